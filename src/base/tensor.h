@@ -1,0 +1,72 @@
+// An array of numbers: element type, shape, and bytes that it shares or borrows from a mapped file.
+// Always dense and row-major. Copying a Tensor copies the handle, never the bytes.
+#pragma once
+#include "base/result.h"
+#include "base/size.h"
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace convoy {
+
+enum class DType : std::uint8_t {
+  F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool
+};
+
+std::string_view name_of(DType dtype);  // "float32", as numpy says it
+Size bytes_of(DType dtype);             // per element
+
+class Tensor {
+ public:
+  Tensor() = default;
+
+  // Bytes that somebody else keeps alive: `keeper` holds them (a mapped file, a vector).
+  // Fails: a shape whose byte count is not exactly the length of `bytes`.
+  static Result<Tensor> view(DType dtype, Sizes shape, std::span<const std::byte> bytes,
+                             std::shared_ptr<const void> keeper);
+
+  // Owns a copy of the values. The count must be that of the shape (asserted: never from a file).
+  static Tensor of(Sizes shape, std::vector<float> values);
+  static Tensor of(Sizes shape, std::vector<double> values);
+  static Tensor of(Sizes shape, std::vector<std::int64_t> values);
+
+  DType dtype() const { return dtype_; }
+  const Sizes& shape() const { return shape_; }
+  Size rank() const { return static_cast<Size>(shape_.size()); }
+  Size count() const;  // elements
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+  // The values as they lie in memory; only where T is the dtype and the bytes are aligned for it.
+  template <class T>
+  std::span<const T> raw() const {
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  // The values converted to float or double (halves widened, integers converted). One copy.
+  std::vector<float> floats() const;
+  std::vector<double> doubles() const;
+  std::vector<std::int64_t> integers() const;
+
+  // The same bytes under another shape of the same count.
+  Tensor reshaped(Sizes shape) const;
+  // axes[i] is the axis of this tensor that becomes axis i. Copies the elements, whatever their type.
+  Tensor permuted(std::span<const Size> axes) const;
+  // This tensor in another floating type (values rounded to nearest).
+  Tensor converted(DType dtype) const;
+
+  friend bool same_bytes(const Tensor& a, const Tensor& b) {
+    return a.dtype_ == b.dtype_ && a.shape_ == b.shape_ && a.bytes_.size() == b.bytes_.size() &&
+           (a.bytes_.empty() || std::memcmp(a.bytes_.data(), b.bytes_.data(), a.bytes_.size()) == 0);
+  }
+
+ private:
+  DType dtype_ = DType::F32;
+  Sizes shape_;
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> keeper_;
+};
+
+}  // namespace convoy
