@@ -1,0 +1,55 @@
+# The front door. CMakeLists.txt does the work; this file remembers the commands.
+JOBS ?= $(shell nproc)
+SETUP = @tools/setup.sh
+
+help:
+	@echo 'make demo      carry the example network to PyTorch and recognise a digit with it'
+	@echo 'make build     the command, as build/release/convoy'
+	@echo 'make test      build and run every test that needs no framework'
+	@echo 'make oracle    run what convoy writes in real PyTorch and Keras (FULL=1: all of it)'
+	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
+	@echo 'make lint      include directions, formatting, names (TIDY=1: clang-tidy too)'
+	@echo 'make format    rewrite the sources the way make lint wants them'
+	@echo 'make bench     time convoy against cp'
+	@echo 'make setup     install the Debian packages that are missing'
+	@echo 'make clean     remove build/'
+
+setup:
+	$(SETUP) build lint oracle
+
+build:
+	$(SETUP) build
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j$(JOBS)
+
+test: build
+	@ctest --preset release -j$(JOBS)
+
+asan:
+	$(SETUP) build
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build --preset asan -j$(JOBS)
+	@ctest --preset asan -j$(JOBS)
+
+demo: build
+	@tools/demo.sh
+
+oracle: build
+	$(SETUP) oracle
+	@tools/oracle.sh
+
+lint:
+	$(SETUP) lint
+	@tools/lint.sh
+
+format:
+	$(SETUP) lint
+	@tools/lint.sh --fix
+
+bench: build
+	@bench/bench.sh
+
+clean:
+	@rm -rf build
+
+.PHONY: help setup build test asan demo oracle lint format bench clean
