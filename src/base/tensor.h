@@ -13,9 +13,7 @@
 
 namespace convoy {
 
-enum class DType : std::uint8_t {
-  F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool
-};
+enum class DType : std::uint8_t { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
 
 std::string_view name_of(DType dtype);  // "float32", as numpy says it
 Size bytes_of(DType dtype);             // per element

@@ -1,0 +1,124 @@
+"""Are the includes of src/ pointing the way the data flows, and does each concept stay in its one place?
+
+Checks, one line per finding, exit code 1 when there is one:
+  - an #include may only point back along the line in docs/architecture.md;
+  - formats never include another format's folder;
+  - nothing outside src/ops/padding.h and src/run computes a reach or an output size of a window;
+  - no model's or vendor's product name, and no absolute path, stands in src/;
+  - only src/cli and python/ print or exit.
+Then prints the sizes of the sources (a question to ask, not a gate) unless --quiet.
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SRC = ROOT / "src"
+
+SEES = {
+    "base": set(),
+    "containers": {"base"},
+    "ops": {"base"},
+    "graph": {"base", "ops"},
+    "formats": {"base", "ops", "graph", "containers"},
+    "passes": {"base", "ops", "graph"},
+    "run": {"base", "ops", "graph"},
+    "prove": {"base", "ops", "graph", "containers", "formats", "passes", "run"},
+    "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove"},
+    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "report"},
+}
+
+# A window's arithmetic: (kernel - 1) * dilation, or an input minus a reach divided by a stride.
+WINDOW_ARITHMETIC = re.compile(
+    r"kernel\s*(\[[^\]]*\]|\([^)]*\))?\s*-\s*1\s*\)\s*\*\s*[\w.\[\]]*dilation"
+    r"|dilation[\w.\[\]]*\s*\*\s*\([\w.\[\]]*kernel[\w.\[\]]*\s*-\s*1"
+    r"|-\s*[\w.]*(reach|kernel)(\(\))?\s*\)\s*/\s*[\w.\[\]]*stride"
+    r"|(pad|before|total|need)\w*\s*/\s*2\b"
+)
+WINDOW_PLACES = ("src/ops/padding.h",)
+
+PRODUCTS = re.compile(
+    r"\b(resnet|mobilenet|inception|densenet|efficientnet|xception|mtcnn|blazeface|yolo\w*|vgg\d*|crepe|magika|mmsplice"
+    r"|deepcr|unet|alexnet|squeezenet|bert|nvidia|intel|qualcomm|apple|google|facebook|microsoft|huawei)\b",
+    re.IGNORECASE,
+)
+MACHINE_PATH = re.compile(r"[\"' ]/(home|root|work|tmp|opt|Users|mnt)/\w")
+SPEAKS = re.compile(r"\b(std::(cout|cerr|exit|abort|quick_exit)|printf|fprintf|fmt::print|puts)\b\s*[(<]")
+
+COMMENT = re.compile(r"//.*")
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+
+def sources(folder: Path):
+    return sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".cpp"})
+
+
+def findings():
+    for path in sources(SRC):
+        name = path.relative_to(ROOT).as_posix()
+        parts = path.relative_to(SRC).parts
+        layer = parts[0]
+        if layer not in SEES:
+            yield f"{name}: src/{layer} is not a folder of the design"
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            at = f"{name}:{number}"
+            if match := INCLUDE.match(line):
+                yield from include_findings(at, path, parts, match[1])
+                continue
+            code = COMMENT.sub("", line)
+            if name not in WINDOW_PLACES and WINDOW_ARITHMETIC.search(code):
+                yield f"{at}: window arithmetic belongs to src/ops/padding.h: {line.strip()}"
+            if match := PRODUCTS.search(line):
+                yield f"{at}: names a product, '{match[0]}'"
+            if MACHINE_PATH.search(line):
+                yield f"{at}: holds the path of one machine"
+            if layer != "cli" and SPEAKS.search(code):
+                yield f"{at}: only src/cli speaks to the user or ends the program: {line.strip()}"
+
+
+def include_findings(at, path, parts, target):
+    layer = parts[0]
+    first = target.split("/")[0]
+    if not (SRC / target).exists():
+        if first == "convoy" or (ROOT / "include" / target).exists():
+            return
+        if (path.parent / target).exists():
+            yield f'{at}: write the include from src/ on: "{"/".join(parts[:-1])}/{target}"'
+        else:
+            yield f'{at}: there is no src/{target}; third-party headers go in <>'
+        return
+    if first != layer and first not in SEES[layer]:
+        yield f"{at}: {layer} may not see {first}"
+    if layer == "formats" and first == "formats" and len(parts) > 2:
+        folder = target.split("/")[1]
+        if "/" in target[len("formats/"):] and folder != parts[1]:
+            yield f"{at}: format {parts[1]} may not see format {folder}"
+
+
+def print_sizes():
+    rows = [(len(p.read_text().splitlines()), p.relative_to(ROOT).as_posix()) for p in sources(SRC)]
+    if not rows:
+        return
+    lengths = sorted(n for n, _ in rows)
+    print(f"src: {sum(lengths)} lines in {len(rows)} files, median {lengths[len(lengths) // 2]}")
+    for folder in SEES:
+        here = [n for n, name in rows if name.startswith(f"src/{folder}/")]
+        if here:
+            print(f"  {folder:<11}{sum(here):>6} lines {len(here):>4} files")
+    for n, name in sorted(rows, reverse=True)[:10]:
+        if n > 400:
+            print(f"  {n:>6}  {name}: what is it hiding?")
+
+
+def main() -> int:
+    found = list(findings())
+    for line in found:
+        print(line)
+    if "--quiet" not in sys.argv:
+        print_sizes()
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

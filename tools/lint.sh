@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The checks of `make lint`; --fix rewrites the formatting instead of complaining. TIDY=1 adds clang-tidy.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+failed=0
+
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard -- \
+  'src/*.h' 'src/*.cpp' 'include/*.h' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'fuzz/*.cpp' |
+  while read -r file; do [ -e "$file" ] && echo "$file"; done)
+
+if [ "${1:-}" = --fix ]; then
+  [ ${#sources[@]} -eq 0 ] || clang-format-19 -i "${sources[@]}"
+  exit 0
+fi
+
+python3 tools/check_includes.py || failed=1
+
+if [ ${#sources[@]} -gt 0 ]; then
+  unformatted=$(clang-format-19 --dry-run "${sources[@]}" 2>&1 | sed -n 's/^\([^:]*\):\([0-9]*\):.*warning.*/\1:\2/p' |
+    awk -F: '!seen[$1]++ {print "  " $1 ":" $2}')
+  if [ -n "$unformatted" ]; then
+    printf 'not formatted (run `make format`), first place of each:\n%s\n' "$unformatted"
+    failed=1
+  fi
+fi
+
+for script in tools/*.sh bench/*.sh .ci/run; do
+  [ -e "$script" ] || continue
+  bash -n "$script" || failed=1
+  [ -x "$script" ] || { echo "$script is not executable"; failed=1; }
+done
+while read -r script; do
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$script" || failed=1
+done < <(git ls-files --cached --others --exclude-standard -- '*.py' | while read -r f; do [ -e "$f" ] && echo "$f"; done)
+
+if [ -n "${TIDY:-}" ]; then
+  tools/setup.sh tidy || exit 1
+  cmake --preset debug --log-level=WARNING >/dev/null || exit 1
+  git ls-files 'src/*.cpp' | xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/debug --quiet || failed=1
+fi
+
+[ $failed -eq 0 ] && echo "lint: nothing to complain about"
+exit $failed
