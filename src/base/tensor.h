@@ -27,6 +27,9 @@ class Tensor {
   static Result<Tensor> view(DType dtype, Sizes shape, std::span<const std::byte> bytes,
                              std::shared_ptr<const void> keeper);
 
+  // Takes over bytes that nobody else writes; the same rule for their count.
+  static Result<Tensor> owning(DType dtype, Sizes shape, std::vector<std::byte> bytes);
+
   // Owns a copy of the values. The count must be that of the shape (asserted: never from a file).
   static Tensor of(Sizes shape, std::vector<float> values);
   static Tensor of(Sizes shape, std::vector<double> values);
@@ -37,6 +40,10 @@ class Tensor {
   Size rank() const { return static_cast<Size>(shape_.size()); }
   Size count() const;  // elements
   std::span<const std::byte> bytes() const { return bytes_; }
+
+  // A view into a file may lie at any byte. `realigned` is this tensor, or a copy that raw() may read.
+  bool aligned() const;
+  Tensor realigned() const;
 
   // The values as they lie in memory; only where T is the dtype and the bytes are aligned for it.
   template <class T>

@@ -1,0 +1,119 @@
+#include "base/mapped_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace convoy {
+
+namespace {
+
+std::unexpected<Error> refuse(const std::string& path, std::string what) {
+  return std::unexpected(Error{Fault::Io, std::move(what), path});
+}
+
+struct Descriptor {
+  int number = -1;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+// A page of a file on another machine can vanish while it is mapped, which kills the process.
+bool may_vanish(int descriptor) {
+  struct statfs about {};
+  if (::fstatfs(descriptor, &about) != 0) return true;
+  switch (static_cast<unsigned long>(about.f_type) & 0xFFFFFFFFUL) {
+    case 0x6969:      // nfs
+    case 0x517B:      // smb
+    case 0xFF534D42:  // cifs
+    case 0xFE534D42:  // smb2
+    case 0x65735546:  // fuse
+    case 0x01021997:  // 9p
+      return true;
+    default: return false;
+  }
+}
+
+Status read_all(int descriptor, std::vector<std::byte>& bytes, const std::string& path) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::pread(descriptor, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return refuse(path, std::string("cannot be read: ") + std::strerror(errno));
+    if (got == 0) {
+      return std::unexpected(Error{Fault::Truncated, "shrank while it was read, to " + std::to_string(done) + " bytes",
+                                   path});
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return {};
+}
+
+}  // namespace
+
+MappedFile::~MappedFile() {
+  if (map_ != nullptr) ::munmap(map_, bytes_.size());
+}
+
+Status MappedFile::unchanged() const {
+  if (path_.empty()) return {};
+  struct stat about {};
+  if (::stat(path_.c_str(), &about) != 0) return refuse(path_, std::string("vanished: ") + std::strerror(errno));
+  if (static_cast<Size>(about.st_dev) != device_ || static_cast<Size>(about.st_ino) != node_ ||
+      about.st_size != size_ || about.st_mtim.tv_sec != seconds_ || about.st_mtim.tv_nsec != nanoseconds_) {
+    return refuse(path_, "changed while it was read");
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path) {
+  if (path.find('\0') != std::string::npos) return refuse(path.substr(0, path.find('\0')), "name holds a zero byte");
+  // O_NONBLOCK: opening a pipe must not wait for its writer.
+  const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  if (descriptor.number < 0) {
+    if (errno == ENOENT) return refuse(path, "does not exist");
+    return refuse(path, std::string("cannot be opened: ") + std::strerror(errno));
+  }
+  struct stat about {};
+  if (::fstat(descriptor.number, &about) != 0) {
+    return refuse(path, std::string("cannot be examined: ") + std::strerror(errno));
+  }
+  if (S_ISDIR(about.st_mode)) return refuse(path, "is a directory, expected a file");
+  if (!S_ISREG(about.st_mode)) return refuse(path, "is a device or a pipe, expected a regular file");
+
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->path_ = path;
+  file->device_ = static_cast<Size>(about.st_dev);
+  file->node_ = static_cast<Size>(about.st_ino);
+  file->size_ = about.st_size;
+  file->seconds_ = about.st_mtim.tv_sec;
+  file->nanoseconds_ = about.st_mtim.tv_nsec;
+  if (about.st_size == 0) return file;
+  const auto size = static_cast<std::size_t>(about.st_size);
+  if (!may_vanish(descriptor.number)) {
+    void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor.number, 0);
+    if (map != MAP_FAILED) {
+      file->map_ = map;
+      file->bytes_ = {static_cast<const std::byte*>(map), size};
+      return file;
+    }
+  }
+  file->owned_.resize(size);
+  if (auto read = read_all(descriptor.number, file->owned_, path); !read) return pass(read);
+  file->bytes_ = file->owned_;
+  return file;
+}
+
+std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes) {
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->owned_ = std::move(bytes);
+  file->bytes_ = file->owned_;
+  return file;
+}
+
+}  // namespace convoy

@@ -1,0 +1,47 @@
+// A file as bytes: mapped where that is safe (a local regular file), read where it is not.
+#pragma once
+#include "base/bytes.h"
+#include "base/result.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+class MappedFile {
+ public:
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  Bytes bytes() const { return bytes_; }
+  bool mapped() const { return map_ != nullptr; }
+  const std::string& path() const { return path_; }
+
+  // Whether the file still has the size and time of change it had when it was opened. Fails: Io.
+  Status unchanged() const;
+
+ private:
+  friend Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path);
+  friend std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes);
+  MappedFile() = default;
+
+  std::string path_;
+  Bytes bytes_;
+  void* map_ = nullptr;
+  std::vector<std::byte> owned_;
+  Size device_ = 0, node_ = 0, size_ = 0, seconds_ = 0, nanoseconds_ = 0;
+};
+
+// Fails: Io naming the path: missing, not readable, a directory, a device, a pipe.
+Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path);
+
+// Bytes in memory that are to be read like a file.
+std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes);
+
+// The bytes together with the file that keeps them.
+inline Blob blob_of(const std::shared_ptr<const MappedFile>& file) { return {file->bytes(), file}; }
+
+}  // namespace convoy
