@@ -1,0 +1,31 @@
+// What every format folder offers to the rest of the house.
+#pragma once
+#include "graph/graph.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+struct LoadOptions {
+  std::optional<std::filesystem::path> weights;       // --weights FILE: binds weights to a source that has none
+  std::vector<std::optional<Size>> size;              // --size HxW, "?" frees an axis: spatial sizes of every image input
+  std::map<std::string, Shape> shapes;                // --shape x=1,3,224,224, by input name
+  std::vector<std::string> outputs;                   // --outputs NAME,...: cut there
+};
+
+// A layer that a reader could not carry, where a summary should still be printed.
+struct LoadedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+// The sentence of place and fault that a reader gives is the user's message: file, layer, attribute.
+Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options = {});
+// Every tensor of a weights or model file, in the file's own names and order.
+Result<std::vector<LoadedTensor>> load_weights(const std::filesystem::path& file);
+
+}  // namespace convoy

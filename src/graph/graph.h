@@ -1,0 +1,99 @@
+// A network as data: values, and the nodes that compute them. Readers build it, passes rewrite it by patches, the
+// runtime, the writers and the proof read it. Nodes stand in an order in which every value is made before it is used.
+#pragma once
+#include "ops/op.h"
+
+#include <compare>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+// Index types, so that a node cannot be taken for a value. A default one refers to nothing.
+struct ValueId {
+  std::int32_t index = -1;
+  explicit operator bool() const { return index >= 0; }
+  friend auto operator<=>(ValueId, ValueId) = default;
+};
+struct NodeId {
+  std::int32_t index = -1;
+  explicit operator bool() const { return index >= 0; }
+  friend auto operator<=>(NodeId, NodeId) = default;
+};
+
+// Which value of the source model this one carries, and in which order: the source's value, reshaped to `split` (empty:
+// as it is), permuted by `permutation` (empty: not), then reshaped to this value's shape. In `split` -1 (once) stands for
+// an unknown size. The proof compares by it, and writers name inputs and outputs by it.
+struct Origin {
+  std::string source;  // name of the value in the source graph
+  Sizes split, permutation;
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
+struct Value {
+  std::string name;                // unique in the graph: "conv1", "conv1/kernel"
+  Fact fact;
+  std::optional<Tensor> constant;  // weights and other numbers known beforehand
+  bool trainable = true;           // of a constant: a weight that training moves, unlike running statistics and tables
+  NodeId producer;                 // none for inputs and constants
+  std::optional<Origin> origin;
+};
+
+// A model inside the model: the source's name for it, and which call of it this is (0, 1, ... for a shared one).
+struct Scope {
+  std::string name;
+  int call = 0;
+  friend bool operator==(const Scope&, const Scope&) = default;
+};
+
+struct Node {
+  Op op;
+  std::vector<ValueId> inputs;   // an absent optional input is a ValueId that refers to nothing
+  std::vector<ValueId> outputs;
+  std::string layer;             // the source's layer it comes from: names, tables and messages use it
+  std::string kind;              // the source's word for that layer: "Conv2D"
+  std::vector<Scope> scopes;     // outermost first
+};
+
+struct Graph {
+  std::string name;              // the model's own name
+  std::string source_format;     // "Keras 3.15.1"
+  std::vector<Value> values;
+  std::vector<Node> nodes;       // in an order of computation
+  std::vector<ValueId> inputs, outputs;
+  std::vector<std::string> output_names;  // one per output: the source's word for it (layer name)
+
+  const Value& operator[](ValueId v) const { return values[static_cast<std::size_t>(v.index)]; }
+  Value& operator[](ValueId v) { return values[static_cast<std::size_t>(v.index)]; }
+  const Node& operator[](NodeId n) const { return nodes[static_cast<std::size_t>(n.index)]; }
+  Node& operator[](NodeId n) { return nodes[static_cast<std::size_t>(n.index)]; }
+
+  ValueId input(std::string value_name, Fact fact);
+  ValueId constant(std::string value_name, Tensor tensor, bool trainable = true);
+  // Adds a node behind all others and infers the facts of its outputs; the output values are named after `layer`
+  // (made unique by a suffix). Fails as the operator's infer does, with the layer as place.
+  Result<std::vector<ValueId>> add(Op op, std::vector<ValueId> node_inputs, std::string layer, std::string kind = {},
+                                   std::vector<Scope> scopes = {});
+  std::string unique_name(const std::string& wanted) const;
+};
+
+// Nodes that read each value, in order.
+std::vector<std::vector<NodeId>> readers_of(const Graph& graph);
+
+// "layer 'conv1' (Conv2D)": how messages name a node.
+std::string place_of(const Node& node);
+
+// Infers every fact anew, in order. With `input_shapes`, the inputs take these sizes first (one full shape per input).
+Status infer_all(Graph& graph);
+Result<Graph> with_input_shapes(const Graph& graph, const std::vector<Shape>& input_shapes);
+
+// The checker that runs between passes: every value made once and before it is used, names unique, the number of
+// inputs and outputs right, facts equal to what infer gives, outputs exist. A failure is Internal: our fault.
+Status check(const Graph& graph);
+
+// Drops nodes and values that no output needs; renumbers.
+void prune(Graph& graph);
+
+}  // namespace convoy

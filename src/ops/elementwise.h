@@ -1,0 +1,76 @@
+// Functions of two numbers, element by element with numpy's broadcasting, and what leaves numbers as they are.
+#pragma once
+#include "ops/field.h"
+#include "ops/infer.h"
+
+#include <string_view>
+#include <tuple>
+
+namespace convoy {
+
+enum class BinaryFunction : std::uint8_t { Add, Subtract, Multiply, Divide, Maximum, Minimum, Power };
+
+// a, b -> f(a, b); sizes 1 stretch, ranks are aligned at the last axis.
+struct Binary {
+  static constexpr std::string_view name = "binary";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  BinaryFunction function = BinaryFunction::Add;
+  static constexpr auto fields() { return std::tuple{Field{"function", &Binary::function}}; }
+  friend bool operator==(const Binary&, const Binary&) = default;
+};
+
+// x -> x * scale + offset, both plain numbers (Keras Rescaling with scalars).
+struct Affine {
+  static constexpr std::string_view name = "affine";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  double scale = 1, offset = 0;
+  static constexpr auto fields() { return std::tuple{Field{"scale", &Affine::scale}, Field{"offset", &Affine::offset}}; }
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+
+enum class Noise : std::uint8_t { Dropout, SpatialDropout, AlphaDropout, GaussianDropout, GaussianNoise, Augmentation };
+
+// x -> x at inference. What it does in training is kept so that a port can be trained on. SpatialDropout drops whole
+// channels along `channel`. Augmentation: random flips and such, which have no port.
+struct Dropout {
+  static constexpr std::string_view name = "dropout";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Noise noise = Noise::Dropout;
+  double rate = 0.5;
+  Size channel = 1;
+  static constexpr auto fields() {
+    return std::tuple{Field{"noise", &Dropout::noise}, Field{"rate", &Dropout::rate},
+                      Field{"channel", &Dropout::channel}};
+  }
+  friend bool operator==(const Dropout&, const Dropout&) = default;
+};
+
+// x -> x
+struct Identity {
+  static constexpr std::string_view name = "identity";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr auto fields() { return std::tuple{}; }
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+// x -> x in another element type; to a whole number rounds toward zero.
+struct Cast {
+  static constexpr std::string_view name = "cast";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  DType to = DType::F32;
+  static constexpr auto fields() { return std::tuple{Field{"to", &Cast::to}}; }
+  friend bool operator==(const Cast&, const Cast&) = default;
+};
+
+Result<Facts> infer(const Binary& op, const Inputs& in);
+Result<Facts> infer(const Affine& op, const Inputs& in);
+Result<Facts> infer(const Dropout& op, const Inputs& in);
+Result<Facts> infer(const Identity& op, const Inputs& in);
+Result<Facts> infer(const Cast& op, const Inputs& in);
+
+// numpy's rule; an unknown size against a known one above 1 gives the known one.
+Result<Shape> broadcast(const Shape& a, const Shape& b);
+
+using Elementwise = std::tuple<Binary, Affine, Dropout, Identity, Cast>;
+
+}  // namespace convoy

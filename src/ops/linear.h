@@ -1,0 +1,55 @@
+// Products of matrices, and rows looked up in a table.
+#pragma once
+#include "ops/field.h"
+#include "ops/infer.h"
+
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace convoy {
+
+enum class LinearOrder : std::uint8_t { InOut, OutIn };  // Keras; PyTorch
+
+// x [..., I], kernel, bias? [O] -> [..., O]
+struct Linear {
+  static constexpr std::string_view name = "linear";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 3;
+  LinearOrder order = LinearOrder::OutIn;
+  static constexpr auto fields() { return std::tuple{Field{"order", &Linear::order}}; }
+  friend bool operator==(const Linear&, const Linear&) = default;
+};
+
+// a [..., m, k], b [..., k, n] -> [..., m, n]; leading axes broadcast.
+struct MatMul {
+  static constexpr std::string_view name = "matmul";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr auto fields() { return std::tuple{}; }
+  friend bool operator==(const MatMul&, const MatMul&) = default;
+};
+
+// a, b -> y by an equation such as "abc,cd->abd"; "..." is not accepted (readers spell the axes out).
+struct Einsum {
+  static constexpr std::string_view name = "einsum";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  std::string equation;
+  static constexpr auto fields() { return std::tuple{Field{"equation", &Einsum::equation}}; }
+  friend bool operator==(const Einsum&, const Einsum&) = default;
+};
+
+// x: whole numbers of any shape, table [V, D] -> [..., D]. A number outside 0..V-1 is an error when the model runs.
+struct Embedding {
+  static constexpr std::string_view name = "embedding";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr auto fields() { return std::tuple{}; }
+  friend bool operator==(const Embedding&, const Embedding&) = default;
+};
+
+Result<Facts> infer(const Linear& linear, const Inputs& in);
+Result<Facts> infer(const MatMul& matmul, const Inputs& in);
+Result<Facts> infer(const Einsum& einsum, const Inputs& in);
+Result<Facts> infer(const Embedding& embedding, const Inputs& in);
+
+using LinearFamily = std::tuple<Linear, MatMul, Einsum, Embedding>;
+
+}  // namespace convoy

@@ -1,0 +1,85 @@
+// Values brought to a common mean and scale.
+#pragma once
+#include "ops/field.h"
+#include "ops/infer.h"
+
+#include <string_view>
+#include <tuple>
+
+namespace convoy {
+
+// x, gamma?, beta?, mean, variance -> (x - mean) / sqrt(variance + epsilon) * gamma + beta, each [n] along `axis`.
+// `momentum` is the share of the old running statistic that a training step keeps (Keras's meaning; PyTorch's is 1 - it).
+struct BatchNorm {
+  static constexpr std::string_view name = "batch_norm";
+  static constexpr std::size_t least_inputs = 5, most_inputs = 5;
+  Size axis = 1;
+  double epsilon = 1e-3, momentum = 0.99;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axis", &BatchNorm::axis}, Field{"epsilon", &BatchNorm::epsilon},
+                      Field{"momentum", &BatchNorm::momentum}};
+  }
+  friend bool operator==(const BatchNorm&, const BatchNorm&) = default;
+};
+
+// x, gamma?, beta? -> normalized over `axes` (sorted) with the biased variance; parameters shaped by those axes.
+// keras_rms_scaling: x / sqrt(variance + epsilon) * gamma, the mean is removed inside the variance only.
+struct LayerNorm {
+  static constexpr std::string_view name = "layer_norm";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 3;
+  Sizes axes;
+  double epsilon = 1e-3;
+  bool keras_rms_scaling = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axes", &LayerNorm::axes}, Field{"epsilon", &LayerNorm::epsilon},
+                      Field{"keras_rms_scaling", &LayerNorm::keras_rms_scaling}};
+  }
+  friend bool operator==(const LayerNorm&, const LayerNorm&) = default;
+};
+
+// x, gamma? [C], beta? [C] -> statistics over (channels of a group x all axes but batch and channel `axis`).
+struct GroupNorm {
+  static constexpr std::string_view name = "group_norm";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 3;
+  Size axis = 1, groups = 1;
+  double epsilon = 1e-3;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axis", &GroupNorm::axis}, Field{"groups", &GroupNorm::groups},
+                      Field{"epsilon", &GroupNorm::epsilon}};
+  }
+  friend bool operator==(const GroupNorm&, const GroupNorm&) = default;
+};
+
+// x, gamma? -> x / sqrt(mean(x^2 over axes) + epsilon) * gamma
+struct RmsNorm {
+  static constexpr std::string_view name = "rms_norm";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 2;
+  Sizes axes;
+  double epsilon = 1e-6;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axes", &RmsNorm::axes}, Field{"epsilon", &RmsNorm::epsilon}};
+  }
+  friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
+};
+
+// x -> x / sqrt(max(sum(x^2 over axes), epsilon))   (Keras UnitNormalization, ops.normalize: epsilon 1e-12)
+struct UnitNorm {
+  static constexpr std::string_view name = "unit_norm";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes axes;
+  double epsilon = 1e-12;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axes", &UnitNorm::axes}, Field{"epsilon", &UnitNorm::epsilon}};
+  }
+  friend bool operator==(const UnitNorm&, const UnitNorm&) = default;
+};
+
+Result<Facts> infer(const BatchNorm& norm, const Inputs& in);
+Result<Facts> infer(const LayerNorm& norm, const Inputs& in);
+Result<Facts> infer(const GroupNorm& norm, const Inputs& in);
+Result<Facts> infer(const RmsNorm& norm, const Inputs& in);
+Result<Facts> infer(const UnitNorm& norm, const Inputs& in);
+
+using Normalization = std::tuple<BatchNorm, LayerNorm, GroupNorm, RmsNorm, UnitNorm>;
+
+}  // namespace convoy

@@ -1,0 +1,56 @@
+// Cells added around a tensor, as an operator of its own.
+#pragma once
+#include "ops/field.h"
+#include "ops/infer.h"
+#include "ops/padding.h"
+
+#include <string_view>
+#include <tuple>
+
+namespace convoy {
+
+enum class PadMode : std::uint8_t {
+  Constant,
+  Reflect,    // mirrored at the border cell, which is not repeated; needs pad < n
+  Symmetric,  // mirrored behind the border cell, which is repeated; needs pad <= n
+  Edge,       // the border cell repeated
+  Wrap,       // from the other side; needs pad <= n
+};
+
+// x -> y. Cells per axis, before and after, for every axis of x. Negative counts cut cells off (Constant only).
+struct Pad {
+  static constexpr std::string_view name = "pad";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes before, after;
+  PadMode mode = PadMode::Constant;
+  double value = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"before", &Pad::before}, Field{"after", &Pad::after}, Field{"mode", &Pad::mode},
+                      Field{"value", &Pad::value}};
+  }
+  friend bool operator==(const Pad&, const Pad&) = default;
+};
+
+// x -> y. The zeros (or `value`) that `paddings` asks for, computed from the size when the model runs: what a
+// convolution with SAME and a stride needs in front where the target knows only fixed pads and the size is free.
+// y is as long as windows with these pads read, so the operator behind it uses Valid. One entry per spatial axis.
+struct PadToWindow {
+  static constexpr std::string_view name = "pad_to_window";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes axes;
+  std::vector<Window> windows;
+  std::vector<Padding> paddings;
+  double value = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axes", &PadToWindow::axes}, Field{"windows", &PadToWindow::windows},
+                      Field{"paddings", &PadToWindow::paddings}, Field{"value", &PadToWindow::value}};
+  }
+  friend bool operator==(const PadToWindow&, const PadToWindow&) = default;
+};
+
+Result<Facts> infer(const Pad& pad, const Inputs& in);
+Result<Facts> infer(const PadToWindow& pad, const Inputs& in);
+
+using Padded = std::tuple<Pad, PadToWindow>;
+
+}  // namespace convoy

@@ -1,0 +1,72 @@
+// Cells that walk along time. Gates are stored in the file's order; the field says which.
+#pragma once
+#include "ops/activation.h"
+#include "ops/field.h"
+#include "ops/infer.h"
+
+#include <string_view>
+#include <tuple>
+
+namespace convoy {
+
+enum class CellFunction : std::uint8_t { Tanh, Sigmoid, Relu, Linear, HardSigmoid6, HardSigmoid5, Softsign, Elu, Selu, Softplus };
+
+// Keras: LSTM i,f,c,o and GRU z,r,h with kernels [F, gates*U]. PyTorch: LSTM i,f,g,o and GRU r,z,n with [gates*U, F].
+enum class GateOrder : std::uint8_t { Keras, Torch };
+
+// x [N, T, F], kernel, recurrent kernel, bias? (Keras LSTM, RNN: [gates*U]), recurrent bias? -> [N, T, U] or, without
+// `returns_sequence`, the last step [N, U]. `backwards` walks time from the end and returns the sequence in walking order.
+// In Keras order a GRU with reset_after has a bias of [2, 3U] (input, recurrent), split by the reader into inputs 3 and 4.
+struct Lstm {
+  static constexpr std::string_view name = "lstm";
+  static constexpr std::size_t least_inputs = 3, most_inputs = 5;
+  GateOrder gates = GateOrder::Keras;
+  CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
+  bool backwards = false, returns_sequence = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"gates", &Lstm::gates}, Field{"activation", &Lstm::activation},
+                      Field{"recurrent_activation", &Lstm::recurrent_activation}, Field{"backwards", &Lstm::backwards},
+                      Field{"returns_sequence", &Lstm::returns_sequence}};
+  }
+  friend bool operator==(const Lstm&, const Lstm&) = default;
+};
+
+// reset_after: the reset gate is applied behind the recurrent product (Keras 2 default, PyTorch), else before it.
+struct Gru {
+  static constexpr std::string_view name = "gru";
+  static constexpr std::size_t least_inputs = 3, most_inputs = 5;
+  GateOrder gates = GateOrder::Keras;
+  CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
+  bool reset_after = true, backwards = false, returns_sequence = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"gates", &Gru::gates},
+                      Field{"activation", &Gru::activation},
+                      Field{"recurrent_activation", &Gru::recurrent_activation},
+                      Field{"reset_after", &Gru::reset_after},
+                      Field{"backwards", &Gru::backwards},
+                      Field{"returns_sequence", &Gru::returns_sequence}};
+  }
+  friend bool operator==(const Gru&, const Gru&) = default;
+};
+
+struct SimpleRnn {
+  static constexpr std::string_view name = "simple_rnn";
+  static constexpr std::size_t least_inputs = 3, most_inputs = 5;
+  GateOrder gates = GateOrder::Keras;
+  CellFunction activation = CellFunction::Tanh;
+  bool backwards = false, returns_sequence = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"gates", &SimpleRnn::gates}, Field{"activation", &SimpleRnn::activation},
+                      Field{"backwards", &SimpleRnn::backwards},
+                      Field{"returns_sequence", &SimpleRnn::returns_sequence}};
+  }
+  friend bool operator==(const SimpleRnn&, const SimpleRnn&) = default;
+};
+
+Result<Facts> infer(const Lstm& op, const Inputs& in);
+Result<Facts> infer(const Gru& op, const Inputs& in);
+Result<Facts> infer(const SimpleRnn& op, const Inputs& in);
+
+using Recurrent = std::tuple<Lstm, Gru, SimpleRnn>;
+
+}  // namespace convoy

@@ -1,0 +1,90 @@
+// The same numbers under other axes.
+#pragma once
+#include "ops/axes.h"
+#include "ops/field.h"
+#include "ops/infer.h"
+
+#include <string_view>
+#include <tuple>
+
+namespace convoy {
+
+// x -> the same elements in row-major order. In `to`, -1 (once) takes what is left and 0 copies the size of x at that place.
+struct Reshape {
+  static constexpr std::string_view name = "reshape";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes to;
+  static constexpr auto fields() { return std::tuple{Field{"to", &Reshape::to}}; }
+  friend bool operator==(const Reshape&, const Reshape&) = default;
+};
+
+// x [N, ...] -> [N, product], row-major.
+struct Flatten {
+  static constexpr std::string_view name = "flatten";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr auto fields() { return std::tuple{}; }
+  friend bool operator==(const Flatten&, const Flatten&) = default;
+};
+
+// x -> y with y.shape[i] = x.shape[permutation[i]]
+struct Transpose {
+  static constexpr std::string_view name = "transpose";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes permutation;
+  static constexpr auto fields() { return std::tuple{Field{"permutation", &Transpose::permutation}}; }
+  friend bool operator==(const Transpose&, const Transpose&) = default;
+};
+
+// x -> y with axes of size 1 put in at these places of y (sorted, not negative), or taken out of x.
+struct Unsqueeze {
+  static constexpr std::string_view name = "unsqueeze";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes axes;
+  static constexpr auto fields() { return std::tuple{Field{"axes", &Unsqueeze::axes}}; }
+  friend bool operator==(const Unsqueeze&, const Unsqueeze&) = default;
+};
+struct Squeeze {
+  static constexpr std::string_view name = "squeeze";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes axes;
+  static constexpr auto fields() { return std::tuple{Field{"axes", &Squeeze::axes}}; }
+  friend bool operator==(const Squeeze&, const Squeeze&) = default;
+};
+
+// Block cells of depth moved into space. DCR (TensorFlow): channel = (bh*b + bw)*C + c; CRD (PyTorch): c*b*b + bh*b + bw.
+struct DepthToSpace {
+  static constexpr std::string_view name = "depth_to_space";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Order order = Order::ChannelsFirst;
+  Size block = 2;
+  bool depth_first = true;  // DCR
+  static constexpr auto fields() {
+    return std::tuple{Field{"order", &DepthToSpace::order}, Field{"block", &DepthToSpace::block},
+                      Field{"depth_first", &DepthToSpace::depth_first}};
+  }
+  friend bool operator==(const DepthToSpace&, const DepthToSpace&) = default;
+};
+struct SpaceToDepth {
+  static constexpr std::string_view name = "space_to_depth";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Order order = Order::ChannelsFirst;
+  Size block = 2;
+  bool depth_first = true;
+  static constexpr auto fields() {
+    return std::tuple{Field{"order", &SpaceToDepth::order}, Field{"block", &SpaceToDepth::block},
+                      Field{"depth_first", &SpaceToDepth::depth_first}};
+  }
+  friend bool operator==(const SpaceToDepth&, const SpaceToDepth&) = default;
+};
+
+Result<Facts> infer(const Reshape& op, const Inputs& in);
+Result<Facts> infer(const Flatten& op, const Inputs& in);
+Result<Facts> infer(const Transpose& op, const Inputs& in);
+Result<Facts> infer(const Unsqueeze& op, const Inputs& in);
+Result<Facts> infer(const Squeeze& op, const Inputs& in);
+Result<Facts> infer(const DepthToSpace& op, const Inputs& in);
+Result<Facts> infer(const SpaceToDepth& op, const Inputs& in);
+
+using ReshapeFamily = std::tuple<Reshape, Flatten, Transpose, Unsqueeze, Squeeze, DepthToSpace, SpaceToDepth>;
+
+}  // namespace convoy

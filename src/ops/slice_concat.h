@@ -1,0 +1,78 @@
+// Parts taken out of tensors and tensors put side by side.
+#pragma once
+#include "ops/field.h"
+#include "ops/infer.h"
+
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+namespace convoy {
+
+// a, b, ... -> side by side along `axis` (not negative).
+struct Concat {
+  static constexpr std::string_view name = "concat";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 65536;
+  Size axis = 1;
+  static constexpr auto fields() { return std::tuple{Field{"axis", &Concat::axis}}; }
+  friend bool operator==(const Concat&, const Concat&) = default;
+};
+
+// x -> x[start:stop:step] along `axis`; Python's rules, a negative number counts from the end, step is not 0.
+struct Slice {
+  static constexpr std::string_view name = "slice";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Size axis = 0;
+  std::optional<Size> start{}, stop{};
+  Size step = 1;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axis", &Slice::axis}, Field{"start", &Slice::start}, Field{"stop", &Slice::stop},
+                      Field{"step", &Slice::step}};
+  }
+  friend bool operator==(const Slice&, const Slice&) = default;
+};
+
+// x -> parts of these sizes along `axis`, one output each.
+struct Split {
+  static constexpr std::string_view name = "split";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Size axis = 1;
+  Sizes sizes;
+  static constexpr auto fields() { return std::tuple{Field{"axis", &Split::axis}, Field{"sizes", &Split::sizes}}; }
+  friend bool operator==(const Split&, const Split&) = default;
+};
+
+// x -> the whole of x `times` times over along `axis`: a b a b.
+struct Tile {
+  static constexpr std::string_view name = "tile";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Size axis = 0, times = 1;
+  static constexpr auto fields() { return std::tuple{Field{"axis", &Tile::axis}, Field{"times", &Tile::times}}; }
+  friend bool operator==(const Tile&, const Tile&) = default;
+};
+
+// x -> the elements at `indices` (not negative) along `axis`; the axis gets their count.
+struct Take {
+  static constexpr std::string_view name = "take";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Size axis = 0;
+  Sizes indices;
+  static constexpr auto fields() { return std::tuple{Field{"axis", &Take::axis}, Field{"indices", &Take::indices}}; }
+  friend bool operator==(const Take&, const Take&) = default;
+};
+
+Result<Facts> infer(const Concat& op, const Inputs& in);
+Result<Facts> infer(const Slice& op, const Inputs& in);
+Result<Facts> infer(const Split& op, const Inputs& in);
+Result<Facts> infer(const Tile& op, const Inputs& in);
+Result<Facts> infer(const Take& op, const Inputs& in);
+
+// Python's slice over a known size: the first index and the number of elements.
+struct SliceRange {
+  Size first = 0, count = 0;
+};
+SliceRange resolve(const Slice& slice, Size in);
+
+using SliceConcat = std::tuple<Concat, Slice, Split, Tile, Take>;
+
+}  // namespace convoy

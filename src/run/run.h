@@ -1,0 +1,34 @@
+// Runs a graph with plain kernels: obvious, exact in their geometry, the definition that everything else is held to.
+#pragma once
+#include "graph/graph.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+enum class Precision : std::uint8_t {
+  Single,  // float32 values and accumulation
+  Double   // float64 throughout: the reference
+};
+
+struct RunOptions {
+  Precision precision = Precision::Single;
+  int threads = 0;                            // 0: as many as the machine has
+  Size memory_limit = Size{12} << 30;         // bytes that values may take together; beyond it a Limit error
+  bool keeps_all = false;                     // keep every value, not only the outputs
+};
+
+using Values = std::map<ValueId, Tensor>;
+
+// Inputs in the order of graph.inputs; floats are float32 or float64 tensors, whole numbers int64 or int32 ones.
+// Fails: an input of another shape than the graph's (naming both), an index outside its table, the memory limit.
+Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const RunOptions& options = {});
+
+// One node alone: the values of its inputs (null where absent) to those of its outputs.
+Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
+                                     int threads = 0);
+
+}  // namespace convoy
