@@ -19,9 +19,7 @@ struct Blob {
   std::shared_ptr<const void> keeper;
 };
 
-inline std::string_view text_of(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+inline std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 inline Bytes bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 // Reads forward. The first read that does not fit fails the reader for good: it and all later ones return
@@ -32,8 +30,8 @@ class ByteReader {
   explicit ByteReader(Bytes bytes, Size origin = 0) : bytes_(bytes), origin_(origin) {}
 
   bool ok() const { return !failed_; }
-  Size at() const { return at_; }                            // within the bytes
-  Size place() const { return origin_ + at_; }               // in the file
+  Size at() const { return at_; }               // within the bytes
+  Size place() const { return origin_ + at_; }  // in the file
   Size left() const { return failed_ ? 0 : static_cast<Size>(bytes_.size()) - at_; }
 
   // An unsigned number of 0 to 8 bytes.
@@ -61,8 +59,10 @@ class ByteReader {
   }
   void skip(Size count) { take(count); }
   void seek(Size at) {
-    if (at < 0 || at > static_cast<Size>(bytes_.size())) failed_ = true;
-    else if (!failed_) at_ = at;
+    if (at < 0 || at > static_cast<Size>(bytes_.size()))
+      failed_ = true;
+    else if (!failed_)
+      at_ = at;
   }
 
   // What to hand on when a read did not fit: "ends at byte 12, 'superblock' needs 8 more at byte 10".

@@ -36,8 +36,8 @@ class Hdf5Object {
   Result<std::vector<std::string>> names() const;
   bool has(std::string_view path) const;  // false also where the way there is damaged
   Result<Hdf5Object> open(std::string_view path) const;
-  Result<Hdf5Object> group(std::string_view path) const;    // fails where it is a dataset
-  Result<Tensor> dataset(std::string_view path) const;      // fails where it is a group
+  Result<Hdf5Object> group(std::string_view path) const;  // fails where it is a dataset
+  Result<Tensor> dataset(std::string_view path) const;    // fails where it is a group
 
   // The numbers of a dataset: a view into the file where it is contiguous and little-endian. Opaque elements
   // of two bytes are bfloat16; enumerations of FALSE and TRUE are bool.

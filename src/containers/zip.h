@@ -18,7 +18,7 @@ struct ZipEntry {
   Size stored = 0;  // bytes in the archive
   Size size = 0;    // bytes of the content
   std::uint32_t crc = 0;
-  Size at = 0;      // where the stored bytes begin
+  Size at = 0;  // where the stored bytes begin
 };
 
 class ZipArchive {

@@ -11,10 +11,10 @@
 namespace convoy {
 
 struct LoadOptions {
-  std::optional<std::filesystem::path> weights;       // --weights FILE: binds weights to a source that has none
-  std::vector<std::optional<Size>> size;              // --size HxW, "?" frees an axis: spatial sizes of every image input
-  std::map<std::string, Shape> shapes;                // --shape x=1,3,224,224, by input name
-  std::vector<std::string> outputs;                   // --outputs NAME,...: cut there
+  std::optional<std::filesystem::path> weights;  // --weights FILE: binds weights to a source that has none
+  std::vector<std::optional<Size>> size;         // --size HxW, "?" frees an axis: spatial sizes of every image input
+  std::map<std::string, Shape> shapes;           // --shape x=1,3,224,224, by input name
+  std::vector<std::string> outputs;              // --outputs NAME,...: cut there
 };
 
 // A layer that a reader could not carry, where a summary should still be printed.

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace convoy {
@@ -24,8 +25,8 @@ struct NodeId {
 };
 
 // Which value of the source model this one carries, and in which order: the source's value, reshaped to `split` (empty:
-// as it is), permuted by `permutation` (empty: not), then reshaped to this value's shape. In `split` -1 (once) stands for
-// an unknown size. The proof compares by it, and writers name inputs and outputs by it.
+// as it is), permuted by `permutation` (empty: not), then reshaped to this value's shape. In `split` -1 (once) stands
+// for an unknown size. The proof compares by it, and writers name inputs and outputs by it.
 struct Origin {
   std::string source;  // name of the value in the source graph
   Sizes split, permutation;
@@ -33,7 +34,7 @@ struct Origin {
 };
 
 struct Value {
-  std::string name;                // unique in the graph: "conv1", "conv1/kernel"
+  std::string name;  // unique in the graph: "conv1", "conv1/kernel"
   Fact fact;
   std::optional<Tensor> constant;  // weights and other numbers known beforehand
   bool trainable = true;           // of a constant: a weight that training moves, unlike running statistics and tables
@@ -50,18 +51,18 @@ struct Scope {
 
 struct Node {
   Op op;
-  std::vector<ValueId> inputs;   // an absent optional input is a ValueId that refers to nothing
+  std::vector<ValueId> inputs;  // an absent optional input is a ValueId that refers to nothing
   std::vector<ValueId> outputs;
-  std::string layer;             // the source's layer it comes from: names, tables and messages use it
-  std::string kind;              // the source's word for that layer: "Conv2D"
-  std::vector<Scope> scopes;     // outermost first
+  std::string layer;          // the source's layer it comes from: names, tables and messages use it
+  std::string kind;           // the source's word for that layer: "Conv2D"
+  std::vector<Scope> scopes;  // outermost first
 };
 
 struct Graph {
-  std::string name;              // the model's own name
-  std::string source_format;     // "Keras 3.15.1"
+  std::string name;           // the model's own name
+  std::string source_format;  // "Keras 3.15.1"
   std::vector<Value> values;
-  std::vector<Node> nodes;       // in an order of computation
+  std::vector<Node> nodes;  // in an order of computation
   std::vector<ValueId> inputs, outputs;
   std::vector<std::string> output_names;  // one per output: the source's word for it (layer name)
 
@@ -76,7 +77,12 @@ struct Graph {
   // (made unique by a suffix). Fails as the operator's infer does, with the layer as place.
   Result<std::vector<ValueId>> add(Op op, std::vector<ValueId> node_inputs, std::string layer, std::string kind = {},
                                    std::vector<Scope> scopes = {});
+  // `wanted`, or with ".1", ".2", ... behind it if a value has that name.
   std::string unique_name(const std::string& wanted) const;
+
+ private:
+  mutable std::unordered_set<std::string> names_;  // of the first `named_` values: what unique_name has seen
+  mutable std::size_t named_ = 0;
 };
 
 // Nodes that read each value, in order.

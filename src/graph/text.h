@@ -2,8 +2,8 @@
 //
 //   input  image float32[?,8,14,3]
 //   const  conv/kernel float32[3,3,3,8] = seed 7            # or "= 1 2 3 ...", or no values printed: "= sha 1f0c..."
-//   conv   = conv(image, conv/kernel, _) axes=channels_last/2 kernel_order=space_in_out windows=3/2,3/2 paddings=same,same
-//   output conv
+//   conv   = conv(image, conv/kernel, _) axes=channels_last/2 kernel_order=space_in_out windows=3/2,3/2
+//   paddings=same,same output conv
 //
 // One line per value or node; "_" is an absent optional input; fields at their defaults are not printed; '#' comments.
 // Names that hold spaces, quotes or punctuation are written in double quotes as JSON writes them.

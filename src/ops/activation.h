@@ -10,9 +10,35 @@
 namespace convoy {
 
 enum class Function : std::uint8_t {
-  Sigmoid, Tanh, Softplus, Softsign, Exp, Log, Sqrt, Rsqrt, Square, Abs, Negate, Sign, Floor, Ceil, Round,
-  Reciprocal, Silu, Gelu, GeluTanh, Selu, Mish, LogSigmoid, HardSwish, TanhShrink, SparsePlus, SparseSigmoid,
-  Sin, Cos, Erf
+  Sigmoid,
+  Tanh,
+  Softplus,
+  Softsign,
+  Exp,
+  Log,
+  Sqrt,
+  Rsqrt,
+  Square,
+  Abs,
+  Negate,
+  Sign,
+  Floor,
+  Ceil,
+  Round,
+  Reciprocal,
+  Silu,
+  Gelu,
+  GeluTanh,
+  Selu,
+  Mish,
+  LogSigmoid,
+  HardSwish,
+  TanhShrink,
+  SparsePlus,
+  SparseSigmoid,
+  Sin,
+  Cos,
+  Erf
 };
 
 // x -> f(x)
@@ -137,7 +163,6 @@ Result<Facts> infer(const Softmax& op, const Inputs& in);
 Result<Facts> infer(const Glu& op, const Inputs& in);
 Result<Facts> infer(const PRelu& op, const Inputs& in);
 
-using Activation =
-    std::tuple<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softmax, Glu, PRelu>;
+using Activation = std::tuple<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softmax, Glu, PRelu>;
 
 }  // namespace convoy

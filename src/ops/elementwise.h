@@ -24,7 +24,9 @@ struct Affine {
   static constexpr std::string_view name = "affine";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double scale = 1, offset = 0;
-  static constexpr auto fields() { return std::tuple{Field{"scale", &Affine::scale}, Field{"offset", &Affine::offset}}; }
+  static constexpr auto fields() {
+    return std::tuple{Field{"scale", &Affine::scale}, Field{"offset", &Affine::offset}};
+  }
   friend bool operator==(const Affine&, const Affine&) = default;
 };
 

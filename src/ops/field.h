@@ -7,7 +7,7 @@ namespace convoy {
 template <class Struct, class T>
 struct Field {
   std::string_view name;
-  T Struct::*member;
+  T Struct::* member;
 };
 template <class Struct, class T>
 Field(std::string_view, T Struct::*) -> Field<Struct, T>;

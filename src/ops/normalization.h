@@ -9,7 +9,8 @@
 namespace convoy {
 
 // x, gamma?, beta?, mean, variance -> (x - mean) / sqrt(variance + epsilon) * gamma + beta, each [n] along `axis`.
-// `momentum` is the share of the old running statistic that a training step keeps (Keras's meaning; PyTorch's is 1 - it).
+// `momentum` is the share of the old running statistic that a training step keeps (Keras's meaning; PyTorch's is 1 -
+// it).
 struct BatchNorm {
   static constexpr std::string_view name = "batch_norm";
   static constexpr std::size_t least_inputs = 5, most_inputs = 5;

@@ -94,9 +94,8 @@ constexpr bool same_always(Padding a, Padding b, Window w) {
 template <class Speaks>
 constexpr std::optional<Padding> respell(Padding p, Window w, std::optional<Size> in, Speaks speaks) {
   if (speaks(p, w)) return p;
-  std::array<Padding, 9> wanted{Padding{Spelling::Valid}, {Spelling::SameUpper}, {Spelling::SameLower},
-                                {Spelling::Causal},       p,                     p,
-                                p,                        p,                     p};
+  std::array<Padding, 9> wanted{
+      Padding{Spelling::Valid}, {Spelling::SameUpper}, {Spelling::SameLower}, {Spelling::Causal}, p, p, p, p, p};
   std::size_t n = 4;
   if (in) {
     if (const auto at = place(p, w, *in)) {
@@ -155,8 +154,9 @@ struct TransposedPadding {
   friend constexpr bool operator==(TransposedPadding, TransposedPadding) = default;
 };
 
-// Nothing: no cell is left, or the numbers make no sense. Source: semantics of Keras `compute_conv_transpose_output_shape`
-// and TensorFlow's input gradient; with `output_padding` the Keras `same` length is (in-1)*stride + reach%2 + output_padding.
+// Nothing: no cell is left, or the numbers make no sense. Source: semantics of Keras
+// `compute_conv_transpose_output_shape` and TensorFlow's input gradient; with `output_padding` the Keras `same` length
+// is (in-1)*stride + reach%2 + output_padding.
 constexpr std::optional<Crop> place(TransposedPadding p, Window w, Size in) {
   constexpr Size most = Size{1} << 30;
   if (in < 1 || in > most || !w.sane()) return std::nullopt;

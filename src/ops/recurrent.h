@@ -9,14 +9,26 @@
 
 namespace convoy {
 
-enum class CellFunction : std::uint8_t { Tanh, Sigmoid, Relu, Linear, HardSigmoid6, HardSigmoid5, Softsign, Elu, Selu, Softplus };
+enum class CellFunction : std::uint8_t {
+  Tanh,
+  Sigmoid,
+  Relu,
+  Linear,
+  HardSigmoid6,
+  HardSigmoid5,
+  Softsign,
+  Elu,
+  Selu,
+  Softplus
+};
 
 // Keras: LSTM i,f,c,o and GRU z,r,h with kernels [F, gates*U]. PyTorch: LSTM i,f,g,o and GRU r,z,n with [gates*U, F].
 enum class GateOrder : std::uint8_t { Keras, Torch };
 
 // x [N, T, F], kernel, recurrent kernel, bias? (Keras LSTM, RNN: [gates*U]), recurrent bias? -> [N, T, U] or, without
-// `returns_sequence`, the last step [N, U]. `backwards` walks time from the end and returns the sequence in walking order.
-// In Keras order a GRU with reset_after has a bias of [2, 3U] (input, recurrent), split by the reader into inputs 3 and 4.
+// `returns_sequence`, the last step [N, U]. `backwards` walks time from the end and returns the sequence in walking
+// order. In Keras order a GRU with reset_after has a bias of [2, 3U] (input, recurrent), split by the reader into
+// inputs 3 and 4.
 struct Lstm {
   static constexpr std::string_view name = "lstm";
   static constexpr std::size_t least_inputs = 3, most_inputs = 5;

@@ -9,7 +9,8 @@
 
 namespace convoy {
 
-// x -> the same elements in row-major order. In `to`, -1 (once) takes what is left and 0 copies the size of x at that place.
+// x -> the same elements in row-major order. In `to`, -1 (once) takes what is left and 0 copies the size of x at that
+// place.
 struct Reshape {
   static constexpr std::string_view name = "reshape";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
@@ -51,7 +52,8 @@ struct Squeeze {
   friend bool operator==(const Squeeze&, const Squeeze&) = default;
 };
 
-// Block cells of depth moved into space. DCR (TensorFlow): channel = (bh*b + bw)*C + c; CRD (PyTorch): c*b*b + bh*b + bw.
+// Block cells of depth moved into space. DCR (TensorFlow): channel = (bh*b + bw)*C + c; CRD (PyTorch): c*b*b + bh*b +
+// bw.
 struct DepthToSpace {
   static constexpr std::string_view name = "depth_to_space";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;

@@ -13,7 +13,7 @@ struct Pass {
   std::string_view name;
   std::string_view purpose;  // one line for `convoy ops` and the documentation
   Result<Patch> (*rewrite)(const Graph&);
-  bool required;             // the target's writer refuses the graph without it
+  bool required;  // the target's writer refuses the graph without it
 };
 
 // What was done: the passes that changed something, with how often and why.

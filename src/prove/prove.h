@@ -19,20 +19,21 @@ struct LayerProof {
   std::string layer, kind;
   double largest = 0;  // absolute difference
   double r = 0, limit = 0;
-  Size terms = 0;      // products per output
+  Size terms = 0;  // products per output
   bool same = true;
-  std::string where;   // of the worst element, if different: "[0, 3, 0, 5]"
+  std::string where;  // of the worst element, if different: "[0, 3, 0, 5]"
 };
 
 struct Proof {
-  std::vector<std::vector<Size>> input_shapes;  // flattened list of the sizes tried, per trial all inputs one behind another
-  std::vector<std::string> sizes;               // "64x64", "65x63": as the user says it
-  bool every_size = false;                      // sizes are free and more than one was tried
-  std::vector<LayerProof> layers;               // worst over all trials
+  std::vector<std::vector<Size>>
+      input_shapes;                // flattened list of the sizes tried, per trial all inputs one behind another
+  std::vector<std::string> sizes;  // "64x64", "65x63": as the user says it
+  bool every_size = false;         // sizes are free and more than one was tried
+  std::vector<LayerProof> layers;  // worst over all trials
   Size weights_equal = 0, weights_reordered = 0, weights_folded = 0, weights_different = 0;
-  double whole_largest = 0;                     // of the outputs, run freely from the same input
+  double whole_largest = 0;  // of the outputs, run freely from the same input
   bool holds = false;
-  std::string reason;                           // when it does not hold: one sentence naming the layer
+  std::string reason;  // when it does not hold: one sentence naming the layer
 };
 
 // `target` is the graph after the passes with the weights as they were read back from the file written.

@@ -16,9 +16,9 @@ enum class Precision : std::uint8_t {
 
 struct RunOptions {
   Precision precision = Precision::Single;
-  int threads = 0;                            // 0: as many as the machine has
-  Size memory_limit = Size{12} << 30;         // bytes that values may take together; beyond it a Limit error
-  bool keeps_all = false;                     // keep every value, not only the outputs
+  int threads = 0;                     // 0: as many as the machine has
+  Size memory_limit = Size{12} << 30;  // bytes that values may take together; beyond it a Limit error
+  bool keeps_all = false;              // keep every value, not only the outputs
 };
 
 using Values = std::map<ValueId, Tensor>;

@@ -9,14 +9,17 @@
 namespace convoy::keras {
 
 // `bytes` is the whole file, kept alive by `keeper`; `file` is only for messages and side files the user named.
-Result<Graph> read_archive(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper, const LoadOptions& options);
-Result<Graph> read_hdf5(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper, const LoadOptions& options);
+Result<Graph> read_archive(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper,
+                           const LoadOptions& options);
+Result<Graph> read_hdf5(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper,
+                        const LoadOptions& options);
 Result<Graph> read_json(std::string_view text, const LoadOptions& options);
-Result<std::vector<LoadedTensor>> weights_of_archive(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper);
+Result<std::vector<LoadedTensor>> weights_of_archive(std::span<const std::byte> bytes,
+                                                     std::shared_ptr<const void> keeper);
 Result<std::vector<LoadedTensor>> weights_of_hdf5(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper);
 
-// One layer by its config, as `keras.layers.NAME(**config)` builds it, for tests and explanations: input facts are those
-// of `inputs`, weights are given in the layer's own order (kernel, bias, ...). `version` is 3 for today's rules.
+// One layer by its config, as `keras.layers.NAME(**config)` builds it, for tests and explanations: input facts are
+// those of `inputs`, weights are given in the layer's own order (kernel, bias, ...). `version` is 3 for today's rules.
 Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, const std::vector<Fact>& inputs,
                              const std::vector<Tensor>& weights);
 

@@ -11,8 +11,8 @@ namespace convoy::torch {
 // What PyTorch's own words can say about a convolution's or a pool's padding, per axis (all axes are asked together by
 // the pass that spells padding; 'same' needs stride 1 on all axes).
 constexpr bool speaks_convolution(Padding p, Window) {
-  return p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && p.before == p.after && p.before >= 0 &&
-                                           p.leftover == Leftover::Drop);
+  return p.spelling == Spelling::Valid ||
+         (p.spelling == Spelling::Explicit && p.before == p.after && p.before >= 0 && p.leftover == Leftover::Drop);
 }
 constexpr bool speaks_pool(Padding p, Window w) {
   return p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && p.before == p.after && p.before >= 0 &&
@@ -20,23 +20,23 @@ constexpr bool speaks_pool(Padding p, Window w) {
 }
 
 struct SourceOptions {
-  std::string source_file;       // "digits.keras", for the docstring
-  std::string module_name;       // "digits": class Digits, files digits.safetensors, digits.check.safetensors
-  std::string weights_file;      // "digits.safetensors" or "digits.pt"
-  std::string weights_sha256;    // carried by the module and compared on load
-  bool fixed_size = false;       // the port holds for one input size: forward raises on any other
+  std::string source_file;     // "digits.keras", for the docstring
+  std::string module_name;     // "digits": class Digits, files digits.safetensors, digits.check.safetensors
+  std::string weights_file;    // "digits.safetensors" or "digits.pt"
+  std::string weights_sha256;  // carried by the module and compared on load
+  bool fixed_size = false;     // the port holds for one input size: forward raises on any other
 };
 
 struct Parameter {
-  std::string name;              // as in state_dict: "backbone.conv1.weight"
+  std::string name;  // as in state_dict: "backbone.conv1.weight"
   Tensor tensor;
-  ValueId value;                 // the constant of the graph that it carries
-  bool buffer = false;           // running statistics and tables
+  ValueId value;        // the constant of the graph that it carries
+  bool buffer = false;  // running statistics and tables
 };
 
 struct Source {
-  std::string text;                     // the Python module
-  std::vector<Parameter> parameters;    // the state_dict, in the order of the modules
+  std::string text;                   // the Python module
+  std::vector<Parameter> parameters;  // the state_dict, in the order of the modules
 };
 
 // The state_dict alone: names and tensors. Does not depend on the options' checksum.

@@ -1,0 +1,234 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+namespace convoy {
+namespace {
+
+ValueId last_value(const Graph& g) { return {static_cast<std::int32_t>(g.values.size()) - 1}; }
+NodeId node_at(std::size_t i) { return {static_cast<std::int32_t>(i)}; }
+
+bool in_range(const Graph& g, ValueId v) { return v.index >= 0 && static_cast<std::size_t>(v.index) < g.values.size(); }
+
+std::vector<Input> inputs_of(const Graph& g, const std::vector<ValueId>& ids) {
+  std::vector<Input> all;
+  all.reserve(ids.size());
+  for (const ValueId v : ids) {
+    if (!v) {
+      all.push_back({});
+      continue;
+    }
+    const Value& value = g[v];
+    all.push_back({&value.fact, value.constant ? &*value.constant : nullptr});
+  }
+  return all;
+}
+
+Result<Facts> infer_node(const Graph& g, const Op& op, const std::vector<ValueId>& ids) {
+  const auto inputs = inputs_of(g, ids);
+  return infer(op, Inputs(inputs));
+}
+
+}  // namespace
+
+ValueId Graph::input(std::string value_name, Fact fact) {
+  Value v;
+  v.name = unique_name(value_name);
+  v.fact = std::move(fact);
+  values.push_back(std::move(v));
+  inputs.push_back(last_value(*this));
+  return inputs.back();
+}
+
+ValueId Graph::constant(std::string value_name, Tensor tensor, bool trainable) {
+  Value v;
+  v.name = unique_name(value_name);
+  v.fact = fact_of(tensor);
+  v.constant = std::move(tensor);
+  v.trainable = trainable;
+  values.push_back(std::move(v));
+  return last_value(*this);
+}
+
+std::string Graph::unique_name(const std::string& wanted) const {
+  if (named_ > values.size()) names_.clear(), named_ = 0;
+  for (; named_ < values.size(); ++named_) names_.insert(values[named_].name);
+  std::string candidate = wanted;
+  for (int i = 1; names_.contains(candidate); ++i) candidate = wanted + "." + std::to_string(i);
+  return candidate;
+}
+
+Result<std::vector<ValueId>> Graph::add(Op op, std::vector<ValueId> node_inputs, std::string layer, std::string kind,
+                                        std::vector<Scope> scopes) {
+  Node node{std::move(op), std::move(node_inputs), {}, std::move(layer), std::move(kind), std::move(scopes)};
+  for (const ValueId v : node.inputs)
+    if (v && !in_range(*this, v))
+      return within(place_of(node),
+                    Result<std::vector<ValueId>>(fail(Fault::Internal, "reads a value that is not in the graph")));
+  auto facts = infer_node(*this, node.op, node.inputs);
+  if (!facts) return within(place_of(node), Result<std::vector<ValueId>>(pass(facts)));
+  const NodeId id = node_at(nodes.size());
+  for (auto& fact : *facts) {
+    Value v;
+    v.name = unique_name(node.layer);
+    v.fact = std::move(fact);
+    v.producer = id;
+    values.push_back(std::move(v));
+    node.outputs.push_back(last_value(*this));
+  }
+  auto outputs_made = node.outputs;
+  nodes.push_back(std::move(node));
+  return outputs_made;
+}
+
+std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
+  std::vector<std::vector<NodeId>> readers(graph.values.size());
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const ValueId v : graph.nodes[i].inputs)
+      if (v) {
+        auto& list = readers[static_cast<std::size_t>(v.index)];
+        if (list.empty() || list.back() != node_at(i)) list.push_back(node_at(i));
+      }
+  return readers;
+}
+
+std::string place_of(const Node& node) {
+  std::string path;
+  for (const Scope& s : node.scopes) path += s.name + "/";
+  const auto kind = node.kind.empty() ? std::string(name_of(node.op)) : node.kind;
+  return "layer '" + path + node.layer + "' (" + kind + ")";
+}
+
+Status infer_all(Graph& graph) {
+  for (Node& node : graph.nodes) {
+    auto facts = infer_node(graph, node.op, node.inputs);
+    if (!facts) return within(place_of(node), Status(pass(facts)));
+    if (facts->size() != node.outputs.size())
+      return within(place_of(node), Status(fail(Fault::Internal, "makes " + std::to_string(facts->size()) +
+                                                                     " values, the graph holds " +
+                                                                     std::to_string(node.outputs.size()))));
+    for (std::size_t i = 0; i < facts->size(); ++i) graph[node.outputs[i]].fact = std::move((*facts)[i]);
+  }
+  return {};
+}
+
+Result<Graph> with_input_shapes(const Graph& graph, const std::vector<Shape>& input_shapes) {
+  Graph sized = graph;
+  if (input_shapes.size() != sized.inputs.size())
+    return fail(Fault::Usage, "got " + std::to_string(input_shapes.size()) + " input shapes, the model has " +
+                                  std::to_string(sized.inputs.size()) + " inputs");
+  for (std::size_t i = 0; i < input_shapes.size(); ++i) sized[sized.inputs[i]].fact.shape = input_shapes[i];
+  if (auto done = infer_all(sized); !done) return pass(done);
+  return sized;
+}
+
+namespace {
+
+std::string id_text(const Graph& g, ValueId v) {
+  return in_range(g, v) ? "'" + g[v].name + "'" : "number " + std::to_string(v.index);
+}
+
+Status check_values(const Graph& g) {
+  std::unordered_set<std::string> names;
+  for (const Value& v : g.values) {
+    if (v.name.empty()) return fail(Fault::Internal, "a value has no name");
+    if (!names.insert(v.name).second) return fail(Fault::Internal, "two values are named '" + v.name + "'");
+    if (v.constant && v.producer) return fail(Fault::Internal, "constant '" + v.name + "' is also computed");
+    if (v.constant && fact_of(*v.constant) != v.fact)
+      return fail(Fault::Internal, "constant '" + v.name + "' is not what its fact says");
+  }
+  return {};
+}
+
+Status check_order(const Graph& g) {
+  std::vector<char> ready(g.values.size(), 0);
+  for (std::size_t i = 0; i < g.values.size(); ++i) ready[i] = g.values[i].constant.has_value();
+  for (const ValueId v : g.inputs) {
+    if (!in_range(g, v) || g[v].producer || g[v].constant)
+      return fail(Fault::Internal, "input " + id_text(g, v) + " is not a plain value");
+    ready[static_cast<std::size_t>(v.index)] = 1;
+  }
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+    const Node& node = g.nodes[i];
+    for (const ValueId v : node.inputs)
+      if (v && (!in_range(g, v) || !ready[static_cast<std::size_t>(v.index)]))
+        return within(place_of(node), Status(fail(Fault::Internal, "reads " + id_text(g, v) + " before it is made")));
+    for (const ValueId v : node.outputs) {
+      if (!in_range(g, v) || ready[static_cast<std::size_t>(v.index)] || g[v].producer != node_at(i))
+        return within(place_of(node), Status(fail(Fault::Internal, "output " + id_text(g, v) + " is made elsewhere")));
+      ready[static_cast<std::size_t>(v.index)] = 1;
+    }
+  }
+  if (g.outputs.empty()) return fail(Fault::Internal, "the graph has no output");
+  if (g.output_names.size() != g.outputs.size())
+    return fail(Fault::Internal, "outputs and their names differ in number");
+  for (const ValueId v : g.outputs)
+    if (!in_range(g, v) || !ready[static_cast<std::size_t>(v.index)])
+      return fail(Fault::Internal, "output " + id_text(g, v) + " is never made");
+  return {};
+}
+
+}  // namespace
+
+Status check(const Graph& graph) {
+  if (auto s = check_values(graph); !s) return s;
+  if (auto s = check_order(graph); !s) return s;
+  for (const Node& node : graph.nodes) {
+    auto facts = infer_node(graph, node.op, node.inputs);
+    if (!facts) return within(place_of(node), Status(pass(facts)));
+    if (facts->size() != node.outputs.size())
+      return within(place_of(node), Status(fail(Fault::Internal, "the number of outputs is wrong")));
+    for (std::size_t i = 0; i < facts->size(); ++i)
+      if (graph[node.outputs[i]].fact != (*facts)[i])
+        return within(place_of(node),
+                      Status(fail(Fault::Internal, "the graph says " + text_of(graph[node.outputs[i]].fact) +
+                                                       ", the operator gives " + text_of((*facts)[i]))));
+  }
+  return {};
+}
+
+void prune(Graph& graph) {
+  std::vector<char> needed(graph.values.size(), 0);
+  for (const ValueId v : graph.outputs) needed[static_cast<std::size_t>(v.index)] = 1;
+  for (const ValueId v : graph.inputs) needed[static_cast<std::size_t>(v.index)] = 1;
+  std::vector<char> kept(graph.nodes.size(), 0);
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    kept[i] = std::any_of(node.outputs.begin(), node.outputs.end(),
+                          [&](ValueId v) { return needed[static_cast<std::size_t>(v.index)]; });
+    if (!kept[i]) continue;
+    for (const ValueId v : node.inputs)
+      if (v) needed[static_cast<std::size_t>(v.index)] = 1;
+    for (const ValueId v : node.outputs) needed[static_cast<std::size_t>(v.index)] = 1;
+  }
+
+  std::vector<ValueId> now(graph.values.size());
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    if (!needed[i]) continue;
+    now[i] = {static_cast<std::int32_t>(values.size())};
+    values.push_back(std::move(graph.values[i]));
+  }
+  const auto renumber = [&](std::vector<ValueId>& ids) {
+    for (ValueId& v : ids)
+      if (v) v = now[static_cast<std::size_t>(v.index)];
+  };
+  std::vector<Node> nodes;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!kept[i]) continue;
+    Node node = std::move(graph.nodes[i]);
+    renumber(node.inputs);
+    renumber(node.outputs);
+    for (const ValueId v : node.outputs) values[static_cast<std::size_t>(v.index)].producer = node_at(nodes.size());
+    nodes.push_back(std::move(node));
+  }
+  renumber(graph.inputs);
+  renumber(graph.outputs);
+  graph.values = std::move(values);
+  graph.nodes = std::move(nodes);
+}
+
+}  // namespace convoy

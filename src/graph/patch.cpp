@@ -1,0 +1,203 @@
+#include "graph/patch.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+
+namespace convoy {
+
+const Fact& Patch::fact(ValueId value) const {
+  const auto old = graph_->values.size();
+  const auto i = static_cast<std::size_t>(value.index);
+  return i < old ? (*graph_)[value].fact : values_[i - old].fact;
+}
+
+ValueId Patch::constant(std::string name, Tensor tensor, bool trainable, std::optional<Origin> origin) {
+  Value v;
+  v.name = std::move(name);
+  v.fact = fact_of(tensor);
+  v.constant = std::move(tensor);
+  v.trainable = trainable;
+  v.origin = std::move(origin);
+  values_.push_back(std::move(v));
+  return {next_value_++};
+}
+
+Result<std::vector<ValueId>> Patch::node(const Node& like, Op op, std::vector<ValueId> inputs, std::size_t outputs) {
+  Node made{std::move(op), std::move(inputs), {}, like.layer, like.kind, like.scopes};
+  const auto old = graph_->values.size();
+  std::vector<Input> seen;
+  for (const ValueId v : made.inputs) {
+    if (!v) {
+      seen.push_back({});
+      continue;
+    }
+    const auto i = static_cast<std::size_t>(v.index);
+    const Value& value = i < old ? (*graph_)[v] : values_[i - old];
+    seen.push_back({&value.fact, value.constant ? &*value.constant : nullptr});
+  }
+  auto facts = infer(made.op, Inputs(seen));
+  if (!facts) return within(place_of(made), Result<std::vector<ValueId>>(pass(facts)));
+  if (facts->size() != outputs)
+    return within(place_of(made), Result<std::vector<ValueId>>(
+                                      fail(Fault::Internal, "makes another number of values than the pass expects")));
+  for (auto& fact : *facts) {
+    Value v;
+    v.name = like.layer;
+    v.fact = std::move(fact);
+    values_.push_back(std::move(v));
+    made.outputs.push_back({next_value_++});
+  }
+  auto made_outputs = made.outputs;
+  nodes_.push_back(std::move(made));
+  return made_outputs;
+}
+
+void Patch::replace(ValueId before, ValueId now, Sizes permutation) {
+  replaced_[before] = {now, std::move(permutation)};
+}
+
+void Patch::reshape_input(ValueId input, Shape shape, Origin origin) {
+  inputs_[input] = {std::move(shape), std::move(origin)};
+}
+
+bool Patch::empty() const {
+  return nodes_.empty() && removed_.empty() && replaced_.empty() && inputs_.empty() && origins_.empty() &&
+         values_.empty();
+}
+
+namespace {
+
+// The nodes in an order of computation, keeping the order they have where it is already one.
+Result<std::vector<Node>> sorted(const Graph& graph, std::vector<Node> nodes) {
+  std::vector<std::int32_t> maker(graph.values.size(), -1);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const ValueId v : nodes[i].outputs) maker[static_cast<std::size_t>(v.index)] = static_cast<std::int32_t>(i);
+  std::vector<int> waits(nodes.size(), 0);
+  std::vector<std::vector<std::size_t>> wakes(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const ValueId v : nodes[i].inputs) {
+      if (!v || maker[static_cast<std::size_t>(v.index)] < 0) continue;
+      wakes[static_cast<std::size_t>(maker[static_cast<std::size_t>(v.index)])].push_back(i);
+      ++waits[i];
+    }
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (waits[i] == 0) ready.push(i);
+  std::vector<Node> order;
+  order.reserve(nodes.size());
+  while (!ready.empty()) {
+    const std::size_t i = ready.top();
+    ready.pop();
+    for (const std::size_t next : wakes[i])
+      if (--waits[next] == 0) ready.push(next);
+    order.push_back(std::move(nodes[i]));
+  }
+  if (order.size() != nodes.size()) return fail(Fault::Internal, "the patch leaves a cycle in the graph");
+  return order;
+}
+
+// New nodes stand where the last value they read is made, so that the stable sort keeps neighbours together.
+std::vector<Node> interleaved(std::vector<Node> old_nodes, std::vector<Node> new_nodes,
+                              const std::vector<std::int32_t>& old_position, std::size_t values) {
+  std::vector<std::int64_t> position(values, -1);
+  for (std::size_t v = 0; v < old_position.size(); ++v) position[v] = old_position[v];
+  std::vector<std::pair<std::int64_t, Node>> placed;
+  std::int64_t at = 0;
+  for (Node& n : old_nodes) {
+    for (const ValueId v : n.outputs) position[static_cast<std::size_t>(v.index)] = at;
+    placed.emplace_back(at++, std::move(n));
+  }
+  for (Node& n : new_nodes) {
+    std::int64_t last = -1;
+    for (const ValueId v : n.inputs)
+      if (v) last = std::max(last, position[static_cast<std::size_t>(v.index)]);
+    for (const ValueId v : n.outputs) position[static_cast<std::size_t>(v.index)] = last;
+    placed.emplace_back(last, std::move(n));
+  }
+  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Node> all;
+  all.reserve(placed.size());
+  for (auto& [unused, n] : placed) all.push_back(std::move(n));
+  return all;
+}
+
+void make_names_unique(Graph& graph, std::size_t first_new) {
+  std::unordered_map<std::string, int> taken;
+  for (std::size_t i = 0; i < first_new; ++i) taken.emplace(graph.values[i].name, 1);
+  for (std::size_t i = first_new; i < graph.values.size(); ++i) {
+    std::string& name = graph.values[i].name;
+    if (taken.emplace(name, 1).second) continue;
+    const std::string base = name;
+    for (int& k = taken[base];; ++k) {
+      name = base + "." + std::to_string(k);
+      if (taken.emplace(name, 1).second) break;
+    }
+  }
+}
+
+Origin moved(Origin origin, const Sizes& permutation) {
+  if (permutation.empty()) return origin;
+  origin.permutation = origin.permutation.empty() ? permutation : compose(origin.permutation, permutation);
+  return origin;
+}
+
+}  // namespace
+
+Status apply(Graph& graph, Patch patch) {
+  const std::size_t old_values = graph.values.size();
+  std::vector<std::int32_t> old_position(old_values, -1);
+  std::vector<Node> old_nodes;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const ValueId v : graph.nodes[i].outputs)
+      old_position[static_cast<std::size_t>(v.index)] = static_cast<std::int32_t>(old_nodes.size());
+    if (!patch.removed_.contains({static_cast<std::int32_t>(i)})) old_nodes.push_back(std::move(graph.nodes[i]));
+  }
+  for (auto& v : patch.values_) graph.values.push_back(std::move(v));
+  make_names_unique(graph, old_values);
+
+  const auto follow = [&](ValueId v) {
+    for (std::size_t steps = 0; steps <= patch.replaced_.size(); ++steps) {
+      const auto it = patch.replaced_.find(v);
+      if (it == patch.replaced_.end()) break;
+      v = it->second.now;
+    }
+    return v;
+  };
+  for (Node& n : old_nodes)
+    for (ValueId& v : n.inputs)
+      if (v) v = follow(v);
+  // A node of the patch reads what it was told to read, even a value replaced for everybody else (a pad in front of it,
+  // say); only where that value's own node goes does it read what came instead.
+  const auto goes = [&](ValueId v) {
+    return static_cast<std::size_t>(v.index) < old_values && patch.removed_.contains(graph[v].producer);
+  };
+  for (Node& n : patch.nodes_)
+    for (ValueId& v : n.inputs)
+      if (v && goes(v)) v = follow(v);
+  for (ValueId& v : graph.outputs) v = follow(v);
+  for (const auto& [before, to] : patch.replaced_) {
+    const auto& origin = graph[before].origin;
+    if (origin && !graph[to.now].origin) graph[to.now].origin = moved(*origin, to.permutation);
+    graph[before].origin.reset();
+  }
+  for (auto& [v, origin] : patch.origins_) graph[v].origin = std::move(origin);
+  for (auto& [v, to] : patch.inputs_) {
+    graph[v].fact.shape = std::move(to.first);
+    graph[v].origin = std::move(to.second);
+  }
+
+  auto order =
+      sorted(graph, interleaved(std::move(old_nodes), std::move(patch.nodes_), old_position, graph.values.size()));
+  if (!order) return pass(order);
+  graph.nodes = std::move(*order);
+  for (Value& v : graph.values) v.producer = {};
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const ValueId v : graph.nodes[i].outputs) graph[v].producer = {static_cast<std::int32_t>(i)};
+  prune(graph);
+  if (auto inferred = infer_all(graph); !inferred) return inferred;
+  return check(graph);
+}
+
+}  // namespace convoy
