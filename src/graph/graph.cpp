@@ -229,6 +229,8 @@ void prune(Graph& graph) {
   renumber(graph.outputs);
   graph.values = std::move(values);
   graph.nodes = std::move(nodes);
+  graph.names_.clear();
+  graph.named_ = 0;
 }
 
 }  // namespace convoy

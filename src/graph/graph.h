@@ -81,6 +81,7 @@ struct Graph {
   std::string unique_name(const std::string& wanted) const;
 
  private:
+  friend void prune(Graph& graph);
   mutable std::unordered_set<std::string> names_;  // of the first `named_` values: what unique_name has seen
   mutable std::size_t named_ = 0;
 };
