@@ -24,8 +24,9 @@ SEES = {
     "passes": {"base", "ops", "graph"},
     "run": {"base", "ops", "graph"},
     "prove": {"base", "ops", "graph", "containers", "formats", "passes", "run"},
-    "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove"},
-    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "report"},
+    "port": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove"},
+    "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "port"},
+    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "port", "report"},
 }
 
 # A window's arithmetic: (kernel - 1) * dilation, or an input minus a reach divided by a stride.

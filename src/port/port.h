@@ -1,0 +1,55 @@
+// The whole journey of one model: read, rewrite, write, read back, prove, put in place. Nothing stands at the target
+// unless the port was shown to be equal (or the proof was declined outright).
+#pragma once
+#include "formats/format.h"
+#include "passes/passes.h"
+#include "prove/prove.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+struct PortOptions {
+  LoadOptions load;
+  std::string to;                        // target format; empty: told by the extension of `output`
+  std::filesystem::path output;          // empty: beside nothing, in the current directory, named after the source
+  bool overwrites = false;               // --force
+  bool proves = true;                    // --no-proof
+  std::vector<std::string> without;      // passes left out
+  std::string weights_format = "safetensors";
+  ProofOptions proof;
+};
+
+struct WrittenFile {
+  std::filesystem::path path;
+  Size bytes = 0;
+  std::string sha256;
+};
+
+// How an input or output of the source lies in the port: axis i of the port is axis permutation[i] of the source.
+struct Carried {
+  std::string name;
+  Shape source, target;
+  DType dtype = DType::F32;
+  Sizes permutation;
+};
+
+struct PortReport {
+  Graph source, target;
+  std::vector<PassReport> passes;
+  std::vector<Carried> inputs, outputs;
+  std::optional<Proof> proof;            // absent: declined
+  std::vector<WrittenFile> files;        // empty when the proof does not hold
+  std::string source_sha256;
+
+  bool holds() const { return !proof || proof->holds; }
+};
+
+// Fails: what the reader, a pass or the writer refuses; an output that exists (without `overwrites`), before any work.
+// A proof that does not hold is a report without files, so that its evidence can be kept.
+Result<PortReport> port(const std::filesystem::path& source, const PortOptions& options);
+
+}  // namespace convoy

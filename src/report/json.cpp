@@ -1,0 +1,113 @@
+#include "report/layers.h"
+#include "report/text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace convoy {
+namespace {
+
+Json shape_json(const Shape& shape) {
+  Json dims = Json::array();
+  for (const Dim d : shape) d.known() ? dims.push_back(*d) : dims.push_back(nullptr);
+  return dims;
+}
+
+Json layers_json(const Graph& g) {
+  Json layers = Json::array();
+  const auto rows = layer_rows(g);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Node& node = g.nodes[i];
+    Json layer;
+    layer["name"] = node.layer;
+    layer["kind"] = node.kind;
+    layer["operator"] = std::string(name_of(node.op));
+    layer["words"] = rows[i].operation;
+    layer["output"] = node.outputs.empty() ? Json::array() : shape_json(g[node.outputs[0]].fact.shape);
+    layer["padding"] = rows[i].padding;
+    layer["parameters"] = rows[i].parameters;
+    if (!rows[i].note.empty()) layer["note"] = rows[i].note;
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+Json proof_json(const Proof& p) {
+  Json j;
+  j["holds"] = p.holds;
+  if (!p.reason.empty()) j["reason"] = p.reason;
+  j["sizes"] = p.sizes;
+  j["weights"] = {{"equal", p.weights_equal},
+                  {"reordered", p.weights_reordered},
+                  {"folded", p.weights_folded},
+                  {"different", p.weights_different}};
+  j["whole_largest"] = p.whole_largest;
+  Json layers = Json::array();
+  for (const auto& l : p.layers)
+    layers.push_back({{"layer", l.layer},
+                      {"kind", l.kind},
+                      {"largest", l.largest},
+                      {"r", l.r},
+                      {"limit", l.limit},
+                      {"terms", l.terms},
+                      {"same", l.same}});
+  j["layers"] = std::move(layers);
+  return j;
+}
+
+Json carried_json(const std::vector<Carried>& all) {
+  Json list = Json::array();
+  for (const auto& c : all)
+    list.push_back({{"name", c.name},
+                    {"dtype", std::string(name_of(c.dtype))},
+                    {"source_shape", shape_json(c.source)},
+                    {"shape", shape_json(c.target)},
+                    {"permutation", c.permutation}});
+  return list;
+}
+
+}  // namespace
+
+Json summary_json(const Graph& graph, const std::string& file) {
+  const auto n = count_parameters(graph);
+  Json j;
+  j["schema"] = 1;
+  j["file"] = file;
+  j["format"] = graph.source_format;
+  j["parameters"] = {{"all", n.all}, {"trainable", n.trainable}};
+  Json inputs = Json::array(), outputs = Json::array();
+  for (const ValueId v : graph.inputs)
+    inputs.push_back({{"name", graph[v].name},
+                      {"dtype", std::string(name_of(graph[v].fact.dtype))},
+                      {"shape", shape_json(graph[v].fact.shape)}});
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    outputs.push_back({{"name", graph.output_names[i]}, {"shape", shape_json(graph[graph.outputs[i]].fact.shape)}});
+  j["inputs"] = std::move(inputs);
+  j["outputs"] = std::move(outputs);
+  j["layers"] = layers_json(graph);
+  return j;
+}
+
+Json port_json(const PortReport& r, const std::string& file) {
+  Json j;
+  j["schema"] = 1;
+  j["source"] = {{"file", file}, {"format", r.source.source_format}, {"sha256", r.source_sha256}};
+  j["inputs"] = carried_json(r.inputs);
+  j["outputs"] = carried_json(r.outputs);
+  j["layers"] = layers_json(r.source);
+  Json passes = Json::array();
+  for (const auto& p : r.passes) {
+    Json remarks = Json::array();
+    for (const auto& m : p.remarks) remarks.push_back({{"layer", m.layer}, {"text", m.text}});
+    passes.push_back({{"name", std::string(p.name)}, {"remarks", std::move(remarks)}});
+  }
+  j["passes"] = std::move(passes);
+  j["proof"] = r.proof ? proof_json(*r.proof) : Json(nullptr);
+  Json files = Json::array();
+  for (const auto& f : r.files) files.push_back({{"path", f.path.string()}, {"bytes", f.bytes}, {"sha256", f.sha256}});
+  j["files"] = std::move(files);
+  return j;
+}
+
+}  // namespace convoy

@@ -1,0 +1,126 @@
+#include "report/text.h"
+
+#include "report/layers.h"
+#include "report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace convoy {
+namespace {
+
+std::string parameter_words(const Graph& g) {
+  const auto n = count_parameters(g);
+  return fmt::format("{} parameters ({} trainable, {} not)", with_commas(n.all), with_commas(n.trainable),
+                     with_commas(n.all - n.trainable));
+}
+
+std::string layer_table(const Graph& g) {
+  Table table("lllllr");
+  table.row({"layer", "operator", "", "output", "padding (before,after)", "numbers"});
+  std::string notes;
+  for (const ValueId v : g.inputs) table.row({g[v].name, "input", "", text_of(g[v].fact.shape), "", ""});
+  for (const auto& row : layer_rows(g)) {
+    table.row({row.name, row.operation, row.note.empty() ? "" : "(!)", row.output, row.padding,
+               row.parameters ? with_commas(row.parameters) : ""});
+    if (!row.note.empty()) notes += fmt::format("(!) {}: {}\n", row.name, row.note);
+  }
+  return table.text() + (notes.empty() ? "" : "\n" + notes);
+}
+
+std::string head(const Graph& g, const std::string& file) {
+  return fmt::format("{}  {}  {} operators  {}\n", file, g.source_format, g.nodes.size(), parameter_words(g));
+}
+
+std::string pass_lines(const PortReport& r) {
+  std::string lines;
+  for (const auto& pass : r.passes) {
+    if (pass.remarks.empty()) continue;
+    // The same thing said of several layers is said once, with the layers behind it.
+    std::vector<std::pair<std::string, std::vector<std::string>>> grouped;
+    for (const auto& remark : pass.remarks) {
+      auto it = std::find_if(grouped.begin(), grouped.end(), [&](const auto& g) { return g.first == remark.text; });
+      if (it == grouped.end()) it = grouped.insert(grouped.end(), {remark.text, {}});
+      it->second.push_back(remark.layer);
+    }
+    for (const auto& [text, layers] : grouped) {
+      std::string who;
+      for (std::size_t i = 0; i < layers.size() && i < 4; ++i) who += (i ? ", " : "") + layers[i];
+      if (layers.size() > 4) who += fmt::format(" and {} more", layers.size() - 4);
+      lines += fmt::format("  {:<16} {}: {}\n", pass.name, who, text);
+    }
+  }
+  return lines.empty() ? "" : "rewritten\n" + lines + "\n";
+}
+
+std::string moved_words(const Carried& c) {
+  std::string s = fmt::format("{} {}", c.name, text_of(c.target));
+  if (!c.permutation.empty() && !is_identity(c.permutation)) s += fmt::format(" (source {})", text_of(c.source));
+  return s;
+}
+
+std::string proof_lines(const Proof& p) {
+  std::string sizes;
+  for (const auto& s : p.sizes) sizes += (sizes.empty() ? "" : ", ") + s;
+  Size differing = 0;
+  const LayerProof* closest = nullptr;
+  for (const auto& l : p.layers) {
+    differing += !l.same;
+    const auto share = [](const LayerProof& x) { return x.limit > 0 ? x.r / x.limit : 0; };
+    if (!closest || share(l) > share(*closest)) closest = &l;
+  }
+  std::string s = fmt::format("proof   sizes      {}\n", sizes);
+  if (differing == 0 && closest)
+    s += fmt::format("        layers     {} of {} within their rounding bound; closest: {}, r {:.2g} of {:.3g}\n",
+                     p.layers.size(), p.layers.size(), closest->layer, closest->r, closest->limit);
+  const Size all = p.weights_equal + p.weights_reordered + p.weights_folded + p.weights_different;
+  s += fmt::format("        weights    {} of {} tensors byte for byte, {} of them reordered{}\n",
+                   p.weights_equal + p.weights_reordered, all, p.weights_reordered,
+                   p.weights_folded ? fmt::format("; {} folded, within their bound", p.weights_folded) : "");
+  s += fmt::format("        whole      largest difference {:.2g}\n", p.whole_largest);
+  if (differing) {
+    Table table("lrrrl");
+    table.row({"layer", "largest", "r", "limit", ""});
+    for (const auto& l : p.layers)
+      if (!l.same)
+        table.row({l.layer, fmt::format("{:.3g}", l.largest), fmt::format("{:.3g}", l.r),
+                   fmt::format("{:.3g}", l.limit), "DIFFERENT at " + l.where});
+    s += table.text();
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string summary_text(const Graph& graph, const std::string& file) {
+  std::string s = head(graph, file) + "\n" + layer_table(graph) + "\noutputs ";
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    s += fmt::format("{}{} {}", i ? ", " : "", graph.output_names[i], text_of(graph[graph.outputs[i]].fact.shape));
+  return s + "\n";
+}
+
+std::string port_text(const PortReport& r, const std::string& file) {
+  std::string s = "read    " + head(r.source, file) + "\n" + layer_table(r.source) + "\n" + pass_lines(r);
+  s += "port    ";
+  for (std::size_t i = 0; i < r.inputs.size(); ++i) s += (i ? ", " : "") + moved_words(r.inputs[i]);
+  s += "  ->  ";
+  for (std::size_t i = 0; i < r.outputs.size(); ++i) s += (i ? ", " : "") + moved_words(r.outputs[i]);
+  s += "\n";
+  if (r.proof) {
+    s += proof_lines(*r.proof);
+    if (r.proof->holds)
+      s += "        source     the weights were read back from the file; the Python text itself is not read back yet:\n"
+           "                   run the module, it checks itself against the stored answer\n";
+  } else {
+    s += "proof   none: --no-proof was given; run the module, it checks itself against the stored answer\n";
+  }
+  for (std::size_t i = 0; i < r.files.size(); ++i)
+    s += fmt::format("{:<8}{}  {} bytes  sha256 {}\n", i ? "" : "wrote", r.files[i].path.string(),
+                     with_commas(r.files[i].bytes), r.files[i].sha256.substr(0, 16));
+  return s;
+}
+
+}  // namespace convoy
