@@ -23,4 +23,7 @@ Result<std::vector<LoadedTensor>> weights_of_hdf5(std::span<const std::byte> byt
 Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, const std::vector<Fact>& inputs,
                              const std::vector<Tensor>& weights);
 
+// The class names of layers and keras.ops nodes that are read.
+std::vector<std::string_view> layer_classes();
+
 }  // namespace convoy::keras

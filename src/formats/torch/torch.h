@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct Source {
   std::string text;                   // the Python module
   std::vector<Parameter> parameters;  // the state_dict, in the order of the modules
 };
+
+// Every operator of the vocabulary: its name, and why PyTorch has no form for it (empty: it has one).
+std::vector<std::pair<std::string_view, std::string_view>> operators();
 
 // The state_dict alone: names and tensors. Does not depend on the options' checksum.
 Result<std::vector<Parameter>> state_dict(const Graph& graph);
