@@ -1,0 +1,52 @@
+"""The environment of the oracles, and how much of them runs: a seeded sample, or all of it with FULL=1."""
+import os
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from carrying import CONVOY, FULL  # noqa: E402  after the environment
+
+SAMPLE = 12  # tests of each parametrised function that is marked `sampled`
+SEED = int(os.environ.get("SEED", "0"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "sampled: a seeded sample of the cases runs unless FULL=1")
+    config.addinivalue_line("markers", "long: runs only with FULL=1")
+
+
+def pytest_collection_modifyitems(config, items):
+    if FULL or any("::" in argument for argument in config.args):
+        return
+    kept, dropped, groups = [], [], {}
+    for item in items:
+        if item.get_closest_marker("long"):
+            dropped.append(item)
+        elif item.get_closest_marker("sampled"):
+            groups.setdefault(item.originalname, []).append(item)
+        else:
+            kept.append(item)
+    for name, group in groups.items():
+        random.Random(f"{SEED} {name}").shuffle(group)
+        kept += group[:SAMPLE]
+        dropped += group[SAMPLE:]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        order = {id(item): n for n, item in enumerate(items)}
+        items[:] = sorted(kept, key=lambda item: order[id(item)])
+
+
+def pytest_report_header():
+    return f"{'everything (FULL=1)' if FULL else f'a sample, SEED={SEED}'}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def command_is_built():
+    if not CONVOY.exists():
+        pytest.skip("build/release/convoy is not built", allow_module_level=True)

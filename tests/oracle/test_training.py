@@ -1,0 +1,88 @@
+"""A port goes on learning where its source stopped: one training step agrees with Keras.
+
+One thing differs, by the frameworks' own rules: the running variance. Both normalise a batch with the biased variance
+(divided by n); PyTorch moves the *unbiased* one (divided by n - 1) into running_var, Keras the biased one into
+moving_variance. The test undoes exactly that factor and allows nothing else.
+"""
+import numpy as np
+import pytest
+from carrying import port
+
+RATE = 0.05
+
+
+def network(keras):
+    """Unlike sizes on every axis; dropout 0, because the two frameworks draw differently."""
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input((9, 6, 3), name="image"),
+            layers.Conv2D(5, 3, strides=2, padding="same", activation="relu", name="down"),
+            layers.BatchNormalization(name="norm"),
+            layers.MaxPooling2D((3, 2), strides=(1, 2), padding="same", name="pool"),
+            layers.DepthwiseConv2D(2, padding="same", name="depthwise"),
+            layers.BatchNormalization(momentum=0.9, epsilon=1e-4, name="norm_again"),
+            layers.Dropout(0.0, name="drop"),
+            layers.Flatten(name="flat"),
+            layers.Dense(4, name="out"),
+        ],
+        name="learner",
+    )
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """The Keras model before the step, its port, and a batch."""
+    import keras
+
+    keras.utils.set_random_seed(5)
+    random = np.random.default_rng(5)
+    model = network(keras)
+    model.set_weights([w + random.uniform(0.05, 0.3, w.shape).astype(w.dtype) for w in model.get_weights()])
+    folder = tmp_path_factory.mktemp("learner")
+    model.save(folder / "learner.keras")
+    x = random.standard_normal((7, 9, 6, 3)).astype(np.float32)
+    y = random.integers(0, 4, 7)
+    return model, port([folder / "learner.keras"], folder / "learner.py"), x, y
+
+
+def test_one_step_agrees_in_loss_weights_and_running_statistics(both):
+    import keras
+    import tensorflow as tf
+    import torch
+
+    model, ported, x, y = both
+    learner = ported.model.train()
+    before = {name: value.clone() for name, value in learner.state_dict().items()}
+
+    def keras_loss(training):
+        return tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, model(x, training=training), from_logits=True))
+
+    with tf.GradientTape() as tape:
+        loss = keras_loss(True)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    keras.optimizers.SGD(RATE).apply(gradients, model.trainable_variables)
+
+    tx, ty = torch.from_numpy(ported.inputs[0].to_port(x)), torch.from_numpy(y)
+    steps = torch.optim.SGD(learner.parameters(), RATE)
+    torch_loss = torch.nn.functional.cross_entropy(learner(tx), ty)
+    torch_loss.backward()
+    steps.step()
+    assert float(torch_loss) == pytest.approx(float(loss), rel=1e-5)
+
+    norms = [(name, m) for name, m in learner.named_modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    theirs = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
+    assert len(norms) == len(theirs) == 2
+    for (name, norm), layer in zip(norms, theirs):
+        assert norm.running_mean.numpy() == pytest.approx(np.asarray(layer.moving_mean), rel=1e-4, abs=1e-6)
+        keep = 1 - norm.momentum
+        old = before[f"{name}.running_var"].numpy()
+        cells = 7 * np.prod({"norm": (5, 3), "norm_again": (5, 2)}[layer.name])
+        batch = (norm.running_var.numpy() - keep * old) * (cells - 1) / cells
+        assert keep * old + batch == pytest.approx(np.asarray(layer.moving_variance), rel=1e-4, abs=1e-6)
+
+    # Every weight took the same step: the loss after it agrees, in training and in inference.
+    with torch.no_grad():
+        after = torch.nn.functional.cross_entropy(learner(tx), ty)
+    assert float(after) == pytest.approx(float(keras_loss(True)), rel=1e-5)
+    assert float(after) < float(torch_loss)
