@@ -45,6 +45,12 @@ struct Embedding {
   friend bool operator==(const Embedding&, const Embedding&) = default;
 };
 
+// The letters of an equation, checked: two operands, each axis once per operand, the result's axes among them.
+struct EinsumLetters {
+  std::string a, b, out;
+};
+Result<EinsumLetters> letters_of(const Einsum& einsum);
+
 Result<Facts> infer(const Linear& linear, const Inputs& in);
 Result<Facts> infer(const MatMul& matmul, const Inputs& in);
 Result<Facts> infer(const Einsum& einsum, const Inputs& in);

@@ -75,6 +75,17 @@ constexpr Size read_past(Placement at, Window w, Size in) {
   return (at.out - 1) * w.stride + w.reach() - at.before - in;
 }
 
+// The cells a Pad must put in front and behind so that the same windows fit without any padding. Cells that no window
+// reads stay where they are: they are fewer than a stride, so a Valid window does not read them either.
+struct Added {
+  Size before = 0, after = 0;
+};
+constexpr std::optional<Added> pads_to_window(Padding p, Window w, Size in) {
+  const auto at = place(p, w, in);
+  if (!at) return std::nullopt;
+  return Added{at->before, std::max<Size>(0, read_past(*at, w, in))};
+}
+
 constexpr bool same_at(Padding a, Padding b, Window w, Size in) {
   const auto pa = place(a, w, in), pb = place(b, w, in);
   return pa.has_value() == pb.has_value() && (!pa || pa->reads_like(*pb));

@@ -1,0 +1,57 @@
+#include "ops/activation.h"
+
+#include "ops/axes.h"
+#include "ops/expect.h"
+
+#include <string>
+
+namespace convoy {
+
+namespace {
+Result<Facts> same(const Inputs& in) { return one_fact(arithmetic(in[0].dtype), in[0].shape); }
+}  // namespace
+
+Result<Facts> infer(const Unary&, const Inputs& in) { return same(in); }
+Result<Facts> infer(const Relu&, const Inputs& in) { return same(in); }
+Result<Facts> infer(const Elu&, const Inputs& in) { return same(in); }
+
+Result<Facts> infer(const Celu& op, const Inputs& in) {
+  if (op.alpha == 0) return fail(Fault::Format, "alpha is 0");
+  return same(in);
+}
+
+Result<Facts> infer(const Clip&, const Inputs& in) { return same(in); }
+Result<Facts> infer(const HardSigmoid&, const Inputs& in) { return same(in); }
+Result<Facts> infer(const Shrink&, const Inputs& in) { return same(in); }
+Result<Facts> infer(const Squareplus&, const Inputs& in) { return same(in); }
+
+Result<Facts> infer(const Softmax& op, const Inputs& in) {
+  if (op.axes.empty()) return fail(Fault::Format, "axes is empty");
+  if (auto s = expect_axes("axes", op.axes, in[0].rank()); !s) return pass(s);
+  return same(in);
+}
+
+Result<Facts> infer(const Glu& op, const Inputs& in) {
+  const Size axis = positive_axis(op.axis, in[0].rank());
+  if (auto s = expect_axis(axis, in[0].rank()); !s) return pass(s);
+  Shape shape = in[0].shape;
+  Dim& size = at(shape, axis);
+  if (size.known() && *size % 2 != 0)
+    return fail(Fault::Unsupported, "axis " + std::to_string(axis) + " has size " + std::to_string(*size) +
+                                        ", which has no halves");
+  if (size.known()) size = *size / 2;
+  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+}
+
+Result<Facts> infer(const PRelu&, const Inputs& in) {
+  const Shape &x = in[0].shape, &slope = in[1].shape;
+  bool fits = slope.size() + 1 == x.size();
+  for (std::size_t i = 0; fits && i < slope.size(); ++i)
+    fits = slope[i] == Dim(1) || agreed(slope[i], x[i + 1]).has_value();
+  if (!fits)
+    return fail(Fault::Format, "slope has shape " + text_of(slope) + ", which does not stretch to an input of shape " +
+                                   text_of(x));
+  return same(in);
+}
+
+}  // namespace convoy

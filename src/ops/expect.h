@@ -1,0 +1,44 @@
+// The checks that many operators share, each with its one sentence. Sizes that are not known pass.
+#pragma once
+#include "ops/infer.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convoy {
+
+std::string text_of(const Sizes& sizes);  // "[2, 3]"
+
+// "kernel has rank 3, expected 4"
+Status expect_rank(std::string_view thing, const Fact& fact, Size rank);
+// "bias has shape [3], expected [4]"
+Status expect_shape(std::string_view thing, const Fact& fact, const Shape& wanted);
+// Axes that exist, each once, in rising order.
+Status expect_axes(std::string_view thing, const Sizes& axes, Size rank);
+// One axis that exists; negative ones are not accepted.
+Status expect_axis(Size axis, Size rank);
+// "windows has 1 entries, expected 2 (one per spatial axis)"
+Status expect_per_axis(std::string_view thing, std::size_t count, Size space);
+
+// What two sizes that must be equal say together. Nothing: they differ.
+std::optional<Dim> agreed(Dim a, Dim b);
+// The product of sizes: unknown when one is unknown, an error where it does not fit.
+Result<Dim> product_of(std::span<const Dim> dims);
+// The element type in which numbers of two types meet: the wider floating one; whole numbers give way.
+DType meeting(DType a, DType b);
+bool is_floating(DType dtype);
+// What arithmetic on this type gives: floating types stay, whole numbers become float32.
+DType arithmetic(DType dtype);
+
+inline Dim at(const Shape& shape, Size axis) { return shape[static_cast<std::size_t>(axis)]; }
+inline Dim& at(Shape& shape, Size axis) { return shape[static_cast<std::size_t>(axis)]; }
+inline Size at(const Sizes& sizes, Size axis) { return sizes[static_cast<std::size_t>(axis)]; }
+
+inline Facts one_fact(DType dtype, Shape shape) {
+  Facts facts;
+  facts.push_back({dtype, std::move(shape)});
+  return facts;
+}
+
+}  // namespace convoy

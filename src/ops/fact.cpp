@@ -1,0 +1,102 @@
+#include "ops/fact.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+Fact fact_of(const Tensor& t) { return {t.dtype(), Shape(t.shape().begin(), t.shape().end())}; }
+
+std::string text_of(const Shape& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += shape[i].known() ? std::to_string(*shape[i]) : std::string(i == 0 ? "N" : "?");
+  }
+  return text + "]";
+}
+
+std::string text_of(const Fact& fact) { return std::string(name_of(fact.dtype)) + " " + text_of(fact.shape); }
+
+std::optional<Sizes> sizes_of(const Shape& shape) {
+  Sizes sizes;
+  sizes.reserve(shape.size());
+  for (const Dim dim : shape) {
+    if (!dim.known()) return std::nullopt;
+    sizes.push_back(*dim);
+  }
+  return sizes;
+}
+
+std::string text_of(const Sizes& sizes) {
+  std::string text = "[";
+  for (const Size n : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
+  return text + "]";
+}
+
+Status expect_rank(std::string_view thing, const Fact& fact, Size rank) {
+  if (fact.rank() == rank) return {};
+  return fail(Fault::Format, std::string(thing) + " has rank " + std::to_string(fact.rank()) + " (shape " +
+                                 text_of(fact.shape) + "), expected " + std::to_string(rank));
+}
+
+Status expect_shape(std::string_view thing, const Fact& fact, const Shape& wanted) {
+  bool same = fact.shape.size() == wanted.size();
+  for (std::size_t i = 0; same && i < wanted.size(); ++i) same = agreed(fact.shape[i], wanted[i]).has_value();
+  if (same) return {};
+  return fail(Fault::Format,
+              std::string(thing) + " has shape " + text_of(fact.shape) + ", expected " + text_of(wanted));
+}
+
+Status expect_axis(Size axis, Size rank) {
+  if (axis >= 0 && axis < rank) return {};
+  return fail(Fault::Format, "axis " + std::to_string(axis) + " does not exist in a tensor of rank " +
+                                 std::to_string(rank));
+}
+
+Status expect_axes(std::string_view thing, const Sizes& axes, Size rank) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (auto status = expect_axis(axes[i], rank); !status) return status;
+    if (i > 0 && axes[i] <= axes[i - 1])
+      return fail(Fault::Format, std::string(thing) + " " + text_of(axes) + " are not in rising order");
+  }
+  return {};
+}
+
+Status expect_per_axis(std::string_view thing, std::size_t count, Size space) {
+  if (static_cast<Size>(count) == space) return {};
+  return fail(Fault::Format, std::string(thing) + " has " + std::to_string(count) + " entries, expected " +
+                                 std::to_string(space) + " (one per spatial axis)");
+}
+
+std::optional<Dim> agreed(Dim a, Dim b) {
+  if (!a.known()) return b;
+  if (!b.known() || a == b) return a;
+  return std::nullopt;
+}
+
+Result<Dim> product_of(std::span<const Dim> dims) {
+  Sizes known;
+  for (const Dim dim : dims)
+    if (dim.known()) known.push_back(*dim);
+  const auto count = checked_count(known);
+  if (!count) return fail(Fault::Limit, "the product of " + text_of(known) + " does not fit in 64 bits");
+  return known.size() == dims.size() ? Dim(*count) : Dim::unknown();
+}
+
+bool is_floating(DType dtype) {
+  return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
+}
+
+DType arithmetic(DType dtype) { return is_floating(dtype) ? dtype : DType::F32; }
+
+DType meeting(DType a, DType b) {
+  if (a == b) return a;
+  if (!is_floating(a)) return is_floating(b) || bytes_of(b) > bytes_of(a) ? b : a;
+  if (!is_floating(b)) return a;
+  if (bytes_of(a) == bytes_of(b)) return DType::F32;  // the two 16-bit types hold each other's numbers in neither
+  return bytes_of(a) > bytes_of(b) ? a : b;
+}
+
+}  // namespace convoy

@@ -1,0 +1,91 @@
+#include "ops/linear.h"
+
+#include "ops/elementwise.h"
+#include "ops/expect.h"
+
+#include <string>
+
+namespace convoy {
+
+Result<Facts> infer(const Linear& linear, const Inputs& in) {
+  if (in[0].rank() < 1) return fail(Fault::Format, "input of a linear layer has rank 0, expected 1 or more");
+  if (auto s = expect_rank("kernel", in[1], 2); !s) return pass(s);
+  const bool in_first = linear.order == LinearOrder::InOut;
+  const Dim inputs = in[1].shape[in_first ? 0 : 1], outputs = in[1].shape[in_first ? 1 : 0];
+  if (!agreed(in[0].shape.back(), inputs))
+    return fail(Fault::Format, "input has shape " + text_of(in[0].shape) + ", but the kernel of shape " +
+                                   text_of(in[1].shape) + " reads " + std::to_string(*inputs) + " numbers");
+  if (in.has(2))
+    if (auto s = expect_shape("bias", in[2], {outputs}); !s) return pass(s);
+  Shape shape = in[0].shape;
+  shape.back() = outputs;
+  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+}
+
+Result<Facts> infer(const MatMul&, const Inputs& in) {
+  const Shape &a = in[0].shape, &b = in[1].shape;
+  if (a.size() < 2 || b.size() < 2)
+    return fail(Fault::Format, "matmul of shapes " + text_of(a) + " and " + text_of(b) + ", expected rank 2 or more");
+  if (!agreed(a.back(), b[b.size() - 2]))
+    return fail(Fault::Format, "matmul of shapes " + text_of(a) + " and " + text_of(b) + ": the inner sizes differ");
+  auto shape = broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  if (!shape) return pass(shape);
+  shape->push_back(a[a.size() - 2]);
+  shape->push_back(b.back());
+  return one_fact(arithmetic(meeting(in[0].dtype, in[1].dtype)), *std::move(shape));
+}
+
+Result<EinsumLetters> letters_of(const Einsum& einsum) {
+  const std::string& text = einsum.equation;
+  const auto wrong = [&](std::string_view why) {
+    return fail(Fault::Unsupported, "einsum equation '" + text + "' " + std::string(why));
+  };
+  const auto comma = text.find(','), arrow = text.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos || comma > arrow)
+    return wrong("does not read like 'ab,bc->ac'");
+  EinsumLetters letters{text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
+  for (const std::string* part : {&letters.a, &letters.b, &letters.out})
+    for (std::size_t i = 0; i < part->size(); ++i) {
+      const char c = (*part)[i];
+      if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) return wrong("holds more than letters");
+      if (part->find(c, i + 1) != std::string::npos) return wrong("names an axis twice in one operand");
+    }
+  for (const char c : letters.out)
+    if (letters.a.find(c) == std::string::npos && letters.b.find(c) == std::string::npos)
+      return wrong("gives an axis that no operand has");
+  return letters;
+}
+
+Result<Facts> infer(const Einsum& einsum, const Inputs& in) {
+  const auto letters = letters_of(einsum);
+  if (!letters) return std::unexpected(letters.error());
+  if (auto s = expect_rank("first operand of '" + einsum.equation + "'", in[0], static_cast<Size>(letters->a.size()));
+      !s)
+    return pass(s);
+  if (auto s = expect_rank("second operand of '" + einsum.equation + "'", in[1], static_cast<Size>(letters->b.size()));
+      !s)
+    return pass(s);
+  Shape shape;
+  for (std::size_t i = 0; i < letters->a.size(); ++i) {
+    const auto other = letters->b.find(letters->a[i]);
+    if (other != std::string::npos && !agreed(in[0].shape[i], in[1].shape[other]))
+      return fail(Fault::Format, "einsum '" + einsum.equation + "' of shapes " + text_of(in[0].shape) + " and " +
+                                     text_of(in[1].shape) + ": axis '" + letters->a[i] + "' has two sizes");
+  }
+  for (const char c : letters->out) {
+    const auto first = letters->a.find(c), second = letters->b.find(c);
+    const Dim left = first == std::string::npos ? Dim::unknown() : in[0].shape[first];
+    const Dim right = second == std::string::npos ? Dim::unknown() : in[1].shape[second];
+    shape.push_back(left.known() ? left : right);
+  }
+  return one_fact(arithmetic(meeting(in[0].dtype, in[1].dtype)), std::move(shape));
+}
+
+Result<Facts> infer(const Embedding&, const Inputs& in) {
+  if (auto s = expect_rank("table", in[1], 2); !s) return pass(s);
+  Shape shape = in[0].shape;
+  shape.push_back(in[1].shape[1]);
+  return one_fact(in[1].dtype, std::move(shape));
+}
+
+}  // namespace convoy

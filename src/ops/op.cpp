@@ -1,0 +1,48 @@
+#include "ops/op.h"
+
+#include "ops/expect.h"
+
+#include <concepts>
+#include <string>
+
+namespace convoy {
+
+namespace {
+
+// Trailing inputs beyond the least number may be absent; batch normalization lacks gamma or beta in the middle.
+template <class O>
+bool may_be_absent(std::size_t i) {
+  if constexpr (std::same_as<O, BatchNorm>) return i == 1 || i == 2;
+  return i >= O::least_inputs;
+}
+
+template <class O>
+Status check_inputs(const Inputs& in) {
+  if (in.count() < O::least_inputs || in.count() > O::most_inputs) {
+    std::string wanted = std::to_string(O::least_inputs);
+    if (O::most_inputs != O::least_inputs) wanted += " to " + std::to_string(O::most_inputs);
+    return fail(Fault::Format, std::string(O::name) + " has " + std::to_string(in.count()) + " inputs, expected " +
+                                   wanted);
+  }
+  for (std::size_t i = 0; i < in.count(); ++i)
+    if (!in.has(i) && !may_be_absent<O>(i))
+      return fail(Fault::Format, "input " + std::to_string(i) + " of " + std::string(O::name) + " is absent");
+  return {};
+}
+
+}  // namespace
+
+Result<Facts> infer(const Op& op, const Inputs& in) {
+  auto facts = std::visit(
+      [&]<class O>(const O& o) -> Result<Facts> {
+        if (auto status = check_inputs<O>(in); !status) return pass(status);
+        return infer(o, in);
+      },
+      op);
+  if (!facts) return facts;
+  for (const Fact& fact : *facts)
+    if (auto count = product_of(fact.shape); !count) return pass(count);
+  return facts;
+}
+
+}  // namespace convoy

@@ -1,0 +1,40 @@
+#include "ops/recurrent.h"
+
+#include "ops/expect.h"
+
+#include <string>
+
+namespace convoy {
+
+namespace {
+
+Result<Facts> walked(GateOrder order, Size gates, bool returns_sequence, const Inputs& in) {
+  if (auto s = expect_rank("input", in[0], 3); !s) return pass(s);
+  if (auto s = expect_rank("kernel", in[1], 2); !s) return pass(s);
+  if (auto s = expect_rank("recurrent kernel", in[2], 2); !s) return pass(s);
+  const bool keras = order == GateOrder::Keras;
+  const Dim units = in[2].shape[keras ? 0 : 1];
+  if (!units.known() || *units < 1)
+    return fail(Fault::Unsupported, "recurrent kernel has shape " + text_of(in[2].shape) + ", which holds no units");
+  const auto width = checked_multiply(gates, *units);
+  if (!width) return fail(Fault::Limit, std::to_string(*units) + " units are too many");
+  const Dim features = in[0].shape[2], stacked = *width;
+  if (auto s = expect_shape("kernel", in[1], keras ? Shape{features, stacked} : Shape{stacked, features}); !s)
+    return pass(s);
+  if (auto s = expect_shape("recurrent kernel", in[2], keras ? Shape{units, stacked} : Shape{stacked, units}); !s)
+    return pass(s);
+  for (std::size_t i = 3; i < in.count(); ++i)
+    if (in.has(i))
+      if (auto s = expect_shape(i == 3 ? "bias" : "recurrent bias", in[i], {stacked}); !s) return pass(s);
+  const DType dtype = arithmetic(in[0].dtype);
+  if (returns_sequence) return one_fact(dtype, {in[0].shape[0], in[0].shape[1], units});
+  return one_fact(dtype, {in[0].shape[0], units});
+}
+
+}  // namespace
+
+Result<Facts> infer(const Lstm& op, const Inputs& in) { return walked(op.gates, 4, op.returns_sequence, in); }
+Result<Facts> infer(const Gru& op, const Inputs& in) { return walked(op.gates, 3, op.returns_sequence, in); }
+Result<Facts> infer(const SimpleRnn& op, const Inputs& in) { return walked(op.gates, 1, op.returns_sequence, in); }
+
+}  // namespace convoy
