@@ -68,7 +68,7 @@ def test_one_step_agrees_in_loss_weights_and_running_statistics(both):
     torch_loss = torch.nn.functional.cross_entropy(learner(tx), ty)
     torch_loss.backward()
     steps.step()
-    assert float(torch_loss) == pytest.approx(float(loss), rel=1e-5)
+    assert torch_loss.item() == pytest.approx(float(loss), rel=1e-5)
 
     norms = [(name, m) for name, m in learner.named_modules() if isinstance(m, torch.nn.BatchNorm2d)]
     theirs = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
@@ -85,4 +85,4 @@ def test_one_step_agrees_in_loss_weights_and_running_statistics(both):
     with torch.no_grad():
         after = torch.nn.functional.cross_entropy(learner(tx), ty)
     assert float(after) == pytest.approx(float(keras_loss(True)), rel=1e-5)
-    assert float(after) < float(torch_loss)
+    assert float(after) < torch_loss.item()

