@@ -1,11 +1,11 @@
 #include "containers/zip.h"
 
 #include "base/crc32.h"
+#include "containers/inflate.h"
 
 #include <algorithm>
 #include <new>
 #include <optional>
-#include <zlib.h>
 
 namespace convoy {
 
@@ -275,44 +275,13 @@ Status check_cover(Bytes bytes, std::vector<std::pair<Size, Size>> spans, Size l
 }
 
 Result<Blob> inflate_entry(const ZipEntry& e, Bytes stored) {
-  auto content = std::make_shared<std::vector<std::byte>>();
-  z_stream stream{};
-  if (inflateInit2(&stream, -15) != Z_OK) return fail(Fault::Limit, "not enough memory to inflate");
-  struct Ends {
-    z_stream* stream;
-    ~Ends() { inflateEnd(stream); }
-  } ends{&stream};
-  constexpr Size step = 1 << 30;
-  Size fed = 0, made = 0;
-  int state = Z_OK;
-  while (state != Z_STREAM_END) {
-    if (stream.avail_in == 0 && fed < e.stored) {
-      const Size n = std::min(step, e.stored - fed);
-      stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(stored.data() + fed));
-      stream.avail_in = static_cast<uInt>(n);
-      fed += n;
-    }
-    // Grows as it is produced: the declared size is a limit, never an allocation.
-    if (made == static_cast<Size>(content->size()) && made < e.size) {
-      content->resize(static_cast<std::size_t>(std::min(e.size, std::max<Size>(made * 2, 64 << 10))));
-    }
-    std::byte none{};
-    const Size room = std::min(step, static_cast<Size>(content->size()) - made);
-    stream.next_out = reinterpret_cast<Bytef*>(room > 0 ? content->data() + made : &none);
-    stream.avail_out = static_cast<uInt>(room > 0 ? room : 1);
-    state = inflate(&stream, Z_NO_FLUSH);
-    const Size produced = (room > 0 ? room : 1) - static_cast<Size>(stream.avail_out);
-    if (room == 0 && produced > 0) return fail(Fault::Format, "inflates to more than its " + std::to_string(e.size) + " bytes");
-    made += produced;
-    if (state == Z_STREAM_END) break;
-    if (state == Z_MEM_ERROR) return fail(Fault::Limit, "not enough memory to inflate");
-    if (state != Z_OK || (stream.avail_in == 0 && fed == e.stored && stream.avail_out != 0)) {
-      return fail(Fault::Format, "is not a whole deflate stream, wrong after " + std::to_string(made) + " bytes");
-    }
+  auto inflated = inflate(stored, Wrapping::Raw, e.size);
+  if (!inflated) return pass(inflated);
+  if (static_cast<Size>(inflated->size()) != e.size) {
+    return fail(Fault::Format, "inflates to " + std::to_string(inflated->size()) + " bytes, expected " +
+                                   std::to_string(e.size));
   }
-  if (made != e.size || stream.avail_in != 0 || fed != e.stored) {
-    return fail(Fault::Format, "inflates to " + std::to_string(made) + " bytes, expected " + std::to_string(e.size));
-  }
+  auto content = std::make_shared<const std::vector<std::byte>>(*std::move(inflated));
   return Blob{*content, content};
 }
 
