@@ -1,0 +1,18 @@
+// Writes a state_dict as torch.save does: a zip of one pickle and the raw storages. Loads with
+// torch.load(path, weights_only=True), also with mmap=True.
+#pragma once
+#include "base/bytes.h"
+#include "base/result.h"
+#include "containers/safetensors.h"
+
+#include <functional>
+#include <vector>
+
+namespace convoy {
+
+// An OrderedDict in the order given. Tensors that share the same bytes share one storage (tied weights).
+// The same tensors give the same bytes. Fails: Unsupported: uint16, uint32 and uint64, which have no storage
+// class; two tensors of one name; and as `append` does.
+Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::function<Status(Bytes)>& append);
+
+}  // namespace convoy
