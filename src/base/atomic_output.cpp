@@ -51,7 +51,8 @@ Result<fs::path> resolved_target(const fs::path& path, bool overwrites) {
   if (kind == fs::file_type::directory) return io(path, "is a folder; name a file to write");
   fs::path target = path;
   if (kind == fs::file_type::symlink) {
-    target = fs::weakly_canonical(path, fault);
+    // What the link says, from its own folder: weakly_canonical leaves a link as it is whose target does not exist.
+    target = fs::weakly_canonical(folder_of(path) / fs::read_symlink(path, fault), fault);
     if (fault || target.parent_path() != fs::weakly_canonical(folder_of(path), fault))
       return io(path, "is a link that leaves its folder; name its target instead");
     const auto at_end = fs::status(target, fault).type();
