@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -204,6 +205,20 @@ std::vector<std::byte> rounded(const std::vector<double>& from, Round round) {
   return bytes;
 }
 
+std::vector<std::byte> permuted_bytes(const Tensor& source, const Sizes& axes) {
+  const auto from = source.bytes();
+  std::vector<std::byte> bytes(from.size());
+  if (bytes.empty()) return bytes;
+  auto strides = joined_strides(source.shape(), axes);
+  switch (bytes_of(source.dtype())) {
+    case 1: copy_permuted<std::uint8_t>(from.data(), bytes.data(), std::move(strides)); break;
+    case 2: copy_permuted<std::uint16_t>(from.data(), bytes.data(), std::move(strides)); break;
+    case 4: copy_permuted<std::uint32_t>(from.data(), bytes.data(), std::move(strides)); break;
+    default: copy_permuted<std::uint64_t>(from.data(), bytes.data(), std::move(strides)); break;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<Tensor> Tensor::view(DType dtype, Sizes shape, std::span<const std::byte> bytes,
@@ -228,7 +243,9 @@ Result<Tensor> Tensor::owning(DType dtype, Sizes shape, std::vector<std::byte> b
   return view(dtype, std::move(shape), *held, held);
 }
 
-Tensor Tensor::of(Sizes shape, std::vector<float> values) { return own(DType::F32, std::move(shape), std::move(values)); }
+Tensor Tensor::of(Sizes shape, std::vector<float> values) {
+  return own(DType::F32, std::move(shape), std::move(values));
+}
 Tensor Tensor::of(Sizes shape, std::vector<double> values) {
   return own(DType::F64, std::move(shape), std::move(values));
 }
@@ -236,20 +253,40 @@ Tensor Tensor::of(Sizes shape, std::vector<std::int64_t> values) {
   return own(DType::I64, std::move(shape), std::move(values));
 }
 
-Size Tensor::count() const { return static_cast<Size>(bytes_.size()) / bytes_of(dtype_); }
+// A permutation still to be carried out: many threads may ask for its bytes.
+struct Tensor::Deferred {
+  Tensor source;
+  Sizes axes;
+  std::mutex guard;
+  std::vector<std::byte> bytes;
+};
+
+std::span<const std::byte> Tensor::deferred_bytes() const {
+  const std::lock_guard lock(deferred_->guard);
+  if (deferred_->bytes.empty()) deferred_->bytes = permuted_bytes(deferred_->source, deferred_->axes);
+  return deferred_->bytes;
+}
+
+void Tensor::let_go() const {
+  if (!deferred_) return;
+  const std::lock_guard lock(deferred_->guard);
+  std::vector<std::byte>().swap(deferred_->bytes);
+}
+
+Size Tensor::count() const { return checked_count(shape_).value_or(0); }
 
 bool Tensor::aligned() const {
-  return reinterpret_cast<std::uintptr_t>(bytes_.data()) % static_cast<std::uintptr_t>(bytes_of(dtype_)) == 0;
+  return reinterpret_cast<std::uintptr_t>(bytes().data()) % static_cast<std::uintptr_t>(bytes_of(dtype_)) == 0;
 }
 
 Tensor Tensor::realigned() const {
   if (aligned()) return *this;
-  return own_bytes(dtype_, shape_, std::vector<std::byte>(bytes_.begin(), bytes_.end()));
+  return own_bytes(dtype_, shape_, std::vector<std::byte>(bytes().begin(), bytes().end()));
 }
 
-std::vector<float> Tensor::floats() const { return values<float>(dtype_, bytes_, count()); }
-std::vector<double> Tensor::doubles() const { return values<double>(dtype_, bytes_, count()); }
-std::vector<std::int64_t> Tensor::integers() const { return values<std::int64_t>(dtype_, bytes_, count()); }
+std::vector<float> Tensor::floats() const { return values<float>(dtype_, bytes(), count()); }
+std::vector<double> Tensor::doubles() const { return values<double>(dtype_, bytes(), count()); }
+std::vector<std::int64_t> Tensor::integers() const { return values<std::int64_t>(dtype_, bytes(), count()); }
 
 Tensor Tensor::reshaped(Sizes shape) const {
   assert(checked_count(shape) == count());
@@ -260,19 +297,18 @@ Tensor Tensor::reshaped(Sizes shape) const {
 
 Tensor Tensor::permuted(std::span<const Size> axes) const {
   assert(axes.size() == shape_.size());
+  constexpr Size worth_deferring = 64 << 10;  // bytes
   Sizes shape;
   for (const Size axis : axes) shape.push_back(shape_[static_cast<std::size_t>(axis)]);
-  std::vector<std::byte> bytes(bytes_.size());
-  if (!bytes.empty()) {
-    auto strides = joined_strides(shape_, axes);
-    switch (bytes_of(dtype_)) {
-      case 1: copy_permuted<std::uint8_t>(bytes_.data(), bytes.data(), std::move(strides)); break;
-      case 2: copy_permuted<std::uint16_t>(bytes_.data(), bytes.data(), std::move(strides)); break;
-      case 4: copy_permuted<std::uint32_t>(bytes_.data(), bytes.data(), std::move(strides)); break;
-      default: copy_permuted<std::uint64_t>(bytes_.data(), bytes.data(), std::move(strides)); break;
-    }
-  }
-  return own_bytes(dtype_, std::move(shape), std::move(bytes));
+  if (count() * bytes_of(dtype_) < worth_deferring)
+    return own_bytes(dtype_, std::move(shape), permuted_bytes(*this, {axes.begin(), axes.end()}));
+  Tensor result;
+  result.dtype_ = dtype_;
+  result.shape_ = std::move(shape);
+  result.deferred_ = std::make_shared<Deferred>();
+  result.deferred_->source = *this;
+  result.deferred_->axes.assign(axes.begin(), axes.end());
+  return result;
 }
 
 Tensor Tensor::converted(DType dtype) const {

@@ -39,7 +39,11 @@ class Tensor {
   const Sizes& shape() const { return shape_; }
   Size rank() const { return static_cast<Size>(shape_.size()); }
   Size count() const;  // elements
-  std::span<const std::byte> bytes() const { return bytes_; }
+  // Of a tensor that was permuted and is large, the bytes are put in order at the first call and kept.
+  std::span<const std::byte> bytes() const { return deferred_ ? deferred_bytes() : bytes_; }
+  // Gives back the memory of bytes that were put in order; spans of them end here, a later call orders them anew.
+  // Writers call it tensor by tensor, so that reordering a model does not hold it in memory twice.
+  void let_go() const;
 
   // A view into a file may lie at any byte. `realigned` is this tensor, or a copy that raw() may read.
   bool aligned() const;
@@ -48,7 +52,7 @@ class Tensor {
   // The values as they lie in memory; only where T is the dtype and the bytes are aligned for it.
   template <class T>
   std::span<const T> raw() const {
-    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+    return {reinterpret_cast<const T*>(bytes().data()), bytes().size() / sizeof(T)};
   }
   // The values converted to float or double (halves widened, integers converted). One copy.
   std::vector<float> floats() const;
@@ -57,21 +61,27 @@ class Tensor {
 
   // The same bytes under another shape of the same count.
   Tensor reshaped(Sizes shape) const;
-  // axes[i] is the axis of this tensor that becomes axis i. Copies the elements, whatever their type.
+  // axes[i] is the axis of this tensor that becomes axis i, whatever the element type. A large tensor's elements are
+  // copied only when its bytes are first asked for.
   Tensor permuted(std::span<const Size> axes) const;
   // This tensor in another floating type (values rounded to nearest).
   Tensor converted(DType dtype) const;
 
   friend bool same_bytes(const Tensor& a, const Tensor& b) {
-    return a.dtype_ == b.dtype_ && a.shape_ == b.shape_ && a.bytes_.size() == b.bytes_.size() &&
-           (a.bytes_.empty() || std::memcmp(a.bytes_.data(), b.bytes_.data(), a.bytes_.size()) == 0);
+    if (a.dtype_ != b.dtype_ || a.shape_ != b.shape_) return false;
+    const auto x = a.bytes(), y = b.bytes();
+    return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size()) == 0);
   }
 
  private:
+  struct Deferred;
+  std::span<const std::byte> deferred_bytes() const;
+
   DType dtype_ = DType::F32;
   Sizes shape_;
-  std::span<const std::byte> bytes_;
+  std::span<const std::byte> bytes_;  // empty where deferred_ holds them
   std::shared_ptr<const void> keeper_;
+  std::shared_ptr<Deferred> deferred_;
 };
 
 }  // namespace convoy

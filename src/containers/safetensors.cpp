@@ -146,8 +146,10 @@ Status write_safetensors(std::vector<NamedTensor> tensors, const std::map<std::s
   std::string length;
   for (int i = 0; i < 8; ++i) length += static_cast<char>(static_cast<std::uint64_t>(text.size()) >> (8 * i));
   if (auto s = append(bytes_of(length + text)); !s) return s;
-  for (const auto& named : tensors)
+  for (const auto& named : tensors) {
     if (auto s = append(named.tensor.bytes()); !s) return s;
+    named.tensor.let_go();
+  }
   return {};
 }
 
