@@ -1,0 +1,368 @@
+#include "formats/torch/block.h"
+
+#include "formats/torch/families.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
+
+namespace convoy::torch {
+namespace {
+
+constexpr std::size_t longest_inline = 72;
+
+// What a module already has under these names, and what the text itself uses.
+const std::set<std::string> taken_members{"training",
+                                          "forward",
+                                          "parameters",
+                                          "buffers",
+                                          "modules",
+                                          "children",
+                                          "train",
+                                          "eval",
+                                          "float",
+                                          "double",
+                                          "half",
+                                          "bfloat16",
+                                          "to",
+                                          "type",
+                                          "cpu",
+                                          "cuda",
+                                          "apply",
+                                          "compile",
+                                          "dump_patches",
+                                          "call_super_init",
+                                          "state_dict",
+                                          "load_state_dict",
+                                          "register_buffer",
+                                          "register_parameter",
+                                          "register_module",
+                                          "add_module",
+                                          "named_parameters",
+                                          "named_buffers",
+                                          "named_modules",
+                                          "named_children",
+                                          "get_parameter",
+                                          "get_buffer",
+                                          "get_submodule",
+                                          "set_submodule",
+                                          "requires_grad_",
+                                          "zero_grad",
+                                          "share_memory",
+                                          "extra_repr",
+                                          "to_empty",
+                                          "xpu",
+                                          "ipu",
+                                          "mtia",
+                                          "T_destination",
+                                          "get_extra_state",
+                                          "set_extra_state",
+                                          "register_forward_hook",
+                                          "register_forward_pre_hook",
+                                          "register_full_backward_hook",
+                                          "register_full_backward_pre_hook",
+                                          "register_backward_hook",
+                                          "register_load_state_dict_post_hook",
+                                          "register_load_state_dict_pre_hook",
+                                          "register_state_dict_post_hook",
+                                          "register_state_dict_pre_hook"};
+const std::set<std::string> taken_variables{"x",     "self", "torch", "nn",  "F",   "Tensor", "same_pad", "list",
+                                            "tuple", "int",  "float", "max", "min", "zip",    "len",      "str"};
+
+bool same_parameters(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
+  return std::ranges::equal(a, b, [](const Parameter& p, const Parameter& q) {
+    return p.name == q.name && p.value == q.value && (p.value || same_bytes(p.tensor, q.tensor));
+  });
+}
+
+std::string empty_tensor(const Tensor& t) {
+  std::string text =
+      "torch.empty(" + (t.rank() == 0 ? std::string("()") : fmt::format("{}", fmt::join(t.shape(), ", ")));
+  if (t.dtype() != DType::F32) text += ", dtype=" + dtype(t.dtype());
+  return text + ")";
+}
+
+}  // namespace
+
+const Tensor* Call::constant(std::size_t i) const {
+  if (!has(i)) return nullptr;
+  const auto& constant = (*graph_)[node_->inputs[i]].constant;
+  return constant ? &*constant : nullptr;
+}
+State Call::state(std::string name, std::size_t i, bool buffer) const {
+  return {std::move(name), *constant(i), node_->inputs[i], buffer};
+}
+State Call::state(std::string name, std::size_t i, Tensor as, bool buffer) const {
+  return {std::move(name), std::move(as), node_->inputs[i], buffer};
+}
+void Call::result_of_module(const std::string& self, const Expression& x) {
+  result({self + "(" + x.text + ")", Binds::Atom, x.calls + 1, false, {}});
+}
+
+Block::Block(ModuleText& module, const std::vector<Step>& steps, const std::vector<ValueId>& inputs,
+             const std::vector<ValueId>& outputs)
+    : text_(module),
+      steps_(steps),
+      inputs_(inputs),
+      outputs_(outputs),
+      members_(taken_members),
+      names_(taken_variables) {
+  graph_ = &module.graph;
+  count_uses();
+}
+
+void Block::count_uses() {
+  const auto use = [&](ValueId v, std::size_t at) {
+    ++uses_[v];
+    last_use_[v] = at;
+  };
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    for (const ValueId v : steps_[i].inputs) use(v, i);
+    for (const ValueId v : steps_[i].outputs) made_at_[v] = i;
+  }
+  for (const ValueId v : outputs_) use(v, steps_.size());
+}
+
+// ---- values as text
+
+std::string Block::constant_text(ValueId v) {
+  const Value& value = (*graph_)[v];
+  const Tensor& t = *value.constant;
+  const bool floating =
+      t.dtype() == DType::F32 || t.dtype() == DType::F64 || t.dtype() == DType::F16 || t.dtype() == DType::BF16;
+  if (t.count() == 1 && !value.trainable && t.dtype() == DType::F32 && std::holds_alternative<Binary>(node_->op)) {
+    const auto function = std::get<Binary>(node_->op).function;
+    const bool infix = function < BinaryFunction::Maximum;
+    // A number takes no axes: only where the other side has them all.
+    const bool other_is_larger = std::ranges::any_of(node_->inputs, [&](ValueId o) {
+      return o != v && !(*graph_)[o].constant && (*graph_)[o].fact.rank() >= t.rank();
+    });
+    if (infix && other_is_larger) return number_of_float(t.floats()[0]);
+  }
+  std::string wanted = value.name;
+  for (const Scope& scope : node_->scopes)
+    if (wanted.starts_with(scope.name + "/")) wanted.erase(0, scope.name.size() + 1);
+  State state{identifier(wanted), t, v, !(value.trainable && floating)};
+  const std::string key = "tensor " + std::to_string(v.index);
+  if (const auto known = known_members_.find(key); known != known_members_.end()) return "self." + known->second;
+  const std::string member = members_.take(state.name);
+  known_members_[key] = member;
+  if (state.buffer) {
+    init_ += statement(8, fmt::format("self.register_buffer(\"{}\", {})", member, empty_tensor(t)));
+    own_buffers_.push_back({member, t, v, true});
+  } else {
+    init_ += statement(8, fmt::format("self.{} = nn.Parameter({})", member, empty_tensor(t)));
+    own_parameters_.push_back({member, t, v, false});
+  }
+  return "self." + member;
+}
+
+std::string Block::tensor(State state) {
+  const std::string key = fmt::format("state {} {} {}", layer_, state.name, state.value.index);
+  if (const auto known = known_members_.find(key); known != known_members_.end()) return "self." + known->second;
+  const std::string member = members_.take(identifier(layer_ + "_" + state.name));
+  known_members_[key] = member;
+  const char* form = state.buffer ? "self.register_buffer(\"{}\", {})" : "self.{} = nn.Parameter({})";
+  init_ += statement(8, fmt::format(fmt::runtime(form), member, empty_tensor(state.tensor)));
+  (state.buffer ? own_buffers_ : own_parameters_).push_back({member, state.tensor, state.value, state.buffer});
+  return "self." + member;
+}
+
+Expression Block::take(ValueId v, int most_calls, bool only_light) {
+  if ((*graph_)[v].constant && !made_at_.contains(v) && !variables_.contains(v))
+    return {constant_text(v), Binds::Atom, 0, true, {}};
+  if (pending_ && pending_->value == v) {
+    const Expression& e = pending_->e;
+    if (e.comment.empty() && e.calls <= most_calls && e.text.size() <= longest_inline && (e.light || !only_light)) {
+      Expression taken = std::move(pending_->e);
+      pending_.reset();
+      return taken;
+    }
+    flush();
+  }
+  return {variables_[v], Binds::Atom, 0, true, {}};
+}
+
+Expression Block::follow(std::size_t i) { return take(node_->inputs[i], 2, false); }
+Expression Block::begin(std::size_t i) { return take(node_->inputs[i], 2, true); }
+std::string Block::name(std::size_t i) { return take(node_->inputs[i], -1, false).text; }
+
+// ---- results
+
+// `x` for what the next step uses up; a name after the layer for what lives longer.
+std::string Block::variable_for(ValueId v, const std::string& layer) {
+  const auto last = last_use_.find(v);
+  const bool brief = last != last_use_.end() && last->second == made_at_[v] + 1;
+  // While inputs are taken, what `x` holds may already stand in the text of this step.
+  const bool x_free = !x_needed_until_ || (taking_ ? *x_needed_until_ < at_ : *x_needed_until_ <= at_);
+  if (brief && x_free) {
+    x_needed_until_ = last->second;
+    return "x";
+  }
+  return names_.take(identifier(layer));
+}
+
+void Block::assign(ValueId v, const Expression& e, const std::string& layer) {
+  const std::string variable = variable_for(v, layer);
+  variables_[v] = variable;
+  forward_ += statement(8, variable + " = " + e.text, e.comment);
+}
+
+void Block::flush() {
+  if (!pending_) return;
+  const Pending p = *std::exchange(pending_, std::nullopt);
+  assign(p.value, p.e, p.layer);
+}
+
+void Block::set_result(ValueId v, Expression e) {
+  taking_ = false;
+  flush();
+  const bool variable = std::ranges::any_of(variables_, [&](const auto& known) { return known.second == e.text; });
+  const auto last = last_use_.find(v);
+  if (variable && e.binds == Binds::Atom) {  // nothing happened: another name for the same
+    variables_[v] = e.text;
+    if (e.text == "x" && last != last_use_.end()) x_needed_until_ = std::max(*x_needed_until_, last->second);
+    return;
+  }
+  if (last == last_use_.end()) return;  // nobody asks
+  if (uses_[v] == 1 && last->second == at_ + 1) pending_ = Pending{v, std::move(e), layer_};
+  else assign(v, e, layer_);
+}
+
+void Block::result(Expression e) { set_result(steps_[at_].outputs[0], std::move(e)); }
+
+void Block::results(std::string text) {
+  taking_ = false;
+  flush();
+  std::vector<std::string> targets;
+  for (const ValueId v : steps_[at_].outputs) {
+    variables_[v] = last_use_.contains(v) ? names_.take(identifier(layer_)) : "_";
+    targets.push_back(variables_[v]);
+  }
+  forward_ += statement(8, joined(targets) + (targets.size() == 1 ? ", = " : " = ") + text);
+}
+
+void Block::helper(std::string_view source) {
+  if (std::ranges::find(text_.helpers, source) == text_.helpers.end()) text_.helpers.emplace_back(source);
+}
+
+// ---- modules
+
+// The layer's name; where a layer has several modules, the word that its weights have in front of "kernel" tells them
+// apart: separable/depthwise_kernel, bidirectional/forward/kernel.
+std::string Block::member_name(const std::vector<State>& states) {
+  const std::string plain = identifier(layer_);
+  if (members_.free(plain) || states.empty() || !states[0].value) return members_.take(plain);
+  std::string value = (*graph_)[states[0].value].name;
+  for (const std::string_view word :
+       {"depthwise", "pointwise", "forward", "backward", "query", "key", "value", "output"})
+    if (value.find(word) != std::string::npos && plain.find(word) == std::string::npos)
+      return members_.take(plain + "_" + std::string(word));
+  return members_.take(plain);
+}
+
+std::string Block::module(std::string constructor, std::vector<State> states, std::string comment,
+                          std::vector<std::string> then) {
+  std::string key = layer_ + " " + constructor;
+  for (const State& s : states) key += fmt::format(" {}={}", s.name, s.value.index);
+  if (const auto known = known_members_.find(key); known != known_members_.end()) return "self." + known->second;
+  const std::string member = member_name(states);
+  known_members_[key] = member;
+  const auto weights = [](const State& s) { return !s.buffer && s.value; };
+  const bool frozen = std::ranges::any_of(states, weights) && std::ranges::all_of(states, [&](const State& s) {
+                        return !weights(s) || !(*graph_)[s.value].trainable;
+                      });
+  if (frozen) constructor += ".requires_grad_(False)";
+  init_ += statement(8, "self." + member + " = " + constructor, comment);
+  if (!frozen)
+    for (const std::string& line : then) init_ += statement(8, "self." + member + "." + line);
+  for (State& s : states) children_.push_back({member + "." + s.name, std::move(s.tensor), s.value, s.buffer});
+  return "self." + member;
+}
+
+Status Block::write_nested(const Step& step) {
+  Block inner(text_, step.inside, step.inputs, step.outputs);
+  std::vector<std::string> arguments;
+  Names names(taken_variables);
+  for (const ValueId v : step.inputs)
+    arguments.push_back(step.inputs.size() == 1 ? "x" : names.take(identifier((*graph_)[v].name)));
+  auto written = inner.write(arguments, {});
+  if (!written) return pass(written);
+  auto known = text_.known.find(written->body);
+  if (known == text_.known.end()) {
+    const std::string class_ = text_.class_names.take(class_name(step.name));
+    text_.classes += "class " + class_ + "(nn.Module):\n" + written->body + "\n\n";
+    known = text_.known.emplace(written->body, class_).first;
+  }
+  auto nested = nested_.find(step.path);
+  if (nested == nested_.end()) {
+    const std::string attribute = members_.take(identifier(step.name));
+    init_ += statement(8, "self." + attribute + " = " + known->second + "()");
+    for (const Parameter& p : written->parameters)
+      children_.push_back({attribute + "." + p.name, p.tensor, p.value, p.buffer});
+    nested = nested_.emplace(step.path, Nested{attribute, known->second, written->parameters}).first;
+  } else if (nested->second.class_name != known->second ||
+             !same_parameters(nested->second.parameters, written->parameters)) {
+    text_.flattened.insert(step.path);
+    text_.again = true;
+  }
+  std::vector<std::string> passed;
+  int calls = 1;
+  taking_ = true;
+  for (const ValueId v : step.inputs) {
+    const Expression x = take(v, 2, true);
+    calls += x.calls;
+    passed.push_back(x.text);
+  }
+  layer_ = step.name;
+  const std::string text = "self." + nested->second.attribute + "(" + joined(passed) + ")";
+  if (step.outputs.size() == 1) set_result(step.outputs[0], {text, Binds::Atom, calls, false, {}});
+  else results(text);
+  return {};
+}
+
+// ---- the class
+
+Status Block::write_step(const Step& step) {
+  // What was computed before and is not used here gets its line first.
+  if (pending_ && std::ranges::find(step.inputs, pending_->value) == step.inputs.end()) flush();
+  if (!step.node) return write_nested(step);
+  node_ = &(*graph_)[step.node];
+  layer_ = layer_of(*node_, text_.flattened);
+  taking_ = true;
+  return within(place_of(*node_), write_node(node_->op, *this));
+}
+
+std::string Block::return_line() {
+  if (outputs_.size() == 1 && pending_ && pending_->value == outputs_[0]) {
+    const Pending p = *std::exchange(pending_, std::nullopt);
+    return statement(8, "return " + p.e.text, p.e.comment);
+  }
+  flush();
+  std::vector<std::string> texts;
+  for (const ValueId v : outputs_) texts.push_back(variables_.contains(v) ? variables_[v] : constant_text(v));
+  return statement(8, "return " + joined(texts));
+}
+
+Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, const std::string& check) {
+  std::vector<std::string> signature{"self"};
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    variables_[inputs_[i]] = arguments[i] == "x" ? "x" : names_.take(arguments[i]);
+    if (arguments[i] == "x") x_needed_until_ = last_use_.contains(inputs_[i]) ? last_use_[inputs_[i]] : 0;
+    signature.push_back(variables_[inputs_[i]] + ": Tensor");
+  }
+  for (at_ = 0; at_ < steps_.size(); ++at_)
+    if (auto ok = write_step(steps_[at_]); !ok) return pass(ok);
+  const std::string returned = return_line();
+  std::string type = "Tensor";
+  if (outputs_.size() != 1) type = "tuple[" + joined(std::vector<std::string>(outputs_.size(), "Tensor")) + "]";
+
+  WrittenClass written;
+  written.body = "    def __init__(self) -> None:\n        super().__init__()\n" + init_ + "\n" +
+                 statement(4, "def forward(" + joined(signature) + ") -> " + type + ":") + check + forward_ + returned;
+  for (auto* part : {&own_parameters_, &own_buffers_, &children_})
+    std::ranges::move(*part, std::back_inserter(written.parameters));
+  return written;
+}
+
+}  // namespace convoy::torch

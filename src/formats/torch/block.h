@@ -1,0 +1,91 @@
+// One class of the module: writes __init__ and forward of a list of steps, line by line, and collects its tensors.
+#pragma once
+#include "formats/torch/call.h"
+#include "formats/torch/steps.h"
+#include "formats/torch/torch.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace convoy::torch {
+
+// What the classes of one module share.
+struct ModuleText {
+  const Graph& graph;
+  std::set<std::string>& flattened;
+  std::string classes;                            // source of the nested ones, inner before outer
+  std::vector<std::string> helpers;
+  Names class_names;
+  std::map<std::string, std::string> known;       // body of a class -> its name: equal models share one class
+  bool again = false;                             // a model was flattened on the way: write everything anew
+};
+
+struct WrittenClass {
+  std::string name, body;  // the body starts behind the docstring
+  std::vector<Parameter> parameters;
+};
+
+class Block : public Call {
+ public:
+  Block(ModuleText& module, const std::vector<Step>& steps, const std::vector<ValueId>& inputs,
+        const std::vector<ValueId>& outputs);
+  // `wanted`: the class's name. `top`: arguments are named after the graph's inputs, `check` are lines in front of forward.
+  Result<WrittenClass> write(const std::vector<std::string>& arguments, const std::string& check);
+
+  Expression follow(std::size_t i) override;
+  Expression begin(std::size_t i) override;
+  std::string name(std::size_t i) override;
+  std::string module(std::string constructor, std::vector<State> states, std::string comment,
+                     std::vector<std::string> then) override;
+  std::string tensor(State state) override;
+  void helper(std::string_view source) override;
+  void result(Expression e) override;
+  void results(std::string text) override;
+
+ private:
+  struct Pending {
+    ValueId value;
+    Expression e;
+    std::string layer;
+  };
+
+  Status write_step(const Step& step);
+  Status write_nested(const Step& step);
+  void count_uses();
+  std::optional<Expression> pending_of(ValueId v);
+  Expression take(ValueId v, int most_calls, bool only_light);
+  std::string constant_text(ValueId v);
+  std::string variable_for(ValueId v, const std::string& layer);
+  void assign(ValueId v, const Expression& e, const std::string& layer);
+  void flush();
+  void set_result(ValueId v, Expression e);
+  std::string return_line();
+  std::string member_name(const std::vector<State>& states);
+
+  ModuleText& text_;
+  const std::vector<Step>& steps_;
+  const std::vector<ValueId>& inputs_;
+  const std::vector<ValueId>& outputs_;
+  std::map<ValueId, int> uses_;
+  std::map<ValueId, std::size_t> last_use_, made_at_;
+  std::map<ValueId, std::string> variables_;
+  std::size_t at_ = 0;  // the step being written
+  std::string layer_;  // its layer's name in this class
+  std::optional<std::size_t> x_needed_until_;  // last step that reads what `x` holds now
+  bool taking_ = false;  // inputs of the step are being taken: what they name must stay
+  std::optional<Pending> pending_;
+  Names members_, names_;
+  std::map<std::string, std::string> known_members_;
+  std::string init_, forward_;
+  std::vector<Parameter> own_parameters_, own_buffers_, children_;
+  struct Nested {
+    std::string attribute, class_name;
+    std::vector<Parameter> parameters;
+  };
+  std::map<std::string, Nested> nested_;
+};
+
+}  // namespace convoy::torch

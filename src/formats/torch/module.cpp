@@ -1,0 +1,218 @@
+// The file around the classes: what it is a port of, how its weights are loaded, and how it checks itself.
+#include "formats/torch/block.h"
+#include "formats/torch/families.h"
+
+#include <fmt/format.h>
+
+namespace convoy::torch {
+
+Status write_node(const Op& op, Call& call) {
+  for (const auto& rows :
+       {convolution_rows(), pooling_rows(), pad_rows(), linear_rows(), normalization_rows(), activation_rows(),
+        elementwise_rows(), reduction_rows(), reshape_rows(), slice_concat_rows(), resize_rows(), recurrent_rows()})
+    for (const Row& row : rows)
+      if (row.op == name_of(op))
+        return row.write ? row.write(op, call) : Status(call.refused(std::string(row.why_not)));
+  return fail(Fault::Internal, "no row for " + std::string(name_of(op)));
+}
+
+namespace {
+
+struct Top {
+  WrittenClass top;
+  std::string classes;
+  std::vector<std::string> helpers;
+  std::vector<std::string> arguments;
+};
+
+std::string input_name(const Graph& graph, std::size_t i) {
+  const Value& value = graph[graph.inputs[i]];
+  return value.origin ? value.origin->source : value.name;
+}
+
+std::string shape_text(const Shape& shape) {
+  std::vector<std::string> sizes;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    sizes.push_back(shape[i].known() ? std::to_string(*shape[i]) : i == 0 ? "N" : "?");
+  return "[" + joined(sizes) + "]";
+}
+
+// Raises on another size than the one that the port holds for.
+std::string size_check(const Graph& graph, const std::vector<std::string>& arguments) {
+  std::string text;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Shape& shape = graph[graph.inputs[i]].fact.shape;
+    Sizes sizes;
+    for (std::size_t axis = 1; axis < shape.size(); ++axis)
+      if (shape[axis].known()) sizes.push_back(*shape[axis]);
+    std::vector<std::string> wrong;
+    if (sizes.size() + 1 == shape.size() && !sizes.empty()) {
+      wrong.push_back(fmt::format("{}.shape[1:] != {}", arguments[i], tuple(sizes)));
+    } else {
+      for (std::size_t axis = 1; axis < shape.size(); ++axis)
+        if (shape[axis].known()) wrong.push_back(fmt::format("{}.shape[{}] != {}", arguments[i], axis, *shape[axis]));
+    }
+    if (wrong.empty()) continue;
+    text += statement(8, "if " + joined(wrong, " or ") + ":");
+    text += statement(12, fmt::format("raise ValueError(f\"this port holds for {}, not for {{list({}.shape)}}\")",
+                                      shape_text(shape), arguments[i]));
+  }
+  return text;
+}
+
+Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_size) {
+  std::set<std::string> flattened;
+  for (int tries = 0; tries < 1000; ++tries) {
+    const std::size_t before = flattened.size();
+    const auto steps = steps_of(graph, flattened);
+    if (flattened.size() != before) continue;
+    ModuleText text{.graph = graph,
+                    .flattened = flattened,
+                    .classes = {},
+                    .helpers = {},
+                    .class_names = Names({name, "Path", "Tensor", "F", "HERE", "WEIGHTS_SHA256"}),
+                    .known = {}};
+    Names names({"self", "torch", "nn", "F", "Tensor", "same_pad", "list"});
+    std::vector<std::string> arguments;
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+      arguments.push_back(graph.inputs.size() == 1 ? "x" : names.take(identifier(input_name(graph, i))));
+    Block block(text, steps, graph.inputs, graph.outputs);
+    auto top = block.write(arguments, fixed_size ? size_check(graph, arguments) : "");
+    if (!top) return pass(top);
+    if (text.again) continue;
+    top->name = name;
+    return Top{std::move(*top), std::move(text.classes), std::move(text.helpers), std::move(arguments)};
+  }
+  return fail(Fault::Internal, "nested models could not be put in order");
+}
+
+// "float32 [N, 1, 8, 8] -> float32 [N, 10].  Keras read [N, 8, 8, 1]."
+std::string class_docstring(const Graph& graph, const std::vector<std::string>& arguments) {
+  std::vector<std::string> from, to, read;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Value& value = graph[graph.inputs[i]];
+    const std::string label = graph.inputs.size() == 1 ? "" : arguments[i] + " ";
+    from.push_back(label + std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape));
+    if (!value.origin || !value.origin->split.empty() || is_identity(value.origin->permutation)) continue;
+    const Sizes back = inverse(value.origin->permutation);
+    Shape source(value.fact.shape.size());
+    for (std::size_t axis = 0; axis < source.size(); ++axis)
+      source[axis] = value.fact.shape[static_cast<std::size_t>(back[axis])];
+    read.push_back(label + shape_text(source));
+  }
+  for (const ValueId v : graph.outputs)
+    to.push_back(std::string(name_of(graph[v].fact.dtype)) + " " + shape_text(graph[v].fact.shape));
+  std::string text = "\"\"\"" + joined(from) + " -> " + joined(to) + ".";
+  const std::string framework = prose(graph.source_format.substr(0, graph.source_format.find(' ')));
+  if (!read.empty() && !framework.empty()) text += "  " + framework + " read " + joined(read) + ".";
+  text += "\"\"\"";
+  if (text.size() <= 96) return "    " + text + "\n\n";
+  std::string lines = "    \"\"\"From " + joined(from, ",\n    ") + "\n    to " + joined(to, ",\n    ") + ".\n";
+  if (!read.empty() && !framework.empty()) lines += "    " + framework + " read " + joined(read, ",\n    ") + ".\n";
+  return lines + "    \"\"\"\n\n";
+}
+
+// HERE.with_suffix(".safetensors"), so that the files may be renamed together.
+std::string beside(const std::string& file, const std::string& module_name) {
+  if (file.starts_with(module_name + ".")) return "HERE.with_suffix(" + quoted(file.substr(module_name.size())) + ")";
+  return "HERE.with_name(" + quoted(file) + ")";
+}
+
+std::string load_text(const std::string& class_, const SourceOptions& o, bool pickled) {
+  std::string text = statement(
+      0, fmt::format("def load(weights: str | Path = {}) -> {}:", beside(o.weights_file, o.module_name), class_));
+  text +=
+      "    \"\"\"The network with its weights, ready to answer. Raises ValueError for the weights of another "
+      "port.\"\"\"\n";
+  text += "    data = Path(weights).read_bytes()\n";
+  if (!o.weights_sha256.empty())
+    text +=
+        "    if hashlib.sha256(data).hexdigest() != WEIGHTS_SHA256:\n"
+        "        raise ValueError(f\"{weights}: not the weights that this module was written with (SHA-256 "
+        "differs)\")\n";
+  text += "    model = " + class_ + "()\n";
+  text += pickled ? "    state = torch.load(io.BytesIO(data), map_location=\"cpu\", weights_only=True)\n"
+                    "    model.load_state_dict(state, strict=True)\n"
+                  : "    model.load_state_dict(safetensors.torch.load(data), strict=True)\n";
+  return text + "    return model.eval()\n";
+}
+
+std::string check_text(const Graph& graph, const SourceOptions& o, const std::vector<std::string>& arguments,
+                       bool pickled) {
+  const std::string name = prose(o.module_name), source = prose(o.source_file);
+  std::vector<std::string> inputs, outputs;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    inputs.push_back("stored[" + quoted(arguments.size() == 1 ? "input" : "input." + input_name(graph, i)) + "]");
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    outputs.push_back(quoted(i < graph.output_names.size() ? graph.output_names[i] : graph[graph.outputs[i]].name));
+  std::string text =
+      "def check() -> int:\n"
+      "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
+  if (pickled) text += "    import safetensors.torch\n\n";
+  text += statement(
+      4, "stored = safetensors.torch.load_file(" + beside(o.module_name + ".check.safetensors", o.module_name) + ")");
+  text += "    with torch.no_grad():\n";
+  const bool one = graph.outputs.size() == 1;
+  text += statement(8, (one ? "y = load()(" : "answers = load()(") + joined(inputs) + ")");
+  const auto compare = [&](int margin, const std::string& dot) {
+    return statement(margin, "difference = (y - stored[" + dot + "]).abs()");
+  };
+  if (one) {
+    text += compare(4, "\"output\"");
+    text += "    largest = difference.max().item()\n";
+    text += "    agrees = bool((difference <= stored[\"bound\"]).all())\n";
+  } else {
+    text += "    largest, agrees = 0.0, True\n";
+    text += statement(4, "for name, y in zip((" + joined(outputs) + "), answers, strict=True):");
+    text += compare(8, "f\"output.{name}\"");
+    text += "        largest = max(largest, difference.max().item())\n";
+    text += "        agrees = agrees and bool((difference <= stored[f\"bound.{name}\"]).all())\n";
+  }
+  text += "    if not agrees:\n";
+  text +=
+      statement(8, fmt::format("print(f\"{}: differs from {}, largest difference {{largest:.1e}}\", file=sys.stderr)",
+                               name, source));
+  text += "        return 1\n";
+  text += statement(4, fmt::format("print(f\"{}: agrees with {}, largest difference {{largest:.1e}}\")", name, source));
+  return text + "    return 0\n";
+}
+
+}  // namespace
+
+Result<std::vector<Parameter>> state_dict(const Graph& graph) {
+  auto top = write_top(graph, "Network", false);
+  if (!top) return pass(top);
+  return std::move(top->top.parameters);
+}
+
+Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
+  std::string name = class_name(options.module_name);
+  if (name == "F" || name == "Path" || name == "Tensor") name += "Network";
+  auto top = write_top(graph, name, options.fixed_size);
+  if (!top) return pass(top);
+  const bool pickled = options.weights_file.ends_with(".pt") || options.weights_file.ends_with(".pth");
+  const std::string format = graph.source_format.empty() ? "" : " (" + prose(graph.source_format) + ")";
+  std::string text = fmt::format(
+      "\"\"\"{}, ported by convoy {} from {}{}.\n\nWeights: {}. Check: python {}.py\n\"\"\"\n\n", name, CONVOY_VERSION,
+      prose(options.source_file), format, prose(options.weights_file), prose(options.module_name));
+  if (!options.weights_sha256.empty()) text += "import hashlib\n";
+  if (pickled) text += "import io\n";
+  text += "import sys\nfrom pathlib import Path\n\n";
+  if (!pickled) text += "import safetensors.torch\n";
+  text += "import torch\nfrom torch import Tensor, nn\n";
+  const std::string& classes = top->classes;
+  const bool functional =
+      classes.find("F.") != std::string::npos || top->top.body.find("F.") != std::string::npos || !top->helpers.empty();
+  if (functional) text += "from torch.nn import functional as F\n";
+  text += "\nHERE = Path(__file__).resolve()\n";
+  if (!options.weights_sha256.empty()) text += "WEIGHTS_SHA256 = " + quoted(options.weights_sha256) + "\n";
+  text += "\n\n";
+  for (const std::string& helper : top->helpers) text += helper + "\n\n";
+  text += classes;
+  text += "class " + name + "(nn.Module):\n" + class_docstring(graph, top->arguments) + top->top.body + "\n\n";
+  text += load_text(name, options, pickled) + "\n\n" + check_text(graph, options, top->arguments, pickled);
+  text += "\n\nif __name__ == \"__main__\":\n    sys.exit(check())\n";
+  return Source{std::move(text), std::move(top->top.parameters)};
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,132 @@
+// F.pad, whose pairs run from the last axis backwards; crops as slices; SAME of an unknown size by a small function.
+#include "formats/torch/families.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+
+namespace convoy::torch {
+namespace {
+
+// The window of the same layer that reads what this node pads: the reason for it.
+const std::vector<Window>* window_behind(const Call& c) {
+  for (const Node& node : c.graph().nodes) {
+    if (node.inputs.empty() || node.inputs[0] != c.node().outputs[0] || node.layer != c.node().layer) continue;
+    if (const auto* conv = std::get_if<Conv>(&node.op)) return &conv->windows;
+    if (const auto* pool = std::get_if<MaxPool>(&node.op)) return &pool->windows;
+    if (const auto* pool = std::get_if<AveragePool>(&node.op)) return &pool->windows;
+  }
+  return nullptr;
+}
+
+std::string reason(const Pad& op, const Call& c) {
+  const auto* windows = window_behind(c);
+  if (!windows || windows->size() > op.before.size()) return {};
+  static constexpr const char* axes2[]{"rows", "columns"};
+  std::vector<std::string> parts;
+  const std::size_t space = windows->size(), first = op.before.size() - space;
+  for (std::size_t i = 0; i < space; ++i) {
+    const std::string where = space == 2 ? std::string(axes2[i]) + " " : "";
+    parts.push_back(fmt::format("{}{} before, {} after", where, op.before[first + i], op.after[first + i]));
+  }
+  const auto kernel = [&] {
+    Sizes sizes;
+    for (const Window& w : *windows) sizes.push_back(w.kernel);
+    return fmt::format("{}", fmt::join(sizes, "x"));
+  };
+  return fmt::format("{} with kernel {} pads {}", prose(c.node().layer), kernel(), joined(parts, "; "));
+}
+
+Status write_crop(const Pad& op, Call& c) {
+  std::string text;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < op.before.size(); ++i)
+    if (op.before[i] != 0 || op.after[i] != 0) last = i;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const std::string from = op.before[i] == 0 ? "" : std::to_string(-op.before[i]);
+    const std::string to = op.after[i] == 0 ? "" : std::to_string(op.after[i]);
+    text += (i == 0 ? "" : ", ") + from + ":" + to;
+  }
+  apply_method(c, "[" + text + "]");
+  return {};
+}
+
+Status write_pad(const Pad& op, Call& c) {
+  const std::size_t rank = op.before.size();
+  std::size_t first = rank, any_positive = 0;
+  for (std::size_t i = rank; i-- > 0;) {
+    if (op.before[i] != 0 || op.after[i] != 0) first = i;
+    any_positive += op.before[i] > 0 || op.after[i] > 0;
+  }
+  if (first == rank) {
+    c.result(c.follow(0));
+    return {};
+  }
+  if (op.mode == PadMode::Constant && any_positive == 0) return write_crop(op, c);
+  std::string mode;
+  switch (op.mode) {
+    case PadMode::Constant: break;
+    case PadMode::Reflect: mode = "reflect"; break;
+    case PadMode::Edge: mode = "replicate"; break;
+    case PadMode::Wrap: mode = "circular"; break;
+    case PadMode::Symmetric: return c.refused("a symmetric pad");
+  }
+  if (!mode.empty()) {
+    if (rank < 3 || rank > 5 || first < 2) return c.refused("a " + mode + " pad of batch or channels");
+    first = 2;  // these modes want the pads of every spatial axis
+  }
+  Sizes pads;
+  for (std::size_t i = rank; i-- > first;) {
+    pads.push_back(op.before[i]);
+    pads.push_back(op.after[i]);
+  }
+  std::string more = mode.empty() ? "" : ", mode=\"" + mode + "\"";
+  if (mode.empty() && op.value != 0) more = ", value=" + number(op.value);
+  const Expression x = c.begin(0);
+  c.result({fmt::format("F.pad({}, {}{})", x.text, tuple(pads), more), Binds::Atom, x.calls + 1, false, reason(op, c)});
+  return {};
+}
+
+constexpr std::string_view same_pad =
+    R"(def same_pad(x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0) -> Tensor:
+    """x with the cells that SAME adds around its last axes: their number follows from the size."""
+    pads: list[int] = []
+    for size, r, s in zip(x.shape[::-1], reach[::-1], stride[::-1]):
+        total = max((-(-size // s) - 1) * s + r - size, 0)
+        pads += [total // 2, total - total // 2]  # the odd cell goes to the end
+    return F.pad(x, pads, value=value)
+)";
+
+Status write_pad_to_window(const PadToWindow& op, Call& c) {
+  const Size rank = c.fact(0).rank();
+  Sizes reach, stride;
+  for (Size axis = op.axes.empty() ? rank : op.axes[0]; axis < rank; ++axis) {
+    const auto at = std::ranges::find(op.axes, axis);
+    reach.push_back(1);
+    stride.push_back(1);
+    if (at == op.axes.end()) continue;
+    const auto i = static_cast<std::size_t>(at - op.axes.begin());
+    if (op.paddings[i].spelling == Spelling::Valid) continue;
+    if (op.paddings[i].spelling != Spelling::SameUpper) return c.broken("a pad to fit a window that is not SAME");
+    reach.back() = op.windows[i].reach();
+    stride.back() = op.windows[i].stride;
+  }
+  c.helper(same_pad);
+  const Expression x = c.begin(0);
+  const std::string value = op.value == 0 ? "" : ", value=" + number(op.value);
+  c.result({fmt::format("same_pad({}, {}, {}{})", x.text, tuple(reach), tuple(stride), value),
+            Binds::Atom,
+            x.calls + 1,
+            true,
+            {}});
+  return {};
+}
+
+constexpr std::array rows{writes<write_pad>(), writes<write_pad_to_window>()};
+static_assert(decides<Padded>(rows), "every pad needs one row: writes<> or lacks<>");
+
+}  // namespace
+
+std::span<const Row> pad_rows() { return rows; }
+
+}  // namespace convoy::torch

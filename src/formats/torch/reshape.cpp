@@ -1,0 +1,90 @@
+// The same numbers under other axes, as methods behind the tensor.
+#include "formats/torch/families.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+namespace convoy::torch {
+namespace {
+
+// -1 for the one size that is not known; where several are not, those that are copied ask the tensor.
+Status write_reshape(const Reshape& op, Call& c) {
+  const Shape& shape = c.result_fact().shape;
+  const auto unknown = std::ranges::count_if(shape, [](Dim d) { return !d.known(); });
+  std::vector<std::string> sizes;
+  if (unknown <= 1) {
+    for (const Dim d : shape) sizes.push_back(std::to_string(d.known() ? *d : -1));
+    apply_method(c, ".reshape(" + joined(sizes) + ")");
+    return {};
+  }
+  const std::string x = c.name(0);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i].known()) sizes.push_back(std::to_string(*shape[i]));
+    else sizes.push_back(op.to[i] == 0 ? fmt::format("{}.shape[{}]", x, i) : std::to_string(op.to[i]));
+  }
+  c.result({x + ".reshape(" + joined(sizes) + ")", Binds::Atom, 1, false, {}});
+  return {};
+}
+
+Status write_flatten(const Flatten&, Call& c) {
+  std::string comment;
+  const auto& origin = c.graph()[c.node().outputs[0]].origin;
+  if (origin && origin->split.size() > 2 && !is_identity(origin->permutation))
+    comment = "channels first: the weights behind it were reordered to match";
+  apply_method(c, ".flatten(1)", comment);
+  return {};
+}
+
+Status write_transpose(const Transpose& op, Call& c) {
+  Sizes moved;
+  for (std::size_t i = 0; i < op.permutation.size(); ++i)
+    if (op.permutation[i] != static_cast<Size>(i)) moved.push_back(static_cast<Size>(i));
+  if (moved.empty()) c.result(c.follow(0));
+  else if (moved.size() == 2) apply_method(c, fmt::format(".transpose({}, {})", moved[0], moved[1]));
+  else apply_method(c, fmt::format(".permute({})", fmt::join(op.permutation, ", ")));
+  return {};
+}
+
+Status write_unsqueeze(const Unsqueeze& op, Call& c) {
+  std::string text;
+  for (const Size axis : op.axes) text += fmt::format(".unsqueeze({})", axis);
+  apply_method(c, text);
+  return {};
+}
+
+Status write_squeeze(const Squeeze& op, Call& c) {
+  apply_method(
+      c, op.axes.size() == 1 ? fmt::format(".squeeze({})", op.axes[0]) : fmt::format(".squeeze({})", tuple(op.axes)));
+  return {};
+}
+
+Status write_depth_to_space(const DepthToSpace& op, Call& c) {
+  if (op.order != Order::ChannelsFirst) return c.broken("depth_to_space with channels last");
+  const Expression x = c.begin(0);
+  const std::string text =
+      op.depth_first ? fmt::format("F.pixel_shuffle({}.unflatten(1, ({}, -1)).transpose(1, 2).flatten(1, 2), {})",
+                                   postfix(x), op.block * op.block, op.block)
+                     : fmt::format("F.pixel_shuffle({}, {})", x.text, op.block);
+  c.result({text, Binds::Atom, 3, false, op.depth_first ? "blocks before channels, unlike pixel_shuffle alone" : ""});
+  return {};
+}
+
+Status write_space_to_depth(const SpaceToDepth& op, Call& c) {
+  if (op.order != Order::ChannelsFirst) return c.broken("space_to_depth with channels last");
+  const Expression x = c.begin(0);
+  std::string text = fmt::format("F.pixel_unshuffle({}, {})", x.text, op.block);
+  if (op.depth_first) text += fmt::format(".unflatten(1, (-1, {})).transpose(1, 2).flatten(1, 2)", op.block * op.block);
+  c.result({text, Binds::Atom, 3, false, op.depth_first ? "blocks before channels, unlike pixel_unshuffle alone" : ""});
+  return {};
+}
+
+constexpr std::array rows{writes<write_reshape>(),       writes<write_flatten>(), writes<write_transpose>(),
+                          writes<write_unsqueeze>(),     writes<write_squeeze>(), writes<write_depth_to_space>(),
+                          writes<write_space_to_depth>()};
+static_assert(decides<ReshapeFamily>(rows), "every reshape needs one row: writes<> or lacks<>");
+
+}  // namespace
+
+std::span<const Row> reshape_rows() { return rows; }
+
+}  // namespace convoy::torch

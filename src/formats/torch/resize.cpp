@@ -1,0 +1,69 @@
+// F.interpolate, in the modes whose numbers agree with the graph's; all others were lowered by a pass.
+#include "formats/torch/families.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+
+namespace convoy::torch {
+namespace {
+
+struct Mode {
+  std::string name, more;
+};
+
+std::optional<Mode> mode_of(const Resize& r) {
+  const bool half = r.coordinates == Coordinates::HalfPixel, aligned = r.coordinates == Coordinates::AlignCorners;
+  const std::string corners = aligned ? ", align_corners=True" : "";
+  switch (r.interpolation) {
+    case Interpolation::Nearest:
+      if (r.coordinates == Coordinates::Asymmetric && r.rounding == Rounding::Floor) return Mode{"nearest", ""};
+      if (half && r.rounding == Rounding::RoundHalfUp) return Mode{"nearest-exact", ""};
+      return std::nullopt;
+    case Interpolation::Linear:
+      if ((!half && !aligned) || (r.antialias && (r.axes.space != 2 || aligned))) return std::nullopt;
+      return Mode{r.axes.space == 1   ? "linear"
+                  : r.axes.space == 2 ? "bilinear"
+                                      : "trilinear",
+                  corners + (r.antialias ? ", antialias=True" : "")};
+    case Interpolation::Cubic:
+      if (r.axes.space != 2 || r.cubic_table || (!half && !aligned)) return std::nullopt;
+      if (r.antialias && half && r.cubic_a == -0.5 && r.drops_outside) return Mode{"bicubic", ", antialias=True"};
+      if (r.antialias || r.cubic_a != -0.75 || r.drops_outside) return std::nullopt;
+      return Mode{"bicubic", corners};
+    default: return std::nullopt;
+  }
+}
+
+Status write_resize(const Resize& op, Call& c) {
+  if (op.axes.order != Order::ChannelsFirst) return c.broken("a resize with channels last");
+  if (op.axes.space < 1 || op.axes.space > 3) return c.refused(fmt::format("a resize over {} axes", op.axes.space));
+  const auto mode = mode_of(op);
+  if (!mode) return c.refused("this interpolation");
+  std::string to;
+  if (!op.sizes.empty()) {
+    to = "size=" + tuple(op.sizes);
+  } else {
+    std::vector<std::string> factors;
+    for (const double f : op.factors)
+      factors.push_back(f == std::floor(f) ? std::to_string(static_cast<Size>(f)) : number(f));
+    const bool equal = std::ranges::all_of(factors, [&](const std::string& f) { return f == factors[0]; });
+    to = "scale_factor=" + (equal ? factors[0] : "(" + joined(factors) + ")");
+  }
+  const Expression x = c.begin(0);
+  c.result({fmt::format("F.interpolate({}, {}, mode=\"{}\"{})", x.text, to, mode->name, mode->more),
+            Binds::Atom,
+            x.calls + 1,
+            false,
+            {}});
+  return {};
+}
+
+constexpr std::array rows{writes<write_resize>()};
+static_assert(decides<ResizeFamily>(rows), "every resize needs one row: writes<> or lacks<>");
+
+}  // namespace
+
+std::span<const Row> resize_rows() { return rows; }
+
+}  // namespace convoy::torch
