@@ -2,6 +2,7 @@
 
 #include "containers/zip.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -100,15 +101,31 @@ void write_tensor(Pickle& pickle, const Tensor& t, std::string_view storage, std
   pickle.op('\x89').ordered_dict().op('t').op('R');  // requires_grad is False; no hooks
 }
 
+// Which storage each tensor lies in: tensors over the same bytes share one.
+std::vector<std::size_t> storage_keys(const std::vector<NamedTensor>& tensors) {
+  std::map<std::pair<const std::byte*, std::pair<std::size_t, DType>>, std::size_t> known;
+  std::vector<std::size_t> keys;
+  std::size_t next = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const auto bytes = tensor.bytes();
+    std::size_t key = next;
+    if (!bytes.empty()) key = known.try_emplace({bytes.data(), {bytes.size(), tensor.dtype()}}, next).first->second;
+    keys.push_back(key);
+    next = std::max(next, key + 1);
+  }
+  return keys;
+}
+
 }  // namespace
 
 Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::function<Status(Bytes)>& append) {
   Pickle pickle;
   std::vector<const Tensor*> storages;
-  std::map<std::pair<const std::byte*, std::pair<std::size_t, DType>>, std::size_t> keys;
   std::set<std::string_view> names;
+  const auto keys = storage_keys(tensors);
   pickle.ordered_dict().op('(');
-  for (const auto& [name, tensor] : tensors) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto& [name, tensor] = tensors[i];
     const auto storage = storage_class(tensor.dtype());
     if (!storage) {
       return fail(Fault::Unsupported, "tensor '" + name + "' is " + std::string(name_of(tensor.dtype())) +
@@ -116,20 +133,15 @@ Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::func
     }
     if (!names.insert(name).second) return fail(Fault::Unsupported, "two tensors named '" + name + "'");
     if (name.size() > 0xFFFF) return fail(Fault::Limit, "tensor name of more than 65535 bytes");
-    const auto bytes = tensor.bytes();
-    std::size_t key = storages.size();
-    if (!bytes.empty()) key = keys.try_emplace({bytes.data(), {bytes.size(), tensor.dtype()}}, key).first->second;
-    if (key == storages.size()) storages.push_back(&tensor);
+    if (keys[i] == storages.size()) storages.push_back(&tensor);
     pickle.string(name);
-    write_tensor(pickle, tensor, *storage, key);
+    write_tensor(pickle, tensor, *storage, keys[i]);
   }
   pickle.op('u').op('.');
 
   ZipWriter zip(append);
-  const std::pair<std::string_view, std::string_view> head[] = {{"data.pkl", pickle.text()},
-                                                                {".format_version", "1"},
-                                                                {".storage_alignment", "64"},
-                                                                {"byteorder", "little"}};
+  const std::pair<std::string_view, std::string_view> head[] = {
+      {"data.pkl", pickle.text()}, {".format_version", "1"}, {".storage_alignment", "64"}, {"byteorder", "little"}};
   for (const auto& [name, text] : head) {
     if (auto done = zip.add("archive/" + std::string(name), bytes_of(text)); !done) return done;
   }
@@ -138,6 +150,21 @@ Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::func
   }
   if (auto done = zip.add("archive/version", bytes_of("3\n")); !done) return done;
   return zip.finish();
+}
+
+Result<std::vector<NamedTensor>> read_back_state_dict(Blob file, const std::vector<NamedTensor>& written) {
+  const auto zip = ZipArchive::open(file);
+  if (!zip) return std::unexpected(zip.error());
+  const auto keys = storage_keys(written);
+  std::vector<NamedTensor> all;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    auto storage = zip->read("archive/data/" + std::to_string(keys[i]));
+    if (!storage) return pass(storage);
+    auto tensor = Tensor::view(written[i].tensor.dtype(), written[i].tensor.shape(), storage->bytes, storage->keeper);
+    if (!tensor) return pass(tensor);
+    all.push_back({written[i].name, std::move(*tensor)});
+  }
+  return all;
 }
 
 }  // namespace convoy

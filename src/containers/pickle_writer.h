@@ -15,4 +15,7 @@ namespace convoy {
 // class; two tensors of one name; and as `append` does.
 Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::function<Status(Bytes)>& append);
 
+// The tensors of a file that write_state_dict made of `written`, with the bytes as they stand in the file.
+Result<std::vector<NamedTensor>> read_back_state_dict(Blob file, const std::vector<NamedTensor>& written);
+
 }  // namespace convoy
