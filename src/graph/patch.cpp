@@ -10,6 +10,7 @@ namespace convoy {
 const Fact& Patch::fact(ValueId value) const {
   const auto old = graph_->values.size();
   const auto i = static_cast<std::size_t>(value.index);
+  if (const auto reshaped = inputs_.find(value); reshaped != inputs_.end()) return reshaped->second.first;
   return i < old ? (*graph_)[value].fact : values_[i - old].fact;
 }
 
@@ -35,17 +36,17 @@ Result<std::vector<ValueId>> Patch::node(const Node& like, Op op, std::vector<Va
     }
     const auto i = static_cast<std::size_t>(v.index);
     const Value& value = i < old ? (*graph_)[v] : values_[i - old];
-    seen.push_back({&value.fact, value.constant ? &*value.constant : nullptr});
+    seen.push_back({&fact(v), value.constant ? &*value.constant : nullptr});
   }
   auto facts = infer(made.op, Inputs(seen));
   if (!facts) return within(place_of(made), Result<std::vector<ValueId>>(pass(facts)));
   if (facts->size() != outputs)
     return within(place_of(made), Result<std::vector<ValueId>>(
                                       fail(Fault::Internal, "makes another number of values than the pass expects")));
-  for (auto& fact : *facts) {
+  for (auto& made_fact : *facts) {
     Value v;
-    v.name = like.layer;
-    v.fact = std::move(fact);
+    v.name = like.layer + "/" + std::string(name_of(made.op));
+    v.fact = std::move(made_fact);
     values_.push_back(std::move(v));
     made.outputs.push_back({next_value_++});
   }
@@ -59,7 +60,7 @@ void Patch::replace(ValueId before, ValueId now, Sizes permutation) {
 }
 
 void Patch::reshape_input(ValueId input, Shape shape, Origin origin) {
-  inputs_[input] = {std::move(shape), std::move(origin)};
+  inputs_[input] = {Fact{(*graph_)[input].fact.dtype, std::move(shape)}, std::move(origin)};
 }
 
 bool Patch::empty() const {
@@ -123,11 +124,11 @@ std::vector<Node> interleaved(std::vector<Node> old_nodes, std::vector<Node> new
   return all;
 }
 
-void make_names_unique(Graph& graph, std::size_t first_new) {
+// Values that were there before come first, so they keep their names.
+void make_names_unique(Graph& graph) {
   std::unordered_map<std::string, int> taken;
-  for (std::size_t i = 0; i < first_new; ++i) taken.emplace(graph.values[i].name, 1);
-  for (std::size_t i = first_new; i < graph.values.size(); ++i) {
-    std::string& name = graph.values[i].name;
+  for (Value& value : graph.values) {
+    std::string& name = value.name;
     if (taken.emplace(name, 1).second) continue;
     const std::string base = name;
     for (int& k = taken[base];; ++k) {
@@ -155,7 +156,6 @@ Status apply(Graph& graph, Patch patch) {
     if (!patch.removed_.contains({static_cast<std::int32_t>(i)})) old_nodes.push_back(std::move(graph.nodes[i]));
   }
   for (auto& v : patch.values_) graph.values.push_back(std::move(v));
-  make_names_unique(graph, old_values);
 
   const auto follow = [&](ValueId v) {
     for (std::size_t steps = 0; steps <= patch.replaced_.size(); ++steps) {
@@ -181,10 +181,11 @@ Status apply(Graph& graph, Patch patch) {
     const auto& origin = graph[before].origin;
     if (origin && !graph[to.now].origin) graph[to.now].origin = moved(*origin, to.permutation);
     graph[before].origin.reset();
+    if (static_cast<std::size_t>(to.now.index) >= old_values) graph[to.now].name = graph[before].name;
   }
   for (auto& [v, origin] : patch.origins_) graph[v].origin = std::move(origin);
   for (auto& [v, to] : patch.inputs_) {
-    graph[v].fact.shape = std::move(to.first);
+    graph[v].fact = std::move(to.first);
     graph[v].origin = std::move(to.second);
   }
 
@@ -196,6 +197,7 @@ Status apply(Graph& graph, Patch patch) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     for (const ValueId v : graph.nodes[i].outputs) graph[v].producer = {static_cast<std::int32_t>(i)};
   prune(graph);
+  make_names_unique(graph);
   if (auto inferred = infer_all(graph); !inferred) return inferred;
   return check(graph);
 }

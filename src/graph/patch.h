@@ -22,16 +22,16 @@ class Patch {
   // A new constant; its id may be used in this patch at once.
   ValueId constant(std::string name, Tensor tensor, bool trainable = true, std::optional<Origin> origin = {});
   // A new node that comes from the same layer as `like` (name, kind and scopes are taken from it). Its outputs' facts
-  // are inferred at once. Returns their ids.
+  // are inferred at once; their names are the layer's and the operator's until they replace a value. Returns their ids.
   Result<std::vector<ValueId>> node(const Node& like, Op op, std::vector<ValueId> inputs, std::size_t outputs = 1);
   // The node goes (its outputs must be replaced or unused).
   void remove(NodeId node) { removed_.insert(node); }
   // Every later use of `before`, also as output of the graph, becomes `now`; `now` inherits the origin of `before`,
-  // changed by `split` and `permutation` (applied behind those `before` already has).
+  // changed by `permutation` (applied behind the one `before` already has), and its name.
   void replace(ValueId before, ValueId now, Sizes permutation = {});
   // States an origin outright (where feature order changes, say).
   void origin(ValueId value, Origin origin) { origins_[value] = std::move(origin); }
-  // The graph's input takes another shape (inputs reordered by a pass).
+  // The graph's input takes another shape (inputs reordered by a pass); nodes made later in this patch see that shape.
   void reshape_input(ValueId input, Shape shape, Origin origin);
   void remark(const Node& node, std::string text) { remarks_.push_back({node.layer, std::move(text)}); }
 
@@ -54,7 +54,7 @@ class Patch {
   std::set<NodeId> removed_;
   std::map<ValueId, Replaced> replaced_;
   std::map<ValueId, Origin> origins_;
-  std::map<ValueId, std::pair<Shape, Origin>> inputs_;
+  std::map<ValueId, std::pair<Fact, Origin>> inputs_;
   std::vector<Remark> remarks_;
 };
 
