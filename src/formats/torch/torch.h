@@ -9,16 +9,8 @@
 
 namespace convoy::torch {
 
-// What PyTorch's own words can say about a convolution's or a pool's padding, per axis (all axes are asked together by
-// the pass that spells padding; 'same' needs stride 1 on all axes).
-constexpr bool speaks_convolution(Padding p, Window) {
-  return p.spelling == Spelling::Valid ||
-         (p.spelling == Spelling::Explicit && p.before == p.after && p.before >= 0 && p.leftover == Leftover::Drop);
-}
-constexpr bool speaks_pool(Padding p, Window w) {
-  return p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && p.before == p.after && p.before >= 0 &&
-                                           p.before <= w.kernel / 2 && p.leftover != Leftover::Ceil);
-}
+// What PyTorch's own words can say about a convolution's or a pool's padding, per axis, is `symmetric_convolution` and
+// `symmetric_pool` of ops/symmetric.h; 'same' besides, where all axes have stride 1.
 
 struct SourceOptions {
   std::string source_file;     // "digits.keras", for the docstring
