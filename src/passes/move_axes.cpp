@@ -1,0 +1,240 @@
+// Channels first everywhere: one sweep in order of computation assigns every value the order it is kept in. Inputs that
+// spatial operators read become channels-first inputs, outputs stay as they come, both with their origin told.
+#include "passes/layout.h"
+#include "passes/rewrites.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+Layout::Layout(const Graph& graph)
+    : graph_(graph),
+      patch_(graph),
+      constants_(graph, patch_),
+      wishes_(wishes_of(graph)),
+      readers_(readers_of(graph)),
+      held_(graph.values.size()) {
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const Sizes order = source_order(graph.values[i].fact.rank());
+    held_[i] = {ValueId{static_cast<std::int32_t>(i)}, order, order};
+  }
+}
+
+Result<Patch> Layout::run() {
+  for (const ValueId v : graph_.inputs) {
+    const Sizes& order = wish(v);
+    if (order.empty() || is_identity(order) || order[0] != 0 || fact(v).rank() < 3) continue;
+    Held& input = held_[static_cast<std::size_t>(v.index)];
+    input.order = input.home = order;
+    const auto& before = graph_[v].origin;
+    Origin origin = before.value_or(Origin{graph_[v].name, {}, {}});
+    origin.permutation = origin.permutation.empty() ? order : compose(origin.permutation, order);
+    patch_.reshape_input(v, in_order(fact(v).shape, order), std::move(origin));
+    changed_ = true;
+  }
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    if (auto done = within(place_of(node), step(node)); !done) return pass(done);
+    patch_.remove({static_cast<std::int32_t>(i)});
+  }
+  for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+    const ValueId v = graph_.outputs[i];
+    const Held& output = held(v);
+    if (output.order == output.home || !graph_[v].producer) continue;
+    auto home = in(graph_[graph_[v].producer], v, output.home);
+    if (!home) return pass(home);
+    patch_.replace(v, *home, is_identity(output.home) ? Sizes{} : output.home);
+  }
+  if (!changed_) return Patch(graph_);
+  return std::move(patch_);
+}
+
+Status Layout::step(const Node& node) {
+  const ValueId x = node.inputs.empty() ? ValueId{} : node.inputs[0];
+  if (x && held(x).features) return ordered_features(node, *held(x).features);
+  if (!x) return in_source_order(node);
+  const Sizes wanted = wanted_order(node, fact(x));
+  if (const auto* op = std::get_if<GroupNorm>(&node.op)) return group_norm(node, *op, wanted);
+  if (!wanted.empty()) return spatial(node, wanted);
+  if (const auto* op = std::get_if<Binary>(&node.op)) return binary(node, *op);
+  if (const auto* op = std::get_if<PRelu>(&node.op)) return prelu(node, *op);
+  if (const auto* op = std::get_if<Transpose>(&node.op)) return transpose(node, *op);
+  if (const auto* op = std::get_if<Reduce>(&node.op); op && !op->keeps_axes) return reduce(node, *op);
+  if (const auto* op = std::get_if<Linear>(&node.op)) return linear(node, *op);
+  if (const auto* op = std::get_if<Einsum>(&node.op)) return einsum(node, *op);
+  if (const auto* op = std::get_if<LayerNorm>(&node.op)) return trailing_norm(node, *op);
+  if (const auto* op = std::get_if<RmsNorm>(&node.op)) return trailing_norm(node, *op);
+  if (std::holds_alternative<Flatten>(node.op)) return flatten(node);
+  if (std::holds_alternative<Reshape>(node.op))
+    return fact(node.outputs[0]).rank() == 2 && fact(x).rank() > 2 ? flatten(node) : reshape(node);
+  if (std::holds_alternative<Squeeze>(node.op) || std::holds_alternative<Unsqueeze>(node.op)) return reshape(node);
+  if (reordered(node.op, held(x).order)) return shared_order(node);
+  return in_source_order(node);
+}
+
+Result<ValueId> Layout::in(const Node& like, ValueId source, const Sizes& wanted) {
+  const Held& have = held(source);
+  if (have.order == wanted) return have.id;
+  const auto key = std::pair{source, wanted};
+  if (const auto it = turned_.find(key); it != turned_.end()) return it->second;
+  if (graph_[source].constant) return turned_[key] = constants_.reordered(source, {}, wanted);
+  Sizes permutation;
+  for (const Size axis : wanted) permutation.push_back(place_in(have.order, axis));
+  auto made = patch_.node(like, Transpose{permutation}, {have.id});
+  if (!made) return pass(made);
+  changed_ = true;
+  return turned_[key] = made->front();
+}
+
+Result<std::vector<ValueId>> Layout::inputs_with_first_in(const Node& node, const Sizes& order) {
+  std::vector<ValueId> inputs(node.inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!node.inputs[i]) continue;
+    auto made = in(node, node.inputs[i], i == 0 ? order : source_order(fact(node.inputs[i]).rank()));
+    if (!made) return pass(made);
+    inputs[i] = *made;
+  }
+  return inputs;
+}
+
+Status Layout::emit(const Node& node, Op op, std::vector<ValueId> inputs, const Sizes& order, const Sizes& home,
+                    std::optional<Features> features) {
+  if (op != node.op || inputs != node.inputs) changed_ = true;
+  auto made = patch_.node(node, std::move(op), std::move(inputs), node.outputs.size());
+  if (!made) return pass(made);
+  for (std::size_t i = 0; i < made->size(); ++i) {
+    const ValueId source = node.outputs[i];
+    held_[static_cast<std::size_t>(source.index)] = {(*made)[i], order, home, features};
+    patch_.replace(source, (*made)[i], is_identity(order) ? Sizes{} : order);
+    const auto& origin = graph_[source].origin;
+    if (features && origin && origin->permutation.empty()) {
+      Sizes split{-1}, permutation{0};
+      split.insert(split.end(), features->split.begin(), features->split.end());
+      for (const Size axis : features->permutation) permutation.push_back(axis + 1);
+      patch_.origin((*made)[i], {origin->source, split, permutation});
+    }
+  }
+  return {};
+}
+
+Status Layout::in_source_order(const Node& node) {
+  std::vector<ValueId> inputs(node.inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!node.inputs[i]) continue;
+    auto made = in(node, node.inputs[i], source_order(fact(node.inputs[i]).rank()));
+    if (!made) return pass(made);
+    inputs[i] = *made;
+  }
+  // Every output has a rank of its own.
+  const Sizes order = source_order(fact(node.outputs[0]).rank());
+  return emit(node, node.op, std::move(inputs), order, order);
+}
+
+Status Layout::spatial(const Node& node, const Sizes& order) {
+  auto inputs = inputs_with_first_in(node, order);
+  if (!inputs) return pass(inputs);
+  Op op = std::visit(
+      []<class T>(T o) -> Op {
+        if constexpr (requires { o.axes.order; }) o.axes.order = Order::ChannelsFirst;
+        if constexpr (std::is_same_v<T, DepthToSpace> || std::is_same_v<T, SpaceToDepth>)
+          o.order = Order::ChannelsFirst;
+        return o;
+      },
+      node.op);
+  return emit(node, std::move(op), std::move(*inputs), order, order);
+}
+
+// Channels have to be second; the axes behind may lie in any order, because statistics are over all of them.
+Status Layout::group_norm(const Node& node, GroupNorm op, const Sizes& wanted) {
+  const Held& x = held(node.inputs[0]);
+  const Size axis = positive_axis(op.axis, fact(node.inputs[0]).rank());
+  const bool second = x.order.size() > 1 && x.order[0] == 0 && x.order[1] == axis;
+  const Sizes order = second || wanted.empty() ? x.order : wanted;
+  auto inputs = inputs_with_first_in(node, order);
+  if (!inputs) return pass(inputs);
+  op.axis = place_in(order, axis);
+  return emit(node, op, std::move(*inputs), order, order);
+}
+
+// The order of a node whose inputs and output share one: that of its inputs if they agree, else what its readers wish.
+Sizes Layout::common_order(const Node& node) const {
+  const Size rank = fact(node.outputs[0]).rank();
+  const Sizes* first = nullptr;
+  const Sizes* home = nullptr;
+  bool agree = true;
+  for (const ValueId v : node.inputs) {
+    if (!v || graph_[v].constant || fact(v).rank() != rank) continue;
+    const Held& x = held(v);
+    agree = agree && (!first || *first == x.order);
+    if (!first) first = &x.order;
+    if (!home || is_identity(*home)) home = &x.home;
+  }
+  if (!first) return source_order(rank);
+  if (agree) return *first;
+  return wish(node.outputs[0]).empty() ? *home : wish(node.outputs[0]);
+}
+
+Status Layout::shared_order(const Node& node) {
+  const bool many = std::holds_alternative<Concat>(node.op);
+  const Sizes order = many ? common_order(node) : held(node.inputs[0]).order;
+  std::vector<ValueId> inputs(node.inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!node.inputs[i]) continue;
+    auto made = in(node, node.inputs[i], many || i == 0 ? order : source_order(fact(node.inputs[i]).rank()));
+    if (!made) return pass(made);
+    inputs[i] = *made;
+  }
+  return emit(node, *reordered(node.op, order), std::move(inputs), order, many ? order : held(node.inputs[0]).home);
+}
+
+Result<ValueId> Layout::operand(const Node& node, ValueId source, const Sizes& order) {
+  const Size rank = fact(source).rank(), full = static_cast<Size>(order.size());
+  if (rank == full) return in(node, source, order);
+  if (is_identity(order) || rank == 0) return in(node, source, source_order(rank));
+  Shape shape(static_cast<std::size_t>(full - rank), Dim(1));
+  const Shape& own = fact(source).shape;
+  shape.insert(shape.end(), own.begin(), own.end());
+  if (const auto& constant = graph_[source].constant) {
+    if (constant->count() == 1) return source;
+    // Aligned at the last axis, permuted, and leading ones dropped again: [C] becomes [C, 1, 1].
+    const Sizes split = *sizes_of(shape);
+    Sizes turned = *sizes_of(in_order(shape, order));
+    while (turned.size() > 1 && turned.front() == 1) turned.erase(turned.begin());
+    return constants_.reordered(source, split, order, turned);
+  }
+  auto x = in(node, source, source_order(rank));
+  if (!x) return pass(x);
+  auto made = patch_.node(node, Unsqueeze{source_order(full - rank)}, {*x});
+  if (made) made = patch_.node(node, Transpose{order}, {made->front()});
+  if (!made) return pass(made);
+  changed_ = true;
+  return made->front();
+}
+
+Status Layout::binary(const Node& node, const Binary& op) {
+  const Sizes order = common_order(node);
+  std::vector<ValueId> inputs;
+  for (const ValueId v : node.inputs) {
+    auto made = operand(node, v, order);
+    if (!made) return pass(made);
+    inputs.push_back(*made);
+  }
+  return emit(node, op, std::move(inputs), order, order);
+}
+
+Status Layout::prelu(const Node& node, const PRelu& op) {
+  Sizes order = held(node.inputs[0]).order;
+  if (order[0] != 0) order = source_order(static_cast<Size>(order.size()));
+  auto x = in(node, node.inputs[0], order);
+  if (!x) return pass(x);
+  Sizes own;  // of the slope, which has no batch axis
+  for (std::size_t i = 1; i < order.size(); ++i) own.push_back(order[i] - 1);
+  const bool full = fact(node.inputs[1]).rank() == static_cast<Size>(own.size());
+  auto slope = in(node, node.inputs[1], full ? own : source_order(fact(node.inputs[1]).rank()));
+  if (!slope) return pass(slope);
+  return emit(node, op, {*x, *slope}, order, held(node.inputs[0]).home);
+}
+
+Result<Patch> move_axes(const Graph& graph) { return Layout(graph).run(); }
+
+}  // namespace convoy

@@ -1,0 +1,89 @@
+// Stores recurrent cells as [gates*U, F] with two biases, gates in the order i, f, g, o and r, z, n. Cells whose
+// functions the target's own module lacks keep their order: their writer spells the steps out, or refuses.
+#include "passes/constants.h"
+#include "passes/rewrites.h"
+
+namespace convoy {
+
+namespace {
+
+bool has_module(const Lstm& op) {
+  return op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
+}
+bool has_module(const Gru& op) {
+  return op.reset_after && op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
+}
+bool has_module(const SimpleRnn& op) {
+  return op.activation == CellFunction::Tanh || op.activation == CellFunction::Relu;
+}
+
+class Gates {
+ public:
+  explicit Gates(const Graph& graph) : graph_(graph), patch_(graph), constants_(graph, patch_) {}
+
+  Result<Patch> run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const NodeId id{static_cast<std::int32_t>(i)};
+      Status done;
+      if (const auto* lstm = std::get_if<Lstm>(&graph_[id].op)) done = cell(id, *lstm, false);
+      if (const auto* gru = std::get_if<Gru>(&graph_[id].op)) done = cell(id, *gru, true);
+      if (const auto* rnn = std::get_if<SimpleRnn>(&graph_[id].op)) done = cell(id, *rnn, false);
+      if (!done) return pass(done);
+    }
+    return std::move(patch_);
+  }
+
+ private:
+  template <class Cell>
+  Status cell(NodeId id, Cell op, bool swaps_first_two) {
+    const Node& node = graph_[id];
+    if (op.gates == GateOrder::Torch || !has_module(op)) return {};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i)
+      if (node.inputs[i] && !graph_[node.inputs[i]].constant) return {};
+    op.gates = GateOrder::Torch;
+    std::vector<ValueId> inputs = node.inputs;
+    inputs.resize(5);
+    for (std::size_t i = 1; i < 5; ++i)
+      if (inputs[i]) inputs[i] = ordered(inputs[i], swaps_first_two);
+    if (const ValueId bias = inputs[3] ? inputs[3] : inputs[4]) {
+      for (const std::size_t i : {std::size_t{3}, std::size_t{4}})
+        if (!inputs[i]) inputs[i] = zeros_like(node, bias, i == 3 ? "bias" : "recurrent_bias");
+    }
+    auto made = patch_.node(node, op, std::move(inputs));
+    if (!made) return pass(made);
+    patch_.remove(id);
+    patch_.replace(node.outputs[0], made->front());
+    return {};
+  }
+
+  // [F, gates*U] -> [gates*U, F], or a bias; z, r, h becomes r, z, h where asked. The swap of two gates is a choice of
+  // rows that no permutation of axes says, so such a constant has no origin.
+  ValueId ordered(ValueId constant, bool swaps_first_two) {
+    const Sizes& shape = graph_[constant].constant->shape();
+    if (!swaps_first_two) return shape.size() == 2 ? constants_.reordered(constant, {}, {1, 0}) : constant;
+    const Size units = shape.back() / 3;
+    Sizes rows;
+    for (const Size gate : {Size{1}, Size{0}, Size{2}})
+      for (Size u = 0; u < units; ++u) rows.push_back(gate * units + u);
+    return constants_.taken(constant, static_cast<Size>(shape.size()) - 1, rows, shape.size() == 2);
+  }
+
+  ValueId zeros_like(const Node& node, ValueId bias, const char* what) {
+    const auto key = std::pair{bias, std::string(what)};
+    if (const auto it = zeros_.find(key); it != zeros_.end()) return it->second;
+    const Sizes shape = *sizes_of(patch_.fact(bias).shape);
+    Tensor zeros = Tensor::of(shape, std::vector<float>(static_cast<std::size_t>(shape[0]), 0.0F));
+    return zeros_[key] = patch_.constant(node.layer + "/" + what, zeros.converted(patch_.fact(bias).dtype));
+  }
+
+  const Graph& graph_;
+  Patch patch_;
+  Constants constants_;
+  std::map<std::pair<ValueId, std::string>, ValueId> zeros_;
+};
+
+}  // namespace
+
+Result<Patch> order_gates(const Graph& graph) { return Gates(graph).run(); }
+
+}  // namespace convoy

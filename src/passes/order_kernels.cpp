@@ -1,0 +1,95 @@
+// Stores kernels as [O, I/groups, k...] and [I, O/groups, k...], matrices as [O, I]. Numbers are moved, never changed;
+// a kernel that is computed gets a Transpose in front.
+#include "passes/constants.h"
+#include "passes/rewrites.h"
+
+namespace convoy {
+
+namespace {
+
+// [k..., a, b] -> [first, second, k...] where `swaps` says that b comes first.
+Sizes space_last(Size space, bool swaps) {
+  Sizes axes = swaps ? Sizes{space + 1, space} : Sizes{space, space + 1};
+  for (Size i = 0; i < space; ++i) axes.push_back(i);
+  return axes;
+}
+
+class Reordering {
+ public:
+  explicit Reordering(const Graph& graph) : graph_(graph), patch_(graph), constants_(graph, patch_) {}
+
+  Result<Patch> run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      const NodeId id{static_cast<std::int32_t>(i)};
+      Status done;
+      if (const auto* conv = std::get_if<Conv>(&node.op)) done = convolution(id, *conv);
+      if (const auto* conv = std::get_if<ConvTranspose>(&node.op)) done = transposed(id, *conv);
+      if (const auto* linear = std::get_if<Linear>(&node.op)) done = matrix(id, *linear);
+      if (!done) return pass(done);
+    }
+    return std::move(patch_);
+  }
+
+ private:
+  Status convolution(NodeId id, Conv conv) {
+    const KernelOrder from = conv.kernel_order;
+    if (from == KernelOrder::OutInSpace) return {};
+    if (from != KernelOrder::SpaceInOut && from != KernelOrder::SpaceInMultiplier)
+      return fail(Fault::Internal, "a convolution's kernel has the order of a transposed one");
+    const Node& node = graph_[id];
+    const Size space = conv.axes.space;
+    const bool depthwise = from == KernelOrder::SpaceInMultiplier;
+    Sizes shape;
+    if (depthwise) {
+      const Shape& k = graph_[node.inputs[1]].fact.shape;
+      const auto c = static_cast<std::size_t>(space);
+      shape = {*k[c] * *k[c + 1], 1};
+      for (std::size_t i = 0; i < c; ++i) shape.push_back(*k[i]);
+    }
+    conv.kernel_order = KernelOrder::OutInSpace;
+    return replace(id, conv, space_last(space, !depthwise), shape);
+  }
+
+  Status transposed(NodeId id, ConvTranspose conv) {
+    if (conv.kernel_order == KernelOrder::InOutSpace) return {};
+    if (conv.kernel_order != KernelOrder::SpaceOutIn)
+      return fail(Fault::Internal, "a transposed convolution's kernel has the order of a plain one");
+    conv.kernel_order = KernelOrder::InOutSpace;
+    return replace(id, conv, space_last(conv.axes.space, true), {});
+  }
+
+  Status matrix(NodeId id, Linear linear) {
+    if (linear.order == LinearOrder::OutIn) return {};
+    linear.order = LinearOrder::OutIn;
+    return replace(id, linear, {1, 0}, {});
+  }
+
+  Status replace(NodeId id, Op op, const Sizes& permutation, const Sizes& shape) {
+    const Node& node = graph_[id];
+    std::vector<ValueId> inputs = node.inputs;
+    if (graph_[inputs[1]].constant) {
+      inputs[1] = constants_.reordered(inputs[1], {}, permutation, shape);
+    } else {
+      auto kernel = patch_.node(node, Transpose{permutation}, {inputs[1]});
+      if (kernel && !shape.empty()) kernel = patch_.node(node, Reshape{shape}, {kernel->front()});
+      if (!kernel) return pass(kernel);
+      inputs[1] = kernel->front();
+    }
+    auto made = patch_.node(node, std::move(op), std::move(inputs));
+    if (!made) return pass(made);
+    patch_.remove(id);
+    patch_.replace(node.outputs[0], made->front());
+    return {};
+  }
+
+  const Graph& graph_;
+  Patch patch_;
+  Constants constants_;
+};
+
+}  // namespace
+
+Result<Patch> order_kernels(const Graph& graph) { return Reordering(graph).run(); }
+
+}  // namespace convoy

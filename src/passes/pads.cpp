@@ -1,0 +1,75 @@
+#include "passes/pads.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+std::optional<PadCells> cells_in_front(Padding padding, Window window, std::optional<Size> in) {
+  if (in) {
+    const auto at = place(padding, window, *in);
+    if (!at) return std::nullopt;
+    return PadCells{at->before, std::max<Size>(0, read_past(*at, window, *in))};
+  }
+  if (padding.leftover != Leftover::Drop && window.stride > 1) return std::nullopt;
+  switch (padding.spelling) {
+    case Spelling::Explicit: return PadCells{padding.before, padding.after};
+    case Spelling::Valid: return PadCells{};
+    case Spelling::Causal: return PadCells{window.reach() - 1, 0};
+    case Spelling::SameUpper:
+    case Spelling::SameLower: break;
+  }
+  // With stride 1 SAME adds the same cells at every size: those at any one.
+  if (window.stride != 1) return std::nullopt;
+  const auto at = place(padding, window, window.reach());
+  if (!at) return std::nullopt;
+  return PadCells{at->before, at->after};
+}
+
+Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, const std::vector<Window>& windows,
+                       const std::vector<Padding>& paddings, double value) {
+  const Shape& shape = patch.fact(x).shape;
+  Pad pad{.before = Sizes(shape.size()), .after = Sizes(shape.size()), .mode = PadMode::Constant, .value = value};
+  PadToWindow computed{.axes = {}, .windows = windows, .paddings = paddings, .value = value};
+  bool fixed = true;
+  for (Size i = 0; i < axes.space; ++i) {
+    const auto axis = static_cast<std::size_t>(axes.spatial(i));
+    const auto at = static_cast<std::size_t>(i);
+    computed.axes.push_back(axes.spatial(i));
+    if (const auto cells = cells_in_front(paddings[at], windows[at], shape[axis].size())) {
+      pad.before[axis] = cells->before;
+      pad.after[axis] = cells->after;
+    } else {
+      fixed = false;
+    }
+  }
+  auto made = fixed ? patch.node(like, std::move(pad), {x}) : patch.node(like, std::move(computed), {x});
+  if (!made) return pass(made);
+  return made->front();
+}
+
+std::string words(const Padding& padding) {
+  switch (padding.spelling) {
+    case Spelling::Valid: return "valid";
+    case Spelling::Causal: return "causal";
+    case Spelling::SameUpper: return "same";
+    case Spelling::SameLower: return "same (lower)";
+    case Spelling::Explicit: break;
+  }
+  return "(" + std::to_string(padding.before) + ", " + std::to_string(padding.after) + ")";
+}
+
+std::string words(const std::vector<Window>& windows, const std::vector<Padding>& paddings, Axes axes,
+                  const Shape& shape) {
+  std::string text;
+  for (Size i = 0; i < axes.space; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto size = shape[static_cast<std::size_t>(axes.spatial(i))].size();
+    const auto cells = cells_in_front(paddings[at], windows[at], size);
+    if (!cells) return "a pad computed from the input's size";
+    if (i > 0) text += i + 1 == axes.space ? " and " : ", ";
+    text += "(" + std::to_string(cells->before) + ", " + std::to_string(cells->after) + ")";
+  }
+  return "a pad of " + text;
+}
+
+}  // namespace convoy

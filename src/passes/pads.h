@@ -1,0 +1,30 @@
+// A pad in front of a windowed operator that then reads without one.
+#pragma once
+#include "graph/patch.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace convoy {
+
+struct PadCells {
+  Size before = 0, after = 0;
+};
+
+// The cells a pad in front has to add; nothing: they depend on a size that is not known. Where a window leaves cells at
+// the end unread, nothing is cut off.
+std::optional<PadCells> cells_in_front(Padding padding, Window window, std::optional<Size> in);
+
+// Pad or, where an amount depends on an unknown size, PadToWindow over the spatial axes.
+Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, const std::vector<Window>& windows,
+                       const std::vector<Padding>& paddings, double value);
+
+// "same", "causal", "(0, 1)", for remarks.
+std::string words(const Padding& padding);
+// "(0, 1) and (1, 1)" or "a pad computed from the size": what `padded` put there.
+std::string words(const std::vector<Window>& windows, const std::vector<Padding>& paddings, Axes axes,
+                  const Shape& shape);
+
+}  // namespace convoy

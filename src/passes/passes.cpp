@@ -1,0 +1,55 @@
+#include "passes/passes.h"
+
+#include "passes/rewrites.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace convoy {
+
+namespace {
+
+constexpr std::array torch_passes{
+    Pass{"drop_identities", "takes out what leaves every number as it is", drop_identities, false},
+    Pass{"move_axes", "keeps every tensor channels first, with transposes only where an operator needs another order",
+         move_axes, true},
+    Pass{"order_kernels", "stores kernels and matrices in the target's order", order_kernels, true},
+    Pass{"order_gates", "stores the gates of recurrent cells in the target's order", order_gates, true},
+    Pass{"spell_crops", "says the crops of transposed convolutions as padding, or as a crop or pad behind", spell_crops,
+         true},
+    Pass{"spell_padding", "says the padding of convolutions in the target's words, or as a pad in front", spell_padding,
+         true},
+    Pass{"spell_pools", "says the padding of pools in the target's words, or as a pad in front", spell_pools, true},
+    Pass{"spell_resize", "says resizing in the target's words, or as products with the weights of each axis",
+         spell_resize, true},
+    Pass{"spell_norms", "puts the normalised axis second, with transposes around where it lies elsewhere", spell_norms,
+         true},
+    Pass{"spell_softmax", "spells out a softmax over several axes", spell_softmax, true},
+    Pass{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
+         shuffle_channels, true},
+};
+
+}  // namespace
+
+std::span<const Pass> passes_for_torch() { return torch_passes; }
+
+Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const Pass> passes,
+                                           const std::vector<std::string>& without) {
+  for (const std::string& name : without)
+    if (std::ranges::none_of(passes, [&](const Pass& p) { return p.name == name; }))
+      return fail(Fault::Usage, "there is no pass '" + name + "'");
+  std::vector<PassReport> reports;
+  for (const Pass& pass_to_run : passes) {
+    if (std::ranges::find(without, pass_to_run.name) != without.end()) continue;
+    auto patch = pass_to_run.rewrite(graph);
+    if (!patch) return pass(patch);
+    if (!patch->remarks().empty()) reports.push_back({pass_to_run.name, patch->remarks()});
+    if (patch->empty()) continue;
+    if (auto done = apply(graph, std::move(*patch)); !done)
+      return within("pass '" + std::string(pass_to_run.name) + "'", Result<std::vector<PassReport>>(pass(done)));
+  }
+  return reports;
+}
+
+}  // namespace convoy

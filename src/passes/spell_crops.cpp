@@ -1,0 +1,115 @@
+// Says the crops of a transposed convolution as padding and output padding where 0 <= before and
+// 0 <= before - after < max(stride, dilation); otherwise says what it can and puts a crop or a pad behind. Cells that the
+// pad adds hold the bias, which then moves behind it.
+#include "passes/constants.h"
+#include "passes/rewrites.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+namespace {
+
+struct Parts {
+  TransposedPadding direct;
+  Size before = 0, after = 0;  // what is left to cut off behind; negative: to add
+};
+
+Parts parts_of(TransposedPadding wanted, Window w) {
+  const Size most = std::max(w.stride, w.dilation) - 1;
+  const Size before = std::max<Size>(0, wanted.before);
+  const Size after = std::clamp(wanted.after, before - most, before);
+  return {{CropSpelling::Explicit, before, after, {}}, wanted.before - before, wanted.after - after};
+}
+
+std::string said(const TransposedPadding& p) {
+  return "(" + std::to_string(p.before) + ", " + std::to_string(p.after) + ")";
+}
+
+class Crops {
+ public:
+  explicit Crops(const Graph& graph) : graph_(graph), patch_(graph), constants_(graph, patch_) {}
+
+  Result<Patch> run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      if (const auto* conv = std::get_if<ConvTranspose>(&graph_.nodes[i].op))
+        if (auto done = spell({static_cast<std::int32_t>(i)}, *conv); !done) return pass(done);
+    return std::move(patch_);
+  }
+
+ private:
+  Status spell(NodeId id, ConvTranspose conv) {
+    const Node& node = graph_[id];
+    const auto rank = static_cast<std::size_t>(conv.axes.rank());
+    Pad rest{.before = Sizes(rank), .after = Sizes(rank)};
+    bool behind = false, extends = false;
+    std::string crops;
+    const auto as_said = conv.paddings;
+    for (std::size_t i = 0; i < conv.windows.size(); ++i) {
+      const auto wanted = explicit_crops(conv.paddings[i], conv.windows[i]);
+      if (!wanted)
+        return within(place_of(node), Status(fail(Fault::Unsupported,
+                                                  "the crops of this transposed convolution leave "
+                                                  "no cell at any size")));
+      const Parts parts = parts_of(*wanted, conv.windows[i]);
+      const auto axis = static_cast<std::size_t>(conv.axes.spatial(static_cast<Size>(i)));
+      rest.before[axis] = -parts.before;
+      rest.after[axis] = -parts.after;
+      behind = behind || parts.before != 0 || parts.after != 0;
+      extends = extends || parts.before < 0 || parts.after < 0;
+      crops += (i ? ", " : "") + said(*wanted);
+      conv.paddings[i] = parts.direct;
+    }
+    if (!behind && conv.paddings == as_said) return {};
+    if (behind)
+      patch_.remark(node, "crops " + crops +
+                              (extends ? " are a pad behind, with the bias added after it"
+                                       : " are partly cut off behind: padding and output_padding do not "
+                                         "say them"));
+    return write(id, conv, rest, behind, extends);
+  }
+
+  Status write(NodeId id, const ConvTranspose& conv, const Pad& rest, bool behind, bool extends) {
+    const Node& node = graph_[id];
+    std::vector<ValueId> inputs = node.inputs;
+    inputs.resize(3);
+    const ValueId bias = inputs[2];
+    if (extends) inputs[2] = {};
+    auto made = patch_.node(node, conv, std::move(inputs));
+    if (made && behind) made = patch_.node(node, rest, {made->front()});
+    if (made && extends && bias) {
+      auto shaped = bias_map(node, bias, conv.axes);
+      if (!shaped) return pass(shaped);
+      made = patch_.node(node, Binary{BinaryFunction::Add}, {made->front(), *shaped});
+    }
+    if (!made) return pass(made);
+    patch_.remove(id);
+    patch_.replace(node.outputs[0], made->front());
+    return {};
+  }
+
+  // [O] -> [O, 1, 1...] where channels come first.
+  Result<ValueId> bias_map(const Node& node, ValueId bias, Axes axes) {
+    if (axes.order == Order::ChannelsLast) return bias;
+    if (graph_[bias].constant) {
+      Sizes shape(static_cast<std::size_t>(axes.space) + 1, 1);
+      shape[0] = graph_[bias].constant->count();
+      return constants_.reordered(bias, {}, {0}, shape);
+    }
+    Sizes places;
+    for (Size i = 1; i <= axes.space; ++i) places.push_back(i);
+    auto made = patch_.node(node, Unsqueeze{places}, {bias});
+    if (!made) return pass(made);
+    return made->front();
+  }
+
+  const Graph& graph_;
+  Patch patch_;
+  Constants constants_;
+};
+
+}  // namespace
+
+Result<Patch> spell_crops(const Graph& graph) { return Crops(graph).run(); }
+
+}  // namespace convoy

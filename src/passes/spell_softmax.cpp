@@ -1,0 +1,45 @@
+// Spells out a softmax over several axes: the largest number taken off, exponentials, divided by their sum. Holds for
+// every size.
+#include "passes/rewrites.h"
+
+namespace convoy {
+
+namespace {
+
+Status spell(const Graph& graph, NodeId id, const Softmax& softmax, Patch& patch) {
+  const Node& node = graph[id];
+  const auto step = [&](Op op, std::vector<ValueId> inputs) -> Result<ValueId> {
+    auto made = patch.node(node, std::move(op), std::move(inputs));
+    if (!made) return pass(made);
+    return made->front();
+  };
+  const ValueId x = node.inputs[0];
+  auto most = step(Reduce{Reduction::Maximum, softmax.axes, true}, {x});
+  if (!most) return pass(most);
+  auto shifted = step(Binary{BinaryFunction::Subtract}, {x, *most});
+  if (!shifted) return pass(shifted);
+  auto powers = step(Unary{Function::Exp}, {*shifted});
+  if (!powers) return pass(powers);
+  auto sum = step(Reduce{Reduction::Sum, softmax.axes, true}, {*powers});
+  if (sum && softmax.logarithm) sum = step(Unary{Function::Log}, {*sum});
+  if (!sum) return pass(sum);
+  auto result = softmax.logarithm ? step(Binary{BinaryFunction::Subtract}, {*shifted, *sum})
+                                  : step(Binary{BinaryFunction::Divide}, {*powers, *sum});
+  if (!result) return pass(result);
+  patch.remove(id);
+  patch.replace(node.outputs[0], *result);
+  patch.remark(node, "a softmax over several axes, spelt out");
+  return {};
+}
+
+}  // namespace
+
+Result<Patch> spell_softmax(const Graph& graph) {
+  Patch patch(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (const auto* softmax = std::get_if<Softmax>(&graph.nodes[i].op); softmax && softmax->axes.size() > 1)
+      if (auto done = spell(graph, {static_cast<std::int32_t>(i)}, *softmax, patch); !done) return pass(done);
+  return patch;
+}
+
+}  // namespace convoy
