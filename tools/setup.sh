@@ -10,6 +10,7 @@ while read -r group package brings; do
   case " $* " in *" $group "*) ;; *) continue ;; esac
   case $brings in
     /*) [ -e "$brings" ] && continue ;;
+    python3:*) python3 -c "import ${brings#*:}" 2>/dev/null && continue ;;
     *) command -v "$brings" >/dev/null && continue ;;
   esac
   missing+=("$package")
