@@ -3,17 +3,33 @@
 #include "formats/torch/families.h"
 
 #include <fmt/format.h>
+#include <array>
 
 namespace convoy::torch {
 
+namespace {
+
+auto all_rows() {
+  return std::array{convolution_rows(),   pooling_rows(),      pad_rows(),         linear_rows(),
+                    normalization_rows(), activation_rows(),   elementwise_rows(), reduction_rows(),
+                    reshape_rows(),       slice_concat_rows(), resize_rows(),      recurrent_rows()};
+}
+
+}  // namespace
+
 Status write_node(const Op& op, Call& call) {
-  for (const auto& rows :
-       {convolution_rows(), pooling_rows(), pad_rows(), linear_rows(), normalization_rows(), activation_rows(),
-        elementwise_rows(), reduction_rows(), reshape_rows(), slice_concat_rows(), resize_rows(), recurrent_rows()})
+  for (const auto& rows : all_rows())
     for (const Row& row : rows)
       if (row.op == name_of(op))
-        return row.write ? row.write(op, call) : Status(call.refused(std::string(row.why_not)));
+        return row.write ? row.write(op, call) : fail(Fault::Unsupported, std::string(row.why_not));
   return fail(Fault::Internal, "no row for " + std::string(name_of(op)));
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> operators() {
+  std::vector<std::pair<std::string_view, std::string_view>> all;
+  for (const auto& rows : all_rows())
+    for (const Row& row : rows) all.emplace_back(row.op, row.why_not);
+  return all;
 }
 
 namespace {
@@ -107,8 +123,8 @@ std::string class_docstring(const Graph& graph, const std::vector<std::string>& 
   if (!read.empty() && !framework.empty()) text += "  " + framework + " read " + joined(read) + ".";
   text += "\"\"\"";
   if (text.size() <= 96) return "    " + text + "\n\n";
-  std::string lines = "    \"\"\"From " + joined(from, ",\n    ") + "\n    to " + joined(to, ",\n    ") + ".\n";
-  if (!read.empty() && !framework.empty()) lines += "    " + framework + " read " + joined(read, ",\n    ") + ".\n";
+  std::string lines = "    \"\"\"" + joined(from, ",\n    ") + "\n    -> " + joined(to, ",\n    ") + ".\n";
+  if (!read.empty() && !framework.empty()) lines += "\n    " + framework + " read " + joined(read, ",\n    ") + ".\n";
   return lines + "    \"\"\"\n\n";
 }
 
@@ -154,19 +170,23 @@ std::string check_text(const Graph& graph, const SourceOptions& o, const std::ve
   text += "    with torch.no_grad():\n";
   const bool one = graph.outputs.size() == 1;
   text += statement(8, (one ? "y = load()(" : "answers = load()(") + joined(inputs) + ")");
-  const auto compare = [&](int margin, const std::string& dot) {
-    return statement(margin, "difference = (y - stored[" + dot + "]).abs()");
+  // Tensors of unlike shapes must not agree by broadcasting.
+  const auto compare = [&](int margin, const std::string& wanted, const std::string& bound) {
+    return statement(margin, "expected = stored[" + wanted + "]") + statement(margin, "if y.shape != expected.shape:") +
+           statement(margin + 4,
+                     "sys.exit(f\"the answer has shape {list(y.shape)}, stored is {list(expected.shape)}\")") +
+           statement(margin, "difference = (y - expected).abs()") +
+           statement(margin,
+                     one ? "largest = difference.max().item()" : "largest = max(largest, difference.max().item())") +
+           statement(margin, one ? "agrees = bool((difference <= stored[" + bound + "]).all())"
+                                 : "agrees = agrees and bool((difference <= stored[" + bound + "]).all())");
   };
   if (one) {
-    text += compare(4, "\"output\"");
-    text += "    largest = difference.max().item()\n";
-    text += "    agrees = bool((difference <= stored[\"bound\"]).all())\n";
+    text += compare(4, "\"output\"", "\"bound\"");
   } else {
     text += "    largest, agrees = 0.0, True\n";
     text += statement(4, "for name, y in zip((" + joined(outputs) + "), answers, strict=True):");
-    text += compare(8, "f\"output.{name}\"");
-    text += "        largest = max(largest, difference.max().item())\n";
-    text += "        agrees = agrees and bool((difference <= stored[f\"bound.{name}\"]).all())\n";
+    text += compare(8, "f\"output.{name}\"", "f\"bound.{name}\"");
   }
   text += "    if not agrees:\n";
   text +=
@@ -211,7 +231,13 @@ Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
   text += classes;
   text += "class " + name + "(nn.Module):\n" + class_docstring(graph, top->arguments) + top->top.body + "\n\n";
   text += load_text(name, options, pickled) + "\n\n" + check_text(graph, options, top->arguments, pickled);
-  text += "\n\nif __name__ == \"__main__\":\n    sys.exit(check())\n";
+  text +=
+      "\n\nif __name__ == \"__main__\":\n"
+      "    try:\n"
+      "        sys.exit(check())\n"
+      "    except (OSError, ValueError) as error:\n"
+      "        sys.exit(f\"" +
+      prose(options.module_name) + ": {error}\")\n";
   return Source{std::move(text), std::move(top->top.parameters)};
 }
 

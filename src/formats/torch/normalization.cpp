@@ -40,6 +40,17 @@ std::string spread(Call& c, const std::string& name, std::size_t i, const Sizes&
   return c.tensor(c.state(name, i, at == t.shape().size() ? t.reshaped(shape) : t));
 }
 
+// Where the axis that is normalized is not the channels: a transpose brought it there.
+std::string axis_comment(const Call& c) {
+  const Value& x = c.graph()[c.node().inputs[0]];
+  if (!x.producer || c.graph()[x.producer].layer != c.node().layer) return {};
+  const auto* moved = std::get_if<Transpose>(&c.graph()[x.producer].op);
+  if (!moved || moved->permutation.size() < 3 || moved->permutation[1] == 1) return {};
+  const Size axis = moved->permutation[1];
+  if (moved->permutation.size() == 4 && axis >= 2) return axis == 2 ? "over the rows" : "over the columns";
+  return fmt::format("over axis {}", axis);
+}
+
 Status write_batch_norm(const BatchNorm& norm, Call& c) {
   const Fact& x = c.fact(0);
   if (norm.axis != 1) return c.broken(fmt::format("a batch normalization over axis {}", norm.axis));
@@ -50,7 +61,7 @@ Status write_batch_norm(const BatchNorm& norm, Call& c) {
   const bool gamma = c.has(1), beta = c.has(2), affine = gamma || beta;
   std::vector<State> states;
   std::vector<std::string> then;
-  std::string comment;
+  std::string comment = axis_comment(c);
   if (affine) {
     states.push_back(gamma ? c.state("weight", 1) : State{"weight", filled(n, 1), {}});
     states.push_back(beta ? c.state("bias", 2) : State{"bias", filled(n, 0), {}});

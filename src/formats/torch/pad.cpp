@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace convoy::torch {
@@ -19,22 +20,21 @@ const std::vector<Window>* window_behind(const Call& c) {
   return nullptr;
 }
 
+// "kernel 4x1: rows 1 before, 2 after"; axes without a pad go unsaid.
 std::string reason(const Pad& op, const Call& c) {
   const auto* windows = window_behind(c);
   if (!windows || windows->size() > op.before.size()) return {};
-  static constexpr const char* axes2[]{"rows", "columns"};
+  static constexpr std::array axes2{"rows ", "columns "};
   std::vector<std::string> parts;
+  Sizes kernel;
   const std::size_t space = windows->size(), first = op.before.size() - space;
   for (std::size_t i = 0; i < space; ++i) {
-    const std::string where = space == 2 ? std::string(axes2[i]) + " " : "";
-    parts.push_back(fmt::format("{}{} before, {} after", where, op.before[first + i], op.after[first + i]));
+    kernel.push_back((*windows)[i].kernel);
+    const Size before = op.before[first + i], after = op.after[first + i];
+    if (before == 0 && after == 0) continue;
+    parts.push_back(fmt::format("{}{} before, {} after", space == 2 ? axes2[i] : "", before, after));
   }
-  const auto kernel = [&] {
-    Sizes sizes;
-    for (const Window& w : *windows) sizes.push_back(w.kernel);
-    return fmt::format("{}", fmt::join(sizes, "x"));
-  };
-  return fmt::format("{} with kernel {} pads {}", prose(c.node().layer), kernel(), joined(parts, "; "));
+  return fmt::format("kernel {}: {}", fmt::join(kernel, "x"), joined(parts, "; "));
 }
 
 Status write_crop(const Pad& op, Call& c) {
