@@ -15,9 +15,9 @@ struct LoadOptions {
   std::vector<std::optional<Size>> size;         // --size HxW, "?" frees an axis: spatial sizes of every image input
   std::map<std::string, Shape> shapes;           // --shape x=1,3,224,224, by input name
   std::vector<std::string> outputs;              // --outputs NAME,...: cut there
+  bool structure_only = false;                   // weights are not read: constants are zeros of the declared shapes
 };
 
-// A layer that a reader could not carry, where a summary should still be printed.
 struct LoadedTensor {
   std::string name;
   Tensor tensor;

@@ -1,0 +1,402 @@
+// Walks a model in its order of computation and calls every layer that an output needs.
+#include "formats/keras/call.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace convoy::keras {
+namespace {
+
+constexpr std::size_t most_calls = 100000;
+
+bool drops_mask(const std::string& c) {
+  return c.starts_with("Conv") || c.starts_with("SeparableConv") || c.starts_with("DepthwiseConv") ||
+         c.starts_with("MaxPooling") || c.starts_with("AveragePooling") || c.starts_with("GlobalMax") || c == "Flatten" ||
+         c == "Reshape" || c == "Convolution1D" || c.starts_with("ZeroPadding") || c.starts_with("UpSampling");
+}
+bool hands_mask_on(const std::string& c) {
+  return c.find("Dropout") != std::string::npos || c == "GaussianNoise" || c == "Activation" || c == "Dense" ||
+         c == "ReLU" || c == "LeakyReLU" || c == "ELU" || c == "BatchNormalization" || c == "LayerNormalization";
+}
+
+// A mask that some layer would look at changes its numbers; where none does, it has no effect.
+Status follow_masks(Builder& builder, const Layer& layer, const Values& in, const Values& out) {
+  const bool masked = std::ranges::any_of(in, [&](ValueId v) { return builder.masked.contains(v.index); });
+  if (!masked || drops_mask(layer.class_name)) return {};
+  if (!hands_mask_on(layer.class_name))
+    return fail(Fault::Unsupported, "reads a mask (mask_zero), which this version does not carry");
+  for (const ValueId v : out) builder.masked.insert(v.index);
+  return {};
+}
+
+Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
+                          const std::vector<Scope>& scopes, const std::string& prefix, const Location& location,
+                          std::shared_ptr<Variables> shared) {
+  const LayerRow* row = row_of(layer);
+  if (!row) return fail(Fault::Unsupported, refusal_of(layer));
+  Call one(builder, layer, call, inputs, scopes, prefix, location, std::move(shared));
+  Values made;
+  if (!one.failed()) made = row->read(one);
+  if (auto ok = one.done(); !ok) return pass(ok);
+  if (auto ok = follow_masks(builder, layer, inputs, made); !ok) return pass(ok);
+  return made;
+}
+
+// The groups of a model's layers, counted per class in the order of the list.
+std::vector<std::string> groups_of(const Model& model, const std::string& group) {
+  std::map<std::string, int> counts;
+  std::vector<std::string> groups;
+  for (const Layer& layer : model.layers) {
+    const std::string base = snake_case(layer.class_name);
+    const int n = is_operation(layer) ? 0 : counts[base]++;
+    groups.push_back((group.empty() ? "layers/" : group + "/layers/") + base + (n ? "_" + std::to_string(n) : ""));
+  }
+  return groups;
+}
+
+Location below(const Location& location, const std::string& group, const std::string& name) {
+  Location inner{group, location.names};
+  inner.names.push_back(name);
+  return inner;
+}
+
+// Which calls the wanted tensors need, and an order in which each comes after what it reads: the file's where possible.
+class Schedule {
+ public:
+  Schedule(const Model& model, const std::vector<TensorRef>& wanted) : model_(model) {
+    first_.reserve(model.layers.size() + 1);
+    std::size_t n = 0;
+    for (const Layer& layer : model.layers) {
+      first_.push_back(n);
+      n += std::max<std::size_t>(layer.calls.size(), 1);
+    }
+    first_.push_back(n);
+    needed_.assign(n, 0);
+    std::vector<std::size_t> open;
+    const auto need = [&](const TensorRef& ref) {
+      const std::size_t at = index(ref);
+      if (needed_[at]) return;
+      needed_[at] = 1;
+      open.push_back(at);
+    };
+    for (const TensorRef& ref : wanted) need(ref);
+    while (!open.empty()) {
+      const std::size_t at = open.back();
+      open.pop_back();
+      if (const LayerCall* call = call_at(at))
+        for (const TensorRef& ref : call->tensors) need(ref);
+    }
+  }
+
+  std::size_t index(const TensorRef& ref) const { return first_[ref.layer] + ref.call; }
+  std::size_t layer_at(std::size_t at) const {
+    return static_cast<std::size_t>(std::upper_bound(first_.begin(), first_.end(), at) - first_.begin()) - 1;
+  }
+  const LayerCall* call_at(std::size_t at) const {
+    const std::size_t layer = layer_at(at), call = at - first_[layer];
+    const auto& calls = model_.layers[layer].calls;
+    return call < calls.size() ? &calls[call] : nullptr;
+  }
+  std::size_t size() const { return needed_.size(); }
+
+  // Fails on a cycle, naming a layer in it.
+  Result<std::vector<std::size_t>> order() const {
+    std::vector<std::size_t> waits(size(), 0);
+    std::vector<std::vector<std::size_t>> readers(size());
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+    for (std::size_t at = 0; at < size(); ++at) {
+      if (!needed_[at]) continue;
+      if (const LayerCall* call = call_at(at))
+        for (const TensorRef& ref : call->tensors) readers[index(ref)].push_back(at), ++waits[at];
+      if (waits[at] == 0) ready.push(at);
+    }
+    std::vector<std::size_t> order;
+    while (!ready.empty()) {
+      const std::size_t at = ready.top();
+      ready.pop();
+      order.push_back(at);
+      for (const std::size_t reader : readers[at])
+        if (--waits[reader] == 0) ready.push(reader);
+    }
+    for (std::size_t at = 0; at < size(); ++at)
+      if (needed_[at] && waits[at] > 0)
+        return fail(Fault::Format, "layer '" + model_.layers[layer_at(at)].name + "' reads what it makes: the layers form a cycle");
+    return order;
+  }
+
+ private:
+  const Model& model_;
+  std::vector<std::size_t> first_;
+  std::vector<char> needed_;
+};
+
+Result<Values> run_functional(Builder& builder, const Model& model, const Values& inputs, const std::vector<TensorRef>& wanted,
+                              const std::vector<Scope>& scopes, const std::string& prefix, const Location& location) {
+  const Schedule schedule(model, wanted);
+  std::vector<Values> made(schedule.size());
+  std::vector<char> given(schedule.size(), 0);
+  for (std::size_t i = 0; i < model.inputs.size() && i < inputs.size(); ++i) {
+    const std::size_t at = schedule.index(model.inputs[i]);
+    made[at] = {inputs[i]}, given[at] = 1;
+  }
+  const auto value_of = [&](const TensorRef& ref) -> Result<ValueId> {
+    const Values& all = made[schedule.index(ref)];
+    if (ref.tensor < all.size()) return all[ref.tensor];
+    return fail(Fault::Format, "reads output " + std::to_string(ref.tensor) + " of layer '" + model.layers[ref.layer].name +
+                                   "', which has " + std::to_string(all.size()));
+  };
+  const auto groups = groups_of(model, location.group);
+  auto order = schedule.order();
+  if (!order) return pass(order);
+  for (const std::size_t at : *order) {
+    if (given[at]) continue;
+    const std::size_t index = schedule.layer_at(at);
+    const Layer& layer = model.layers[index];
+    const LayerCall* call = schedule.call_at(at);
+    const auto place = place_of(layer);
+    if (!call) return within(place, Result<Values>(fail(Fault::Format, "has no inbound nodes and is no input of the model")));
+    Values arguments;
+    for (const TensorRef& ref : call->tensors) {
+      auto value = value_of(ref);
+      if (!value) return within(place, Result<Values>(pass(value)));
+      arguments.push_back(*value);
+    }
+    const int number = static_cast<int>(at - schedule.index({index, 0, 0}));
+    auto out = run_layer(builder, layer, call, std::move(arguments), scopes, prefix, below(location, groups[index], layer.name),
+                         nullptr, number);
+    if (!out) return pass(out);
+    made[at] = std::move(*out);
+  }
+  Values outputs;
+  for (const TensorRef& ref : wanted) {
+    auto value = value_of(ref);
+    if (!value) return pass(value);
+    outputs.push_back(*value);
+  }
+  return outputs;
+}
+
+Result<Values> run_sequential(Builder& builder, const Model& model, Values values, const std::vector<Scope>& scopes,
+                              const std::string& prefix, const Location& location, std::size_t count) {
+  const auto groups = groups_of(model, location.group);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Layer& layer = model.layers[i];
+    if (layer.class_name == "InputLayer" && i == 0) continue;
+    auto out = run_layer(builder, layer, nullptr, std::move(values), scopes, prefix, below(location, groups[i], layer.name));
+    if (!out) return pass(out);
+    values = std::move(*out);
+  }
+  return values;
+}
+
+// ---- inputs of the whole model
+
+const Json* find(const Json* object, std::initializer_list<const char*> keys) {
+  if (!object || !object->is_object()) return nullptr;
+  for (const char* key : keys)
+    if (const auto it = object->find(key); it != object->end() && !it->is_null()) return &*it;
+  return nullptr;
+}
+
+Result<Shape> shape_of(const Json& value) {
+  const Json& list = *Attrs::tuple_of(&value);
+  if (!list.is_array() || list.size() > 16) return fail(Fault::Format, "the input shape is no list of sizes");
+  Shape shape;
+  for (const Json& size : list) {
+    if (size.is_null()) {
+      shape.push_back(Dim::unknown());
+    } else if (size.is_number_integer() && size >= 0 && size <= (std::int64_t{1} << 40)) {
+      shape.push_back(Dim(size.get<Size>()));
+    } else {
+      return fail(Fault::Format, "the input shape holds " + size.dump() + ", expected a size or null");
+    }
+  }
+  return shape;
+}
+
+Result<DType> dtype_of(const Json* said) {
+  if (said && said->is_object()) {
+    const Json* config = find(said, {"config"});
+    said = find(config, {"name"});
+  }
+  const std::string word = said && said->is_string() ? said->get<std::string>() : "float32";
+  for (const DType dtype : {DType::F32, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})
+    if (word == convoy::name_of(dtype)) return dtype;
+  return fail(Fault::Unsupported, "the input is " + word + ", and this version carries float32 and whole numbers");
+}
+
+// The shape of a Sequential that no InputLayer opens: its first layer's, or the one it was built with.
+Result<Shape> sequential_shape(const Model& model) {
+  const Layer& first = model.layers.front();
+  if (const Json* shape = find(first.config, {"batch_shape", "batch_input_shape"})) return shape_of(*shape);
+  if (!model.input_shape.empty()) {
+    auto shape = shape_of(model.input_shape.front());
+    if (shape && !shape->empty()) shape->front() = Dim::unknown();  // the batch it happened to be built with
+    return shape;
+  }
+  if (first.model && first.model->sequential && !first.model->layers.empty()) return sequential_shape(*first.model);
+  if (const Json* size = find(first.config, {"input_dim"}); size && size->is_number_integer())
+    return Shape{Dim::unknown(), Dim(size->get<Size>())};
+  return fail(Fault::Unsupported, "the file does not say the model's input shape");
+}
+
+// Where the spatial axes of images lie: as the first layer says that says anything.
+bool channels_first(const Model& model) {
+  for (const Layer& layer : model.layers) {
+    if (layer.model && channels_first(*layer.model)) return true;
+    if (const Json* word = find(layer.config, {"data_format", "dim_ordering"}))
+      return *word == "channels_first" || *word == "th";
+  }
+  return false;
+}
+
+void resize(Shape& shape, const LoadOptions& options, bool first) {
+  if (options.size.empty() || shape.size() != options.size.size() + 2) return;
+  for (std::size_t i = 0; i < options.size.size(); ++i)
+    shape[i + (first ? 2 : 1)] = options.size[i] ? Dim(*options.size[i]) : Dim::unknown();
+}
+
+Result<ValueId> add_input(Builder& builder, const std::string& name, Shape shape, const Json* dtype, bool first,
+                          const LoadOptions& options) {
+  auto type = dtype_of(dtype);
+  if (!type) return pass(type);
+  resize(shape, options, first);
+  if (const auto given = options.shapes.find(name); given != options.shapes.end()) shape = given->second;
+  return builder.graph.input(name, Fact{*type, std::move(shape)});
+}
+
+Result<Values> functional_inputs(Builder& builder, const Model& model, const LoadOptions& options) {
+  Values inputs;
+  for (const TensorRef& ref : model.inputs) {
+    const Layer& layer = model.layers[ref.layer];
+    const Json* said = find(layer.config, {"batch_shape", "batch_input_shape"});
+    if (layer.class_name != "InputLayer" || !said)
+      return within(place_of(layer), Result<Values>(fail(Fault::Format, "is an input of the model but says no shape")));
+    auto shape = shape_of(*said);
+    if (!shape) return within(place_of(layer), Result<Values>(pass(shape)));
+    auto value = add_input(builder, layer.name, std::move(*shape), find(layer.config, {"dtype"}), channels_first(model), options);
+    if (!value) return within(place_of(layer), Result<Values>(pass(value)));
+    inputs.push_back(*value);
+  }
+  return inputs;
+}
+
+Result<Values> sequential_inputs(Builder& builder, const Model& model, const LoadOptions& options) {
+  if (model.layers.empty()) return fail(Fault::Format, "the model has no layers");
+  const Layer& first = model.layers.front();
+  if (first.model && !first.model->sequential) return functional_inputs(builder, *first.model, options);
+  std::string name = first.class_name == "InputLayer" ? first.name : first.name + "_input";
+  Result<Shape> shape = Shape{};
+  // A shape the user gives for the one input also serves a file that says none.
+  if (const auto given = options.shapes.find(name); given != options.shapes.end()) shape = given->second;
+  else shape = sequential_shape(model);
+  if (!shape) return pass(shape);
+  const Json* dtype = first.class_name == "InputLayer" ? find(first.config, {"dtype"}) : nullptr;
+  auto value = add_input(builder, name, std::move(*shape), dtype, channels_first(model), options);
+  if (!value) return pass(value);
+  return Values{*value};
+}
+
+std::vector<std::string> known_layers(const Model& model) {
+  std::vector<std::string> names;
+  for (const Layer& layer : model.layers) names.push_back(layer.name);
+  return names;
+}
+
+Error no_such_output(const Model& model, const std::string& name) {
+  std::string known;
+  for (const std::string& one : known_layers(model)) {
+    if (known.size() > 200) {
+      known += ", ...";
+      break;
+    }
+    known += (known.empty() ? "" : ", ") + one;
+  }
+  return Error{Fault::Usage, "the model has no layer '" + name + "' to cut at; it has " + known, {}};
+}
+
+Result<std::size_t> layer_named(const Model& model, const std::string& name) {
+  for (std::size_t i = 0; i < model.layers.size(); ++i)
+    if (model.layers[i].name == name) return i;
+  return std::unexpected(no_such_output(model, name));
+}
+
+Status run_whole(Builder& builder, const Model& model, const LoadOptions& options) {
+  Graph& graph = builder.graph;
+  if (model.sequential) {
+    auto inputs = sequential_inputs(builder, model, options);
+    if (!inputs) return pass(inputs);
+    std::size_t last = model.layers.size();
+    if (options.outputs.size() > 1) return fail(Fault::Usage, "a Sequential is cut at one layer, --outputs names several");
+    if (!options.outputs.empty()) {
+      auto at = layer_named(model, options.outputs.front());
+      if (!at) return pass(at);
+      last = *at + 1;
+    }
+    auto outputs = run_sequential(builder, model, *inputs, {}, "", {}, last);
+    if (!outputs) return pass(outputs);
+    graph.outputs = std::move(*outputs);
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) graph.output_names.push_back(model.layers[last - 1].name);
+    return {};
+  }
+  std::vector<TensorRef> wanted = model.outputs;
+  if (!options.outputs.empty()) {
+    wanted.clear();
+    for (const std::string& name : options.outputs) {
+      auto at = layer_named(model, name);
+      if (!at) return pass(at);
+      wanted.push_back({*at, 0, 0});
+    }
+  }
+  auto inputs = functional_inputs(builder, model, options);
+  if (!inputs) return pass(inputs);
+  auto outputs = run_functional(builder, model, *inputs, wanted, {}, "", {});
+  if (!outputs) return pass(outputs);
+  graph.outputs = std::move(*outputs);
+  for (const TensorRef& ref : wanted) graph.output_names.push_back(model.layers[ref.layer].name);
+  return {};
+}
+
+}  // namespace
+
+Result<Values> run_model(Builder& builder, const Model& model, const Values& inputs, const std::vector<Scope>& scopes,
+                         const std::string& prefix, const Location& location) {
+  if (model.sequential) return run_sequential(builder, model, inputs, scopes, prefix, location, model.layers.size());
+  if (model.inputs.size() != inputs.size())
+    return fail(Fault::Format, "is called with " + std::to_string(inputs.size()) + " inputs, it has " +
+                                   std::to_string(model.inputs.size()));
+  return run_functional(builder, model, inputs, model.outputs, scopes, prefix, location);
+}
+
+Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
+                         const std::vector<Scope>& scopes, const std::string& prefix, const Location& location,
+                         std::shared_ptr<Variables> shared, int scope_call) {
+  if (++builder.calls > most_calls) return fail(Fault::Limit, "the model has more than 100000 calls of layers");
+  std::string path;
+  for (const Scope& scope : scopes) path += scope.name + "/";
+  const std::string place = "layer '" + path + layer.name + "' (" + layer.class_name + ")";
+  if (!layer.model)
+    return within(place, call_layer(builder, layer, call, std::move(inputs), scopes, prefix, location, std::move(shared)));
+  if (call)
+    for (const auto& [key, value] : call->kwargs.items())
+      if (!value.is_null() && value != false)
+        return within(place, Result<Values>(fail(Fault::Unsupported, "call argument '" + key + "' is not understood")));
+  auto inner = scopes;
+  inner.push_back({layer.name, scope_call});
+  return run_model(builder, *layer.model, inputs, inner, prefix + layer.name + "/", location);
+}
+
+Result<Graph> build(const Json& object, const Version& version, WeightSource* weights, const LoadOptions& options, bool theano) {
+  auto model = read_model(object, version);
+  if (!model) return pass(model);
+  Builder builder;
+  builder.version = version;
+  builder.weights = weights;
+  builder.theano = theano;
+  builder.graph.name = model->name;
+  builder.graph.source_format = name_of(version);
+  if (auto ok = run_whole(builder, *model, options); !ok) return pass(ok);
+  return std::move(builder.graph);
+}
+
+}  // namespace convoy::keras

@@ -1,0 +1,352 @@
+#include "formats/keras/call.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
+
+namespace convoy::keras {
+namespace {
+
+const Json no_config = Json::object();
+
+// What only training asks for, or what every layer carries.
+constexpr std::array<std::string_view, 58> without_meaning{
+    "name", "trainable", "dtype", "batch_input_shape", "batch_shape", "batch_size", "input_dtype", "input_shape",
+    "build_input_shape", "autocast", "sparse", "ragged", "kernel_initializer", "bias_initializer", "depthwise_initializer",
+    "pointwise_initializer", "recurrent_initializer", "beta_initializer", "gamma_initializer", "embeddings_initializer",
+    "alpha_initializer", "moving_mean_initializer", "moving_variance_initializer", "kernel_regularizer",
+    "bias_regularizer", "depthwise_regularizer", "pointwise_regularizer", "recurrent_regularizer", "beta_regularizer",
+    "gamma_regularizer", "embeddings_regularizer", "alpha_regularizer", "activity_regularizer", "kernel_constraint",
+    "bias_constraint", "depthwise_constraint", "pointwise_constraint", "recurrent_constraint", "beta_constraint",
+    "gamma_constraint", "embeddings_constraint", "alpha_constraint", "lora_rank", "lora_alpha",
+    // Keras 1
+    "init", "inner_init", "forget_bias_init", "weights", "W_regularizer", "b_regularizer", "U_regularizer",
+    "W_constraint", "b_constraint", "beta_init", "gamma_init", "gamma_regularizer_", "input_dim", "input_length"};
+
+// Memory of zeros that no page stands behind until somebody writes to it.
+Result<Tensor> zeros(const Sizes& shape, Size& total) {
+  const auto count = checked_count(shape);
+  const auto bytes = count ? checked_multiply(*count, 4) : std::nullopt;
+  constexpr Size most = Size{16} << 30;
+  if (!bytes || *bytes > most || total + *bytes > most)
+    return fail(Fault::Limit, "the declared weights take more than 16 GiB");
+  total += *bytes;
+  std::shared_ptr<void> memory(std::calloc(static_cast<std::size_t>(std::max<Size>(*bytes, 1)), 1), std::free);
+  if (!memory) return fail(Fault::Limit, "there is no memory for the declared weights");
+  return Tensor::view(DType::F32, shape, {static_cast<const std::byte*>(memory.get()), static_cast<std::size_t>(*bytes)},
+                      memory);
+}
+
+bool fits(const Sizes& shape, const Shape& expected) {
+  if (shape.size() != expected.size()) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (expected[i].known() && *expected[i] != shape[i]) return false;
+  return true;
+}
+
+std::string text_of(const Sizes& sizes) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i ? ", " : "") + std::to_string(sizes[i]);
+  return text + "]";
+}
+
+std::string text_of_expected(const Shape& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + (shape[i].known() ? std::to_string(*shape[i]) : std::string("?"));
+  return text + "]";
+}
+
+// Computing in anything but float32 gives other numbers, so it is not passed over.
+void check_dtype(Attrs& attrs) {
+  const Json* dtype = attrs.raw("dtype");
+  if (!dtype) return;
+  std::string name;
+  if (dtype->is_string()) name = dtype->get<std::string>();
+  if (dtype->is_object()) {
+    const auto config = dtype->find("config");
+    if (config != dtype->end() && config->is_object()) {
+      if (const auto it = config->find("name"); it != config->end() && it->is_string()) name = it->get<std::string>();
+      if (const auto it = config->find("mode"); it != config->end() && it->is_string()) name = it->get<std::string>();
+    }
+  }
+  if (name.empty()) attrs.refuse(Fault::Format, "attribute 'dtype' is not understood");
+  if (name == "float32" || name.starts_with("int") || name.starts_with("uint") || name == "bool") {
+    if (name != "int8" || dtype->is_string()) return;
+  }
+  attrs.refuse(Fault::Unsupported, "computes in " + name + ", and this version carries float32 only");
+}
+
+Tensor in_float32(Tensor tensor) {
+  return tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16 ? tensor.converted(DType::F32) : tensor;
+}
+
+}  // namespace
+
+Call::Call(Builder& builder, const Layer& called, const LayerCall* arguments, Values node_inputs,
+           std::vector<Scope> scopes, std::string prefix, Location location, std::shared_ptr<Variables> shared)
+    : layer(called),
+      call(arguments),
+      attrs(called.config ? *called.config : no_config),
+      version(builder.version),
+      inputs(std::move(node_inputs)),
+      builder_(builder),
+      scopes_(std::move(scopes)),
+      prefix_(std::move(prefix)),
+      full_name_(prefix_ + called.name),
+      location_(std::move(location)),
+      variables_(std::move(shared)),
+      own_variables_(variables_ == nullptr) {
+  check_dtype(attrs);
+  attrs.ignore_all(without_meaning);
+  if (attrs.has("quantization_config")) refuse(Fault::Unsupported, "is quantized, and this version carries float32 only");
+}
+
+ValueId Call::x() {
+  if (inputs.size() == 1) return inputs.front();
+  refuse(Fault::Format, "has " + std::to_string(inputs.size()) + " inputs, expected 1");
+  return {};
+}
+
+const Fact& Call::fact(ValueId value) const {
+  static const Fact nothing;
+  return value ? builder_.graph[value].fact : nothing;
+}
+
+Dim Call::dim(ValueId value, Size axis) const {
+  const Shape& shape = fact(value).shape;
+  return axis >= 0 && axis < static_cast<Size>(shape.size()) ? shape[static_cast<std::size_t>(axis)] : Dim::unknown();
+}
+
+Size Call::axis(Size axis, Size rank) {
+  if (failed()) return 0;
+  if (axis < -rank || axis >= rank) {
+    refuse(Fault::Format, "axis " + std::to_string(axis) + " is not one of the " + std::to_string(rank) + " of the input");
+    return 0;
+  }
+  return positive_axis(axis, rank);
+}
+
+Sizes Call::axes(Sizes all, Size rank) {
+  for (Size& one : all) one = axis(one, rank);
+  std::sort(all.begin(), all.end());
+  if (std::adjacent_find(all.begin(), all.end()) != all.end()) refuse(Fault::Format, "an axis is named twice");
+  return all;
+}
+
+bool Call::expect_rank(ValueId value, Size expected) {
+  if (failed()) return false;
+  if (rank(value) == expected) return true;
+  refuse(Fault::Format, "input has rank " + std::to_string(rank(value)) + ", expected " + std::to_string(expected));
+  return false;
+}
+
+Values Call::add_all(Op op, Values node_inputs) {
+  if (failed()) return {};
+  auto made = builder_.graph.add(std::move(op), std::move(node_inputs), full_name_, layer.class_name);
+  if (!made) {
+    attrs.refuse(Error{made.error().fault, made.error().what, {}});
+    return {};
+  }
+  Node& node = builder_.graph.nodes.back();
+  node.layer = layer.name;
+  node.scopes = scopes_;
+  return std::move(*made);
+}
+
+ValueId Call::add(Op op, Values node_inputs, std::string_view step) {
+  if (failed()) return {};
+  const std::string whole = full_name_;
+  if (!step.empty()) full_name_ += "/" + std::string(step);
+  auto made = add_all(std::move(op), std::move(node_inputs));
+  full_name_ = whole;
+  return made.empty() ? ValueId{} : made.front();
+}
+
+ValueId Call::constant(std::string_view name, Tensor tensor, bool trainable) {
+  if (failed()) return {};
+  const std::string full = full_name_ + "/" + std::string(name);
+  if (const auto known = builder_.bound.find(full); known != builder_.bound.end()) return known->second;
+  const ValueId made = builder_.graph.constant(full, std::move(tensor), trainable);
+  builder_.bound.emplace(full, made);
+  return made;
+}
+
+ValueId Call::scalar(std::string_view name, float value) {
+  return constant(name, Tensor::of(Sizes{}, std::vector<float>{value}));
+}
+
+std::optional<ValueId> Call::bound(std::string_view name) const {
+  const auto known = builder_.bound.find(full_name_ + "/" + std::string(name));
+  return known == builder_.bound.end() ? std::nullopt : std::optional(known->second);
+}
+
+void Call::load_variables() {
+  if (variables_ || failed()) return;
+  variables_ = std::make_shared<Variables>();
+  if (!builder_.weights) return;
+  auto all = builder_.weights->of(location_);
+  if (!all) return attrs.refuse(all.error());
+  *variables_ = std::move(*all);
+}
+
+Tensor Call::take(std::string_view name, const Shape& expected) {
+  load_variables();
+  if (failed()) return {};
+  if (!builder_.weights) {
+    const auto shape = sizes_of(expected);
+    if (!shape) {
+      refuse(Fault::Unsupported, std::string(name) + " has no known shape without weights");
+      return {};
+    }
+    auto made = zeros(*shape, builder_.zeros);
+    if (!made) {
+      attrs.refuse(made.error());
+      return {};
+    }
+    return *made;
+  }
+  auto& all = variables_->all;
+  const auto named = [&](const Variable& v) { return v.name == name && !v.taken; };
+  auto found = std::ranges::count_if(all, named) == 1 ? std::ranges::find_if(all, named)
+                                                      : std::ranges::find_if(all, [](const Variable& v) { return !v.taken; });
+  if (found == all.end()) {
+    refuse(Fault::Format, "the file holds no " + std::string(name) + " for it, expected shape " + text_of_expected(expected));
+    return {};
+  }
+  found->taken = true;
+  Tensor tensor = in_float32(found->tensor);
+  if (!fits(tensor.shape(), expected))
+    refuse(Fault::Format, std::string(name) + " has shape " + text_of(tensor.shape()) + ", expected " + text_of_expected(expected));
+  else if (tensor.dtype() != DType::F32)
+    refuse(Fault::Unsupported, std::string(name) + " is " + std::string(convoy::name_of(tensor.dtype())) +
+                                   ", and this version carries float32 only");
+  return tensor;
+}
+
+ValueId Call::weight(std::string_view name, const Shape& expected, bool trainable) {
+  if (failed()) return {};
+  if (const auto known = bound(name)) return *known;
+  Tensor tensor = take(name, expected);
+  if (failed()) return {};
+  return constant(name, std::move(tensor), trainable);
+}
+
+void Call::enter(const std::string& attribute) {
+  load_variables();
+  outside_.emplace_back(location_, variables_);
+  if (!builder_.weights || !builder_.weights->nests()) return;
+  location_ = location_.child(attribute);
+  variables_ = nullptr;
+}
+
+void Call::leave() {
+  if (outside_.empty()) return;
+  std::tie(location_, variables_) = std::move(outside_.back());
+  outside_.pop_back();
+}
+
+Order Call::order() {
+  const Json* said = attrs.raw({"data_format", "dim_ordering"});
+  if (!said) return Order::ChannelsLast;
+  const std::string word = said->is_string() ? said->get<std::string>() : "";
+  if (word == "channels_last" || word == "tf" || word == "default") return Order::ChannelsLast;
+  if (word == "channels_first" || word == "th") return Order::ChannelsFirst;
+  refuse(Fault::Format, "attribute 'data_format' is '" + word + "', expected 'channels_last' or 'channels_first'");
+  return Order::ChannelsLast;
+}
+
+bool Call::has_activation(std::string_view key) {
+  const Json* activation = attrs.raw(key);
+  return activation && *activation != "linear";
+}
+
+ValueId Call::activated(ValueId y, std::string_view key) {
+  const Json* activation = attrs.raw(key);
+  if (!activation || failed()) return y;
+  if (activation->is_string()) return activate(*this, y, activation->get<std::string>());
+  const auto text = [&](const char* field) {
+    const auto it = activation->find(field);
+    return it != activation->end() && it->is_string() ? it->get<std::string>() : std::string();
+  };
+  if (!activation->is_object()) {
+    refuse(Fault::Format, "attribute '" + std::string(key) + "' is neither a word nor an object");
+    return {};
+  }
+  if (text("class_name") == "function") {
+    const std::string word = text("config"), registered = text("registered_name");
+    if (registered.find('>') != std::string::npos || word.empty()) {
+      refuse(Fault::Unsupported, "activation '" + (registered.empty() ? word : registered) +
+                                     "' is Python code, which has no meaning outside Python");
+      return {};
+    }
+    return activate(*this, y, word);
+  }
+  auto inner = read_layer(*activation, version);
+  if (!inner) {
+    attrs.refuse(inner.error());
+    return {};
+  }
+  inner->name = "activation";
+  Values made = run_inside(*inner, "activation", {y});
+  return made.empty() ? ValueId{} : made.front();
+}
+
+Layer Call::inside(std::string_view key) {
+  const Json* object = attrs.raw(key);
+  if (!object) {
+    refuse(Fault::Format, "attribute '" + std::string(key) + "' is missing");
+    return {};
+  }
+  auto inner = read_layer(*object, version);
+  if (!inner) {
+    attrs.refuse(inner.error());
+    return {};
+  }
+  return std::move(*inner);
+}
+
+Values Call::run_inside(const Layer& inner, const std::string& attribute, Values inner_inputs) {
+  load_variables();
+  if (failed()) return {};
+  const bool nests = !builder_.weights || builder_.weights->nests();
+  Layer named = inner;
+  auto made = run_layer(builder_, named, nullptr, std::move(inner_inputs), scopes_, full_name_ + "/",
+                        nests ? location_.child(attribute) : location_, nests ? nullptr : variables_);
+  if (!made) {
+    attrs.refuse(made.error());
+    return {};
+  }
+  return std::move(*made);
+}
+
+Status Call::check_arguments() const {
+  if (!call || is_operation(layer)) return {};
+  for (const auto& [key, value] : call->kwargs.items()) {
+    if (value.is_null() || (key == "training" && value == false)) continue;
+    if (key == "training") return fail(Fault::Unsupported, "is called in training mode");
+    return fail(Fault::Unsupported, "call argument '" + key + "' is not understood");
+  }
+  for (std::size_t i = 1; i < call->args.size(); ++i)
+    if (!call->args[i].is_null() && !call->args[i].is_object())
+      return fail(Fault::Unsupported, "call argument " + std::to_string(i) + " is not understood");
+  return {};
+}
+
+Status Call::done() {
+  if (auto ok = attrs.done(); !ok) return ok;
+  if (auto ok = check_arguments(); !ok) return ok;
+  if (!builder_.weights || !own_variables_ || builder_.counted.contains(full_name_)) return {};
+  load_variables();
+  if (auto ok = attrs.done(); !ok) return ok;
+  builder_.counted.insert(full_name_);
+  if (skips_weights_) return {};
+  std::size_t taken = 0;
+  for (const Variable& variable : variables_->all) taken += variable.taken;
+  if (taken == variables_->all.size()) return {};
+  return fail(Fault::Format, "the file holds " + std::to_string(variables_->all.size()) + " arrays for it, its config asks for " +
+                                 std::to_string(taken));
+}
+
+}  // namespace convoy::keras

@@ -1,0 +1,142 @@
+// One layer being called while the graph is built: its config, its inputs, its weights, and the graph to add to. The
+// first failure sticks, so a family's functions are straight-line code; their caller asks once at the end.
+#pragma once
+#include "formats/attrs.h"
+#include "formats/keras/topology.h"
+#include "formats/keras/weights.h"
+#include "formats/rows.h"
+#include "graph/graph.h"
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convoy::keras {
+
+using Values = std::vector<ValueId>;
+
+// What all calls of one model share.
+struct Builder {
+  Graph graph;
+  Version version;
+  WeightSource* weights = nullptr;        // none: constants of the declared shapes, all zero
+  std::map<std::string, ValueId> bound;   // constants by name: a shared layer has them once
+  std::set<std::string> counted;          // layers whose arrays were all accounted for
+  std::set<std::int32_t> masked;          // values that carry a mask
+  bool theano = false;                    // the file's backend: kernels are stored flipped
+  Size zeros = 0;                         // bytes made up where there are no weights
+  std::size_t calls = 0;
+};
+
+class Call {
+ public:
+  Call(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs, std::vector<Scope> scopes,
+       std::string prefix, Location location, std::shared_ptr<Variables> shared);
+
+  const Layer& layer;
+  const LayerCall* call;    // arguments, or none
+  Attrs attrs;              // of the layer's config
+  const Version& version;
+  Values inputs;
+
+  bool failed() const { return attrs.failed(); }
+  void refuse(Fault fault, std::string what) { attrs.refuse(fault, std::move(what)); }
+
+  // The one input of most layers; fails where there are more or none.
+  ValueId x();
+  const Fact& fact(ValueId value) const;
+  Size rank(ValueId value) const { return fact(value).rank(); }
+  Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
+  // A negative axis counted from the end; fails out of range.
+  Size axis(Size axis, Size rank);
+  Sizes axes(Sizes axes, Size rank);        // sorted, no doubles
+  // Fails unless the value has this rank.
+  bool expect_rank(ValueId value, Size rank);
+
+  // Adds a node. The layer's result is named after the layer, a step on the way there "layer/step".
+  ValueId add(Op op, Values node_inputs, std::string_view step = {});
+  Values add_all(Op op, Values node_inputs);
+  ValueId constant(std::string_view name, Tensor tensor, bool trainable = false);
+  ValueId scalar(std::string_view name, float value);
+
+  // The next array of the layer, "layer/name" in the graph. `expected` may have unknown sizes.
+  ValueId weight(std::string_view name, const Shape& expected, bool trainable = true);
+  // The same as a tensor, for what must be cut up first. Not shared between calls: guard with `bound`.
+  Tensor take(std::string_view name, const Shape& expected);
+  std::optional<ValueId> bound(std::string_view name) const;
+  void skip_weights() { skips_weights_ = true; }  // arrays that inference does not read
+  void enter(const std::string& attribute);       // the arrays of a part of the layer: "cell"
+  void leave();
+
+  // Runs the activation of attribute `key` behind y.
+  ValueId activated(ValueId y, std::string_view key = "activation");
+  bool has_activation(std::string_view key = "activation");
+  std::string_view step(std::string_view name) { return has_activation() ? name : std::string_view(); }
+  // data_format, or Keras 1's dim_ordering.
+  Order order();
+  // Runs another layer as a part of this one; `attribute` is where its arrays lie.
+  Values run_inside(const Layer& inner, const std::string& attribute, Values inner_inputs);
+  Layer inside(std::string_view key);  // the layer that an attribute holds
+
+  const std::string& full_name() const { return full_name_; }
+  Builder& builder() { return builder_; }
+  Status done();
+
+ private:
+  void load_variables();
+  Status check_arguments() const;
+
+  Builder& builder_;
+  std::vector<Scope> scopes_;
+  std::string prefix_, full_name_;
+  Location location_;
+  std::shared_ptr<Variables> variables_;  // null until asked for
+  bool own_variables_ = true;             // not the list of the wrapper around this layer
+  bool skips_weights_ = false;
+  std::vector<std::pair<Location, std::shared_ptr<Variables>>> outside_;
+};
+
+using LayerFunction = Values (*)(Call&);
+using LayerRow = ReadRow<LayerFunction>;
+
+// Each family's table.
+std::span<const LayerRow> convolution_rows();
+std::span<const LayerRow> pooling_rows();
+std::span<const LayerRow> padding_rows();
+std::span<const LayerRow> linear_rows();
+std::span<const LayerRow> normalization_rows();
+std::span<const LayerRow> activation_rows();
+std::span<const LayerRow> elementwise_rows();
+std::span<const LayerRow> reshape_rows();
+std::span<const LayerRow> slice_concat_rows();
+std::span<const LayerRow> resize_rows();
+std::span<const LayerRow> reduction_rows();
+std::span<const LayerRow> recurrent_rows();
+std::span<const LayerRow> wrapper_rows();
+std::span<const LayerRow> operation_rows();  // keras.ops
+
+// An activation by its word. Fails on an unknown one.
+ValueId activate(Call& call, ValueId y, const std::string& word, std::string_view step = {});
+const LayerRow* row_of(const Layer& layer);
+// Whether this is a call of keras.ops, which takes arguments instead of a config.
+bool is_operation(const Layer& layer);
+// Why a class is not carried.
+std::string refusal_of(const Layer& layer);
+
+// Calls a layer (or a model) and checks that config, arguments and arrays were consumed.
+Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
+                         const std::vector<Scope>& scopes, const std::string& prefix, const Location& location,
+                         std::shared_ptr<Variables> shared = nullptr, int scope_call = 0);
+Result<Values> run_model(Builder& builder, const Model& model, const Values& inputs, const std::vector<Scope>& scopes,
+                         const std::string& prefix, const Location& location);
+
+// The whole: inputs, layers, outputs. Without weights, constants are zeros of the declared shapes.
+Result<Graph> build(const Json& model, const Version& version, WeightSource* weights, const LoadOptions& options,
+                    bool theano = false);
+
+}  // namespace convoy::keras

@@ -1,0 +1,158 @@
+// LSTM, GRU and SimpleRNN, and the pair of them that Bidirectional runs both ways.
+#include "formats/keras/call.h"
+
+#include <array>
+
+namespace convoy::keras {
+namespace {
+
+CellFunction cell_function(Call& call, std::string_view key, const char* otherwise) {
+  const Json* said = call.attrs.raw(key);
+  // Absent means the default, null means none.
+  const bool present = call.layer.config && call.layer.config->is_object() && call.layer.config->contains(key);
+  std::string word = said ? "" : present ? "linear" : otherwise;
+  if (said && said->is_string()) word = said->get<std::string>();
+  if (said && said->is_object())
+    if (const auto it = said->find("config"); it != said->end() && it->is_string()) word = it->get<std::string>();
+  constexpr std::array names{std::pair{"tanh", CellFunction::Tanh},         std::pair{"sigmoid", CellFunction::Sigmoid},
+                             std::pair{"relu", CellFunction::Relu},         std::pair{"linear", CellFunction::Linear},
+                             std::pair{"softsign", CellFunction::Softsign}, std::pair{"elu", CellFunction::Elu},
+                             std::pair{"selu", CellFunction::Selu},         std::pair{"softplus", CellFunction::Softplus}};
+  for (const auto& [name, function] : names)
+    if (word == name) return function;
+  if (word == "hard_sigmoid") return call.version.major >= 3 ? CellFunction::HardSigmoid6 : CellFunction::HardSigmoid5;
+  call.refuse(Fault::Unsupported, "attribute '" + std::string(key) + "' is '" + word + "', which this version does not carry in a cell");
+  return CellFunction::Tanh;
+}
+
+struct Common {
+  Size units = 0;
+  bool bias = true, backwards = false, sequence = false;
+};
+
+Common common_of(Call& call) {
+  call.attrs.ignore({"unit_forget_bias", "dropout", "recurrent_dropout", "unroll", "implementation", "seed", "zero_output_for_mask",
+                     "dropout_W", "dropout_U", "consume_less", "recurrent_initializer", "use_cudnn"});
+  Common common;
+  common.units = call.attrs.integer_of(call.attrs.raw({"units", "output_dim"}), "units");
+  common.bias = call.attrs.truth("use_bias", true);
+  common.backwards = call.attrs.truth("go_backwards", false);
+  common.sequence = call.attrs.truth("return_sequences", false);
+  if (call.attrs.truth("return_state", false)) call.refuse(Fault::Unsupported, "returns its state, which this version does not carry");
+  if (call.attrs.truth("stateful", false)) call.refuse(Fault::Unsupported, "keeps its state between calls, which this version does not carry");
+  if (call.attrs.truth("time_major", false)) call.refuse(Fault::Unsupported, "has time before the batch, which this version does not carry");
+  if (call.version.major == 1) call.refuse(Fault::Unsupported, "is a recurrent layer of Keras 1, which this version does not carry");
+  if (!call.failed() && (common.units < 1 || common.units > (1 << 24)))
+    call.refuse(Fault::Format, "attribute 'units' is " + std::to_string(common.units));
+  return common;
+}
+
+// x, kernel, recurrent kernel and bias, for `gates` gates.
+Values cell_inputs(Call& call, ValueId x, const Common& common, Size gates) {
+  if (!call.expect_rank(x, 3)) return {};
+  call.enter("cell");
+  Values inputs{x, call.weight("kernel", {call.dim(x, 2), gates * common.units}),
+                call.weight("recurrent_kernel", {common.units, gates * common.units})};
+  if (common.bias) inputs.push_back(call.weight("bias", {gates * common.units}));
+  call.leave();
+  return inputs;
+}
+
+Values lstm(Call& call) {
+  const ValueId x = call.x();
+  const Common common = common_of(call);
+  Lstm op{GateOrder::Keras, cell_function(call, "activation", "tanh"), cell_function(call, "recurrent_activation", "sigmoid"),
+          common.backwards, common.sequence};
+  const Values inputs = cell_inputs(call, x, common, 4);
+  if (call.failed()) return {};
+  return {call.add(op, inputs)};
+}
+
+// With reset_after the bias has two rows: of the input, and of the state.
+Values gru(Call& call) {
+  const ValueId x = call.x();
+  Common common = common_of(call);
+  const bool after = call.attrs.truth("reset_after", call.version.major >= 3 || call.version.tensorflow);
+  Gru op{GateOrder::Keras, cell_function(call, "activation", "tanh"), cell_function(call, "recurrent_activation", "sigmoid"),
+         after, common.backwards, common.sequence};
+  if (!after || !common.bias) {
+    const Values inputs = cell_inputs(call, x, common, 3);
+    if (call.failed()) return {};
+    return {call.add(op, inputs)};
+  }
+  common.bias = false;
+  Values inputs = cell_inputs(call, x, common, 3);
+  if (call.failed()) return {};
+  if (const auto known = call.bound("bias")) {
+    inputs.insert(inputs.end(), {*known, *call.bound("recurrent_bias")});
+    return {call.add(op, inputs)};
+  }
+  call.enter("cell");
+  const Tensor both = call.take("bias", {2, 3 * common.units});
+  call.leave();
+  if (call.failed()) return {};
+  const auto numbers = both.floats();
+  const auto half = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  inputs.push_back(call.constant("bias", Tensor::of({3 * common.units}, std::vector<float>(numbers.begin(), half)), true));
+  inputs.push_back(call.constant("recurrent_bias", Tensor::of({3 * common.units}, std::vector<float>(half, numbers.end())), true));
+  return {call.add(op, inputs)};
+}
+
+Values simple_rnn(Call& call) {
+  const ValueId x = call.x();
+  const Common common = common_of(call);
+  SimpleRnn op{GateOrder::Keras, cell_function(call, "activation", "tanh"), common.backwards, common.sequence};
+  const Values inputs = cell_inputs(call, x, common, 1);
+  if (call.failed()) return {};
+  return {call.add(op, inputs)};
+}
+
+bool returns_sequences(const Layer& layer) {
+  if (!layer.config || !layer.config->is_object()) return false;
+  const auto it = layer.config->find("return_sequences");
+  return it != layer.config->end() && *it == true;
+}
+
+// Without a layer of its own the way back is the way there, walked from the end.
+Values bidirectional(Call& call) {
+  const ValueId x = call.x();
+  Layer forward = call.inside("layer");
+  if (call.failed()) return {};
+  Json turned;
+  Layer backward;
+  if (call.attrs.has("backward_layer")) {
+    backward = call.inside("backward_layer");
+  } else {
+    backward = forward;
+    turned = forward.config && forward.config->is_object() ? *forward.config : Json::object();
+    const auto was = turned.find("go_backwards");
+    turned["go_backwards"] = !(was != turned.end() && *was == true);
+    backward.config = &turned;
+  }
+  const Json* said = call.attrs.raw("merge_mode");
+  const std::string mode = said && said->is_string() ? said->get<std::string>() : "";
+  const bool sequence = returns_sequences(forward);
+  if (backward.name == forward.name) backward.name = "backward_" + backward.name, forward.name = "forward_" + forward.name;
+  const Values there = call.run_inside(forward, "forward_layer", {x});
+  Values back = call.run_inside(backward, "backward_layer", {x});
+  if (call.failed() || there.size() != 1 || back.size() != 1) return {};
+  // The sequence of the way back comes in walking order and is turned round.
+  if (sequence) back = {call.add(Slice{1, {}, {}, -1}, back, "turned")};
+  if (mode.empty()) return {there.front(), back.front()};
+  const Values both{there.front(), back.front()};
+  if (mode == "concat") return {call.add(Concat{sequence ? 2 : 1}, both)};
+  if (mode == "sum") return {call.add(Binary{BinaryFunction::Add}, both)};
+  if (mode == "mul") return {call.add(Binary{BinaryFunction::Multiply}, both)};
+  if (mode == "ave") return {call.add(Affine{0.5, 0}, {call.add(Binary{BinaryFunction::Add}, both, "sum")})};
+  call.refuse(Fault::Format, "attribute 'merge_mode' is '" + mode + "'");
+  return {};
+}
+
+constexpr std::array rows{LayerRow{"LSTM", lstm}, LayerRow{"GRU", gru}, LayerRow{"SimpleRNN", simple_rnn},
+                          LayerRow{"Bidirectional", bidirectional}};
+
+}  // namespace
+
+std::span<const LayerRow> recurrent_rows() { return rows; }
+
+}  // namespace convoy::keras

@@ -1,0 +1,24 @@
+// Concatenate.
+#include "formats/keras/call.h"
+
+#include <array>
+
+namespace convoy::keras {
+namespace {
+
+Values concatenate(Call& call) {
+  const Size said = call.attrs.integer("axis", -1);
+  if (call.inputs.empty()) {
+    call.refuse(Fault::Format, "joins no inputs");
+    return {};
+  }
+  return {call.add(Concat{call.axis(said, call.rank(call.inputs.front()))}, call.inputs)};
+}
+
+constexpr std::array rows{LayerRow{"Concatenate", concatenate}};
+
+}  // namespace
+
+std::span<const LayerRow> slice_concat_rows() { return rows; }
+
+}  // namespace convoy::keras

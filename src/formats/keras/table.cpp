@@ -1,0 +1,89 @@
+// Which function reads which class, and what is said of the classes that none reads.
+#include "formats/keras/call.h"
+#include "formats/keras/keras.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::keras {
+namespace {
+
+using Table = std::span<const LayerRow> (*)();
+constexpr std::array<Table, 13> layer_tables{convolution_rows, pooling_rows,      padding_rows, linear_rows,    normalization_rows,
+                                             activation_rows,  elementwise_rows,  reshape_rows, resize_rows,    slice_concat_rows,
+                                             reduction_rows,   recurrent_rows,    wrapper_rows};
+
+const LayerRow* find(std::span<const LayerRow> rows, std::string_view name) {
+  const auto it = std::ranges::find(rows, name, &LayerRow::type);
+  return it == rows.end() ? nullptr : &*it;
+}
+
+const LayerRow* find_layer(std::string_view name) {
+  for (const Table table : layer_tables)
+    if (const LayerRow* row = find(table(), name)) return row;
+  return nullptr;
+}
+
+bool of_keras(const std::string& module) {
+  return module.empty() || module == "keras" || module.starts_with("keras.") || module.starts_with("keras_core") ||
+         module.starts_with("tensorflow.") || module.starts_with("tf_keras") || module == "builtins";
+}
+
+struct Refusal {
+  std::string_view name, why;
+};
+constexpr std::string_view python =
+    "holds Python code, which has no meaning outside Python; cut the model before it with --outputs";
+constexpr std::array refusals{
+    Refusal{"Lambda", python},
+    Refusal{"TFSMLayer", "runs a TensorFlow SavedModel, which this version does not read"},
+    Refusal{"Masking", "makes a mask, which this version does not carry"},
+    Refusal{"ConvLSTM1D", "is a convolutional recurrent layer, which this version does not carry"},
+    Refusal{"ConvLSTM2D", "is a convolutional recurrent layer, which this version does not carry"},
+    Refusal{"ConvLSTM3D", "is a convolutional recurrent layer, which this version does not carry"},
+    Refusal{"CuDNNLSTM", "has its weights in the order of cuDNN, which this version does not carry"},
+    Refusal{"CuDNNGRU", "has its weights in the order of cuDNN, which this version does not carry"},
+};
+
+}  // namespace
+
+bool is_operation(const Layer& layer) {
+  if (!find(operation_rows(), layer.class_name)) return false;
+  if (!layer.module.empty()) return layer.module.find(".ops") != std::string::npos;
+  if (!find_layer(layer.class_name)) return true;
+  // Old files give no module: a layer takes its tensors as one list or has a config of its own.
+  const bool has_config = layer.config && layer.config->is_object();
+  if (layer.class_name == "Reshape") return has_config && layer.config->contains("newshape");
+  if (layer.class_name == "Softmax" || layer.class_name == "Concatenate") return false;
+  return !layer.calls.empty() && layer.calls.front().args.size() > 1;
+}
+
+const LayerRow* row_of(const Layer& layer) {
+  if (!of_keras(layer.module) || layer.registered_name.find('>') != std::string::npos) return nullptr;
+  if (is_operation(layer)) return find(operation_rows(), layer.class_name);
+  if (layer.module.find(".ops") != std::string::npos) return nullptr;
+  return find_layer(layer.class_name);
+}
+
+std::string refusal_of(const Layer& layer) {
+  if (!of_keras(layer.module) || layer.registered_name.find('>') != std::string::npos)
+    return "is a class of its own ('" + (layer.registered_name.empty() ? layer.module : layer.registered_name) +
+           "'), and its Python code is not in the file; cut the model before it with --outputs";
+  for (const Refusal& known : refusals)
+    if (known.name == layer.class_name) return std::string(known.why);
+  if (layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda" || layer.class_name == "TensorFlowOpLayer")
+    return "calls a TensorFlow function, which this version does not carry; cut the model before it with --outputs";
+  return "is a class that this version does not carry; cut the model before it with --outputs";
+}
+
+std::vector<std::string_view> layer_classes() {
+  std::vector<std::string_view> names{"InputLayer", "Functional", "Model", "Sequential"};
+  for (const Table table : layer_tables)
+    for (const LayerRow& row : table()) names.push_back(row.type);
+  for (const LayerRow& row : operation_rows())
+    if (std::ranges::find(names, row.type) == names.end()) names.push_back(row.type);
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace convoy::keras

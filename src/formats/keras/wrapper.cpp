@@ -1,0 +1,65 @@
+// TimeDistributed: a layer run on every step of time at once, with time folded into the batch. SpectralNormalization at
+// inference is the layer inside it, whose kernel was stored as training left it.
+#include "formats/keras/call.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::keras {
+namespace {
+
+// Layers that look at one number, or at the last axis alone, need no folding.
+bool looks_at_last_axis_only(const std::string& c) {
+  return c == "Dense" || c == "Activation" || c == "ReLU" || c == "LeakyReLU" || c == "ELU" || c == "Dropout";
+}
+
+// The sizes behind `from`, -1 (once) for an unknown one among `to`.
+bool append_sizes(Call& call, ValueId value, Size from, Sizes& to) {
+  for (Size i = from; i < call.rank(value); ++i) {
+    const Dim n = call.dim(value, i);
+    if (!n.known() && std::ranges::find(to, -1) != to.end()) {
+      call.refuse(Fault::Unsupported, "is run on every step of time while more than one size is unknown");
+      return false;
+    }
+    to.push_back(n.known() ? *n : -1);
+  }
+  return true;
+}
+
+Values time_distributed(Call& call) {
+  const ValueId x = call.x();
+  const Layer inner = call.inside("layer");
+  if (call.failed()) return {};
+  if (call.rank(x) < 3) {
+    call.refuse(Fault::Format, "input has rank " + std::to_string(call.rank(x)) + ", expected at least 3");
+    return {};
+  }
+  if (looks_at_last_axis_only(inner.class_name)) return call.run_inside(inner, "layer", {x});
+  Sizes folded{-1};
+  if (!append_sizes(call, x, 2, folded)) return {};
+  const Dim batch = call.dim(x, 0), steps = call.dim(x, 1);
+  const Values made = call.run_inside(inner, "layer", {call.add(Reshape{folded}, {x}, "folded")});
+  if (call.failed() || made.size() != 1) return {};
+  Sizes unfolded{batch.known() ? *batch : -1};
+  if (steps.known()) unfolded.push_back(*steps);
+  else if (batch.known()) unfolded.push_back(-1);
+  else call.refuse(Fault::Unsupported, "is run on every step of time while both batch and time are unknown");
+  if (call.failed() || !append_sizes(call, made.front(), 1, unfolded)) return {};
+  return {call.add(Reshape{unfolded}, made)};
+}
+
+Values spectral_normalization(Call& call) {
+  call.attrs.ignore({"power_iterations"});
+  const Layer inner = call.inside("layer");
+  if (call.failed()) return {};
+  call.skip_weights();
+  return call.run_inside(inner, "layer", {call.x()});
+}
+
+constexpr std::array rows{LayerRow{"TimeDistributed", time_distributed}, LayerRow{"SpectralNormalization", spectral_normalization}};
+
+}  // namespace
+
+std::span<const LayerRow> wrapper_rows() { return rows; }
+
+}  // namespace convoy::keras

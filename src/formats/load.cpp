@@ -1,0 +1,125 @@
+// Tells what a file is by its first bytes and hands it to its reader; a format without one is refused by its name.
+#include "formats/format.h"
+
+#include "base/mapped_file.h"
+#include "containers/hdf5.h"
+#include "containers/json.h"
+#include "containers/safetensors.h"
+#include "containers/zip.h"
+#include "formats/keras/keras.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace convoy {
+namespace {
+
+bool begins(Bytes bytes, std::string_view magic, std::size_t at = 0) {
+  return bytes.size() >= at + magic.size() && text_of(bytes).substr(at, magic.size()) == magic;
+}
+
+char first_letter(Bytes bytes) {
+  const auto text = text_of(bytes);
+  const auto at = text.find_first_not_of(" \t\r\n");
+  return at == std::string_view::npos ? '\0' : text[at];
+}
+
+// 8 bytes of length, then JSON of that length.
+bool is_safetensors(Bytes bytes) {
+  ByteReader reader(bytes);
+  const std::uint64_t n = reader.u64();
+  return reader.ok() && n >= 2 && n <= 100'000'000 && n <= static_cast<std::uint64_t>(reader.left()) && begins(bytes, "{", 8);
+}
+
+// A protobuf message says nothing of itself: the first fields of the three that are met tell them apart.
+std::string_view protobuf_name(Bytes bytes) {
+  if (bytes.size() < 4 || std::to_integer<int>(bytes[0]) != 0x08) return {};
+  const int version = std::to_integer<int>(bytes[1]), next = std::to_integer<int>(bytes[2]);
+  if (version == 1 && next == 0x12) return "a TensorFlow SavedModel or a Core ML model";
+  if (version >= 3 && version <= 20 && (next == 0x12 || next == 0x3a || next == 0x42 || next == 0x1a)) return "an ONNX model";
+  return {};
+}
+
+std::string_view zip_name(const ZipArchive& zip) {
+  const auto has_end = [&](std::string_view end) {
+    return std::ranges::any_of(zip.entries(), [&](const ZipEntry& e) { return e.name.ends_with(end); });
+  };
+  if (has_end("/constants.pkl")) return "a TorchScript archive";
+  if (has_end("/data.pkl")) return "a PyTorch checkpoint";
+  if (has_end("/archive_format") || zip.find("serialized_exported_program.json")) return "a torch.export archive";
+  if (zip.find("Manifest.json") || has_end("/Manifest.json")) return "a Core ML package";
+  if (!zip.entries().empty() && std::ranges::all_of(zip.entries(), [](const ZipEntry& e) { return e.name.ends_with(".npy"); }))
+    return "a numpy archive";
+  return {};
+}
+
+// The name of a format that is known but has no reader, with its article.
+std::string_view known_format(Bytes bytes) {
+  if (begins(bytes, "TFL3", 4)) return "a TFLite model";
+  if (begins(bytes, "PTMF", 4)) return "a PyTorch Mobile model";
+  if (begins(bytes, "ORTM", 4)) return "an ONNX Runtime model";
+  if (begins(bytes, "\x93NUMPY")) return "a numpy array";
+  if (begins(bytes, "ML\xefR")) return "an MLIR module";
+  if (begins(bytes, "7767517")) return "an ncnn model";
+  if (begins(bytes, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e")) return "an old PyTorch checkpoint";
+  if (bytes.size() >= 8 && text_of(bytes).substr(bytes.size() - 8) == "\x57\xfb\x80\x8b\x24\x75\x47\xdb") return "a TensorFlow checkpoint";
+  if (first_letter(bytes) == '<') return "an XML file";
+  if (is_safetensors(bytes)) return "a safetensors file";
+  return protobuf_name(bytes);
+}
+
+std::unexpected<Error> unread(std::string_view name) {
+  if (name.empty()) return fail(Fault::Unsupported, "is of no format that this version knows");
+  return fail(Fault::Unsupported, "is " + std::string(name) + ", which this version does not read as a model");
+}
+
+Result<Graph> load_bytes(const Blob& blob, const LoadOptions& options) {
+  if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
+  if (ZipArchive::begins(blob.bytes)) {
+    auto zip = ZipArchive::open(blob);
+    if (!zip) return pass(zip);
+    if (zip->find("config.json")) return keras::read_archive(blob.bytes, blob.keeper, options);
+    const auto name = zip_name(*zip);
+    return unread(name.empty() ? "a zip archive without a model" : name);
+  }
+  if (Hdf5File::begins(blob.bytes)) return keras::read_hdf5(blob.bytes, blob.keeper, options);
+  if (first_letter(blob.bytes) == '{') return keras::read_json(text_of(blob.bytes), options);
+  return unread(known_format(blob.bytes));
+}
+
+Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob) {
+  if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
+  if (ZipArchive::begins(blob.bytes)) {
+    auto zip = ZipArchive::open(blob);
+    if (!zip) return pass(zip);
+    if (zip->find("model.weights.h5") || zip->find("config.json")) return keras::weights_of_archive(blob.bytes, blob.keeper);
+    const auto name = zip_name(*zip);
+    return unread(name.empty() ? "a zip archive without a model" : name);
+  }
+  if (Hdf5File::begins(blob.bytes)) return keras::weights_of_hdf5(blob.bytes, blob.keeper);
+  if (is_safetensors(blob.bytes)) {
+    auto all = read_safetensors(blob);
+    if (!all) return pass(all);
+    std::vector<LoadedTensor> out;
+    for (NamedTensor& one : *all) out.push_back({std::move(one.name), std::move(one.tensor)});
+    return out;
+  }
+  return unread(known_format(blob.bytes));
+}
+
+}  // namespace
+
+Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options) {
+  auto bytes = open_file(file.string());
+  if (!bytes) return pass(bytes);
+  return within(file.filename().string(), load_bytes(blob_of(*bytes), options));
+}
+
+Result<std::vector<LoadedTensor>> load_weights(const std::filesystem::path& file) {
+  auto bytes = open_file(file.string());
+  if (!bytes) return pass(bytes);
+  return within(file.filename().string(), load_weights_bytes(blob_of(*bytes)));
+}
+
+}  // namespace convoy
