@@ -1,0 +1,161 @@
+#include "run/plain/folds.h"
+#include "run/plain/functions.h"
+#include "run/plain/kernels.h"
+#include "run/threads.h"
+
+namespace convoy::plain {
+
+namespace {
+
+// y[i] = f(x[i]), in blocks that threads share.
+template <class T, class F>
+Status map(const Call<T>& call, double cost, const F& f) {
+  constexpr Size block = 16384;
+  const auto count = static_cast<Size>(call.in[0].values.size());
+  const T* x = call.data(0);
+  T* y = call.out[0].values.data();
+  for_each_item(threads_for(call.threads, cost * static_cast<double>(count)), (count + block - 1) / block, [&](Size b) {
+    for (Size i = b * block, end = std::min(count, i + block); i < end; ++i) y[i] = f(x[i]);
+  });
+  return {};
+}
+
+}  // namespace
+
+template <class T>
+Status compute(const Unary& op, const Call<T>& call) {
+  return map(call, 20, [f = op.function](T x) { return unary(f, x); });
+}
+
+template <class T>
+Status compute(const Relu& op, const Call<T>& call) {
+  const auto slope = static_cast<T>(op.negative_slope), threshold = static_cast<T>(op.threshold);
+  if (!op.max_value && slope == 0 && threshold == 0) return map(call, 1, [](T x) { return x < 0 ? T{0} : x; });
+  const bool bounded = op.max_value.has_value();
+  const auto most = static_cast<T>(op.max_value.value_or(0));
+  return map(call, 2, [=, strict = op.strict](T x) {
+    if (bounded && x >= most) return most;
+    if (strict ? x > threshold : x >= threshold) return x;
+    return x != x ? x : slope * (x - threshold);
+  });
+}
+
+template <class T>
+Status compute(const Elu& op, const Call<T>& call) {
+  return map(call, 20, [alpha = static_cast<T>(op.alpha)](T x) { return elu(x, alpha); });
+}
+
+template <class T>
+Status compute(const Celu& op, const Call<T>& call) {
+  return map(call, 20, [alpha = static_cast<T>(op.alpha)](T x) {
+    const T low = std::min(T{0}, alpha * std::expm1(x / alpha));
+    return x != x ? x : std::max(x, T{0}) + low;
+  });
+}
+
+template <class T>
+Status compute(const Clip& op, const Call<T>& call) {
+  const bool has_least = op.least.has_value(), has_most = op.most.has_value();
+  const auto least = static_cast<T>(op.least.value_or(0)), most = static_cast<T>(op.most.value_or(0));
+  return map(call, 2, [=](T x) {
+    if (has_least && x < least) x = least;
+    if (has_most && x > most) x = most;
+    return x;
+  });
+}
+
+template <class T>
+Status compute(const HardSigmoid& op, const Call<T>& call) {
+  return map(call, 2, [alpha = static_cast<T>(op.alpha), beta = static_cast<T>(op.beta)](T x) {
+    return hard_sigmoid(x, alpha, beta);
+  });
+}
+
+template <class T>
+Status compute(const Shrink& op, const Call<T>& call) {
+  return map(call, 2, [lambda = static_cast<T>(op.lambda), soft = op.soft](T x) {
+    if (x > lambda) return soft ? x - lambda : x;
+    if (x < -lambda) return soft ? x + lambda : x;
+    return x != x ? x : T{0};
+  });
+}
+
+template <class T>
+Status compute(const Squareplus& op, const Call<T>& call) {
+  return map(call, 8, [b = static_cast<T>(op.b)](T x) { return (x + std::sqrt(x * x + b)) / 2; });
+}
+
+template <class T>
+Status compute(const Softmax& op, const Call<T>& call) {
+  if (call.out[0].values.empty()) return {};
+  const Groups groups(call.in[0].shape, op.axes);
+  for (const Size start : groups.starts()) {
+    const T* x = call.data(0) + start;
+    T* y = call.out[0].values.data() + start;
+    T most = x[0];
+    for (const Size place : groups.places())
+      if (x[place] > most) most = x[place];
+    double sum = 0;
+    for (const Size place : groups.places()) sum += std::exp(static_cast<double>(x[place] - most));
+    const double log_sum = std::log(sum);
+    for (const Size place : groups.places()) {
+      const auto off = static_cast<double>(x[place] - most);
+      y[place] = static_cast<T>(op.logarithm ? off - log_sum : std::exp(off) / sum);
+    }
+  }
+  return {};
+}
+
+template <class T>
+Status compute(const Glu& op, const Call<T>& call) {
+  const Around a = around(call.in[0].shape, positive_axis(op.axis, static_cast<Size>(call.in[0].shape.size())));
+  const Size half = a.size / 2 * a.inner;
+  for (Size o = 0; o < a.outer; ++o)
+    for (Size i = 0; i < half; ++i) {
+      const T* x = call.data(0) + 2 * o * half + i;
+      call.out[0].values[static_cast<std::size_t>(o * half + i)] = x[0] * sigmoid(x[half]);
+    }
+  return {};
+}
+
+template <class T>
+Status compute(const PRelu&, const Call<T>& call) {
+  const Sizes &shape = call.in[0].shape, &slope = call.in[1].shape;
+  const Sizes strides = strides_of(slope);
+  const T* x = call.data(0);
+  for (std::size_t at = 0; at < call.in[0].values.size(); ++at) {
+    Size from = 0;
+    for (std::size_t i = slope.size(), rest = at; i-- > 0;) {
+      const auto size = static_cast<std::size_t>(shape[i + 1]);
+      if (slope[i] != 1) from += static_cast<Size>(rest % size) * strides[i];
+      rest /= size;
+    }
+    call.out[0].values[at] = x[at] >= 0 ? x[at] : call.data(1)[from] * x[at];
+  }
+  return {};
+}
+
+template Status compute(const Unary&, const Call<float>&);
+template Status compute(const Unary&, const Call<double>&);
+template Status compute(const Relu&, const Call<float>&);
+template Status compute(const Relu&, const Call<double>&);
+template Status compute(const Elu&, const Call<float>&);
+template Status compute(const Elu&, const Call<double>&);
+template Status compute(const Celu&, const Call<float>&);
+template Status compute(const Celu&, const Call<double>&);
+template Status compute(const Clip&, const Call<float>&);
+template Status compute(const Clip&, const Call<double>&);
+template Status compute(const HardSigmoid&, const Call<float>&);
+template Status compute(const HardSigmoid&, const Call<double>&);
+template Status compute(const Shrink&, const Call<float>&);
+template Status compute(const Shrink&, const Call<double>&);
+template Status compute(const Squareplus&, const Call<float>&);
+template Status compute(const Squareplus&, const Call<double>&);
+template Status compute(const Softmax&, const Call<float>&);
+template Status compute(const Softmax&, const Call<double>&);
+template Status compute(const Glu&, const Call<float>&);
+template Status compute(const Glu&, const Call<double>&);
+template Status compute(const PRelu&, const Call<float>&);
+template Status compute(const PRelu&, const Call<double>&);
+
+}  // namespace convoy::plain

@@ -1,0 +1,77 @@
+#include "run/plain/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convoy::plain {
+
+namespace {
+
+template <class T>
+T apply(BinaryFunction function, T a, T b) {
+  switch (function) {
+    case BinaryFunction::Add: return a + b;
+    case BinaryFunction::Subtract: return a - b;
+    case BinaryFunction::Multiply: return a * b;
+    case BinaryFunction::Divide: return a / b;
+    // A NaN on either side comes out.
+    case BinaryFunction::Maximum: return a != a || a > b ? a : b;
+    case BinaryFunction::Minimum: return a != a || a < b ? a : b;
+    case BinaryFunction::Power: return std::pow(a, b);
+  }
+  std::unreachable();
+}
+
+// Strides along the axes of `to`, 0 where the operand has size 1 and stretches.
+Sizes stretched(const Sizes& shape, const Sizes& to) {
+  const Sizes own = strides_of(shape);
+  Sizes strides(to.size(), 0);
+  const std::size_t skip = to.size() - shape.size();
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1) strides[skip + i] = own[i];
+  return strides;
+}
+
+}  // namespace
+
+template <class T>
+Status compute(const Binary& op, const Call<T>& call) {
+  const Sizes& shape = call.out[0].shape;
+  const T *a = call.data(0), *b = call.data(1);
+  T* y = call.out[0].values.data();
+  const auto count = static_cast<Size>(call.out[0].values.size());
+  if (count == 0) return {};
+  if (shape.empty()) {
+    y[0] = apply(op.function, a[0], b[0]);
+    return {};
+  }
+  const Sizes a_strides = stretched(call.in[0].shape, shape), b_strides = stretched(call.in[1].shape, shape);
+  const std::size_t last = shape.size() - 1;
+  const Size width = shape[last], a_step = a_strides[last], b_step = b_strides[last];
+  Sizes index(shape.size(), 0);
+  for (Size done = 0; done < count; done += width) {
+    Size from_a = 0, from_b = 0;
+    for (std::size_t i = 0; i < last; ++i) from_a += index[i] * a_strides[i], from_b += index[i] * b_strides[i];
+    for (Size i = 0; i < width; ++i)
+      y[done + i] = apply(op.function, a[from_a + i * a_step], b[from_b + i * b_step]);
+    for (std::size_t i = last; i-- > 0;) {
+      if (++index[i] < shape[i]) break;
+      index[i] = 0;
+    }
+  }
+  return {};
+}
+
+template <class T>
+Status compute(const Affine& op, const Call<T>& call) {
+  const auto scale = static_cast<T>(op.scale), offset = static_cast<T>(op.offset);
+  std::ranges::transform(call.in[0].values, call.out[0].values.begin(), [=](T x) { return x * scale + offset; });
+  return {};
+}
+
+template Status compute(const Binary&, const Call<float>&);
+template Status compute(const Binary&, const Call<double>&);
+template Status compute(const Affine&, const Call<float>&);
+template Status compute(const Affine&, const Call<double>&);
+
+}  // namespace convoy::plain

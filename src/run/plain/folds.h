@@ -1,0 +1,35 @@
+// Numbers grouped by axes: which elements of a tensor belong together when some of its axes are reduced.
+#pragma once
+#include "run/plain/kernels.h"
+
+#include <algorithm>
+
+namespace convoy::plain {
+
+// Every element belongs to one group (its place along the kept axes) and has one place in it (along `axes`, sorted).
+class Groups {
+ public:
+  Groups(const Sizes& shape, const Sizes& axes) {
+    const Sizes strides = strides_of(shape);
+    starts_ = {0};
+    places_ = {0};
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const bool reduced = std::ranges::find(axes, static_cast<Size>(i)) != axes.end();
+      spread(reduced ? places_ : starts_, shape[i], strides[i]);
+    }
+  }
+  const Sizes& starts() const { return starts_; }   // offset of the first element of each group, in row-major order
+  const Sizes& places() const { return places_; }   // offsets within a group, in row-major order of the reduced axes
+
+ private:
+  static void spread(Sizes& offsets, Size size, Size stride) {
+    Sizes more;
+    more.reserve(offsets.size() * static_cast<std::size_t>(size));
+    for (const Size offset : offsets)
+      for (Size i = 0; i < size; ++i) more.push_back(offset + i * stride);
+    offsets = std::move(more);
+  }
+  Sizes starts_, places_;
+};
+
+}  // namespace convoy::plain

@@ -1,0 +1,79 @@
+#include "run/plain/kernels.h"
+
+namespace convoy::plain {
+
+namespace {
+
+// The cell that stands at place t of [-n.., 2n): -1 where a constant stands.
+Size source_of(PadMode mode, Size t, Size n) {
+  if (t >= 0 && t < n) return t;
+  switch (mode) {
+    case PadMode::Constant: return -1;
+    case PadMode::Reflect: return t < 0 ? -t : 2 * (n - 1) - t;
+    case PadMode::Symmetric: return t < 0 ? -t - 1 : 2 * n - 1 - t;
+    case PadMode::Edge: return t < 0 ? 0 : n - 1;
+    case PadMode::Wrap: return t < 0 ? t + n : t - n;
+  }
+  std::unreachable();
+}
+
+template <class T>
+struct Padder {
+  const std::vector<Sizes>& sources;  // per axis and output index
+  Sizes x_strides, y_strides;
+  const T* x = nullptr;
+  T* y = nullptr;
+  T value = 0;
+
+  void fill(std::size_t axis, Size from, Size to) const {
+    const Sizes& cells = sources[axis];
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Size next = from < 0 || cells[i] < 0 ? -1 : from + cells[i] * x_strides[axis];
+      const Size at = to + static_cast<Size>(i) * y_strides[axis];
+      if (axis + 1 < sources.size()) fill(axis + 1, next, at);
+      else y[at] = next < 0 ? value : x[next];
+    }
+  }
+};
+
+template <class T>
+Status pad_by(const Sizes& before, PadMode mode, double value, const Call<T>& call) {
+  const Sizes &in = call.in[0].shape, &out = call.out[0].shape;
+  if (in.empty()) {
+    call.out[0].values[0] = call.in[0].values[0];
+    return {};
+  }
+  std::vector<Sizes> sources(in.size());
+  for (std::size_t axis = 0; axis < in.size(); ++axis)
+    for (Size i = 0; i < out[axis]; ++i) sources[axis].push_back(source_of(mode, i - before[axis], in[axis]));
+  if (call.out[0].values.empty()) return {};
+  Padder<T>{sources, strides_of(in), strides_of(out), call.data(0), call.out[0].values.data(), static_cast<T>(value)}
+      .fill(0, 0, 0);
+  return {};
+}
+
+}  // namespace
+
+template <class T>
+Status compute(const Pad& op, const Call<T>& call) {
+  return pad_by(op.before, op.mode, op.value, call);
+}
+
+template <class T>
+Status compute(const PadToWindow& op, const Call<T>& call) {
+  Sizes before(call.in[0].shape.size(), 0);
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(op.axes[i]);
+    const auto added = pads_to_window(op.paddings[i], op.windows[i], call.in[0].shape[axis]);
+    if (!added) return fail(Fault::Internal, "a pad runs where no window fits");
+    before[axis] = added->before;
+  }
+  return pad_by(before, PadMode::Constant, op.value, call);
+}
+
+template Status compute(const Pad&, const Call<float>&);
+template Status compute(const Pad&, const Call<double>&);
+template Status compute(const PadToWindow&, const Call<float>&);
+template Status compute(const PadToWindow&, const Call<double>&);
+
+}  // namespace convoy::plain

@@ -1,0 +1,299 @@
+#include "run/run.h"
+
+#include "ops/expect.h"
+#include "run/plain/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+namespace convoy {
+
+namespace {
+
+template <class T>
+constexpr DType working = std::is_same_v<T, float> ? DType::F32 : DType::F64;
+
+// The numbers of a tensor as T: itself where it holds them already, otherwise a copy.
+template <class T>
+Tensor as_numbers(const Tensor& tensor) {
+  if (tensor.dtype() == working<T>) return tensor.realigned();
+  if constexpr (std::is_same_v<T, float>) return Tensor::of(tensor.shape(), tensor.floats());
+  else return Tensor::of(tensor.shape(), tensor.doubles());
+}
+
+// Operators that leave the numbers where they are: the output shares the bytes of the input, whatever their type.
+template <class O>
+constexpr bool keeps_numbers = std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Unsqueeze> ||
+                               std::is_same_v<O, Squeeze> || std::is_same_v<O, Identity> || std::is_same_v<O, Dropout>;
+
+template <class T>
+Tensor cast(const Tensor& x, DType to) {
+  if (is_floating(to)) {
+    // What a 16-bit type cannot hold is lost here as it would be there.
+    const bool narrows = to == DType::F16 || to == DType::BF16;
+    return as_numbers<T>(narrows ? as_numbers<T>(x).converted(to) : x);
+  }
+  if (!is_floating(x.dtype())) return x;
+  std::vector<std::int64_t> whole;
+  constexpr double most = 9.2e18;
+  for (const double value : x.doubles())
+    whole.push_back(std::isnan(value) ? 0 : static_cast<std::int64_t>(std::clamp(value, -most, most)));
+  return Tensor::of(x.shape(), std::move(whole));
+}
+
+struct Room {
+  Size taken = 0, limit = 0;
+
+  // Asks for bytes before they are allocated.
+  Status take(std::optional<Size> bytes, std::string_view what) {
+    const auto sum = bytes ? checked_add(taken, *bytes) : std::nullopt;
+    if (!sum || *sum > limit)
+      return fail(Fault::Limit, std::string(what) + " needs " + (bytes ? std::to_string(*bytes) : "too many") +
+                                    " bytes beside " + std::to_string(taken) + " in use; the limit is " +
+                                    std::to_string(limit));
+    taken = *sum;
+    return {};
+  }
+};
+
+// Runs one operator over inputs whose numbers are T already (`numbers`) and as they came (`stored`).
+template <class T>
+Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*>& stored,
+                                   const std::vector<const Tensor*>& numbers, const Facts& facts, int threads) {
+  return std::visit(
+      [&]<class O>(const O& o) -> Result<std::vector<Tensor>> {
+        if constexpr (std::is_same_v<O, Cast>) {
+          return std::vector{cast<T>(*stored[0], o.to)};
+        } else if constexpr (keeps_numbers<O>) {
+          return std::vector{stored[0]->reshaped(*sizes_of(facts[0].shape))};
+        } else {
+          std::vector<plain::Operand<T>> operands;
+          for (std::size_t i = 0; i < stored.size(); ++i) {
+            if (!stored[i]) operands.emplace_back();
+            else operands.push_back({numbers[i]->raw<T>(), numbers[i]->shape(), true, stored[i]});
+          }
+          std::vector<std::vector<T>> buffers;
+          std::vector<plain::Output<T>> outputs;
+          for (const Fact& fact : facts) {
+            const Sizes shape = *sizes_of(fact.shape);
+            buffers.emplace_back(static_cast<std::size_t>(*checked_count(shape)));
+            outputs.push_back({buffers.back(), shape});
+          }
+          if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, threads}); !status) return pass(status);
+          std::vector<Tensor> results;
+          for (std::size_t i = 0; i < buffers.size(); ++i)
+            results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(buffers[i])));
+          return results;
+        }
+      },
+      op);
+}
+
+Result<Facts> facts_of(const Op& op, const std::vector<const Tensor*>& inputs) {
+  Facts facts(inputs.size());
+  std::vector<Input> seen(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) continue;
+    facts[i] = fact_of(*inputs[i]);
+    seen[i] = {&facts[i], inputs[i]};
+  }
+  return infer(op, Inputs(seen));
+}
+
+// Whole numbers stay as they are until an operator computes with them.
+bool reads_numbers(const Op& op, std::size_t input) {
+  return std::visit(
+      [&]<class O>(const O&) {
+        return !keeps_numbers<O> && !std::is_same_v<O, Cast> && !(std::is_same_v<O, Embedding> && input == 0);
+      },
+      op);
+}
+
+template <class T>
+Size bytes_for(const Facts& facts) {
+  Size bytes = 0;
+  for (const Fact& fact : facts) {
+    const auto count = checked_count(*sizes_of(fact.shape));
+    const auto each = count ? checked_multiply(*count, sizeof(T)) : std::nullopt;
+    const auto sum = each ? checked_add(bytes, *each) : std::nullopt;
+    if (!sum) return -1;
+    bytes = *sum;
+  }
+  return bytes;
+}
+
+template <class T>
+class Runner {
+ public:
+  Runner(const Graph& graph, const RunOptions& options) : graph_(graph), options_(options) {
+    room_.limit = options.memory_limit;
+    uses_.resize(graph.values.size());
+    for (const Node& node : graph.nodes)
+      for (const ValueId v : node.inputs)
+        if (v) ++uses_[index_of(v)];
+    for (const ValueId v : graph.outputs) ++uses_[index_of(v)];
+    values_.resize(graph.values.size());
+    numbers_.resize(graph.values.size());
+  }
+
+  Status set_inputs(const std::vector<Tensor>& inputs) {
+    if (inputs.size() != graph_.inputs.size())
+      return fail(Fault::Usage, "the network has " + std::to_string(graph_.inputs.size()) + " inputs, " +
+                                    std::to_string(inputs.size()) + " were given");
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Value& value = graph_[graph_.inputs[i]];
+      const Fact given = fact_of(inputs[i]);
+      bool fits = given.rank() == value.fact.rank();
+      for (std::size_t d = 0; fits && d < given.shape.size(); ++d)
+        fits = agreed(given.shape[d], value.fact.shape[d]).has_value();
+      if (!fits)
+        return fail(Fault::Usage, "input '" + value.name + "' has shape " + text_of(given.shape) + ", expected " +
+                                      text_of(value.fact.shape));
+      if (auto s = put(graph_.inputs[i], inputs[i]); !s) return s;
+    }
+    return {};
+  }
+
+  Status run(const Node& node) {
+    std::vector<const Tensor*> stored, numbers;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId v = node.inputs[i];
+      stored.push_back(v ? stored_of(v) : nullptr);
+      if (v && !stored.back()) return fail(Fault::Internal, "value '" + graph_[v].name + "' is used before it is made");
+      if (v && reads_numbers(node.op, i)) {
+        auto converted = numbers_of(v);
+        if (!converted) return pass(converted);
+        numbers.push_back(*converted);
+      } else {
+        numbers.push_back(stored.back());
+      }
+    }
+    const auto facts = facts_of(node.op, stored);
+    if (!facts) return std::unexpected(facts.error());
+    const Size bytes = bytes_for<T>(*facts);
+    if (auto s = room_.take(bytes < 0 ? std::nullopt : std::optional(bytes), "the result"); !s) return s;
+    auto results = run_op<T>(node.op, stored, numbers, *facts, options_.threads);
+    if (!results) return pass(results);
+    room_.taken -= bytes;
+    if (results->size() != node.outputs.size())
+      return fail(Fault::Internal, "the operator has " + std::to_string(results->size()) + " results, the node " +
+                                       std::to_string(node.outputs.size()));
+    for (std::size_t i = 0; i < results->size(); ++i)
+      if (auto s = put(node.outputs[i], std::move((*results)[i])); !s) return s;
+    release(node);
+    return {};
+  }
+
+  Result<Values> results() {
+    Values all;
+    const auto add = [&](ValueId v) -> Status {
+      const Tensor* stored = stored_of(v);
+      if (!stored) return fail(Fault::Internal, "value '" + graph_[v].name + "' was never made");
+      all.insert_or_assign(v, is_floating(stored->dtype()) ? as_numbers<T>(*stored) : *stored);
+      return {};
+    };
+    for (const ValueId v : graph_.outputs)
+      if (auto s = add(v); !s) return pass(s);
+    if (options_.keeps_all)
+      for (std::size_t i = 0; i < values_.size(); ++i)
+        if (const ValueId v{static_cast<std::int32_t>(i)}; values_[i])
+          if (auto s = add(v); !s) return pass(s);
+    return all;
+  }
+
+ private:
+  static std::size_t index_of(ValueId v) { return static_cast<std::size_t>(v.index); }
+
+  const Tensor* stored_of(ValueId v) const {
+    if (values_[index_of(v)]) return &*values_[index_of(v)];
+    return graph_[v].constant ? &*graph_[v].constant : nullptr;
+  }
+
+  // Converted once, however often it is read. A float32 constant is not copied when float32 is asked for.
+  Result<const Tensor*> numbers_of(ValueId v) {
+    auto& kept = numbers_[index_of(v)];
+    if (!kept) {
+      const Tensor& stored = *stored_of(v);
+      if (stored.dtype() != working<T> || !stored.aligned())
+        if (auto s = room_.take(checked_multiply(stored.count(), sizeof(T)), "value '" + graph_[v].name + "'"); !s)
+          return pass(s);
+      kept = as_numbers<T>(stored);
+    }
+    return &*kept;
+  }
+
+  Status put(ValueId v, Tensor tensor) {
+    if (auto s = room_.take(static_cast<Size>(tensor.bytes().size()), "value '" + graph_[v].name + "'"); !s) return s;
+    values_[index_of(v)] = std::move(tensor);
+    return {};
+  }
+
+  void release(const Node& node) {
+    if (options_.keeps_all) return;
+    for (const ValueId v : node.inputs)
+      if (v && --uses_[index_of(v)] == 0) drop(v);
+    for (const ValueId v : node.outputs)
+      if (uses_[index_of(v)] == 0) drop(v);
+  }
+
+  void drop(ValueId v) {
+    auto &value = values_[index_of(v)], &numbers = numbers_[index_of(v)];
+    if (numbers && numbers->bytes().data() != stored_of(v)->bytes().data())
+      room_.taken -= static_cast<Size>(numbers->bytes().size());
+    if (value) room_.taken -= static_cast<Size>(value->bytes().size());
+    value.reset();
+    numbers.reset();
+  }
+
+  const Graph& graph_;
+  const RunOptions& options_;
+  Room room_;
+  std::vector<int> uses_;
+  std::vector<std::optional<Tensor>> values_, numbers_;
+};
+
+template <class T>
+Result<Values> run_as(const Graph& graph, const std::vector<Tensor>& inputs, const RunOptions& options) {
+  Runner<T> runner(graph, options);
+  if (auto s = runner.set_inputs(inputs); !s) return pass(s);
+  for (const Node& node : graph.nodes)
+    if (auto s = within(place_of(node), runner.run(node)); !s) return pass(s);
+  return runner.results();
+}
+
+template <class T>
+Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, int threads) {
+  const auto facts = facts_of(node.op, inputs);
+  if (!facts) return std::unexpected(facts.error());
+  if (const Size bytes = bytes_for<T>(*facts); bytes < 0 || bytes > RunOptions{}.memory_limit)
+    return fail(Fault::Limit, "the result of shape " + text_of(facts->front().shape) + " is too large");
+  std::vector<Tensor> held;
+  held.reserve(inputs.size());
+  std::vector<const Tensor*> numbers;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i] || !reads_numbers(node.op, i)) {
+      numbers.push_back(inputs[i]);
+    } else {
+      held.push_back(as_numbers<T>(*inputs[i]));
+      numbers.push_back(&held.back());
+    }
+  }
+  return run_op<T>(node.op, inputs, numbers, *facts, threads);
+}
+
+}  // namespace
+
+Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const RunOptions& options) {
+  return options.precision == Precision::Single ? run_as<float>(graph, inputs, options)
+                                                : run_as<double>(graph, inputs, options);
+}
+
+Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
+                                     int threads) {
+  return precision == Precision::Single ? run_node_as<float>(node, inputs, threads)
+                                        : run_node_as<double>(node, inputs, threads);
+}
+
+}  // namespace convoy

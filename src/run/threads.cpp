@@ -1,0 +1,33 @@
+#include "run/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace convoy {
+
+void for_each_item(int threads, Size count, const std::function<void(Size)>& work) {
+  std::atomic<Size> next = 0;
+  const auto serve = [&] {
+    for (Size item = next++; item < count; item = next++) work(item);
+  };
+  std::vector<std::jthread> others;
+  const auto wanted = std::min<Size>(threads, count);
+  try {
+    for (Size i = 1; i < wanted; ++i) others.emplace_back(serve);
+  } catch (const std::system_error&) {
+    // The machine gives no more threads: those that there are do the work.
+  }
+  serve();
+}
+
+int threads_for(int wanted, double operations) {
+  if (operations < 1e6) return 1;
+  if (wanted > 0) return std::min(wanted, 256);
+  static const auto machine = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return machine;
+}
+
+}  // namespace convoy

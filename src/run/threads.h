@@ -1,0 +1,15 @@
+// Work split over threads. Items must not depend on one another, so the result is the same for any number of threads.
+#pragma once
+#include "base/size.h"
+
+#include <functional>
+
+namespace convoy {
+
+// Calls work(item) once for every item from 0 to count - 1.
+void for_each_item(int threads, Size count, const std::function<void(Size)>& work);
+
+// As many threads as `wanted` (0: as the machine has), but one where the work is too small to share.
+int threads_for(int wanted, double operations);
+
+}  // namespace convoy
