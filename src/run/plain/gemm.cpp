@@ -3,17 +3,19 @@
 #include "run/threads.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace convoy::plain {
 
 namespace {
 
-using Floats4 [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
-using Floats8 [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
-using Doubles2 [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = double;
-using Doubles4 [[gnu::vector_size(32), gnu::aligned(8), gnu::may_alias]] = double;
+using Floats4 [[gnu::vector_size(16)]] = float;
+using Floats8 [[gnu::vector_size(32)]] = float;
+using Doubles2 [[gnu::vector_size(16)]] = double;
+using Doubles4 [[gnu::vector_size(32)]] = double;
 
-// c += left [depth][tile_rows] * right [depth][tile_columns], all sums held in registers.
+// c += left [depth][tile_rows] * right [depth][tile_columns], all sums held in registers. Copying through memcpy is how a load says that it is
+// not aligned: an alignment on the vector type would be lost as a template argument.
 template <class T, class Lanes>
 [[gnu::always_inline]] inline void tile(const T* left, const T* right, Size depth, T* c, Size stride) {
   constexpr int lanes = sizeof(Lanes) / sizeof(T);
@@ -22,7 +24,7 @@ template <class T, class Lanes>
   for (Size k = 0; k < depth; ++k, left += tile_rows, right += tile_columns<T>) {
     Lanes row[parts];
 #pragma GCC unroll 8
-    for (int p = 0; p < parts; ++p) row[p] = *reinterpret_cast<const Lanes*>(right + p * lanes);
+    for (int p = 0; p < parts; ++p) std::memcpy(&row[p], right + p * lanes, sizeof(Lanes));
 #pragma GCC unroll 8
     for (int r = 0; r < tile_rows; ++r) {
 #pragma GCC unroll 8
@@ -32,7 +34,12 @@ template <class T, class Lanes>
 #pragma GCC unroll 8
   for (int r = 0; r < tile_rows; ++r) {
 #pragma GCC unroll 8
-    for (int p = 0; p < parts; ++p) *reinterpret_cast<Lanes*>(c + r * stride + p * lanes) += sums[r][p];
+    for (int p = 0; p < parts; ++p) {
+      Lanes before;
+      std::memcpy(&before, c + r * stride + p * lanes, sizeof(Lanes));
+      before += sums[r][p];
+      std::memcpy(c + r * stride + p * lanes, &before, sizeof(Lanes));
+    }
   }
 }
 
