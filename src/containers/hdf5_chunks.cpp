@@ -70,7 +70,9 @@ Result<Bytes> unfilter(File& file, const Chunking& c, const Chunk& chunk, Bytes 
       bytes = body;
     } else if (filter.id == shuffle_filter) {
       const std::size_t width = filter.values.empty() ? static_cast<std::size_t>(c.element) : filter.values[0];
-      if (width == 0 || static_cast<Size>(bytes.size()) > most) return wrong(place, "a chunk shuffled by 0 bytes");
+      if (width == 0 || width > bytes.size() || static_cast<Size>(bytes.size()) > most) {
+        return wrong(place, "a chunk shuffled by " + std::to_string(width) + " bytes");
+      }
       if (width == 1) continue;
       made = unshuffle(bytes, width);
       bytes = made;
