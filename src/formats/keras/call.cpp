@@ -238,7 +238,13 @@ void Call::enter(const std::string& attribute) {
   outside_.emplace_back(location_, variables_);
   if (!builder_.weights || !builder_.weights->nests()) return;
   location_ = location_.child(attribute);
-  variables_ = nullptr;
+  auto& known = entered_[location_.group];
+  if (!known) {
+    variables_ = nullptr;
+    load_variables();
+    known = variables_;
+  }
+  variables_ = known;
 }
 
 void Call::leave() {
@@ -342,10 +348,16 @@ Status Call::done() {
   if (auto ok = attrs.done(); !ok) return ok;
   builder_.counted.insert(full_name_);
   if (skips_weights_) return {};
-  std::size_t taken = 0;
-  for (const Variable& variable : variables_->all) taken += variable.taken;
-  if (taken == variables_->all.size()) return {};
-  return fail(Fault::Format, "the file holds " + std::to_string(variables_->all.size()) + " arrays for it, its config asks for " +
+  std::size_t taken = 0, held = 0;
+  const auto count = [&](const Variables& some) {
+    held += some.all.size();
+    for (const Variable& variable : some.all) taken += variable.taken;
+  };
+  count(*variables_);
+  for (const auto& [group, some] : entered_)
+    if (some) count(*some);
+  if (taken == held) return {};
+  return fail(Fault::Format, "the file holds " + std::to_string(held) + " arrays for it, its config asks for " +
                                  std::to_string(taken));
 }
 

@@ -99,6 +99,7 @@ class Call {
   bool own_variables_ = true;             // not the list of the wrapper around this layer
   bool skips_weights_ = false;
   std::vector<std::pair<Location, std::shared_ptr<Variables>>> outside_;
+  std::map<std::string, std::shared_ptr<Variables>> entered_;  // by group
 };
 
 using LayerFunction = Values (*)(Call&);

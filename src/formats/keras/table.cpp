@@ -66,6 +66,8 @@ const LayerRow* row_of(const Layer& layer) {
 }
 
 std::string refusal_of(const Layer& layer) {
+  if (layer.class_name.find('>') != std::string::npos)
+    return "is a class of its own, and its Python code is not in the file; cut the model before it with --outputs";
   if (!of_keras(layer.module) || layer.registered_name.find('>') != std::string::npos)
     return "is a class of its own ('" + (layer.registered_name.empty() ? layer.module : layer.registered_name) +
            "'), and its Python code is not in the file; cut the model before it with --outputs";
