@@ -246,6 +246,15 @@ void Block::helper(std::string_view source) {
   if (std::ranges::find(text_.helpers, source) == text_.helpers.end()) text_.helpers.emplace_back(source);
 }
 
+std::string Block::class_of(const std::string& wanted, const std::string& body) {
+  auto known = text_.known.find(body);
+  if (known == text_.known.end()) {
+    known = text_.known.emplace(body, text_.class_names.take(wanted, "")).first;
+    text_.classes += "class " + known->second + "(nn.Module):\n" + body + "\n\n";
+  }
+  return known->second;
+}
+
 // ---- modules
 
 // The layer's name; where a layer has several modules, the word that its weights have in front of "kernel" tells them
@@ -288,21 +297,15 @@ Status Block::write_nested(const Step& step) {
     arguments.push_back(step.inputs.size() == 1 ? "x" : names.take(identifier((*graph_)[v].name)));
   auto written = inner.write(arguments, {});
   if (!written) return pass(written);
-  auto known = text_.known.find(written->body);
-  if (known == text_.known.end()) {
-    const std::string class_ = text_.class_names.take(class_name(step.name));
-    text_.classes += "class " + class_ + "(nn.Module):\n" + written->body + "\n\n";
-    known = text_.known.emplace(written->body, class_).first;
-  }
+  const std::string class_ = class_of(class_name(step.name), written->body);
   auto nested = nested_.find(step.path);
   if (nested == nested_.end()) {
     const std::string attribute = members_.take(identifier(step.name));
-    init_ += statement(8, "self." + attribute + " = " + known->second + "()");
+    init_ += statement(8, "self." + attribute + " = " + class_ + "()");
     for (const Parameter& p : written->parameters)
       children_.push_back({attribute + "." + p.name, p.tensor, p.value, p.buffer});
-    nested = nested_.emplace(step.path, Nested{attribute, known->second, written->parameters}).first;
-  } else if (nested->second.class_name != known->second ||
-             !same_parameters(nested->second.parameters, written->parameters)) {
+    nested = nested_.emplace(step.path, Nested{attribute, class_, written->parameters}).first;
+  } else if (nested->second.class_name != class_ || !same_parameters(nested->second.parameters, written->parameters)) {
     text_.flattened.insert(step.path);
     text_.again = true;
   }

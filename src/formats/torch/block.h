@@ -42,6 +42,7 @@ class Block : public Call {
                      std::vector<std::string> then) override;
   std::string tensor(State state) override;
   void helper(std::string_view source) override;
+  std::string class_of(const std::string& wanted, const std::string& body) override;
   void result(Expression e) override;
   void results(std::string text) override;
 

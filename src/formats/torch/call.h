@@ -48,10 +48,13 @@ class Call {
   // A function of the module's own file, written once.
   virtual void helper(std::string_view source) = 0;
 
+  // A class of the module's own file with this body (behind the line with its name); equal bodies are written once.
+  virtual std::string class_of(const std::string& wanted, const std::string& body) = 0;
+
   virtual void result(Expression e) = 0;
   // Several results at once: the text is a tuple.
   virtual void results(std::string text) = 0;
-  // The result is input 0 itself.
+  // The result is what a module answers to x.
   void result_of_module(const std::string& self, const Expression& x);
 
   std::unexpected<Error> broken(std::string what) const {

@@ -191,9 +191,9 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
   return fmt::format("{}", fmt::join(parts, between));
 }
 
-std::string Names::take(const std::string& wanted) {
+std::string Names::take(const std::string& wanted, std::string_view between) {
   std::string name = wanted;
-  for (int n = 2; !taken_.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+  for (int n = 2; !taken_.insert(name).second; ++n) name = fmt::format("{}{}{}", wanted, between, n);
   return name;
 }
 

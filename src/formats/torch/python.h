@@ -43,7 +43,8 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
 class Names {
  public:
   explicit Names(std::set<std::string> taken = {}) : taken_(std::move(taken)) {}
-  std::string take(const std::string& wanted);
+  // The name, or with a number behind it: "conv_2".
+  std::string take(const std::string& wanted, std::string_view between = "_");
   bool free(const std::string& name) const { return !taken_.contains(name); }
 
  private:

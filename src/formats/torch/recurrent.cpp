@@ -1,7 +1,9 @@
-// nn.LSTM, nn.GRU and nn.RNN over [N, T, F]; walking backwards is a flip of time in front.
+// nn.LSTM, nn.GRU and nn.RNN over [N, T, F]; walking backwards is a flip of time in front. Cells with other functions
+// than those know become a class of their own that walks the steps, its gates in the source's order.
 #include "formats/torch/families.h"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace convoy::torch {
 namespace {
@@ -29,23 +31,125 @@ Status write_cell(const Cell& op, Call& c, const std::string& kind, Size gates, 
   return {};
 }
 
+std::string apply(CellFunction f, const std::string& argument) {
+  // A formula comes in parentheses, which a call has already.
+  const bool call = f != CellFunction::Linear && f != CellFunction::HardSigmoid5 && argument.starts_with('(');
+  const std::string x = call ? argument.substr(1, argument.size() - 2) : argument;
+  switch (f) {
+    case CellFunction::Tanh: return "torch.tanh(" + x + ")";
+    case CellFunction::Sigmoid: return "torch.sigmoid(" + x + ")";
+    case CellFunction::Relu: return "F.relu(" + x + ")";
+    case CellFunction::Linear: return x;
+    case CellFunction::HardSigmoid6: return "F.hardsigmoid(" + x + ")";
+    case CellFunction::HardSigmoid5: return "(0.2 * " + x + " + 0.5).clamp(0, 1)";
+    case CellFunction::Softsign: return "F.softsign(" + x + ")";
+    case CellFunction::Elu: return "F.elu(" + x + ")";
+    case CellFunction::Selu: return "F.selu(" + x + ")";
+    case CellFunction::Softplus: return "F.softplus(" + x + ")";
+  }
+  std::unreachable();
+}
+// The lines of one step, from `step` (x @ kernel + bias), h and c to the next h and c.
+struct Steps {
+  std::string kind, lines;
+  Size gates = 1;
+  bool has_cell = false, recurrent_bias = false;
+};
+
+Steps steps_of(const Lstm& op) {
+  const auto gate = [&](const char* name) { return apply(op.recurrent_activation, name); };
+  return {"Lstm",
+          "            i, f, g, o = (step + h @ self.recurrent_kernel).chunk(4, dim=1)\n"
+          "            c = " +
+              gate("f") + " * c + " + gate("i") + " * " + apply(op.activation, "g") +
+              "\n"
+              "            h = " +
+              gate("o") + " * " + apply(op.activation, "c") + "\n",
+          4, true, false};
+}
+
+Steps steps_of(const Gru& op) {
+  const auto gate = [&](const char* name) { return apply(op.recurrent_activation, name); };
+  std::string lines;
+  if (op.reset_after) {
+    lines =
+        "            x_z, x_r, x_n = step.chunk(3, dim=1)\n"
+        "            h_z, h_r, h_n = (h @ self.recurrent_kernel + self.recurrent_bias).chunk(3, dim=1)\n"
+        "            z, r = " +
+        gate("(x_z + h_z)") + ", " + gate("(x_r + h_r)") +
+        "\n"
+        "            n = " +
+        apply(op.activation, "(x_n + r * h_n)") + "\n";
+  } else {
+    lines =
+        "            x_z, x_r, x_n = step.chunk(3, dim=1)\n"
+        "            u_z, u_r, u_n = self.recurrent_kernel.chunk(3, dim=1)\n"
+        "            z, r = " +
+        gate("(x_z + h @ u_z)") + ", " + gate("(x_r + h @ u_r)") +
+        "\n"
+        "            n = " +
+        apply(op.activation, "(x_n + (r * h) @ u_n)") + "\n";
+  }
+  return {"Gru", lines + "            h = z * h + (1 - z) * n\n", 3, false, op.reset_after};
+}
+
+Steps steps_of(const SimpleRnn& op) {
+  return {"Rnn",
+          "            h = " +
+              (op.activation == CellFunction::Linear ? std::string("step + h @ self.recurrent_kernel")
+                                                     : apply(op.activation, "(step + h @ self.recurrent_kernel)")) +
+              "\n",
+          1, false, false};
+}
+
+template <class Cell>
+Status write_steps(const Cell& op, Call& c) {
+  if (op.gates != GateOrder::Keras) return c.broken("a cell of unusual functions in PyTorch's order");
+  const Tensor *kernel = c.constant(1), *recurrent = c.constant(2);
+  if (!kernel || !recurrent) return c.refused("a recurrent layer whose kernel the model computes");
+  const Steps steps = steps_of(op);
+  const Size features = kernel->shape()[0], units = recurrent->shape()[0], width = steps.gates * units;
+  const auto zeros = [&] { return Tensor::of({width}, std::vector<float>(static_cast<std::size_t>(width), 0)); };
+  std::vector<State> states{c.state("kernel", 1), c.state("recurrent_kernel", 2)};
+  states.push_back(c.has(3) ? c.state("bias", 3) : State{"bias", zeros(), {}});
+  if (steps.recurrent_bias)
+    states.push_back(c.has(4) ? c.state("recurrent_bias", 4) : State{"recurrent_bias", zeros(), {}});
+  else if (c.has(4)) return c.broken("a recurrent bias of a cell that has none");
+  std::string body = "    def __init__(self, features: int, units: int) -> None:\n        super().__init__()\n";
+  const std::string gates = steps.gates == 1 ? "units" : fmt::format("{} * units", steps.gates);
+  body += fmt::format("        self.kernel = nn.Parameter(torch.empty(features, {}))\n", gates);
+  body += fmt::format("        self.recurrent_kernel = nn.Parameter(torch.empty(units, {}))\n", gates);
+  body += fmt::format("        self.bias = nn.Parameter(torch.empty({}))\n", gates);
+  if (steps.recurrent_bias) body += fmt::format("        self.recurrent_bias = nn.Parameter(torch.empty({}))\n", gates);
+  body += "\n    def forward(self, x: Tensor) -> Tensor:\n";
+  body += std::string("        h = ") + (steps.has_cell ? "c = " : "") +
+          "x.new_zeros(x.shape[0], self.recurrent_kernel.shape[0])\n";
+  body += "        steps = []\n        for step in (x @ self.kernel + self.bias).unbind(1):\n" + steps.lines;
+  body += "            steps.append(h)\n        return torch.stack(steps, dim=1)\n";
+  const std::string class_ = c.class_of(steps.kind, body);
+  const std::string self = c.module(fmt::format("{}({}, {})", class_, features, units), std::move(states));
+  const Expression x = c.begin(0);
+  std::string text = fmt::format("{}({})", self, op.backwards ? postfix(x) + ".flip(1)" : x.text);
+  if (!op.returns_sequence) text += "[:, -1]";
+  c.result({text, Binds::Atom, x.calls + 2, false, op.backwards ? "from the last step to the first" : ""});
+  return {};
+}
+
 Status write_lstm(const Lstm& op, Call& c) {
-  if (op.activation != CellFunction::Tanh || op.recurrent_activation != CellFunction::Sigmoid)
-    return c.refused("an LSTM with other activations than tanh and sigmoid");
-  return write_cell(op, c, "LSTM", 4, "");
+  const bool usual = op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
+  return usual ? write_cell(op, c, "LSTM", 4, "") : write_steps(op, c);
 }
 
 Status write_gru(const Gru& op, Call& c) {
-  if (op.activation != CellFunction::Tanh || op.recurrent_activation != CellFunction::Sigmoid)
-    return c.refused("a GRU with other activations than tanh and sigmoid");
-  if (!op.reset_after) return c.refused("a GRU that resets before the recurrent product (reset_after=False)");
-  return write_cell(op, c, "GRU", 3, "");
+  const bool usual =
+      op.reset_after && op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
+  return usual ? write_cell(op, c, "GRU", 3, "") : write_steps(op, c);
 }
 
 Status write_simple_rnn(const SimpleRnn& op, Call& c) {
-  if (op.activation != CellFunction::Tanh && op.activation != CellFunction::Relu)
-    return c.refused("a plain recurrent layer with another activation than tanh and relu");
-  return write_cell(op, c, "RNN", 1, op.activation == CellFunction::Relu ? ", nonlinearity=\"relu\"" : "");
+  if (op.activation == CellFunction::Tanh) return write_cell(op, c, "RNN", 1, "");
+  if (op.activation == CellFunction::Relu) return write_cell(op, c, "RNN", 1, ", nonlinearity=\"relu\"");
+  return write_steps(op, c);
 }
 
 constexpr std::array rows{writes<write_lstm>(), writes<write_gru>(), writes<write_simple_rnn>()};
