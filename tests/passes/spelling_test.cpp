@@ -1,0 +1,147 @@
+#include "passes/semantics.h"
+
+#include <fmt/format.h>
+
+namespace convoy {
+namespace {
+
+// Every small window, fixed and free sizes: the numbers stay, and nothing is left that the target cannot say.
+struct Case {
+  Size kernel, stride, dilation, in;
+};
+
+std::vector<Case> cases(bool dilates) {
+  std::vector<Case> all;
+  for (Size kernel = 1; kernel <= 4; ++kernel)
+    for (Size stride = 1; stride <= 3; ++stride)
+      for (Size dilation = 1; dilation <= (dilates && stride == 1 ? 2 : 1); ++dilation)
+        for (Size in = 7; in <= 8; ++in) all.push_back({kernel, stride, dilation, in});
+  return all;
+}
+
+std::string window(const Case& c) {
+  return fmt::format("{}/{}{}", c.kernel, c.stride, c.dilation > 1 ? fmt::format("@{}", c.dilation) : "");
+}
+
+// The second axis has another window and another size than the first.
+void expect_same_for(const std::string& op, const std::string& constants, const std::string& arguments, const Case& c,
+                     const std::string& padding, Size channels) {
+  for (const bool fixed : {true, false}) {
+    const std::string height = fixed ? std::to_string(c.in) : "?", width = fixed ? std::to_string(c.in + 2) : "?";
+    SCOPED_TRACE(fmt::format("{} {} {} of {}x{}", op, window(c), padding, height, width));
+    expect_same_numbers(fmt::format("input x float32[?,{},{},{}]\n{}y = {}({}) axes=channels_last/2 windows={},3/{} "
+                                    "paddings={},{}{}\noutput y\n",
+                                    height, width, channels, constants, op, arguments, window(c), c.stride, padding,
+                                    padding,
+                                    op == "conv"             ? " kernel_order=space_in_out"
+                                    : op == "conv_transpose" ? " kernel_order=space_out_in"
+                                                             : ""),
+                        {{1, c.in, c.in + 2, channels}});
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Spelling, ConvolutionsReadTheSameCells) {
+  for (const Case& c : cases(true))
+    for (const char* padding : {"same", "valid", "same_lower", "1:0", "0:2"})
+      expect_same_for("conv", fmt::format("const k float32[{},3,2,3] = seed 3\nconst b float32[3] = seed 4\n", c.kernel),
+                      "x, k, b", c, padding, 2);
+}
+
+TEST(Spelling, MaximaIgnorePadding) {
+  for (const Case& c : cases(false))
+    for (const char* padding : {"same", "valid"}) expect_same_for("max_pool", "", "x", c, padding, 2);
+}
+
+TEST(Spelling, AveragesNeverCountPadding) {
+  for (const Case& c : cases(false))
+    for (const char* padding : {"same", "valid"}) expect_same_for("average_pool", "", "x", c, padding, 2);
+}
+
+TEST(Spelling, TransposedConvolutionsKeepTheirCrops) {
+  for (const Case& c : cases(true))
+    for (const char* padding : {"keras_same", "keras_valid", "1:0", "0:1", "-1:2", "1:-2", "-1:-2"})
+      expect_same_for("conv_transpose",
+                      fmt::format("const k float32[{},3,3,2] = seed 3\nconst b float32[3] = seed 4\n", c.kernel),
+                      "x, k, b", c, padding, 2);
+}
+
+TEST(Spelling, SaysSameInTheWordsOfTheTarget) {
+  const auto text_after = [](const char* windows, const char* size) {
+    const Graph target = rewritten(parsed(fmt::format(
+        "input x float32[?,{0},{0},2]\nconst k float32[{1},2,3] = seed 1\ny = conv(x, k, _) axes=channels_last/2 "
+        "kernel_order=space_in_out windows={2} paddings=same,same\noutput y\n",
+        size, windows[0] == '3' ? "3,3" : "4,4", windows)));
+    std::string all;
+    for (const Node& node : target.nodes) all += text_of(node.op) + "; ";
+    return all;
+  };
+  EXPECT_EQ(text_after("3,3", "?"), "conv windows=3,3 paddings=1:1,1:1; ");
+  EXPECT_EQ(text_after("4,4", "?"), "conv windows=4,4 paddings=same,same; ");
+  EXPECT_EQ(text_after("3/2,3/2", "9"), "conv windows=3/2,3/2 paddings=1:1,1:1; ");
+  EXPECT_EQ(text_after("3/2,3/2", "8"), "pad before=0,0,0,0 after=0,0,1,1; conv windows=3/2,3/2 paddings=valid,valid; ");
+  EXPECT_EQ(text_after("3/2,3/2", "?"),
+            "pad_to_window axes=2,3 windows=3/2,3/2 paddings=same,same; conv windows=3/2,3/2 paddings=valid,valid; ");
+}
+
+TEST(Spelling, DepthwiseKernelsBecomeOutInSpace) {
+  expect_same_numbers(R"(
+input x float32[?,7,6,3]
+const k float32[3,2,3,2] = seed 1
+const b float32[6] = seed 2
+y = conv(x, k, b) axes=channels_last/2 kernel_order=space_in_multiplier windows=3/2,2/2 paddings=same,same groups=3
+output y
+)", {{2, 7, 6, 3}});
+}
+
+TEST(Spelling, ShufflesChannelsInTheConvolutionInFront) {
+  const char* text = R"(
+input x float32[?,5,4,3]
+const k float32[3,2,3,8] = seed 1
+const b float32[8] = seed 2
+y = conv(x, k, b) axes=channels_last/2 kernel_order=space_in_out windows=3,2 paddings=same,same
+up = depth_to_space(y) order=channels_last
+down = space_to_depth(up) order=channels_last
+again = depth_to_space(down) order=channels_last
+output up
+output again
+)";
+  expect_same_numbers(text, {{2, 5, 4, 3}});
+}
+
+TEST(Spelling, ResizesAsTheSourceDoes) {
+  for (const char* how :
+       {"factors=2,3", "sizes=7,9", "sizes=7,9 rounding=round_half_up", "sizes=7,9 coordinates=asymmetric",
+        "sizes=7,9 coordinates=align_corners rounding=round_half_up", "sizes=7,9 interpolation=linear",
+        "sizes=3,9 interpolation=linear antialias=true", "sizes=7,9 interpolation=linear coordinates=asymmetric",
+        "sizes=7,9 interpolation=cubic cubic_a=-0.5 drops_outside=true", "sizes=7,9 interpolation=lanczos3"})
+    expect_same_numbers(fmt::format("input x float32[?,5,4,3]\nup = resize(x) axes=channels_last/2 {}\noutput up\n", how),
+                        {{2, 5, 4, 3}});
+}
+
+TEST(Spelling, RefusesAFreeResizeThatTheTargetCannotSay) {
+  Graph graph = parsed(
+      "input x float32[?,?,4,3]\nup = resize(x) axes=channels_last/2 factors=2,2 interpolation=cubic cubic_a=-0.5\n"
+      "output up\n");
+  auto done = run_passes(graph, passes_for_torch());
+  EXPECT_FALSE(done);
+}
+
+TEST(Passes, AnUnknownNameIsAUsageError) {
+  Graph graph = parsed("input x float32[?,3]\ny = relu(x)\noutput y\n");
+  auto done = run_passes(graph, passes_for_torch(), {"sweep_floor"});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().fault, Fault::Usage);
+}
+
+TEST(Passes, AugmentationGoesWithARemark) {
+  Graph graph = parsed("input x float32[?,3]\ny = dropout(x) noise=augmentation\nz = identity(y)\nw = relu(z)\noutput w\n");
+  auto done = run_passes(graph, passes_for_torch());
+  ASSERT_TRUE(done);
+  EXPECT_EQ(graph.nodes.size(), 1U);
+  ASSERT_EQ(done->size(), 1U);
+  EXPECT_EQ(done->front().remarks.front().layer, "y");
+}
+
+}  // namespace
+}  // namespace convoy
