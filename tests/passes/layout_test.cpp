@@ -44,9 +44,10 @@ TEST(MoveAxes, EveryReorderedConstantIsItsSourceByteForByte) {
   for (const Value& v : target.values) {
     if (!v.constant) continue;
     ASSERT_TRUE(v.origin) << v.name;
-    for (const Value& s : source.values)
-      if (s.constant && s.name == v.origin->source)
-        EXPECT_TRUE(same_bytes(carried_by(*v.origin, *s.constant, v.fact.shape), *v.constant)) << v.name;
+    for (const Value& s : source.values) {
+      if (!s.constant || s.name != v.origin->source) continue;
+      EXPECT_TRUE(same_bytes(carried_by(*v.origin, *s.constant, v.fact.shape), *v.constant)) << v.name;
+    }
   }
 }
 
