@@ -1,5 +1,14 @@
 // Shows that a port computes what its source computes: layer by layer, each fed the source's own values, under a bound
 // that follows from rounding alone, at probing inputs and sizes; and weight by weight, byte for byte.
+//
+// How. The source runs in float64, layer by layer. Every value that the target carries too (its Origin says so) is
+// rounded to float32 and both graphs go on from the rounded one. So each stretch of the target between two such values
+// starts from the very numbers its counterpart starts from, and |target in float32 - source in float64| may not exceed
+// what float32 rounding of that stretch explains: limit(K) * 2^-24 * (|W|*|x| + |b|) for K products per output,
+// limit(K) = min(4 sqrt(K) + 16, 2 (K + 1)); the table for the other operators is in bound.h. What only moves or
+// selects numbers must agree in every bit.
+//
+// What it does not show: training behaviour (momentum, rates of dropout), and sizes or numbers that were not tried.
 #pragma once
 #include "graph/graph.h"
 
@@ -14,7 +23,7 @@ struct ProofOptions {
   Size memory_limit = Size{12} << 30;
 };
 
-// r = |difference| / (2^-24 * (|W|*|x| + |b|)); rounding alone stays below the limit.
+// r = |difference| / (2^-24 * (|W|*|x| + |b|)); rounding alone stays below the limit. A limit of 0: bit for bit.
 struct LayerProof {
   std::string layer, kind;
   double largest = 0;  // absolute difference
@@ -24,14 +33,27 @@ struct LayerProof {
   std::string where;  // of the worst element, if different: "[0, 3, 0, 5]"
 };
 
+// What a port is checked with where it lives: inputs in the target's layout, the source's outputs in the target's
+// layout, and how far a float32 run of the whole in any runtime may be from them. Floats are float32, whole numbers
+// int64; outputs and bounds have equal shapes.
+//
+// The bound is no theorem: propagated bounds of deep networks are vacuous. It is 64 times the largest difference that
+// this runtime shows between the target in float32 and the source in float64, per output tensor, and 2^-20 of the
+// tensor's largest magnitude on top; other runtimes sum in other orders, and 64 is their allowance.
+struct CheckData {
+  std::vector<Tensor> inputs, outputs, bounds;
+};
+
 struct Proof {
-  std::vector<std::vector<Size>>
-      input_shapes;                // flattened list of the sizes tried, per trial all inputs one behind another
-  std::vector<std::string> sizes;  // "64x64", "65x63": as the user says it
-  bool every_size = false;         // sizes are free and more than one was tried
-  std::vector<LayerProof> layers;  // worst over all trials
+  std::vector<std::vector<Size>> input_shapes;  // per trial, the sizes of all inputs one behind another
+  std::vector<std::string> sizes;               // "64x64", "65x63": as the user says it
+  bool every_size = false;                      // sizes are free and more than one was tried
+  std::vector<LayerProof> layers;               // worst over all trials
+  // Constants of the target that name one of the source: the same bytes; the same bytes in another order; and not the
+  // same, which is a difference. Folded: computed by a pass, so covered by the layers they are used in.
   Size weights_equal = 0, weights_reordered = 0, weights_folded = 0, weights_different = 0;
   double whole_largest = 0;  // of the outputs, run freely from the same input
+  CheckData check;  // of the first trial
   bool holds = false;
   std::string reason;  // when it does not hold: one sentence naming the layer
 };
@@ -40,8 +62,12 @@ struct Proof {
 // Fails: only when it cannot be run at all (limits); a difference is a Proof that does not hold.
 Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions& options = {});
 
+// The check data alone, at the sizes of the first trial. Fails as `run` does.
+Result<CheckData> check_data(const Graph& source, const Graph& target, const ProofOptions& options = {});
+
 // Inputs that can show a fault: no ones, no symmetry, borders never zero, both signs; whole numbers within tables'
 // ranges where an input is an index. For free sizes, `trial` picks other residues (even, odd).
+// Fails: no size was found that the graph accepts.
 Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::uint64_t seed);
 
 }  // namespace convoy

@@ -1,0 +1,314 @@
+#include "prove/bound.h"
+
+#include "prove/bound_operators.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace convoy {
+
+double limit_of(Size terms) {
+  const double k = static_cast<double>(terms);
+  return std::min(4 * std::sqrt(k) + 16, 2 * (k + 1));
+}
+
+Result<NodeBound> bound_of(const Evaluation& evaluation) {
+  return std::visit([&](const auto& op) { return bound(op, evaluation); }, evaluation.node.op);
+}
+
+// ---- shared ----------------------------------------------------------------------------------------------------------
+
+Tensor singles(const Tensor& tensor) {
+  return tensor.dtype() == DType::F32 ? tensor.realigned() : Tensor::of(tensor.shape(), tensor.floats());
+}
+
+Tensor magnitude(const Tensor& tensor, double scale, const Tensor* more) {
+  auto values = tensor.floats();
+  const auto factor = static_cast<float>(scale);
+  for (float& value : values) value = std::abs(value) * factor;
+  if (more) {
+    const auto added = more->raw<float>();
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += added[i];
+  }
+  return Tensor::of(tensor.shape(), std::move(values));
+}
+
+bool is_off(const Evaluation& at) {
+  return std::ranges::any_of(at.errors, [](const Tensor* error) { return error != nullptr; });
+}
+
+Result<std::vector<Tensor>> rerun(const Evaluation& at, const std::vector<const Tensor*>& inputs) {
+  return run_node(at.node, inputs, Precision::Single, at.threads);
+}
+
+Result<std::vector<Tensor>> rerun(const Evaluation& at, Op op, const std::vector<const Tensor*>& inputs) {
+  Node node = at.node;
+  node.op = std::move(op);
+  node.inputs.resize(inputs.size());
+  return run_node(node, inputs, Precision::Single, at.threads);
+}
+
+namespace {
+
+NodeBound exact(const Evaluation& at) { return {std::vector<std::optional<Tensor>>(at.outputs.size()), 0, 0}; }
+
+NodeBound bounded(std::vector<Tensor> errors, Size terms, double limit) {
+  NodeBound result{{}, terms, limit};
+  for (Tensor& error : errors) result.errors.emplace_back(singles(error));
+  return result;
+}
+
+Tensor zeros_like(const Tensor& tensor) {
+  return Tensor::of(tensor.shape(), std::vector<float>(static_cast<std::size_t>(tensor.count()), 0.0F));
+}
+
+}  // namespace
+
+Bounds moved(const Evaluation& at, Op op) {
+  if (!is_off(at)) return exact(at);
+  std::vector<Tensor> zeros;
+  zeros.reserve(at.inputs.size());
+  std::vector<const Tensor*> inputs;
+  for (std::size_t i = 0; i < at.inputs.size(); ++i) {
+    if (at.inputs[i] && !at.errors[i]) zeros.push_back(zeros_like(*at.inputs[i]));
+    inputs.push_back(!at.inputs[i] ? nullptr : at.errors[i] ? at.errors[i] : &zeros.back());
+  }
+  auto errors = rerun(at, std::move(op), inputs);
+  if (!errors) return pass(errors);
+  return bounded(*std::move(errors), 0, 0);
+}
+
+std::vector<std::int32_t> index_along(const Sizes& shape, const Sizes& axes) {
+  std::vector<Size> step(shape.size(), 0);
+  Size running = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(positive_axis(axes[i], static_cast<Size>(shape.size())));
+    step[axis] = running;
+    running *= shape[axis];
+  }
+  std::vector<std::int32_t> index{0};
+  index.reserve(static_cast<std::size_t>(checked_count(shape).value_or(0)));
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {  // outermost first: each round refines every place
+    std::vector<std::int32_t> finer;
+    finer.reserve(index.size() * static_cast<std::size_t>(shape[axis]));
+    for (const std::int32_t base : index) {
+      for (Size i = 0; i < shape[axis]; ++i) finer.push_back(base + static_cast<std::int32_t>(i * step[axis]));
+    }
+    index = std::move(finer);
+  }
+  return index;
+}
+
+// ---- what moves or selects numbers -----------------------------------------------------------------------------------
+
+Bounds bound(const Pad& op, const Evaluation& at) {
+  Pad pad = op;
+  pad.value = 0;
+  return moved(at, pad);
+}
+Bounds bound(const PadToWindow& op, const Evaluation& at) {
+  PadToWindow pad = op;
+  pad.value = 0;
+  return moved(at, pad);
+}
+Bounds bound(const Reshape& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Flatten& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Transpose& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Unsqueeze& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Squeeze& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const DepthToSpace& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const SpaceToDepth& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Concat& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Slice& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Split& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Tile& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Take& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Identity& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Dropout& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const MaxPool& op, const Evaluation& at) { return moved(at, op); }
+// An index is a whole number; one that is off by a fraction cannot be followed.
+Bounds bound(const Embedding&, const Evaluation& at) { return exact(at); }
+
+// ---- what multiplies and sums ----------------------------------------------------------------------------------------
+
+namespace {
+
+// One evaluation on positive numbers gives the rounding bound and the propagated error together:
+// op(c|x| + e, |W|, c|b|) = c (|W|*|x| + |b|) + |W|*e.
+Bounds multiplied(const Evaluation& at, Size terms) {
+  const double limit = limit_of(terms), c = limit * unit_rounding;
+  const Tensor x = magnitude(*at.inputs[0], c, at.errors[0]);
+  const Tensor kernel = magnitude(*at.inputs[1], 1, at.errors[1]);
+  std::vector<const Tensor*> inputs{&x, &kernel};
+  Tensor bias;
+  if (at.inputs.size() > 2) {
+    if (at.inputs[2]) bias = magnitude(*at.inputs[2], c, at.errors[2]);
+    inputs.push_back(at.inputs[2] ? &bias : nullptr);
+  }
+  auto sum = rerun(at, inputs);
+  if (!sum) return pass(sum);
+  if (!at.errors[1]) return bounded(*std::move(sum), terms, limit);
+  // The kernel is computed and off itself: |x|*e_W on top.
+  const Tensor unscaled = magnitude(*at.inputs[0]);
+  inputs[0] = &unscaled;
+  inputs[1] = at.errors[1];
+  if (inputs.size() > 2) inputs[2] = nullptr;
+  auto more = rerun(at, inputs);
+  if (!more) return pass(more);
+  const Tensor first = singles(sum->at(0));
+  return bounded({magnitude(more->at(0), 1, &first)}, terms, limit);
+}
+
+// A sum or mean of up to `terms` numbers: linear, without a kernel.
+Bounds summed(const Evaluation& at, Op op, Size terms) {
+  const double limit = limit_of(terms);
+  const Tensor x = magnitude(*at.inputs[0], limit * unit_rounding, at.errors[0]);
+  auto sum = rerun(at, std::move(op), {&x});
+  if (!sum) return pass(sum);
+  return bounded(*std::move(sum), terms, limit);
+}
+
+Size kernel_cells(const std::vector<Window>& windows) {
+  Size cells = 1;
+  for (const Window& window : windows) cells *= window.kernel;
+  return cells;
+}
+
+}  // namespace
+
+Bounds bound(const Conv& op, const Evaluation& at) {
+  const Sizes& kernel = at.inputs[1]->shape();
+  return multiplied(at, input_channels_per_group(op.kernel_order, kernel, op.groups) * kernel_cells(op.windows));
+}
+Bounds bound(const ConvTranspose& op, const Evaluation& at) {
+  const Sizes& x = at.inputs[0]->shape();
+  return multiplied(at, x[static_cast<std::size_t>(op.axes.channel())] / op.groups * kernel_cells(op.windows));
+}
+Bounds bound(const Linear&, const Evaluation& at) { return multiplied(at, at.inputs[0]->shape().back()); }
+Bounds bound(const MatMul&, const Evaluation& at) { return multiplied(at, at.inputs[0]->shape().back()); }
+Bounds bound(const Einsum& op, const Evaluation& at) {
+  const auto arrow = op.equation.find("->"), comma = op.equation.find(',');
+  const std::string result = arrow == std::string::npos ? std::string() : op.equation.substr(arrow + 2);
+  Size terms = 1;
+  std::set<char> seen(result.begin(), result.end());
+  for (std::size_t i = 0; i < op.equation.size() && i < arrow; ++i) {
+    if (i == comma || !seen.insert(op.equation[i]).second) continue;
+    const std::size_t axis = i < comma ? i : i - comma - 1;
+    terms *= at.inputs[i < comma ? 0 : 1]->shape()[axis];
+  }
+  return multiplied(at, terms);
+}
+
+Bounds bound(const AveragePool& op, const Evaluation& at) { return summed(at, op, kernel_cells(op.windows)); }
+Bounds bound(const AdaptivePool& op, const Evaluation& at) {
+  if (op.kind == Extreme::Maximum) return moved(at, op);
+  Size terms = 1;
+  for (std::size_t i = 0; i < op.out.size(); ++i) {
+    const Size in = at.inputs[0]->shape()[static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)))];
+    terms *= ceil_div(in, std::max<Size>(op.out[i], 1)) + 1;
+  }
+  return summed(at, op, terms);
+}
+Bounds bound(const Reduce& op, const Evaluation& at) {
+  Size terms = 1;
+  for (const Size axis : op.axes) terms *= at.inputs[0]->shape()[static_cast<std::size_t>(axis)];
+  Reduce largest = op;
+  largest.reduction = Reduction::Maximum;
+  switch (op.reduction) {
+    case Reduction::Maximum:
+    case Reduction::Minimum: return moved(at, largest);
+    case Reduction::Mean:
+    case Reduction::Sum: return summed(at, op, terms);
+    case Reduction::Product: break;
+  }
+  // Each factor may be off by its error and one rounding: the product of the enlarged, less the product itself.
+  const double limit = limit_of(terms);
+  const Tensor plain = magnitude(*at.inputs[0]), enlarged = magnitude(plain, 1 + limit * unit_rounding, at.errors[0]);
+  auto low = run_node(at.node, {&plain}, Precision::Double, at.threads);
+  if (!low) return pass(low);
+  auto high = run_node(at.node, {&enlarged}, Precision::Double, at.threads);
+  if (!high) return pass(high);
+  const auto from = low->at(0).doubles();
+  auto to = high->at(0).doubles();
+  std::vector<float> error(to.size());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    error[i] = static_cast<float>(to[i] - from[i] + limit * unit_rounding * std::abs(from[i]));
+  }
+  return bounded({Tensor::of(low->at(0).shape(), std::move(error))}, terms, limit);
+}
+
+Bounds bound(const Resize& op, const Evaluation& at) {
+  if (op.interpolation == Interpolation::Nearest) return moved(at, op);
+  Size longest = 1, taps = 1;
+  for (Size i = 0; i < op.axes.space; ++i) {
+    longest = std::max(longest, at.inputs[0]->shape()[static_cast<std::size_t>(op.axes.spatial(i))]);
+  }
+  const double limit = 4 * (4 + static_cast<double>(longest));
+  // Kernels with negative lobes: between them |taps| sum to less than 2.5 on each axis, so the linear stand-in with
+  // the largest magnitude everywhere is above every sum of theirs.
+  const bool positive = op.interpolation == Interpolation::Linear || op.interpolation == Interpolation::Area ||
+                        op.interpolation == Interpolation::Gaussian;
+  Tensor x = magnitude(*at.inputs[0], limit * unit_rounding, at.errors[0]);
+  if (!positive) {
+    for (Size i = 0; i < op.axes.space; ++i) taps *= 3;
+    auto values = x.floats();
+    const float most = values.empty() ? 0 : std::ranges::max(values) * static_cast<float>(taps);
+    x = Tensor::of(x.shape(), std::vector<float>(values.size(), most));
+  }
+  auto sum = rerun(at, {&x});
+  if (!sum) return pass(sum);
+  return bounded({magnitude(sum->at(0))}, 0, limit);
+}
+
+// ---- what walks along time -------------------------------------------------------------------------------------------
+
+namespace {
+
+float largest(const Tensor* tensor) {
+  float most = 0;
+  if (!tensor) return most;
+  for (const float value : tensor->floats()) most = std::max(most, std::abs(value));
+  return most;
+}
+
+// The largest sum of magnitudes that reaches one gate, for inputs of magnitude 1. `across`: kernel rows are gates.
+double largest_sum(const Tensor& kernel, bool across) {
+  const auto values = kernel.floats();
+  const auto rows = static_cast<std::size_t>(kernel.shape()[0]), columns = static_cast<std::size_t>(kernel.shape()[1]);
+  std::vector<double> sums(across ? rows : columns, 0);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[across ? i / columns : i % columns] += std::abs(values[i]);
+  return sums.empty() ? 0 : std::ranges::max(sums);
+}
+
+Bounds walked(const Evaluation& at, GateOrder gates, bool state_is_bounded) {
+  const bool across = gates == GateOrder::Torch;
+  const Sizes& x = at.inputs[0]->shape();
+  const Size steps = x[1], units = at.outputs[0].shape().back(), terms = x[2] + units;
+  const double limit = limit_of(terms) * static_cast<double>(std::max<Size>(steps, 1));
+  const double state = state_is_bounded ? 1 : 1 + largest(&at.outputs[0]);
+  double size =
+      1 + largest_sum(*at.inputs[1], across) * largest(at.inputs[0]) + largest_sum(*at.inputs[2], across) * state;
+  for (std::size_t i = 3; i < at.inputs.size(); ++i) size += largest(at.inputs[i]);
+  double error = limit * unit_rounding * size;
+  if (at.errors[0]) error += largest(at.errors[0]) * largest_sum(*at.inputs[1], across) * static_cast<double>(steps);
+  std::vector<Tensor> errors;
+  for (const Tensor& output : at.outputs) {
+    errors.push_back(Tensor::of(
+        output.shape(), std::vector<float>(static_cast<std::size_t>(output.count()), static_cast<float>(error))));
+  }
+  return bounded(std::move(errors), terms, limit);
+}
+
+bool is_bounded(CellFunction function) {
+  return function == CellFunction::Tanh || function == CellFunction::Sigmoid || function == CellFunction::Softsign ||
+         function == CellFunction::HardSigmoid5 || function == CellFunction::HardSigmoid6;
+}
+
+}  // namespace
+
+Bounds bound(const Lstm& op, const Evaluation& at) { return walked(at, op.gates, is_bounded(op.activation)); }
+Bounds bound(const Gru& op, const Evaluation& at) { return walked(at, op.gates, is_bounded(op.activation)); }
+Bounds bound(const SimpleRnn& op, const Evaluation& at) { return walked(at, op.gates, is_bounded(op.activation)); }
+
+}  // namespace convoy

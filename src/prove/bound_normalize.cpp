@@ -1,0 +1,173 @@
+// Rounding of what brings numbers to a common scale: statistics over groups of elements, then one formula per element.
+#include "prove/bound_operators.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace convoy {
+
+namespace {
+
+// Which group each element belongs to, and what is known of each group.
+struct Groups {
+  std::vector<std::int32_t> of;
+  Size size = 0;  // elements in each
+  std::vector<double> mean, variance, square, largest, error;
+};
+
+Sizes other_axes(std::size_t rank, const Sizes& axes) {
+  std::vector<bool> taken(rank, false);
+  for (const Size axis : axes) taken[static_cast<std::size_t>(positive_axis(axis, static_cast<Size>(rank)))] = true;
+  Sizes others;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!taken[i]) others.push_back(static_cast<Size>(i));
+  }
+  return others;
+}
+
+void measure(Groups& groups, const Tensor& x, const Tensor* errors) {
+  const auto values = x.floats();
+  const std::int32_t last = groups.of.empty() ? -1 : std::ranges::max(groups.of);
+  const auto count = static_cast<std::size_t>(last + 1);
+  groups.size = count == 0 ? 0 : static_cast<Size>(values.size() / count);
+  groups.mean.assign(count, 0);
+  groups.variance.assign(count, 0);
+  groups.square.assign(count, 0);
+  groups.error.assign(count, 0);
+  groups.largest.assign(count, -std::numeric_limits<double>::infinity());
+  const double share = groups.size == 0 ? 0 : 1 / static_cast<double>(groups.size);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto g = static_cast<std::size_t>(groups.of[i]);
+    const auto value = static_cast<double>(values[i]);
+    groups.mean[g] += value * share;
+    groups.square[g] += value * value * share;
+    groups.largest[g] = std::max(groups.largest[g], value);
+    if (errors) groups.error[g] = std::max(groups.error[g], static_cast<double>(errors->raw<float>()[i]));
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto g = static_cast<std::size_t>(groups.of[i]);
+    const double apart = static_cast<double>(values[i]) - groups.mean[g];
+    groups.variance[g] += apart * apart * share;
+  }
+}
+
+Groups grouped(const Evaluation& at, const Sizes& axes) {
+  const Sizes& shape = at.inputs[0]->shape();
+  Groups groups;
+  groups.of = index_along(shape, other_axes(shape.size(), axes));
+  measure(groups, *at.inputs[0], at.errors[0]);
+  return groups;
+}
+
+// |parameter| for each element; `usual` where the parameter is absent.
+class Magnitudes {
+ public:
+  Magnitudes(const Evaluation& at, std::size_t input, const Sizes& axes, double usual) : usual_(usual) {
+    if (input >= at.inputs.size() || !at.inputs[input]) return;
+    values_ = at.inputs[input]->floats();
+    index_ = index_along(at.inputs[0]->shape(), axes);
+  }
+  double operator[](std::size_t i) const {
+    return values_.empty() ? usual_ : std::abs(static_cast<double>(values_[static_cast<std::size_t>(index_[i])]));
+  }
+
+ private:
+  double usual_;
+  std::vector<float> values_;
+  std::vector<std::int32_t> index_;
+};
+
+template <class Error>
+NodeBound by_element(const Evaluation& at, double limit, Size terms, Error error) {
+  std::vector<float> errors(static_cast<std::size_t>(at.outputs[0].count()));
+  for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = static_cast<float>(error(i));
+  return {{Tensor::of(at.outputs[0].shape(), std::move(errors))}, terms, limit};
+}
+
+// Normalized to mean 0 and variance 1 within groups, then scaled by gamma and moved by beta along `axes`.
+Bounds normalized(const Evaluation& at, const Groups& groups, const Sizes& axes, double epsilon, bool keeps_mean) {
+  const Magnitudes gamma(at, 1, axes, 1), beta(at, 2, axes, 0);
+  const auto x = at.inputs[0]->floats();
+  const double limit = 2 * std::sqrt(static_cast<double>(groups.size)) + 16;
+  return by_element(at, limit, groups.size, [&](std::size_t i) {
+    const auto g = static_cast<std::size_t>(groups.of[i]);
+    const double mean = groups.mean[g], square = groups.variance[g] + epsilon, deviation = std::sqrt(square);
+    const double value = static_cast<double>(x[i]), scale = gamma[i] / deviation;
+    const double size = scale * (std::abs(value) + std::abs(mean)) * (1 + (mean * mean + groups.variance[g]) / square);
+    const double distance = std::abs(keeps_mean ? value : value - mean) / deviation;
+    return limit * unit_rounding * (size + beta[i]) + scale * (2 + distance) * groups.error[g];
+  });
+}
+
+}  // namespace
+
+Bounds bound(const Softmax& op, const Evaluation& at) {
+  const Groups groups = grouped(at, op.axes);
+  const auto x = at.inputs[0]->floats(), y = at.outputs[0].floats();
+  const double root = std::sqrt(static_cast<double>(groups.size));
+  return by_element(at, 4, groups.size, [&](std::size_t i) {
+    const auto g = static_cast<std::size_t>(groups.of[i]);
+    const double size = std::abs(static_cast<double>(x[i]) - groups.largest[g]) + 8 + root;
+    const auto result = std::abs(static_cast<double>(y[i]));
+    if (op.logarithm) return 4 * unit_rounding * (size + result) + 2 * groups.error[g];
+    return result * (4 * unit_rounding * size + 2 * groups.error[g]) + 1e-38;
+  });
+}
+
+Bounds bound(const BatchNorm& op, const Evaluation& at) {
+  const Sizes axes{op.axis};
+  const Magnitudes gamma(at, 1, axes, 1), beta(at, 2, axes, 0), mean(at, 3, axes, 0), variance(at, 4, axes, 1);
+  const auto x = at.inputs[0]->floats();
+  const float* errors = at.errors[0] ? at.errors[0]->raw<float>().data() : nullptr;
+  return by_element(at, 8, 0, [&](std::size_t i) {
+    const double scale = gamma[i] / std::sqrt(variance[i] + op.epsilon);
+    const double size = scale * (std::abs(static_cast<double>(x[i])) + mean[i]) + beta[i];
+    return 8 * unit_rounding * size + (errors ? scale * static_cast<double>(errors[i]) : 0);
+  });
+}
+
+Bounds bound(const LayerNorm& op, const Evaluation& at) {
+  return normalized(at, grouped(at, op.axes), op.axes, op.epsilon, op.keras_rms_scaling);
+}
+
+Bounds bound(const GroupNorm& op, const Evaluation& at) {
+  const Sizes& shape = at.inputs[0]->shape();
+  const Size axis = positive_axis(op.axis, static_cast<Size>(shape.size()));
+  const Size members = std::max<Size>(shape[static_cast<std::size_t>(axis)] / std::max<Size>(op.groups, 1), 1);
+  Groups groups;
+  groups.of = index_along(shape, {0});
+  const auto channel = index_along(shape, {axis});
+  for (std::size_t i = 0; i < groups.of.size(); ++i) {
+    groups.of[i] =
+        groups.of[i] * static_cast<std::int32_t>(op.groups) + channel[i] / static_cast<std::int32_t>(members);
+  }
+  measure(groups, *at.inputs[0], at.errors[0]);
+  return normalized(at, groups, {axis}, op.epsilon, false);
+}
+
+Bounds bound(const RmsNorm& op, const Evaluation& at) {
+  const Groups groups = grouped(at, op.axes);
+  const Magnitudes gamma(at, 1, op.axes, 1);
+  const auto x = at.inputs[0]->floats();
+  const double limit = 2 * std::sqrt(static_cast<double>(groups.size)) + 16;
+  return by_element(at, limit, groups.size, [&](std::size_t i) {
+    const auto g = static_cast<std::size_t>(groups.of[i]);
+    const double root = std::sqrt(groups.square[g] + op.epsilon), share = std::abs(static_cast<double>(x[i])) / root;
+    return gamma[i] * (limit * unit_rounding * share + (1 + share) / root * groups.error[g]);
+  });
+}
+
+Bounds bound(const UnitNorm& op, const Evaluation& at) {
+  const Groups groups = grouped(at, op.axes);
+  const auto x = at.inputs[0]->floats();
+  const double count = static_cast<double>(groups.size), limit = 2 * std::sqrt(count) + 16;
+  return by_element(at, limit, groups.size, [&](std::size_t i) {
+    const auto g = static_cast<std::size_t>(groups.of[i]);
+    const double root = std::sqrt(std::max(groups.square[g] * count, op.epsilon));
+    const double share = std::abs(static_cast<double>(x[i])) / root;
+    return limit * unit_rounding * share + (1 + share * std::sqrt(count)) / root * groups.error[g];
+  });
+}
+
+}  // namespace convoy

@@ -1,0 +1,212 @@
+// Rounding of functions of one number or two. The factors come from measurements against float64 of what runtimes do;
+// each is at least twice the largest one seen.
+#include "prove/bound_operators.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace convoy {
+
+namespace {
+
+// The largest change of the output when every input that is off moves to either end of where it may be.
+Result<std::vector<double>> followed(const Evaluation& at) {
+  std::vector<std::size_t> off;
+  for (std::size_t i = 0; i < at.errors.size(); ++i) {
+    if (at.errors[i]) off.push_back(i);
+  }
+  auto centre = run_node(at.node, at.inputs, Precision::Double, at.threads);
+  if (!centre) return pass(centre);
+  const auto middle = centre->at(0).doubles();
+  std::vector<double> change(middle.size(), 0);
+  for (std::size_t corner = 0; corner < (std::size_t{1} << off.size()); ++corner) {
+    std::vector<Tensor> ends(off.size());
+    auto inputs = at.inputs;
+    for (std::size_t j = 0; j < off.size(); ++j) {
+      auto values = at.inputs[off[j]]->doubles();
+      const auto error = at.errors[off[j]]->raw<float>();
+      const double sign = (corner >> j & 1) != 0 ? -1 : 1;
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] += sign * static_cast<double>(error[i]);
+      ends[j] = Tensor::of(at.inputs[off[j]]->shape(), std::move(values));
+      inputs[off[j]] = &ends[j];
+    }
+    auto end = run_node(at.node, inputs, Precision::Double, at.threads);
+    if (!end) return pass(end);
+    const auto values = end->at(0).doubles();
+    for (std::size_t i = 0; i < change.size(); ++i) {
+      const double apart = std::abs(values[i] - middle[i]);
+      if (!(apart <= change[i])) change[i] = apart;
+    }
+  }
+  // Twice: a function may rise and fall again between the ends, by less than it does across them.
+  for (double& value : change) value *= 2;
+  return change;
+}
+
+}  // namespace
+
+Bounds pointwise(const Evaluation& at, double limit, const std::function<double(std::size_t)>& local) {
+  NodeBound result{std::vector<std::optional<Tensor>>(1), 0, limit};
+  if (!is_off(at) && limit == 0) return result;
+  std::vector<double> change;
+  if (is_off(at)) {
+    auto values = followed(at);
+    if (!values) return pass(values);
+    change = *std::move(values);
+  }
+  std::vector<float> error(static_cast<std::size_t>(at.outputs[0].count()));
+  for (std::size_t i = 0; i < error.size(); ++i) {
+    error[i] = static_cast<float>(local(i) + (change.empty() ? 0 : change[i]));
+  }
+  result.errors[0] = Tensor::of(at.outputs[0].shape(), std::move(error));
+  return result;
+}
+
+namespace {
+
+// limit * u * size(x) for a function of one input
+Bounds sized(const Evaluation& at, double limit, const std::function<double(double)>& size) {
+  const Tensor x = singles(*at.inputs[0]);
+  const auto values = x.raw<float>();
+  return pointwise(at, limit,
+                   [&](std::size_t i) { return limit * unit_rounding * size(static_cast<double>(values[i])); });
+}
+
+// limit * u * |y|
+Bounds relative(const Evaluation& at, double limit) {
+  const Tensor y = singles(at.outputs[0]);
+  const auto values = y.raw<float>();
+  return pointwise(at, limit,
+                   [&](std::size_t i) { return limit * unit_rounding * std::abs(static_cast<double>(values[i])); });
+}
+
+Bounds exactly(const Evaluation& at) {
+  return pointwise(at, 0, [](std::size_t) { return 0.0; });
+}
+
+double one(double) { return 1; }
+double size_of(double x) { return std::abs(x); }
+double one_more(double x) { return 1 + std::abs(x); }
+
+}  // namespace
+
+Bounds bound(const Unary& op, const Evaluation& at) {
+  switch (op.function) {
+    case Function::Abs:
+    case Function::Negate:
+    case Function::Sign:
+    case Function::Floor:
+    case Function::Ceil:
+    case Function::Round: return exactly(at);
+    case Function::Square:
+    case Function::Sqrt:
+    case Function::Rsqrt:
+    case Function::Reciprocal: return relative(at, 4);
+    case Function::Exp:
+    case Function::Softsign: return relative(at, 8);
+    case Function::Sigmoid:
+    case Function::Tanh:
+    case Function::Erf:
+    case Function::Sin:
+    case Function::Cos:
+    case Function::SparseSigmoid: return sized(at, 8, one);
+    case Function::Silu:
+    case Function::Gelu:
+    case Function::GeluTanh:
+    case Function::HardSwish: return sized(at, 8, size_of);
+    case Function::Softplus:
+    case Function::Selu:
+    case Function::Mish:
+    case Function::LogSigmoid:
+    case Function::TanhShrink:
+    case Function::SparsePlus: return sized(at, 8, one_more);
+    case Function::Log: return sized(at, 8, [](double x) { return 1 + (x > 0 ? std::abs(std::log(x)) : 0); });
+  }
+  return fail(Fault::Internal, "a function without a rounding bound");
+}
+
+// A bound or threshold that float32 cannot hold is rounded once, which the comparison of exact values allows.
+Bounds bound(const Relu& op, const Evaluation& at) {
+  if (op.negative_slope == 0) return exactly(at);
+  const double slope = std::abs(op.negative_slope), threshold = std::abs(op.threshold);
+  return sized(at, 4, [&](double x) {
+    return x >= op.threshold ? (op.max_value && x >= *op.max_value ? std::abs(*op.max_value) : 0.0)
+                             : slope * (std::abs(x) + threshold);
+  });
+}
+Bounds bound(const Clip&, const Evaluation& at) { return exactly(at); }
+Bounds bound(const Elu& op, const Evaluation& at) {
+  return sized(at, 8, [&](double x) { return x > 0 ? 0.0 : std::abs(op.alpha); });
+}
+Bounds bound(const Celu& op, const Evaluation& at) {
+  return sized(at, 8, [&](double x) { return x > 0 ? 0.0 : std::abs(op.alpha) + std::abs(x); });
+}
+Bounds bound(const HardSigmoid& op, const Evaluation& at) {
+  return sized(at, 4, [&](double x) { return std::min(std::abs(op.alpha * x) + std::abs(op.beta), 2.0); });
+}
+Bounds bound(const Shrink& op, const Evaluation& at) {
+  if (!op.soft) return exactly(at);
+  return sized(at, 2, [&](double x) { return std::abs(x) + std::abs(op.lambda); });
+}
+Bounds bound(const Squareplus& op, const Evaluation& at) {
+  return sized(at, 8, [&](double x) { return std::abs(x) + std::sqrt(std::abs(op.b)); });
+}
+Bounds bound(const Affine& op, const Evaluation& at) {
+  return sized(at, 4, [&](double x) { return std::abs(x * op.scale) + std::abs(op.offset); });
+}
+
+Bounds bound(const Cast& op, const Evaluation& at) {
+  switch (op.to) {
+    case DType::F16: return relative(at, 0x1p14);   // 2^-10: one rounding to 11 bits, and one before it
+    case DType::BF16: return relative(at, 0x1p17);  // 2^-7
+    default: return exactly(at);
+  }
+}
+
+Bounds bound(const PRelu&, const Evaluation& at) { return relative(at, 2); }
+
+// first half * sigmoid(second half); the result never exceeds the first half.
+Bounds bound(const Glu& op, const Evaluation& at) {
+  const Sizes& shape = at.inputs[0]->shape();
+  const Size axis = positive_axis(op.axis, static_cast<Size>(shape.size()));
+  const Size half = shape[static_cast<std::size_t>(axis)] / 2;
+  const auto halves_of = [&](const Tensor& tensor) { return rerun(at, Split{axis, {half, half}}, {&tensor}); };
+  auto values = halves_of(*at.inputs[0]);
+  if (!values) return pass(values);
+  std::vector<Tensor> errors;
+  if (at.errors[0]) {
+    auto halves = halves_of(*at.errors[0]);
+    if (!halves) return pass(halves);
+    errors = *std::move(halves);
+  }
+  auto bounds = values->at(0).floats();
+  constexpr double limit = 10;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    double error = limit * unit_rounding * std::abs(bounds[i]);
+    if (at.errors[0]) error += errors[0].raw<float>()[i] + std::abs(bounds[i]) * errors[1].raw<float>()[i];
+    bounds[i] = static_cast<float>(error);
+  }
+  return NodeBound{{Tensor::of(at.outputs[0].shape(), std::move(bounds))}, 0, limit};
+}
+
+Bounds bound(const Binary& op, const Evaluation& at) {
+  switch (op.function) {
+    case BinaryFunction::Maximum:
+    case BinaryFunction::Minimum: return exactly(at);
+    case BinaryFunction::Multiply:
+    case BinaryFunction::Divide: return relative(at, 2);
+    case BinaryFunction::Power: return relative(at, 16);
+    case BinaryFunction::Add:
+    case BinaryFunction::Subtract: break;
+  }
+  // The magnitudes that were added, broadcast as the operator does.
+  const Tensor a = magnitude(*at.inputs[0]), b = magnitude(*at.inputs[1]);
+  auto sum = rerun(at, Binary{BinaryFunction::Add}, {&a, &b});
+  if (!sum) return pass(sum);
+  const Tensor size = singles(sum->at(0));
+  const auto values = size.raw<float>();
+  return pointwise(at, 2, [&](std::size_t i) { return 2 * unit_rounding * static_cast<double>(values[i]); });
+}
+
+}  // namespace convoy

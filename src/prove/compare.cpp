@@ -1,0 +1,137 @@
+#include "prove/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace convoy {
+
+namespace {
+
+bool is_permutation(const Sizes& axes, std::size_t rank) {
+  if (axes.size() != rank) return false;
+  std::vector<bool> seen(rank, false);
+  for (const Size axis : axes) {
+    if (axis < 0 || axis >= static_cast<Size>(rank) || seen[static_cast<std::size_t>(axis)]) return false;
+    seen[static_cast<std::size_t>(axis)] = true;
+  }
+  return true;
+}
+
+// -1 replaced by what the count leaves. Nothing: the sizes do not make up the count.
+std::optional<Sizes> resolved(Sizes split, Size count) {
+  Size known = 1;
+  Size* open = nullptr;
+  for (Size& n : split) {
+    if (n == -1 && !open) {
+      open = &n;
+      continue;
+    }
+    const auto product = n < 0 ? std::nullopt : checked_multiply(known, n);
+    if (!product) return std::nullopt;
+    known = *product;
+  }
+  if (open) {
+    if (known == 0 || count % known != 0) return std::nullopt;
+    *open = count / known;
+    known = count;
+  }
+  if (known != count) return std::nullopt;
+  return split;
+}
+
+std::string listed(const Sizes& sizes) {
+  std::string text;
+  for (const Size n : sizes) text += (text.empty() ? "" : ", ") + std::to_string(n);
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+Result<Tensor> carried(const Tensor& source, const Origin& origin, const Sizes& shape) {
+  Tensor tensor = source;
+  if (!origin.split.empty()) {
+    auto split = resolved(origin.split, tensor.count());
+    if (!split) return fail(Fault::Proof, listed(source.shape()) + " cannot be split into " + listed(origin.split));
+    tensor = tensor.reshaped(*std::move(split));
+  }
+  if (!origin.permutation.empty()) {
+    if (!is_permutation(origin.permutation, tensor.shape().size())) {
+      return fail(Fault::Proof, listed(origin.permutation) + " does not permute the axes of " + listed(tensor.shape()));
+    }
+    tensor = tensor.permuted(origin.permutation);
+  }
+  if (checked_count(shape) != tensor.count()) {
+    return fail(Fault::Proof, "the source has the shape " + listed(tensor.shape()) + ", the target " + listed(shape));
+  }
+  return tensor.reshaped(shape);
+}
+
+Tensor rounded(const Tensor& tensor) { return tensor.dtype() == DType::F64 ? tensor.converted(DType::F32) : tensor; }
+
+namespace {
+
+// How far apart two numbers are; infinite where one of them is no number and the other is not the same.
+double distance(double got, double wanted) {
+  const double apart = std::abs(got - wanted);
+  if (std::isfinite(apart)) return apart;
+  const bool alike = (std::isnan(got) && std::isnan(wanted)) || got == wanted;
+  return alike ? 0 : std::numeric_limits<double>::infinity();
+}
+
+// The float32 nearest to a number, also beyond the range: those become infinite.
+double once_rounded(double wanted) { return static_cast<double>(static_cast<float>(wanted)); }
+
+template <class Got, class Wanted, class Bound>
+Difference compare_all(std::span<const Got> got, std::span<const Wanted> wanted, const Bound& bound, double limit) {
+  Difference worst;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double reference =
+        bound.exact ? once_rounded(static_cast<double>(wanted[i])) : static_cast<double>(wanted[i]);
+    const double apart = distance(static_cast<double>(got[i]), reference);
+    if (apart <= 0) continue;
+    worst.largest = std::max(worst.largest, apart);
+    const double allowed = bound.at(i);
+    const double r = allowed > 0 ? limit * (apart / allowed) : std::numeric_limits<double>::infinity();
+    if (r <= worst.r) continue;
+    worst.r = r;
+    worst.index = static_cast<Size>(i);
+  }
+  worst.same = !(worst.r > limit);
+  return worst;
+}
+
+// A bound too small for a normal float32 is no bound: runtimes may flush such numbers to zero.
+struct ByElement {
+  static constexpr bool exact = false;
+  std::span<const float> error;
+  double at(std::size_t i) const { return static_cast<double>(error[i]) + 1e-37; }
+};
+struct Exactly {
+  static constexpr bool exact = true;
+  static double at(std::size_t) { return 0; }
+};
+
+}  // namespace
+
+Difference compare(const Tensor& got, const Tensor& wanted, const std::optional<Tensor>& error, double limit) {
+  if (got.dtype() == DType::F32 && wanted.dtype() == DType::F64) {
+    if (error) return compare_all(got.raw<float>(), wanted.raw<double>(), ByElement{error->raw<float>()}, limit);
+    return compare_all(got.raw<float>(), wanted.raw<double>(), Exactly{}, 0);
+  }
+  const auto a = got.doubles(), b = wanted.doubles();
+  const std::span<const double> left(a), right(b);
+  if (error) return compare_all(left, right, ByElement{error->raw<float>()}, limit);
+  return compare_all(left, right, Exactly{}, 0);
+}
+
+std::string place_in(const Sizes& shape, Size index) {
+  Sizes at(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    at[axis] = shape[axis] > 0 ? index % shape[axis] : 0;
+    index = shape[axis] > 0 ? index / shape[axis] : 0;
+  }
+  return listed(at);
+}
+
+}  // namespace convoy

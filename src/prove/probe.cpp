@@ -1,0 +1,197 @@
+// Inputs that can show a fault, and the sizes at which they are tried where the model leaves sizes free.
+#include "prove/prove.h"
+
+#include <array>
+#include <cmath>
+#include <random>
+
+namespace convoy {
+
+namespace {
+
+constexpr Size small_input = Size{1} << 14;  // numbers in one example; up to here two examples are tried together
+
+// Two sizes of free axes that lie next to each other: unlike, so that swapped axes show.
+struct Pair {
+  Size first, second;
+};
+
+// From the likeliest to the odder ones. Even: multiples of 4, then ever coarser grids. Odd: really odd sizes first, and
+// then, for models that only take multiples of a power of two, odd multiples of it.
+constexpr std::array<Pair, 14> even_sizes{{{32, 36},
+                                           {32, 48},
+                                           {64, 96},
+                                           {64, 72},
+                                           {96, 128},
+                                           {128, 192},
+                                           {16, 20},
+                                           {8, 12},
+                                           {224, 256},
+                                           {256, 320},
+                                           {4, 6},
+                                           {2, 4},
+                                           {512, 640},
+                                           {1024, 1536}}};
+constexpr std::array<Pair, 22> odd_sizes{{{33, 37}, {49, 41},   {65, 71},   {97, 111},   {129, 151}, {17, 23},
+                                          {9, 13},  {225, 255}, {257, 321}, {5, 7},      {3, 5},     {1, 3},
+                                          {34, 38}, {36, 44},   {40, 56},   {48, 80},    {96, 160},  {192, 320},
+                                          {18, 22}, {12, 20},   {513, 641}, {1025, 1281}}};
+
+bool is_floating(DType dtype) {
+  return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
+}
+
+bool has_free_size(const Shape& shape) {
+  for (std::size_t i = 1; i < shape.size(); ++i) {
+    if (!shape[i].known()) return true;
+  }
+  return false;
+}
+
+// The inputs' shapes with free sizes filled in: those of one input in turn, so that inputs that meet further on agree;
+// with `equal`, all the same.
+std::vector<Shape> filled(const Graph& graph, Pair sizes, bool equal, Size batch) {
+  std::vector<Shape> shapes;
+  for (const ValueId v : graph.inputs) {
+    Shape shape = graph[v].fact.shape;
+    std::size_t free = 0;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i].known()) continue;
+      if (i == 0) shape[i] = Dim(batch);
+      else shape[i] = Dim(equal || free % 2 == 0 ? sizes.first : sizes.second), ++free;
+    }
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+Size numbers_in(const std::vector<Shape>& shapes) {
+  Size most = 0;
+  for (const Shape& shape : shapes) most = std::max(most, checked_count(*sizes_of(shape)).value_or(0));
+  return most;
+}
+
+// Two examples where that is cheap: one example hides what mixes examples up.
+Result<Graph> shaped(const Graph& graph, Pair sizes, bool equal) {
+  auto shapes = filled(graph, sizes, equal, 1);
+  if (numbers_in(shapes) <= small_input) {
+    if (auto two = with_input_shapes(graph, filled(graph, sizes, equal, 2))) return two;
+  }
+  return with_input_shapes(graph, shapes);
+}
+
+std::string complaint(const Graph& graph) {
+  for (const ValueId v : graph.inputs) {
+    if (has_free_size(graph[v].fact.shape)) {
+      return "no size was found that fits input '" + graph[v].name + "' " + text_of(graph[v].fact.shape);
+    }
+  }
+  return "the graph does not accept its own input shapes";
+}
+
+Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
+  bool free = false;
+  for (const ValueId v : graph.inputs) free = free || has_free_size(graph[v].fact.shape);
+  if (!free) return shaped(graph, {}, false);
+  std::optional<Error> first;
+  const auto attempt = [&](Pair sizes, bool equal) -> std::optional<Graph> {
+    auto result = shaped(graph, sizes, equal);
+    if (result) return *std::move(result);
+    if (!first) first = std::move(result.error());
+    return std::nullopt;
+  };
+  const std::span<const Pair> sizes = trial % 2 == 0 ? std::span<const Pair>(even_sizes) : odd_sizes;
+  for (const bool equal : {false, true}) {
+    for (const Pair pair : sizes) {
+      if (auto result = attempt(pair, equal)) return *std::move(result);
+    }
+  }
+  return within(complaint(graph), Result<Graph>(std::unexpected(*std::move(first))));
+}
+
+// The smallest table that each value indexes, following what leaves whole numbers as they are. Readers stand behind
+// producers, so one walk from the back sees every use before the value's own maker.
+std::vector<Size> index_ranges(const Graph& graph) {
+  std::vector<Size> range(graph.values.size(), 0);
+  const auto narrow = [&](ValueId v, Size n) {
+    Size& now = range[static_cast<std::size_t>(v.index)];
+    if (n > 0 && (now == 0 || n < now)) now = n;
+  };
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    if (std::holds_alternative<Embedding>(node.op)) {
+      const Shape& table = graph[node.inputs[1]].fact.shape;
+      if (!table.empty() && table[0].known()) narrow(node.inputs[0], *table[0]);
+      continue;
+    }
+    const bool passes_on = std::visit(
+        []<class O>(const O&) {
+          return std::is_same_v<O, Identity> || std::is_same_v<O, Cast> || std::is_same_v<O, Dropout> ||
+                 std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Transpose> ||
+                 std::is_same_v<O, Unsqueeze> || std::is_same_v<O, Squeeze> || std::is_same_v<O, Slice> ||
+                 std::is_same_v<O, Split> || std::is_same_v<O, Concat> || std::is_same_v<O, Tile> ||
+                 std::is_same_v<O, Take> || std::is_same_v<O, Pad>;
+        },
+        node.op);
+    if (!passes_on) continue;
+    for (const ValueId out : node.outputs) {
+      for (const ValueId in : node.inputs) {
+        if (in) narrow(in, range[static_cast<std::size_t>(out.index)]);
+      }
+    }
+  }
+  return range;
+}
+
+// Both signs; magnitudes between 0.25 and 6, so that thresholds such as ReLU6's are passed, and never near zero: a
+// border of zeros would look like padding.
+Tensor random_numbers(const Sizes& shape, std::mt19937_64& random) {
+  std::vector<float> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
+  for (float& value : values) {
+    const std::uint64_t bits = random();
+    const float size = std::exp2(static_cast<float>(bits >> 40) * 0x1p-24F * 4.5F - 2.0F);
+    value = (bits & 1) != 0 ? -size : size;
+  }
+  return Tensor::of(shape, std::move(values));
+}
+
+Tensor random_indices(const Sizes& shape, Size least, Size most, std::mt19937_64& random) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
+  const auto span = static_cast<std::uint64_t>(most - least + 1);
+  for (auto& value : values) value = least + static_cast<Size>((random() >> 11) % span);
+  return Tensor::of(shape, std::move(values));
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::uint64_t seed) {
+  auto sized = shaped_for_trial(graph, trial);
+  if (!sized) return pass(sized);
+  const auto ranges = index_ranges(graph);
+  std::mt19937_64 random(seed * 0x9E3779B97F4A7C15 + static_cast<std::uint64_t>(trial) + 1);
+  std::vector<Tensor> inputs;
+  for (const ValueId v : sized->inputs) {
+    const Fact& fact = (*sized)[v].fact;
+    const auto shape = sizes_of(fact.shape);
+    if (!shape) return fail(Fault::Internal, "input '" + (*sized)[v].name + "' has a size left open");
+    const auto count = checked_count(*shape);
+    if (!count || *count > Size{1} << 31) {
+      return fail(Fault::Limit, "input '" + (*sized)[v].name + "' " + text_of(fact.shape) + " is too large to try");
+    }
+    const Size range = ranges[static_cast<std::size_t>(v.index)];
+    const bool is_unsigned = fact.dtype >= DType::U8;
+    if (range > 0) {
+      const Tensor indices = random_indices(*shape, 0, range - 1, random);
+      inputs.push_back(is_floating(fact.dtype) ? Tensor::of(*shape, indices.floats()) : indices);
+    } else if (is_floating(fact.dtype)) {
+      inputs.push_back(random_numbers(*shape, random));
+    } else if (fact.dtype == DType::Bool) {
+      inputs.push_back(random_indices(*shape, 0, 1, random));
+    } else {
+      inputs.push_back(random_indices(*shape, is_unsigned ? 1 : -100, 100, random));
+    }
+  }
+  return inputs;
+}
+
+}  // namespace convoy

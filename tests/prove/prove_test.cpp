@@ -1,0 +1,248 @@
+#include "prove/prove.h"
+
+#include "graph/text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace convoy {
+namespace {
+
+// A graph whose values are those of the same name in the source, unless the text says otherwise.
+Graph graph_of(std::string_view text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph) << message(graph.error());
+  if (!graph) return {};
+  for (Value& value : graph->values) {
+    if (!value.origin && !value.name.starts_with("+")) value.origin = Origin{value.name, {}, {}};
+    if (value.name.starts_with("own/")) value.origin.reset();  // the target's own stepping stones
+  }
+  return *std::move(graph);
+}
+
+Proof proof_of(std::string_view source, std::string_view target, ProofOptions options = {}) {
+  auto proof = prove(graph_of(source), graph_of(target), options);
+  EXPECT_TRUE(proof) << message(proof.error());
+  return proof ? *std::move(proof) : Proof{};
+}
+
+std::string replaced(std::string text, std::string_view before, std::string_view after) {
+  const auto at = text.find(before);
+  EXPECT_NE(at, std::string::npos) << before;
+  return at == std::string::npos ? text : text.replace(at, before.size(), after);
+}
+
+// What Keras would give: channels last, SAME with strides, flattened rows first.
+const std::string source = R"(
+input  image float32[?,12,10,3]
+const  conv/kernel float32[3,3,3,4] = seed 1
+const  conv/bias float32[4] = seed 2
+const  norm/gamma float32[4] = seed 3
+const  norm/beta float32[4] = seed 4
+const  norm/mean float32[4] frozen = seed 5
+const  norm/variance float32[4] frozen = seed 6 positive
+const  up/kernel float32[3,3,5,4] = seed 7
+const  dense/kernel float32[150,6] = seed 8
+const  dense/bias float32[6] = seed 9
+conv   = conv(image, conv/kernel, conv/bias) axes=channels_last/2 kernel_order=space_in_out windows=3/2,3/2 paddings=same,same @ conv kind Conv2D
+norm   = batch_norm(conv, norm/gamma, norm/beta, norm/mean, norm/variance) axis=3 @ norm kind BatchNormalization
+act    = relu(norm) negative_slope=0.3 @ act kind LeakyReLU
+up     = conv_transpose(act, up/kernel, _) axes=channels_last/2 kernel_order=space_out_in windows=3/2,3/2 paddings=keras_same,keras_same @ up kind Conv2DTranspose
+pool   = average_pool(up) axes=channels_last/2 windows=3/2,3/2 paddings=same,same @ pool kind AveragePooling2D
+flat   = flatten(pool) @ flat kind Flatten
+dense  = linear(flat, dense/kernel, dense/bias) order=in_out @ dense kind Dense
+soft   = softmax(dense) axes=1 @ soft kind Softmax
+output soft
+)";
+
+// The same in PyTorch's words.
+const std::string target = R"(
+input  image float32[?,3,12,10] <- image permuted[0,3,1,2]
+const  conv/kernel float32[4,3,3,3] <- conv/kernel permuted[3,2,0,1] = seed 1
+const  conv/bias float32[4] = seed 2
+const  norm/gamma float32[4] = seed 3
+const  norm/beta float32[4] = seed 4
+const  norm/mean float32[4] frozen = seed 5
+const  norm/variance float32[4] frozen = seed 6 positive
+const  up/kernel float32[4,5,3,3] <- up/kernel permuted[3,2,0,1] = seed 7
+const  dense/kernel float32[6,150] <- dense/kernel split[6,5,5,6] permuted[3,2,0,1] = seed 8
+const  dense/bias float32[6] = seed 9
+own/pad = pad(image) before=0,0,0,0 after=0,0,1,1 @ conv kind Conv2D
+conv   = conv(own/pad, conv/kernel, conv/bias) windows=3/2,3/2 paddings=valid,valid <- conv permuted[0,3,1,2] @ conv kind Conv2D
+norm   = batch_norm(conv, norm/gamma, norm/beta, norm/mean, norm/variance) axis=1 <- norm permuted[0,3,1,2] @ norm kind BatchNormalization
+act    = relu(norm) negative_slope=0.3 <- act permuted[0,3,1,2] @ act kind LeakyReLU
+up     = conv_transpose(act, up/kernel, _) windows=3/2,3/2 paddings=0:1,0:1 <- up permuted[0,3,1,2] @ up kind Conv2DTranspose
+pool   = average_pool(up) windows=3/2,3/2 paddings=0:1,0:1 <- pool permuted[0,3,1,2] @ pool kind AveragePooling2D
+flat   = flatten(pool) <- flat split[-1,6,5,5] permuted[0,3,1,2] @ flat kind Flatten
+dense  = linear(flat, dense/kernel, dense/bias) @ dense kind Dense
+soft   = softmax(dense) axes=1 @ soft kind Softmax
+output soft
+)";
+
+// Seeds fill a tensor in its own order: the target's kernels take the source's numbers, moved as their origins say.
+Graph target_of(const std::string& text) {
+  const Graph from = graph_of(source);
+  Graph to = graph_of(text);
+  for (Value& value : to.values) {
+    if (!value.constant || !value.origin || value.origin->permutation.empty()) continue;
+    for (const Value& other : from.values) {
+      if (other.name != value.origin->source) continue;
+      Tensor tensor = *other.constant;
+      if (!value.origin->split.empty()) tensor = tensor.reshaped(value.origin->split);
+      value.constant = tensor.permuted(value.origin->permutation).reshaped(value.constant->shape());
+    }
+  }
+  return to;
+}
+
+Proof proof_of_target(const std::string& text) {
+  auto proof = prove(graph_of(source), target_of(text));
+  EXPECT_TRUE(proof) << message(proof.error());
+  return proof ? *std::move(proof) : Proof{};
+}
+
+TEST(Prove, APortInAnotherLayoutHolds) {
+  const Proof proof = proof_of_target(target);
+  EXPECT_TRUE(proof.holds) << proof.reason;
+  EXPECT_EQ(proof.layers.size(), 8U);
+  EXPECT_EQ(proof.weights_reordered, 3);
+  EXPECT_EQ(proof.weights_equal, 6);
+  EXPECT_EQ(proof.weights_different, 0);
+  EXPECT_EQ(proof.sizes, std::vector<std::string>{"12x10"});
+  EXPECT_FALSE(proof.every_size);
+  for (const LayerProof& layer : proof.layers) {
+    EXPECT_TRUE(layer.same) << layer.layer;
+    EXPECT_LE(layer.r, layer.limit) << layer.layer;
+    if (layer.layer == "flat") {
+      EXPECT_EQ(layer.limit, 0);
+      EXPECT_EQ(layer.largest, 0);
+    }
+    if (layer.layer == "conv") {
+      EXPECT_EQ(layer.terms, 27);
+      EXPECT_EQ(layer.kind, "Conv2D");
+    }
+  }
+  EXPECT_LT(proof.whole_largest, 1e-4);
+  ASSERT_EQ(proof.check.outputs.size(), 1U);
+  EXPECT_EQ(proof.check.inputs[0].shape()[1], 3);
+  EXPECT_EQ(proof.check.outputs[0].shape(), proof.check.bounds[0].shape());
+}
+
+struct Fault1 {
+  std::string_view before, after, layer;
+};
+class DeliberateFault : public testing::TestWithParam<Fault1> {};
+TEST_P(DeliberateFault, IsFoundInItsLayer) {
+  const Fault1& fault = GetParam();
+  const Proof proof = proof_of_target(replaced(target, fault.before, fault.after));
+  EXPECT_FALSE(proof.holds);
+  EXPECT_NE(proof.reason.find("layer '" + std::string(fault.layer) + "'"), std::string::npos) << proof.reason;
+  for (const LayerProof& layer : proof.layers) EXPECT_EQ(layer.same, layer.layer != fault.layer) << layer.layer;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Prove, DeliberateFault,
+    testing::Values(Fault1{"before=0,0,0,0 after=0,0,1,1", "before=0,0,1,1 after=0,0,0,0", "conv"},
+                    Fault1{"before=0,0,0,0 after=0,0,1,1", "before=0,0,0,1 after=0,0,1,0", "conv"},
+                    Fault1{"norm/variance) axis=1", "norm/variance) axis=1 epsilon=0.001001", "norm"},
+                    Fault1{"norm/variance) axis=1", "norm/variance) axis=1 epsilon=1e-05", "norm"},
+                    Fault1{"norm/gamma, norm/beta", "norm/gamma, norm/gamma", "norm"},
+                    Fault1{"negative_slope=0.3", "negative_slope=0.30001", "act"},
+                    Fault1{"negative_slope=0.3", "", "act"},
+                    Fault1{"paddings=0:1,0:1 <- up", "paddings=1:0,1:0 <- up", "up"},
+                    Fault1{"paddings=0:1,0:1 <- pool", "paddings=0:1,0:1 counts_padding=true <- pool", "pool"},
+                    Fault1{"paddings=0:1,0:1 <- pool", "paddings=1:0,1:0 <- pool", "pool"},
+                    Fault1{"<- flat split[-1,6,5,5] permuted[0,3,1,2]", "", "flat"},
+                    Fault1{"linear(flat, dense/kernel, dense/bias)", "linear(flat, dense/kernel, _)", "dense"}),
+    [](const auto& test) { return std::to_string(test.index); });
+
+TEST(Prove, AWeightThatIsNotTheSourcesIsNamed) {
+  Proof proof = proof_of_target(
+      replaced(target, "const  conv/bias float32[4] = seed 2", "const  conv/bias float32[4] = seed 12"));
+  EXPECT_FALSE(proof.holds);
+  EXPECT_EQ(proof.weights_different, 1);
+  EXPECT_EQ(proof.reason, "weight 'conv/bias' is not 'conv/bias' of the source in the order it should have");
+  proof = proof_of_target(replaced(target, "<- up/kernel permuted[3,2,0,1]", "<- up/kernel permuted[3,2,1,0]"));
+  EXPECT_FALSE(proof.holds) << "a kernel whose height and width were swapped";
+  EXPECT_NE(proof.reason.find("'up'"), std::string::npos) << proof.reason;
+}
+
+const std::string small = R"(
+input  x float32[?,?,?,2]
+const  k float32[3,3,2,2] = seed 5
+y      = conv(x, k, _) axes=channels_last/2 kernel_order=space_in_out windows=3/2,3/2 paddings=same,same
+output y
+)";
+
+TEST(Prove, FreeSizesAreTriedEvenAndOdd) {
+  const Proof same = proof_of(small, small);
+  EXPECT_TRUE(same.holds) << same.reason;
+  EXPECT_TRUE(same.every_size);
+  EXPECT_EQ(same.sizes, (std::vector<std::string>{"32x36", "33x37"}));
+  const Proof odd = proof_of(small, replaced(small, "paddings=same,same", "paddings=1:1,1:1"));
+  EXPECT_FALSE(odd.holds) << "symmetric padding is SAME at odd sizes only";
+  const Proof even = proof_of(small, replaced(small, "paddings=same,same", "paddings=0:1,0:1"));
+  EXPECT_FALSE(even.holds) << "one pixel behind is SAME at even sizes only";
+}
+
+TEST(Prove, AnOutputWithoutOriginIsNotCovered) {
+  auto proof = prove(graph_of(small), *parse_graph(small));
+  ASSERT_TRUE(proof);
+  EXPECT_FALSE(proof->holds);
+  EXPECT_EQ(proof->reason, "output 'y' does not say which value of the source it is");
+}
+
+TEST(Prove, AnOutputThatCarriesAnotherValueIsRefused) {
+  const std::string two = "input x float32[2,3]\na = relu(x)\nb = unary(a) function=tanh\noutput b\n";
+  const Proof proof = proof_of(two, replaced(two, "output b", "output a"));
+  EXPECT_FALSE(proof.holds);
+  EXPECT_EQ(proof.reason, "output 'a' carries 'a' of the source, not its output 'b'");
+}
+
+TEST(Prove, AnIdentityMayGo) {
+  const Proof proof = proof_of("input x float32[2,3]\na = unary(x)\nb = dropout(a)\noutput b\n",
+                               "input x float32[2,3]\na = unary(x)\noutput a\n");
+  EXPECT_TRUE(proof.holds) << proof.reason;
+}
+
+// What a stretch of several of the target's nodes may be off by follows from all of them.
+struct Stretch {
+  std::string_view source, target;
+};
+class EqualStretch : public testing::TestWithParam<Stretch> {};
+TEST_P(EqualStretch, Holds) {
+  const Proof proof = proof_of(GetParam().source, GetParam().target);
+  EXPECT_TRUE(proof.holds) << proof.reason;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Prove, EqualStretch,
+    testing::Values(
+        Stretch{"input x float32[3,40]\ny = unary(x) function=silu\noutput y\n",
+                "input x float32[3,40]\nown/s = unary(x)\ny = binary(x, own/s) function=multiply\noutput y\n"},
+        Stretch{"input x float32[3,40]\ny = unary(x) function=mish\noutput y\n",
+                "input x float32[3,40]\nown/s = unary(x) function=softplus\nown/t = unary(own/s) function=tanh\n"
+                "y = binary(x, own/t) function=multiply\noutput y\n"},
+        Stretch{"input x float32[3,40]\ny = softmax(x) axes=1\noutput y\n",
+                "input x float32[3,40]\nown/e = unary(x) function=exp\nown/s = reduce(own/e) reduction=sum axes=1 "
+                "keeps_axes=true\ny = binary(own/e, own/s) function=divide\noutput y\n"},
+        Stretch{"input x float32[2,6,8]\nconst g float32[8] = seed 4\ny = rms_norm(x, g) axes=2\noutput y\n",
+                "input x float32[2,6,8]\nconst g float32[8] = seed 4\nown/q = unary(x) function=square\nown/m = "
+                "reduce(own/q) axes=2 keeps_axes=true\nown/n = affine(own/m) offset=1e-06\nown/r = unary(own/n) "
+                "function=rsqrt\nown/y = binary(x, own/r) function=multiply\ny = binary(own/y, g) "
+                "function=multiply\noutput y\n"},
+        Stretch{"input x float32[2,6,8]\nconst w float32[8,5] = seed 4\na = linear(x, w) order=in_out\nb = "
+                "unary(a) function=tanh\ny = linear(b, w) order=in_out\noutput b\n",
+                "input x float32[2,6,8]\nconst w float32[8,5] = seed 4\nown/a = linear(x, w) order=in_out\nb = "
+                "unary(own/a) function=tanh\noutput b\n"}),
+    [](const auto& test) { return std::to_string(test.index); });
+
+TEST(Prove, TheMemoryLimitIsAnError) {
+  ProofOptions options;
+  options.memory_limit = 1000;
+  const auto proof = prove(graph_of(source), target_of(target), options);
+  ASSERT_FALSE(proof);
+  EXPECT_EQ(proof.error().fault, Fault::Limit);
+}
+
+}  // namespace
+}  // namespace convoy
