@@ -1,0 +1,95 @@
+#include "cli/command.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+
+namespace convoy::cli {
+namespace {
+
+int exit_code(Fault fault) {
+  switch (fault) {
+    case Fault::Format:
+    case Fault::Truncated:
+    case Fault::Limit:
+    case Fault::UnsafePath: return BrokenFile;
+    case Fault::Unsupported: return NotSupported;
+    case Fault::Io: return InputOutput;
+    case Fault::Numeric:
+    case Fault::Proof: return NotProven;
+    case Fault::Usage: return BadCommandLine;
+    case Fault::Internal: return OurFault;
+  }
+  return OurFault;
+}
+
+// "?" is a free size.
+Result<Dim> parse_dim(const std::string& word, const std::string& option) {
+  if (word == "?") return Dim::unknown();
+  Size n = 0;
+  const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), n);
+  if (fault != std::errc{} || end != word.data() + word.size() || n < 1 || n > (Size{1} << 31))
+    return fail(Fault::Usage,
+                fmt::format("{}: '{}' is not a size; write whole numbers from 1, or ? for a free size", option, word));
+  return Dim(n);
+}
+
+}  // namespace
+
+int report(const Error& error) {
+  fmt::print(stderr, "convoy: {}\n", message(error));
+  if (error.fault == Fault::Internal)
+    fmt::print(stderr, "convoy: this is a fault of convoy; please report it with the file\n");
+  return exit_code(error.fault);
+}
+
+std::vector<std::string> split(const std::string& words, char separator) {
+  std::vector<std::string> parts;
+  std::size_t from = 0;
+  for (std::size_t at; (at = words.find(separator, from)) != std::string::npos; from = at + 1)
+    parts.push_back(words.substr(from, at - from));
+  parts.push_back(words.substr(from));
+  return parts;
+}
+
+void ModelOptions::offer(CLI::App& app) {
+  app.add_option("file", file, "the model: .keras, .h5, .hdf5 or .json")->required();
+  app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
+  app.add_option("--shape", shapes, "full shape of one input, such as image=1,64,64,3 (may be repeated)");
+  app.add_option("--weights", weights, "weights for a file that has none (model.json)");
+  app.add_option("--outputs", outputs, "cut the model at these layers, separated by commas");
+}
+
+Result<LoadOptions> ModelOptions::parsed() const {
+  LoadOptions options;
+  if (!weights.empty()) options.weights = weights;
+  if (!outputs.empty()) options.outputs = split(outputs, ',');
+  if (!size.empty())
+    for (const auto& word : split(size, 'x')) {
+      const auto dim = parse_dim(word, "--size");
+      if (!dim) return std::unexpected(dim.error());
+      options.size.push_back(dim->size());
+    }
+  for (const auto& text : shapes) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(Fault::Usage, fmt::format("--shape: '{}' has no name; write NAME=1,64,64,3", text));
+    Shape shape;
+    for (const auto& word : split(text.substr(equals + 1), ',')) {
+      const auto dim = parse_dim(word, "--shape");
+      if (!dim) return std::unexpected(dim.error());
+      shape.push_back(*dim);
+    }
+    options.shapes[text.substr(0, equals)] = std::move(shape);
+  }
+  return options;
+}
+
+Result<Graph> ModelOptions::load() const {
+  const auto options = parsed();
+  if (!options) return std::unexpected(options.error());
+  return convoy::load(file, *options);
+}
+
+}  // namespace convoy::cli

@@ -1,0 +1,49 @@
+// What the commands share: how options become values, how failures become one line and an exit code.
+#pragma once
+#include "base/result.h"
+#include "formats/format.h"
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace convoy::cli {
+
+enum Exit {
+  Done = 0,
+  Differs = 1,
+  BadCommandLine = 2,
+  NotProven = 3,
+  InputOutput = 4,
+  BrokenFile = 5,
+  NotSupported = 6,
+  OurFault = 70
+};
+
+// One line on standard error, "convoy: place: sentence"; returns the exit code that belongs to the kind of fault.
+int report(const Error& error);
+
+// --size, --shape, --weights, --outputs as they were typed; every command that loads a model offers them.
+struct ModelOptions {
+  std::string file, size, weights, outputs;
+  std::vector<std::string> shapes;
+  void offer(CLI::App& app);
+  // Fails (Usage): words that are not sizes or shapes.
+  Result<LoadOptions> parsed() const;
+  // Loads the file; the failure carries the file's name as place.
+  Result<Graph> load() const;
+};
+
+// "a,b,c" -> {"a", "b", "c"}
+std::vector<std::string> split(const std::string& words, char separator);
+
+// One per command: adds the subcommand and stores what it exits with in `code`.
+void offer_port(CLI::App& app, int& code);
+void offer_summary(CLI::App& app, int& code);
+void offer_run(CLI::App& app, int& code);
+void offer_weights(CLI::App& app, int& code);
+void offer_ops(CLI::App& app, int& code);
+
+}  // namespace convoy::cli

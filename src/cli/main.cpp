@@ -1,0 +1,57 @@
+// The command line: one subcommand per task, results on standard output, everything else on standard error.
+#include "cli/command.h"
+#include "cli/signals.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+namespace {
+
+constexpr const char* about =
+    "convoy carries convolutional networks between frameworks so that the numbers agree, and proves it.\n"
+    "\n"
+    "  convoy port model.keras --to torch -o model.py     a Keras model as a PyTorch module, with proof\n"
+    "  convoy summary model.h5                            its layers, shapes and effective padding\n"
+    "  convoy run model.keras --input x.npy -o y.npy      run it without any framework\n"
+    "  convoy weights model.h5                            its tensors and their checksums\n"
+    "  convoy ops                                         which operator is carried where";
+
+int run(int argc, char** argv) {
+  CLI::App app{about, "convoy"};
+  app.set_version_flag("--version", "convoy " CONVOY_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done; 2 wrong command line; 3 not shown to be equal; 4 input or output; 5 broken file;\n"
+      "6 understood but not supported; 70 a fault of convoy.");
+  int code = convoy::cli::Done;
+  convoy::cli::offer_port(app, code);
+  convoy::cli::offer_summary(app, code);
+  convoy::cli::offer_run(app, code);
+  convoy::cli::offer_weights(app, code);
+  convoy::cli::offer_ops(app, code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    app.exit(e);
+    return convoy::cli::Done;
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "convoy: {}\nconvoy --help and convoy COMMAND --help show what there is\n", e.what());
+    return convoy::cli::BadCommandLine;
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  convoy::cli::install_signal_handlers();
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return convoy::cli::report({convoy::Fault::Limit, "the machine has not enough memory for this model", {}});
+  } catch (const std::exception& e) {
+    return convoy::cli::report({convoy::Fault::Internal, std::string("stopped by: ") + e.what(), {}});
+  }
+}

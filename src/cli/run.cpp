@@ -1,0 +1,143 @@
+// convoy run: compute a model's outputs with the native runtime.
+#include "run/run.h"
+
+#include "base/atomic_output.h"
+#include "base/mapped_file.h"
+#include "cli/command.h"
+#include "containers/npy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+namespace convoy::cli {
+namespace {
+
+struct Run {
+  ModelOptions model;
+  std::vector<std::string> inputs;
+  std::string output;
+  bool doubles = false, force = false;
+  int threads = 0;
+};
+
+Result<Tensor> read_tensor(const std::string& file) {
+  const auto mapped = open_file(file);
+  if (!mapped) return std::unexpected(mapped.error());
+  return within(file, read_npy({(*mapped)->bytes(), *mapped}));
+}
+
+// "NAME=x.npy" or, for a model with one input, "x.npy"; in the order of the graph's inputs.
+Result<std::vector<Tensor>> read_inputs(const Graph& graph, const std::vector<std::string>& words) {
+  std::vector<std::optional<Tensor>> found(graph.inputs.size());
+  for (const auto& word : words) {
+    std::size_t at = graph.inputs.size();
+    std::string file = word;
+    const auto equals = word.find('=');
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+      if (equals != std::string::npos && graph[graph.inputs[i]].name == word.substr(0, equals))
+        at = i, file = word.substr(equals + 1);
+    if (at == graph.inputs.size() && graph.inputs.size() == 1 && words.size() == 1) at = 0;
+    if (at == graph.inputs.size()) {
+      std::string names;
+      for (const ValueId v : graph.inputs) names += (names.empty() ? "" : ", ") + graph[v].name;
+      return fail(Fault::Usage,
+                  fmt::format("--input '{}' names no input of the model; it has {}: write NAME=x.npy", word, names));
+    }
+    auto tensor = read_tensor(file);
+    if (!tensor) return std::unexpected(tensor.error());
+    found[at] = std::move(*tensor);
+  }
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i])
+      return fail(Fault::Usage, fmt::format("input '{}' is not given; add --input {}=x.npy",
+                                            graph[graph.inputs[i]].name, graph[graph.inputs[i]].name));
+    inputs.push_back(std::move(*found[i]));
+  }
+  return inputs;
+}
+
+// The model with the inputs' own sizes: a declared size that differs is an error of the graph's checker.
+Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Tensor>& inputs, const Run& o) {
+  RunOptions options;
+  options.precision = o.doubles ? Precision::Double : Precision::Single;
+  options.threads = o.threads;
+  auto values = run(graph, inputs, options);
+  if (!values) return pass(values);
+  std::vector<Tensor> outputs;
+  for (const ValueId v : graph.outputs) outputs.push_back(values->at(v));
+  return outputs;
+}
+
+void print_outputs(const Graph& graph, const std::vector<Tensor>& outputs) {
+  constexpr std::size_t most = 20;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::string shape;
+    for (const Size n : outputs[i].shape()) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+    fmt::print("{} [{}]\n", graph.output_names[i], shape);
+    const auto values = outputs[i].doubles();
+    for (std::size_t k = 0; k < std::min(values.size(), most); ++k) fmt::print("  {:.6g}", values[k]);
+    if (values.size() > most) fmt::print("  ... ({} numbers; -o y.npy keeps them)", values.size());
+    fmt::print("\n");
+  }
+}
+
+Status write_outputs(const Graph& graph, const std::vector<Tensor>& outputs, const Run& o) {
+  const bool several = std::filesystem::path(o.output).extension() == ".npz";
+  if (!several && outputs.size() > 1)
+    return fail(Fault::Usage, fmt::format("the model has {} outputs; write them to a .npz file", outputs.size()));
+  auto set = OutputSet::begin({o.output}, o.force, {o.model.file});
+  if (!set) return pass(set);
+  const auto append = set->sink(0);
+  if (!several) {
+    if (auto s = write_npy(outputs[0], append); !s) return s;
+  } else {
+    std::vector<std::pair<std::string, Tensor>> named;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      std::string name = graph.output_names[i];
+      for (std::size_t k = 0; k < i; ++k)
+        if (graph.output_names[k] == graph.output_names[i]) name = fmt::format("{}_{}", graph.output_names[i], i);
+      named.emplace_back(name, outputs[i]);
+    }
+    if (auto s = write_npz(named, append); !s) return s;
+  }
+  return set->commit();
+}
+
+int run_model(const Run& o) {
+  const auto graph = o.model.load();
+  if (!graph) return report(graph.error());
+  const auto inputs = read_inputs(*graph, o.inputs);
+  if (!inputs) return report(inputs.error());
+  const auto outputs = within(o.model.file, outputs_of(*graph, *inputs, o));
+  if (!outputs) return report(outputs.error());
+  if (o.output.empty()) {
+    print_outputs(*graph, *outputs);
+    return Done;
+  }
+  const auto written = write_outputs(*graph, *outputs, o);
+  return written ? int{Done} : report(written.error());
+}
+
+}  // namespace
+
+void offer_run(CLI::App& app, int& code) {
+  auto o = std::make_shared<Run>();
+  auto* command = app.add_subcommand("run",
+                                     "compute a model's outputs without any framework\n\n"
+                                     "  convoy run model.keras --input x.npy -o y.npy\n"
+                                     "  convoy run model.h5 --input picture=a.npy --input meta=b.npy -o y.npz");
+  o->model.offer(*command);
+  command->add_option("--input", o->inputs, "x.npy, or NAME=x.npy for a model with several inputs (repeated)")
+      ->required();
+  command->add_option("-o,--output", o->output, "y.npy, or y.npz for several outputs (default: print)");
+  command->add_flag("-f,--force", o->force, "replace a file that exists");
+  command->add_flag("--float64", o->doubles, "compute in float64");
+  command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
+  command->callback([o, &code] { code = run_model(*o); });
+}
+
+}  // namespace convoy::cli

@@ -1,0 +1,45 @@
+#include "cli/signals.h"
+
+#include "base/atomic_output.h"
+
+#include <unistd.h>
+#include <csignal>
+#include <cstring>
+
+namespace convoy::cli {
+namespace {
+
+void say(const char* sentence) {
+  // Only what a signal handler may call.
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, sentence, std::strlen(sentence));
+}
+
+extern "C" void on_interrupt(int signal) {
+  remove_temporaries_of_this_process();
+  ::_exit(128 + signal);
+}
+
+// A mapped model that somebody shortens while it is read ends here.
+extern "C" void on_bus_error(int) {
+  remove_temporaries_of_this_process();
+  say("convoy: a file became shorter while it was read\n");
+  ::_exit(5);
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  struct sigaction action = {};
+  sigemptyset(&action.sa_mask);
+  action.sa_handler = on_interrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = on_bus_error;
+  ::sigaction(SIGBUS, &action, nullptr);
+  // A full disk or a file size limit is an error that writing reports, not the end of the process.
+  ::signal(SIGXFSZ, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace convoy::cli
