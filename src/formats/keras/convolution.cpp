@@ -151,10 +151,6 @@ Values conv(Call& call, Size space) {
   const Size groups = call.attrs.integer("groups", 1);
   const bool bias = uses_bias(call);
   if (!call.expect_rank(x, axes.rank())) return {};
-  if (spelling == Spelling::Causal && axes.order == Order::ChannelsFirst && call.version.major >= 2) {
-    // Keras pads the axis that it takes for time; only channels-last has it there.
-    call.refuse(Fault::Unsupported, "is causal on channels-first data, which Keras does not run");
-  }
   const Dim channels = call.dim(x, axes.channel());
   if (groups < 1 || filters % groups != 0 || (channels.known() && *channels % groups != 0)) {
     call.refuse(Fault::Format, "groups is " + std::to_string(groups) + ", which does not divide the channels");

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# The command line as a user meets it: exit codes, and what is left on disk when something goes wrong.
+# run.sh CONVOY; works in a folder of its own; prints one line per broken promise and exits 1 when there is one.
+set -uo pipefail
+convoy=$(realpath "$1")
+corpus=$(realpath "$(dirname "$0")/../data/corpus/keras")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+broken=0
+promises=0
+
+complain() {
+  echo "broken: $*"
+  broken=$((broken + 1))
+}
+
+# ends CODE "SENTENCE" COMMAND...: the command ends with this exit code.
+ends() {
+  local wanted=$1 sentence=$2
+  shift 2
+  promises=$((promises + 1))
+  "$@" >out 2>err </dev/null
+  local got=$?
+  [ "$got" -eq "$wanted" ] || complain "$sentence: exit code $got, wanted $wanted: $(head -c 300 err | head -3)"
+}
+
+says() {
+  promises=$((promises + 1))
+  grep -qF -- "$2" err || complain "$1: standard error does not say '$2': $(head -c 300 err)"
+}
+
+# Nothing but the listed files lies in folder $2.
+holds_only() {
+  promises=$((promises + 1))
+  local sentence=$1 where=$2
+  shift 2
+  local wanted found
+  wanted=$(printf '%s\n' "$@" | sort)
+  found=$(find "$where" -mindepth 1 -printf '%f\n' | sort)
+  [ "$found" = "$wanted" ] || complain "$sentence: found $(echo $found), wanted $(echo $wanted)"
+}
+
+good=$corpus/conv2d_same_k3_s2_even
+other=$corpus/convt2d_same_k4_s2
+head -c 3000 "$good/model.keras" >cut.keras
+head -c 5000 "$good/model.h5" >cut.h5
+echo '{"class_name": "Sequential", "config"' >cut.json
+echo 'this is no model' >words.keras
+mkdir empty out
+
+# --- exit codes -----------------------------------------------------------------------------------
+ends 0 "the version is told" "$convoy" --version
+ends 0 "help is told" "$convoy" --help
+ends 2 "a wrong option is a usage error" "$convoy" port --no-such-option "$good/model.keras"
+ends 2 "a wrong command is a usage error" "$convoy" no-such-command
+ends 2 "a port needs a file" "$convoy" port
+ends 2 "an unknown target is a usage error" "$convoy" port "$good/model.keras" --to no-such-format -o out/a.py
+ends 4 "a missing file is an input error" "$convoy" port no-such-file.keras --to torch -o out/a.py
+says "a missing file is named" no-such-file.keras
+ends 4 "a folder is no file" "$convoy" summary empty
+for file in cut.keras cut.h5 cut.json words.keras; do
+  ends 5 "$file is broken" "$convoy" port "$file" --to torch -o out/a.py
+  says "$file is named" "$file"
+  ends 5 "$file has no summary" "$convoy" summary "$file"
+done
+ends 5 "a broken file has no weights" "$convoy" weights cut.h5
+ends 6 "a Lambda cannot be carried" "$convoy" port "$corpus/lambda_layer/model.keras" --to torch -o out/a.py
+says "a Lambda is named by its layer" ambda
+ends 6 "a Lambda in an old file cannot be carried" "$convoy" port "$corpus/old_lambda/model.h5" --to torch -o out/a.py
+ends 6 "a class of the user's own cannot be carried" "$convoy" port "$corpus/custom_layer/model.keras" --to torch -o out/a.py
+holds_only "a refused port leaves nothing behind" out
+
+# --- what is written --------------------------------------------------------------------------------
+ends 0 "a good model is ported" "$convoy" port "$good/model.keras" --to torch -o out/a.py
+holds_only "a port is a module, its weights and its check" out a.py a.safetensors a.check.safetensors
+before=$(cat out/* | sha256sum)
+ends 4 "an existing output is kept" "$convoy" port "$other/model.keras" --to torch -o out/a.py
+[ "$before" = "$(cat out/* | sha256sum)" ] || complain "a refused port changed a file"
+ends 4 "an output in no folder is an output error" "$convoy" port "$good/model.keras" --to torch -o no/such/folder/a.py
+ends 0 "--force replaces the output" "$convoy" port "$other/model.keras" --to torch -o out/a.py --force
+[ "$before" != "$(cat out/* | sha256sum)" ] || complain "--force changed nothing"
+ends 5 "a broken file with --force is refused" "$convoy" port cut.keras --to torch -o out/a.py --force
+holds_only "a refused --force leaves the old set alone" out a.py a.safetensors a.check.safetensors
+ends 0 "a model is run" "$convoy" run "$good/model.keras" --input "$good/input_0.npy" -o y.npy
+promises=$((promises + 1))
+[ "$(head -c 6 y.npy | tail -c 5)" = NUMPY ] || complain "run wrote no .npy"
+ends 0 "several outputs go into one archive" "$convoy" run "$corpus/multi_io/model.keras" \
+  --input picture="$corpus/multi_io/input_0.npy" --input meta="$corpus/multi_io/input_1.npy" -o y.npz
+for command in summary weights; do
+  ends 0 "$command knows a .keras" "$convoy" $command "$good/model.keras"
+  ends 0 "$command knows an .h5" "$convoy" $command "$good/model.h5"
+done
+ends 0 "a json is read with its weights" "$convoy" summary "$good/model.json" --weights "$good/model.weights.h5"
+ends 0 "the operators are listed" "$convoy" ops
+
+# --- a full disk ------------------------------------------------------------------------------------
+mkdir small
+limited() { (trap '' XFSZ; ulimit -f 1; exec "$@"); }
+ends 4 "a file that may not grow is an output error" limited "$convoy" port "$good/model.keras" --to torch -o small/a.py
+holds_only "a full disk leaves nothing behind" small
+cp out/* small
+ends 4 "a full disk with --force is an output error" limited "$convoy" port "$good/model.keras" --to torch -o small/a.py --force
+promises=$((promises + 1))
+diff -r out small >/dev/null || complain "a full disk with --force changed the old set"
+promises=$((promises + 1))
+if [ -w /dev/full ]; then
+  "$convoy" summary "$good/model.keras" >/dev/full 2>err
+  [ $? -eq 4 ] || complain "standard output on a full disk is no output error"
+fi
+
+# --- killed while writing ---------------------------------------------------------------------------
+mkdir killed old new
+"$convoy" port "$good/model.keras" --to torch -o old/a.py >/dev/null 2>&1
+"$convoy" port "$other/model.keras" --to torch -o new/a.py >/dev/null 2>&1
+cp old/* killed
+kills=${CONVOY_KILLS:-60}
+for ((i = 0; i < kills; ++i)); do
+  "$convoy" port "$other/model.keras" --to torch -o killed/a.py --force >/dev/null 2>&1 &
+  child=$!
+  sleep "0.0$(printf '%02d' $((i * 40 / kills)))"
+  kill -9 "$child" 2>/dev/null
+  wait "$child" 2>/dev/null
+  for name in a.py a.safetensors a.check.safetensors; do
+    promises=$((promises + 1))
+    cmp -s "killed/$name" "old/$name" || cmp -s "killed/$name" "new/$name" || complain "kill $i left a torn $name"
+  done
+  if [ $((i % 7)) -eq 6 ]; then cp old/* killed; fi
+done
+# Litter younger than an hour could belong to a run that is still going on.
+find killed -type f ! -name 'a.*' -exec touch -d '2 hours ago' {} +
+ends 0 "a port after kills succeeds" "$convoy" port "$other/model.keras" --to torch -o killed/a.py --force
+holds_only "the litter of killed runs is gone after the next one" killed a.py a.safetensors a.check.safetensors
+
+echo "$promises promises, $broken broken"
+[ "$broken" -eq 0 ]

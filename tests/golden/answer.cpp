@@ -1,0 +1,46 @@
+// Runs graphs the three ways and brings answers back into the source's order by their origins.
+#include "golden/answer.h"
+
+#include "support/through.h"
+
+namespace convoy::golden {
+
+using testing::run_through;
+using testing::Through;
+
+std::string_view name_of(Way way) {
+  switch (way) {
+    case Way::Plain: return "plain";
+    case Way::Torch: return "torch";
+    case Way::Free: return "free";
+  }
+  return "?";
+}
+
+Fact input_fact(const Array& x, Way way) {
+  Fact fact = fact_of(x.tensor);
+  if (way != Way::Free) return fact;
+  const std::size_t channels = x.layout.find('C');
+  for (std::size_t i = 0; i < fact.shape.size(); ++i)
+    if (i != channels) fact.shape[i] = Dim::unknown();
+  return fact;
+}
+
+Result<Tensor> answer_of(Graph graph, const Tensor& x, Way way) {
+  if (graph.inputs.size() != 1 || graph.outputs.size() != 1)
+    return fail(Fault::Internal, "the graph of one layer has several inputs or outputs");
+  auto outputs = run_through(std::move(graph), {x}, way == Way::Plain ? Through::Nothing : Through::Torch);
+  if (!outputs) return pass(outputs);
+  return std::move(outputs->front());
+}
+
+Result<Answer> answer(const Case& c, Way way) {
+  if (c.framework.starts_with("keras")) return answer_keras(c, way);
+  if (way != Way::Plain) return not_mapped("only Keras cases are run through PyTorch's words");
+  if (c.framework.starts_with("torch")) return answer_torch(c);
+  if (c.framework.starts_with("tensorflow lite")) return not_mapped("TFLite operators");
+  if (c.framework.starts_with("tensorflow")) return answer_tensorflow(c);
+  return not_mapped("the operators of " + c.framework.substr(0, c.framework.find(' ')));
+}
+
+}  // namespace convoy::golden

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Runs the golden calls and the models that lie beside the project, where they are: shared.sh FOLDER-OF-PROGRAMS.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+programs=$1
+shared=${CONVOY_SHARED:-../shared}
+if [ ! -d "$shared/golden" ] || [ ! -d "$shared/corpus/keras" ]; then
+  echo "skipped: no golden calls or models in $shared (set CONVOY_SHARED to where they are)"
+  exit 77
+fi
+status=0
+run() { "$@" || status=1; }
+run "$programs/golden" "$shared"/golden/keras_*.jsonl "$shared/golden/questions.jsonl" "$shared/golden/deviations.jsonl" \
+  "$shared"/golden/torch_*.jsonl "$shared"/golden/tensorflow_*.jsonl
+run "$programs/corpus" "$shared/corpus/keras" "$shared/models"
+exit $status

@@ -1,0 +1,99 @@
+// Origins followed forwards and backwards, written apart from the proof's own code so that one can catch the other.
+#include "support/through.h"
+
+#include "passes/passes.h"
+
+namespace convoy::testing {
+
+Result<Tensor> carried(const Tensor& source, const std::optional<Origin>& origin, const Sizes& shape) {
+  Tensor tensor = source;
+  if (origin && !origin->split.empty()) {
+    Sizes split = origin->split;
+    Size known = 1;
+    for (const Size n : split) known *= n < 0 ? 1 : n;
+    for (Size& n : split)
+      if (n < 0 && known != 0) n = tensor.count() / known;
+    if (checked_count(split) != tensor.count()) return fail(Fault::Internal, "an origin splits into another count");
+    tensor = tensor.reshaped(split);
+  }
+  if (origin && !origin->permutation.empty()) {
+    if (static_cast<Size>(origin->permutation.size()) != tensor.rank())
+      return fail(Fault::Internal, "an origin permutes another rank");
+    tensor = tensor.permuted(origin->permutation);
+  }
+  if (shape.empty() || tensor.shape() == shape) return tensor;
+  if (checked_count(shape) != tensor.count())
+    return fail(Fault::Internal, "an origin leads to another number of elements than the value has");
+  return tensor.reshaped(shape);
+}
+
+Result<Tensor> restored(const Tensor& value, const std::optional<Origin>& origin, const Shape& source_shape) {
+  if (!origin) return value;
+  Sizes source;
+  Size known = 1, unknown = 0;
+  for (const Dim d : source_shape) {
+    source.push_back(d.known() ? *d : -1);
+    if (d.known()) known *= *d;
+    else ++unknown;
+  }
+  // Follow the indices: element i of the source ends up where the origin says.
+  Sizes split = origin->split.empty() ? Sizes{} : origin->split;
+  const auto& order = origin->permutation;
+  Tensor tensor = value;
+  if (!order.empty()) {
+    if (!split.empty()) {
+      Sizes moved(split.size());
+      for (std::size_t i = 0; i < order.size(); ++i) moved[i] = split[static_cast<std::size_t>(order[i])];
+      Size product = 1;
+      for (const Size n : moved) product *= n < 0 ? 1 : n;
+      for (Size& n : moved)
+        if (n < 0 && product != 0) n = tensor.count() / product;
+      if (checked_count(moved) != tensor.count()) return fail(Fault::Internal, "an origin splits into another count");
+      tensor = tensor.reshaped(moved);
+    }
+    if (tensor.rank() != static_cast<Size>(order.size()))
+      return fail(Fault::Internal, "an origin permutes another rank");
+    Sizes back(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<Size>(i);
+    tensor = tensor.permuted(back);
+  }
+  if (unknown > 1) return tensor;
+  for (Size& n : source)
+    if (n < 0 && known != 0) n = tensor.count() / known;
+  if (checked_count(source) != tensor.count()) return fail(Fault::Internal, "an output has another count than its origin");
+  return tensor.reshaped(source);
+}
+
+Result<std::vector<Tensor>> run_through(Graph graph, const std::vector<Tensor>& inputs, Through through) {
+  const Graph source = graph;
+  if (inputs.size() != graph.inputs.size()) return fail(Fault::Usage, "another number of inputs than the graph has");
+  if (through == Through::Torch) {
+    for (Value& value : graph.values)
+      if (!value.origin) value.origin = Origin{value.name, {}, {}};
+    auto report = within("toward PyTorch", run_passes(graph, passes_for_torch()));
+    if (!report) return pass(report);
+    if (graph.inputs.size() != inputs.size() || graph.outputs.size() != source.outputs.size())
+      return fail(Fault::Internal, "the passes changed the number of inputs or outputs");
+  }
+  std::vector<Tensor> fed;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto input = carried(inputs[i], graph[graph.inputs[i]].origin, {});
+    if (!input) return pass(input);
+    fed.push_back(std::move(*input));
+  }
+  RunOptions options;
+  options.threads = 1;
+  auto values = run(graph, fed, options);
+  if (!values) return pass(values);
+  std::vector<Tensor> outputs;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const auto found = values->find(graph.outputs[i]);
+    if (found == values->end()) return fail(Fault::Internal, "the run gave no value for an output");
+    auto output = restored(found->second, graph[graph.outputs[i]].origin, source[source.outputs[i]].fact.shape);
+    if (!output) return pass(output);
+    outputs.push_back(std::move(*output));
+  }
+  return outputs;
+}
+
+}  // namespace convoy::testing
