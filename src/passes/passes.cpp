@@ -39,9 +39,11 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const Pass> p
   for (const std::string& name : without)
     if (std::ranges::none_of(passes, [&](const Pass& p) { return p.name == name; }))
       return fail(Fault::Usage, "there is no pass '" + name + "'");
-  // From here on every value says which one of the source it carries.
-  for (Value& value : graph.values)
-    if (!value.origin) value.origin = Origin{value.name, {}, {}};
+  // From here on every value says which one of the source it carries; what passes add later carries none.
+  const auto told = [&](ValueId v) { return graph[v].origin.has_value(); };
+  if (std::ranges::none_of(graph.inputs, told))
+    for (Value& value : graph.values)
+      if (!value.origin) value.origin = Origin{value.name, {}, {}};
   std::vector<PassReport> reports;
   for (const Pass& pass_to_run : passes) {
     if (std::ranges::find(without, pass_to_run.name) != without.end()) continue;

@@ -25,7 +25,9 @@ struct PassReport {
 // The passes that bring a graph into PyTorch's words: channels first, kernels OutInSpace, pads PyTorch can say.
 std::span<const Pass> passes_for_torch();
 
-// Runs them in order, the checker after each. Values without an origin get their own name as origin first. `without`: names to leave out; an unknown name is a Usage error.
+// Runs them in order, the checker after each. In a graph whose inputs have no
+// origin yet, every value gets its own name as origin first.
+// `without`: names to leave out; an unknown name is a Usage error.
 Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const Pass> passes,
                                            const std::vector<std::string>& without = {});
 

@@ -15,9 +15,10 @@ struct Parts {
   Size before = 0, after = 0;  // what is left to cut off behind; negative: to add
 };
 
+// What is cut off by the direct part cannot come back behind it: an end that is to stay takes the padding down with it.
 Parts parts_of(TransposedPadding wanted, Window w) {
   const Size most = std::max(w.stride, w.dilation) - 1;
-  const Size before = std::max<Size>(0, wanted.before);
+  const Size before = std::clamp<Size>(wanted.before, 0, std::max<Size>(0, wanted.after + most));
   const Size after = std::clamp(wanted.after, before - most, before);
   return {{CropSpelling::Explicit, before, after, {}}, wanted.before - before, wanted.after - after};
 }

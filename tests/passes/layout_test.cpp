@@ -31,12 +31,6 @@ TEST(MoveAxes, FoldsTheFlattenPermutationIntoTheLinearBehindIt) {
   const Graph target = rewritten(source);
   EXPECT_EQ(count(target, "transpose"), 0U) << text_of(target);
   expect_same_numbers(source, target, {{2, 8, 7, 3}});
-  for (const Value& v : target.values)
-    if (v.name == "w") {
-      ASSERT_TRUE(v.origin);
-      EXPECT_EQ(v.origin->source, "w");
-      EXPECT_TRUE(same_bytes(carried_by(*v.origin, *source[ValueId{7}].constant, v.fact.shape), *v.constant));
-    }
 }
 
 TEST(MoveAxes, EveryReorderedConstantIsItsSourceByteForByte) {
@@ -112,7 +106,8 @@ const b float32[6] = seed 3
 const c float32[6] = seed 4
 cell = gru(x, k, r, b, c) backwards=true
 output cell
-)", {{2, 5, 3}});
+)",
+                      {{2, 5, 3}});
 }
 
 TEST(MoveAxes, CarriesEveryKindOfOperatorAcross) {
@@ -137,7 +132,8 @@ pad = pad(cut) before=0,1,-1,0 after=0,0,2,1
 both = concat(pad, pad) axis=2
 unit = unit_norm(both) axes=3
 output unit
-)", {{2, 6, 5, 4}});
+)",
+                      {{2, 6, 5, 4}});
 }
 
 TEST(MoveAxes, LayerNormOverSeveralAxesPermutesItsParameters) {
@@ -163,7 +159,8 @@ back = reshape(dense) to=-1,6,5,3
 again = average_pool(back) axes=channels_last/2 windows=3,2 paddings=valid,valid
 output dense
 output again
-)", {{2, 6, 5, 4}});
+)",
+                      {{2, 6, 5, 4}});
 }
 
 TEST(MoveAxes, AppliesAConvolutionToEveryStep) {
@@ -175,7 +172,8 @@ conv = conv(flat, k, _) axes=channels_last/2 kernel_order=space_in_out windows=3
 steps = reshape(conv) to=-1,3,3,5,2
 mean = reduce(steps) axes=2,3
 output mean
-)", {{2, 3, 6, 5, 4}});
+)",
+                      {{2, 3, 6, 5, 4}});
 }
 
 TEST(MoveAxes, TakesAChannelsFirstSourceWithItsFlattenAsItIs) {
@@ -201,7 +199,8 @@ dense = linear(x, w, _) order=in_out
 conv = conv(dense, k, _) axes=channels_last/1 kernel_order=space_in_out windows=3 paddings=causal
 output conv
 output dense
-)", {{2, 7, 3}});
+)",
+                      {{2, 7, 3}});
 }
 
 }  // namespace

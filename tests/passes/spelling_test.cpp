@@ -29,14 +29,14 @@ void expect_same_for(const std::string& op, const std::string& constants, const 
   for (const bool fixed : {true, false}) {
     const std::string height = fixed ? std::to_string(c.in) : "?", width = fixed ? std::to_string(c.in + 2) : "?";
     SCOPED_TRACE(fmt::format("{} {} {} of {}x{}", op, window(c), padding, height, width));
-    expect_same_numbers(fmt::format("input x float32[?,{},{},{}]\n{}y = {}({}) axes=channels_last/2 windows={},3/{} "
-                                    "paddings={},{}{}\noutput y\n",
-                                    height, width, channels, constants, op, arguments, window(c), c.stride, padding,
-                                    padding,
-                                    op == "conv"             ? " kernel_order=space_in_out"
-                                    : op == "conv_transpose" ? " kernel_order=space_out_in"
-                                                             : ""),
-                        {{1, c.in, c.in + 2, channels}});
+    expect_same_numbers(
+        fmt::format("input x float32[?,{},{},{}]\n{}y = {}({}) axes=channels_last/2 windows={},3/{} "
+                    "paddings={},{}{}\noutput y\n",
+                    height, width, channels, constants, op, arguments, window(c), c.stride, padding, padding,
+                    op == "conv"             ? " kernel_order=space_in_out"
+                    : op == "conv_transpose" ? " kernel_order=space_out_in"
+                                             : ""),
+        {{1, c.in, c.in + 2, channels}});
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -44,7 +44,8 @@ void expect_same_for(const std::string& op, const std::string& constants, const 
 TEST(Spelling, ConvolutionsReadTheSameCells) {
   for (const Case& c : cases(true))
     for (const char* padding : {"same", "valid", "same_lower", "1:0", "0:2"})
-      expect_same_for("conv", fmt::format("const k float32[{},3,2,3] = seed 3\nconst b float32[3] = seed 4\n", c.kernel),
+      expect_same_for("conv",
+                      fmt::format("const k float32[{},3,2,3] = seed 3\nconst b float32[3] = seed 4\n", c.kernel),
                       "x, k, b", c, padding, 2);
 }
 
@@ -79,7 +80,8 @@ TEST(Spelling, SaysSameInTheWordsOfTheTarget) {
   EXPECT_EQ(text_after("3,3", "?"), "conv windows=3,3 paddings=1:1,1:1; ");
   EXPECT_EQ(text_after("4,4", "?"), "conv windows=4,4 paddings=same,same; ");
   EXPECT_EQ(text_after("3/2,3/2", "9"), "conv windows=3/2,3/2 paddings=1:1,1:1; ");
-  EXPECT_EQ(text_after("3/2,3/2", "8"), "pad before=0,0,0,0 after=0,0,1,1; conv windows=3/2,3/2 paddings=valid,valid; ");
+  EXPECT_EQ(text_after("3/2,3/2", "8"),
+            "pad before=0,0,0,0 after=0,0,1,1; conv windows=3/2,3/2 paddings=valid,valid; ");
   EXPECT_EQ(text_after("3/2,3/2", "?"),
             "pad_to_window axes=2,3 windows=3/2,3/2 paddings=same,same; conv windows=3/2,3/2 paddings=valid,valid; ");
 }
@@ -91,7 +93,8 @@ const k float32[3,2,3,2] = seed 1
 const b float32[6] = seed 2
 y = conv(x, k, b) axes=channels_last/2 kernel_order=space_in_multiplier windows=3/2,2/2 paddings=same,same groups=3
 output y
-)", {{2, 7, 6, 3}});
+)",
+                      {{2, 7, 6, 3}});
 }
 
 TEST(Spelling, ShufflesChannelsInTheConvolutionInFront) {
@@ -115,8 +118,9 @@ TEST(Spelling, ResizesAsTheSourceDoes) {
         "sizes=7,9 coordinates=align_corners rounding=round_half_up", "sizes=7,9 interpolation=linear",
         "sizes=3,9 interpolation=linear antialias=true", "sizes=7,9 interpolation=linear coordinates=asymmetric",
         "sizes=7,9 interpolation=cubic cubic_a=-0.5 drops_outside=true", "sizes=7,9 interpolation=lanczos3"})
-    expect_same_numbers(fmt::format("input x float32[?,5,4,3]\nup = resize(x) axes=channels_last/2 {}\noutput up\n", how),
-                        {{2, 5, 4, 3}});
+    expect_same_numbers(
+        fmt::format("input x float32[?,5,4,3]\nup = resize(x) axes=channels_last/2 {}\noutput up\n", how),
+        {{2, 5, 4, 3}});
 }
 
 TEST(Spelling, RefusesAFreeResizeThatTheTargetCannotSay) {
@@ -135,7 +139,8 @@ TEST(Passes, AnUnknownNameIsAUsageError) {
 }
 
 TEST(Passes, AugmentationGoesWithARemark) {
-  Graph graph = parsed("input x float32[?,3]\ny = dropout(x) noise=augmentation\nz = identity(y)\nw = relu(z)\noutput w\n");
+  Graph graph =
+      parsed("input x float32[?,3]\ny = dropout(x) noise=augmentation\nz = identity(y)\nw = relu(z)\noutput w\n");
   auto done = run_passes(graph, passes_for_torch());
   ASSERT_TRUE(done);
   EXPECT_EQ(graph.nodes.size(), 1U);
