@@ -1,0 +1,221 @@
+// padding.h against lists of cells: every small input, kernel, stride and dilation.
+#include "ops/padding.h"
+
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace convoy {
+namespace {
+
+using Cells = std::vector<std::vector<Size>>;
+
+// The cells inside the input that each window reads, written down one by one.
+Cells cells_read(Placement at, Window w, Size in) {
+  Cells all;
+  for (Size o = 0; o < at.out; ++o) {
+    all.emplace_back();
+    for (Size j = 0; j < w.kernel; ++j) {
+      const Size cell = o * w.stride - at.before + j * w.dilation;
+      if (cell >= 0 && cell < in) all.back().push_back(cell);
+    }
+  }
+  return all;
+}
+
+// Calls check(window, input size) for everything small.
+template <class F>
+void for_all_small(const F& check) {
+  for (Size kernel = 1; kernel <= 5; ++kernel)
+    for (Size stride = 1; stride <= 4; ++stride)
+      for (Size dilation = 1; dilation <= 3; ++dilation)
+        for (Size in = 1; in <= 11; ++in) check(Window{kernel, stride, dilation}, in);
+}
+
+TEST(Padding, SameGivesOneOutputPerStrideAndTheFewestCells) {
+  for_all_small([](Window w, Size in) {
+    const auto upper = place({Spelling::SameUpper}, w, in), lower = place({Spelling::SameLower}, w, in);
+    ASSERT_TRUE(upper && lower);
+    Size out = 0;
+    for (Size start = 0; start < in; start += w.stride) ++out;
+    Size total = 0;
+    while (in + total < (out - 1) * w.stride + w.reach()) ++total;
+    EXPECT_EQ(*upper, (Placement{total / 2, out, total - total / 2}));
+    EXPECT_EQ(*lower, (Placement{total - total / 2, out, total / 2}));
+  });
+}
+
+TEST(Padding, ExplicitWindowsAreThoseThatFitInThePaddedInput) {
+  for_all_small([](Window w, Size in) {
+    for (Size before = 0; before <= 2; ++before)
+      for (Size after = 0; after <= 3; ++after) {
+        Size out = 0;
+        while (out * w.stride + w.reach() <= in + before + after) ++out;
+        const auto at = place({Spelling::Explicit, before, after}, w, in);
+        ASSERT_EQ(at.has_value(), out > 0);
+        if (at) {
+          EXPECT_EQ(*at, (Placement{before, out, after}));
+        }
+      }
+  });
+}
+
+TEST(Padding, ACausalWindowEndsAtItsOwnCell) {
+  for_all_small([](Window w, Size in) {
+    const auto at = place({Spelling::Causal}, w, in);
+    ASSERT_TRUE(at);
+    const Cells cells = cells_read(*at, w, in);
+    ASSERT_EQ(static_cast<Size>(cells.size()), ceil_div(in, w.stride));
+    for (std::size_t o = 0; o < cells.size(); ++o) EXPECT_EQ(cells[o].back(), static_cast<Size>(o) * w.stride);
+  });
+}
+
+TEST(Padding, ACeilWindowMayNotStartInTheTrailingPadding) {
+  for_all_small([](Window w, Size in) {
+    // Frameworks take no pad as long as the kernel.
+    for (Size before = 0; before < w.kernel; ++before)
+      for (Size after = 0; after < w.kernel; ++after) {
+        const auto at = place({Spelling::Explicit, before, after, Leftover::CeilInside}, w, in);
+        const auto floor = place({Spelling::Explicit, before, after}, w, in);
+        ASSERT_EQ(at.has_value(), floor.has_value());
+        if (!at) continue;
+        Size out = floor->out;
+        const bool left_over = (out - 1) * w.stride + w.reach() < in + before + after;
+        if (left_over && out * w.stride < in + before) ++out;
+        if ((out - 1) * w.stride >= in + before) --out;
+        EXPECT_EQ(at->out, out) << w.kernel << " " << w.stride << " " << w.dilation << " " << in;
+      }
+  });
+}
+
+TEST(Padding, NothingFitsWhereTheNumbersMakeNoSense) {
+  EXPECT_FALSE(place(Padding{}, {3, 1, 1}, 2));
+  EXPECT_FALSE(place(Padding{}, {0, 1, 1}, 5));
+  EXPECT_FALSE(place(Padding{}, {1, 0, 1}, 5));
+  EXPECT_FALSE(place(Padding{}, {1, 1, -1}, 5));
+  EXPECT_FALSE(place(Padding{}, {Size{1} << 40, 1, 1}, 5));
+  EXPECT_FALSE(place(Padding{Spelling::Explicit, -1, 0}, {1, 1, 1}, 5));
+  EXPECT_FALSE(place(Padding{Spelling::Explicit, Size{1} << 62, 0}, {1, 1, 1}, 5));
+  EXPECT_FALSE(place(Padding{Spelling::SameUpper}, {1, 1, 1}, 0));
+}
+
+TEST(Padding, SameAtSaysThatTheSameCellsAreRead) {
+  const std::vector<Padding> spellings{{Spelling::Valid},          {Spelling::SameUpper},      {Spelling::SameLower},
+                                       {Spelling::Causal},         {Spelling::Explicit, 1, 1}, {Spelling::Explicit, 0, 1},
+                                       {Spelling::Explicit, 1, 2}, {Spelling::Explicit, 2, 0}};
+  for_all_small([&](Window w, Size in) {
+    for (const Padding& a : spellings)
+      for (const Padding& b : spellings) {
+        const auto pa = place(a, w, in), pb = place(b, w, in);
+        if (!same_at(a, b, w, in)) continue;
+        ASSERT_EQ(pa.has_value(), pb.has_value());
+        if (pa) {
+          ASSERT_EQ(cells_read(*pa, w, in), cells_read(*pb, w, in));
+        }
+      }
+  });
+}
+
+TEST(Padding, SameAlwaysHoldsFarBeyondThePeriodItLooksAt) {
+  const std::vector<Padding> spellings{{Spelling::Valid},          {Spelling::SameUpper},      {Spelling::SameLower},
+                                       {Spelling::Causal},         {Spelling::Explicit, 1, 1}, {Spelling::Explicit, 0, 1},
+                                       {Spelling::Explicit, 2, 2}, {Spelling::Explicit, 3, 1}};
+  for_all_small([&](Window w, Size in) {
+    if (in > 1) return;
+    for (const Padding& a : spellings)
+      for (const Padding& b : spellings) {
+        bool everywhere = true;
+        for (Size n = 1; n <= 90; ++n) everywhere = everywhere && same_at(a, b, w, n);
+        ASSERT_EQ(same_always(a, b, w), everywhere);
+      }
+  });
+}
+
+TEST(Padding, RespellKeepsTheCells) {
+  const auto speaks_torch = [](Padding p, Window w) {
+    if (p.leftover != Leftover::Drop) return false;
+    return p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && p.before == p.after) ||
+           (p.spelling == Spelling::SameUpper && w.stride == 1);
+  };
+  int found = 0;
+  for_all_small([&](Window w, Size in) {
+    for (const Spelling spelling : {Spelling::SameUpper, Spelling::SameLower, Spelling::Causal}) {
+      const Padding p{spelling};
+      if (const auto fixed = respell(p, w, in, speaks_torch)) {
+        ASSERT_TRUE(same_at(p, *fixed, w, in));
+        ++found;
+      }
+      if (const auto always = respell(p, w, std::nullopt, speaks_torch)) {
+        ASSERT_TRUE(same_always(p, *always, w));
+      }
+    }
+  });
+  EXPECT_GT(found, 500);
+  // Kernel 3, stride 2: one cell on both sides is SAME at odd sizes and is not at even ones.
+  EXPECT_EQ(respell({Spelling::SameUpper}, {3, 2, 1}, 7, speaks_torch), (Padding{Spelling::Explicit, 1, 1}));
+  EXPECT_FALSE(respell({Spelling::SameUpper}, {3, 2, 1}, 8, speaks_torch));
+  EXPECT_FALSE(respell({Spelling::SameUpper}, {3, 2, 1}, std::nullopt, speaks_torch));
+}
+
+TEST(Padding, PadsInFrontOfAValidWindowReadTheSameCells) {
+  for_all_small([](Window w, Size in) {
+    for (const Padding p : {Padding{Spelling::SameUpper}, Padding{Spelling::SameLower}, Padding{Spelling::Causal},
+                            Padding{Spelling::Explicit, 1, 2}}) {
+      const auto at = place(p, w, in);
+      const auto added = pads_to_window(p, w, in);
+      ASSERT_EQ(at.has_value(), added.has_value());
+      if (!at) continue;
+      const auto behind = place({Spelling::Valid}, w, in + added->before + added->after);
+      ASSERT_TRUE(behind);
+      EXPECT_EQ(behind->out, at->out);
+      EXPECT_EQ(added->before, at->before);
+    }
+  });
+}
+
+// full[i*stride + j*dilation] += x[i] * w[j], with x and w so that every product can be told from every other.
+std::vector<Size> scattered(Window w, Size in) {
+  std::vector<Size> full(static_cast<std::size_t>(full_length(w, in)), 0);
+  for (Size i = 0; i < in; ++i)
+    for (Size j = 0; j < w.kernel; ++j)
+      full[static_cast<std::size_t>(i * w.stride + j * w.dilation)] += Size{1} << (5 * i + j);
+  return full;
+}
+
+TEST(TransposedPadding, KerasSameAndValidAreWindowsOfTheScatter) {
+  for_all_small([](Window w, Size in) {
+    if (in > 6) return;
+    const auto same = place({CropSpelling::KerasSame}, w, in), valid = place({CropSpelling::KerasValid}, w, in);
+    ASSERT_TRUE(same && valid);
+    EXPECT_EQ(same->out, in * w.stride);
+    EXPECT_EQ(same->before, std::max<Size>(w.reach() - w.stride, 0) / 2);
+    EXPECT_EQ(valid->before, 0);
+    EXPECT_EQ(valid->out, (in - 1) * w.stride + std::max(w.reach(), w.stride));
+    const auto full = scattered(w, in);
+    EXPECT_EQ(same->before + same->out + same->after, static_cast<Size>(full.size()));
+    EXPECT_EQ(valid->before + valid->out + valid->after, static_cast<Size>(full.size()));
+  });
+}
+
+TEST(TransposedPadding, ExplicitCropsAreTheSameForEverySize) {
+  for_all_small([](Window w, Size in) {
+    for (const CropSpelling spelling : {CropSpelling::KerasSame, CropSpelling::KerasValid})
+      for (Size extra = -1; extra < w.stride; ++extra) {
+        const TransposedPadding p{spelling, 0, 0, extra < 0 ? std::nullopt : std::optional(extra)};
+        const auto at = place(p, w, in);
+        const auto crops = explicit_crops(p, w);
+        if (!at) continue;
+        ASSERT_TRUE(crops);
+        EXPECT_EQ(place(*crops, w, in), at);
+      }
+  });
+}
+
+TEST(TransposedPadding, ALengthThatWouldNotMapBackIsRefused) {
+  EXPECT_FALSE(place({CropSpelling::KerasSame, 0, 0, 0}, {2, 2, 1}, 5));   // an even kernel, no output padding
+  EXPECT_TRUE(place({CropSpelling::KerasSame, 0, 0, 1}, {2, 2, 1}, 5));
+  EXPECT_FALSE(place({CropSpelling::KerasSame, 0, 0, 2}, {3, 2, 1}, 5));   // output padding as long as the stride
+  EXPECT_FALSE(place({CropSpelling::Explicit, 3, 2, {}}, {3, 1, 1}, 3));   // nothing is left
+}
+
+}  // namespace
+}  // namespace convoy
