@@ -66,8 +66,9 @@ const std::set<std::string> taken_members{"training",
                                           "register_load_state_dict_pre_hook",
                                           "register_state_dict_post_hook",
                                           "register_state_dict_pre_hook"};
-const std::set<std::string> taken_variables{"x",     "self", "torch", "nn",  "F",   "Tensor", "same_pad", "list",
-                                            "tuple", "int",  "float", "max", "min", "zip",    "len",      "str"};
+const std::set<std::string> taken_variables{"x",        "self",          "torch", "nn",    "F",   "Tensor",
+                                            "same_pad", "symmetric_pad", "list",  "tuple", "int", "float",
+                                            "max",      "min",           "zip",   "len",   "str"};
 
 bool same_parameters(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
   return std::ranges::equal(a, b, [](const Parameter& p, const Parameter& q) {

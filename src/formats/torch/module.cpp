@@ -88,7 +88,7 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
                     .helpers = {},
                     .class_names = Names({name, "Path", "Tensor", "F", "HERE", "WEIGHTS_SHA256"}),
                     .known = {}};
-    Names names({"self", "torch", "nn", "F", "Tensor", "same_pad", "list"});
+    Names names({"self", "torch", "nn", "F", "Tensor", "same_pad", "symmetric_pad", "list"});
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i)
       arguments.push_back(graph.inputs.size() == 1 ? "x" : names.take(identifier(input_name(graph, i))));
@@ -123,8 +123,12 @@ std::string class_docstring(const Graph& graph, const std::vector<std::string>& 
   if (!read.empty() && !framework.empty()) text += "  " + framework + " read " + joined(read) + ".";
   text += "\"\"\"";
   if (text.size() <= 96) return "    " + text + "\n\n";
-  std::string lines = "    \"\"\"" + joined(from, ",\n    ") + "\n    -> " + joined(to, ",\n    ") + ".\n";
-  if (!read.empty() && !framework.empty()) lines += "\n    " + framework + " read " + joined(read, ",\n    ") + ".\n";
+  const auto list = [](const std::vector<std::string>& parts) {
+    const std::string line = joined(parts);
+    return line.size() <= 86 ? line : joined(parts, ",\n    ");
+  };
+  std::string lines = "    \"\"\"" + list(from) + "\n    -> " + list(to) + ".\n";
+  if (!read.empty() && !framework.empty()) lines += "\n    " + framework + " read " + list(read) + ".\n";
   return lines + "    \"\"\"\n\n";
 }
 

@@ -51,6 +51,27 @@ Status write_crop(const Pad& op, Call& c) {
   return {};
 }
 
+constexpr std::string_view symmetric_pad =
+    R"(def symmetric_pad(x: Tensor, pads: list[tuple[int, int, int]]) -> Tensor:
+    """x mirrored behind its border cells, which are repeated: (axis, before, after) of each axis."""
+    for axis, before, after in pads:
+        first = x.narrow(axis, 0, before).flip(axis)
+        last = x.narrow(axis, x.shape[axis] - after, after).flip(axis)
+        x = torch.cat([first, x, last], dim=axis)
+    return x
+)";
+
+Status write_symmetric(const Pad& op, Call& c) {
+  std::vector<std::string> pads;
+  for (std::size_t i = 0; i < op.before.size(); ++i)
+    if (op.before[i] != 0 || op.after[i] != 0)
+      pads.push_back(fmt::format("({}, {}, {})", i, op.before[i], op.after[i]));
+  c.helper(symmetric_pad);
+  const Expression x = c.begin(0);
+  c.result({fmt::format("symmetric_pad({}, [{}])", x.text, joined(pads)), Binds::Atom, x.calls + 1, false, {}});
+  return {};
+}
+
 Status write_pad(const Pad& op, Call& c) {
   const std::size_t rank = op.before.size();
   std::size_t first = rank, any_positive = 0;
@@ -69,7 +90,7 @@ Status write_pad(const Pad& op, Call& c) {
     case PadMode::Reflect: mode = "reflect"; break;
     case PadMode::Edge: mode = "replicate"; break;
     case PadMode::Wrap: mode = "circular"; break;
-    case PadMode::Symmetric: return c.refused("a symmetric pad");
+    case PadMode::Symmetric: return write_symmetric(op, c);
   }
   if (!mode.empty()) {
     if (rank < 3 || rank > 5 || first < 2) return c.refused("a " + mode + " pad of batch or channels");

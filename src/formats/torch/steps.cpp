@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
+#include <utility>
 
 namespace convoy::torch {
 namespace {
@@ -22,6 +22,39 @@ std::vector<Level> levels_of(const Node& node, const std::set<std::string>& flat
     if (!flattened.contains(path)) levels.push_back({path, scope.name, calls});
   }
   return levels;
+}
+
+// The steps in an order that follows one branch to its end before the next begins, as a person writes it.
+std::vector<Step> branch_by_branch(std::vector<Step> steps, const std::vector<ValueId>& outputs) {
+  std::map<ValueId, std::size_t> maker;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    for (const ValueId v : steps[i].outputs) maker[v] = i;
+  std::vector<std::size_t> order;
+  std::vector<bool> placed(steps.size());
+  struct Visit {
+    std::size_t step, next_input;
+  };
+  std::vector<Visit> open;
+  const auto visit = [&](std::size_t first) {
+    if (!placed[first]) open.push_back({first, 0});
+    while (!open.empty()) {
+      auto& [step, next] = open.back();
+      if (placed[step] || next == steps[step].inputs.size()) {
+        if (!placed[step]) order.push_back(step);
+        placed[step] = true;
+        open.pop_back();
+        continue;
+      }
+      const auto made = maker.find(steps[step].inputs[next++]);
+      if (made != maker.end() && !placed[made->second]) open.push_back({made->second, 0});
+    }
+  };
+  for (const ValueId v : outputs)
+    if (const auto made = maker.find(v); made != maker.end()) visit(made->second);
+  for (std::size_t i = 0; i < steps.size(); ++i) visit(i);
+  std::vector<Step> ordered;
+  for (const std::size_t i : order) ordered.push_back(std::move(steps[i]));
+  return ordered;
 }
 
 class Grouping {
@@ -80,6 +113,7 @@ class Grouping {
         if (reader != last_reader_.end() && reader->second >= last) step.outputs.push_back(v);
       }
     }
+    step.inside = branch_by_branch(std::move(step.inside), step.outputs);
     return step;
   }
 
@@ -92,7 +126,7 @@ class Grouping {
 }  // namespace
 
 std::vector<Step> steps_of(const Graph& graph, std::set<std::string>& flattened) {
-  return Grouping(graph, flattened).steps(0, graph.nodes.size(), 0);
+  return branch_by_branch(Grouping(graph, flattened).steps(0, graph.nodes.size(), 0), graph.outputs);
 }
 
 std::string layer_of(const Node& node, const std::set<std::string>& flattened) {

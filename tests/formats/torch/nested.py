@@ -26,10 +26,8 @@ class Twin(nn.Module):
 
 
 class Nested(nn.Module):
-    """left float32 [N, 4, 8, 8],
-    right float32 [N, 4, 8, 8]
-    -> float32 [N, 3, 8, 8],
-    float32 [N, 5, 8, 8].
+    """left float32 [N, 4, 8, 8], right float32 [N, 4, 8, 8]
+    -> float32 [N, 3, 8, 8], float32 [N, 5, 8, 8].
     """
 
     def __init__(self) -> None:
