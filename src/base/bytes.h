@@ -59,10 +59,8 @@ class ByteReader {
   }
   void skip(Size count) { take(count); }
   void seek(Size at) {
-    if (at < 0 || at > static_cast<Size>(bytes_.size()))
-      failed_ = true;
-    else if (!failed_)
-      at_ = at;
+    if (at < 0 || at > static_cast<Size>(bytes_.size())) failed_ = true;
+    else if (!failed_) at_ = at;
   }
 
   // What to hand on when a read did not fit: "ends at byte 12, 'superblock' needs 8 more at byte 10".

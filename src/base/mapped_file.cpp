@@ -1,12 +1,12 @@
 #include "base/mapped_file.h"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 namespace convoy {
 
@@ -25,7 +25,7 @@ struct Descriptor {
 
 // A page of a file on another machine can vanish while it is mapped, which kills the process.
 bool may_vanish(int descriptor) {
-  struct statfs about {};
+  struct statfs about{};
   if (::fstatfs(descriptor, &about) != 0) return true;
   switch (static_cast<unsigned long>(about.f_type) & 0xFFFFFFFFUL) {
     case 0x6969:      // nfs
@@ -46,8 +46,8 @@ Status read_all(int descriptor, std::vector<std::byte>& bytes, const std::string
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return refuse(path, std::string("cannot be read: ") + std::strerror(errno));
     if (got == 0) {
-      return std::unexpected(Error{Fault::Truncated, "shrank while it was read, to " + std::to_string(done) + " bytes",
-                                   path});
+      return std::unexpected(
+          Error{Fault::Truncated, "shrank while it was read, to " + std::to_string(done) + " bytes", path});
     }
     done += static_cast<std::size_t>(got);
   }
@@ -62,7 +62,7 @@ MappedFile::~MappedFile() {
 
 Status MappedFile::unchanged() const {
   if (path_.empty()) return {};
-  struct stat about {};
+  struct stat about{};
   if (::stat(path_.c_str(), &about) != 0) return refuse(path_, std::string("vanished: ") + std::strerror(errno));
   if (static_cast<Size>(about.st_dev) != device_ || static_cast<Size>(about.st_ino) != node_ ||
       about.st_size != size_ || about.st_mtim.tv_sec != seconds_ || about.st_mtim.tv_nsec != nanoseconds_) {
@@ -79,7 +79,7 @@ Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path) {
     if (errno == ENOENT) return refuse(path, "does not exist");
     return refuse(path, std::string("cannot be opened: ") + std::strerror(errno));
   }
-  struct stat about {};
+  struct stat about{};
   if (::fstat(descriptor.number, &about) != 0) {
     return refuse(path, std::string("cannot be examined: ") + std::strerror(errno));
   }

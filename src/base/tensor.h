@@ -44,6 +44,8 @@ class Tensor {
   // Gives back the memory of bytes that were put in order; spans of them end here, a later call orders them anew.
   // Writers call it tensor by tensor, so that reordering a model does not hold it in memory twice.
   void let_go() const;
+  // Equal for two tensors that share their bytes (tied weights), without putting any in order.
+  const void* identity() const { return deferred_ ? static_cast<const void*>(deferred_.get()) : bytes_.data(); }
 
   // A view into a file may lie at any byte. `realigned` is this tensor, or a copy that raw() may read.
   bool aligned() const;

@@ -105,7 +105,8 @@ Result<AttributeValue> read_attribute(File& file, const Message& message) {
     return m;
   };
   const bool may_share = version >= 2;
-  const Message type_part = part(static_cast<unsigned>(MessageType::Datatype), type_size, may_share && (flags & 1) != 0);
+  const Message type_part =
+      part(static_cast<unsigned>(MessageType::Datatype), type_size, may_share && (flags & 1) != 0);
   const Message space_part =
       part(static_cast<unsigned>(MessageType::Dataspace), space_size, may_share && (flags & 2) != 0);
   if (!r.ok()) return r.failure("an attribute");
@@ -183,8 +184,8 @@ Result<Hdf5Object> Hdf5Object::open(std::string_view path) const {
       }
       const hdf5::Link& link = (*here.object_->links)[it->second];
       if (!link.obstacle.empty()) {
-        return fail(Fault::Unsupported, "member '" + std::string(step) + "' " + link.obstacle +
-                                            "; links are not followed");
+        return fail(Fault::Unsupported,
+                    "member '" + std::string(step) + "' " + link.obstacle + "; links are not followed");
       }
       return within("member '" + std::string(step) + "'", hdf5::read_object(*here.file_, link.address));
     });
@@ -278,9 +279,7 @@ Result<Hdf5File> Hdf5File::open(Blob blob) {
     opened.root_.object_ = *std::move(root);
     opened.root_.path_ = "/";
     return opened;
-  } catch (const std::bad_alloc&) {
-    return fail(Fault::Limit, "not enough memory");
-  }
+  } catch (const std::bad_alloc&) { return fail(Fault::Limit, "not enough memory"); }
 }
 
 }  // namespace convoy

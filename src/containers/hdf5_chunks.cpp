@@ -131,7 +131,8 @@ Status check_chunks(File& file, const Chunking& c, const std::vector<Chunk>& chu
     if (!bytes) return std::unexpected(bytes.error());
     stored += std::min(chunk.size, Size{1} << 40);
   }
-  const bool deflated = std::any_of(c.filters.begin(), c.filters.end(), [](const Filter& f) { return f.id == deflate_filter; });
+  const bool deflated =
+      std::any_of(c.filters.begin(), c.filters.end(), [](const Filter& f) { return f.id == deflate_filter; });
   const Size all = *count * c.bytes();
   if (deflated ? all / 1100 > stored : all > stored) {
     return fail(Fault::Limit, std::to_string(all) + " bytes of chunks claimed out of " + std::to_string(stored));
@@ -186,8 +187,8 @@ Result<std::vector<std::byte>> assemble(File& file, const Chunking& c, const std
     const auto plain = unfilter(file, c, chunk, *stored, made);
     if (!plain) return std::unexpected(plain.error());
     if (static_cast<Size>(plain->size()) != c.bytes()) {
-      return wrong(file.base + chunk.address, "a chunk of " + std::to_string(plain->size()) + " bytes, expected " +
-                                                  std::to_string(c.bytes()));
+      return wrong(file.base + chunk.address,
+                   "a chunk of " + std::to_string(plain->size()) + " bytes, expected " + std::to_string(c.bytes()));
     }
     if (auto done = file.work(c.bytes() / 64); !done) return pass(done);
     copy_chunk(c, chunk, *plain, all);

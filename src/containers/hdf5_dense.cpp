@@ -112,7 +112,9 @@ Result<FractalHeap> FractalHeap::open(File& file, Size address) {
   if (!r->ok()) return r->failure("a fractal heap");
   if (filters != 0) return wrong(heap.place_, "a fractal heap with filters", Fault::Unsupported);
   if (auto good = file.checksum(address, r->at() + 4, "a fractal heap"); !good) return pass(good);
-  const auto power = [](Size n) { return n > 0 && n < (Size{1} << 40) && std::has_single_bit(static_cast<std::uint64_t>(n)); };
+  const auto power = [](Size n) {
+    return n > 0 && n < (Size{1} << 40) && std::has_single_bit(static_cast<std::uint64_t>(n));
+  };
   if (!power(heap.width_) || !power(heap.start_size_) || !power(heap.most_direct_) || heap.bits_ == 0 ||
       heap.bits_ > 62 || heap.most_direct_ < heap.start_size_ || heap.id_size_ < 2) {
     return wrong(heap.place_, "a fractal heap whose table is not made of powers of two");

@@ -119,9 +119,9 @@ Result<ByteReader> File::at(Size address, std::string_view what) {
   if (auto done = work(1); !done) return pass(done);
   const auto size = static_cast<Size>(bytes.size());
   if (address >= size) {
-    return fail(Fault::Truncated, "ends at byte " + std::to_string(base + size) + ", " + std::string(what) +
-                                      (address == nowhere ? " has no address"
-                                                          : " lies at byte " + std::to_string(address) + " of it"));
+    return fail(Fault::Truncated,
+                "ends at byte " + std::to_string(base + size) + ", " + std::string(what) +
+                    (address == nowhere ? " has no address" : " lies at byte " + std::to_string(address) + " of it"));
   }
   return ByteReader(bytes.subspan(static_cast<std::size_t>(address)), base + address);
 }
@@ -148,8 +148,10 @@ Result<ByteReader> File::block(Size address, std::string_view mark, unsigned ver
   if (!r->ok()) return r->failure("'" + std::string(mark) + "'");
   if (found != mark) return wrong(base + address, "no '" + std::string(mark) + "' where one is declared");
   if (number != version) {
-    return wrong(base + address, "'" + std::string(mark) + "' of version " + std::to_string(number) + ", expected " +
-                                     std::to_string(version), Fault::Unsupported);
+    return wrong(
+        base + address,
+        "'" + std::string(mark) + "' of version " + std::to_string(number) + ", expected " + std::to_string(version),
+        Fault::Unsupported);
   }
   return r;
 }
@@ -192,8 +194,9 @@ Result<std::shared_ptr<File>> open_superblock(Blob blob) {
   if (!r.ok()) return r.failure("the superblock");
   if (!read) return pass(read);
   if (end > static_cast<Size>(file->bytes.size())) {
-    return fail(Fault::Truncated, "ends at byte " + std::to_string(size) + ", the superblock says " +
-                                      (end == nowhere ? std::string("it has no end") : "byte " + std::to_string(*at + end)));
+    return fail(Fault::Truncated,
+                "ends at byte " + std::to_string(size) + ", the superblock says " +
+                    (end == nowhere ? std::string("it has no end") : "byte " + std::to_string(*at + end)));
   }
   file->bytes = file->bytes.first(static_cast<std::size_t>(end));
   return file;

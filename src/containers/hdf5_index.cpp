@@ -70,7 +70,8 @@ Status read_element(File& file, const Chunking& c, ByteReader& r, Size width, bo
   chunk.address = file.address(r);
   chunk.size = c.bytes();
   if (filtered) {
-    chunk.size = static_cast<Size>(std::min(r.number(width - file.offset_width - 4), static_cast<std::uint64_t>(nowhere)));
+    chunk.size =
+        static_cast<Size>(std::min(r.number(width - file.offset_width - 4), static_cast<std::uint64_t>(nowhere)));
     chunk.unfiltered = r.u32();
   }
   if (!r.ok()) return r.failure("a fixed array");
@@ -91,10 +92,11 @@ Result<std::vector<Chunk>> fixed_array(File& file, const Chunking& c, Size addre
   if (auto good = file.checksum(address, r->at() + 4, "a fixed array"); !good) return pass(good);
   const bool filtered = client == 1;
   const auto count = checked_count(c.grid());
-  const bool fits = filtered ? width > file.offset_width + 4 && width <= file.offset_width + 12
-                             : width == file.offset_width;
+  const bool fits =
+      filtered ? width > file.offset_width + 4 && width <= file.offset_width + 12 : width == file.offset_width;
   if (client > 1 || !fits || !count || entries != *count || page_bits > 40) {
-    return wrong(file.base + address, "a fixed array of " + std::to_string(entries) + " chunks that does not fit its dataset");
+    return wrong(file.base + address,
+                 "a fixed array of " + std::to_string(entries) + " chunks that does not fit its dataset");
   }
   auto block = file.block(data, "FADB", 0);
   if (!block) return pass(block);

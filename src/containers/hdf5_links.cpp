@@ -75,8 +75,8 @@ Status walk_symbols(File& file, Size node, Size heap, std::optional<unsigned> le
     r->skip(file.length_width);
     const Size child = file.address(*r);
     if (!r->ok()) return r->failure("a B-tree node");
-    const Status done = here == 0 ? read_symbols(file, child, heap, links)
-                                  : walk_symbols(file, child, heap, here - 1, links);
+    const Status done =
+        here == 0 ? read_symbols(file, child, heap, links) : walk_symbols(file, child, heap, here - 1, links);
     if (!done) return done;
   }
   return {};
@@ -114,7 +114,8 @@ Status read_dense_links(File& file, const Message& info, std::vector<Link>& link
   if (ordered) r.skip(8);
   const Size heap_address = file.address(r), tree = file.address(r);
   if (!r.ok()) return r.failure("a link information message");
-  if (version != 0) return wrong(info.place, "link information of version " + std::to_string(version), Fault::Unsupported);
+  if (version != 0)
+    return wrong(info.place, "link information of version " + std::to_string(version), Fault::Unsupported);
   if (heap_address == nowhere) return {};
   const auto heap = FractalHeap::open(file, heap_address);
   if (!heap) return std::unexpected(heap.error());

@@ -98,7 +98,8 @@ Result<Type> read_array(ByteReader& r, Size place, unsigned version, Size size, 
   if (!base) return base;
   const auto count = checked_count(dims);
   const auto bytes = count ? checked_multiply(*count, base->size) : std::nullopt;
-  if (!bytes || *bytes != size || !base->dims.empty()) return wrong(place, "an array type whose size is not its elements'");
+  if (!bytes || *bytes != size || !base->dims.empty())
+    return wrong(place, "an array type whose size is not its elements'");
   base->dims = std::move(dims);
   return base;
 }
@@ -218,7 +219,8 @@ Result<Space> read_space(const File& file, ByteReader r) {
 }
 
 Result<Size> stored_size(const Type& type, const Space& space, Size place) {
-  const Size own = type.dims.empty() ? type.size : checked_multiply(*checked_count(type.dims), type.size).value_or(nowhere);
+  const Size own =
+      type.dims.empty() ? type.size : checked_multiply(*checked_count(type.dims), type.size).value_or(nowhere);
   const auto size = checked_multiply(space.count, own);
   if (!size) return wrong(place, "more bytes than can be counted", Fault::Limit);
   return *size;

@@ -1,7 +1,7 @@
 #include "containers/inflate.h"
 
-#include <algorithm>
 #include <zlib.h>
+#include <algorithm>
 
 namespace convoy {
 

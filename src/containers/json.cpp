@@ -329,9 +329,7 @@ Result<Json> parse_json(std::string_view text) {
     return Parser(text).parse();
   } catch (const std::bad_alloc&) {
     return fail(Fault::Limit, "not enough memory for " + std::to_string(text.size()) + " bytes of JSON");
-  } catch (const Json::exception& e) {
-    return fail(Fault::Internal, e.what());
-  }
+  } catch (const Json::exception& e) { return fail(Fault::Internal, e.what()); }
 }
 
 }  // namespace convoy

@@ -147,6 +147,7 @@ Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::func
   }
   for (std::size_t i = 0; i < storages.size(); ++i) {
     if (auto done = zip.add("archive/data/" + std::to_string(i), storages[i]->bytes()); !done) return done;
+    storages[i]->let_go();
   }
   if (auto done = zip.add("archive/version", bytes_of("3\n")); !done) return done;
   return zip.finish();

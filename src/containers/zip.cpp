@@ -200,7 +200,8 @@ Result<Central> read_central(ByteReader& r) {
   if (!c.entry.deflated && span.stored != span.size) return wrong("is stored but has two sizes");
   if (c.entry.deflated && c.entry.size / 1032 > c.entry.stored) {
     return wrong("claims " + std::to_string(c.entry.size) + " bytes out of " + std::to_string(c.entry.stored) +
-                     ", more than deflate can hold", Fault::Limit);
+                     ", more than deflate can hold",
+                 Fault::Limit);
   }
   c.directory = c.entry.name.back() == '/';
   if (c.directory && c.entry.size != 0) return wrong("is a directory with content");
@@ -278,8 +279,8 @@ Result<Blob> inflate_entry(const ZipEntry& e, Bytes stored) {
   auto inflated = inflate(stored, Wrapping::Raw, e.size);
   if (!inflated) return pass(inflated);
   if (static_cast<Size>(inflated->size()) != e.size) {
-    return fail(Fault::Format, "inflates to " + std::to_string(inflated->size()) + " bytes, expected " +
-                                   std::to_string(e.size));
+    return fail(Fault::Format,
+                "inflates to " + std::to_string(inflated->size()) + " bytes, expected " + std::to_string(e.size));
   }
   auto content = std::make_shared<const std::vector<std::byte>>(*std::move(inflated));
   return Blob{*content, content};
@@ -311,8 +312,10 @@ Result<ZipArchive> ZipArchive::open(Blob archive) {
       if (!end) return std::unexpected(end.error());
       spans.emplace_back(begin, *end);
       if (central->entry.deflated && (room -= std::min(room + 1, central->entry.size)) < 0) {
-        return at_byte(begin, "the deflated members up to '" + central->entry.name +
-                                  "' claim more than 4 times the archive and 64 MiB", Fault::Limit);
+        return at_byte(
+            begin,
+            "the deflated members up to '" + central->entry.name + "' claim more than 4 times the archive and 64 MiB",
+            Fault::Limit);
       }
       if (central->directory) {
         directories.push_back(std::move(central->entry.name));

@@ -47,8 +47,8 @@ Status ZipWriter::add(std::string_view name, Bytes content) {
   if (name.empty() || name.size() > 0xFFFF) return fail(Fault::Internal, "a member needs a name of 1 to 65535 bytes");
   const Size size = static_cast<Size>(content.size());
   const bool large = size > most_small;
-  ZipEntry e{.name = std::string(name), .deflated = false, .stored = size, .size = size, .crc = crc32_of(content),
-             .at = at_};
+  ZipEntry e{
+      .name = std::string(name), .deflated = false, .stored = size, .size = size, .crc = crc32_of(content), .at = at_};
   // The padding is an extra field 'FB' filled with Z, as torch writes it; it needs 4 bytes for its own head.
   const Size before = at_ + 30 + static_cast<Size>(name.size()) + (large ? 20 : 0) + 4;
   const Size padding = (alignment - before % alignment) % alignment;

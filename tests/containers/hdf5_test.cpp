@@ -115,7 +115,8 @@ TEST_P(Hdf5, AGroupThatRecordsItsOrderKeepsItAndManyAttributesAreFound) {
 TEST_P(Hdf5, WhatIsNotReadIsRefusedByName) {
   EXPECT_NE(refusal("lzf").find("filter lzf; deflate, shuffle and fletcher32 are read"), std::string::npos);
   EXPECT_NE(refusal("compound").find("elements are compounds"), std::string::npos);
-  EXPECT_NE(refusal("soft").find("member 'soft' is a soft link to '/plain'; links are not followed"), std::string::npos);
+  EXPECT_NE(refusal("soft").find("member 'soft' is a soft link to '/plain'; links are not followed"),
+            std::string::npos);
   EXPECT_NE(refusal("external").find("member 'external' is an external link"), std::string::npos);
   EXPECT_EQ(refusal("many/nothing"), "'many': has no member 'nothing'");
   EXPECT_EQ(refusal("many"), "'many': is not a dataset");
@@ -143,8 +144,17 @@ TEST_P(Hdf5, AFileCutAnywhereIsRefused) {
 }
 
 TEST_P(Hdf5, DamagedFilesAnswerQuickly) {
-  constexpr std::uint64_t extremes[] = {0, 1, 16, 24, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, std::uint64_t{1} << 62,
-                                        ~std::uint64_t{0} >> 1, std::uint64_t{1} << 63, ~std::uint64_t{0}};
+  constexpr std::uint64_t extremes[] = {0,
+                                        1,
+                                        16,
+                                        24,
+                                        0x7FFFFFFF,
+                                        0x80000000,
+                                        0xFFFFFFFF,
+                                        std::uint64_t{1} << 62,
+                                        ~std::uint64_t{0} >> 1,
+                                        std::uint64_t{1} << 63,
+                                        ~std::uint64_t{0}};
   std::mt19937_64 random(7);
   for (int i = 0; i < 1500; ++i) {
     std::string damaged = bytes_;
@@ -154,7 +164,8 @@ TEST_P(Hdf5, DamagedFilesAnswerQuickly) {
     } else {  // a hostile length, or an address of something else
       const std::uint64_t value = i % 3 == 1 ? extremes[random() % std::size(extremes)] : random() % damaged.size();
       at &= ~std::size_t{3};
-      for (std::size_t b = 0; b < 8 && at + b < damaged.size(); ++b) damaged[at + b] = static_cast<char>(value >> 8 * b);
+      for (std::size_t b = 0; b < 8 && at + b < damaged.size(); ++b)
+        damaged[at + b] = static_cast<char>(value >> 8 * b);
     }
     const auto start = std::clock();
     int objects = 500;

@@ -27,8 +27,9 @@ TEST(Json, KeepsTheOrderOfKeysAndTheKindsOfNumbers) {
   EXPECT_TRUE(z[0].is_number_integer());
   EXPECT_TRUE(z[4].is_number_float());
   EXPECT_TRUE(z[5].is_number_float());
-  EXPECT_EQ(json->dump(),
-            R"({"z":[1,-2,9223372036854775807,18446744073709551615,1.5,1000.0],"a":{"b":null,"c":[true,false,{},[]]}})");
+  EXPECT_EQ(
+      json->dump(),
+      R"({"z":[1,-2,9223372036854775807,18446744073709551615,1.5,1000.0],"a":{"b":null,"c":[true,false,{},[]]}})");
 }
 
 TEST(Json, PythonsWordsForWhatIsNoNumberAreNumbers) {
@@ -70,7 +71,8 @@ TEST(Json, NestingHasALimit) {
 }
 
 TEST(Json, AFileCutAnywhereIsTruncated) {
-  const std::string text = R"({"name": "cé\u00e9\ud83d\ude00", "n": [1.5, -12, 1e5, true, null, NaN, -Infinity], "o": {"p": []}})";
+  const std::string text =
+      R"({"name": "cé\u00e9\ud83d\ude00", "n": [1.5, -12, 1e5, true, null, NaN, -Infinity], "o": {"p": []}})";
   ASSERT_TRUE(parse_json(text));
   for (std::size_t n = 0; n < text.size(); ++n) {
     const auto json = parse_json(std::string_view(text).substr(0, n));

@@ -44,14 +44,16 @@ TEST(Npy, WhatIsWrittenReadsBackTheSame) {
 
 TEST(Npy, FortranOrderIsReadByItsAxes) {
   // numpy.asfortranarray([[1, 2, 3], [4, 5, 6]], dtype='u1')
-  const auto t = read_npy(blob_of(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", "\x01\x04\x02\x05\x03\x06")));
+  const auto t =
+      read_npy(blob_of(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", "\x01\x04\x02\x05\x03\x06")));
   ASSERT_TRUE(t) << message(t.error());
   EXPECT_EQ(t->shape(), (Sizes{2, 3}));
   EXPECT_EQ(t->integers(), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}));
 }
 
 TEST(Npy, BigEndianNumbersAreTurned) {
-  const auto t = read_npy(blob_of(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", std::string("\x00\x05\x01\x00", 4))));
+  const auto t = read_npy(
+      blob_of(npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }", std::string("\x00\x05\x01\x00", 4))));
   ASSERT_TRUE(t) << message(t.error());
   EXPECT_EQ(t->integers(), (std::vector<std::int64_t>{5, 256}));
 }
@@ -64,7 +66,8 @@ TEST(Npy, EveryTruncationIsRefused) {
 
 TEST(Npy, ObjectsAndHostileShapesAreRefused) {
   EXPECT_FALSE(read_npy(blob_of(npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "x"))));
-  EXPECT_FALSE(read_npy(blob_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387905,), }", "abcd"))));
+  EXPECT_FALSE(
+      read_npy(blob_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387905,), }", "abcd"))));
   EXPECT_FALSE(read_npy(blob_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "abcd"))));
   EXPECT_FALSE(read_npy(blob_of(npy("{'descr': '<f4', 'shape': (1,), }", "abcd"))));
   EXPECT_FALSE(read_npy(blob_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}", "abcd"))));

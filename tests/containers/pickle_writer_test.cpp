@@ -27,17 +27,18 @@ TEST(StateDict, IsAZipOfOnePickleAndAlignedStorages) {
   ASSERT_TRUE(zip) << message(zip.error());
   std::vector<std::string> names;
   for (const ZipEntry& e : zip->entries()) names.push_back(e.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"archive/data.pkl", "archive/.format_version", "archive/.storage_alignment",
-                                             "archive/byteorder", "archive/data/0", "archive/data/1",
-                                             "archive/version"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"archive/data.pkl", "archive/.format_version", "archive/.storage_alignment",
+                                      "archive/byteorder", "archive/data/0", "archive/data/1", "archive/version"}));
   EXPECT_EQ(text_of(zip->read("archive/version")->bytes), "3\n");
   EXPECT_EQ(zip->read("archive/data/0")->bytes.size(), 8U);
   const std::string pickle(text_of(zip->read("archive/data.pkl")->bytes));
   using std::string_view_literals::operator""sv;
   const auto one_tensor =
       "X\x01\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\n"
-                               "X\x01\0\0\0" "0X\x03\0\0\0cpuK\x02tQK\0(K\x02K\x01t(K\x01K\x01t\x89"
-                               "ccollections\nOrderedDict\n)RtR"sv;
+      "X\x01\0\0\0"
+      "0X\x03\0\0\0cpuK\x02tQK\0(K\x02K\x01t(K\x01K\x01t\x89"
+      "ccollections\nOrderedDict\n)RtR"sv;
   EXPECT_NE(pickle.find(one_tensor), std::string::npos);
   EXPECT_EQ(pickle.substr(0, 2), "\x80\x02");
   EXPECT_EQ(pickle.back(), '.');

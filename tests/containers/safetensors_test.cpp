@@ -51,7 +51,9 @@ TEST(Safetensors, TheTensorsMustCoverTheBufferExactlyOnce) {
   };
   EXPECT_TRUE(refused(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", "abc"));   // a gap behind
   EXPECT_TRUE(refused(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", "abc"));   // a gap in front
-  EXPECT_TRUE(refused(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", "abc"));
+  EXPECT_TRUE(refused(
+      R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+      "abc"));
   EXPECT_TRUE(refused(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,2]}})", "ab"));
   EXPECT_TRUE(refused(R"({"a":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}})", "abcd"));
   EXPECT_FALSE(refused(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", "ab"));

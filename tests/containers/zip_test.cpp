@@ -167,7 +167,8 @@ TEST(Zip, ContentIsHeldToItsSizeAndCrc) {
     EXPECT_FALSE(lying->read("a"));
   }
   EXPECT_NE(refusal({.name = "a", .content = std::string(5000, 'a'), .deflate = true, .claimed = 1 << 30})
-                .find("more than deflate can hold"), std::string::npos);
+                .find("more than deflate can hold"),
+            std::string::npos);
 }
 
 TEST(Zip, AnArchiveCutAnywhereIsRefused) {
