@@ -37,8 +37,8 @@ Result<Facts> infer(const Glu& op, const Inputs& in) {
   Shape shape = in[0].shape;
   Dim& size = at(shape, axis);
   if (size.known() && *size % 2 != 0)
-    return fail(Fault::Unsupported, "axis " + std::to_string(axis) + " has size " + std::to_string(*size) +
-                                        ", which has no halves");
+    return fail(Fault::Unsupported,
+                "axis " + std::to_string(axis) + " has size " + std::to_string(*size) + ", which has no halves");
   if (size.known()) size = *size / 2;
   return one_fact(arithmetic(in[0].dtype), std::move(shape));
 }
@@ -49,8 +49,8 @@ Result<Facts> infer(const PRelu&, const Inputs& in) {
   for (std::size_t i = 0; fits && i < slope.size(); ++i)
     fits = slope[i] == Dim(1) || agreed(slope[i], x[i + 1]).has_value();
   if (!fits)
-    return fail(Fault::Format, "slope has shape " + text_of(slope) + ", which does not stretch to an input of shape " +
-                                   text_of(x));
+    return fail(Fault::Format,
+                "slope has shape " + text_of(slope) + ", which does not stretch to an input of shape " + text_of(x));
   return same(in);
 }
 

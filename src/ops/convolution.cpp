@@ -32,9 +32,7 @@ Size input_channels_per_group(KernelOrder order, const Sizes& kernel, Size group
 
 namespace {
 
-bool is_transposed(KernelOrder order) {
-  return order == KernelOrder::InOutSpace || order == KernelOrder::SpaceOutIn;
-}
+bool is_transposed(KernelOrder order) { return order == KernelOrder::InOutSpace || order == KernelOrder::SpaceOutIn; }
 
 Sizes space_moved_last(Size space, Size first, Size second) {
   Sizes permutation{first, second};
@@ -112,8 +110,7 @@ Result<Tensor> reordered_kernel(const Tensor& kernel, KernelOrder from, KernelOr
 Result<Facts> infer(const Conv& conv, const Inputs& in) {
   if (is_transposed(conv.kernel_order))
     return fail(Fault::Internal, "a convolution holds a kernel in the order of a transposed one");
-  const auto kernel =
-      kernel_sizes(conv.axes, conv.kernel_order, conv.windows, conv.paddings.size(), conv.groups, in);
+  const auto kernel = kernel_sizes(conv.axes, conv.kernel_order, conv.windows, conv.paddings.size(), conv.groups, in);
   if (!kernel) return std::unexpected(kernel.error());
   const Size outputs = output_channels(conv.kernel_order, *kernel, conv.groups);
   const Size per_group = input_channels_per_group(conv.kernel_order, *kernel, conv.groups);
@@ -152,8 +149,7 @@ Result<Facts> infer(const Conv& conv, const Inputs& in) {
 Result<Facts> infer(const ConvTranspose& conv, const Inputs& in) {
   if (!is_transposed(conv.kernel_order))
     return fail(Fault::Internal, "a transposed convolution holds a kernel in the order of a plain one");
-  const auto kernel =
-      kernel_sizes(conv.axes, conv.kernel_order, conv.windows, conv.paddings.size(), conv.groups, in);
+  const auto kernel = kernel_sizes(conv.axes, conv.kernel_order, conv.windows, conv.paddings.size(), conv.groups, in);
   if (!kernel) return std::unexpected(kernel.error());
   const Size inputs = conv.kernel_order == KernelOrder::InOutSpace ? kernel->front() : kernel->back();
   if (inputs % conv.groups != 0)

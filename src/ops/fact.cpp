@@ -51,8 +51,8 @@ Status expect_shape(std::string_view thing, const Fact& fact, const Shape& wante
 
 Status expect_axis(Size axis, Size rank) {
   if (axis >= 0 && axis < rank) return {};
-  return fail(Fault::Format, "axis " + std::to_string(axis) + " does not exist in a tensor of rank " +
-                                 std::to_string(rank));
+  return fail(Fault::Format,
+              "axis " + std::to_string(axis) + " does not exist in a tensor of rank " + std::to_string(rank));
 }
 
 Status expect_axes(std::string_view thing, const Sizes& axes, Size rank) {

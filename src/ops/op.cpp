@@ -21,8 +21,8 @@ Status check_inputs(const Inputs& in) {
   if (in.count() < O::least_inputs || in.count() > O::most_inputs) {
     std::string wanted = std::to_string(O::least_inputs);
     if (O::most_inputs != O::least_inputs) wanted += " to " + std::to_string(O::most_inputs);
-    return fail(Fault::Format, std::string(O::name) + " has " + std::to_string(in.count()) + " inputs, expected " +
-                                   wanted);
+    return fail(Fault::Format,
+                std::string(O::name) + " has " + std::to_string(in.count()) + " inputs, expected " + wanted);
   }
   for (std::size_t i = 0; i < in.count(); ++i)
     if (!in.has(i) && !may_be_absent<O>(i))

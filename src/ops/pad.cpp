@@ -27,8 +27,8 @@ std::string_view word_of(PadMode mode) {
 }
 
 Result<Dim> padded(const Pad& pad, Dim size, Size before, Size after, std::size_t axis) {
-  const std::string text = "pad of " + std::to_string(before) + " and " + std::to_string(after) + " cells on axis " +
-                           std::to_string(axis);
+  const std::string text =
+      "pad of " + std::to_string(before) + " and " + std::to_string(after) + " cells on axis " + std::to_string(axis);
   constexpr Size most = Size{1} << 40;
   if (before < -most || before > most || after < -most || after > most) return fail(Fault::Limit, text);
   if (pad.mode != PadMode::Constant && (before < 0 || after < 0))
@@ -38,7 +38,8 @@ Result<Dim> padded(const Pad& pad, Dim size, Size before, Size after, std::size_
   if (*size > most) return fail(Fault::Limit, text + ", which has " + std::to_string(*size) + " cells");
   if (const auto limit = most_added(pad.mode, *size); limit && (before > *limit || after > *limit))
     return fail(Fault::Unsupported, std::string(word_of(pad.mode)) + " " + text + ", which has " +
-                                        std::to_string(*size) + ": at most " + std::to_string(*limit) + " can be added");
+                                        std::to_string(*size) + ": at most " + std::to_string(*limit) +
+                                        " can be added");
   if (pad.mode == PadMode::Edge && *size == 0)
     return fail(Fault::Unsupported, "edge " + text + ", which has no cell to repeat");
   const Size out = *size + before + after;

@@ -24,8 +24,7 @@ Result<Dim> rest_of(const Reshape& op, const Shape& from) {
   if (!want) return want;
   if (!have->known()) return Dim::unknown();
   const bool fits = has_rest ? **want > 0 && **have % **want == 0 : *have == *want;
-  if (!fits)
-    return fail(Fault::Format, "input of shape " + text_of(from) + " does not reshape to " + text_of(op.to));
+  if (!fits) return fail(Fault::Format, "input of shape " + text_of(from) + " does not reshape to " + text_of(op.to));
   return Dim(has_rest ? **have / **want : 1);
 }
 
@@ -87,8 +86,8 @@ Result<Facts> infer(const Transpose& op, const Inputs& in) {
   Sizes sorted = op.permutation;
   std::ranges::sort(sorted);
   if (static_cast<Size>(sorted.size()) != rank || !is_identity(sorted))
-    return fail(Fault::Format, "permutation " + text_of(op.permutation) + " does not order the axes of an input of shape " +
-                                   text_of(in[0].shape));
+    return fail(Fault::Format, "permutation " + text_of(op.permutation) +
+                                   " does not order the axes of an input of shape " + text_of(in[0].shape));
   Shape shape;
   for (const Size axis : op.permutation) shape.push_back(at(in[0].shape, axis));
   return one_fact(in[0].dtype, std::move(shape));
@@ -110,8 +109,8 @@ Result<Facts> infer(const Squeeze& op, const Inputs& in) {
     if (!std::ranges::binary_search(op.axes, i)) {
       shape.push_back(size);
     } else if (size.known() && *size != 1) {
-      return fail(Fault::Format, "axis " + std::to_string(i) + " has size " + std::to_string(*size) +
-                                     " and cannot be taken out");
+      return fail(Fault::Format,
+                  "axis " + std::to_string(i) + " has size " + std::to_string(*size) + " and cannot be taken out");
     }
   }
   return one_fact(in[0].dtype, std::move(shape));

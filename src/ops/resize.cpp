@@ -146,8 +146,7 @@ Taps rescaled(Taps taps) {
 }  // namespace
 
 std::vector<Taps> taps_of(const Resize& resize, Size in, Size out, double factor_or_zero) {
-  const double scale =
-      factor_or_zero > 0 ? 1 / factor_or_zero : static_cast<double>(in) / static_cast<double>(out);
+  const double scale = factor_or_zero > 0 ? 1 / factor_or_zero : static_cast<double>(in) / static_cast<double>(out);
   const bool filters = resize.interpolation > Interpolation::Area ||
                        (resize.antialias && (resize.interpolation == Interpolation::Linear ||
                                              resize.interpolation == Interpolation::Cubic));

@@ -89,7 +89,8 @@ Result<Facts> infer(const Tile& op, const Inputs& in) {
   Dim& size = at(shape, op.axis);
   if (size.known()) {
     const auto grown = checked_multiply(*size, op.times);
-    if (!grown) return fail(Fault::Limit, std::to_string(op.times) + " times " + std::to_string(*size) + " is too large");
+    if (!grown)
+      return fail(Fault::Limit, std::to_string(op.times) + " times " + std::to_string(*size) + " is too large");
     size = *grown;
   }
   return one_fact(in[0].dtype, std::move(shape));

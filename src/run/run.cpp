@@ -25,8 +25,9 @@ Tensor as_numbers(const Tensor& tensor) {
 
 // Operators that leave the numbers where they are: the output shares the bytes of the input, whatever their type.
 template <class O>
-constexpr bool keeps_numbers = std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Unsqueeze> ||
-                               std::is_same_v<O, Squeeze> || std::is_same_v<O, Identity> || std::is_same_v<O, Dropout>;
+constexpr bool keeps_numbers =
+    std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Unsqueeze> ||
+    std::is_same_v<O, Squeeze> || std::is_same_v<O, Identity> || std::is_same_v<O, Dropout>;
 
 template <class T>
 Tensor cast(const Tensor& x, DType to) {

@@ -26,9 +26,7 @@ std::string shape_of(const Op& op, const std::vector<Shape>& shapes) {
   return facts ? text_of(facts->front().shape) : message(facts.error());
 }
 
-Conv conv2(Padding padding) {
-  return {.windows = {{3, 2, 1}, {5, 1, 2}}, .paddings = {padding, padding}};
-}
+Conv conv2(Padding padding) { return {.windows = {{3, 2, 1}, {5, 1, 2}}, .paddings = {padding, padding}}; }
 
 TEST(Infer, UnknownSizesStayUnknown) {
   EXPECT_EQ(shape_of(conv2({Spelling::SameUpper}), {{unknown, 4, unknown, 7}, {6, 4, 3, 5}}), "[N, 6, ?, 7]");
@@ -61,7 +59,8 @@ TEST(Infer, AKernelMustBeTheOneThatTheWindowsSay) {
   EXPECT_EQ(inferred(conv2({}), {{1, 4, 2, 20}, {6, 4, 3, 5}}).error().fault, Fault::Unsupported);
   Conv grouped = conv2({});
   grouped.groups = 4;
-  EXPECT_EQ(shape_of(grouped, {{1, 4, 9, 20}, {6, 1, 3, 5}}), "groups is 4, which does not divide the 6 output channels");
+  EXPECT_EQ(shape_of(grouped, {{1, 4, 9, 20}, {6, 1, 3, 5}}),
+            "groups is 4, which does not divide the 6 output channels");
   grouped.groups = 0;
   EXPECT_EQ(shape_of(grouped, {{1, 4, 9, 20}, {6, 1, 3, 5}}), "groups is 0");
   Conv fewer = conv2({});

@@ -52,9 +52,7 @@ TEST(Padding, ExplicitWindowsAreThoseThatFitInThePaddedInput) {
         while (out * w.stride + w.reach() <= in + before + after) ++out;
         const auto at = place({Spelling::Explicit, before, after}, w, in);
         ASSERT_EQ(at.has_value(), out > 0);
-        if (at) {
-          EXPECT_EQ(*at, (Placement{before, out, after}));
-        }
+        if (at) { EXPECT_EQ(*at, (Placement{before, out, after})); }
       }
   });
 }
@@ -99,26 +97,24 @@ TEST(Padding, NothingFitsWhereTheNumbersMakeNoSense) {
 }
 
 TEST(Padding, SameAtSaysThatTheSameCellsAreRead) {
-  const std::vector<Padding> spellings{{Spelling::Valid},          {Spelling::SameUpper},      {Spelling::SameLower},
-                                       {Spelling::Causal},         {Spelling::Explicit, 1, 1}, {Spelling::Explicit, 0, 1},
-                                       {Spelling::Explicit, 1, 2}, {Spelling::Explicit, 2, 0}};
+  const std::vector<Padding> spellings{
+      {Spelling::Valid},          {Spelling::SameUpper},      {Spelling::SameLower},      {Spelling::Causal},
+      {Spelling::Explicit, 1, 1}, {Spelling::Explicit, 0, 1}, {Spelling::Explicit, 1, 2}, {Spelling::Explicit, 2, 0}};
   for_all_small([&](Window w, Size in) {
     for (const Padding& a : spellings)
       for (const Padding& b : spellings) {
         const auto pa = place(a, w, in), pb = place(b, w, in);
         if (!same_at(a, b, w, in)) continue;
         ASSERT_EQ(pa.has_value(), pb.has_value());
-        if (pa) {
-          ASSERT_EQ(cells_read(*pa, w, in), cells_read(*pb, w, in));
-        }
+        if (pa) { ASSERT_EQ(cells_read(*pa, w, in), cells_read(*pb, w, in)); }
       }
   });
 }
 
 TEST(Padding, SameAlwaysHoldsFarBeyondThePeriodItLooksAt) {
-  const std::vector<Padding> spellings{{Spelling::Valid},          {Spelling::SameUpper},      {Spelling::SameLower},
-                                       {Spelling::Causal},         {Spelling::Explicit, 1, 1}, {Spelling::Explicit, 0, 1},
-                                       {Spelling::Explicit, 2, 2}, {Spelling::Explicit, 3, 1}};
+  const std::vector<Padding> spellings{
+      {Spelling::Valid},          {Spelling::SameUpper},      {Spelling::SameLower},      {Spelling::Causal},
+      {Spelling::Explicit, 1, 1}, {Spelling::Explicit, 0, 1}, {Spelling::Explicit, 2, 2}, {Spelling::Explicit, 3, 1}};
   for_all_small([&](Window w, Size in) {
     if (in > 1) return;
     for (const Padding& a : spellings)
@@ -144,9 +140,7 @@ TEST(Padding, RespellKeepsTheCells) {
         ASSERT_TRUE(same_at(p, *fixed, w, in));
         ++found;
       }
-      if (const auto always = respell(p, w, std::nullopt, speaks_torch)) {
-        ASSERT_TRUE(same_always(p, *always, w));
-      }
+      if (const auto always = respell(p, w, std::nullopt, speaks_torch)) { ASSERT_TRUE(same_always(p, *always, w)); }
     }
   });
   EXPECT_GT(found, 500);

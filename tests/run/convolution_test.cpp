@@ -18,7 +18,9 @@ Conv conv1(Window window, Padding padding) {
   return {.axes = {Order::ChannelsFirst, 1}, .windows = {window}, .paddings = {padding}};
 }
 ConvTranspose transposed1(Window window, Size before, Size after) {
-  return {.axes = {Order::ChannelsFirst, 1}, .windows = {window}, .paddings = {{CropSpelling::Explicit, before, after, {}}}};
+  return {.axes = {Order::ChannelsFirst, 1},
+          .windows = {window},
+          .paddings = {{CropSpelling::Explicit, before, after, {}}}};
 }
 const Tensor x3 = numbers({1, 1, 3}, {1, 10, 100}), x4 = numbers({1, 1, 4}, {1, 10, 100, 1000});
 const Tensor w3 = numbers({1, 1, 3}, {1, 2, 3}), w2 = numbers({1, 1, 2}, {1, 2});
@@ -35,8 +37,11 @@ TEST(Convolution, ACausalOneLooksOnlyBack) {
 }
 
 TEST(Convolution, ADepthwiseOneOrdersOutputsByChannelThenMultiplier) {
-  const Conv conv{.axes = {Order::ChannelsLast, 1}, .kernel_order = KernelOrder::SpaceInMultiplier, .windows = {{}},
-                  .paddings = {{}}, .groups = 2};
+  const Conv conv{.axes = {Order::ChannelsLast, 1},
+                  .kernel_order = KernelOrder::SpaceInMultiplier,
+                  .windows = {{}},
+                  .paddings = {{}},
+                  .groups = 2};
   expect_numbers(conv, {numbers({1, 1, 2}, {1, 10}), numbers({1, 2, 2}, {1, 2, 3, 4})}, {1, 1, 4}, {1, 2, 30, 40});
 }
 
@@ -66,8 +71,8 @@ TEST(TransposedConvolution, GivesEachGroupItsOwnOutputs) {
 
 TEST(Convolution, APadIsNoProductWithZero) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const auto out = ran(conv1({3, 1, 1}, {Spelling::Explicit, 1, 1}), {numbers({1, 1, 2}, {1, 2}),
-                                                                      numbers({1, 1, 3}, {infinity, 1, 1})});
+  const auto out = ran(conv1({3, 1, 1}, {Spelling::Explicit, 1, 1}),
+                       {numbers({1, 1, 2}, {1, 2}), numbers({1, 1, 3}, {infinity, 1, 1})});
   ASSERT_TRUE(out);
   EXPECT_EQ(out->front().doubles(), (std::vector<double>{3, infinity}));
 }
@@ -111,7 +116,8 @@ std::vector<double> conv_by_definition(const Geometry& g, const std::vector<doub
                 const Size column = j * g.windows[1].stride - g.before[1] + b * g.windows[1].dilation;
                 if (row < 0 || row >= g.in[0] || column < 0 || column >= g.in[1]) continue;
                 const Size channel = o / g.outputs * g.inputs + c;
-                sum += x[static_cast<std::size_t>(((n * g.groups * g.inputs + channel) * g.in[0] + row) * g.in[1] + column)] *
+                sum += x[static_cast<std::size_t>(((n * g.groups * g.inputs + channel) * g.in[0] + row) * g.in[1] +
+                                                  column)] *
                        w[static_cast<std::size_t>(((o * g.inputs + c) * kh + a) * kw + b)];
               }
           y.push_back(sum);
@@ -204,15 +210,17 @@ TEST(TransposedConvolution, EveryOrderAndThreadCountGivesWhatTheScatterGives) {
 
 TEST(Convolution, WalksThreeAxesOfDifferentSizes) {
   // A kernel of ones sums the 2x3x1 block that each output reads.
-  const Conv conv{.axes = {Order::ChannelsFirst, 3}, .windows = {{2, 1, 1}, {3, 1, 1}, {1, 2, 1}},
-                  .paddings = {{}, {}, {}}};
+  const Conv conv{
+      .axes = {Order::ChannelsFirst, 3}, .windows = {{2, 1, 1}, {3, 1, 1}, {1, 2, 1}}, .paddings = {{}, {}, {}}};
   const Tensor ones = numbers({1, 1, 2, 3, 1}, {1, 1, 1, 1, 1, 1});
   expect_numbers(conv, {counting({1, 1, 2, 3, 4}), ones}, {1, 1, 1, 1, 2}, {66, 78});
 }
 
 TEST(Convolution, ManyChannelsAddUpInTheSameOrderForAnyNumberOfThreads) {
-  const Conv conv{.axes = {Order::ChannelsLast, 2}, .kernel_order = KernelOrder::SpaceInOut,
-                  .windows = {{3, 1, 1}, {2, 1, 1}}, .paddings = {{Spelling::SameUpper}, {Spelling::SameUpper}}};
+  const Conv conv{.axes = {Order::ChannelsLast, 2},
+                  .kernel_order = KernelOrder::SpaceInOut,
+                  .windows = {{3, 1, 1}, {2, 1, 1}},
+                  .paddings = {{Spelling::SameUpper}, {Spelling::SameUpper}}};
   std::vector<float> x(19 * 23 * 70), w(3 * 2 * 70 * 37);
   std::mt19937 random(3);
   for (float& value : x) value = static_cast<float>(random()) / 4e9F;

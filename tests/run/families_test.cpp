@@ -40,7 +40,8 @@ TEST(Pool, ACeilOverhangIsNeverCounted) {
 
 TEST(Pool, ANanWins) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto out = ran(MaxPool{.axes = first1, .windows = {{2, 1, 1}}, .paddings = {{}}}, {numbers({1, 1, 4}, {1, nan, 3, 4})});
+  const auto out =
+      ran(MaxPool{.axes = first1, .windows = {{2, 1, 1}}, .paddings = {{}}}, {numbers({1, 1, 4}, {1, nan, 3, 4})});
   ASSERT_TRUE(out);
   EXPECT_TRUE(std::isnan(out->front().doubles()[0]) && std::isnan(out->front().doubles()[1]));
   EXPECT_EQ(out->front().doubles()[2], 4);
@@ -54,7 +55,8 @@ TEST(Pool, ChannelsLastPoolsEachChannelAlone) {
 }
 
 TEST(Pool, AnAdaptiveWindowMayShareCells) {
-  expect_numbers(AdaptivePool{.axes = first1, .out = {3}}, {numbers({1, 1, 5}, {0, 1, 2, 3, 4})}, {1, 1, 3}, {0.5, 2, 3.5});
+  expect_numbers(AdaptivePool{.axes = first1, .out = {3}}, {numbers({1, 1, 5}, {0, 1, 2, 3, 4})}, {1, 1, 3},
+                 {0.5, 2, 3.5});
   expect_numbers(AdaptivePool{.axes = first1, .kind = Extreme::Maximum, .out = {5}}, {counting({1, 1, 2})}, {1, 1, 5},
                  {1, 1, 2, 2, 2});
 }
@@ -89,28 +91,34 @@ TEST(Norm, BatchNormGoesAlongItsAxisAndMayLackParameters) {
 
 TEST(Norm, LayerNormTakesParametersInTheShapeOfItsAxes) {
   const Tensor x = numbers({2, 2, 2}, {1, 3, 1, 3, 2, 2, 6, 6});
-  expect_numbers(LayerNorm{.axes = {1, 2}, .epsilon = 0}, {x, numbers({2, 2}, {1, 2, 3, 4}), numbers({2, 2}, {0, 0, 0, 1})},
-                 {2, 2, 2}, {-1, 2, -3, 5, -1, -2, 3, 5}, 1e-6);
-  expect_numbers(LayerNorm{.axes = {2}, .epsilon = 0, .keras_rms_scaling = true}, {numbers({1, 1, 2}, {1, 3})}, {1, 1, 2},
-                 {1, 3}, 1e-6);
+  expect_numbers(LayerNorm{.axes = {1, 2}, .epsilon = 0},
+                 {x, numbers({2, 2}, {1, 2, 3, 4}), numbers({2, 2}, {0, 0, 0, 1})}, {2, 2, 2},
+                 {-1, 2, -3, 5, -1, -2, 3, 5}, 1e-6);
+  expect_numbers(LayerNorm{.axes = {2}, .epsilon = 0, .keras_rms_scaling = true}, {numbers({1, 1, 2}, {1, 3})},
+                 {1, 1, 2}, {1, 3}, 1e-6);
 }
 
 TEST(Norm, AGroupIsNeighbouringChannels) {
   // Groups {1, 3} and {5, 9}, two cells each holding the same number.
-  const Tensor first = numbers({1, 4, 2}, {1, 1, 3, 3, 5, 5, 9, 9}), last = numbers({1, 2, 4}, {1, 3, 5, 9, 1, 3, 5, 9});
+  const Tensor first = numbers({1, 4, 2}, {1, 1, 3, 3, 5, 5, 9, 9}),
+               last = numbers({1, 2, 4}, {1, 3, 5, 9, 1, 3, 5, 9});
   const Tensor gamma = numbers({4}, {1, 2, 3, 4});
-  expect_numbers(GroupNorm{.axis = 1, .groups = 2, .epsilon = 0}, {first, gamma}, {1, 4, 2}, {-1, -1, 2, 2, -3, -3, 4, 4}, 1e-6);
-  expect_numbers(GroupNorm{.axis = 2, .groups = 2, .epsilon = 0}, {last, gamma}, {1, 2, 4}, {-1, 2, -3, 4, -1, 2, -3, 4}, 1e-6);
+  expect_numbers(GroupNorm{.axis = 1, .groups = 2, .epsilon = 0}, {first, gamma}, {1, 4, 2},
+                 {-1, -1, 2, 2, -3, -3, 4, 4}, 1e-6);
+  expect_numbers(GroupNorm{.axis = 2, .groups = 2, .epsilon = 0}, {last, gamma}, {1, 2, 4},
+                 {-1, 2, -3, 4, -1, 2, -3, 4}, 1e-6);
 }
 
 TEST(Norm, RmsAndUnitNormDivideByTheirLength) {
   expect_numbers(UnitNorm{.axes = {1}}, {numbers({2, 2}, {3, 4, 0, 0})}, {2, 2}, {0.6, 0.8, 0, 0}, 1e-6);
-  expect_numbers(RmsNorm{.axes = {1}, .epsilon = 0}, {numbers({1, 2}, {1, 7}), numbers({2}, {5, 10})}, {1, 2}, {1, 14}, 1e-6);
+  expect_numbers(RmsNorm{.axes = {1}, .epsilon = 0}, {numbers({1, 2}, {1, 7}), numbers({2}, {5, 10})}, {1, 2}, {1, 14},
+                 1e-6);
 }
 
 TEST(Linear, BothOrdersOfTheKernelGiveTheSame) {
   const Tensor x = counting({2, 3});
-  expect_numbers(Linear{LinearOrder::InOut}, {x, counting({3, 2}), numbers({2}, {100, 200})}, {2, 2}, {122, 228, 149, 264});
+  expect_numbers(Linear{LinearOrder::InOut}, {x, counting({3, 2}), numbers({2}, {100, 200})}, {2, 2},
+                 {122, 228, 149, 264});
   expect_numbers(Linear{LinearOrder::OutIn}, {x, numbers({2, 3}, {1, 3, 5, 2, 4, 6})}, {2, 2}, {22, 28, 49, 64});
 }
 

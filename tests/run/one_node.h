@@ -8,7 +8,9 @@
 
 namespace convoy::test {
 
-inline Tensor numbers(Sizes shape, std::vector<double> values) { return Tensor::of(std::move(shape), std::move(values)); }
+inline Tensor numbers(Sizes shape, std::vector<double> values) {
+  return Tensor::of(std::move(shape), std::move(values));
+}
 
 // 1, 2, 3, ...
 inline Tensor counting(Sizes shape) {
@@ -27,8 +29,8 @@ inline Tensor whole(Sizes shape, unsigned seed) {
   return Tensor::of(std::move(shape), std::move(values));
 }
 
-inline Result<std::vector<Tensor>> ran(Op op, const std::vector<Tensor>& inputs, Precision precision = Precision::Single,
-                                       int threads = 1) {
+inline Result<std::vector<Tensor>> ran(Op op, const std::vector<Tensor>& inputs,
+                                       Precision precision = Precision::Single, int threads = 1) {
   Node node{.op = std::move(op)};
   std::vector<const Tensor*> given;
   for (const Tensor& input : inputs) given.push_back(&input);

@@ -25,8 +25,8 @@ struct Problem {
   Size k_group = 0, k_tap = 0, k_channel = 0, k_output = 0;
 
   double operations() const {
-    return 2.0 * static_cast<double>(batch) * static_cast<double>(walk.positions()) *
-           static_cast<double>(walk.taps()) * static_cast<double>(groups * inputs) * static_cast<double>(outputs);
+    return 2.0 * static_cast<double>(batch) * static_cast<double>(walk.positions()) * static_cast<double>(walk.taps()) *
+           static_cast<double>(groups * inputs) * static_cast<double>(outputs);
   }
 };
 
@@ -254,8 +254,8 @@ Status compute(const Conv& op, const Call<T>& call) {
     padding.leftover = Leftover::Drop;
     const auto placed = place(padding, window, call.in[0].shape[axis]);
     if (!placed) return fail(Fault::Internal, "a convolution runs where no window fits");
-    walks.push_back({call.in[0].shape[axis], placed->out, window.kernel, window.stride, window.dilation,
-                     placed->before, false});
+    walks.push_back(
+        {call.in[0].shape[axis], placed->out, window.kernel, window.stride, window.dilation, placed->before, false});
   }
   return solve(problem_of(op.axes, op.kernel_order, op.groups, std::move(walks), call), call.in[1].values,
                call.threads);
@@ -269,8 +269,8 @@ Status compute(const ConvTranspose& op, const Call<T>& call) {
     const Window& window = op.windows[static_cast<std::size_t>(i)];
     const auto crop = place(op.paddings[static_cast<std::size_t>(i)], window, call.in[0].shape[axis]);
     if (!crop) return fail(Fault::Internal, "a transposed convolution runs where it leaves no cell");
-    walks.push_back({call.in[0].shape[axis], crop->out, window.kernel, window.stride, window.dilation, crop->before,
-                     true});
+    walks.push_back(
+        {call.in[0].shape[axis], crop->out, window.kernel, window.stride, window.dilation, crop->before, true});
   }
   return solve(problem_of(op.axes, op.kernel_order, op.groups, std::move(walks), call), call.in[1].values,
                call.threads);

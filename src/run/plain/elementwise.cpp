@@ -7,19 +7,19 @@ namespace convoy::plain {
 
 namespace {
 
-template <class T>
-T apply(BinaryFunction function, T a, T b) {
+// Hands the function itself on, so that the choice is made once and not for every element.
+template <class T, class Use>
+void choose(BinaryFunction function, const Use& use) {
   switch (function) {
-    case BinaryFunction::Add: return a + b;
-    case BinaryFunction::Subtract: return a - b;
-    case BinaryFunction::Multiply: return a * b;
-    case BinaryFunction::Divide: return a / b;
+    case BinaryFunction::Add: return use([](T a, T b) { return a + b; });
+    case BinaryFunction::Subtract: return use([](T a, T b) { return a - b; });
+    case BinaryFunction::Multiply: return use([](T a, T b) { return a * b; });
+    case BinaryFunction::Divide: return use([](T a, T b) { return a / b; });
     // A NaN on either side comes out.
-    case BinaryFunction::Maximum: return a != a || a > b ? a : b;
-    case BinaryFunction::Minimum: return a != a || a < b ? a : b;
-    case BinaryFunction::Power: return std::pow(a, b);
+    case BinaryFunction::Maximum: return use([](T a, T b) { return a != a || a > b ? a : b; });
+    case BinaryFunction::Minimum: return use([](T a, T b) { return a != a || a < b ? a : b; });
+    case BinaryFunction::Power: return use([](T a, T b) { return std::pow(a, b); });
   }
-  std::unreachable();
 }
 
 // Strides along the axes of `to`, 0 where the operand has size 1 and stretches.
@@ -36,29 +36,36 @@ Sizes stretched(const Sizes& shape, const Sizes& to) {
 
 template <class T>
 Status compute(const Binary& op, const Call<T>& call) {
-  const Sizes& shape = call.out[0].shape;
   const T *a = call.data(0), *b = call.data(1);
   T* y = call.out[0].values.data();
   const auto count = static_cast<Size>(call.out[0].values.size());
   if (count == 0) return {};
-  if (shape.empty()) {
-    y[0] = apply(op.function, a[0], b[0]);
-    return {};
+  Sizes shape = call.out[0].shape, a_strides = stretched(call.in[0].shape, shape),
+        b_strides = stretched(call.in[1].shape, shape);
+  if (call.in[0].shape == call.in[1].shape) {
+    // Nothing stretches: one long row.
+    shape = {count}, a_strides = {1}, b_strides = {1};
+  } else if (shape.empty()) {
+    shape = {1}, a_strides = {0}, b_strides = {0};
   }
-  const Sizes a_strides = stretched(call.in[0].shape, shape), b_strides = stretched(call.in[1].shape, shape);
   const std::size_t last = shape.size() - 1;
   const Size width = shape[last], a_step = a_strides[last], b_step = b_strides[last];
-  Sizes index(shape.size(), 0);
-  for (Size done = 0; done < count; done += width) {
-    Size from_a = 0, from_b = 0;
-    for (std::size_t i = 0; i < last; ++i) from_a += index[i] * a_strides[i], from_b += index[i] * b_strides[i];
-    for (Size i = 0; i < width; ++i)
-      y[done + i] = apply(op.function, a[from_a + i * a_step], b[from_b + i * b_step]);
-    for (std::size_t i = last; i-- > 0;) {
-      if (++index[i] < shape[i]) break;
-      index[i] = 0;
+  choose<T>(op.function, [&](const auto& apply) {
+    Sizes index(shape.size(), 0);
+    for (Size done = 0; done < count; done += width) {
+      const T *from_a = a, *from_b = b;
+      for (std::size_t i = 0; i < last; ++i) from_a += index[i] * a_strides[i], from_b += index[i] * b_strides[i];
+      if (a_step == 1 && b_step == 1) {
+        for (Size i = 0; i < width; ++i) y[done + i] = apply(from_a[i], from_b[i]);
+      } else {
+        for (Size i = 0; i < width; ++i) y[done + i] = apply(from_a[i * a_step], from_b[i * b_step]);
+      }
+      for (std::size_t i = last; i-- > 0;) {
+        if (++index[i] < shape[i]) break;
+        index[i] = 0;
+      }
     }
-  }
+  });
   return {};
 }
 

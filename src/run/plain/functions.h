@@ -17,7 +17,7 @@ T sigmoid(T x) {
 // log(1 + exp(x)) without overflow.
 template <class T>
 T softplus(T x) {
-  return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x))) + (x != x ? x : T{0});
+  return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
 }
 template <class T>
 T elu(T x, T alpha) {

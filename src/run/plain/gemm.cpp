@@ -89,7 +89,8 @@ std::vector<Stretch> stretches_of(const LeftRows<T>& left) {
   std::vector<Stretch> all;
   for (Size tap = 0; tap < left.taps; ++tap) {
     bool read = false;
-    for (Size r = 0; r < left.rows && !read; ++r) read = left.offsets[static_cast<std::size_t>(r * left.taps + tap)] >= 0;
+    for (Size r = 0; r < left.rows && !read; ++r)
+      read = left.offsets[static_cast<std::size_t>(r * left.taps + tap)] >= 0;
     if (!read) continue;
     Size first = tap * left.channels;
     const Size last = first + left.channels;
@@ -139,7 +140,9 @@ PackedRight<T>::PackedRight(const T* values, Size depth, Size columns, Size dept
 template <class T>
 PackedRight<T>::PackedRight(const T* values, Size taps, Size channels, Size columns, Size tap_stride,
                             Size channel_stride, Size column_stride)
-    : depth_(taps * channels), columns_(columns), values_(static_cast<std::size_t>(panels() * depth_ * tile_columns<T>)) {
+    : depth_(taps * channels),
+      columns_(columns),
+      values_(static_cast<std::size_t>(panels() * depth_ * tile_columns<T>)) {
   T* to = values_.data();
   for (Size first = 0; first < columns; first += tile_columns<T>) {
     const Size width = std::min(tile_columns<T>, columns - first);

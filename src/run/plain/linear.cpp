@@ -108,10 +108,9 @@ Status compute(const Embedding&, const Call<T>& call) {
   const std::vector<Size> indices = call.in[0].stored->integers();
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < 0 || indices[i] >= rows)
-      return fail(Fault::Numeric, "index " + std::to_string(indices[i]) + " lies outside a table of " +
-                                      std::to_string(rows) + " rows");
-    std::copy_n(call.data(1) + indices[i] * width, width,
-                call.out[0].values.data() + static_cast<Size>(i) * width);
+      return fail(Fault::Numeric,
+                  "index " + std::to_string(indices[i]) + " lies outside a table of " + std::to_string(rows) + " rows");
+    std::copy_n(call.data(1) + indices[i] * width, width, call.out[0].values.data() + static_cast<Size>(i) * width);
   }
   return {};
 }

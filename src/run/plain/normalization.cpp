@@ -19,6 +19,14 @@ Status compute(const BatchNorm& op, const Call<T>& call) {
   }
   const T* x = call.data(0);
   T* y = call.out[0].values.data();
+  if (a.inner == 1) {  // channels last: along the channels
+    for (Size o = 0; o < a.outer; ++o, x += a.size, y += a.size)
+      for (Size c = 0; c < a.size; ++c) {
+        const auto at = static_cast<std::size_t>(c);
+        y[c] = (x[c] - mean[c]) * scale[at] + offset[at];
+      }
+    return {};
+  }
   for (Size o = 0; o < a.outer; ++o)
     for (Size c = 0; c < a.size; ++c) {
       const T s = scale[static_cast<std::size_t>(c)], b = offset[static_cast<std::size_t>(c)], m = mean[c];
@@ -67,7 +75,8 @@ Status compute(const LayerNorm& op, const Call<T>& call) {
     const double scale = 1 / std::sqrt(m.variance + op.epsilon), centre = op.keras_rms_scaling ? 0 : m.mean;
     for (std::size_t i = 0; i < groups.places().size(); ++i) {
       const Size place = groups.places()[i];
-      const double value = (static_cast<double>(x[place]) - centre) * scale * (gamma ? static_cast<double>(gamma[i]) : 1);
+      const double value =
+          (static_cast<double>(x[place]) - centre) * scale * (gamma ? static_cast<double>(gamma[i]) : 1);
       y[place] = static_cast<T>(value + (beta ? static_cast<double>(beta[i]) : 0));
     }
   }

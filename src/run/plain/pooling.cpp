@@ -82,7 +82,8 @@ void pool(const Axes& axes, const std::vector<AxisReach>& reaches, std::optional
   constexpr Size block = 64;
   const Size blocks = (positions + block - 1) / block;
   using Sum = decltype(Fold::start());
-  const int threads = threads_for(call.threads, 4.0 * static_cast<double>(batch * channels) * static_cast<double>(positions));
+  const int threads =
+      threads_for(call.threads, 4.0 * static_cast<double>(batch * channels) * static_cast<double>(positions));
   for_each_item(threads, batch * blocks, [&](Size item) {
     const Size n = item / blocks, begin = item % blocks * block, end = std::min(positions, begin + block);
     std::vector<const Reach*> at(reaches.size());

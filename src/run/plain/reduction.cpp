@@ -10,7 +10,8 @@ Status compute(const Reduce& op, const Call<T>& call) {
   for (std::size_t g = 0; g < call.out[0].values.size(); ++g) {
     const T* x = call.data(0) + groups.starts()[g];
     double folded = op.reduction == Reduction::Product ? 1 : 0;
-    if (op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum) folded = static_cast<double>(x[places[0]]);
+    if (op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum)
+      folded = static_cast<double>(x[places[0]]);
     for (const Size place : places) {
       const auto value = static_cast<double>(x[place]);
       switch (op.reduction) {

@@ -21,7 +21,8 @@ std::vector<double> resized(const std::vector<T>& x, const Around& a, const std:
         const double weight = tap.weights[t];
         // A lone cell is copied as it is, so that an infinity stays one.
         if (tap.cells.size() == 1) std::copy_n(from, a.inner, to);
-        else for (Size i = 0; i < a.inner; ++i) to[i] += weight * static_cast<double>(from[i]);
+        else
+          for (Size i = 0; i < a.inner; ++i) to[i] += weight * static_cast<double>(from[i]);
       }
     }
   return y;

@@ -12,8 +12,7 @@ void take(const Call<T>& call, std::size_t output, Size axis, Size count, const 
   const Around a = around(call.in[0].shape, axis);
   T* y = call.out[output].values.data();
   for (Size o = 0; o < a.outer; ++o)
-    for (Size i = 0; i < count; ++i)
-      y = std::copy_n(call.data(0) + (o * a.size + index_of(i)) * a.inner, a.inner, y);
+    for (Size i = 0; i < count; ++i) y = std::copy_n(call.data(0) + (o * a.size + index_of(i)) * a.inner, a.inner, y);
 }
 
 }  // namespace
@@ -26,8 +25,7 @@ Status compute(const Concat& op, const Call<T>& call) {
     const Around a = around(part.shape, op.axis);
     const Size run = a.size * a.inner;
     for (Size o = 0; o < a.outer; ++o)
-      std::copy_n(part.values.data() + o * run, run,
-                  call.out[0].values.data() + (o * whole.size + done) * whole.inner);
+      std::copy_n(part.values.data() + o * run, run, call.out[0].values.data() + (o * whole.size + done) * whole.inner);
     done += a.size;
   }
   return {};
