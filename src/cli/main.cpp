@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 namespace {
 
@@ -43,14 +44,22 @@ int run(int argc, char** argv) {
   return code;
 }
 
+// What was printed may still be on its way to a disk that is full.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return convoy::cli::report({convoy::Fault::Io, "standard output cannot be written", {}});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   convoy::cli::install_signal_handlers();
   try {
-    return run(argc, argv);
+    return flushed(run(argc, argv));
   } catch (const std::bad_alloc&) {
     return convoy::cli::report({convoy::Fault::Limit, "the machine has not enough memory for this model", {}});
+  } catch (const std::system_error& e) {  // fmt says so when a stream takes no more
+    return convoy::cli::report({convoy::Fault::Io, e.what(), {}});
   } catch (const std::exception& e) {
     return convoy::cli::report({convoy::Fault::Internal, std::string("stopped by: ") + e.what(), {}});
   }

@@ -70,7 +70,7 @@ std::string_view known_format(Bytes bytes) {
 }
 
 std::unexpected<Error> unread(std::string_view name) {
-  if (name.empty()) return fail(Fault::Unsupported, "is of no format that this version knows");
+  if (name.empty()) return fail(Fault::Format, "is of no format that this version knows");
   return fail(Fault::Unsupported, "is " + std::string(name) + ", which this version does not read as a model");
 }
 

@@ -20,14 +20,14 @@ ends() {
   local wanted=$1 sentence=$2
   shift 2
   promises=$((promises + 1))
-  "$@" >out 2>err </dev/null
+  "$@" >said.out 2>said.err </dev/null
   local got=$?
-  [ "$got" -eq "$wanted" ] || complain "$sentence: exit code $got, wanted $wanted: $(head -c 300 err | head -3)"
+  [ "$got" -eq "$wanted" ] || complain "$sentence: exit code $got, wanted $wanted: $(head -c 300 said.err | head -3)"
 }
 
 says() {
   promises=$((promises + 1))
-  grep -qF -- "$2" err || complain "$1: standard error does not say '$2': $(head -c 300 err)"
+  grep -qF -- "$2" said.err || complain "$1: standard error does not say '$2': $(head -c 300 said.err)"
 }
 
 # Nothing but the listed files lies in folder $2.
@@ -105,7 +105,7 @@ promises=$((promises + 1))
 diff -r out small >/dev/null || complain "a full disk with --force changed the old set"
 promises=$((promises + 1))
 if [ -w /dev/full ]; then
-  "$convoy" summary "$good/model.keras" >/dev/full 2>err
+  "$convoy" summary "$good/model.keras" >/dev/full 2>said.err
   [ $? -eq 4 ] || complain "standard output on a full disk is no output error"
 fi
 

@@ -30,7 +30,8 @@ Result<Geometry> geometry_of(const Case& c, Size rank) {
   const Json& padding = c.attrs.at("padding");
   if (padding.is_array() && static_cast<Size>(padding.size()) != rank) return fail(Fault::Format, "padding of another rank");
   // Lists are understood by the plain 2-D operators alone.
-  if (padding.is_array() && (rank != 4 || c.op == "avg_pool"))
+  const bool pools_first = c.op == "max_pool" && g.axes.order == Order::ChannelsFirst;
+  if (padding.is_array() && (rank != 4 || c.op == "avg_pool" || pools_first))
     return fail(Fault::Format, "this operator takes no list of paddings");
   for (std::size_t i = 0; i < space; ++i) {
     if (padding == "SAME") {
@@ -57,6 +58,7 @@ Status convolve(Calls& calls, const Case& c, const std::string& weight, bool dep
     const Size read = shape[shape.size() - 2];
     if (read < 1 || channels % read != 0) return fail(Fault::Format, "the kernel reads another number of channels");
     conv.groups = channels / read;
+    if (conv.groups > 1 && g->axes.space == 3) return fail(Fault::Unsupported, "TensorFlow has no groups in 3-D");
   }
   const ValueId kernel = calls.weight(weight);
   return calls.add(conv, kernel);

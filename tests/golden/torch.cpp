@@ -145,8 +145,9 @@ Result<Answer> pooled(const Case& c) {
   std::vector<Padding> paddings;
   const Leftover leftover = flag(c.attrs, "ceil_mode", false) ? Leftover::CeilInside : Leftover::Drop;
   for (std::size_t i = 0; i < space; ++i) {
-    const bool effective = c.op == "max_pool" && space < 3;
-    if (g->padding[i] > (effective ? g->window(i).reach() : g->kernel[i]) / 2)
+    if (c.op == "avg_pool" && space == 3 && *calls.shape()[i + 2] < g->kernel[i])
+      return fail(Fault::Format, "a 3-D average needs an input as large as its window, whatever the padding");
+    if (g->padding[i] > g->kernel[i] / 2)
       return fail(Fault::Format, "padding is more than half of the window");
     windows.push_back(g->window(i));
     paddings.push_back({Spelling::Explicit, g->padding[i], g->padding[i], leftover});

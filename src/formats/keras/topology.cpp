@@ -222,6 +222,7 @@ Result<Model> read_functional(const Json& config, Model model, const Version& ve
   if (!in || !out) return fail(Fault::Format, "model '" + model.name + "' has no input_layers or no output_layers");
   if (auto ok = collect(*in, model.inputs, places, model.layers, grammar); !ok) return pass(ok);
   if (auto ok = collect(*out, model.outputs, places, model.layers, grammar); !ok) return pass(ok);
+  if (model.outputs.empty()) return fail(Fault::Format, "model '" + model.name + "' has an empty output_layers");
   if (auto ok = check_references(model); !ok) return pass(ok);
   return model;
 }
