@@ -66,9 +66,6 @@ const std::set<std::string> taken_members{"training",
                                           "register_load_state_dict_pre_hook",
                                           "register_state_dict_post_hook",
                                           "register_state_dict_pre_hook"};
-const std::set<std::string> taken_variables{"x",        "self",          "torch", "nn",    "F",   "Tensor",
-                                            "same_pad", "symmetric_pad", "list",  "tuple", "int", "float",
-                                            "max",      "min",           "zip",   "len",   "str"};
 
 bool same_parameters(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
   return std::ranges::equal(a, b, [](const Parameter& p, const Parameter& q) {
@@ -84,6 +81,13 @@ std::string empty_tensor(const Tensor& t) {
 }
 
 }  // namespace
+
+const std::set<std::string>& taken_variables() {
+  static const std::set<std::string> names{"self",          "torch", "nn",    "F",   "Tensor",    "same_pad",
+                                           "symmetric_pad", "list",  "tuple", "int", "float",     "max",
+                                           "min",           "zip",   "len",   "str", "ValueError"};
+  return names;
+}
 
 const Tensor* Call::constant(std::size_t i) const {
   if (!has(i)) return nullptr;
@@ -107,8 +111,9 @@ Block::Block(ModuleText& module, const std::vector<Step>& steps, const std::vect
       inputs_(inputs),
       outputs_(outputs),
       members_(taken_members),
-      names_(taken_variables) {
+      names_(taken_variables()) {
   graph_ = &module.graph;
+  names_.take("x");
   count_uses();
 }
 
@@ -293,7 +298,7 @@ std::string Block::module(std::string constructor, std::vector<State> states, st
 Status Block::write_nested(const Step& step) {
   Block inner(text_, step.inside, step.inputs, step.outputs);
   std::vector<std::string> arguments;
-  Names names(taken_variables);
+  Names names(taken_variables());
   for (const ValueId v : step.inputs)
     arguments.push_back(step.inputs.size() == 1 ? "x" : names.take(identifier((*graph_)[v].name)));
   auto written = inner.write(arguments, {});

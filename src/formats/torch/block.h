@@ -12,6 +12,9 @@
 
 namespace convoy::torch {
 
+// Names that a variable of forward must not take: they are used by the text itself. "x" is given out apart.
+const std::set<std::string>& taken_variables();
+
 // What the classes of one module share.
 struct ModuleText {
   const Graph& graph;

@@ -88,7 +88,7 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
                     .helpers = {},
                     .class_names = Names({name, "Path", "Tensor", "F", "HERE", "WEIGHTS_SHA256"}),
                     .known = {}};
-    Names names({"self", "torch", "nn", "F", "Tensor", "same_pad", "symmetric_pad", "list"});
+    Names names(taken_variables());
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i)
       arguments.push_back(graph.inputs.size() == 1 ? "x" : names.take(identifier(input_name(graph, i))));
