@@ -287,25 +287,15 @@ Bounds walked(const Evaluation& at, GateOrder gates, bool state_is_bounded) {
   const Size steps = x[1], units = at.outputs[0].shape().back(), terms = x[2] + units;
   const double limit = limit_of(terms) * static_cast<double>(std::max<Size>(steps, 1));
   const double state = state_is_bounded ? 1 : 1 + largest(&at.outputs[0]);
-<<<<<<< HEAD
   double size =
       1 + largest_sum(*at.inputs[1], across) * largest(at.inputs[0]) + largest_sum(*at.inputs[2], across) * state;
-=======
-  double size = 1 + largest_sum(*at.inputs[1], across) * largest(at.inputs[0]) +
-                largest_sum(*at.inputs[2], across) * state;
->>>>>>> 66f208c (wip)
   for (std::size_t i = 3; i < at.inputs.size(); ++i) size += largest(at.inputs[i]);
   double error = limit * unit_rounding * size;
   if (at.errors[0]) error += largest(at.errors[0]) * largest_sum(*at.inputs[1], across) * static_cast<double>(steps);
   std::vector<Tensor> errors;
   for (const Tensor& output : at.outputs) {
-<<<<<<< HEAD
     errors.push_back(Tensor::of(
         output.shape(), std::vector<float>(static_cast<std::size_t>(output.count()), static_cast<float>(error))));
-=======
-    errors.push_back(Tensor::of(output.shape(), std::vector<float>(static_cast<std::size_t>(output.count()),
-                                                                   static_cast<float>(error))));
->>>>>>> 66f208c (wip)
   }
   return bounded(std::move(errors), terms, limit);
 }

@@ -39,13 +39,8 @@ struct Evaluation {
 
 struct NodeBound {
   std::vector<std::optional<Tensor>> errors;  // per output, float32; none: exact
-<<<<<<< HEAD
   Size terms = 0;  // products per output
   double limit = 0;  // the factor in front of u
-=======
-  Size terms = 0;                             // products per output
-  double limit = 0;                           // the factor in front of u
->>>>>>> 66f208c (wip)
 };
 
 Result<NodeBound> bound_of(const Evaluation& evaluation);

@@ -139,12 +139,8 @@ Bounds bound(const GroupNorm& op, const Evaluation& at) {
   groups.of = index_along(shape, {0});
   const auto channel = index_along(shape, {axis});
   for (std::size_t i = 0; i < groups.of.size(); ++i) {
-<<<<<<< HEAD
     groups.of[i] =
         groups.of[i] * static_cast<std::int32_t>(op.groups) + channel[i] / static_cast<std::int32_t>(members);
-=======
-    groups.of[i] = groups.of[i] * static_cast<std::int32_t>(op.groups) + channel[i] / static_cast<std::int32_t>(members);
->>>>>>> 66f208c (wip)
   }
   measure(groups, *at.inputs[0], at.errors[0]);
   return normalized(at, groups, {axis}, op.epsilon, false);

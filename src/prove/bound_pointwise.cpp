@@ -69,28 +69,16 @@ namespace {
 Bounds sized(const Evaluation& at, double limit, const std::function<double(double)>& size) {
   const Tensor x = singles(*at.inputs[0]);
   const auto values = x.raw<float>();
-<<<<<<< HEAD
   return pointwise(at, limit,
                    [&](std::size_t i) { return limit * unit_rounding * size(static_cast<double>(values[i])); });
-=======
-  return pointwise(at, limit, [&](std::size_t i) {
-    return limit * unit_rounding * size(static_cast<double>(values[i]));
-  });
->>>>>>> 66f208c (wip)
 }
 
 // limit * u * |y|
 Bounds relative(const Evaluation& at, double limit) {
   const Tensor y = singles(at.outputs[0]);
   const auto values = y.raw<float>();
-<<<<<<< HEAD
   return pointwise(at, limit,
                    [&](std::size_t i) { return limit * unit_rounding * std::abs(static_cast<double>(values[i])); });
-=======
-  return pointwise(at, limit, [&](std::size_t i) {
-    return limit * unit_rounding * std::abs(static_cast<double>(values[i]));
-  });
->>>>>>> 66f208c (wip)
 }
 
 Bounds exactly(const Evaluation& at) {

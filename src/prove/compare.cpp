@@ -67,13 +67,7 @@ Result<Tensor> carried(const Tensor& source, const Origin& origin, const Sizes& 
   return tensor.reshaped(shape);
 }
 
-<<<<<<< HEAD
 Tensor rounded(const Tensor& tensor) { return tensor.dtype() == DType::F64 ? tensor.converted(DType::F32) : tensor; }
-=======
-Tensor rounded(const Tensor& tensor) {
-  return tensor.dtype() == DType::F64 ? tensor.converted(DType::F32) : tensor;
-}
->>>>>>> 66f208c (wip)
 
 namespace {
 
@@ -92,12 +86,8 @@ template <class Got, class Wanted, class Bound>
 Difference compare_all(std::span<const Got> got, std::span<const Wanted> wanted, const Bound& bound, double limit) {
   Difference worst;
   for (std::size_t i = 0; i < got.size(); ++i) {
-<<<<<<< HEAD
     const double reference =
         bound.exact ? once_rounded(static_cast<double>(wanted[i])) : static_cast<double>(wanted[i]);
-=======
-    const double reference = bound.exact ? once_rounded(static_cast<double>(wanted[i])) : static_cast<double>(wanted[i]);
->>>>>>> 66f208c (wip)
     const double apart = distance(static_cast<double>(got[i]), reference);
     if (apart <= 0) continue;
     worst.largest = std::max(worst.largest, apart);

@@ -18,7 +18,6 @@ struct Pair {
 
 // From the likeliest to the odder ones. Even: multiples of 4, then ever coarser grids. Odd: really odd sizes first, and
 // then, for models that only take multiples of a power of two, odd multiples of it.
-<<<<<<< HEAD
 constexpr std::array<Pair, 14> even_sizes{{{32, 36},
                                            {32, 48},
                                            {64, 96},
@@ -37,14 +36,6 @@ constexpr std::array<Pair, 22> odd_sizes{{{33, 37}, {49, 41},   {65, 71},   {97,
                                           {9, 13},  {225, 255}, {257, 321}, {5, 7},      {3, 5},     {1, 3},
                                           {34, 38}, {36, 44},   {40, 56},   {48, 80},    {96, 160},  {192, 320},
                                           {18, 22}, {12, 20},   {513, 641}, {1025, 1281}}};
-=======
-constexpr std::array<Pair, 14> even_sizes{{{32, 36}, {32, 48}, {64, 96}, {64, 72}, {96, 128}, {128, 192}, {16, 20},
-                                           {8, 12}, {224, 256}, {256, 320}, {4, 6}, {2, 4}, {512, 640}, {1024, 1536}}};
-constexpr std::array<Pair, 22> odd_sizes{{{33, 37},   {49, 41},   {65, 71},   {97, 111},  {129, 151}, {17, 23},
-                                          {9, 13},    {225, 255}, {257, 321}, {5, 7},     {3, 5},     {1, 3},
-                                          {34, 38},   {36, 44},   {40, 56},   {48, 80},   {96, 160},  {192, 320},
-                                          {18, 22},   {12, 20},   {513, 641}, {1025, 1281}}};
->>>>>>> 66f208c (wip)
 
 bool is_floating(DType dtype) {
   return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;

@@ -53,11 +53,7 @@ struct Proof {
   // same, which is a difference. Folded: computed by a pass, so covered by the layers they are used in.
   Size weights_equal = 0, weights_reordered = 0, weights_folded = 0, weights_different = 0;
   double whole_largest = 0;  // of the outputs, run freely from the same input
-<<<<<<< HEAD
   CheckData check;  // of the first trial
-=======
-  CheckData check;           // of the first trial
->>>>>>> 66f208c (wip)
   bool holds = false;
   std::string reason;  // when it does not hold: one sentence naming the layer
 };
