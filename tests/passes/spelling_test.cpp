@@ -123,6 +123,42 @@ TEST(Spelling, ResizesAsTheSourceDoes) {
         {{2, 5, 4, 3}});
 }
 
+TEST(Spelling, PutsASymmetricPadTogether) {
+  expect_same_numbers("input x float32[?,?,?,3]\ny = pad(x) before=0,2,0,1 after=0,1,3,0 mode=symmetric\noutput y\n",
+                      {{2, 5, 4, 3}});
+}
+
+// Whatever is switched off, the numbers stay.
+TEST(Passes, EachCanBeLeftOut) {
+  const Graph source = parsed(R"(
+input x float32[?,8,7,3]
+const k float32[3,2,3,8] = seed 1
+const j float32[3,2,4,8] = seed 2
+const b float32[4] = seed 3
+const u float32[140,5] = seed 6
+const v float32[4] = seed 7 positive
+conv = conv(x, k, _) axes=channels_last/2 kernel_order=space_in_out windows=3/2,2/2 paddings=same,same
+same = identity(conv)
+deep = space_to_depth(same) order=channels_last
+up = depth_to_space(deep) order=channels_last
+back = conv_transpose(up, j, b) axes=channels_last/2 kernel_order=space_out_in windows=3/2,2/1 paddings=keras_same,1:-1
+pool = average_pool(back) axes=channels_last/2 windows=3/2,2/1 paddings=same,same
+size = resize(pool) axes=channels_last/2 sizes=7,5 interpolation=linear coordinates=asymmetric
+norm = batch_norm(size, _, _, b, v) axis=3
+calm = affine(norm) scale=0.01
+soft = softmax(calm) axes=1,2
+flat = flatten(soft)
+out = linear(flat, u, _) order=in_out
+output out
+output size
+)");
+  if (source.outputs.empty()) return;
+  for (const Pass& left_out : passes_for_torch()) {
+    SCOPED_TRACE(left_out.name);
+    expect_same_numbers(source, rewritten(source, {std::string(left_out.name)}), {{2, 8, 7, 3}});
+  }
+}
+
 TEST(Spelling, RefusesAFreeResizeThatTheTargetCannotSay) {
   Graph graph = parsed(
       "input x float32[?,?,4,3]\nup = resize(x) axes=channels_last/2 factors=2,2 interpolation=cubic cubic_a=-0.5\n"
