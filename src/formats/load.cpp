@@ -29,7 +29,8 @@ char first_letter(Bytes bytes) {
 bool is_safetensors(Bytes bytes) {
   ByteReader reader(bytes);
   const std::uint64_t n = reader.u64();
-  return reader.ok() && n >= 2 && n <= 100'000'000 && n <= static_cast<std::uint64_t>(reader.left()) && begins(bytes, "{", 8);
+  return reader.ok() && n >= 2 && n <= 100'000'000 && n <= static_cast<std::uint64_t>(reader.left()) &&
+         begins(bytes, "{", 8);
 }
 
 // A protobuf message says nothing of itself: the first fields of the three that are met tell them apart.
@@ -37,7 +38,8 @@ std::string_view protobuf_name(Bytes bytes) {
   if (bytes.size() < 4 || std::to_integer<int>(bytes[0]) != 0x08) return {};
   const int version = std::to_integer<int>(bytes[1]), next = std::to_integer<int>(bytes[2]);
   if (version == 1 && next == 0x12) return "a TensorFlow SavedModel or a Core ML model";
-  if (version >= 3 && version <= 20 && (next == 0x12 || next == 0x3a || next == 0x42 || next == 0x1a)) return "an ONNX model";
+  if (version >= 3 && version <= 20 && (next == 0x12 || next == 0x3a || next == 0x42 || next == 0x1a))
+    return "an ONNX model";
   return {};
 }
 
@@ -49,7 +51,8 @@ std::string_view zip_name(const ZipArchive& zip) {
   if (has_end("/data.pkl")) return "a PyTorch checkpoint";
   if (has_end("/archive_format") || zip.find("serialized_exported_program.json")) return "a torch.export archive";
   if (zip.find("Manifest.json") || has_end("/Manifest.json")) return "a Core ML package";
-  if (!zip.entries().empty() && std::ranges::all_of(zip.entries(), [](const ZipEntry& e) { return e.name.ends_with(".npy"); }))
+  if (!zip.entries().empty() &&
+      std::ranges::all_of(zip.entries(), [](const ZipEntry& e) { return e.name.ends_with(".npy"); }))
     return "a numpy archive";
   return {};
 }
@@ -63,7 +66,8 @@ std::string_view known_format(Bytes bytes) {
   if (begins(bytes, "ML\xefR")) return "an MLIR module";
   if (begins(bytes, "7767517")) return "an ncnn model";
   if (begins(bytes, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e")) return "an old PyTorch checkpoint";
-  if (bytes.size() >= 8 && text_of(bytes).substr(bytes.size() - 8) == "\x57\xfb\x80\x8b\x24\x75\x47\xdb") return "a TensorFlow checkpoint";
+  if (bytes.size() >= 8 && text_of(bytes).substr(bytes.size() - 8) == "\x57\xfb\x80\x8b\x24\x75\x47\xdb")
+    return "a TensorFlow checkpoint";
   if (first_letter(bytes) == '<') return "an XML file";
   if (is_safetensors(bytes)) return "a safetensors file";
   return protobuf_name(bytes);
@@ -93,7 +97,8 @@ Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob) {
   if (ZipArchive::begins(blob.bytes)) {
     auto zip = ZipArchive::open(blob);
     if (!zip) return pass(zip);
-    if (zip->find("model.weights.h5") || zip->find("config.json")) return keras::weights_of_archive(blob.bytes, blob.keeper);
+    if (zip->find("model.weights.h5") || zip->find("config.json"))
+      return keras::weights_of_archive(blob.bytes, blob.keeper);
     const auto name = zip_name(*zip);
     return unread(name.empty() ? "a zip archive without a model" : name);
   }

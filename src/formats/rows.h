@@ -36,11 +36,10 @@ struct writer<Status (*)(const T&, S&)> {
 template <auto Fn>
 consteval auto writes() {
   using W = writer<decltype(Fn)>;
-  return WriteRow<typename W::sink>{W::op::name,
-                                    [](const Op& op, typename W::sink& sink) -> Status {
-                                      return Fn(*std::get_if<typename W::op>(&op), sink);
-                                    },
-                                    {}};
+  return WriteRow<typename W::sink>{
+      W::op::name,
+      [](const Op& op, typename W::sink& sink) -> Status { return Fn(*std::get_if<typename W::op>(&op), sink); },
+      {}};
 }
 
 template <class T, class Sink>

@@ -64,7 +64,9 @@ Values relu(Call& call) {
 
 Values leaky_relu(Call& call) {
   const ValueId x = call.x();
-  return {call.add(Relu{{}, call.attrs.number_of(call.attrs.raw({"negative_slope", "alpha"}), "negative_slope", 0.3), 0, false}, {x})};
+  return {call.add(
+      Relu{{}, call.attrs.number_of(call.attrs.raw({"negative_slope", "alpha"}), "negative_slope", 0.3), 0, false},
+      {x})};
 }
 
 Values elu(Call& call) {
@@ -100,8 +102,9 @@ Values prelu(Call& call) {
 }
 
 constexpr std::array rows{
-    LayerRow{"Activation", activation},  LayerRow{"ReLU", relu},       LayerRow{"LeakyReLU", leaky_relu},
-    LayerRow{"ELU", elu},                LayerRow{"Softmax", softmax}, LayerRow{"ThresholdedReLU", thresholded_relu},
+    LayerRow{"Activation", activation}, LayerRow{"ReLU", relu},
+    LayerRow{"LeakyReLU", leaky_relu},  LayerRow{"ELU", elu},
+    LayerRow{"Softmax", softmax},       LayerRow{"ThresholdedReLU", thresholded_relu},
     LayerRow{"PReLU", prelu},
 };
 

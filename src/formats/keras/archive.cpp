@@ -25,7 +25,8 @@ Result<Hdf5File> weights_member(const ZipArchive& zip) {
 
 }  // namespace
 
-Result<Graph> read_archive(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper, const LoadOptions& options) {
+Result<Graph> read_archive(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper,
+                           const LoadOptions& options) {
   auto zip = ZipArchive::open({bytes, std::move(keeper)});
   if (!zip) return pass(zip);
   auto config = member(*zip, "config.json");
@@ -45,7 +46,8 @@ Result<Graph> read_archive(std::span<const std::byte> bytes, std::shared_ptr<con
   return build(*config, version, weights->get(), options);
 }
 
-Result<std::vector<LoadedTensor>> weights_of_archive(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper) {
+Result<std::vector<LoadedTensor>> weights_of_archive(std::span<const std::byte> bytes,
+                                                     std::shared_ptr<const void> keeper) {
   auto zip = ZipArchive::open({bytes, std::move(keeper)});
   if (!zip) return pass(zip);
   auto file = weights_member(*zip);

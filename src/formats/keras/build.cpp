@@ -2,6 +2,7 @@
 #include "formats/keras/call.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 
 namespace convoy::keras {
@@ -11,8 +12,9 @@ constexpr std::size_t most_calls = 100000;
 
 bool drops_mask(const std::string& c) {
   return c.starts_with("Conv") || c.starts_with("SeparableConv") || c.starts_with("DepthwiseConv") ||
-         c.starts_with("MaxPooling") || c.starts_with("AveragePooling") || c.starts_with("GlobalMax") || c == "Flatten" ||
-         c == "Reshape" || c == "Convolution1D" || c.starts_with("ZeroPadding") || c.starts_with("UpSampling");
+         c.starts_with("MaxPooling") || c.starts_with("AveragePooling") || c.starts_with("GlobalMax") ||
+         c == "Flatten" || c == "Reshape" || c == "Convolution1D" || c.starts_with("ZeroPadding") ||
+         c.starts_with("UpSampling");
 }
 bool hands_mask_on(const std::string& c) {
   return c.find("Dropout") != std::string::npos || c == "GaussianNoise" || c == "Activation" || c == "Dense" ||
@@ -120,7 +122,8 @@ class Schedule {
     }
     for (std::size_t at = 0; at < size(); ++at)
       if (needed_[at] && waits[at] > 0)
-        return fail(Fault::Format, "layer '" + model_.layers[layer_at(at)].name + "' reads what it makes: the layers form a cycle");
+        return fail(Fault::Format,
+                    "layer '" + model_.layers[layer_at(at)].name + "' reads what it makes: the layers form a cycle");
     return order;
   }
 
@@ -130,8 +133,9 @@ class Schedule {
   std::vector<char> needed_;
 };
 
-Result<Values> run_functional(Builder& builder, const Model& model, const Values& inputs, const std::vector<TensorRef>& wanted,
-                              const std::vector<Scope>& scopes, const std::string& prefix, const Location& location) {
+Result<Values> run_functional(Builder& builder, const Model& model, const Values& inputs,
+                              const std::vector<TensorRef>& wanted, const std::vector<Scope>& scopes,
+                              const std::string& prefix, const Location& location) {
   const Schedule schedule(model, wanted);
   std::vector<Values> made(schedule.size());
   std::vector<char> given(schedule.size(), 0);
@@ -142,8 +146,8 @@ Result<Values> run_functional(Builder& builder, const Model& model, const Values
   const auto value_of = [&](const TensorRef& ref) -> Result<ValueId> {
     const Values& all = made[schedule.index(ref)];
     if (ref.tensor < all.size()) return all[ref.tensor];
-    return fail(Fault::Format, "reads output " + std::to_string(ref.tensor) + " of layer '" + model.layers[ref.layer].name +
-                                   "', which has " + std::to_string(all.size()));
+    return fail(Fault::Format, "reads output " + std::to_string(ref.tensor) + " of layer '" +
+                                   model.layers[ref.layer].name + "', which has " + std::to_string(all.size()));
   };
   const auto groups = groups_of(model, location.group);
   auto order = schedule.order();
@@ -154,7 +158,8 @@ Result<Values> run_functional(Builder& builder, const Model& model, const Values
     const Layer& layer = model.layers[index];
     const LayerCall* call = schedule.call_at(at);
     const auto place = place_of(layer);
-    if (!call) return within(place, Result<Values>(fail(Fault::Format, "has no inbound nodes and is no input of the model")));
+    if (!call)
+      return within(place, Result<Values>(fail(Fault::Format, "has no inbound nodes and is no input of the model")));
     Values arguments;
     for (const TensorRef& ref : call->tensors) {
       auto value = value_of(ref);
@@ -162,8 +167,8 @@ Result<Values> run_functional(Builder& builder, const Model& model, const Values
       arguments.push_back(*value);
     }
     const int number = static_cast<int>(at - schedule.index({index, 0, 0}));
-    auto out = run_layer(builder, layer, call, std::move(arguments), scopes, prefix, below(location, groups[index], layer.name),
-                         nullptr, number);
+    auto out = run_layer(builder, layer, call, std::move(arguments), scopes, prefix,
+                         below(location, groups[index], layer.name), nullptr, number);
     if (!out) return pass(out);
     made[at] = std::move(*out);
   }
@@ -182,7 +187,8 @@ Result<Values> run_sequential(Builder& builder, const Model& model, Values value
   for (std::size_t i = 0; i < count; ++i) {
     const Layer& layer = model.layers[i];
     if (layer.class_name == "InputLayer" && i == 0) continue;
-    auto out = run_layer(builder, layer, nullptr, std::move(values), scopes, prefix, below(location, groups[i], layer.name));
+    auto out =
+        run_layer(builder, layer, nullptr, std::move(values), scopes, prefix, below(location, groups[i], layer.name));
     if (!out) return pass(out);
     values = std::move(*out);
   }
@@ -220,7 +226,8 @@ Result<DType> dtype_of(const Json* said) {
     said = find(config, {"name"});
   }
   const std::string word = said && said->is_string() ? said->get<std::string>() : "float32";
-  for (const DType dtype : {DType::F32, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})
+  for (const DType dtype :
+       {DType::F32, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})
     if (word == convoy::name_of(dtype)) return dtype;
   return fail(Fault::Unsupported, "the input is " + word + ", and this version carries float32 and whole numbers");
 }
@@ -274,7 +281,8 @@ Result<Values> functional_inputs(Builder& builder, const Model& model, const Loa
       return within(place_of(layer), Result<Values>(fail(Fault::Format, "is an input of the model but says no shape")));
     auto shape = shape_of(*said);
     if (!shape) return within(place_of(layer), Result<Values>(pass(shape)));
-    auto value = add_input(builder, layer.name, std::move(*shape), find(layer.config, {"dtype"}), channels_first(model), options);
+    auto value = add_input(builder, layer.name, std::move(*shape), find(layer.config, {"dtype"}), channels_first(model),
+                           options);
     if (!value) return within(place_of(layer), Result<Values>(pass(value)));
     inputs.push_back(*value);
   }
@@ -297,20 +305,14 @@ Result<Values> sequential_inputs(Builder& builder, const Model& model, const Loa
   return Values{*value};
 }
 
-std::vector<std::string> known_layers(const Model& model) {
-  std::vector<std::string> names;
-  for (const Layer& layer : model.layers) names.push_back(layer.name);
-  return names;
-}
-
 Error no_such_output(const Model& model, const std::string& name) {
   std::string known;
-  for (const std::string& one : known_layers(model)) {
+  for (const Layer& layer : model.layers) {
     if (known.size() > 200) {
       known += ", ...";
       break;
     }
-    known += (known.empty() ? "" : ", ") + one;
+    known += (known.empty() ? "" : ", ") + layer.name;
   }
   return Error{Fault::Usage, "the model has no layer '" + name + "' to cut at; it has " + known, {}};
 }
@@ -327,7 +329,8 @@ Status run_whole(Builder& builder, const Model& model, const LoadOptions& option
     auto inputs = sequential_inputs(builder, model, options);
     if (!inputs) return pass(inputs);
     std::size_t last = model.layers.size();
-    if (options.outputs.size() > 1) return fail(Fault::Usage, "a Sequential is cut at one layer, --outputs names several");
+    if (options.outputs.size() > 1)
+      return fail(Fault::Usage, "a Sequential is cut at one layer, --outputs names several");
     if (!options.outputs.empty()) {
       auto at = layer_named(model, options.outputs.front());
       if (!at) return pass(at);
@@ -376,7 +379,8 @@ Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* 
   for (const Scope& scope : scopes) path += scope.name + "/";
   const std::string place = "layer '" + path + layer.name + "' (" + layer.class_name + ")";
   if (!layer.model)
-    return within(place, call_layer(builder, layer, call, std::move(inputs), scopes, prefix, location, std::move(shared)));
+    return within(place,
+                  call_layer(builder, layer, call, std::move(inputs), scopes, prefix, location, std::move(shared)));
   if (call)
     for (const auto& [key, value] : call->kwargs.items())
       if (!value.is_null() && value != false)
@@ -386,7 +390,8 @@ Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* 
   return run_model(builder, *layer.model, inputs, inner, prefix + layer.name + "/", location);
 }
 
-Result<Graph> build(const Json& object, const Version& version, WeightSource* weights, const LoadOptions& options, bool theano) {
+Result<Graph> build(const Json& object, const Version& version, WeightSource* weights, const LoadOptions& options,
+                    bool theano) {
   auto model = read_model(object, version);
   if (!model) return pass(model);
   Builder builder;
@@ -396,6 +401,7 @@ Result<Graph> build(const Json& object, const Version& version, WeightSource* we
   builder.graph.name = model->name;
   builder.graph.source_format = name_of(version);
   if (auto ok = run_whole(builder, *model, options); !ok) return pass(ok);
+  if (builder.graph.outputs.empty()) return fail(Fault::Format, "the model has no outputs");
   return std::move(builder.graph);
 }
 

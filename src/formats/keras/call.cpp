@@ -13,13 +13,13 @@ const Json no_config = Json::object();
 // What only training asks for, or what every layer carries.
 constexpr std::array<std::string_view, 58> without_meaning{
     "name", "trainable", "dtype", "batch_input_shape", "batch_shape", "batch_size", "input_dtype", "input_shape",
-    "build_input_shape", "autocast", "sparse", "ragged", "kernel_initializer", "bias_initializer", "depthwise_initializer",
-    "pointwise_initializer", "recurrent_initializer", "beta_initializer", "gamma_initializer", "embeddings_initializer",
-    "alpha_initializer", "moving_mean_initializer", "moving_variance_initializer", "kernel_regularizer",
-    "bias_regularizer", "depthwise_regularizer", "pointwise_regularizer", "recurrent_regularizer", "beta_regularizer",
-    "gamma_regularizer", "embeddings_regularizer", "alpha_regularizer", "activity_regularizer", "kernel_constraint",
-    "bias_constraint", "depthwise_constraint", "pointwise_constraint", "recurrent_constraint", "beta_constraint",
-    "gamma_constraint", "embeddings_constraint", "alpha_constraint", "lora_rank", "lora_alpha",
+    "build_input_shape", "autocast", "sparse", "ragged", "kernel_initializer", "bias_initializer",
+    "depthwise_initializer", "pointwise_initializer", "recurrent_initializer", "beta_initializer", "gamma_initializer",
+    "embeddings_initializer", "alpha_initializer", "moving_mean_initializer", "moving_variance_initializer",
+    "kernel_regularizer", "bias_regularizer", "depthwise_regularizer", "pointwise_regularizer", "recurrent_regularizer",
+    "beta_regularizer", "gamma_regularizer", "embeddings_regularizer", "alpha_regularizer", "activity_regularizer",
+    "kernel_constraint", "bias_constraint", "depthwise_constraint", "pointwise_constraint", "recurrent_constraint",
+    "beta_constraint", "gamma_constraint", "embeddings_constraint", "alpha_constraint", "lora_rank", "lora_alpha",
     // Keras 1
     "init", "inner_init", "forget_bias_init", "weights", "W_regularizer", "b_regularizer", "U_regularizer",
     "W_constraint", "b_constraint", "beta_init", "gamma_init", "gamma_regularizer_", "input_dim", "input_length"};
@@ -34,8 +34,8 @@ Result<Tensor> zeros(const Sizes& shape, Size& total) {
   total += *bytes;
   std::shared_ptr<void> memory(std::calloc(static_cast<std::size_t>(std::max<Size>(*bytes, 1)), 1), std::free);
   if (!memory) return fail(Fault::Limit, "there is no memory for the declared weights");
-  return Tensor::view(DType::F32, shape, {static_cast<const std::byte*>(memory.get()), static_cast<std::size_t>(*bytes)},
-                      memory);
+  return Tensor::view(DType::F32, shape,
+                      {static_cast<const std::byte*>(memory.get()), static_cast<std::size_t>(*bytes)}, memory);
 }
 
 bool fits(const Sizes& shape, const Shape& expected) {
@@ -100,7 +100,8 @@ Call::Call(Builder& builder, const Layer& called, const LayerCall* arguments, Va
       own_variables_(variables_ == nullptr) {
   check_dtype(attrs);
   attrs.ignore_all(without_meaning);
-  if (attrs.has("quantization_config")) refuse(Fault::Unsupported, "is quantized, and this version carries float32 only");
+  if (attrs.has("quantization_config"))
+    refuse(Fault::Unsupported, "is quantized, and this version carries float32 only");
 }
 
 ValueId Call::x() {
@@ -122,7 +123,8 @@ Dim Call::dim(ValueId value, Size axis) const {
 Size Call::axis(Size axis, Size rank) {
   if (failed()) return 0;
   if (axis < -rank || axis >= rank) {
-    refuse(Fault::Format, "axis " + std::to_string(axis) + " is not one of the " + std::to_string(rank) + " of the input");
+    refuse(Fault::Format,
+           "axis " + std::to_string(axis) + " is not one of the " + std::to_string(rank) + " of the input");
     return 0;
   }
   return positive_axis(axis, rank);
@@ -209,16 +211,19 @@ Tensor Call::take(std::string_view name, const Shape& expected) {
   }
   auto& all = variables_->all;
   const auto named = [&](const Variable& v) { return v.name == name && !v.taken; };
-  auto found = std::ranges::count_if(all, named) == 1 ? std::ranges::find_if(all, named)
-                                                      : std::ranges::find_if(all, [](const Variable& v) { return !v.taken; });
+  auto found = std::ranges::count_if(all, named) == 1
+                   ? std::ranges::find_if(all, named)
+                   : std::ranges::find_if(all, [](const Variable& v) { return !v.taken; });
   if (found == all.end()) {
-    refuse(Fault::Format, "the file holds no " + std::string(name) + " for it, expected shape " + text_of_expected(expected));
+    refuse(Fault::Format,
+           "the file holds no " + std::string(name) + " for it, expected shape " + text_of_expected(expected));
     return {};
   }
   found->taken = true;
   Tensor tensor = in_float32(found->tensor);
   if (!fits(tensor.shape(), expected))
-    refuse(Fault::Format, std::string(name) + " has shape " + text_of(tensor.shape()) + ", expected " + text_of_expected(expected));
+    refuse(Fault::Format,
+           std::string(name) + " has shape " + text_of(tensor.shape()) + ", expected " + text_of_expected(expected));
   else if (tensor.dtype() != DType::F32)
     refuse(Fault::Unsupported, std::string(name) + " is " + std::string(convoy::name_of(tensor.dtype())) +
                                    ", and this version carries float32 only");

@@ -32,15 +32,17 @@ Spelling padding_of(Call& call, bool causal_too) {
   if (word == "valid") return Spelling::Valid;
   if (word == "same") return Spelling::SameUpper;
   if (word == "causal" && causal_too) return Spelling::Causal;
-  call.refuse(Fault::Unsupported, "attribute 'padding' is '" + word + "', expected 'valid' or 'same'" +
-                                      (causal_too ? " or 'causal'" : ""));
+  call.refuse(Fault::Unsupported,
+              "attribute 'padding' is '" + word + "', expected 'valid' or 'same'" + (causal_too ? " or 'causal'" : ""));
   return Spelling::Valid;
 }
 
 std::vector<Window> windows_of(Call& call, const Sizes& kernel, bool may_stride_dilated) {
   const std::size_t space = kernel.size();
-  const Sizes strides = call.attrs.sizes_of(call.attrs.raw({"strides", "subsample", "subsample_length"}), "strides", space, 1);
-  const Sizes dilations = call.attrs.sizes_of(call.attrs.raw({"dilation_rate", "atrous_rate"}), "dilation_rate", space, 1);
+  const Sizes strides =
+      call.attrs.sizes_of(call.attrs.raw({"strides", "subsample", "subsample_length"}), "strides", space, 1);
+  const Sizes dilations =
+      call.attrs.sizes_of(call.attrs.raw({"dilation_rate", "atrous_rate"}), "dilation_rate", space, 1);
   std::vector<Window> windows;
   for (std::size_t i = 0; i < space; ++i) {
     windows.push_back({kernel[i], strides[i], dilations[i]});
@@ -106,9 +108,11 @@ Kernel old_kernel(Call& call, const Sizes& kernel, Dim in, Size filters, Order o
   if (call.failed()) return {};
   if (kernel.size() == 1) {
     const Sizes& s = tensor.shape();
-    if (s[0] == filters && s[3] == 1 && (s[1] != 1 || filters == kernel[0])) tensor = tensor.permuted(Sizes{2, 3, 1, 0});
+    if (s[0] == filters && s[3] == 1 && (s[1] != 1 || filters == kernel[0]))
+      tensor = tensor.permuted(Sizes{2, 3, 1, 0});
     if (tensor.shape()[0] != kernel[0] || tensor.shape()[1] != 1 || tensor.shape()[3] != filters) {
-      call.refuse(Fault::Format, "kernel is not [" + std::to_string(kernel[0]) + ", 1, channels, " + std::to_string(filters) + "]");
+      call.refuse(Fault::Format,
+                  "kernel is not [" + std::to_string(kernel[0]) + ", 1, channels, " + std::to_string(filters) + "]");
       return {};
     }
     tensor = tensor.reshaped({kernel[0], tensor.shape()[2], filters});
@@ -156,9 +160,10 @@ Values conv(Call& call, Size space) {
     call.refuse(Fault::Format, "groups is " + std::to_string(groups) + ", which does not divide the channels");
     return {};
   }
-  const Kernel k = call.version.major == 1 ? old_kernel(call, kernel, channels, filters, axes.order)
-                                           : kernel_value(call, "kernel", shape_of_kernel(kernel, divided(channels, groups), filters),
-                                                          KernelOrder::SpaceInOut, rank);
+  const Kernel k = call.version.major == 1
+                       ? old_kernel(call, kernel, channels, filters, axes.order)
+                       : kernel_value(call, "kernel", shape_of_kernel(kernel, divided(channels, groups), filters),
+                                      KernelOrder::SpaceInOut, rank);
   Values inputs{x, k.value};
   add_bias(call, inputs, filters, bias);
   const Conv op{axes, k.order, windows, paddings_of(call, spelling, windows), groups};
@@ -170,14 +175,15 @@ Values conv_2d(Call& call) { return conv(call, 2); }
 Values conv_3d(Call& call) { return conv(call, 3); }
 
 // The depthwise part of a depthwise or separable layer, without a bias.
-ValueId depthwise_part(Call& call, ValueId x, const Axes& axes, std::string_view name, Size multiplier,
-                       bool bias, std::string_view step, Spelling spelling) {
+ValueId depthwise_part(Call& call, ValueId x, const Axes& axes, std::string_view name, Size multiplier, bool bias,
+                       std::string_view step, Spelling spelling) {
   const auto space = static_cast<std::size_t>(axes.space);
   const Sizes kernel = kernel_of(call, space);
   const auto windows = windows_of(call, kernel, call.version.major >= 3);
   if (!call.expect_rank(x, axes.rank())) return {};
   const Dim channels = call.dim(x, axes.channel());
-  const Kernel k = kernel_value(call, name, shape_of_kernel(kernel, channels, multiplier), KernelOrder::SpaceInMultiplier, space);
+  const Kernel k =
+      kernel_value(call, name, shape_of_kernel(kernel, channels, multiplier), KernelOrder::SpaceInMultiplier, space);
   if (call.failed()) return {};
   const Size groups = *call.fact(k.value).shape[space];
   Values inputs{x, k.value};
@@ -217,8 +223,9 @@ Values separable(Call& call, Size space) {
   const ValueId between = depthwise_part(call, x, axes, "depthwise_kernel", multiplier, false, "depthwise", spelling);
   if (call.failed()) return {};
   const Sizes ones(static_cast<std::size_t>(space), 1);
-  const Kernel k = kernel_value(call, "pointwise_kernel", shape_of_kernel(ones, call.dim(between, axes.channel()), filters),
-                                KernelOrder::SpaceInOut, ones.size());
+  const Kernel k =
+      kernel_value(call, "pointwise_kernel", shape_of_kernel(ones, call.dim(between, axes.channel()), filters),
+                   KernelOrder::SpaceInOut, ones.size());
   Values inputs{between, k.value};
   add_bias(call, inputs, filters, bias);
   const Conv op{axes, k.order, std::vector<Window>(ones.size()), std::vector<Padding>(ones.size()), 1};
@@ -253,8 +260,8 @@ Values conv_transpose(Call& call, Size space) {
   for (std::size_t i = 0; extra && i < rank; ++i) {
     paddings[i].output_padding = (*extra)[i];
     if ((*extra)[i] < 0 || (*extra)[i] >= windows[i].stride)
-      call.refuse(Fault::Format, "output_padding is " + std::to_string((*extra)[i]) + ", expected less than the stride " +
-                                     std::to_string(windows[i].stride));
+      call.refuse(Fault::Format, "output_padding is " + std::to_string((*extra)[i]) +
+                                     ", expected less than the stride " + std::to_string(windows[i].stride));
   }
   const Kernel k = kernel_value(call, "kernel", shape_of_kernel(kernel, filters, call.dim(x, axes.channel())),
                                 KernelOrder::SpaceOutIn, rank);

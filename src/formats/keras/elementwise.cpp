@@ -16,7 +16,8 @@ Values aligned(Call& call) {
     const Size missing = most - call.rank(call.inputs[i]);
     Sizes axes;
     for (Size k = 0; k < missing; ++k) axes.push_back(1 + k);
-    all.push_back(missing == 0 ? call.inputs[i] : call.add(Unsqueeze{axes}, {call.inputs[i]}, "aligned_" + std::to_string(i)));
+    all.push_back(missing == 0 ? call.inputs[i]
+                               : call.add(Unsqueeze{axes}, {call.inputs[i]}, "aligned_" + std::to_string(i)));
   }
   return all;
 }
@@ -29,7 +30,8 @@ ValueId folded(Call& call, BinaryFunction function, std::string_view last_step) 
   const Values all = aligned(call);
   ValueId sum = all.front();
   for (std::size_t i = 1; i < all.size(); ++i)
-    sum = call.add(Binary{function}, {sum, all[i]}, i + 1 == all.size() ? std::string(last_step) : "part_" + std::to_string(i));
+    sum = call.add(Binary{function}, {sum, all[i]},
+                   i + 1 == all.size() ? std::string(last_step) : "part_" + std::to_string(i));
   return sum;
 }
 
@@ -39,14 +41,16 @@ Values merge(Call& call) {
 }
 
 Values subtract(Call& call) {
-  if (call.inputs.size() != 2) call.refuse(Fault::Format, "subtracts " + std::to_string(call.inputs.size()) + " inputs, expected 2");
+  if (call.inputs.size() != 2)
+    call.refuse(Fault::Format, "subtracts " + std::to_string(call.inputs.size()) + " inputs, expected 2");
   return {folded(call, BinaryFunction::Subtract, "")};
 }
 
 Values average(Call& call) {
   const ValueId sum = folded(call, BinaryFunction::Add, "sum");
   // Keras divides; multiplying by 1/3 would round differently.
-  return {call.add(Binary{BinaryFunction::Divide}, {sum, call.scalar("count", static_cast<float>(call.inputs.size()))})};
+  return {
+      call.add(Binary{BinaryFunction::Divide}, {sum, call.scalar("count", static_cast<float>(call.inputs.size()))})};
 }
 
 Values drop(Call& call, Noise noise, std::string_view key) {
@@ -81,8 +85,8 @@ Values identity(Call& call) {
 
 // Keras 1: one layer with a word for what it does.
 Values old_merge(Call& call) {
-  call.attrs.ignore({"mode_type", "output_shape", "output_shape_type", "output_mask", "output_mask_type", "arguments", "layers",
-                     "node_indices", "tensor_indices", "dot_axes"});
+  call.attrs.ignore({"mode_type", "output_shape", "output_shape_type", "output_mask", "output_mask_type", "arguments",
+                     "layers", "node_indices", "tensor_indices", "dot_axes"});
   const std::string mode = call.attrs.word("mode", "sum");
   const Size concat_axis = call.attrs.integer("concat_axis", -1);
   if (mode == "sum") return {folded(call, BinaryFunction::Add, "")};

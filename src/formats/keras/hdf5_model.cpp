@@ -4,7 +4,8 @@
 
 namespace convoy::keras {
 
-Result<Graph> read_hdf5(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper, const LoadOptions& options) {
+Result<Graph> read_hdf5(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper,
+                        const LoadOptions& options) {
   auto file = Hdf5File::open({bytes, std::move(keeper)});
   if (!file) return pass(file);
   const Hdf5Object& root = file->root();
@@ -24,7 +25,8 @@ Result<Graph> read_hdf5(std::span<const std::byte> bytes, std::shared_ptr<const 
   return build(*config, version_of(*version), weights->get(), options, *backend == "theano");
 }
 
-Result<std::vector<LoadedTensor>> weights_of_hdf5(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper) {
+Result<std::vector<LoadedTensor>> weights_of_hdf5(std::span<const std::byte> bytes,
+                                                  std::shared_ptr<const void> keeper) {
   auto file = Hdf5File::open({bytes, std::move(keeper)});
   if (!file) return pass(file);
   return list_weights(file->root());

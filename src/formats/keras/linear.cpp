@@ -13,7 +13,8 @@ Values dense(Call& call) {
   const bool bias = call.attrs.has("bias") ? call.attrs.truth("bias") : call.attrs.truth("use_bias", true);
   if (call.failed()) return {};
   if (units < 1 || call.rank(x) < 2) {
-    call.refuse(Fault::Format, "has " + std::to_string(units) + " units on an input of rank " + std::to_string(call.rank(x)));
+    call.refuse(Fault::Format,
+                "has " + std::to_string(units) + " units on an input of rank " + std::to_string(call.rank(x)));
     return {};
   }
   Values inputs{x, call.weight("kernel", {call.dim(x, call.rank(x) - 1), units})};
@@ -64,7 +65,8 @@ Values einsum_dense(Call& call) {
   if (const Json* said = call.attrs.raw("output_shape"); said && said->is_array() && said->size() + 1 == out.size())
     for (std::size_t i = 0; i < kernel.size(); ++i)
       if (const auto at = out.find(kernel[i]); !expected[i].known() && at != std::string::npos && at > 0)
-        if (const Json& size = (*said)[at - 1]; size.is_number_integer() && size > 0) expected[i] = Dim(size.get<Size>());
+        if (const Json& size = (*said)[at - 1]; size.is_number_integer() && size > 0)
+          expected[i] = Dim(size.get<Size>());
   const ValueId k = call.weight("kernel", expected);
   const bool bias = !bias_axes.empty();
   ValueId y = call.add(Einsum{equation}, {x, k}, bias ? "einsum" : call.step("einsum"));
@@ -131,8 +133,8 @@ Values dot(Call& call) {
   return {vectors ? call.add(Unsqueeze{{1}}, {y}) : y};
 }
 
-constexpr std::array rows{LayerRow{"Dense", dense}, LayerRow{"EinsumDense", einsum_dense}, LayerRow{"Embedding", embedding},
-                          LayerRow{"Dot", dot}};
+constexpr std::array rows{LayerRow{"Dense", dense}, LayerRow{"EinsumDense", einsum_dense},
+                          LayerRow{"Embedding", embedding}, LayerRow{"Dot", dot}};
 
 }  // namespace
 

@@ -34,7 +34,8 @@ Values batch_norm(Call& call) {
   double epsilon = call.attrs.number("epsilon", 1e-3);
   const bool scale = call.attrs.truth("scale", true), center = call.attrs.truth("center", true);
   if (call.attrs.has("adjustment")) call.refuse(Fault::Unsupported, "attribute 'adjustment' is not understood");
-  if (call.attrs.integer("mode", 0) != 0) call.refuse(Fault::Unsupported, "normalizes by the batch at inference ('mode')");
+  if (call.attrs.integer("mode", 0) != 0)
+    call.refuse(Fault::Unsupported, "normalizes by the batch at inference ('mode')");
   if (is_fused(call.version, rank, axis)) epsilon = std::max(epsilon, least_fused_epsilon);
   if (call.attrs.truth("renorm", false)) call.skip_weights();
   const Shape channels{call.dim(x, axis)};
@@ -75,7 +76,8 @@ Values group_norm(Call& call) {
   const bool scale = call.attrs.truth("scale", true), center = call.attrs.truth("center", true);
   const Dim channels = call.dim(x, axis);
   if (groups == -1) {
-    if (!channels.known()) call.refuse(Fault::Unsupported, "has one group per channel and an unknown number of channels");
+    if (!channels.known())
+      call.refuse(Fault::Unsupported, "has one group per channel and an unknown number of channels");
     else groups = *channels;
   }
   const ValueId gamma = scale ? call.weight("gamma", {channels}) : ValueId{};
@@ -138,7 +140,8 @@ Values normalization(Call& call) {
   if (said_mean && said_variance) {
     mean = numbers(call, *said_mean, "mean"), variance = numbers(call, *said_variance, "variance");
     for (auto* values : {&mean, &variance})
-      if (values->size() == 1 && count > 1 && count < (1 << 24)) values->assign(static_cast<std::size_t>(count), values->front());
+      if (values->size() == 1 && count > 1 && count < (1 << 24))
+        values->assign(static_cast<std::size_t>(count), values->front());
   } else if (!call.bound("mean")) {
     mean = call.take("mean", kept).floats(), variance = call.take("variance", kept).floats();
     call.skip_weights();  // the count of the samples it was adapted to
@@ -158,8 +161,10 @@ Values normalization(Call& call) {
     deviation = call.constant("deviation", Tensor::of(broadcast, std::move(variance)));
   }
   if (inverts)
-    return {call.add(Binary{BinaryFunction::Add}, {call.add(Binary{BinaryFunction::Multiply}, {x, deviation}, "scaled"), center})};
-  return {call.add(Binary{BinaryFunction::Divide}, {call.add(Binary{BinaryFunction::Subtract}, {x, center}, "centered"), deviation})};
+    return {call.add(Binary{BinaryFunction::Add},
+                     {call.add(Binary{BinaryFunction::Multiply}, {x, deviation}, "scaled"), center})};
+  return {call.add(Binary{BinaryFunction::Divide},
+                   {call.add(Binary{BinaryFunction::Subtract}, {x, center}, "centered"), deviation})};
 }
 
 Values rescaling(Call& call) {
@@ -175,24 +180,21 @@ Values rescaling(Call& call) {
   const auto vector = [&](const Json& value, std::string_view name) {
     auto all = numbers(call, value, name);
     const Size n = static_cast<Size>(all.size());
-    return call.constant(name, value.is_number() ? Tensor::of(Sizes{}, std::move(all)) : Tensor::of(Sizes{n}, std::move(all)));
+    return call.constant(
+        name, value.is_number() ? Tensor::of(Sizes{}, std::move(all)) : Tensor::of(Sizes{n}, std::move(all)));
   };
-  const ValueId scaled = call.add(Binary{BinaryFunction::Multiply}, {x, vector(*scale, "scale")}, offset ? "scaled" : "");
+  const ValueId scaled =
+      call.add(Binary{BinaryFunction::Multiply}, {x, vector(*scale, "scale")}, offset ? "scaled" : "");
   if (!offset) return {scaled};
   return {call.add(Binary{BinaryFunction::Add}, {scaled, vector(*offset, "offset")})};
 }
 
 constexpr std::array rows{
-    LayerRow{"BatchNormalization", batch_norm},
-    LayerRow{"BatchNormalizationV1", batch_norm},
-    LayerRow{"BatchNormalizationV2", batch_norm},
-    LayerRow{"SyncBatchNormalization", batch_norm},
-    LayerRow{"LayerNormalization", layer_norm},
-    LayerRow{"GroupNormalization", group_norm},
-    LayerRow{"UnitNormalization", unit_norm},
-    LayerRow{"RMSNormalization", rms_norm},
-    LayerRow{"Normalization", normalization},
-    LayerRow{"Rescaling", rescaling},
+    LayerRow{"BatchNormalization", batch_norm},   LayerRow{"BatchNormalizationV1", batch_norm},
+    LayerRow{"BatchNormalizationV2", batch_norm}, LayerRow{"SyncBatchNormalization", batch_norm},
+    LayerRow{"LayerNormalization", layer_norm},   LayerRow{"GroupNormalization", group_norm},
+    LayerRow{"UnitNormalization", unit_norm},     LayerRow{"RMSNormalization", rms_norm},
+    LayerRow{"Normalization", normalization},     LayerRow{"Rescaling", rescaling},
 };
 
 }  // namespace

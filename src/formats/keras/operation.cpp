@@ -31,7 +31,8 @@ void flatten_numbers(Call& call, const Json& value, Sizes& shape, std::vector<fl
     out.push_back(value.is_boolean() ? (value.get<bool>() ? 1.0F : 0.0F) : value.get<float>());
     return;
   }
-  if (!value.is_array() || depth > 8) return call.refuse(Fault::Unsupported, "holds a constant that is no array of numbers");
+  if (!value.is_array() || depth > 8)
+    return call.refuse(Fault::Unsupported, "holds a constant that is no array of numbers");
   if (shape.size() <= depth) shape.push_back(static_cast<Size>(value.size()));
   if (shape[depth] != static_cast<Size>(value.size())) return call.refuse(Fault::Format, "holds a ragged array");
   for (const Json& one : value) flatten_numbers(call, one, shape, out, depth + 1);
@@ -50,7 +51,8 @@ ValueId operand(Call& call, std::string_view name, std::size_t place) {
     return {};
   }
   const Json* numbers = value;
-  if (value->is_object() && value->contains("config") && (*value)["config"].is_object() && (*value)["config"].contains("value"))
+  if (value->is_object() && value->contains("config") && (*value)["config"].is_object() &&
+      (*value)["config"].contains("value"))
     numbers = &(*value)["config"]["value"];
   Sizes shape;
   std::vector<float> all;
@@ -143,7 +145,8 @@ Values pad(Call& call) {
                              std::pair{"symmetric", PadMode::Symmetric}, std::pair{"edge", PadMode::Edge},
                              std::pair{"wrap", PadMode::Wrap}};
   const auto known = std::ranges::find(modes, mode, [](const auto& m) { return std::string_view(m.first); });
-  if (known == modes.end()) call.refuse(Fault::Unsupported, "pads by '" + mode + "', which this version does not carry");
+  if (known == modes.end())
+    call.refuse(Fault::Unsupported, "pads by '" + mode + "', which this version does not carry");
   else op.mode = known->second;
   if (!width) call.refuse(Fault::Format, "argument 'pad_width' is missing");
   if (call.failed()) return {};
@@ -151,7 +154,8 @@ Values pad(Call& call) {
   const bool one_for_all = !list.is_array() || (!list.empty() && !list[0].is_array());
   for (std::size_t i = 0; i < rank && !call.failed(); ++i) {
     if (!one_for_all && list.size() != rank && list.size() != 1) {
-      call.refuse(Fault::Format, "argument 'pad_width' has " + std::to_string(list.size()) + " pairs, expected " + std::to_string(rank));
+      call.refuse(Fault::Format, "argument 'pad_width' has " + std::to_string(list.size()) + " pairs, expected " +
+                                     std::to_string(rank));
       break;
     }
     const Json& pair = one_for_all ? list : list[list.size() == 1 ? 0 : i];
@@ -226,7 +230,8 @@ Values split(Call& call) {
   } else {
     const Size parts = call.attrs.integer_of(said, "indices_or_sections");
     if (parts < 1 || parts > 65536 || *whole % parts != 0) {
-      call.refuse(Fault::Format, "splits " + std::to_string(*whole) + " cells into " + std::to_string(parts) + " equal parts");
+      call.refuse(Fault::Format,
+                  "splits " + std::to_string(*whole) + " cells into " + std::to_string(parts) + " equal parts");
       return {};
     }
     op.sizes.assign(static_cast<std::size_t>(parts), *whole / parts);
@@ -277,7 +282,8 @@ Values concatenate(Call& call) {
     return {};
   }
   option(call, "xs", 0);
-  return {call.add(Concat{call.axis(call.attrs.integer_of(axis, "axis", 0), call.rank(call.inputs.front()))}, call.inputs)};
+  return {
+      call.add(Concat{call.axis(call.attrs.integer_of(axis, "axis", 0), call.rank(call.inputs.front()))}, call.inputs)};
 }
 
 Values stack(Call& call) {

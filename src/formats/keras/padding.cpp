@@ -51,12 +51,14 @@ Values shift(Call& call, std::string_view key, Size space, Size sign) {
   const Axes axes{call.order(), space};
   const Counts counts = counts_of(call, key, static_cast<std::size_t>(space));
   if (!call.expect_rank(x, axes.rank())) return {};
-  Pad pad{Sizes(static_cast<std::size_t>(axes.rank()), 0), Sizes(static_cast<std::size_t>(axes.rank()), 0), PadMode::Constant, 0};
+  Pad pad{Sizes(static_cast<std::size_t>(axes.rank()), 0), Sizes(static_cast<std::size_t>(axes.rank()), 0),
+          PadMode::Constant, 0};
   for (Size i = 0; i < space; ++i) {
     const auto from = static_cast<std::size_t>(i), to = static_cast<std::size_t>(axes.spatial(i));
     constexpr Size most = Size{1} << 30;
     for (const Size n : {counts.before[from], counts.after[from]})
-      if (n < 0 || n > most) call.refuse(Fault::Format, "attribute '" + std::string(key) + "' holds " + std::to_string(n));
+      if (n < 0 || n > most)
+        call.refuse(Fault::Format, "attribute '" + std::string(key) + "' holds " + std::to_string(n));
     pad.before[to] = sign * counts.before[from];
     pad.after[to] = sign * counts.after[from];
   }

@@ -28,7 +28,8 @@ Geometry geometry(Call& call, Size space) {
     g.windows.push_back({pool[i], strides[i], 1});
     g.paddings.push_back({word == "same" ? Spelling::SameUpper : Spelling::Valid});
     if (!call.failed() && !g.windows.back().sane())
-      call.refuse(Fault::Format, "pool size " + std::to_string(pool[i]) + " and stride " + std::to_string(strides[i]) + " are no window");
+      call.refuse(Fault::Format, "pool size " + std::to_string(pool[i]) + " and stride " + std::to_string(strides[i]) +
+                                     " are no window");
   }
   return g;
 }

@@ -14,14 +14,16 @@ CellFunction cell_function(Call& call, std::string_view key, const char* otherwi
   if (said && said->is_string()) word = said->get<std::string>();
   if (said && said->is_object())
     if (const auto it = said->find("config"); it != said->end() && it->is_string()) word = it->get<std::string>();
-  constexpr std::array names{std::pair{"tanh", CellFunction::Tanh},         std::pair{"sigmoid", CellFunction::Sigmoid},
-                             std::pair{"relu", CellFunction::Relu},         std::pair{"linear", CellFunction::Linear},
-                             std::pair{"softsign", CellFunction::Softsign}, std::pair{"elu", CellFunction::Elu},
-                             std::pair{"selu", CellFunction::Selu},         std::pair{"softplus", CellFunction::Softplus}};
+  constexpr std::array names{
+      std::pair{"tanh", CellFunction::Tanh},         std::pair{"sigmoid", CellFunction::Sigmoid},
+      std::pair{"relu", CellFunction::Relu},         std::pair{"linear", CellFunction::Linear},
+      std::pair{"softsign", CellFunction::Softsign}, std::pair{"elu", CellFunction::Elu},
+      std::pair{"selu", CellFunction::Selu},         std::pair{"softplus", CellFunction::Softplus}};
   for (const auto& [name, function] : names)
     if (word == name) return function;
   if (word == "hard_sigmoid") return call.version.major >= 3 ? CellFunction::HardSigmoid6 : CellFunction::HardSigmoid5;
-  call.refuse(Fault::Unsupported, "attribute '" + std::string(key) + "' is '" + word + "', which this version does not carry in a cell");
+  call.refuse(Fault::Unsupported,
+              "attribute '" + std::string(key) + "' is '" + word + "', which this version does not carry in a cell");
   return CellFunction::Tanh;
 }
 
@@ -31,17 +33,22 @@ struct Common {
 };
 
 Common common_of(Call& call) {
-  call.attrs.ignore({"unit_forget_bias", "dropout", "recurrent_dropout", "unroll", "implementation", "seed", "zero_output_for_mask",
-                     "dropout_W", "dropout_U", "consume_less", "recurrent_initializer", "use_cudnn"});
+  call.attrs.ignore({"unit_forget_bias", "dropout", "recurrent_dropout", "unroll", "implementation", "seed",
+                     "zero_output_for_mask", "dropout_W", "dropout_U", "consume_less", "recurrent_initializer",
+                     "use_cudnn"});
   Common common;
   common.units = call.attrs.integer_of(call.attrs.raw({"units", "output_dim"}), "units");
   common.bias = call.attrs.truth("use_bias", true);
   common.backwards = call.attrs.truth("go_backwards", false);
   common.sequence = call.attrs.truth("return_sequences", false);
-  if (call.attrs.truth("return_state", false)) call.refuse(Fault::Unsupported, "returns its state, which this version does not carry");
-  if (call.attrs.truth("stateful", false)) call.refuse(Fault::Unsupported, "keeps its state between calls, which this version does not carry");
-  if (call.attrs.truth("time_major", false)) call.refuse(Fault::Unsupported, "has time before the batch, which this version does not carry");
-  if (call.version.major == 1) call.refuse(Fault::Unsupported, "is a recurrent layer of Keras 1, which this version does not carry");
+  if (call.attrs.truth("return_state", false))
+    call.refuse(Fault::Unsupported, "returns its state, which this version does not carry");
+  if (call.attrs.truth("stateful", false))
+    call.refuse(Fault::Unsupported, "keeps its state between calls, which this version does not carry");
+  if (call.attrs.truth("time_major", false))
+    call.refuse(Fault::Unsupported, "has time before the batch, which this version does not carry");
+  if (call.version.major == 1)
+    call.refuse(Fault::Unsupported, "is a recurrent layer of Keras 1, which this version does not carry");
   if (!call.failed() && (common.units < 1 || common.units > (1 << 24)))
     call.refuse(Fault::Format, "attribute 'units' is " + std::to_string(common.units));
   return common;
@@ -61,8 +68,8 @@ Values cell_inputs(Call& call, ValueId x, const Common& common, Size gates) {
 Values lstm(Call& call) {
   const ValueId x = call.x();
   const Common common = common_of(call);
-  Lstm op{GateOrder::Keras, cell_function(call, "activation", "tanh"), cell_function(call, "recurrent_activation", "sigmoid"),
-          common.backwards, common.sequence};
+  Lstm op{GateOrder::Keras, cell_function(call, "activation", "tanh"),
+          cell_function(call, "recurrent_activation", "sigmoid"), common.backwards, common.sequence};
   const Values inputs = cell_inputs(call, x, common, 4);
   if (call.failed()) return {};
   return {call.add(op, inputs)};
@@ -73,8 +80,12 @@ Values gru(Call& call) {
   const ValueId x = call.x();
   Common common = common_of(call);
   const bool after = call.attrs.truth("reset_after", call.version.major >= 3 || call.version.tensorflow);
-  Gru op{GateOrder::Keras, cell_function(call, "activation", "tanh"), cell_function(call, "recurrent_activation", "sigmoid"),
-         after, common.backwards, common.sequence};
+  Gru op{GateOrder::Keras,
+         cell_function(call, "activation", "tanh"),
+         cell_function(call, "recurrent_activation", "sigmoid"),
+         after,
+         common.backwards,
+         common.sequence};
   if (!after || !common.bias) {
     const Values inputs = cell_inputs(call, x, common, 3);
     if (call.failed()) return {};
@@ -93,8 +104,10 @@ Values gru(Call& call) {
   if (call.failed()) return {};
   const auto numbers = both.floats();
   const auto half = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  inputs.push_back(call.constant("bias", Tensor::of({3 * common.units}, std::vector<float>(numbers.begin(), half)), true));
-  inputs.push_back(call.constant("recurrent_bias", Tensor::of({3 * common.units}, std::vector<float>(half, numbers.end())), true));
+  inputs.push_back(
+      call.constant("bias", Tensor::of({3 * common.units}, std::vector<float>(numbers.begin(), half)), true));
+  inputs.push_back(
+      call.constant("recurrent_bias", Tensor::of({3 * common.units}, std::vector<float>(half, numbers.end())), true));
   return {call.add(op, inputs)};
 }
 
@@ -132,7 +145,8 @@ Values bidirectional(Call& call) {
   const Json* said = call.attrs.raw("merge_mode");
   const std::string mode = said && said->is_string() ? said->get<std::string>() : "";
   const bool sequence = returns_sequences(forward);
-  if (backward.name == forward.name) backward.name = "backward_" + backward.name, forward.name = "forward_" + forward.name;
+  if (backward.name == forward.name)
+    backward.name = "backward_" + backward.name, forward.name = "forward_" + forward.name;
   const Values there = call.run_inside(forward, "forward_layer", {x});
   Values back = call.run_inside(backward, "backward_layer", {x});
   if (call.failed() || there.size() != 1 || back.size() != 1) return {};

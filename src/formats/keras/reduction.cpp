@@ -26,18 +26,12 @@ Values maximum(Call& call) {
 }
 
 constexpr std::array rows{
-    LayerRow{"GlobalAveragePooling1D", average<1>},
-    LayerRow{"GlobalAveragePooling2D", average<2>},
-    LayerRow{"GlobalAveragePooling3D", average<3>},
-    LayerRow{"GlobalAvgPool1D", average<1>},
-    LayerRow{"GlobalAvgPool2D", average<2>},
-    LayerRow{"GlobalAvgPool3D", average<3>},
-    LayerRow{"GlobalMaxPooling1D", maximum<1>},
-    LayerRow{"GlobalMaxPooling2D", maximum<2>},
-    LayerRow{"GlobalMaxPooling3D", maximum<3>},
-    LayerRow{"GlobalMaxPool1D", maximum<1>},
-    LayerRow{"GlobalMaxPool2D", maximum<2>},
-    LayerRow{"GlobalMaxPool3D", maximum<3>},
+    LayerRow{"GlobalAveragePooling1D", average<1>}, LayerRow{"GlobalAveragePooling2D", average<2>},
+    LayerRow{"GlobalAveragePooling3D", average<3>}, LayerRow{"GlobalAvgPool1D", average<1>},
+    LayerRow{"GlobalAvgPool2D", average<2>},        LayerRow{"GlobalAvgPool3D", average<3>},
+    LayerRow{"GlobalMaxPooling1D", maximum<1>},     LayerRow{"GlobalMaxPooling2D", maximum<2>},
+    LayerRow{"GlobalMaxPooling3D", maximum<3>},     LayerRow{"GlobalMaxPool1D", maximum<1>},
+    LayerRow{"GlobalMaxPool2D", maximum<2>},        LayerRow{"GlobalMaxPool3D", maximum<3>},
 };
 
 }  // namespace

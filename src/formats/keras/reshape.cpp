@@ -31,7 +31,8 @@ Values permute(Call& call) {
   Sizes seen(permutation.size(), 0);
   for (const Size n : permutation)
     if (n < 0 || n >= static_cast<Size>(permutation.size()) || seen[static_cast<std::size_t>(n)]++)
-      call.refuse(Fault::Format, "attribute 'dims' is no order of the axes 1 to " + std::to_string(permutation.size() - 1));
+      call.refuse(Fault::Format,
+                  "attribute 'dims' is no order of the axes 1 to " + std::to_string(permutation.size() - 1));
   if (!call.expect_rank(x, static_cast<Size>(permutation.size()))) return {};
   return {call.add(Transpose{permutation}, {x})};
 }

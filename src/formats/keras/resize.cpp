@@ -23,7 +23,8 @@ Values repeated(Call& call, Size space) {
     resize.rounding = Rounding::Floor;
   }
   // Keras by itself called TensorFlow's older resize from 2.2.3 on; tf.keras never did.
-  if (word == "bilinear" && call.version.major == 2 && !call.version.tensorflow) resize.coordinates = Coordinates::Asymmetric;
+  if (word == "bilinear" && call.version.major == 2 && !call.version.tensorflow)
+    resize.coordinates = Coordinates::Asymmetric;
   return {call.add(resize, {x})};
 }
 
@@ -53,7 +54,8 @@ constexpr std::array rows{LayerRow{"UpSampling1D", up_sampling<1>}, LayerRow{"Up
 
 void expect_plain_resize(Call& call) {
   for (const auto key : {"crop_to_aspect_ratio", "pad_to_aspect_ratio"})
-    if (call.attrs.truth(key, false)) call.refuse(Fault::Unsupported, "sets '" + std::string(key) + "', which this version does not carry");
+    if (call.attrs.truth(key, false))
+      call.refuse(Fault::Unsupported, "sets '" + std::string(key) + "', which this version does not carry");
   call.attrs.ignore({"fill_mode", "fill_value"});
 }
 

@@ -9,9 +9,10 @@ namespace convoy::keras {
 namespace {
 
 using Table = std::span<const LayerRow> (*)();
-constexpr std::array<Table, 13> layer_tables{convolution_rows, pooling_rows,      padding_rows, linear_rows,    normalization_rows,
-                                             activation_rows,  elementwise_rows,  reshape_rows, resize_rows,    slice_concat_rows,
-                                             reduction_rows,   recurrent_rows,    wrapper_rows};
+constexpr std::array<Table, 13> layer_tables{convolution_rows,   pooling_rows,      padding_rows,     linear_rows,
+                                             normalization_rows, activation_rows,   elementwise_rows, reshape_rows,
+                                             resize_rows,        slice_concat_rows, reduction_rows,   recurrent_rows,
+                                             wrapper_rows};
 
 const LayerRow* find(std::span<const LayerRow> rows, std::string_view name) {
   const auto it = std::ranges::find(rows, name, &LayerRow::type);
@@ -73,7 +74,8 @@ std::string refusal_of(const Layer& layer) {
            "'), and its Python code is not in the file; cut the model before it with --outputs";
   for (const Refusal& known : refusals)
     if (known.name == layer.class_name) return std::string(known.why);
-  if (layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda" || layer.class_name == "TensorFlowOpLayer")
+  if (layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda" ||
+      layer.class_name == "TensorFlowOpLayer")
     return "calls a TensorFlow function, which this version does not carry; cut the model before it with --outputs";
   return "is a class that this version does not carry; cut the model before it with --outputs";
 }

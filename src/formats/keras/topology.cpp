@@ -18,9 +18,7 @@ const Json* part(const Json& object, const char* key) {
   return it == object.end() || it->is_null() ? nullptr : &*it;
 }
 
-bool is_index(const Json& value) {
-  return value.is_number_integer() && value >= 0 && value <= 1000000;
-}
+bool is_index(const Json& value) { return value.is_number_integer() && value >= 0 && value <= 1000000; }
 // ["conv1", 0, 0], and in Keras 2 nodes ["conv1", 0, 0, {...}].
 bool is_reference(const Json& value) {
   return value.is_array() && value.size() >= 3 && value.size() <= 4 && value[0].is_string() && is_index(value[1]) &&
@@ -132,6 +130,8 @@ Status read_calls(const Json& nodes, Layer& layer, const Places& places, const s
     if (auto ok = extract(node["args"], call, call.args, places, layers, 3); !ok) return ok;
     if (const Json* kwargs = part(node, "kwargs"))
       if (auto ok = extract(*kwargs, call, call.kwargs, places, layers, 3); !ok) return ok;
+    if (!call.args.is_array() || !call.kwargs.is_object())
+      return fail(Fault::Format, "has an inbound node whose args are no list or whose kwargs are no object");
     layer.calls.push_back(std::move(call));
   }
   return {};
@@ -146,7 +146,8 @@ Status collect(const Json& value, std::vector<TensorRef>& out, const Places& pla
     out.push_back(*ref);
     return {};
   }
-  if (!value.is_array() && !value.is_object()) return fail(Fault::Format, "input_layers or output_layers is no list of layers");
+  if (!value.is_array() && !value.is_object())
+    return fail(Fault::Format, "input_layers or output_layers is no list of layers");
   if (word(value, "class_name") == "__tuple__") {
     const Json* items = part(value, "items");
     return items ? collect(*items, out, places, layers, grammar) : Status(fail(Fault::Format, "has an empty tuple"));
@@ -181,8 +182,8 @@ Status check_references(const Model& model) {
     const Layer& to = model.layers[ref.layer];
     const bool input = to.class_name == "InputLayer" && to.calls.empty();
     if (ref.call >= to.calls.size() && !(input && ref.call == 0))
-      return fail(Fault::Format, "refers to call " + std::to_string(ref.call) + " of layer '" + to.name + "', which has " +
-                                     std::to_string(to.calls.size()));
+      return fail(Fault::Format, "refers to call " + std::to_string(ref.call) + " of layer '" + to.name +
+                                     "', which has " + std::to_string(to.calls.size()));
     return {};
   };
   for (const Layer& layer : model.layers)
@@ -207,8 +208,10 @@ Result<Model> read_sequential(const Json& config, Model model, const Version& ve
 
 Result<Model> read_functional(const Json& config, Model model, const Version& version) {
   const Json* list = part(config, "layers");
-  if (!list) return fail(Fault::Unsupported, "model '" + model.name + "' (" + model.class_name +
-                                                 ") lists no layers: it was written as Python code, which the file does not hold");
+  if (!list)
+    return fail(Fault::Unsupported,
+                "model '" + model.name + "' (" + model.class_name +
+                    ") lists no layers: it was written as Python code, which the file does not hold");
   Places places;
   if (auto ok = read_layers(*list, model, places, version); !ok) return pass(ok);
   const int grammar = grammar_of(*list, version);
@@ -265,8 +268,9 @@ Result<Model> read_model(const Json& object, const Version& version) {
   model.name = config->is_object() ? word(*config, "name") : "";
   if (model.name.empty()) model.name = model.class_name;
   if (!of_keras(word(object, "module")) || !is_model_class(model.class_name))
-    return fail(Fault::Unsupported, "model '" + model.name + "' (" + model.class_name +
-                                        ") is a class of its own, written as Python code, which the file does not hold");
+    return fail(Fault::Unsupported,
+                "model '" + model.name + "' (" + model.class_name +
+                    ") is a class of its own, written as Python code, which the file does not hold");
   model.sequential = model.class_name == "Sequential";
   if (model.sequential) return read_sequential(*config, std::move(model), version);
   return read_functional(*config, std::move(model), version);

@@ -15,7 +15,8 @@ Version version_of(std::string_view text) {
   std::array<int, 3> numbers{};
   std::size_t at = 0;
   for (int& number : numbers) {
-    while (at < text.size() && text[at] >= '0' && text[at] <= '9' && number < 100000) number = number * 10 + (text[at++] - '0');
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9' && number < 100000)
+      number = number * 10 + (text[at++] - '0');
     if (at < text.size() && text[at] == '.') ++at;
     else break;
   }

@@ -141,7 +141,8 @@ Result<std::string> string_of(const Hdf5Object& object, const std::string& attri
   auto value = object.attribute(attribute);
   if (!value) return pass(value);
   if (auto* text = std::get_if<std::string>(&*value)) return std::move(*text);
-  if (auto* many = std::get_if<std::vector<std::string>>(&*value); many && many->size() == 1) return std::move(many->front());
+  if (auto* many = std::get_if<std::vector<std::string>>(&*value); many && many->size() == 1)
+    return std::move(many->front());
   return fail(Fault::Format, "attribute '" + attribute + "' is not one string");
 }
 
@@ -169,8 +170,12 @@ Result<std::vector<std::string>> strings_of(const Hdf5Object& object, const std:
   return all;
 }
 
-Result<std::unique_ptr<WeightSource>> weights_legacy(const Hdf5Object& group) { return std::make_unique<Groups>(group); }
-std::unique_ptr<WeightSource> weights_given(std::vector<Tensor> tensors) { return std::make_unique<Given>(std::move(tensors)); }
+Result<std::unique_ptr<WeightSource>> weights_legacy(const Hdf5Object& group) {
+  return std::make_unique<Groups>(group);
+}
+std::unique_ptr<WeightSource> weights_given(std::vector<Tensor> tensors) {
+  return std::make_unique<Given>(std::move(tensors));
+}
 
 bool is_legacy_weights(const Hdf5Object& root) {
   return root.has_attribute("layer_names") || root.has_attribute("layer_names0") || root.has("model_weights");

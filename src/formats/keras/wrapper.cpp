@@ -56,7 +56,8 @@ Values spectral_normalization(Call& call) {
   return call.run_inside(inner, "layer", {call.x()});
 }
 
-constexpr std::array rows{LayerRow{"TimeDistributed", time_distributed}, LayerRow{"SpectralNormalization", spectral_normalization}};
+constexpr std::array rows{LayerRow{"TimeDistributed", time_distributed},
+                          LayerRow{"SpectralNormalization", spectral_normalization}};
 
 }  // namespace
 

@@ -1,0 +1,197 @@
+// Configs of every age against the operators they become; the arithmetic is the runtime's and tested there.
+#include "formats/keras/keras.h"
+
+#include "graph/graph.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace convoy::keras {
+namespace {
+
+Graph structure(const std::string& text) {
+  LoadOptions options;
+  options.structure_only = true;
+  auto graph = read_json(text, options);
+  EXPECT_TRUE(graph) << (graph ? "" : message(graph.error()));
+  return graph ? std::move(*graph) : Graph{};
+}
+
+std::string failure(const std::string& text) {
+  LoadOptions options;
+  options.structure_only = true;
+  const auto graph = read_json(text, options);
+  return graph ? "" : message(graph.error());
+}
+
+std::string chain(const std::string& layers, const std::string& version = "3.15.1") {
+  return R"({"keras_version": ")" + version + R"(", "class_name": "Sequential", "config": {"name": "net", "layers": [
+    {"class_name": "InputLayer", "config": {"name": "image", "batch_shape": [null, 8, 9, 3]}}, )" +
+         layers + "]}}";
+}
+
+template <class T>
+T only(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (const T* op = std::get_if<T>(&node.op)) return *op;
+  ADD_FAILURE() << "the graph has no " << T::name;
+  return T{};
+}
+
+Shape shape_out(const Graph& graph) {
+  return graph.outputs.empty() ? Shape{} : graph[graph.outputs.front()].fact.shape;
+}
+
+TEST(Keras, SameStaysSameAndKernelsStayAsTheyAreStored) {
+  const Graph graph =
+      structure(chain(R"({"class_name": "Conv2D", "config": {"name": "conv", "filters": 4, "kernel_size": [3, 2],
+    "strides": [2, 1], "padding": "same", "activation": "relu"}})"));
+  const Conv conv = only<Conv>(graph);
+  EXPECT_EQ(conv.axes, (Axes{Order::ChannelsLast, 2}));
+  EXPECT_EQ(conv.kernel_order, KernelOrder::SpaceInOut);
+  EXPECT_EQ(conv.paddings.front().spelling, Spelling::SameUpper);
+  EXPECT_EQ(conv.windows, (std::vector<Window>{{3, 2, 1}, {2, 1, 1}}));
+  EXPECT_EQ(shape_out(graph), (Shape{Dim::unknown(), 4, 9, 4}));
+  EXPECT_EQ(graph[graph.outputs.front()].name, "conv");
+  EXPECT_EQ(graph.nodes.back().kind, "Conv2D");
+}
+
+TEST(Keras, AnAttributeNobodyUnderstandsIsNamed) {
+  const auto text = failure(chain(R"({"class_name": "Dense", "config": {"name": "fc", "units": 4, "wobble": 3}})"));
+  EXPECT_EQ(text, "layer 'fc' (Dense): attribute 'wobble' is not understood");
+}
+
+TEST(Keras, PythonCodeIsRefusedNamingTheLayer) {
+  const auto text = failure(chain(R"({"class_name": "Lambda", "config": {"name": "secret"}})"));
+  EXPECT_EQ(text,
+            "layer 'secret' (Lambda): holds Python code, which has no meaning outside Python; cut the model before it "
+            "with --outputs");
+}
+
+TEST(Keras, ALayerBehindTheCutIsNotLookedAt) {
+  LoadOptions options;
+  options.structure_only = true;
+  options.outputs = {"conv"};
+  const auto graph =
+      read_json(chain(R"({"class_name": "Conv2D", "config": {"name": "conv", "filters": 4, "kernel_size": 1}},
+    {"class_name": "Lambda", "config": {"name": "secret"}})"),
+                options);
+  ASSERT_TRUE(graph) << message(graph.error());
+  EXPECT_EQ(graph->output_names, std::vector<std::string>{"conv"});
+}
+
+TEST(Keras, MixedPrecisionIsRefusedByName) {
+  const auto text = failure(chain(R"({"class_name": "Dense", "config": {"name": "fc", "units": 4,
+    "dtype": {"class_name": "DTypePolicy", "config": {"name": "mixed_float16"}}}})"));
+  EXPECT_EQ(text, "layer 'fc' (Dense): computes in mixed_float16, and this version carries float32 only");
+}
+
+TEST(Keras, HardSigmoidFollowsTheVersionOfTheFile) {
+  const std::string layer = R"({"class_name": "Activation", "config": {"name": "a", "activation": "hard_sigmoid"}})";
+  EXPECT_DOUBLE_EQ(only<HardSigmoid>(structure(chain(layer, "2.15.0"))).alpha, 0.2);
+  EXPECT_DOUBLE_EQ(only<HardSigmoid>(structure(chain(layer, "3.0.0"))).alpha, 1.0 / 6);
+}
+
+TEST(Keras, TheFusedBatchNormalizationOfKeras2RaisesASmallEpsilon) {
+  const std::string layer =
+      R"({"class_name": "BatchNormalization", "config": {"name": "bn", "axis": [3], "epsilon": 1e-05}})";
+  EXPECT_DOUBLE_EQ(only<BatchNorm>(structure(chain(layer, "2.21.0"))).epsilon, 1.001e-5);
+  EXPECT_DOUBLE_EQ(only<BatchNorm>(structure(chain(layer, "3.15.1"))).epsilon, 1e-5);
+}
+
+TEST(Keras, BatchNormalizationOnHeightHasOneWeightPerRow) {
+  const Graph graph = structure(chain(R"({"class_name": "BatchNormalization", "config": {"name": "bn", "axis": 1}})"));
+  EXPECT_EQ(only<BatchNorm>(graph).axis, 1);
+  for (const Value& value : graph.values)
+    if (value.constant) {
+      EXPECT_EQ(value.constant->shape(), Sizes{8});
+      EXPECT_EQ(value.trainable, !value.name.starts_with("bn/moving"));
+    }
+}
+
+TEST(Keras, BilinearUpSamplingFollowsWhoWroteTheFile) {
+  const std::string layer =
+      R"({"class_name": "UpSampling2D", "config": {"name": "up", "size": [2, 3], "interpolation": "bilinear"}})";
+  EXPECT_EQ(only<Resize>(structure(chain(layer, "2.2.4"))).coordinates, Coordinates::Asymmetric);
+  EXPECT_EQ(only<Resize>(structure(chain(layer, "2.2.4-tf"))).coordinates, Coordinates::HalfPixel);
+  EXPECT_EQ(only<Resize>(structure(chain(layer, "3.1.0"))).coordinates, Coordinates::HalfPixel);
+}
+
+TEST(Keras, ChannelsFirstIsFlattenedInChannelsLastOrder) {
+  const Graph graph =
+      structure(chain(R"({"class_name": "Flatten", "config": {"name": "flat", "data_format": "channels_first"}})"));
+  EXPECT_EQ(only<Transpose>(graph).permutation, (Sizes{0, 2, 3, 1}));
+  EXPECT_EQ(shape_out(graph), (Shape{Dim::unknown(), 216}));
+}
+
+TEST(Keras, CroppingCutsByNegativePadding) {
+  const Pad pad = only<Pad>(
+      structure(chain(R"({"class_name": "Cropping2D", "config": {"name": "c", "cropping": [[1, 0], [2, 3]]}})")));
+  EXPECT_EQ(pad.before, (Sizes{0, -1, -2, 0}));
+  EXPECT_EQ(pad.after, (Sizes{0, 0, -3, 0}));
+}
+
+// Keras 1.2, by its documentation; no such framework made these numbers.
+TEST(Keras, Keras1WordsAreRead) {
+  const Graph graph = structure(R"({"class_name": "Sequential", "config": [
+    {"class_name": "Convolution2D", "config": {"name": "convolution2d_1", "batch_input_shape": [null, 3, 8, 9], "nb_filter": 4,
+      "nb_row": 3, "nb_col": 2, "border_mode": "same", "subsample": [2, 1], "dim_ordering": "th", "bias": true,
+      "activation": "relu", "init": "glorot_uniform", "W_regularizer": null, "b_regularizer": null,
+      "activity_regularizer": null, "W_constraint": null, "b_constraint": null, "trainable": true, "input_dtype": "float32"}},
+    {"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 3], "strides": [2, 3], "border_mode": "valid",
+      "dim_ordering": "th", "trainable": true}},
+    {"class_name": "Dropout", "config": {"name": "d", "p": 0.25, "trainable": true}},
+    {"class_name": "Flatten", "config": {"name": "f", "trainable": true}},
+    {"class_name": "Dense", "config": {"name": "fc", "output_dim": 5, "input_dim": null, "bias": true, "init": "uniform",
+      "activation": "softmax"}}]})");
+  EXPECT_EQ(only<Conv>(graph).kernel_order, KernelOrder::OutInSpace);
+  EXPECT_EQ(only<Conv>(graph).axes.order, Order::ChannelsFirst);
+  EXPECT_DOUBLE_EQ(only<Dropout>(graph).rate, 0.25);
+  EXPECT_EQ(shape_out(graph), (Shape{Dim::unknown(), 5}));
+  EXPECT_EQ(graph.source_format, "Keras 1");
+}
+
+TEST(Keras, LayersThatFormACycleAreNamed) {
+  const auto text =
+      failure(R"({"keras_version": "2.4.0", "class_name": "Functional", "config": {"name": "net", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_input_shape": [null, 4]}, "inbound_nodes": []},
+    {"class_name": "Add", "name": "a", "config": {"name": "a"}, "inbound_nodes": [[["x", 0, 0, {}], ["b", 0, 0, {}]]]},
+    {"class_name": "ReLU", "name": "b", "config": {"name": "b"}, "inbound_nodes": [[["a", 0, 0, {}]]]}],
+    "input_layers": [["x", 0, 0]], "output_layers": [["b", 0, 0]]}})");
+  EXPECT_EQ(text, "layer 'a' reads what it makes: the layers form a cycle");
+}
+
+TEST(Keras, AModelWithoutWeightsAsksForThem) {
+  const auto graph = read_json(chain(R"({"class_name": "ReLU", "config": {"name": "r"}})"), {});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(message(graph.error()), "holds a model without weights; give them with --weights FILE");
+}
+
+TEST(Keras, SizeFreesTheSpatialAxesOfAnImage) {
+  LoadOptions options;
+  options.structure_only = true;
+  options.size = {std::nullopt, Size{16}};
+  const auto graph = read_json(chain(R"({"class_name": "ReLU", "config": {"name": "r"}})"), options);
+  ASSERT_TRUE(graph);
+  EXPECT_EQ(shape_out(*graph), (Shape{Dim::unknown(), Dim::unknown(), 16, 3}));
+}
+
+TEST(Keras, AKernelOfAnotherShapeIsAnError) {
+  const Json config = Json::parse(R"({"name": "fc", "units": 2, "use_bias": false})");
+  const auto graph =
+      graph_of_layer("Dense", config, {Fact{DType::F32, {1, 3}}}, {Tensor::of({2, 2}, std::vector<float>(4))});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(message(graph.error()), "layer 'fc' (Dense): kernel has shape [2, 2], expected [3, 2]");
+}
+
+TEST(Keras, AnArrayThatNoConfigAsksForIsAnError) {
+  const Json config = Json::parse(R"({"name": "fc", "units": 2, "use_bias": false})");
+  const auto graph =
+      graph_of_layer("Dense", config, {Fact{DType::F32, {1, 3}}},
+                     {Tensor::of({3, 2}, std::vector<float>(6)), Tensor::of({2}, std::vector<float>(2))});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(message(graph.error()), "layer 'fc' (Dense): the file holds 2 arrays for it, its config asks for 1");
+}
+
+}  // namespace
+}  // namespace convoy::keras
