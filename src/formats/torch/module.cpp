@@ -141,15 +141,12 @@ std::string beside(const std::string& file, const std::string& module_name) {
 std::string load_text(const std::string& class_, const SourceOptions& o, bool pickled) {
   std::string text = statement(
       0, fmt::format("def load(weights: str | Path = {}) -> {}:", beside(o.weights_file, o.module_name), class_));
-  text +=
-      "    \"\"\"The network with its weights, ready to answer. Raises ValueError for the weights of another "
-      "port.\"\"\"\n";
+  text += "    \"\"\"The network with its weights, ready to answer. ValueError: weights of another port.\"\"\"\n";
   text += "    data = Path(weights).read_bytes()\n";
   if (!o.weights_sha256.empty())
     text +=
         "    if hashlib.sha256(data).hexdigest() != WEIGHTS_SHA256:\n"
-        "        raise ValueError(f\"{weights}: not the weights that this module was written with (SHA-256 "
-        "differs)\")\n";
+        "        raise ValueError(f\"{weights}: not the weights of this module (SHA-256 differs)\")\n";
   text += "    model = " + class_ + "()\n";
   text += pickled ? "    state = torch.load(io.BytesIO(data), map_location=\"cpu\", weights_only=True)\n"
                     "    model.load_state_dict(state, strict=True)\n"

@@ -53,7 +53,7 @@ Status write_crop(const Pad& op, Call& c) {
 
 constexpr std::string_view symmetric_pad =
     R"(def symmetric_pad(x: Tensor, pads: list[tuple[int, int, int]]) -> Tensor:
-    """x mirrored behind its border cells, which are repeated: (axis, before, after) of each axis."""
+    """x mirrored, its border cells repeated; each pad is (axis, before, after)."""
     for axis, before, after in pads:
         first = x.narrow(axis, 0, before).flip(axis)
         last = x.narrow(axis, x.shape[axis] - after, after).flip(axis)
@@ -109,7 +109,9 @@ Status write_pad(const Pad& op, Call& c) {
 }
 
 constexpr std::string_view same_pad =
-    R"(def same_pad(x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0) -> Tensor:
+    R"(def same_pad(
+    x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0
+) -> Tensor:
     """x with the cells that SAME adds around its last axes: their number follows from the size."""
     pads: list[int] = []
     for size, r, s in zip(x.shape[::-1], reach[::-1], stride[::-1]):

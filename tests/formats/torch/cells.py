@@ -109,10 +109,10 @@ class Cells(nn.Module):
 
 
 def load(weights: str | Path = HERE.with_suffix(".safetensors")) -> Cells:
-    """The network with its weights, ready to answer. Raises ValueError for the weights of another port."""
+    """The network with its weights, ready to answer. ValueError: weights of another port."""
     data = Path(weights).read_bytes()
     if hashlib.sha256(data).hexdigest() != WEIGHTS_SHA256:
-        raise ValueError(f"{weights}: not the weights that this module was written with (SHA-256 differs)")
+        raise ValueError(f"{weights}: not the weights of this module (SHA-256 differs)")
     model = Cells()
     model.load_state_dict(safetensors.torch.load(data), strict=True)
     return model.eval()

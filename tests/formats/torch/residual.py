@@ -16,7 +16,9 @@ HERE = Path(__file__).resolve()
 WEIGHTS_SHA256 = "0123"
 
 
-def same_pad(x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0) -> Tensor:
+def same_pad(
+    x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0
+) -> Tensor:
     """x with the cells that SAME adds around its last axes: their number follows from the size."""
     pads: list[int] = []
     for size, r, s in zip(x.shape[::-1], reach[::-1], stride[::-1]):
@@ -44,10 +46,10 @@ class Residual(nn.Module):
 
 
 def load(weights: str | Path = HERE.with_suffix(".safetensors")) -> Residual:
-    """The network with its weights, ready to answer. Raises ValueError for the weights of another port."""
+    """The network with its weights, ready to answer. ValueError: weights of another port."""
     data = Path(weights).read_bytes()
     if hashlib.sha256(data).hexdigest() != WEIGHTS_SHA256:
-        raise ValueError(f"{weights}: not the weights that this module was written with (SHA-256 differs)")
+        raise ValueError(f"{weights}: not the weights of this module (SHA-256 differs)")
     model = Residual()
     model.load_state_dict(safetensors.torch.load(data), strict=True)
     return model.eval()
