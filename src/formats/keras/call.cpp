@@ -11,18 +11,19 @@ namespace {
 const Json no_config = Json::object();
 
 // What only training asks for, or what every layer carries.
-constexpr std::array<std::string_view, 58> without_meaning{
-    "name", "trainable", "dtype", "batch_input_shape", "batch_shape", "batch_size", "input_dtype", "input_shape",
-    "build_input_shape", "autocast", "sparse", "ragged", "kernel_initializer", "bias_initializer",
-    "depthwise_initializer", "pointwise_initializer", "recurrent_initializer", "beta_initializer", "gamma_initializer",
-    "embeddings_initializer", "alpha_initializer", "moving_mean_initializer", "moving_variance_initializer",
-    "kernel_regularizer", "bias_regularizer", "depthwise_regularizer", "pointwise_regularizer", "recurrent_regularizer",
-    "beta_regularizer", "gamma_regularizer", "embeddings_regularizer", "alpha_regularizer", "activity_regularizer",
-    "kernel_constraint", "bias_constraint", "depthwise_constraint", "pointwise_constraint", "recurrent_constraint",
-    "beta_constraint", "gamma_constraint", "embeddings_constraint", "alpha_constraint", "lora_rank", "lora_alpha",
+constexpr auto without_meaning = std::to_array<std::string_view>(
+    {"name", "trainable", "dtype", "batch_input_shape", "batch_shape", "batch_size", "input_dtype", "input_shape",
+     "build_input_shape", "autocast", "sparse", "ragged", "kernel_initializer", "bias_initializer",
+     "depthwise_initializer", "pointwise_initializer", "recurrent_initializer", "beta_initializer", "gamma_initializer",
+     "embeddings_initializer", "alpha_initializer", "moving_mean_initializer", "moving_variance_initializer",
+     "kernel_regularizer", "bias_regularizer", "depthwise_regularizer", "pointwise_regularizer",
+     "recurrent_regularizer", "beta_regularizer", "gamma_regularizer", "embeddings_regularizer", "alpha_regularizer",
+     "activity_regularizer", "kernel_constraint", "bias_constraint", "depthwise_constraint", "pointwise_constraint",
+     "recurrent_constraint", "beta_constraint", "gamma_constraint", "embeddings_constraint", "alpha_constraint",
+     "lora_rank", "lora_alpha",
     // Keras 1
-    "init", "inner_init", "forget_bias_init", "weights", "W_regularizer", "b_regularizer", "U_regularizer",
-    "W_constraint", "b_constraint", "beta_init", "gamma_init", "gamma_regularizer_", "input_dim", "input_length"};
+     "init", "inner_init", "forget_bias_init", "weights", "W_regularizer", "b_regularizer", "U_regularizer",
+     "W_constraint", "b_constraint", "beta_init", "gamma_init", "input_dim", "input_length"});
 
 // Memory of zeros that no page stands behind until somebody writes to it.
 Result<Tensor> zeros(const Sizes& shape, Size& total) {
