@@ -46,7 +46,8 @@ Outcome compare(const Tensor& got, const Tensor& want) {
     const double difference = same ? 0 : std::abs(have[i] - wanted[i]) / std::max(1.0, std::abs(wanted[i]));
     if (std::isnan(difference) || difference > bound) {
       outcome.verdict = Verdict::Failed;
-      outcome.reason = "element " + std::to_string(i) + " is " + std::to_string(have[i]) + ", wanted " + std::to_string(wanted[i]);
+      outcome.reason =
+          "element " + std::to_string(i) + " is " + std::to_string(have[i]) + ", wanted " + std::to_string(wanted[i]);
       outcome.largest = difference;
       return outcome;
     }
@@ -180,7 +181,8 @@ void print_table(const std::vector<Row>& rows) {
     std::string& forms = grouped[{row.model, row.outcome.reason}];
     forms += (forms.empty() ? "" : ", ") + row.form;
   }
-  for (const auto& [key, forms] : grouped) std::cout << "| " << key.first << " | " << forms << " | " << key.second << " |\n";
+  for (const auto& [key, forms] : grouped)
+    std::cout << "| " << key.first << " | " << forms << " | " << key.second << " |\n";
 }
 
 int run_all(std::span<char*> arguments) {
@@ -229,6 +231,4 @@ int run_all(std::span<char*> arguments) {
 }  // namespace
 }  // namespace convoy::corpus
 
-int main(int count, char** arguments) {
-  return convoy::corpus::run_all({arguments, static_cast<std::size_t>(count)});
-}
+int main(int count, char** arguments) { return convoy::corpus::run_all({arguments, static_cast<std::size_t>(count)}); }

@@ -37,7 +37,8 @@ void add_forms(Model& model, const fs::path& folder, const Json& files, bool may
   for (const char* key : {"keras", "h5"})
     if (files.contains(key)) model.forms.push_back({key, path(key), {}, may_refuse, {}});
   if (!files.contains("json")) return;
-  if (files.contains("weights_h5")) model.forms.push_back({"json+weights.h5", path("json"), path("weights_h5"), may_refuse, {}});
+  if (files.contains("weights_h5"))
+    model.forms.push_back({"json+weights.h5", path("json"), path("weights_h5"), may_refuse, {}});
   if (files.contains("weights_h5_old"))
     model.forms.push_back({"json+old weights", path("json"), path("weights_h5_old"), may_refuse, {}});
 }

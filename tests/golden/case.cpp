@@ -116,7 +116,8 @@ Result<Case> parse_case(std::string_view line) {
   const Json& object = *parsed;
   if (!object.is_object()) return fail(Fault::Format, "a golden case is a JSON object");
   Case c;
-  for (const auto& [field, name] : {std::pair{&c.id, "id"}, {&c.framework, "framework"}, {&c.call, "call"}, {&c.op, "op"}}) {
+  for (const auto& [field, name] :
+       {std::pair{&c.id, "id"}, {&c.framework, "framework"}, {&c.call, "call"}, {&c.op, "op"}}) {
     auto value = text(object, name);
     if (!value) return pass(value);
     *field = *value;

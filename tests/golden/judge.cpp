@@ -43,7 +43,8 @@ std::optional<std::string> difference(const Tensor& got, const Tensor& want, boo
   const double bound = exact ? 0 : 2e-5 * largest;
   for (std::size_t i = 0; i < have.size(); ++i)
     if (!agree(have[i], wanted[i], bound))
-      return "at " + place(static_cast<Size>(i), want.shape()) + " is " + words(have[i]) + ", wanted " + words(wanted[i]);
+      return "at " + place(static_cast<Size>(i), want.shape()) + " is " + words(have[i]) + ", wanted " +
+             words(wanted[i]);
   return std::nullopt;
 }
 

@@ -22,7 +22,8 @@ std::string class_of(const Case& c) {
 Layer layer_of(const Case& c) {
   Layer layer{class_of(c), c.attrs, {}};
   layer.config["name"] = "layer";
-  const bool convolves = c.op == "conv" || c.op == "depthwise_conv" || c.op == "separable_conv" || c.op == "conv_transpose";
+  const bool convolves =
+      c.op == "conv" || c.op == "depthwise_conv" || c.op == "separable_conv" || c.op == "conv_transpose";
   if (convolves) {
     layer.config["use_bias"] = c.input("bias") != nullptr;
     layer.config["activation"] = "linear";

@@ -27,7 +27,8 @@ struct Tally {
     if (judgement.verdict == Verdict::Refused) ++reasons[judgement.reason];
     const bool fails = judgement.verdict == Verdict::Failed;
     if ((fails && (every || failed <= 20)) || (every && judgement.verdict == Verdict::Refused))
-      std::cout << (fails ? "failed  " : "refused ") << c.id << ": " << judgement.reason << "\n        " << c.call << "\n";
+      std::cout << (fails ? "failed  " : "refused ") << c.id << ": " << judgement.reason << "\n        " << c.call
+                << "\n";
   }
 };
 
@@ -154,6 +155,4 @@ int run_all(std::span<char*> arguments) {
 }  // namespace
 }  // namespace convoy::golden
 
-int main(int count, char** arguments) {
-  return convoy::golden::run_all({arguments, static_cast<std::size_t>(count)});
-}
+int main(int count, char** arguments) { return convoy::golden::run_all({arguments, static_cast<std::size_t>(count)}); }

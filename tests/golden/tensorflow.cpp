@@ -28,7 +28,8 @@ Result<Geometry> geometry_of(const Case& c, Size rank) {
   g.stride = *stride;
   g.dilation = *dilation;
   const Json& padding = c.attrs.at("padding");
-  if (padding.is_array() && static_cast<Size>(padding.size()) != rank) return fail(Fault::Format, "padding of another rank");
+  if (padding.is_array() && static_cast<Size>(padding.size()) != rank)
+    return fail(Fault::Format, "padding of another rank");
   // Lists are understood by the plain 2-D operators alone.
   const bool pools_first = c.op == "max_pool" && g.axes.order == Order::ChannelsFirst;
   if (padding.is_array() && (rank != 4 || c.op == "avg_pool" || pools_first))
@@ -79,12 +80,14 @@ Result<Answer> convolution(const Case& c) {
 // The input gradient of a convolution from `out` to `in`, as TensorFlow checks it: the forward size must be `in`.
 Result<TransposedPadding> crop_of(Padding p, Window w, Size in, Size out) {
   if (p.spelling == Spelling::SameUpper) {
-    if (ceil_div(out, w.stride) != in) return fail(Fault::Format, "no forward convolution maps this output to the input");
+    if (ceil_div(out, w.stride) != in)
+      return fail(Fault::Format, "no forward convolution maps this output to the input");
     const Crop crop = crop_to_same(out, w, in);
     return TransposedPadding{CropSpelling::Explicit, crop.before, crop.after, {}};
   }
   const auto forward = place(p, w, out);
-  if (!forward || forward->out != in) return fail(Fault::Format, "no forward convolution maps this output to the input");
+  if (!forward || forward->out != in)
+    return fail(Fault::Format, "no forward convolution maps this output to the input");
   const Size before = p.spelling == Spelling::Explicit ? p.before : 0;
   return TransposedPadding{CropSpelling::Explicit, before, full_length(w, in) - before - out, {}};
 }
@@ -129,7 +132,8 @@ Result<Answer> pooled(const Case& c) {
   std::vector<Window> windows;
   for (std::size_t i = 0; i < kernel->size(); ++i) {
     windows.push_back({(*kernel)[i], g->stride[i], g->dilation[i]});
-    if (g->paddings[i].spelling == Spelling::SameUpper && std::ranges::any_of(g->dilation, [](Size d) { return d > 1; }))
+    if (g->paddings[i].spelling == Spelling::SameUpper &&
+        std::ranges::any_of(g->dilation, [](Size d) { return d > 1; }))
       return fail(Fault::Unsupported, "TensorFlow has no dilated pool with SAME");
     if (g->paddings[i].before >= (*kernel)[i] || g->paddings[i].after >= (*kernel)[i])
       return fail(Fault::Format, "the padding is as large as the window");

@@ -10,8 +10,11 @@ struct Mode {
   std::string_view word;
   PadMode mode;
 };
-constexpr Mode modes[] = {{"zeros", PadMode::Constant},   {"constant", PadMode::Constant}, {"reflect", PadMode::Reflect},
-                          {"replicate", PadMode::Edge},   {"circular", PadMode::Wrap}};
+constexpr Mode modes[] = {{"zeros", PadMode::Constant},
+                          {"constant", PadMode::Constant},
+                          {"reflect", PadMode::Reflect},
+                          {"replicate", PadMode::Edge},
+                          {"circular", PadMode::Wrap}};
 
 PadMode mode_of(const Json& attrs, const char* name) {
   const std::string word = attrs.value(name, std::string("zeros"));
@@ -47,7 +50,8 @@ Result<Geometry> geometry_of(const Case& c, const Sizes& kernel) {
   if (!dilation) return pass(dilation);
   g.stride = *stride;
   g.dilation = *dilation;
-  const std::string word = c.attrs.contains("padding") && c.attrs["padding"].is_string() ? c.attrs["padding"].get<std::string>() : "";
+  const std::string word =
+      c.attrs.contains("padding") && c.attrs["padding"].is_string() ? c.attrs["padding"].get<std::string>() : "";
   g.same = word == "same";
   auto padding = word.empty() ? numbers(c.attrs, "padding", g.space, 0) : Result<Sizes>(Sizes(g.space, 0));
   if (!padding) return pass(padding);
@@ -67,8 +71,13 @@ Result<Answer> convolution(const Case& c) {
   auto g = geometry_of(c, spatial_of(w->tensor));
   if (!g) return pass(g);
   const Size rank = static_cast<Size>(g->space) + 2;
-  Conv conv{{Order::ChannelsFirst, static_cast<Size>(g->space)}, KernelOrder::OutInSpace, {}, {}, c.attrs.value("groups", Size{1})};
-  Pad front{Sizes(static_cast<std::size_t>(rank), 0), Sizes(static_cast<std::size_t>(rank), 0), mode_of(c.attrs, "padding_mode"), 0};
+  Conv conv{{Order::ChannelsFirst, static_cast<Size>(g->space)},
+            KernelOrder::OutInSpace,
+            {},
+            {},
+            c.attrs.value("groups", Size{1})};
+  Pad front{Sizes(static_cast<std::size_t>(rank), 0), Sizes(static_cast<std::size_t>(rank), 0),
+            mode_of(c.attrs, "padding_mode"), 0};
   for (std::size_t i = 0; i < g->space; ++i) {
     const Window window = g->window(i);
     conv.windows.push_back(window);
@@ -101,7 +110,10 @@ Result<Answer> transposed(const Case& c) {
   auto wanted = numbers(c.attrs, "output_size", g->space, -1);
   if (!extra) return pass(extra);
   if (!wanted) return pass(wanted);
-  ConvTranspose conv{{Order::ChannelsFirst, static_cast<Size>(g->space)}, KernelOrder::InOutSpace, {}, {},
+  ConvTranspose conv{{Order::ChannelsFirst, static_cast<Size>(g->space)},
+                     KernelOrder::InOutSpace,
+                     {},
+                     {},
                      c.attrs.value("groups", Size{1})};
   for (std::size_t i = 0; i < g->space; ++i) {
     const Window window = g->window(i);
@@ -147,8 +159,7 @@ Result<Answer> pooled(const Case& c) {
   for (std::size_t i = 0; i < space; ++i) {
     if (c.op == "avg_pool" && space == 3 && *calls.shape()[i + 2] < g->kernel[i])
       return fail(Fault::Format, "a 3-D average needs an input as large as its window, whatever the padding");
-    if (g->padding[i] > g->kernel[i] / 2)
-      return fail(Fault::Format, "padding is more than half of the window");
+    if (g->padding[i] > g->kernel[i] / 2) return fail(Fault::Format, "padding is more than half of the window");
     windows.push_back(g->window(i));
     paddings.push_back({Spelling::Explicit, g->padding[i], g->padding[i], leftover});
   }

@@ -73,18 +73,29 @@ Files texts() {
       {"models nested 150 deep", repeated(nested, 150) + repeated("]}}", 150)},
       {"a number of 100,000 digits", "{\"class_name\": " + repeated("9", 100000) + "}"},
       {"a key given twice", R"({"class_name": "Sequential", "class_name": "Functional", "config": {}})"},
-      {"an input of 8e18 numbers", sequential(input("[null, 2000000000, 2000000000, 2]") +
-          R"(, {"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "Dense", "config": {"name": "d", "units": 2000000000}})")},
-      {"an upsampling by 2^40", sequential(input("[null, 4, 5, 2]") +
-          R"(, {"class_name": "UpSampling2D", "config": {"name": "u", "size": [1099511627776, 1099511627776]}})")},
-      {"a padding of 2^62", sequential(input("[null, 4, 5, 2]") +
-          R"(, {"class_name": "ZeroPadding2D", "config": {"name": "p", "padding": [[4611686018427387904, 4611686018427387904], [0, 0]]}})")},
-      {"a vector repeated 2^62 times", sequential(input("[null, 4]") +
-          R"(, {"class_name": "RepeatVector", "config": {"name": "r", "n": 4611686018427387904}})")},
-      {"a pool of stride 0", sequential(input("[null, 4, 5, 2]") +
-          R"(, {"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 2], "strides": [0, 1]}})")},
-      {"a pool of a negative window", sequential(input("[null, 4, 5, 2]") +
-          R"(, {"class_name": "AveragePooling2D", "config": {"name": "p", "pool_size": [-2, 2], "strides": [1, 1]}})")},
+      {"an input of 8e18 numbers",
+       sequential(
+           input("[null, 2000000000, 2000000000, 2]") +
+           R"(, {"class_name": "Flatten", "config": {"name": "f"}}, {"class_name": "Dense", "config": {"name": "d", "units": 2000000000}})")},
+      {"an upsampling by 2^40",
+       sequential(
+           input("[null, 4, 5, 2]") +
+           R"(, {"class_name": "UpSampling2D", "config": {"name": "u", "size": [1099511627776, 1099511627776]}})")},
+      {"a padding of 2^62",
+       sequential(
+           input("[null, 4, 5, 2]") +
+           R"(, {"class_name": "ZeroPadding2D", "config": {"name": "p", "padding": [[4611686018427387904, 4611686018427387904], [0, 0]]}})")},
+      {"a vector repeated 2^62 times",
+       sequential(input("[null, 4]") +
+                  R"(, {"class_name": "RepeatVector", "config": {"name": "r", "n": 4611686018427387904}})")},
+      {"a pool of stride 0",
+       sequential(
+           input("[null, 4, 5, 2]") +
+           R"(, {"class_name": "MaxPooling2D", "config": {"name": "p", "pool_size": [2, 2], "strides": [0, 1]}})")},
+      {"a pool of a negative window",
+       sequential(
+           input("[null, 4, 5, 2]") +
+           R"(, {"class_name": "AveragePooling2D", "config": {"name": "p", "pool_size": [-2, 2], "strides": [1, 1]}})")},
       {"a layer that reads itself",
        R"({"class_name": "Functional", "config": {"name": "m", "layers": [{"class_name": "ReLU", "name": "a", "config": {"name": "a"},
           "inbound_nodes": [[["a", 0, 0, {}]]]}], "input_layers": [["a", 0, 0]], "output_layers": [["a", 0, 0]]}})"},
@@ -93,8 +104,10 @@ Files texts() {
           {"class_name": "ReLU", "name": "a", "config": {"name": "a"}, "inbound_nodes": [[["b", 0, 0, {}]]]},
           {"class_name": "ReLU", "name": "b", "config": {"name": "b"}, "inbound_nodes": [[["a", 0, 0, {}]]]}],
           "input_layers": [["a", 0, 0]], "output_layers": [["b", 0, 0]]}})"},
-      {"code in a Lambda", sequential(input("[null, 4]") +
-          R"(, {"class_name": "Lambda", "config": {"name": "evil", "function": ["4wEAAAAAAAAA", null, null]}})")},
+      {"code in a Lambda",
+       sequential(
+           input("[null, 4]") +
+           R"(, {"class_name": "Lambda", "config": {"name": "evil", "function": ["4wEAAAAAAAAA", null, null]}})")},
       {"a module to import", R"({"class_name": "system", "module": "os", "config": {"command": "touch /tmp/x"}})"},
       {"nothing", ""},
       {"a half surrogate", "\"\\ud800\""},
@@ -144,7 +157,8 @@ std::vector<Series> one_each(const Files& files, const std::string& extension) {
 
 std::vector<Series> crafted(const std::filesystem::path& folder) {
   std::vector<Series> all = one_each(texts(), ".json");
-  const auto archived = one_each(archives(contents(folder / "model.json"), contents(folder / "model.weights.h5")), ".keras");
+  const auto archived =
+      one_each(archives(contents(folder / "model.json"), contents(folder / "model.weights.h5")), ".keras");
   all.insert(all.end(), archived.begin(), archived.end());
   const std::string signature = "\x89HDF\r\n\x1a\n";
   const auto hdf5 = one_each({{"a signature alone", signature},

@@ -37,7 +37,8 @@ std::vector<Series> all_series(const Options& options) {
       for (const Door door : {Door::Reader, Door::Container}) append(series_of(folder / name, door, {}, options.most));
     append(series_of(folder / "input_0.npy", Door::Container, {}, options.most));
     for (const char* name : {"model.weights.h5", "model_weights.h5"})
-      if (fs::exists(folder / name)) append(series_of(folder / "model.json", Door::Reader, folder / name, options.most));
+      if (fs::exists(folder / name))
+        append(series_of(folder / "model.json", Door::Reader, folder / name, options.most));
   }
   return all;
 }
@@ -58,7 +59,8 @@ int run_all(std::span<char*> arguments) {
   }
   // In memory where there is such a place: thousands of files that live for a millisecond would wait for the disk.
   const fs::path memory = "/dev/shm";
-  std::string pattern = ((access(memory.c_str(), W_OK) == 0 ? memory : fs::temp_directory_path()) / "hostile.XXXXXX").string();
+  std::string pattern =
+      ((access(memory.c_str(), W_OK) == 0 ? memory : fs::temp_directory_path()) / "hostile.XXXXXX").string();
   if (!mkdtemp(pattern.data())) {
     std::cerr << "hostile: no temporary folder\n";
     return 2;
@@ -77,7 +79,8 @@ int run_all(std::span<char*> arguments) {
       }
     }
     if (series.count > 1)
-      std::cout << series.name << (series.door == Door::Container ? " (every part): " : ": ") << outcome.errors << " refused, " << outcome.graphs << " read\n";
+      std::cout << series.name << (series.door == Door::Container ? " (every part): " : ": ") << outcome.errors
+                << " refused, " << outcome.graphs << " read\n";
   }
   fs::remove_all(pattern);
   std::cout << inputs << " hostile inputs, " << findings << " findings\n";
@@ -87,6 +90,4 @@ int run_all(std::span<char*> arguments) {
 }  // namespace
 }  // namespace convoy::hostile
 
-int main(int count, char** arguments) {
-  return convoy::hostile::run_all({arguments, static_cast<std::size_t>(count)});
-}
+int main(int count, char** arguments) { return convoy::hostile::run_all({arguments, static_cast<std::size_t>(count)}); }

@@ -19,11 +19,14 @@ using Text = std::shared_ptr<const std::string>;
 
 Series cuts(const Text& file, std::size_t most) {
   const std::size_t count = file->size() <= 8 * most ? file->size() : most;  // every byte of a small file
-  return {"cut", "", count, [file, count](std::size_t i) { return file->substr(0, i * file->size() / count); }, true, {}, Door::Reader};
+  return {"cut", "", count,       [file, count](std::size_t i) { return file->substr(0, i * file->size() / count); },
+          true,  {}, Door::Reader};
 }
 
 Series flips(const Text& file, std::size_t count) {
-  return {"flip", "", count,
+  return {"flip",
+          "",
+          count,
           [file](std::size_t i) {
             std::string bytes = *file;
             std::mt19937_64 random(i);
@@ -31,7 +34,9 @@ Series flips(const Text& file, std::size_t count) {
               bytes[random() % bytes.size()] ^= static_cast<char>(1U << (random() % 8));
             return bytes;
           },
-          false, {}, Door::Reader};
+          false,
+          {},
+          Door::Reader};
 }
 
 // Eight bytes at every fourth place become a number that wraps, points outside, or points back to the start.
@@ -40,7 +45,9 @@ Series fields(const Text& file, std::size_t most) {
       0, ~std::uint64_t{0}, std::uint64_t{1} << 63, 0x4000000000000001, 96, 0x7FFFFFFF};
   const std::size_t places = file->size() / 4;
   const std::size_t count = std::min(places * numbers.size(), most);
-  return {"field", "", count,
+  return {"field",
+          "",
+          count,
           [file, places, count](std::size_t i) {
             std::string bytes = *file;
             const std::size_t step = i * (places * numbers.size()) / count;
@@ -50,7 +57,9 @@ Series fields(const Text& file, std::size_t most) {
               bytes[at + byte] = static_cast<char>(number >> (8 * byte));
             return bytes;
           },
-          false, {}, Door::Reader};
+          false,
+          {},
+          Door::Reader};
 }
 
 // Every value of a JSON file becomes each of these; whole lists and objects, too.
@@ -66,19 +75,32 @@ Series values(const Text& file, std::size_t most) {
     if (!pointer.empty() && (leaves->size() < 2 || std::ranges::find(*leaves, pointer) == leaves->end()))
       leaves->push_back(pointer);
   }
-  static const std::vector<Json> replacements{
-      0, -1, 2147483648, 4611686018427387905, 1e308, true, nullptr, "", "../../etc/passwd", Json::array(), Json::object(),
-      Json::array({1000000, 1000000, 1000000, 1000000})};
+  static const std::vector<Json> replacements{0,
+                                              -1,
+                                              2147483648,
+                                              4611686018427387905,
+                                              1e308,
+                                              true,
+                                              nullptr,
+                                              "",
+                                              "../../etc/passwd",
+                                              Json::array(),
+                                              Json::object(),
+                                              Json::array({1000000, 1000000, 1000000, 1000000})};
   const std::size_t all = leaves->size() * replacements.size(), count = std::min(all, most);
   const auto root = std::make_shared<const Json>(std::move(*parsed));
-  return {"value", "", count,
+  return {"value",
+          "",
+          count,
           [root, leaves, all, count](std::size_t i) {
             Json changed = *root;
             const std::size_t step = i * all / count;
             changed[(*leaves)[step / replacements.size()]] = replacements[step % replacements.size()];
             return changed.dump();
           },
-          false, {}, Door::Reader};
+          false,
+          {},
+          Door::Reader};
 }
 
 }  // namespace

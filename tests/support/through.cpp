@@ -60,7 +60,8 @@ Result<Tensor> restored(const Tensor& value, const std::optional<Origin>& origin
   if (unknown > 1) return tensor;
   for (Size& n : source)
     if (n < 0 && known != 0) n = tensor.count() / known;
-  if (checked_count(source) != tensor.count()) return fail(Fault::Internal, "an output has another count than its origin");
+  if (checked_count(source) != tensor.count())
+    return fail(Fault::Internal, "an output has another count than its origin");
   return tensor.reshaped(source);
 }
 
@@ -68,8 +69,7 @@ Result<std::vector<Tensor>> run_through(Graph graph, const std::vector<Tensor>& 
   const Graph source = graph;
   if (inputs.size() != graph.inputs.size()) return fail(Fault::Usage, "another number of inputs than the graph has");
   if (through == Through::Torch) {
-    for (Value& value : graph.values)
-      if (!value.origin) value.origin = Origin{value.name, {}, {}};
+    name_origins(graph);
     auto report = within("toward PyTorch", run_passes(graph, passes_for_torch()));
     if (!report) return pass(report);
     if (graph.inputs.size() != inputs.size() || graph.outputs.size() != source.outputs.size())
