@@ -176,7 +176,7 @@ constexpr std::optional<Crop> place(TransposedPadding p, Window w, Size in) {
     if (p.before < -most || p.before > most || p.after < -most || p.after > most) return std::nullopt;
     at = crop_by(p.before, p.after, w, in);
   } else if (p.output_padding) {
-    const Size extra = *p.output_padding;
+    const Size extra = p.output_padding.value_or(0);
     if (extra < 0 || extra >= w.stride) return std::nullopt;
     if (p.spelling == CropSpelling::KerasValid) {
       at = crop_by(0, -extra, w, in);
