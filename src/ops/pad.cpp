@@ -2,6 +2,7 @@
 
 #include "ops/expect.h"
 
+#include <algorithm>
 #include <string>
 
 namespace convoy {
@@ -31,20 +32,18 @@ Result<Dim> padded(const Pad& pad, Dim size, Size before, Size after, std::size_
       "pad of " + std::to_string(before) + " and " + std::to_string(after) + " cells on axis " + std::to_string(axis);
   constexpr Size most = Size{1} << 40;
   if (before < -most || before > most || after < -most || after > most) return fail(Fault::Limit, text);
-  if (pad.mode != PadMode::Constant && (before < 0 || after < 0))
+  const bool mirrors = pad.mode == PadMode::Reflect || pad.mode == PadMode::Symmetric;
+  if (mirrors && (before < 0 || after < 0))
     return fail(Fault::Unsupported, std::string(word_of(pad.mode)) + " " + text + " is negative");
   if (!size.known()) return before == 0 && after == 0 ? size : Dim::unknown();
   if (before == 0 && after == 0) return size;
   if (*size > most) return fail(Fault::Limit, text + ", which has " + std::to_string(*size) + " cells");
-  if (const auto limit = most_added(pad.mode, *size); limit && (before > *limit || after > *limit))
-    return fail(Fault::Unsupported, std::string(word_of(pad.mode)) + " " + text + ", which has " +
-                                        std::to_string(*size) + ": at most " + std::to_string(*limit) +
-                                        " can be added");
-  if (pad.mode == PadMode::Edge && *size == 0)
-    return fail(Fault::Unsupported, "edge " + text + ", which has no cell to repeat");
-  const Size out = *size + before + after;
-  if (out < 1 || -before > *size || -after > *size)
+  const Size left = *size + std::min<Size>(before, 0) + std::min<Size>(after, 0), out = *size + before + after;
+  if (out < 1 || left < 0 || (left == 0 && pad.mode != PadMode::Constant))
     return fail(Fault::Unsupported, text + " leaves no cell of " + std::to_string(*size));
+  if (const auto limit = most_added(pad.mode, left); limit && (before > *limit || after > *limit))
+    return fail(Fault::Unsupported, std::string(word_of(pad.mode)) + " " + text + ", which has " +
+                                        std::to_string(left) + ": at most " + std::to_string(*limit) + " can be added");
   return Dim(out);
 }
 

@@ -17,7 +17,8 @@ enum class PadMode : std::uint8_t {
   Wrap,       // from the other side; needs pad <= n
 };
 
-// x -> y. Cells per axis, before and after, for every axis of x. Negative counts cut cells off (Constant only).
+// x -> y. Cells per axis, before and after, for every axis of x. Negative counts cut cells off before the mode
+// looks at what is left; not for Reflect and Symmetric, where frameworks disagree about it.
 struct Pad {
   static constexpr std::string_view name = "pad";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;

@@ -64,10 +64,17 @@ constexpr std::optional<Placement> place(Padding p, Window w, Size in) {
   if (p.spelling == Spelling::Causal) p.before = w.reach() - 1, p.after = 0;
   if (p.before < 0 || p.after < 0 || p.before > most || p.after > most) return std::nullopt;
   const Size span = in + p.before + p.after - w.reach();
-  if (span < 0) return std::nullopt;
-  Size out = (p.leftover == Leftover::Drop ? span / w.stride : ceil_div(span, w.stride)) + 1;
+  // An input shorter than the window is itself a leftover: a ceil window may read it where it is a stride short at most.
+  Size out = (p.leftover == Leftover::Drop ? floor_div(span, w.stride) : ceil_div(span, w.stride)) + 1;
+  if (out < 1) return std::nullopt;
   if (p.leftover == Leftover::CeilInside && (out - 1) * w.stride >= in + p.before) --out;
   return Placement{p.before, out, p.after};
+}
+
+// Keras pools answer with an empty tensor where the input is shorter than the window by a stride at most.
+constexpr bool empties(Padding p, Window w, Size in) {
+  return p.spelling == Spelling::Valid && p.leftover == Leftover::Drop && in >= 1 && in < w.reach() && w.sane() &&
+         floor_div(in - w.reach(), w.stride) == -1;
 }
 
 // The padding cells behind the input that some window really reads. Negative: cells never read.

@@ -24,9 +24,12 @@ Result<Facts> pooled(const Axes& axes, const std::vector<Window>& windows, const
     if (!window.sane()) return fail(Fault::Format, text);
     Dim& size = at(shape, axes.spatial(i));
     if (!size.known()) continue;
+    if (empties(paddings[static_cast<std::size_t>(i)], window, *size)) {
+      size = 0;
+      continue;
+    }
     const auto placed = place(paddings[static_cast<std::size_t>(i)], window, *size);
-    if (!placed || placed->out < 1)
-      return fail(Fault::Unsupported, "no window fits: input size " + std::to_string(*size) + ", " + text);
+    if (!placed) return fail(Fault::Unsupported, "no window fits: input size " + std::to_string(*size) + ", " + text);
     size = placed->out;
   }
   return one_fact(in[0].dtype, std::move(shape));

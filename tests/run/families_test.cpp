@@ -38,6 +38,19 @@ TEST(Pool, ACeilOverhangIsNeverCounted) {
   expect_numbers(pool, {x}, {1, 1, 3, 3}, {7, 15, 6, 28.5, 49.5, 18, 13.5, 22.5, 8}, 1e-5);
 }
 
+TEST(Pool, ACeilWindowReadsAnInputShorterThanItself) {
+  const Padding ceil{Spelling::Explicit, 0, 0, Leftover::CeilInside};
+  expect_numbers(AveragePool{.axes = first1, .windows = {{4, 4, 1}}, .paddings = {ceil}, .counts_padding = true},
+                 {counting({1, 1, 3})}, {1, 1, 1}, {2});
+  EXPECT_FALSE(ran(MaxPool{.axes = first1, .windows = {{7, 4, 1}}, .paddings = {ceil}}, {counting({1, 1, 3})}));
+}
+
+TEST(Pool, AnInputOneStrideTooShortGivesAnEmptyTensor) {
+  expect_numbers(MaxPool{.axes = first1, .windows = {{4, 1, 1}}, .paddings = {{}}}, {counting({1, 2, 3})}, {1, 2, 0},
+                 {});
+  EXPECT_FALSE(ran(MaxPool{.axes = first1, .windows = {{5, 1, 1}}, .paddings = {{}}}, {counting({1, 2, 3})}));
+}
+
 TEST(Pool, ANanWins) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto out =
@@ -69,6 +82,9 @@ TEST(Pad, EveryModeTakesItsCells) {
   expect_numbers(Pad{{2}, {2}, PadMode::Wrap}, {x}, {7}, {2, 3, 1, 2, 3, 1, 2});
   expect_numbers(Pad{{1}, {2}, PadMode::Constant, 9}, {x}, {6}, {9, 1, 2, 3, 9, 9});
   expect_numbers(Pad{{-1}, {1}}, {x}, {3}, {2, 3, 0});
+  expect_numbers(Pad{{-1}, {3}, PadMode::Wrap}, {counting({4})}, {6}, {2, 3, 4, 2, 3, 4});
+  expect_numbers(Pad{{2}, {-1}, PadMode::Edge}, {x}, {4}, {1, 1, 1, 2});
+  EXPECT_FALSE(ran(Pad{{-1}, {1}, PadMode::Reflect}, {x}));
   expect_numbers(Pad{{1, 0}, {0, 2}, PadMode::Reflect}, {numbers({2, 3}, {1, 2, 3, 4, 5, 6})}, {3, 5},
                  {4, 5, 6, 5, 4, 1, 2, 3, 2, 1, 4, 5, 6, 5, 4});
 }

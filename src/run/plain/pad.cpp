@@ -1,5 +1,7 @@
 #include "run/plain/kernels.h"
 
+#include <algorithm>
+
 namespace convoy::plain {
 
 namespace {
@@ -37,15 +39,22 @@ struct Padder {
 };
 
 template <class T>
-Status pad_by(const Sizes& before, PadMode mode, double value, const Call<T>& call) {
+Status pad_by(const Sizes& before, const Sizes& after, PadMode mode, double value, const Call<T>& call) {
   const Sizes &in = call.in[0].shape, &out = call.out[0].shape;
   if (in.empty()) {
     call.out[0].values[0] = call.in[0].values[0];
     return {};
   }
   std::vector<Sizes> sources(in.size());
-  for (std::size_t axis = 0; axis < in.size(); ++axis)
-    for (Size i = 0; i < out[axis]; ++i) sources[axis].push_back(source_of(mode, i - before[axis], in[axis]));
+  for (std::size_t axis = 0; axis < in.size(); ++axis) {
+    // Negative counts cut first; the mode then sees only what is left.
+    const Size cut = std::max<Size>(-before[axis], 0), added = std::max<Size>(before[axis], 0);
+    const Size left = in[axis] - cut + std::min<Size>(after[axis], 0);
+    for (Size i = 0; i < out[axis]; ++i) {
+      const Size source = source_of(mode, i - added, left);
+      sources[axis].push_back(source < 0 ? -1 : cut + source);
+    }
+  }
   if (call.out[0].values.empty()) return {};
   Padder<T>{sources, strides_of(in), strides_of(out), call.data(0), call.out[0].values.data(), static_cast<T>(value)}
       .fill(0, 0, 0);
@@ -56,19 +65,20 @@ Status pad_by(const Sizes& before, PadMode mode, double value, const Call<T>& ca
 
 template <class T>
 Status compute(const Pad& op, const Call<T>& call) {
-  return pad_by(op.before, op.mode, op.value, call);
+  return pad_by(op.before, op.after, op.mode, op.value, call);
 }
 
 template <class T>
 Status compute(const PadToWindow& op, const Call<T>& call) {
-  Sizes before(call.in[0].shape.size(), 0);
+  Sizes before(call.in[0].shape.size(), 0), after = before;
   for (std::size_t i = 0; i < op.axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(op.axes[i]);
     const auto added = pads_to_window(op.paddings[i], op.windows[i], call.in[0].shape[axis]);
     if (!added) return fail(Fault::Internal, "a pad runs where no window fits");
     before[axis] = added->before;
+    after[axis] = added->after;
   }
-  return pad_by(before, PadMode::Constant, op.value, call);
+  return pad_by(before, after, PadMode::Constant, op.value, call);
 }
 
 template Status compute(const Pad&, const Call<float>&);

@@ -23,6 +23,7 @@ std::pair<Size, Size> taps_within(Size start, Window w, Size low, Size high) {
 }
 
 Result<AxisReach> reach_of(const Padding& padding, const Window& window, Size in, bool counts_padding) {
+  if (empties(padding, window, in)) return AxisReach{};
   const auto placed = place(padding, window, in);
   if (!placed) return fail(Fault::Internal, "a pool runs where no window fits");
   AxisReach all;
