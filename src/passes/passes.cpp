@@ -21,7 +21,6 @@ constexpr std::array torch_passes{
     Pass{"spell_padding", "says the padding of convolutions in the target's words, or as a pad in front", spell_padding,
          true},
     Pass{"spell_pools", "says the padding of pools in the target's words, or as a pad in front", spell_pools, true},
-    Pass{"spell_pads", "puts a symmetric pad together from reversed cells", spell_pads, true},
     Pass{"spell_resize", "says resizing in the target's words, or as products with the weights of each axis",
          spell_resize, true},
     Pass{"spell_norms", "puts the normalised axis second, with transposes around where it lies elsewhere", spell_norms,

@@ -10,7 +10,6 @@ Result<Patch> order_kernels(const Graph& graph);
 Result<Patch> order_gates(const Graph& graph);
 Result<Patch> spell_crops(const Graph& graph);
 Result<Patch> spell_padding(const Graph& graph);
-Result<Patch> spell_pads(const Graph& graph);
 Result<Patch> spell_pools(const Graph& graph);
 Result<Patch> spell_resize(const Graph& graph);
 Result<Patch> spell_norms(const Graph& graph);

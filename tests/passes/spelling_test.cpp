@@ -123,11 +123,6 @@ TEST(Spelling, ResizesAsTheSourceDoes) {
         {{2, 5, 4, 3}});
 }
 
-TEST(Spelling, PutsASymmetricPadTogether) {
-  expect_same_numbers("input x float32[?,?,?,3]\ny = pad(x) before=0,2,0,1 after=0,1,3,0 mode=symmetric\noutput y\n",
-                      {{2, 5, 4, 3}});
-}
-
 // Whatever is switched off, the numbers stay.
 TEST(Passes, EachCanBeLeftOut) {
   const Graph source = parsed(R"(
