@@ -1,6 +1,7 @@
 // convoy summary: the layers of a model with shapes and effective padding.
 #include "cli/command.h"
 #include "graph/text.h"
+#include "report/table.h"
 #include "report/text.h"
 
 #include <fmt/format.h>
@@ -17,10 +18,43 @@ struct Summary {
   bool json = false, graph = false;
 };
 
+// The layers of a model that cannot be carried as a whole, with the reason beside the one it names.
+std::string listing_text(const std::string& name, const std::vector<ListedLayer>& layers, const Error& why) {
+  Table table("lll");
+  table.row({"layer", "kind", ""});
+  for (const auto& layer : layers) {
+    const bool named = why.where.ends_with("layer '" + layer.name + "' (" + layer.kind + ")");
+    table.row({layer.name, layer.kind, named ? "(!) not carried" : ""});
+  }
+  return fmt::format("{}  {} layers, not carried as a whole\n\n{}\n(!) {}\n", name, layers.size(), table.text(),
+                     message(why));
+}
+
+Json listing_json(const std::string& name, const std::vector<ListedLayer>& layers, const Error& why) {
+  Json list = Json::array();
+  for (const auto& layer : layers) list.push_back({{"name", layer.name}, {"kind", layer.kind}});
+  return {{"schema", 1}, {"file", name}, {"carried", false}, {"reason", message(why)}, {"layers", std::move(list)}};
+}
+
 int summary(const Summary& o) {
-  const auto loaded = o.model.load();
-  if (!loaded) return report(loaded.error());
+  auto options = o.model.parsed();
+  if (!options) return report(options.error());
+  std::vector<ListedLayer> layers;
+  options->listing = &layers;
+  auto loaded = load(o.model.file, *options);
+  if (!loaded && loaded.error().fault == Fault::Usage && o.model.weights.empty()) {
+    // A model without weights still has layers and shapes.
+    options->structure_only = true;
+    layers.clear();
+    loaded = load(o.model.file, *options);
+  }
   const std::string name = std::filesystem::path(o.model.file).filename().string();
+  if (!loaded && loaded.error().fault == Fault::Unsupported && !layers.empty()) {
+    if (o.json) fmt::print("{}\n", listing_json(name, layers, loaded.error()).dump(1));
+    else fmt::print("{}", listing_text(name, layers, loaded.error()));
+    return Done;
+  }
+  if (!loaded) return report(loaded.error());
   if (o.graph) fmt::print("{}", text_of(*loaded));
   else if (o.json) fmt::print("{}\n", summary_json(*loaded, name).dump(1));
   else fmt::print("{}", summary_text(*loaded, name));

@@ -10,12 +10,18 @@
 
 namespace convoy {
 
+// A layer by the file's own words.
+struct ListedLayer {
+  std::string name, kind;
+};
+
 struct LoadOptions {
   std::optional<std::filesystem::path> weights;  // --weights FILE: binds weights to a source that has none
   std::vector<std::optional<Size>> size;         // --size HxW, "?" frees an axis: spatial sizes of every image input
   std::map<std::string, Shape> shapes;           // --shape x=1,3,224,224, by input name
   std::vector<std::string> outputs;              // --outputs NAME,...: cut there
   bool structure_only = false;                   // weights are not read: constants are zeros of the declared shapes
+  std::vector<ListedLayer>* listing = nullptr;   // filled with the file's layers, also where one cannot be carried
 };
 
 struct LoadedTensor {

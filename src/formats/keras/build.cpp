@@ -360,6 +360,13 @@ Status run_whole(Builder& builder, const Model& model, const LoadOptions& option
   return {};
 }
 
+void list_layers(const Model& model, const std::string& path, std::vector<ListedLayer>& all) {
+  for (const Layer& layer : model.layers) {
+    all.push_back({path + layer.name, layer.class_name});
+    if (layer.model) list_layers(*layer.model, path + layer.name + "/", all);
+  }
+}
+
 }  // namespace
 
 Result<Values> run_model(Builder& builder, const Model& model, const Values& inputs, const std::vector<Scope>& scopes,
@@ -394,6 +401,7 @@ Result<Graph> build(const Json& object, const Version& version, WeightSource* we
                     bool theano) {
   auto model = read_model(object, version);
   if (!model) return pass(model);
+  if (options.listing) list_layers(*model, "", *options.listing);
   Builder builder;
   builder.version = version;
   builder.weights = weights;

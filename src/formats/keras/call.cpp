@@ -167,11 +167,18 @@ ValueId Call::add(Op op, Values node_inputs, std::string_view step) {
   return made.empty() ? ValueId{} : made.front();
 }
 
+// Freezing a model writes trainable: false into every layer of it.
+bool Call::frozen() const {
+  if (!layer.config || !layer.config->is_object()) return false;
+  const auto said = layer.config->find("trainable");
+  return said != layer.config->end() && said->is_boolean() && !said->get<bool>();
+}
+
 ValueId Call::constant(std::string_view name, Tensor tensor, bool trainable) {
   if (failed()) return {};
   const std::string full = full_name_ + "/" + std::string(name);
   if (const auto known = builder_.bound.find(full); known != builder_.bound.end()) return known->second;
-  const ValueId made = builder_.graph.constant(full, std::move(tensor), trainable);
+  const ValueId made = builder_.graph.constant(full, std::move(tensor), trainable && !frozen());
   builder_.bound.emplace(full, made);
   return made;
 }

@@ -89,6 +89,7 @@ class Call {
 
  private:
   void load_variables();
+  bool frozen() const;
   Status check_arguments() const;
 
   Builder& builder_;

@@ -124,6 +124,14 @@ TEST(Keras, ChannelsFirstIsFlattenedInChannelsLastOrder) {
   EXPECT_EQ(shape_out(graph), (Shape{Dim::unknown(), 216}));
 }
 
+TEST(Keras, AFrozenLayersWeightsAreNotTrainable) {
+  const Graph graph = structure(chain(R"({"class_name": "Conv2D", "config": {"name": "kept", "trainable": false,
+    "filters": 4, "kernel_size": [3, 2]}}, {"class_name": "Conv2D", "config": {"name": "learns", "trainable": true,
+    "filters": 5, "kernel_size": [1, 2]}})"));
+  for (const Value& value : graph.values)
+    if (value.constant) EXPECT_EQ(value.trainable, value.name.starts_with("learns")) << value.name;
+}
+
 TEST(Keras, CroppingCutsByNegativePadding) {
   const Pad pad = only<Pad>(
       structure(chain(R"({"class_name": "Cropping2D", "config": {"name": "c", "cropping": [[1, 0], [2, 3]]}})")));
