@@ -128,8 +128,10 @@ TEST(Keras, AFrozenLayersWeightsAreNotTrainable) {
   const Graph graph = structure(chain(R"({"class_name": "Conv2D", "config": {"name": "kept", "trainable": false,
     "filters": 4, "kernel_size": [3, 2]}}, {"class_name": "Conv2D", "config": {"name": "learns", "trainable": true,
     "filters": 5, "kernel_size": [1, 2]}})"));
-  for (const Value& value : graph.values)
-    if (value.constant) EXPECT_EQ(value.trainable, value.name.starts_with("learns")) << value.name;
+  for (const Value& value : graph.values) {
+    if (!value.constant) continue;
+    EXPECT_EQ(value.trainable, value.name.starts_with("learns")) << value.name;
+  }
 }
 
 TEST(Keras, CroppingCutsByNegativePadding) {
