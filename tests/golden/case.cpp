@@ -1,6 +1,7 @@
 // Parses golden lines. Every field is checked before it is used, so that a wrong file gets a sentence, not a crash.
 #include "golden/case.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -101,7 +102,18 @@ const Array* Case::input(std::string_view name) const {
   return nullptr;
 }
 
+namespace {
+
+bool whole(const Tensor& tensor) {
+  return std::ranges::all_of(tensor.doubles(), [](double v) { return !std::isfinite(v) || v == std::trunc(v); });
+}
+
+}  // namespace
+
+// Sums of products of whole numbers are exact in any order; of other numbers, only up to rounding.
 bool Case::exact() const {
+  if (op.find("conv") != std::string::npos)
+    return std::ranges::all_of(inputs, [](const auto& named) { return whole(named.second.tensor); });
   const bool says_nearest = attrs.value("interpolation", attrs.value("mode", std::string("nearest"))) == "nearest";
   if (op == "resize" && says_nearest) return true;
   constexpr std::array rounded{"avg_pool", "lp_pool", "global_avg_pool", "adaptive_avg_pool", "resize", "sequential"};

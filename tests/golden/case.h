@@ -37,7 +37,7 @@ struct Case {
   std::vector<Step> steps;                            // layer by layer
 
   const Array* input(std::string_view name) const;
-  bool exact() const;                                 // whole numbers, to be met bit for bit
+  bool exact() const;                                 // to be met bit for bit: whole numbers, or numbers only moved
 };
 
 // Fails: a line that is no golden case, saying which field is wrong.
