@@ -1,6 +1,7 @@
 #include "passes/pads.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace convoy {
 
@@ -11,15 +12,9 @@ std::optional<PadCells> cells_in_front(Padding padding, Window window, std::opti
     return PadCells{at->before, std::max<Size>(0, read_past(*at, window, *in))};
   }
   if (padding.leftover != Leftover::Drop && window.stride > 1) return std::nullopt;
-  switch (padding.spelling) {
-    case Spelling::Explicit: return PadCells{padding.before, padding.after};
-    case Spelling::Valid: return PadCells{};
-    case Spelling::Causal: return PadCells{window.reach() - 1, 0};
-    case Spelling::SameUpper:
-    case Spelling::SameLower: break;
-  }
-  // With stride 1 SAME adds the same cells at every size: those at any one.
-  if (window.stride != 1) return std::nullopt;
+  const bool same = padding.spelling == Spelling::SameUpper || padding.spelling == Spelling::SameLower;
+  // With stride 1 SAME adds the same cells at every size, as every other word does with any stride: those at any one.
+  if (same && window.stride != 1) return std::nullopt;
   const auto at = place(padding, window, window.reach());
   if (!at) return std::nullopt;
   return PadCells{at->before, at->after};
@@ -47,6 +42,8 @@ Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, con
   return made->front();
 }
 
+namespace {
+
 std::string words(const Padding& padding) {
   switch (padding.spelling) {
     case Spelling::Valid: return "valid";
@@ -55,7 +52,19 @@ std::string words(const Padding& padding) {
     case Spelling::SameLower: return "same (lower)";
     case Spelling::Explicit: break;
   }
-  return "(" + std::to_string(padding.before) + ", " + std::to_string(padding.after) + ")";
+  std::string text = "(" + std::to_string(padding.before) + ", " + std::to_string(padding.after) + ")";
+  if (padding.leftover != Leftover::Drop) text += " with ceil_mode";
+  return text;
+}
+
+}  // namespace
+
+std::string words(const std::vector<Padding>& paddings) {
+  const bool alike = std::ranges::adjacent_find(paddings, std::not_equal_to{}) == paddings.end();
+  std::string text;
+  for (std::size_t i = 0; i < (alike ? std::min<std::size_t>(paddings.size(), 1) : paddings.size()); ++i)
+    text += (i ? " and " : "") + words(paddings[i]);
+  return text;
 }
 
 std::string words(const std::vector<Window>& windows, const std::vector<Padding>& paddings, Axes axes,

@@ -21,8 +21,8 @@ std::optional<PadCells> cells_in_front(Padding padding, Window window, std::opti
 Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, const std::vector<Window>& windows,
                        const std::vector<Padding>& paddings, double value);
 
-// "same", "causal", "(0, 1)", for remarks.
-std::string words(const Padding& padding);
+// "same", "causal", "(1, 1) and (0, 1)", "(0, 0) with ceil_mode", for remarks; once where all axes say the same.
+std::string words(const std::vector<Padding>& paddings);
 // "(0, 1) and (1, 1)" or "a pad computed from the size": what `padded` put there.
 std::string words(const std::vector<Window>& windows, const std::vector<Padding>& paddings, Axes axes,
                   const Shape& shape);

@@ -46,26 +46,20 @@ std::optional<Paddings> same(const Conv& conv, const Shape& shape) {
   return Paddings(conv.windows.size(), upper);
 }
 
-std::string said(const Paddings& paddings) {
-  std::string text;
-  for (std::size_t i = 0; i < paddings.size(); ++i) text += (i ? ", " : "") + words(paddings[i]);
-  return text;
-}
-
 Status spell(const Graph& graph, NodeId id, Conv conv, Patch& patch) {
   const Node& node = graph[id];
   const Shape& shape = graph[node.inputs[0]].fact.shape;
   if (spoken(conv)) return {};
   std::vector<ValueId> inputs = node.inputs;
   if (auto direct = symmetric(conv, shape)) {
-    patch.remark(node, "padding " + said(conv.paddings) + " is " + said(*direct));
+    patch.remark(node, "padding " + words(conv.paddings) + " is " + words(*direct));
     conv.paddings = std::move(*direct);
   } else if (auto word = same(conv, shape)) {
     conv.paddings = std::move(*word);
   } else {
-    patch.remark(node, "padding " + said(conv.paddings) + " is " +
+    patch.remark(node, "padding " + words(conv.paddings) + " is " +
                            words(conv.windows, conv.paddings, conv.axes, shape) +
-                           " in front, which no symmetric padding says");
+                           " in front: no symmetric padding says that");
     auto x = padded(patch, node, inputs[0], conv.axes, conv.windows, conv.paddings, 0);
     if (!x) return pass(x);
     inputs[0] = *x;

@@ -55,14 +55,6 @@ class Speller {
       if (p != Padding{Spelling::Valid}) return false;
     return true;
   }
-  std::string said(const Paddings& paddings) const {
-    std::string text;
-    for (std::size_t i = 0; i < paddings.size(); ++i) {
-      text += (i ? ", " : "") + words(paddings[i]);
-      if (paddings[i].leftover != Leftover::Drop) text += " with ceil_mode";
-    }
-    return text;
-  }
   Result<ValueId> in_front(ValueId x, double value) {
     return padded(patch_, node_, x, pool_.axes, pool_.windows, pool_.paddings, value);
   }
@@ -97,11 +89,10 @@ Status spell(const Graph& graph, NodeId id, const MaxPool& pool, Patch& patch) {
   Speller speller(graph, patch, id, pool);
   if (const auto direct = speller.symmetric()) {
     if (*direct == pool.paddings) return {};
-    speller.remark("padding " + speller.said(pool.paddings) + " is " + speller.said(*direct));
+    speller.remark("padding " + words(pool.paddings) + " is " + words(*direct));
     return speller.becomes(speller.make(speller.with(*direct), {speller.node_.inputs[0]}));
   }
-  speller.remark("padding " + speller.said(pool.paddings) + " is " + speller.fronts() +
-                 " with minus infinity in front");
+  speller.remark("padding " + words(pool.paddings) + " is " + speller.fronts() + " with minus infinity in front");
   auto x = speller.in_front(speller.node_.inputs[0], -std::numeric_limits<double>::infinity());
   if (!x) return pass(x);
   return speller.becomes(speller.make(speller.without_padding(), {*x}));
@@ -161,7 +152,7 @@ std::optional<Tensor> correction(const Speller<AveragePool>& speller) {
 
 Status divide_by_ones(Speller<AveragePool>& speller) {
   const ValueId input = speller.node_.inputs[0];
-  speller.remark("padding " + speller.said(speller.pool_.paddings) + " never counts padding: the average over " +
+  speller.remark("padding " + words(speller.pool_.paddings) + " never counts padding: the average over " +
                  speller.fronts() + " is divided by that of a map of ones");
   auto sum = speller.in_front(input, 0);
   if (sum) sum = speller.make(speller.without_padding(), {*sum});
@@ -184,18 +175,16 @@ Status spell(const Graph& graph, NodeId id, const AveragePool& pool, Patch& patc
              pool.paddings[i].leftover == pool.paddings[0].leftover;
   if (spoken) return {};
   if (pool.counts_padding || pool.divisor)
-    return within(
-        place_of(speller.node_),
-        Status(fail(Fault::Unsupported, "an average that counts padding has padding " + speller.said(pool.paddings) +
-                                            ", which no symmetric padding says")));
+    return within(place_of(speller.node_),
+                  Status(fail(Fault::Unsupported, "an average that counts padding has padding " + words(pool.paddings) +
+                                                      ", which no symmetric padding says")));
   // Without counting, the divisor follows from the cells read: any padding that reads the same cells is right.
   if (const auto direct = speller.symmetric()) {
-    speller.remark("padding " + speller.said(pool.paddings) + " is " + speller.said(*direct) +
-                   ", and padding is not counted");
+    speller.remark("padding " + words(pool.paddings) + " is " + words(*direct) + ", and padding is not counted");
     return speller.becomes(speller.make(speller.with(*direct), {input}));
   }
   if (const auto more = surplus(speller)) {
-    speller.remark("padding " + speller.said(pool.paddings) + " is " + speller.said(more->paddings) +
+    speller.remark("padding " + words(pool.paddings) + " is " + words(more->paddings) +
                    " with the first cells cut off behind");
     Pad crop{.before = Sizes(speller.shape_.size()), .after = Sizes(speller.shape_.size())};
     for (std::size_t i = 0; i < more->windows.size(); ++i)
@@ -205,8 +194,8 @@ Status spell(const Graph& graph, NodeId id, const AveragePool& pool, Patch& patc
     return speller.becomes(speller.make(crop, {*wide}));
   }
   if (auto map = correction(speller)) {
-    speller.remark("padding " + speller.said(pool.paddings) + " never counts padding: the average over " +
-                   speller.fronts() + " is multiplied by a map of kernel cells per real cell");
+    speller.remark("padding " + words(pool.paddings) + " never counts padding: the average over " + speller.fronts() +
+                   " is multiplied by a map of kernel cells per real cell");
     const ValueId factor = patch.constant(speller.node_.layer + "/cells", std::move(*map), false);
     auto x = speller.in_front(input, 0);
     if (x) x = speller.make(speller.without_padding(), {*x});

@@ -81,6 +81,24 @@ def test_a_file_of_weights_alone_is_listed():
     assert "conv1" in done.stdout
 
 
+def test_a_pasted_block_normalises_the_height_as_keras_does(tmp_path):
+    """BatchNormalization(axis=1) behind channels-last convolutions: over 30 rows, not 64 channels."""
+    import keras
+
+    names = {name: getattr(keras.layers, name) for name in dir(keras.layers)} | {"Sequential": keras.Sequential}
+    keras.utils.set_random_seed(7)
+    exec((SHARED / "snippets" / "keras_block.py").read_text(), names)
+    net = names["net"]
+    for layer in net.layers:  # statistics and biases that say something
+        layer.set_weights([w + np.random.default_rng(w.size).uniform(0.1, 0.5, w.shape) for w in layer.get_weights()])
+    file = tmp_path / "block.keras"
+    net.save(file)
+    assert "38,960 parameters (38,840 trainable, 120 not)" in convoy("summary", file).stdout
+    x = np.random.default_rng(5).normal(size=(2, 32, 32, 3)).astype("float32")
+    ported = port([file], tmp_path / "ported.py")
+    assert_close(ported([x]), [np.asarray(net(x, training=False))], 1e-4)
+
+
 def zoo(name, folder=ROOT / ".oracle" / "zoo"):
     """A well-known architecture with seeded weights, made once."""
     if not (folder / f"{name}.keras").exists():
