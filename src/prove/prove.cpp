@@ -338,6 +338,22 @@ Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Ten
   return outputs;
 }
 
+// Interpolation elsewhere computes its coordinates in float32: off by about 4 roundings of the source length, each cell
+// then weighs that much more or less. The share of the largest value that this can move, over all resizes of the graph.
+double coordinate_rounding(const Graph& graph) {
+  double sum = 0;
+  for (const Node& node : graph.nodes) {
+    const auto* resize = std::get_if<Resize>(&node.op);
+    if (!resize || resize->interpolation == Interpolation::Nearest) continue;
+    const Shape& shape = graph[node.inputs[0]].fact.shape;
+    for (Size i = 0; i < resize->axes.space; ++i) {
+      const Dim length = shape[static_cast<std::size_t>(resize->axes.spatial(i))];
+      sum += 4 * (4 + static_cast<double>(length.size().value_or(0))) * 0x1p-24;
+    }
+  }
+  return sum;
+}
+
 Tensor as_stored(const Tensor& tensor) {
   const bool whole = tensor.dtype() >= DType::I8;
   return whole ? Tensor::of(tensor.shape(), tensor.integers()) : tensor.converted(DType::F32);
@@ -361,7 +377,7 @@ Result<double> run_freely(const Graph& source, const Graph& target, const std::v
     if (!data) continue;
     double size = 0;
     for (const double value : brought->doubles()) size = std::isfinite(value) ? std::max(size, std::abs(value)) : size;
-    const auto allowed = static_cast<float>(64 * difference.largest + 0x1p-20 * size);
+    const auto allowed = static_cast<float>(64 * difference.largest + (0x1p-20 + coordinate_rounding(target)) * size);
     data->outputs.push_back(as_stored(*brought));
     data->bounds.push_back(
         Tensor::of(output.shape(), std::vector<float>(static_cast<std::size_t>(output.count()), allowed)));
