@@ -60,22 +60,23 @@ Groups grouped(const Evaluation& at, const Sizes& axes) {
   return groups;
 }
 
-// |parameter| for each element; `usual` where the parameter is absent.
+// |parameter| for each element, found by its place along the parameter's axes; `usual` where the parameter is absent.
 class Magnitudes {
  public:
-  Magnitudes(const Evaluation& at, std::size_t input, const Sizes& axes, double usual) : usual_(usual) {
-    if (input >= at.inputs.size() || !at.inputs[input]) return;
-    values_ = at.inputs[input]->floats();
-    index_ = index_along(at.inputs[0]->shape(), axes);
+  Magnitudes(const Evaluation& at, std::size_t input, const std::vector<std::int32_t>& index, double usual)
+      : index_(index) {
+    if (input < at.inputs.size() && at.inputs[input]) values_ = at.inputs[input]->doubles();
+    for (double& value : values_) value = std::abs(value);
+    usual_ = usual;
   }
   double operator[](std::size_t i) const {
-    return values_.empty() ? usual_ : std::abs(static_cast<double>(values_[static_cast<std::size_t>(index_[i])]));
+    return values_.empty() ? usual_ : values_[static_cast<std::size_t>(index_[i])];
   }
 
  private:
+  const std::vector<std::int32_t>& index_;
+  std::vector<double> values_;
   double usual_;
-  std::vector<float> values_;
-  std::vector<std::int32_t> index_;
 };
 
 template <class Error>
@@ -87,7 +88,8 @@ NodeBound by_element(const Evaluation& at, double limit, Size terms, Error error
 
 // Normalized to mean 0 and variance 1 within groups, then scaled by gamma and moved by beta along `axes`.
 Bounds normalized(const Evaluation& at, const Groups& groups, const Sizes& axes, double epsilon, bool keeps_mean) {
-  const Magnitudes gamma(at, 1, axes, 1), beta(at, 2, axes, 0);
+  const auto index = index_along(at.inputs[0]->shape(), axes);
+  const Magnitudes gamma(at, 1, index, 1), beta(at, 2, index, 0);
   const auto x = at.inputs[0]->floats();
   const double limit = 2 * std::sqrt(static_cast<double>(groups.size)) + 16;
   return by_element(at, limit, groups.size, [&](std::size_t i) {
@@ -116,14 +118,22 @@ Bounds bound(const Softmax& op, const Evaluation& at) {
 }
 
 Bounds bound(const BatchNorm& op, const Evaluation& at) {
-  const Sizes axes{op.axis};
-  const Magnitudes gamma(at, 1, axes, 1), beta(at, 2, axes, 0), mean(at, 3, axes, 0), variance(at, 4, axes, 1);
-  const auto x = at.inputs[0]->floats();
+  // One factor and one offset per channel: 8u (|a| (|x| + |mean|) + |beta|) = (8u |a|) |x| + 8u (|a| |mean| + |beta|).
+  const auto index = index_along(at.inputs[0]->shape(), {op.axis});
+  const auto parameter = [&](std::size_t i) { return at.inputs[i] ? at.inputs[i]->doubles() : std::vector<double>(); };
+  const auto gamma = parameter(1), beta = parameter(2), mean = parameter(3), variance = parameter(4);
+  std::vector<double> scale(variance.size()), offset(variance.size());
+  for (std::size_t c = 0; c < variance.size(); ++c) {
+    scale[c] = std::abs(gamma.empty() ? 1 : gamma[c]) / std::sqrt(variance[c] + op.epsilon);
+    offset[c] = scale[c] * std::abs(mean[c]) + std::abs(beta.empty() ? 0 : beta[c]);
+  }
+  const Tensor input = singles(*at.inputs[0]);
+  const auto x = input.raw<float>();
   const float* errors = at.errors[0] ? at.errors[0]->raw<float>().data() : nullptr;
   return by_element(at, 8, 0, [&](std::size_t i) {
-    const double scale = gamma[i] / std::sqrt(variance[i] + op.epsilon);
-    const double size = scale * (std::abs(static_cast<double>(x[i])) + mean[i]) + beta[i];
-    return 8 * unit_rounding * size + (errors ? scale * static_cast<double>(errors[i]) : 0);
+    const auto c = static_cast<std::size_t>(index[i]);
+    const double size = scale[c] * std::abs(static_cast<double>(x[i])) + offset[c];
+    return 8 * unit_rounding * size + (errors ? scale[c] * static_cast<double>(errors[i]) : 0);
   });
 }
 
@@ -148,7 +158,8 @@ Bounds bound(const GroupNorm& op, const Evaluation& at) {
 
 Bounds bound(const RmsNorm& op, const Evaluation& at) {
   const Groups groups = grouped(at, op.axes);
-  const Magnitudes gamma(at, 1, op.axes, 1);
+  const auto index = index_along(at.inputs[0]->shape(), op.axes);
+  const Magnitudes gamma(at, 1, index, 1);
   const auto x = at.inputs[0]->floats();
   const double limit = 2 * std::sqrt(static_cast<double>(groups.size)) + 16;
   return by_element(at, limit, groups.size, [&](std::size_t i) {

@@ -119,6 +119,8 @@ class Trial {
 
   // Fails: what cannot be run. A difference goes into the proof.
   Status run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& inputs_of_target);
+  // The source's outputs in float64, from the rounded numbers of the layers before.
+  Result<std::vector<Tensor>> source_outputs();
 
  private:
   std::vector<int> uses() const;
@@ -161,6 +163,16 @@ std::vector<int> Trial::uses() const {
     if (s) ++count[static_cast<std::size_t>(s.index)];
   }
   return count;
+}
+
+Result<std::vector<Tensor>> Trial::source_outputs() {
+  std::vector<Tensor> outputs;
+  for (const ValueId v : source_.outputs) {
+    auto value = reference_.value(v);
+    if (!value) return pass(value);
+    outputs.push_back(*std::move(value));
+  }
+  return outputs;
 }
 
 std::vector<bool> Trial::meets() const {
@@ -359,18 +371,17 @@ Tensor as_stored(const Tensor& tensor) {
   return whole ? Tensor::of(tensor.shape(), tensor.integers()) : tensor.converted(DType::F32);
 }
 
-// Fills `data` when it is given, and returns the largest difference between the two runs.
-Result<double> run_freely(const Graph& source, const Graph& target, const std::vector<Tensor>& inputs,
+// Runs the target and compares with the source's outputs. Fills `data` when it is given, and returns the largest
+// difference.
+Result<double> run_freely(const std::vector<Tensor>& wanted, const Graph& target,
                           const std::vector<Tensor>& inputs_of_target, const ProofOptions& options, CheckData* data) {
-  auto wanted = outputs_of(source, inputs, Precision::Double, options);
-  if (!wanted) return pass(wanted);
   auto got = outputs_of(target, inputs_of_target, Precision::Single, options);
   if (!got) return pass(got);
-  if (wanted->size() != got->size()) return fail(Fault::Proof, "the port has another number of outputs");
+  if (wanted.size() != got->size()) return fail(Fault::Proof, "the port has another number of outputs");
   double most = 0;
   for (std::size_t i = 0; i < got->size(); ++i) {
     const Tensor& output = (*got)[i];
-    auto brought = carried((*wanted)[i], origin_of(target[target.outputs[i]]), output.shape());
+    auto brought = carried(wanted[i], origin_of(target[target.outputs[i]]), output.shape());
     if (!brought) return pass(brought);
     const Difference difference = compare(output, *brought, {}, 0);
     most = std::max(most, difference.largest);
@@ -464,11 +475,12 @@ Status prove_at(const Graph& source, const Graph& target, int trial, const Proof
   proof.sizes.push_back(size_text(source, at->inputs));
   auto& sizes = proof.input_shapes.emplace_back();
   for (const Tensor& input : at->inputs) sizes.insert(sizes.end(), input.shape().begin(), input.shape().end());
-  if (auto done = Trial(at->source, at->target, options, proof).run(at->inputs, at->inputs_of_target); !done)
-    return done;
+  Trial layers(at->source, at->target, options, proof);
+  if (auto done = layers.run(at->inputs, at->inputs_of_target); !done) return done;
   if (!proof.reason.empty()) return {};
-  auto whole = run_freely(at->source, at->target, at->inputs, at->inputs_of_target, options,
-                          trial == 0 ? &proof.check : nullptr);
+  auto wanted = layers.source_outputs();
+  if (!wanted) return pass(wanted);
+  auto whole = run_freely(*wanted, at->target, at->inputs_of_target, options, trial == 0 ? &proof.check : nullptr);
   if (!whole) return pass(whole);
   proof.whole_largest = std::max(proof.whole_largest, *whole);
   return {};
@@ -500,7 +512,9 @@ Result<CheckData> check_data(const Graph& source, const Graph& target, const Pro
   auto at = sized(source, target, 0, options);
   if (!at) return pass(at);
   CheckData data;
-  auto done = run_freely(at->source, at->target, at->inputs, at->inputs_of_target, options, &data);
+  auto wanted = outputs_of(at->source, at->inputs, Precision::Double, options);
+  if (!wanted) return pass(wanted);
+  auto done = run_freely(*wanted, at->target, at->inputs_of_target, options, &data);
   if (!done) return pass(done);
   return data;
 }

@@ -39,8 +39,10 @@ struct LayerProof {
 //
 // The bound is no theorem: propagated bounds of deep networks are vacuous. It is 64 times the largest difference that
 // this runtime shows between the target in float32 and the source in float64, per output tensor, and 2^-20 of the
-// tensor's largest magnitude on top; other runtimes sum in other orders, and 64 is their allowance.
-// An interpolation adds 4 (4 + n) 2^-24 per axis of n cells: others compute its coordinates in float32.
+// tensor's largest magnitude on top; other runtimes sum in other orders, and 64 is their allowance. An interpolation
+// adds 4 (4 + n) 2^-24 per axis of n cells: others compute its coordinates in float32. The outputs that `prove` stores
+// come from the layer-by-layer run, so each layer's numbers were rounded to float32 once; those of `check_data` are
+// float64 throughout.
 struct CheckData {
   std::vector<Tensor> inputs, outputs, bounds;
 };
