@@ -2,9 +2,11 @@
 # Runs tests/oracle: what convoy answers and writes, compared with the frameworks themselves.
 #   make oracle            a seeded sample
 #   make oracle FULL=1     everything
+#   tools/oracle.sh tests/oracle/test_example.py   one file; arguments are those of pytest
 # The shared test data is looked for in $CONVOY_SHARED, else ../shared.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$(tools/oracle_venv.sh)
 export TF_ENABLE_ONEDNN_OPTS=0 TF_CPP_MIN_LOG_LEVEL=3 KERAS_BACKEND=tensorflow CUDA_VISIBLE_DEVICES=''
-exec "$python" -m pytest -q -p no:cacheprovider tests/oracle "$@"
+[ $# -gt 0 ] || set -- tests/oracle
+exec "$python" -m pytest -q -p no:cacheprovider "$@"
