@@ -48,5 +48,4 @@ def pytest_report_header():
 
 @pytest.fixture(scope="session", autouse=True)
 def command_is_built():
-    if not CONVOY.exists():
-        pytest.skip("build/release/convoy is not built", allow_module_level=True)
+    assert CONVOY.exists(), "build/release/convoy is not built: make build"
