@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The checks of `make lint`; --fix rewrites the formatting instead of complaining. TIDY=1 adds clang-tidy,
-# STRICT=1 makes a file that is not formatted a failure.
+# The checks of `make lint`; --fix rewrites the formatting instead of complaining. TIDY=1 adds clang-tidy.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
@@ -21,7 +20,7 @@ if [ ${#sources[@]} -gt 0 ]; then
     awk -F: '!seen[$1]++ {print "  " $1 ":" $2}')
   if [ -n "$unformatted" ]; then
     printf 'not formatted (run `make format`), first place of each:\n%s\n' "$unformatted"
-    [ -z "${STRICT:-}" ] || failed=1
+    failed=1
   fi
 fi
 

@@ -37,8 +37,8 @@ struct Value {
   std::string name;  // unique in the graph: "conv1", "conv1/kernel"
   Fact fact;
   std::optional<Tensor> constant;  // weights and other numbers known beforehand
-  bool trainable = true;           // of a constant: a weight that training moves, unlike running statistics and tables
-  NodeId producer;                 // none for inputs and constants
+  bool trainable = true;  // of a constant: a weight that training moves, unlike running statistics and tables
+  NodeId producer;  // none for inputs and constants
   std::optional<Origin> origin;
 };
 
@@ -53,13 +53,13 @@ struct Node {
   Op op;
   std::vector<ValueId> inputs;  // an absent optional input is a ValueId that refers to nothing
   std::vector<ValueId> outputs;
-  std::string layer;          // the source's layer it comes from: names, tables and messages use it
-  std::string kind;           // the source's word for that layer: "Conv2D"
+  std::string layer;  // the source's layer it comes from: names, tables and messages use it
+  std::string kind;  // the source's word for that layer: "Conv2D"
   std::vector<Scope> scopes;  // outermost first
 };
 
 struct Graph {
-  std::string name;           // the model's own name
+  std::string name;  // the model's own name
   std::string source_format;  // "Keras 3.15.1"
   std::vector<Value> values;
   std::vector<Node> nodes;  // in an order of computation

@@ -160,14 +160,14 @@ constexpr Crop crop_keras_valid(Window w, Size in) {
 
 // How a file says which part of the full scatter is kept.
 enum class CropSpelling : std::uint8_t {
-  Explicit,   // before, after: signed crops, for every size
+  Explicit,  // before, after: signed crops, for every size
   KerasSame,  // Keras 2 and 3 `same`; `output_padding` may be given
   KerasValid  // Keras 2 and 3 `valid`; `output_padding` may be given
 };
 
 struct TransposedPadding {
   CropSpelling spelling = CropSpelling::Explicit;
-  Size before = 0, after = 0;            // read only when spelling is Explicit
+  Size before = 0, after = 0;  // read only when spelling is Explicit
   std::optional<Size> output_padding{};  // read only by the Keras spellings
   friend constexpr bool operator==(TransposedPadding, TransposedPadding) = default;
 };
