@@ -31,6 +31,7 @@ class Layout {
 
  private:
   Status step(const Node& node);
+  Result<ValueId> alias(const Node& node, ValueId value);
   Status spatial(const Node& node, const Sizes& order);
   Status shared_order(const Node& node);
   Status binary(const Node& node, const Binary& op);

@@ -40,13 +40,23 @@ Result<Patch> Layout::run() {
   for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
     const ValueId v = graph_.outputs[i];
     const Held& output = held(v);
-    if (output.order == output.home || !graph_[v].producer) continue;
-    auto home = in(graph_[graph_[v].producer], v, output.home);
+    if (!graph_[v].producer) continue;
+    const Node& maker = graph_[graph_[v].producer];
+    // A transpose that came out as nothing leaves its value in another's place; an output stands for itself.
+    const bool shared = output.order == output.home && std::holds_alternative<Transpose>(maker.op);
+    if (output.order == output.home && !shared) continue;
+    auto home = shared ? alias(maker, output.id) : in(maker, v, output.home);
     if (!home) return pass(home);
     patch_.replace(v, *home, is_identity(output.home) ? Sizes{} : output.home);
   }
   if (!changed_) return Patch(graph_);
   return std::move(patch_);
+}
+
+Result<ValueId> Layout::alias(const Node& node, ValueId value) {
+  auto made = patch_.node(node, Identity{}, {value});
+  if (!made) return pass(made);
+  return made->front();
 }
 
 Status Layout::step(const Node& node) {

@@ -46,10 +46,15 @@ constexpr std::array refusals{
     Refusal{"CuDNNGRU", "has its weights in the order of cuDNN, which this version does not carry"},
 };
 
+const LayerRow* find_operation(std::string_view name) {
+  const LayerRow* row = find(operation_rows(), name);
+  return row ? row : find(operation_shape_rows(), name);
+}
+
 }  // namespace
 
 bool is_operation(const Layer& layer) {
-  if (!find(operation_rows(), layer.class_name)) return false;
+  if (!find_operation(layer.class_name)) return false;
   if (!layer.module.empty()) return layer.module.find(".ops") != std::string::npos;
   if (!find_layer(layer.class_name)) return true;
   // Old files give no module: a layer takes its tensors as one list or has a config of its own.
@@ -61,7 +66,7 @@ bool is_operation(const Layer& layer) {
 
 const LayerRow* row_of(const Layer& layer) {
   if (!of_keras(layer.module) || layer.registered_name.find('>') != std::string::npos) return nullptr;
-  if (is_operation(layer)) return find(operation_rows(), layer.class_name);
+  if (is_operation(layer)) return find_operation(layer.class_name);
   if (layer.module.find(".ops") != std::string::npos) return nullptr;
   return find_layer(layer.class_name);
 }
@@ -84,8 +89,9 @@ std::vector<std::string_view> layer_classes() {
   std::vector<std::string_view> names{"InputLayer", "Functional", "Model", "Sequential"};
   for (const Table table : layer_tables)
     for (const LayerRow& row : table()) names.push_back(row.type);
-  for (const LayerRow& row : operation_rows())
-    if (std::ranges::find(names, row.type) == names.end()) names.push_back(row.type);
+  for (const auto table : {operation_rows(), operation_shape_rows()})
+    for (const LayerRow& row : table)
+      if (std::ranges::find(names, row.type) == names.end()) names.push_back(row.type);
   std::ranges::sort(names);
   return names;
 }

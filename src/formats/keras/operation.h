@@ -1,0 +1,21 @@
+// The arguments of keras.ops nodes.
+#pragma once
+#include "formats/keras/call.h"
+
+namespace convoy::keras {
+
+// The argument of this name, wherever it stands; null pointer when absent or null. Positions count as in Python.
+const Json* option(Call& call, std::string_view name, std::size_t place);
+constexpr std::size_t nowhere = 1000;  // an argument that is never given by place
+
+// A tensor, a number, or an array written into the config.
+ValueId operand(Call& call, std::string_view name, std::size_t place);
+
+// Whole numbers; one number is a list of one.
+Sizes list_of(Call& call, const Json* value, std::string_view name);
+
+double number(Call& call, std::string_view name, std::size_t place, double otherwise);
+
+Order order_of(Call& call);
+
+}  // namespace convoy::keras

@@ -1,0 +1,80 @@
+// What a keras.ops node is called with stands in its config, among its arguments by place, or among them by name.
+#include "formats/keras/operation.h"
+
+#include <algorithm>
+
+namespace convoy::keras {
+namespace {
+
+std::optional<std::size_t> tensor_index(const Json& value) {
+  if (!value.is_object() || value.size() != 1 || !value.contains("$tensor")) return std::nullopt;
+  return value["$tensor"].get<std::size_t>();
+}
+
+void flatten_numbers(Call& call, const Json& value, Sizes& shape, std::vector<float>& out, std::size_t depth) {
+  if (value.is_number() || value.is_boolean()) {
+    out.push_back(value.is_boolean() ? (value.get<bool>() ? 1.0F : 0.0F) : value.get<float>());
+    return;
+  }
+  if (!value.is_array() || depth > 8)
+    return call.refuse(Fault::Unsupported, "holds a constant that is no array of numbers");
+  if (shape.size() <= depth) shape.push_back(static_cast<Size>(value.size()));
+  if (shape[depth] != static_cast<Size>(value.size())) return call.refuse(Fault::Format, "holds a ragged array");
+  for (const Json& one : value) flatten_numbers(call, one, shape, out, depth + 1);
+}
+
+}  // namespace
+
+const Json* option(Call& call, std::string_view name, std::size_t place) {
+  const Json* config = call.attrs.raw(name);
+  if (!call.call) return config;
+  const auto& args = call.call->args;
+  if (place < args.size() && !args[place].is_null()) return &args[place];
+  const auto it = call.call->kwargs.find(std::string(name));
+  if (it != call.call->kwargs.end() && !it->is_null()) return &*it;
+  return config;
+}
+
+ValueId operand(Call& call, std::string_view name, std::size_t place) {
+  const Json* value = option(call, name, place);
+  if (!value) {
+    call.refuse(Fault::Format, "argument '" + std::string(name) + "' is missing");
+    return {};
+  }
+  if (const auto index = tensor_index(*value)) {
+    if (*index < call.inputs.size()) return call.inputs[*index];
+    call.refuse(Fault::Format, "argument '" + std::string(name) + "' is no tensor");
+    return {};
+  }
+  const Json* numbers = value;
+  if (value->is_object() && value->contains("config") && (*value)["config"].is_object() &&
+      (*value)["config"].contains("value"))
+    numbers = &(*value)["config"]["value"];
+  Sizes shape;
+  std::vector<float> all;
+  flatten_numbers(call, *numbers, shape, all, 0);
+  const auto count = checked_count(shape);
+  if (call.failed() || !count || *count != static_cast<Size>(all.size())) {
+    call.refuse(Fault::Format, "argument '" + std::string(name) + "' is no array of numbers");
+    return {};
+  }
+  return call.constant(name, Tensor::of(shape, std::move(all)));
+}
+
+Sizes list_of(Call& call, const Json* value, std::string_view name) {
+  if (!value) return {};
+  const Json* list = Attrs::tuple_of(value);
+  if (!list->is_array()) return {call.attrs.integer_of(list, name)};
+  return call.attrs.sizes_of(list, name, list->size());
+}
+
+Order order_of(Call& call) {
+  const Json* said = option(call, "data_format", nowhere);
+  return said && *said == "channels_first" ? Order::ChannelsFirst : Order::ChannelsLast;
+}
+
+double number(Call& call, std::string_view name, std::size_t place, double otherwise) {
+  return call.attrs.number_of(option(call, name, place), name, otherwise);
+}
+
+}  // namespace convoy::keras
