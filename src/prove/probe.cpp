@@ -1,4 +1,5 @@
 // Inputs that can show a fault, and the sizes at which they are tried where the model leaves sizes free.
+#include "prove/meeting.h"
 #include "prove/prove.h"
 
 #include <array>
@@ -107,40 +108,6 @@ Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
     }
   }
   return within(complaint(graph), Result<Graph>(std::unexpected(*std::move(first))));
-}
-
-// The smallest table that each value indexes, following what leaves whole numbers as they are. Readers stand behind
-// producers, so one walk from the back sees every use before the value's own maker.
-std::vector<Size> index_ranges(const Graph& graph) {
-  std::vector<Size> range(graph.values.size(), 0);
-  const auto narrow = [&](ValueId v, Size n) {
-    Size& now = range[static_cast<std::size_t>(v.index)];
-    if (n > 0 && (now == 0 || n < now)) now = n;
-  };
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    const Node& node = graph.nodes[i];
-    if (std::holds_alternative<Embedding>(node.op)) {
-      const Shape& table = graph[node.inputs[1]].fact.shape;
-      if (!table.empty() && table[0].known()) narrow(node.inputs[0], *table[0]);
-      continue;
-    }
-    const bool passes_on = std::visit(
-        []<class O>(const O&) {
-          return std::is_same_v<O, Identity> || std::is_same_v<O, Cast> || std::is_same_v<O, Dropout> ||
-                 std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Transpose> ||
-                 std::is_same_v<O, Unsqueeze> || std::is_same_v<O, Squeeze> || std::is_same_v<O, Slice> ||
-                 std::is_same_v<O, Split> || std::is_same_v<O, Concat> || std::is_same_v<O, Tile> ||
-                 std::is_same_v<O, Take> || std::is_same_v<O, Pad>;
-        },
-        node.op);
-    if (!passes_on) continue;
-    for (const ValueId out : node.outputs) {
-      for (const ValueId in : node.inputs) {
-        if (in) narrow(in, range[static_cast<std::size_t>(out.index)]);
-      }
-    }
-  }
-  return range;
 }
 
 // Both signs; magnitudes between 0.25 and 6, so that thresholds such as ReLU6's are passed, and never near zero: a

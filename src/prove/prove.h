@@ -8,6 +8,9 @@
 // limit(K) = min(4 sqrt(K) + 16, 2 (K + 1)); the table for the other operators is in bound.h. What only moves or
 // selects numbers must agree in every bit.
 //
+// Layers are fed twice: with the source's own values at every size, and once more, at the last size, with fresh random
+// numbers in their place, which reach what the former never do: the far side of a threshold, a channel that is dead.
+//
 // What it does not show: training behaviour (momentum, rates of dropout), and sizes or numbers that were not tried.
 #pragma once
 #include "graph/graph.h"

@@ -3,7 +3,9 @@
 #include "prove/compare.h"
 #include "run/run.h"
 
+#include <cmath>
 #include <limits>
+#include <random>
 
 namespace convoy {
 
@@ -23,20 +25,39 @@ Size bytes_of(const Fact& fact, Size width) {
   return count ? checked_multiply(*count, width).value_or(std::numeric_limits<Size>::max()) : 0;
 }
 
-Reference::Reference(const Graph& graph, std::vector<int> uses, std::vector<bool> meets, const ProofOptions& options,
-                     Budget& budget)
+Reference::Reference(const Graph& graph, Roles roles, const ProofOptions& options, Budget& budget)
     : graph_(graph),
       held_(graph.values.size()),
-      meets_(std::move(meets)),
+      meets_(std::move(roles.meets)),
+      fresh_(std::move(roles.fresh)),
       threads_(options.threads),
+      seed_(options.seed),
       budget_(budget) {
-  for (std::size_t i = 0; i < held_.size(); ++i) held_[i].uses = uses[i];
+  for (std::size_t i = 0; i < held_.size(); ++i) held_[i].uses = roles.uses[i];
   for (const Node& node : graph.nodes) {
     for (const ValueId v : node.inputs) {
       if (v) ++held_[static_cast<std::size_t>(v.index)].uses;
     }
   }
 }
+
+namespace {
+
+// Both signs, magnitudes from 2^-10 to 8, each octave as likely as the next.
+Tensor fresh_numbers(const Sizes& shape, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<float> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
+  for (float& value : values) {
+    const std::uint64_t bits = random();
+    // 1 + fraction, times a power of two: cheaper than exp2, and a network has millions of these.
+    const float size =
+        std::ldexp(1 + static_cast<float>(bits >> 40) * 0x1p-24F, static_cast<int>(bits >> 8 & 0xFFFF) % 13 - 10);
+    value = (bits & 1) != 0 ? -size : size;
+  }
+  return Tensor::of(shape, std::move(values));
+}
+
+}  // namespace
 
 void Reference::feed(const std::vector<Tensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -53,16 +74,17 @@ Result<Tensor> Reference::value(ValueId v) {
   return *held.exact;
 }
 
-// What the source's own nodes go on from: the rounded numbers where the target has them too.
-Result<Tensor> Reference::read(ValueId v) {
-  Held& held = held_[static_cast<std::size_t>(v.index)];
-  if (graph_[v].constant || !meets_[static_cast<std::size_t>(v.index)]) return value(v);
-  if (!held.rounded) {
+Result<Tensor> Reference::met(ValueId v) {
+  const auto i = static_cast<std::size_t>(v.index);
+  if (graph_[v].constant || !meets_[i]) return value(v);
+  Held& held = held_[i];
+  if (!held.met) {
     auto exact = value(v);
     if (!exact) return exact;
-    held.rounded = rounded(*exact);
+    const bool fresh = fresh_[i] && exact->dtype() == DType::F64;
+    held.met = fresh ? fresh_numbers(exact->shape(), seed_ * 0x9E3779B97F4A7C15 + i) : rounded(*exact);
   }
-  return *held.rounded;
+  return *held.met;
 }
 
 void Reference::release(ValueId v) {
@@ -71,7 +93,7 @@ void Reference::release(ValueId v) {
   budget_.give(held.bytes);
   held.bytes = 0;
   held.exact.reset();
-  held.rounded.reset();
+  held.met.reset();
 }
 
 Status Reference::compute_next() {
@@ -80,7 +102,7 @@ Status Reference::compute_next() {
   std::vector<const Tensor*> inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i]) {
-      auto tensor = read(node.inputs[i]);
+      auto tensor = met(node.inputs[i]);
       if (!tensor) return pass(tensor);
       read_values[i] = *std::move(tensor);
     }

@@ -24,30 +24,36 @@ Size bytes_of(const Fact& fact, Size width);
 
 class Reference {
  public:
-  // `graph`: all shapes known. `uses`: how often each value will be asked for and released from outside. `meets`: the
-  // values that both graphs carry, from whose rounded numbers both go on.
-  Reference(const Graph& graph, std::vector<int> uses, std::vector<bool> meets, const ProofOptions& options,
-            Budget& budget);
+  // Per value of the graph: how often it will be asked for and released from outside; whether both graphs carry it and
+  // go on from its rounded numbers; and whether they go on from fresh random numbers in its place instead.
+  struct Roles {
+    std::vector<int> uses;
+    std::vector<bool> meets, fresh;
+  };
+  // `graph`: all shapes known.
+  Reference(const Graph& graph, Roles roles, const ProofOptions& options, Budget& budget);
   void feed(const std::vector<Tensor>& inputs);
 
   // The value in float64 (whole numbers as they are), computed now if need be. Fails: as run_node does; the budget.
   Result<Tensor> value(ValueId v);
+  // What both graphs go on from: the value rounded to float32, or the fresh numbers in its place.
+  Result<Tensor> met(ValueId v);
   void release(ValueId v);
 
  private:
   Status compute_next();
-  Result<Tensor> read(ValueId v);
 
   struct Held {
-    std::optional<Tensor> exact, rounded;
+    std::optional<Tensor> exact, met;
     int uses = 0;
     Size bytes = 0;
   };
   const Graph& graph_;
   std::vector<Held> held_;
-  std::vector<bool> meets_;
+  std::vector<bool> meets_, fresh_;
   std::size_t next_ = 0;  // node to be computed
   int threads_;
+  std::uint64_t seed_;
   Budget& budget_;
 };
 

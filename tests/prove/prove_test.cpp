@@ -237,6 +237,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "unary(own/a) function=tanh\noutput b\n"}),
     [](const auto& test) { return std::to_string(test.index); });
 
+TEST(Prove, AThresholdThatTheModelNeverReachesIsTriedToo) {
+  const std::string from = "input x float32[3,40]\na = unary(x)\nb = relu(a) max_value=6\noutput b\n";
+  EXPECT_TRUE(proof_of(from, from).holds);
+  const Proof proof = proof_of(from, replaced(from, " max_value=6", ""));
+  EXPECT_FALSE(proof.holds) << "a sigmoid never exceeds 1, and ReLU6 is no ReLU";
+  EXPECT_NE(proof.reason.find("layer 'b'"), std::string::npos) << proof.reason;
+}
+
+TEST(Prove, APadThatOneGraphMergesAndAnotherReaderNeedsHolds) {
+  const std::string from =
+      "input x float32[1,2,6,8]\nconst k float32[2,2,3,3] = seed 1\na = unary(x)\np = pad(a) before=0,0,1,1 "
+      "after=0,0,1,1\nc = conv(p, k, _) windows=3,3 paddings=valid,valid\nd = relu(p)\noutput c\noutput d\n";
+  const Proof proof = proof_of(from, replaced(from, "conv(p, k, _) windows=3,3 paddings=valid,valid",
+                                              "conv(a, k, _) windows=3,3 paddings=1:1,1:1"));
+  EXPECT_TRUE(proof.holds) << proof.reason;
+}
+
 TEST(Prove, TheMemoryLimitIsAnError) {
   ProofOptions options;
   options.memory_limit = 1000;

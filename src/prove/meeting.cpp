@@ -1,0 +1,173 @@
+#include "prove/meeting.h"
+
+#include "prove/compare.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace convoy {
+
+Names names_of(const Graph& graph) {
+  Names names;
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    names.emplace(graph.values[i].name, ValueId{static_cast<std::int32_t>(i)});
+  }
+  return names;
+}
+
+std::vector<ValueId> counterparts(const Names& names, const Graph& target) {
+  std::vector<ValueId> all(target.values.size());
+  for (std::size_t i = 0; i < target.values.size(); ++i) {
+    const auto& origin = target.values[i].origin;
+    if (!origin) continue;
+    const auto it = names.find(origin->source);
+    if (it != names.end()) all[i] = it->second;
+  }
+  return all;
+}
+
+ValueId source_of_input(const Names& names, const Graph& target, ValueId input) {
+  const auto& origin = target[input].origin;
+  const auto it = names.find(origin ? origin->source : target[input].name);
+  return it == names.end() ? ValueId{} : it->second;
+}
+
+ValueId canonical(const Graph& graph, ValueId v) {
+  while (v && graph[v].producer) {
+    const Node& maker = graph[graph[v].producer];
+    if (!std::holds_alternative<Identity>(maker.op) && !std::holds_alternative<Dropout>(maker.op)) break;
+    v = maker.inputs[0];
+  }
+  return v;
+}
+
+Origin origin_of(const Value& value) { return value.origin ? *value.origin : Origin{value.name, {}, {}}; }
+
+Result<std::vector<Tensor>> target_inputs(const Graph& source, const Graph& target, const std::vector<Tensor>& inputs) {
+  const Names names = names_of(source);
+  std::vector<Tensor> result;
+  for (const ValueId v : target.inputs) {
+    const auto at = std::ranges::find(source.inputs, source_of_input(names, target, v));
+    if (at == source.inputs.end()) {
+      return fail(Fault::Proof, "input '" + target[v].name + "' of the port is no input of the source");
+    }
+    const Tensor& tensor = inputs[static_cast<std::size_t>(at - source.inputs.begin())];
+    const Origin origin = origin_of(target[v]);
+    Sizes shape;  // known sizes as declared, the first open one takes what is left
+    Size rest = tensor.count();
+    for (const Dim dim : target[v].fact.shape) rest = dim.known() && *dim > 0 ? rest / *dim : rest;
+    if (origin.permutation.size() == target[v].fact.shape.size() && origin.split.empty()) {
+      for (const Size axis : origin.permutation) {
+        shape.push_back(axis >= 0 && axis < tensor.rank() ? tensor.shape()[static_cast<std::size_t>(axis)] : 1);
+      }
+    } else if (target[v].fact.rank() == tensor.rank() && origin.permutation.empty()) {
+      shape = tensor.shape();
+    } else {
+      for (const Dim dim : target[v].fact.shape) shape.push_back(dim.known() ? *dim : std::exchange(rest, 1));
+    }
+    auto moved = within("input '" + target[v].name + "'", carried(tensor, origin, shape));
+    if (!moved) return pass(moved);
+    result.push_back(*std::move(moved));
+  }
+  return result;
+}
+
+namespace {
+
+// The values nearest before `v` that meet, or that nothing makes; constants aside.
+std::set<ValueId> boundary_of(const Graph& graph, ValueId v, const std::vector<bool>& meets) {
+  std::set<ValueId> boundary, seen;
+  std::vector<ValueId> open{v};
+  while (!open.empty()) {
+    const ValueId at = open.back();
+    open.pop_back();
+    if (!graph[at].producer) continue;
+    for (const ValueId in : graph[graph[at].producer].inputs) {
+      if (!in || graph[in].constant || !seen.insert(in).second) continue;
+      const bool ends = meets[static_cast<std::size_t>(in.index)] || !graph[in].producer;
+      if (ends) boundary.insert(in);
+      else open.push_back(in);
+    }
+  }
+  return boundary;
+}
+
+}  // namespace
+
+std::vector<bool> meeting(const Graph& source, const Graph& target, const std::vector<ValueId>& counterparts) {
+  std::vector<bool> all(source.values.size(), false);
+  for (const Node& node : target.nodes) {
+    for (const ValueId v : node.outputs) {
+      const ValueId s = counterparts[static_cast<std::size_t>(v.index)];
+      if (s) all[static_cast<std::size_t>(s.index)] = true;
+    }
+  }
+  return all;
+}
+
+// Following what leaves whole numbers as they are. Readers stand behind producers, so one walk from the back sees every
+// use before the value's own maker.
+std::vector<Size> index_ranges(const Graph& graph) {
+  std::vector<Size> range(graph.values.size(), 0);
+  const auto narrow = [&](ValueId v, Size n) {
+    Size& now = range[static_cast<std::size_t>(v.index)];
+    if (n > 0 && (now == 0 || n < now)) now = n;
+  };
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    if (std::holds_alternative<Embedding>(node.op)) {
+      const Shape& table = graph[node.inputs[1]].fact.shape;
+      if (!table.empty() && table[0].known()) narrow(node.inputs[0], *table[0]);
+      continue;
+    }
+    const bool passes_on = std::visit(
+        []<class O>(const O&) {
+          return std::is_same_v<O, Identity> || std::is_same_v<O, Cast> || std::is_same_v<O, Dropout> ||
+                 std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Transpose> ||
+                 std::is_same_v<O, Unsqueeze> || std::is_same_v<O, Squeeze> || std::is_same_v<O, Slice> ||
+                 std::is_same_v<O, Split> || std::is_same_v<O, Concat> || std::is_same_v<O, Tile> ||
+                 std::is_same_v<O, Take> || std::is_same_v<O, Pad>;
+        },
+        node.op);
+    if (!passes_on) continue;
+    for (const ValueId out : node.outputs) {
+      for (const ValueId in : node.inputs) {
+        if (in) narrow(in, range[static_cast<std::size_t>(out.index)]);
+      }
+    }
+  }
+  return range;
+}
+
+std::vector<bool> replaceable(const Graph& source, const Graph& target, const std::vector<ValueId>& counterparts) {
+  const auto meets = meeting(source, target, counterparts);
+  const Names names = names_of(source);
+  auto fresh = meets;
+  std::vector<bool> ends(target.values.size(), false);
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = static_cast<bool>(counterparts[i]);
+  for (const Node& node : target.nodes) {
+    for (const ValueId v : node.outputs) {
+      const ValueId s = counterparts[static_cast<std::size_t>(v.index)];
+      if (!s) continue;
+      std::set<ValueId> from_target;
+      for (const ValueId b : boundary_of(target, v, ends)) {
+        const ValueId other = counterparts[static_cast<std::size_t>(b.index)];
+        const ValueId named = other ? other : source_of_input(names, target, b);
+        if (named) from_target.insert(named);
+      }
+      const auto from_source = boundary_of(source, s, meets);
+      std::vector<ValueId> unlike;
+      std::ranges::set_symmetric_difference(from_source, from_target, std::back_inserter(unlike));
+      for (const ValueId u : unlike) fresh[static_cast<std::size_t>(u.index)] = false;
+    }
+  }
+  const auto ranges = index_ranges(source);
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    const Value& value = source.values[i];
+    if (ranges[i] > 0 || !value.producer || value.constant) fresh[i] = false;
+  }
+  return fresh;
+}
+
+}  // namespace convoy

@@ -1,0 +1,219 @@
+#include "prove/trial.h"
+
+#include "prove/bound.h"
+#include "run/run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace convoy {
+
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+}  // namespace
+
+Trial::Trial(const Graph& source, const Graph& target, Numbers numbers, const ProofOptions& options, Proof& proof)
+    : source_(source),
+      target_(target),
+      options_(options),
+      proof_(proof),
+      names_(names_of(source)),
+      counterpart_(counterparts(names_, target)),
+      budget_(options.memory_limit),
+      reference_(source,
+                 {uses(), meeting(source, target, counterpart_),
+                  numbers == Numbers::Fresh ? replaceable(source, target, counterpart_)
+                                            : std::vector<bool>(source.values.size(), false)},
+                 options, budget_) {}
+
+// Every computed value of the target asks once for its counterpart; outputs are asked for once more.
+std::vector<int> Trial::uses() const {
+  std::vector<int> count(source_.values.size(), 0);
+  for (const Node& node : target_.nodes) {
+    for (const ValueId v : node.outputs) {
+      const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
+      if (s) ++count[static_cast<std::size_t>(s.index)];
+    }
+  }
+  for (const ValueId v : source_.outputs) ++count[static_cast<std::size_t>(v.index)];
+  for (const ValueId v : target_.outputs) {
+    const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
+    if (s) ++count[static_cast<std::size_t>(s.index)];
+  }
+  return count;
+}
+
+Result<std::vector<Tensor>> Trial::source_outputs() {
+  std::vector<Tensor> outputs;
+  for (const ValueId v : source_.outputs) {
+    auto value = reference_.value(v);
+    if (!value) return pass(value);
+    outputs.push_back(*std::move(value));
+  }
+  return outputs;
+}
+
+void Trial::keep(ValueId v, Held held) {
+  const auto i = static_cast<std::size_t>(v.index);
+  if (readers_[i] > 0) held_[i] = std::move(held);
+}
+
+void Trial::release(ValueId v) {
+  const auto i = static_cast<std::size_t>(v.index);
+  if (--readers_[i] > 0) return;
+  held_[i].reset();
+  budget_.give(std::exchange(bytes_[i], 0));
+}
+
+Status Trial::run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& inputs_of_target) {
+  held_.resize(target_.values.size());
+  readers_.assign(target_.values.size(), 0);
+  bytes_.assign(target_.values.size(), 0);
+  for (const Node& node : target_.nodes) {
+    for (const ValueId v : node.inputs) {
+      if (v) ++readers_[static_cast<std::size_t>(v.index)];
+    }
+  }
+  reference_.feed(inputs);
+  for (std::size_t i = 0; i < inputs_of_target.size(); ++i) keep(target_.inputs[i], {inputs_of_target[i], {}, 0, 0});
+  for (const Node& node : target_.nodes) {
+    if (auto done = within(place_of(node), run_one(node)); !done) return done;
+  }
+  for (std::size_t i = 0; i < target_.outputs.size(); ++i) {
+    if (auto done = check_output(i); !done) return done;
+  }
+  return {};
+}
+
+Status Trial::run_one(const Node& node) {
+  std::vector<const Tensor*> inputs, errors;
+  Size terms = 0;
+  double limit = 0;
+  for (const ValueId v : node.inputs) {
+    inputs.push_back(nullptr);
+    errors.push_back(nullptr);
+    if (!v) continue;
+    if (target_[v].constant) {
+      inputs.back() = &*target_[v].constant;
+      continue;
+    }
+    const auto& held = held_[static_cast<std::size_t>(v.index)];
+    if (!held) return fail(Fault::Internal, "reads '" + target_[v].name + "' before it is there");
+    inputs.back() = &held->tensor;
+    if (held->error) errors.back() = &*held->error;
+    terms = std::max(terms, held->terms);
+    limit = std::max(limit, held->limit);
+  }
+  for (const ValueId v : node.outputs) {
+    const Size bytes = bytes_of(target_[v].fact, 8);  // with its bound
+    if (auto taken = budget_.take(bytes, "its output"); !taken) return taken;
+    bytes_[static_cast<std::size_t>(v.index)] = bytes;
+  }
+  auto outputs = run_node(node, inputs, Precision::Single, options_.threads);
+  if (!outputs) return pass(outputs);
+  auto bound = bound_of({node, inputs, errors, *outputs, options_.threads});
+  if (!bound) return pass(bound);
+  if (outputs->size() != node.outputs.size() || bound->errors.size() != outputs->size()) {
+    return fail(Fault::Internal, "made too few values");
+  }
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    Held held{std::move((*outputs)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
+              std::max(limit, bound->limit)};
+    const ValueId v = node.outputs[i];
+    if (auto done = settle(node, v, std::move(held)); !done) return done;
+    if (readers_[static_cast<std::size_t>(v.index)] == 0) {
+      budget_.give(std::exchange(bytes_[static_cast<std::size_t>(v.index)], 0));
+    }
+  }
+  for (const ValueId v : node.inputs) {
+    if (v && !target_[v].constant) release(v);
+  }
+  return {};
+}
+
+// A value that the source has too is compared, and the source's own numbers go on in its place.
+Status Trial::settle(const Node& node, ValueId v, Held held) {
+  const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
+  if (!s) {
+    keep(v, std::move(held));
+    return {};
+  }
+  auto wanted = reference_.value(s);
+  if (!wanted) return pass(wanted);
+  const bool goes_on = readers_[static_cast<std::size_t>(v.index)] > 0;
+  auto forced = goes_on ? reference_.met(s) : wanted;
+  if (!forced) return pass(forced);
+  reference_.release(s);
+  auto brought = carried(*wanted, *target_[v].origin, held.tensor.shape());
+  if (!brought) {
+    record(node, {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), -1, false}, held,
+           brought.error().what);
+    keep(v, std::move(held));
+    return {};
+  }
+  if (!held.error) held.terms = 0, held.limit = 0;
+  record(node, compare(held.tensor, *brought, held.error, held.limit), held, {});
+  if (!goes_on) return {};
+  auto next = carried(*forced, *target_[v].origin, held.tensor.shape());
+  if (!next) return pass(next);
+  keep(v, {*std::move(next), {}, 0, 0});
+  return {};
+}
+
+void Trial::record(const Node& node, const Difference& difference, const Held& held, std::string trouble) {
+  auto at = std::ranges::find_if(proof_.layers, [&](const LayerProof& l) { return l.layer == node.layer; });
+  if (at == proof_.layers.end()) {
+    LayerProof layer;
+    layer.layer = node.layer;
+    layer.kind = node.kind;
+    at = proof_.layers.insert(at, std::move(layer));
+  }
+  LayerProof& layer = *at;
+  layer.largest = std::max(layer.largest, difference.largest);
+  // Of several values of one layer the one nearest to its limit stands for it.
+  const auto strain = [](double r, double limit) { return limit > 0 ? r / limit : r > 0 ? 1e300 : 0.0; };
+  if (strain(difference.r, held.limit) >= strain(layer.r, layer.limit)) {
+    layer.r = difference.r;
+    layer.limit = held.limit;
+    layer.terms = held.terms;
+  }
+  if (difference.same) return;
+  const std::string where = trouble.empty() ? place_in(held.tensor.shape(), difference.index) : trouble;
+  if (layer.same) layer.where = where;
+  layer.same = false;
+  if (!trouble.empty()) return differ(place_of(node) + ": " + trouble);
+  differ(place_of(node) + " differs from the source by up to " + number(difference.largest) + ", most at " + where +
+         (held.limit > 0 ? ": r is " + number(difference.r) + ", rounding explains " + number(held.limit)
+                         : ", where every bit must agree"));
+}
+
+// An output stands for the source's output of the same number: by name, or because the numbers are the same.
+Status Trial::check_output(std::size_t i) {
+  const ValueId v = target_.outputs[i];
+  const std::string name = i < target_.output_names.size() ? target_.output_names[i] : target_[v].name;
+  const bool is_input = std::ranges::find(target_.inputs, v) != target_.inputs.end();
+  const ValueId s = is_input ? source_of_input(names_, target_, v) : counterpart_[static_cast<std::size_t>(v.index)];
+  if (!s) {
+    differ("output '" + name + "' does not say which value of the source it is");
+    return {};
+  }
+  if (canonical(source_, s) == canonical(source_, source_.outputs[i])) return {};
+  auto claimed = reference_.value(s), wanted = reference_.value(source_.outputs[i]);
+  if (!claimed) return pass(claimed);
+  if (!wanted) return pass(wanted);
+  if (!same_bytes(*claimed, *wanted)) {
+    differ("output '" + name + "' carries '" + source_[s].name + "' of the source, not its output '" +
+           source_[source_.outputs[i]].name + "'");
+  }
+  return {};
+}
+
+}  // namespace convoy

@@ -1,0 +1,61 @@
+// Both graphs once, at one size: the source in float64 as reference, the target node by node in float32, every value that
+// both carry compared and then taken from the source.
+#pragma once
+#include "prove/compare.h"
+#include "prove/meeting.h"
+#include "prove/prove.h"
+#include "prove/reference.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+// A value of the target while nodes still read it.
+struct Held {
+  Tensor tensor;
+  std::optional<Tensor> error;  // how far rounding may have moved it; none: not at all
+  Size terms = 0;  // the largest of the stretch since the last value that both graphs carry
+  double limit = 0;
+};
+
+// What the layers behind the first ones are fed: the source's own values, or fresh random ones. The former are what the
+// model meets in life; the latter reach what those never do, such as the far side of a threshold.
+enum class Numbers : std::uint8_t { OfTheSource, Fresh };
+
+class Trial {
+ public:
+  Trial(const Graph& source, const Graph& target, Numbers numbers, const ProofOptions& options, Proof& proof);
+
+  // Fails: what cannot be run. A difference goes into the proof.
+  Status run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& inputs_of_target);
+  // The source's outputs in float64, from the rounded numbers of the layers before.
+  Result<std::vector<Tensor>> source_outputs();
+
+ private:
+  std::vector<int> uses() const;
+  Status run_one(const Node& node);
+  Status settle(const Node& node, ValueId v, Held held);
+  Status check_output(std::size_t i);
+  void record(const Node& node, const Difference& difference, const Held& held, std::string trouble);
+  void keep(ValueId v, Held held);
+  void release(ValueId v);
+  void differ(std::string reason) {
+    if (proof_.reason.empty()) proof_.reason = std::move(reason);
+  }
+
+  const Graph& source_;
+  const Graph& target_;
+  const ProofOptions& options_;
+  Proof& proof_;
+  Names names_;
+  std::vector<ValueId> counterpart_;
+  Budget budget_;
+  Reference reference_;
+  std::vector<std::optional<Held>> held_;
+  std::vector<int> readers_;
+  std::vector<Size> bytes_;
+};
+
+}  // namespace convoy
