@@ -43,7 +43,7 @@ Reference::Reference(const Graph& graph, Roles roles, const ProofOptions& option
 
 namespace {
 
-// Both signs, magnitudes from 2^-10 to 8, each octave as likely as the next.
+// Both signs, magnitudes from 2^-17 to 8, each octave as likely as the next.
 Tensor fresh_numbers(const Sizes& shape, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<float> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
@@ -51,7 +51,7 @@ Tensor fresh_numbers(const Sizes& shape, std::uint64_t seed) {
     const std::uint64_t bits = random();
     // 1 + fraction, times a power of two: cheaper than exp2, and a network has millions of these.
     const float size =
-        std::ldexp(1 + static_cast<float>(bits >> 40) * 0x1p-24F, static_cast<int>(bits >> 8 & 0xFFFF) % 13 - 10);
+        std::ldexp(1 + static_cast<float>(bits >> 40) * 0x1p-24F, static_cast<int>(bits >> 8 & 0xFFFF) % 20 - 17);
     value = (bits & 1) != 0 ? -size : size;
   }
   return Tensor::of(shape, std::move(values));
