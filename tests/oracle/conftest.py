@@ -17,25 +17,26 @@ SEED = int(os.environ.get("SEED", "0"))
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "sampled: a seeded sample of the cases runs unless FULL=1")
+    config.addinivalue_line("markers", "sampled(count): a seeded sample of the cases runs unless FULL=1")
     config.addinivalue_line("markers", "long: runs only with FULL=1")
 
 
 def pytest_collection_modifyitems(config, items):
     if FULL or any("::" in argument for argument in config.args):
         return
-    kept, dropped, groups = [], [], {}
+    kept, dropped, groups, counts = [], [], {}, {}
     for item in items:
         if item.get_closest_marker("long"):
             dropped.append(item)
         elif item.get_closest_marker("sampled"):
             groups.setdefault(item.originalname, []).append(item)
+            counts[item.originalname] = next(iter(item.get_closest_marker("sampled").args), SAMPLE)
         else:
             kept.append(item)
     for name, group in groups.items():
         random.Random(f"{SEED} {name}").shuffle(group)
-        kept += group[:SAMPLE]
-        dropped += group[SAMPLE:]
+        kept += group[: counts[name]]
+        dropped += group[counts[name] :]
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         order = {id(item): n for n, item in enumerate(items)}
