@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <random>
+#include <thread>
 
 namespace convoy {
 namespace {
@@ -96,7 +97,7 @@ struct OutputSet::File {
   fs::path named, target, temporary;
   std::string temporary_text;  // what a signal handler reads
   int handle = -1;
-  Size written = 0;
+  Size written = 0, started = 0;
   Sha256 hash;
   std::string sha256;
 
@@ -123,6 +124,30 @@ struct OutputSet::File {
       if (errno != EEXIST) break;
     }
     return io(named, "cannot be written: " + reason(errno));
+  }
+
+  Status write(Bytes bytes) {
+    const auto* data = bytes.data();
+    std::size_t left = bytes.size();
+    while (left > 0) {
+      const auto n = ::write(handle, data, std::min<std::size_t>(left, std::size_t{1} << 30));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return io(named, "cannot be written: " + reason(n == 0 ? ENOSPC : errno));
+      data += n, left -= static_cast<std::size_t>(n);
+    }
+    written += static_cast<Size>(bytes.size());
+    start_writing_back();
+    return {};
+  }
+
+  // Lets the disk begin while the rest is computed, so that the sync at the end finds little left to wait for.
+  void start_writing_back() {
+#ifdef SYNC_FILE_RANGE_WRITE
+    constexpr Size piece = 8 << 20;
+    if (written - started < piece) return;
+    ::sync_file_range(handle, started, written - started, SYNC_FILE_RANGE_WRITE);  // only a hint: failure means nothing
+    started = written;
+#endif
   }
 };
 
@@ -159,18 +184,17 @@ Append OutputSet::sink(std::size_t i) {
 }
 
 Status OutputSet::append(std::size_t i, Bytes bytes) {
+  constexpr std::size_t worth_a_thread = 1 << 20;
   File& file = *files_[i];
-  const auto* data = bytes.data();
-  std::size_t left = bytes.size();
-  while (left > 0) {
-    const auto n = ::write(file.handle, data, std::min<std::size_t>(left, std::size_t{1} << 30));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return io(file.named, "cannot be written: " + reason(n == 0 ? ENOSPC : errno));
-    data += n, left -= static_cast<std::size_t>(n);
+  if (bytes.size() < worth_a_thread) {
+    file.hash.update(bytes);
+    return file.write(bytes);
   }
-  file.hash.update(bytes);
-  file.written += static_cast<Size>(bytes.size());
-  return {};
+  // Hashing costs about what writing costs: a large piece is hashed while it is written.
+  std::thread hashing([&] { file.hash.update(bytes); });
+  auto written = file.write(bytes);
+  hashing.join();
+  return written;
 }
 
 Result<std::string> OutputSet::close(std::size_t i) {
