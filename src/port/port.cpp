@@ -185,6 +185,10 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
     r.files.push_back({targets[i], out->bytes_written(i), *sha256});
   }
   if (auto s = out->commit(); !s) return pass(s);
+  if (!options.proves && options.overwrites) {
+    std::error_code absent;  // the answer of an earlier port would belong to other weights
+    fs::remove(files->check, absent);
+  }
   return r;
 }
 
@@ -193,6 +197,11 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
 Result<PortReport> port(const fs::path& source, const PortOptions& options) {
   if (auto s = check_target(source, options); !s) return pass(s);
   auto done = port_to_torch(source, options);
+  if (!done && done.error().fault == Fault::Internal && !options.without.empty()) {
+    // What the target cannot say is then no fault of ours: the pass that would have rewritten it was left out.
+    done.error().fault = Fault::Unsupported;
+    done.error().what += "; a pass named by --without would have rewritten it";
+  }
   // What the reader says carries the file already; what passes, proof and writer say gets it here.
   if (!done && done.error().where.starts_with("layer ")) return within(source.filename().string(), std::move(done));
   return done;

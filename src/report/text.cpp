@@ -115,7 +115,7 @@ std::string port_text(const PortReport& r, const std::string& file) {
       s += "        source     the weights were read back from the file; the Python text itself is not read back yet:\n"
            "                   run the module, it checks itself against the stored answer\n";
   } else {
-    s += "proof   none: --no-proof was given; run the module, it checks itself against the stored answer\n";
+    s += "proof   none (--no-proof): nothing was compared, and no answer is stored for the module to check itself\n";
   }
   for (std::size_t i = 0; i < r.files.size(); ++i)
     s += fmt::format("{:<8}{}  {} bytes  sha256 {}\n", i ? "" : "wrote", r.files[i].path.string(),

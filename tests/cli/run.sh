@@ -67,6 +67,8 @@ done
 ends 5 "a broken file has no weights" "$convoy" weights cut.h5
 ends 6 "a Lambda cannot be carried" "$convoy" port "$corpus/lambda_layer/model.keras" --to torch -o out/a.py
 says "a Lambda is named by its layer" ambda
+ends 6 "a pass that the target needs cannot be left out" "$convoy" port "$good/model.keras" --to torch -o out/a.py --without move_axes,order_kernels
+ends 2 "a pass must exist to be left out" "$convoy" port "$good/model.keras" --to torch -o out/a.py --without no_such_pass
 ends 6 "a Lambda in an old file cannot be carried" "$convoy" port "$corpus/old_lambda/model.h5" --to torch -o out/a.py
 ends 6 "a class of the user's own cannot be carried" "$convoy" port "$corpus/custom_layer/model.keras" --to torch -o out/a.py
 holds_only "a refused port leaves nothing behind" out
