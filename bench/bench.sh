@@ -47,7 +47,9 @@ if [ ! -e $resnet ]; then
 fi
 for _ in $(seq "$rounds"); do
   rm -f "$out/copy" "$out"/resnet*
+  sync  # neither pays for what the other left to be written
   timed "$out/cp" cp $resnet "$out/copy"
+  sync
   timed "$out/port" $convoy port $resnet --to torch -o "$out/resnet.py" --no-proof
 done
 cp_us=$(median <"$out/cp")
