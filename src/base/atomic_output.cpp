@@ -11,8 +11,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <future>
 #include <random>
+#include <set>
 #include <thread>
+#include <utility>
 
 namespace convoy {
 namespace {
@@ -100,8 +103,10 @@ struct OutputSet::File {
   Size written = 0, started = 0;
   Sha256 hash;
   std::string sha256;
+  std::future<int> synced;  // from close to commit: the fault's number, 0 for none
 
   ~File() {
+    if (synced.valid()) synced.wait();
     if (handle >= 0) ::close(handle);
     if (!temporary_text.empty()) {
       ::unlink(temporary_text.c_str());
@@ -200,13 +205,14 @@ Status OutputSet::append(std::size_t i, Bytes bytes) {
 Result<std::string> OutputSet::close(std::size_t i) {
   File& file = *files_[i];
   if (file.handle < 0) return file.sha256;
-  // A failed sync is final: the kernel may have dropped the pages.
-  const bool synced = ::fsync(file.handle) == 0;
-  const int why = errno;
-  const bool closed = ::close(file.handle) == 0 || errno == EINTR;
-  file.handle = -1;
-  if (!synced || !closed) return io(file.named, "cannot be written: " + reason(synced ? errno : why));
   file.sha256 = file.hash.finish_hex();
+  // The disk is waited for in commit: meanwhile the caller goes on. A failed sync is final, the kernel may have dropped
+  // the pages.
+  file.synced = std::async(std::launch::async, [handle = std::exchange(file.handle, -1)] {
+    const int sync_fault = ::fsync(handle) == 0 ? 0 : errno;
+    const int close_fault = ::close(handle) == 0 || errno == EINTR ? 0 : errno;
+    return sync_fault ? sync_fault : close_fault;
+  });
   return file.sha256;
 }
 
@@ -216,18 +222,23 @@ Size OutputSet::bytes_written(std::size_t i) const { return files_[i]->written; 
 Status OutputSet::commit() {
   for (std::size_t i = 0; i < files_.size(); ++i)
     if (auto closed = close(i); !closed) return pass(closed);
+  for (auto& file : files_)
+    if (const int fault = file->synced.valid() ? file->synced.get() : 0; fault != 0)
+      return io(file->named, "cannot be written: " + reason(fault));
+  std::set<fs::path> folders;
   for (auto& file : files_) {
     if (::rename(file->temporary.c_str(), file->target.c_str()) != 0)
       return io(file->named, "cannot be put in place: " + reason(errno));
     forget(file->temporary_text.c_str());
     file->temporary_text.clear();
+    folders.insert(folder_of(file->target));
   }
-  for (auto& file : files_) {
-    const int folder = ::open(folder_of(file->target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  for (const auto& path : folders) {
+    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) continue;  // a folder that may be written but not read: the files are in place
-    const bool synced = ::fsync(folder) == 0 || errno == EINVAL;
+    const int fault = ::fsync(folder) == 0 || errno == EINVAL ? 0 : errno;
     ::close(folder);
-    if (!synced) return io(file->named, "is in place, but its folder could not be synced: " + reason(errno));
+    if (fault != 0) return io(path, "holds the new files, but could not be synced: " + reason(fault));
   }
   return {};
 }

@@ -30,13 +30,14 @@ class OutputSet {
   // Appends to file i. Holds a reference to this set: do not keep it longer.
   Append sink(std::size_t i);
   Status append(std::size_t i, Bytes bytes);
-  // Ends file i (flushed, synced to the disk): nothing may be appended. Returns the SHA-256 of what was written.
+  // Ends file i: nothing may be appended, and it may be read back. Returns the SHA-256 of what was written. The disk
+  // works on meanwhile; commit waits for it.
   Result<std::string> close(std::size_t i);
   // Where file i is until it is committed: to read it back.
   const std::filesystem::path& temporary(std::size_t i) const;
   Size bytes_written(std::size_t i) const;
 
-  // Closes what is open, renames all in order and syncs the folders.
+  // Closes what is open, waits until all is on the disk, renames in order and syncs the folders.
   Status commit();
 
  private:
