@@ -190,6 +190,10 @@ Status check(const Graph& graph) {
   return {};
 }
 
+void name_origins(Graph& graph) {
+  for (Value& value : graph.values) value.origin = Origin{value.name, {}, {}};
+}
+
 void prune(Graph& graph) {
   std::vector<char> needed(graph.values.size(), 0);
   for (const ValueId v : graph.outputs) needed[static_cast<std::size_t>(v.index)] = 1;

@@ -100,6 +100,10 @@ Result<Graph> with_input_shapes(const Graph& graph, const std::vector<Shape>& in
 // inputs and outputs right, facts equal to what infer gives, outputs exist. A failure is Internal: our fault.
 Status check(const Graph& graph);
 
+// Says of every value that it carries itself. Called on a copy of the source before passes make a target of it: they
+// keep origins up to date, and the proof compares by them.
+void name_origins(Graph& graph);
+
 // Drops nodes and values that no output needs; renumbers.
 void prune(Graph& graph);
 

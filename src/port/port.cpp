@@ -54,7 +54,7 @@ Status check_target(const fs::path& source, const PortOptions& options) {
 // Every value of the source starts as its own origin; the passes keep that up to date.
 Graph with_origins(const Graph& source) {
   Graph target = source;
-  for (Value& v : target.values) v.origin = Origin{v.name, {}, {}};
+  name_origins(target);
   return target;
 }
 
