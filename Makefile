@@ -17,12 +17,15 @@ help:
 setup:
 	$(SETUP) build lint oracle
 
-build:
+configure:
 	$(SETUP) build
 	@cmake --preset release --log-level=WARNING
-	@cmake --build --preset release -j$(JOBS)
 
-test: build
+build: configure
+	@cmake --build --preset release -j$(JOBS) --target convoy
+
+test: configure
+	@cmake --build --preset release -j$(JOBS)
 	@ctest --preset release -j$(JOBS)
 
 asan:
@@ -52,4 +55,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: help setup build test asan demo oracle lint format bench clean
+.PHONY: help setup configure build test asan demo oracle lint format bench clean
