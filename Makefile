@@ -4,7 +4,7 @@ SETUP = @tools/setup.sh
 
 help:
 	@echo 'make demo      carry the example network to PyTorch and recognise a digit with it'
-	@echo 'make build     the command, as build/release/convoy'
+	@echo 'make build     the command and the golden checker, in build/release/'
 	@echo 'make test      build and run every test that needs no framework'
 	@echo 'make oracle    run what convoy writes in real PyTorch and Keras (FULL=1: all of it)'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
@@ -22,7 +22,7 @@ configure:
 	@cmake --preset release --log-level=WARNING
 
 build: configure
-	@cmake --build --preset release -j$(JOBS) --target convoy
+	@cmake --build --preset release -j$(JOBS) --target convoy golden
 
 test: configure
 	@cmake --build --preset release -j$(JOBS)
