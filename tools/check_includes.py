@@ -23,10 +23,12 @@ SEES = {
     "formats": {"base", "ops", "graph", "containers"},
     "passes": {"base", "ops", "graph"},
     "run": {"base", "ops", "graph"},
+    "functions": {"base", "ops", "graph", "containers", "formats", "run"},
+    "explain": {"base", "ops", "graph", "containers", "formats", "passes", "run"},
     "prove": {"base", "ops", "graph", "containers", "formats", "passes", "run"},
     "port": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove"},
     "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "port"},
-    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "port", "report"},
+    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "port", "report"},
 }
 
 # A window's arithmetic: (kernel - 1) * dilation, or an input minus a reach divided by a stride.

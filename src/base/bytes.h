@@ -1,7 +1,7 @@
 // Bytes with whoever keeps them alive, and a little-endian reader over them that cannot leave its bounds.
 #pragma once
-#include "base/result.h"
-#include "base/size.h"
+#include "convoy/result.h"
+#include "convoy/size.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A file as bytes: mapped where that is safe (a local regular file), read where it is not.
 #pragma once
 #include "base/bytes.h"
-#include "base/result.h"
+#include "convoy/result.h"
 
 #include <cstddef>
 #include <memory>

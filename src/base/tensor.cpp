@@ -1,4 +1,4 @@
-#include "base/tensor.h"
+#include "convoy/tensor.h"
 
 #include "base/half.h"
 

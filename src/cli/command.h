@@ -1,6 +1,6 @@
 // What the commands share: how options become values, how failures become one line and an exit code.
 #pragma once
-#include "base/result.h"
+#include "convoy/result.h"
 #include "formats/format.h"
 
 #include <CLI/CLI.hpp>

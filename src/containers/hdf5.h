@@ -3,8 +3,8 @@
 // (external links and storage, virtual datasets, plug-in filters) is refused by name: there is no code for it.
 #pragma once
 #include "base/bytes.h"
-#include "base/result.h"
-#include "base/tensor.h"
+#include "convoy/result.h"
+#include "convoy/tensor.h"
 
 #include <memory>
 #include <string>

@@ -2,8 +2,8 @@
 // the work and the memory a hostile file can ask for. Internal to the reader.
 #pragma once
 #include "base/bytes.h"
-#include "base/result.h"
-#include "base/tensor.h"
+#include "convoy/result.h"
+#include "convoy/tensor.h"
 
 #include <limits>
 #include <map>

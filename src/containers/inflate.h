@@ -1,7 +1,7 @@
 // Decompresses one deflate stream whose output is limited before it is produced.
 #pragma once
 #include "base/bytes.h"
-#include "base/result.h"
+#include "convoy/result.h"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // JSON as Python writes it: strict, but for the bare words NaN, Infinity and -Infinity.
 #pragma once
-#include "base/result.h"
+#include "convoy/result.h"
 
 #include <nlohmann/json_fwd.hpp>
 

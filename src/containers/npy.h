@@ -1,7 +1,7 @@
 // numpy's files: one array (.npy) or several in a zip (.npz).
 #pragma once
 #include "base/bytes.h"
-#include "base/tensor.h"
+#include "convoy/tensor.h"
 
 #include <functional>
 #include <string>

@@ -2,8 +2,8 @@
 // torch.load(path, weights_only=True), also with mmap=True.
 #pragma once
 #include "base/bytes.h"
-#include "base/result.h"
 #include "containers/safetensors.h"
+#include "convoy/result.h"
 
 #include <functional>
 #include <vector>

@@ -1,7 +1,7 @@
 // safetensors: a JSON header, then the tensors' bytes, every byte of the buffer in exactly one tensor.
 #pragma once
 #include "base/bytes.h"
-#include "base/tensor.h"
+#include "convoy/tensor.h"
 
 #include <functional>
 #include <map>

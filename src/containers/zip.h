@@ -2,7 +2,7 @@
 // byte belongs to two members or to none. Nothing is ever extracted to disk. Writing: deterministic, stored.
 #pragma once
 #include "base/bytes.h"
-#include "base/result.h"
+#include "convoy/result.h"
 
 #include <functional>
 #include <map>

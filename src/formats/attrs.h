@@ -1,9 +1,9 @@
 // Reads the attributes of one layer or node from JSON. The first failure sticks, so a reader is straight-line code;
 // `done` fails also on every attribute nobody asked for. A null counts as absent.
 #pragma once
-#include "base/result.h"
-#include "base/size.h"
 #include "containers/json.h"
+#include "convoy/result.h"
+#include "convoy/size.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // A format's vocabulary is a table: one row per operator and direction, built from plain functions.
 #pragma once
-#include "base/result.h"
+#include "convoy/result.h"
 #include "ops/op.h"
 
 #include <cstddef>

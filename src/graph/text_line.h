@@ -1,6 +1,6 @@
 // One line of the text form, and the parts that more than one kind of line holds.
 #pragma once
-#include "base/tensor.h"
+#include "convoy/tensor.h"
 #include "graph/text_fields.h"
 
 #include <string>

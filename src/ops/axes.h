@@ -1,6 +1,6 @@
 // Where batch, channels and space lie in a tensor, and in which order a kernel's axes are stored.
 #pragma once
-#include "base/size.h"
+#include "convoy/size.h"
 
 #include <string_view>
 #include <utility>

@@ -1,6 +1,6 @@
 // What is known of a value before it is computed: element type and shape, where a size may be unknown.
 #pragma once
-#include "base/tensor.h"
+#include "convoy/tensor.h"
 
 #include <optional>
 #include <string>

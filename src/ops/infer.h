@@ -1,6 +1,6 @@
 // What shape inference sees of an operator's inputs, and the words for its usual complaints.
 #pragma once
-#include "base/result.h"
+#include "convoy/result.h"
 #include "ops/fact.h"
 
 #include <span>

@@ -1,7 +1,7 @@
 // Where a sliding window goes along one axis. Every reader, writer, pass, emitter and kernel asks
 // this file; nothing else in the project computes a pad, a crop or an output size.
 #pragma once
-#include "base/size.h"
+#include "convoy/size.h"
 
 #include <algorithm>
 #include <array>

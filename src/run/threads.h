@@ -1,6 +1,6 @@
 // Work split over threads. Items must not depend on one another, so the result is the same for any number of threads.
 #pragma once
-#include "base/size.h"
+#include "convoy/size.h"
 
 #include <functional>
 

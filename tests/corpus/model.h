@@ -1,6 +1,6 @@
 // One model of a corpus: its file forms, the stored inputs and outputs, and what must be refused.
 #pragma once
-#include "base/tensor.h"
+#include "convoy/tensor.h"
 #include "formats/format.h"
 
 #include <filesystem>

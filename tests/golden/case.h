@@ -1,7 +1,7 @@
 // One golden case: a small call of a framework with its inputs and what the framework answered, as a line of JSON.
 #pragma once
-#include "base/tensor.h"
 #include "containers/json.h"
+#include "convoy/tensor.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // Opens a container and everything in it, as no reader does: what lies beside a reader's way is walked, too.
 #pragma once
-#include "base/result.h"
+#include "convoy/result.h"
 
 #include <filesystem>
 

@@ -1,8 +1,8 @@
 // The layers of a model and who calls whom, read from every grammar that Keras has written; nothing of a layer's own
 // config is looked at here.
 #pragma once
-#include "base/result.h"
 #include "containers/json.h"
+#include "convoy/result.h"
 #include "formats/keras/version.h"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // Where a layer's arrays lie in a file. Binding is by place, as Keras itself does; names are checked where there are any.
 #pragma once
-#include "base/tensor.h"
 #include "containers/hdf5.h"
+#include "convoy/tensor.h"
 #include "formats/format.h"
 #include "formats/keras/version.h"
 

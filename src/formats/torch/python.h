@@ -1,8 +1,8 @@
 // Python text: identifiers, literals, expressions with their precedence, and lines wrapped as `black` wraps them.
 // Names and strings from a model file reach the text only through `identifier`, `quoted` and `prose`.
 #pragma once
-#include "base/size.h"
-#include "base/tensor.h"
+#include "convoy/size.h"
+#include "convoy/tensor.h"
 
 #include <set>
 #include <string>

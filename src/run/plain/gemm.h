@@ -1,7 +1,7 @@
 // The one matrix product under convolutions, linear layers and recurrent cells. The right operand is packed once into
 // panels of columns; rows of the left one are gathered block by block, so a convolution never writes out its windows.
 #pragma once
-#include "base/size.h"
+#include "convoy/size.h"
 
 #include <span>
 #include <vector>

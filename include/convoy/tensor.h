@@ -1,8 +1,8 @@
 // An array of numbers: element type, shape, and bytes that it shares or borrows from a mapped file.
 // Always dense and row-major. Copying a Tensor copies the handle, never the bytes.
 #pragma once
-#include "base/result.h"
-#include "base/size.h"
+#include "convoy/result.h"
+#include "convoy/size.h"
 
 #include <cstddef>
 #include <cstring>

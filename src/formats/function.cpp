@@ -1,0 +1,84 @@
+// Calls of functions: their tensors, and the nodes they add.
+#include "formats/function.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+FunctionCall::FunctionCall(Graph& graph, std::string called, const Json& arguments, TensorArguments tensors,
+                           std::string layer)
+    : name(std::move(called)),
+      attrs(arguments),
+      graph_(graph),
+      tensors_(std::move(tensors)),
+      layer_(std::move(layer)) {}
+
+ValueId FunctionCall::tensor(std::string_view argument) {
+  const ValueId value = optional(argument);
+  if (!value) refuse(Fault::Format, "argument '" + std::string(argument) + "' is missing");
+  return value;
+}
+
+ValueId FunctionCall::optional(std::string_view argument) {
+  asked_.emplace(argument);
+  attrs.ignore({argument});
+  const auto found = tensors_.find(argument);
+  return found == tensors_.end() ? ValueId{} : found->second;
+}
+
+const Fact& FunctionCall::fact(ValueId value) const {
+  static const Fact nothing;
+  return value ? graph_[value].fact : nothing;
+}
+
+Dim FunctionCall::dim(ValueId value, Size axis) const {
+  const Shape& all = shape(value);
+  return axis >= 0 && axis < static_cast<Size>(all.size()) ? all[static_cast<std::size_t>(axis)] : Dim::unknown();
+}
+
+const Tensor* FunctionCall::constant(ValueId value) const {
+  return value && graph_[value].constant ? &*graph_[value].constant : nullptr;
+}
+
+ValueId FunctionCall::add(Op op, std::vector<ValueId> inputs) {
+  const auto outputs = add_all(std::move(op), std::move(inputs));
+  return outputs.empty() ? ValueId{} : outputs.front();
+}
+
+std::vector<ValueId> FunctionCall::add_all(Op op, std::vector<ValueId> inputs) {
+  if (failed()) return {};
+  while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+  auto outputs = graph_.add(std::move(op), std::move(inputs), layer_, name);
+  if (outputs) return std::move(*outputs);
+  outputs.error().where.clear();  // the caller knows the place better
+  attrs.refuse(std::move(outputs.error()));
+  return {};
+}
+
+ValueId FunctionCall::make_constant(std::string_view word, Tensor tensor) {
+  return graph_.constant(layer_ + "/" + std::string(word), std::move(tensor), false);
+}
+
+Status FunctionCall::done() {
+  if (auto said = attrs.done(); !said) return said;
+  for (const auto& [argument, unused] : tensors_)
+    if (!asked_.contains(argument)) return fail(Fault::Unsupported, "argument '" + argument + "' may not be a tensor");
+  return {};
+}
+
+const FunctionRow* row_of(std::span<const FunctionRow> rows, std::string_view name) {
+  const auto found = std::ranges::find(rows, name, &FunctionRow::name);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Result<std::vector<ValueId>> call_function(std::span<const FunctionRow> rows, Graph& graph, const std::string& name,
+                                           const Json& arguments, TensorArguments tensors, const std::string& layer) {
+  const FunctionRow* row = row_of(rows, name);
+  if (!row) return fail(Fault::Unsupported, "function '" + name + "' is not known");
+  FunctionCall call(graph, name, arguments, std::move(tensors), layer);
+  auto outputs = row->read(call);
+  if (auto s = call.done(); !s) return pass(s);
+  return outputs;
+}
+
+}  // namespace convoy

@@ -1,0 +1,68 @@
+// One call of a framework's function, in that framework's words, while it becomes nodes of a graph. A format's table
+// holds one row per function; model files, pasted text and the functions of include/convoy/ all come through it.
+#pragma once
+#include "formats/attrs.h"
+#include "formats/rows.h"
+#include "graph/graph.h"
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convoy {
+
+// The tensors among the arguments, by the framework's name for them: {"input", ...}, {"weight", ...}.
+using TensorArguments = std::map<std::string, ValueId, std::less<>>;
+
+class FunctionCall {
+ public:
+  FunctionCall(Graph& graph, std::string name, const Json& arguments, TensorArguments tensors, std::string layer);
+
+  const std::string name;  // of the row: "conv2d"
+  Attrs attrs;             // the arguments that are no tensors
+
+  bool failed() const { return attrs.failed(); }
+  void refuse(Fault fault, std::string what) { attrs.refuse(fault, std::move(what)); }
+
+  // A tensor among the arguments. `tensor` fails where it is missing.
+  ValueId tensor(std::string_view argument);
+  ValueId optional(std::string_view argument);  // refers to nothing where it is absent
+  const Fact& fact(ValueId value) const;
+  const Shape& shape(ValueId value) const { return fact(value).shape; }
+  Size rank(ValueId value) const { return fact(value).rank(); }
+  Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
+  // The numbers of a tensor that is known beforehand; null where they come only when the model runs.
+  const Tensor* constant(ValueId value) const;
+
+  // Adds a node; refers to nothing once the call has failed. Absent inputs at the end may be left out.
+  ValueId add(Op op, std::vector<ValueId> inputs);
+  std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs);
+  ValueId make_constant(std::string_view word, Tensor tensor);
+
+  // Fails with the first failure, and on every argument that nobody asked for.
+  Status done();
+
+ private:
+  Graph& graph_;
+  TensorArguments tensors_;
+  std::set<std::string, std::less<>> asked_;
+  std::string layer_;
+};
+
+// `parameters`: the names in the order of the framework's own signature, separated by blanks, so that pasted text can
+// give them by place: "input weight bias stride padding".
+struct FunctionRow {
+  std::string_view name;
+  std::string_view parameters;
+  std::vector<ValueId> (*read)(FunctionCall&) = nullptr;
+};
+
+// Adds the nodes of one call behind the graph; `layer` names them. Fails: a name that is in no table, an argument that
+// is not understood, what the framework itself refuses.
+Result<std::vector<ValueId>> call_function(std::span<const FunctionRow> rows, Graph& graph, const std::string& name,
+                                           const Json& arguments, TensorArguments tensors, const std::string& layer);
+const FunctionRow* row_of(std::span<const FunctionRow> rows, std::string_view name);
+
+}  // namespace convoy

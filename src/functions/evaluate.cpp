@@ -1,0 +1,49 @@
+// One call, as a graph: the first array is its input, the others are constants, which rows may look at.
+#include "functions/evaluate.h"
+
+#include "run/run.h"
+
+namespace convoy {
+
+Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const std::string& function,
+                                     const std::vector<ArrayArgument>& arrays, const Json& arguments) {
+  Graph graph;
+  TensorArguments tensors;
+  std::vector<Tensor> inputs;
+  for (const auto& [name, array] : arrays) {
+    if (!array) continue;
+    if (!array->tensor())
+      return within(function, Result<std::vector<Tensor>>(std::unexpected(array->tensor().error())));
+    const Tensor& tensor = *array->tensor();
+    if (inputs.empty()) {
+      inputs.push_back(tensor);
+      tensors.emplace(name, graph.input(std::string(name), fact_of(tensor)));
+    } else {
+      tensors.emplace(name, graph.constant(std::string(name), tensor));
+    }
+  }
+  auto outputs = within(function, call_function(rows, graph, function, arguments, std::move(tensors), function));
+  if (!outputs) return pass(outputs);
+  graph.outputs = *outputs;
+  for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back("result" + std::to_string(i));
+  auto values = within(function, run(graph, inputs));
+  if (!values) return pass(values);
+  std::vector<Tensor> results;
+  for (const ValueId v : *outputs) results.push_back(values->at(v));
+  return results;
+}
+
+Result<Tensor> evaluate_one(std::span<const FunctionRow> rows, const std::string& function,
+                            const std::vector<ArrayArgument>& arrays, const Json& arguments) {
+  auto results = evaluate(rows, function, arrays, arguments);
+  if (!results) return pass(results);
+  if (results->size() != 1) return fail(Fault::Internal, function + " has several results");
+  return std::move(results->front());
+}
+
+Json json_of(const PerAxis& numbers) {
+  if (numbers.one()) return numbers.numbers().front();
+  return numbers.numbers();
+}
+
+}  // namespace convoy

@@ -1,0 +1,25 @@
+// Calls a function of a framework's table on arrays: one graph of one call, run by the plain kernels.
+#pragma once
+#include "convoy/arguments.h"
+#include "formats/function.h"
+
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+struct ArrayArgument {
+  std::string_view name;
+  const View* array = nullptr;  // null: absent
+};
+
+// Fails: as the row does, with the function's name as place.
+Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const std::string& function,
+                                     const std::vector<ArrayArgument>& arrays, const Json& arguments);
+// Of a function with one result.
+Result<Tensor> evaluate_one(std::span<const FunctionRow> rows, const std::string& function,
+                            const std::vector<ArrayArgument>& arrays, const Json& arguments);
+
+Json json_of(const PerAxis& numbers);
+
+}  // namespace convoy
