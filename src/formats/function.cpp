@@ -6,8 +6,10 @@
 namespace convoy {
 
 FunctionCall::FunctionCall(Graph& graph, std::string called, const Json& arguments, TensorArguments tensors,
-                           std::string layer)
+                           std::string layer, CallSetting setting)
     : name(std::move(called)),
+      opset(setting.opset),
+      results(setting.results),
       attrs(arguments),
       graph_(graph),
       tensors_(std::move(tensors)),
@@ -24,6 +26,15 @@ ValueId FunctionCall::optional(std::string_view argument) {
   attrs.ignore({argument});
   const auto found = tensors_.find(argument);
   return found == tensors_.end() ? ValueId{} : found->second;
+}
+
+std::vector<ValueId> FunctionCall::several(std::string_view argument) {
+  std::vector<ValueId> all;
+  for (;;) {
+    const ValueId value = optional(std::string(argument) + "." + std::to_string(all.size()));
+    if (!value) return all;
+    all.push_back(value);
+  }
 }
 
 const Fact& FunctionCall::fact(ValueId value) const {
@@ -72,10 +83,11 @@ const FunctionRow* row_of(std::span<const FunctionRow> rows, std::string_view na
 }
 
 Result<std::vector<ValueId>> call_function(std::span<const FunctionRow> rows, Graph& graph, const std::string& name,
-                                           const Json& arguments, TensorArguments tensors, const std::string& layer) {
+                                           const Json& arguments, TensorArguments tensors, const std::string& layer,
+                                           CallSetting setting) {
   const FunctionRow* row = row_of(rows, name);
   if (!row) return fail(Fault::Unsupported, "function '" + name + "' is not known");
-  FunctionCall call(graph, name, arguments, std::move(tensors), layer);
+  FunctionCall call(graph, name, arguments, std::move(tensors), layer, setting);
   auto outputs = row->read(call);
   if (auto s = call.done(); !s) return pass(s);
   return outputs;

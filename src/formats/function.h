@@ -16,11 +16,20 @@ namespace convoy {
 // The tensors among the arguments, by the framework's name for them: {"input", ...}, {"weight", ...}.
 using TensorArguments = std::map<std::string, ValueId, std::less<>>;
 
+// What the meaning of a call depends on besides its arguments.
+struct CallSetting {
+  Size opset = 0;           // the version of the operator set (ONNX); 0 where functions have no such thing
+  std::size_t results = 1;  // how many results are asked for: some functions give more of them on request
+};
+
 class FunctionCall {
  public:
-  FunctionCall(Graph& graph, std::string name, const Json& arguments, TensorArguments tensors, std::string layer);
+  FunctionCall(Graph& graph, std::string name, const Json& arguments, TensorArguments tensors, std::string layer,
+               CallSetting setting = {});
 
   const std::string name;  // of the row: "conv2d"
+  const Size opset;
+  const std::size_t results;
   Attrs attrs;             // the arguments that are no tensors
 
   bool failed() const { return attrs.failed(); }
@@ -29,6 +38,8 @@ class FunctionCall {
   // A tensor among the arguments. `tensor` fails where it is missing.
   ValueId tensor(std::string_view argument);
   ValueId optional(std::string_view argument);  // refers to nothing where it is absent
+  // The tensors of an argument that takes any number of them: they came as {"inputs.0", ...}, {"inputs.1", ...}.
+  std::vector<ValueId> several(std::string_view argument);
   const Fact& fact(ValueId value) const;
   const Shape& shape(ValueId value) const { return fact(value).shape; }
   Size rank(ValueId value) const { return fact(value).rank(); }
@@ -52,7 +63,7 @@ class FunctionCall {
 };
 
 // `parameters`: the names in the order of the framework's own signature, separated by blanks, so that pasted text can
-// give them by place: "input weight bias stride padding".
+// give them by place: "input weight bias stride padding". A name with "..." behind it takes all tensors that are left.
 struct FunctionRow {
   std::string_view name;
   std::string_view parameters;
@@ -62,7 +73,8 @@ struct FunctionRow {
 // Adds the nodes of one call behind the graph; `layer` names them. Fails: a name that is in no table, an argument that
 // is not understood, what the framework itself refuses.
 Result<std::vector<ValueId>> call_function(std::span<const FunctionRow> rows, Graph& graph, const std::string& name,
-                                           const Json& arguments, TensorArguments tensors, const std::string& layer);
+                                           const Json& arguments, TensorArguments tensors, const std::string& layer,
+                                           CallSetting setting = {});
 const FunctionRow* row_of(std::span<const FunctionRow> rows, std::string_view name);
 
 }  // namespace convoy

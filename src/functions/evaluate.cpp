@@ -6,7 +6,8 @@
 namespace convoy {
 
 Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const std::string& function,
-                                     const std::vector<ArrayArgument>& arrays, const Json& arguments) {
+                                     const std::vector<ArrayArgument>& arrays, const Json& arguments,
+                                     CallSetting setting) {
   Graph graph;
   TensorArguments tensors;
   std::vector<Tensor> inputs;
@@ -22,7 +23,8 @@ Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const st
       tensors.emplace(name, graph.constant(std::string(name), tensor));
     }
   }
-  auto outputs = within(function, call_function(rows, graph, function, arguments, std::move(tensors), function));
+  auto outputs =
+      within(function, call_function(rows, graph, function, arguments, std::move(tensors), function, setting));
   if (!outputs) return pass(outputs);
   graph.outputs = *outputs;
   for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back("result" + std::to_string(i));
@@ -34,8 +36,8 @@ Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const st
 }
 
 Result<Tensor> evaluate_one(std::span<const FunctionRow> rows, const std::string& function,
-                            const std::vector<ArrayArgument>& arrays, const Json& arguments) {
-  auto results = evaluate(rows, function, arrays, arguments);
+                            const std::vector<ArrayArgument>& arrays, const Json& arguments, CallSetting setting) {
+  auto results = evaluate(rows, function, arrays, arguments, setting);
   if (!results) return pass(results);
   if (results->size() != 1) return fail(Fault::Internal, function + " has several results");
   return std::move(results->front());

@@ -15,10 +15,11 @@ struct ArrayArgument {
 
 // Fails: as the row does, with the function's name as place.
 Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const std::string& function,
-                                     const std::vector<ArrayArgument>& arrays, const Json& arguments);
+                                     const std::vector<ArrayArgument>& arrays, const Json& arguments,
+                                     CallSetting setting = {});
 // Of a function with one result.
 Result<Tensor> evaluate_one(std::span<const FunctionRow> rows, const std::string& function,
-                            const std::vector<ArrayArgument>& arrays, const Json& arguments);
+                            const std::vector<ArrayArgument>& arrays, const Json& arguments, CallSetting setting = {});
 
 Json json_of(const PerAxis& numbers);
 
