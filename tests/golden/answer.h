@@ -16,7 +16,8 @@ std::string_view name_of(Way way);
 
 struct Answer {
   Array array;
-  std::vector<Array> steps;  // of a case with steps, one per layer
+  std::vector<Array> steps;         // of a case with steps, one per layer
+  std::optional<Tensor> indices{};  // of a call that was asked for positions of maxima
 };
 
 // The fault of a call that this program cannot say yet: it counts as refused, also where the framework refuses.

@@ -138,7 +138,11 @@ Result<Case> parse_case(std::string_view line) {
   if (!object.contains("inputs") || !object["inputs"].is_object())
     return fail(Fault::Format, "field 'inputs' is missing");
   c.attrs = object["attrs"];
-  c.has_indices = object.contains("indices");
+  if (object.contains("indices")) {
+    auto indices = within("indices", array(object["indices"]));
+    if (!indices) return pass(indices);
+    c.indices = std::move(*indices);
+  }
   if (object.contains("rank") && object["rank"].is_number_integer()) c.rank = object["rank"].get<Size>();
   for (const auto& [name, value] : object["inputs"].items()) {
     auto input = within("input '" + name + "'", array(value));

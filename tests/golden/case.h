@@ -30,7 +30,7 @@ struct Case {
   std::vector<std::pair<std::string, Array>> inputs;  // in the order of the file
   std::optional<std::string> error;                   // the framework refuses the call
   std::optional<Array> want;                          // `expected` where the framework is known to be wrong
-  bool has_indices = false;                           // the call also answers positions of maxima
+  std::optional<Array> indices;                       // positions of maxima, in the framework's own numbering
   std::string equals;                                 // the case with the same answer up to moved channels
   std::string differs_from;
   double mean_absolute_difference = 0;

@@ -48,6 +48,17 @@ std::optional<std::string> difference(const Tensor& got, const Tensor& want, boo
   return std::nullopt;
 }
 
+std::optional<std::string> index_difference(const Tensor& got, const Tensor& want, const Tensor& maxima) {
+  if (got.shape() != want.shape()) return "indices of shape " + words(got.shape()) + ", wanted " + words(want.shape());
+  const auto have = got.integers(), wanted = want.integers();
+  const auto values = maxima.doubles();
+  for (std::size_t i = 0; i < have.size(); ++i)
+    if (have[i] != wanted[i] && !(std::isinf(values[i]) && values[i] < 0))
+      return "the index at " + place(static_cast<Size>(i), want.shape()) + " is " + std::to_string(have[i]) +
+             ", wanted " + std::to_string(wanted[i]);
+  return std::nullopt;
+}
+
 Judgement judge(const Case& c, const Result<Answer>& answer) {
   if (!answer) {
     const Error& error = answer.error();
@@ -63,6 +74,9 @@ Judgement judge(const Case& c, const Result<Answer>& answer) {
       return {Verdict::Failed, "layer '" + c.steps[i].layer + "' " + *wrong};
   }
   if (const auto wrong = difference(answer->array.tensor, c.want->tensor, c.exact())) return {Verdict::Failed, *wrong};
+  if (c.indices && answer->indices)
+    if (const auto wrong = index_difference(*answer->indices, c.indices->tensor, c.want->tensor))
+      return {Verdict::Failed, *wrong};
   return {};
 }
 

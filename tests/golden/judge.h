@@ -16,6 +16,10 @@ struct Judgement {
 // Nothing where they agree: bit for bit (zeros of either sign are one number), or within 2e-5 of the largest value.
 std::optional<std::string> difference(const Tensor& got, const Tensor& want, bool exact);
 
+// The same for positions of maxima. Where the maximum is minus infinity, the window read no cell, and its position says
+// nothing.
+std::optional<std::string> index_difference(const Tensor& got, const Tensor& want, const Tensor& maxima);
+
 Judgement judge(const Case& c, const Result<Answer>& answer);
 
 // Both channels-first or both in the second one's order. Layouts without the same letters cannot be compared.
