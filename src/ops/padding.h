@@ -153,6 +153,14 @@ constexpr Crop crop_to_same(Size out, Window w, Size in) {
   return {before, out, full - out - before};
 }
 
+// The input gradient of a forward convolution that reads `out` cells with the padding `p` and gives `in` of them: how
+// TensorFlow and TFLite say a transposed convolution. Nothing: the forward convolution gives another number of cells.
+constexpr std::optional<Crop> crop_to_gradient(Padding p, Window w, Size in, Size out) {
+  const auto forward = place(p, w, out);
+  if (!forward || forward->out != in) return std::nullopt;
+  return Crop{forward->before, out, full_length(w, in) - forward->before - out};
+}
+
 // Keras `valid`: never shorter than the stride per input cell.
 constexpr Crop crop_keras_valid(Window w, Size in) {
   return crop_by(0, -std::max<Size>(w.stride - w.reach(), 0), w, in);

@@ -190,6 +190,28 @@ TEST(TransposedPadding, KerasSameAndValidAreWindowsOfTheScatter) {
   });
 }
 
+TEST(TransposedPadding, AGradientScattersIntoTheCellsThatTheForwardWindowsRead) {
+  for_all_small([](Window w, Size out) {
+    for (const Padding p :
+         {Padding{Spelling::SameUpper}, Padding{Spelling::Valid}, Padding{Spelling::Explicit, 2, 1}}) {
+      const auto forward = place(p, w, out);
+      for (Size in = 1; in <= 12; ++in) {
+        const auto crop = crop_to_gradient(p, w, in, out);
+        ASSERT_EQ(crop.has_value(), forward && forward->out == in);
+        if (!crop) continue;
+        EXPECT_EQ(crop->before + crop->out + crop->after, static_cast<Size>(scattered(w, in).size()));
+        EXPECT_EQ(cells_read({crop->before, in, 0}, w, out), cells_read(*forward, w, out));
+      }
+    }
+  });
+  const Window w{3, 2, 1};  // three cells become 5 or 6 by SAME, 7 or 8 by VALID
+  EXPECT_EQ(crop_to_gradient({Spelling::SameUpper}, w, 3, 5), (Crop{1, 5, 1}));
+  EXPECT_EQ(crop_to_gradient({Spelling::SameUpper}, w, 3, 6), (Crop{0, 6, 1}));
+  EXPECT_EQ(crop_to_gradient({Spelling::Valid}, w, 3, 8), (Crop{0, 8, -1}));
+  EXPECT_FALSE(crop_to_gradient({Spelling::SameUpper}, w, 3, 4));
+  EXPECT_FALSE(crop_to_gradient({Spelling::Valid}, w, 3, 9));
+}
+
 TEST(TransposedPadding, ExplicitCropsAreTheSameForEverySize) {
   for_all_small([](Window w, Size in) {
     for (const CropSpelling spelling : {CropSpelling::KerasSame, CropSpelling::KerasValid})
