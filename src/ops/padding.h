@@ -86,6 +86,7 @@ constexpr Size read_past(Placement at, Window w, Size in) {
 // reads stay where they are: they are fewer than a stride, so a Valid window does not read them either.
 struct Added {
   Size before = 0, after = 0;
+  friend constexpr bool operator==(Added, Added) = default;
 };
 constexpr std::optional<Added> pads_to_window(Padding p, Window w, Size in) {
   const auto at = place(p, w, in);
@@ -159,6 +160,34 @@ constexpr std::optional<Crop> crop_to_gradient(Padding p, Window w, Size in, Siz
   const auto forward = place(p, w, out);
   if (!forward || forward->out != in) return std::nullopt;
   return Crop{forward->before, out, full_length(w, in) - forward->before - out};
+}
+
+// ONNX, where the total that is cut off is shared between both sides, the larger half before or behind.
+//   auto_pad SAME_UPPER (larger half behind) and SAME_LOWER without output_shape: the same crops for every size. With
+//   output_padding the window moves instead of growing.
+//   output_shape: the larger half behind with SAME_UPPER alone. Nothing: a forward convolution of that length does not
+//   give `in` cells back.
+// Source: ONNX ConvTranspose-11 and the checks of ONNX Runtime 1.30.
+constexpr Added onnx_crops(Size total, bool larger_before) {
+  const Size before = (total + larger_before) / 2;
+  return {before, total - before};
+}
+constexpr Added onnx_same_crops(Window w, Size output_padding, bool larger_before) {
+  const Size total = std::max<Size>(w.reach() + output_padding - w.stride, 0);
+  const Added at = onnx_crops(total, larger_before);
+  return {at.before, at.after - output_padding};
+}
+constexpr std::optional<Crop> onnx_crop_to(Size out, Window w, Size in, Size output_padding, bool larger_before) {
+  const Size full = full_length(w, in), total = std::max<Size>(full + output_padding - out, 0);
+  if (out < 1 || floor_div(out + total - w.reach(), w.stride) + 1 != in) return std::nullopt;
+  const Size before = onnx_crops(total, larger_before).before;
+  return Crop{before, out, full - out - before};
+}
+
+// Pools of ONNX Runtime with auto_pad SAME_*: the total comes from the kernel without its dilation and may be negative,
+// where cells are skipped. It is what `place` says where the dilation is 1 and the total is not negative.
+constexpr Added onnx_pool_pads(Window w, Size in, bool larger_before) {
+  return onnx_crops((ceil_div(in, w.stride) - 1) * w.stride + w.kernel - in, larger_before);
 }
 
 // Keras `valid`: never shorter than the stride per input cell.

@@ -233,5 +233,31 @@ TEST(TransposedPadding, ALengthThatWouldNotMapBackIsRefused) {
   EXPECT_FALSE(place({CropSpelling::Explicit, 3, 2, {}}, {3, 1, 1}, 3));  // nothing is left
 }
 
+TEST(TransposedPadding, OnnxPutsTheLargerHalfWhereItsWordsSay) {
+  const Window w{3, 2, 1};  // three cells scatter into 7
+  EXPECT_EQ(onnx_same_crops(w, 0, false), (Added{0, 1}));
+  EXPECT_EQ(onnx_same_crops(w, 0, true), (Added{1, 0}));
+  EXPECT_EQ(onnx_same_crops(w, 1, false), (Added{1, 0}));  // output_padding moves the window: 6 cells still
+  EXPECT_EQ(onnx_crop_to(6, w, 3, 0, true), (Crop{1, 6, 0}));
+  EXPECT_EQ(onnx_crop_to(6, w, 3, 0, false), (Crop{0, 6, 1}));
+  EXPECT_EQ(onnx_crop_to(8, w, 3, 0, true), (Crop{0, 8, -1}));
+  EXPECT_FALSE(onnx_crop_to(9, w, 3, 0, true));  // four cells would come back
+  EXPECT_EQ(onnx_same_crops({2, 3, 1}, 0, false), (Added{0, 0}));  // 8 cells, not 9
+}
+
+TEST(Placement, OnnxPoolsPadAsSameDoesWhereTheirTotalIsNotNegative) {
+  for_all_small([](Window w, Size in) {
+    if (w.dilation != 1) return;
+    for (const bool lower : {false, true}) {
+      const Added pads = onnx_pool_pads(w, in, lower);
+      if (pads.before + pads.after < 0) continue;
+      const auto same = place({lower ? Spelling::SameLower : Spelling::SameUpper}, w, in);
+      EXPECT_EQ(pads, (Added{same->before, same->after}));
+    }
+  });
+  EXPECT_EQ(onnx_pool_pads({1, 3, 1}, 6, false), (Added{-1, -1}));
+  EXPECT_EQ(onnx_pool_pads({3, 2, 2}, 8, true), (Added{1, 0}));  // as if the kernel were not dilated
+}
+
 }  // namespace
 }  // namespace convoy

@@ -1,0 +1,115 @@
+// Windows, pads, axes and known numbers of an operator.
+#include "formats/onnx/arguments.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace convoy::onnx {
+
+Size space_of(FunctionCall& call, ValueId x) {
+  const Size rank = call.rank(x);
+  if (rank >= 3) return rank - 2;
+  if (x) call.refuse(Fault::Format, "the input has shape " + text_of(call.shape(x)) + ", expected [N, C, ...]");
+  return 1;
+}
+
+std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel, bool dilates) {
+  const Sizes strides = call.attrs.sizes("strides", kernel.size(), 1);
+  const Sizes dilations = dilates ? call.attrs.sizes("dilations", kernel.size(), 1) : Sizes(kernel.size(), 1);
+  std::vector<Window> windows;
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    windows.push_back({kernel[i], strides[i], dilations[i]});
+    if (!windows[i].sane())
+      call.refuse(Fault::Format, "kernel " + std::to_string(kernel[i]) + ", stride " + std::to_string(strides[i]) +
+                                     " and dilation " + std::to_string(dilations[i]) + " are no window");
+  }
+  return windows;
+}
+
+AutoPad auto_pad_of(FunctionCall& call) {
+  const std::string word = call.attrs.word("auto_pad", "NOTSET");
+  if (word == "SAME_UPPER") return AutoPad::SameUpper;
+  if (word == "SAME_LOWER") return AutoPad::SameLower;
+  if (word == "VALID") return AutoPad::Valid;
+  if (word != "NOTSET" && !word.empty())
+    call.refuse(Fault::Format, "attribute 'auto_pad' is '" + word + "', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+  return AutoPad::NotSet;
+}
+
+Pads pads_of(FunctionCall& call, std::size_t space) {
+  Pads pads{call.attrs.has("pads"), {}, {}};
+  const Sizes both = call.attrs.sizes("pads", 2 * space, 0);
+  for (const Size cells : both)
+    if (cells < 0) call.refuse(Fault::Format, "attribute 'pads' holds " + std::to_string(cells) + ", which is negative");
+  pads.before.assign(both.begin(), both.begin() + static_cast<std::ptrdiff_t>(space));
+  pads.after.assign(both.begin() + static_cast<std::ptrdiff_t>(space), both.end());
+  return pads;
+}
+
+namespace {
+
+const Tensor* known(FunctionCall& call, std::string_view input) {
+  const ValueId value = call.optional(input);
+  if (!value) return nullptr;
+  const Tensor* tensor = call.constant(value);
+  if (!tensor)
+    call.refuse(Fault::Unsupported, "input '" + std::string(input) + "' is computed by the model; it must be known beforehand");
+  return tensor;
+}
+
+}  // namespace
+
+std::optional<Sizes> known_integers(FunctionCall& call, std::string_view input) {
+  const Tensor* tensor = known(call, input);
+  if (!tensor) return std::nullopt;
+  if (is_floating(tensor->dtype())) call.refuse(Fault::Format, "input '" + std::string(input) + "' holds no whole numbers");
+  return tensor->integers();
+}
+
+std::optional<std::vector<double>> known_numbers(FunctionCall& call, std::string_view input) {
+  const Tensor* tensor = known(call, input);
+  if (!tensor) return std::nullopt;
+  return tensor->doubles();
+}
+
+std::optional<double> known_number(FunctionCall& call, std::string_view input) {
+  const auto numbers = known_numbers(call, input);
+  if (!numbers) return std::nullopt;
+  if (numbers->size() == 1) return numbers->front();
+  call.refuse(Fault::Format, "input '" + std::string(input) + "' holds " + std::to_string(numbers->size()) + " numbers, expected 1");
+  return std::nullopt;
+}
+
+std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name, Size input_since) {
+  if (call.opset < input_since) {
+    if (!call.attrs.has(name)) return std::nullopt;
+    return call.attrs.list(name);
+  }
+  if (call.attrs.has(name))
+    call.refuse(Fault::Format, "attribute '" + std::string(name) + "' is an input since opset " + std::to_string(input_since));
+  return known_integers(call, name);
+}
+
+Size axis_of(FunctionCall& call, std::string_view name, Size axis, Size rank) {
+  if (axis >= -rank && axis < rank) return positive_axis(axis, rank);
+  call.refuse(Fault::Format, "'" + std::string(name) + "' is " + std::to_string(axis) + " for rank " + std::to_string(rank));
+  return 0;
+}
+
+Sizes axes_of(FunctionCall& call, std::string_view name, Sizes axes, Size rank) {
+  for (Size& axis : axes) axis = axis_of(call, name, axis, rank);
+  std::ranges::sort(axes);
+  if (std::ranges::adjacent_find(axes) != axes.end())
+    call.refuse(Fault::Format, "'" + std::string(name) + "' names an axis twice");
+  return axes;
+}
+
+Sizes all_axes(Size rank) {
+  Sizes axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), Size{0});
+  return axes;
+}
+
+}  // namespace convoy::onnx

@@ -1,0 +1,41 @@
+// What the rows of all families read alike: windows and their padding, axes, and numbers that were attributes in older
+// opsets and are inputs since.
+#pragma once
+#include "formats/onnx/functions.h"
+
+#include <optional>
+
+namespace convoy::onnx {
+
+inline Axes channels_first(Size space) { return {Order::ChannelsFirst, space}; }
+
+// The spatial axes of [N, C, n...]; refuses a rank below 3.
+Size space_of(FunctionCall& call, ValueId x);
+
+// strides and dilations (where `dilates`) around kernels of these sizes; 1 where nothing is said.
+std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel, bool dilates = true);
+
+enum class AutoPad : std::uint8_t { NotSet, SameUpper, SameLower, Valid };
+AutoPad auto_pad_of(FunctionCall& call);
+
+// pads, all begins and then all ends, none of them negative; zeros where nothing is said.
+struct Pads {
+  bool said = false;
+  Sizes before, after;
+};
+Pads pads_of(FunctionCall& call, std::size_t space);
+
+// The numbers of an input that must be known before the model runs; nothing where the input is absent.
+std::optional<Sizes> known_integers(FunctionCall& call, std::string_view input);
+std::optional<std::vector<double>> known_numbers(FunctionCall& call, std::string_view input);
+std::optional<double> known_number(FunctionCall& call, std::string_view input);
+
+// Whole numbers that are an attribute before `input_since`, and an input of the same name from then on.
+std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name, Size input_since);
+
+// An axis counted from either end, as a place of `rank` axes; several, sorted, each once.
+Size axis_of(FunctionCall& call, std::string_view name, Size axis, Size rank);
+Sizes axes_of(FunctionCall& call, std::string_view name, Sizes axes, Size rank);
+Sizes all_axes(Size rank);
+
+}  // namespace convoy::onnx
