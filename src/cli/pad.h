@@ -1,0 +1,21 @@
+// The ways of asking `convoy pad`: a layer, a model file, a size to solve for, or a framework to tell about.
+#pragma once
+#include "cli/command.h"
+
+#include <string>
+
+namespace convoy::cli {
+
+// The command line as it was typed. Each way of asking reads the words it needs and refuses those it has no use for.
+struct PadWords {
+  std::string layer;  // the pasted layer, or a model file
+  std::string which;  // one layer of that file
+  std::string size, kernel, channels, layout;
+  std::string weights;
+  bool json = false;
+};
+
+// "100x20" -> {100, 20}; "?" is a free size. Fails (Usage) with the option's name.
+Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::string& option);
+
+}  // namespace convoy::cli
