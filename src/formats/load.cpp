@@ -7,6 +7,7 @@
 #include "containers/safetensors.h"
 #include "containers/zip.h"
 #include "formats/keras/keras.h"
+#include "formats/torch/checkpoint.h"
 
 #include <nlohmann/json.hpp>
 
@@ -65,7 +66,7 @@ std::string_view known_format(Bytes bytes) {
   if (begins(bytes, "\x93NUMPY")) return "a numpy array";
   if (begins(bytes, "ML\xefR")) return "an MLIR module";
   if (begins(bytes, "7767517")) return "an ncnn model";
-  if (begins(bytes, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e")) return "an old PyTorch checkpoint";
+  if (torch::begins_stream(bytes)) return "an old PyTorch checkpoint";
   if (bytes.size() >= 8 && text_of(bytes).substr(bytes.size() - 8) == "\x57\xfb\x80\x8b\x24\x75\x47\xdb")
     return "a TensorFlow checkpoint";
   if (first_letter(bytes) == '<') return "an XML file";
@@ -75,6 +76,10 @@ std::string_view known_format(Bytes bytes) {
 
 std::unexpected<Error> unread(std::string_view name) {
   if (name.empty()) return fail(Fault::Format, "is of no format that this version knows");
+  if (name.ends_with("PyTorch checkpoint"))
+    return fail(Fault::Unsupported, "is " + std::string(name) +
+                                        ", which holds weights but no graph; save the graph with "
+                                        "torch.export.save(torch.export.export(model.eval(), (x,)), \"model.pt2\")");
   return fail(Fault::Unsupported, "is " + std::string(name) + ", which this version does not read as a model");
 }
 
@@ -100,8 +105,10 @@ Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob) {
     if (zip->find("model.weights.h5") || zip->find("config.json"))
       return keras::weights_of_archive(blob.bytes, blob.keeper);
     const auto name = zip_name(*zip);
+    if (name == "a PyTorch checkpoint") return torch::weights_of_zip(*zip);
     return unread(name.empty() ? "a zip archive without a model" : name);
   }
+  if (torch::begins_stream(blob.bytes)) return torch::weights_of_stream(blob);
   if (Hdf5File::begins(blob.bytes)) return keras::weights_of_hdf5(blob.bytes, blob.keeper);
   if (is_safetensors(blob.bytes)) {
     auto all = read_safetensors(blob);

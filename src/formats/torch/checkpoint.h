@@ -1,0 +1,26 @@
+// Reads the tensors of PyTorch's own files: what torch.save writes, as a zip archive (since 1.6) or as the older stream.
+#pragma once
+#include "base/bytes.h"
+#include "containers/zip.h"
+#include "formats/format.h"
+
+#include <vector>
+
+namespace convoy::torch {
+
+// Whether these bytes begin as the older stream does: a pickle of its magic number.
+bool begins_stream(Bytes bytes);
+
+// Every tensor of the saved object, dense and in its own shape, by the names that lead to it through dictionaries, lists
+// and modules ("state_dict.conv1.weight"). Tensors that share a storage share its bytes. Anything that is no tensor is
+// passed over; nothing is called.
+// Fails: Format, Truncated, Limit; a tensor that reaches beyond its storage; Unsupported: quantized and sparse tensors,
+// storages of big-endian machines, element types without a name here.
+Result<std::vector<LoadedTensor>> weights_of_zip(const ZipArchive& zip);
+Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file);
+
+// A strided view of a storage as a tensor: borrowed where it is dense in some order of its axes, copied otherwise.
+// Offset and strides count elements. Fails: a view that reaches beyond the storage; negative strides.
+Result<Tensor> strided_tensor(DType dtype, const Sizes& sizes, const Sizes& strides, Size offset, const Blob& storage);
+
+}  // namespace convoy::torch
