@@ -13,9 +13,14 @@ struct PadWords {
   std::string size, kernel, channels, layout;
   std::string weights;
   bool json = false;
+  bool solve = false, transpose = false;
+  std::string in, out, stride, dilation;  // of --solve, beside kernel
 };
 
 // "100x20" -> {100, 20}; "?" is a free size. Fails (Usage) with the option's name.
 Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::string& option);
+
+// One way of asking each; they print and return the exit code.
+int pad_solve(const PadWords& words);
 
 }  // namespace convoy::cli

@@ -50,6 +50,14 @@ echo 'this is no model' >words.keras
 mkdir empty out
 
 # --- exit codes -----------------------------------------------------------------------------------
+ends 0 "a padding is solved for" "$convoy" pad --solve --kernel 5x3 --stride 3x2 --in 50x21 --out 17x11
+ends 2 "a size beyond all numbers is a usage error" "$convoy" pad --solve --kernel 3 --in 9223372036854775808
+says "the number is named" "--in: 9223372036854775808"
+ends 2 "a stride of nothing is a usage error" "$convoy" pad --solve --kernel 3 --stride 0 --in 9
+says "the stride is named" "--stride is 0"
+ends 2 "a padding that cannot be is a usage error" "$convoy" pad --solve --kernel 3 --in 50 --out 10
+says "what would do is said" "stride 5 makes it"
+ends 2 "options of unlike rank are a usage error" "$convoy" pad --solve --kernel 3x4x5 --in 3x4
 ends 0 "the version is told" "$convoy" --version
 ends 0 "help is told" "$convoy" --help
 ends 2 "a wrong option is a usage error" "$convoy" port --no-such-option "$good/model.keras"

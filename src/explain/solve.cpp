@@ -1,0 +1,487 @@
+#include "explain/solve.h"
+
+#include "explain/solve_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace convoy::explain {
+namespace {
+
+constexpr Size most_size = Size{1} << 31;
+
+// One axis needs no name to be told from others.
+std::string told_apart(std::size_t axis, std::size_t axes) {
+  static constexpr std::string_view names[] = {"depth", "rows", "cols"};
+  return axes == 1 ? "" : std::string(names[axis + 3 - axes]);
+}
+
+std::string counted(Size n, std::string_view one) {
+  static constexpr const char* words[] = {"no", "one", "two", "three", "four"};
+  return fmt::format("{} {}{}", n >= 0 && n <= 4 ? words[n] : fmt::format("{}", n), one, n == 1 ? "" : "s");
+}
+
+// ---- is it a question at all?
+
+Status check(const SolveQuestion& q) {
+  const std::size_t axes = q.windows.size();
+  if (axes < 1 || axes > 3) return fail(Fault::Usage, fmt::format("{} axes are given; 1 to 3 can be solved", axes));
+  for (std::size_t i = 0; i < axes; ++i) {
+    const Window& w = q.windows[i];
+    const auto name = told_apart(i, axes);
+    const auto say = [&](std::string what) { return within(name, Status(fail(Fault::Usage, std::move(what)))); };
+    if (w.kernel < 1) return say(fmt::format("--kernel is {}; a kernel has at least one cell", w.kernel));
+    if (w.stride < 1) return say(fmt::format("--stride is {}; a window moves on by at least one cell", w.stride));
+    if (w.dilation < 1) return say(fmt::format("--dilation is {}; 1 means that no cell is left out", w.dilation));
+    if (!w.sane())
+      return say(fmt::format("kernel {}, stride {} and dilation {} are beyond the limit of {}", w.kernel, w.stride,
+                             w.dilation, Size{1} << 24));
+    for (const auto& [option, n] : {std::pair{"--in", q.in[i]}, std::pair{"--out", q.out[i]}}) {
+      if (n && *n < 1) return say(fmt::format("{} is {}; sizes begin at 1", option, *n));
+      if (n && *n > most_size) return say(fmt::format("{} is {}; the limit is {}", option, *n, most_size));
+    }
+    if (q.out[i] && !q.in[i])
+      return say(
+          fmt::format("--out {} needs --in as well; leave --out away to ask about every size at once", *q.out[i]));
+  }
+  return {};
+}
+
+// ---- windows
+
+Size same_out(Window w, Size in) {
+  const auto at = place(Padding{Spelling::SameUpper}, w, in);
+  return at ? at->out : 0;
+}
+
+// The sums before + after that make `out` of `in` windows: the trailing cells that the last window reads, and up to a
+// stride less one more, which no window reads.
+SolveRange range_of(Window w, Size in, Size out) {
+  const Size least = read_past({0, out, 0}, w, in);
+  SolveRange range{in % w.stride, least, least + w.stride - 1, {}};
+  if (const auto same = pads_to_window(Padding{Spelling::SameUpper}, w, in)) range.same = *same;
+  return range;
+}
+
+// A size with this remainder that is longer than any window: what holds for it holds for all longer ones.
+Size size_with(Size remainder, Window w) { return (ceil_div(w.reach(), w.stride) + 2) * w.stride + remainder; }
+
+// How many remainders are listed one by one.
+constexpr Size most_remainders = 64;
+
+Result<SolveAxis> axis_of(const SolveQuestion& q, std::size_t i) {
+  const Window w = q.windows[i];
+  SolveAxis axis{told_apart(i, q.windows.size()), w, q.in[i], q.out[i], {}};
+  if (axis.in) {
+    if (!axis.out) axis.out = same_out(w, *axis.in);
+    axis.ranges.push_back(range_of(w, *axis.in, *axis.out));
+    return axis;
+  }
+  if (w.stride > most_remainders)
+    return within(axis.name, Result<SolveAxis>(fail(
+                                 Fault::Usage,
+                                 fmt::format("a free size with stride {} has that many cases; give --in", w.stride))));
+  for (Size r = 0; r < w.stride; ++r) {
+    const Size in = size_with(r, w);
+    axis.ranges.push_back(range_of(w, in, same_out(w, in)));
+    axis.ranges.back().remainder = r;
+  }
+  return axis;
+}
+
+// Which other strides make this output of this input with SAME.
+std::optional<Size> stride_for(Size in, Size out) {
+  const Size stride = ceil_div(in, out);
+  return ceil_div(in, stride) == out ? std::optional(stride) : std::nullopt;
+}
+
+// Nothing can be added where even no padding gives too many windows.
+Status too_small(const SolveAxis& axis) {
+  const Size most = axis.ranges.front().most;
+  if (most >= 0) return {};
+  const auto bare = place(Padding{}, axis.window, *axis.in);
+  std::string what =
+      fmt::format("no padding makes {} of {}: without any, kernel {}", *axis.out, *axis.in, axis.window.kernel);
+  if (axis.window.dilation > 1) what += fmt::format(", dilation {}", axis.window.dilation);
+  what += fmt::format(" and stride {} already make {}; ", axis.window.stride, bare ? bare->out : 0);
+  const auto stride = stride_for(*axis.in, *axis.out);
+  if (stride && *stride != axis.window.stride) what += fmt::format("stride {} makes it with SAME, or ", *stride);
+  what += fmt::format("cut at least {} away", counted(-most, "cell"));
+  return within(axis.name, Status(fail(Fault::Usage, std::move(what))));
+}
+
+bool one_range(const SolveAxis& axis) { return axis.ranges.size() == 1; }
+bool allows(const SolveRange& range, Size total) { return total >= range.least && total <= range.most; }
+
+// Cells per axis chosen by `choose`; nothing where an axis has none.
+template <class Choose>
+std::optional<std::vector<Added>> chosen(const std::vector<SolveAxis>& axes, Choose choose) {
+  std::vector<Added> cells;
+  for (const auto& axis : axes) {
+    const std::optional<Added> one = choose(axis);
+    if (!one) return std::nullopt;
+    cells.push_back(*one);
+  }
+  return cells;
+}
+
+struct WindowSolver {
+  std::vector<SolveAxis> axes;
+  std::vector<Window> windows;
+  bool is_same = true;  // the sizes asked for are those of SAME
+  std::vector<Added> fewest{};  // halved, the odd cell behind
+  SolveAnswer answer{};
+
+  void list();
+  void fewest_first();
+  void mirrored();
+  void causal();
+  void symmetric();
+  void any();
+  void padding_only();
+  void read_alike();
+  void free_sizes();
+  // `of`: the frameworks whose words are worth reading here; none: all of them.
+  void add(std::vector<Added> cells, std::string meaning, PadsMean mean, std::set<std::string> of = {}) {
+    auto lines = lines_of_pads(windows, cells, mean);
+    if (!of.empty()) std::erase_if(lines, [&](const SolveLine& line) { return !of.contains(line.framework); });
+    answer.solutions.push_back({std::move(cells), std::move(meaning), std::move(lines)});
+  }
+  bool listed(const std::vector<Added>& cells) const {
+    return std::ranges::any_of(answer.solutions, [&](const Solution& s) { return alike(s.cells, cells); });
+  }
+  static bool alike(const std::vector<Added>& a, const std::vector<Added>& b) {
+    return std::ranges::equal(a, b, [](Added x, Added y) { return x.before == y.before && x.after == y.after; });
+  }
+  // "reads the same cells as same", "starts one cell earlier than same in rows".
+  std::string beside_fewest(const std::vector<Added>& cells) const;
+};
+
+std::string WindowSolver::beside_fewest(const std::vector<Added>& cells) const {
+  const std::string other = is_same ? "same" : "the first";
+  std::vector<std::pair<Size, std::string>> shifts;  // cells earlier, in which axes
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Size earlier = cells[i].before - fewest[i].before;
+    if (earlier == 0) continue;
+    const auto known = std::ranges::find(shifts, earlier, &std::pair<Size, std::string>::first);
+    if (known == shifts.end()) shifts.emplace_back(earlier, axes[i].name.empty() ? "" : " in " + axes[i].name);
+    else known->second += " and " + axes[i].name;
+  }
+  if (shifts.empty()) return "reads the same cells as " + other;
+  std::string words;
+  for (const auto& [earlier, where] : shifts)
+    words += fmt::format("{}{} {} than {}{}", words.empty() ? "starts " : ", ", counted(std::abs(earlier), "cell"),
+                         earlier > 0 ? "earlier" : "later", other, where);
+  return words;
+}
+
+void WindowSolver::fewest_first() {
+  for (const auto& axis : axes) {
+    const SolveRange& range = axis.ranges.front();
+    const auto same = place(Padding{Spelling::SameUpper}, axis.window, axis.in.value_or(size_with(0, axis.window)));
+    const bool here = !axis.in || (same && same->out == *axis.out);
+    is_same = is_same && here;
+    fewest.push_back(here ? range.same : onnx_crops(std::max<Size>(range.least, 0), false));
+  }
+  const bool none = alike(fewest, std::vector<Added>(axes.size()));
+  if (is_same)
+    add(fewest, none ? "same by TensorFlow's rule, and valid: nothing is added" : "same by TensorFlow's rule",
+        {.same = true, .valid = none});
+  else add(fewest, none ? "valid: nothing is added" : "the fewest cells, an odd one at the end", {.valid = none});
+}
+
+void WindowSolver::mirrored() {
+  std::vector<Added> cells;
+  for (const Added& a : fewest) cells.push_back({a.after, a.before});
+  if (listed(cells)) return;
+  add(cells,
+      (is_same ? "same with the odd cell in front (SAME_LOWER); " : "the odd cell in front; ") + beside_fewest(cells),
+      {.same_lower = is_same}, {"PyTorch", "ONNX"});
+}
+
+void WindowSolver::causal() {
+  if (axes.size() != 1) return;
+  const auto at = pads_to_window(Padding{Spelling::Causal}, windows.front(),
+                                 axes.front().in.value_or(size_with(0, windows.front())));
+  if (!at || !allows(axes.front().ranges.front(), at->before + at->after) || at->before == 0) return;
+  const std::vector<Added> cells{*at};
+  if (!listed(cells))
+    add(cells, "causal: no output sees a later cell; " + beside_fewest(cells), {.causal = true}, {"PyTorch", "Keras"});
+}
+
+void WindowSolver::symmetric() {
+  std::vector<std::string> others, without;
+  const auto cells = chosen(axes, [&](const SolveAxis& axis) -> std::optional<Added> {
+    const SolveRange& range = axis.ranges.front();
+    const Size least = ceil_div(std::max<Size>(range.least, 0), 2), most = floor_div(range.most, 2);
+    const std::string in_axis = axis.name.empty() ? "" : " in " + axis.name;
+    if (least > most) {
+      without.push_back(fmt::format("{}{}", counted(range.most, "cell"), in_axis));
+      return std::nullopt;
+    }
+    if (most > least)
+      others.push_back(fmt::format("padding={}{} gives the size as well{}", least + 1,
+                                   most == least + 1 ? "" : fmt::format(" to {}", most), in_axis));
+    return Added{least, least};
+  });
+  if (!cells) {
+    answer.notes.push_back(fmt::format("no symmetric padding can, {} it takes an odd number: {}; write  {}",
+                                       axes.size() == 1 ? "as" : "where", fmt::join(without, ", "),
+                                       answer.solutions.front().lines.front().code));
+    return;
+  }
+  if (!listed(*cells)) add(*cells, "symmetric: " + beside_fewest(*cells), {}, {"PyTorch"});
+  for (auto& o : others) answer.notes.push_back(std::move(o));
+}
+
+void WindowSolver::any() {
+  std::vector<std::string> limits;
+  for (const auto& axis : axes) {
+    const SolveRange& range = axis.ranges.front();
+    const std::string sum = axis.name.empty() ? "before + after" : fmt::format("before + after in {}", axis.name);
+    limits.push_back(range.least == range.most
+                         ? fmt::format("{} = {}", sum, range.most)
+                         : fmt::format("{} <= {} <= {}", std::max<Size>(range.least, 0), sum, range.most));
+  }
+  answer.notes.push_back(
+      fmt::format("any   0 <= before, 0 <= after, {}: F.pad(x, ...) and padding=0; cells in front "
+                  "decide which ones are read, those behind only whether there are enough",
+                  fmt::join(limits, ", ")));
+}
+
+// An output that sees nothing but padding is rarely what was meant.
+void WindowSolver::padding_only() {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto& axis = axes[i];
+    if (!axis.in) continue;
+    const Placement at{fewest[i].before, *axis.out, fewest[i].after};
+    const Size last = (at.out - 1) * axis.window.stride - at.before;
+    if (at.before < axis.window.reach() && last < *axis.in) continue;
+    answer.notes.push_back(
+        fmt::format("{}some of the {} outputs see nothing but padding; to make more cells of few is "
+                    "the work of a transposed convolution (--transpose)",
+                    axis.name.empty() ? "" : axis.name + ": ", *axis.out));
+  }
+}
+
+void WindowSolver::list() {
+  fewest_first();
+  mirrored();
+  causal();
+  symmetric();
+  any();
+  padding_only();
+  const auto total = [](const Solution& s) {
+    Size cells = 0;
+    for (const Added& a : s.cells) cells += a.before + a.after;
+    return cells;
+  };
+  std::ranges::stable_sort(answer.solutions, {}, total);
+  read_alike();
+}
+
+// Solutions that begin at the same cell say so of each other.
+void WindowSolver::read_alike() {
+  const auto begins_alike = [](const Solution& a, const Solution& b) {
+    return std::ranges::equal(a.cells, b.cells, {}, &Added::before, &Added::before);
+  };
+  for (std::size_t i = 0; i < answer.solutions.size(); ++i)
+    for (std::size_t j = i + 1; j < answer.solutions.size(); ++j) {
+      Solution &a = answer.solutions[i], &b = answer.solutions[j];
+      if (!begins_alike(a, b) || a.meaning.contains("same cells") || b.meaning.contains("same cells")) continue;
+      std::string cells;
+      for (const Added& one : b.cells)
+        cells += fmt::format("{}{},{}", cells.empty() ? "" : "  ", one.before, one.after);
+      a.meaning += fmt::format("; reads the same cells as {}", cells);
+    }
+}
+
+// ---- free sizes
+
+// Of one axis: the remainders where `before` and `after` give the size of SAME, and those where they read its cells.
+struct Holds {
+  std::set<Size> size, cells;
+};
+Holds holds(const SolveAxis& axis, Added a) {
+  Holds h;
+  for (const SolveRange& range : axis.ranges)
+    if (allows(range, a.before + a.after)) {
+      h.size.insert(range.remainder);
+      if (a.before == range.same.before) h.cells.insert(range.remainder);
+    }
+  return h;
+}
+
+std::string sizes_words(const std::set<Size>& remainders, Size stride) {
+  if (static_cast<Size>(remainders.size()) == stride) return "every size";
+  if (remainders.empty()) return "no size";
+  if (stride == 2) return remainders.contains(0) ? "even sizes" : "odd sizes";
+  return fmt::format("sizes n with n mod {} = {}", stride, fmt::join(remainders, " or "));
+}
+
+void WindowSolver::free_sizes() {
+  answer.solutions.push_back({{}, "same by TensorFlow's rule, for every size", lines_of_same(windows)});
+  std::vector<std::string> sizes, reads;  // of the free axes
+  const auto cells = chosen(axes, [&](const SolveAxis& axis) -> std::optional<Added> {
+    std::optional<Added> best;
+    Holds held;
+    for (Size p = 0; p <= axis.window.reach(); ++p) {
+      const Holds h = holds(axis, {p, p});
+      if (h.size.empty() || (best && (h.size.size() < held.size.size() ||
+                                      (h.size.size() == held.size.size() && h.cells.size() <= held.cells.size()))))
+        continue;
+      best = {p, p};
+      held = h;
+    }
+    if (!best) return best;
+    const std::string in_axis = axis.name.empty() ? "" : " in " + axis.name;
+    if (axis.in) {
+      if (held.cells.empty()) reads.push_back("none" + in_axis);
+      return best;
+    }
+    sizes.push_back(sizes_words(held.size, axis.window.stride) + in_axis);
+    reads.push_back(sizes_words(held.cells, axis.window.stride) + in_axis);
+    return best;
+  });
+  if (cells) {
+    add(*cells,
+        fmt::format("symmetric: the right size for {}; the cells of same for {}", fmt::join(sizes, ", "),
+                    fmt::join(reads, ", ")),
+        {}, {"PyTorch"});
+  } else {
+    answer.notes.push_back("no symmetric padding gives this size");
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Window w = axes[i].window;
+    const std::string n = axes.size() == 1 ? "n" : fmt::format("n{}", i);
+    answer.notes.push_back(
+        fmt::format("t{} = max((ceil({} / {}) - 1) * {} + {} - {}, 0)", i, n, w.stride, w.stride, w.reach(), n));
+  }
+}
+
+// ---- transposed
+
+struct CropSolver {
+  std::vector<SolveAxis> axes;
+  std::vector<Window> windows;
+  std::vector<std::optional<Size>> in;
+  SolveAnswer answer{};
+
+  Crop crop(std::size_t i, Size before) const {
+    const Size total = axes[i].ranges.front().least, n = in[i].value_or(windows[i].reach() + 2);
+    return crop_by(before, total - before, windows[i], n);
+  }
+  void add(const std::vector<Crop>& crops, std::string meaning);
+  void list();
+  void torch();
+};
+
+void CropSolver::add(const std::vector<Crop>& crops, std::string meaning) {
+  std::vector<Added> cells;
+  for (const Crop& c : crops) cells.push_back({c.before, c.after});
+  for (Solution& s : answer.solutions)
+    if (WindowSolver::alike(s.cells, cells)) {
+      s.meaning += "; " + meaning;
+      return;
+    }
+  answer.solutions.push_back({cells, std::move(meaning), lines_of_crops(windows, in, crops)});
+}
+
+// padding=p cuts p in front, output_padding=e gives e back at the end: 2p - e cells in all.
+void CropSolver::torch() {
+  std::vector<Crop> crops;
+  Sizes padding, output_padding;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Size total = axes[i].ranges.front().least;
+    const Size p = std::max<Size>(ceil_div(total, 2), 0), e = 2 * p - total;
+    if (e >= std::max(windows[i].stride, windows[i].dilation)) {
+      answer.notes.push_back(fmt::format(
+          "{}no padding and output_padding of PyTorch make it: output_padding would have to be {}, and must be smaller "
+          "than the stride or the dilation",
+          axes[i].name.empty() ? "" : axes[i].name + ": ", e));
+      return;
+    }
+    crops.push_back(crop(i, p));
+    padding.push_back(p);
+    output_padding.push_back(e);
+  }
+  add(crops, fmt::format("PyTorch padding={}, output_padding={}", one_or_each(padding), one_or_each(output_padding)));
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    for (Size p = padding[i] + 1, e = output_padding[i] + 2; e < std::max(windows[i].stride, windows[i].dilation);
+         ++p, e += 2)
+      answer.notes.push_back(fmt::format("padding={}, output_padding={} gives the size as well{}, {} later", p, e,
+                                         axes[i].name.empty() ? "" : " in " + axes[i].name,
+                                         counted(p - padding[i], "cell")));
+}
+
+void CropSolver::list() {
+  std::vector<Crop> same, front;
+  bool is_same = true;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Size n = in[i].value_or(windows[i].reach() + 2),
+               out = full_length(windows[i], n) - axes[i].ranges.front().least;
+    same.push_back(crop_to_same(out, windows[i], n));
+    is_same = is_same && ceil_div(out, windows[i].stride) == n;
+    front.push_back(crop(i, 0));
+  }
+  if (is_same) add(same, "same by TensorFlow's rule");
+  torch();
+  if (!is_same) add(front, "everything at the end");
+  std::vector<std::string> totals;
+  for (const auto& axis : axes)
+    totals.push_back(
+        fmt::format("{}before + after = {}", axis.name.empty() ? "" : axis.name + ": ", axis.ranges.front().least));
+  answer.notes.push_back(
+      fmt::format("any   {}; a negative count adds cells that hold the bias alone; "
+                  "each cell more in front moves every value one place",
+                  fmt::join(totals, ", ")));
+}
+
+Result<SolveAnswer> solve_transposed(const SolveQuestion& q) {
+  CropSolver solver{{}, q.windows, q.in};
+  for (std::size_t i = 0; i < q.windows.size(); ++i) {
+    const Window w = q.windows[i];
+    const Size n = q.in[i].value_or(w.reach() + 2);
+    const Size out = q.out[i].value_or(n * w.stride), total = full_length(w, n) - out;
+    SolveAxis axis{told_apart(i, q.windows.size()), w, q.in[i], q.in[i] ? std::optional(out) : std::nullopt, {}};
+    axis.ranges.push_back({0, total, total, {}});
+    solver.axes.push_back(std::move(axis));
+  }
+  solver.list();
+  solver.answer.transposed = true;
+  solver.answer.axes = std::move(solver.axes);
+  return std::move(solver.answer);
+}
+
+}  // namespace
+
+Result<SolveAnswer> solve(const SolveQuestion& question) {
+  if (auto asked = check(question); !asked) return pass(asked);
+  if (question.transposed) return solve_transposed(question);
+  WindowSolver solver{{}, question.windows};
+  for (std::size_t i = 0; i < question.windows.size(); ++i) {
+    auto axis = axis_of(question, i);
+    if (!axis) return pass(axis);
+    if (axis->in)
+      if (auto fits = too_small(*axis); !fits) return pass(fits);
+    solver.axes.push_back(std::move(*axis));
+  }
+  if (std::ranges::all_of(solver.axes, one_range)) {
+    solver.list();
+    solver.answer.axes = std::move(solver.axes);
+    return std::move(solver.answer);
+  }
+  for (const SolveAxis& axis : solver.axes)
+    if (axis.in && *axis.out != same_out(axis.window, *axis.in))
+      return fail(Fault::Usage,
+                  fmt::format("--out {} is not ceil({} / {}), and the other sizes are free; give --in for all",
+                              *axis.out, *axis.in, axis.window.stride));
+  solver.free_sizes();
+  solver.answer.axes = std::move(solver.axes);
+  return std::move(solver.answer);
+}
+
+}  // namespace convoy::explain
