@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 failed=0
 
 mapfile -t sources < <(git ls-files --cached --others --exclude-standard -- \
-  'src/*.h' 'src/*.cpp' 'include/*.h' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'fuzz/*.cpp' |
+  'src/*.h' 'src/*.cpp' 'include/*.h' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'fuzz/*.cpp' 'examples/*.cpp' |
   while read -r file; do [ -e "$file" ] && echo "$file"; done)
 
 if [ "${1:-}" = --fix ]; then
