@@ -1,5 +1,8 @@
-// conv1d to conv3d: a number, a tuple or a word of padding, and padding_mode, which pads first.
+// Convolutions and their transposes, as functions and as layers: a number, a tuple or a word of padding, and
+// padding_mode, which pads in front. Source: ATen/native/ConvUtils.h, nn/modules/conv.py.
+#include "formats/torch/functions/arguments.h"
 #include "formats/torch/functions/functions.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -7,39 +10,16 @@
 namespace convoy::torch {
 namespace {
 
-Size space_of(std::string_view name) { return name[name.size() - 2] - '0'; }
-
-struct Mode {
-  std::string_view word;
-  PadMode mode;
-};
-constexpr std::array modes{Mode{"zeros", PadMode::Constant}, Mode{"reflect", PadMode::Reflect},
-                           Mode{"replicate", PadMode::Edge}, Mode{"circular", PadMode::Wrap}};
-
-PadMode padding_mode(FunctionCall& call) {
+std::string padding_mode(FunctionCall& call) {
   const std::string word = call.attrs.word("padding_mode", "zeros");
-  const auto found = std::ranges::find(modes, word, &Mode::word);
-  if (found != modes.end()) return found->mode;
-  call.refuse(Fault::Format,
-              "argument 'padding_mode' is '" + word + "', expected 'zeros', 'reflect', 'replicate' or 'circular'");
-  return PadMode::Constant;
+  if (word != "zeros" && !(mode_of(word) && word != "constant"))
+    call.refuse(Fault::Format,
+                "argument 'padding_mode' is '" + word + "', expected 'zeros', 'reflect', 'replicate' or 'circular'");
+  return word;
 }
 
-std::vector<Window> windows_of(FunctionCall& call, const Shape& kernel, std::size_t space) {
-  const Sizes stride = call.attrs.sizes("stride", space, 1), dilation = call.attrs.sizes("dilation", space, 1);
-  std::vector<Window> windows;
-  for (std::size_t i = 0; i < space; ++i) {
-    windows.push_back({kernel.size() == space + 2 ? *kernel[i + 2] : 1, stride[i], dilation[i]});
-    if (!windows.back().sane())
-      call.refuse(Fault::Format, "kernel " + std::to_string(windows[i].kernel) + ", stride " +
-                                     std::to_string(stride[i]) + " and dilation " + std::to_string(dilation[i]) +
-                                     " are no window");
-  }
-  return windows;
-}
-
-// A number, a tuple, 'valid', or 'same' where every stride is 1.
-std::vector<Padding> paddings_of(FunctionCall& call, const std::vector<Window>& windows) {
+// A number, a tuple, 'valid', or 'same' where every stride is 1. Only a pad in front may be negative.
+std::vector<Padding> paddings_of(FunctionCall& call, const std::vector<Window>& windows, bool in_front) {
   const Json* said = call.attrs.raw("padding");
   std::vector<Padding> paddings(windows.size());
   if (said && said->is_string()) {
@@ -53,42 +33,149 @@ std::vector<Padding> paddings_of(FunctionCall& call, const std::vector<Window>& 
     }
     return paddings;
   }
-  const Sizes numbers = call.attrs.sizes("padding", windows.size(), 0);
-  for (std::size_t i = 0; i < windows.size(); ++i) {
-    if (numbers[i] < 0) call.refuse(Fault::Format, "argument 'padding' is " + std::to_string(numbers[i]));
-    paddings[i] = {Spelling::Explicit, numbers[i], numbers[i]};
-  }
+  const Sizes numbers = per_axis(call, "padding", static_cast<Size>(windows.size()), 0);
+  if (!in_front) expect_least(call, "padding", numbers, 0);
+  for (std::size_t i = 0; i < windows.size(); ++i) paddings[i] = {Spelling::Explicit, numbers[i], numbers[i]};
   return paddings;
+}
+
+// The pads of every axis for torch.nn.functional.pad: the last axis first. 'same' has stride 1 here, so that its pads
+// are those of any size.
+Sizes pairs_of(const std::vector<Padding>& paddings, const std::vector<Window>& windows) {
+  Sizes pairs;
+  for (std::size_t i = windows.size(); i-- > 0;) {
+    const bool said = paddings[i].spelling == Spelling::Explicit;
+    const auto at = place(paddings[i], windows[i], windows[i].reach());
+    pairs.push_back(said ? paddings[i].before : at ? at->before : 0);
+    pairs.push_back(said ? paddings[i].after : at ? at->after : 0);
+  }
+  return pairs;
 }
 
 std::vector<ValueId> conv(FunctionCall& call) {
   const Size space = space_of(call.name);
   ValueId x = call.tensor("input");
   const ValueId weight = call.tensor("weight"), bias = call.optional("bias");
-  const auto windows = windows_of(call, call.shape(weight), static_cast<std::size_t>(space));
-  auto paddings = paddings_of(call, windows);
-  const PadMode mode = padding_mode(call);
-  const Size groups = call.attrs.integer("groups", 1);
-  if (call.failed()) return {};
-  if (mode != PadMode::Constant) {
-    Pad front{Sizes(static_cast<std::size_t>(space) + 2, 0), Sizes(static_cast<std::size_t>(space) + 2, 0), mode, 0};
-    for (std::size_t i = 0; i < windows.size(); ++i) {
-      // 'same' has stride 1 here, so that its pads do not depend on the size.
-      const auto at = pads_to_window(paddings[i], windows[i], windows[i].reach());
-      if (!at) continue;
-      front.before[i + 2] = at->before;
-      front.after[i + 2] = at->after;
-      paddings[i] = {Spelling::Valid};
-    }
-    x = call.add(front, {x});
+  const auto windows = windows_of(call, kernel_of(call, weight, space), StrideLeftOut::One, Dilates::Yes);
+  const std::string mode = padding_mode(call);
+  auto paddings = paddings_of(call, windows, mode != "zeros");
+  const Size groups = whole_number(call, "groups", 1);
+  if (mode != "zeros") {
+    x = padded(call, x, pairs_of(paddings, windows), mode_of(mode).value_or(PadMode::Constant));
+    std::ranges::fill(paddings, Padding{Spelling::Valid});
   }
-  return {call.add(Conv{{Order::ChannelsFirst, space}, KernelOrder::OutInSpace, windows, paddings, groups},
-                   {x, weight, bias})};
+  const Batched input = with_batch(call, x, space);
+  const ValueId y = call.add(Conv{{Order::ChannelsFirst, space}, KernelOrder::OutInSpace, windows, paddings, groups},
+                             {input.value, weight, bias});
+  return {without_batch(call, input, y)};
 }
 
-constexpr std::string_view conv_parameters = "input weight bias stride padding dilation groups";
-constexpr std::array rows{FunctionRow{"conv1d", conv_parameters, conv}, FunctionRow{"conv2d", conv_parameters, conv},
-                          FunctionRow{"conv3d", conv_parameters, conv}};
+// What the layer is to give, as ConvTranspose.forward(x, output_size=...) takes it: with or without batch and channels.
+std::optional<Sizes> output_size_of(FunctionCall& call, const Batched& input, Size space) {
+  if (!call.attrs.has("output_size")) return std::nullopt;
+  Sizes size = whole_numbers(call, "output_size");
+  const auto leading = static_cast<std::ptrdiff_t>(input.added ? 1 : 2);
+  if (static_cast<Size>(size.size()) == space + leading) size.erase(size.begin(), size.begin() + leading);
+  if (static_cast<Size>(size.size()) == space) return size;
+  call.refuse(Fault::Format, "argument 'output_size' is " + text_of(size) + ", expected " + std::to_string(space) +
+                                 " or " + std::to_string(space + leading) + " numbers");
+  return std::nullopt;
+}
+
+// Cells that the end gets besides the padding.
+Sizes output_padding(FunctionCall& call, const Batched& input, const std::vector<Window>& windows,
+                     const Sizes& padding) {
+  const auto space = static_cast<Size>(windows.size());
+  Sizes extra = per_axis(call, "output_padding", space, 0);
+  const auto wanted = output_size_of(call, input, space);
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const Window w = windows[i];
+    if (wanted && w.sane()) {
+      const Dim n = call.dim(input.value, static_cast<Size>(i) + 2);
+      if (!n.known()) call.refuse(Fault::Unsupported, "argument 'output_size' needs an input of known size");
+      const Size least = crop_by(padding[i], padding[i], w, n.known() ? *n : 1).out;
+      extra[i] = (*wanted)[i] - least;
+      if (extra[i] < 0 || extra[i] >= w.stride)
+        call.refuse(Fault::Unsupported, "argument 'output_size' is " + text_of(*wanted) + ", but axis " +
+                                            std::to_string(i) + " can be " + std::to_string(least) + " to " +
+                                            std::to_string(least + w.stride - 1) + " cells long");
+    } else if (extra[i] < 0 || (extra[i] >= w.stride && extra[i] >= w.dilation)) {
+      call.refuse(Fault::Unsupported, "argument 'output_padding' is " + text_of(extra) +
+                                          ", expected 0 or more and less than stride or dilation on every axis");
+    }
+  }
+  return extra;
+}
+
+std::vector<ValueId> conv_transpose(FunctionCall& call) {
+  const Size space = space_of(call.name);
+  const Batched input = with_batch(call, call.tensor("input"), space);
+  const ValueId weight = call.tensor("weight"), bias = call.optional("bias");
+  const auto windows = windows_of(call, kernel_of(call, weight, space), StrideLeftOut::One, Dilates::Yes);
+  const Sizes padding = per_axis(call, "padding", space, 0);
+  expect_least(call, "padding", padding, 0);
+  const Sizes extra = output_padding(call, input, windows, padding);
+  std::vector<TransposedPadding> crops;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    crops.push_back({CropSpelling::Explicit, padding[i], padding[i] - extra[i], {}});
+  const Size groups = whole_number(call, "groups", 1);
+  const ValueId y =
+      call.add(ConvTranspose{{Order::ChannelsFirst, space}, KernelOrder::InOutSpace, windows, crops, groups},
+               {input.value, weight, bias});
+  return {without_batch(call, input, y)};
+}
+
+// What the constructor of a layer knows besides: it must agree with the weights.
+void constructor(FunctionCall& call, bool transposed) {
+  const Size space = space_of(call.name);
+  const Size in = whole_number(call, "in_channels"), out = whole_number(call, "out_channels");
+  const Size groups = whole_number(call, "groups", 1);
+  const Sizes kernel = per_axis(call, "kernel_size", space, {}, ListOfOne::ForOne);
+  call.attrs.ignore({"device", "dtype"});
+  if (call.failed()) return;
+  if (groups < 1 || in % groups != 0 || out % groups != 0)
+    return call.refuse(Fault::Format, "groups is " + std::to_string(groups) + ", which does not divide " +
+                                          std::to_string(in) + " and " + std::to_string(out) + " channels");
+  Shape wanted{transposed ? in : out, (transposed ? out : in) / groups};
+  for (const Size k : kernel) wanted.emplace_back(k);
+  if (const ValueId weight = call.tensor("weight"); weight && call.shape(weight) != wanted)
+    call.refuse(Fault::Format, "weight has shape " + text_of(call.shape(weight)) + ", expected " + text_of(wanted));
+  const bool biased = call.attrs.truth("bias", true), given = static_cast<bool>(call.optional("bias"));
+  if (biased != given)
+    call.refuse(Fault::Format, given ? "a bias is given, but argument 'bias' is false" : "the bias is missing");
+}
+
+std::vector<ValueId> conv_layer(FunctionCall& call) {
+  constructor(call, false);
+  return conv(call);
+}
+
+std::vector<ValueId> conv_transpose_layer(FunctionCall& call) {
+  constructor(call, true);
+  if (const std::string mode = padding_mode(call); mode != "zeros")
+    call.refuse(Fault::Unsupported,
+                "argument 'padding_mode' is '" + mode + "': a transposed convolution knows 'zeros' only");
+  return conv_transpose(call);
+}
+
+constexpr std::string_view conv_words = "input weight bias stride padding dilation groups";
+constexpr std::string_view transpose_words = "input weight bias stride padding output_padding groups dilation";
+constexpr std::string_view layer_words =
+    "in_channels out_channels kernel_size stride padding dilation groups bias padding_mode device dtype";
+constexpr std::string_view transpose_layer_words =
+    "in_channels out_channels kernel_size stride padding output_padding groups bias dilation padding_mode device dtype";
+constexpr std::array rows{FunctionRow{"conv1d", conv_words, conv},
+                          FunctionRow{"conv2d", conv_words, conv},
+                          FunctionRow{"conv3d", conv_words, conv},
+                          FunctionRow{"conv_transpose1d", transpose_words, conv_transpose},
+                          FunctionRow{"conv_transpose2d", transpose_words, conv_transpose},
+                          FunctionRow{"conv_transpose3d", transpose_words, conv_transpose},
+                          FunctionRow{"Conv1d", layer_words, conv_layer},
+                          FunctionRow{"Conv2d", layer_words, conv_layer},
+                          FunctionRow{"Conv3d", layer_words, conv_layer},
+                          FunctionRow{"ConvTranspose1d", transpose_layer_words, conv_transpose_layer},
+                          FunctionRow{"ConvTranspose2d", transpose_layer_words, conv_transpose_layer},
+                          FunctionRow{"ConvTranspose3d", transpose_layer_words, conv_transpose_layer}};
 
 }  // namespace
 

@@ -6,7 +6,9 @@ namespace convoy::torch {
 std::span<const FunctionRow> functions() {
   static const std::vector<FunctionRow> all = [] {
     std::vector<FunctionRow> rows;
-    for (const auto family : {convolution_functions()}) rows.insert(rows.end(), family.begin(), family.end());
+    for (const auto family :
+         {convolution_functions(), padding_functions(), linear_functions()})
+      rows.insert(rows.end(), family.begin(), family.end());
     return rows;
   }();
   return all;

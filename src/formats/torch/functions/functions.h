@@ -1,10 +1,14 @@
-// PyTorch's functions, torch.nn.functional.NAME, by family: how each argument is read, and what PyTorch refuses.
+// PyTorch's functions, torch.nn.functional.NAME, and its layers, torch.nn.NAME in eval mode, by family: how each
+// argument is read, and what PyTorch refuses. A layer's row reads the arguments of its constructor; its input, weight,
+// bias, running_mean and running_var come as tensors.
 #pragma once
 #include "formats/function.h"
 
 namespace convoy::torch {
 
 std::span<const FunctionRow> convolution_functions();
+std::span<const FunctionRow> padding_functions();
+std::span<const FunctionRow> linear_functions();
 
 // All of them.
 std::span<const FunctionRow> functions();

@@ -1,0 +1,120 @@
+// The arguments that PyTorch's functions share.
+#include "formats/torch/functions/arguments.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace convoy::torch {
+
+Size space_of(std::string_view name) {
+  const auto digit = name.find_first_of("123");
+  return digit == std::string_view::npos ? 0 : name[digit] - '0';
+}
+
+namespace {
+
+// PyTorch takes no 2.0 for a 2, and no True for a 1. What is far beyond any array would wrap in sums.
+Size whole(FunctionCall& call, const Json& value, std::string_view key) {
+  constexpr Size most = Size{1} << 40;
+  const auto in_range = [](auto n) { return std::cmp_less_equal(n, most) && std::cmp_greater_equal(n, -most); };
+  const bool fits = value.is_number_unsigned() ? in_range(value.get<std::uint64_t>())
+                                               : value.is_number_integer() && in_range(value.get<Size>());
+  if (fits) return value.get<Size>();
+  call.refuse(value.is_number_integer() ? Fault::Limit : Fault::Format,
+              "argument '" + std::string(key) + "' is " + value.dump() + ", expected " +
+                  (value.is_number_integer() ? "a size that an array can have" : "a whole number"));
+  return 1;
+}
+
+}  // namespace
+
+Sizes whole_numbers(FunctionCall& call, std::string_view key) {
+  const Json* said = call.attrs.raw(key);
+  if (!said) return call.attrs.list(key);
+  if (!said->is_array()) return {whole(call, *said, key)};
+  Sizes numbers;
+  for (const Json& one : *said) numbers.push_back(whole(call, one, key));
+  return numbers;
+}
+
+Size whole_number(FunctionCall& call, std::string_view key, std::optional<Size> otherwise) {
+  const Json* said = call.attrs.raw(key);
+  return said ? whole(call, *said, key) : call.attrs.integer(key, otherwise);
+}
+
+Size axis_of(FunctionCall& call, Size axis, Size rank) {
+  const Size most = std::max<Size>(rank, 1);  // PyTorch lets a single number have an axis
+  if (axis >= -most && axis < most) return positive_axis(axis, most);
+  call.refuse(Fault::Format, "axis " + std::to_string(axis) + " of an input of rank " + std::to_string(rank));
+  return 0;
+}
+
+Sizes per_axis(FunctionCall& call, std::string_view key, Size count, std::optional<Size> otherwise, ListOfOne one) {
+  const auto all = static_cast<std::size_t>(count);
+  const Json* said = call.attrs.raw(key);
+  if (!said) return call.attrs.sizes_of(nullptr, key, all, otherwise);
+  if (!said->is_array()) return Sizes(all, whole(call, *said, key));
+  if (said->size() == 1 && one == ListOfOne::ForAll) return Sizes(all, whole(call, said->front(), key));
+  if (said->size() != all) {
+    call.refuse(Fault::Format, "argument '" + std::string(key) + "' is " + said->dump() + ", expected one number or " +
+                                   std::to_string(count));
+    return Sizes(all, otherwise.value_or(1));
+  }
+  return whole_numbers(call, key);
+}
+
+void expect_least(FunctionCall& call, std::string_view key, const Sizes& numbers, Size least) {
+  if (std::ranges::any_of(numbers, [&](Size n) { return n < least; }))
+    call.refuse(Fault::Format, "argument '" + std::string(key) + "' is " + text_of(numbers) + ", expected " +
+                                   std::to_string(least) + " or more");
+}
+
+Batched with_batch(FunctionCall& call, ValueId input, Size space) {
+  if (call.failed() || call.rank(input) == space + 2) return {input, false};
+  if (call.rank(input) == space + 1) return {call.add(Unsqueeze{{0}}, {input}), true};
+  call.refuse(Fault::Format, "input has shape " + text_of(call.shape(input)) + ", expected rank " +
+                                 std::to_string(space + 2) + ", or " + std::to_string(space + 1) +
+                                 " without a batch axis");
+  return {input, false};
+}
+
+ValueId without_batch(FunctionCall& call, const Batched& input, ValueId value) {
+  return input.added ? call.add(Squeeze{{0}}, {value}) : value;
+}
+
+std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel, StrideLeftOut absent, Dilates dilates) {
+  const auto space = static_cast<Size>(kernel.size());
+  const bool from_kernel = absent == StrideLeftOut::Kernel;
+  const Json* said = call.attrs.raw("stride");
+  const bool left_out = !said || (from_kernel && said->is_array() && said->empty());
+  const Sizes stride = left_out ? (from_kernel ? kernel : Sizes(kernel.size(), 1)) : per_axis(call, "stride", space);
+  const Sizes dilation = dilates == Dilates::Yes ? per_axis(call, "dilation", space, 1) : Sizes(kernel.size(), 1);
+  std::vector<Window> windows;
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    windows.push_back({kernel[i], stride[i], dilation[i]});
+    if (!windows.back().sane())
+      call.refuse(Fault::Format, "kernel " + std::to_string(kernel[i]) + ", stride " + std::to_string(stride[i]) +
+                                     " and dilation " + std::to_string(dilation[i]) +
+                                     " are no window: each is 1 or more");
+  }
+  return windows;
+}
+
+Sizes kernel_of(FunctionCall& call, ValueId weight, Size space) {
+  Sizes kernel;
+  if (call.failed()) return Sizes(static_cast<std::size_t>(space), 1);
+  const Shape& shape = call.shape(weight);
+  if (call.rank(weight) != space + 2) {
+    call.refuse(Fault::Format, "weight has shape " + text_of(shape) + ", expected rank " + std::to_string(space + 2));
+    return Sizes(static_cast<std::size_t>(space), 1);
+  }
+  for (Size i = 2; i < space + 2; ++i) {
+    if (!at(shape, i).known()) call.refuse(Fault::Unsupported, "weight has shape " + text_of(shape));
+    kernel.push_back(*at(shape, i));
+  }
+  return kernel;
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,54 @@
+// How PyTorch's functions take their arguments: numbers per axis, an input whose batch axis may be left out, windows.
+#pragma once
+#include "formats/function.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convoy::torch {
+
+// "conv2d", "Conv2d" -> 2
+Size space_of(std::string_view name);
+
+// Whole numbers, and nothing that merely looks like them. A list of any length; one number is a list of one.
+Sizes whole_numbers(FunctionCall& call, std::string_view key);
+Size whole_number(FunctionCall& call, std::string_view key, std::optional<Size> otherwise = {});
+
+// n for all axes, or one number for each; most functions take [n] for all axes, too. `otherwise` where the argument is
+// absent.
+enum class ListOfOne : std::uint8_t { ForAll, ForOne };
+Sizes per_axis(FunctionCall& call, std::string_view key, Size count, std::optional<Size> otherwise = {},
+               ListOfOne one = ListOfOne::ForAll);
+
+// An axis that may count from the end; refuses one that the input does not have.
+Size axis_of(FunctionCall& call, Size axis, Size rank);
+
+// Refuses the call where any number is below `least`.
+void expect_least(FunctionCall& call, std::string_view key, const Sizes& numbers, Size least);
+
+// [N, C, n...] of an input that may come as [C, n...]. Refuses every other rank.
+struct Batched {
+  ValueId value;
+  bool added = false;
+};
+Batched with_batch(FunctionCall& call, ValueId input, Size space);
+// Takes the batch axis out again where it was put in.
+ValueId without_batch(FunctionCall& call, const Batched& input, ValueId value);
+
+// The arguments stride and dilation around a kernel, one window per axis. Refuses what is no window.
+enum class StrideLeftOut : std::uint8_t { One, Kernel };
+enum class Dilates : std::uint8_t { No, Yes };
+std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel, StrideLeftOut absent, Dilates dilates);
+
+// The spatial sizes of a weight [O, I, k...]; refuses another rank.
+Sizes kernel_of(FunctionCall& call, ValueId weight, Size space);
+
+// What stands in the text of pad modes: "reflect", "replicate", "circular". Nothing: no such mode.
+std::optional<PadMode> mode_of(std::string_view word);
+
+// torch.nn.functional.pad: pairs of cells, the last axis first. `value` is read by Constant only.
+ValueId padded(FunctionCall& call, ValueId x, const Sizes& pairs, PadMode mode, double value = 0);
+
+}  // namespace convoy::torch

@@ -1,0 +1,107 @@
+// torch.nn.functional.pad and the pad layers: pairs of cells, the last axis first. Source: ATen/native/PadNd.cpp,
+// ReflectionPad.cpp, ReplicationPadding.cpp.
+#include "formats/torch/functions/arguments.h"
+#include "formats/torch/functions/functions.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+namespace {
+
+struct Mode {
+  std::string_view word;
+  PadMode mode;
+};
+constexpr std::array modes{Mode{"constant", PadMode::Constant}, Mode{"reflect", PadMode::Reflect},
+                           Mode{"replicate", PadMode::Edge}, Mode{"circular", PadMode::Wrap}};
+
+// Modes that read the input pad all spatial axes or none.
+bool fits(Size rank, Size axes, PadMode mode) {
+  if (mode == PadMode::Constant) return axes <= rank;
+  return axes >= 1 && axes <= 3 && (rank == axes + 2 || rank == axes + 1);
+}
+
+}  // namespace
+
+std::optional<PadMode> mode_of(std::string_view word) {
+  const auto found = std::ranges::find(modes, word, &Mode::word);
+  if (found == modes.end()) return std::nullopt;
+  return found->mode;
+}
+
+ValueId padded(FunctionCall& call, ValueId x, const Sizes& pairs, PadMode mode, double value) {
+  if (call.failed()) return x;
+  const Size rank = call.rank(x), axes = static_cast<Size>(pairs.size()) / 2;
+  const std::string text = "pad " + text_of(pairs) + " of an input of shape " + text_of(call.shape(x));
+  if (pairs.size() % 2 != 0) call.refuse(Fault::Format, text + ": the numbers are no pairs");
+  else if (!fits(rank, axes, mode))
+    call.refuse(Fault::Unsupported, text + (mode == PadMode::Constant ? ": more pairs than axes"
+                                                                      : ": this mode pads all spatial axes or none"));
+  if (call.failed()) return x;
+  Pad pad{Sizes(static_cast<std::size_t>(rank), 0), Sizes(static_cast<std::size_t>(rank), 0), mode, value};
+  for (Size i = 0; i < axes; ++i) {
+    pad.before[static_cast<std::size_t>(rank - 1 - i)] = at(pairs, 2 * i);
+    pad.after[static_cast<std::size_t>(rank - 1 - i)] = at(pairs, 2 * i + 1);
+  }
+  return call.add(pad, {x});
+}
+
+namespace {
+
+std::vector<ValueId> pad(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Sizes pairs = whole_numbers(call, "pad");
+  const std::string word = call.attrs.word("mode", "constant");
+  const bool valued = call.attrs.has("value");
+  const double value = call.attrs.number("value", 0);
+  const auto mode = mode_of(word);
+  if (!mode)
+    call.refuse(Fault::Format,
+                "argument 'mode' is '" + word + "', expected 'constant', 'reflect', 'replicate' or 'circular'");
+  else if (*mode != PadMode::Constant && valued && value != 0)
+    call.refuse(Fault::Unsupported, "argument 'value' has no meaning with mode '" + word + "'");
+  return {padded(call, x, pairs, mode.value_or(PadMode::Constant), value)};
+}
+
+// A layer's padding: one number for every side, or the pairs of F.pad.
+std::vector<ValueId> pad_layer(FunctionCall& call, PadMode mode, double value) {
+  const ValueId x = call.tensor("input");
+  const Json* said = call.attrs.raw("padding");
+  const bool listed = said && said->is_array();
+  const Sizes pairs = listed ? whole_numbers(call, "padding") : per_axis(call, "padding", 2 * space_of(call.name));
+  return {padded(call, x, pairs, mode, value)};
+}
+
+template <PadMode Mode>
+std::vector<ValueId> layer(FunctionCall& call) {
+  return pad_layer(call, Mode, 0);
+}
+
+std::vector<ValueId> constant_layer(FunctionCall& call) {
+  return pad_layer(call, PadMode::Constant, call.attrs.number("value"));
+}
+
+constexpr std::array rows{FunctionRow{"pad", "input pad mode value", pad},
+                          FunctionRow{"ZeroPad1d", "padding", layer<PadMode::Constant>},
+                          FunctionRow{"ZeroPad2d", "padding", layer<PadMode::Constant>},
+                          FunctionRow{"ZeroPad3d", "padding", layer<PadMode::Constant>},
+                          FunctionRow{"ConstantPad1d", "padding value", constant_layer},
+                          FunctionRow{"ConstantPad2d", "padding value", constant_layer},
+                          FunctionRow{"ConstantPad3d", "padding value", constant_layer},
+                          FunctionRow{"ReflectionPad1d", "padding", layer<PadMode::Reflect>},
+                          FunctionRow{"ReflectionPad2d", "padding", layer<PadMode::Reflect>},
+                          FunctionRow{"ReflectionPad3d", "padding", layer<PadMode::Reflect>},
+                          FunctionRow{"ReplicationPad1d", "padding", layer<PadMode::Edge>},
+                          FunctionRow{"ReplicationPad2d", "padding", layer<PadMode::Edge>},
+                          FunctionRow{"ReplicationPad3d", "padding", layer<PadMode::Edge>},
+                          FunctionRow{"CircularPad1d", "padding", layer<PadMode::Wrap>},
+                          FunctionRow{"CircularPad2d", "padding", layer<PadMode::Wrap>},
+                          FunctionRow{"CircularPad3d", "padding", layer<PadMode::Wrap>}};
+
+}  // namespace
+
+std::span<const FunctionRow> padding_functions() { return rows; }
+
+}  // namespace convoy::torch
