@@ -38,7 +38,14 @@ WINDOW_ARITHMETIC = re.compile(
     r"|-\s*[\w.]*(reach|kernel)(\(\))?\s*\)\s*/\s*[\w.\[\]]*stride"
     r"|(pad|before|total|need)\w*\s*/\s*2\b"
 )
-WINDOW_PLACES = ("src/ops/padding.h",)
+WINDOW_PLACES = (
+    "src/ops/padding.h",
+    "src/ops/transposed_padding.h",
+    "src/ops/transposed_vocabulary.h",
+    "src/ops/pad_solutions.h",
+    "src/ops/agreement.h",
+    "src/ops/vocabulary.h",
+)
 
 PRODUCTS = re.compile(
     r"\b(resnet|mobilenet|inception|densenet|efficientnet|xception|mtcnn|blazeface|yolo\w*|vgg\d*|crepe|magika|mmsplice"

@@ -3,7 +3,7 @@
 #include "ops/axes.h"
 #include "ops/fact.h"
 #include "ops/pad.h"
-#include "ops/padding.h"
+#include "ops/transposed_padding.h"
 
 #include <optional>
 #include <string>

@@ -184,7 +184,7 @@ void WindowSolver::fewest_first() {
     const auto same = place(Padding{Spelling::SameUpper}, axis.window, axis.in.value_or(size_with(0, axis.window)));
     const bool here = !axis.in || (same && same->out == *axis.out);
     is_same = is_same && here;
-    fewest.push_back(here ? range.same : onnx_crops(std::max<Size>(range.least, 0), false));
+    fewest.push_back(here ? range.same : onnx_halves(std::max<Size>(range.least, 0), false));
   }
   const bool none = alike(fewest, std::vector<Added>(axes.size()));
   if (is_same)

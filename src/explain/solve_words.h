@@ -1,6 +1,7 @@
 // How each framework writes cells added around a window, or cells cut from a transposed one: code to paste.
 #pragma once
 #include "explain/solve.h"
+#include "ops/transposed_padding.h"
 
 namespace convoy::explain {
 

@@ -3,7 +3,7 @@
 #include "ops/axes.h"
 #include "ops/field.h"
 #include "ops/infer.h"
-#include "ops/padding.h"
+#include "ops/transposed_padding.h"
 
 #include <string_view>
 #include <tuple>

@@ -5,19 +5,10 @@
 
 namespace convoy {
 
-std::optional<PadCells> cells_in_front(Padding padding, Window window, std::optional<Size> in) {
-  if (in) {
-    const auto at = place(padding, window, *in);
-    if (!at) return std::nullopt;
-    return PadCells{at->before, std::max<Size>(0, read_past(*at, window, *in))};
-  }
-  if (padding.leftover != Leftover::Drop && window.stride > 1) return std::nullopt;
-  const bool same = padding.spelling == Spelling::SameUpper || padding.spelling == Spelling::SameLower;
-  // With stride 1 SAME adds the same cells at every size, as every other word does with any stride: those at any one.
-  if (same && window.stride != 1) return std::nullopt;
-  const auto at = place(padding, window, window.reach());
-  if (!at) return std::nullopt;
-  return PadCells{at->before, at->after};
+SpatialSizes spatial_sizes(const Shape& shape, Axes axes) {
+  SpatialSizes sizes;
+  for (Size i = 0; i < axes.space; ++i) sizes.push_back(shape[static_cast<std::size_t>(axes.spatial(i))].size());
+  return sizes;
 }
 
 Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, const std::vector<Window>& windows,
@@ -30,7 +21,7 @@ Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, con
     const auto axis = static_cast<std::size_t>(axes.spatial(i));
     const auto at = static_cast<std::size_t>(i);
     computed.axes.push_back(axes.spatial(i));
-    if (const auto cells = cells_in_front(paddings[at], windows[at], shape[axis].size())) {
+    if (const auto cells = pads_in_front(paddings[at], windows[at], shape[axis].size())) {
       pad.before[axis] = cells->before;
       pad.after[axis] = cells->after;
     } else {
@@ -73,7 +64,7 @@ std::string words(const std::vector<Window>& windows, const std::vector<Padding>
   for (Size i = 0; i < axes.space; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const auto size = shape[static_cast<std::size_t>(axes.spatial(i))].size();
-    const auto cells = cells_in_front(paddings[at], windows[at], size);
+    const auto cells = pads_in_front(paddings[at], windows[at], size);
     if (!cells) return "a pad computed from the input's size";
     if (i > 0) text += i + 1 == axes.space ? " and " : ", ";
     text += "(" + std::to_string(cells->before) + ", " + std::to_string(cells->after) + ")";

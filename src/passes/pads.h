@@ -9,13 +9,8 @@
 
 namespace convoy {
 
-struct PadCells {
-  Size before = 0, after = 0;
-};
-
-// The cells a pad in front has to add; nothing: they depend on a size that is not known. Where a window leaves cells at
-// the end unread, nothing is cut off.
-std::optional<PadCells> cells_in_front(Padding padding, Window window, std::optional<Size> in);
+using SpatialSizes = std::vector<std::optional<Size>>;  // nothing: the size is free
+SpatialSizes spatial_sizes(const Shape& shape, Axes axes);
 
 // Pad or, where an amount depends on an unknown size, PadToWindow over the spatial axes.
 Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, const std::vector<Window>& windows,

@@ -1,30 +1,19 @@
 // Says a pool's padding as one number per axis, at most half the kernel, with one rule for the last window on all axes.
 // What cannot be said so: a maximum gets minus infinity in front; an average drops leading cells behind, is corrected by
 // a constant map, or, where the size is free, is divided by the average of a padded map of ones.
-#include "ops/symmetric.h"
+#include "ops/vocabulary.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"
 
+#include <algorithm>
+#include <concepts>
 #include <limits>
 
 namespace convoy {
 
 namespace {
 
-using Paddings = std::vector<Padding>;
-
-bool same_cells(Padding a, Padding b, Window w, std::optional<Size> in) {
-  return in ? same_at(a, b, w, *in) : same_always(a, b, w);
-}
-
-std::optional<Padding> with_leftover(Padding p, Window w, std::optional<Size> in, Leftover leftover) {
-  const auto speaks = [&](Padding q, Window v) { return q.leftover == leftover && symmetric_pool(q, v); };
-  if (const auto said = respell(p, w, in, speaks)) return said;
-  const Size before = p.spelling == Spelling::Explicit ? p.before : 0;
-  const Padding plain{Spelling::Explicit, before, before, leftover};
-  if (speaks(plain, w) && same_cells(p, plain, w, in)) return plain;
-  return std::nullopt;
-}
+using AllPaddings = std::vector<Padding>;
 
 template <class Pool>
 class Speller {
@@ -34,21 +23,21 @@ class Speller {
         node_(graph[id]),
         id_(id),
         pool_(pool),
-        shape_(graph[node_.inputs[0]].fact.shape) {}
+        shape_(graph[node_.inputs[0]].fact.shape),
+        sizes_(spatial_sizes(shape_, pool.axes)) {}
 
-  // One rule for the last window on all axes: first "drop it" everywhere, then "keep it" everywhere.
-  std::optional<Paddings> symmetric() const {
-    for (const Leftover leftover : {Leftover::Drop, Leftover::CeilInside}) {
-      Paddings all;
-      for (std::size_t i = 0; i < pool_.windows.size(); ++i)
-        if (const auto one = with_leftover(pool_.paddings[i], pool_.windows[i], size(i), leftover)) all.push_back(*one);
-      if (all.size() == pool_.windows.size()) return all;
-    }
+  // First the remainder dropped on all axes, then a window more on all axes.
+  std::optional<AllPaddings> symmetric(Windowed windowed) const {
+    for (const Form form : {Form::Numbers, Form::RoundedUp})
+      if (auto all = respell({Framework::Torch, windowed}, form, pool_.paddings, pool_.windows, sizes_)) return all;
     return std::nullopt;
   }
 
-  std::optional<Size> size(std::size_t i) const {
-    return shape_[static_cast<std::size_t>(pool_.axes.spatial(static_cast<Size>(i)))].size();
+  std::optional<Size> size(std::size_t i) const { return sizes_[i]; }
+  Counting counting() const
+    requires std::same_as<Pool, AveragePool>
+  {
+    return pool_.counts_padding ? Counting::WithPadding : Counting::Inside;
   }
   bool padless() const {
     for (const Padding& p : pool_.paddings)
@@ -63,12 +52,12 @@ class Speller {
     if (!made) return pass(made);
     return made->front();
   }
-  Pool with(Paddings paddings) const {
+  Pool with(AllPaddings paddings) const {
     Pool pool = pool_;
     pool.paddings = std::move(paddings);
     return pool;
   }
-  Pool without_padding() const { return with(Paddings(pool_.windows.size(), Padding{Spelling::Valid})); }
+  Pool without_padding() const { return with(AllPaddings(pool_.windows.size(), Padding{Spelling::Valid})); }
   Status becomes(Result<ValueId> now) {
     if (!now) return pass(now);
     patch_.remove(id_);
@@ -83,11 +72,12 @@ class Speller {
   NodeId id_;
   const Pool& pool_;
   const Shape& shape_;
+  SpatialSizes sizes_;
 };
 
 Status spell(const Graph& graph, NodeId id, const MaxPool& pool, Patch& patch) {
   Speller speller(graph, patch, id, pool);
-  if (const auto direct = speller.symmetric()) {
+  if (const auto direct = speller.symmetric(Windowed::MaxPools)) {
     if (*direct == pool.paddings) return {};
     speller.remark("padding " + words(pool.paddings) + " is " + words(*direct));
     return speller.becomes(speller.make(speller.with(*direct), {speller.node_.inputs[0]}));
@@ -101,7 +91,7 @@ Status spell(const Graph& graph, NodeId id, const MaxPool& pool, Patch& patch) {
 // With more symmetric padding in front than asked for, the first windows are superfluous: how many, per axis. Nothing:
 // the surplus is no multiple of the stride, or the target cannot say that padding.
 struct Surplus {
-  Paddings paddings;
+  AllPaddings paddings;
   Sizes windows;
 };
 
@@ -109,11 +99,11 @@ std::optional<Surplus> surplus(const Speller<AveragePool>& speller) {
   Surplus found;
   for (std::size_t i = 0; i < speller.pool_.windows.size(); ++i) {
     const Window w = speller.pool_.windows[i];
-    const auto cells = cells_in_front(speller.pool_.paddings[i], w, speller.size(i));
+    const auto cells = pads_in_front(speller.pool_.paddings[i], w, speller.size(i));
     if (!cells || w.stride != 1) return std::nullopt;
     const Size both = std::max(cells->before, cells->after);
     const Padding p{both == 0 ? Spelling::Valid : Spelling::Explicit, both, both};
-    if (!symmetric_pool(p, w)) return std::nullopt;
+    if (!speaks({Framework::Torch, Windowed::Averages}, {&p, 1}, {&w, 1})) return std::nullopt;
     // Nothing may be left over at the end either: dropping is only done in front.
     if (both != cells->after) return std::nullopt;
     found.paddings.push_back(p);
@@ -122,8 +112,8 @@ std::optional<Surplus> surplus(const Speller<AveragePool>& speller) {
   return found;
 }
 
-// prod(k) / (cells of the input that the window reads), for every output cell; the factor that takes a sum over padding
-// zeros, divided by the whole window, to an average of the real cells.
+// prod(k) / (cells that the window counts), for every output cell; the factor that takes a sum over padding zeros,
+// divided by the whole window, to the average.
 std::optional<Tensor> correction(const Speller<AveragePool>& speller) {
   const AveragePool& pool = speller.pool_;
   Sizes shape(static_cast<std::size_t>(pool.axes.rank()), 1);
@@ -136,13 +126,9 @@ std::optional<Tensor> correction(const Speller<AveragePool>& speller) {
     std::vector<float> wider;
     for (const float outer : map)
       for (Size o = 0; o < at->out; ++o) {
-        Size real = 0;
-        for (Size j = 0; j < w.kernel; ++j) {
-          const Size cell = o * w.stride - at->before + j * w.dilation;
-          real += cell >= 0 && cell < *in;
-        }
-        if (real == 0) return std::nullopt;
-        wider.push_back(outer * static_cast<float>(w.kernel) / static_cast<float>(real));
+        const Size counted = divisor(*at, w, *in, o, speller.counting());
+        if (counted == 0) return std::nullopt;
+        wider.push_back(outer * static_cast<float>(w.kernel) / static_cast<float>(counted));
       }
     map = std::move(wider);
     shape[static_cast<std::size_t>(pool.axes.spatial(static_cast<Size>(i)))] = at->out;
@@ -165,24 +151,33 @@ Status divide_by_ones(Speller<AveragePool>& speller) {
   return speller.becomes(speller.make(Binary{BinaryFunction::Divide}, {*sum, *ones}));
 }
 
+// Zeros that count are zeros in front, but for the overhang of a ceil window, which never counts.
+Status count_in_front(Speller<AveragePool>& speller) {
+  const AveragePool& pool = speller.pool_;
+  const bool drops = std::ranges::all_of(pool.paddings, [](Padding p) { return p.leftover == Leftover::Drop; });
+  if (!drops && !pool.divisor)
+    return within(place_of(speller.node_),
+                  Status(fail(Fault::Unsupported, "an average that counts padding has padding " + words(pool.paddings) +
+                                                      ", which no symmetric padding says")));
+  speller.remark("padding " + words(pool.paddings) + " is " + speller.fronts() + " in front, which counts");
+  auto x = speller.in_front(speller.node_.inputs[0], 0);
+  if (!x) return pass(x);
+  return speller.becomes(speller.make(speller.without_padding(), {*x}));
+}
+
 Status spell(const Graph& graph, NodeId id, const AveragePool& pool, Patch& patch) {
   Speller speller(graph, patch, id, pool);
   const ValueId input = speller.node_.inputs[0];
   if (speller.padless()) return {};
-  bool spoken = true;
-  for (std::size_t i = 0; i < pool.windows.size(); ++i)
-    spoken = spoken && symmetric_pool(pool.paddings[i], pool.windows[i]) &&
-             pool.paddings[i].leftover == pool.paddings[0].leftover;
-  if (spoken) return {};
-  if (pool.counts_padding || pool.divisor)
-    return within(place_of(speller.node_),
-                  Status(fail(Fault::Unsupported, "an average that counts padding has padding " + words(pool.paddings) +
-                                                      ", which no symmetric padding says")));
-  // Without counting, the divisor follows from the cells read: any padding that reads the same cells is right.
-  if (const auto direct = speller.symmetric()) {
-    speller.remark("padding " + words(pool.paddings) + " is " + words(*direct) + ", and padding is not counted");
+  // A divisor of its own makes any padding right that reads the same cells, and so does leaving padding out.
+  const bool counts = pool.counts_padding && !pool.divisor;
+  if (const auto direct = speller.symmetric(counts ? Windowed::CountingAverages : Windowed::Averages)) {
+    if (*direct == pool.paddings) return {};
+    speller.remark("padding " + words(pool.paddings) + " is " + words(*direct) +
+                   (counts ? "" : ", and padding is not counted"));
     return speller.becomes(speller.make(speller.with(*direct), {input}));
   }
+  if (pool.counts_padding || pool.divisor) return count_in_front(speller);
   if (const auto more = surplus(speller)) {
     speller.remark("padding " + words(pool.paddings) + " is " + words(more->paddings) +
                    " with the first cells cut off behind");

@@ -63,20 +63,15 @@ std::string said(const TransposedPadding& p) {
   return s;
 }
 
-// The pads at the size the value has, or, where the size is free, those that hold for every size.
-std::string placed(const Padding& p, const Window& w, const Dim& in) {
+// The pads at the size the value has, or, where the size is free, those declared for every size.
+std::string placed(Padding p, const Window& w, const Dim& in) {
   if (in.known()) {
     const auto at = place(p, w, *in);
     return at ? fmt::format("{},{}", at->before, at->after) : "none fits";
   }
-  constexpr Size some = 64;
-  const auto a = place(p, w, some * w.stride + w.reach()), b = place(p, w, some * w.stride + w.reach() + 1);
-  bool fixed = a && b && w.stride < 64;
-  for (Size i = 0; fixed && i < w.stride; ++i) {
-    const auto at = place(p, w, some * w.stride + w.reach() + i);
-    fixed = at && at->before == a->before && at->after == a->after;
-  }
-  return fixed ? fmt::format("{},{}", a->before, a->after) : "by size";
+  p.leftover = Leftover::Drop;
+  const auto pads = pads_at_every_size(p, w);
+  return pads ? fmt::format("{},{}", pads->before, pads->after) : "by size";
 }
 
 std::string placed(const TransposedPadding& p, const Window& w, const Dim&) {

@@ -129,14 +129,10 @@ Kernel kernel_value(Call& call, std::string_view name, const Shape& expected, Ke
   return {call.constant(name, flipped(tensor, 0, space), true), order};
 }
 
-// Theano pads `same` by half the kernel on both sides, whatever the stride, and drops what an even kernel has too much.
 std::vector<Padding> paddings_of(Call& call, Spelling spelling, const std::vector<Window>& windows) {
   std::vector<Padding> paddings(windows.size(), Padding{spelling});
-  if (spelling != Spelling::SameUpper || !call.builder().theano) return paddings;
-  for (std::size_t i = 0; i < windows.size(); ++i) {
-    const Size half = windows[i].reach() / 2;
-    paddings[i] = {Spelling::Explicit, half, windows[i].reach() - 1 - half};
-  }
+  if (spelling == Spelling::SameUpper && call.builder().theano)
+    std::ranges::transform(windows, paddings.begin(), theano_same);
   return paddings;
 }
 

@@ -51,21 +51,13 @@ Status write_conv(const Conv& conv, Call& c) {
   std::vector<std::string> arguments{std::to_string(kernel.shape()[1] * conv.groups), std::to_string(kernel.shape()[0]),
                                      tuple_or_one(kernels)};
   say(arguments, "stride", strides, 1);
-  const auto is = [&](Spelling s) {
-    return std::ranges::all_of(conv.paddings, [&](const Padding& p) { return p.spelling == s; });
-  };
-  if (is(Spelling::SameUpper)) {
-    if (std::ranges::any_of(strides, [](Size s) { return s != 1; })) return c.broken("SAME padding with a stride");
+  const auto form = form_of({Framework::Torch, Windowed::Convolutions}, conv.paddings, conv.windows);
+  if (!form) return c.broken("padding of a convolution that PyTorch has no word for");
+  if (*form == Form::SameUpper) {
     if (std::ranges::any_of(kernels, [](Size k) { return k != 1; })) arguments.emplace_back("padding=\"same\"");
   } else {
     Sizes pads;
-    for (std::size_t i = 0; i < conv.paddings.size(); ++i) {
-      const Padding& p = conv.paddings[i];
-      const bool nothing =
-          conv.windows[i].reach() == 1 && conv.windows[i].stride == 1 && p.spelling == Spelling::SameUpper;
-      if (!nothing && !speaks_convolution(p, conv.windows[i])) return c.broken("uneven padding of a convolution");
-      pads.push_back(p.spelling == Spelling::Explicit ? p.before : 0);
-    }
+    for (const Padding& p : conv.paddings) pads.push_back(p.spelling == Spelling::Explicit ? p.before : 0);
     say(arguments, "padding", pads, 0);
   }
   say(arguments, "dilation", dilations, 1);

@@ -12,27 +12,19 @@ struct Spoken {
   bool pads = false, ceils = false;
 };
 
-Result<Spoken> spoken(const Call& c, const Axes& axes, const std::vector<Window>& windows,
+Result<Spoken> spoken(const Call& c, Windowed windowed, const Axes& axes, const std::vector<Window>& windows,
                       const std::vector<Padding>& paddings) {
   if (axes.order != Order::ChannelsFirst) return c.broken("a pool with channels last");
   if (axes.space < 1 || axes.space > 3) return c.refused(fmt::format("a pool over {} axes", axes.space));
+  const auto form = form_of({Framework::Torch, windowed}, paddings, windows);
+  if (!form) return c.broken("padding of a pool that PyTorch has no word for");
   Sizes kernel, stride, pad;
-  int ceils = 0, drops = 0;
   for (std::size_t i = 0; i < windows.size(); ++i) {
-    const Padding& p = paddings[i];
-    const bool nothing = windows[i].kernel == 1 && windows[i].stride == 1 && p.spelling == Spelling::SameUpper;
-    if (!nothing && !speaks_pool(p, windows[i])) return c.broken("padding of a pool that is not symmetric");
     kernel.push_back(windows[i].kernel);
     stride.push_back(windows[i].stride);
-    pad.push_back(p.spelling == Spelling::Explicit ? p.before : 0);
-    // A window of stride 1 leaves nothing over: it goes with either rule.
-    if (windows[i].stride == 1) continue;
-    if (p.leftover == Leftover::Drop) ++drops;
-    else if (p.leftover == Leftover::CeilInside || pad.back() == 0) ++ceils;
-    else return c.broken("a pool that rounds up into its padding");
+    pad.push_back(paddings[i].spelling == Spelling::Explicit ? paddings[i].before : 0);
   }
-  if (ceils > 0 && drops > 0) return c.broken("a pool that rounds up along one axis and down along another");
-  Spoken s{{tuple_or_one(kernel)}, std::ranges::any_of(pad, [](Size p) { return p != 0; }), ceils > 0};
+  Spoken s{{tuple_or_one(kernel)}, std::ranges::any_of(pad, [](Size p) { return p != 0; }), *form == Form::RoundedUp};
   if (stride != kernel) s.arguments.push_back("stride=" + tuple_or_one(stride));
   if (s.pads) s.arguments.push_back("padding=" + tuple_or_one(pad));
   return s;
@@ -44,7 +36,7 @@ void finish(Call& c, const std::string& kind, Size space, const std::vector<std:
 }
 
 Status write_max_pool(const MaxPool& pool, Call& c) {
-  auto s = spoken(c, pool.axes, pool.windows, pool.paddings);
+  auto s = spoken(c, Windowed::MaxPools, pool.axes, pool.windows, pool.paddings);
   if (!s) return pass(s);
   Sizes dilation;
   for (const Window& w : pool.windows) dilation.push_back(w.dilation);
@@ -56,10 +48,10 @@ Status write_max_pool(const MaxPool& pool, Call& c) {
 }
 
 Status write_average_pool(const AveragePool& pool, Call& c) {
-  auto s = spoken(c, pool.axes, pool.windows, pool.paddings);
-  if (!s) return pass(s);
   if (std::ranges::any_of(pool.windows, [](Window w) { return w.dilation != 1; }))
     return c.refused("an average pool with dilation");
+  auto s = spoken(c, Windowed::Averages, pool.axes, pool.windows, pool.paddings);
+  if (!s) return pass(s);
   if (s->ceils) s->arguments.emplace_back("ceil_mode=True");
   if (s->pads && !pool.counts_padding) s->arguments.emplace_back("count_include_pad=False");
   if (pool.divisor) {

@@ -1,7 +1,7 @@
 // Writes PyTorch: a module that reads as if a good engineer had written it, and its weights beside it.
 #pragma once
 #include "graph/graph.h"
-#include "ops/symmetric.h"
+#include "ops/vocabulary.h"
 
 #include <string>
 #include <string_view>
@@ -9,11 +9,6 @@
 #include <vector>
 
 namespace convoy::torch {
-
-// What PyTorch's own words can say about a convolution's or a pool's padding, per axis; 'same' besides, where all axes
-// have stride 1. The passes ask the same functions of ops/symmetric.h.
-constexpr bool speaks_convolution(Padding p, Window w) { return symmetric_convolution(p, w); }
-constexpr bool speaks_pool(Padding p, Window w) { return symmetric_pool(p, w); }
 
 struct SourceOptions {
   std::string source_file;     // "digits.keras", for the docstring

@@ -1,3 +1,4 @@
+#include "ops/pool_divisor.h"
 #include "run/plain/kernels.h"
 #include "run/threads.h"
 
@@ -15,23 +16,15 @@ struct Reach {
 };
 using AxisReach = std::vector<Reach>;
 
-// Taps j with low <= start + j*dilation < high: the first one and how many.
-std::pair<Size, Size> taps_within(Size start, Window w, Size low, Size high) {
-  const Size first = std::max<Size>(0, ceil_div(low - start, w.dilation));
-  const Size behind = std::min(w.kernel, ceil_div(high - start, w.dilation));
-  return {first, std::max<Size>(0, behind - first)};
-}
-
-Result<AxisReach> reach_of(const Padding& padding, const Window& window, Size in, bool counts_padding) {
+Result<AxisReach> reach_of(const Padding& padding, const Window& window, Size in, Counting counting) {
   if (empties(padding, window, in)) return AxisReach{};
   const auto placed = place(padding, window, in);
   if (!placed) return fail(Fault::Internal, "a pool runs where no window fits");
   AxisReach all;
   for (Size q = 0; q < placed->out; ++q) {
-    const Size start = q * window.stride - placed->before;
-    const auto [first, count] = taps_within(start, window, 0, in);
-    const Size padded = taps_within(start, window, -placed->before, in + placed->after).second;
-    all.push_back({start + first * window.dilation, count, window.dilation, counts_padding ? padded : count});
+    const TapRange taps = taps_inside(*placed, window, in, q);
+    all.push_back(
+        {cell(*placed, window, q, taps.first), taps.count, window.dilation, divisor(*placed, window, in, q, counting)});
   }
   return all;
 }
@@ -112,13 +105,13 @@ void pool(const Axes& axes, const std::vector<AxisReach>& reaches, std::optional
 
 template <class T>
 Result<std::vector<AxisReach>> reaches_of(const Axes& axes, const std::vector<Window>& windows,
-                                          const std::vector<Padding>& paddings, bool counts_padding,
+                                          const std::vector<Padding>& paddings, Counting counting,
                                           const Call<T>& call) {
   std::vector<AxisReach> all;
   for (Size i = 0; i < axes.space; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    auto reach = reach_of(paddings[at], windows[at], call.in[0].shape[static_cast<std::size_t>(axes.spatial(i))],
-                          counts_padding);
+    auto reach =
+        reach_of(paddings[at], windows[at], call.in[0].shape[static_cast<std::size_t>(axes.spatial(i))], counting);
     if (!reach) return pass(reach);
     all.push_back(*std::move(reach));
   }
@@ -129,7 +122,7 @@ Result<std::vector<AxisReach>> reaches_of(const Axes& axes, const std::vector<Wi
 
 template <class T>
 Status compute(const MaxPool& op, const Call<T>& call) {
-  const auto reaches = reaches_of(op.axes, op.windows, op.paddings, false, call);
+  const auto reaches = reaches_of(op.axes, op.windows, op.paddings, Counting::Inside, call);
   if (!reaches) return std::unexpected(reaches.error());
   pool<T, Maximum<T>>(op.axes, *reaches, std::nullopt, call);
   return {};
@@ -137,7 +130,8 @@ Status compute(const MaxPool& op, const Call<T>& call) {
 
 template <class T>
 Status compute(const AveragePool& op, const Call<T>& call) {
-  const auto reaches = reaches_of(op.axes, op.windows, op.paddings, op.counts_padding, call);
+  const auto reaches =
+      reaches_of(op.axes, op.windows, op.paddings, op.counts_padding ? Counting::WithPadding : Counting::Inside, call);
   if (!reaches) return std::unexpected(reaches.error());
   pool<T, Average<T>>(op.axes, *reaches, op.divisor, call);
   return {};

@@ -1,0 +1,127 @@
+// What each framework can say about the crops of a transposed convolution without a crop or a pad behind it.
+#pragma once
+#include "ops/transposed_padding.h"
+#include "ops/vocabulary.h"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace convoy {
+
+enum class CropForm : std::uint8_t { Same, Valid, Numbers };
+
+// One axis in the target's numbers.
+//   PyTorch   before = after = padding; output_padding
+//   Keras     output_padding, or none on all axes
+//   TensorFlow, TFLite   out: the output_shape to ask for, where the input size is known; before, after: of Numbers
+//   ONNX      before, after: pads; output_padding
+//   Core ML   before, after: pad of pad_type custom
+struct SaidCrop {
+  Size before = 0, after = 0;
+  std::optional<Size> output_padding{}, out{};
+  friend constexpr bool operator==(const SaidCrop&, const SaidCrop&) = default;
+};
+
+struct SaidCrops {
+  CropForm form = CropForm::Numbers;
+  std::vector<SaidCrop> axes;
+};
+
+using Crops = std::span<const TransposedPadding>;
+
+namespace detail {
+
+constexpr std::optional<SaidCrop> said_by_torch(TransposedPadding p, Window w) {
+  const Size extra = p.before - p.after;
+  if (p.before < 0 || extra < 0 || extra >= std::max(w.stride, w.dilation)) return std::nullopt;
+  return SaidCrop{p.before, p.before, extra, {}};
+}
+
+constexpr std::optional<SaidCrop> said_by_onnx(TransposedPadding p, Window w, Framework f) {
+  const Size most = f == Framework::OnnxRuntime ? w.stride : std::max(w.stride, w.dilation);
+  if (p.before < 0 || -p.after >= most) return std::nullopt;
+  return SaidCrop{p.before, std::max<Size>(p.after, 0), std::max<Size>(-p.after, 0), {}};
+}
+
+// `extra`: with output_padding, or without.
+constexpr std::optional<SaidCrop> said_by_keras(TransposedPadding p, Window w, CropForm form, bool extra) {
+  TransposedPadding word{form == CropForm::Same ? CropSpelling::KerasSame : CropSpelling::KerasValid, 0, 0, {}};
+  if (extra) word.output_padding = form == CropForm::Same ? w.reach() - p.before - p.after - w.reach() % 2 : -p.after;
+  if (explicit_crops(word, w) != p) return std::nullopt;
+  return SaidCrop{0, 0, word.output_padding, {}};
+}
+
+// The words are those of the forward convolution; its number of windows must come back at every size.
+constexpr std::optional<SaidCrop> said_as_gradient(TransposedPadding p, Window w, CropForm form,
+                                                   std::optional<Size> in) {
+  const Size total = p.before + p.after;
+  SaidCrop said;
+  if (form == CropForm::Same) {
+    const Size last = w.reach() - total;  // cells that the last input adds
+    if (last < 1 || last > w.stride || p.before != std::max<Size>(total, 0) / 2) return std::nullopt;
+  } else if (form == CropForm::Valid) {
+    if (p.before != 0 || p.after > 0 || -p.after >= w.stride) return std::nullopt;
+  } else {
+    if (p.before < 0 || -p.after >= w.stride) return std::nullopt;
+    said.before = p.before;
+    said.after = std::max<Size>(p.after, 0);
+  }
+  if (in) {
+    const auto at = place(p, w, *in);
+    if (!at) return std::nullopt;
+    said.out = at->out;
+  }
+  return said;
+}
+
+constexpr std::optional<SaidCrop> said(Framework f, CropForm form, bool extra, TransposedPadding p, Window w,
+                                       std::optional<Size> in) {
+  switch (f) {
+    case Framework::Torch: return said_by_torch(p, w);
+    case Framework::Keras: return said_by_keras(p, w, form, extra);
+    case Framework::TensorFlow:
+    case Framework::Tflite: return said_as_gradient(p, w, form, in);
+    case Framework::Onnx:
+    case Framework::OnnxRuntime: return said_by_onnx(p, w, f);
+    case Framework::CoreMl:
+      if (p.before < 0 || p.after < 0) return std::nullopt;
+      return SaidCrop{p.before, p.after, {}, {}};
+  }
+  return std::nullopt;
+}
+
+// Does the framework have this form for these windows and groups?
+constexpr bool has_transposed(Framework f, CropForm form, Windows windows, Size groups) {
+  if (windows.empty() || windows.size() > 3) return false;
+  const bool dilated = any_above_one(windows, &Window::dilation), strided = any_above_one(windows, &Window::stride);
+  const bool word = form != CropForm::Numbers;
+  switch (f) {
+    case Framework::Keras: return word && groups == 1 && (!dilated || !strided);
+    case Framework::TensorFlow: return groups == 1 && (word || windows.size() == 2);
+    case Framework::Tflite: return word && groups == 1 && !dilated;
+    default: return !word;
+  }
+}
+
+}  // namespace detail
+
+// The same window of the scatter in the framework's own words: for every size, or for those known. Nothing: a crop or a
+// pad behind, or another operator, is needed.
+constexpr std::optional<SaidCrops> respell_transposed(Framework f, Crops crops, Windows windows, FreeSizes sizes,
+                                                      Size groups = 1) {
+  if (crops.size() != windows.size() || sizes.size() != windows.size()) return std::nullopt;
+  for (const CropForm form : {CropForm::Same, CropForm::Valid, CropForm::Numbers}) {
+    if (!detail::has_transposed(f, form, windows, groups)) continue;
+    for (const bool extra : {false, true}) {
+      SaidCrops all{form, {}};
+      for (std::size_t i = 0; i < windows.size(); ++i)
+        if (const auto fixed = explicit_crops(crops[i], windows[i]))
+          if (const auto one = detail::said(f, form, extra, *fixed, windows[i], sizes[i])) all.axes.push_back(*one);
+      if (all.axes.size() == windows.size()) return all;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace convoy
