@@ -36,6 +36,20 @@ std::span<const std::string_view> words(Extreme) {
   static constexpr std::array<std::string_view, 2> list{"average", "maximum"};
   return all(list);
 }
+std::span<const std::string_view> words(Positions) {
+  static constexpr std::array<std::string_view, 6> list{"none",           "plane",   "tensor",
+                                                        "tensor_columns", "example", "example_in_batch"};
+  static_assert(static_cast<std::size_t>(Positions::ExampleInBatch) + 1 == list.size());
+  return all(list);
+}
+std::span<const std::string_view> words(PowerRule) {
+  static constexpr std::array<std::string_view, 2> list{"norm", "signed"};
+  return all(list);
+}
+std::span<const std::string_view> words(Cutting) {
+  static constexpr std::array<std::string_view, 2> list{"first", "last"};
+  return all(list);
+}
 std::span<const std::string_view> words(Function) {
   static constexpr std::array<std::string_view, 29> list{
       "sigmoid",     "tanh",           "softplus", "softsign",    "exp",        "log",
@@ -80,11 +94,24 @@ std::span<const std::string_view> words(Interpolation) {
   return all(list);
 }
 std::span<const std::string_view> words(Coordinates) {
-  static constexpr std::array<std::string_view, 3> list{"half_pixel", "asymmetric", "align_corners"};
+  static constexpr std::array<std::string_view, 8> list{"half_pixel",         "asymmetric",           "align_corners",
+                                                        "pytorch_half_pixel", "half_pixel_symmetric", "half_pixel_cell",
+                                                        "corner_steps",       "crop_and_resize"};
+  static_assert(static_cast<std::size_t>(Coordinates::CropAndResize) + 1 == list.size());
   return all(list);
 }
 std::span<const std::string_view> words(Rounding) {
-  static constexpr std::array<std::string_view, 2> list{"floor", "round_half_up"};
+  static constexpr std::array<std::string_view, 5> list{"floor", "round_half_up", "round_half_down", "ceil",
+                                                        "ceil_to_shrink"};
+  static_assert(static_cast<std::size_t>(Rounding::CeilToShrink) + 1 == list.size());
+  return all(list);
+}
+std::span<const std::string_view> words(Arithmetic) {
+  static constexpr std::array<std::string_view, 2> list{"multiplied", "divided"};
+  return all(list);
+}
+std::span<const std::string_view> words(FixedLengths) {
+  static constexpr std::array<std::string_view, 3> list{"none", "equal", "equal_and_double"};
   return all(list);
 }
 std::span<const std::string_view> words(DType) {

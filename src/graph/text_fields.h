@@ -18,6 +18,9 @@ std::span<const std::string_view> words(KernelOrder);
 std::span<const std::string_view> words(LinearOrder);
 std::span<const std::string_view> words(PadMode);
 std::span<const std::string_view> words(Extreme);
+std::span<const std::string_view> words(Positions);
+std::span<const std::string_view> words(PowerRule);
+std::span<const std::string_view> words(Cutting);
 std::span<const std::string_view> words(Function);
 std::span<const std::string_view> words(BinaryFunction);
 std::span<const std::string_view> words(Noise);
@@ -27,6 +30,8 @@ std::span<const std::string_view> words(Reduction);
 std::span<const std::string_view> words(Interpolation);
 std::span<const std::string_view> words(Coordinates);
 std::span<const std::string_view> words(Rounding);
+std::span<const std::string_view> words(Arithmetic);
+std::span<const std::string_view> words(FixedLengths);
 std::span<const std::string_view> words(DType);
 
 std::string print(Size value);

@@ -25,6 +25,12 @@ Result<Facts> infer(const HardSigmoid&, const Inputs& in) { return same(in); }
 Result<Facts> infer(const Shrink&, const Inputs& in) { return same(in); }
 Result<Facts> infer(const Squareplus&, const Inputs& in) { return same(in); }
 
+Result<Facts> infer(const Softplus& op, const Inputs& in) {
+  if (op.beta == 0) return fail(Fault::Format, "beta is 0");
+  return same(in);
+}
+Result<Facts> infer(const Threshold&, const Inputs& in) { return same(in); }
+
 Result<Facts> infer(const Softmax& op, const Inputs& in) {
   if (op.axes.empty()) return fail(Fault::Format, "axes is empty");
   if (auto s = expect_axes("axes", op.axes, in[0].rank()); !s) return pass(s);

@@ -122,6 +122,29 @@ struct Squareplus {
   friend bool operator==(const Squareplus&, const Squareplus&) = default;
 };
 
+// x -> log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold. (PyTorch: 1, 20.)
+struct Softplus {
+  static constexpr std::string_view name = "softplus";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  double beta = 1;
+  std::optional<double> threshold{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"beta", &Softplus::beta}, Field{"threshold", &Softplus::threshold}};
+  }
+  friend bool operator==(const Softplus&, const Softplus&) = default;
+};
+
+// x -> x > threshold ? x : value; a NaN stays one. (PyTorch F.threshold.)
+struct Threshold {
+  static constexpr std::string_view name = "threshold";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  double threshold = 0, value = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"threshold", &Threshold::threshold}, Field{"value", &Threshold::value}};
+  }
+  friend bool operator==(const Threshold&, const Threshold&) = default;
+};
+
 // x -> exp(x) / sum(exp(x) over axes), or its logarithm.
 struct Softmax {
   static constexpr std::string_view name = "softmax";
@@ -159,10 +182,13 @@ Result<Facts> infer(const Clip& op, const Inputs& in);
 Result<Facts> infer(const HardSigmoid& op, const Inputs& in);
 Result<Facts> infer(const Shrink& op, const Inputs& in);
 Result<Facts> infer(const Squareplus& op, const Inputs& in);
+Result<Facts> infer(const Softplus& op, const Inputs& in);
+Result<Facts> infer(const Threshold& op, const Inputs& in);
 Result<Facts> infer(const Softmax& op, const Inputs& in);
 Result<Facts> infer(const Glu& op, const Inputs& in);
 Result<Facts> infer(const PRelu& op, const Inputs& in);
 
-using Activation = std::tuple<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softmax, Glu, PRelu>;
+using Activation =
+    std::tuple<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softplus, Threshold, Softmax, Glu, PRelu>;
 
 }  // namespace convoy

@@ -70,4 +70,20 @@ Result<Facts> infer(const GroupNorm& norm, const Inputs& in) {
 Result<Facts> infer(const RmsNorm& norm, const Inputs& in) { return over_axes(norm.axes, norm.epsilon, in); }
 Result<Facts> infer(const UnitNorm& norm, const Inputs& in) { return over_axes(norm.axes, norm.epsilon, in); }
 
+Result<Facts> infer(const LengthNorm& norm, const Inputs& in) {
+  if (std::isnan(norm.p) || norm.p <= 0) return fail(Fault::Unsupported, "p is " + std::to_string(norm.p));
+  return over_axes(norm.axes, norm.epsilon, in);
+}
+
+Result<Facts> infer(const LocalResponseNorm& norm, const Inputs& in) {
+  if (auto s = expect_axis(norm.axis, in[0].rank()); !s) return pass(s);
+  constexpr Size most = Size{1} << 30;
+  if (norm.before < 0 || norm.after < 0 || norm.before > most || norm.after > most)
+    return fail(Fault::Format, "a window of " + std::to_string(norm.before) + " cells before and " +
+                                   std::to_string(norm.after) + " behind");
+  if (!std::isfinite(norm.alpha) || !std::isfinite(norm.beta) || !std::isfinite(norm.bias))
+    return fail(Fault::Format, "alpha, beta or bias is no finite number");
+  return one_fact(arithmetic(in[0].dtype), in[0].shape);
+}
+
 }  // namespace convoy

@@ -75,12 +75,44 @@ struct UnitNorm {
   friend bool operator==(const UnitNorm&, const UnitNorm&) = default;
 };
 
+// x -> x / max((sum |x|^p over axes)^(1/p), epsilon); p = infinity: the largest magnitude. (PyTorch F.normalize)
+struct LengthNorm {
+  static constexpr std::string_view name = "length_norm";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes axes;
+  double p = 2, epsilon = 1e-12;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axes", &LengthNorm::axes}, Field{"p", &LengthNorm::p},
+                      Field{"epsilon", &LengthNorm::epsilon}};
+  }
+  friend bool operator==(const LengthNorm&, const LengthNorm&) = default;
+};
+
+// x -> x / (bias + alpha * s)^beta, s the sum of x^2 over the cells from `before` cells before to `after` cells behind
+// along `axis`, as far as they exist. `alpha` is what each square is worth: ONNX and PyTorch divide theirs by the size
+// first. PyTorch: before = size / 2, after = (size - 1) / 2; ONNX the other way round; TensorFlow: both depth_radius.
+// Source: ONNX LRN; torch/nn/functional.py local_response_norm; TensorFlow lrn_op.cc.
+struct LocalResponseNorm {
+  static constexpr std::string_view name = "local_response_norm";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Size axis = 1, before = 2, after = 2;
+  double alpha = 1, beta = 0.5, bias = 1;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axis", &LocalResponseNorm::axis},   Field{"before", &LocalResponseNorm::before},
+                      Field{"after", &LocalResponseNorm::after}, Field{"alpha", &LocalResponseNorm::alpha},
+                      Field{"beta", &LocalResponseNorm::beta},   Field{"bias", &LocalResponseNorm::bias}};
+  }
+  friend bool operator==(const LocalResponseNorm&, const LocalResponseNorm&) = default;
+};
+
 Result<Facts> infer(const BatchNorm& norm, const Inputs& in);
 Result<Facts> infer(const LayerNorm& norm, const Inputs& in);
 Result<Facts> infer(const GroupNorm& norm, const Inputs& in);
 Result<Facts> infer(const RmsNorm& norm, const Inputs& in);
 Result<Facts> infer(const UnitNorm& norm, const Inputs& in);
+Result<Facts> infer(const LengthNorm& norm, const Inputs& in);
+Result<Facts> infer(const LocalResponseNorm& norm, const Inputs& in);
 
-using Normalization = std::tuple<BatchNorm, LayerNorm, GroupNorm, RmsNorm, UnitNorm>;
+using Normalization = std::tuple<BatchNorm, LayerNorm, GroupNorm, RmsNorm, UnitNorm, LengthNorm, LocalResponseNorm>;
 
 }  // namespace convoy

@@ -12,6 +12,7 @@
 #include "ops/reshape.h"
 #include "ops/resize.h"
 #include "ops/slice_concat.h"
+#include "ops/unfold.h"
 
 #include <variant>
 
@@ -26,8 +27,8 @@ struct one_of<std::tuple<A...>> {
 template <class... A, class... B, class... Rest>
 struct one_of<std::tuple<A...>, std::tuple<B...>, Rest...> : one_of<std::tuple<A..., B...>, Rest...> {};
 
-using Op = one_of<Convolution, Pooling, Padded, LinearFamily, Normalization, Activation, Elementwise, ReductionFamily,
-                  ReshapeFamily, SliceConcat, ResizeFamily, Recurrent>::type;
+using Op = one_of<Convolution, Pooling, Unfolding, Padded, LinearFamily, Normalization, Activation, Elementwise,
+                  ReductionFamily, ReshapeFamily, SliceConcat, ResizeFamily, Recurrent>::type;
 
 inline std::string_view name_of(const Op& op) {
   return std::visit([](const auto& o) { return o.name; }, op);

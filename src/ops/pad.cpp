@@ -10,9 +10,10 @@ namespace convoy {
 namespace {
 
 // The most cells that a mode can add on one side of n cells.
-std::optional<Size> most_added(PadMode mode, Size n) {
-  if (mode == PadMode::Reflect) return n - 1;
-  if (mode == PadMode::Symmetric || mode == PadMode::Wrap) return n;
+std::optional<Size> most_added(const Pad& pad, Size n) {
+  if (pad.repeats) return std::nullopt;
+  if (pad.mode == PadMode::Reflect) return n - 1;
+  if (pad.mode == PadMode::Symmetric || pad.mode == PadMode::Wrap) return n;
   return std::nullopt;
 }
 
@@ -32,18 +33,16 @@ Result<Dim> padded(const Pad& pad, Dim size, Size before, Size after, std::size_
       "pad of " + std::to_string(before) + " and " + std::to_string(after) + " cells on axis " + std::to_string(axis);
   constexpr Size most = Size{1} << 40;
   if (before < -most || before > most || after < -most || after > most) return fail(Fault::Limit, text);
-  const bool mirrors = pad.mode == PadMode::Reflect || pad.mode == PadMode::Symmetric;
-  if (mirrors && (before < 0 || after < 0))
-    return fail(Fault::Unsupported, std::string(word_of(pad.mode)) + " " + text + " is negative");
   if (!size.known()) return before == 0 && after == 0 ? size : Dim::unknown();
   if (before == 0 && after == 0) return size;
   if (*size > most) return fail(Fault::Limit, text + ", which has " + std::to_string(*size) + " cells");
   const Size left = *size + std::min<Size>(before, 0) + std::min<Size>(after, 0), out = *size + before + after;
   if (out < 1 || left < 0 || (left == 0 && pad.mode != PadMode::Constant))
     return fail(Fault::Unsupported, text + " leaves no cell of " + std::to_string(*size));
-  if (const auto limit = most_added(pad.mode, left); limit && (before > *limit || after > *limit))
+  const Size seen = pad.cutting == Cutting::First ? left : *size;
+  if (const auto limit = most_added(pad, seen); limit && (before > *limit || after > *limit))
     return fail(Fault::Unsupported, std::string(word_of(pad.mode)) + " " + text + ", which has " +
-                                        std::to_string(left) + ": at most " + std::to_string(*limit) + " can be added");
+                                        std::to_string(seen) + ": at most " + std::to_string(*limit) + " can be added");
   return Dim(out);
 }
 

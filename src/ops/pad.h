@@ -11,23 +11,31 @@ namespace convoy {
 
 enum class PadMode : std::uint8_t {
   Constant,
-  Reflect,    // mirrored at the border cell, which is not repeated; needs pad < n
-  Symmetric,  // mirrored behind the border cell, which is repeated; needs pad <= n
+  Reflect,    // mirrored at the border cell, which is not repeated; needs pad < n unless `repeats`
+  Symmetric,  // mirrored behind the border cell, which is repeated; needs pad <= n unless `repeats`
   Edge,       // the border cell repeated
-  Wrap,       // from the other side; needs pad <= n
+  Wrap,       // from the other side; needs pad <= n unless `repeats`
 };
 
-// x -> y. Cells per axis, before and after, for every axis of x. Negative counts cut cells off before the mode
-// looks at what is left; not for Reflect and Symmetric, where frameworks disagree about it.
+// What a negative count cuts off.
+enum class Cutting : std::uint8_t {
+  First,  // cells of x, and the mode sees what is left: n is the length left (ONNX; PyTorch constant and circular)
+  Last,   // cells of the result: the mode sees all of x (PyTorch reflect and replicate)
+};
+
+// x -> y. Cells per axis, before and after, for every axis of x. `repeats`: a mirror or a wrap goes on as often as it
+// takes (ONNX wrap, NumPy); otherwise more than one round is refused. Fails: nothing is left of an axis.
 struct Pad {
   static constexpr std::string_view name = "pad";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes before, after;
   PadMode mode = PadMode::Constant;
   double value = 0;
+  Cutting cutting = Cutting::First;
+  bool repeats = false;
   static constexpr auto fields() {
-    return std::tuple{Field{"before", &Pad::before}, Field{"after", &Pad::after}, Field{"mode", &Pad::mode},
-                      Field{"value", &Pad::value}};
+    return std::tuple{Field{"before", &Pad::before}, Field{"after", &Pad::after},     Field{"mode", &Pad::mode},
+                      Field{"value", &Pad::value},   Field{"cutting", &Pad::cutting}, Field{"repeats", &Pad::repeats}};
   }
   friend bool operator==(const Pad&, const Pad&) = default;
 };

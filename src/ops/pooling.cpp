@@ -2,6 +2,7 @@
 
 #include "ops/expect.h"
 
+#include <cmath>
 #include <string>
 
 namespace convoy {
@@ -35,10 +36,22 @@ Result<Facts> pooled(const Axes& axes, const std::vector<Window>& windows, const
   return one_fact(in[0].dtype, std::move(shape));
 }
 
+Result<Facts> with_positions(Positions positions, Result<Facts> facts) {
+  if (facts && positions != Positions::None) facts->push_back({DType::I64, facts->front().shape});
+  return facts;
+}
+
 }  // namespace
 
 Result<Facts> infer(const MaxPool& pool, const Inputs& in) {
-  return pooled(pool.axes, pool.windows, pool.paddings, in);
+  return with_positions(pool.positions, pooled(pool.axes, pool.windows, pool.paddings, in));
+}
+
+Result<Facts> infer(const LpPool& pool, const Inputs& in) {
+  if (!std::isfinite(pool.p) || pool.p == 0) return fail(Fault::Format, "p is " + std::to_string(pool.p));
+  auto facts = pooled(pool.axes, pool.windows, pool.paddings, in);
+  if (facts) facts->front().dtype = arithmetic(facts->front().dtype);
+  return facts;
 }
 
 Result<Facts> infer(const AveragePool& pool, const Inputs& in) {
@@ -53,6 +66,8 @@ Result<Facts> infer(const AdaptivePool& pool, const Inputs& in) {
     return fail(Fault::Format, "a pool over " + std::to_string(pool.axes.space) + " spatial axes");
   if (auto s = expect_rank("input", in[0], pool.axes.rank()); !s) return pass(s);
   if (auto s = expect_per_axis("output size", pool.out.size(), pool.axes.space); !s) return pass(s);
+  if (pool.kind == Extreme::Average && pool.positions != Positions::None)
+    return fail(Fault::Format, "an average has no positions");
   Shape shape = in[0].shape;
   for (Size i = 0; i < pool.axes.space; ++i) {
     Dim& size = at(shape, pool.axes.spatial(i));
@@ -62,7 +77,24 @@ Result<Facts> infer(const AdaptivePool& pool, const Inputs& in) {
       return fail(Fault::Unsupported, "input has shape " + text_of(in[0].shape) + ", which holds nothing to pool");
     size = out;
   }
-  return one_fact(pool.kind == Extreme::Average ? arithmetic(in[0].dtype) : in[0].dtype, std::move(shape));
+  return with_positions(pool.positions, one_fact(pool.kind == Extreme::Average ? arithmetic(in[0].dtype) : in[0].dtype,
+                                                 std::move(shape)));
+}
+
+Result<Facts> infer(const MaxUnpool& pool, const Inputs& in) {
+  if (pool.axes.space < 1 || pool.axes.space > 16)
+    return fail(Fault::Format, "an unpool over " + std::to_string(pool.axes.space) + " spatial axes");
+  if (pool.positions == Positions::None) return fail(Fault::Format, "the numbering of the positions is not told");
+  if (auto s = expect_rank("input", in[0], pool.axes.rank()); !s) return pass(s);
+  if (auto s = expect_shape("positions", in[1], in[0].shape); !s) return pass(s);
+  if (auto s = expect_per_axis("output size", pool.out.size(), pool.axes.space); !s) return pass(s);
+  Shape shape = in[0].shape;
+  for (Size i = 0; i < pool.axes.space; ++i) {
+    const Size out = at(pool.out, i);
+    if (out < 1 || out > Size{1} << 30) return fail(Fault::Format, "output size is " + std::to_string(out));
+    at(shape, pool.axes.spatial(i)) = out;
+  }
+  return one_fact(in[0].dtype, std::move(shape));
 }
 
 }  // namespace convoy

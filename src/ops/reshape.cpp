@@ -3,6 +3,7 @@
 #include "ops/expect.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace convoy {
@@ -29,9 +30,10 @@ Result<Dim> rest_of(const Reshape& op, const Shape& from) {
 }
 
 Result<Facts> blocks_moved(const Fact& x, Order order, Size block, bool to_space) {
-  if (auto s = expect_rank("input", x, 4); !s) return pass(s);
+  if (x.rank() < 3) return fail(Fault::Format, "input has shape " + text_of(x.shape) + ", expected rank 3 or more");
   if (block < 1 || block > Size{1} << 15) return fail(Fault::Format, "block size is " + std::to_string(block));
-  const Axes axes{order, 2};
+  const bool first = order == Order::ChannelsFirst;
+  const Size channel = x.rank() - (first ? 3 : 1), height = x.rank() - (first ? 2 : 3);
   Shape shape = x.shape;
   const auto scale = [&](Size axis, Size times, bool grows) -> Status {
     Dim& size = at(shape, axis);
@@ -48,10 +50,33 @@ Result<Facts> blocks_moved(const Fact& x, Order order, Size block, bool to_space
     }
     return {};
   };
-  if (auto s = scale(axes.channel(), block * block, !to_space); !s) return pass(s);
+  if (auto s = scale(channel, block * block, !to_space); !s) return pass(s);
   for (Size i = 0; i < 2; ++i)
-    if (auto s = scale(axes.spatial(i), block, to_space); !s) return pass(s);
+    if (auto s = scale(height + i, block, to_space); !s) return pass(s);
   return one_fact(x.dtype, std::move(shape));
+}
+
+// One entry per axis, blocks of one cell at least, nothing negative around; the cells of a whole block.
+template <class O>
+Result<Size> block_cells(const O& op, const Fact& x) {
+  if (auto s = expect_axes("axes", op.axes, x.rank()); !s) return pass(s);
+  if (!op.axes.empty() && op.axes[0] == 0) return fail(Fault::Format, "axis 0 is the batch");
+  const auto axes = static_cast<Size>(op.axes.size());
+  if (auto s = expect_per_axis("block", op.block.size(), axes); !s) return pass(s);
+  if (auto s = expect_per_axis("before", op.before.size(), axes); !s) return pass(s);
+  if (auto s = expect_per_axis("after", op.after.size(), axes); !s) return pass(s);
+  Size cells = 1;
+  constexpr Size most = Size{1} << 30;
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    const std::string text = "block of " + std::to_string(op.block[i]) + " cells with " + std::to_string(op.before[i]) +
+                             " before and " + std::to_string(op.after[i]) + " after on axis " +
+                             std::to_string(op.axes[i]);
+    if (op.block[i] < 1 || op.before[i] < 0 || op.after[i] < 0) return fail(Fault::Format, text);
+    if (op.block[i] > most || op.before[i] > most || op.after[i] > most || cells > most / op.block[i])
+      return fail(Fault::Limit, text);
+    cells *= op.block[i];
+  }
+  return cells;
 }
 
 }  // namespace
@@ -118,5 +143,51 @@ Result<Facts> infer(const Squeeze& op, const Inputs& in) {
 
 Result<Facts> infer(const DepthToSpace& op, const Inputs& in) { return blocks_moved(in[0], op.order, op.block, true); }
 Result<Facts> infer(const SpaceToDepth& op, const Inputs& in) { return blocks_moved(in[0], op.order, op.block, false); }
+Result<Facts> infer(const SpaceToBatch& op, const Inputs& in) {
+  if (in[0].rank() < 1) return fail(Fault::Format, "input of space_to_batch has rank 0");
+  const auto cells = block_cells(op, in[0]);
+  if (!cells) return std::unexpected(cells.error());
+  Shape shape = in[0].shape;
+  const auto batch = product_of(std::array{shape[0], Dim(*cells)});
+  if (!batch) return std::unexpected(batch.error());
+  shape[0] = *batch;
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    Dim& size = at(shape, op.axes[i]);
+    if (!size.known()) continue;
+    const auto padded = checked_add(*size, op.before[i] + op.after[i]);
+    if (!padded || *padded % op.block[i] != 0)
+      return fail(Fault::Unsupported, std::to_string(op.block[i]) + " does not divide the " + std::to_string(*size) +
+                                          " + " + std::to_string(op.before[i] + op.after[i]) + " cells of axis " +
+                                          std::to_string(op.axes[i]));
+    size = *padded / op.block[i];
+  }
+  return one_fact(in[0].dtype, std::move(shape));
+}
+
+Result<Facts> infer(const BatchToSpace& op, const Inputs& in) {
+  if (in[0].rank() < 1) return fail(Fault::Format, "input of batch_to_space has rank 0");
+  const auto cells = block_cells(op, in[0]);
+  if (!cells) return std::unexpected(cells.error());
+  Shape shape = in[0].shape;
+  if (shape[0].known()) {
+    if (*shape[0] % *cells != 0)
+      return fail(Fault::Unsupported, "blocks of " + std::to_string(*cells) + " cells do not divide the batch of " +
+                                          std::to_string(*shape[0]));
+    shape[0] = *shape[0] / *cells;
+  }
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    Dim& size = at(shape, op.axes[i]);
+    if (!size.known()) continue;
+    const auto whole = checked_multiply(*size, op.block[i]);
+    if (!whole) return fail(Fault::Limit, "input of shape " + text_of(in[0].shape) + " is too large");
+    const Size left = *whole - op.before[i] - op.after[i];
+    if (left < 0)
+      return fail(Fault::Unsupported, "cutting " + std::to_string(op.before[i]) + " and " +
+                                          std::to_string(op.after[i]) + " of the " + std::to_string(*whole) +
+                                          " cells of axis " + std::to_string(op.axes[i]) + " leaves none");
+    size = left;
+  }
+  return one_fact(in[0].dtype, std::move(shape));
+}
 
 }  // namespace convoy

@@ -52,8 +52,8 @@ struct Squeeze {
   friend bool operator==(const Squeeze&, const Squeeze&) = default;
 };
 
-// Block cells of depth moved into space. DCR (TensorFlow): channel = (bh*b + bw)*C + c; CRD (PyTorch): c*b*b + bh*b +
-// bw.
+// Block cells of depth moved into space. DCR (TensorFlow, ONNX): channel = (bh*b + bw)*C + c; CRD (PyTorch): c*b*b +
+// bh*b + bw. x [..., C*b*b, H, W] or [..., H, W, C*b*b], of rank 3 or more.
 struct DepthToSpace {
   static constexpr std::string_view name = "depth_to_space";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
@@ -79,6 +79,32 @@ struct SpaceToDepth {
   friend bool operator==(const SpaceToDepth&, const SpaceToDepth&) = default;
 };
 
+// Block cells of space moved into the batch, which is axis 0, and back. With `block` b... along `axes` (sorted, without
+// the batch), one entry each: cell i*b + offset of example n of the padded x becomes cell i of example offset * N + n, the
+// offsets counted in row-major order of b.... SpaceToBatch adds `before` and `after` zeros first; BatchToSpace cuts
+// as many cells off last. Fails: a block that does not divide the padded size, or the batch; a cut that leaves nothing.
+// Source: TensorFlow space_to_batch_nd, batch_to_space_nd.
+struct SpaceToBatch {
+  static constexpr std::string_view name = "space_to_batch";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes axes, block, before, after;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axes", &SpaceToBatch::axes}, Field{"block", &SpaceToBatch::block},
+                      Field{"before", &SpaceToBatch::before}, Field{"after", &SpaceToBatch::after}};
+  }
+  friend bool operator==(const SpaceToBatch&, const SpaceToBatch&) = default;
+};
+struct BatchToSpace {
+  static constexpr std::string_view name = "batch_to_space";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Sizes axes, block, before, after;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axes", &BatchToSpace::axes}, Field{"block", &BatchToSpace::block},
+                      Field{"before", &BatchToSpace::before}, Field{"after", &BatchToSpace::after}};
+  }
+  friend bool operator==(const BatchToSpace&, const BatchToSpace&) = default;
+};
+
 Result<Facts> infer(const Reshape& op, const Inputs& in);
 Result<Facts> infer(const Flatten& op, const Inputs& in);
 Result<Facts> infer(const Transpose& op, const Inputs& in);
@@ -86,7 +112,10 @@ Result<Facts> infer(const Unsqueeze& op, const Inputs& in);
 Result<Facts> infer(const Squeeze& op, const Inputs& in);
 Result<Facts> infer(const DepthToSpace& op, const Inputs& in);
 Result<Facts> infer(const SpaceToDepth& op, const Inputs& in);
+Result<Facts> infer(const SpaceToBatch& op, const Inputs& in);
+Result<Facts> infer(const BatchToSpace& op, const Inputs& in);
 
-using ReshapeFamily = std::tuple<Reshape, Flatten, Transpose, Unsqueeze, Squeeze, DepthToSpace, SpaceToDepth>;
+using ReshapeFamily =
+    std::tuple<Reshape, Flatten, Transpose, Unsqueeze, Squeeze, DepthToSpace, SpaceToDepth, SpaceToBatch, BatchToSpace>;
 
 }  // namespace convoy

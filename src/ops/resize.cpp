@@ -11,15 +11,52 @@ namespace convoy {
 
 namespace {
 
-double coordinate(Coordinates coordinates, Size i, double scale, Size in, Size out) {
-  const auto index = static_cast<double>(i);
-  switch (coordinates) {
-    case Coordinates::HalfPixel: return (index + 0.5) * scale - 0.5;
-    case Coordinates::Asymmetric: return index * scale;
+// One axis as it is resized. `scale` is in / out where no factor is given.
+struct Axis {
+  const Resize& resize;
+  std::size_t entry;
+  Size in, out;
+  double factor, scale;
+};
+
+Axis axis_of(const Resize& resize, std::size_t i, Size in, Size out) {
+  const auto from = static_cast<double>(in), to = static_cast<double>(out);
+  if (resize.factors.empty()) return {resize, i, in, out, to / from, from / to};
+  return {resize, i, in, out, resize.factors[i], 1 / resize.factors[i]};
+}
+
+// In T's arithmetic throughout, step by step as the frameworks do it: see Arithmetic.
+template <class T>
+T coordinate(const Axis& axis, Size i) {
+  const auto index = static_cast<T>(i), in = static_cast<T>(axis.in), out = static_cast<T>(axis.out);
+  const auto scale = static_cast<T>(axis.scale), factor = static_cast<T>(axis.factor);
+  const bool divides = axis.resize.arithmetic == Arithmetic::Divided;
+  const auto scaled = [&](T at) { return divides ? at / factor : at * scale; };
+  constexpr T half = 0.5;
+  switch (axis.resize.coordinates) {
+    case Coordinates::HalfPixel: return scaled(index + half) - half;
+    case Coordinates::Asymmetric: return scaled(index);
     case Coordinates::AlignCorners:
-      return out == 1 ? 0 : index * static_cast<double>(in - 1) / static_cast<double>(out - 1);
+      if (axis.out == 1) return 0;
+      return divides ? index * (in - 1) / (out - 1) : index * ((in - 1) / (out - 1));
+    case Coordinates::PytorchHalfPixel: return axis.out == 1 ? 0 : scaled(index + half) - half;
+    case Coordinates::HalfPixelSymmetric: return in / 2 * (1 - out / (factor * in)) + (index + half) / factor - half;
+    case Coordinates::HalfPixelCell: return scaled(index + half);
+    case Coordinates::CornerSteps: return axis.out == 1 ? -half : (index + half) * ((in - 1) / (out - 1)) - half;
+    case Coordinates::CropAndResize: {
+      const auto start = static_cast<T>(axis.resize.starts[axis.entry]),
+                 end = static_cast<T>(axis.resize.ends[axis.entry]);
+      if (axis.out == 1) return half * (start + end) * (in - 1);
+      return start * (in - 1) + index * (end - start) * (in - 1) / (out - 1);
+    }
   }
   std::unreachable();
+}
+
+// A crop's coordinate is compared with the border, where its last bit decides.
+double place_of(const Axis& axis, Size i) {
+  if (axis.resize.coordinates == Coordinates::CropAndResize) return static_cast<double>(coordinate<float>(axis, i));
+  return coordinate<double>(axis, i);
 }
 
 double keys(double t, double a) {
@@ -65,36 +102,50 @@ double filter(const Resize& resize, double t) {
   }
 }
 
-// Source: tf.image.resize scale_and_translate; torch interpolate with antialias.
-Taps filtered(const Resize& resize, Size i, double scale, Size in) {
-  const double centre = (static_cast<double>(i) + 0.5) * scale;
+// A kernel laid over the middles of the cells. Source: TensorFlow scale_and_translate_op.cc; PyTorch UpSampleKernel.cpp
+// (antialias); ONNX Runtime upsamplebase.h (antialias).
+Taps filtered(const Axis& axis, Size i) {
+  const Resize& resize = axis.resize;
+  const bool drops = resize.drops_outside || resize.interpolation > Interpolation::Area;
+  double scale = axis.scale;
+  if (resize.coordinates == Coordinates::CornerSteps)
+    scale = axis.out == 1 ? 0 : static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1);
+  const double centre = place_of(axis, i) + 0.5;
   const double stretch = resize.antialias ? std::max(scale, 1.0) : 1.0;
   const double reach = radius_of(resize.interpolation) * stretch;
-  const auto first = std::max<Size>(0, static_cast<Size>(std::ceil(centre - reach - 0.5)));
-  const auto last = std::min<Size>(in - 1, static_cast<Size>(std::floor(centre + reach - 0.5)));
+  auto first = static_cast<Size>(std::ceil(centre - reach - 0.5));
+  auto last = static_cast<Size>(std::floor(centre + reach - 0.5));
+  if (drops) first = std::max<Size>(first, 0), last = std::min(last, axis.in - 1);
   Taps taps;
   for (Size cell = first; cell <= last; ++cell) {
-    taps.cells.push_back(cell);
-    taps.weights.push_back(filter(resize, (static_cast<double>(cell) + 0.5 - centre) / stretch));
+    const double weight = filter(resize, (static_cast<double>(cell) + 0.5 - centre) / stretch);
+    const Size inside = std::clamp<Size>(cell, 0, axis.in - 1);
+    // Neighbours outside all stand for the border cell.
+    if (!taps.cells.empty() && taps.cells.back() == inside) taps.weights.back() += weight;
+    else taps.cells.push_back(inside), taps.weights.push_back(weight);
   }
   return taps;
 }
 
 // Frameworks place nearest cells in float32, and where a product falls beside a whole number only that gives their cell.
-Taps nearest(const Resize& resize, Size i, double scale, Size in, Size out) {
-  const auto narrow = static_cast<float>(scale);
-  const auto index = static_cast<float>(i);
-  const bool rounds = resize.rounding == Rounding::RoundHalfUp;
+Taps nearest(const Axis& axis, Size i) {
+  const Resize& resize = axis.resize;
   float place = 0;
-  if (resize.coordinates == Coordinates::HalfPixel) {
-    place = rounds ? (index + 0.5F) * narrow : (index + 0.5F) * narrow - 0.5F;
-  } else if (resize.coordinates == Coordinates::Asymmetric) {
-    place = index * narrow + (rounds ? 0.5F : 0.0F);
+  if (resize.rounding == Rounding::RoundHalfUp && resize.coordinates == Coordinates::HalfPixel &&
+      resize.arithmetic == Arithmetic::Multiplied) {
+    place = std::floor((static_cast<float>(i) + 0.5F) * static_cast<float>(axis.scale));
   } else {
-    const float step = out == 1 ? 0.0F : static_cast<float>(in - 1) / static_cast<float>(out - 1);
-    place = index * step + (rounds ? 0.5F : 0.0F);
+    place = coordinate<float>(axis, i);
+    const float low = std::floor(place);
+    switch (resize.rounding) {
+      case Rounding::Floor: place = low; break;
+      case Rounding::RoundHalfUp: place = place - low < 0.5F ? low : low + 1; break;
+      case Rounding::RoundHalfDown: place = place - low > 0.5F ? low + 1 : low; break;
+      case Rounding::Ceil: place = std::ceil(place); break;
+      case Rounding::CeilToShrink: place = axis.factor < 1 ? std::ceil(place) : low; break;
+    }
   }
-  return {{std::clamp<Size>(static_cast<Size>(std::floor(place)), 0, in - 1)}, {1.0}};
+  return {{static_cast<Size>(std::clamp(place, 0.0F, static_cast<float>(axis.in - 1)))}, {1.0}};
 }
 
 Taps linear(double place, Size in) {
@@ -105,33 +156,36 @@ Taps linear(double place, Size in) {
   return {{low, low + 1}, {1 - part, part}};
 }
 
-Taps cubic(const Resize& resize, Size i, double scale, Size in, Size out) {
-  double place = coordinate(resize.coordinates, i, scale, in, out);
-  if (resize.cubic_table) place = static_cast<double>(static_cast<float>(place));
+Taps cubic(const Axis& axis, Size i) {
+  const Resize& resize = axis.resize;
+  const double place = resize.cubic_table ? static_cast<double>(coordinate<float>(axis, i)) : place_of(axis, i);
   const double low = std::floor(place);
   double part = place - low;
   if (resize.cubic_table) part = std::nearbyint(part * 1024) / 1024;
   Taps taps;
   for (Size j = -1; j <= 2; ++j) {
     const Size cell = static_cast<Size>(low) + j;
-    const bool inside = cell >= 0 && cell < in;
+    const bool inside = cell >= 0 && cell < axis.in;
     if (!inside && resize.drops_outside) continue;
-    taps.cells.push_back(std::clamp<Size>(cell, 0, in - 1));
+    taps.cells.push_back(std::clamp<Size>(cell, 0, axis.in - 1));
     taps.weights.push_back(keys(static_cast<double>(j) - part, resize.cubic_a));
   }
   return taps;
 }
 
 // The box [i*scale, (i+1)*scale), whose ends take part of a cell.
-Taps area(Size i, double scale, Size in) {
+Taps area(const Axis& axis, Size i) {
+  double scale = axis.scale;
+  if (axis.resize.coordinates == Coordinates::AlignCorners && axis.out > 1)
+    scale = static_cast<double>(axis.in - 1) / static_cast<double>(axis.out - 1);
   const double begin = static_cast<double>(i) * scale, end = static_cast<double>(i + 1) * scale;
   Taps taps;
-  for (auto cell = static_cast<Size>(begin); cell < in && static_cast<double>(cell) < end; ++cell) {
+  for (auto cell = static_cast<Size>(begin); static_cast<double>(cell) < end; ++cell) {
     const double part = std::min(end, static_cast<double>(cell + 1)) - std::max(begin, static_cast<double>(cell));
-    taps.cells.push_back(cell);
+    taps.cells.push_back(std::min(cell, axis.in - 1));
     taps.weights.push_back(part);
   }
-  if (taps.cells.empty()) return {{in - 1}, {1.0}};
+  if (taps.cells.empty()) return {{axis.in - 1}, {1.0}};
   return taps;
 }
 
@@ -145,59 +199,88 @@ Taps rescaled(Taps taps) {
 
 }  // namespace
 
-std::vector<Taps> taps_of(const Resize& resize, Size in, Size out, double factor_or_zero) {
-  const double scale = factor_or_zero > 0 ? 1 / factor_or_zero : static_cast<double>(in) / static_cast<double>(out);
-  const bool filters = resize.interpolation > Interpolation::Area ||
-                       (resize.antialias && (resize.interpolation == Interpolation::Linear ||
-                                             resize.interpolation == Interpolation::Cubic));
+namespace {
+
+bool filters(const Resize& resize) {
+  const bool widens = resize.interpolation == Interpolation::Linear || resize.interpolation == Interpolation::Cubic;
+  return resize.interpolation > Interpolation::Area || (resize.antialias && widens);
+}
+
+Taps taps_at(const Axis& axis, Size i) {
+  const Resize& resize = axis.resize;
+  if (resize.fixed != FixedLengths::None && axis.out == axis.in) return {{i}, {1.0}};
+  if (resize.fixed == FixedLengths::EqualAndDouble && axis.out == 2 * axis.in) return {{i / 2}, {1.0}};
+  if (resize.coordinates == Coordinates::CropAndResize) {
+    const double place = place_of(axis, i);
+    if (!(place >= 0 && place <= static_cast<double>(axis.in - 1))) return {};
+  }
+  if (filters(resize)) return rescaled(filtered(axis, i));
+  switch (resize.interpolation) {
+    case Interpolation::Nearest: return nearest(axis, i);
+    case Interpolation::Linear: return linear(place_of(axis, i), axis.in);
+    case Interpolation::Cubic: {
+      Taps taps = cubic(axis, i);
+      return resize.drops_outside ? rescaled(std::move(taps)) : taps;
+    }
+    default: return rescaled(area(axis, i));
+  }
+}
+
+Status check_lists(const Resize& resize) {
+  const auto axes = static_cast<Size>(resize.axes.size());
+  if (resize.sizes.empty() && resize.factors.empty()) return fail(Fault::Format, "a resize takes sizes or factors");
+  if (!resize.sizes.empty())
+    if (auto s = expect_per_axis("sizes", resize.sizes.size(), axes); !s) return s;
+  if (!resize.factors.empty())
+    if (auto s = expect_per_axis("factors", resize.factors.size(), axes); !s) return s;
+  const bool crops = resize.coordinates == Coordinates::CropAndResize;
+  if (auto s = expect_per_axis("starts", resize.starts.size(), crops ? axes : 0); !s) return s;
+  if (auto s = expect_per_axis("ends", resize.ends.size(), crops ? axes : 0); !s) return s;
+  for (std::size_t i = 0; i < resize.starts.size(); ++i)
+    if (!(std::abs(resize.starts[i]) < 1e6) || !(std::abs(resize.ends[i]) < 1e6))
+      return fail(Fault::Format, "a crop from " + std::to_string(resize.starts[i]) + " to " +
+                                     std::to_string(resize.ends[i]) + " of an axis");
+  if (resize.coordinates == Coordinates::CornerSteps && !filters(resize))
+    return fail(Fault::Format, "corner steps belong to antialiased kernels");
+  if (resize.coordinates == Coordinates::HalfPixelCell && resize.interpolation != Interpolation::Nearest)
+    return fail(Fault::Format, "the cell of a half pixel belongs to nearest");
+  return {};
+}
+
+}  // namespace
+
+std::vector<Taps> taps_of(const Resize& resize, std::size_t i, Size in, Size out) {
+  const Axis axis = axis_of(resize, i, in, out);
   std::vector<Taps> all;
   all.reserve(static_cast<std::size_t>(out));
-  for (Size i = 0; i < out; ++i) {
-    if (filters) {
-      all.push_back(rescaled(filtered(resize, i, scale, in)));
-    } else if (resize.interpolation == Interpolation::Nearest) {
-      all.push_back(nearest(resize, i, scale, in, out));
-    } else if (resize.interpolation == Interpolation::Linear) {
-      all.push_back(linear(coordinate(resize.coordinates, i, scale, in, out), in));
-    } else if (resize.interpolation == Interpolation::Cubic) {
-      Taps taps = cubic(resize, i, scale, in, out);
-      all.push_back(resize.drops_outside ? rescaled(std::move(taps)) : std::move(taps));
-    } else {
-      all.push_back(rescaled(area(i, scale, in)));
-    }
-  }
+  for (Size q = 0; q < out; ++q) all.push_back(taps_at(axis, q));
   return all;
 }
 
 Result<Facts> infer(const Resize& resize, const Inputs& in) {
-  if (resize.axes.space < 1 || resize.axes.space > 16)
-    return fail(Fault::Format, "a resize over " + std::to_string(resize.axes.space) + " spatial axes");
-  if (auto s = expect_rank("input", in[0], resize.axes.rank()); !s) return pass(s);
-  if (resize.sizes.empty() == resize.factors.empty())
-    return fail(Fault::Format, "a resize takes either sizes or factors");
-  const std::size_t entries = resize.sizes.empty() ? resize.factors.size() : resize.sizes.size();
-  if (auto s = expect_per_axis(resize.sizes.empty() ? "factors" : "sizes", entries, resize.axes.space); !s)
-    return pass(s);
+  if (resize.axes.size() > 16)
+    return fail(Fault::Format, "a resize over " + std::to_string(resize.axes.size()) + " axes");
+  if (auto s = expect_axes("axes", resize.axes, in[0].rank()); !s) return pass(s);
+  if (auto s = check_lists(resize); !s) return pass(s);
   Shape shape = in[0].shape;
   constexpr Size most = Size{1} << 30;
-  for (Size i = 0; i < resize.axes.space; ++i) {
-    Dim& size = at(shape, resize.axes.spatial(i));
+  for (std::size_t i = 0; i < resize.axes.size(); ++i) {
+    Dim& size = at(shape, resize.axes[i]);
     if (size.known() && (*size < 1 || *size > most))
       return fail(Fault::Unsupported, "input has shape " + text_of(in[0].shape) + ", which cannot be resized");
+    if (!resize.factors.empty() && (!(resize.factors[i] > 0) || resize.factors[i] > static_cast<double>(most)))
+      return fail(Fault::Format, "factor is " + std::to_string(resize.factors[i]));
     if (!resize.sizes.empty()) {
-      const Size wanted = at(resize.sizes, i);
-      if (wanted < 1 || wanted > most) return fail(Fault::Format, "size is " + std::to_string(wanted));
-      size = wanted;
+      if (resize.sizes[i] < 1 || resize.sizes[i] > most)
+        return fail(Fault::Format, "size is " + std::to_string(resize.sizes[i]));
+      size = resize.sizes[i];
       continue;
     }
-    const double factor = resize.factors[static_cast<std::size_t>(i)];
-    if (!(factor > 0) || factor > static_cast<double>(most))
-      return fail(Fault::Format, "factor is " + std::to_string(factor));
     if (!size.known()) continue;
-    const double length = std::floor(static_cast<double>(*size) * factor);
+    const double length = std::floor(static_cast<double>(*size) * resize.factors[i]);
     if (length < 1 || length > static_cast<double>(most))
-      return fail(Fault::Unsupported, "factor " + std::to_string(factor) + " makes " + std::to_string(*size) +
-                                          " cells into " + std::to_string(length));
+      return fail(Fault::Unsupported, "factor " + std::to_string(resize.factors[i]) + " makes " +
+                                          std::to_string(*size) + " cells into " + std::to_string(length));
     size = static_cast<Size>(length);
   }
   return one_fact(arithmetic(in[0].dtype), std::move(shape));

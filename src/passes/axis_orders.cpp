@@ -48,8 +48,14 @@ Sizes wanted_order(const Node& node, const Fact& x) {
                             return channels_first(op.axes.order, op.axes.space);
                           return {};
                         },
-                        [](const DepthToSpace& op) { return channels_first(op.order, 2); },
-                        [](const SpaceToDepth& op) { return channels_first(op.order, 2); },
+                        [&](const DepthToSpace& op) { return x.rank() == 4 ? channels_first(op.order, 2) : Sizes{}; },
+                        [&](const SpaceToDepth& op) { return x.rank() == 4 ? channels_first(op.order, 2) : Sizes{}; },
+                        [&](const Resize& op) -> Sizes {
+                          for (const Order order : {Order::ChannelsFirst, Order::ChannelsLast})
+                            if (x.rank() >= 3 && op.axes == spatial_axes({order, x.rank() - 2}))
+                              return channels_first(order, x.rank() - 2);
+                          return {};
+                        },
                         [&](const GroupNorm& op) -> Sizes {
                           if (x.rank() < 3) return {};
                           Sizes order = source_order(x.rank());
@@ -84,6 +90,8 @@ std::optional<Op> reordered(const Op& op, const Sizes& order) {
                         [](const HardSigmoid& o) -> std::optional<Op> { return o; },
                         [](const Shrink& o) -> std::optional<Op> { return o; },
                         [](const Squareplus& o) -> std::optional<Op> { return o; },
+                        [](const Softplus& o) -> std::optional<Op> { return o; },
+                        [](const Threshold& o) -> std::optional<Op> { return o; },
                         [](const Affine& o) -> std::optional<Op> { return o; },
                         [](const Identity& o) -> std::optional<Op> { return o; },
                         [](const Cast& o) -> std::optional<Op> { return o; },
@@ -93,6 +101,9 @@ std::optional<Op> reordered(const Op& op, const Sizes& order) {
                         },
                         [&](const Softmax& o) { return axes_moved(o); },
                         [&](const UnitNorm& o) { return axes_moved(o); },
+                        [&](const LengthNorm& o) { return axes_moved(o); },
+                        [&](const LocalResponseNorm& o) { return axis_moved(o); },
+                        [&](const Resize& o) -> std::optional<Op> { return resized_in(o, order); },
                         [&](const Glu& o) { return axis_moved(o); },
                         [&](const Concat& o) { return axis_moved(o); },
                         [&](const Slice& o) { return axis_moved(o); },
@@ -119,6 +130,21 @@ std::optional<Op> reordered(const Op& op, const Sizes& order) {
                         },
                     },
                     op);
+}
+
+Resize resized_in(const Resize& op, const Sizes& order) {
+  std::vector<std::size_t> entries(op.axes.size());
+  std::iota(entries.begin(), entries.end(), std::size_t{0});
+  std::ranges::sort(entries, {}, [&](std::size_t i) { return place_in(order, op.axes[i]); });
+  Resize moved = op;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    moved.axes[i] = place_in(order, op.axes[entries[i]]);
+    if (!op.sizes.empty()) moved.sizes[i] = op.sizes[entries[i]];
+    if (!op.factors.empty()) moved.factors[i] = op.factors[entries[i]];
+    if (!op.starts.empty()) moved.starts[i] = op.starts[entries[i]];
+    if (!op.ends.empty()) moved.ends[i] = op.ends[entries[i]];
+  }
+  return moved;
 }
 
 AxisGroups reversed(AxisGroups groups) {

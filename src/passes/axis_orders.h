@@ -21,6 +21,9 @@ Sizes wanted_order(const Node& node, const Fact& x);
 // operator is bound to the order it knows, or changes axes.
 std::optional<Op> reordered(const Op& op, const Sizes& order);
 
+// The same, of a Resize: its lists follow its axes.
+Resize resized_in(const Resize& op, const Sizes& order);
+
 // Axes of x and y that hold the same elements: each group's axes of x are neighbours, and so are those of y. A group may
 // be empty on one side (an axis of size 1 that comes or goes).
 struct AxisGroup {

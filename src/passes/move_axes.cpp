@@ -143,8 +143,14 @@ Status Layout::in_source_order(const Node& node) {
 Status Layout::spatial(const Node& node, const Sizes& order) {
   auto inputs = inputs_with_first_in(node, order);
   if (!inputs) return pass(inputs);
+  if (std::holds_alternative<MaxUnpool>(node.op)) {
+    auto positions = in(node, node.inputs[1], order);
+    if (!positions) return pass(positions);
+    inputs->at(1) = *positions;
+  }
   Op op = std::visit(
-      []<class T>(T o) -> Op {
+      [&]<class T>(T o) -> Op {
+        if constexpr (std::is_same_v<T, Resize>) return resized_in(o, order);
         if constexpr (requires { o.axes.order; }) o.axes.order = Order::ChannelsFirst;
         if constexpr (std::is_same_v<T, DepthToSpace> || std::is_same_v<T, SpaceToDepth>)
           o.order = Order::ChannelsFirst;

@@ -15,20 +15,24 @@ bool integer_factors(const Resize& op) {
 }
 
 std::optional<Size> size_of(const Shape& shape, const Resize& op, std::size_t i) {
-  return shape[static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)))].size();
+  return shape[static_cast<std::size_t>(op.axes[i])].size();
 }
 
-std::size_t space_of(const Resize& op) { return static_cast<std::size_t>(op.axes.space); }
+bool is_middle(const Resize& op) {
+  return (op.coordinates == Coordinates::HalfPixel && op.rounding == Rounding::RoundHalfUp) ||
+         (op.coordinates == Coordinates::HalfPixelCell && op.rounding == Rounding::Floor);
+}
+
+bool is_floor(const Resize& op) { return op.coordinates == Coordinates::Asymmetric && op.rounding == Rounding::Floor; }
 
 // Repeats every cell a whole number of times: whichever rounding the source names, the cells are the same.
 bool repeats(const Resize& op) {
-  const bool middle = op.coordinates == Coordinates::HalfPixel && op.rounding == Rounding::RoundHalfUp;
-  const bool floor = op.coordinates == Coordinates::Asymmetric && op.rounding == Rounding::Floor;
-  return op.interpolation == Interpolation::Nearest && integer_factors(op) && (middle || floor);
+  return op.interpolation == Interpolation::Nearest && op.sizes.empty() && integer_factors(op) &&
+         (is_middle(op) || is_floor(op));
 }
 
 bool grows(const Resize& op, const Shape& shape) {
-  for (std::size_t i = 0; i < space_of(op); ++i) {
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
     if (!op.factors.empty()) {
       if (op.factors[i] < 1) return false;
       continue;
@@ -41,6 +45,7 @@ bool grows(const Resize& op, const Shape& shape) {
 
 // A factor that leaves an axis as long as it was is ignored by the target's linear modes, unless it is 1.
 bool idle_factor(const Resize& op, const Shape& shape) {
+  if (op.fixed == FixedLengths::Equal) return false;  // as the target has it
   for (std::size_t i = 0; i < op.factors.size(); ++i) {
     const double f = op.factors[i];
     const auto in = size_of(shape, op, i);
@@ -52,32 +57,47 @@ bool idle_factor(const Resize& op, const Shape& shape) {
 
 // The same numbers in the target's words; nothing: it has no words for them.
 std::optional<Resize> spoken(Resize op, const Shape& shape) {
-  if (op.axes.order != Order::ChannelsFirst) return std::nullopt;
+  const auto rank = static_cast<Size>(shape.size());
+  if (rank < 3 || op.axes != spatial_axes({Order::ChannelsFirst, rank - 2})) return std::nullopt;
+  if (!op.sizes.empty() && !op.factors.empty()) return std::nullopt;
+  if (op.factors.empty()) op.fixed = FixedLengths::None;  // these lengths then say the same by themselves
   if (op.antialias && op.interpolation == Interpolation::Linear && grows(op, shape)) op.antialias = false;
   if (op.antialias && op.interpolation != Interpolation::Nearest) return std::nullopt;
   switch (op.interpolation) {
     case Interpolation::Nearest: {
       op.antialias = op.drops_outside = op.cubic_table = false;
+      if (op.fixed == FixedLengths::None && repeats(op)) op.arithmetic = Arithmetic::Multiplied;
+      if (op.arithmetic == Arithmetic::Divided) return std::nullopt;
       if (repeats(op)) {
         op.coordinates = Coordinates::Asymmetric;
         op.rounding = Rounding::Floor;
         return op;
       }
-      const bool middle = op.coordinates == Coordinates::HalfPixel && op.rounding == Rounding::RoundHalfUp;
-      const bool floor = op.coordinates == Coordinates::Asymmetric && op.rounding == Rounding::Floor;
-      if (middle || (floor && op.factors.empty())) return op;
+      if (is_middle(op) && op.fixed == FixedLengths::None) {
+        op.coordinates = Coordinates::HalfPixel;
+        op.rounding = Rounding::RoundHalfUp;
+        return op;
+      }
+      // On three and four axes the target's own words for fixed lengths are known; on five they hang on the layout.
+      const FixedLengths own = rank == 4 ? FixedLengths::EqualAndDouble : FixedLengths::None;
+      if (is_floor(op) && (op.factors.empty() || (rank <= 4 && op.fixed == own))) return op;
       return std::nullopt;
     }
     case Interpolation::Linear:
+      if (op.fixed == FixedLengths::EqualAndDouble) return std::nullopt;
+      if (op.coordinates == Coordinates::PytorchHalfPixel && grows(op, shape)) op.coordinates = Coordinates::HalfPixel;
+      if (op.coordinates != Coordinates::HalfPixel && op.coordinates != Coordinates::AlignCorners) return std::nullopt;
+      op.arithmetic = Arithmetic::Multiplied;
       op.drops_outside = op.cubic_table = false;  // of two taps the one outside goes: the border cell either way
-      if (op.coordinates == Coordinates::Asymmetric || idle_factor(op, shape)) return std::nullopt;
+      if (idle_factor(op, shape)) return std::nullopt;
       if (op.coordinates == Coordinates::AlignCorners && !op.factors.empty() && !integer_factors(op))
         return std::nullopt;
       return op;
     case Interpolation::Cubic:
-      if (op.axes.space != 2 || op.cubic_a != -0.75 || op.drops_outside || op.cubic_table ||
-          op.coordinates == Coordinates::Asymmetric)
+      if (rank != 4 || op.cubic_a != -0.75 || op.drops_outside || op.cubic_table || op.fixed != FixedLengths::None ||
+          (op.coordinates != Coordinates::HalfPixel && op.coordinates != Coordinates::AlignCorners))
         return std::nullopt;
+      op.arithmetic = Arithmetic::Multiplied;
       return op;
     default: return std::nullopt;
   }
@@ -85,8 +105,8 @@ std::optional<Resize> spoken(Resize op, const Shape& shape) {
 
 // Axis i alone: what its output cells read.
 std::vector<Taps> taps_along(const Resize& op, const Shape& in, const Shape& out, std::size_t i) {
-  const auto axis = static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)));
-  return taps_of(op, *in[axis], *out[axis], op.factors.empty() ? 0 : op.factors[i]);
+  const auto axis = static_cast<std::size_t>(op.axes[i]);
+  return taps_of(op, i, *in[axis], *out[axis]);
 }
 
 bool leaves_as_is(const std::vector<Taps>& taps, Size in) {
@@ -144,15 +164,19 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, Patch& patch) {
     if (!made) return pass(made);
     now = made->front();
   } else {
-    for (std::size_t i = 0; i < space_of(op); ++i)
+    for (std::size_t i = 0; i < op.axes.size(); ++i)
       if (!size_of(in, op, i))
         return within(place_of(node),
                       Status(fail(Fault::Unsupported,
                                   "resizes in a way that the target has no word for, and its weights depend on the "
                                   "input's size, which is free; give the input a size")));
-    for (std::size_t i = 0; i < space_of(op); ++i) {
-      const Size axis = op.axes.spatial(static_cast<Size>(i));
+    for (std::size_t i = 0; i < op.axes.size(); ++i) {
+      const Size axis = op.axes[i];
       const auto taps = taps_along(op, in, graph[node.outputs[0]].fact.shape, i);
+      if (std::ranges::any_of(taps, [](const Taps& t) { return t.cells.empty(); }))
+        return within(place_of(node),
+                      Status(fail(Fault::Unsupported, "crops beyond the border of axis " + std::to_string(axis) +
+                                                          ", which the target has no word for")));
       if (leaves_as_is(taps, *in[static_cast<std::size_t>(axis)])) continue;
       auto made = op.interpolation == Interpolation::Nearest ? take(patch, node, now, axis, taps)
                                                              : product(patch, node, now, axis, taps);

@@ -119,6 +119,9 @@ Bounds bound(const Unsqueeze& op, const Evaluation& at) { return moved(at, op); 
 Bounds bound(const Squeeze& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const DepthToSpace& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const SpaceToDepth& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const SpaceToBatch& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const BatchToSpace& op, const Evaluation& at) { return moved(at, op); }
+Bounds bound(const Unfold& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const Concat& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const Slice& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const Split& op, const Evaluation& at) { return moved(at, op); }
@@ -126,7 +129,27 @@ Bounds bound(const Tile& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const Take& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const Identity& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const Dropout& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const MaxPool& op, const Evaluation& at) { return moved(at, op); }
+
+namespace {
+
+// The largest errors of each window; positions are whole numbers, and those of numbers that are off cannot be followed.
+template <class Pool>
+Bounds maxima(const Evaluation& at, Pool pool) {
+  pool.positions = Positions::None;
+  auto bounds = moved(at, pool);
+  if (bounds) bounds->errors.resize(at.outputs.size());
+  return bounds;
+}
+
+}  // namespace
+
+Bounds bound(const MaxPool& op, const Evaluation& at) { return maxima(at, op); }
+Bounds bound(const MaxUnpool&, const Evaluation& at) {
+  if (!at.errors[0]) return exact(at);
+  auto errors = rerun(at, {at.errors[0], at.inputs[1]});
+  if (!errors) return pass(errors);
+  return bounded(*std::move(errors), 0, 0);
+}
 // An index is a whole number; one that is off by a fraction cannot be followed.
 Bounds bound(const Embedding&, const Evaluation& at) { return exact(at); }
 
@@ -201,8 +224,31 @@ Bounds bound(const Einsum& op, const Evaluation& at) {
 }
 
 Bounds bound(const AveragePool& op, const Evaluation& at) { return summed(at, op, kernel_cells(op.windows)); }
+Bounds bound(const Fold& op, const Evaluation& at) { return summed(at, op, kernel_cells(op.windows)); }
+
+// With S = |y|^p and A the sum of |x|^p, each as the rule counts cells: S is off by limit u A and by what the inputs'
+// errors e add, (A + e)^p - A^p; y is the root of S.
+Bounds bound(const LpPool& op, const Evaluation& at) {
+  const Size terms = kernel_cells(op.windows);
+  const double limit = limit_of(terms) + 2 * std::abs(op.p) + 8;
+  const Tensor x = magnitude(*at.inputs[0]), enlarged = magnitude(*at.inputs[0], 1, at.errors[0]);
+  auto size = run_node(at.node, {&x}, Precision::Double, at.threads);
+  if (!size) return pass(size);
+  auto most = run_node(at.node, {&enlarged}, Precision::Double, at.threads);
+  if (!most) return pass(most);
+  const auto y = at.outputs[0].doubles(), a = size->at(0).doubles(), b = most->at(0).doubles();
+  std::vector<float> errors(y.size());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double sum = std::pow(std::abs(y[i]), op.p), from = std::pow(a[i], op.p);
+    const double off = limit * unit_rounding * from + std::abs(std::pow(b[i], op.p) - from);
+    const double high = std::pow(sum + off, 1 / op.p), low = std::pow(std::max(sum - off, 0.0), 1 / op.p);
+    errors[i] = static_cast<float>(std::max(std::abs(high - y[i]), std::abs(y[i] - low)) + 8 * unit_rounding * y[i]);
+  }
+  return bounded({Tensor::of(at.outputs[0].shape(), std::move(errors))}, terms, limit);
+}
+
 Bounds bound(const AdaptivePool& op, const Evaluation& at) {
-  if (op.kind == Extreme::Maximum) return moved(at, op);
+  if (op.kind == Extreme::Maximum) return maxima(at, op);
   Size terms = 1;
   for (std::size_t i = 0; i < op.out.size(); ++i) {
     const Size in = at.inputs[0]->shape()[static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)))];
@@ -239,11 +285,11 @@ Bounds bound(const Reduce& op, const Evaluation& at) {
 }
 
 Bounds bound(const Resize& op, const Evaluation& at) {
-  if (op.interpolation == Interpolation::Nearest) return moved(at, op);
+  Resize resize = op;
+  resize.outside_value = 0;
+  if (op.interpolation == Interpolation::Nearest) return moved(at, resize);
   Size longest = 1, taps = 1;
-  for (Size i = 0; i < op.axes.space; ++i) {
-    longest = std::max(longest, at.inputs[0]->shape()[static_cast<std::size_t>(op.axes.spatial(i))]);
-  }
+  for (const Size axis : op.axes) longest = std::max(longest, at.inputs[0]->shape()[static_cast<std::size_t>(axis)]);
   const double limit = 4 * (4 + static_cast<double>(longest));
   // Kernels with negative lobes: between them |taps| sum to less than 2.5 on each axis, so the linear stand-in with
   // the largest magnitude everywhere is above every sum of theirs.
@@ -251,12 +297,12 @@ Bounds bound(const Resize& op, const Evaluation& at) {
                         op.interpolation == Interpolation::Gaussian;
   Tensor x = magnitude(*at.inputs[0], limit * unit_rounding, at.errors[0]);
   if (!positive) {
-    for (Size i = 0; i < op.axes.space; ++i) taps *= 3;
+    for (std::size_t i = 0; i < op.axes.size(); ++i) taps *= 3;
     auto values = x.floats();
     const float most = values.empty() ? 0 : std::ranges::max(values) * static_cast<float>(taps);
     x = Tensor::of(x.shape(), std::vector<float>(values.size(), most));
   }
-  auto sum = rerun(at, {&x});
+  auto sum = rerun(at, resize, {&x});
   if (!sum) return pass(sum);
   return bounded({magnitude(sum->at(0))}, 0, limit);
 }

@@ -169,6 +169,52 @@ Bounds bound(const RmsNorm& op, const Evaluation& at) {
   });
 }
 
+Bounds bound(const LengthNorm& op, const Evaluation& at) {
+  const Groups groups = grouped(at, op.axes);
+  const auto x = at.inputs[0]->floats(), y = at.outputs[0].floats();
+  const double count = static_cast<double>(groups.size), limit = 2 * std::sqrt(count) + 16 + 2 * std::min(op.p, 64.0);
+  return by_element(at, limit, groups.size, [&](std::size_t i) {
+    const auto g = static_cast<std::size_t>(groups.of[i]);
+    const double share = std::abs(static_cast<double>(y[i])), value = std::abs(static_cast<double>(x[i]));
+    // y = x / length; where x says nothing of the length, no length of the group is below epsilon.
+    const double length = share > 0 ? value / share : op.epsilon;
+    const double carried = groups.error[g] > 0 ? (1 + share * count) / length * groups.error[g] : 0;
+    return limit * unit_rounding * share + carried;
+  });
+}
+
+// y = x / d^beta: d's own rounding is multiplied by beta; an input's error moves x itself and every d that holds it.
+Bounds bound(const LocalResponseNorm& op, const Evaluation& at) {
+  const double beta = std::abs(op.beta);
+  const double limit = 16 + 2 * beta * limit_of(op.before + op.after + 1);
+  const auto x = at.inputs[0]->floats(), y = at.outputs[0].floats();
+  const Sizes& shape = at.inputs[0]->shape();
+  Size inner = 1;
+  for (auto axis = static_cast<std::size_t>(op.axis) + 1; axis < shape.size(); ++axis) inner *= shape[axis];
+  const Size size = shape[static_cast<std::size_t>(op.axis)];
+  const float* errors = at.errors[0] ? at.errors[0]->raw<float>().data() : nullptr;
+  return by_element(at, limit, op.before + op.after + 1, [&](std::size_t i) {
+    const auto result = std::abs(static_cast<double>(y[i])), value = std::abs(static_cast<double>(x[i]));
+    double sum = 0, moved = 0;  // of the squares, and what the inputs' errors add to it
+    const Size place = static_cast<Size>(i), c = place / inner % size;
+    for (Size j = std::max<Size>(c - op.before, 0); j <= std::min(c + op.after, size - 1); ++j) {
+      const auto at_j = static_cast<std::size_t>(place + (j - c) * inner);
+      const double square = static_cast<double>(x[at_j]) * static_cast<double>(x[at_j]);
+      sum += square;
+      if (errors)
+        moved += static_cast<double>(errors[at_j]) * (2 * std::sqrt(square) + static_cast<double>(errors[at_j]));
+    }
+    const double divisor = std::abs(op.bias + op.alpha * sum),
+                 size_of_it = std::abs(op.bias) + std::abs(op.alpha) * sum;
+    const double cancelled = divisor > 0 ? size_of_it / divisor : 1;
+    double error = limit * unit_rounding * result * cancelled;
+    if (errors && value > 0) error += result / value * static_cast<double>(errors[i]);
+    else if (errors) error += static_cast<double>(errors[i]) / std::pow(divisor, op.beta);
+    if (divisor > 0) error += result * beta * std::abs(op.alpha) * moved / divisor;
+    return error;
+  });
+}
+
 Bounds bound(const UnitNorm& op, const Evaluation& at) {
   const Groups groups = grouped(at, op.axes);
   const auto x = at.inputs[0]->floats();

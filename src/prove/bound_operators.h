@@ -19,6 +19,10 @@ Bounds bound(const Einsum& op, const Evaluation& at);
 Bounds bound(const Embedding& op, const Evaluation& at);
 Bounds bound(const MaxPool& op, const Evaluation& at);
 Bounds bound(const AveragePool& op, const Evaluation& at);
+Bounds bound(const LpPool& op, const Evaluation& at);
+Bounds bound(const MaxUnpool& op, const Evaluation& at);
+Bounds bound(const Unfold& op, const Evaluation& at);
+Bounds bound(const Fold& op, const Evaluation& at);
 Bounds bound(const AdaptivePool& op, const Evaluation& at);
 Bounds bound(const Reduce& op, const Evaluation& at);
 Bounds bound(const Resize& op, const Evaluation& at);
@@ -31,6 +35,8 @@ Bounds bound(const Unsqueeze& op, const Evaluation& at);
 Bounds bound(const Squeeze& op, const Evaluation& at);
 Bounds bound(const DepthToSpace& op, const Evaluation& at);
 Bounds bound(const SpaceToDepth& op, const Evaluation& at);
+Bounds bound(const SpaceToBatch& op, const Evaluation& at);
+Bounds bound(const BatchToSpace& op, const Evaluation& at);
 Bounds bound(const Concat& op, const Evaluation& at);
 Bounds bound(const Slice& op, const Evaluation& at);
 Bounds bound(const Split& op, const Evaluation& at);
@@ -51,6 +57,8 @@ Bounds bound(const Clip& op, const Evaluation& at);
 Bounds bound(const HardSigmoid& op, const Evaluation& at);
 Bounds bound(const Shrink& op, const Evaluation& at);
 Bounds bound(const Squareplus& op, const Evaluation& at);
+Bounds bound(const Softplus& op, const Evaluation& at);
+Bounds bound(const Threshold& op, const Evaluation& at);
 Bounds bound(const Glu& op, const Evaluation& at);
 Bounds bound(const PRelu& op, const Evaluation& at);
 Bounds bound(const Binary& op, const Evaluation& at);
@@ -64,6 +72,8 @@ Bounds bound(const LayerNorm& op, const Evaluation& at);
 Bounds bound(const GroupNorm& op, const Evaluation& at);
 Bounds bound(const RmsNorm& op, const Evaluation& at);
 Bounds bound(const UnitNorm& op, const Evaluation& at);
+Bounds bound(const LengthNorm& op, const Evaluation& at);
+Bounds bound(const LocalResponseNorm& op, const Evaluation& at);
 
 // ---- shared
 // The numbers as float32 under the same shape: a view where they are that already.

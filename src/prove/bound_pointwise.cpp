@@ -152,6 +152,10 @@ Bounds bound(const Shrink& op, const Evaluation& at) {
 Bounds bound(const Squareplus& op, const Evaluation& at) {
   return sized(at, 8, [&](double x) { return std::abs(x) + std::sqrt(std::abs(op.b)); });
 }
+Bounds bound(const Softplus& op, const Evaluation& at) {
+  return sized(at, 8, [&](double x) { return std::abs(x) + 1 / std::abs(op.beta); });
+}
+Bounds bound(const Threshold&, const Evaluation& at) { return exactly(at); }
 Bounds bound(const Affine& op, const Evaluation& at) {
   return sized(at, 4, [&](double x) { return std::abs(x * op.scale) + std::abs(op.offset); });
 }

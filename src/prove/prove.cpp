@@ -37,8 +37,8 @@ double coordinate_rounding(const Graph& graph) {
     const auto* resize = std::get_if<Resize>(&node.op);
     if (!resize || resize->interpolation == Interpolation::Nearest) continue;
     const Shape& shape = graph[node.inputs[0]].fact.shape;
-    for (Size i = 0; i < resize->axes.space; ++i) {
-      const Dim length = shape[static_cast<std::size_t>(resize->axes.spatial(i))];
+    for (const Size axis : resize->axes) {
+      const Dim length = shape[static_cast<std::size_t>(axis)];
       sum += 4 * (4 + static_cast<double>(length.size().value_or(0))) * 0x1p-24;
     }
   }

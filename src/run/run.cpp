@@ -44,6 +44,10 @@ Tensor cast(const Tensor& x, DType to) {
   return Tensor::of(x.shape(), std::move(whole));
 }
 
+// Whole numbers that tell places: no float type holds them all.
+template <class O>
+constexpr bool tells_positions = std::is_same_v<O, MaxPool> || std::is_same_v<O, AdaptivePool>;
+
 struct Room {
   Size taken = 0, limit = 0;
 
@@ -75,17 +79,24 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
             if (!stored[i]) operands.emplace_back();
             else operands.push_back({numbers[i]->raw<T>(), numbers[i]->shape(), true, stored[i]});
           }
-          std::vector<std::vector<T>> buffers;
+          std::vector<std::vector<T>> buffers(facts.size());
+          std::vector<std::int64_t> positions;
           std::vector<plain::Output<T>> outputs;
-          for (const Fact& fact : facts) {
-            const Sizes shape = *sizes_of(fact.shape);
-            buffers.emplace_back(static_cast<std::size_t>(*checked_count(shape)));
-            outputs.push_back({buffers.back(), shape});
+          for (std::size_t i = 0; i < facts.size(); ++i) {
+            const Sizes shape = *sizes_of(facts[i].shape);
+            const auto count = static_cast<std::size_t>(*checked_count(shape));
+            if (tells_positions<O> && i == 1) positions.resize(count);
+            else buffers[i].resize(count);
+            outputs.push_back(
+                {buffers[i], shape, tells_positions<O> && i == 1 ? positions : std::span<std::int64_t>()});
           }
           if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, threads}); !status) return pass(status);
           std::vector<Tensor> results;
-          for (std::size_t i = 0; i < buffers.size(); ++i)
-            results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(buffers[i])));
+          for (std::size_t i = 0; i < buffers.size(); ++i) {
+            if (tells_positions<O> && i == 1)
+              results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(positions)));
+            else results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(buffers[i])));
+          }
           return results;
         }
       },
@@ -107,7 +118,8 @@ Result<Facts> facts_of(const Op& op, const std::vector<const Tensor*>& inputs) {
 bool reads_numbers(const Op& op, std::size_t input) {
   return std::visit(
       [&]<class O>(const O&) {
-        return !keeps_numbers<O> && !std::is_same_v<O, Cast> && !(std::is_same_v<O, Embedding> && input == 0);
+        return !keeps_numbers<O> && !std::is_same_v<O, Cast> && !(std::is_same_v<O, Embedding> && input == 0) &&
+               !(std::is_same_v<O, MaxUnpool> && input == 1);
       },
       op);
 }
@@ -117,7 +129,7 @@ Size bytes_for(const Facts& facts) {
   Size bytes = 0;
   for (const Fact& fact : facts) {
     const auto count = checked_count(*sizes_of(fact.shape));
-    const auto each = count ? checked_multiply(*count, sizeof(T)) : std::nullopt;
+    const auto each = count ? checked_multiply(*count, fact.dtype == DType::I64 ? 8 : sizeof(T)) : std::nullopt;
     const auto sum = each ? checked_add(bytes, *each) : std::nullopt;
     if (!sum) return -1;
     bytes = *sum;

@@ -116,10 +116,10 @@ TEST(Spelling, ResizesAsTheSourceDoes) {
   for (const char* how :
        {"factors=2,3", "sizes=7,9", "sizes=7,9 rounding=round_half_up", "sizes=7,9 coordinates=asymmetric",
         "sizes=7,9 coordinates=align_corners rounding=round_half_up", "sizes=7,9 interpolation=linear",
-        "sizes=3,9 interpolation=linear antialias=true", "sizes=7,9 interpolation=linear coordinates=asymmetric",
+        "sizes=3,9 interpolation=linear antialias=true drops_outside=true", "sizes=7,9 interpolation=linear coordinates=asymmetric",
         "sizes=7,9 interpolation=cubic cubic_a=-0.5 drops_outside=true", "sizes=7,9 interpolation=lanczos3"})
     expect_same_numbers(
-        fmt::format("input x float32[?,5,4,3]\nup = resize(x) axes=channels_last/2 {}\noutput up\n", how),
+        fmt::format("input x float32[?,5,4,3]\nup = resize(x) axes=1,2 {}\noutput up\n", how),
         {{2, 5, 4, 3}});
 }
 
@@ -138,7 +138,7 @@ deep = space_to_depth(same) order=channels_last
 up = depth_to_space(deep) order=channels_last
 back = conv_transpose(up, j, b) axes=channels_last/2 kernel_order=space_out_in windows=3/2,2/1 paddings=keras_same,1:-1
 pool = average_pool(back) axes=channels_last/2 windows=3/2,2/1 paddings=same,same
-size = resize(pool) axes=channels_last/2 sizes=7,5 interpolation=linear coordinates=asymmetric
+size = resize(pool) axes=1,2 sizes=7,5 interpolation=linear coordinates=asymmetric
 norm = batch_norm(size, _, _, b, v) axis=3
 calm = affine(norm) scale=0.01
 soft = softmax(calm) axes=1,2
@@ -156,7 +156,7 @@ output size
 
 TEST(Spelling, RefusesAFreeResizeThatTheTargetCannotSay) {
   Graph graph = parsed(
-      "input x float32[?,?,4,3]\nup = resize(x) axes=channels_last/2 factors=2,2 interpolation=cubic cubic_a=-0.5\n"
+      "input x float32[?,?,4,3]\nup = resize(x) axes=1,2 factors=2,2 interpolation=cubic cubic_a=-0.5\n"
       "output up\n");
   auto done = run_passes(graph, passes_for_torch());
   EXPECT_FALSE(done);

@@ -61,7 +61,7 @@ void expect_plain_resize(Call& call) {
 
 Resize resize_by(Call& call, const Axes& axes, const std::string& word, bool antialias) {
   Resize resize;
-  resize.axes = axes;
+  resize.axes = spatial_axes(axes);
   resize.antialias = antialias;
   resize.coordinates = Coordinates::HalfPixel;
   resize.rounding = Rounding::RoundHalfUp;
@@ -70,6 +70,7 @@ Resize resize_by(Call& call, const Axes& axes, const std::string& word, bool ant
     resize.antialias = false;
   } else if (word == "bilinear") {
     resize.interpolation = Interpolation::Linear;
+    resize.drops_outside = antialias;
   } else if (word == "bicubic") {
     resize.interpolation = Interpolation::Cubic;
     resize.cubic_a = -0.5;

@@ -142,6 +142,19 @@ Status write_squareplus(const Squareplus& op, Call& c) {
   return {};
 }
 
+Status write_softplus(const Softplus& op, Call& c) {
+  std::vector<std::string> more;
+  if (op.beta != 1) more.push_back("beta=" + number(op.beta));
+  if (op.threshold && *op.threshold != 20) more.push_back("threshold=" + number(*op.threshold));
+  apply_function(c, "F.softplus", joined(more));
+  return {};
+}
+
+Status write_threshold(const Threshold& op, Call& c) {
+  apply_function(c, "F.threshold", number(op.threshold) + ", " + number(op.value));
+  return {};
+}
+
 Status write_softmax(const Softmax& op, Call& c) {
   if (op.axes.size() == 1) {
     apply_function(c, op.logarithm ? "F.log_softmax" : "F.softmax", fmt::format("dim={}", op.axes[0]));
@@ -178,10 +191,11 @@ Status write_prelu(const PRelu&, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_unary>(),  writes<write_relu>(),       writes<write_elu>(),
-                          writes<write_celu>(),   writes<write_clip>(),       writes<write_hard_sigmoid>(),
-                          writes<write_shrink>(), writes<write_squareplus>(), writes<write_softmax>(),
-                          writes<write_glu>(),    writes<write_prelu>()};
+constexpr std::array rows{writes<write_unary>(),     writes<write_relu>(),       writes<write_elu>(),
+                          writes<write_celu>(),      writes<write_clip>(),       writes<write_hard_sigmoid>(),
+                          writes<write_shrink>(),    writes<write_squareplus>(), writes<write_softplus>(),
+                          writes<write_threshold>(), writes<write_softmax>(),    writes<write_glu>(),
+                          writes<write_prelu>()};
 static_assert(decides<Activation>(rows), "every activation needs one row: writes<> or lacks<>");
 
 }  // namespace

@@ -20,5 +20,6 @@ std::span<const Row> reshape_rows();
 std::span<const Row> slice_concat_rows();
 std::span<const Row> resize_rows();
 std::span<const Row> recurrent_rows();
+std::span<const Row> unfold_rows();
 
 }  // namespace convoy::torch

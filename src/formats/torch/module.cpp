@@ -10,9 +10,9 @@ namespace convoy::torch {
 namespace {
 
 auto all_rows() {
-  return std::array{convolution_rows(),   pooling_rows(),      pad_rows(),         linear_rows(),
-                    normalization_rows(), activation_rows(),   elementwise_rows(), reduction_rows(),
-                    reshape_rows(),       slice_concat_rows(), resize_rows(),      recurrent_rows()};
+  return std::array{convolution_rows(), pooling_rows(),     pad_rows(),       linear_rows(),  normalization_rows(),
+                    activation_rows(),  elementwise_rows(), reduction_rows(), reshape_rows(), slice_concat_rows(),
+                    resize_rows(),      recurrent_rows(),   unfold_rows()};
 }
 
 }  // namespace

@@ -161,8 +161,40 @@ Status write_unit_norm(const UnitNorm& norm, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_batch_norm>(), writes<write_layer_norm>(), writes<write_group_norm>(),
-                          writes<write_rms_norm>(), writes<write_unit_norm>()};
+Status write_length_norm(const LengthNorm& norm, Call& c) {
+  std::string more = std::isinf(norm.p) ? "p=torch.inf, " : norm.p == 2 ? "" : "p=" + number(norm.p) + ", ";
+  more += "dim=" + shape_text(norm.axes);
+  if (norm.epsilon != 1e-12) more += ", eps=" + number(norm.epsilon);
+  apply_function(c, "F.normalize", more);
+  return {};
+}
+
+// PyTorch's window lies around axis 1, an odd cell in front.
+Status write_local_response_norm(const LocalResponseNorm& norm, Call& c) {
+  const Size size = norm.before + norm.after + 1;
+  if (norm.before - norm.after < 0 || norm.before - norm.after > 1)
+    return c.refused("a local response norm whose window has its odd cell behind");
+  if (c.fact(0).rank() < 3) return c.refused("a local response norm of rank below 3");
+  const Expression x = c.begin(0);
+  const bool moves = norm.axis != 1;
+  const std::string turn = moves ? fmt::format(".transpose(1, {})", norm.axis) : "";
+  std::string more;
+  if (const double alpha = norm.alpha * static_cast<double>(size); alpha != 1e-4)
+    more += ", alpha=" + short_number(alpha);
+  if (norm.beta != 0.75) more += ", beta=" + number(norm.beta);
+  if (norm.bias != 1) more += ", k=" + number(norm.bias);
+  const std::string operand = moves ? postfix(x) + turn : x.text;
+  c.result({fmt::format("F.local_response_norm({}, {}{}){}", operand, size, more, turn),
+            Binds::Atom,
+            x.calls + 1,
+            false,
+            {}});
+  return {};
+}
+
+constexpr std::array rows{writes<write_batch_norm>(),         writes<write_layer_norm>(), writes<write_group_norm>(),
+                          writes<write_rms_norm>(),           writes<write_unit_norm>(),  writes<write_length_norm>(),
+                          writes<write_local_response_norm>()};
 static_assert(decides<Normalization>(rows), "every normalization needs one row: writes<> or lacks<>");
 
 }  // namespace

@@ -90,8 +90,23 @@ Status write_pad(const Pad& op, Call& c) {
     case PadMode::Reflect: mode = "reflect"; break;
     case PadMode::Edge: mode = "replicate"; break;
     case PadMode::Wrap: mode = "circular"; break;
-    case PadMode::Symmetric: return write_symmetric(op, c);
+    case PadMode::Symmetric:
+      if (op.repeats || std::ranges::any_of(op.before, [](Size n) { return n < 0; }) ||
+          std::ranges::any_of(op.after, [](Size n) { return n < 0; }))
+        return c.refused("a symmetric pad that cuts or repeats");
+      return write_symmetric(op, c);
   }
+  const bool cuts = std::ranges::any_of(op.before, [](Size n) { return n < 0; }) ||
+                    std::ranges::any_of(op.after, [](Size n) { return n < 0; });
+  const bool cuts_last = op.mode == PadMode::Reflect || op.mode == PadMode::Edge;
+  if (!mode.empty() && cuts && (op.cutting == Cutting::Last) != cuts_last)
+    return c.refused("a " + mode + " pad that cuts cells off " + (cuts_last ? "first" : "last"));
+  if (op.repeats && !mode.empty() && op.mode != PadMode::Edge)
+    for (std::size_t i = 0; i < rank; ++i) {
+      const auto n = c.fact(0).shape[i].size();
+      const Size most = std::max(op.before[i], op.after[i]), limit = op.mode == PadMode::Reflect ? 1 : 0;
+      if (most > 0 && (!n || most > *n - limit)) return c.refused("a " + mode + " pad that goes round more than once");
+    }
   if (!mode.empty()) {
     if (rank < 3 || rank > 5 || first < 2) return c.refused("a " + mode + " pad of batch or channels");
     first = 2;  // these modes want the pads of every spatial axis

@@ -60,6 +60,7 @@ Status write_squeeze(const Squeeze& op, Call& c) {
 
 Status write_depth_to_space(const DepthToSpace& op, Call& c) {
   if (op.order != Order::ChannelsFirst) return c.broken("depth_to_space with channels last");
+  if (op.depth_first && c.fact(0).rank() != 4) return c.refused("depth_to_space of another rank than 4, blocks first,");
   const Expression x = c.begin(0);
   const std::string text =
       op.depth_first ? fmt::format("F.pixel_shuffle({}.unflatten(1, ({}, -1)).transpose(1, 2).flatten(1, 2), {})",
@@ -71,6 +72,7 @@ Status write_depth_to_space(const DepthToSpace& op, Call& c) {
 
 Status write_space_to_depth(const SpaceToDepth& op, Call& c) {
   if (op.order != Order::ChannelsFirst) return c.broken("space_to_depth with channels last");
+  if (op.depth_first && c.fact(0).rank() != 4) return c.refused("space_to_depth of another rank than 4, blocks first,");
   const Expression x = c.begin(0);
   std::string text = fmt::format("F.pixel_unshuffle({}, {})", x.text, op.block);
   if (op.depth_first) text += fmt::format(".unflatten(1, (-1, {})).transpose(1, 2).flatten(1, 2)", op.block * op.block);
@@ -78,9 +80,15 @@ Status write_space_to_depth(const SpaceToDepth& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_reshape>(),       writes<write_flatten>(), writes<write_transpose>(),
-                          writes<write_unsqueeze>(),     writes<write_squeeze>(), writes<write_depth_to_space>(),
-                          writes<write_space_to_depth>()};
+constexpr std::array rows{writes<write_reshape>(),
+                          writes<write_flatten>(),
+                          writes<write_transpose>(),
+                          writes<write_unsqueeze>(),
+                          writes<write_squeeze>(),
+                          writes<write_depth_to_space>(),
+                          writes<write_space_to_depth>(),
+                          lacks<SpaceToBatch, Call>("PyTorch has no word for blocks of space moved into the batch"),
+                          lacks<BatchToSpace, Call>("PyTorch has no word for blocks of space moved out of the batch")};
 static_assert(decides<ReshapeFamily>(rows), "every reshape needs one row: writes<> or lacks<>");
 
 }  // namespace

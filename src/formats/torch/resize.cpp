@@ -13,6 +13,7 @@ struct Mode {
 };
 
 std::optional<Mode> mode_of(const Resize& r) {
+  const std::size_t space = r.axes.size();
   const bool half = r.coordinates == Coordinates::HalfPixel, aligned = r.coordinates == Coordinates::AlignCorners;
   const std::string corners = aligned ? ", align_corners=True" : "";
   switch (r.interpolation) {
@@ -21,13 +22,13 @@ std::optional<Mode> mode_of(const Resize& r) {
       if (half && r.rounding == Rounding::RoundHalfUp) return Mode{"nearest-exact", ""};
       return std::nullopt;
     case Interpolation::Linear:
-      if ((!half && !aligned) || (r.antialias && (r.axes.space != 2 || aligned))) return std::nullopt;
-      return Mode{r.axes.space == 1   ? "linear"
-                  : r.axes.space == 2 ? "bilinear"
-                                      : "trilinear",
+      if ((!half && !aligned) || (r.antialias && (space != 2 || aligned))) return std::nullopt;
+      return Mode{space == 1   ? "linear"
+                  : space == 2 ? "bilinear"
+                               : "trilinear",
                   corners + (r.antialias ? ", antialias=True" : "")};
     case Interpolation::Cubic:
-      if (r.axes.space != 2 || r.cubic_table || (!half && !aligned)) return std::nullopt;
+      if (space != 2 || r.cubic_table || (!half && !aligned)) return std::nullopt;
       if (r.antialias && half && r.cubic_a == -0.5 && r.drops_outside) return Mode{"bicubic", ", antialias=True"};
       if (r.antialias || r.cubic_a != -0.75 || r.drops_outside) return std::nullopt;
       return Mode{"bicubic", corners};
@@ -36,8 +37,10 @@ std::optional<Mode> mode_of(const Resize& r) {
 }
 
 Status write_resize(const Resize& op, Call& c) {
-  if (op.axes.order != Order::ChannelsFirst) return c.broken("a resize with channels last");
-  if (op.axes.space < 1 || op.axes.space > 3) return c.refused(fmt::format("a resize over {} axes", op.axes.space));
+  const Size space = c.fact(0).rank() - 2;
+  if (space < 1 || space > 3) return c.refused(fmt::format("a resize of rank {}", c.fact(0).rank()));
+  if (op.axes != spatial_axes({Order::ChannelsFirst, space})) return c.broken("a resize of other axes than space");
+  if (!op.sizes.empty() && !op.factors.empty()) return c.broken("a resize by factors to other sizes");
   const auto mode = mode_of(op);
   if (!mode) return c.refused("this interpolation");
   std::string to;

@@ -86,6 +86,20 @@ Status compute(const Squareplus& op, const Call<T>& call) {
 }
 
 template <class T>
+Status compute(const Softplus& op, const Call<T>& call) {
+  const auto beta = static_cast<T>(op.beta);
+  const bool bends = !op.threshold;
+  const T threshold = bends ? T{0} : static_cast<T>(*op.threshold);
+  return map(call, 16, [=](T x) { return !bends && beta * x > threshold ? x : softplus(beta * x) / beta; });
+}
+
+template <class T>
+Status compute(const Threshold& op, const Call<T>& call) {
+  const auto threshold = static_cast<T>(op.threshold), value = static_cast<T>(op.value);
+  return map(call, 1, [=](T x) { return x <= threshold ? value : x; });
+}
+
+template <class T>
 Status compute(const Softmax& op, const Call<T>& call) {
   if (call.out[0].values.empty()) return {};
   const Groups groups(call.in[0].shape, op.axes);
@@ -151,6 +165,10 @@ template Status compute(const Shrink&, const Call<float>&);
 template Status compute(const Shrink&, const Call<double>&);
 template Status compute(const Squareplus&, const Call<float>&);
 template Status compute(const Squareplus&, const Call<double>&);
+template Status compute(const Softplus&, const Call<float>&);
+template Status compute(const Softplus&, const Call<double>&);
+template Status compute(const Threshold&, const Call<float>&);
+template Status compute(const Threshold&, const Call<double>&);
 template Status compute(const Softmax&, const Call<float>&);
 template Status compute(const Softmax&, const Call<double>&);
 template Status compute(const Glu&, const Call<float>&);

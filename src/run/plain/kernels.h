@@ -20,6 +20,7 @@ template <class T>
 struct Output {
   std::span<T> values;
   Sizes shape;
+  std::span<std::int64_t> positions{};  // instead of `values` where an output is positions, which stay whole numbers
 };
 
 template <class T>
@@ -38,7 +39,11 @@ template <class T> Status compute(const Conv& op, const Call<T>& call);
 template <class T> Status compute(const ConvTranspose& op, const Call<T>& call);
 template <class T> Status compute(const MaxPool& op, const Call<T>& call);
 template <class T> Status compute(const AveragePool& op, const Call<T>& call);
+template <class T> Status compute(const LpPool& op, const Call<T>& call);
 template <class T> Status compute(const AdaptivePool& op, const Call<T>& call);
+template <class T> Status compute(const MaxUnpool& op, const Call<T>& call);
+template <class T> Status compute(const Unfold& op, const Call<T>& call);
+template <class T> Status compute(const Fold& op, const Call<T>& call);
 template <class T> Status compute(const Pad& op, const Call<T>& call);
 template <class T> Status compute(const PadToWindow& op, const Call<T>& call);
 template <class T> Status compute(const Linear& op, const Call<T>& call);
@@ -50,6 +55,8 @@ template <class T> Status compute(const LayerNorm& op, const Call<T>& call);
 template <class T> Status compute(const GroupNorm& op, const Call<T>& call);
 template <class T> Status compute(const RmsNorm& op, const Call<T>& call);
 template <class T> Status compute(const UnitNorm& op, const Call<T>& call);
+template <class T> Status compute(const LengthNorm& op, const Call<T>& call);
+template <class T> Status compute(const LocalResponseNorm& op, const Call<T>& call);
 template <class T> Status compute(const Unary& op, const Call<T>& call);
 template <class T> Status compute(const Relu& op, const Call<T>& call);
 template <class T> Status compute(const Elu& op, const Call<T>& call);
@@ -58,6 +65,8 @@ template <class T> Status compute(const Clip& op, const Call<T>& call);
 template <class T> Status compute(const HardSigmoid& op, const Call<T>& call);
 template <class T> Status compute(const Shrink& op, const Call<T>& call);
 template <class T> Status compute(const Squareplus& op, const Call<T>& call);
+template <class T> Status compute(const Softplus& op, const Call<T>& call);
+template <class T> Status compute(const Threshold& op, const Call<T>& call);
 template <class T> Status compute(const Softmax& op, const Call<T>& call);
 template <class T> Status compute(const Glu& op, const Call<T>& call);
 template <class T> Status compute(const PRelu& op, const Call<T>& call);
@@ -67,6 +76,8 @@ template <class T> Status compute(const Reduce& op, const Call<T>& call);
 template <class T> Status compute(const Transpose& op, const Call<T>& call);
 template <class T> Status compute(const DepthToSpace& op, const Call<T>& call);
 template <class T> Status compute(const SpaceToDepth& op, const Call<T>& call);
+template <class T> Status compute(const SpaceToBatch& op, const Call<T>& call);
+template <class T> Status compute(const BatchToSpace& op, const Call<T>& call);
 template <class T> Status compute(const Concat& op, const Call<T>& call);
 template <class T> Status compute(const Slice& op, const Call<T>& call);
 template <class T> Status compute(const Split& op, const Call<T>& call);

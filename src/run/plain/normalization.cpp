@@ -1,5 +1,6 @@
 #include "run/plain/folds.h"
 #include "run/plain/kernels.h"
+#include "run/threads.h"
 
 #include <cmath>
 
@@ -140,6 +141,51 @@ Status compute(const UnitNorm& op, const Call<T>& call) {
   return {};
 }
 
+template <class T>
+Status compute(const LengthNorm& op, const Call<T>& call) {
+  const Groups groups(call.in[0].shape, op.axes);
+  if (call.out[0].values.empty()) return {};
+  for (const Size start : groups.starts()) {
+    const T* x = call.data(0) + start;
+    T* y = call.out[0].values.data() + start;
+    double length = 0;
+    for (const Size place : groups.places()) {
+      const double size = std::abs(static_cast<double>(x[place]));
+      if (!std::isinf(op.p)) length += op.p == 2 ? size * size : std::pow(size, op.p);
+      else if (!(size <= length)) length = size;  // a NaN stays
+    }
+    if (!std::isinf(op.p)) length = op.p == 2 ? std::sqrt(length) : std::pow(length, 1 / op.p);
+    const double divisor = length < op.epsilon ? op.epsilon : length;
+    for (const Size place : groups.places()) y[place] = static_cast<T>(static_cast<double>(x[place]) / divisor);
+  }
+  return {};
+}
+
+template <class T>
+Status compute(const LocalResponseNorm& op, const Call<T>& call) {
+  const Around a = around(call.in[0].shape, op.axis);
+  const double work = 16.0 * static_cast<double>(call.in[0].values.size());
+  for_each_item(threads_for(call.threads, work), a.outer * a.size, [&](Size item) {
+    const Size o = item / a.size, c = item % a.size;
+    const T* x = call.data(0) + o * a.size * a.inner;
+    T* y = call.out[0].values.data() + item * a.inner;
+    const Size first = std::max<Size>(c - op.before, 0), last = std::min(c + op.after, a.size - 1);
+    for (Size i = 0; i < a.inner; ++i) {
+      double sum = 0;
+      for (Size j = first; j <= last; ++j) {
+        const auto value = static_cast<double>(x[j * a.inner + i]);
+        sum += value * value;
+      }
+      y[i] = static_cast<T>(static_cast<double>(x[c * a.inner + i]) / std::pow(op.bias + op.alpha * sum, op.beta));
+    }
+  });
+  return {};
+}
+
+template Status compute(const LengthNorm&, const Call<float>&);
+template Status compute(const LengthNorm&, const Call<double>&);
+template Status compute(const LocalResponseNorm&, const Call<float>&);
+template Status compute(const LocalResponseNorm&, const Call<double>&);
 template Status compute(const BatchNorm&, const Call<float>&);
 template Status compute(const BatchNorm&, const Call<double>&);
 template Status compute(const LayerNorm&, const Call<float>&);

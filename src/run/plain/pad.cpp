@@ -1,3 +1,4 @@
+#include "ops/padding.h"
 #include "run/plain/kernels.h"
 
 #include <algorithm>
@@ -6,15 +7,20 @@ namespace convoy::plain {
 
 namespace {
 
-// The cell that stands at place t of [-n.., 2n): -1 where a constant stands.
+Size modulo(Size t, Size n) { return t - floor_div(t, n) * n; }
+
+// The cell that stands at place t of an axis that goes on by `mode` on both sides: -1 where a constant stands.
 Size source_of(PadMode mode, Size t, Size n) {
   if (t >= 0 && t < n) return t;
   switch (mode) {
     case PadMode::Constant: return -1;
-    case PadMode::Reflect: return t < 0 ? -t : 2 * (n - 1) - t;
-    case PadMode::Symmetric: return t < 0 ? -t - 1 : 2 * n - 1 - t;
+    case PadMode::Reflect:
+      if (n == 1) return 0;
+      t = modulo(t, 2 * (n - 1));
+      return std::min(t, 2 * (n - 1) - t);
+    case PadMode::Symmetric: t = modulo(t, 2 * n); return std::min(t, 2 * n - 1 - t);
     case PadMode::Edge: return t < 0 ? 0 : n - 1;
-    case PadMode::Wrap: return t < 0 ? t + n : t - n;
+    case PadMode::Wrap: return modulo(t, n);
   }
   std::unreachable();
 }
@@ -39,7 +45,8 @@ struct Padder {
 };
 
 template <class T>
-Status pad_by(const Sizes& before, const Sizes& after, PadMode mode, double value, const Call<T>& call) {
+Status pad_by(const Pad& pad, const Call<T>& call) {
+  const Sizes &before = pad.before, &after = pad.after;
   const Sizes &in = call.in[0].shape, &out = call.out[0].shape;
   if (in.empty()) {
     call.out[0].values[0] = call.in[0].values[0];
@@ -47,16 +54,17 @@ Status pad_by(const Sizes& before, const Sizes& after, PadMode mode, double valu
   }
   std::vector<Sizes> sources(in.size());
   for (std::size_t axis = 0; axis < in.size(); ++axis) {
-    // Negative counts cut first; the mode then sees only what is left.
-    const Size cut = std::max<Size>(-before[axis], 0), added = std::max<Size>(before[axis], 0);
-    const Size left = in[axis] - cut + std::min<Size>(after[axis], 0);
+    const bool first = pad.cutting == Cutting::First;
+    const Size cut = first ? std::max<Size>(-before[axis], 0) : 0;
+    const Size seen = first ? in[axis] - cut + std::min<Size>(after[axis], 0) : in[axis];
     for (Size i = 0; i < out[axis]; ++i) {
-      const Size source = source_of(mode, i - added, left);
+      const Size source = source_of(pad.mode, i - before[axis] - cut, seen);
       sources[axis].push_back(source < 0 ? -1 : cut + source);
     }
   }
   if (call.out[0].values.empty()) return {};
-  Padder<T>{sources, strides_of(in), strides_of(out), call.data(0), call.out[0].values.data(), static_cast<T>(value)}
+  Padder<T>{
+      sources, strides_of(in), strides_of(out), call.data(0), call.out[0].values.data(), static_cast<T>(pad.value)}
       .fill(0, 0, 0);
   return {};
 }
@@ -65,7 +73,7 @@ Status pad_by(const Sizes& before, const Sizes& after, PadMode mode, double valu
 
 template <class T>
 Status compute(const Pad& op, const Call<T>& call) {
-  return pad_by(op.before, op.after, op.mode, op.value, call);
+  return pad_by(op, call);
 }
 
 template <class T>
@@ -78,7 +86,7 @@ Status compute(const PadToWindow& op, const Call<T>& call) {
     before[axis] = added->before;
     after[axis] = added->after;
   }
-  return pad_by(before, after, PadMode::Constant, op.value, call);
+  return pad_by(Pad{before, after, PadMode::Constant, op.value}, call);
 }
 
 template Status compute(const Pad&, const Call<float>&);

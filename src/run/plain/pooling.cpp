@@ -1,5 +1,4 @@
-#include "ops/pool_divisor.h"
-#include "run/plain/kernels.h"
+#include "run/plain/reaches.h"
 #include "run/threads.h"
 
 #include <algorithm>
@@ -10,38 +9,9 @@ namespace convoy::plain {
 
 namespace {
 
-// What one output cell of one axis reads: cells first, first + step, ..., and by how much an average divides.
-struct Reach {
-  Size first = 0, count = 0, step = 1, divisor = 1;
-};
-using AxisReach = std::vector<Reach>;
-
-Result<AxisReach> reach_of(const Padding& padding, const Window& window, Size in, Counting counting) {
-  if (empties(padding, window, in)) return AxisReach{};
-  const auto placed = place(padding, window, in);
-  if (!placed) return fail(Fault::Internal, "a pool runs where no window fits");
-  AxisReach all;
-  for (Size q = 0; q < placed->out; ++q) {
-    const TapRange taps = taps_inside(*placed, window, in, q);
-    all.push_back(
-        {cell(*placed, window, q, taps.first), taps.count, window.dilation, divisor(*placed, window, in, q, counting)});
-  }
-  return all;
-}
-
-// Calls visit(offset of the cell in row-major order) for every cell that a position reads.
-template <class F>
-void visit_cells(const std::vector<const Reach*>& at, const Sizes& in, std::size_t axis, Size offset, const F& visit) {
-  const Reach& reach = *at[axis];
-  for (Size i = 0; i < reach.count; ++i) {
-    const Size cell = offset * in[axis] + reach.first + i * reach.step;
-    if (axis + 1 == at.size()) visit(cell);
-    else visit_cells(at, in, axis + 1, cell, visit);
-  }
-}
-
 template <class T>
 struct Maximum {
+  using Sum = T;
   static T start() { return -std::numeric_limits<T>::infinity(); }
   // A NaN is larger than everything, as PyTorch has it.
   static void add(T& sum, T x) {
@@ -53,13 +23,35 @@ struct Maximum {
 // Sums of float32 numbers are kept in float64: they are few, and it costs nothing here.
 template <class T>
 struct Average {
+  using Sum = double;
   static double start() { return 0; }
   static void add(double& sum, T x) { sum += static_cast<double>(x); }
   static T close(double sum, double divisor) { return divisor == 0 ? T{0} : static_cast<T>(sum / divisor); }
 };
 
+template <class T>
+struct Norm {
+  using Sum = double;
+  double p;
+  static double start() { return 0; }
+  void add(double& sum, T x) const { sum += std::pow(std::abs(static_cast<double>(x)), p); }
+  T close(double sum, double) const { return static_cast<T>(std::pow(sum, 1 / p)); }
+};
+
+template <class T>
+struct SignedNorm {
+  using Sum = double;
+  double p, cells;
+  static double start() { return 0; }
+  void add(double& sum, T x) const { sum += std::pow(static_cast<double>(x), p); }
+  T close(double sum, double divisor) const {
+    return divisor == 0 ? T{0} : static_cast<T>(std::pow(sum / divisor * cells, 1 / p));
+  }
+};
+
 template <class T, class Fold>
-void pool(const Axes& axes, const std::vector<AxisReach>& reaches, std::optional<Size> divisor, const Call<T>& call) {
+void pool(const Fold& fold, const Axes& axes, const std::vector<AxisReach>& reaches, std::optional<Size> divisor,
+          const Call<T>& call) {
   const Sizes &in = call.in[0].shape, &out = call.out[0].shape;
   Sizes in_space;
   Size cells = 1, positions = 1;
@@ -75,7 +67,7 @@ void pool(const Axes& axes, const std::vector<AxisReach>& reaches, std::optional
   const Size y_channel = first ? positions : 1, y_cell = first ? 1 : channels;
   constexpr Size block = 64;
   const Size blocks = (positions + block - 1) / block;
-  using Sum = decltype(Fold::start());
+  using Sum = typename Fold::Sum;
   const int threads =
       threads_for(call.threads, 4.0 * static_cast<double>(batch * channels) * static_cast<double>(positions));
   for_each_item(threads, batch * blocks, [&](Size item) {
@@ -91,31 +83,16 @@ void pool(const Axes& axes, const std::vector<AxisReach>& reaches, std::optional
         divides *= static_cast<double>(at[a]->divisor);
       }
       if (divisor) divides = static_cast<double>(*divisor);
-      std::ranges::fill(sums, Fold::start());
+      std::ranges::fill(sums, fold.start());
       const T* x = call.data(0) + n * channels * cells;
       visit_cells(at, in_space, 0, 0, [&](Size cell) {
         const T* from = x + cell * x_cell;
-        for (Size c = 0; c < channels; ++c) Fold::add(sums[static_cast<std::size_t>(c)], from[c * x_channel]);
+        for (Size c = 0; c < channels; ++c) fold.add(sums[static_cast<std::size_t>(c)], from[c * x_channel]);
       });
       T* y = call.out[0].values.data() + n * channels * positions + position * y_cell;
-      for (Size c = 0; c < channels; ++c) y[c * y_channel] = Fold::close(sums[static_cast<std::size_t>(c)], divides);
+      for (Size c = 0; c < channels; ++c) y[c * y_channel] = fold.close(sums[static_cast<std::size_t>(c)], divides);
     }
   });
-}
-
-template <class T>
-Result<std::vector<AxisReach>> reaches_of(const Axes& axes, const std::vector<Window>& windows,
-                                          const std::vector<Padding>& paddings, Counting counting,
-                                          const Call<T>& call) {
-  std::vector<AxisReach> all;
-  for (Size i = 0; i < axes.space; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    auto reach =
-        reach_of(paddings[at], windows[at], call.in[0].shape[static_cast<std::size_t>(axes.spatial(i))], counting);
-    if (!reach) return pass(reach);
-    all.push_back(*std::move(reach));
-  }
-  return all;
 }
 
 }  // namespace
@@ -124,7 +101,8 @@ template <class T>
 Status compute(const MaxPool& op, const Call<T>& call) {
   const auto reaches = reaches_of(op.axes, op.windows, op.paddings, Counting::Inside, call);
   if (!reaches) return std::unexpected(reaches.error());
-  pool<T, Maximum<T>>(op.axes, *reaches, std::nullopt, call);
+  pool<T, Maximum<T>>({}, op.axes, *reaches, std::nullopt, call);
+  if (op.positions != Positions::None) find_positions(op.axes, op.positions, *reaches, call);
   return {};
 }
 
@@ -133,25 +111,27 @@ Status compute(const AveragePool& op, const Call<T>& call) {
   const auto reaches =
       reaches_of(op.axes, op.windows, op.paddings, op.counts_padding ? Counting::WithPadding : Counting::Inside, call);
   if (!reaches) return std::unexpected(reaches.error());
-  pool<T, Average<T>>(op.axes, *reaches, op.divisor, call);
+  pool<T, Average<T>>({}, op.axes, *reaches, op.divisor, call);
+  return {};
+}
+
+template <class T>
+Status compute(const LpPool& op, const Call<T>& call) {
+  const auto reaches = reaches_of(op.axes, op.windows, op.paddings, Counting::WithPadding, call);
+  if (!reaches) return std::unexpected(reaches.error());
+  double cells = 1;
+  for (const Window& window : op.windows) cells *= static_cast<double>(window.kernel);
+  if (op.rule == PowerRule::Norm) pool<T, Norm<T>>({op.p}, op.axes, *reaches, std::nullopt, call);
+  else pool<T, SignedNorm<T>>({op.p, cells}, op.axes, *reaches, std::nullopt, call);
   return {};
 }
 
 template <class T>
 Status compute(const AdaptivePool& op, const Call<T>& call) {
-  std::vector<AxisReach> reaches;
-  for (Size i = 0; i < op.axes.space; ++i) {
-    const Size in = call.in[0].shape[static_cast<std::size_t>(op.axes.spatial(i))];
-    const Size out = op.out[static_cast<std::size_t>(i)];
-    AxisReach reach;
-    for (Size q = 0; q < out; ++q) {
-      const Size begin = q * in / out, end = ceil_div((q + 1) * in, out);
-      reach.push_back({begin, end - begin, 1, end - begin});
-    }
-    reaches.push_back(std::move(reach));
-  }
-  if (op.kind == Extreme::Average) pool<T, Average<T>>(op.axes, reaches, std::nullopt, call);
-  else pool<T, Maximum<T>>(op.axes, reaches, std::nullopt, call);
+  const auto reaches = adaptive_reaches(op, call.in[0].shape);
+  if (op.kind == Extreme::Average) pool<T, Average<T>>({}, op.axes, reaches, std::nullopt, call);
+  else pool<T, Maximum<T>>({}, op.axes, reaches, std::nullopt, call);
+  if (op.positions != Positions::None) find_positions(op.axes, op.positions, reaches, call);
   return {};
 }
 
@@ -159,6 +139,8 @@ template Status compute(const MaxPool&, const Call<float>&);
 template Status compute(const MaxPool&, const Call<double>&);
 template Status compute(const AveragePool&, const Call<float>&);
 template Status compute(const AveragePool&, const Call<double>&);
+template Status compute(const LpPool&, const Call<float>&);
+template Status compute(const LpPool&, const Call<double>&);
 template Status compute(const AdaptivePool&, const Call<float>&);
 template Status compute(const AdaptivePool&, const Call<double>&);
 

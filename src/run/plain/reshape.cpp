@@ -1,5 +1,6 @@
 #include "run/plain/kernels.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace convoy::plain {
@@ -40,10 +41,21 @@ Status compute(const Transpose& op, const Call<T>& call) {
   return permute(call, call.in[0].shape, op.permutation);
 }
 
+namespace {
+
+// [..., C, H, W] or [..., H, W, C] with all axes in front as one.
+Sizes with_one_batch(const Sizes& shape) {
+  Sizes four{1, shape[shape.size() - 3], shape[shape.size() - 2], shape[shape.size() - 1]};
+  for (std::size_t i = 0; i + 3 < shape.size(); ++i) four[0] *= shape[i];
+  return four;
+}
+
+}  // namespace
+
 // Both directions are a view with the block's two axes split off, and a permutation.
 template <class T>
 Status compute(const DepthToSpace& op, const Call<T>& call) {
-  const Sizes& in = call.in[0].shape;
+  const Sizes in = with_one_batch(call.in[0].shape);
   const Size b = op.block;
   if (op.order == Order::ChannelsFirst) {
     const Size n = in[0], c = in[1] / (b * b), h = in[2], w = in[3];
@@ -57,7 +69,7 @@ Status compute(const DepthToSpace& op, const Call<T>& call) {
 
 template <class T>
 Status compute(const SpaceToDepth& op, const Call<T>& call) {
-  const Sizes& in = call.in[0].shape;
+  const Sizes in = with_one_batch(call.in[0].shape);
   const Size b = op.block;
   if (op.order == Order::ChannelsFirst) {
     const Size n = in[0], c = in[1], h = in[2] / b, w = in[3] / b;
@@ -69,11 +81,55 @@ Status compute(const SpaceToDepth& op, const Call<T>& call) {
   return permute(call, {n, h, b, w, b, c}, {0, 1, 3, 5, 2, 4});
 }
 
+namespace {
+
+// Every cell of the larger space and its place among the blocks: visit(offset in the space of [N, ...], offset in
+// [blocks * N, ...]). `space` is the shape with the batch undivided, the cells around it not part of it.
+template <class O, class F>
+void for_each_block_cell(const O& op, const Sizes& space, const Sizes& blocks, const F& visit) {
+  const Sizes space_strides = strides_of(space), block_strides = strides_of(blocks);
+  Size inner = 1;
+  const std::size_t last = op.axes.empty() ? 0 : static_cast<std::size_t>(op.axes.back());
+  for (std::size_t i = last + 1; i < space.size(); ++i) inner *= space[i];
+  const auto step = [&](const auto& self, std::size_t axis, std::size_t entry, Size from, Size to, Size group) -> void {
+    if (axis > last) return visit(from, to + group * space[0] * block_strides[0], inner);
+    const bool blocked = entry < op.axes.size() && static_cast<std::size_t>(op.axes[entry]) == axis;
+    for (Size i = 0; i < space[axis]; ++i) {
+      const Size at = blocked ? i + op.before[entry] : i, block = blocked ? op.block[entry] : 1;
+      self(self, axis + 1, entry + (blocked ? 1 : 0), from + i * space_strides[axis],
+           to + at / block * block_strides[axis], group * block + at % block);
+    }
+  };
+  if (inner > 0) step(step, 0, 0, 0, 0, 0);
+}
+
+}  // namespace
+
+template <class T>
+Status compute(const SpaceToBatch& op, const Call<T>& call) {
+  for_each_block_cell(op, call.in[0].shape, call.out[0].shape, [&](Size from, Size to, Size count) {
+    std::copy_n(call.data(0) + from, count, call.out[0].values.data() + to);
+  });
+  return {};
+}
+
+template <class T>
+Status compute(const BatchToSpace& op, const Call<T>& call) {
+  for_each_block_cell(op, call.out[0].shape, call.in[0].shape, [&](Size to, Size from, Size count) {
+    std::copy_n(call.data(0) + from, count, call.out[0].values.data() + to);
+  });
+  return {};
+}
+
 template Status compute(const Transpose&, const Call<float>&);
 template Status compute(const Transpose&, const Call<double>&);
 template Status compute(const DepthToSpace&, const Call<float>&);
 template Status compute(const DepthToSpace&, const Call<double>&);
 template Status compute(const SpaceToDepth&, const Call<float>&);
 template Status compute(const SpaceToDepth&, const Call<double>&);
+template Status compute(const SpaceToBatch&, const Call<float>&);
+template Status compute(const SpaceToBatch&, const Call<double>&);
+template Status compute(const BatchToSpace&, const Call<float>&);
+template Status compute(const BatchToSpace&, const Call<double>&);
 
 }  // namespace convoy::plain
