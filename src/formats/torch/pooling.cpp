@@ -62,7 +62,7 @@ Status write_max_pool(const MaxPool& pool, Call& c) {
 
 // nn.LPPool has no padding; of magnitudes both rules are one, as long as no window hangs over.
 Status write_lp_pool(const LpPool& pool, Call& c) {
-  auto s = spoken(c, pool.axes, pool.windows, pool.paddings);
+  auto s = spoken(c, Windowed::Averages, pool.axes, pool.windows, pool.paddings);
   if (!s) return pass(s);
   if (s->pads) return c.broken("an Lp pool with padding");
   if (std::ranges::any_of(pool.windows, [](Window w) { return w.dilation != 1; }))
