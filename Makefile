@@ -6,7 +6,7 @@ help:
 	@echo 'make demo      carry the example network to PyTorch and recognise a digit with it'
 	@echo 'make build     the command and the golden checker, in build/release/'
 	@echo 'make test      build and run every test that needs no framework'
-	@echo 'make oracle    run what convoy writes in real PyTorch and Keras (FULL=1: all of it)'
+	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make lint      include directions, formatting, names (TIDY=1: clang-tidy too)'
 	@echo 'make format    rewrite the sources the way make lint wants them'

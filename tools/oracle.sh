@@ -2,6 +2,7 @@
 # Runs tests/oracle: what convoy answers and writes, compared with the frameworks themselves.
 #   make oracle            a seeded sample
 #   make oracle FULL=1     everything
+#   make oracle GRID=N     N random calls, over all frameworks; SEED=S draws others
 #   tools/oracle.sh tests/oracle/test_example.py   one file; arguments are those of pytest
 # The shared test data is looked for in $CONVOY_SHARED, else ../shared.
 set -euo pipefail
