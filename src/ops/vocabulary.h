@@ -150,7 +150,9 @@ constexpr std::vector<Padding> candidates(Form form, Padding p, Window w, std::o
         all.push_back({Spelling::Explicit, cells->before, after, leftover});
       }
   };
-  if (p.spelling == Spelling::Explicit) add(p.after);  // a divisor may depend on it
+  // A divisor may depend on the declared pad, or on the longest that a runtime takes in its place.
+  if (p.spelling == Spelling::Explicit) add(p.after);
+  if (p.spelling == Spelling::Explicit && p.after >= w.kernel) add(w.kernel - 1);
   add(std::max<Size>(0, cells->after - up));
   add(cells->after);
   add(cells->before);
