@@ -29,7 +29,7 @@ int ops() {
   fmt::print("Keras layers that are read\n{}  {}\n\n", classes, line);
 
   Table passes("ll");
-  for (const Pass& p : passes_for_torch()) passes.row({std::string(p.name), std::string(p.purpose)});
+  for (const Pass& p : torch_target().passes) passes.row({std::string(p.name), std::string(p.purpose)});
   fmt::print("Passes toward PyTorch, in order (--without NAME leaves one out)\n{}", passes.text());
   return Done;
 }

@@ -4,7 +4,7 @@
 
 namespace convoy {
 
-Result<Patch> drop_identities(const Graph& graph) {
+Result<Patch> drop_identities(const Graph& graph, const Target&) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];

@@ -251,6 +251,6 @@ Status Layout::prelu(const Node& node, const PRelu& op) {
   return emit(node, op, {*x, *slope}, order, held(node.inputs[0]).home);
 }
 
-Result<Patch> move_axes(const Graph& graph) { return Layout(graph).run(); }
+Result<Patch> move_axes(const Graph& graph, const Target&) { return Layout(graph).run(); }
 
 }  // namespace convoy

@@ -84,6 +84,6 @@ class Gates {
 
 }  // namespace
 
-Result<Patch> order_gates(const Graph& graph) { return Gates(graph).run(); }
+Result<Patch> order_gates(const Graph& graph, const Target&) { return Gates(graph).run(); }
 
 }  // namespace convoy

@@ -16,7 +16,11 @@ Sizes space_last(Size space, bool swaps) {
 
 class Reordering {
  public:
-  explicit Reordering(const Graph& graph) : graph_(graph), patch_(graph), constants_(graph, patch_) {}
+  Reordering(const Graph& graph, const Target& target)
+      : graph_(graph),
+        target_(target),
+        patch_(graph),
+        constants_(graph, patch_) {}
 
   Result<Patch> run() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -59,9 +63,12 @@ class Reordering {
     return replace(id, conv, space_last(conv.axes.space, true), {});
   }
 
+  // ONNX's Gemm takes a matrix either way; over more axes there is only the product from the left.
   Status matrix(NodeId id, Linear linear) {
-    if (linear.order == LinearOrder::OutIn) return {};
-    linear.order = LinearOrder::OutIn;
+    const bool torch = target_.framework == Framework::Torch;
+    const LinearOrder wanted = torch ? LinearOrder::OutIn : LinearOrder::InOut;
+    if (linear.order == wanted || (!torch && graph_[graph_[id].inputs[0]].fact.rank() == 2)) return {};
+    linear.order = wanted;
     return replace(id, linear, {1, 0}, {});
   }
 
@@ -84,12 +91,13 @@ class Reordering {
   }
 
   const Graph& graph_;
+  const Target& target_;
   Patch patch_;
   Constants constants_;
 };
 
 }  // namespace
 
-Result<Patch> order_kernels(const Graph& graph) { return Reordering(graph).run(); }
+Result<Patch> order_kernels(const Graph& graph, const Target& target) { return Reordering(graph, target).run(); }
 
 }  // namespace convoy

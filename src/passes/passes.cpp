@@ -10,34 +10,41 @@ namespace convoy {
 
 namespace {
 
-constexpr std::array torch_passes{
-    Pass{"drop_identities", "takes out what leaves every number as it is", drop_identities, false},
-    Pass{"move_axes", "keeps every tensor channels first, with transposes only where an operator needs another order",
-         move_axes, true},
-    Pass{"order_kernels", "stores kernels and matrices in the target's order", order_kernels, true},
-    Pass{"order_gates", "stores the gates of recurrent cells in the target's order", order_gates, true},
-    Pass{"spell_crops", "says the crops of transposed convolutions as padding, or as a crop or pad behind", spell_crops,
-         true},
-    Pass{"spell_padding", "says the padding of convolutions in the target's words, or as a pad in front", spell_padding,
-         true},
-    Pass{"spell_pools", "says the padding of pools in the target's words, or as a pad in front", spell_pools, true},
-    Pass{"spell_resize", "says resizing in the target's words, or as products with the weights of each axis",
-         spell_resize, true},
-    Pass{"spell_norms", "puts the normalised axis second, with transposes around where it lies elsewhere", spell_norms,
-         true},
-    Pass{"spell_softmax", "spells out a softmax over several axes", spell_softmax, true},
-    Pass{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
-         shuffle_channels, true},
-};
+constexpr Pass dropping{"drop_identities", "takes out what leaves every number as it is", drop_identities, false};
+constexpr Pass moving{"move_axes",
+                      "keeps every tensor channels first, with transposes only where an operator needs another order",
+                      move_axes, true};
+constexpr Pass kernels{"order_kernels", "stores kernels and matrices in the target's order", order_kernels, true};
+constexpr Pass gates{"order_gates", "stores the gates of recurrent cells in the target's order", order_gates, true};
+constexpr Pass crops{"spell_crops", "says the crops of transposed convolutions as padding, or as a crop or pad behind",
+                     spell_crops, true};
+constexpr Pass padding{"spell_padding", "says the padding of convolutions in the target's words, or as a pad in front",
+                       spell_padding, true};
+constexpr Pass pools{"spell_pools", "says the padding of pools in the target's words, or as a pad in front",
+                     spell_pools, true};
+constexpr Pass resizing{"spell_resize",
+                        "says resizing in the target's words, or as products with the weights of each axis",
+                        spell_resize, true};
+constexpr Pass norms{"spell_norms", "puts the normalised axis second, with transposes around where it lies elsewhere",
+                     spell_norms, true};
+constexpr Pass softmax{"spell_softmax", "spells out a softmax over several axes", spell_softmax, true};
+constexpr Pass shuffling{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
+                         shuffle_channels, true};
+
+constexpr std::array torch_passes{dropping, moving,   kernels, gates,   crops,    padding,
+                                  pools,    resizing, norms,   softmax, shuffling};
+// ONNX reads both orders of a pixel shuffle.
+constexpr std::array onnx_passes{dropping, moving, kernels, crops, padding, pools, resizing, norms, softmax};
 
 }  // namespace
 
-std::span<const Pass> passes_for_torch() { return torch_passes; }
+Target torch_target() { return {Framework::Torch, 0, torch_passes}; }
+Target onnx_target(int opset) { return {Framework::OnnxRuntime, opset, onnx_passes}; }
 
-Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const Pass> passes,
+Result<std::vector<PassReport>> run_passes(Graph& graph, const Target& target,
                                            const std::vector<std::string>& without) {
   for (const std::string& name : without)
-    if (std::ranges::none_of(passes, [&](const Pass& p) { return p.name == name; }))
+    if (std::ranges::none_of(target.passes, [&](const Pass& p) { return p.name == name; }))
       return fail(Fault::Usage, "there is no pass '" + name + "'");
   // From here on every value says which one of the source it carries; what passes add later carries none.
   const auto told = [&](ValueId v) { return graph[v].origin.has_value(); };
@@ -45,9 +52,9 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const Pass> p
     for (Value& value : graph.values)
       if (!value.origin) value.origin = Origin{value.name, {}, {}};
   std::vector<PassReport> reports;
-  for (const Pass& pass_to_run : passes) {
+  for (const Pass& pass_to_run : target.passes) {
     if (std::ranges::find(without, pass_to_run.name) != without.end()) continue;
-    auto patch = pass_to_run.rewrite(graph);
+    auto patch = pass_to_run.rewrite(graph, target);
     if (!patch) return pass(patch);
     if (!patch->remarks().empty()) reports.push_back({pass_to_run.name, patch->remarks()});
     if (patch->empty()) continue;

@@ -1,6 +1,7 @@
 // The passes, in the order in which they run toward a target. Each has a name, returns a patch and can be switched off.
 #pragma once
 #include "graph/patch.h"
+#include "ops/vocabulary.h"
 
 #include <span>
 #include <string>
@@ -9,11 +10,20 @@
 
 namespace convoy {
 
+struct Target;
+
 struct Pass {
   std::string_view name;
   std::string_view purpose;  // one line for `convoy ops` and the documentation
-  Result<Patch> (*rewrite)(const Graph&);
+  Result<Patch> (*rewrite)(const Graph&, const Target&);
   bool required;  // the target's writer refuses the graph without it
+};
+
+// Into whose words a graph is brought, and by which passes, in the order in which they run.
+struct Target {
+  Framework framework = Framework::Torch;
+  int opset = 0;  // of ONNX
+  std::span<const Pass> passes;
 };
 
 // What was done: the passes that changed something, with how often and why.
@@ -22,13 +32,15 @@ struct PassReport {
   std::vector<Remark> remarks;
 };
 
-// The passes that bring a graph into PyTorch's words: channels first, kernels OutInSpace, pads PyTorch can say.
-std::span<const Pass> passes_for_torch();
+// PyTorch: channels first, kernels OutInSpace, one pad for both sides of an axis.
+Target torch_target();
+// ONNX: channels first, kernels OutInSpace, explicit pads; what ONNX Runtime runs as the specification means it.
+Target onnx_target(int opset);
 
-// Runs them in order, the checker after each. In a graph whose inputs have no
+// Runs the target's passes in order, the checker after each. In a graph whose inputs have no
 // origin yet, every value gets its own name as origin first.
 // `without`: names to leave out; an unknown name is a Usage error.
-Result<std::vector<PassReport>> run_passes(Graph& graph, std::span<const Pass> passes,
+Result<std::vector<PassReport>> run_passes(Graph& graph, const Target& target,
                                            const std::vector<std::string>& without = {});
 
 }  // namespace convoy

@@ -120,6 +120,6 @@ class Shuffle {
 
 }  // namespace
 
-Result<Patch> shuffle_channels(const Graph& graph) { return Shuffle(graph).run(); }
+Result<Patch> shuffle_channels(const Graph& graph, const Target&) { return Shuffle(graph).run(); }
 
 }  // namespace convoy

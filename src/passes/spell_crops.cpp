@@ -1,6 +1,6 @@
-// Says the crops of a transposed convolution as padding and output padding where 0 <= before and
-// 0 <= before - after < max(stride, dilation); otherwise says what it can and puts a crop or a pad behind. Cells that the
-// pad adds hold the bias, which then moves behind it.
+// Says the crops of a transposed convolution as padding and output padding: PyTorch's where 0 <= before and
+// 0 <= before - after < max(stride, dilation), ONNX's where 0 <= before and -after < stride. Otherwise says what it can
+// and puts a crop or a pad behind. Cells that the pad adds hold the bias, which then moves behind it.
 #include "passes/constants.h"
 #include "passes/rewrites.h"
 
@@ -14,6 +14,20 @@ struct Parts {
   TransposedPadding direct;
   Size before = 0, after = 0;  // what is left to cut off behind; negative: to add
 };
+
+// ONNX's pads cut both ends on their own; what it adds behind is less than a stride. Where something is added that it
+// cannot add, nothing is cut at the other end either, which might leave no cell.
+Parts parts_in_onnx(TransposedPadding wanted, Window w) {
+  const Size least = 1 - w.stride;
+  Parts parts{wanted, 0, 0};
+  if (wanted.before < 0 || wanted.after < least) {
+    parts.direct.before = 0;
+    parts.direct.after = std::clamp<Size>(wanted.after, least, 0);
+  }
+  parts.before = wanted.before - parts.direct.before;
+  parts.after = wanted.after - parts.direct.after;
+  return parts;
+}
 
 // What is cut off by the direct part cannot come back behind it: an end that is to stay takes the padding down with it.
 Parts parts_of(TransposedPadding wanted, Window w) {
@@ -29,7 +43,11 @@ std::string said(const TransposedPadding& p) {
 
 class Crops {
  public:
-  explicit Crops(const Graph& graph) : graph_(graph), patch_(graph), constants_(graph, patch_) {}
+  Crops(const Graph& graph, const Target& target)
+      : graph_(graph),
+        target_(target),
+        patch_(graph),
+        constants_(graph, patch_) {}
 
   Result<Patch> run() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
@@ -52,7 +70,8 @@ class Crops {
         return within(place_of(node), Status(fail(Fault::Unsupported,
                                                   "the crops of this transposed convolution leave "
                                                   "no cell at any size")));
-      const Parts parts = parts_of(*wanted, conv.windows[i]);
+      const Parts parts = target_.framework == Framework::Torch ? parts_of(*wanted, conv.windows[i])
+                                                                : parts_in_onnx(*wanted, conv.windows[i]);
       const auto axis = static_cast<std::size_t>(conv.axes.spatial(static_cast<Size>(i)));
       rest.before[axis] = -parts.before;
       rest.after[axis] = -parts.after;
@@ -105,12 +124,13 @@ class Crops {
   }
 
   const Graph& graph_;
+  const Target& target_;
   Patch patch_;
   Constants constants_;
 };
 
 }  // namespace
 
-Result<Patch> spell_crops(const Graph& graph) { return Crops(graph).run(); }
+Result<Patch> spell_crops(const Graph& graph, const Target& target) { return Crops(graph, target).run(); }
 
 }  // namespace convoy

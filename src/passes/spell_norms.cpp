@@ -37,7 +37,7 @@ Status second(const Graph& graph, NodeId id, Norm norm, Patch& patch) {
 
 }  // namespace
 
-Result<Patch> spell_norms(const Graph& graph) {
+Result<Patch> spell_norms(const Graph& graph, const Target&) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id{static_cast<std::int32_t>(i)};

@@ -1,5 +1,5 @@
-// Says a convolution's padding as one number per axis where that reads the same cells, as 'same' where the stride is 1
-// on all axes, and as a pad in front otherwise.
+// Says a convolution's padding in the target's numbers where those read the same cells, by the target's word where it has
+// one, and as a pad in front otherwise.
 #include "ops/vocabulary.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"
@@ -8,24 +8,28 @@ namespace convoy {
 
 namespace {
 
-constexpr Speaker torch{Framework::Torch, Windowed::Convolutions};
+// In numbers before words: numbers say the same to everybody.
+std::optional<std::vector<Padding>> spoken(const Conv& conv, const Shape& shape, const Target& target) {
+  const Speaker speaker{target.framework, Windowed::Convolutions, target.opset};
+  const auto sizes = spatial_sizes(shape, conv.axes);
+  for (const Form form : {Form::Numbers, Form::SameUpper, Form::SameLower})
+    if (auto said = respell(speaker, form, conv.paddings, conv.windows, sizes)) return said;
+  return std::nullopt;
+}
 
-Status spell(const Graph& graph, NodeId id, Conv conv, Patch& patch) {
+Status spell(const Graph& graph, NodeId id, Conv conv, const Target& target, Patch& patch) {
   const Node& node = graph[id];
   const Shape& shape = graph[node.inputs[0]].fact.shape;
-  const auto sizes = spatial_sizes(shape, conv.axes);
   std::vector<ValueId> inputs = node.inputs;
-  if (auto direct = respell(torch, Form::Numbers, conv.paddings, conv.windows, sizes)) {
-    if (*direct == conv.paddings) return {};
-    patch.remark(node, "padding " + words(conv.paddings) + " is " + words(*direct));
-    conv.paddings = std::move(*direct);
-  } else if (auto word = respell(torch, Form::SameUpper, conv.paddings, conv.windows, sizes)) {
-    if (*word == conv.paddings) return {};
-    conv.paddings = std::move(*word);
+  if (auto said = spoken(conv, shape, target)) {
+    if (*said == conv.paddings) return {};
+    const bool numbers = said->front().spelling == Spelling::Explicit || said->front().spelling == Spelling::Valid;
+    if (numbers) patch.remark(node, "padding " + words(conv.paddings) + " is " + words(*said));
+    conv.paddings = std::move(*said);
   } else {
     patch.remark(node, "padding " + words(conv.paddings) + " is " +
                            words(conv.windows, conv.paddings, conv.axes, shape) +
-                           " in front: no symmetric padding says that");
+                           " in front: the target has no word for that");
     auto x = padded(patch, node, inputs[0], conv.axes, conv.windows, conv.paddings, 0);
     if (!x) return pass(x);
     inputs[0] = *x;
@@ -40,11 +44,11 @@ Status spell(const Graph& graph, NodeId id, Conv conv, Patch& patch) {
 
 }  // namespace
 
-Result<Patch> spell_padding(const Graph& graph) {
+Result<Patch> spell_padding(const Graph& graph, const Target& target) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (const auto* conv = std::get_if<Conv>(&graph.nodes[i].op))
-      if (auto done = spell(graph, {static_cast<std::int32_t>(i)}, *conv, patch); !done) return pass(done);
+      if (auto done = spell(graph, {static_cast<std::int32_t>(i)}, *conv, target, patch); !done) return pass(done);
   return patch;
 }
 

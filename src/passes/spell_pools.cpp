@@ -1,4 +1,4 @@
-// Says a pool's padding as one number per axis, at most half the kernel, with one rule for the last window on all axes.
+// Says a pool's padding in the target's numbers, with one rule for the last window on all axes, or by its word.
 // What cannot be said so: a maximum gets minus infinity in front; an average drops leading cells behind, is corrected by
 // a constant map, or, where the size is free, is divided by the average of a padded map of ones.
 #include "ops/vocabulary.h"
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <concepts>
 #include <limits>
+#include <utility>
 
 namespace convoy {
 
@@ -18,21 +19,23 @@ using AllPaddings = std::vector<Padding>;
 template <class Pool>
 class Speller {
  public:
-  Speller(const Graph& graph, Patch& patch, NodeId id, const Pool& pool)
+  Speller(const Graph& graph, Patch& patch, NodeId id, const Pool& pool, const Target& target)
       : patch_(patch),
+        target_(target),
         node_(graph[id]),
         id_(id),
         pool_(pool),
         shape_(graph[node_.inputs[0]].fact.shape),
         sizes_(spatial_sizes(shape_, pool.axes)) {}
 
-  // First the remainder dropped on all axes, then a window more on all axes.
-  std::optional<AllPaddings> symmetric(Windowed windowed) const {
-    for (const Form form : {Form::Numbers, Form::RoundedUp})
-      if (auto all = respell({Framework::Torch, windowed}, form, pool_.paddings, pool_.windows, sizes_)) return all;
+  // First the remainder dropped on all axes, then a window more on all axes, then the target's word.
+  std::optional<AllPaddings> spoken(Windowed windowed) const {
+    for (const Form form : {Form::Numbers, Form::RoundedUp, Form::SameUpper})
+      if (auto all = respell(speaker(windowed), form, pool_.paddings, pool_.windows, sizes_)) return all;
     return std::nullopt;
   }
 
+  Speaker speaker(Windowed windowed) const { return {target_.framework, windowed, target_.opset}; }
   std::optional<Size> size(std::size_t i) const { return sizes_[i]; }
   Counting counting() const
     requires std::same_as<Pool, AveragePool>
@@ -68,6 +71,7 @@ class Speller {
   void remark(std::string text) { patch_.remark(node_, std::move(text)); }
 
   Patch& patch_;
+  const Target& target_;
   const Node& node_;
   NodeId id_;
   const Pool& pool_;
@@ -75,9 +79,9 @@ class Speller {
   SpatialSizes sizes_;
 };
 
-Status spell(const Graph& graph, NodeId id, const MaxPool& pool, Patch& patch) {
-  Speller speller(graph, patch, id, pool);
-  if (const auto direct = speller.symmetric(Windowed::MaxPools)) {
+Status spell(const Graph& graph, NodeId id, const MaxPool& pool, const Target& target, Patch& patch) {
+  Speller speller(graph, patch, id, pool, target);
+  if (const auto direct = speller.spoken(Windowed::MaxPools)) {
     if (*direct == pool.paddings) return {};
     speller.remark("padding " + words(pool.paddings) + " is " + words(*direct));
     return speller.becomes(speller.make(speller.with(*direct), {speller.node_.inputs[0]}));
@@ -103,7 +107,7 @@ std::optional<Surplus> surplus(const Speller<AveragePool>& speller) {
     if (!cells || w.stride != 1) return std::nullopt;
     const Size both = std::max(cells->before, cells->after);
     const Padding p{both == 0 ? Spelling::Valid : Spelling::Explicit, both, both};
-    if (!speaks({Framework::Torch, Windowed::Averages}, {&p, 1}, {&w, 1})) return std::nullopt;
+    if (!speaks(speller.speaker(Windowed::Averages), {&p, 1}, {&w, 1})) return std::nullopt;
     // Nothing may be left over at the end either: dropping is only done in front.
     if (both != cells->after) return std::nullopt;
     found.paddings.push_back(p);
@@ -158,20 +162,34 @@ Status count_in_front(Speller<AveragePool>& speller) {
   if (!drops && !pool.divisor)
     return within(place_of(speller.node_),
                   Status(fail(Fault::Unsupported, "an average that counts padding has padding " + words(pool.paddings) +
-                                                      ", which no symmetric padding says")));
+                                                      ", which the target has no word for")));
   speller.remark("padding " + words(pool.paddings) + " is " + speller.fronts() + " in front, which counts");
   auto x = speller.in_front(speller.node_.inputs[0], 0);
   if (!x) return pass(x);
   return speller.becomes(speller.make(speller.without_padding(), {*x}));
 }
 
-Status spell(const Graph& graph, NodeId id, const AveragePool& pool, Patch& patch) {
-  Speller speller(graph, patch, id, pool);
+// A divisor that the target cannot be given: the sum over zeros in front, divided afterwards.
+Status divide_by_own(Speller<AveragePool>& speller) {
+  AveragePool whole = speller.without_padding();
+  double cells = 1;
+  for (const Window& w : whole.windows) cells *= static_cast<double>(w.kernel);
+  const double divisor = static_cast<double>(*std::exchange(whole.divisor, std::nullopt));
+  speller.remark("a divisor of its own is the average times " + std::to_string(cells / divisor));
+  auto x = speller.padless() ? Result<ValueId>(speller.node_.inputs[0]) : speller.in_front(speller.node_.inputs[0], 0);
+  if (x) x = speller.make(whole, {*x});
+  if (x) x = speller.make(Affine{.scale = cells / divisor}, {*x});
+  return speller.becomes(std::move(x));
+}
+
+Status spell(const Graph& graph, NodeId id, const AveragePool& pool, const Target& target, Patch& patch) {
+  Speller speller(graph, patch, id, pool, target);
   const ValueId input = speller.node_.inputs[0];
+  if (pool.divisor && target.framework != Framework::Torch) return divide_by_own(speller);
   if (speller.padless()) return {};
   // A divisor of its own makes any padding right that reads the same cells, and so does leaving padding out.
   const bool counts = pool.counts_padding && !pool.divisor;
-  if (const auto direct = speller.symmetric(counts ? Windowed::CountingAverages : Windowed::Averages)) {
+  if (const auto direct = speller.spoken(counts ? Windowed::CountingAverages : Windowed::Averages)) {
     if (*direct == pool.paddings) return {};
     speller.remark("padding " + words(pool.paddings) + " is " + words(*direct) +
                    (counts ? "" : ", and padding is not counted"));
@@ -202,13 +220,13 @@ Status spell(const Graph& graph, NodeId id, const AveragePool& pool, Patch& patc
 
 }  // namespace
 
-Result<Patch> spell_pools(const Graph& graph) {
+Result<Patch> spell_pools(const Graph& graph, const Target& target) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id{static_cast<std::int32_t>(i)};
     Status done;
-    if (const auto* pool = std::get_if<MaxPool>(&graph[id].op)) done = spell(graph, id, *pool, patch);
-    if (const auto* pool = std::get_if<AveragePool>(&graph[id].op)) done = spell(graph, id, *pool, patch);
+    if (const auto* pool = std::get_if<MaxPool>(&graph[id].op)) done = spell(graph, id, *pool, target, patch);
+    if (const auto* pool = std::get_if<AveragePool>(&graph[id].op)) done = spell(graph, id, *pool, target, patch);
     if (!done) return pass(done);
   }
   return patch;

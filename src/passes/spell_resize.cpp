@@ -55,8 +55,8 @@ bool idle_factor(const Resize& op, const Shape& shape) {
   return false;
 }
 
-// The same numbers in the target's words; nothing: it has no words for them.
-std::optional<Resize> spoken(Resize op, const Shape& shape) {
+// The same numbers in PyTorch's words; nothing: it has no words for them.
+std::optional<Resize> spoken_in_torch(Resize op, const Shape& shape) {
   const auto rank = static_cast<Size>(shape.size());
   if (rank < 3 || op.axes != spatial_axes({Order::ChannelsFirst, rank - 2})) return std::nullopt;
   if (!op.sizes.empty() && !op.factors.empty()) return std::nullopt;
@@ -109,6 +109,44 @@ std::vector<Taps> taps_along(const Resize& op, const Shape& in, const Shape& out
   return taps_of(op, i, *in[axis], *out[axis]);
 }
 
+bool same_taps(const Resize& a, const Resize& b, const Shape& in, const Shape& out) {
+  for (std::size_t i = 0; i < a.axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(a.axes[i]);
+    if (!in[axis].known() || !out[axis].known()) return false;
+    const auto x = taps_along(a, in, out, i), y = taps_along(b, in, out, i);
+    if (x.size() != y.size()) return false;
+    for (std::size_t o = 0; o < x.size(); ++o)
+      if (x[o].cells != y[o].cells || x[o].weights != y[o].weights) return false;
+  }
+  return true;
+}
+
+// ONNX's words: it divides by the rounded factor, and has no lengths that override one. Where the sizes are known, that
+// reads the same cells or it does not; where they are free, only whole factors and linear weights are sure.
+std::optional<Resize> spoken_in_onnx(const Resize& op, const Shape& in, const Shape& out, int opset) {
+  Resize said = op;
+  if (!op.sizes.empty() && !op.factors.empty()) said.factors.clear();
+  if (repeats(op)) {
+    said.coordinates = Coordinates::Asymmetric;
+    said.rounding = Rounding::Floor;
+  }
+  if (said.coordinates == Coordinates::HalfPixelCell && said.rounding == Rounding::Floor) {
+    said.coordinates = Coordinates::HalfPixel;
+    said.rounding = Rounding::RoundHalfUp;
+  }
+  said.arithmetic = Arithmetic::Divided;
+  said.fixed = FixedLengths::None;
+  const bool kind = said.interpolation == Interpolation::Nearest || said.interpolation == Interpolation::Linear ||
+                    said.interpolation == Interpolation::Cubic;
+  if (!kind || said.cubic_table || said.coordinates == Coordinates::CornerSteps ||
+      said.coordinates == Coordinates::HalfPixelCell || said.rounding == Rounding::CeilToShrink ||
+      (said.coordinates == Coordinates::HalfPixelSymmetric && opset < 19) || (said.antialias && opset < 18))
+    return std::nullopt;
+  if (said == op || repeats(op) || same_taps(op, said, in, out)) return said;
+  const bool plain = op.interpolation == Interpolation::Linear && op.factors.empty() && !op.antialias;
+  return plain ? std::optional(said) : std::nullopt;
+}
+
 bool leaves_as_is(const std::vector<Taps>& taps, Size in) {
   if (static_cast<Size>(taps.size()) != in) return false;
   for (std::size_t o = 0; o < taps.size(); ++o)
@@ -154,11 +192,13 @@ Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, co
   return made->front();
 }
 
-Status spell(const Graph& graph, NodeId id, const Resize& op, Patch& patch) {
+Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& target, Patch& patch) {
   const Node& node = graph[id];
   const Shape& in = graph[node.inputs[0]].fact.shape;
   ValueId now = node.inputs[0];
-  if (const auto direct = spoken(op, in)) {
+  const Shape& out = graph[node.outputs[0]].fact.shape;
+  if (const auto direct =
+          target.framework == Framework::Torch ? spoken_in_torch(op, in) : spoken_in_onnx(op, in, out, target.opset)) {
     if (*direct == op) return {};
     auto made = patch.node(node, *direct, {now});
     if (!made) return pass(made);
@@ -172,7 +212,7 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, Patch& patch) {
                                   "input's size, which is free; give the input a size")));
     for (std::size_t i = 0; i < op.axes.size(); ++i) {
       const Size axis = op.axes[i];
-      const auto taps = taps_along(op, in, graph[node.outputs[0]].fact.shape, i);
+      const auto taps = taps_along(op, in, out, i);
       if (std::ranges::any_of(taps, [](const Taps& t) { return t.cells.empty(); }))
         return within(place_of(node),
                       Status(fail(Fault::Unsupported, "crops beyond the border of axis " + std::to_string(axis) +
@@ -184,8 +224,8 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, Patch& patch) {
       now = *made;
     }
     patch.remark(node, op.interpolation == Interpolation::Nearest
-                           ? "resized by taking cells, because interpolate rounds in another way"
-                           : "resized by products with the weights of each axis, because interpolate weighs in another "
+                           ? "resized by taking cells, because the target rounds in another way"
+                           : "resized by products with the weights of each axis, because the target weighs in another "
                              "way; holds for this input size");
   }
   patch.remove(id);
@@ -195,11 +235,11 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, Patch& patch) {
 
 }  // namespace
 
-Result<Patch> spell_resize(const Graph& graph) {
+Result<Patch> spell_resize(const Graph& graph, const Target& target) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (const auto* resize = std::get_if<Resize>(&graph.nodes[i].op))
-      if (auto done = spell(graph, {static_cast<std::int32_t>(i)}, *resize, patch); !done) return pass(done);
+      if (auto done = spell(graph, {static_cast<std::int32_t>(i)}, *resize, target, patch); !done) return pass(done);
   return patch;
 }
 

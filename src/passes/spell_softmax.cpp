@@ -34,7 +34,7 @@ Status spell(const Graph& graph, NodeId id, const Softmax& softmax, Patch& patch
 
 }  // namespace
 
-Result<Patch> spell_softmax(const Graph& graph) {
+Result<Patch> spell_softmax(const Graph& graph, const Target&) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (const auto* softmax = std::get_if<Softmax>(&graph.nodes[i].op); softmax && softmax->axes.size() > 1)

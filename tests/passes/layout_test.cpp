@@ -48,7 +48,7 @@ TEST(MoveAxes, EveryReorderedConstantIsItsSourceByteForByte) {
 TEST(MoveAxes, ChangesNothingTwice) {
   Graph target = rewritten(parsed(small_net));
   const std::string once = text_of(target);
-  auto again = run_passes(target, passes_for_torch());
+  auto again = run_passes(target, torch_target());
   ASSERT_TRUE(again);
   EXPECT_EQ(text_of(target), once);
 }

@@ -48,7 +48,7 @@ inline Tensor whole_numbers(const Sizes& shape, std::uint64_t seed) {
 // The graph after the passes; fails the test when a pass does.
 inline Graph rewritten(const Graph& source, const std::vector<std::string>& without = {}) {
   Graph target = source;
-  auto done = run_passes(target, passes_for_torch(), without);
+  auto done = run_passes(target, torch_target(), without);
   if (!done) ADD_FAILURE() << message(done.error());
   return target;
 }

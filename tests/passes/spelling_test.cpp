@@ -148,7 +148,7 @@ output out
 output size
 )");
   if (source.outputs.empty()) return;
-  for (const Pass& left_out : passes_for_torch()) {
+  for (const Pass& left_out : torch_target().passes) {
     SCOPED_TRACE(left_out.name);
     expect_same_numbers(source, rewritten(source, {std::string(left_out.name)}), {{2, 8, 7, 3}});
   }
@@ -158,13 +158,13 @@ TEST(Spelling, RefusesAFreeResizeThatTheTargetCannotSay) {
   Graph graph = parsed(
       "input x float32[?,?,4,3]\nup = resize(x) axes=1,2 factors=2,2 interpolation=cubic cubic_a=-0.5\n"
       "output up\n");
-  auto done = run_passes(graph, passes_for_torch());
+  auto done = run_passes(graph, torch_target());
   EXPECT_FALSE(done);
 }
 
 TEST(Passes, AnUnknownNameIsAUsageError) {
   Graph graph = parsed("input x float32[?,3]\ny = relu(x)\noutput y\n");
-  auto done = run_passes(graph, passes_for_torch(), {"sweep_floor"});
+  auto done = run_passes(graph, torch_target(), {"sweep_floor"});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().fault, Fault::Usage);
 }
@@ -172,7 +172,7 @@ TEST(Passes, AnUnknownNameIsAUsageError) {
 TEST(Passes, AugmentationGoesWithARemark) {
   Graph graph =
       parsed("input x float32[?,3]\ny = dropout(x) noise=augmentation\nz = identity(y)\nw = relu(z)\noutput w\n");
-  auto done = run_passes(graph, passes_for_torch());
+  auto done = run_passes(graph, torch_target());
   ASSERT_TRUE(done);
   EXPECT_EQ(graph.nodes.size(), 1U);
   ASSERT_EQ(done->size(), 1U);

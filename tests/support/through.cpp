@@ -70,7 +70,7 @@ Result<std::vector<Tensor>> run_through(Graph graph, const std::vector<Tensor>& 
   if (inputs.size() != graph.inputs.size()) return fail(Fault::Usage, "another number of inputs than the graph has");
   if (through == Through::Torch) {
     name_origins(graph);
-    auto report = within("toward PyTorch", run_passes(graph, passes_for_torch()));
+    auto report = within("toward PyTorch", run_passes(graph, torch_target()));
     if (!report) return pass(report);
     if (graph.inputs.size() != inputs.size() || graph.outputs.size() != source.outputs.size())
       return fail(Fault::Internal, "the passes changed the number of inputs or outputs");
