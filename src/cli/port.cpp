@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 namespace convoy::cli {
 namespace {
@@ -20,6 +21,8 @@ struct Port {
   bool force = false, no_proof = false, json = false, quiet = false;
   std::uint64_t seed = 0;
   int threads = 0;
+  std::optional<Size> opset;
+  bool external_data = false;
 };
 
 Result<PortOptions> parsed(const Port& o) {
@@ -33,6 +36,8 @@ Result<PortOptions> parsed(const Port& o) {
   options.proves = !o.no_proof;
   if (!o.without.empty()) options.without = split(o.without, ',');
   options.weights_format = o.weights_format;
+  options.opset = o.opset;
+  options.external_data = o.external_data;
   options.proof.seed = o.seed;
   options.proof.threads = o.threads;
   return options;
@@ -70,15 +75,18 @@ void offer_port(CLI::App& app, int& code) {
   auto* command = app.add_subcommand("port",
                                      "carry a model over: read, rewrite, write, read back, prove\n\n"
                                      "  convoy port model.keras --to torch -o model.py\n"
-                                     "  convoy port model.h5 --to torch -o model.py --size ?x?");
+                                     "  convoy port model.h5 --to torch -o model.py --size ?x?\n"
+                                     "  convoy port model.keras -o model.onnx --opset 17");
   o->model.offer(*command);
-  command->add_option("--to", o->to, "target format: torch (else told by the extension of -o)");
+  command->add_option("--to", o->to, "target format: torch or onnx (else told by the extension of -o)");
   command->add_option("-o,--output", o->output, "the file to write (default: named after the source, here)");
   command->add_flag("-f,--force", o->force, "replace files that exist");
   command->add_flag("--no-proof", o->no_proof, "write without proving, and say so");
   command->add_option("--without", o->without, "passes to leave out, separated by commas (convoy ops lists them)");
   command->add_option("--weights-format", o->weights_format, "safetensors or pt")
       ->check(CLI::IsMember({"safetensors", "pt"}));
+  command->add_option("--opset", o->opset, "ONNX: the operator set to write, 11 to 22 (default 17)");
+  command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
   command->add_option("--report", o->report_file, "keep the evidence of the proof as JSON");
   command->add_option("--seed", o->seed, "for the probing inputs");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));

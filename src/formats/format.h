@@ -20,6 +20,8 @@ struct LoadOptions {
   std::vector<std::optional<Size>> size;         // --size HxW, "?" frees an axis: spatial sizes of every image input
   std::map<std::string, Shape> shapes;           // --shape x=1,3,224,224, by input name
   std::vector<std::string> outputs;              // --outputs NAME,...: cut there
+  // Where a file lies that the model names beside itself, if not there: what was just written and has no name yet.
+  std::map<std::string, std::filesystem::path> side_files;
   bool structure_only = false;                   // weights are not read: constants are zeros of the declared shapes
   std::vector<ListedLayer>* listing = nullptr;   // filled with the file's layers, also where one cannot be carried
 };

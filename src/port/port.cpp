@@ -1,202 +1,44 @@
 #include "port/port.h"
 
-#include "base/atomic_output.h"
-#include "base/mapped_file.h"
-#include "containers/pickle_writer.h"
-#include "containers/safetensors.h"
-#include "formats/torch/torch.h"
+#include "port/journey.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
+#include <array>
 
 namespace convoy {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The places of the files of a PyTorch port, in the order in which they are put in place: the module refers to the
-// others by name and carries the weights' checksum, so it comes last.
-struct TorchFiles {
-  fs::path weights, check, module;
-  std::vector<fs::path> all(bool with_check) const {
-    return with_check ? std::vector{weights, check, module} : std::vector{weights, module};
-  }
+// What is written, by its name and by the extension of -o.
+struct Written {
+  std::string_view name, extension;
+  Result<PortReport> (*port)(const fs::path&, const PortOptions&);
 };
+constexpr std::array targets{Written{"torch", ".py", port_to_torch}, Written{"onnx", ".onnx", port_to_onnx}};
 
-Result<TorchFiles> torch_files(const fs::path& source, const PortOptions& options) {
-  fs::path module = options.output;
-  if (module.empty()) module = source.stem().string() + ".py";
-  if (module.extension() != ".py")
-    return fail(Fault::Usage, "-o '" + module.string() + "' does not end in .py, which a PyTorch module must");
-  fs::path stem = module;
-  stem.replace_extension();
-  return TorchFiles{stem.string() + "." + options.weights_format, stem.string() + ".check.safetensors", module};
-}
-
-Status check_target(const fs::path& source, const PortOptions& options) {
-  std::string to = options.to;
-  const auto extension = options.output.extension();
-  if (to.empty()) {
-    if (extension != ".py" && !options.output.empty())
-      return fail(Fault::Unsupported,
-                  "-o '" + options.output.string() + "': convoy writes PyTorch modules (.py) so far");
-    if (options.output.empty())
-      return fail(Fault::Usage, "no target is given; add --to torch or -o " + source.stem().string() + ".py");
-    to = "torch";
-  }
-  if (to == "keras" || to == "onnx" || to == "tflite" || to == "coreml")
-    return fail(Fault::Unsupported, "--to " + to + ": convoy does not write this format yet; it writes torch");
-  if (to != "torch") return fail(Fault::Usage, "--to " + to + ": no such target; convoy writes torch");
-  return {};
-}
-
-// Every value of the source starts as its own origin; the passes keep that up to date.
-Graph with_origins(const Graph& source) {
-  Graph target = source;
-  name_origins(target);
-  return target;
-}
-
-std::vector<NamedTensor> tensors_of(const std::vector<torch::Parameter>& parameters) {
-  std::vector<NamedTensor> tensors;
-  for (const auto& p : parameters) tensors.push_back({p.name, p.tensor});
-  return tensors;
-}
-
-Status write_weights(const std::vector<torch::Parameter>& parameters, const std::string& format, const Append& append) {
-  if (format == "pt") return write_state_dict(tensors_of(parameters), append);
-  return write_safetensors(tensors_of(parameters), {{"format", "pt"}}, append);
-}
-
-// The target with its weights as they stand in the file just written.
-Result<Graph> with_weights_of(const Graph& target, const std::vector<torch::Parameter>& parameters,
-                              const fs::path& file, const std::string& format) {
-  const auto mapped = open_file(file.string());
-  if (!mapped) return std::unexpected(mapped.error());
-  const Blob blob = blob_of(*mapped);
-  auto tensors = format == "pt" ? read_back_state_dict(blob, tensors_of(parameters)) : read_safetensors(blob);
-  if (!tensors) return pass(tensors);
-  std::map<std::string, Tensor> named;
-  for (auto& [name, tensor] : *tensors) named.emplace(name, std::move(tensor));
-  Graph read_back = target;
-  for (const auto& p : parameters) {
-    if (!p.value) continue;
-    const auto found = named.find(p.name);
-    auto& constant = read_back[p.value].constant;
-    if (found == named.end() || found->second.count() != constant->count() ||
-        found->second.dtype() != constant->dtype())
-      return fail(Fault::Internal, "'" + p.name + "' is not in the weights as it was written");
-    constant = found->second.reshaped(constant->shape());
-  }
-  return read_back;
-}
-
-Carried carried_value(const Graph& source, ValueId from, const Graph& target, ValueId to, std::string name) {
-  Carried c{std::move(name), source[from].fact.shape, target[to].fact.shape, source[from].fact.dtype, {}};
-  if (target[to].origin && target[to].origin->split.empty()) c.permutation = target[to].origin->permutation;
-  if (c.permutation.empty())
-    for (Size i = 0; i < static_cast<Size>(c.target.size()); ++i) c.permutation.push_back(i);
-  return c;
-}
-
-void fill_carried(PortReport& r) {
-  for (std::size_t i = 0; i < r.source.inputs.size(); ++i)
-    r.inputs.push_back(
-        carried_value(r.source, r.source.inputs[i], r.target, r.target.inputs[i], r.source[r.source.inputs[i]].name));
-  for (std::size_t i = 0; i < r.source.outputs.size(); ++i)
-    r.outputs.push_back(
-        carried_value(r.source, r.source.outputs[i], r.target, r.target.outputs[i], r.source.output_names[i]));
-}
-
-// A picture, a series or a volume whose size is declared: the port is for that size.
-bool has_fixed_size(const Graph& g) {
-  return std::any_of(g.inputs.begin(), g.inputs.end(), [&](ValueId v) {
-    const Shape& shape = g[v].fact.shape;
-    return shape.size() >= 3 && std::any_of(shape.begin() + 1, shape.end() - 1, [](Dim d) { return d.known(); });
-  });
-}
-
-Status write_check(const PortReport& r, const Append& append) {
-  const CheckData& data = r.proof->check;
-  std::vector<NamedTensor> tensors;
-  const auto add = [&](const char* word, const std::vector<Tensor>& all, const std::vector<Carried>& carried) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-      tensors.push_back({carried.size() == 1 ? std::string(word) : word + std::string(".") + carried[i].name, all[i]});
-  };
-  add("input", data.inputs, r.inputs);
-  add("output", data.outputs, r.outputs);
-  add("bound", data.bounds, r.outputs);
-  return write_safetensors(std::move(tensors), {{"format", "pt"}}, append);
-}
-
-Status write_module(const PortReport& r, const fs::path& source, const TorchFiles& files,
-                    const std::string& weights_sha256, const Append& append) {
-  torch::SourceOptions options;
-  options.source_file = source.filename().string();
-  options.module_name = files.module.stem().string();
-  options.weights_file = files.weights.filename().string();
-  options.weights_sha256 = weights_sha256;
-  options.fixed_size = has_fixed_size(r.target);
-  const auto written = torch::write_source(r.target, options);
-  if (!written) return std::unexpected(written.error());
-  return append(bytes_of(written->text));
-}
-
-Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& options) {
-  const auto files = torch_files(source, options);
-  if (!files) return std::unexpected(files.error());
-  std::vector<fs::path> sources{source};
-  if (options.load.weights) sources.push_back(*options.load.weights);
-  auto out = OutputSet::begin(files->all(options.proves), options.overwrites, sources);
-  if (!out) return pass(out);
-  const std::size_t module = options.proves ? 2 : 1;
-
-  PortReport r;
-  auto loaded = load(source, options.load);
-  if (!loaded) return pass(loaded);
-  r.source = std::move(*loaded);
-  r.target = with_origins(r.source);
-  auto passes = run_passes(r.target, passes_for_torch(), options.without);
-  if (!passes) return pass(passes);
-  r.passes = std::move(*passes);
-  fill_carried(r);
-
-  const auto parameters = torch::state_dict(r.target);
-  if (!parameters) return std::unexpected(parameters.error());
-  if (auto s = write_weights(*parameters, options.weights_format, out->sink(0)); !s) return pass(s);
-  const auto weights_sha256 = out->close(0);
-  if (!weights_sha256) return std::unexpected(weights_sha256.error());
-  if (options.proves) {
-    auto read_back = with_weights_of(r.target, *parameters, out->temporary(0), options.weights_format);
-    if (!read_back) return pass(read_back);
-    r.target = std::move(*read_back);
-    auto proof = prove(r.source, r.target, options.proof);
-    if (!proof) return pass(proof);
-    r.proof = std::move(*proof);
-    if (!r.proof->holds) return r;
-    if (auto s = write_check(r, out->sink(1)); !s) return pass(s);
-  }
-  if (auto s = write_module(r, source, *files, *weights_sha256, out->sink(module)); !s) return pass(s);
-  const auto targets = files->all(options.proves);
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const auto sha256 = out->close(i);
-    if (!sha256) return std::unexpected(sha256.error());
-    r.files.push_back({targets[i], out->bytes_written(i), *sha256});
-  }
-  if (auto s = out->commit(); !s) return pass(s);
-  if (!options.proves && options.overwrites) {
-    std::error_code absent;  // the answer of an earlier port would belong to other weights
-    fs::remove(files->check, absent);
-  }
-  return r;
+Result<Written> target_of(const fs::path& source, const PortOptions& options) {
+  const std::string& to = options.to;
+  const std::string extension = options.output.extension().string();
+  const auto named = std::ranges::find(targets, to, &Written::name);
+  if (named != targets.end()) return *named;
+  if (to == "keras" || to == "tflite" || to == "coreml")
+    return fail(Fault::Unsupported, "--to " + to + ": convoy does not write this format yet; it writes torch and onnx");
+  if (!to.empty()) return fail(Fault::Usage, "--to " + to + ": no such target; convoy writes torch and onnx");
+  if (options.output.empty())
+    return fail(Fault::Usage, "no target is given; add --to torch or -o " + source.stem().string() + ".py");
+  const auto meant = std::ranges::find(targets, extension, &Written::extension);
+  if (meant != targets.end()) return *meant;
+  return fail(Fault::Unsupported, "-o '" + options.output.string() +
+                                      "': convoy writes PyTorch modules (.py) and ONNX models (.onnx) so far");
 }
 
 }  // namespace
 
 Result<PortReport> port(const fs::path& source, const PortOptions& options) {
-  if (auto s = check_target(source, options); !s) return pass(s);
-  auto done = port_to_torch(source, options);
+  const auto target = target_of(source, options);
+  if (!target) return std::unexpected(target.error());
+  auto done = target->port(source, options);
   if (!done && done.error().fault == Fault::Internal && !options.without.empty()) {
     // What the target cannot say is then no fault of ours: the pass that would have rewritten it was left out.
     done.error().fault = Fault::Unsupported;

@@ -20,6 +20,8 @@ struct PortOptions {
   bool proves = true;                    // --no-proof
   std::vector<std::string> without;      // passes left out
   std::string weights_format = "safetensors";
+  std::optional<Size> opset;             // ONNX alone; absent: the usual one
+  bool external_data = false;            // ONNX alone: the larger tensors in a file beside the model
   ProofOptions proof;
 };
 
@@ -44,6 +46,7 @@ struct PortReport {
   std::optional<Proof> proof;            // absent: declined
   std::vector<WrittenFile> files;        // empty when the proof does not hold
   std::string source_sha256;
+  std::vector<std::string> read_back;    // what of the files was read back and proved, in words, one line each
 
   bool holds() const { return !proof || proof->holds; }
 };

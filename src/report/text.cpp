@@ -112,10 +112,10 @@ std::string port_text(const PortReport& r, const std::string& file) {
   if (r.proof) {
     s += proof_lines(*r.proof);
     if (r.proof->holds)
-      s += "        source     the weights were read back from the file; the Python text itself is not read back yet:\n"
-           "                   run the module, it checks itself against the stored answer\n";
+      for (std::size_t i = 0; i < r.read_back.size(); ++i)
+        s += fmt::format("        {:<10} {}\n", i ? "" : "source", r.read_back[i]);
   } else {
-    s += "proof   none (--no-proof): nothing was compared, and no answer is stored for the module to check itself\n";
+    s += "proof   none (--no-proof): nothing was compared, and no answer is stored to check the port with\n";
   }
   for (std::size_t i = 0; i < r.files.size(); ++i)
     s += fmt::format("{:<8}{}  {} bytes  sha256 {}\n", i ? "" : "wrote", r.files[i].path.string(),

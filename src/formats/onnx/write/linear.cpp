@@ -1,0 +1,49 @@
+// Products of matrices. A matrix keeps the order in which it is stored where Gemm can say that.
+#include "formats/onnx/write/sink.h"
+
+#include <array>
+
+namespace convoy::onnx {
+namespace {
+
+Status write_linear(const Linear& op, Sink& sink) {
+  if (sink.rank() == 2) {
+    sink.last("Gemm", {sink.name(0), sink.name(1), sink.name(2)}, {{"transB", Size{op.order == LinearOrder::OutIn}}});
+    return {};
+  }
+  std::string matrix = sink.name(1);
+  if (op.order == LinearOrder::OutIn) matrix = sink.step("Transpose", {matrix}, {{"perm", Sizes{1, 0}}});
+  if (!sink.has(2)) return sink.last("MatMul", {sink.name(), matrix}), Status();
+  sink.last("Add", {sink.step("MatMul", {sink.name(), matrix}), sink.name(2)});
+  return {};
+}
+
+Status write_matmul(const MatMul&, Sink& sink) {
+  sink.last("MatMul", {sink.name(0), sink.name(1)});
+  return {};
+}
+
+Status write_einsum(const Einsum& op, Sink& sink) {
+  if (sink.opset() < 12) return sink.too_old("Einsum", 12);
+  sink.last("Einsum", {sink.name(0), sink.name(1)}, {{"equation", op.equation}});
+  return {};
+}
+
+Status write_embedding(const Embedding&, Sink& sink) {
+  const DType dtype = sink.fact().dtype;
+  std::string rows_wanted = sink.name(0);
+  if (dtype != DType::I32 && dtype != DType::I64)
+    rows_wanted = sink.step("Cast", {rows_wanted}, {{"to", data_type_of(DType::I64)}});
+  sink.last("Gather", {sink.name(1), rows_wanted}, {{"axis", Size{0}}});
+  return {};
+}
+
+constexpr std::array rows{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),
+                          writes<write_embedding>()};
+static_assert(decides<LinearFamily>(rows));
+
+}  // namespace
+
+std::span<const Row> linear_rows() { return rows; }
+
+}  // namespace convoy::onnx

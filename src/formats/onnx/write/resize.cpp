@@ -1,0 +1,119 @@
+// Resize with the modes that say the same; spell_resize has put the rest into other words.
+#include "formats/onnx/write/sink.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::onnx {
+namespace {
+
+const char* mode_of(Interpolation interpolation) {
+  switch (interpolation) {
+    case Interpolation::Nearest: return "nearest";
+    case Interpolation::Linear: return "linear";
+    case Interpolation::Cubic: return "cubic";
+    default: return nullptr;
+  }
+}
+
+const char* word_of(Coordinates coordinates) {
+  switch (coordinates) {
+    case Coordinates::HalfPixel: return "half_pixel";
+    case Coordinates::Asymmetric: return "asymmetric";
+    case Coordinates::AlignCorners: return "align_corners";
+    case Coordinates::PytorchHalfPixel: return "pytorch_half_pixel";
+    case Coordinates::HalfPixelSymmetric: return "half_pixel_symmetric";
+    case Coordinates::CropAndResize: return "tf_crop_and_resize";
+    default: return nullptr;
+  }
+}
+
+const char* word_of(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::Floor: return "floor";
+    case Rounding::RoundHalfUp: return "round_prefer_ceil";
+    case Rounding::RoundHalfDown: return "round_prefer_floor";
+    case Rounding::Ceil: return "ceil";
+    default: return nullptr;
+  }
+}
+
+Result<Attributes> attributes_of(const Resize& op, const Sink& sink) {
+  const char *mode = mode_of(op.interpolation), *coordinates = word_of(op.coordinates);
+  const char* rounding = op.interpolation == Interpolation::Nearest ? word_of(op.rounding) : "floor";
+  if (!mode || !coordinates || !rounding || op.cubic_table) return sink.broken("a resize of another kind");
+  if (op.antialias && sink.opset() < 18) return sink.too_old("a resize with antialias", 18);
+  if (op.coordinates == Coordinates::HalfPixelSymmetric && sink.opset() < 19)
+    return sink.too_old("a resize about the middle", 19);
+  Attributes attributes;
+  if (op.antialias) attributes.emplace_back("antialias", Size{1});
+  attributes.emplace_back("coordinate_transformation_mode", std::string(coordinates));
+  if (op.interpolation == Interpolation::Cubic) attributes.emplace_back("cubic_coeff_a", op.cubic_a);
+  if (op.drops_outside) attributes.emplace_back("exclude_outside", Size{1});
+  if (op.coordinates == Coordinates::CropAndResize) attributes.emplace_back("extrapolation_value", op.outside_value);
+  attributes.emplace_back("mode", std::string(mode));
+  if (op.interpolation == Interpolation::Nearest) attributes.emplace_back("nearest_mode", std::string(rounding));
+  return attributes;
+}
+
+// The lengths of all axes. One that is unknown is taken from the input when the model runs.
+std::string lengths(const Resize& op, Sink& sink) {
+  std::vector<std::string> parts;
+  Sizes known;
+  const auto flush = [&] {
+    if (!known.empty()) parts.push_back(sink.numbers(std::exchange(known, {})));
+  };
+  std::string shape;
+  for (Size axis = 0; axis < sink.rank(); ++axis) {
+    const auto found = std::ranges::find(op.axes, axis);
+    const Dim in = sink.fact().shape[static_cast<std::size_t>(axis)];
+    if (found != op.axes.end()) {
+      known.push_back(op.sizes[static_cast<std::size_t>(found - op.axes.begin())]);
+    } else if (in.known()) {
+      known.push_back(*in);
+    } else {
+      flush();
+      if (shape.empty()) shape = sink.step("Shape", {sink.name()});
+      parts.push_back(sink.step("Slice", {shape, sink.numbers({axis}), sink.numbers({axis + 1}), sink.numbers({0})}));
+    }
+  }
+  flush();
+  return parts.size() == 1 ? parts.front() : sink.step("Concat", std::move(parts), {{"axis", Size{0}}});
+}
+
+std::string region(const Resize& op, Sink& sink) {
+  if (op.coordinates != Coordinates::CropAndResize) return {};
+  const auto rank = static_cast<std::size_t>(sink.rank());
+  std::vector<float> roi(2 * rank, 0);
+  std::fill(roi.begin() + static_cast<std::ptrdiff_t>(rank), roi.end(), 1.0F);
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    roi[static_cast<std::size_t>(op.axes[i])] = static_cast<float>(op.starts[i]);
+    roi[rank + static_cast<std::size_t>(op.axes[i])] = static_cast<float>(op.ends[i]);
+  }
+  return sink.stored("roi", Tensor::of({static_cast<Size>(2 * rank)}, std::move(roi)));
+}
+
+Status write_resize(const Resize& op, Sink& sink) {
+  auto attributes = attributes_of(op, sink);
+  if (!attributes) return pass(attributes);
+  if (!op.factors.empty() && op.sizes.empty()) {
+    std::vector<float> scales(static_cast<std::size_t>(sink.rank()), 1);
+    for (std::size_t i = 0; i < op.axes.size(); ++i)
+      scales[static_cast<std::size_t>(op.axes[i])] = static_cast<float>(op.factors[i]);
+    const auto factors = sink.stored("scales", Tensor::of({sink.rank()}, std::move(scales)));
+    sink.last("Resize", {sink.name(), region(op, sink), factors}, std::move(*attributes));
+    return {};
+  }
+  if (!op.factors.empty()) return sink.broken("a resize with sizes and factors");
+  sink.last("Resize", {sink.name(), region(op, sink), "", lengths(op, sink)}, std::move(*attributes));
+  return {};
+}
+
+constexpr std::array rows{writes<write_resize>()};
+static_assert(decides<ResizeFamily>(rows));
+
+}  // namespace
+
+std::span<const Row> resize_rows() { return rows; }
+
+}  // namespace convoy::onnx

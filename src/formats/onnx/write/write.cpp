@@ -1,0 +1,94 @@
+// A graph becomes a document: values keep their names, constants become initializers, each node is written by its row.
+#include "formats/onnx/onnx.h"
+#include "formats/onnx/write/sink.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace convoy::onnx {
+namespace {
+
+auto all_rows() {
+  return std::array{convolution_rows(),   pooling_rows(),    unfold_rows(),      pad_rows(),       linear_rows(),
+                    normalization_rows(), activation_rows(), elementwise_rows(), reduction_rows(), reshape_rows(),
+                    slice_concat_rows(),  resize_rows(),     recurrent_rows()};
+}
+
+const std::map<std::string_view, Row>& table() {
+  static const std::map<std::string_view, Row> rows = [] {
+    std::map<std::string_view, Row> all;
+    for (const auto& family : all_rows())
+      for (const Row& row : family) all.emplace(row.op, row);
+    return all;
+  }();
+  return rows;
+}
+
+Status write_node(const Node& node, Sink& sink) {
+  const Row& row = table().at(name_of(node.op));
+  if (!row.write) return fail(Fault::Unsupported, std::string(row.why_not));
+  sink.begin(node);
+  return row.write(node.op, sink);
+}
+
+// Unknown sizes of inputs have names, so that a runtime can tell which ones are one size.
+DocumentValue value_of(const Graph& graph, ValueId v, bool names_sizes) {
+  const Value& value = graph[v];
+  DocumentValue described{value.name, value.fact, std::vector<std::string>(value.fact.shape.size())};
+  if (names_sizes)
+    for (std::size_t i = 0; i < value.fact.shape.size(); ++i)
+      if (!value.fact.shape[i].known()) described.unknown[i] = i == 0 ? "N" : value.name + "_" + std::to_string(i);
+  return described;
+}
+
+// ONNX wants every output to be made by a node, and each once.
+std::string output_name(const Graph& graph, ValueId v, std::size_t place, Document& document) {
+  const bool again = std::find(graph.outputs.begin(), graph.outputs.begin() + static_cast<std::ptrdiff_t>(place), v) !=
+                     graph.outputs.begin() + static_cast<std::ptrdiff_t>(place);
+  if (graph[v].producer && !again) return graph[v].name;
+  const std::string name = graph.unique_name(graph.output_names[place] + "/output" + std::to_string(place));
+  document.nodes.push_back({"Identity", name, {graph[v].name}, {name}, {}});
+  return name;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string_view, std::string_view>> operators() {
+  std::vector<std::pair<std::string_view, std::string_view>> all;
+  for (const auto& family : all_rows())
+    for (const Row& row : family) all.emplace_back(row.op, row.why_not);
+  return all;
+}
+
+Status write_model(const Graph& graph, const WriteOptions& options,
+                   const std::function<Status(std::span<const std::byte>)>& append) {
+  if (options.opset < least_opset || options.opset > newest_opset)
+    return fail(Fault::Usage, "--opset " + std::to_string(options.opset) + ": convoy writes operator sets " +
+                                  std::to_string(least_opset) + " to " + std::to_string(newest_opset));
+  Document document{"convoy", CONVOY_VERSION, graph.name.empty() ? "model" : graph.name, options.opset, {}, {}, {}, {},
+                    {}};
+  std::vector<bool> read(graph.values.size());
+  for (const Node& node : graph.nodes)
+    for (const ValueId v : node.inputs)
+      if (v) read[static_cast<std::size_t>(v.index)] = true;
+  for (const ValueId v : graph.outputs) read[static_cast<std::size_t>(v.index)] = true;
+  for (std::size_t i = 0; i < graph.values.size(); ++i)
+    if (read[i] && graph.values[i].constant)
+      document.initializers.push_back({graph.values[i].name, *graph.values[i].constant});
+
+  Sink sink(graph, document);
+  for (const Node& node : graph.nodes)
+    if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
+  for (const ValueId v : graph.inputs) document.inputs.push_back(value_of(graph, v, true));
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    DocumentValue output = value_of(graph, graph.outputs[i], false);
+    output.name = output_name(graph, graph.outputs[i], i, document);
+    document.outputs.push_back(std::move(output));
+  }
+  if (!options.external_append) return write_document(document, append);
+  const ExternalData external{options.external_location, options.external_append};
+  return write_document(document, append, &external);
+}
+
+}  // namespace convoy::onnx

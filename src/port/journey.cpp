@@ -1,0 +1,59 @@
+// What ports to different targets share.
+#include "port/journey.h"
+
+#include <utility>
+
+namespace convoy {
+namespace {
+
+namespace fs = std::filesystem;
+
+Carried carried_value(const Graph& source, ValueId from, const Graph& target, ValueId to, std::string name) {
+  Carried c{std::move(name), source[from].fact.shape, target[to].fact.shape, source[from].fact.dtype, {}};
+  if (target[to].origin && target[to].origin->split.empty()) c.permutation = target[to].origin->permutation;
+  if (c.permutation.empty())
+    for (Size i = 0; i < static_cast<Size>(c.target.size()); ++i) c.permutation.push_back(i);
+  return c;
+}
+
+void fill_carried(PortReport& r) {
+  for (std::size_t i = 0; i < r.source.inputs.size(); ++i)
+    r.inputs.push_back(
+        carried_value(r.source, r.source.inputs[i], r.target, r.target.inputs[i], r.source[r.source.inputs[i]].name));
+  for (std::size_t i = 0; i < r.source.outputs.size(); ++i)
+    r.outputs.push_back(
+        carried_value(r.source, r.source.outputs[i], r.target, r.target.outputs[i], r.source.output_names[i]));
+}
+
+}  // namespace
+
+Result<PortReport> rewritten(const fs::path& source, const PortOptions& options, const Target& target) {
+  PortReport r;
+  auto loaded = load(source, options.load);
+  if (!loaded) return pass(loaded);
+  r.source = std::move(*loaded);
+  r.target = r.source;
+  name_origins(r.target);  // every value starts as its own origin; the passes keep that up to date
+  auto reports = run_passes(r.target, target, options.without);
+  if (!reports) return pass(reports);
+  r.passes = std::move(*reports);
+  fill_carried(r);
+  return r;
+}
+
+std::vector<fs::path> sources_of(const fs::path& source, const PortOptions& options) {
+  std::vector<fs::path> sources{source};
+  if (options.load.weights) sources.push_back(*options.load.weights);
+  return sources;
+}
+
+Status put_in_place(OutputSet& out, const std::vector<fs::path>& targets, PortReport& report) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto sha256 = out.close(i);
+    if (!sha256) return std::unexpected(sha256.error());
+    report.files.push_back({targets[i], out.bytes_written(i), *sha256});
+  }
+  return out.commit();
+}
+
+}  // namespace convoy
