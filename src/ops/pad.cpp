@@ -37,9 +37,10 @@ Result<Dim> padded(const Pad& pad, Dim size, Size before, Size after, std::size_
   if (before == 0 && after == 0) return size;
   if (*size > most) return fail(Fault::Limit, text + ", which has " + std::to_string(*size) + " cells");
   const Size left = *size + std::min<Size>(before, 0) + std::min<Size>(after, 0), out = *size + before + after;
-  if (out < 1 || left < 0 || (left == 0 && pad.mode != PadMode::Constant))
-    return fail(Fault::Unsupported, text + " leaves no cell of " + std::to_string(*size));
   const Size seen = pad.cutting == Cutting::First ? left : *size;
+  if (out < 0 || seen < 0 || (seen == 0 && out > 0 && pad.mode != PadMode::Constant))
+    return fail(Fault::Unsupported, text + " leaves no cell of " + std::to_string(*size));
+  if (out == 0) return Dim(0);
   if (const auto limit = most_added(pad, seen); limit && (before > *limit || after > *limit))
     return fail(Fault::Unsupported, std::string(word_of(pad.mode)) + " " + text + ", which has " +
                                         std::to_string(seen) + ": at most " + std::to_string(*limit) + " can be added");

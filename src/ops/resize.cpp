@@ -40,7 +40,11 @@ T coordinate(const Axis& axis, Size i) {
       if (axis.out == 1) return 0;
       return divides ? index * (in - 1) / (out - 1) : index * ((in - 1) / (out - 1));
     case Coordinates::PytorchHalfPixel: return axis.out == 1 ? 0 : scaled(index + half) - half;
-    case Coordinates::HalfPixelSymmetric: return in / 2 * (1 - out / (factor * in)) + (index + half) / factor - half;
+    case Coordinates::HalfPixelSymmetric: {
+      // ONNX Runtime rounds the scale and the offset, and adds in float64.
+      const auto offset = static_cast<double>(in / 2 * (1 - out / (factor * in)));
+      return static_cast<T>(offset + (static_cast<double>(i) + 0.5) / static_cast<double>(factor) - 0.5);
+    }
     case Coordinates::HalfPixelCell: return scaled(index + half);
     case Coordinates::CornerSteps: return axis.out == 1 ? -half : (index + half) * ((in - 1) / (out - 1)) - half;
     case Coordinates::CropAndResize: {
@@ -96,7 +100,7 @@ double filter(const Resize& resize, double t) {
     case Interpolation::Cubic: return keys(t, resize.cubic_a);
     case Interpolation::Lanczos3: return lanczos(t, 3);
     case Interpolation::Lanczos5: return lanczos(t, 5);
-    case Interpolation::Gaussian: return std::exp(-2 * t * t);
+    case Interpolation::Gaussian: return std::abs(t) < 1.5 ? std::exp(-2 * t * t) : 0;
     case Interpolation::Mitchell: return mitchell(t);
     default: return std::max(0.0, 1 - std::abs(t));
   }
@@ -137,10 +141,12 @@ Taps nearest(const Axis& axis, Size i) {
   } else {
     place = coordinate<float>(axis, i);
     const float low = std::floor(place);
+    // ONNX Runtime takes what is this near to a half for one.
+    const float slack = resize.arithmetic == Arithmetic::Divided ? 1e-6F : 0;
     switch (resize.rounding) {
       case Rounding::Floor: place = low; break;
-      case Rounding::RoundHalfUp: place = place - low < 0.5F ? low : low + 1; break;
-      case Rounding::RoundHalfDown: place = place - low > 0.5F ? low + 1 : low; break;
+      case Rounding::RoundHalfUp: place = place - low < 0.5F - slack ? low : low + 1; break;
+      case Rounding::RoundHalfDown: place = place - low > 0.5F + slack ? low + 1 : low; break;
       case Rounding::Ceil: place = std::ceil(place); break;
       case Rounding::CeilToShrink: place = axis.factor < 1 ? std::ceil(place) : low; break;
     }

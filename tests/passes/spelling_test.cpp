@@ -116,11 +116,11 @@ TEST(Spelling, ResizesAsTheSourceDoes) {
   for (const char* how :
        {"factors=2,3", "sizes=7,9", "sizes=7,9 rounding=round_half_up", "sizes=7,9 coordinates=asymmetric",
         "sizes=7,9 coordinates=align_corners rounding=round_half_up", "sizes=7,9 interpolation=linear",
-        "sizes=3,9 interpolation=linear antialias=true drops_outside=true", "sizes=7,9 interpolation=linear coordinates=asymmetric",
+        "sizes=3,9 interpolation=linear antialias=true drops_outside=true",
+        "sizes=7,9 interpolation=linear coordinates=asymmetric",
         "sizes=7,9 interpolation=cubic cubic_a=-0.5 drops_outside=true", "sizes=7,9 interpolation=lanczos3"})
-    expect_same_numbers(
-        fmt::format("input x float32[?,5,4,3]\nup = resize(x) axes=1,2 {}\noutput up\n", how),
-        {{2, 5, 4, 3}});
+    expect_same_numbers(fmt::format("input x float32[?,5,4,3]\nup = resize(x) axes=1,2 {}\noutput up\n", how),
+                        {{2, 5, 4, 3}});
 }
 
 // Whatever is switched off, the numbers stay.
