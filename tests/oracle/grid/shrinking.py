@@ -2,14 +2,18 @@
 import time
 
 
-def smaller(value):
+# What may be 0 in a call that makes sense; everything else begins with 1.
+COUNTS_OF_CELLS = {"padding", "pads", "extra", "amounts", "before", "after", "pairs", "value", "more", "divisor", "order"}
+
+
+def smaller(value, least):
     """Simpler values of the same kind, the simplest first."""
     if isinstance(value, bool):
         return [False] if value else []
     if isinstance(value, int):
-        return [v for v in dict.fromkeys((0, 1, 2, value // 2, value - 1)) if 0 <= v < value]
+        return [v for v in dict.fromkeys((0, 1, 2, value // 2, value - 1)) if least <= v < value]
     if isinstance(value, list):
-        return [value[:i] + [v] + value[i + 1 :] for i, one in enumerate(value) for v in smaller(one)]
+        return [value[:i] + [v] + value[i + 1 :] for i, one in enumerate(value) for v in smaller(one, least)]
     return []
 
 
@@ -27,7 +31,7 @@ def candidates(setting, simplest):
             yield setting | {key: value}
     for key in setting:
         if key != "seed":
-            for value in smaller(setting[key]):
+            for value in smaller(setting[key], 0 if key in COUNTS_OF_CELLS else 1):
                 yield setting | {key: value}
 
 
