@@ -3,7 +3,8 @@
 Checks, one line per finding, exit code 1 when there is one:
   - an #include may only point back along the line in docs/architecture.md;
   - formats never include another format's folder;
-  - nothing outside src/ops/padding.h and src/run computes a reach or an output size of a window;
+  - nothing outside src/ops/padding.h and those beside it computes a pad, a crop, a reach or an output size of a window,
+    and the samples in tests/refused show that this would be found;
   - no model's or vendor's product name, and no absolute path, stands in src/;
   - only src/cli and python/ print or exit.
 Then prints the sizes of the sources (a question to ask, not a gate) unless --quiet.
@@ -31,21 +32,41 @@ SEES = {
     "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "port", "report"},
 }
 
-# A window's arithmetic: (kernel - 1) * dilation, or an input minus a reach divided by a stride.
+# A window's arithmetic: numbers made of a kernel, stride, dilation or reach, halves of pads, and placements at a made-up
+# size. Remainders of a stride are no pads. tests/refused/window_arithmetic.txt holds a line for every kind.
+MEMBER = r"(?:\.|->)(?:stride|dilation|kernel|reach\(\))(?![\w.(\[])"
 WINDOW_ARITHMETIC = re.compile(
-    r"kernel\s*(\[[^\]]*\]|\([^)]*\))?\s*-\s*1\s*\)\s*\*\s*[\w.\[\]]*dilation"
-    r"|dilation[\w.\[\]]*\s*\*\s*\([\w.\[\]]*kernel[\w.\[\]]*\s*-\s*1"
-    r"|-\s*[\w.]*(reach|kernel)(\(\))?\s*\)\s*/\s*[\w.\[\]]*stride"
-    r"|(pad|before|total|need)\w*\s*/\s*2\b"
+    rf"{MEMBER}\s*(?:[-*/]=?)(?!>)|{MEMBER}(?<!kernel)\s*\+"
+    rf"|{MEMBER}\)+\s*/"
+    rf"|(?<![-+*/])[-+*/]\s*\(*[\w.\[\]]*{MEMBER}(?!\s*(?:[=!<>]=|\?))"
+    rf"|\b(?:ceil_div|floor_div)\([^;]*{MEMBER}"
+    r"|\bplace\([^;]*reach\(\)"
+    r"|full_length\([^;]*\)\s*[-+]|[-+]\s*full_length\("
+    r"|kernel\w*\s*(\[[^\]]*\]|\([^)]*\))?\s*-\s*1\s*\)\s*\*|dilation\w*\s*\*\s*\("
+    r"|\*\s*stride\s*[-+]\s*(?:before|pad)|before\s*[-+]\s*\w+\s*\*\s*dilation"
+    r"|\b(?:pad|before|total|need|reach|kernel)\w*\s*/\s*2\b"
+    r"|spelling\s*==\s*Spelling::Same\w+[^;]*stride|stride[^;]*spelling\s*==\s*Spelling::Same"
 )
-WINDOW_PLACES = (
-    "src/ops/padding.h",
-    "src/ops/transposed_padding.h",
-    "src/ops/transposed_vocabulary.h",
-    "src/ops/pad_solutions.h",
-    "src/ops/agreement.h",
-    "src/ops/vocabulary.h",
-)
+WINDOW_PLACES = {
+    f"src/ops/{name}.h"
+    for name in (
+        "padding",
+        "transposed_padding",
+        "pool_divisor",
+        "agreement",
+        "vocabulary",
+        "transposed_vocabulary",
+        "pad_solutions",
+    )
+}
+# Sources that this check must find something in, line by line: proof that it would.
+REFUSED = ROOT / "tests/refused/window_arithmetic.txt"
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def computes_a_window(line: str) -> bool:
+    return bool(WINDOW_ARITHMETIC.search(STRING.sub('""', COMMENT.sub("", line))))
+
 
 PRODUCTS = re.compile(
     r"\b(resnet|mobilenet|inception|densenet|efficientnet|xception|mtcnn|blazeface|yolo\w*|vgg\d*|crepe|magika|mmsplice"
@@ -77,14 +98,23 @@ def findings():
                 yield from include_findings(at, path, parts, match[1])
                 continue
             code = COMMENT.sub("", line)
-            if name not in WINDOW_PLACES and WINDOW_ARITHMETIC.search(code):
-                yield f"{at}: window arithmetic belongs to src/ops/padding.h: {line.strip()}"
+            if name not in WINDOW_PLACES and computes_a_window(line):
+                yield f"{at}: window arithmetic belongs to src/ops/padding.h and those beside it: {line.strip()}"
             if match := PRODUCTS.search(line):
                 yield f"{at}: names a product, '{match[0]}'"
             if MACHINE_PATH.search(line):
                 yield f"{at}: holds the path of one machine"
             if layer != "cli" and SPEAKS.search(code):
                 yield f"{at}: only src/cli speaks to the user or ends the program: {line.strip()}"
+
+
+def blind_spots():
+    wanted = None
+    for number, line in enumerate(REFUSED.read_text().splitlines(), 1):
+        if line.startswith("#"):
+            wanted = "found" in line
+        elif line and computes_a_window(line) != wanted:
+            yield f"{REFUSED.relative_to(ROOT)}:{number}: {'not found' if wanted else 'found'}: {line}"
 
 
 def include_findings(at, path, parts, target):
@@ -122,7 +152,7 @@ def print_sizes():
 
 
 def main() -> int:
-    found = list(findings())
+    found = list(findings()) + list(blind_spots())
     for line in found:
         print(line)
     if "--quiet" not in sys.argv:

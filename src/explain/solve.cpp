@@ -1,6 +1,8 @@
 #include "explain/solve.h"
 
 #include "explain/solve_words.h"
+#include "ops/agreement.h"
+#include "ops/pad_solutions.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -57,17 +59,12 @@ Size same_out(Window w, Size in) {
   return at ? at->out : 0;
 }
 
-// The sums before + after that make `out` of `in` windows: the trailing cells that the last window reads, and up to a
-// stride less one more, which no window reads.
 SolveRange range_of(Window w, Size in, Size out) {
-  const Size least = read_past({0, out, 0}, w, in);
-  SolveRange range{in % w.stride, least, least + w.stride - 1, {}};
+  const Range totals = totals_for(out, w, in);
+  SolveRange range{in % w.stride, totals.least, totals.most, {}};
   if (const auto same = pads_to_window(Padding{Spelling::SameUpper}, w, in)) range.same = *same;
   return range;
 }
-
-// A size with this remainder that is longer than any window: what holds for it holds for all longer ones.
-Size size_with(Size remainder, Window w) { return (ceil_div(w.reach(), w.stride) + 2) * w.stride + remainder; }
 
 // How many remainders are listed one by one.
 constexpr Size most_remainders = 64;
@@ -85,7 +82,7 @@ Result<SolveAxis> axis_of(const SolveQuestion& q, std::size_t i) {
                                  Fault::Usage,
                                  fmt::format("a free size with stride {} has that many cases; give --in", w.stride))));
   for (Size r = 0; r < w.stride; ++r) {
-    const Size in = size_with(r, w);
+    const Size in = settled_size(r, w);
     axis.ranges.push_back(range_of(w, in, same_out(w, in)));
     axis.ranges.back().remainder = r;
   }
@@ -181,7 +178,7 @@ std::string WindowSolver::beside_fewest(const std::vector<Added>& cells) const {
 void WindowSolver::fewest_first() {
   for (const auto& axis : axes) {
     const SolveRange& range = axis.ranges.front();
-    const auto same = place(Padding{Spelling::SameUpper}, axis.window, axis.in.value_or(size_with(0, axis.window)));
+    const auto same = place(Padding{Spelling::SameUpper}, axis.window, axis.in.value_or(settled_size(0, axis.window)));
     const bool here = !axis.in || (same && same->out == *axis.out);
     is_same = is_same && here;
     fewest.push_back(here ? range.same : onnx_halves(std::max<Size>(range.least, 0), false));
@@ -205,7 +202,7 @@ void WindowSolver::mirrored() {
 void WindowSolver::causal() {
   if (axes.size() != 1) return;
   const auto at = pads_to_window(Padding{Spelling::Causal}, windows.front(),
-                                 axes.front().in.value_or(size_with(0, windows.front())));
+                                 axes.front().in.value_or(settled_size(0, windows.front())));
   if (!at || !allows(axes.front().ranges.front(), at->before + at->after) || at->before == 0) return;
   const std::vector<Added> cells{*at};
   if (!listed(cells))
@@ -258,7 +255,7 @@ void WindowSolver::padding_only() {
     const auto& axis = axes[i];
     if (!axis.in) continue;
     const Placement at{fewest[i].before, *axis.out, fewest[i].after};
-    const Size last = (at.out - 1) * axis.window.stride - at.before;
+    const Size last = cell(at, axis.window, at.out - 1, 0);
     if (at.before < axis.window.reach() && last < *axis.in) continue;
     answer.notes.push_back(
         fmt::format("{}some of the {} outputs see nothing but padding; to make more cells of few is "
@@ -371,7 +368,7 @@ struct CropSolver {
   SolveAnswer answer{};
 
   Crop crop(std::size_t i, Size before) const {
-    const Size total = axes[i].ranges.front().least, n = in[i].value_or(windows[i].reach() + 2);
+    const Size total = axes[i].ranges.front().least, n = in[i].value_or(ample_size(windows[i]));
     return crop_by(before, total - before, windows[i], n);
   }
   void add(const std::vector<Crop>& crops, std::string meaning);
@@ -421,10 +418,10 @@ void CropSolver::list() {
   std::vector<Crop> same, front;
   bool is_same = true;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const Size n = in[i].value_or(windows[i].reach() + 2),
-               out = full_length(windows[i], n) - axes[i].ranges.front().least;
+    const Size n = in[i].value_or(ample_size(windows[i])),
+               out = crop_by(axes[i].ranges.front().least, 0, windows[i], n).out;
     same.push_back(crop_to_same(out, windows[i], n));
-    is_same = is_same && ceil_div(out, windows[i].stride) == n;
+    is_same = is_same && crop_to_gradient({Spelling::SameUpper}, windows[i], n, out);
     front.push_back(crop(i, 0));
   }
   if (is_same) add(same, "same by TensorFlow's rule");
@@ -444,8 +441,9 @@ Result<SolveAnswer> solve_transposed(const SolveQuestion& q) {
   CropSolver solver{{}, q.windows, q.in};
   for (std::size_t i = 0; i < q.windows.size(); ++i) {
     const Window w = q.windows[i];
-    const Size n = q.in[i].value_or(w.reach() + 2);
-    const Size out = q.out[i].value_or(n * w.stride), total = full_length(w, n) - out;
+    const Size n = q.in[i].value_or(ample_size(w));
+    const auto same = place(TransposedPadding{CropSpelling::KerasSame, 0, 0, {}}, w, n);
+    const Size out = q.out[i] ? *q.out[i] : same ? same->out : 1, total = crop_total_for(out, w, n).value_or(0);
     SolveAxis axis{told_apart(i, q.windows.size()), w, q.in[i], q.in[i] ? std::optional(out) : std::nullopt, {}};
     axis.ranges.push_back({0, total, total, {}});
     solver.axes.push_back(std::move(axis));

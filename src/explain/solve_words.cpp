@@ -192,7 +192,7 @@ std::optional<std::string> keras_word(const std::vector<Window>& windows, const 
       Sizes chosen;
       for (std::size_t i = 0; i < windows.size(); ++i)
         for (Size e = 0; e < (given ? windows[i].stride : 1); ++e) {
-          const Size size = in[i].value_or(windows[i].reach() + 2);
+          const Size size = in[i].value_or(ample_size(windows[i]));
           const TransposedPadding p{spelling, 0, 0, given ? std::optional(e) : std::nullopt};
           const auto at = place(p, windows[i], size);
           if (!at || at->before != crops[i].before || at->after != crops[i].after) continue;
@@ -215,7 +215,7 @@ SolveLine keras_crops(const std::vector<Window>& windows, const std::vector<Crop
   std::vector<Added> cut(crops.size()), add(crops.size());
   for (std::size_t i = 0; i < crops.size(); ++i) {
     // Keras `valid` already extends a scatter whose kernel is shorter than the stride.
-    const auto valid = place(TransposedPadding{CropSpelling::KerasValid, 0, 0, {}}, windows[i], windows[i].reach());
+    const auto valid = explicit_crops({CropSpelling::KerasValid, 0, 0, {}}, windows[i]);
     const Size before = crops[i].before, after = crops[i].after - (valid ? valid->after : 0);
     cut[i] = {std::max<Size>(before, 0), std::max<Size>(after, 0)};
     add[i] = {std::max<Size>(-before, 0), std::max<Size>(-after, 0)};
@@ -235,9 +235,9 @@ RawWord raw_word(const std::vector<Window>& windows, const std::vector<Crop>& cr
                  const std::vector<std::optional<Size>>& in) {
   bool same = true, valid = true;
   for (std::size_t i = 0; i < windows.size(); ++i) {
-    const Size n = in[i].value_or(windows[i].reach() + 2);
+    const Size n = in[i].value_or(ample_size(windows[i]));
     const Crop at = in[i] ? crops[i] : crop_by(crops[i].before, crops[i].after, windows[i], n);
-    same = same && ceil_div(at.out, windows[i].stride) == n && at == crop_to_same(at.out, windows[i], n);
+    same = same && crop_to_gradient({Spelling::SameUpper}, windows[i], n, at.out) == at;
     valid = valid && at.before == 0 && at.after <= 0 && -at.after < windows[i].stride;
   }
   return same ? RawWord::Same : valid ? RawWord::Valid : RawWord::None;
@@ -260,7 +260,9 @@ SolveLine tensorflow_crops(const std::vector<Window>& windows, const std::vector
     }
     const std::string axis = windows.size() == 1 ? "" : std::to_string(i);
     shape += ", out" + axis;
-    const Size longer = (word == RawWord::None ? 0 : -crops[i].before - crops[i].after) + full_length(windows[i], 1);
+    const Crop& cut = crops[i];
+    const Size longer =
+        word == RawWord::None ? full_length(windows[i], 1) : crop_by(cut.before, cut.after, windows[i], 1).out;
     free +=
         fmt::format("{}out{} = (n{} - 1) * {} + {}", free.empty() ? "" : ", ", axis, axis, windows[i].stride, longer);
   }

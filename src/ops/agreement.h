@@ -47,6 +47,11 @@ constexpr std::optional<Size> least_size(Padding p, Window w) {
   return least;
 }
 
+// A size with this remainder that is longer than the window: what holds for it holds for all longer ones.
+constexpr Size settled_size(Size remainder, Window w) {
+  return (ceil_div(w.reach(), w.stride) + 2) * w.stride + remainder;
+}
+
 // Does some window stand on a cell? Looks at the first 256 windows that reach the input, which is enough where the
 // dilation is no longer than the input.
 constexpr bool reads_a_cell(Placement at, Window w, Size in) {

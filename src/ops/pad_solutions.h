@@ -30,14 +30,20 @@ constexpr bool askable(Size out, Window w, Size in) {
 
 }  // namespace detail
 
+// What before + after may be for `out` windows of `in` cells: those that the last window reads, and up to a stride less one
+// more that none reads. Negative: cells that must be cut off.
+constexpr Range totals_for(Size out, Window w, Size in) {
+  const Size least = read_past({0, out, 0}, w, in);
+  return {least, least + w.stride - 1};
+}
+
 // All explicit pads that make `out` windows of `in` cells. With CeilInside up to two regions: those where the last window
 // starts inside, and those where one behind it was given up.
 constexpr std::vector<PadRegion> pads_for(Size out, Window w, Size in, Leftover leftover = Leftover::Drop) {
   std::vector<PadRegion> list;
   if (!detail::askable(out, w, in)) return list;
-  const Size exact = (out - 1) * w.stride + w.reach() - in, slack = w.stride - 1;
-  const Range any{0, most_cells}, up{exact - slack, exact};
-  if (leftover == Leftover::Drop) detail::append(list, {exact, exact + slack}, any);
+  const Range any{0, most_cells}, exact = totals_for(out, w, in), up{exact.least - w.stride + 1, exact.least};
+  if (leftover == Leftover::Drop) detail::append(list, exact, any);
   if (leftover == Leftover::Ceil) detail::append(list, up, any);
   if (leftover == Leftover::CeilInside) {
     detail::append(list, up, {(out - 1) * w.stride - in + 1, most_cells});

@@ -91,6 +91,13 @@ constexpr bool empties(Padding p, Window w, Size in) {
          floor_div(in - w.reach(), w.stride) == -1;
 }
 
+// The cell that was scattered to cell q of a transposed convolution by tap j, `before` cells being cut off in front.
+// Negative: by none.
+constexpr Size scattered_from(Size before, Window w, Size q, Size j) {
+  const Size at = q + before - j * w.dilation;
+  return at >= 0 && at % w.stride == 0 ? at / w.stride : -1;
+}
+
 // The padding cells behind the input that some window really reads. Negative: cells never read.
 constexpr Size read_past(Placement at, Window w, Size in) {
   return (at.out - 1) * w.stride + w.reach() - at.before - in;

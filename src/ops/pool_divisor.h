@@ -16,6 +16,13 @@ constexpr Size divisor(Placement at, Window w, Size in, Size o, Counting countin
   return taps_within(at, w, o, -at.before, in + at.after).count;
 }
 
+// What takes the sum of a window over padding zeros, divided by the whole kernel, to its average. Nothing: it sees no cell.
+constexpr std::optional<double> whole_to_counted(Placement at, Window w, Size in, Size o, Counting counting) {
+  const Size counted = divisor(at, w, in, o, counting);
+  if (counted == 0) return std::nullopt;
+  return static_cast<double>(w.kernel) / static_cast<double>(counted);
+}
+
 // Do two averages that read the same cells divide by the same numbers? Only the last window can hang over the padding.
 constexpr bool divide_alike(Placement a, Placement b, Window w, Size in, Counting counting) {
   return counting == Counting::Inside ||

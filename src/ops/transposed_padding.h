@@ -116,6 +116,16 @@ constexpr std::optional<TransposedPadding> explicit_crops(TransposedPadding p, W
   return std::nullopt;
 }
 
+// The window with the longest stride whose scatter of `in` cells is `out` long. Nothing: fewer cells than before.
+constexpr std::optional<Window> window_to_length(Size in, Size out) {
+  if (in < 1 || out < in) return std::nullopt;
+  const Size stride = out / in;
+  return Window{out - (in - 1) * stride, stride, 1};
+}
+
+// A size at which a crop within the window leaves cells: for what is the same at every size.
+constexpr Size ample_size(Window w) { return w.reach() + 2; }
+
 // ---- what each source means, as signed crops. Nothing: the framework refuses the numbers.
 
 constexpr TransposedPadding crops(Size before, Size after) { return {CropSpelling::Explicit, before, after, {}}; }

@@ -23,6 +23,28 @@ struct SaidCrop {
   friend constexpr bool operator==(const SaidCrop&, const SaidCrop&) = default;
 };
 
+// The part of signed crops that the framework's layer says, and what is left to cut off behind it; negative: to add.
+struct CropParts {
+  TransposedPadding direct;
+  Size before = 0, after = 0;
+};
+
+// PyTorch: what the direct part cuts off cannot come back behind it, so that an end that is to stay takes the padding down
+// with it. ONNX: its pads cut both ends on their own, and what it adds behind is less than a stride; where something is
+// added that it cannot add, nothing is cut at the other end either, which might leave no cell.
+constexpr CropParts parts_in(Framework framework, TransposedPadding wanted, Window w) {
+  Size before = wanted.before, after = wanted.after;
+  if (framework == Framework::Torch) {
+    const Size most = std::max(w.stride, w.dilation) - 1;
+    before = std::clamp<Size>(wanted.before, 0, std::max<Size>(0, wanted.after + most));
+    after = std::clamp(wanted.after, before - most, before);
+  } else if (wanted.before < 0 || wanted.after <= -w.stride) {
+    before = 0;
+    after = std::clamp<Size>(wanted.after, 1 - w.stride, 0);
+  }
+  return {crops(before, after), wanted.before - before, wanted.after - after};
+}
+
 struct SaidCrops {
   CropForm form = CropForm::Numbers;
   std::vector<SaidCrop> axes;

@@ -1,6 +1,7 @@
 // Says the crops of a transposed convolution as padding and output padding: PyTorch's where 0 <= before and
 // 0 <= before - after < max(stride, dilation), ONNX's where 0 <= before and -after < stride. Otherwise says what it can
 // and puts a crop or a pad behind. Cells that the pad adds hold the bias, which then moves behind it.
+#include "ops/transposed_vocabulary.h"
 #include "passes/constants.h"
 #include "passes/rewrites.h"
 
@@ -10,40 +11,13 @@ namespace convoy {
 
 namespace {
 
-struct Parts {
-  TransposedPadding direct;
-  Size before = 0, after = 0;  // what is left to cut off behind; negative: to add
-};
-
-// ONNX's pads cut both ends on their own; what it adds behind is less than a stride. Where something is added that it
-// cannot add, nothing is cut at the other end either, which might leave no cell.
-Parts parts_in_onnx(TransposedPadding wanted, Window w) {
-  const Size least = 1 - w.stride;
-  Parts parts{wanted, 0, 0};
-  if (wanted.before < 0 || wanted.after < least) {
-    parts.direct.before = 0;
-    parts.direct.after = std::clamp<Size>(wanted.after, least, 0);
-  }
-  parts.before = wanted.before - parts.direct.before;
-  parts.after = wanted.after - parts.direct.after;
-  return parts;
-}
-
-// What is cut off by the direct part cannot come back behind it: an end that is to stay takes the padding down with it.
-Parts parts_of(TransposedPadding wanted, Window w) {
-  const Size most = std::max(w.stride, w.dilation) - 1;
-  const Size before = std::clamp<Size>(wanted.before, 0, std::max<Size>(0, wanted.after + most));
-  const Size after = std::clamp(wanted.after, before - most, before);
-  return {{CropSpelling::Explicit, before, after, {}}, wanted.before - before, wanted.after - after};
-}
-
 std::string said(const TransposedPadding& p) {
   return "(" + std::to_string(p.before) + ", " + std::to_string(p.after) + ")";
 }
 
-class Crops {
+class CropSpeller {
  public:
-  Crops(const Graph& graph, const Target& target)
+  CropSpeller(const Graph& graph, const Target& target)
       : graph_(graph),
         target_(target),
         patch_(graph),
@@ -70,8 +44,7 @@ class Crops {
         return within(place_of(node), Status(fail(Fault::Unsupported,
                                                   "the crops of this transposed convolution leave "
                                                   "no cell at any size")));
-      const Parts parts = target_.framework == Framework::Torch ? parts_of(*wanted, conv.windows[i])
-                                                                : parts_in_onnx(*wanted, conv.windows[i]);
+      const CropParts parts = parts_in(target_.framework, *wanted, conv.windows[i]);
       const auto axis = static_cast<std::size_t>(conv.axes.spatial(static_cast<Size>(i)));
       rest.before[axis] = -parts.before;
       rest.after[axis] = -parts.after;
@@ -131,6 +104,6 @@ class Crops {
 
 }  // namespace
 
-Result<Patch> spell_crops(const Graph& graph, const Target& target) { return Crops(graph, target).run(); }
+Result<Patch> spell_crops(const Graph& graph, const Target& target) { return CropSpeller(graph, target).run(); }
 
 }  // namespace convoy

@@ -130,9 +130,9 @@ std::optional<Tensor> correction(const Speller<AveragePool>& speller) {
     std::vector<float> wider;
     for (const float outer : map)
       for (Size o = 0; o < at->out; ++o) {
-        const Size counted = divisor(*at, w, *in, o, speller.counting());
-        if (counted == 0) return std::nullopt;
-        wider.push_back(outer * static_cast<float>(w.kernel) / static_cast<float>(counted));
+        const auto factor = whole_to_counted(*at, w, *in, o, speller.counting());
+        if (!factor) return std::nullopt;
+        wider.push_back(static_cast<float>(outer * *factor));
       }
     map = std::move(wider);
     shape[static_cast<std::size_t>(pool.axes.spatial(static_cast<Size>(i)))] = at->out;

@@ -116,10 +116,10 @@ Status write_max_unpool(const MaxUnpool& pool, Call& c) {
   Sizes kernel, stride;
   for (Size i = 0; i < pool.axes.space; ++i) {
     const auto in = c.fact(0).shape[static_cast<std::size_t>(pool.axes.spatial(i))].size();
-    const Size out = pool.out[static_cast<std::size_t>(i)];
-    if (!in || *in < 1 || out < *in) return c.refused("an unpool of unknown size or to fewer cells");
-    stride.push_back(out / *in);
-    kernel.push_back(out - (*in - 1) * stride.back());
+    const auto window = in ? window_to_length(*in, pool.out[static_cast<std::size_t>(i)]) : std::nullopt;
+    if (!window) return c.refused("an unpool of unknown size or to fewer cells");
+    stride.push_back(window->stride);
+    kernel.push_back(window->kernel);
   }
   const std::string x = c.name(0), positions = c.name(1);
   c.result({fmt::format("F.max_unpool{}d({}, {}, {}, stride={})", pool.axes.space, x, positions, tuple_or_one(kernel),

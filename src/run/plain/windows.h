@@ -6,19 +6,15 @@
 
 namespace convoy::plain {
 
-// One spatial axis. Tap j of output q reads cell q*stride - before + j*dilation; of a transposed convolution it reads
-// the cell that was scattered there, (q + before - j*dilation) / stride, where that is a whole number.
+// One spatial axis: a convolution's, or a transposed one's, whose tap reads the cell that was scattered there.
 struct AxisWalk {
   Size in = 1, out = 1, taps = 1, stride = 1, dilation = 1, before = 0;
   bool transposed = false;
 
   // -1: outside.
   Size cell(Size q, Size j) const {
-    Size at = transposed ? q + before - j * dilation : q * stride - before + j * dilation;
-    if (transposed) {
-      if (at < 0 || at % stride != 0) return -1;
-      at /= stride;
-    }
+    const Window w{taps, stride, dilation};
+    const Size at = transposed ? scattered_from(before, w, q, j) : convoy::cell({before, out, 0}, w, q, j);
     return at >= 0 && at < in ? at : -1;
   }
   // Outputs of one phase read the same taps away from the borders.

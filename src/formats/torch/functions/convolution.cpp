@@ -44,10 +44,12 @@ std::vector<Padding> paddings_of(FunctionCall& call, const std::vector<Window>& 
 Sizes pairs_of(const std::vector<Padding>& paddings, const std::vector<Window>& windows) {
   Sizes pairs;
   for (std::size_t i = windows.size(); i-- > 0;) {
+    // Negative numbers are for torch.nn.functional.pad to refuse or take.
     const bool said = paddings[i].spelling == Spelling::Explicit;
-    const auto at = place(paddings[i], windows[i], windows[i].reach());
-    pairs.push_back(said ? paddings[i].before : at ? at->before : 0);
-    pairs.push_back(said ? paddings[i].after : at ? at->after : 0);
+    const Added at = said ? Added{paddings[i].before, paddings[i].after}
+                          : pads_at_every_size(paddings[i], windows[i]).value_or(Added{});
+    pairs.push_back(at.before);
+    pairs.push_back(at.after);
   }
   return pairs;
 }
@@ -93,12 +95,12 @@ Sizes output_padding(FunctionCall& call, const Batched& input, const std::vector
     if (wanted && w.sane()) {
       const Dim n = call.dim(input.value, static_cast<Size>(i) + 2);
       if (!n.known()) call.refuse(Fault::Unsupported, "argument 'output_size' needs an input of known size");
-      const Size least = crop_by(padding[i], padding[i], w, n.known() ? *n : 1).out;
-      extra[i] = (*wanted)[i] - least;
-      if (extra[i] < 0 || extra[i] >= w.stride)
+      const Range sizes = torch_output_sizes(padding[i], w, n.known() ? *n : 1).value_or(Range{});
+      extra[i] = (*wanted)[i] - sizes.least;
+      if (!sizes.has((*wanted)[i]))
         call.refuse(Fault::Unsupported, "argument 'output_size' is " + text_of(*wanted) + ", but axis " +
-                                            std::to_string(i) + " can be " + std::to_string(least) + " to " +
-                                            std::to_string(least + w.stride - 1) + " cells long");
+                                            std::to_string(i) + " can be " + std::to_string(sizes.least) + " to " +
+                                            std::to_string(sizes.most) + " cells long");
     } else if (extra[i] < 0 || (extra[i] >= w.stride && extra[i] >= w.dilation)) {
       call.refuse(Fault::Unsupported, "argument 'output_padding' is " + text_of(extra) +
                                           ", expected 0 or more and less than stride or dilation on every axis");
