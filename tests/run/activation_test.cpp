@@ -84,5 +84,22 @@ TEST(PRelu, TheSlopeStretchesOverTheAxesBehindTheBatch) {
   EXPECT_FALSE(ran(PRelu{}, {x, numbers({3}, {2, 10, 3})}));
 }
 
+TEST(Activation, SoftplusBendsByBetaAndIsStraightAboveItsThreshold) {
+  const Tensor x = test::numbers({3}, {0, 0.25, 1});
+  const double zero = std::log(2.0) / 2, quarter = std::log1p(std::exp(0.5)) / 2, one = std::log1p(std::exp(2.0)) / 2;
+  test::expect_numbers(Softplus{.beta = 2}, {x}, {3}, {zero, quarter, one}, 1e-6);
+  test::expect_numbers(Softplus{.beta = 2, .threshold = 1}, {x}, {3}, {zero, quarter, 1}, 1e-6);
+  EXPECT_FALSE(test::ran(Softplus{.beta = 0}, {x}));
+}
+
+TEST(Activation, AThresholdIsNotPassedByItself) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto y = test::ran(Threshold{.threshold = 2, .value = -7}, {test::numbers({4}, {1, 2, 3, nan})});
+  ASSERT_TRUE(y);
+  const auto values = y->front().doubles();
+  EXPECT_EQ((std::vector<double>{values[0], values[1], values[2]}), (std::vector<double>{-7, -7, 3}));
+  EXPECT_TRUE(std::isnan(values[3]));
+}
+
 }  // namespace
 }  // namespace convoy

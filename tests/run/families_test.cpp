@@ -89,6 +89,26 @@ TEST(Pad, EveryModeTakesItsCells) {
                  {4, 5, 6, 5, 4, 1, 2, 3, 2, 1, 4, 5, 6, 5, 4});
 }
 
+TEST(Pad, WhatIsCutOffIsSeenByTheModeOrNot) {
+  const Tensor x = counting({4});
+  expect_numbers(Pad{{-1}, {2}, PadMode::Reflect}, {x}, {5}, {2, 3, 4, 3, 2});
+  expect_numbers(Pad{{-1}, {3}, PadMode::Reflect, 0, Cutting::Last}, {x}, {6}, {2, 3, 4, 3, 2, 1});
+  EXPECT_FALSE(ran(Pad{{-1}, {3}, PadMode::Reflect}, {x}));
+  expect_numbers(Pad{{2}, {-4}, PadMode::Edge, 0, Cutting::Last}, {x}, {2}, {1, 1});
+  EXPECT_FALSE(ran(Pad{{2}, {-4}, PadMode::Edge}, {x}));
+  expect_numbers(Pad{{0}, {-4}}, {x}, {0}, {});
+}
+
+TEST(Pad, RepeatsAsOftenAsItTakes) {
+  const Tensor x = counting({3});
+  const auto often = [](PadMode mode) { return Pad{{5}, {4}, mode, 0, Cutting::First, true}; };
+  expect_numbers(often(PadMode::Reflect), {x}, {12}, {2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3});
+  expect_numbers(often(PadMode::Symmetric), {x}, {12}, {2, 3, 3, 2, 1, 1, 2, 3, 3, 2, 1, 1});
+  expect_numbers(often(PadMode::Wrap), {x}, {12}, {2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1});
+  expect_numbers(Pad{{2}, {1}, PadMode::Reflect, 0, Cutting::First, true}, {counting({1})}, {4}, {1, 1, 1, 1});
+  EXPECT_FALSE(ran(Pad{{5}, {4}, PadMode::Wrap}, {x}));
+}
+
 TEST(Pad, TheCellsOfAWindowAreComputedFromTheSize) {
   const PadToWindow pad{.axes = {1}, .windows = {{3, 2, 1}}, .paddings = {{Spelling::SameUpper}}, .value = 7};
   expect_numbers(pad, {counting({1, 4})}, {1, 5}, {1, 2, 3, 4, 7});
@@ -112,6 +132,25 @@ TEST(Norm, LayerNormTakesParametersInTheShapeOfItsAxes) {
                  {-1, 2, -3, 5, -1, -2, 3, 5}, 1e-6);
   expect_numbers(LayerNorm{.axes = {2}, .epsilon = 0, .keras_rms_scaling = true}, {numbers({1, 1, 2}, {1, 3})},
                  {1, 1, 2}, {1, 3}, 1e-6);
+}
+
+TEST(Norm, NeighboursAlongAnAxisDivide) {
+  // 1 / (1 + 1), 2 / (1 + 1 + 4), 3 / (1 + 4 + 9): one cell before, none behind.
+  const LocalResponseNorm norm{.axis = 1, .before = 1, .after = 0, .alpha = 1, .beta = 1, .bias = 1};
+  expect_numbers(norm, {numbers({1, 3, 2}, {1, 10, 2, 0, 3, 0})}, {1, 3, 2}, {.5, 10 / 101., 1 / 3., 0, 3 / 14., 0},
+                 1e-6);
+  const LocalResponseNorm behind{.axis = 2, .before = 0, .after = 5, .alpha = 0.5, .beta = 0.5, .bias = 2};
+  expect_numbers(behind, {numbers({1, 1, 2}, {2, 2})}, {1, 1, 2}, {2 / std::sqrt(6.), 1}, 1e-6);
+  EXPECT_FALSE(ran(LocalResponseNorm{.axis = 1, .before = -1}, {counting({1, 3})}));
+}
+
+TEST(Norm, ALengthIsOfAnyPowerAndNeverBelowEpsilon) {
+  const Tensor x = numbers({2, 2}, {3, -4, 0, 0});
+  expect_numbers(LengthNorm{.axes = {1}}, {x}, {2, 2}, {.6, -.8, 0, 0}, 1e-6);
+  expect_numbers(LengthNorm{.axes = {1}, .p = 1}, {x}, {2, 2}, {3 / 7., -4 / 7., 0, 0}, 1e-6);
+  expect_numbers(LengthNorm{.axes = {1}, .p = std::numeric_limits<double>::infinity()}, {x}, {2, 2}, {.75, -1, 0, 0},
+                 1e-6);
+  expect_numbers(LengthNorm{.axes = {0}, .epsilon = 8}, {x}, {2, 2}, {.375, -.5, 0, 0}, 1e-6);
 }
 
 TEST(Norm, AGroupIsNeighbouringChannels) {
