@@ -7,7 +7,8 @@ std::span<const FunctionRow> functions() {
   static const std::vector<FunctionRow> all = [] {
     std::vector<FunctionRow> rows;
     for (const auto family :
-         {convolution_functions(), padding_functions(), linear_functions()})
+         {convolution_functions(), pooling_functions(), padding_functions(), resize_functions(), reshape_functions(),
+          normalization_functions(), linear_functions(), activation_functions()})
       rows.insert(rows.end(), family.begin(), family.end());
     return rows;
   }();

@@ -7,8 +7,13 @@
 namespace convoy::torch {
 
 std::span<const FunctionRow> convolution_functions();
+std::span<const FunctionRow> pooling_functions();
 std::span<const FunctionRow> padding_functions();
+std::span<const FunctionRow> resize_functions();
+std::span<const FunctionRow> reshape_functions();
+std::span<const FunctionRow> normalization_functions();
 std::span<const FunctionRow> linear_functions();
+std::span<const FunctionRow> activation_functions();
 
 // All of them.
 std::span<const FunctionRow> functions();

@@ -40,10 +40,17 @@ ValueId padded(FunctionCall& call, ValueId x, const Sizes& pairs, PadMode mode, 
     call.refuse(Fault::Unsupported, text + (mode == PadMode::Constant ? ": more pairs than axes"
                                                                       : ": this mode pads all spatial axes or none"));
   if (call.failed()) return x;
-  Pad pad{Sizes(static_cast<std::size_t>(rank), 0), Sizes(static_cast<std::size_t>(rank), 0), mode, value};
+  // Reflected and replicated cells are counted in the whole input, also where some of it is cut off.
+  const bool whole = mode == PadMode::Reflect || mode == PadMode::Edge;
+  Pad pad{Sizes(static_cast<std::size_t>(rank), 0), Sizes(static_cast<std::size_t>(rank), 0), mode, value,
+          whole ? Cutting::Last : Cutting::First};
   for (Size i = 0; i < axes; ++i) {
-    pad.before[static_cast<std::size_t>(rank - 1 - i)] = at(pairs, 2 * i);
-    pad.after[static_cast<std::size_t>(rank - 1 - i)] = at(pairs, 2 * i + 1);
+    const Size axis = rank - 1 - i, before = at(pairs, 2 * i), after = at(pairs, 2 * i + 1);
+    const Dim n = call.dim(x, axis);
+    if (whole && n.known() && before + after == -*n)
+      call.refuse(Fault::Unsupported, text + " leaves nothing, which this mode refuses");
+    pad.before[static_cast<std::size_t>(axis)] = before;
+    pad.after[static_cast<std::size_t>(axis)] = after;
   }
   return call.add(pad, {x});
 }
