@@ -24,7 +24,7 @@ enum class Cutting : std::uint8_t {
 };
 
 // x -> y. Cells per axis, before and after, for every axis of x. `repeats`: a mirror or a wrap goes on as often as it
-// takes (ONNX wrap, NumPy); otherwise more than one round is refused. Fails: nothing is left of an axis.
+// takes (ONNX wrap, NumPy); otherwise more than one round is refused. Fails: more is cut off than there is.
 struct Pad {
   static constexpr std::string_view name = "pad";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;

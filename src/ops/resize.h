@@ -39,7 +39,7 @@ enum class Rounding : std::uint8_t {
 // float32 as the framework does; weights otherwise come from float64.
 enum class Arithmetic : std::uint8_t {
   Multiplied,  // by the rounded scale (PyTorch, TensorFlow)
-  Divided,  // by the rounded factor (ONNX Runtime)
+  Divided,  // by the rounded factor; what is within 1e-6 of a half counts as one (ONNX Runtime)
 };
 
 // Axes whose lengths say by themselves which cells are taken, whatever factor is given.

@@ -67,6 +67,14 @@ class Speller {
     patch_.replace(node_.outputs[0], *now);
     return {};
   }
+  // The same with all of its results.
+  Status becomes_all(Pool pool) {
+    auto made = patch_.node(node_, std::move(pool), node_.inputs, node_.outputs.size());
+    if (!made) return pass(made);
+    patch_.remove(id_);
+    for (std::size_t i = 0; i < made->size(); ++i) patch_.replace(node_.outputs[i], (*made)[i]);
+    return {};
+  }
   std::string fronts() const { return words(pool_.windows, pool_.paddings, pool_.axes, shape_); }
   void remark(std::string text) { patch_.remark(node_, std::move(text)); }
 
@@ -84,10 +92,29 @@ Status spell(const Graph& graph, NodeId id, const MaxPool& pool, const Target& t
   if (const auto direct = speller.spoken(Windowed::MaxPools)) {
     if (*direct == pool.paddings) return {};
     speller.remark("padding " + words(pool.paddings) + " is " + words(*direct));
-    return speller.becomes(speller.make(speller.with(*direct), {speller.node_.inputs[0]}));
+    return speller.becomes_all(speller.with(*direct));
   }
+  if (pool.positions != Positions::None)
+    return within(place_of(speller.node_),
+                  Status(fail(Fault::Unsupported, "tells where its maxima lie with padding " + words(pool.paddings) +
+                                                      ", which the target cannot say, and a pad in front would move "
+                                                      "the positions")));
   speller.remark("padding " + words(pool.paddings) + " is " + speller.fronts() + " with minus infinity in front");
   auto x = speller.in_front(speller.node_.inputs[0], -std::numeric_limits<double>::infinity());
+  if (!x) return pass(x);
+  return speller.becomes(speller.make(speller.without_padding(), {*x}));
+}
+
+// PyTorch's Lp pools have no padding: zeros in front are worth nothing to a norm.
+Status spell(const Graph& graph, NodeId id, const LpPool& pool, const Target& target, Patch& patch) {
+  Speller speller(graph, patch, id, pool, target);
+  const bool plain = std::ranges::all_of(pool.paddings, [](const Padding& p) {
+    const bool none = p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && !p.before && !p.after);
+    return none && p.leftover == Leftover::Drop;
+  });
+  if (target.framework != Framework::Torch || pool.rule != PowerRule::Norm || plain) return {};
+  speller.remark("padding " + words(pool.paddings) + " is " + speller.fronts() + " with zeros in front");
+  auto x = speller.in_front(speller.node_.inputs[0], 0);
   if (!x) return pass(x);
   return speller.becomes(speller.make(speller.without_padding(), {*x}));
 }
@@ -226,6 +253,7 @@ Result<Patch> spell_pools(const Graph& graph, const Target& target) {
     const NodeId id{static_cast<std::int32_t>(i)};
     Status done;
     if (const auto* pool = std::get_if<MaxPool>(&graph[id].op)) done = spell(graph, id, *pool, target, patch);
+    if (const auto* pool = std::get_if<LpPool>(&graph[id].op)) done = spell(graph, id, *pool, target, patch);
     if (const auto* pool = std::get_if<AveragePool>(&graph[id].op)) done = spell(graph, id, *pool, target, patch);
     if (!done) return pass(done);
   }

@@ -123,6 +123,29 @@ TEST(Spelling, ResizesAsTheSourceDoes) {
                         {{2, 5, 4, 3}});
 }
 
+TEST(Spelling, CarriesMaximaBackAndTheirNeighbours) {
+  expect_same_numbers(R"(
+input x float32[?,7,6,3]
+top, at = max_pool(x) axes=channels_last/2 windows=2/2,3/2 paddings=valid,valid positions=plane
+back = max_unpool(top, at) axes=channels_last/2 out=7,6
+norm = lp_pool(back) axes=channels_last/2 windows=3/2,2 paddings=same,same p=3
+calm = local_response_norm(norm) axis=3 before=1 after=1 alpha=0.1
+unit = length_norm(calm) axes=3 p=1
+soft = softplus(unit) beta=2 threshold=1
+high = threshold(soft) threshold=0.4 value=-1
+output back
+output high
+)",
+                      {{2, 7, 6, 3}});
+}
+
+TEST(Spelling, RefusesToMoveThePositionsOfMaxima) {
+  Graph graph = parsed(
+      "input x float32[?,8,8,3]\ny, at = max_pool(x) axes=channels_last/2 windows=3/2,3/2 paddings=same,same "
+      "positions=plane\noutput y\noutput at\n");
+  EXPECT_FALSE(run_passes(graph, torch_target()));
+}
+
 // Whatever is switched off, the numbers stay.
 TEST(Passes, EachCanBeLeftOut) {
   const Graph source = parsed(R"(
