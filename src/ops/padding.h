@@ -85,10 +85,11 @@ constexpr std::optional<Placement> place(Padding p, Window w, Size in) {
   return Placement{p.before, out, p.after};
 }
 
-// Keras pools answer with an empty tensor where the input is shorter than the window by a stride at most.
+// Keras pools answer with an empty tensor where the input is shorter than the window by less than two strides:
+// TensorFlow divides (in - reach + stride) / stride toward zero and refuses what is negative (GetWindowedOutputSize).
 constexpr bool empties(Padding p, Window w, Size in) {
   return p.spelling == Spelling::Valid && p.leftover == Leftover::Drop && in >= 1 && in < w.reach() && w.sane() &&
-         floor_div(in - w.reach(), w.stride) == -1;
+         (in - w.reach() + w.stride) / w.stride == 0;
 }
 
 // The cell that was scattered to cell q of a transposed convolution by tap j, `before` cells being cut off in front.
