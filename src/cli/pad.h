@@ -2,7 +2,9 @@
 #pragma once
 #include "cli/command.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace convoy::cli {
 
@@ -15,6 +17,7 @@ struct PadWords {
   bool json = false;
   bool solve = false, transpose = false;
   std::string in, out, stride, dilation;  // of --solve, beside kernel
+  std::string about;                      // a framework's name
 };
 
 // "100x20" -> {100, 20}; "?" is a free size. Fails (Usage) with the option's name.
@@ -22,5 +25,11 @@ Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::st
 
 // One way of asking each; they print and return the exit code.
 int pad_solve(const PadWords& words);
+int pad_about(const PadWords& words);
+// Nothing: the layer is no list of cells to add.
+std::optional<int> pad_list(const PadWords& words);
+
+// "3x5" -> {3, 5}; "?" is no number. Any whole number passes: who asked says what is wrong with it. Fails (Usage).
+Result<std::vector<std::optional<Size>>> numbers_of_option(const std::string& words, const std::string& option);
 
 }  // namespace convoy::cli

@@ -10,10 +10,8 @@
 #include <cstdio>
 
 namespace convoy::cli {
-namespace {
 
-// "3x5" -> {3, 5}; "?" is no number. Any whole number passes here: the solver says what is wrong with it.
-Result<std::vector<std::optional<Size>>> numbers_of(const std::string& words, const std::string& option) {
+Result<std::vector<std::optional<Size>>> numbers_of_option(const std::string& words, const std::string& option) {
   std::vector<std::optional<Size>> numbers;
   for (const auto& word : split(words, 'x')) {
     Size n = 0;
@@ -27,6 +25,8 @@ Result<std::vector<std::optional<Size>>> numbers_of(const std::string& words, co
   }
   return numbers;
 }
+
+namespace {
 
 struct Option {
   const char* name;
@@ -50,7 +50,7 @@ Result<explain::SolveQuestion> question_of(const PadWords& words) {
       option.numbers = {option.otherwise};
       continue;
     }
-    auto numbers = numbers_of(*option.words, option.name);
+    auto numbers = numbers_of_option(*option.words, option.name);
     if (!numbers) return pass(numbers);
     option.numbers = std::move(*numbers);
     if (!option.may_be_free && std::ranges::any_of(option.numbers, [](const auto& n) { return !n; }))

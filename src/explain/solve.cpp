@@ -134,6 +134,7 @@ struct WindowSolver {
 
   void list();
   void fewest_first();
+  std::string fewest_words() const;
   void mirrored();
   void causal();
   void symmetric();
@@ -175,6 +176,11 @@ std::string WindowSolver::beside_fewest(const std::vector<Added>& cells) const {
   return words;
 }
 
+std::string WindowSolver::fewest_words() const {
+  const bool odd = std::ranges::any_of(fewest, [](const Added& a) { return a.before != a.after; });
+  return odd ? "the fewest cells, an odd one at the end" : "the fewest cells, half on each side";
+}
+
 void WindowSolver::fewest_first() {
   for (const auto& axis : axes) {
     const SolveRange& range = axis.ranges.front();
@@ -187,7 +193,7 @@ void WindowSolver::fewest_first() {
   if (is_same)
     add(fewest, none ? "same by TensorFlow's rule, and valid: nothing is added" : "same by TensorFlow's rule",
         {.same = true, .valid = none});
-  else add(fewest, none ? "valid: nothing is added" : "the fewest cells, an odd one at the end", {.valid = none});
+  else add(fewest, none ? "valid: nothing is added" : fewest_words(), {.valid = none});
 }
 
 void WindowSolver::mirrored() {

@@ -25,7 +25,8 @@ std::string total_text(const SolveRange& range) { return cells_text(std::max<Siz
 
 // What a transposed convolution's whole scatter loses.
 std::string cut_text(Size total) {
-  return (total < 0 ? "add " : "cut ") + cells_text(std::abs(total), std::abs(total)) + " of the whole scatter";
+  return (total < 0 ? "add " : "cut ") + cells_text(std::abs(total), std::abs(total)) +
+         (total < 0 ? " to the whole scatter" : " of the whole scatter");
 }
 
 std::string window_text(const Window& w) {

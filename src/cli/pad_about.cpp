@@ -1,0 +1,20 @@
+// convoy pad --about torch: one framework's padding on a page.
+#include "cli/pad.h"
+#include "explain/about.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace convoy::cli {
+
+int pad_about(const PadWords& words) {
+  const auto page = explain::about(words.about);
+  if (!page) return report(page.error());
+  if (words.json) fmt::print("{}\n", explain::json_of(*page).dump(1));
+  else fmt::print("{}", explain::text_of(*page));
+  return Done;
+}
+
+}  // namespace convoy::cli
