@@ -36,6 +36,7 @@ Result<Tensor> answer_of(Graph graph, const Tensor& x, Way way);
 Result<Answer> answer_keras(const Case& c, Way way);
 Result<Answer> answer_torch(const Case& c);
 Result<Answer> answer_tensorflow(const Case& c);
+Result<Answer> answer_onnx(const Case& c);
 Result<Answer> answer(const Case& c, Way way);
 
 }  // namespace convoy::golden

@@ -116,7 +116,8 @@ bool Case::exact() const {
     return std::ranges::all_of(inputs, [](const auto& named) { return whole(named.second.tensor); });
   const bool says_nearest = attrs.value("interpolation", attrs.value("mode", std::string("nearest"))) == "nearest";
   if (op == "resize" && says_nearest) return true;
-  constexpr std::array rounded{"avg_pool", "lp_pool", "global_avg_pool", "adaptive_avg_pool", "resize", "sequential"};
+  constexpr std::array rounded{"avg_pool",          "lp_pool", "global_avg_pool", "global_lp_pool",
+                               "adaptive_avg_pool", "resize",  "sequential"};
   for (const std::string_view word : rounded)
     if (op == word) return false;
   return op != "upsample" || says_nearest;

@@ -34,7 +34,8 @@ AutoPad auto_pad_of(FunctionCall& call) {
   if (word == "SAME_LOWER") return AutoPad::SameLower;
   if (word == "VALID") return AutoPad::Valid;
   if (word != "NOTSET" && !word.empty())
-    call.refuse(Fault::Format, "attribute 'auto_pad' is '" + word + "', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+    call.refuse(Fault::Format,
+                "attribute 'auto_pad' is '" + word + "', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
   return AutoPad::NotSet;
 }
 
@@ -42,7 +43,8 @@ Pads pads_of(FunctionCall& call, std::size_t space) {
   Pads pads{call.attrs.has("pads"), {}, {}};
   const Sizes both = call.attrs.sizes("pads", 2 * space, 0);
   for (const Size cells : both)
-    if (cells < 0) call.refuse(Fault::Format, "attribute 'pads' holds " + std::to_string(cells) + ", which is negative");
+    if (cells < 0)
+      call.refuse(Fault::Format, "attribute 'pads' holds " + std::to_string(cells) + ", which is negative");
   pads.before.assign(both.begin(), both.begin() + static_cast<std::ptrdiff_t>(space));
   pads.after.assign(both.begin() + static_cast<std::ptrdiff_t>(space), both.end());
   return pads;
@@ -55,7 +57,8 @@ const Tensor* known(FunctionCall& call, std::string_view input) {
   if (!value) return nullptr;
   const Tensor* tensor = call.constant(value);
   if (!tensor)
-    call.refuse(Fault::Unsupported, "input '" + std::string(input) + "' is computed by the model; it must be known beforehand");
+    call.refuse(Fault::Unsupported,
+                "input '" + std::string(input) + "' is computed by the model; it must be known beforehand");
   return tensor;
 }
 
@@ -64,7 +67,8 @@ const Tensor* known(FunctionCall& call, std::string_view input) {
 std::optional<Sizes> known_integers(FunctionCall& call, std::string_view input) {
   const Tensor* tensor = known(call, input);
   if (!tensor) return std::nullopt;
-  if (is_floating(tensor->dtype())) call.refuse(Fault::Format, "input '" + std::string(input) + "' holds no whole numbers");
+  if (is_floating(tensor->dtype()))
+    call.refuse(Fault::Format, "input '" + std::string(input) + "' holds no whole numbers");
   return tensor->integers();
 }
 
@@ -78,7 +82,8 @@ std::optional<double> known_number(FunctionCall& call, std::string_view input) {
   const auto numbers = known_numbers(call, input);
   if (!numbers) return std::nullopt;
   if (numbers->size() == 1) return numbers->front();
-  call.refuse(Fault::Format, "input '" + std::string(input) + "' holds " + std::to_string(numbers->size()) + " numbers, expected 1");
+  call.refuse(Fault::Format,
+              "input '" + std::string(input) + "' holds " + std::to_string(numbers->size()) + " numbers, expected 1");
   return std::nullopt;
 }
 
@@ -88,13 +93,15 @@ std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name, S
     return call.attrs.list(name);
   }
   if (call.attrs.has(name))
-    call.refuse(Fault::Format, "attribute '" + std::string(name) + "' is an input since opset " + std::to_string(input_since));
+    call.refuse(Fault::Format,
+                "attribute '" + std::string(name) + "' is an input since opset " + std::to_string(input_since));
   return known_integers(call, name);
 }
 
 Size axis_of(FunctionCall& call, std::string_view name, Size axis, Size rank) {
   if (axis >= -rank && axis < rank) return positive_axis(axis, rank);
-  call.refuse(Fault::Format, "'" + std::string(name) + "' is " + std::to_string(axis) + " for rank " + std::to_string(rank));
+  call.refuse(Fault::Format,
+              "'" + std::string(name) + "' is " + std::to_string(axis) + " for rank " + std::to_string(rank));
   return 0;
 }
 

@@ -7,7 +7,7 @@
 namespace convoy::onnx {
 
 // The opsets that are understood. Operators are the same between the versions that the rows name.
-inline constexpr Size oldest_opset = 7, newest_opset = 28;
+inline constexpr Size oldest_read = 7, newest_read = 28;
 
 std::span<const FunctionRow> convolution_functions();
 std::span<const FunctionRow> pooling_functions();

@@ -1,0 +1,132 @@
+// Conv and ConvTranspose. A model's auto_pad stays a spelling for convolutions; transposed ones become signed crops, since
+// the standard's words for them are read in several ways and no target says them.
+#include "formats/onnx/arguments.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::onnx {
+namespace {
+
+// The kernel's sizes: those of the tensor, which kernel_shape may repeat.
+Sizes kernel_of(FunctionCall& call, ValueId weight, std::size_t space) {
+  const Shape& shape = call.shape(weight);
+  const bool said = call.attrs.has("kernel_shape");
+  Sizes kernel = call.attrs.sizes("kernel_shape", space, 1);
+  if (!weight || call.failed()) return kernel;
+  if (shape.size() != space + 2) {
+    call.refuse(Fault::Format,
+                "the kernel has shape " + text_of(shape) + ", expected rank " + std::to_string(space + 2));
+    return kernel;
+  }
+  for (std::size_t i = 0; i < space; ++i) {
+    const Dim size = shape[i + 2];
+    if (!size.known()) {
+      if (!said)
+        call.refuse(Fault::Unsupported, "the kernel's size is not known and attribute 'kernel_shape' is missing");
+      continue;
+    }
+    if (said && kernel[i] != *size) {
+      call.refuse(Fault::Format,
+                  "attribute 'kernel_shape' is " + text_of(kernel) + ", but the kernel has shape " + text_of(shape));
+      return kernel;
+    }
+    kernel[i] = *size;
+  }
+  return kernel;
+}
+
+bool one_pad_word(FunctionCall& call, AutoPad word, const Pads& pads) {
+  if (word == AutoPad::NotSet || !pads.said) return true;
+  call.refuse(Fault::Format, "both attributes 'auto_pad' and 'pads' are given");
+  return false;
+}
+
+std::vector<ValueId> conv(FunctionCall& call) {
+  const ValueId x = call.tensor("X"), weight = call.tensor("W"), bias = call.optional("B");
+  const auto space = static_cast<std::size_t>(space_of(call, x));
+  const auto windows = windows_of(call, kernel_of(call, weight, space));
+  const AutoPad word = auto_pad_of(call);
+  const Pads pads = pads_of(call, space);
+  const Size groups = call.attrs.integer("group", 1);
+  if (call.failed() || !one_pad_word(call, word, pads)) return {};
+  const bool same = word == AutoPad::SameUpper || word == AutoPad::SameLower;
+  if (same && std::ranges::any_of(windows, [](Window w) { return w.dilation != 1; }))
+    call.refuse(Fault::Unsupported,
+                "attribute 'auto_pad' SAME_UPPER or SAME_LOWER with dilations, which runtimes refuse");
+  std::vector<Padding> paddings;
+  for (std::size_t i = 0; i < space; ++i) {
+    if (same) paddings.push_back({word == AutoPad::SameUpper ? Spelling::SameUpper : Spelling::SameLower});
+    else if (word == AutoPad::Valid) paddings.push_back({Spelling::Valid});
+    else paddings.push_back({Spelling::Explicit, pads.before[i], pads.after[i]});
+  }
+  return {call.add(Conv{channels_first(static_cast<Size>(space)), KernelOrder::OutInSpace, windows, paddings, groups},
+                   {x, weight, bias})};
+}
+
+// output_padding, below the stride: a longer one would belong to a longer input.
+Sizes output_padding_of(FunctionCall& call, const std::vector<Window>& windows) {
+  const Sizes extra = call.attrs.sizes("output_padding", windows.size(), 0);
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    if (extra[i] < 0 || (extra[i] > 0 && extra[i] >= windows[i].stride))
+      call.refuse(Fault::Format, "attribute 'output_padding' is " + text_of(extra) +
+                                     ", expected less than the stride " + std::to_string(windows[i].stride) +
+                                     " on spatial axis " + std::to_string(i));
+  return extra;
+}
+
+std::vector<TransposedPadding> crops_of(FunctionCall& call, ValueId x, const std::vector<Window>& windows) {
+  const std::size_t space = windows.size();
+  const AutoPad word = auto_pad_of(call);
+  const Pads pads = pads_of(call, space);
+  const Sizes extra = output_padding_of(call, windows);
+  const bool to_shape = call.attrs.has("output_shape");
+  const Sizes out = call.attrs.sizes("output_shape", space, 0);
+  std::vector<TransposedPadding> crops;
+  if (call.failed() || !one_pad_word(call, word, pads)) return crops;
+  for (std::size_t i = 0; i < space; ++i) {
+    Added crop{pads.before[i], pads.after[i] - extra[i]};
+    const bool same = word == AutoPad::SameUpper || word == AutoPad::SameLower;
+    if (to_shape) {
+      const Dim in = call.dim(x, static_cast<Size>(i) + 2);
+      constexpr Size most = Size{1} << 30;
+      if (!in.known()) call.refuse(Fault::Unsupported, "attribute 'output_shape' needs a known input size");
+      else if (*in < 1 || *in > most || out[i] < 1 || out[i] > most)
+        call.refuse(Fault::Format,
+                    "attribute 'output_shape' is " + text_of(out) + " for input size " + std::to_string(*in));
+      if (call.failed()) return crops;
+      const auto at = onnx_crop_to(out[i], windows[i], *in, extra[i], word != AutoPad::SameUpper);
+      if (!at)
+        call.refuse(Fault::Format, "attribute 'output_shape' is " + text_of(out) +
+                                       ", which no convolution maps back to input size " + std::to_string(*in) +
+                                       " on spatial axis " + std::to_string(i));
+      else crop = {at->before, at->after};
+    } else if (same) {
+      crop = onnx_same_crops(windows[i], extra[i], word == AutoPad::SameLower);
+    }
+    crops.push_back({CropSpelling::Explicit, crop.before, crop.after, {}});
+  }
+  return crops;
+}
+
+std::vector<ValueId> conv_transpose(FunctionCall& call) {
+  const ValueId x = call.tensor("X"), weight = call.tensor("W"), bias = call.optional("B");
+  const auto space = static_cast<std::size_t>(space_of(call, x));
+  const auto windows = windows_of(call, kernel_of(call, weight, space));
+  const Size groups = call.attrs.integer("group", 1);
+  const auto crops = crops_of(call, x, windows);
+  if (call.failed()) return {};
+  return {
+      call.add(ConvTranspose{channels_first(static_cast<Size>(space)), KernelOrder::InOutSpace, windows, crops, groups},
+               {x, weight, bias})};
+}
+
+constexpr std::array rows{FunctionRow{"Conv", "X W B", conv}, FunctionRow{"ConvTranspose", "X W B", conv_transpose}};
+
+}  // namespace
+
+std::span<const FunctionRow> convolution_functions() { return rows; }
+
+}  // namespace convoy::onnx

@@ -1,0 +1,78 @@
+// Products of matrices: MatMul, Gemm, Einsum. A known right side of rank 2 makes them a linear layer.
+#include "formats/onnx/arguments.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::onnx {
+namespace {
+
+std::vector<ValueId> matmul(FunctionCall& call) {
+  ValueId a = call.tensor("A"), b = call.tensor("B");
+  if (call.failed()) return {};
+  if (call.constant(b) && call.rank(b) == 2 && call.rank(a) >= 2) return {call.add(Linear{LinearOrder::InOut}, {a, b})};
+  if (call.rank(a) == 0 || call.rank(b) == 0) call.refuse(Fault::Format, "a product with a single number");
+  if (call.failed()) return {};
+  const bool row = call.rank(a) == 1, column = call.rank(b) == 1;
+  if (row) a = call.add(Unsqueeze{{0}}, {a});
+  if (column) b = call.add(Unsqueeze{{1}}, {b});
+  ValueId y = call.add(MatMul{}, {a, b});
+  if (column && y) y = call.add(Squeeze{{call.rank(y) - 1}}, {y});
+  if (row && y) y = call.add(Squeeze{{call.rank(y) - (column ? 1 : 2)}}, {y});
+  return {y};
+}
+
+// C as the bias [N] of a linear layer; nothing where it has another shape.
+std::optional<ValueId> bias_of(FunctionCall& call, ValueId c, Dim outputs) {
+  const Tensor* known = call.constant(c);
+  if (!known || !outputs.known()) return std::nullopt;
+  if (known->shape() == Sizes{*outputs}) return c;
+  if (known->shape() == Sizes{1, *outputs}) return call.make_constant("bias", known->reshaped({*outputs}));
+  return std::nullopt;
+}
+
+// alpha * A' * B' + beta * C
+std::vector<ValueId> gemm(FunctionCall& call) {
+  ValueId a = call.tensor("A"), b = call.tensor("B");
+  const ValueId c = call.optional("C");
+  const double alpha = call.attrs.number("alpha", 1), beta = call.attrs.number("beta", 1);
+  const bool turns_a = call.attrs.truth("transA", false), turns_b = call.attrs.truth("transB", false);
+  if (!call.failed() && (call.rank(a) != 2 || call.rank(b) != 2))
+    call.refuse(Fault::Format,
+                "inputs of shapes " + text_of(call.shape(a)) + " and " + text_of(call.shape(b)) + ", expected rank 2");
+  if (call.failed()) return {};
+  if (turns_a) a = call.add(Transpose{{1, 0}}, {a});
+  const bool adds = c && beta != 0;
+  if (call.constant(b) && alpha == 1 && (!adds || beta == 1)) {
+    const Linear linear{turns_b ? LinearOrder::OutIn : LinearOrder::InOut};
+    if (!adds) return {call.add(linear, {a, b})};
+    if (const auto bias = bias_of(call, c, call.dim(b, turns_b ? 0 : 1))) return {call.add(linear, {a, b, *bias})};
+    return {call.add(Binary{BinaryFunction::Add}, {call.add(linear, {a, b}), c})};
+  }
+  if (turns_b) b = call.add(Transpose{{1, 0}}, {b});
+  ValueId y = call.add(MatMul{}, {a, b});
+  if (alpha != 1) y = call.add(Affine{alpha, 0}, {y});
+  if (!adds) return {y};
+  const ValueId scaled = beta == 1 ? c : call.add(Affine{beta, 0}, {c});
+  return {call.add(Binary{BinaryFunction::Add}, {y, scaled})};
+}
+
+std::vector<ValueId> einsum(FunctionCall& call) {
+  const auto inputs = call.several("inputs");
+  std::string equation = call.attrs.word("equation");
+  std::erase(equation, ' ');
+  if (inputs.size() != 2)
+    call.refuse(Fault::Unsupported, "an equation of " + std::to_string(inputs.size()) + " operands");
+  return {call.add(Einsum{equation}, inputs)};
+}
+
+constexpr std::array rows{FunctionRow{"MatMul", "A B", matmul}, FunctionRow{"Gemm", "A B C", gemm},
+                          FunctionRow{"Einsum", "inputs...", einsum}};
+
+}  // namespace
+
+std::span<const FunctionRow> linear_functions() { return rows; }
+
+}  // namespace convoy::onnx
