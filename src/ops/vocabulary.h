@@ -146,7 +146,7 @@ constexpr std::vector<Padding> candidates(Form form, Padding p, Window w, std::o
   const auto add = [&](Size after) {
     for (const Leftover leftover : {Leftover::Drop, Leftover::CeilInside, Leftover::Ceil})
       if ((leftover != Leftover::Drop) == (form == Form::RoundedUp)) {
-        if (cells->before == 0 && after == 0) all.push_back({Spelling::Valid, 0, 0, leftover});
+        if (cells->before == 0 && after == 0 && form == Form::Numbers) all.push_back({Spelling::Valid});
         all.push_back({Spelling::Explicit, cells->before, after, leftover});
       }
   };
@@ -214,6 +214,16 @@ constexpr std::optional<Respelled> respell(Speaker s, Paddings paddings, Windows
   for (const Form form : words ? words_first : numbers_first)
     if (auto all = respell(s, form, paddings, windows, sizes)) return Respelled{form, std::move(*all)};
   return std::nullopt;
+}
+
+// An operator of its own that pads in front of `p`, with what `p` pads with itself, as one padding of what lies before it.
+// `in`: the size before both. Nothing: the pad cuts cells off, or `p` depends on a size that is free.
+constexpr std::optional<Padding> folded(Added front, Padding p, Window w, std::optional<Size> in) {
+  if (front.before < 0 || front.after < 0 || front.before > most_cells || front.after > most_cells) return std::nullopt;
+  auto own = pads_at_every_size(p, w);
+  if (!own && in) own = pads_to_window(p, w, *in + front.before + front.after);
+  if (!own) return std::nullopt;
+  return Padding{Spelling::Explicit, front.before + own->before, front.after + own->after};
 }
 
 }  // namespace convoy

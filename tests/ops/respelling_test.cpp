@@ -153,6 +153,29 @@ TEST(Respelling, FindsWhatThereIs) {
   });
 }
 
+// A pad in front and then the padding itself, against the one padding that both are.
+TEST(Folding, APadInFrontReadsTheSameCells) {
+  const auto paddings = spellings();
+  for_windows(5, 4, 2, [&](Window w) {
+    for (const Padding& p : paddings)
+      for (const Added front : {Added{1, 1}, Added{0, 2}, Added{3, 1}})
+        for (Size in = 1; in <= 14; ++in)
+          for (const std::optional<Size> known : {std::optional<Size>{in}, std::optional<Size>{}}) {
+            const auto one = folded(front, p, w, known);
+            if (!one) continue;
+            auto rows = oracle::rows_of(p, w, in + front.before + front.after);
+            for (auto& window : rows.windows)
+              for (Size& cell : window) cell -= front.before;
+            ASSERT_EQ(oracle::cells_read(rows, in), oracle::cells_read(oracle::rows_of(*one, w, in), in))
+                << text(p) << ", " << text(w) << ", size " << in;
+          }
+  });
+  const Window w{7, 2, 1};
+  EXPECT_EQ(folded({3, 3}, {Spelling::Valid}, w, {}), (Padding{Spelling::Explicit, 3, 3}));
+  EXPECT_FALSE(folded({3, 3}, {Spelling::SameUpper}, w, {}));
+  EXPECT_FALSE(folded({-1, 0}, {Spelling::Valid}, w, 9));
+}
+
 TEST(Respelling, OneWordIsSaidOfAllAxesOrOfNone) {
   const std::array windows{Window{3, 2, 1}, Window{5, 1, 1}};
   const std::array same{Padding{Spelling::SameUpper}, Padding{Spelling::SameUpper}};
