@@ -8,23 +8,51 @@
 #pragma once
 #include "convoy/arguments.h"
 
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace convoy::torch {
 
+// One number for every axis, one for each, or none, where PyTorch's None stands: `2`, `{2, 1}`, `{}`.
+class PerAxisOrNone {
+ public:
+  PerAxisOrNone() = default;
+  PerAxisOrNone(Size all) : numbers_(all) {}  // NOLINT: a number is an argument
+  PerAxisOrNone(std::initializer_list<Size> each) : numbers_(PerAxis(each)) {}
+  PerAxisOrNone(PerAxis numbers) : numbers_(std::move(numbers)) {}  // NOLINT
+  const std::optional<PerAxis>& numbers() const { return numbers_; }
+
+ private:
+  std::optional<PerAxis> numbers_;
+};
+
 // --- convolutions -----------------------------------------------------------------------------------
 
-// Cells on each side of every axis, or the words "same" (stride 1 only; an odd cell goes to the end) and "valid".
-using ConvPadding = std::variant<PerAxis, std::string>;
+// Cells on each side of every axis, or the words "same" (stride 1 only; an odd cell goes to the end) and "valid":
+// `.padding = 1`, `.padding = {1, 0}`, `.padding = "same"`.
+class ConvPadding {
+ public:
+  ConvPadding(Size all) : cells_(all) {}  // NOLINT: a number is an argument
+  ConvPadding(std::initializer_list<Size> each) : cells_(each) {}
+  ConvPadding(PerAxis cells) : cells_(std::move(cells)) {}  // NOLINT
+  template <std::convertible_to<std::string_view> Word>
+  ConvPadding(const Word& word) : word_(std::string(std::string_view(word))) {}  // NOLINT
+  const PerAxis& cells() const { return cells_; }
+  const std::optional<std::string>& word() const { return word_; }  // absent where there are cells
+
+ private:
+  PerAxis cells_ = 0;
+  std::optional<std::string> word_;
+};
 
 struct Conv {
   PerAxis stride = 1;
-  ConvPadding padding = PerAxis(0);
+  ConvPadding padding = 0;
   PerAxis dilation = 1;
   Size groups = 1;
   std::string padding_mode = "zeros";  // or "reflect", "replicate", "circular", as nn.Conv2d takes it: pads in front
@@ -70,7 +98,7 @@ struct WithIndices {
 };
 
 struct MaxPool {
-  std::optional<PerAxis> stride{};  // absent: the kernel's size
+  PerAxisOrNone stride{};  // absent: the kernel's size
   PerAxis padding = 0;
   PerAxis dilation = 1;
   bool ceil_mode = false;  // one more window for what is left over, unless it would start in the padding behind
@@ -87,7 +115,7 @@ Result<WithIndices> max_pool2d_with_indices(const View& input, const PerAxis& ke
 Result<WithIndices> max_pool3d_with_indices(const View& input, const PerAxis& kernel_size, const MaxPool& = {});
 
 struct AvgPool {
-  std::optional<PerAxis> stride{};  // absent: the kernel's size
+  PerAxisOrNone stride{};  // absent: the kernel's size
   PerAxis padding = 0;
   bool ceil_mode = false;
   bool count_include_pad = true;  // zeros of the padding count; those behind it, of a ceil window, never do
@@ -101,7 +129,7 @@ Result<Tensor> avg_pool2d(const View& input, const PerAxis& kernel_size, const A
 Result<Tensor> avg_pool3d(const View& input, const PerAxis& kernel_size, const AvgPool& = {});
 
 struct LpPool {
-  std::optional<PerAxis> stride{};  // absent: the kernel's size
+  PerAxisOrNone stride{};  // absent: the kernel's size
   bool ceil_mode = false;
 };
 
@@ -140,7 +168,7 @@ Result<WithIndices> adaptive_max_pool2d_with_indices(const View& input, const Ou
 Result<WithIndices> adaptive_max_pool3d_with_indices(const View& input, const OutputSize& output_size);
 
 struct MaxUnpool {
-  std::optional<PerAxis> stride{};  // absent: the kernel's size
+  PerAxisOrNone stride{};  // absent: the kernel's size
   PerAxis padding = 0;
   Sizes output_size{};  // with or without N and C; empty: (n - 1)*stride + k - 2*padding
 };
@@ -169,7 +197,7 @@ struct Pad {
 Result<Tensor> pad(const View& input, const Sizes& pad, const Pad& = {});
 
 struct Interpolate {
-  std::optional<PerAxis> size{};  // one of size and scale_factor
+  PerAxisOrNone size{};  // one of size and scale_factor
   std::vector<double> scale_factor{};  // one factor for every axis, or one for each
   std::string mode =
       "nearest";  // "nearest-exact", "area"; "linear" (3 axes), "bilinear", "bicubic", "lanczos" (4), "trilinear" (5)

@@ -9,8 +9,7 @@ Json json_of(const Conv& o) {
                  {"dilation", json_of(o.dilation)},
                  {"groups", o.groups},
                  {"padding_mode", o.padding_mode}};
-  if (const auto* word = std::get_if<std::string>(&o.padding)) arguments["padding"] = *word;
-  else arguments["padding"] = json_of(std::get<PerAxis>(o.padding));
+  arguments["padding"] = o.padding.word() ? Json(*o.padding.word()) : json_of(o.padding.cells());
   return arguments;
 }
 

@@ -5,7 +5,7 @@ namespace convoy::torch {
 namespace {
 
 // Absent where the function's own default holds.
-Json stride_of(const std::optional<PerAxis>& stride) { return stride ? json_of(*stride) : Json(); }
+Json stride_of(const PerAxisOrNone& stride) { return stride.numbers() ? json_of(*stride.numbers()) : Json(); }
 
 Json json_of(const PerAxis& kernel_size, const MaxPool& o) {
   return {{"kernel_size", json_of(kernel_size)},

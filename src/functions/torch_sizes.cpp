@@ -9,7 +9,7 @@ Result<Tensor> pad(const View& input, const Sizes& pad, const Pad& o) {
 
 Result<Tensor> interpolate(const View& input, const Interpolate& o) {
   Json arguments{{"mode", o.mode}, {"recompute_scale_factor", o.recompute_scale_factor}, {"antialias", o.antialias}};
-  if (o.size) arguments["size"] = json_of(*o.size);
+  if (o.size.numbers()) arguments["size"] = json_of(*o.size.numbers());
   if (o.scale_factor.size() == 1) arguments["scale_factor"] = o.scale_factor.front();
   else if (!o.scale_factor.empty()) arguments["scale_factor"] = o.scale_factor;
   if (o.align_corners) arguments["align_corners"] = *o.align_corners;

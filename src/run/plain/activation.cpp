@@ -36,7 +36,7 @@ Status compute(const Relu& op, const Call<T>& call) {
   return map(call, 2, [=, strict = op.strict](T x) {
     if (bounded && x >= most) return most;
     if (strict ? x > threshold : x >= threshold) return x;
-    return x != x ? x : slope * (x - threshold);
+    return x != x ? x : slope == 0 ? T{0} : slope * (x - threshold);  // 0 * infinity is no number
   });
 }
 

@@ -58,8 +58,8 @@ Sizes per_axis(FunctionCall& call, std::string_view key, Size count, std::option
   if (!said->is_array()) return Sizes(all, whole(call, *said, key));
   if (said->size() == 1 && one == ListOfOne::ForAll) return Sizes(all, whole(call, said->front(), key));
   if (said->size() != all) {
-    call.refuse(Fault::Format, "argument '" + std::string(key) + "' is " + said->dump() + ", expected one number or " +
-                                   std::to_string(count));
+    call.refuse(Fault::Format, "argument '" + std::string(key) + "' is " + said->dump() + ", expected one number" +
+                                   (count > 1 ? " or " + std::to_string(count) : std::string()));
     return Sizes(all, otherwise.value_or(1));
   }
   return whole_numbers(call, key);

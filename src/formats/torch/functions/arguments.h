@@ -51,4 +51,7 @@ std::optional<PadMode> mode_of(std::string_view word);
 // torch.nn.functional.pad: pairs of cells, the last axis first. `value` is read by Constant only.
 ValueId padded(FunctionCall& call, ValueId x, const Sizes& pairs, PadMode mode, double value = 0);
 
+// Windows that share out each axis evenly; an axis may be asked for 0 of them.
+std::vector<ValueId> adaptive(FunctionCall& call, ValueId x, Extreme kind, const Sizes& out, Positions positions);
+
 }  // namespace convoy::torch

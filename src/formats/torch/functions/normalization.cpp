@@ -42,6 +42,13 @@ ValueId along_channels(FunctionCall& call, ValueId value, Size rank) {
   return call.add(Unsqueeze{axes}, {value});
 }
 
+// Running statistics that are not used must still make sense.
+void expect_both_running(FunctionCall& call, ValueId x) {
+  const ValueId mean = per_channel(call, "running_mean", x), variance = per_channel(call, "running_var", x);
+  if (static_cast<bool>(mean) != static_cast<bool>(variance))
+    call.refuse(Fault::Format, "running_mean and running_var go together");
+}
+
 // With the statistics of this very batch.
 ValueId batch_statistics(FunctionCall& call, ValueId x, double epsilon) {
   const Size rank = call.rank(x);
@@ -84,17 +91,14 @@ std::vector<ValueId> batch_norm(FunctionCall& call) {
   expect_rank_from(call, x, 2);
   if (!training) return {running_statistics(call, x, epsilon, momentum)};
   if (epsilon == 0) call.refuse(Fault::Format, "argument 'eps' is 0 in training");
-  per_channel(call, "running_mean", x);
-  per_channel(call, "running_var", x);
+  expect_both_running(call, x);
   return {batch_statistics(call, x, epsilon)};
 }
 
 // Of the input's own statistics, every channel of every example by itself.
 ValueId own_statistics(FunctionCall& call, ValueId x, double epsilon) {
   const ValueId weight = per_channel(call, "weight", x), bias = per_channel(call, "bias", x);
-  const ValueId mean = per_channel(call, "running_mean", x), variance = per_channel(call, "running_var", x);
-  if (static_cast<bool>(mean) != static_cast<bool>(variance))
-    call.refuse(Fault::Format, "running_mean and running_var go together");
+  expect_both_running(call, x);
   expect_several(call, x, 2, 1);
   const Dim channels = call.dim(x, 1);
   if (!channels.known()) call.refuse(Fault::Unsupported, "instance_norm needs a known number of channels");

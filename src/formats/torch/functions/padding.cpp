@@ -44,14 +44,18 @@ ValueId padded(FunctionCall& call, ValueId x, const Sizes& pairs, PadMode mode, 
   const bool whole = mode == PadMode::Reflect || mode == PadMode::Edge;
   Pad pad{Sizes(static_cast<std::size_t>(rank), 0), Sizes(static_cast<std::size_t>(rank), 0), mode, value,
           whole ? Cutting::Last : Cutting::First};
+  Size empties = 0;
   for (Size i = 0; i < axes; ++i) {
     const Size axis = rank - 1 - i, before = at(pairs, 2 * i), after = at(pairs, 2 * i + 1);
     const Dim n = call.dim(x, axis);
-    if (whole && n.known() && before + after == -*n)
-      call.refuse(Fault::Unsupported, text + " leaves nothing, which this mode refuses");
+    if (mode == PadMode::Reflect && n.known() && std::max(before, after) >= *n)
+      call.refuse(Fault::Unsupported, text + ": at most " + std::to_string(*n - 1) + " of " + std::to_string(*n) +
+                                          " cells can be reflected");
+    empties += whole && n.known() && before + after == -*n;
     pad.before[static_cast<std::size_t>(axis)] = before;
     pad.after[static_cast<std::size_t>(axis)] = after;
   }
+  if (empties == axes && axes > 0) call.refuse(Fault::Unsupported, text + " leaves nothing on any axis");
   return call.add(pad, {x});
 }
 

@@ -62,6 +62,15 @@ std::vector<ValueId> max_pool(FunctionCall& call) {
                  call.add_all(MaxPool{pool.axes, pool.windows, pool.paddings, positions_of(call)}, {input.value}));
 }
 
+// PyTorch's average over three axes alone is not for inputs shorter than the kernel, whatever the padding.
+void expect_long_enough(FunctionCall& call, const Batched& input, const Pool& pool) {
+  for (Size i = 0; pool.axes.space == 3 && i < 3 && !call.failed(); ++i)
+    if (const Dim n = call.dim(input.value, i + 2); n.known() && *n < pool.windows[static_cast<std::size_t>(i)].kernel)
+      call.refuse(Fault::Unsupported, "input has shape " + text_of(call.shape(input.value)) +
+                                          ", which is shorter than the kernel: PyTorch's 3-D average refuses that, "
+                                          "whatever the padding");
+}
+
 std::vector<ValueId> avg_pool(FunctionCall& call) {
   const Pool pool = pool_of(call, true, Dilates::No);
   const Batched input = with_batch(call, call.tensor("input"), pool.axes.space);
@@ -71,11 +80,7 @@ std::vector<ValueId> avg_pool(FunctionCall& call) {
     average.divisor = whole_number(call, "divisor_override");
     if (*average.divisor == 0) call.refuse(Fault::Unsupported, "argument 'divisor_override' is 0");
   }
-  for (Size i = 0; pool.axes.space == 3 && i < 3 && !call.failed(); ++i)
-    if (const Dim n = call.dim(input.value, i + 2); n.known() && *n < pool.windows[static_cast<std::size_t>(i)].kernel)
-      call.refuse(Fault::Unsupported, "input has shape " + text_of(call.shape(input.value)) +
-                                          ": PyTorch's 3-D average is not for inputs shorter than the kernel, whatever "
-                                          "the padding");
+  expect_long_enough(call, input, pool);
   const ValueId y = call.add(average, {input.value});
   return {without_batch(call, input, y)};
 }
@@ -94,6 +99,7 @@ std::vector<ValueId> lp_pool(FunctionCall& call) {
     y = call.add(MaxPool{pool.axes, pool.windows, pool.paddings}, {y});
     if (p < 0) y = call.add(Unary{Function::Negate}, {y});
   } else {
+    expect_long_enough(call, input, pool);
     y = call.add(LpPool{pool.axes, pool.windows, pool.paddings, p, PowerRule::Signed}, {input.value});
   }
   return {without_batch(call, input, y)};
@@ -124,14 +130,28 @@ Sizes output_size_of(FunctionCall& call, ValueId input, Size space) {
   return size;
 }
 
+}  // namespace
+
+std::vector<ValueId> adaptive(FunctionCall& call, ValueId x, Extreme kind, const Sizes& out, Positions positions) {
+  expect_least(call, "output_size", out, 0);
+  AdaptivePool pool{{Order::ChannelsFirst, static_cast<Size>(out.size())}, kind, out, positions};
+  for (Size& n : pool.out) n = std::max<Size>(n, 1);
+  auto values = call.add_all(pool, {x});
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (out[i] == 0)
+      for (ValueId& value : values) value = call.add(Slice{static_cast<Size>(i) + 2, 0, 0}, {value});
+  return values;
+}
+
+namespace {
+
 std::vector<ValueId> adaptive_pool(FunctionCall& call, Extreme kind) {
   const Size space = space_of(call.name);
   const Batched input = with_batch(call, call.tensor("input"), space);
   const Sizes out = output_size_of(call, input.value, space);
   const Positions positions = kind == Extreme::Maximum ? positions_of(call) : Positions::None;
   expect_cells(call, input);
-  return results(call, input,
-                 call.add_all(AdaptivePool{{Order::ChannelsFirst, space}, kind, out, positions}, {input.value}));
+  return results(call, input, adaptive(call, input.value, kind, out, positions));
 }
 
 std::vector<ValueId> adaptive_avg_pool(FunctionCall& call) { return adaptive_pool(call, Extreme::Average); }

@@ -74,8 +74,8 @@ Size length(FunctionCall& call, ValueId x, Size axis, double factor) {
   const Dim n = call.dim(x, axis);
   if (!n.known()) call.refuse(Fault::Unsupported, "sizes that come from scale_factor need an input of known size");
   const double cells = std::trunc(static_cast<double>(n.known() ? *n : 1) * factor);
-  if (cells >= 1 && cells < 0x1p40) return static_cast<Size>(cells);
-  call.refuse(Fault::Unsupported, "argument 'scale_factor' is " + Json(factor).dump() + ", which makes no cell of an " +
+  if (cells >= 0 && cells < 0x1p40) return static_cast<Size>(cells);
+  call.refuse(Fault::Unsupported, "argument 'scale_factor' is " + Json(factor).dump() + ", which makes no size of an " +
                                       "input of shape " + text_of(call.shape(x)));
   return 1;
 }
@@ -119,8 +119,7 @@ std::vector<ValueId> resized(FunctionCall& call, ValueId x, const Words& words) 
     resize.factors.clear();
   }
   if (call.failed()) return {};
-  if (words.mode == "area")
-    return {call.add(AdaptivePool{{Order::ChannelsFirst, space}, Extreme::Average, resize.sizes}, {x})};
+  if (words.mode == "area") return adaptive(call, x, Extreme::Average, resize.sizes, Positions::None);
   set_interpolation(resize, words, space);
   return {call.add(resize, {x})};
 }
