@@ -16,6 +16,8 @@ constexpr Pass moving{"move_axes",
                       move_axes, true};
 constexpr Pass kernels{"order_kernels", "stores kernels and matrices in the target's order", order_kernels, true};
 constexpr Pass gates{"order_gates", "stores the gates of recurrent cells in the target's order", order_gates, true};
+constexpr Pass folding{"fold_padding", "takes a pad in front of a convolution or a pool into the layer's own padding",
+                       fold_padding, false};
 constexpr Pass crops{"spell_crops", "says the crops of transposed convolutions as padding, or as a crop or pad behind",
                      spell_crops, true};
 constexpr Pass padding{"spell_padding", "says the padding of convolutions in the target's words, or as a pad in front",
@@ -31,10 +33,10 @@ constexpr Pass softmax{"spell_softmax", "spells out a softmax over several axes"
 constexpr Pass shuffling{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
                          shuffle_channels, true};
 
-constexpr std::array torch_passes{dropping, moving,   kernels, gates,   crops,    padding,
-                                  pools,    resizing, norms,   softmax, shuffling};
+constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, crops,
+                                  padding,  pools,  resizing, norms, softmax, shuffling};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping, moving, kernels, crops, padding, pools, resizing, norms, softmax};
+constexpr std::array onnx_passes{dropping, moving, kernels, folding, crops, padding, pools, resizing, norms, softmax};
 
 }  // namespace
 

@@ -9,6 +9,7 @@ Result<Patch> drop_identities(const Graph& graph, const Target& target);
 Result<Patch> move_axes(const Graph& graph, const Target& target);
 Result<Patch> order_kernels(const Graph& graph, const Target& target);
 Result<Patch> order_gates(const Graph& graph, const Target& target);
+Result<Patch> fold_padding(const Graph& graph, const Target& target);
 Result<Patch> spell_crops(const Graph& graph, const Target& target);
 Result<Patch> spell_padding(const Graph& graph, const Target& target);
 Result<Patch> spell_pools(const Graph& graph, const Target& target);

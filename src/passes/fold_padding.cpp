@@ -1,0 +1,124 @@
+// Takes a pad in front of a convolution or a pool into its own padding, where the target's layer can say both together:
+// zeros into a convolution and into an average, which then counts them, minus infinity into a maximum.
+#include "ops/vocabulary.h"
+#include "passes/pads.h"
+#include "passes/rewrites.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <type_traits>
+
+namespace convoy {
+
+namespace {
+
+// The pads of the spatial axes. Nothing: another axis is padded too, or with another value.
+std::optional<std::vector<Added>> front_of(const Pad& pad, Axes axes, double value) {
+  if (pad.mode != PadMode::Constant || pad.value != value) return std::nullopt;
+  std::vector<Added> cells(static_cast<std::size_t>(axes.space));
+  for (Size axis = 0; axis < static_cast<Size>(pad.before.size()); ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    bool spatial = false;
+    for (Size i = 0; i < axes.space; ++i)
+      if (axes.spatial(i) == axis) {
+        cells[static_cast<std::size_t>(i)] = {pad.before[at], pad.after[at]};
+        spatial = true;
+      }
+    if (!spatial && (pad.before[at] != 0 || pad.after[at] != 0)) return std::nullopt;
+  }
+  return cells;
+}
+
+bool nothing(const Padding& p) { return p.spelling == Spelling::Valid || (p.before == 0 && p.after == 0); }
+bool drops(const Padding& p) { return p.leftover == Leftover::Drop; }
+
+// An average that leaves padding out has none of its own here, and counts what is folded in from now on.
+bool may_count(AveragePool& pool) {
+  if (!std::ranges::all_of(pool.paddings, drops)) return false;
+  if (pool.counts_padding || pool.divisor) return true;
+  pool.counts_padding = true;
+  return std::ranges::all_of(pool.paddings, [](const Padding& p) {
+    return (p.spelling == Spelling::Valid || p.spelling == Spelling::Explicit) && nothing(p);
+  });
+}
+template <class Op>
+bool may_count(Op&) {
+  return true;
+}
+
+template <class Op>
+constexpr Windowed kind = std::is_same_v<Op, Conv>      ? Windowed::Convolutions
+                          : std::is_same_v<Op, MaxPool> ? Windowed::MaxPools
+                                                        : Windowed::CountingAverages;
+
+class Folder {
+ public:
+  Folder(const Graph& graph, const Target& target) : graph_(graph), target_(target), patch_(graph) {
+    uses_.resize(graph.values.size());
+    for (const Node& node : graph.nodes)
+      for (const ValueId v : node.inputs)
+        if (v) ++uses_[static_cast<std::size_t>(v.index)];
+    for (const ValueId v : graph.outputs) ++uses_[static_cast<std::size_t>(v.index)];
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      if (std::holds_alternative<Pad>(graph.nodes[i].op))
+        pads_[graph.nodes[i].outputs[0]] = static_cast<std::int32_t>(i);
+  }
+
+  Result<Patch> run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const NodeId id{static_cast<std::int32_t>(i)};
+      Status done;
+      if (const auto* conv = std::get_if<Conv>(&graph_[id].op)) done = fold(id, *conv, 0);
+      if (const auto* pool = std::get_if<MaxPool>(&graph_[id].op))
+        done = fold(id, *pool, -std::numeric_limits<double>::infinity());
+      if (const auto* pool = std::get_if<AveragePool>(&graph_[id].op)) done = fold(id, *pool, 0);
+      if (!done) return pass(done);
+    }
+    return std::move(patch_);
+  }
+
+ private:
+  template <class Op>
+  Status fold(NodeId id, Op op, double value) {
+    const Node& node = graph_[id];
+    if (node.outputs.size() != 1) return {};  // positions of maxima count the cells of the padded input
+    const auto found = pads_.find(node.inputs[0]);
+    if (found == pads_.end() || uses_[static_cast<std::size_t>(node.inputs[0].index)] != 1) return {};
+    const Node& pad = graph_[NodeId{found->second}];
+    const auto front = front_of(std::get<Pad>(pad.op), op.axes, value);
+    const auto before = op.paddings;
+    if (!front || !may_count(op)) return {};
+    const auto sizes = spatial_sizes(graph_[pad.inputs[0]].fact.shape, op.axes);
+    for (std::size_t i = 0; i < op.windows.size(); ++i) {
+      const auto one = folded((*front)[i], op.paddings[i], op.windows[i], sizes[i]);
+      if (!one) return {};
+      op.paddings[i] = *one;
+    }
+    const auto said = respell({target_.framework, kind<Op>, target_.opset}, op.paddings, op.windows, sizes);
+    if (!said) return {};
+    op.paddings = said->paddings;
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = pad.inputs[0];
+    auto made = patch_.node(node, op, std::move(inputs));
+    if (!made) return pass(made);
+    patch_.remark(node,
+                  "the pad of '" + pad.layer + "' and padding " + words(before) + " are padding " + words(op.paddings));
+    patch_.remove(id);
+    patch_.remove({found->second});
+    patch_.replace(node.outputs[0], made->front());
+    return {};
+  }
+
+  const Graph& graph_;
+  const Target& target_;
+  Patch patch_;
+  std::vector<int> uses_;
+  std::map<ValueId, std::int32_t> pads_;
+};
+
+}  // namespace
+
+Result<Patch> fold_padding(const Graph& graph, const Target& target) { return Folder(graph, target).run(); }
+
+}  // namespace convoy

@@ -1,0 +1,70 @@
+#include "passes/semantics.h"
+
+#include <fmt/format.h>
+
+namespace convoy {
+namespace {
+
+std::string operators(const Graph& graph) {
+  std::string all;
+  for (const Node& node : graph.nodes) all += text_of(node.op) + "; ";
+  return all;
+}
+
+std::string source(const std::string& pad, const std::string& layer, const std::string& size = "9") {
+  return fmt::format(
+      "input x float32[?,{0},7,2]\nconst k float32[3,3,2,4] = seed 1\nwide = pad(x) before=0,{1},0 "
+      "after=0,{2}\n{3}output y\n",
+      size, pad.substr(0, pad.find(' ')), pad.substr(pad.find(' ') + 1), layer);
+}
+
+constexpr const char* strided =
+    "y = conv(wide, k, _) axes=channels_last/2 kernel_order=space_in_out windows=3/2,3/2 paddings=valid,valid\n";
+
+TEST(FoldPadding, ZerosInFrontAreTheConvolutionsOwn) {
+  for (const char* size : {"9", "8", "?"}) {
+    const Graph graph = parsed(source("1,1 1,1,0", strided, size));
+    EXPECT_EQ(operators(rewritten(graph)), "conv windows=3/2,3/2 paddings=1:1,1:1; ");
+    expect_same_numbers(graph, rewritten(graph), {{2, size[0] == '9' ? 9 : 8, 7, 2}});
+  }
+  // One side alone is more than one number for both can say, where a window reads it.
+  const Graph unread = parsed(source("0,0 1,1,0", strided, "9"));
+  EXPECT_EQ(operators(rewritten(unread)), "conv windows=3/2,3/2 paddings=valid,valid; ");
+  const Graph uneven = parsed(source("0,0 1,1,0", strided, "8"));
+  EXPECT_EQ(operators(rewritten(uneven)),
+            "pad before=0,0,0,0 after=0,0,1,1; conv windows=3/2,3/2 paddings=valid,valid; ");
+  expect_same_numbers(uneven, rewritten(uneven), {{2, 8, 7, 2}});
+}
+
+TEST(FoldPadding, AMaximumTakesMinusInfinityAndAnAverageZeros) {
+  const char* maximum = "y = max_pool(wide) axes=channels_last/2 windows=3/2,3/2 paddings=valid,valid\n";
+  const char* average = "y = average_pool(wide) axes=channels_last/2 windows=3/2,3/2 paddings=valid,valid\n";
+  const Graph zeros = parsed(source("1,1 1,1,0", maximum));
+  EXPECT_NE(operators(rewritten(zeros)).find("pad before"), std::string::npos);
+  expect_same_numbers(zeros, rewritten(zeros), {{2, 9, 7, 2}});
+  const Graph counted = parsed(source("1,1 1,1,0", average));
+  EXPECT_EQ(operators(rewritten(counted)), "average_pool windows=3/2,3/2 paddings=1:1,1:1 counts_padding=true; ");
+  expect_same_numbers(counted, rewritten(counted), {{2, 9, 7, 2}});
+  const Graph wide = parsed(source("2,2 2,2,0", average));  // more than half of the kernel
+  EXPECT_NE(operators(rewritten(wide)).find("pad before"), std::string::npos);
+  expect_same_numbers(wide, rewritten(wide), {{2, 9, 7, 2}});
+  const Graph least = parsed(source("1,1 1,1,0 value=-inf", maximum));
+  EXPECT_EQ(operators(rewritten(least)), "max_pool windows=3/2,3/2 paddings=1:1,1:1; ");
+  expect_same_numbers(least, rewritten(least), {{2, 9, 7, 2}});
+}
+
+TEST(FoldPadding, APoolThatTellsPositionsKeepsItsInput) {
+  const Graph graph = parsed(source("1,1 1,1,0 value=-inf",
+                                    "y, at = max_pool(wide) axes=channels_last/2 windows=3/2,3/2 paddings=valid,valid "
+                                    "positions=plane\noutput at\n"));
+  EXPECT_NE(operators(rewritten(graph)).find("pad before"), std::string::npos);
+}
+
+TEST(FoldPadding, APadThatIsReadElsewhereStays) {
+  const Graph graph = parsed(source("1,1 1,1,0", std::string(strided) + "output wide\n"));
+  EXPECT_NE(operators(rewritten(graph)).find("pad before"), std::string::npos);
+  expect_same_numbers(graph, rewritten(graph), {{2, 9, 7, 2}});
+}
+
+}  // namespace
+}  // namespace convoy
