@@ -38,7 +38,7 @@ Result<Answer> answer(const Case& c, Way way) {
   if (c.framework.starts_with("keras")) return answer_keras(c, way);
   if (way != Way::Plain) return not_mapped("only Keras cases are run through PyTorch's words");
   if (c.framework.starts_with("torch")) return answer_torch(c);
-  if (c.framework.starts_with("tensorflow lite")) return not_mapped("TFLite operators");
+  if (c.framework.starts_with("tensorflow lite")) return answer_tflite(c);
   if (c.framework.starts_with("tensorflow")) return answer_tensorflow(c);
   if (c.framework.starts_with("onnxruntime")) return answer_onnx(c);
   return not_mapped("the operators of " + c.framework.substr(0, c.framework.find(' ')));

@@ -37,6 +37,7 @@ Result<Answer> answer_keras(const Case& c, Way way);
 Result<Answer> answer_torch(const Case& c);
 Result<Answer> answer_tensorflow(const Case& c);
 Result<Answer> answer_onnx(const Case& c);
+Result<Answer> answer_tflite(const Case& c);
 Result<Answer> answer(const Case& c, Way way);
 
 }  // namespace convoy::golden

@@ -110,11 +110,23 @@ bool whole(const Tensor& tensor) {
 
 }  // namespace
 
+namespace {
+
+// By the frameworks' words for it; by the call where the operator's name alone says it.
+bool resizes_to_nearest(const Case& c) {
+  for (const char* word : {"interpolation", "mode", "method"})
+    if (const auto said = c.attrs.find(word); said != c.attrs.end() && said->is_string())
+      return said->get<std::string>().starts_with("nearest");
+  return c.call.find("bilinear") == std::string::npos;
+}
+
+}  // namespace
+
 // Sums of products of whole numbers are exact in any order; of other numbers, only up to rounding.
 bool Case::exact() const {
   if (op.find("conv") != std::string::npos)
     return std::ranges::all_of(inputs, [](const auto& named) { return whole(named.second.tensor); });
-  const bool says_nearest = attrs.value("interpolation", attrs.value("mode", std::string("nearest"))) == "nearest";
+  const bool says_nearest = resizes_to_nearest(*this);
   if (op == "resize" && says_nearest) return true;
   constexpr std::array rounded{"avg_pool",          "lp_pool", "global_avg_pool", "global_lp_pool",
                                "adaptive_avg_pool", "resize",  "sequential"};

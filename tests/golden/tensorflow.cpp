@@ -1,174 +1,103 @@
-// TensorFlow's calls: convolutions, depthwise and transposed ones, pools and pads.
+// TensorFlow's cases: the attributes of a case become the arguments of the function that it called.
+#include "formats/tf/functions.h"
+
+#include "functions/evaluate.h"
 #include "golden/calls.h"
 
-#include <algorithm>
+#include <array>
 
 namespace convoy::golden {
 namespace {
 
-// Axes and the pads of each spatial axis, from 'SAME', 'VALID' or a list of pairs for every axis.
-struct Geometry {
-  Axes axes;
-  Sizes stride, dilation;
-  std::vector<Padding> paddings;
+// "nn.conv2d" of "tf.nn.conv2d(x, w, ...)"; a call within tf.pad(...) is the one that counts.
+std::string function_of(const Case& c) {
+  const bool wrapped = c.op != "pad" && c.call.starts_with("tf.pad(");
+  const std::size_t begin = c.call.find("tf.", wrapped ? 7 : 0);
+  if (begin == std::string::npos) return {};
+  return c.call.substr(begin + 3, c.call.find('(', begin) - begin - 3);
+}
+
+struct Call {
+  std::string function;
+  std::vector<std::string> arrays;  // the function's names for x, w, p
+  Json arguments;
 };
 
-Axes axes_of(const Case& c, Size rank) {
-  const bool first = c.attrs.value("data_format", std::string("N..C")).starts_with("NC");
-  return {first ? Order::ChannelsFirst : Order::ChannelsLast, rank - 2};
+void rename(Json& arguments, const char* from, const char* to) {
+  if (!arguments.contains(from)) return;
+  arguments[to] = arguments[from];
+  arguments.erase(from);
 }
 
-Result<Geometry> geometry_of(const Case& c, Size rank) {
-  Geometry g{axes_of(c, rank), {}, {}, {}};
-  const auto space = static_cast<std::size_t>(rank - 2);
-  auto stride = numbers(c.attrs, "strides", space, 1);
-  auto dilation = numbers(c.attrs, "dilations", space, 1);
-  if (!stride) return pass(stride);
-  if (!dilation) return pass(dilation);
-  g.stride = *stride;
-  g.dilation = *dilation;
-  const Json& padding = c.attrs.at("padding");
-  if (padding.is_array() && static_cast<Size>(padding.size()) != rank)
-    return fail(Fault::Format, "padding of another rank");
-  // Lists are understood by the plain 2-D operators alone.
-  const bool pools_first = c.op == "max_pool" && g.axes.order == Order::ChannelsFirst;
-  if (padding.is_array() && (rank != 4 || c.op == "avg_pool" || pools_first))
-    return fail(Fault::Format, "this operator takes no list of paddings");
-  for (std::size_t i = 0; i < space; ++i) {
-    if (padding == "SAME") {
-      g.paddings.push_back({Spelling::SameUpper});
-    } else if (padding == "VALID") {
-      g.paddings.push_back({Spelling::Valid});
-    } else {
-      const Json& pair = padding[static_cast<std::size_t>(g.axes.spatial(static_cast<Size>(i)))];
-      g.paddings.push_back({Spelling::Explicit, pair[0].get<Size>(), pair[1].get<Size>()});
-    }
+// A case says the same attributes of all functions; each function has its own words for some of them.
+Call call_of(const Case& c) {
+  Call call{function_of(c), {"input", "filters"}, c.attrs};
+  Json& a = call.arguments;
+  const auto called = [&](std::string_view name) { return call.function == name; };
+  a.erase("crop");
+  if (called("pad")) call.arrays = {"tensor"};
+  if (call.function.find("image.resize") != std::string::npos) call.arrays = {"images"};
+  if (call.function.starts_with("compat.v1.image.resize_")) a.erase("method");
+  if (called("nn.conv1d")) rename(a, "strides", "stride");
+  if (called("nn.pool")) {
+    rename(a, "ksize", "window_shape");
+    a["pooling_type"] = c.op == "max_pool" ? "MAX" : "AVG";
+    if (a["data_format"] == "NHWC" || a["data_format"] == "NWC" || a["data_format"] == "NDHWC") a.erase("data_format");
   }
-  return g;
+  if (call.function.starts_with("nn.atrous_")) {
+    call.arrays = {"value", "filters"};
+    a["rate"] = a["dilations"][0];
+    for (const char* fixed : {"strides", "dilations", "data_format"}) a.erase(fixed);
+  }
+  if (called("nn.depthwise_conv2d")) call.arrays = {"input", "filter"};
+  if (called("nn.separable_conv2d")) call.arrays = {"input", "depthwise_filter", "pointwise_filter"};
+  if (called("nn.depthwise_conv2d") || called("nn.separable_conv2d"))
+    a["strides"] = Json{1, a["strides"][0], a["strides"][1], 1};
+  if (called("raw_ops.Conv2DBackpropInput")) {
+    call.arrays = {"out_backprop", "filter"};
+    rename(a, "output_shape", "input_sizes");
+    Json flat = Json::array();
+    for (const Json& pair : a["padding"])
+      for (const Json& number : pair) flat.push_back(number);
+    a["explicit_paddings"] = flat;
+    a["padding"] = "EXPLICIT";
+  }
+  return call;
 }
 
-Status convolve(Calls& calls, const Case& c, const std::string& weight, bool depthwise) {
-  const Sizes& shape = c.input(weight)->tensor.shape();
-  auto g = geometry_of(c, static_cast<Size>(calls.shape().size()));
-  if (!g) return pass(g);
-  Conv conv{g->axes, depthwise ? KernelOrder::SpaceInMultiplier : KernelOrder::SpaceInOut, {}, g->paddings, 1};
-  for (std::size_t i = 0; i < g->stride.size(); ++i) conv.windows.push_back({shape[i], g->stride[i], g->dilation[i]});
-  const Size channels = *calls.shape()[static_cast<std::size_t>(g->axes.channel())];
-  conv.groups = channels;
-  if (!depthwise) {
-    const Size read = shape[shape.size() - 2];
-    if (read < 1 || channels % read != 0) return fail(Fault::Format, "the kernel reads another number of channels");
-    conv.groups = channels / read;
-    if (conv.groups > 1 && g->axes.space == 3) return fail(Fault::Unsupported, "TensorFlow has no groups in 3-D");
-  }
-  const ValueId kernel = calls.weight(weight);
-  return calls.add(conv, kernel);
-}
-
-Result<Answer> convolution(const Case& c) {
-  Calls calls(c);
-  if (!c.input("w")) return fail(Fault::Format, "no weights");
-  if (auto added = convolve(calls, c, "w", c.op != "conv"); !added) return pass(added);
-  if (c.op == "separable_conv") {
-    const ValueId point = calls.weight("p");
-    const Conv conv{axes_of(c, 4), KernelOrder::SpaceInOut, {Window{}, Window{}}, {Padding{}, Padding{}}, 1};
-    if (auto added = calls.add(conv, point); !added) return pass(added);
-  }
-  return std::move(calls).run();
-}
-
-// The input gradient of a convolution from `out` to `in`, as TensorFlow checks it: the forward size must be `in`.
-Result<TransposedPadding> crop_of(Padding p, Window w, Size in, Size out) {
-  if (p.spelling == Spelling::SameUpper) {
-    if (ceil_div(out, w.stride) != in)
-      return fail(Fault::Format, "no forward convolution maps this output to the input");
-    const Crop crop = crop_to_same(out, w, in);
-    return TransposedPadding{CropSpelling::Explicit, crop.before, crop.after, {}};
-  }
-  const auto forward = place(p, w, out);
-  if (!forward || forward->out != in)
-    return fail(Fault::Format, "no forward convolution maps this output to the input");
-  const Size before = p.spelling == Spelling::Explicit ? p.before : 0;
-  return TransposedPadding{CropSpelling::Explicit, before, full_length(w, in) - before - out, {}};
-}
-
-Result<Answer> transposed(const Case& c) {
-  Calls calls(c);
-  const Array* w = c.input("w");
-  if (!w) return fail(Fault::Format, "no weights");
-  const auto rank = static_cast<Size>(calls.shape().size());
-  auto g = geometry_of(c, rank);
-  auto shape = numbers(c.attrs, "output_shape", calls.shape().size(), 0);
-  if (!g) return pass(g);
-  if (!shape) return pass(shape);
-  ConvTranspose conv{g->axes, KernelOrder::SpaceOutIn, {}, {}, 1};
-  for (std::size_t i = 0; i < g->stride.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(g->axes.spatial(static_cast<Size>(i)));
-    const Window window{w->tensor.shape()[i], g->stride[i], g->dilation[i]};
-    auto crop = crop_of(g->paddings[i], window, *calls.shape()[axis], (*shape)[axis]);
-    if (!crop) return pass(crop);
-    conv.windows.push_back(window);
-    conv.paddings.push_back(*crop);
-  }
-  const ValueId kernel = calls.weight("w");
-  if (auto added = calls.add(conv, kernel); !added) return pass(added);
-  if (c.attrs.contains("crop")) {  // cells cut off behind the call; a negative count is a pad
-    Pad cut{Sizes(calls.shape().size(), 0), Sizes(calls.shape().size(), 0), PadMode::Constant, 0};
-    auto crop = numbers(c.attrs, "crop", 2, 0);
-    if (!crop) return pass(crop);
-    cut.before[1] = -(*crop)[0];
-    cut.after[1] = -(*crop)[1];
-    if (auto added = calls.add(cut); !added) return pass(added);
-  }
-  return std::move(calls).run();
-}
-
-Result<Answer> pooled(const Case& c) {
-  Calls calls(c);
-  auto g = geometry_of(c, static_cast<Size>(calls.shape().size()));
-  if (!g) return pass(g);
-  auto kernel = numbers(c.attrs, "ksize", g->stride.size(), 1);
-  if (!kernel) return pass(kernel);
-  std::vector<Window> windows;
-  for (std::size_t i = 0; i < kernel->size(); ++i) {
-    windows.push_back({(*kernel)[i], g->stride[i], g->dilation[i]});
-    if (g->paddings[i].spelling == Spelling::SameUpper &&
-        std::ranges::any_of(g->dilation, [](Size d) { return d > 1; }))
-      return fail(Fault::Unsupported, "TensorFlow has no dilated pool with SAME");
-    if (g->paddings[i].before >= (*kernel)[i] || g->paddings[i].after >= (*kernel)[i])
-      return fail(Fault::Format, "the padding is as large as the window");
-  }
-  Op op = MaxPool{g->axes, windows, g->paddings};
-  if (c.op == "avg_pool") op = AveragePool{g->axes, windows, g->paddings, false, {}};
-  if (auto added = calls.add(op); !added) return pass(added);
-  return std::move(calls).run();
-}
-
-Result<Answer> padded(const Case& c) {
-  Calls calls(c);
-  const std::string mode = c.attrs.value("mode", std::string("CONSTANT"));
-  Pad pad{{}, {}, PadMode::Constant, 0};
-  if (mode == "REFLECT") pad.mode = PadMode::Reflect;
-  if (mode == "SYMMETRIC") pad.mode = PadMode::Symmetric;
-  for (const Json& pair : c.attrs.at("paddings")) {
-    pad.before.push_back(pair[0].get<Size>());
-    pad.after.push_back(pair[1].get<Size>());
-    if (pad.before.back() < 0 || pad.after.back() < 0) return fail(Fault::Format, "a padding is negative");
-  }
-  if (c.attrs.contains("constant_values")) pad.value = c.attrs["constant_values"].get<double>();
-  if (auto added = calls.add(pad); !added) return pass(added);
-  return std::move(calls).run();
+// Cells cut off behind a call on the first spatial axis; a negative count is a pad.
+Result<Tensor> cropped(const Tensor& y, const Json& crop) {
+  Graph graph;
+  Sizes before(y.shape().size(), 0), after = before;
+  before[1] = -crop[0].get<Size>();
+  after[1] = -crop[1].get<Size>();
+  auto outputs = graph.add(Pad{before, after, PadMode::Constant, 0}, {graph.input("y", fact_of(y))}, "crop");
+  if (!outputs) return pass(outputs);
+  graph.outputs = *outputs;
+  graph.output_names = {"cropped"};
+  return answer_of(std::move(graph), y, Way::Plain);
 }
 
 }  // namespace
 
 Result<Answer> answer_tensorflow(const Case& c) {
-  if (!c.input("x")) return fail(Fault::Format, "input 'x' is missing");
-  if (c.op == "conv" || c.op == "depthwise_conv" || c.op == "separable_conv") return convolution(c);
-  if (c.op == "conv_transpose") return transposed(c);
-  if (c.op == "max_pool" || c.op == "avg_pool") return pooled(c);
-  if (c.op == "pad") return padded(c);
-  return not_mapped("TensorFlow's " + c.op);
+  const Call call = call_of(c);
+  if (!row_of(tf::functions(), call.function)) return not_mapped("TensorFlow's " + call.function);
+  constexpr std::array inputs{"x", "w", "p"};
+  std::vector<View> views;
+  views.reserve(inputs.size());
+  std::vector<ArrayArgument> arrays;
+  for (std::size_t i = 0; i < call.arrays.size(); ++i)
+    if (const Array* array = c.input(inputs[i])) arrays.push_back({call.arrays[i], &views.emplace_back(array->tensor)});
+  auto results = evaluate(tf::functions(), call.function, arrays, call.arguments);
+  if (!results) return pass(results);
+  Answer answer{{std::move(results->front()), c.want ? c.want->layout : ""}, {}, {}};
+  if (results->size() > 1) answer.indices = std::move((*results)[1]);
+  if (!c.attrs.contains("crop")) return answer;
+  auto rest = cropped(answer.array.tensor, c.attrs["crop"]);
+  if (!rest) return pass(rest);
+  answer.array.tensor = std::move(*rest);
+  return answer;
 }
 
 }  // namespace convoy::golden

@@ -1,0 +1,73 @@
+// The words of TFLite's options. Source: schema.fbs.
+#include "formats/tflite/options.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::tflite {
+namespace {
+
+constexpr std::array<std::string_view, 2> padding_words{"SAME", "VALID"};
+constexpr std::array<std::string_view, 6> activation_words{"NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT"};
+
+}  // namespace
+
+Sizes per_axis(FunctionCall& call, const std::string& stem, Size space, std::optional<Size> otherwise,
+               const std::string& behind) {
+  Sizes all;
+  const std::string letters = space == 3 ? "dhw" : "hw";
+  for (const char letter : letters) {
+    const std::string option = stem + letter + behind;
+    all.push_back(call.attrs.integer(option, otherwise));
+    if (all.back() < 1)
+      call.refuse(Fault::Format, "option '" + option + "' is " + std::to_string(all.back()) + ", expected 1 or more");
+  }
+  return all;
+}
+
+std::string word_of(FunctionCall& call, std::string_view option, std::span<const std::string_view> words) {
+  const Json* said = call.attrs.raw(option);
+  if (!said) return std::string(words.front());
+  if (said->is_string()) {
+    const auto word = said->get<std::string>();
+    if (std::ranges::find(words, word) != words.end()) return word;
+  } else if (said->is_number_integer() && *said >= 0 && *said < words.size()) {
+    return std::string(words[said->get<std::size_t>()]);
+  }
+  call.refuse(Fault::Format,
+              "option '" + std::string(option) + "' is " + said->dump() + ", which it has no meaning for");
+  return std::string(words.front());
+}
+
+std::vector<Padding> paddings_of(FunctionCall& call, Size space) {
+  const bool same = word_of(call, "padding", padding_words) == "SAME";
+  return std::vector<Padding>(static_cast<std::size_t>(space), Padding{same ? Spelling::SameUpper : Spelling::Valid});
+}
+
+Sizes numbers(FunctionCall& call, std::string_view tensor) {
+  const Tensor* known = call.constant(call.tensor(tensor));
+  if (known && !is_floating(known->dtype())) return known->integers();
+  call.refuse(Fault::Unsupported,
+              "tensor '" + std::string(tensor) + "' is not a list of whole numbers known beforehand");
+  return {};
+}
+
+ValueId activated(FunctionCall& call, ValueId y) {
+  const std::string word = word_of(call, "fused_activation_function", activation_words);
+  if (word == "RELU") return call.add(Relu{}, {y});
+  if (word == "RELU6") return call.add(Relu{6.0, 0, 0, false}, {y});
+  if (word == "RELU_N1_TO_1") return call.add(Clip{-1.0, 1.0}, {y});
+  if (word == "TANH") return call.add(Unary{Function::Tanh}, {y});
+  if (word == "SIGN_BIT") call.refuse(Fault::Unsupported, "the fused activation SIGN_BIT, which is not carried");
+  return y;
+}
+
+std::vector<Window> windows_of(const Sizes& kernel, const Sizes& stride, const Sizes& dilation) {
+  std::vector<Window> windows;
+  for (std::size_t i = 0; i < kernel.size(); ++i) windows.push_back({kernel[i], stride[i], dilation[i]});
+  return windows;
+}
+
+}  // namespace convoy::tflite

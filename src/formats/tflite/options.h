@@ -1,0 +1,27 @@
+// How TFLite's operators write their options down: one number per named axis, enumerations by word or by number, and
+// lists of sizes as tensors.
+#pragma once
+#include "formats/function.h"
+
+namespace convoy::tflite {
+
+// 'stride_h', 'stride_w' (and 'stride_d' in front where `space` is 3) with `behind` after the letter: "_factor".
+// `otherwise` where one is absent. Refuses numbers below 1.
+Sizes per_axis(FunctionCall& call, const std::string& stem, Size space, std::optional<Size> otherwise = {},
+               const std::string& behind = {});
+
+// SAME or VALID for every axis.
+std::vector<Padding> paddings_of(FunctionCall& call, Size space);
+
+// Whole numbers of a tensor that is known beforehand.
+Sizes numbers(FunctionCall& call, std::string_view tensor);
+
+// The word of an option that names a member of an enumeration, which files hold as its number.
+std::string word_of(FunctionCall& call, std::string_view option, std::span<const std::string_view> words);
+
+// `y` behind the activation that is fused into the operator.
+ValueId activated(FunctionCall& call, ValueId y);
+
+std::vector<Window> windows_of(const Sizes& kernel, const Sizes& stride, const Sizes& dilation);
+
+}  // namespace convoy::tflite

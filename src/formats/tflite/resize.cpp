@@ -1,0 +1,37 @@
+// RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: cells from the corner unless one of two flags says otherwise.
+#include "formats/tflite/functions.h"
+#include "formats/tflite/options.h"
+
+#include "ops/expect.h"
+
+#include <array>
+
+namespace convoy::tflite {
+namespace {
+
+template <Interpolation interpolation>
+std::vector<ValueId> resize(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const bool aligns = call.attrs.truth("align_corners", false), centres = call.attrs.truth("half_pixel_centers", false);
+  if (aligns && centres) call.refuse(Fault::Format, "align_corners and half_pixel_centers cannot both be set");
+  Resize resize;
+  resize.axes = {1, 2};
+  resize.sizes = numbers(call, "size");
+  if (!call.failed() && resize.sizes.size() != 2)
+    call.refuse(Fault::Format, "tensor 'size' holds " + text_of(resize.sizes) + ", expected a height and a width");
+  resize.interpolation = interpolation;
+  resize.coordinates = aligns ? Coordinates::AlignCorners : centres ? Coordinates::HalfPixel : Coordinates::Asymmetric;
+  resize.rounding = aligns || centres ? Rounding::RoundHalfUp : Rounding::Floor;
+  return {call.add(std::move(resize), {x})};
+}
+
+constexpr std::array rows{
+    FunctionRow{"RESIZE_BILINEAR", "input size", resize<Interpolation::Linear>},
+    FunctionRow{"RESIZE_NEAREST_NEIGHBOR", "input size", resize<Interpolation::Nearest>},
+};
+
+}  // namespace
+
+std::span<const FunctionRow> resize_operators() { return rows; }
+
+}  // namespace convoy::tflite
