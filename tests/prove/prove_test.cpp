@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace convoy {
 namespace {
@@ -260,6 +261,33 @@ TEST(Prove, TheMemoryLimitIsAnError) {
   const auto proof = prove(graph_of(source), target_of(target), options);
   ASSERT_FALSE(proof);
   EXPECT_EQ(proof.error().fault, Fault::Limit);
+}
+
+// Every step is rounded on the way, so that each bound also carries the errors of those in front.
+TEST(Prove, ErrorsAreCarriedThroughPoolsNormsAndColumns) {
+  const std::string steps = R"(
+input x float32[?,3,9,7]
+own/a = affine(x) scale=0.37 offset=0.1
+own/b, own/at = max_pool(own/a) windows=2,3 paddings=valid,valid positions=plane
+own/c = max_unpool(own/b, own/at) out=9,7
+own/d = lp_pool(own/c) windows=3,2 paddings=1:1,0:1 p=3
+own/e = local_response_norm(own/d) before=1 after=1 alpha=0.2 beta=0.75
+own/f = softplus(own/e) beta=2
+own/g = unfold(own/f) windows=2/2,3 paddings=0:0,1:1
+own/h = fold(own/g) windows=2/2,3 paddings=0:0,1:1 out=9,7
+own/i = space_to_batch(own/h) axes=2 block=3 before=0 after=0
+own/j = batch_to_space(own/i) axes=2 block=3 before=0 after=0
+own/k = length_norm(own/j) axes=1
+own/l = resize(own/k) axes=2,3 sizes=5,11 interpolation=cubic coordinates=half_pixel_symmetric
+out = adaptive_pool(own/l) kind=maximum out=3,4
+output out
+)";
+  std::string plain = steps;
+  for (auto at = plain.find("own/"); at != std::string::npos; at = plain.find("own/")) plain.replace(at, 4, "its_");
+  const Proof proof = proof_of(plain, steps);
+  EXPECT_TRUE(proof.holds) << proof.reason;
+  for (const auto& [before, after] : {std::pair{"p=3", "p=2"}, {"alpha=0.2", "alpha=0.21"}, {"beta=2", "beta=2.05"}})
+    EXPECT_FALSE(proof_of(plain, replaced(steps, before, after)).holds) << after;
 }
 
 }  // namespace
