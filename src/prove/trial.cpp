@@ -61,7 +61,7 @@ Result<std::vector<Tensor>> Trial::source_outputs() {
   return outputs;
 }
 
-void Trial::keep(ValueId v, Held held) {
+void Trial::keep(ValueId v, HeldValue held) {
   const auto i = static_cast<std::size_t>(v.index);
   if (readers_[i] > 0) held_[i] = std::move(held);
 }
@@ -125,8 +125,8 @@ Status Trial::run_one(const Node& node) {
     return fail(Fault::Internal, "made too few values");
   }
   for (std::size_t i = 0; i < outputs->size(); ++i) {
-    Held held{std::move((*outputs)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
-              std::max(limit, bound->limit)};
+    HeldValue held{std::move((*outputs)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
+                   std::max(limit, bound->limit)};
     const ValueId v = node.outputs[i];
     if (auto done = settle(node, v, std::move(held)); !done) return done;
     if (readers_[static_cast<std::size_t>(v.index)] == 0) {
@@ -140,7 +140,7 @@ Status Trial::run_one(const Node& node) {
 }
 
 // A value that the source has too is compared, and the source's own numbers go on in its place.
-Status Trial::settle(const Node& node, ValueId v, Held held) {
+Status Trial::settle(const Node& node, ValueId v, HeldValue held) {
   const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
   if (!s) {
     keep(v, std::move(held));
@@ -168,7 +168,7 @@ Status Trial::settle(const Node& node, ValueId v, Held held) {
   return {};
 }
 
-void Trial::record(const Node& node, const Difference& difference, const Held& held, std::string trouble) {
+void Trial::record(const Node& node, const Difference& difference, const HeldValue& held, std::string trouble) {
   auto at = std::ranges::find_if(proof_.layers, [&](const LayerProof& l) { return l.layer == node.layer; });
   if (at == proof_.layers.end()) {
     LayerProof layer;

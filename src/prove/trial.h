@@ -13,7 +13,7 @@
 namespace convoy {
 
 // A value of the target while nodes still read it.
-struct Held {
+struct HeldValue {
   Tensor tensor;
   std::optional<Tensor> error;  // how far rounding may have moved it; none: not at all
   Size terms = 0;  // the largest of the stretch since the last value that both graphs carry
@@ -36,10 +36,10 @@ class Trial {
  private:
   std::vector<int> uses() const;
   Status run_one(const Node& node);
-  Status settle(const Node& node, ValueId v, Held held);
+  Status settle(const Node& node, ValueId v, HeldValue held);
   Status check_output(std::size_t i);
-  void record(const Node& node, const Difference& difference, const Held& held, std::string trouble);
-  void keep(ValueId v, Held held);
+  void record(const Node& node, const Difference& difference, const HeldValue& held, std::string trouble);
+  void keep(ValueId v, HeldValue held);
   void release(ValueId v);
   void differ(std::string reason) {
     if (proof_.reason.empty()) proof_.reason = std::move(reason);
@@ -53,7 +53,7 @@ class Trial {
   std::vector<ValueId> counterpart_;
   Budget budget_;
   Reference reference_;
-  std::vector<std::optional<Held>> held_;
+  std::vector<std::optional<HeldValue>> held_;
   std::vector<int> readers_;
   std::vector<Size> bytes_;
 };
