@@ -71,7 +71,7 @@ Result<Tensor> separable_conv2d(const View& x, const View& depthwise_kernel, con
 struct ConvTranspose {
   PerAxis strides = 1;
   std::string padding = "valid";  // or "same"
-  std::optional<PerAxis> output_padding;  // absent is not 0: the lengths below
+  std::optional<PerAxis> output_padding{};  // absent is not 0: the lengths below
   std::string data_format = channels_last;
   PerAxis dilation_rate = 1;
   std::string activation = "linear";
@@ -98,7 +98,7 @@ Result<Tensor> conv3d_transpose(const View& x, const View& kernel, const View* b
 
 struct Pool {
   PerAxis pool_size = 2;
-  std::optional<PerAxis> strides;  // absent: pool_size
+  std::optional<PerAxis> strides{};  // absent: pool_size
   std::string padding = "valid";  // or "same", placed as for the convolutions
   std::string data_format = channels_last;
 };
@@ -238,7 +238,7 @@ Result<Tensor> dense(const View& x, const View& kernel, const View* bias = nullp
 Result<Tensor> activation(const View& x, const std::string& word);
 
 struct Relu {
-  std::optional<double> max_value;
+  std::optional<double> max_value{};
   double negative_slope = 0, threshold = 0;
 };
 

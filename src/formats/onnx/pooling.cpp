@@ -93,7 +93,11 @@ Pool pool_of(FunctionCall& call, const PoolRules& rules) {
     if (before >= pool.windows[i].kernel || after >= pool.windows[i].kernel)
       call.refuse(Fault::Format, "attribute 'pads' holds " + std::to_string(std::max(before, after)) +
                                      ", expected less than the kernel " + std::to_string(pool.windows[i].kernel));
-    pool.paddings.push_back({Spelling::Explicit, before, after, leftover});
+    Padding padding{Spelling::Explicit, before, after, leftover};
+    // The runtime rounds toward zero: there is one window where none fits by less than a stride.
+    const Dim in = call.dim(pool.x, pool.axes.spatial(static_cast<Size>(i)));
+    if (in.known() && !place(padding, pool.windows[i], *in)) padding.leftover = Leftover::Ceil;
+    pool.paddings.push_back(padding);
   }
   return pool;
 }

@@ -156,10 +156,19 @@ void keep_changed(FunctionCall& call, ValueId x, Resize& resize) {
   resize.ends = picked(resize.ends, kept);
 }
 
+// ONNX Runtime copies an input that keeps all its sizes, also where a factor is not 1: 2 cells by 1.25 are 2 cells.
+bool keeps_sizes(FunctionCall& call, ValueId x, const Resize& resize) {
+  if (resize.coordinates == Coordinates::CropAndResize) return false;
+  const std::array inputs{Input{&call.fact(x)}};
+  const auto facts = infer(resize, Inputs(inputs));
+  const auto known = [](Dim n) { return n.known(); };
+  return facts && std::ranges::all_of(call.shape(x), known) && facts->front().shape == call.shape(x);
+}
+
 std::vector<ValueId> resized(FunctionCall& call, ValueId x, Resize resize) {
   if (call.failed()) return {};
   keep_changed(call, x, resize);
-  if (resize.axes.empty()) return {call.add(Identity{}, {x})};
+  if (resize.axes.empty() || keeps_sizes(call, x, resize)) return {call.add(Identity{}, {x})};
   return {call.add(std::move(resize), {x})};
 }
 
