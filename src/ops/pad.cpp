@@ -38,7 +38,7 @@ Result<Dim> padded(const Pad& pad, Dim size, Size before, Size after, std::size_
   if (*size > most) return fail(Fault::Limit, text + ", which has " + std::to_string(*size) + " cells");
   const Size left = *size + std::min<Size>(before, 0) + std::min<Size>(after, 0), out = *size + before + after;
   const Size seen = pad.cutting == Cutting::First ? left : *size;
-  if (out < 0 || seen < 0 || (seen == 0 && out > 0 && pad.mode != PadMode::Constant))
+  if (out < (pad.may_be_empty ? 0 : 1) || seen < 0 || (seen == 0 && out > 0 && pad.mode != PadMode::Constant))
     return fail(Fault::Unsupported, text + " leaves no cell of " + std::to_string(*size));
   if (out == 0) return Dim(0);
   if (const auto limit = most_added(pad, seen); limit && (before > *limit || after > *limit))

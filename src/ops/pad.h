@@ -24,7 +24,8 @@ enum class Cutting : std::uint8_t {
 };
 
 // x -> y. Cells per axis, before and after, for every axis of x. `repeats`: a mirror or a wrap goes on as often as it
-// takes (ONNX wrap, NumPy); otherwise more than one round is refused. Fails: more is cut off than there is.
+// takes (ONNX wrap, NumPy); otherwise more than one round is refused. Fails: more is cut off than there is, or all of it
+// unless the result `may_be_empty` (PyTorch and ONNX answer with nothing, Keras refuses).
 struct Pad {
   static constexpr std::string_view name = "pad";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
@@ -32,10 +33,15 @@ struct Pad {
   PadMode mode = PadMode::Constant;
   double value = 0;
   Cutting cutting = Cutting::First;
-  bool repeats = false;
+  bool repeats = false, may_be_empty = false;
   static constexpr auto fields() {
-    return std::tuple{Field{"before", &Pad::before}, Field{"after", &Pad::after},     Field{"mode", &Pad::mode},
-                      Field{"value", &Pad::value},   Field{"cutting", &Pad::cutting}, Field{"repeats", &Pad::repeats}};
+    return std::tuple{Field{"before", &Pad::before},
+                      Field{"after", &Pad::after},
+                      Field{"mode", &Pad::mode},
+                      Field{"value", &Pad::value},
+                      Field{"cutting", &Pad::cutting},
+                      Field{"repeats", &Pad::repeats},
+                      Field{"may_be_empty", &Pad::may_be_empty}};
   }
   friend bool operator==(const Pad&, const Pad&) = default;
 };

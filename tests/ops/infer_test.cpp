@@ -117,7 +117,8 @@ TEST(Infer, APadThatAFrameworkRefusesIsRefused) {
   EXPECT_TRUE(inferred(Pad{{3}, {3}, PadMode::Wrap}, {{3}}));
   EXPECT_FALSE(inferred(Pad{{4}, {0}, PadMode::Wrap}, {{3}}));
   EXPECT_EQ(shape_of(Pad{{-1}, {-3}}, {{3}}), "pad of -1 and -3 cells on axis 0 leaves no cell of 3");
-  EXPECT_EQ(shape_of(Pad{{-1}, {-2}}, {{3}}), "[0]");
+  EXPECT_EQ(shape_of(Pad{{-1}, {-2}}, {{3}}), "pad of -1 and -2 cells on axis 0 leaves no cell of 3");
+  EXPECT_EQ(shape_of(Pad{.before = {-1}, .after = {-2}, .may_be_empty = true}, {{3}}), "[0]");
   EXPECT_FALSE(inferred(Pad{{-3}, {2}, PadMode::Edge}, {{3}}));
   EXPECT_TRUE(inferred(Pad{.before = {-3}, .after = {2}, .mode = PadMode::Edge, .cutting = Cutting::Last}, {{3}}));
   EXPECT_FALSE(inferred(Pad{{-5}, {9}}, {{3}}));

@@ -59,12 +59,6 @@ Values shift(Call& call, std::string_view key, Size space, Size sign) {
     for (const Size n : {counts.before[from], counts.after[from]})
       if (n < 0 || n > most)
         call.refuse(Fault::Format, "attribute '" + std::string(key) + "' holds " + std::to_string(n));
-    const Dim size = call.fact(x).shape[to];
-    if (sign < 0 && size.known() && counts.before[from] >= *size - counts.after[from])
-      call.refuse(Fault::Unsupported, "attribute '" + std::string(key) + "' cuts " +
-                                          std::to_string(counts.before[from]) + " and " +
-                                          std::to_string(counts.after[from]) + " of " + std::to_string(*size) +
-                                          " cells off, which leaves none");
     pad.before[to] = sign * counts.before[from];
     pad.after[to] = sign * counts.after[from];
   }

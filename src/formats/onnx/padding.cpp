@@ -67,7 +67,7 @@ std::vector<ValueId> pad(FunctionCall& call) {
                                      std::to_string(i) + ", which leaves this mode nothing to repeat");
   }
   if (call.failed()) return {};
-  return {call.add(Pad{pads.before, pads.after, mode, value, Cutting::First, mode == PadMode::Wrap}, {x})};
+  return {call.add(Pad{pads.before, pads.after, mode, value, Cutting::First, mode == PadMode::Wrap, true}, {x})};
 }
 
 constexpr std::array rows{FunctionRow{"Pad", "data pads constant_value axes", pad}};

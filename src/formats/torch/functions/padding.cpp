@@ -42,8 +42,13 @@ ValueId padded(FunctionCall& call, ValueId x, const Sizes& pairs, PadMode mode, 
   if (call.failed()) return x;
   // Reflected and replicated cells are counted in the whole input, also where some of it is cut off.
   const bool whole = mode == PadMode::Reflect || mode == PadMode::Edge;
-  Pad pad{Sizes(static_cast<std::size_t>(rank), 0), Sizes(static_cast<std::size_t>(rank), 0), mode, value,
-          whole ? Cutting::Last : Cutting::First};
+  Pad pad{Sizes(static_cast<std::size_t>(rank), 0),
+          Sizes(static_cast<std::size_t>(rank), 0),
+          mode,
+          value,
+          whole ? Cutting::Last : Cutting::First,
+          false,
+          true};
   Size empties = 0;
   for (Size i = 0; i < axes; ++i) {
     const Size axis = rank - 1 - i, before = at(pairs, 2 * i), after = at(pairs, 2 * i + 1);
