@@ -69,6 +69,9 @@ TEST(TfConvolution, ThreeDimensionsHaveNoListsAndNoGroups) {
       "nn.conv3d: argument 'padding' is a list, which this function does not take: put tf.pad in front and use VALID");
   EXPECT_EQ(refusal(tf::nn::conv3d(array(line, {1, 1, 1, 2, 2}), w2, 1, "SAME")),
             "nn.conv3d: the kernel reads 1 of 2 channels; TensorFlow has no groups in 3-D");
+  EXPECT_EQ(numbers(tf::nn::conv3d(array({-7, -4}, {1, 1, 1, 1, 2}), array({1, -1}, {1, 1, 1, 1, 2}), 1, "VALID",
+                                   {.dilations = {1, 1, 2}})),
+            (Floats{-7, 4}));
 }
 
 TEST(TfConvolution, GroupsFollowFromTheKernel) {
@@ -84,6 +87,10 @@ TEST(TfConvolution, AWindowOneStrideTooLargeGivesNothingAndALargerOneIsRefused) 
   ASSERT_TRUE(empty) << message(empty.error());
   EXPECT_EQ(empty->shape(), (Sizes{1, 0, 1}));
   EXPECT_FALSE(tf::nn::conv1d(array({1}, {1, 1, 1}), array(three, {3, 1, 1}), 1, "VALID"));
+  const auto padded = tf::nn::conv2d(array({1, 2}, {1, 1, 2, 1}), array({1, 2, 3, 4}, {1, 4, 1, 1}), 1,
+                                     {{0, 0}, {0, 0}, {1, 0}, {0, 0}});
+  ASSERT_TRUE(padded) << message(padded.error());
+  EXPECT_EQ(padded->shape(), (Sizes{1, 1, 0, 1}));
 }
 
 TEST(TfConvolution, MoreBatchAxesAreKept) {

@@ -14,9 +14,28 @@ struct Geometry {
   std::vector<Padding> paddings;
 };
 
+// A list of paddings in front of the convolution, as an operator of its own.
+ValueId padded_first(FunctionCall& call, Conv& conv, ValueId x) {
+  const auto rank = static_cast<std::size_t>(conv.axes.rank());
+  Pad pad{Sizes(rank, 0), Sizes(rank, 0), PadMode::Constant, 0};
+  for (Size i = 0; i < conv.axes.space; ++i) {
+    Padding& padding = conv.paddings[static_cast<std::size_t>(i)];
+    const auto axis = static_cast<std::size_t>(conv.axes.spatial(i));
+    pad.before[axis] = padding.before;
+    pad.after[axis] = padding.after;
+    padding = {Spelling::Valid};
+  }
+  return call.add(std::move(pad), {x});
+}
+
 // What TensorFlow answers where the input is shorter than the window by less than two strides: nothing, in the right shape.
 // One window is placed in front of the input and then dropped.
 ValueId convolved(FunctionCall& call, Conv conv, ValueId x, ValueId filters) {
+  for (std::size_t i = 0; i < conv.paddings.size(); ++i) {
+    const Dim size = call.dim(x, conv.axes.spatial(static_cast<Size>(i)));
+    if (conv.paddings[i].spelling != Spelling::Explicit || !size.known()) continue;
+    if (!place(conv.paddings[i], conv.windows[i], *size)) x = padded_first(call, conv, x);
+  }
   Sizes empty;
   for (Size i = 0; i < conv.axes.space; ++i) {
     const auto axis = static_cast<std::size_t>(i);
@@ -30,14 +49,17 @@ ValueId convolved(FunctionCall& call, Conv conv, ValueId x, ValueId filters) {
   return y;
 }
 
-// The kernel of a plain convolution says the number of groups: input channels over those that it reads.
-Size groups_of(FunctionCall& call, const Axes& axes, ValueId x, ValueId filters) {
+// The kernel of a plain convolution says the number of groups: input channels over those that it reads. In three
+// dimensions TensorFlow's plain kernels refuse groups; a dilation is beyond them, and what answers it takes groups too.
+Size groups_of(FunctionCall& call, const Geometry& g, ValueId x, ValueId filters) {
+  const Axes& axes = g.axes;
   const Dim channels = call.dim(x, axes.channel()), read = call.dim(filters, axes.space);
   if (call.failed() || !channels.known() || !read.known()) return 1;
   if (*read < 1 || *channels % *read != 0)
     call.refuse(Fault::Format, "the kernel reads " + std::to_string(*read) + " channels, which does not divide the " +
                                    std::to_string(*channels) + " of the input");
-  else if (axes.space == 3 && *channels != *read)
+  else if (axes.space == 3 && *channels != *read &&
+           std::ranges::all_of(g.windows, [](Window w) { return w.dilation == 1; }))
     call.refuse(Fault::Unsupported, "the kernel reads " + std::to_string(*read) + " of " + std::to_string(*channels) +
                                         " channels; TensorFlow has no groups in 3-D");
   return call.failed() ? 1 : *channels / *read;
@@ -45,7 +67,7 @@ Size groups_of(FunctionCall& call, const Axes& axes, ValueId x, ValueId filters)
 
 std::vector<ValueId> plain(FunctionCall& call, const Geometry& g, ValueId x, ValueId filters) {
   const Batches batches = fold_batches(call, x, g.axes);
-  const Size groups = groups_of(call, g.axes, batches.folded, filters);
+  const Size groups = groups_of(call, g, batches.folded, filters);
   if (call.failed()) return {};
   const ValueId y =
       convolved(call, Conv{g.axes, KernelOrder::SpaceInOut, g.windows, g.paddings, groups}, batches.folded, filters);
