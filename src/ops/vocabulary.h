@@ -64,6 +64,14 @@ constexpr bool takes(Speaker s, Windows windows) {
   return false;
 }
 
+// PyTorch's average over three axes refuses an input shorter than its window, whatever room padding makes.
+constexpr bool accepts(Speaker s, Windows windows, FreeSizes sizes) {
+  if (s.framework != Framework::Torch || !s.averages() || windows.size() != 3) return true;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    if (sizes[i] && *sizes[i] < windows[i].kernel) return false;
+  return true;
+}
+
 // Does the framework have this form for these windows?
 constexpr bool has(Speaker s, Form form, Windows windows) {
   const bool dilated = any_above_one(windows, &Window::dilation), strided = any_above_one(windows, &Window::stride);
@@ -189,6 +197,7 @@ constexpr std::optional<std::vector<Padding>> respell(Speaker s, Form form, Padd
                                                       FreeSizes sizes) {
   if (paddings.size() != windows.size() || sizes.size() != windows.size()) return std::nullopt;
   if (!detail::takes(s, windows) || !detail::has(s, form, windows)) return std::nullopt;
+  if (!detail::accepts(s, windows, sizes)) return std::nullopt;
   std::vector<Padding> all;
   for (std::size_t i = 0; i < windows.size(); ++i)
     if (const auto one = respell(s, form, paddings[i], windows[i], sizes[i])) all.push_back(*one);
@@ -204,6 +213,7 @@ struct Respelled {
 // The same windows, and the same divisors of an average, in the framework's own words: for every size, or for those known.
 // A word is preferred where the framework thinks in words, numbers elsewhere. Nothing: a Pad in front is needed.
 constexpr std::optional<Respelled> respell(Speaker s, Paddings paddings, Windows windows, FreeSizes sizes) {
+  if (sizes.size() != windows.size() || !detail::accepts(s, windows, sizes)) return std::nullopt;
   if (const auto form = form_of(s, paddings, windows))
     return Respelled{*form, std::vector<Padding>(paddings.begin(), paddings.end())};
   constexpr Form words_first[] = {Form::Valid,     Form::SameUpper, Form::Causal,
