@@ -1,6 +1,7 @@
 // convoy ops: which operator is carried where, and the passes with their names.
 #include "cli/command.h"
 #include "formats/keras/keras.h"
+#include "formats/onnx/onnx.h"
 #include "formats/torch/torch.h"
 #include "ops/op.h"
 #include "passes/passes.h"
@@ -8,18 +9,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 namespace convoy::cli {
 namespace {
 
 int ops() {
-  Table operators("ll");
-  operators.row({"operator", "PyTorch"});
-  for (const auto& [name, why_not] : torch::operators())
-    operators.row({std::string(name), why_not.empty() ? "yes" : std::string(why_not)});
-  fmt::print("Operators\n{}\n", operators.text());
+  Table operators("lll");
+  operators.row({"operator", "PyTorch", "ONNX"});
+  std::string reasons;
+  const auto in_torch = torch::operators(), in_onnx = onnx::operators();
+  const auto answer = [&](std::string_view name, std::string_view target, const auto& rows) {
+    const auto found = std::ranges::find(rows, name, [](const auto& row) { return row.first; });
+    if (found->second.empty()) return std::string("yes");
+    reasons += fmt::format("  {} to {}: {}\n", name, target, found->second);
+    return std::string("no");
+  };
+  for (const auto& [name, unused] : in_torch)
+    operators.row({std::string(name), answer(name, "PyTorch", in_torch), answer(name, "ONNX", in_onnx)});
+  fmt::print("Operators that are written\n{}\n", operators.text());
+  if (!reasons.empty()) fmt::print("Why not\n{}\n", reasons);
 
   std::string line, classes;
   for (const auto name : keras::layer_classes()) {
@@ -28,9 +40,11 @@ int ops() {
   }
   fmt::print("Keras layers that are read\n{}  {}\n\n", classes, line);
 
-  Table passes("ll");
-  for (const Pass& p : torch_target().passes) passes.row({std::string(p.name), std::string(p.purpose)});
-  fmt::print("Passes toward PyTorch, in order (--without NAME leaves one out)\n{}", passes.text());
+  for (const auto& [name, target] : {std::pair{"PyTorch", torch_target()}, {"ONNX", onnx_target(17)}}) {
+    Table passes("ll");
+    for (const Pass& p : target.passes) passes.row({std::string(p.name), std::string(p.purpose)});
+    fmt::print("Passes toward {}, in order (--without NAME leaves one out)\n{}\n", name, passes.text());
+  }
   return Done;
 }
 

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from carrying import FULL, Crossing, assert_close, cases_in, convoy
+from carrying import Crossing, assert_close, cases_in, convoy
 
 CORPUS = cases_in("corpus/keras")
 # What convoy refuses by name so far: docs/coverage.md says why.
-MAY_BE_REFUSED = {"bfloat16_weights", "conv_lstm2d", "mixed_float16", "quantized_int8", "op_pad_symmetric", "pool_adaptive"}
+MAY_BE_REFUSED = {"bfloat16_weights", "conv_lstm2d", "mixed_float16", "quantized_int8", "pool_adaptive"}
 RECURRENT = "recurrent cells are not written to ONNX yet"
 TOLERANCE = 2e-4  # across formats, as the corpus itself was checked
 
@@ -18,6 +18,10 @@ def models() -> list[str]:
 
 
 pytestmark = pytest.mark.skipif(CORPUS is None, reason="no corpus: neither beside the project nor in tests/data")
+
+
+def crossings_of(report: dict) -> dict[str, list[Crossing]]:
+    return {side: [Crossing.of(row) for row in report[side]] for side in ("inputs", "outputs")}
 
 
 def session(path, optimized: bool):
@@ -52,7 +56,7 @@ def test_keras_model(name, tmp_path):
     assert path.read_bytes() == again.read_bytes(), "two runs give two files"
 
     report = json.loads(done.stdout)
-    crossings = {side: [Crossing.of(row) for row in report[side]] for side in ("inputs", "outputs")}
+    crossings = crossings_of(report)
     for optimized in (False, True):
         runtime = session(path, optimized)
         for row in case["sets"]:

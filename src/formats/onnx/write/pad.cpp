@@ -2,7 +2,7 @@
 #include "formats/onnx/write/sink.h"
 
 #include <array>
-#include <cmath>
+#include <limits>
 
 namespace convoy::onnx {
 namespace {
@@ -18,9 +18,38 @@ const char* word_of(PadMode mode) {
   std::unreachable();
 }
 
+// x, with the first `before` and the last `after` cells of one axis turned around and put in front and behind.
+std::string mirrored(Sink& sink, const std::string& x, Size axis, Size before, Size after, bool last) {
+  constexpr Size beyond = std::numeric_limits<Size>::max();
+  const auto turned = [&](Size start, Size stop) {
+    return sink.step("Slice",
+                     {x, sink.numbers({start}), sink.numbers({stop}), sink.numbers({axis}), sink.numbers({-1})});
+  };
+  std::vector<std::string> parts;
+  if (before > 0) parts.push_back(turned(before - 1, -beyond));
+  parts.push_back(x);
+  if (after > 0) parts.push_back(turned(-1, -after - 1));
+  const Attributes along{{"axis", axis}};
+  if (!last) return sink.step("Concat", std::move(parts), along);
+  sink.last("Concat", std::move(parts), along);
+  return sink.result();
+}
+
+// ONNX has no word for a mirror that repeats the border cell.
+Status write_symmetric(const Pad& op, Sink& sink) {
+  std::vector<std::size_t> axes;
+  for (std::size_t i = 0; i < op.before.size(); ++i)
+    if (op.before[i] > 0 || op.after[i] > 0) axes.push_back(i);
+  if (axes.empty()) return sink.last("Identity", {sink.name()}), Status();
+  std::string x = sink.name();
+  for (const std::size_t i : axes)
+    x = mirrored(sink, x, static_cast<Size>(i), op.before[i], op.after[i], i == axes.back());
+  return {};
+}
+
 Status write_pad(const Pad& op, Sink& sink) {
   const char* mode = word_of(op.mode);
-  if (!mode) return sink.refused("a pad that mirrors the border cell too");
+  if (!mode) return write_symmetric(op, sink);
   if (op.mode == PadMode::Wrap && sink.opset() < 19) return sink.too_old("a pad from the other side", 19);
   std::vector<std::string> inputs{sink.name(), sink.numbers(begins_then_ends(op.before, op.after))};
   if (op.mode == PadMode::Constant && op.value != 0) inputs.push_back(sink.number(op.value));
