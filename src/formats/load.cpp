@@ -8,6 +8,8 @@
 #include "containers/zip.h"
 #include "formats/keras/keras.h"
 #include "formats/torch/checkpoint.h"
+#include "formats/torch/exported/archive.h"
+#include "formats/torch/exported/reader.h"
 
 #include <nlohmann/json.hpp>
 
@@ -50,7 +52,6 @@ std::string_view zip_name(const ZipArchive& zip) {
   };
   if (has_end("/constants.pkl")) return "a TorchScript archive";
   if (has_end("/data.pkl")) return "a PyTorch checkpoint";
-  if (has_end("/archive_format") || zip.find("serialized_exported_program.json")) return "a torch.export archive";
   if (zip.find("Manifest.json") || has_end("/Manifest.json")) return "a Core ML package";
   if (!zip.entries().empty() &&
       std::ranges::all_of(zip.entries(), [](const ZipEntry& e) { return e.name.ends_with(".npy"); }))
@@ -89,6 +90,7 @@ Result<Graph> load_bytes(const Blob& blob, const LoadOptions& options) {
     auto zip = ZipArchive::open(blob);
     if (!zip) return pass(zip);
     if (zip->find("config.json")) return keras::read_archive(blob.bytes, blob.keeper, options);
+    if (torch::is_exported(*zip)) return torch::read_exported_program(*zip, options);
     const auto name = zip_name(*zip);
     return unread(name.empty() ? "a zip archive without a model" : name);
   }
@@ -104,6 +106,7 @@ Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob) {
     if (!zip) return pass(zip);
     if (zip->find("model.weights.h5") || zip->find("config.json"))
       return keras::weights_of_archive(blob.bytes, blob.keeper);
+    if (torch::is_exported(*zip)) return torch::weights_of_exported(*zip);
     const auto name = zip_name(*zip);
     if (name == "a PyTorch checkpoint") return torch::weights_of_zip(*zip);
     return unread(name.empty() ? "a zip archive without a model" : name);

@@ -1,0 +1,96 @@
+// Which row reads which operator: its own, or that of a function under its name or another one.
+#include "formats/torch/aten/aten.h"
+
+#include "formats/torch/functions/functions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+namespace {
+
+struct Renamed {
+  std::string_view operation, function;
+  std::string_view added = "";  // arguments that the operator's name says, as JSON
+};
+constexpr std::array renamed{
+    Renamed{"_adaptive_avg_pool2d", "adaptive_avg_pool2d"},
+    Renamed{"_adaptive_avg_pool3d", "adaptive_avg_pool3d"},
+    Renamed{"max_pool2d_with_indices", "max_pool2d", R"({"return_indices": true})"},
+    Renamed{"max_pool3d_with_indices", "max_pool3d", R"({"return_indices": true})"},
+    Renamed{"max_pool1d_with_indices", "max_pool1d", R"({"return_indices": true})"},
+    Renamed{"adaptive_max_pool1d", "adaptive_max_pool1d", R"({"return_indices": true})"},
+    Renamed{"adaptive_max_pool2d", "adaptive_max_pool2d", R"({"return_indices": true})"},
+    Renamed{"adaptive_max_pool3d", "adaptive_max_pool3d", R"({"return_indices": true})"},
+    Renamed{"constant_pad_nd", "pad", R"({"mode": "constant"})"},
+    Renamed{"im2col", "unfold"},
+    Renamed{"col2im", "fold"},
+    Renamed{"upsample_nearest1d", "interpolate", R"({"mode": "nearest"})"},
+    Renamed{"upsample_nearest2d", "interpolate", R"({"mode": "nearest"})"},
+    Renamed{"upsample_nearest3d", "interpolate", R"({"mode": "nearest"})"},
+    Renamed{"_upsample_nearest_exact1d", "interpolate", R"({"mode": "nearest-exact"})"},
+    Renamed{"_upsample_nearest_exact2d", "interpolate", R"({"mode": "nearest-exact"})"},
+    Renamed{"_upsample_nearest_exact3d", "interpolate", R"({"mode": "nearest-exact"})"},
+    Renamed{"upsample_linear1d", "interpolate", R"({"mode": "linear"})"},
+    Renamed{"upsample_bilinear2d", "interpolate", R"({"mode": "bilinear"})"},
+    Renamed{"upsample_trilinear3d", "interpolate", R"({"mode": "trilinear"})"},
+    Renamed{"upsample_bicubic2d", "interpolate", R"({"mode": "bicubic"})"},
+    Renamed{"_upsample_bilinear2d_aa", "interpolate", R"({"mode": "bilinear", "antialias": true})"},
+    Renamed{"_upsample_bicubic2d_aa", "interpolate", R"({"mode": "bicubic", "antialias": true})"},
+    Renamed{"_softmax", "softmax"},
+    Renamed{"_log_softmax", "log_softmax"},
+};
+
+constexpr std::array families{aten_arithmetic, aten_shapes,         aten_parts,    aten_reductions,
+                              aten_products,   aten_normalizations, aten_constants};
+
+const FunctionRow* own_row(std::string_view name) {
+  for (const auto& family : families)
+    if (const FunctionRow* row = row_of(family(), name)) return row;
+  return nullptr;
+}
+
+// An argument under the name that the function gives it.
+void rename(Json& arguments, const char* from, const char* to) {
+  const auto found = arguments.find(from);
+  if (found == arguments.end()) return;
+  Json value = *found;
+  arguments.erase(from);
+  arguments[to] = std::move(value);
+}
+
+// convolution(..., transposed, output_padding, ...) is one of six functions.
+AtenRow convolution(Json arguments, Size weight_rank) {
+  const bool transposed = arguments.value("transposed", false);
+  arguments.erase("transposed");
+  if (!transposed) arguments.erase("output_padding");
+  const std::string name = (transposed ? "conv_transpose" : "conv") + std::to_string(weight_rank - 2) + "d";
+  return {row_of(functions(), name), std::move(arguments)};
+}
+
+}  // namespace
+
+AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank) {
+  for (const char* silent : {"cudnn_enabled", "cudnn_enable", "half_to_float", "train", "training"})
+    arguments.erase(silent);
+  std::string name = overload.substr(0, overload.find('.'));
+  if (name.ends_with('_')) name.pop_back();  // in place: what it answers is the same
+  if (name == "convolution" || name == "_convolution") return convolution(std::move(arguments), weight_rank);
+  if (const FunctionRow* row = own_row(overload)) return {row, std::move(arguments)};
+  if (const FunctionRow* row = own_row(name)) return {row, std::move(arguments)};
+  const auto known = std::ranges::find(renamed, name, &Renamed::operation);
+  if (known == renamed.end()) return {row_of(functions(), name), std::move(arguments)};
+  if (known->function == "interpolate") {
+    rename(arguments, "output_size", "size");
+    rename(arguments, "scale_factors", "scale_factor");
+    // Where the mode has no corners to align, the operator's false says nothing.
+    if (name.find("nearest") != std::string::npos) arguments.erase("align_corners");
+  }
+  if (!known->added.empty()) {
+    const Json added = Json::parse(known->added);
+    for (const auto& [key, value] : added.items()) arguments[key] = value;
+  }
+  return {row_of(functions(), known->function), std::move(arguments)};
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,24 @@
+// ATen's operators, as exported programs name them. Most are torch.nn.functional under another name and are read by its
+// rows; those that have no function there have rows here.
+#pragma once
+#include "formats/function.h"
+
+namespace convoy::torch {
+
+std::span<const FunctionRow> aten_arithmetic();
+std::span<const FunctionRow> aten_shapes();
+std::span<const FunctionRow> aten_parts();
+std::span<const FunctionRow> aten_reductions();
+std::span<const FunctionRow> aten_products();
+std::span<const FunctionRow> aten_normalizations();
+std::span<const FunctionRow> aten_constants();
+
+// Who reads "conv2d.default". Null row: nobody.
+struct AtenRow {
+  const FunctionRow* row = nullptr;
+  Json arguments;  // as the row takes them
+};
+// `arguments` are the operator's own; `weight_rank` is that of its weight, 0 where it has none.
+AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank);
+
+}  // namespace convoy::torch

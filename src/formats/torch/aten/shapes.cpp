@@ -1,0 +1,160 @@
+// The same numbers under other axes.
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/functions/arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace convoy::torch {
+namespace {
+
+using Results = std::vector<ValueId>;
+
+// A new shape: -1 takes what is left, 0 keeps the size at its place. A known size that the input has at its place is kept.
+Results reshape(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Sizes to = call.attrs.has("size") ? call.attrs.list("size") : call.attrs.list("shape");
+  return {call.add(Reshape{to}, {x})};
+}
+
+Results flatten(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size rank = call.rank(x);
+  const Size first = axis_of(call, call.attrs.integer("start_dim", 0), rank);
+  const Size last = axis_of(call, call.attrs.integer("end_dim", -1), rank);
+  if (call.failed() || first == last) return {x};
+  if (first == 1 && last == rank - 1) return {call.add(Flatten{}, {x})};
+  Sizes to;
+  for (Size axis = 0; axis < rank; ++axis) {
+    if (axis <= first || axis > last)
+      to.push_back(axis < first ? 0 : axis == first ? -1 : call.dim(x, axis).size().value_or(-1));
+  }
+  return {call.add(Reshape{to}, {x})};
+}
+
+Results unflatten(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size rank = call.rank(x), axis = axis_of(call, call.attrs.integer("dim"), rank);
+  const Sizes parts = call.attrs.list("sizes");
+  Sizes to;
+  for (Size i = 0; i < rank; ++i) {
+    if (i == axis) to.insert(to.end(), parts.begin(), parts.end());
+    else to.push_back(i < axis ? 0 : call.dim(x, i).size().value_or(-1));
+  }
+  if (std::ranges::count(to, -1) > 1) call.refuse(Fault::Unsupported, "several sizes of the new shape are free");
+  return {call.add(Reshape{to}, {x})};
+}
+
+// A constant is put in order at once, so that a weight stays a weight.
+Results transposed(FunctionCall& call, ValueId x, const Sizes& permutation) {
+  if (call.failed()) return {};
+  if (const Tensor* known = call.constant(x)) return {call.make_constant("transposed", known->permuted(permutation))};
+  return {call.add(Transpose{permutation}, {x})};
+}
+
+Results permute(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  Sizes axes = call.attrs.list("dims");
+  for (Size& axis : axes) axis = axis_of(call, axis, call.rank(x));
+  Sizes sorted = axes;
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != static_cast<Size>(i) || sorted.size() != static_cast<std::size_t>(call.rank(x)))
+      call.refuse(Fault::Format, "argument 'dims' is no order of the axes");
+  return transposed(call, x, axes);
+}
+
+Results swapped(FunctionCall& call, Size a, Size b) {
+  const ValueId x = call.tensor("input");
+  Sizes axes(static_cast<std::size_t>(call.rank(x)));
+  std::iota(axes.begin(), axes.end(), Size{0});
+  a = axis_of(call, a, call.rank(x));
+  b = axis_of(call, b, call.rank(x));
+  if (!call.failed()) std::swap(axes[static_cast<std::size_t>(a)], axes[static_cast<std::size_t>(b)]);
+  return transposed(call, x, axes);
+}
+Results transpose(FunctionCall& call) { return swapped(call, call.attrs.integer("dim0"), call.attrs.integer("dim1")); }
+Results matrix_transpose(FunctionCall& call) { return swapped(call, 0, -1); }
+
+Results unsqueeze(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  return {call.add(Unsqueeze{{axis_of(call, call.attrs.integer("dim"), call.rank(x) + 1)}}, {x})};
+}
+
+// An axis that is not 1 long stays.
+Results squeeze(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  Sizes asked = call.attrs.has("dim") ? call.attrs.list("dim") : Sizes(static_cast<std::size_t>(call.rank(x)));
+  if (!call.attrs.has("dim")) std::iota(asked.begin(), asked.end(), Size{0});
+  Sizes axes;
+  for (Size axis : asked) {
+    axis = axis_of(call, axis, call.rank(x));
+    const Dim size = call.dim(x, axis);
+    if (!size.known()) call.refuse(Fault::Unsupported, "whether the axis goes depends on a size that is free");
+    else if (*size == 1) axes.push_back(axis);
+  }
+  std::ranges::sort(axes);
+  if (call.failed() || axes.empty()) return {x};
+  return {call.add(Squeeze{axes}, {x})};
+}
+
+// Axes of size 1 repeated; new ones come in front. A free size, or -1, stays as it is.
+Results repeated(FunctionCall& call, ValueId x, const std::vector<std::optional<Size>>& to) {
+  const auto rank = static_cast<std::size_t>(call.rank(x));
+  if (to.size() < rank) {
+    call.refuse(Fault::Format, "an expansion to fewer axes than there are");
+    return {};
+  }
+  if (to.size() > rank) {
+    Sizes front(to.size() - rank);
+    std::iota(front.begin(), front.end(), Size{0});
+    x = call.add(Unsqueeze{front}, {x});
+  }
+  for (std::size_t axis = 0; axis < to.size() && !call.failed(); ++axis) {
+    const Dim size = call.dim(x, static_cast<Size>(axis));
+    if (!to[axis] || *to[axis] == -1 || (size.known() && *size == *to[axis])) continue;
+    if (!size.known() || *size != 1) {
+      call.refuse(Fault::Unsupported, "an expansion of an axis that is not 1 long");
+      return {};
+    }
+    x = call.add(Tile{static_cast<Size>(axis), *to[axis]}, {x});
+  }
+  return {x};
+}
+
+Results expand(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  call.attrs.ignore({"implicit"});
+  std::vector<std::optional<Size>> to;
+  for (const Size n : call.attrs.list("size")) to.emplace_back(n);
+  return repeated(call, x, to);
+}
+
+Results expand_as(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), other = call.tensor("other");
+  std::vector<std::optional<Size>> to;
+  for (Size axis = 0; axis < call.rank(other); ++axis) to.push_back(call.dim(other, axis).size());
+  return repeated(call, x, to);
+}
+
+constexpr std::array rows{
+    FunctionRow{"view.default", "input size", reshape},
+    FunctionRow{"reshape", "input shape", reshape},
+    FunctionRow{"_unsafe_view", "input size", reshape},
+    FunctionRow{"flatten", "input start_dim end_dim", flatten},
+    FunctionRow{"unflatten", "input dim sizes", unflatten},
+    FunctionRow{"permute", "input dims", permute},
+    FunctionRow{"transpose", "input dim0 dim1", transpose},
+    FunctionRow{"t", "input", matrix_transpose},
+    FunctionRow{"unsqueeze", "input dim", unsqueeze},
+    FunctionRow{"squeeze", "input dim", squeeze},
+    FunctionRow{"expand", "input size", expand},
+    FunctionRow{"expand_as", "input other", expand_as},
+};
+
+}  // namespace
+
+std::span<const FunctionRow> aten_shapes() { return rows; }
+
+}  // namespace convoy::torch

@@ -1,0 +1,197 @@
+// Arguments are unions of one key. Source: torch/_export/serde/schema.py, Argument.
+#include "formats/torch/exported/arguments.h"
+
+#include "formats/torch/exported/archive.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+namespace {
+
+SymbolicSize size_in(const Json& json) {
+  if (json.is_number_integer()) return {json.get<Size>(), {}};
+  if (const Json* number = member(json, "as_int"); number && number->is_number_integer())
+    return {number->get<Size>(), {}};
+  if (const Json* expression = member(json, "as_expr"))
+    if (const Json* text = member(*expression, "expr_str"); text && text->is_string())
+      return {{}, text->get<std::string>()};
+  return {{}, "?" + json.dump()};
+}
+
+// What says nothing about the numbers: where and how tensors lie in memory.
+bool is_silent(std::string_view key) {
+  return key == "as_none" || key == "as_device" || key == "as_layout" || key == "as_memory_format";
+}
+
+// "self" is the first parameter of methods; torch.nn.functional calls it "input".
+std::string parameter(const std::string& name) { return name == "self" ? "input" : name; }
+
+bool trains(const std::string& name, const Json& value) {
+  return (name == "train" || name == "training" || name == "use_input_stats") && value.is_boolean() &&
+         value.get<bool>();
+}
+
+class Arguments {
+ public:
+  Arguments(const Json& node, const ExportedTensors& tensors, const Symbols& symbols, const Json* values)
+      : node_(node),
+        tensors_(tensors),
+        symbols_(symbols),
+        values_(values) {
+    if (const Json* target = member(node, "target"); target && target->is_string())
+      target_ = target->get<std::string>();
+  }
+
+  Result<ExportedArguments> run() {
+    const Json* inputs = member(node_, "inputs");
+    if (!inputs || !inputs->is_array()) return fail(Fault::Format, "has no inputs");
+    for (const Json& input : *inputs) {
+      const Json *name = member(input, "name"), *argument = member(input, "arg");
+      if (!name || !name->is_string() || !argument) return fail(Fault::Format, "an input is not a name and an arg");
+      const auto said = union_of(*argument);
+      if (!said) return std::unexpected(said.error());
+      auto taken = within("argument '" + name->get<std::string>() + "'", take(name->get<std::string>(), *said));
+      if (!taken) return pass(taken);
+    }
+    // Without running statistics those of the batch are the layer's meaning, at rest as well.
+    if (target_.find("batch_norm") != std::string::npos && !found_.tensors.contains("running_mean"))
+      found_.trains = false;
+    return std::move(found_);
+  }
+
+ private:
+  Status take(const std::string& said_name, const Union& argument) {
+    const std::string name = parameter(said_name);
+    const auto& [key, value] = argument;
+    if (is_silent(key)) return {};
+    if (key == "as_tensor") return tensor(name, *value);
+    if (key == "as_tensors" || key == "as_optional_tensors") return several(name, *value);
+    if (key == "as_scalar_type") {
+      const auto dtype = exported_dtype(*value);
+      if (!dtype) return std::unexpected(dtype.error());
+      found_.plain[name] = std::string(name_of(*dtype));
+      return {};
+    }
+    if (key == "as_sym_int") return put(name, resolved(*value));
+    if (key == "as_sym_ints") return sizes(name, *value);
+    if (key == "as_int" || key == "as_ints" || key == "as_float" || key == "as_floats" || key == "as_bool" ||
+        key == "as_bools" || key == "as_string") {
+      if (trains(said_name, *value)) found_.trains = target_.find("instance_norm") == std::string::npos;
+      found_.plain[name] = *value;
+      return {};
+    }
+    return fail(Fault::Unsupported, "is of kind '" + std::string(key) + "', which is not carried");
+  }
+
+  Result<ValueId> value_named(const Json& json) const {
+    const Json* name = member(json, "name");
+    const auto found = name && name->is_string() ? tensors_.find(name->get<std::string>()) : tensors_.end();
+    if (found == tensors_.end()) return fail(Fault::Format, "is a tensor that no node has made");
+    return found->second;
+  }
+
+  Status tensor(const std::string& name, const Json& json) {
+    const auto value = value_named(json);
+    if (!value) return std::unexpected(value.error());
+    found_.tensors[name] = *value;
+    if (name == "input") input_ = &json;
+    return {};
+  }
+
+  // By place; an absent one leaves its place out.
+  Status several(const std::string& name, const Json& list) {
+    if (!list.is_array()) return fail(Fault::Format, "is no list of tensors");
+    std::size_t place = 0;
+    for (const Json& one : list) {
+      const std::string element = name + "." + std::to_string(place++);
+      if (member(one, "as_none")) continue;
+      const Json* inner = member(one, "as_tensor");
+      if (auto s = tensor(element, inner ? *inner : one); !s) return s;
+    }
+    return {};
+  }
+
+  SymbolicSize resolved(const Json& json) const {
+    if (const Json* name = member(json, "as_name"); name && name->is_string())
+      return symbols_.named(name->get<std::string>());
+    return size_in(json);
+  }
+
+  Status put(const std::string& name, const SymbolicSize& size) {
+    if (!size.known) return fail(Fault::Unsupported, "is computed from a size that is free");
+    found_.plain[name] = *size.known;
+    return {};
+  }
+
+  // In a new shape, a free size that the tensor has at this place is 0, the one other -1; when repeating, -1 keeps it.
+  Status sizes(const std::string& name, const Json& list) {
+    if (!list.is_array()) return fail(Fault::Format, "is no list of sizes");
+    const bool shapes = target_.ends_with("aten.view.default") || target_.ends_with("aten.reshape.default") ||
+                        target_.ends_with("aten._unsafe_view.default") || target_.ends_with("aten.expand.default");
+    const bool repeats = target_.ends_with("aten.expand.default");
+    const auto before = shapes && input_ ? sizes_of_input() : std::vector<SymbolicSize>();
+    Json plain = Json::array();
+    int others = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const SymbolicSize size = resolved(list[i]);
+      const std::size_t at = repeats && before.size() <= list.size() ? i - (list.size() - before.size()) : i;
+      const bool kept = at < before.size() && before[at].same(size);
+      if (size.known) {
+        plain.push_back(*size.known);
+        others += *size.known == -1 && !repeats;
+      } else if (kept) {
+        plain.push_back(repeats ? -1 : 0);
+      } else if (shapes && !repeats) {
+        plain.push_back(-1);
+        ++others;
+      } else {
+        return fail(Fault::Unsupported, "is computed from a size that is free");
+      }
+    }
+    if (others > 1) return fail(Fault::Unsupported, "has several sizes that are computed from free ones");
+    found_.plain[name] = std::move(plain);
+    return {};
+  }
+
+  std::vector<SymbolicSize> sizes_of_input() const {
+    const Json* name = member(*input_, "name");
+    return values_ && name ? Symbols::sizes_of(member(*values_, name->get<std::string>()))
+                           : std::vector<SymbolicSize>();
+  }
+
+  const Json& node_;
+  const ExportedTensors& tensors_;
+  const Symbols& symbols_;
+  const Json* values_;
+  const Json* input_ = nullptr;
+  std::string target_;
+  ExportedArguments found_;
+};
+
+}  // namespace
+
+void Symbols::read(const Json& graph) {
+  if (const Json* values = member(graph, "sym_int_values"); values && values->is_object())
+    for (const auto& [name, value] : values->items()) named_[name] = size_in(value);
+}
+
+SymbolicSize Symbols::named(const std::string& name) const {
+  const auto found = named_.find(name);
+  return found == named_.end() ? SymbolicSize{{}, "?" + name} : found->second;
+}
+
+std::vector<SymbolicSize> Symbols::sizes_of(const Json* meta) {
+  std::vector<SymbolicSize> sizes;
+  const Json* list = meta ? member(*meta, "sizes") : nullptr;
+  if (list && list->is_array())
+    for (const Json& one : *list) sizes.push_back(size_in(one));
+  return sizes;
+}
+
+Result<ExportedArguments> call_arguments(const Json& node, const ExportedTensors& tensors, const Symbols& symbols,
+                                         const Json* values) {
+  return Arguments(node, tensors, symbols, values).run();
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,46 @@
+// The arguments of one node of an exported program, as the rows of functions/ take them: by the names of
+// torch.nn.functional, sizes that are expressions resolved where they can be.
+#pragma once
+#include "containers/json.h"
+#include "formats/function.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convoy::torch {
+
+using ExportedTensors = std::map<std::string, ValueId>;
+
+// A size: a number, or an expression over the free sizes, by its text. Equal texts are equal sizes.
+struct SymbolicSize {
+  std::optional<Size> known;
+  std::string expression;
+  bool same(const SymbolicSize& b) const { return known ? known == b.known : !b.known && expression == b.expression; }
+};
+
+class Symbols {
+ public:
+  void read(const Json& graph);
+  SymbolicSize named(const std::string& name) const;
+  // The sizes of a tensor by its metadata.
+  static std::vector<SymbolicSize> sizes_of(const Json* meta);
+
+ private:
+  std::map<std::string, SymbolicSize> named_;
+};
+
+struct ExportedArguments {
+  Json plain = Json::object();
+  TensorArguments tensors;
+  bool trains = false;  // BatchNorm or dropout would act
+};
+
+// Fails: an argument of a kind that is not known; a size that is an expression where the meaning needs its number.
+Result<ExportedArguments> call_arguments(const Json& node, const ExportedTensors& tensors, const Symbols& symbols,
+                                         const Json* values);
+
+}  // namespace convoy::torch

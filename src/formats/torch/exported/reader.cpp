@@ -1,0 +1,238 @@
+// The graph of an exported program: signature, nodes, module stack. Source: torch/_export/serde/schema.py.
+#include "formats/torch/exported/reader.h"
+
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/exported/archive.h"
+#include "formats/torch/exported/arguments.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace convoy::torch {
+namespace {
+
+constexpr std::string_view in_training =
+    "was exported for training; call model.eval() before torch.export.export, so that BatchNorm and dropout are at "
+    "rest";
+
+std::unexpected<Error> malformed(std::string what) { return fail(Fault::Format, std::move(what)); }
+
+std::string text_member(const Json& object, std::string_view key) {
+  const Json* found = member(object, key);
+  return found && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+const Json& list_member(const Json& object, std::string_view key) {
+  static const Json none = Json::array();
+  const Json* found = member(object, key);
+  return found && found->is_array() ? *found : none;
+}
+
+// "conv1" and "torch.nn.modules.conv.Conv2d" of "L__self__,,Net;L__self__conv1,conv1,torch.nn.modules.conv.Conv2d".
+struct Module {
+  std::string path, type;
+};
+Module innermost(const std::string& stack) {
+  const std::string last = stack.substr(stack.rfind(';') + 1);
+  const auto first = last.find(','), second = last.find(',', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return {};
+  const std::string type = last.substr(second + 1);
+  return {last.substr(first + 1, second - first - 1), type.substr(type.rfind('.') + 1)};
+}
+
+class Reader {
+ public:
+  Reader(const ExportedArchive& archive, const LoadOptions& options) : archive_(archive), options_(options) {}
+
+  Result<Graph> run() {
+    const Json* module = member(archive_.program, "graph_module");
+    const Json* graph = module ? member(*module, "graph") : nullptr;
+    const Json* signature = module ? member(*module, "signature") : nullptr;
+    if (!graph || !signature) return malformed("has no graph or no signature");
+    graph_.source_format = "PyTorch " + text_member(archive_.program, "torch_version");
+    values_ = member(*graph, "tensor_values");
+    symbols_.read(*graph);
+    if (auto s = inputs(*signature); !s) return pass(s);
+    for (const Json& node : list_member(*graph, "nodes"))
+      if (auto s = within(place(node), call(node)); !s) return pass(s);
+    if (auto s = outputs(*signature); !s) return pass(s);
+    prune(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  std::string place(const Json& node) const {
+    const Module module = innermost(stack_of(node));
+    const std::string name = "node '" + text_member(node, "name") + "' (" + text_member(node, "target") + ")";
+    return module.path.empty() ? name : "module '" + module.path + "' (" + module.type + "): " + name;
+  }
+  static std::string stack_of(const Json& node) {
+    const Json* metadata = member(node, "metadata");
+    return metadata ? text_member(*metadata, "nn_module_stack") : std::string();
+  }
+
+  // ---- signature
+  Status inputs(const Json& signature) {
+    for (const Json& spec : list_member(signature, "input_specs")) {
+      const auto said = union_of(spec);
+      if (!said) return std::unexpected(said.error());
+      Status added;
+      if (said->key == "user_input") added = user_input(*said->value);
+      else if (said->key == "parameter") added = weight(*said->value, "parameter_name", archive_.weights, true);
+      else if (said->key == "buffer") added = buffer(*said->value);
+      else if (said->key == "tensor_constant")
+        added = weight(*said->value, "tensor_constant_name", archive_.constants, false);
+      else
+        return fail(Fault::Unsupported,
+                    "takes an input of kind '" + std::string(said->key) + "', which is not carried");
+      if (!added) return added;
+    }
+    return {};
+  }
+
+  // The name of {"arg": {"as_tensor": {"name": ...}}} or of {"arg": {"name": ...}}.
+  static std::string argument_name(const Json& spec) {
+    const Json* argument = member(spec, "arg");
+    if (!argument) return {};
+    if (const Json* tensor = member(*argument, "as_tensor")) argument = tensor;
+    return text_member(*argument, "name");
+  }
+
+  Status user_input(const Json& spec) {
+    const std::string name = argument_name(spec);
+    if (name.empty()) return fail(Fault::Unsupported, "takes an input that is no tensor");
+    auto fact = declared(name);
+    if (!fact) return within("input '" + name + "'", Status(std::unexpected(fact.error())));
+    if (const auto given = options_.shapes.find(name); given != options_.shapes.end()) {
+      fact->shape = given->second;
+    } else if (!options_.size.empty() && fact->rank() == static_cast<Size>(options_.size.size()) + 2) {
+      for (std::size_t i = 0; i < options_.size.size(); ++i)
+        fact->shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
+    }
+    const ValueId input = graph_.input(name, *fact);
+    tensors_[name] = input;
+    return {};
+  }
+
+  Result<Fact> declared(const std::string& name) const {
+    const Json* meta = values_ ? member(*values_, name) : nullptr;
+    const Json* number = meta ? member(*meta, "dtype") : nullptr;
+    if (!number) return malformed("has no dtype");
+    const auto dtype = exported_dtype(*number);
+    if (!dtype) return std::unexpected(dtype.error());
+    Fact fact{*dtype, {}};
+    for (const auto& size : Symbols::sizes_of(meta))
+      fact.shape.push_back(size.known ? Dim(*size.known) : Dim::unknown());
+    return fact;
+  }
+
+  Status weight(const Json& spec, std::string_view key, const std::map<std::string, Tensor>& from, bool trainable) {
+    const std::string name = argument_name(spec), known_as = text_member(spec, key);
+    const auto found = from.find(known_as);
+    if (name.empty() || found == from.end()) return malformed("'" + known_as + "' is not in the archive");
+    auto& made = weights_[known_as];
+    if (!made) made = graph_.constant(known_as, found->second, trainable);
+    tensors_[name] = made;
+    return {};
+  }
+
+  Status buffer(const Json& spec) {
+    const std::string name = text_member(spec, "buffer_name");
+    return weight(spec, "buffer_name", archive_.weights.contains(name) ? archive_.weights : archive_.constants, false);
+  }
+
+  Status outputs(const Json& signature) {
+    for (const Json& spec : list_member(signature, "output_specs")) {
+      const auto said = union_of(spec);
+      if (!said) return std::unexpected(said.error());
+      if (said->key == "buffer_mutation") return fail(Fault::Unsupported, std::string(in_training));
+      if (said->key != "user_output")
+        return fail(Fault::Unsupported, "has an output of kind '" + std::string(said->key) + "', which is not carried");
+      const std::string name = argument_name(*said->value);
+      const auto found = tensors_.find(name);
+      if (found == tensors_.end()) return fail(Fault::Unsupported, "has an output that is no tensor");
+      graph_.outputs.push_back(found->second);
+      graph_.output_names.push_back(name);
+    }
+    if (graph_.outputs.empty()) return malformed("has no outputs");
+    return {};
+  }
+
+  // ---- nodes
+  Status call(const Json& node) {
+    const std::string target = text_member(node, "target");
+    if (target.starts_with("_operator.") || target == "torch.ops.aten.sym_size.int" ||
+        target == "torch.ops.aten._assert_tensor_metadata.default" ||
+        target == "torch.ops.aten._assert_scalar.default" ||
+        target == "torch.ops.aten.sym_constrain_range_for_size.default")
+      return {};  // sizes are known by their expressions; assertions compute nothing
+    constexpr std::string_view aten = "torch.ops.aten.";
+    if (!target.starts_with(aten)) return fail(Fault::Unsupported, "calls what is no operator of ATen");
+    auto arguments = call_arguments(node, tensors_, symbols_, values_);
+    if (!arguments) return pass(arguments);
+    if (arguments->trains) return fail(Fault::Unsupported, std::string(in_training));
+    const auto weight = arguments->tensors.find("weight");
+    const Size weight_rank = weight == arguments->tensors.end() ? 0 : graph_[weight->second].fact.rank();
+    const auto [row, plain] = aten_row(target.substr(aten.size()), std::move(arguments->plain), weight_rank);
+    if (!row) return fail(Fault::Unsupported, "is an operator that is not carried");
+    const Module module = innermost(stack_of(node));
+    const std::string layer = module.path.empty() ? text_member(node, "name") : module.path;
+    const std::size_t first = graph_.nodes.size();
+    const auto& outputs = list_member(node, "outputs");
+    const auto names = output_names(outputs);
+    FunctionCall made(graph_, std::string(row->name), plain, std::move(arguments->tensors), layer,
+                      {0, std::max<std::size_t>(1, names.size())});
+    const auto results = row->read(made);
+    if (auto s = made.done(); !s) return s;
+    for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
+      Node& added = graph_.nodes[i];
+      added.kind = module.path.empty() ? text_member(node, "name") : module.type;
+      for (std::size_t dot = layer.find('.'); dot != std::string::npos; dot = layer.find('.', dot + 1))
+        added.scopes.push_back({layer.substr(0, dot), 0});
+    }
+    for (std::size_t i = 0; i < names.size() && i < results.size(); ++i)
+      if (!names[i].empty()) tensors_[names[i]] = results[i];
+    return {};
+  }
+
+  // Names of the outputs in order; a list of tensors counts one by one.
+  static std::vector<std::string> output_names(const Json& outputs) {
+    std::vector<std::string> names;
+    for (const Json& output : outputs) {
+      if (const Json* one = member(output, "as_tensor")) names.push_back(text_member(*one, "name"));
+      else if (member(output, "as_tensors"))
+        for (const Json& each : list_member(output, "as_tensors")) names.push_back(text_member(each, "name"));
+      else names.emplace_back();
+    }
+    return names;
+  }
+
+  const ExportedArchive& archive_;
+  const LoadOptions& options_;
+  Graph graph_;
+  Symbols symbols_;
+  const Json* values_ = nullptr;
+  ExportedTensors tensors_;
+  std::map<std::string, ValueId> weights_;
+};
+
+}  // namespace
+
+Result<Graph> read_exported_program(const ZipArchive& zip, const LoadOptions& options) {
+  auto archive = read_exported(zip);
+  if (!archive) return pass(archive);
+  return Reader(*archive, options).run();
+}
+
+Result<std::vector<LoadedTensor>> weights_of_exported(const ZipArchive& zip) {
+  auto archive = read_exported(zip);
+  if (!archive) return pass(archive);
+  std::vector<LoadedTensor> all;
+  for (auto& [name, tensor] : archive->weights) all.push_back({name, std::move(tensor)});
+  for (auto& [name, tensor] : archive->constants)
+    if (!archive->weights.contains(name)) all.push_back({name, std::move(tensor)});
+  return all;
+}
+
+}  // namespace convoy::torch

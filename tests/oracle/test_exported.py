@@ -1,0 +1,78 @@
+"""Every exported program of the PyTorch corpus: answered by convoy's runtime as PyTorch did at every stored size, and
+carried to PyTorch source and to ONNX, which answer the same in PyTorch and in ONNX Runtime."""
+import json
+
+import numpy as np
+import pytest
+from carrying import assert_close, cases_in, convoy, port, run_natively
+from test_onnx_written import crossings_of, session
+
+CORPUS = cases_in("corpus/torch")
+# What convoy refuses by name so far.
+NOT_READ = {
+    ("grid_sample", "model.pt2"), ("gru_two_layers", "model.pt2"), ("net_vit_patch", "model.pt2"),
+    ("interpolate_nearest", "model.core.pt2"), ("net_cyclegan", "model.core.pt2"),
+    ("net_srresnet", "model.core.pt2"), ("pad_modules", "model.core.pt2"),
+}  # fmt: skip
+TOLERANCE = 2e-5
+
+
+def programs() -> list[tuple[str, str]]:
+    return [] if CORPUS is None else sorted((f.parent.name, f.name) for f in CORPUS.glob("*/model*.pt2"))
+
+
+pytestmark = pytest.mark.skipif(CORPUS is None, reason="no corpus beside the project")
+
+
+def stored(name: str):
+    """Each stored set of a case: its inputs by name and its outputs."""
+    case = json.loads((CORPUS / name / "case.json").read_text())
+    for row in case["sets"]:
+        inputs = {x["name"]: np.load(CORPUS / name / f"input{row}_{i}.npy") for i, x in enumerate(case["inputs"])}
+        yield inputs, [np.load(CORPUS / name / f"output{row}_{i}.npy") for i in range(len(case["outputs"]))]
+
+
+def may_be_refused(name: str, program: str) -> None:
+    if (name, program) in NOT_READ:
+        done = convoy("summary", CORPUS / name / program, code=None)
+        assert done.returncode == 6 and "node '" in done.stderr, f"{done.returncode}: {done.stderr}"
+        pytest.skip(done.stderr.strip())
+
+
+@pytest.mark.sampled(60)
+@pytest.mark.parametrize("name, program", programs())
+def test_natively(name, program, tmp_path):
+    may_be_refused(name, program)
+    for inputs, want in stored(name):
+        assert_close(run_natively([CORPUS / name / program], inputs, tmp_path), want, TOLERANCE, f"{name}/{program}")
+
+
+@pytest.mark.sampled(30)
+@pytest.mark.parametrize("name", sorted({name for name, program in programs() if (name, program) not in NOT_READ}))
+def test_to_torch(name, tmp_path):
+    done = convoy("port", CORPUS / name / "model.pt2", "-o", tmp_path / "net.py", code=None)
+    if done.returncode == 6:
+        pytest.skip(done.stderr.strip())
+    ported = port([CORPUS / name / "model.pt2"], tmp_path / "net.py")
+    for inputs, want in stored(name):
+        assert_close(ported(list(inputs.values())), want, TOLERANCE, name)
+
+
+@pytest.mark.sampled(30)
+@pytest.mark.parametrize("name", sorted({name for name, program in programs() if (name, program) not in NOT_READ}))
+def test_to_onnx(name, tmp_path):
+    import onnx
+
+    path = tmp_path / "net.onnx"
+    done = convoy("port", CORPUS / name / "model.pt2", "-o", path, "--no-proof", "--json", code=None)
+    if done.returncode == 6:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(str(path), full_check=True)
+    sides = crossings_of(json.loads(done.stdout))
+    for optimized in (False, True):
+        runtime = session(path, optimized)
+        for inputs, want in stored(name):
+            feed = {c.name: c.to_port(x) for c, x in zip(sides["inputs"], inputs.values(), strict=True)}
+            got = [c.from_port(y) for c, y in zip(sides["outputs"], runtime.run(None, feed), strict=True)]
+            assert_close(got, want, 2e-4, f"{name}, {'optimized' if optimized else 'as written'}")
