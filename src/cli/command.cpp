@@ -53,6 +53,16 @@ std::vector<std::string> split(const std::string& words, char separator) {
   return parts;
 }
 
+Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::string& option) {
+  std::vector<Dim> sizes;
+  for (const auto& word : split(words, 'x')) {
+    const auto dim = parse_dim(word, option);
+    if (!dim) return std::unexpected(dim.error());
+    sizes.push_back(*dim);
+  }
+  return sizes;
+}
+
 void ModelOptions::offer(CLI::App& app) {
   app.add_option("file", file, "the model: .keras, .h5, .hdf5 or .json")->required();
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");

@@ -36,6 +36,9 @@ struct ModelOptions {
   Result<Graph> load() const;
 };
 
+// "100x20" -> {100, 20}; "?" is a free size. Fails (Usage) with the option's name.
+Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::string& option);
+
 // "a,b,c" -> {"a", "b", "c"}
 std::vector<std::string> split(const std::string& words, char separator);
 

@@ -1,22 +1,109 @@
 // convoy pad: what a layer's padding does, and how every other framework says it.
 #include "cli/pad.h"
 
+#include "explain/explanation.h"
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace convoy::cli {
 namespace {
+
+// A call has brackets; a model is a file. A bare name is neither, and the reader of calls says so.
+bool is_file(const std::string& word) {
+  std::error_code none;
+  return word.find('(') == std::string::npos &&
+         (std::filesystem::exists(word, none) || word.find('.') != std::string::npos);
+}
+
+Result<explain::Question> question_of(const PadWords& words) {
+  explain::Question question{.text = words.layer, .layout = words.layout};
+  if (!words.which.empty())
+    return fail(Fault::Usage, "'" + words.which + "' names a layer of a file, and the first word is no file");
+  if (!words.size.empty()) {
+    auto sizes = sizes_of_option(words.size, "--size");
+    if (!sizes) return pass(sizes);
+    question.size = std::move(*sizes);
+  }
+  if (!words.kernel.empty()) {
+    auto kernel = sizes_of_option(words.kernel, "--kernel");
+    if (!kernel) return pass(kernel);
+    for (const Dim k : *kernel) {
+      if (!k.known()) return fail(Fault::Usage, "--kernel: a kernel has a size; write 3 or 4x1");
+      question.kernel.push_back(*k);
+    }
+  }
+  if (!words.channels.empty()) {
+    auto channels = sizes_of_option(words.channels, "--channels");
+    if (!channels) return pass(channels);
+    if (channels->size() != 1 || !channels->front().known() || *channels->front() > (Size{1} << 24))
+      return fail(Fault::Usage, "--channels: '" + words.channels + "' is no number of channels");
+    question.channels = *channels->front();
+  }
+  return question;
+}
+
+Result<std::vector<explain::Explanation>> of_call(const PadWords& words) {
+  const auto question = question_of(words);
+  if (!question) return std::unexpected(question.error());
+  const auto spoken = explain::read_question(*question);
+  if (!spoken) return std::unexpected(spoken.error());
+  return explain::explain(*spoken);
+}
+
+Result<std::vector<explain::Explanation>> of_file(const PadWords& words) {
+  ModelOptions model;
+  model.file = words.layer;
+  model.size = words.size;
+  for (const auto& [word, option] :
+       {std::pair{words.kernel, "--kernel"}, {words.channels, "--channels"}, {words.layout, "--layout"}})
+    if (!word.empty()) return fail(Fault::Usage, std::string(option) + ": the file says it");
+  auto options = model.parsed();
+  if (!options) return pass(options);
+  options->structure_only = true;
+  const auto graph = load(model.file, *options);
+  if (!graph) return std::unexpected(graph.error());
+  std::vector<explain::Explanation> all;
+  std::string names;
+  for (const explain::Found& found : explain::layers_of(*graph)) {
+    names += (names.empty() ? "" : ", ") + found.name;
+    if (!words.which.empty() && found.name != words.which) continue;
+    auto one = within(words.layer, within("layer '" + found.name + "'", explain::explain(Framework::Keras, found)));
+    if (!one) return pass(one);
+    all.push_back(std::move(*one));
+  }
+  if (all.empty() && !words.which.empty())
+    return fail(Fault::Usage, fmt::format("{}: there is no layer '{}' with windows; those are {}", words.layer,
+                                          words.which, names.empty() ? "none" : names));
+  if (all.empty()) return fail(Fault::Unsupported, words.layer + ": no layer has windows");
+  return all;
+}
+
+int print(const std::vector<explain::Explanation>& all, bool json) {
+  if (json) {
+    Json object{{"schema", 1}, {"layers", Json::array()}};
+    for (const auto& one : all) object["layers"].push_back(explain::json_of(one));
+    fmt::print("{}\n", object.dump(1));
+    return Done;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", explain::text_of(all[i]));
+  return Done;
+}
 
 int pad(const PadWords& words) {
   if (words.solve) return pad_solve(words);
   if (!words.about.empty()) return pad_about(words);
   if (words.layer.empty())
     return report(
-        {Fault::Usage, "pad needs a layer in quotes, a model file --solve or --about; see convoy pad --help", {}});
+        {Fault::Usage, "pad needs a layer in quotes, a model file, --solve or --about; see convoy pad --help", {}});
   if (const auto code = pad_list(words)) return *code;
-  return report({Fault::Unsupported, "this version reads no layers yet", words.layer});
+  const auto all = is_file(words.layer) ? of_file(words) : of_call(words);
+  return all ? print(*all, words.json) : report(all.error());
 }
 
 }  // namespace

@@ -20,9 +20,6 @@ struct PadWords {
   std::string about;                      // a framework's name
 };
 
-// "100x20" -> {100, 20}; "?" is a free size. Fails (Usage) with the option's name.
-Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::string& option);
-
 // One way of asking each; they print and return the exit code.
 int pad_solve(const PadWords& words);
 int pad_about(const PadWords& words);

@@ -3,7 +3,7 @@
 #include "ops/axes.h"
 #include "ops/fact.h"
 #include "ops/pad.h"
-#include "ops/transposed_padding.h"
+#include "ops/transposed_vocabulary.h"
 
 #include <optional>
 #include <string>
@@ -12,7 +12,6 @@
 
 namespace convoy::explain {
 
-enum class Framework : std::uint8_t { Torch, Keras, TensorFlow, Onnx, TfLite, CoreMl };
 std::string_view name_of(Framework framework);  // "PyTorch"
 
 enum class Does : std::uint8_t { Convolve, Transpose, Maximum, Average, PowerNorm };
@@ -43,14 +42,20 @@ struct Layer {
   Channels channels{{}, "c"}, filters{{}, "filters"};
   Size groups = 1;
   bool depthwise = false;  // groups are the channels, so that their number may be unknown as well
-  bool bias = false;
+  Size multiplier = 1;     // of a depthwise layer: filters per channel
+  bool biased = true;      // false only where the layer says that it has none
   bool counts_padding = false;       // of an average
   std::optional<Size> divisor;       // of an average
   double power = 2;                  // of a power norm
 
   std::size_t space() const { return windows.size(); }
-  bool same_sizes() const;           // every spatial axis says the same
+  bool pools() const { return does != Does::Convolve && does != Does::Transpose; }
+  std::vector<std::optional<Size>> sizes() const;
+  bool size_known() const;
 };
+
+// How the framework's vocabulary is to be asked about this layer.
+Speaker speaker(Framework framework, const Layer& layer);
 
 // "rows", "cols", "depth"; "time" where there is one axis.
 std::string axis_name(std::size_t axis, std::size_t space);

@@ -161,8 +161,7 @@ PadListLine torch_line(const PadList& list) {
     // Every spatial axis must be listed, and no other.
     const std::size_t space = s.axes.size() > 2 ? 2 : 0;
     if (first < space || s.axes.size() > 5)
-      return {"PyTorch", in_steps(s, gathered(s, torch_gathers)),
-              "its modes reach neither batch nor channels"};
+      return {"PyTorch", in_steps(s, gathered(s, torch_gathers)), "its modes reach neither batch nor channels"};
     first = space;
   }
   std::vector<Size> numbers;

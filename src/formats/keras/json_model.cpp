@@ -48,7 +48,7 @@ Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, 
   auto layer = read_layer(object, builder.version);
   if (!layer) return pass(layer);
   const auto given = weights_given(weights);
-  builder.weights = given.get();
+  if (!weights.empty()) builder.weights = given.get();
   builder.graph.name = layer->name;
   builder.graph.source_format = name_of(builder.version);
   Values values;

@@ -1,0 +1,132 @@
+#include "explain/names.h"
+
+#include "explain/vocabularies.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace convoy::explain {
+namespace {
+
+// Letters changed, put in, left out or swapped; a change of case counts little.
+double distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::vector<double> row(b.size() + 1), above, before;
+  std::iota(row.begin(), row.end(), 0.0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = above;
+    above = row;
+    row[0] = static_cast<double>(i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const double change = a[i - 1] == b[j - 1] ? 0 : lower(a[i - 1]) == lower(b[j - 1]) ? 0.2 : 1;
+      row[j] = std::min({above[j - 1] + change, above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+std::string_view last_part(std::string_view dotted) {
+  const auto dot = dotted.rfind('.');
+  return dot == std::string_view::npos ? dotted : dotted.substr(dot + 1);
+}
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// TensorFlow's names keep their module: "nn.conv2d".
+std::string tensorflow_name(std::string_view name) {
+  for (std::string_view prefix : {"", "nn.", "image.", "compat.v1.", "compat.v1.nn."})
+    if (parameters_of({Framework::TensorFlow, std::string(prefix) + std::string(name)}))
+      return std::string(prefix) + std::string(name);
+  for (std::string_view prefix : {"compat.v1.", "compat.v2."})
+    if (name.starts_with(prefix)) return tensorflow_name(name.substr(prefix.size()));
+  return {};
+}
+
+std::vector<Named> by_prefix(std::string_view prefix, const std::string& last) {
+  const auto known = [](Named n) { return parameters_of(n) ? std::vector<Named>{std::move(n)} : std::vector<Named>{}; };
+  const auto tensorflow = [&](std::string_view name) {
+    const std::string full = tensorflow_name(name);
+    return full.empty() ? std::vector<Named>{} : std::vector<Named>{{Framework::TensorFlow, full}};
+  };
+  if (prefix.ends_with("layers") || one_of(prefix, {"keras", "L", "kl", "KL", "keras.ops"}))
+    return known({Framework::Keras, last});
+  if (one_of(prefix, {"F", "functional", "nn.functional", "torch.nn.functional", "torch", "torch.nn", "tnn"}))
+    return known({Framework::Torch, last});
+  if (prefix == "nn") {  // also `from tensorflow import nn`
+    auto found = known({Framework::Torch, last});
+    return found.empty() ? tensorflow("nn." + last) : found;
+  }
+  for (const std::string_view module : {"tf", "tensorflow"})
+    if (prefix == module || prefix.starts_with(std::string(module) + "."))
+      return tensorflow(prefix == module ? last : std::string(prefix.substr(module.size() + 1)) + "." + last);
+  if (one_of(prefix, {"onnx", "op", "ops"})) return known({Framework::Onnx, last});
+  return {};
+}
+
+std::vector<Named> by_letters(const std::string& last) {
+  std::vector<Named> found;
+  for (const Framework f : {Framework::Keras, Framework::Torch, Framework::Onnx})
+    if (parameters_of({f, last})) found.push_back({f, last});
+  if (const std::string name = tensorflow_name(last); !name.empty()) found.push_back({Framework::TensorFlow, name});
+  return found;
+}
+
+std::string spelled(const Named& n) {
+  switch (n.framework) {
+    case Framework::Torch: return (n.function[0] >= 'a' ? "F." : "nn.") + n.function;
+    case Framework::Keras: return "layers." + n.function;
+    case Framework::TensorFlow: return "tf." + n.function;
+    default: return n.function;
+  }
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& words) {
+  std::string best;
+  double least = 1.0 + static_cast<double>(word.size()) / 4;
+  if (word.size() > 64) return best;
+  for (const auto& candidate : words)
+    if (const double d = distance(word, last_part(candidate)); d < least) least = d, best = candidate;
+  return best;
+}
+
+Result<Named> resolve(const std::string& dotted, const std::vector<python::Argument>& arguments) {
+  const std::string last(last_part(dotted));
+  const std::string prefix = dotted.substr(0, dotted.size() - last.size() - (last.size() < dotted.size()));
+  auto found = prefix.empty() ? by_letters(last) : by_prefix(prefix, last);
+  // A prefix of one's own, as in `my.nn.Conv2d`.
+  if (found.empty() && !prefix.empty())
+    if (auto meant = by_letters(last); meant.size() == 1) found = std::move(meant);
+  if (found.size() > 1) {
+    auto fitting = found;
+    std::erase_if(fitting, [&](const Named& n) {
+      return std::ranges::any_of(arguments, [&](const python::Argument& a) {
+        return !a.keyword.empty() && a.keyword[0] != '*' && !takes(n, a.keyword);
+      });
+    });
+    if (!fitting.empty()) found = std::move(fitting);
+  }
+  if (found.size() == 1) return std::move(found.front());
+  if (found.size() > 1) {
+    std::string choices;
+    for (const Named& n : found) choices += (choices.empty() ? "" : " or ") + spelled(n);
+    return fail(Fault::Usage, "'" + dotted + "' stands in several frameworks; write " + choices);
+  }
+  // What goes by this prefix is meant before all else.
+  std::vector<std::string> all, near_by;
+  for (const Named& n : all_names()) {
+    all.push_back(spelled(n));
+    if (!prefix.empty() && all.back().starts_with(prefix + ".")) near_by.push_back(all.back());
+  }
+  std::string near = nearest(last, near_by);
+  if (near.empty()) near = nearest(last, all);
+  return fail(Fault::Usage, "'" + dotted + "' is no layer or function that is known here" +
+                                (near.empty() ? "; convoy pad --help shows examples" : "; did you mean " + near + "?"));
+}
+
+}  // namespace convoy::explain

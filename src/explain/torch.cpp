@@ -1,0 +1,271 @@
+// A layer in PyTorch's words: symmetric numbers where they do, a pad in front where they do not, and for a free size the
+// pads computed from it.
+#include "explain/line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace convoy::explain {
+namespace {
+
+// F.pad's pairs, last axis first.
+std::string reversed_pairs(const Sizes& before, const Sizes& after) {
+  std::string all;
+  for (std::size_t i = before.size(); i-- > 0;)
+    all += fmt::format("{}{}, {}", all.empty() ? "" : ", ", before[i], after[i]);
+  return "(" + all + ")";
+}
+
+std::string mode_word(PadMode mode) {
+  if (mode == PadMode::Reflect) return "reflect";
+  if (mode == PadMode::Edge) return "replicate";
+  return mode == PadMode::Wrap ? "circular" : "constant";
+}
+
+class Torch {
+ public:
+  explicit Torch(const Layer& layer) : l_(layer) {}
+
+  std::vector<Line> windows() {
+    if (l_.front) return {with_front()};
+    if (l_.does == Does::PowerNorm && !ceils_none())
+      return {none("PyTorch scales a window that hangs over up to a whole one")};
+    if (l_.does == Does::Average && !all_are(dilations(l_), 1)) return {none("PyTorch's average has no dilation")};
+    std::vector<Line> lines;
+    const auto said = direct(Framework::Torch, l_);
+    if (said && said->form == Form::SameUpper) {
+      if (const auto numbers = direct(Framework::Torch, l_, Form::Numbers, true)) lines.push_back(spoken(*numbers));
+      else if (const auto cells = in_front(l_)) lines.push_back(padded(*cells));
+      lines.push_back(spoken(*said));
+    } else if (said) {
+      lines.push_back(spoken(*said));
+    } else if (const auto cells = in_front(l_); cells && (l_.does != Does::Average || l_.divisor)) {
+      lines.push_back(padded(*cells));
+    } else if (cells) {
+      lines.push_back(average(*cells));
+    }
+    const bool holds_always = std::ranges::any_of(lines, [](const Line& l) { return l.holds == "every size"; });
+    if (!holds_always) lines.push_back(any_size());
+    if (auto line = half_kernel()) lines.push_back(std::move(*line));
+    return lines;
+  }
+
+  std::vector<Line> transposed() {
+    const auto crops = cuts_of(l_);
+    if (!crops) return {};
+    bool says = true;
+    Sizes padding, extra;
+    for (std::size_t i = 0; i < l_.space(); ++i) {
+      const Size before = crops->before[i], more = before - crops->after[i];
+      const Window w = l_.windows[i];
+      says = says && before >= 0 && more >= 0 && more < std::max(w.stride, w.dilation);
+      padding.push_back(before);
+      extra.push_back(more);
+    }
+    if (says) return {line({layer_transposed(padding, extra, true)}, "every size")};
+    // The least of both sides is cut by the layer, the rest by F.pad, which cuts where a number is negative.
+    Sizes cut, before, after;
+    bool extends = false;
+    for (std::size_t i = 0; i < l_.space(); ++i) {
+      cut.push_back(std::max<Size>(0, std::min(crops->before[i], crops->after[i])));
+      before.push_back(cut[i] - crops->before[i]);
+      after.push_back(cut[i] - crops->after[i]);
+      extends = extends || before[i] > 0 || after[i] > 0;
+    }
+    Line made = line({layer_transposed(cut, Sizes(cut.size(), 0), !extends),
+                      fmt::format("x = F.pad(x, {})", reversed_pairs(before, after))},
+                     "every size");
+    if (extends && l_.biased) made.remark = "the bias is added behind the pad: + b[:, None" + more_axes() + "]";
+    return {made};
+  }
+
+ private:
+  bool ceils_none() const {
+    return std::ranges::all_of(l_.paddings, [](const Padding& p) { return p.leftover == Leftover::Drop; });
+  }
+  static Line line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
+    return {Framework::Torch, std::move(code), std::move(holds), true, std::move(remark)};
+  }
+  static Line none(std::string why) { return {Framework::Torch, {}, {}, true, std::move(why)}; }
+  std::string more_axes() const { return l_.space() == 1 ? "" : l_.space() == 2 ? ", None" : ", None, None"; }
+
+  std::string layer(const std::vector<std::string>& padding) const {
+    std::vector<std::string> arguments;
+    const std::string d = std::to_string(l_.space()) + "d";
+    if (l_.pools()) {
+      if (l_.does == Does::PowerNorm) arguments.push_back(fmt::format("{}", l_.power));
+      arguments.push_back(tuple_or_one(kernels(l_)));
+      if (strides(l_) != kernels(l_)) arguments.push_back("stride=" + tuple_or_one(strides(l_)));
+    } else {
+      arguments = {l_.channels.text(), filters_text(l_), tuple_or_one(kernels(l_))};
+      if (!all_are(strides(l_), 1)) arguments.push_back("stride=" + tuple_or_one(strides(l_)));
+    }
+    arguments.insert(arguments.end(), padding.begin(), padding.end());
+    if (!all_are(dilations(l_), 1)) arguments.push_back("dilation=" + tuple_or_one(dilations(l_)));
+    if (l_.depthwise) arguments.push_back("groups=" + l_.channels.text());
+    else if (l_.groups > 1) arguments.push_back(fmt::format("groups={}", l_.groups));
+    if (!l_.pools() && !l_.biased) arguments.emplace_back("bias=False");
+    if (l_.divisor) arguments.push_back(fmt::format("divisor_override={}", *l_.divisor));
+    switch (l_.does) {
+      case Does::Maximum: return call("nn.MaxPool" + d, arguments);
+      case Does::Average: return call("nn.AvgPool" + d, arguments);
+      case Does::PowerNorm: return call("nn.LPPool" + d, arguments);
+      default: return call("nn.Conv" + d, arguments);
+    }
+  }
+
+  Line spoken(const Direct& said) const {
+    std::vector<std::string> padding;
+    Sizes numbers;
+    for (const Padding& p : said.paddings) numbers.push_back(p.spelling == Spelling::Explicit ? p.before : 0);
+    if (said.form == Form::SameUpper) padding.emplace_back("padding=\"same\"");
+    else if (!all_are(numbers, 0)) padding.push_back("padding=" + tuple_or_one(numbers));
+    if (said.form == Form::RoundedUp) padding.emplace_back("ceil_mode=True");
+    if (l_.does == Does::Average && !l_.counts_padding && !l_.divisor && !all_are(numbers, 0))
+      padding.emplace_back("count_include_pad=False");
+    return line({layer(padding)}, said.validity.words, said.form == Form::SameUpper ? "stride 1 only" : "");
+  }
+
+  std::string fill() const { return l_.does == Does::Maximum ? ", value=float(\"-inf\")" : ""; }
+
+  Line padded(const InFront& cells) const {
+    std::vector<std::string> code;
+    if (!cells.none()) code.push_back("x = F.pad(x, " + reversed_pairs(cells.before, cells.after) + fill() + ")");
+    code.push_back(layer({}));
+    return line(std::move(code), cells.validity.words);
+  }
+
+  // Sums over windows by sums of ones: what a window counts is what it divides by.
+  Line average(const InFront& cells) const {
+    const std::string pads = reversed_pairs(cells.before, cells.after),
+                      pool = "F.avg_pool" + std::to_string(l_.space()) + "d";
+    const std::string window = tuple_or_one(kernels(l_)) + ", " + tuple_or_one(strides(l_));
+    Validity here = cells.validity;
+    std::string ones = "torch.ones_like(x)";
+    if (l_.counts_padding) {
+      Sizes before, after, over_before, over_after;
+      for (std::size_t i = 0; i < l_.space(); ++i) {
+        const auto at = place(l_.paddings[i], l_.windows[i], l_.in[i].size().value_or(1));
+        before.push_back(cells.before[i]);
+        after.push_back(std::min(cells.after[i], at ? at->after : 0));
+        over_before.push_back(0);
+        over_after.push_back(cells.after[i] - after[i]);
+      }
+      ones = fmt::format("F.pad({}, {}, value=1.0)", ones, reversed_pairs(before, after));
+      ones = fmt::format("F.pad({}, {})", ones, reversed_pairs(over_before, over_after));
+    } else {
+      ones = fmt::format("F.pad({}, {})", ones, pads);
+    }
+    return line({"ones = " + ones, fmt::format("x = {0}(F.pad(x, {1}), {2}) / {0}(ones, {2})", pool, pads, window)},
+                here.words, "padding is left out of the average");
+  }
+
+  // SAME of any size, computed from it.
+  Line any_size() const {
+    std::vector<std::string> code;
+    std::string pads;
+    for (std::size_t i = l_.space(); i-- > 0;) {
+      const Window w = l_.windows[i];
+      const Padding p = l_.paddings[i];
+      const std::string t = l_.space() == 1 ? "t" : "t" + axis_name(i, l_.space()).substr(0, 1);
+      const bool same = p.spelling == Spelling::SameUpper || p.spelling == Spelling::SameLower;
+      if (!same) return none("the pads in front change with the size; give --size");
+      const std::string n = fmt::format("x.shape[-{}]", l_.space() - i);
+      code.push_back(fmt::format("{0} = max((-(-{1} // {2}) - 1) * {2} + {3} - {1}, 0)", t, n, w.stride, w.reach()));
+      const std::string half = t + " // 2", rest = t + " - " + t + " // 2";
+      const bool lower = p.spelling == Spelling::SameLower;
+      pads += (pads.empty() ? "" : ", ") + (lower ? rest : half) + ", " + (lower ? half : rest);
+    }
+    if (l_.does == Does::Average) {
+      const std::string pool = "F.avg_pool" + std::to_string(l_.space()) + "d";
+      const std::string window = tuple_or_one(kernels(l_)) + ", " + tuple_or_one(strides(l_));
+      code.push_back(fmt::format("ones = F.pad(torch.ones_like(x), ({}))", pads));
+      code.push_back(fmt::format("x = {0}(F.pad(x, ({1})), {2}) / {0}(ones, {2})", pool, pads, window));
+    } else {
+      code.push_back(fmt::format("x = F.pad(x, ({}){})", pads, fill()));
+      code.push_back(layer({}));
+    }
+    return line(std::move(code), "every size");
+  }
+
+  // padding=kernel//2, which is what many write for SAME.
+  std::optional<Line> half_kernel() const {
+    std::vector<Padding> said;
+    Sizes numbers;
+    bool same = true, strided = false;
+    for (std::size_t i = 0; i < l_.space(); ++i) {
+      const Window w = l_.windows[i];
+      same = same && l_.paddings[i].spelling == Spelling::SameUpper && w.reach() % 2 == 1;
+      strided = strided || (w.stride > 1 && w.reach() > 1);
+      if (!same) return std::nullopt;
+      const auto middle = pads_to_window({Spelling::SameUpper}, {w.kernel, 1, w.dilation}, w.reach());
+      numbers.push_back(middle ? middle->before : 0);
+      said.push_back({Spelling::Explicit, numbers.back(), numbers.back()});
+    }
+    if (!strided) return std::nullopt;
+    if (l_.pools())
+      for (std::size_t i = 0; i < l_.space(); ++i)
+        if (2 * numbers[i] > l_.windows[i].kernel) return std::nullopt;
+    const Validity v = validity(l_, said);
+    if (v.always) return std::nullopt;
+    Direct direct{Form::Numbers, said, v};
+    Line made = spoken(direct);
+    made.equal = false;
+    made.remark = v.here && l_.size_known() ? "equal here, but not at every size" : "not equal: " + shifted(said);
+    if (!v.never) made.remark += "; equal for " + v.words;
+    made.holds = v.never ? "no size" : v.words;
+    return made;
+  }
+
+  // "reads one cell earlier": where the first window starts, at the size asked about or the first at which they differ.
+  std::string shifted(const std::vector<Padding>& said) const {
+    for (std::size_t i = 0; i < l_.space(); ++i) {
+      const Window w = l_.windows[i];
+      const auto in = l_.in[i].known() ? l_.in[i].size() : agreement(l_.paddings[i], said[i], w).differs;
+      if (!in) continue;
+      const auto a = place(l_.paddings[i], w, *in), b = place(said[i], w, *in);
+      if (!a || !b || a->reads_like(*b)) continue;
+      const Size by = b->before - a->before;
+      if (by == 0) return "it has another number of windows";
+      const std::string cells = by * by == 1 ? "one cell" : std::to_string(by < 0 ? -by : by) + " cells";
+      return "reads " + cells + (by > 0 ? " earlier" : " later");
+    }
+    return "it reads other cells";
+  }
+
+  Line with_front() const {
+    const FrontPad& front = *l_.front;
+    const bool symmetric = front.before == front.after && l_.does == Does::Convolve;
+    if (front.mode == PadMode::Symmetric) return none("no symmetric mode; concatenate the mirrored borders");
+    if (symmetric && front.mode != PadMode::Constant)
+      return line({layer({"padding=" + tuple_or_one(front.before), "padding_mode=\"" + mode_word(front.mode) + "\""})},
+                  "every size");
+    std::string more;
+    if (front.mode != PadMode::Constant) more = ", mode=\"" + mode_word(front.mode) + "\"";
+    else if (front.value != 0) more = fmt::format(", value={}", front.value);
+    return line({"x = F.pad(x, " + reversed_pairs(front.before, front.after) + more + ")", layer({})}, "every size");
+  }
+
+  std::string layer_transposed(const Sizes& padding, const Sizes& extra, bool bias) const {
+    std::vector<std::string> arguments{l_.channels.text(), filters_text(l_), tuple_or_one(kernels(l_))};
+    if (!all_are(strides(l_), 1)) arguments.push_back("stride=" + tuple_or_one(strides(l_)));
+    if (!all_are(padding, 0)) arguments.push_back("padding=" + tuple_or_one(padding));
+    if (!all_are(extra, 0)) arguments.push_back("output_padding=" + tuple_or_one(extra));
+    if (l_.groups > 1) arguments.push_back(fmt::format("groups={}", l_.groups));
+    if (!bias || !l_.biased) arguments.emplace_back("bias=False");
+    if (!all_are(dilations(l_), 1)) arguments.push_back("dilation=" + tuple_or_one(dilations(l_)));
+    return call(fmt::format("nn.ConvTranspose{}d", l_.space()), arguments);
+  }
+
+  const Layer& l_;
+};
+
+}  // namespace
+
+std::vector<Line> lines_in_torch(const Layer& layer) {
+  Torch torch(layer);
+  return layer.does == Does::Transpose ? torch.transposed() : torch.windows();
+}
+
+}  // namespace convoy::explain
