@@ -96,7 +96,8 @@ TEST(Pad, WhatIsCutOffIsSeenByTheModeOrNot) {
   EXPECT_FALSE(ran(Pad{{-1}, {3}, PadMode::Reflect}, {x}));
   expect_numbers(Pad{{2}, {-4}, PadMode::Edge, 0, Cutting::Last}, {x}, {2}, {1, 1});
   EXPECT_FALSE(ran(Pad{{2}, {-4}, PadMode::Edge}, {x}));
-  expect_numbers(Pad{{0}, {-4}}, {x}, {0}, {});
+  expect_numbers(Pad{.before = {0}, .after = {-4}, .may_be_empty = true}, {x}, {0}, {});
+  EXPECT_FALSE(ran(Pad{{0}, {-4}}, {x}));
 }
 
 TEST(Pad, RepeatsAsOftenAsItTakes) {
