@@ -96,17 +96,35 @@ int print(const std::vector<explain::Explanation>& all, bool json) {
 }
 
 int pad(const PadWords& words) {
+  if (!words.svg.empty() && (words.solve || !words.about.empty() || !words.like.empty()))
+    return report({Fault::Usage, "--svg draws the windows of a layer; give the layer alone", {}});
+  if (!words.like.empty()) return pad_like(words);
   if (words.solve) return pad_solve(words);
   if (!words.about.empty()) return pad_about(words);
   if (words.layer.empty())
     return report(
         {Fault::Usage, "pad needs a layer in quotes, a model file, --solve or --about; see convoy pad --help", {}});
   if (const auto code = pad_list(words)) return *code;
-  const auto all = is_file(words.layer) ? of_file(words) : of_call(words);
-  return all ? print(*all, words.json) : report(all.error());
+  std::optional<OutputSet> drawing;
+  if (!words.svg.empty()) {
+    auto begun = OutputSet::begin(
+        {words.svg}, words.force,
+        is_file(words.layer) ? std::vector<std::filesystem::path>{words.layer} : std::vector<std::filesystem::path>{});
+    if (!begun) return report(begun.error());
+    drawing = std::move(*begun);
+  }
+  const auto all = explanations_of(words);
+  if (!all) return report(all.error());
+  if (drawing)
+    if (auto drawn = draw_layers(*all, *drawing); !drawn) return report(drawn.error());
+  return print(*all, words.json);
 }
 
 }  // namespace
+
+Result<std::vector<explain::Explanation>> explanations_of(const PadWords& words) {
+  return is_file(words.layer) ? of_file(words) : of_call(words);
+}
 
 void offer_pad(CLI::App& app, int& code) {
   auto words = std::make_shared<PadWords>();
@@ -133,6 +151,9 @@ void offer_pad(CLI::App& app, int& code) {
                       "output size to solve for (default: ceil(in / stride), transposed in * stride)");
   command->add_option("--stride", words->stride, "stride to solve for, such as 2 or 2x3 (default 1)");
   command->add_option("--dilation", words->dilation, "dilation to solve for (default 1)");
+  command->add_option("--like", words->like, "with --solve: other words for the numbers of this layer");
+  command->add_option("--svg", words->svg, "draw the windows over the cells and the padding into this file");
+  command->add_flag("--force", words->force, "--svg replaces a file that exists");
   command->add_flag("--transpose", words->transpose, "solve for a transposed convolution: cells to cut");
   command->add_flag("--json", words->json, "one JSON object with the same facts");
   command->callback([words, &code] { code = pad(*words); });

@@ -1,6 +1,8 @@
 // The ways of asking `convoy pad`: a layer, a model file, a size to solve for, or a framework to tell about.
 #pragma once
+#include "base/atomic_output.h"
 #include "cli/command.h"
+#include "explain/explanation.h"
 
 #include <optional>
 #include <string>
@@ -18,15 +20,24 @@ struct PadWords {
   bool solve = false, transpose = false;
   std::string in, out, stride, dilation;  // of --solve, beside kernel
   std::string about;                      // a framework's name
+  std::string like;                       // a layer, for --solve
+  std::string svg;                        // file to draw into
+  bool force = false;                     // --svg replaces a file
 };
 
 // One way of asking each; they print and return the exit code.
 int pad_solve(const PadWords& words);
 int pad_about(const PadWords& words);
+int pad_like(const PadWords& words);
 // Nothing: the layer is no list of cells to add.
 std::optional<int> pad_list(const PadWords& words);
 
 // "3x5" -> {3, 5}; "?" is no number. Any whole number passes: who asked says what is wrong with it. Fails (Usage).
 Result<std::vector<std::optional<Size>>> numbers_of_option(const std::string& words, const std::string& option);
+
+// The layers with windows that the words name: one pasted, or those of a file.
+Result<std::vector<explain::Explanation>> explanations_of(const PadWords& words);
+// Draws those whose size is known into the one file of `output`, and puts it in its place.
+Status draw_layers(const std::vector<explain::Explanation>& layers, OutputSet& output);
 
 }  // namespace convoy::cli

@@ -14,6 +14,8 @@ std::optional<int> pad_list(const PadWords& words) {
   if (!call || call->kind != python::Kind::Call || call->base.front().kind != python::Kind::Name ||
       !explain::is_pad_list(call->base.front().text))
     return std::nullopt;
+  if (!words.svg.empty())
+    return report({Fault::Usage, "--svg draws the windows of a layer, and this is a list of cells", {}});
   std::vector<std::optional<Size>> size;
   if (!words.size.empty()) {
     auto numbers = numbers_of_option(words.size, "--size");
