@@ -15,7 +15,8 @@ constexpr const char* about =
     "\n"
     "  convoy port model.keras --to torch -o model.py     a Keras model as a PyTorch module, with proof\n"
     "  convoy summary model.h5                            its layers, shapes and effective padding\n"
-    "  convoy pad 'Conv2D(8, 3, strides=2, padding=\"same\")' --size 224x224      what a layer's padding does, everywhere\n"
+    "  convoy pad 'Conv2D(8, 3, strides=2, padding=\"same\")' --size 224x224      what a layer's padding does, "
+    "everywhere\n"
     "  convoy run model.keras --input x.npy -o y.npy      run it without any framework\n"
     "  convoy weights model.h5                            its tensors and their checksums\n"
     "  convoy ops                                         which operator is carried where";

@@ -45,7 +45,8 @@ TEST(PythonExpression, ComputesWithNumbersAsPythonDoes) {
 }
 
 TEST(PythonExpression, KeepsWhatItDoesNotEvaluateAsText) {
-  const auto e = parse_expression("f(k // 2, lambda t: g(t, 1), a if b else c, x[:, 1:], [*xs], {'a': 1}, \"it's\" 'ok')");
+  const auto e =
+      parse_expression("f(k // 2, lambda t: g(t, 1), a if b else c, x[:, 1:], [*xs], {'a': 1}, \"it's\" 'ok')");
   ASSERT_TRUE(e) << message(e.error());
   EXPECT_EQ(e->arguments[0].value.kind, Kind::Opaque);
   EXPECT_EQ(e->arguments[0].value.text, "k // 2");
