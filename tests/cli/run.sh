@@ -57,6 +57,18 @@ ends 2 "a stride of nothing is a usage error" "$convoy" pad --solve --kernel 3 -
 says "the stride is named" "--stride is 0"
 ends 2 "a padding that cannot be is a usage error" "$convoy" pad --solve --kernel 3 --in 50 --out 10
 says "what would do is said" "stride 5 makes it"
+ends 0 "a layer is drawn" "$convoy" pad 'Conv2D(8, (4, 3), strides=(1, 2), padding="same")' --size 9x10 --svg out/windows.svg
+ends 4 "a drawing replaces no file" "$convoy" pad 'Conv2D(8, 3)' --size 9x10 --svg out/windows.svg
+says "how to replace it is said" "--force"
+ends 0 "a drawing replaces a file with --force" "$convoy" pad 'Conv2D(8, 3)' --size 9x10 --svg out/windows.svg --force
+ends 2 "a drawing needs a size" "$convoy" pad 'Conv2D(8, 3)' --svg out/none.svg
+holds_only "no half of a drawing is left" out windows.svg
+rm out/windows.svg
+ends 0 "a layer is compared with other words" "$convoy" pad --like 'Conv2D(16, 3, strides=2, padding="same")' --size 24x25
+ends 0 "a list of cells is said in other words" "$convoy" pad 'F.pad(x, (1, 2, 3, 4))'
+ends 6 "a list that its framework refuses is refused" "$convoy" pad 'tf.pad(x, [[0, 0], [-1, 2]])'
+ends 0 "a framework is told about" "$convoy" pad --about onnx
+ends 2 "an unknown framework is a usage error" "$convoy" pad --about none
 ends 2 "options of unlike rank are a usage error" "$convoy" pad --solve --kernel 3x4x5 --in 3x4
 ends 0 "the version is told" "$convoy" --version
 ends 0 "help is told" "$convoy" --help
