@@ -21,7 +21,7 @@ SEES = {
     "containers": {"base"},
     "ops": {"base"},
     "graph": {"base", "ops"},
-    "formats": {"base", "ops", "graph", "containers"},
+    "formats": {"base", "ops", "graph", "containers", "run"},
     "passes": {"base", "ops", "graph"},
     "run": {"base", "ops", "graph"},
     "functions": {"base", "ops", "graph", "containers", "formats", "run"},

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace convoy {
 
@@ -56,6 +58,38 @@ Status read_all(int descriptor, std::vector<std::byte>& bytes, const std::string
 
 }  // namespace
 
+// What an open descriptor leads to; the caller closes it.
+Result<std::shared_ptr<const MappedFile>> map_file(int descriptor, const std::string& path) {
+  struct stat about{};
+  if (::fstat(descriptor, &about) != 0) {
+    return refuse(path, std::string("cannot be examined: ") + std::strerror(errno));
+  }
+  if (S_ISDIR(about.st_mode)) return refuse(path, "is a directory, expected a file");
+  if (!S_ISREG(about.st_mode)) return refuse(path, "is a device or a pipe, expected a regular file");
+
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->path_ = path;
+  file->device_ = static_cast<Size>(about.st_dev);
+  file->node_ = static_cast<Size>(about.st_ino);
+  file->size_ = about.st_size;
+  file->seconds_ = about.st_mtim.tv_sec;
+  file->nanoseconds_ = about.st_mtim.tv_nsec;
+  if (about.st_size == 0) return file;
+  const auto size = static_cast<std::size_t>(about.st_size);
+  if (!may_vanish(descriptor)) {
+    void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (map != MAP_FAILED) {
+      file->map_ = map;
+      file->bytes_ = {static_cast<const std::byte*>(map), size};
+      return file;
+    }
+  }
+  file->owned_.resize(size);
+  if (auto read = read_all(descriptor, file->owned_, path); !read) return pass(read);
+  file->bytes_ = file->owned_;
+  return file;
+}
+
 MappedFile::~MappedFile() {
   if (map_ != nullptr) ::munmap(map_, bytes_.size());
 }
@@ -71,42 +105,49 @@ Status MappedFile::unchanged() const {
   return {};
 }
 
+namespace {
+
+// O_NONBLOCK: opening a pipe must not wait for its writer.
+constexpr int reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+std::unexpected<Error> not_opened(const std::string& path) {
+  if (errno == ENOENT) return refuse(path, "does not exist");
+  return refuse(path, std::string("cannot be opened: ") + std::strerror(errno));
+}
+
+std::unexpected<Error> unsafe(const std::string& name, std::string what) {
+  return std::unexpected(Error{Fault::UnsafePath, std::move(what), name});
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path) {
   if (path.find('\0') != std::string::npos) return refuse(path.substr(0, path.find('\0')), "name holds a zero byte");
-  // O_NONBLOCK: opening a pipe must not wait for its writer.
-  const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-  if (descriptor.number < 0) {
-    if (errno == ENOENT) return refuse(path, "does not exist");
-    return refuse(path, std::string("cannot be opened: ") + std::strerror(errno));
-  }
-  struct stat about{};
-  if (::fstat(descriptor.number, &about) != 0) {
-    return refuse(path, std::string("cannot be examined: ") + std::strerror(errno));
-  }
-  if (S_ISDIR(about.st_mode)) return refuse(path, "is a directory, expected a file");
-  if (!S_ISREG(about.st_mode)) return refuse(path, "is a device or a pipe, expected a regular file");
+  const Descriptor descriptor{::open(path.c_str(), reading)};
+  if (descriptor.number < 0) return not_opened(path);
+  return map_file(descriptor.number, path);
+}
 
-  std::shared_ptr<MappedFile> file(new MappedFile);
-  file->path_ = path;
-  file->device_ = static_cast<Size>(about.st_dev);
-  file->node_ = static_cast<Size>(about.st_ino);
-  file->size_ = about.st_size;
-  file->seconds_ = about.st_mtim.tv_sec;
-  file->nanoseconds_ = about.st_mtim.tv_nsec;
-  if (about.st_size == 0) return file;
-  const auto size = static_cast<std::size_t>(about.st_size);
-  if (!may_vanish(descriptor.number)) {
-    void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor.number, 0);
-    if (map != MAP_FAILED) {
-      file->map_ = map;
-      file->bytes_ = {static_cast<const std::byte*>(map), size};
-      return file;
-    }
+Result<std::shared_ptr<const MappedFile>> open_beneath(const std::string& folder, const std::string& name) {
+  if (name.empty() || name.find_first_of(std::string("\\\0", 2)) != std::string::npos || name.front() == '/')
+    return unsafe(name, "is no name of a file below the model's folder");
+  Descriptor at{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY)};
+  if (at.number < 0) return not_opened(folder);
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    const bool last = end == name.size();
+    begin = end + 1;
+    if (part == "..") return unsafe(name, "leads out of the model's folder");
+    if (part.empty() && last) return unsafe(name, "is a directory, expected a file");
+    if (part.empty() || part == ".") continue;
+    Descriptor next{::openat(at.number, part.c_str(), reading | O_NOFOLLOW | (last ? 0 : O_DIRECTORY))};
+    if (next.number < 0 && (errno == ELOOP || (errno == ENOTDIR && !last))) return unsafe(name, "is or crosses a link");
+    if (next.number < 0) return not_opened(name);
+    std::swap(at.number, next.number);
+    if (last) return map_file(at.number, folder.empty() ? name : folder + "/" + name);
   }
-  file->owned_.resize(size);
-  if (auto read = read_all(descriptor.number, file->owned_, path); !read) return pass(read);
-  file->bytes_ = file->owned_;
-  return file;
+  return unsafe(name, "is no name of a file below the model's folder");
 }
 
 std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes) {

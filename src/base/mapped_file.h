@@ -24,7 +24,7 @@ class MappedFile {
   Status unchanged() const;
 
  private:
-  friend Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path);
+  friend Result<std::shared_ptr<const MappedFile>> map_file(int descriptor, const std::string& path);
   friend std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes);
   MappedFile() = default;
 
@@ -37,6 +37,10 @@ class MappedFile {
 
 // Fails: Io naming the path: missing, not readable, a directory, a device, a pipe.
 Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path);
+
+// A file that another file names: `name` is relative to `folder` and stays below it; "..", absolute names and links
+// anywhere in it are refused (UnsafePath). Otherwise fails as open_file does.
+Result<std::shared_ptr<const MappedFile>> open_beneath(const std::string& folder, const std::string& name);
 
 // Bytes in memory that are to be read like a file.
 std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes);

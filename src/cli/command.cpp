@@ -64,7 +64,7 @@ Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::st
 }
 
 void ModelOptions::offer(CLI::App& app) {
-  app.add_option("file", file, "the model: .keras, .h5, .hdf5 or .json")->required();
+  app.add_option("file", file, "the model: .keras, .h5, .hdf5, .json or .onnx")->required();
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
   app.add_option("--shape", shapes, "full shape of one input, such as image=1,64,64,3 (may be repeated)");
   app.add_option("--weights", weights, "weights for a file that has none (model.json)");

@@ -7,6 +7,7 @@
 #include "containers/safetensors.h"
 #include "containers/zip.h"
 #include "formats/keras/keras.h"
+#include "formats/onnx/onnx.h"
 #include "formats/torch/checkpoint.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/reader.h"
@@ -84,7 +85,7 @@ std::unexpected<Error> unread(std::string_view name) {
   return fail(Fault::Unsupported, "is " + std::string(name) + ", which this version does not read as a model");
 }
 
-Result<Graph> load_bytes(const Blob& blob, const LoadOptions& options) {
+Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, const LoadOptions& options) {
   if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
   if (ZipArchive::begins(blob.bytes)) {
     auto zip = ZipArchive::open(blob);
@@ -96,10 +97,11 @@ Result<Graph> load_bytes(const Blob& blob, const LoadOptions& options) {
   }
   if (Hdf5File::begins(blob.bytes)) return keras::read_hdf5(blob.bytes, blob.keeper, options);
   if (first_letter(blob.bytes) == '{') return keras::read_json(text_of(blob.bytes), options);
+  if (onnx::begins_model(blob.bytes)) return onnx::read_model(blob, folder, options);
   return unread(known_format(blob.bytes));
 }
 
-Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob) {
+Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob, const std::filesystem::path& folder) {
   if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
   if (ZipArchive::begins(blob.bytes)) {
     auto zip = ZipArchive::open(blob);
@@ -120,6 +122,7 @@ Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob) {
     for (NamedTensor& one : *all) out.push_back({std::move(one.name), std::move(one.tensor)});
     return out;
   }
+  if (onnx::begins_model(blob.bytes)) return onnx::weights_of_model(blob, folder);
   return unread(known_format(blob.bytes));
 }
 
@@ -128,13 +131,13 @@ Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob) {
 Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options) {
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
-  return within(file.filename().string(), load_bytes(blob_of(*bytes), options));
+  return within(file.filename().string(), load_bytes(blob_of(*bytes), file.parent_path(), options));
 }
 
 Result<std::vector<LoadedTensor>> load_weights(const std::filesystem::path& file) {
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
-  return within(file.filename().string(), load_weights_bytes(blob_of(*bytes)));
+  return within(file.filename().string(), load_weights_bytes(blob_of(*bytes), file.parent_path()));
 }
 
 }  // namespace convoy

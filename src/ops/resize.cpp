@@ -283,7 +283,11 @@ Result<Facts> infer(const Resize& resize, const Inputs& in) {
       continue;
     }
     if (!size.known()) continue;
-    const double length = std::floor(static_cast<double>(*size) * resize.factors[i]);
+    // ONNX Runtime multiplies in float32, where 5 * 1.8 is 9.
+    const double length =
+        resize.arithmetic == Arithmetic::Divided
+            ? static_cast<double>(std::floor(static_cast<float>(*size) * static_cast<float>(resize.factors[i])))
+            : std::floor(static_cast<double>(*size) * resize.factors[i]);
     if (length < 1 || length > static_cast<double>(most))
       return fail(Fault::Unsupported, "factor " + std::to_string(resize.factors[i]) + " makes " +
                                           std::to_string(*size) + " cells into " + std::to_string(length));

@@ -36,6 +36,10 @@ void add_forms(Model& model, const fs::path& folder, const Json& files, bool may
   const auto path = [&](const char* key) { return folder / files[key].get<std::string>(); };
   for (const char* key : {"keras", "h5"})
     if (files.contains(key)) model.forms.push_back({key, path(key), {}, may_refuse, {}});
+  // A model with foreign code stands in its ONNX form without it. Not every copy of the corpus holds that form.
+  for (const char* key : {"onnx", "onnx_legacy"})
+    if (files.contains(key) && !model.refuse && fs::exists(path(key)))
+      model.forms.push_back({key, path(key), {}, may_refuse, {}});
   if (!files.contains("json")) return;
   if (files.contains("weights_h5"))
     model.forms.push_back({"json+weights.h5", path("json"), path("weights_h5"), may_refuse, {}});

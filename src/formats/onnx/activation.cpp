@@ -116,7 +116,8 @@ std::vector<ValueId> softmax(FunctionCall& call) {
   return {call.add(Softmax{axes, call.name == "LogSoftmax"}, {x})};
 }
 
-// The slope stretches to x from its last axes; our operator wants it with all axes of x but the batch.
+// The slope stretches to x from its last axes; our operator wants it with all axes of x but the batch. A slope of its own
+// for each example: max(x, 0) + slope * min(x, 0).
 std::vector<ValueId> prelu(FunctionCall& call) {
   const ValueId x = call.tensor("X");
   ValueId slope = call.tensor("slope");
@@ -127,6 +128,12 @@ std::vector<ValueId> prelu(FunctionCall& call) {
   Sizes to = *sizes;
   while (to.size() > wanted && to.front() == 1) to.erase(to.begin());
   while (to.size() < wanted) to.insert(to.begin(), 1);
+  if (to.size() > wanted) {
+    const ValueId above = call.add(Relu{}, {x});
+    const ValueId below = call.add(Binary{BinaryFunction::Subtract}, {x, above});
+    const ValueId scaled = call.add(Binary{BinaryFunction::Multiply}, {slope, below});
+    return {call.add(Binary{BinaryFunction::Add}, {above, scaled})};
+  }
   if (to != *sizes) {
     const Tensor* known = call.constant(slope);
     slope = known ? call.make_constant("slope", known->reshaped(to)) : call.add(Reshape{to}, {slope});

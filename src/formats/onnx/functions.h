@@ -20,6 +20,7 @@ std::span<const FunctionRow> activation_functions();
 std::span<const FunctionRow> elementwise_functions();
 std::span<const FunctionRow> reduction_functions();
 std::span<const FunctionRow> linear_functions();
+std::span<const FunctionRow> recurrent_functions();
 
 // All of them. A row's parameters are its tensors, in the order of the operator's inputs.
 std::span<const FunctionRow> functions();

@@ -99,6 +99,18 @@ std::vector<ValueId> layer_normalization(FunctionCall& call) {
   return {call.add(LayerNorm{axes, epsilon, false}, {x, scale, bias})};
 }
 
+// (x - mean) / (deviation + 1e-9) over `axes`.
+std::vector<ValueId> mean_variance_normalization(FunctionCall& call) {
+  const ValueId x = call.tensor("X");
+  const Sizes axes = axes_of(call, "axes", call.attrs.list("axes", Sizes{0, 2, 3}), call.rank(x));
+  const ValueId mean = call.add(Reduce{Reduction::Mean, axes, true}, {x});
+  const ValueId left = call.add(Binary{BinaryFunction::Subtract}, {x, mean});
+  const ValueId squares = call.add(Unary{Function::Square}, {left});
+  const ValueId variance = call.add(Reduce{Reduction::Mean, axes, true}, {squares});
+  const ValueId deviation = call.add(Affine{1, 1e-9}, {call.add(Unary{Function::Sqrt}, {variance})});
+  return {call.add(Binary{BinaryFunction::Divide}, {left, deviation})};
+}
+
 std::vector<ValueId> rms_normalization(FunctionCall& call) {
   const ValueId x = call.tensor("X"), scale = call.tensor("scale");
   const Sizes axes = from_axis(call, x);
@@ -111,6 +123,7 @@ constexpr std::array rows{FunctionRow{"BatchNormalization", "X scale B input_mea
                           FunctionRow{"InstanceNormalization", "input scale B", instance_normalization},
                           FunctionRow{"GroupNormalization", "X scale bias", group_normalization},
                           FunctionRow{"LRN", "X", lrn},
+                          FunctionRow{"MeanVarianceNormalization", "X", mean_variance_normalization},
                           FunctionRow{"LayerNormalization", "X Scale B", layer_normalization},
                           FunctionRow{"RMSNormalization", "X scale", rms_normalization}};
 

@@ -1,5 +1,7 @@
-// Writes ONNX: one file, or the model with its weights beside it.
+// Reads and writes ONNX: one file, or the model with its weights beside it.
 #pragma once
+#include "base/bytes.h"
+#include "formats/format.h"
 #include "graph/graph.h"
 
 #include <functional>
@@ -10,6 +12,17 @@
 #include <vector>
 
 namespace convoy::onnx {
+
+// Whether bytes begin like an ONNX model: a version, then, among its first fields, a graph or operator sets.
+bool begins_model(Bytes bytes);
+
+// Reads opsets 7 to 28. `folder` is the model's: files that it names are opened below it.
+// `given`: inputs whose numbers are known beforehand; they are constants then.
+// Fails: an operator or attribute that is not understood, naming node, operator and opset; broken and hostile files.
+Result<Graph> read_model(const Blob& blob, const std::filesystem::path& folder, const LoadOptions& options,
+                         const std::map<std::string, Tensor>& given = {});
+// The initializers in the model's order.
+Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob, const std::filesystem::path& folder);
 
 inline constexpr Size least_opset = 11, usual_opset = 17, newest_opset = 22;
 

@@ -116,15 +116,16 @@ std::vector<ValueId> expand(FunctionCall& call) {
 std::vector<ValueId> gather(FunctionCall& call) {
   const ValueId x = call.tensor("data"), indices = call.tensor("indices");
   const Size axis = axis_of(call, "axis", call.attrs.integer("axis", 0), std::max<Size>(call.rank(x), 1));
-  const Tensor* places = call.constant(indices);
+  const Tensor* known = call.constant(indices);
   if (call.failed()) return {};
-  if (!places) {
+  if (!known) {
     if (axis != 0 || call.rank(x) != 2)
       call.refuse(Fault::Unsupported, "places that the model computes, other than rows of a table");
     return {call.add(Embedding{}, {indices, x})};
   }
+  const Tensor places = *known;  // values move when the graph grows
   const Dim size = call.dim(x, axis);
-  Take take{axis, places->integers()};
+  Take take{axis, places.integers()};
   for (Size& index : take.indices) {
     if (index < 0 && !size.known()) {
       call.refuse(Fault::Unsupported, "a place counted from the end of an axis of unknown size");
@@ -133,11 +134,11 @@ std::vector<ValueId> gather(FunctionCall& call) {
     if (index < 0) index += *size;
   }
   const ValueId taken = call.add(take, {x});
-  if (places->rank() == 1) return {taken};
-  if (places->rank() == 0) return {call.add(Squeeze{{axis}}, {taken})};
+  if (places.rank() == 1) return {taken};
+  if (places.rank() == 0) return {call.add(Squeeze{{axis}}, {taken})};
   Sizes to;
   for (Size i = 0; i < call.rank(x); ++i) {
-    if (i == axis) to.insert(to.end(), places->shape().begin(), places->shape().end());
+    if (i == axis) to.insert(to.end(), places.shape().begin(), places.shape().end());
     else if (call.dim(x, i).known()) to.push_back(*call.dim(x, i));
     else if (i < axis) to.push_back(0);
     else to.push_back(-1);

@@ -1,0 +1,102 @@
+// Nodes as calls of rows, and nodes of known numbers as known numbers.
+#include "formats/onnx/constants.h"
+
+#include "run/run.h"
+
+#include <charconv>
+
+namespace convoy::onnx {
+namespace {
+
+// The number that a float32 was written for: 0.1, not 0.10000000149.
+double shortest(float number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  double read = static_cast<double>(number);
+  std::from_chars(text, end, read);
+  return read;
+}
+
+Result<Json> value_of(const Attribute& attribute) {
+  switch (attribute.kind) {
+    case AttributeKind::Float: return Json(shortest(attribute.number));
+    case AttributeKind::Integer: return Json(attribute.integer);
+    case AttributeKind::Text: return Json(attribute.text);
+    case AttributeKind::Integers: return Json(attribute.integers);
+    case AttributeKind::Texts: return Json(attribute.texts);
+    case AttributeKind::Floats: {
+      Json all = Json::array();
+      for (const float number : attribute.floats) all.push_back(shortest(number));
+      return all;
+    }
+    default: break;
+  }
+  return fail(Fault::Unsupported, "attribute '" + attribute.name + "' holds no number and no word");
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    if (end > 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<RowCall> row_call(const ModelNode& node, Size opset, std::size_t results) {
+  RowCall call{row_of(functions(), node.type), Json::object(), {}, {.opset = opset, .results = results}};
+  if (!call.row) return fail(Fault::Unsupported, "is an operator that this version does not read");
+  for (const Attribute& attribute : node.attributes) {
+    if (!attribute.refers_to.empty())
+      return fail(Fault::Unsupported, "attribute '" + attribute.name + "' refers to one of a function");
+    auto value = value_of(attribute);
+    if (!value) return pass(value);
+    call.attributes[attribute.name] = std::move(*value);
+  }
+  const auto parameters = words_of(call.row->parameters);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool left = !parameters.empty() && parameters.back().ends_with("...");
+    if (left && i + 1 >= parameters.size()) {
+      const std::string& last = parameters.back();
+      call.inputs.push_back(last.substr(0, last.size() - 3) + "." + std::to_string(i + 1 - parameters.size()));
+    } else if (i < parameters.size()) {
+      call.inputs.push_back(parameters[i]);
+    } else if (node.inputs[i].empty()) {
+      call.inputs.emplace_back();
+    } else {
+      return fail(Fault::Unsupported, "input " + std::to_string(i + 1) + " is not understood");
+    }
+  }
+  return call;
+}
+
+Result<std::vector<Tensor>> compute(const ModelNode& node, Size opset,
+                                    const std::vector<std::optional<Tensor>>& inputs) {
+  const auto call = row_call(node, opset, node.outputs.size());
+  if (!call) return std::unexpected(call.error());
+  Graph graph;
+  TensorArguments tensors;
+  for (std::size_t i = 0; i < inputs.size() && i < call->inputs.size(); ++i)
+    if (inputs[i]) tensors.emplace(call->inputs[i], graph.constant(call->inputs[i], *inputs[i]));
+  auto outputs =
+      call_function(functions(), graph, node.type, call->attributes, std::move(tensors), node.type, call->setting);
+  if (!outputs) return pass(outputs);
+  graph.outputs = *outputs;
+  for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back(std::to_string(i));
+  auto values = run(graph, {}, {.precision = Precision::Double});
+  if (!values) return pass(values);
+  std::vector<Tensor> results;
+  for (const ValueId v : *outputs) {
+    const Tensor& value = values->at(v);
+    const DType wanted = graph[v].fact.dtype;
+    const bool floating = wanted == DType::F32 || wanted == DType::F64 || wanted == DType::F16 || wanted == DType::BF16;
+    if (floating) results.push_back(value.converted(wanted));
+    else results.push_back(Tensor::of(value.shape(), value.integers()));
+  }
+  return results;
+}
+
+}  // namespace convoy::onnx

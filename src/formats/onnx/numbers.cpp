@@ -1,0 +1,341 @@
+// Shape arithmetic. What only moves numbers about goes through the operator's own row and kernel, with places instead of
+// numbers; the rest is arithmetic on whole numbers, which divide toward zero.
+#include "formats/onnx/numbers.h"
+
+#include "formats/onnx/constants.h"
+#include "formats/onnx/types.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace convoy::onnx {
+namespace {
+
+using Kind = Number::Kind;
+constexpr Size most_numbers = 65536;
+
+bool whole_factor(const Number& n) { return n.real == std::floor(n.real); }
+
+Number add(const Number& a, const Number& b, bool whole) {
+  if (a.kind == Kind::Whole && b.kind == Kind::Whole) {
+    const auto sum = checked_add(a.whole, b.whole);
+    return sum ? Number::of(*sum) : Number{};
+  }
+  if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() + b.value());
+  if (a.known() && a.value() == 0) return b;
+  if (b.known() && b.value() == 0) return a;
+  if (a.kind == Kind::Multiple && b.kind == Kind::Multiple && a.size == b.size)
+    return a.real + b.real == 0 ? Number::of(std::int64_t{0}) : Number::multiple(a.real + b.real, a.size);
+  return {};
+}
+
+Number multiply(const Number& a, const Number& b, bool whole) {
+  if (a.kind == Kind::Whole && b.kind == Kind::Whole) {
+    const auto product = checked_multiply(a.whole, b.whole);
+    return product ? Number::of(*product) : Number{};
+  }
+  if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() * b.value());
+  if (a.kind == Kind::Multiple && b.known() && b.value() != 0) return Number::multiple(a.real * b.value(), a.size);
+  if (b.kind == Kind::Multiple && a.known() && a.value() != 0) return Number::multiple(b.real * a.value(), b.size);
+  return {};
+}
+
+Number divide(const Number& a, const Number& b, bool whole) {
+  if (a.kind == Kind::Whole && b.kind == Kind::Whole && whole)
+    return b.whole == 0 || b.whole == -1 ? (b.whole == 0 ? Number{} : multiply(a, b, true))
+                                         : Number::of(a.whole / b.whole);
+  if (b.known() && b.value() == 0) return {};
+  if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() / b.value());
+  if (a.kind != Kind::Multiple) return {};
+  if (b.kind == Kind::Multiple) {
+    if (a.size != b.size) return {};
+    const double ratio = a.real / b.real;
+    if (!whole) return Number::of(ratio);
+    return ratio == std::floor(ratio) ? Number::of(static_cast<std::int64_t>(ratio)) : Number{};
+  }
+  const Number quotient = Number::multiple(a.real / b.value(), a.size);
+  return !whole || whole_factor(quotient) ? quotient : Number{};
+}
+
+Number modulo(const Number& a, const Number& b) {
+  if (a.kind != Kind::Whole || b.kind != Kind::Whole || b.whole == 0 || b.whole == -1) return {};
+  const std::int64_t rest = a.whole % b.whole;
+  return Number::of(rest != 0 && (rest < 0) != (b.whole < 0) ? rest + b.whole : rest);
+}
+
+Number negated(const Number& a) { return multiply(a, Number::of(std::int64_t{-1}), a.kind == Kind::Whole); }
+
+// Of equal or known numbers only.
+std::optional<int> order(const Number& a, const Number& b) {
+  if (a == b && a.kind != Kind::Unknown) return 0;
+  if (a.kind == Kind::Whole && b.kind == Kind::Whole) return a.whole < b.whole ? -1 : 1;
+  if (!a.known() || !b.known()) return std::nullopt;
+  return a.value() < b.value() ? -1 : a.value() > b.value() ? 1 : 0;
+}
+
+Number truth(bool value) { return Number::of(std::int64_t{value}); }
+
+Number binary(const std::string& type, const Number& a, const Number& b, bool whole) {
+  if (type == "Add") return add(a, b, whole);
+  if (type == "Sub") return add(a, negated(b), whole);
+  if (type == "Mul") return multiply(a, b, whole);
+  if (type == "Div") return divide(a, b, whole);
+  if (type == "Mod") return modulo(a, b);
+  if (type == "And" || type == "Or") {
+    if (!a.known() || !b.known()) return {};
+    return truth(type == "And" ? a.value() != 0 && b.value() != 0 : a.value() != 0 || b.value() != 0);
+  }
+  const auto less = order(a, b);
+  if (!less) return {};
+  if (type == "Min") return *less <= 0 ? a : b;
+  if (type == "Max") return *less >= 0 ? a : b;
+  if (type == "Equal") return truth(*less == 0);
+  if (type == "Less") return truth(*less < 0);
+  if (type == "LessOrEqual") return truth(*less <= 0);
+  if (type == "Greater") return truth(*less > 0);
+  return truth(*less >= 0);  // GreaterOrEqual
+}
+
+bool compares(const std::string& type) {
+  return type == "Equal" || type.starts_with("Less") || type.starts_with("Greater") || type == "And" || type == "Or";
+}
+
+constexpr std::string_view binaries[] = {"Add", "Sub",   "Mul",  "Div",         "Mod",     "Min",
+                                         "Max", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+                                         "And", "Or"};
+
+std::optional<Sizes> met(const Sizes& a, const Sizes& b) {
+  Sizes shape(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const Size x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) return std::nullopt;
+    shape[shape.size() - 1 - i] = x == 1 ? y : x;
+  }
+  const auto count = checked_count(shape);
+  return count && *count <= most_numbers ? std::optional(shape) : std::nullopt;
+}
+
+// The number of `from` that stands at place i of `shape`.
+const Number& stretched(const Numbers& from, const Sizes& shape, std::size_t i) {
+  std::size_t place = 0, step = 1;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const auto size = static_cast<std::size_t>(shape[shape.size() - 1 - axis]);
+    const std::size_t at = i % size;
+    i /= size;
+    if (axis >= from.shape.size()) continue;
+    const auto mine = static_cast<std::size_t>(from.shape[from.shape.size() - 1 - axis]);
+    if (mine != 1) place += at * step;
+    step *= mine;
+  }
+  return from.all[place];
+}
+
+std::optional<Numbers> by_pairs(const ModelNode& node, const std::vector<const Numbers*>& in) {
+  if (in.size() != 2 || !in[0] || !in[1]) return std::nullopt;
+  const auto shape = met(in[0]->shape, in[1]->shape);
+  if (!shape) return std::nullopt;
+  const bool whole = !is_floating(in[0]->dtype);
+  Numbers out{compares(node.type) ? DType::Bool : in[0]->dtype, *shape, {}};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(*checked_count(*shape)); ++i)
+    out.all.push_back(binary(node.type, stretched(*in[0], *shape, i), stretched(*in[1], *shape, i), whole));
+  return out;
+}
+
+std::optional<Numbers> where(const std::vector<const Numbers*>& in) {
+  if (in.size() != 3 || !in[0] || !in[1] || !in[2]) return std::nullopt;
+  const auto first = met(in[0]->shape, in[1]->shape);
+  const auto shape = first ? met(*first, in[2]->shape) : std::nullopt;
+  if (!shape) return std::nullopt;
+  Numbers out{in[1]->dtype, *shape, {}};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(*checked_count(*shape)); ++i) {
+    const Number& condition = stretched(*in[0], *shape, i);
+    const Number &yes = stretched(*in[1], *shape, i), &no = stretched(*in[2], *shape, i);
+    out.all.push_back(condition.known() ? (condition.value() != 0 ? yes : no) : yes == no ? yes : Number{});
+  }
+  return out;
+}
+
+Number rounded(const std::string& type, const Number& n) {
+  if (n.kind == Kind::Whole || (n.kind == Kind::Multiple && whole_factor(n))) return n;
+  if (n.kind != Kind::Real) return {};
+  return Number::of(type == "Floor" ? std::floor(n.real) : type == "Ceil" ? std::ceil(n.real) : std::nearbyint(n.real));
+}
+
+Number cast(const Number& n, DType to) {
+  if (is_floating(to)) return n.kind == Kind::Whole ? Number::of(static_cast<double>(n.whole)) : n;
+  if (to == DType::Bool) return n.known() ? truth(n.value() != 0) : Number{};
+  if (n.kind == Kind::Real && std::abs(n.real) < 0x1p53) return Number::of(static_cast<std::int64_t>(n.real));
+  if (n.kind == Kind::Multiple && !whole_factor(n)) return {};
+  return n.kind == Kind::Real ? Number{} : n;
+}
+
+std::optional<Numbers> one_by_one(const ModelNode& node, const Numbers& x) {
+  Numbers out{x.dtype, x.shape, {}};
+  if (node.type == "Cast") {
+    const Attribute* to = node.attribute("to");
+    const auto dtype = to ? dtype_of(to->integer) : std::nullopt;
+    if (!dtype) return std::nullopt;
+    out.dtype = *dtype;
+  }
+  for (const Number& n : x.all) {
+    if (node.type == "Cast") out.all.push_back(cast(n, out.dtype));
+    else if (node.type == "Neg") out.all.push_back(negated(n));
+    else if (node.type == "Not") out.all.push_back(n.known() ? truth(n.value() == 0) : Number{});
+    else if (node.type == "Sqrt") out.all.push_back(n.kind == Kind::Real ? Number::of(std::sqrt(n.real)) : Number{});
+    else if (node.type == "Abs")
+      out.all.push_back(n.kind == Kind::Whole && n.whole < 0 ? negated(n)
+                        : n.kind == Kind::Real               ? Number::of(std::abs(n.real))
+                                                             : n);
+    else out.all.push_back(rounded(node.type, n));
+  }
+  return out;
+}
+
+constexpr std::string_view unaries[] = {"Cast", "Neg", "Not", "Sqrt", "Abs", "Floor", "Ceil", "Round"};
+
+// All numbers folded into one; axes must be all there are.
+std::optional<Numbers> folded(const ModelNode& node, const Numbers& x) {
+  if (x.shape.size() > 1 || x.all.empty()) return std::nullopt;
+  const Attribute* keeps = node.attribute("keepdims");
+  Number sum = x.all.front();
+  const bool whole = !is_floating(x.dtype);
+  for (std::size_t i = 1; i < x.all.size(); ++i) {
+    if (node.type == "ReduceProd") sum = multiply(sum, x.all[i], whole);
+    else if (node.type == "ReduceSum") sum = add(sum, x.all[i], whole);
+    else sum = binary(node.type == "ReduceMax" ? "Max" : "Min", sum, x.all[i], whole);
+  }
+  const bool kept = (!keeps || keeps->integer != 0) && !x.shape.empty();
+  return Numbers{x.dtype, kept ? Sizes{1} : Sizes{}, {sum}};
+}
+
+std::optional<Numbers> range(const std::vector<const Numbers*>& in) {
+  if (in.size() != 3) return std::nullopt;
+  for (const Numbers* n : in)
+    if (!n || n->all.size() != 1 || n->all[0].kind != Kind::Whole) return std::nullopt;
+  const std::int64_t start = in[0]->all[0].whole, limit = in[1]->all[0].whole, step = in[2]->all[0].whole;
+  if (step == 0 || std::abs(static_cast<double>(limit) - static_cast<double>(start)) > 1e9) return std::nullopt;
+  Numbers out{in[0]->dtype, {}, {}};
+  for (std::int64_t at = start; step > 0 ? at < limit : at > limit; at += step) {
+    if (static_cast<Size>(out.all.size()) >= most_numbers) return std::nullopt;
+    out.all.push_back(Number::of(at));
+  }
+  out.shape = {static_cast<Size>(out.all.size())};
+  return out;
+}
+
+std::optional<Numbers> filled(const ModelNode& node, const Numbers& shape) {
+  if (!shape.known()) return std::nullopt;
+  Numbers out{DType::F32, {}, {}};
+  for (const Number& n : shape.all) out.shape.push_back(n.whole);
+  const auto count = checked_count(out.shape);
+  if (!count || *count > most_numbers) return std::nullopt;
+  Number value = Number::of(0.0);
+  if (const Attribute* said = node.attribute("value")) {
+    if (!said->tensor) return std::nullopt;
+    const auto tensor = TensorSource({}, {}).tensor(*said->tensor);
+    if (!tensor || tensor->count() != 1) return std::nullopt;
+    out.dtype = tensor->dtype();
+    value = numbers_of(*tensor).all.front();
+  }
+  out.all.assign(static_cast<std::size_t>(*count), value);
+  return out;
+}
+
+// ---- what only moves numbers -----------------------------------------------------------------------------------------
+
+struct Mover {
+  std::string_view type;
+  std::size_t moved;  // how many inputs, from the first, hold the numbers that move
+};
+constexpr Mover movers[] = {{"Identity", 1}, {"Gather", 1},    {"Slice", 1},   {"Reshape", 1},
+                            {"Squeeze", 1},  {"Unsqueeze", 1}, {"Flatten", 1}, {"Transpose", 1},
+                            {"Expand", 1},   {"Tile", 1},      {"Split", 1},   {"Concat", 4096}};
+
+std::optional<std::vector<Numbers>> moved(const ModelNode& node, Size opset, std::size_t count,
+                                          const std::vector<const Numbers*>& in) {
+  std::vector<std::optional<Tensor>> tensors;
+  std::vector<Number> pool;
+  DType dtype = DType::I64;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!in[i]) {
+      tensors.emplace_back();
+      continue;
+    }
+    if (i >= count) {
+      auto known = in[i]->tensor();
+      if (!known) return std::nullopt;
+      tensors.emplace_back(std::move(*known));
+      continue;
+    }
+    dtype = in[i]->dtype;
+    std::vector<std::int64_t> places(in[i]->all.size());
+    std::iota(places.begin(), places.end(), static_cast<std::int64_t>(pool.size()));
+    pool.insert(pool.end(), in[i]->all.begin(), in[i]->all.end());
+    tensors.emplace_back(Tensor::of(in[i]->shape, std::move(places)));
+  }
+  auto results = compute(node, opset, tensors);
+  if (!results) return std::nullopt;
+  std::vector<Numbers> out;
+  for (const Tensor& places : *results) {
+    Numbers& one = out.emplace_back(Numbers{dtype, places.shape(), {}});
+    if (places.count() > most_numbers) return std::nullopt;
+    for (const std::int64_t place : places.integers()) one.all.push_back(pool[static_cast<std::size_t>(place)]);
+  }
+  return out;
+}
+
+std::optional<std::vector<Numbers>> one(std::optional<Numbers> numbers) {
+  if (!numbers) return std::nullopt;
+  return std::vector{std::move(*numbers)};
+}
+
+}  // namespace
+
+bool Numbers::known() const { return std::ranges::all_of(all, &Number::known); }
+
+Result<Tensor> Numbers::tensor() const {
+  if (!known()) return fail(Fault::Unsupported, "is computed from sizes that are not known beforehand");
+  if (is_floating(dtype)) {
+    std::vector<double> reals;
+    for (const Number& n : all) reals.push_back(n.value());
+    return Tensor::of(shape, std::move(reals)).converted(dtype);
+  }
+  std::vector<std::int64_t> wholes;
+  for (const Number& n : all) wholes.push_back(n.kind == Kind::Whole ? n.whole : static_cast<std::int64_t>(n.real));
+  return Tensor::of(shape, std::move(wholes));
+}
+
+Numbers numbers_of(const Tensor& tensor) {
+  Numbers numbers{tensor.dtype(), tensor.shape(), {}};
+  if (is_floating(tensor.dtype()))
+    for (const double n : tensor.doubles()) numbers.all.push_back(Number::of(n));
+  else
+    for (const std::int64_t n : tensor.integers()) numbers.all.push_back(Number::of(n));
+  return numbers;
+}
+
+Numbers numbers_of(const Shape& shape, std::span<const SizeId> sizes) {
+  Numbers numbers{DType::I64, {static_cast<Size>(shape.size())}, {}};
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    numbers.all.push_back(shape[i].known() ? Number::of(std::int64_t{*shape[i]}) : Number::multiple(1, sizes[i]));
+  return numbers;
+}
+
+std::optional<std::vector<Numbers>> computed(const ModelNode& node, Size opset,
+                                             const std::vector<const Numbers*>& inputs) {
+  if (inputs.empty() || !inputs[0]) return std::nullopt;
+  if (std::ranges::find(binaries, node.type) != std::end(binaries)) return one(by_pairs(node, inputs));
+  if (std::ranges::find(unaries, node.type) != std::end(unaries)) return one(one_by_one(node, *inputs[0]));
+  if (node.type == "Where") return one(where(inputs));
+  if (node.type == "Range") return one(range(inputs));
+  if (node.type == "ConstantOfShape") return one(filled(node, *inputs[0]));
+  if (node.type == "ReduceProd" || node.type == "ReduceSum" || node.type == "ReduceMax" || node.type == "ReduceMin")
+    return one(folded(node, *inputs[0]));
+  const auto mover = std::ranges::find(movers, node.type, &Mover::type);
+  if (mover == std::end(movers)) return std::nullopt;
+  return moved(node, opset, mover->moved, inputs);
+}
+
+}  // namespace convoy::onnx

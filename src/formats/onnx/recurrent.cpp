@@ -1,0 +1,176 @@
+// LSTM, GRU and RNN over time first (layout 0) or batch first, in both directions, from a state of zeros. Weights hold one
+// block of rows per gate: i, o, f, c and z, r, h; ours are those of PyTorch: i, f, c, o and r, z, h.
+#include "formats/onnx/arguments.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace convoy::onnx {
+namespace {
+
+struct Kind {
+  std::string_view type;
+  std::vector<std::size_t> gates;  // gates[i]: ONNX's block that becomes block i
+  std::vector<std::string> activations;  // the defaults
+};
+
+Kind kind_of(std::string_view type) {
+  if (type == "LSTM") return {type, {0, 2, 3, 1}, {"Sigmoid", "Tanh", "Tanh"}};
+  if (type == "GRU") return {type, {1, 0, 2}, {"Sigmoid", "Tanh"}};
+  return {type, {0}, {"Tanh"}};
+}
+
+struct Word {
+  std::string_view word;
+  CellFunction function;
+};
+constexpr Word words[] = {{"Sigmoid", CellFunction::Sigmoid},   {"Tanh", CellFunction::Tanh},
+                          {"Relu", CellFunction::Relu},         {"Softsign", CellFunction::Softsign},
+                          {"Softplus", CellFunction::Softplus}, {"HardSigmoid", CellFunction::HardSigmoid5}};
+
+// The functions of every direction, which must be the same ones.
+std::vector<CellFunction> functions_of(FunctionCall& call, const Kind& kind, std::size_t directions) {
+  std::vector<std::string> said;
+  if (const Json* list = call.attrs.raw("activations"); list && list->is_array())
+    for (const Json& one : *list) said.push_back(one.is_string() ? one.get<std::string>() : "");
+  const std::size_t count = kind.activations.size();
+  if (said.empty())
+    for (std::size_t d = 0; d < directions; ++d)
+      said.insert(said.end(), kind.activations.begin(), kind.activations.end());
+  std::vector<CellFunction> functions;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    const auto found = std::ranges::find(words, said[i], &Word::word);
+    if (found == std::end(words) || (i >= count && said[i] != said[i - count])) {
+      call.refuse(Fault::Unsupported, "attribute 'activations' names '" + said[i] + "' in a way that is not carried");
+      return std::vector(count, CellFunction::Tanh);
+    }
+    functions.push_back(found->function);
+  }
+  if (said.size() != count * directions) {
+    call.refuse(Fault::Format, "attribute 'activations' has " + std::to_string(said.size()) + " words");
+    functions.resize(count, CellFunction::Tanh);
+  }
+  if (count == 3 && functions[1] != functions[2])
+    call.refuse(Fault::Unsupported, "attribute 'activations' names two functions for the cell");
+  return functions;
+}
+
+// The blocks of one direction in PyTorch's order, from block `first` on: rows of [direction, blocks * units, ...].
+Tensor blocks(const Tensor& all, Size direction, const Kind& kind, std::size_t first, Size units) {
+  Sizes shape{static_cast<Size>(kind.gates.size()) * units};
+  Size row = bytes_of(all.dtype());
+  if (all.rank() == 3) {
+    shape.push_back(all.shape()[2]);
+    row *= all.shape()[2];
+  }
+  const auto block = static_cast<std::size_t>(units * row);
+  const std::size_t begin = static_cast<std::size_t>(direction * all.shape()[1] * row);
+  const auto from = all.bytes();
+  std::vector<std::byte> bytes(block * kind.gates.size());
+  for (std::size_t g = 0; g < kind.gates.size() && block > 0; ++g)
+    std::memcpy(bytes.data() + g * block, from.data() + begin + (first + kind.gates[g]) * block, block);
+  return *Tensor::owning(all.dtype(), shape, std::move(bytes));
+}
+
+// A state of zeros is the only one that is carried.
+void expect_zeros(FunctionCall& call, std::string_view input) {
+  const ValueId value = call.optional(input);
+  if (!value) return;
+  const Tensor* state = call.constant(value);
+  if (!state || std::ranges::any_of(state->doubles(), [](double v) { return v != 0; }))
+    call.refuse(Fault::Unsupported, "input '" + std::string(input) + "' is a state to begin with other than zeros");
+}
+
+struct Cells {
+  ValueId x;
+  Tensor kernel, recurrent;
+  std::optional<Tensor> bias;
+  Size directions = 1, units = 1;
+};
+
+std::optional<Cells> cells_of(FunctionCall& call, const Kind& kind, Size directions) {
+  Cells cells{call.tensor("X"), {}, {}, {}, directions, call.attrs.integer("hidden_size", 0)};
+  const ValueId w = call.tensor("W"), r = call.tensor("R"), b = call.optional("B");
+  const Tensor *kernel = call.constant(w), *recurrent = call.constant(r), *bias = call.constant(b);
+  if (call.failed()) return std::nullopt;
+  if (!kernel || !recurrent || (b && !bias)) {
+    call.refuse(Fault::Unsupported, "its weights are computed by the model");
+    return std::nullopt;
+  }
+  const auto gates = static_cast<Size>(kind.gates.size());
+  const Sizes& shape = recurrent->shape();
+  const Size units = shape.size() == 3 ? shape[2] : 0;
+  const bool fits = units > 0 && shape == Sizes{directions, gates * units, units} && kernel->rank() == 3 &&
+                    kernel->shape()[0] == directions && kernel->shape()[1] == gates * units &&
+                    (!bias || bias->shape() == Sizes{directions, 2 * gates * units}) &&
+                    (cells.units == 0 || cells.units == units);
+  if (!fits) {
+    call.refuse(Fault::Format, "weights of shapes " + text_of(kernel->shape()) + " and " + text_of(shape) +
+                                   " do not fit " + std::to_string(directions) + " directions");
+    return std::nullopt;
+  }
+  cells.kernel = *kernel;
+  cells.recurrent = *recurrent;
+  if (bias) cells.bias = *bias;
+  cells.units = units;
+  return cells;
+}
+
+Op cell_op(FunctionCall& call, const Kind& kind, const std::vector<CellFunction>& f, bool backwards) {
+  if (kind.type == "LSTM") return Lstm{GateOrder::Torch, f[1], f[0], backwards, true};
+  if (kind.type == "RNN") return SimpleRnn{GateOrder::Torch, f[0], backwards, true};
+  return Gru{GateOrder::Torch, f[1], f[0], call.attrs.truth("linear_before_reset", false), backwards, true};
+}
+
+std::vector<ValueId> recurrent(FunctionCall& call) {
+  const Kind kind = kind_of(call.name);
+  const std::string direction = call.attrs.word("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    call.refuse(Fault::Format, "attribute 'direction' is '" + direction + "'");
+  const Size directions = direction == "bidirectional" ? 2 : 1;
+  const bool batch_first = call.opset >= 14 && call.attrs.truth("layout", false);
+  if (kind.type == "LSTM" && call.attrs.truth("input_forget", false))
+    call.refuse(Fault::Unsupported, "attribute 'input_forget' couples two gates");
+  const auto functions = functions_of(call, kind, static_cast<std::size_t>(directions));
+  expect_zeros(call, "initial_h");
+  if (kind.type == "LSTM") expect_zeros(call, "initial_c");
+  const auto cells = cells_of(call, kind, directions);
+  if (call.results > 2) call.refuse(Fault::Unsupported, "is asked for the state of its cells");
+  if (!cells || call.failed()) return {};
+  const ValueId x = batch_first ? cells->x : call.add(Transpose{{1, 0, 2}}, {cells->x});
+  std::vector<ValueId> sequences, states;
+  for (Size d = 0; d < directions; ++d) {
+    const bool backwards = direction == "reverse" || d == 1;
+    const std::string end = d == 1 ? "_reverse" : "";
+    std::vector<ValueId> inputs{
+        x, call.make_constant("weight_ih" + end, blocks(cells->kernel, d, kind, 0, cells->units)),
+        call.make_constant("weight_hh" + end, blocks(cells->recurrent, d, kind, 0, cells->units))};
+    if (cells->bias) {
+      inputs.push_back(call.make_constant("bias_ih" + end, blocks(*cells->bias, d, kind, 0, cells->units)));
+      inputs.push_back(
+          call.make_constant("bias_hh" + end, blocks(*cells->bias, d, kind, kind.gates.size(), cells->units)));
+    }
+    const ValueId walked = call.add(cell_op(call, kind, functions, backwards), inputs);
+    const ValueId state = call.add(Slice{1, -1, {}, 1}, {walked});
+    states.push_back(batch_first ? state : call.add(Transpose{{1, 0, 2}}, {state}));
+    const ValueId in_time = backwards ? call.add(Slice{1, {}, {}, -1}, {walked}) : walked;
+    const ValueId placed = batch_first ? in_time : call.add(Transpose{{1, 0, 2}}, {in_time});
+    sequences.push_back(call.add(Unsqueeze{{batch_first ? 2 : 1}}, {placed}));
+  }
+  if (call.failed()) return {};
+  if (directions == 1) return {sequences.front(), states.front()};
+  return {call.add(Concat{batch_first ? 2 : 1}, sequences), call.add(Concat{batch_first ? 1 : 0}, states)};
+}
+
+constexpr std::array rows{FunctionRow{"LSTM", "X W R B sequence_lens initial_h initial_c P", recurrent},
+                          FunctionRow{"GRU", "X W R B sequence_lens initial_h", recurrent},
+                          FunctionRow{"RNN", "X W R B sequence_lens initial_h", recurrent}};
+
+}  // namespace
+
+std::span<const FunctionRow> recurrent_functions() { return rows; }
+
+}  // namespace convoy::onnx

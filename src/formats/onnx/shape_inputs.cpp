@@ -1,0 +1,86 @@
+// Computed shapes said by the value's own shape.
+#include "formats/onnx/shape_inputs.h"
+
+#include <cmath>
+#include <limits>
+
+namespace convoy::onnx {
+namespace {
+
+using Kind = Number::Kind;
+
+// Is the number the size of this axis, times `factor`?
+bool is_size(const Number& n, const Shaped& data, std::size_t axis, double factor = 1) {
+  return n.kind == Kind::Multiple && n.real == factor && axis < data.shape.size() && !data.shape[axis].known() &&
+         data.sizes[axis] == n.size;
+}
+
+std::optional<Tensor> list(std::vector<std::int64_t> numbers) {
+  const auto count = static_cast<Size>(numbers.size());
+  return Tensor::of({count}, std::move(numbers));
+}
+
+}  // namespace
+
+std::optional<Tensor> reshape_target(const Numbers& wanted, const Shaped& data) {
+  std::vector<std::int64_t> to;
+  int open = 0;
+  for (std::size_t i = 0; i < wanted.all.size(); ++i) {
+    const Number& n = wanted.all[i];
+    if (n.kind == Kind::Whole) to.push_back(n.whole);
+    else to.push_back(is_size(n, data, i) ? 0 : -1);
+    open += to.back() == -1;
+  }
+  if (open > 1) return std::nullopt;
+  return list(std::move(to));
+}
+
+std::optional<Tensor> expand_target(const Numbers& wanted, const Shaped& data) {
+  std::vector<std::int64_t> to;
+  for (std::size_t i = 0; i < wanted.all.size(); ++i) {
+    const Number& n = wanted.all[i];
+    const std::size_t from_end = wanted.all.size() - i;
+    const bool there = from_end <= data.shape.size();
+    if (n.kind == Kind::Whole) to.push_back(n.whole);
+    else if (there && is_size(n, data, data.shape.size() - from_end)) to.push_back(1);
+    else return std::nullopt;
+  }
+  return list(std::move(to));
+}
+
+std::optional<Tensor> slice_ends(const Numbers& ends, const Numbers* axes, const Shaped& data) {
+  std::vector<std::int64_t> to;
+  for (std::size_t i = 0; i < ends.all.size(); ++i) {
+    const Number& n = ends.all[i];
+    std::int64_t axis = static_cast<std::int64_t>(i);
+    if (axes && (i >= axes->all.size() || axes->all[i].kind != Kind::Whole)) return std::nullopt;
+    if (axes) axis = axes->all[i].whole;
+    if (axis < 0) axis += static_cast<std::int64_t>(data.shape.size());
+    if (n.kind == Kind::Whole) to.push_back(n.whole);
+    else if (axis >= 0 && is_size(n, data, static_cast<std::size_t>(axis)))
+      to.push_back(std::numeric_limits<std::int64_t>::max());
+    else return std::nullopt;
+  }
+  return list(std::move(to));
+}
+
+std::optional<Tensor> resize_factors(const Numbers& sizes, const Shaped& data) {
+  if (sizes.all.size() != data.shape.size()) return std::nullopt;
+  std::vector<float> factors;
+  for (std::size_t i = 0; i < sizes.all.size(); ++i) {
+    const Number& n = sizes.all[i];
+    if (n.kind == Kind::Multiple) {
+      if (!is_size(n, data, i, n.real) || n.real != static_cast<double>(static_cast<float>(n.real)))
+        return std::nullopt;
+      factors.push_back(static_cast<float>(n.real));
+    } else if (n.kind == Kind::Whole && data.shape[i].known() && *data.shape[i] > 0 && n.whole % *data.shape[i] == 0) {
+      factors.push_back(static_cast<float>(n.whole / *data.shape[i]));
+    } else {
+      return std::nullopt;
+    }
+  }
+  const auto count = static_cast<Size>(factors.size());
+  return Tensor::of({count}, std::move(factors));
+}
+
+}  // namespace convoy::onnx

@@ -1,0 +1,30 @@
+// Which sizes that are not known beforehand are equal in every run of a graph.
+#pragma once
+#include "formats/onnx/numbers.h"
+#include "graph/graph.h"
+
+#include <map>
+
+namespace convoy::onnx {
+
+class UnknownSizes {
+ public:
+  // The sizes of an input: equal words are equal sizes, a size without a word is its own.
+  void add_input(const Graph& graph, ValueId input, const std::vector<std::string>& words);
+  // The outputs of the nodes that were added since the last call. An output's size is taken for an input's where the
+  // operator's own rule hands on every one of many different sizes.
+  void follow(const Graph& graph);
+  // One per axis; those of known sizes say nothing.
+  const std::vector<SizeId>& of(ValueId value);
+
+ private:
+  std::vector<SizeId>& room_for(ValueId value, std::size_t axes);
+  void follow_node(const Graph& graph, const Node& node);
+
+  std::map<std::string, SizeId> words_;
+  std::vector<std::vector<SizeId>> sizes_;  // by value
+  std::size_t nodes_ = 0;
+  SizeId next_ = 0;
+};
+
+}  // namespace convoy::onnx

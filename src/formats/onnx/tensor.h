@@ -1,0 +1,32 @@
+// The numbers of a stored tensor: a view into the model's file or into a file beside it, or a short list turned into
+// bytes.
+#pragma once
+#include "formats/onnx/model.h"
+
+#include "base/mapped_file.h"
+
+#include <filesystem>
+#include <map>
+
+namespace convoy::onnx {
+
+// Where tensors come from: the model's own bytes, and the files that it names below its folder, each opened once.
+class TensorSource {
+ public:
+  TensorSource(std::shared_ptr<const void> keeper, std::filesystem::path folder)
+      : keeper_(std::move(keeper)),
+        folder_(std::move(folder)) {}
+
+  // Fails: a type that is not carried; bytes or numbers that are not as many as the shape says; external data outside
+  // the folder, behind a link, past the end of its file, or of another checksum.
+  Result<Tensor> tensor(const StoredTensor& stored);
+
+ private:
+  Result<Tensor> outside(const StoredTensor& stored, DType dtype);
+
+  std::shared_ptr<const void> keeper_;
+  std::filesystem::path folder_;
+  std::map<std::string, std::shared_ptr<const MappedFile>> files_;
+};
+
+}  // namespace convoy::onnx

@@ -1,0 +1,161 @@
+// ONNX files as they come, and as somebody who means harm would send them. The models are those of the corpus.
+#include "base/mapped_file.h"
+#include "formats/onnx/onnx.h"
+#include "run/run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace convoy {
+namespace {
+
+const std::string corpus = "tests/data/corpus/onnx/";
+
+std::vector<std::byte> bytes_of_model(const std::string& name) {
+  const auto file = open_file(corpus + name + "/model.onnx");
+  EXPECT_TRUE(file) << name;
+  if (!file) return {};
+  const Bytes bytes = (*file)->bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+Result<Graph> read(std::vector<std::byte> bytes, const std::string& name) {
+  const auto file = file_of(std::move(bytes));
+  return onnx::read_model(blob_of(file), corpus + name, {});
+}
+
+// Messages by hand: a number, and a run of bytes, under a field number below 16.
+std::string number(int field, int value) { return {static_cast<char>(field << 3), static_cast<char>(value)}; }
+std::string run(int field, const std::string& bytes) {
+  std::string text{static_cast<char>(field << 3 | 2)};
+  std::size_t length = bytes.size();
+  for (; length >= 128; length >>= 7) text += static_cast<char>(length % 128 + 128);
+  return text + static_cast<char>(length) + bytes;
+}
+
+// y = x + w, where the three numbers of w lie at `offset` of `location`.
+std::vector<std::byte> external_model(const std::string& location, const std::string& offset = "0",
+                                      const std::string& more = "") {
+  const std::string shape = run(2, run(1, number(1, 1) + run(2, run(1, number(1, 3)))));
+  const auto entry = [](const std::string& key, const std::string& value) {
+    return run(13, run(1, key) + run(2, value));
+  };
+  const std::string w = number(1, 3) + number(2, 1) + run(8, "w") + entry("location", location) +
+                        entry("offset", offset) + more + number(14, 1);
+  const std::string graph = run(1, run(1, "x") + run(1, "w") + run(2, "y") + run(4, "Add")) + run(2, "sum") +
+                            run(5, w) + run(11, run(1, "x") + shape) + run(12, run(1, "y") + shape);
+  const std::string model = number(1, 8) + run(7, graph) + run(8, number(2, 17));
+  const Bytes bytes = bytes_of(model);
+  return {bytes.begin(), bytes.end()};
+}
+
+// A folder with three numbers in w.bin, and a link to it.
+class Folder {
+ public:
+  Folder() : path_(::testing::TempDir() + "convoy_onnx_external") {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_ + "/inner");
+    const std::vector<float> w{1, 2, 3};
+    std::ofstream(path_ + "/w.bin", std::ios::binary).write(reinterpret_cast<const char*>(w.data()), 12);
+    std::filesystem::create_symlink(path_ + "/w.bin", path_ + "/link.bin");
+    std::filesystem::create_directory_symlink(path_, path_ + "/inner/out");
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Result<Graph> read(std::vector<std::byte> bytes) const {
+    const auto file = file_of(std::move(bytes));
+    return onnx::read_model(blob_of(file), path_, {});
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string sentence(const Result<Graph>& graph) { return graph ? "" : message(graph.error()); }
+
+TEST(OnnxFile, ShapeArithmeticLeavesPlainOperators) {
+  const auto graph = read(bytes_of_model("constant_nodes"), "constant_nodes");
+  ASSERT_TRUE(graph) << sentence(graph);
+  for (const Node& node : graph->nodes) EXPECT_NE(node.kind, "Shape");
+  EXPECT_TRUE(check(*graph)) << message(check(*graph).error());
+}
+
+// The model's then_branch reads a name that nobody gives; the other branch does not.
+TEST(OnnxFile, AnIfWithAKnownConditionIsItsBranch) {
+  const auto graph = read(bytes_of_model("if_constant"), "if_constant");
+  EXPECT_NE(sentence(graph).find("node 't' (Conv, opset 13): reads 'w', which no node before it gives"),
+            std::string::npos)
+      << sentence(graph);
+}
+
+TEST(OnnxFile, WhatIsNotUnderstoodIsRefusedByNodeOperatorAndOpset) {
+  EXPECT_NE(sentence(read(bytes_of_model("opset23_attention"), "opset23_attention")).find("Attention, opset 23"),
+            std::string::npos);
+  EXPECT_NE(sentence(read(bytes_of_model("qlinear_conv"), "qlinear_conv")).find("QuantizeLinear, opset 13"),
+            std::string::npos);
+}
+
+TEST(OnnxFile, ExternalDataIsReadBelowTheFolder) {
+  const Folder folder;
+  const auto graph = folder.read(external_model("w.bin"));
+  ASSERT_TRUE(graph) << sentence(graph);
+  const auto values = run(*graph, {Tensor::of({3}, std::vector<float>{10, 20, 30})});
+  ASSERT_TRUE(values);
+  EXPECT_EQ(values->at(graph->outputs[0]).floats(), (std::vector<float>{11, 22, 33}));
+}
+
+TEST(OnnxFile, ExternalDataStaysBelowTheFolderAndBehindNoLink) {
+  const Folder folder;
+  for (const char* location : {"../w.bin", "inner/../w.bin", "/dev/zero", "link.bin", "inner/out/w.bin", ""}) {
+    const auto graph = folder.read(external_model(location));
+    ASSERT_FALSE(graph) << location;
+    EXPECT_EQ(graph.error().fault, Fault::UnsafePath) << sentence(graph);
+  }
+  for (const char* location : {"inner", "inner/", "missing.bin", "w.bin/x"}) {
+    const auto graph = folder.read(external_model(location));
+    ASSERT_FALSE(graph) << location;
+    EXPECT_NE(graph.error().fault, Fault::Internal) << sentence(graph);
+  }
+}
+
+TEST(OnnxFile, ExternalDataEndsWithItsFile) {
+  const Folder folder;
+  EXPECT_EQ(sentence(folder.read(external_model("w.bin", "4"))),
+            "initializer 'w': 8 bytes, expected 12 for float32 of shape [3]");
+  for (const char* offset : {"13", "9223372036854775807", "-1", "x", ""})
+    EXPECT_FALSE(folder.read(external_model("w.bin", offset))) << offset;
+}
+
+TEST(OnnxFile, TheChecksumOfExternalDataCounts) {
+  const Folder folder;
+  const auto checksum = [](const std::string& sum) { return run(13, run(1, "checksum") + run(2, sum)); };
+  EXPECT_TRUE(folder.read(external_model("w.bin", "0", checksum("d0951239f8a84d20d0b5ef1003165ee3b2c34eb5"))));
+  EXPECT_FALSE(folder.read(external_model("w.bin", "0", checksum("0000000000000000000000000000000000000000"))));
+}
+
+TEST(OnnxFile, EveryTruncationIsAnAnswerNotACrash) {
+  for (const std::string name : {"constant_nodes", "if_constant", "gru_onnx", "shared_initializer"}) {
+    const auto whole = bytes_of_model(name);
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      const auto graph = read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}, name);
+      if (!graph) { EXPECT_NE(graph.error().fault, Fault::Internal) << name << " " << length << sentence(graph); }
+    }
+  }
+}
+
+TEST(OnnxFile, EveryDamagedByteIsAnAnswerNotACrash) {
+  for (const std::string name : {"constant_nodes", "if_constant", "gru_onnx", "split_concat_18", "old7_upsample"}) {
+    const auto whole = bytes_of_model(name);
+    for (std::size_t at = 0; at < whole.size(); ++at)
+      for (const int change : {1, 0x80, 0xff}) {
+        auto bytes = whole;
+        bytes[at] ^= static_cast<std::byte>(change);
+        const auto graph = read(std::move(bytes), name);
+        if (!graph) { EXPECT_NE(graph.error().fault, Fault::Internal) << name << " " << at << " " << sentence(graph); }
+      }
+  }
+}
+
+}  // namespace
+}  // namespace convoy
