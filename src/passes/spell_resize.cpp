@@ -203,6 +203,11 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& targ
     auto made = patch.node(node, *direct, {now});
     if (!made) return pass(made);
     now = made->front();
+    // A factor that float32 rounds may make one cell more or less than the source's arithmetic.
+    if (patch.fact(now).shape != out)
+      return within(place_of(node), Status(fail(Fault::Unsupported,
+                                                "resizes by a factor whose lengths the target "
+                                                "rounds in another way; give the input a size")));
   } else {
     for (std::size_t i = 0; i < op.axes.size(); ++i)
       if (!size_of(in, op, i))

@@ -25,8 +25,12 @@ Result<std::vector<fs::path>> files_of(const fs::path& source, const PortOptions
 Result<Graph> read_back(const Graph& target, const fs::path& model, const fs::path& data, const std::string& location) {
   LoadOptions options;
   if (!location.empty()) options.side_files.emplace(location, data);
-  auto read = within("the model as it was written", load(model, options));
-  if (!read) return read;
+  auto read = load(model, options);
+  if (!read) {
+    // The file has no name of its own yet.
+    read.error().where = "the model as it was written" + read.error().where.substr(model.filename().string().size());
+    return read;
+  }
   std::map<std::string_view, const Value*> written;
   for (const Value& value : target.values) written.emplace(value.name, &value);
   for (Value& value : read->values) {
@@ -35,6 +39,9 @@ Result<Graph> read_back(const Graph& target, const fs::path& model, const fs::pa
     value.origin = found->second->origin;
     value.trainable = found->second->trainable;
   }
+  // An output that ONNX wanted under a name of its own carries what the target's carries.
+  for (std::size_t i = 0; i < read->outputs.size() && i < target.outputs.size(); ++i)
+    if (auto& origin = (*read)[read->outputs[i]].origin; !origin) origin = target[target.outputs[i]].origin;
   return read;
 }
 

@@ -83,11 +83,32 @@ class Reader {
       graph_.outputs.push_back(*value);
       graph_.output_names.push_back(name);
     }
+    keep_names();
     prune(graph_);
     return std::move(graph_);
   }
 
  private:
+  // Values carry the file's names; what stands between them, of an operator that became several, takes others.
+  void keep_names() {
+    std::map<ValueId, std::string> said;
+    std::set<std::string> taken;
+    for (const auto& [value, name] : said_)
+      if (said.emplace(value, name).second) taken.insert(name);
+    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+      Value& value = graph_.values[i];
+      const auto found = said.find({static_cast<std::int32_t>(i)});
+      if (!value.producer) taken.insert(value.name);
+      if (found != said.end() && value.producer) value.name = found->second;
+    }
+    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+      Value& value = graph_.values[i];
+      if (!value.producer || said.contains({static_cast<std::int32_t>(i)})) continue;
+      const std::string plain = value.name;
+      for (int n = 1; !taken.insert(value.name).second; ++n) value.name = plain + "/" + std::to_string(n);
+    }
+  }
+
   Status check_model() {
     const auto found = model_.opsets.find("");
     opset_ = found == model_.opsets.end() ? 1 : found->second;
@@ -221,7 +242,7 @@ class Reader {
     if (node.type != "ConstantOfShape") return false;
     const Attribute* value = node.attribute("value");
     if (!value || !value->tensor) return !value;
-    const auto tensor = TensorSource({}, {}).tensor(*value->tensor);
+    const auto tensor = TensorSource({}, {}, {}).tensor(*value->tensor);
     return tensor && zero(*tensor);
   }
 
@@ -403,8 +424,10 @@ class Reader {
     if (outputs->size() < results)
       return fail(Fault::Unsupported, "is asked for " + std::to_string(results) + " results, of which " +
                                           std::to_string(outputs->size()) + " are carried");
-    for (std::size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i)
+    for (std::size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i) {
       if (auto s = names.add(node.outputs[i], {(*outputs)[i], {}, {}, false, false}); !s) return s;
+      if (!node.outputs[i].empty()) said_.emplace_back((*outputs)[i], node.outputs[i]);
+    }
     return {};
   }
 
@@ -415,6 +438,7 @@ class Reader {
   Size opset_ = 0;
   Graph graph_;
   UnknownSizes sizes_;
+  std::vector<std::pair<ValueId, std::string>> said_;  // what the file calls the values
   NameSet read_;  // names that an output needs
 };
 
@@ -440,13 +464,13 @@ Result<Graph> read_model(const Blob& blob, const std::filesystem::path& folder, 
                          const std::map<std::string, Tensor>& given) {
   const auto model = parse_model(blob.bytes);
   if (!model) return std::unexpected(model.error());
-  return Reader(*model, TensorSource(blob.keeper, folder), options, given).read();
+  return Reader(*model, TensorSource(blob.keeper, folder, options.side_files), options, given).read();
 }
 
 Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob, const std::filesystem::path& folder) {
   const auto model = parse_model(blob.bytes);
   if (!model) return std::unexpected(model.error());
-  TensorSource source(blob.keeper, folder);
+  TensorSource source(blob.keeper, folder, {});
   std::vector<LoadedTensor> all;
   for (const StoredTensor& stored : model->graph.initializers) {
     auto tensor = within("initializer '" + stored.name + "'", source.tensor(stored));

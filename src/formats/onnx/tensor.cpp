@@ -65,7 +65,9 @@ Result<Tensor> TensorSource::outside(const StoredTensor& stored, DType dtype) {
   if (location == stored.outside.end()) return fail(Fault::Format, "external data names no location");
   auto& file = files_[location->second];
   if (!file) {
-    auto opened = within("external data", open_beneath(folder_.string(), location->second));
+    const auto moved = elsewhere_.find(location->second);
+    auto opened = within("external data", moved == elsewhere_.end() ? open_beneath(folder_.string(), location->second)
+                                                                    : open_file(moved->second.string()));
     if (!opened) return pass(opened);
     file = std::move(*opened);
     if (const auto sum = stored.outside.find("checksum"); sum != stored.outside.end())

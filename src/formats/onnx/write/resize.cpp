@@ -93,18 +93,39 @@ std::string region(const Resize& op, Sink& sink) {
   return sink.stored("roi", Tensor::of({static_cast<Size>(2 * rank)}, std::move(roi)));
 }
 
+// Factors of the axes that make these lengths of the input's, where the input has other axes of free size: lengths are
+// said for all axes or none. Nothing: a length is free, or float32 has no factor that is exactly right.
+std::vector<double> factors_of(const Resize& op, const Sink& sink) {
+  std::vector<double> factors;
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    const Dim in = sink.fact().shape[static_cast<std::size_t>(op.axes[i])];
+    if (!in.known()) return {};
+    const float factor = static_cast<float>(op.sizes[i]) / static_cast<float>(*in);
+    if (static_cast<double>(factor) * static_cast<double>(*in) != static_cast<double>(op.sizes[i])) return {};
+    factors.push_back(factor);
+  }
+  return factors;
+}
+
 Status write_resize(const Resize& op, Sink& sink) {
   auto attributes = attributes_of(op, sink);
   if (!attributes) return pass(attributes);
-  if (!op.factors.empty() && op.sizes.empty()) {
+  const bool free = std::ranges::any_of(sink.fact().shape, [](Dim size) { return !size.known(); });
+  const auto given = op.factors.empty() && free ? factors_of(op, sink) : op.factors;
+  if (!given.empty() && (op.sizes.empty() || op.factors.empty())) {
     std::vector<float> scales(static_cast<std::size_t>(sink.rank()), 1);
     for (std::size_t i = 0; i < op.axes.size(); ++i)
-      scales[static_cast<std::size_t>(op.axes[i])] = static_cast<float>(op.factors[i]);
+      scales[static_cast<std::size_t>(op.axes[i])] = static_cast<float>(given[i]);
     const auto factors = sink.stored("scales", Tensor::of({sink.rank()}, std::move(scales)));
     sink.last("Resize", {sink.name(), region(op, sink), factors}, std::move(*attributes));
     return {};
   }
   if (!op.factors.empty()) return sink.broken("a resize with sizes and factors");
+  if (free && sink.opset() >= 18 && op.coordinates != Coordinates::CropAndResize) {
+    attributes->emplace_back("axes", op.axes);
+    sink.last("Resize", {sink.name(), "", "", sink.numbers(op.sizes)}, std::move(*attributes));
+    return {};
+  }
   sink.last("Resize", {sink.name(), region(op, sink), "", lengths(op, sink)}, std::move(*attributes));
   return {};
 }
