@@ -140,7 +140,7 @@ def in_torch(weights):
 
     names = [n for n in dir(torch.nn) if n[0].isupper() and isinstance(getattr(torch.nn, n), type)]
     return {"nn": SimpleNamespace(**{n: made(getattr(torch.nn, n)) for n in names}), "F": F, "torch": torch,
-            "b": torch.tensor(weights.bias)}
+            "b": None if weights.bias is None else torch.tensor(weights.bias)}
 
 
 def in_keras(weights):
@@ -216,7 +216,9 @@ def run_line(line, case, weights, x):
     elif framework == "Keras":
         names |= in_keras(weights) | {"x": tf.constant(channels_last(x))}
     else:
-        names |= {"tf": tf, "w": tf.constant(weights.last()), "x": tf.constant(channels_last(x))}
+        names |= {"tf": tf, "x": tf.constant(channels_last(x))}
+        if biased:
+            names["w"] = tf.constant(weights.last())
     for text in line["code"]:
         statement = ast.parse(text).body[0]
         if not isinstance(statement, ast.Expr):
@@ -243,7 +245,7 @@ def original(case, weights, x):
 
 
 # Refused by TensorFlow's plain CPU kernels, as the remarks say.
-NOT_ON_CPU = ("dilation rates larger than 1", "do not yet support dilation", "No OpKernel", "Unimplemented",
+NOT_ON_CPU = ("dilation rates larger than 1", "dilated rates of 1", "do not yet support dilation", "No OpKernel", "Unimplemented",
               "not supported", "only supports equal length strides", "Current implementation only supports")
 
 
@@ -263,6 +265,8 @@ def test_every_printed_line_computes_the_layer(seed):
         return  # what the frameworks refuse is held to the recorded calls
     assert told is not None, f"{case.call} runs on {size}, convoy refuses it"
     assert [a["out"] for a in told[-1]["axes"]] == list(want.shape[2:]), case.call
+    if any("break their own rule" in note for note in told[-1].get("notes", [])):
+        return  # a recorded deviation: the framework's numbers are not what its words mean
     anywhere = answer(case.call, "--channels", str(case.channels))
     others = [x, made([n + 1 for n in case.size]), made([n + 2 for n in case.size])]
     lines = [(line, others if line.get("holds") == "every size" else [x]) for line in told[0]["equivalents"]]

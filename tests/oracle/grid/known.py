@@ -42,6 +42,11 @@ def torch(kind, s, call, answer):
 def onnx(kind, s, call, answer):
     if kind == "pad" and s["mode"] == "wrap" and any(b > n + min(e, 0) for b, e, n in zip(s["before"], s["after"], s["n"])):
         return "reads memory that was never written"
+    if kind == "pool" and 0 in answer["output"].shape:
+        return "answers with nothing where no window fits"
+    if kind == "conv" and str(s.get("auto_pad", "")).startswith("SAME"):
+        if min(totals(s["n"], s["kernel"], s["strides"], s.get("dilations"))) <= -2:
+            return "negative_same"
     return None
 
 
