@@ -234,7 +234,7 @@ std::optional<Numbers> filled(const ModelNode& node, const Numbers& shape) {
   Number value = Number::of(0.0);
   if (const Attribute* said = node.attribute("value")) {
     if (!said->tensor) return std::nullopt;
-    const auto tensor = TensorSource({}, {}, {}).tensor(*said->tensor);
+    const auto tensor = TensorSource({}, {}).tensor(*said->tensor);
     if (!tensor || tensor->count() != 1) return std::nullopt;
     out.dtype = tensor->dtype();
     value = numbers_of(*tensor).all.front();

@@ -242,7 +242,7 @@ class Reader {
     if (node.type != "ConstantOfShape") return false;
     const Attribute* value = node.attribute("value");
     if (!value || !value->tensor) return !value;
-    const auto tensor = TensorSource({}, {}, {}).tensor(*value->tensor);
+    const auto tensor = TensorSource({}, {}).tensor(*value->tensor);
     return tensor && zero(*tensor);
   }
 
@@ -470,7 +470,7 @@ Result<Graph> read_model(const Blob& blob, const std::filesystem::path& folder, 
 Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob, const std::filesystem::path& folder) {
   const auto model = parse_model(blob.bytes);
   if (!model) return std::unexpected(model.error());
-  TensorSource source(blob.keeper, folder, {});
+  TensorSource source(blob.keeper, folder);
   std::vector<LoadedTensor> all;
   for (const StoredTensor& stored : model->graph.initializers) {
     auto tensor = within("initializer '" + stored.name + "'", source.tensor(stored));

@@ -15,7 +15,7 @@ class TensorSource {
  public:
   // `elsewhere`: where a file of that name lies that is not there yet, given by the caller and not by the model.
   TensorSource(std::shared_ptr<const void> keeper, std::filesystem::path folder,
-               std::map<std::string, std::filesystem::path> elsewhere)
+               std::map<std::string, std::filesystem::path> elsewhere = {})
       : keeper_(std::move(keeper)),
         folder_(std::move(folder)),
         elsewhere_(std::move(elsewhere)) {}

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 
@@ -54,7 +56,7 @@ std::vector<std::byte> external_model(const std::string& location, const std::st
 // A folder with three numbers in w.bin, and a link to it.
 class Folder {
  public:
-  Folder() : path_(::testing::TempDir() + "convoy_onnx_external") {
+  Folder() : path_(::testing::TempDir() + "convoy_onnx_external_" + std::to_string(::getpid())) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_ + "/inner");
     const std::vector<float> w{1, 2, 3};
