@@ -26,6 +26,7 @@ class Arguments {
   const std::vector<Given>& all() const { return given_; }
   const python::Expression* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  std::string_view text() const { return text_; }
   std::string source(const python::Expression& value) const { return python::source_of(value, text_); }
 
   // Of these arguments; None is left out. Fails (Usage): a value that is no number, word or list of them.

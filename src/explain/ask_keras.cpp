@@ -56,7 +56,7 @@ Result<Spoken> ask_keras(const Asked& asked, const Question& question) {
   if (question.channels) spoken.channels.number = *question.channels;
   for (const auto& [argument, value] : asked.arguments.all()) {
     if (silent(argument) || value->kind == Kind::None || argument == "filters" || argument == "nb_filter") continue;
-    auto json = within("argument '" + argument + "'", json_of(*value, ""));
+    auto json = within("argument '" + argument + "'", json_of(*value, asked.arguments.text()));
     if (!json)
       return fail(Fault::Usage, "argument '" + argument + "' is '" + asked.arguments.source(*value) +
                                     "', which is not evaluated; write the number or word");

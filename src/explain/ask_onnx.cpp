@@ -65,7 +65,8 @@ Result<Spoken> ask_onnx(const Asked& asked, const Question& question) {
   }
   tensors.emplace(name == "Pad" ? "data" : "X",
                   spoken.graph.input("x", input_fact(Order::ChannelsFirst, channels, *sizes)));
-  auto made = call_function(onnx::functions(), spoken.graph, name, *json, std::move(tensors), name, {opset, 1});
+  auto made =
+      call_function(onnx::functions(), spoken.graph, name, *json, std::move(tensors), name, {opset, asked.results});
   if (!made) return pass(made);
   spoken.graph.outputs = *made;
   return spoken;

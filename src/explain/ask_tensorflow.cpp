@@ -14,7 +14,9 @@ std::size_t axes_of(const Asked& asked, const Question& question) {
   if (const auto axes = axes_in(asked.named.function)) return *axes;
   if (const Expression* format = asked.arguments.find("data_format"); format && format->text.size() > 2)
     return format->text.size() - 2;
-  for (const char* key : {"ksize", "window_shape", "strides"})
+  if (const Expression* window = asked.arguments.find("window_shape"); window && !window->items.empty())
+    return window->items.size();
+  for (const char* key : {"ksize", "strides"})
     if (const Expression* list = asked.arguments.find(key); list && list->items.size() > 1)
       return list->items.size() > 3 ? list->items.size() - 2 : list->items.size();
   if (question.kernel.size() > 1) return question.kernel.size();
@@ -103,8 +105,11 @@ Result<Spoken> ask_tensorflow(const Asked& asked, const Question& question) {
     return fail(Fault::Usage, "--kernel: the call says its own");
   }
   spoken.depthwise = depthwise;
-  tensors.emplace(argument_of({"input", "value", "tensor"}),
-                  spoken.graph.input("x", input_fact(order, channels, *sizes)));
+  const std::string reads = argument_of({"input", "value", "tensor"});
+  const auto input =
+      padded_input(asked, reads, tf::functions(), spoken, spoken.graph.input("x", input_fact(order, channels, *sizes)));
+  if (!input) return std::unexpected(input.error());
+  tensors.emplace(reads, *input);
   auto made = call_function(tf::functions(), spoken.graph, name, *json, std::move(tensors), name);
   if (!made) return pass(made);
   spoken.graph.outputs = *made;

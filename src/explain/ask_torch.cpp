@@ -41,7 +41,7 @@ Result<Weights> weights_of(const Asked& asked, const Question& question, std::si
   if (layer) {
     const python::Expression* kernel = asked.arguments.find("kernel_size");
     if (!kernel) return fail(Fault::Usage, "argument 'kernel_size' is missing");
-    auto numbers = within("argument 'kernel_size'", json_of(*kernel, ""));
+    auto numbers = within("argument 'kernel_size'", json_of(*kernel, asked.arguments.text()));
     if (!numbers)
       return fail(Fault::Usage, "argument 'kernel_size' is '" + asked.arguments.source(*kernel) +
                                     "', which is not evaluated; write the number");
@@ -81,7 +81,7 @@ Result<Spoken> ask_torch(const Asked& asked, const Question& question) {
       asked.arguments.json({"input", "weight", "bias", "in_channels", "out_channels", "groups", "device", "dtype"});
   if (!json) return pass(json);
   if (asked.output_size) {
-    auto size = json_of(*asked.output_size, "");
+    auto size = json_of(*asked.output_size, asked.arguments.text());
     if (!size) return fail(Fault::Usage, "output_size is not evaluated; write its numbers");
     (*json)["output_size"] = std::move(*size);
   }
@@ -112,7 +112,10 @@ Result<Spoken> ask_torch(const Asked& asked, const Question& question) {
   } else if (question.channels) {
     spoken.channels = {*question.channels, {}};
   }
-  tensors.emplace("input", spoken.graph.input("x", input_fact(Order::ChannelsFirst, channels, *sizes)));
+  const ValueId x = spoken.graph.input("x", input_fact(Order::ChannelsFirst, channels, *sizes));
+  const auto input = padded_input(asked, "input", torch::functions(), spoken, x);
+  if (!input) return std::unexpected(input.error());
+  tensors.emplace("input", *input);
   auto made = call_function(torch::functions(), spoken.graph, name, *json, std::move(tensors), name);
   if (!made) return pass(made);
   spoken.graph.outputs = *made;

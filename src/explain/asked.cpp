@@ -48,6 +48,29 @@ Result<std::optional<Order>> order_for(const Question& question, std::size_t axe
   return fail(Fault::Usage, "--layout is '" + word + "', expected NC" + space + " or N" + space + "C");
 }
 
+void note_inner(const Asked& asked, const python::Expression& inner, Spoken& spoken) {
+  spoken.notes.push_back("the input is what " + asked.arguments.source(inner) + " gives, and the size is its size");
+}
+
+Result<ValueId> padded_input(const Asked& asked, std::string_view argument, std::span<const FunctionRow> rows,
+                             Spoken& spoken, ValueId x) {
+  const python::Expression* inner = asked.arguments.find(argument);
+  if (!inner || inner->kind != python::Kind::Call || inner->base[0].kind != python::Kind::Name) return x;
+  const auto named = resolve(inner->base[0].text, inner->arguments);
+  if (!named || named->framework != asked.named.framework || named->function != "pad") {
+    note_inner(asked, *inner, spoken);
+    return x;
+  }
+  auto arguments = within("pad", Arguments::bind(*named, inner->arguments, asked.arguments.text()));
+  if (!arguments) return pass(arguments);
+  const std::string tensor = named->framework == Framework::TensorFlow ? "tensor" : "input";
+  auto json = within("pad", arguments->json({tensor, "name"}));
+  if (!json) return pass(json);
+  auto made = within("pad", call_function(rows, spoken.graph, "pad", *json, {{tensor, x}}, asked.named.function));
+  if (!made) return pass(made);
+  return made->front();
+}
+
 Fact input_fact(Order order, Size channels, const std::vector<Dim>& sizes) {
   Shape shape{Dim::unknown()};
   if (order == Order::ChannelsFirst) shape.emplace_back(channels);

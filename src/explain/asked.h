@@ -2,6 +2,7 @@
 #pragma once
 #include "explain/arguments.h"
 #include "explain/question.h"
+#include "formats/function.h"
 
 #include <optional>
 
@@ -12,6 +13,8 @@ struct Asked {
   std::vector<python::Argument> given;
   Arguments arguments{};
   std::optional<python::Expression> output_size{};  // of the layer's call, in PyTorch
+  std::optional<python::Expression> inner{};        // a call whose result the layer reads
+  std::size_t results = 1;                          // outputs that an ONNX node names
 };
 
 Result<Spoken> ask_torch(const Asked& asked, const Question& question);
@@ -28,6 +31,11 @@ Result<std::vector<Dim>> sizes_for(const Question& question, std::size_t axes);
 Result<Sizes> kernel_for(const Question& question, std::size_t axes);
 // Channels last or first, if --layout says so. Fails (Usage): a word that is no layout of this many axes.
 Result<std::optional<Order>> order_for(const Question& question, std::size_t axes);
+// What the function reads: x, or x behind a pad that is called inside the call, F.conv2d(F.pad(x, ...), w). Of any other
+// call inside it is noted that the answer begins behind it.
+Result<ValueId> padded_input(const Asked& asked, std::string_view argument, std::span<const FunctionRow> rows,
+                             Spoken& spoken, ValueId x);
+void note_inner(const Asked& asked, const python::Expression& inner, Spoken& spoken);
 // [N, C, n...] or [N, n..., C]
 Fact input_fact(Order order, Size channels, const std::vector<Dim>& sizes);
 // The digit in "conv2d", "Conv2DTranspose"; nothing where there is none.

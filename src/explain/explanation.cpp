@@ -68,7 +68,8 @@ void tell_windows(Explanation& e) {
         return a.placed.empty() || a.placed[0].before + a.placed[0].after > 0;
       }))
     e.sentences.emplace_back("Padding is worth minus infinity, never zero.");
-  if (std::ranges::any_of(e.lines, [](const Line& l) { return !l.equal; })) e.comparison = compare(e.layer, 0);
+  if (std::ranges::any_of(e.lines, [](const Line& l) { return !l.equal && l.remark.starts_with("not equal"); }))
+    e.comparison = compare(e.layer, 0);
 }
 
 void add_lines(Explanation& e) {
@@ -112,6 +113,7 @@ Result<std::vector<Explanation>> explain(const Spoken& spoken) {
     if (e.layer.pools()) e.layer.filters = spoken.channels;
     else e.layer.filters = spoken.filters;
     e.layer.depthwise = e.layer.depthwise || (spoken.depthwise && all.empty());
+    e.notes = spoken.notes;
     if (separable) {
       e.layer.filters = {};
       e.notes.emplace_back(

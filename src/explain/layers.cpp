@@ -35,6 +35,7 @@ class Reader {
   bool operator()(const Conv& op) {
     windows(op.axes, op.windows);
     layer.paddings = op.paddings;
+    fold_zeros();
     layer.groups = op.groups;
     layer.biased = node_.inputs.size() > 2;
     const Shape& kernel = graph_[node_.inputs[1]].fact.shape;
@@ -74,6 +75,21 @@ class Reader {
   Layer layer;
 
  private:
+  // Zeros in front of a convolution are its padding.
+  void fold_zeros() {
+    if (!layer.front || layer.front->mode != PadMode::Constant || layer.front->value != 0) return;
+    std::vector<Padding> folded = layer.paddings;
+    for (std::size_t i = 0; i < folded.size(); ++i) {
+      const bool numbers = folded[i].spelling == Spelling::Explicit || folded[i].spelling == Spelling::Valid;
+      if (!numbers || layer.front->before[i] < 0 || layer.front->after[i] < 0) return;
+      const bool none = folded[i].spelling == Spelling::Valid;
+      folded[i] = {Spelling::Explicit, layer.front->before[i] + (none ? 0 : folded[i].before),
+                   layer.front->after[i] + (none ? 0 : folded[i].after)};
+    }
+    layer.paddings = std::move(folded);
+    layer.front.reset();
+  }
+
   template <class T>
   bool pool(const T& op, Does does) {
     windows(op.axes, op.windows);

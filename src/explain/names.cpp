@@ -46,7 +46,8 @@ std::string tensorflow_name(std::string_view name) {
   return {};
 }
 
-std::vector<Named> by_prefix(std::string_view prefix, const std::string& last) {
+// Nothing: a prefix of one's own, as in `my.nn.Conv2d`.
+std::optional<std::vector<Named>> by_prefix(std::string_view prefix, const std::string& last) {
   const auto known = [](Named n) { return parameters_of(n) ? std::vector<Named>{std::move(n)} : std::vector<Named>{}; };
   const auto tensorflow = [&](std::string_view name) {
     const std::string full = tensorflow_name(name);
@@ -64,7 +65,7 @@ std::vector<Named> by_prefix(std::string_view prefix, const std::string& last) {
     if (prefix == module || prefix.starts_with(std::string(module) + "."))
       return tensorflow(prefix == module ? last : std::string(prefix.substr(module.size() + 1)) + "." + last);
   if (one_of(prefix, {"onnx", "op", "ops"})) return known({Framework::Onnx, last});
-  return {};
+  return std::nullopt;
 }
 
 std::vector<Named> by_letters(const std::string& last) {
@@ -98,10 +99,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& words
 Result<Named> resolve(const std::string& dotted, const std::vector<python::Argument>& arguments) {
   const std::string last(last_part(dotted));
   const std::string prefix = dotted.substr(0, dotted.size() - last.size() - (last.size() < dotted.size()));
-  auto found = prefix.empty() ? by_letters(last) : by_prefix(prefix, last);
-  // A prefix of one's own, as in `my.nn.Conv2d`.
-  if (found.empty() && !prefix.empty())
-    if (auto meant = by_letters(last); meant.size() == 1) found = std::move(meant);
+  auto meant = prefix.empty() ? std::nullopt : by_prefix(prefix, last);
+  std::vector<Named> found = meant ? std::move(*meant) : by_letters(last);
   if (found.size() > 1) {
     auto fitting = found;
     std::erase_if(fitting, [&](const Named& n) {

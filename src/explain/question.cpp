@@ -43,6 +43,7 @@ Result<Asked> node_of(const Expression& call) {
     if (argument.keyword.empty() || argument.keyword == "op_type") {
       if (argument.value.kind == Kind::String && asked.named.function.empty())
         asked.named.function = argument.value.text;
+      else if (argument.value.kind == Kind::List) asked.results = std::max<std::size_t>(1, argument.value.items.size());
       continue;
     }
     if (argument.keyword != "inputs" && argument.keyword != "outputs" && argument.keyword != "name")
@@ -71,8 +72,10 @@ Result<Asked> asked_of(const Expression& whole) {
   if (!named) return pass(named);
   Asked asked{std::move(*named), call->arguments, {}};
   if (applied)
-    for (const auto& argument : applied->arguments)
+    for (const auto& argument : applied->arguments) {
       if (argument.keyword == "output_size") asked.given.push_back(argument);
+      if (argument.value.kind == Kind::Call) asked.inner = argument.value;
+    }
   return asked;
 }
 
@@ -121,6 +124,7 @@ Result<Spoken> read(const Question& question) {
                                                          : ask_keras;
   Result<Spoken> spoken = within(place, ask(*asked, question));
   if (!spoken) return spoken;
+  if (asked->inner) note_inner(*asked, *asked->inner, *spoken);
   spoken->framework = asked->named.framework;
   spoken->function = asked->named.function;
   spoken->says_bias = spoken->framework == Framework::Keras || place[0] == 'C';

@@ -27,6 +27,7 @@ struct Spoken {
   Graph graph;
   Channels channels{{}, "c"}, filters{{}, "filters"};
   bool depthwise = false;
+  std::vector<std::string> notes;
   bool says_bias = false;  // a layer, which has a bias or says that it has none; a function leaves it open
 };
 

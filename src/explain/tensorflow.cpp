@@ -191,7 +191,7 @@ class TensorFlow {
     if (!said || said->form != CropForm::Same) return std::nullopt;
     std::vector<std::string> lengths;
     for (std::size_t i = 0; i < l_.space(); ++i) lengths.push_back(length(i, crops.before[i], crops.after[i]));
-    return line({"x = " + transposed_call(lengths, "SAME")}, "every size", dilated_remark());
+    return line({"x = " + transposed_call(lengths, "SAME")}, lengths_hold(), dilated_remark());
   }
 
   // The whole scatter, then a slice; zeros where more is wanted than there is.
@@ -218,7 +218,12 @@ class TensorFlow {
     std::vector<std::string> code{"x = " + transposed_call(lengths, "VALID") + (cuts ? "[:" + slice + "]" : "")};
     if (!all_are(before, 0) || !all_are(after, 0))
       code.push_back(fmt::format("x = tf.pad(x, {})", pairs_of_all_axes(Order::ChannelsLast, before, after)));
-    return line(std::move(code), "every size", dilated_remark());
+    return line(std::move(code), lengths_hold(), dilated_remark());
+  }
+
+  // Lengths that are written as numbers belong to one size; the crops are the same at every one.
+  std::string lengths_hold() const {
+    return std::ranges::none_of(l_.in, &Dim::known) ? "every size" : "this size, which the lengths are for";
   }
 
   const Layer& l_;

@@ -47,7 +47,9 @@ class Torch {
     }
     const bool holds_always = std::ranges::any_of(lines, [](const Line& l) { return l.holds == "every size"; });
     if (!holds_always) lines.push_back(any_size());
-    if (auto line = half_kernel()) lines.push_back(std::move(*line));
+    if (auto half = half_kernel())
+      if (std::ranges::none_of(lines, [&](const Line& l) { return l.code == half->code; }))
+        lines.push_back(std::move(*half));
     return lines;
   }
 
@@ -170,6 +172,10 @@ class Torch {
       const Padding p = l_.paddings[i];
       const std::string t = l_.space() == 1 ? "t" : "t" + axis_name(i, l_.space()).substr(0, 1);
       const bool same = p.spelling == Spelling::SameUpper || p.spelling == Spelling::SameLower;
+      if (const auto fixed = pads_at_every_size(p, w)) {
+        pads += fmt::format("{}{}, {}", pads.empty() ? "" : ", ", fixed->before, fixed->after);
+        continue;
+      }
       if (!same) return none("the pads in front change with the size; give --size");
       const std::string n = fmt::format("x.shape[-{}]", l_.space() - i);
       code.push_back(fmt::format("{0} = max((-(-{1} // {2}) - 1) * {2} + {3} - {1}, 0)", t, n, w.stride, w.reach()));

@@ -40,9 +40,13 @@ def broken(convoy, case):
     if done.returncode not in (0, 2, 6):
         return f"exit code {done.returncode}: {done.stderr.strip()}"
     refused = done.returncode != 0
+    if case["op"] == "avg_pool" and "SAME" in case["call"] and "non-negative" in case.get("error", ""):
+        return None  # a refusal of old operator sets
+    if "must match last dimension of input" in case.get("error", ""):
+        return None  # the kernel's channels are no part of the call
     if "error" in case:
         return None if refused else f"{case['error'][:80]!r} is not refused"
-    want = spatial(case["output"])
+    want = spatial(case.get("expected", case["output"]))
     if 0 in case["output"]["shape"]:
         return None  # an empty answer is no answer about padding
     if refused:
@@ -59,6 +63,8 @@ def main():
             case = json.loads(line)
             if case["op"] not in WINDOWED or "x" not in case["inputs"] or spatial(case["inputs"]["x"]) is None:
                 continue
+            if "raw_ops" in case["call"] or ")[" in case["call"] or case["call"].startswith("tf.pad("):
+                continue  # an operator without a function; a chain of calls
             tried += 1
             if why := broken(convoy, case):
                 failed += 1
