@@ -50,8 +50,8 @@ Origin read_origin(Line& line) {
 // The operator called `wanted`, with its fields at their defaults.
 template <std::size_t i = 0>
 std::optional<Op> named_op(std::string_view wanted) {
-  if constexpr (i == std::variant_size_v<Op>) return std::nullopt;
-  else if (std::variant_alternative_t<i, Op>::name == wanted) return Op(std::in_place_index<i>);
+  if constexpr (i == std::tuple_size_v<AnyOp::tuple>) return std::nullopt;
+  else if (std::tuple_element_t<i, AnyOp::tuple>::name == wanted) return std::tuple_element_t<i, AnyOp::tuple>{};
   else return named_op<i + 1>(wanted);
 }
 

@@ -32,6 +32,27 @@ Status check_inputs(const Inputs& in) {
 
 }  // namespace
 
+Op::Op(std::size_t kind, void* op) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    const auto take = [&]<class T>(std::type_identity<T>) { emplace<T>(std::move(*static_cast<T*>(op))); };
+    (void)((kind == i && (take(std::type_identity<std::tuple_element_t<i, AnyOp::tuple>>()), true)) || ...);
+  }(std::make_index_sequence<std::tuple_size_v<AnyOp::tuple>>());
+}
+Op::Op() = default;
+Op::Op(const Op&) = default;
+Op::Op(Op&&) noexcept = default;
+Op& Op::operator=(const Op&) = default;
+Op& Op::operator=(Op&&) noexcept = default;
+Op::~Op() = default;
+
+bool operator==(const Op& a, const Op& b) {
+  return static_cast<const AnyOp::type&>(a) == static_cast<const AnyOp::type&>(b);
+}
+
+std::string_view name_of(const Op& op) {
+  return std::visit([](const auto& o) { return o.name; }, op);
+}
+
 Result<Facts> infer(const Op& op, const Inputs& in) {
   auto facts = std::visit(
       [&]<class O>(const O& o) -> Result<Facts> {

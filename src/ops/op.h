@@ -14,6 +14,11 @@
 #include "ops/slice_concat.h"
 #include "ops/unfold.h"
 
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <variant>
 
 namespace convoy {
@@ -23,16 +28,40 @@ struct one_of;
 template <class... A>
 struct one_of<std::tuple<A...>> {
   using type = std::variant<A...>;
+  using tuple = std::tuple<A...>;
+  template <class T>  // the place of T among them; their number when it is none of them
+  static constexpr std::size_t kind = [] {
+    std::size_t place = 0;
+    (void)((std::is_same_v<T, A> || (++place, false)) || ...);
+    return place;
+  }();
 };
 template <class... A, class... B, class... Rest>
 struct one_of<std::tuple<A...>, std::tuple<B...>, Rest...> : one_of<std::tuple<A..., B...>, Rest...> {};
 
-using Op = one_of<Convolution, Pooling, Unfolding, Padded, LinearFamily, Normalization, Activation, Elementwise,
-                  ReductionFamily, ReshapeFamily, SliceConcat, ResizeFamily, Recurrent>::type;
+using AnyOp = one_of<Convolution, Pooling, Unfolding, Padded, LinearFamily, Normalization, Activation, Elementwise,
+                     ReductionFamily, ReshapeFamily, SliceConcat, ResizeFamily, Recurrent>;
 
-inline std::string_view name_of(const Op& op) {
-  return std::visit([](const auto& o) { return o.name; }, op);
-}
+// Made, copied and destroyed in op.cpp: a variant of this many kinds is dear to compile wherever that is done.
+struct Op : AnyOp::type {
+  template <class T>
+    requires(AnyOp::kind<T> < std::tuple_size_v<AnyOp::tuple>)
+  Op(T op) : Op(AnyOp::kind<T>, &op) {}
+  Op();
+  Op(const Op& other);
+  Op(Op&& other) noexcept;
+  Op& operator=(const Op& other);
+  Op& operator=(Op&& other) noexcept;
+  ~Op();
+
+  friend bool operator==(const Op& a, const Op& b);
+
+ private:
+  Op(std::size_t kind, void* op);  // moves out of *op, which is of that kind
+};
+
+// The operator's name in the text form.
+std::string_view name_of(const Op& op);
 
 // Checks the number of inputs, then asks the operator.
 Result<Facts> infer(const Op& op, const Inputs& in);
