@@ -70,10 +70,11 @@ Result<std::vector<explain::Explanation>> of_file(const PadWords& words) {
   if (!graph) return std::unexpected(graph.error());
   std::vector<explain::Explanation> all;
   std::string names;
+  const Framework framework = explain::framework_of(*graph);
   for (const explain::Found& found : explain::layers_of(*graph)) {
     names += (names.empty() ? "" : ", ") + found.name;
     if (!words.which.empty() && found.name != words.which) continue;
-    auto one = within(words.layer, within("layer '" + found.name + "'", explain::explain(Framework::Keras, found)));
+    auto one = within(words.layer, within("layer '" + found.name + "'", explain::explain(framework, found)));
     if (!one) return pass(one);
     all.push_back(std::move(*one));
   }

@@ -134,6 +134,7 @@ Result<Explanation> explain(Framework framework, const Found& found) {
     return !e.layer.paddings.empty() &&
            std::ranges::all_of(e.layer.paddings, [&](const Padding& p) { return p.spelling == s; });
   };
+  if (framework != Framework::Keras) return complete(std::move(e));
   if (all(Spelling::SameUpper)) e.words.emplace_back("padding", "same");
   if (all(Spelling::Valid)) e.words.emplace_back("padding", "valid");
   if (all(Spelling::Causal)) e.words.emplace_back("padding", "causal");

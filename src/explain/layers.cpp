@@ -129,4 +129,10 @@ std::vector<Found> layers_of(const Graph& graph) {
   return all;
 }
 
+Framework framework_of(const Graph& graph) {
+  for (const Framework one : {Framework::Torch, Framework::Onnx})
+    if (graph.source_format.starts_with(name_of(one))) return one;
+  return Framework::Keras;
+}
+
 }  // namespace convoy::explain

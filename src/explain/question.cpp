@@ -6,12 +6,19 @@
 #include "explain/vocabularies.h"
 
 #include <algorithm>
+#include <array>
 
 namespace convoy::explain {
 namespace {
 
 using python::Expression;
 using python::Kind;
+
+// What holds a layer, or works on its result cell by cell.
+constexpr std::array around = {
+    "add",  "append", "TimeDistributed", "Sequential", "weight_norm", "spectral_norm", "bias_add",
+    "relu", "relu6",  "leaky_relu",      "elu",        "gelu",        "silu",          "sigmoid",
+    "tanh"};
 
 std::string last_part(const std::string& dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 
@@ -28,8 +35,7 @@ const Expression* meant(const Expression& e, const Expression** applied) {
   if (callee.kind == Kind::Attribute) return meant(callee.base[0], applied);
   if (callee.kind != Kind::Name) return nullptr;
   const std::string last = last_part(callee.text);
-  if (last == "add" || last == "append" || last == "TimeDistributed" || last == "Sequential" || last == "weight_norm" ||
-      last == "spectral_norm")
+  if (std::ranges::find(around, last) != around.end())
     for (const auto& argument : e.arguments)
       if (const Expression* inner = meant(argument.value, applied)) return inner;
   return &e;
