@@ -12,6 +12,7 @@ enum class MessageType : unsigned {
   Dataspace = 0x01,
   LinkInfo = 0x02,
   Datatype = 0x03,
+  Fill = 0x05,
   Link = 0x06,
   ExternalFiles = 0x07,
   Layout = 0x08,

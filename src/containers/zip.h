@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,22 +44,31 @@ class ZipArchive {
   std::map<std::string, std::size_t, std::less<>> index_;
 };
 
-// Writes members one after the other, stored, each content at a multiple of 64 bytes, times zero.
-// `append` takes the bytes in order (a file, a buffer); its failure is handed on.
+// Writes members one after the other, stored, each content at a multiple of 64 bytes, dated 1980-01-01.
+// `append` takes the bytes in order (a file, a buffer); its failure is handed on. Nothing written is gone back to.
 class ZipWriter {
  public:
   using Append = std::function<Status(Bytes)>;
   explicit ZipWriter(Append append) : append_(std::move(append)) {}
 
   Status add(std::string_view name, Bytes content);
+  Status add_parts(std::string_view name, std::span<const Bytes> parts);  // one after the other
+  // Content that is made as it is written: `produce` appends exactly `size` bytes. Its checksum follows it, in a data
+  // descriptor.
+  Status add_stream(std::string_view name, Size size, const std::function<Status(const Append&)>& produce);
   Status finish();
 
  private:
+  Status begin(std::string_view name, Size size, std::optional<std::uint32_t> crc);
   Status emit(Bytes bytes);
 
+  struct Written {
+    ZipEntry entry;  // `at` is the local header's place
+    bool described = false;
+  };
   Append append_;
   Size at_ = 0;
-  std::vector<ZipEntry> entries_;  // `at` is the local header's place
+  std::vector<Written> entries_;
 };
 
 }  // namespace convoy

@@ -103,6 +103,33 @@ TEST(Zip, WhatIsWrittenIsReadAsViewsAtMultiplesOf64) {
   EXPECT_EQ(written(), written());
 }
 
+TEST(Zip, AStreamedMemberIsWrittenWithoutGoingBack) {
+  std::string all;
+  ZipWriter writer([&](Bytes bytes) -> Status {
+    all += text_of(bytes);
+    return {};
+  });
+  const Bytes parts[] = {bytes_of("two "), bytes_of("parts")};
+  EXPECT_TRUE(writer.add_parts("parts", parts));
+  EXPECT_TRUE(writer.add_stream("streamed", 11, [](const ZipWriter::Append& append) -> Status {
+    if (auto done = append(bytes_of("hello ")); !done) return done;
+    return append(bytes_of("world"));
+  }));
+  EXPECT_TRUE(writer.add("after", bytes_of("it")));
+  EXPECT_TRUE(writer.finish());
+  const auto zip = open(all);
+  ASSERT_TRUE(zip) << message(zip.error());
+  EXPECT_EQ(text_of(zip->read("parts")->bytes), "two parts");
+  EXPECT_EQ(text_of(zip->read("streamed")->bytes), "hello world");
+  EXPECT_EQ(text_of(zip->read("after")->bytes), "it");
+  EXPECT_EQ(zip->find("streamed")->at % 64, 0);
+
+  const auto short_one =
+      writer.add_stream("less", 3, [](const ZipWriter::Append& append) { return append(bytes_of("ab")); });
+  ASSERT_FALSE(short_one);
+  EXPECT_EQ(message(short_one.error()), "member 'less' was to have 3 bytes and has 2");
+}
+
 TEST(Zip, DeflatedMembersAndDescriptorsAndDirectoriesAreRead) {
   Made made;
   made.add({.name = "dir/"});
