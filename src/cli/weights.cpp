@@ -1,6 +1,7 @@
-// convoy weights: the tensors of a file, with shapes, types and checksums.
+// convoy weights: the tensors of a file, listed or carried into a weights file of another kind.
 #include "base/sha256.h"
 #include "cli/command.h"
+#include "port/convert_weights.h"
 #include "report/table.h"
 
 #include <fmt/format.h>
@@ -13,8 +14,8 @@ namespace convoy::cli {
 namespace {
 
 struct Weights {
-  std::string file;
-  bool json = false;
+  std::string file, output, below;
+  bool json = false, sha256 = false, force = false;
 };
 
 std::string shape_text(const Sizes& shape) {
@@ -23,28 +24,66 @@ std::string shape_text(const Sizes& shape) {
   return "[" + s + "]";
 }
 
-int weights(const Weights& o) {
-  const auto all = load_weights(o.file);
+std::string headline(const std::string& file, std::size_t tensors, Size numbers) {
+  return fmt::format("{}  {} tensors, {} numbers", std::filesystem::path(file).filename().string(), tensors,
+                     with_commas(numbers));
+}
+
+int list(const Weights& o) {
+  auto all = load_weights(o.file);
   if (!all) return report(all.error());
+  if (!o.below.empty()) std::erase_if(*all, [&](const LoadedTensor& t) { return !name_below(t.name, o.below); });
   if (o.json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
     for (const auto& [name, tensor] : *all)
-      list.push_back({{"name", name},
-                      {"shape", tensor.shape()},
-                      {"dtype", std::string(name_of(tensor.dtype()))},
-                      {"sha256", sha256_hex(tensor.bytes())}});
-    fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1}, {"file", o.file}, {"tensors", std::move(list)}}.dump(1));
+      tensors.push_back({{"name", name},
+                         {"shape", tensor.shape()},
+                         {"dtype", std::string(name_of(tensor.dtype()))},
+                         {"sha256", sha256_hex(tensor.bytes())}});
+    fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1}, {"file", o.file}, {"tensors", std::move(tensors)}}.dump(
+                           1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return Done;
   }
   Table table("lllr");
   Size count = 0;
   for (const auto& [name, tensor] : *all) {
     table.row({name, shape_text(tensor.shape()), std::string(name_of(tensor.dtype())),
-               sha256_hex(tensor.bytes()).substr(0, 16)});
+               o.sha256 ? sha256_hex(tensor.bytes()).substr(0, 16) : with_commas(tensor.count())});
     count += tensor.count();
   }
-  fmt::print("{}  {} tensors, {} numbers\n\n{}", std::filesystem::path(o.file).filename().string(), all->size(),
-             with_commas(count), table.text());
+  fmt::print("{}\n\n{}", headline(o.file, all->size(), count), table.text());
+  return Done;
+}
+
+nlohmann::ordered_json json_of(const ConvertedWeights& done, const Weights& o) {
+  nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
+  for (const ConvertedTensor& t : done.tensors)
+    tensors.push_back({{"source", t.source},
+                       {"target", t.target},
+                       {"shape", t.shape},
+                       {"dtype", std::string(name_of(t.read))},
+                       {"written_dtype", std::string(name_of(t.written))},
+                       {"sha256", t.sha256}});
+  return {{"schema", 1},
+          {"file", o.file},
+          {"output", {{"path", done.file.path.string()}, {"bytes", done.file.bytes}, {"sha256", done.file.sha256}}},
+          {"tensors", std::move(tensors)},
+          {"notes", done.notes}};
+}
+
+int convert(const Weights& o) {
+  const auto done = convert_weights(o.file, {.output = o.output, .below = o.below, .overwrites = o.force});
+  if (!done) return report(done.error());
+  if (o.json) {
+    fmt::print("{}\n", json_of(*done, o).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return Done;
+  }
+  Size count = 0;
+  for (const ConvertedTensor& t : done->tensors) count += checked_count(t.shape).value_or(0);
+  fmt::print("read    {}\n", headline(o.file, done->tensors.size(), count));
+  fmt::print("wrote   {}  {} bytes; read back, every tensor as it was\n", done->file.path.filename().string(),
+             with_commas(done->file.bytes));
+  for (const std::string& note : done->notes) fmt::print("note    {}\n", note);
   return Done;
 }
 
@@ -52,12 +91,25 @@ int weights(const Weights& o) {
 
 void offer_weights(CLI::App& app, int& code) {
   auto o = std::make_shared<Weights>();
-  auto* command = app.add_subcommand("weights",
-                                     "list the tensors of a model or weights file: name, shape, type, SHA-256\n\n"
-                                     "  convoy weights model.h5");
+  auto* command = app.add_subcommand(
+      "weights",
+      "list the tensors of a model or weights file (name, shape, type, count), or carry them into a file of another "
+      "kind\n\n"
+      "  convoy weights model.h5\n"
+      "  convoy weights checkpoint.pth -o net.safetensors\n"
+      "  convoy weights checkpoint.pth --below state_dict.module -o net.pt\n"
+      "  convoy weights model.keras -o net.weights.h5\n\n"
+      "Names, types and axes stay as they are; only porting a model brings them into another framework's order.");
   command->add_option("file", o->file, "a model or weights file")->required();
+  command->add_option(
+      "-o,--output", o->output,
+      "write the tensors here: .safetensors, .npz, .pt (a state_dict), or .weights.h5, which Keras can load "
+      "when the names are those of Keras 3 (layers/dense/vars/0) and h5py in any case");
+  command->add_option("--below", o->below, "only the tensors below this name, which is taken off theirs");
+  command->add_flag("-f,--force", o->force, "replace a file that exists");
+  command->add_flag("--sha256", o->sha256, "list checksums instead of counts (--json has them always)");
   command->add_flag("--json", o->json, "one JSON object with the same facts");
-  command->callback([o, &code] { code = weights(*o); });
+  command->callback([o, &code] { code = o->output.empty() ? list(*o) : convert(*o); });
 }
 
 }  // namespace convoy::cli

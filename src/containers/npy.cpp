@@ -128,7 +128,7 @@ std::shared_ptr<std::vector<std::byte>> swapped(Bytes bytes, Size width) {
   return copy;
 }
 
-std::string header_text(const Tensor& t) {
+std::string head_of(const Tensor& t) {
   std::string_view code = "f4";
   for (const auto& known : codes)
     if (known.dtype == t.dtype()) code = known.code;
@@ -139,8 +139,13 @@ std::string header_text(const Tensor& t) {
   text += "), }";
   const std::size_t prefix = magic.size() + 4;
   text.append((64 - (prefix + text.size() + 1) % 64) % 64, ' ');
-  return text + "\n";
+  std::string head(magic);
+  head += {'\x01', '\x00', static_cast<char>((text.size() + 1) & 0xFF), static_cast<char>((text.size() + 1) >> 8)};
+  return head + text + "\n";
 }
+
+// numpy has no name for bfloat16, whose numbers are all float32.
+Tensor sayable(const Tensor& tensor) { return tensor.dtype() == DType::BF16 ? tensor.converted(DType::F32) : tensor; }
 
 }  // namespace
 
@@ -180,25 +185,20 @@ Result<Tensor> read_npy(Blob file) {
 }
 
 Status write_npy(const Tensor& tensor, const std::function<Status(Bytes)>& append) {
-  if (tensor.dtype() == DType::BF16) return write_npy(tensor.converted(DType::F32), append);
-  const std::string text = header_text(tensor);
-  std::string head(magic);
-  head += {'\x01', '\x00', static_cast<char>(text.size() & 0xFF), static_cast<char>(text.size() >> 8)};
-  if (auto s = append(bytes_of(head + text)); !s) return s;
-  return append(tensor.bytes());
+  const Tensor numbers = sayable(tensor);
+  if (auto s = append(bytes_of(head_of(numbers))); !s) return s;
+  return append(numbers.bytes());
 }
 
 Status write_npz(const std::vector<std::pair<std::string, Tensor>>& tensors,
                  const std::function<Status(Bytes)>& append) {
   ZipWriter zip(append);
   for (const auto& [name, tensor] : tensors) {
-    std::vector<std::byte> content;
-    const auto collect = [&](Bytes bytes) -> Status {
-      content.insert(content.end(), bytes.begin(), bytes.end());
-      return {};
-    };
-    if (auto s = write_npy(tensor, collect); !s) return s;
-    if (auto s = zip.add(name + ".npy", content); !s) return s;
+    const Tensor numbers = sayable(tensor);
+    const std::string head = head_of(numbers);
+    const Bytes parts[] = {bytes_of(head), numbers.bytes()};
+    if (auto s = zip.add_parts(name + ".npy", parts); !s) return s;
+    tensor.let_go();
   }
   return zip.finish();
 }

@@ -14,7 +14,7 @@ namespace convoy {
 // Fails: Format, Truncated (fewer bytes than the shape asks for, or more); Unsupported: objects, strings, complex numbers.
 Result<Tensor> read_npy(Blob file);
 
-// Version 1.0, C order, the data at a multiple of 64 bytes.
+// Version 1.0, C order, the data at a multiple of 64 bytes. bfloat16, which numpy does not know, becomes float32.
 Status write_npy(const Tensor& tensor, const std::function<Status(Bytes)>& append);
 
 // A stored zip of NAME.npy in the order given, times zero: the same values give the same bytes.

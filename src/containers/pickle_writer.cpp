@@ -64,6 +64,7 @@ class Pickle {
   std::string text_;
 };
 
+// torch.NAME; nothing for a type that came after the storages of one type each.
 std::optional<std::string_view> storage_class(DType dtype) {
   switch (dtype) {
     case DType::F16: return "HalfStorage";
@@ -93,12 +94,18 @@ Sizes contiguous_strides(const Sizes& shape) {
   return strides;
 }
 
-void write_tensor(Pickle& pickle, const Tensor& t, std::string_view storage, std::size_t key) {
-  pickle.global("torch._utils", "_rebuild_tensor_v2").op('(');
-  pickle.op('(').string("storage").global("torch", storage).string(std::to_string(key)).string("cpu");
-  pickle.integer(t.count()).op('t').op('Q');
+void write_tensor(Pickle& pickle, const Tensor& t, std::size_t key) {
+  const auto storage = storage_class(t.dtype());
+  pickle.global("torch._utils", storage ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3").op('(');
+  pickle.op('(').string("storage");
+  if (storage) pickle.global("torch", *storage);
+  else pickle.global("torch.storage", "UntypedStorage");
+  pickle.string(std::to_string(key)).string("cpu");
+  pickle.integer(storage ? t.count() : t.count() * bytes_of(t.dtype())).op('t').op('Q');
   pickle.integer(0).tuple(t.shape()).tuple(contiguous_strides(t.shape()));
-  pickle.op('\x89').ordered_dict().op('t').op('R');  // requires_grad is False; no hooks
+  pickle.op('\x89').ordered_dict();  // requires_grad is False; no hooks
+  if (!storage) pickle.global("torch", name_of(t.dtype()));
+  pickle.op('t').op('R');
 }
 
 // Which storage each tensor lies in: tensors over the same bytes share one.
@@ -126,16 +133,11 @@ Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::func
   pickle.ordered_dict().op('(');
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto& [name, tensor] = tensors[i];
-    const auto storage = storage_class(tensor.dtype());
-    if (!storage) {
-      return fail(Fault::Unsupported, "tensor '" + name + "' is " + std::string(name_of(tensor.dtype())) +
-                                          ", for which torch has no storage class");
-    }
     if (!names.insert(name).second) return fail(Fault::Unsupported, "two tensors named '" + name + "'");
     if (name.size() > 0xFFFF) return fail(Fault::Limit, "tensor name of more than 65535 bytes");
     if (keys[i] == storages.size()) storages.push_back(&tensor);
     pickle.string(name);
-    write_tensor(pickle, tensor, *storage, keys[i]);
+    write_tensor(pickle, tensor, keys[i]);
   }
   pickle.op('u').op('.');
 

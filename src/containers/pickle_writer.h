@@ -11,8 +11,8 @@
 namespace convoy {
 
 // An OrderedDict in the order given. Tensors that share the same bytes share one storage (tied weights).
-// The same tensors give the same bytes. Fails: Unsupported: uint16, uint32 and uint64, which have no storage
-// class; two tensors of one name; and as `append` does.
+// The same tensors give the same bytes. uint16, uint32 and uint64 need torch 2.3 to load.
+// Fails: Unsupported: two tensors of one name; Limit: a name of more than 65535 bytes; and as `append` does.
 Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::function<Status(Bytes)>& append);
 
 // The tensors of a file that write_state_dict made of `written`, with the bytes as they stand in the file.

@@ -4,6 +4,7 @@
 #include "base/mapped_file.h"
 #include "containers/hdf5.h"
 #include "containers/json.h"
+#include "containers/npy.h"
 #include "containers/safetensors.h"
 #include "containers/zip.h"
 #include "formats/keras/keras.h"
@@ -11,6 +12,7 @@
 #include "formats/torch/checkpoint.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/reader.h"
+#include "formats/weights.h"
 
 #include <nlohmann/json.hpp>
 
@@ -76,13 +78,20 @@ std::string_view known_format(Bytes bytes) {
   return protobuf_name(bytes);
 }
 
+// What has no graph that convoy reads, and PyTorch can say again.
+constexpr std::string_view saves_the_graph =
+    "torch.export.save(torch.export.export(model.eval(), (x,)), \"model.pt2\")";
+
 std::unexpected<Error> unread(std::string_view name) {
   if (name.empty()) return fail(Fault::Format, "is of no format that this version knows");
-  if (name.ends_with("PyTorch checkpoint"))
-    return fail(Fault::Unsupported, "is " + std::string(name) +
-                                        ", which holds weights but no graph; save the graph with "
-                                        "torch.export.save(torch.export.export(model.eval(), (x,)), \"model.pt2\")");
-  return fail(Fault::Unsupported, "is " + std::string(name) + ", which this version does not read as a model");
+  std::string sentence = "is " + std::string(name);
+  if (name.ends_with("PyTorch checkpoint") || name == "a safetensors file")
+    sentence += ", which holds weights but no graph; save the graph with " + std::string(saves_the_graph);
+  else if (name == "a TorchScript archive" || name == "a PyTorch Mobile model")
+    sentence += ", which this version does not read; save the graph with " + std::string(saves_the_graph);
+  else if (name.starts_with("a numpy")) sentence += ", which holds numbers but no graph";
+  else sentence += ", which this version does not read";
+  return fail(Fault::Unsupported, std::move(sentence));
 }
 
 Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, const LoadOptions& options) {
@@ -101,28 +110,41 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, 
   return unread(known_format(blob.bytes));
 }
 
-Result<std::vector<LoadedTensor>> load_weights_bytes(const Blob& blob, const std::filesystem::path& folder) {
+Result<WeightsFile> weights_of(WeightsKind kind, Result<std::vector<LoadedTensor>> tensors) {
+  if (!tensors) return pass(tensors);
+  return WeightsFile{kind, std::move(*tensors)};
+}
+
+Result<WeightsFile> weights_of_zip(const Blob& blob) {
+  auto zip = ZipArchive::open(blob);
+  if (!zip) return pass(zip);
+  if (zip->find("model.weights.h5") || zip->find("config.json"))
+    return weights_of(WeightsKind::Keras, keras::weights_of_archive(blob.bytes, blob.keeper));
+  if (torch::is_exported(*zip)) return weights_of(WeightsKind::PyTorch, torch::weights_of_exported(*zip));
+  const auto name = zip_name(*zip);
+  if (name == "a PyTorch checkpoint") return weights_of(WeightsKind::PyTorch, torch::weights_of_zip(*zip));
+  if (name != "a numpy archive") return unread(name.empty() ? "a zip archive without a model" : name);
+  auto arrays = read_npz(blob);
+  if (!arrays) return pass(arrays);
+  WeightsFile file{WeightsKind::Numpy, {}};
+  for (auto& [key, tensor] : *arrays) file.tensors.push_back({std::move(key), std::move(tensor)});
+  return file;
+}
+
+Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::path& folder) {
   if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
-  if (ZipArchive::begins(blob.bytes)) {
-    auto zip = ZipArchive::open(blob);
-    if (!zip) return pass(zip);
-    if (zip->find("model.weights.h5") || zip->find("config.json"))
-      return keras::weights_of_archive(blob.bytes, blob.keeper);
-    if (torch::is_exported(*zip)) return torch::weights_of_exported(*zip);
-    const auto name = zip_name(*zip);
-    if (name == "a PyTorch checkpoint") return torch::weights_of_zip(*zip);
-    return unread(name.empty() ? "a zip archive without a model" : name);
-  }
-  if (torch::begins_stream(blob.bytes)) return torch::weights_of_stream(blob);
-  if (Hdf5File::begins(blob.bytes)) return keras::weights_of_hdf5(blob.bytes, blob.keeper);
+  if (ZipArchive::begins(blob.bytes)) return weights_of_zip(blob);
+  if (torch::begins_stream(blob.bytes)) return weights_of(WeightsKind::PyTorch, torch::weights_of_stream(blob));
+  if (Hdf5File::begins(blob.bytes))
+    return weights_of(WeightsKind::Keras, keras::weights_of_hdf5(blob.bytes, blob.keeper));
   if (is_safetensors(blob.bytes)) {
     auto all = read_safetensors(blob);
     if (!all) return pass(all);
-    std::vector<LoadedTensor> out;
-    for (NamedTensor& one : *all) out.push_back({std::move(one.name), std::move(one.tensor)});
-    return out;
+    WeightsFile file{WeightsKind::Safetensors, {}};
+    for (NamedTensor& one : *all) file.tensors.push_back({std::move(one.name), std::move(one.tensor)});
+    return file;
   }
-  if (onnx::begins_model(blob.bytes)) return onnx::weights_of_model(blob, folder);
+  if (onnx::begins_model(blob.bytes)) return weights_of(WeightsKind::Onnx, onnx::weights_of_model(blob, folder));
   return unread(known_format(blob.bytes));
 }
 
@@ -134,10 +156,16 @@ Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options
   return within(file.filename().string(), load_bytes(blob_of(*bytes), file.parent_path(), options));
 }
 
-Result<std::vector<LoadedTensor>> load_weights(const std::filesystem::path& file) {
+Result<WeightsFile> load_weights_file(const std::filesystem::path& file) {
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
-  return within(file.filename().string(), load_weights_bytes(blob_of(*bytes), file.parent_path()));
+  return within(file.filename().string(), weights_of_bytes(blob_of(*bytes), file.parent_path()));
+}
+
+Result<std::vector<LoadedTensor>> load_weights(const std::filesystem::path& file) {
+  auto loaded = load_weights_file(file);
+  if (!loaded) return pass(loaded);
+  return std::move(loaded->tensors);
 }
 
 }  // namespace convoy

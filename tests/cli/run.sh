@@ -47,7 +47,7 @@ head -c 3000 "$good/model.keras" >cut.keras
 head -c 5000 "$good/model.h5" >cut.h5
 echo '{"class_name": "Sequential", "config"' >cut.json
 echo 'this is no model' >words.keras
-mkdir empty out
+mkdir empty out carried
 
 # --- exit codes -----------------------------------------------------------------------------------
 ends 0 "a padding is solved for" "$convoy" pad --solve --kernel 5x3 --stride 3x2 --in 50x21 --out 17x11
@@ -113,6 +113,18 @@ for command in summary weights; do
   ends 0 "$command knows a .keras" "$convoy" $command "$good/model.keras"
   ends 0 "$command knows an .h5" "$convoy" $command "$good/model.h5"
 done
+for form in safetensors npz pt weights.h5; do
+  ends 0 "weights are carried into .$form" "$convoy" weights "$good/model.keras" -o "carried/w.$form"
+  ends 0 "the carried .$form is listed" "$convoy" weights "carried/w.$form"
+done
+holds_only "only whole weights files are left" carried w.safetensors w.npz w.pt w.weights.h5
+ends 4 "a weights file is kept" "$convoy" weights "$good/model.keras" -o carried/w.npz
+ends 0 "--force replaces a weights file" "$convoy" weights "$good/model.keras" -o carried/w.npz --force
+ends 2 "weights go into a known kind of file" "$convoy" weights "$good/model.keras" -o carried/w.bin
+says "the kinds are named" ".safetensors, .weights.h5, .npz or .pt"
+ends 2 "a part that is not there is a usage error" "$convoy" weights "$good/model.keras" -o carried/x.npz --below nowhere
+ends 6 "a state_dict has no graph" "$convoy" port carried/w.pt --to torch -o out/b.py
+says "the line that saves the graph is said" 'torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")'
 ends 0 "a json is read with its weights" "$convoy" summary "$good/model.json" --weights "$good/model.weights.h5"
 ends 0 "the operators are listed" "$convoy" ops
 

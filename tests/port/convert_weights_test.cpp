@@ -1,0 +1,102 @@
+#include "port/convert_weights.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace convoy {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ConvertWeights : public ::testing::Test {
+ protected:
+  ConvertWeights() {
+    std::string pattern = (fs::temp_directory_path() / "weights.XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+  }
+  ~ConvertWeights() override { fs::remove_all(folder); }
+
+  std::string refusal(const fs::path& source, const WeightsOptions& options) const {
+    const auto done = convert_weights(source, options);
+    return done ? std::string() : message(done.error());
+  }
+
+  fs::path folder;
+};
+
+std::map<std::string, Tensor> named(const fs::path& file) {
+  auto all = load_weights(file);
+  EXPECT_TRUE(all) << message(all.error());
+  std::map<std::string, Tensor> names;
+  for (auto& [name, tensor] : *all) names.emplace(name, tensor);
+  return names;
+}
+
+// torch.save of a training script: nested dictionaries, views, half and bfloat16 numbers (see checkpoints/generate.py).
+const fs::path checkpoint = "tests/data/checkpoints/views.pt";
+const fs::path keras = "tests/data/corpus/keras/old_nested/model.keras";
+
+TEST_F(ConvertWeights, EveryTensorKeepsNameShapeTypeAndBytes) {
+  for (const fs::path& source : {checkpoint, keras}) {
+    const auto before = named(source);
+    for (const char* name : {"a.safetensors", "a.weights.h5", "a.pt"}) {
+      const auto done = convert_weights(source, {.output = folder / name, .below = {}, .overwrites = true});
+      ASSERT_TRUE(done) << message(done.error());
+      const auto after = named(folder / name);
+      ASSERT_EQ(after.size(), before.size()) << name;
+      for (const auto& [tensor, value] : before)
+        EXPECT_TRUE(same_bytes(after.at(tensor), value)) << name << " " << tensor;
+    }
+  }
+}
+
+TEST_F(ConvertWeights, NumpyArchivesWidenBfloat16AndSaySo) {
+  const auto before = named(checkpoint);
+  const auto done = convert_weights(checkpoint, {.output = folder / "a.npz", .below = {}});
+  ASSERT_TRUE(done) << message(done.error());
+  bool widened = false;
+  for (const auto& [name, tensor] : named(folder / "a.npz")) {
+    const Tensor& source = before.at(name);
+    const bool brain = source.dtype() == DType::BF16;
+    widened |= brain;
+    EXPECT_TRUE(same_bytes(tensor, brain ? source.converted(DType::F32) : source)) << name;
+  }
+  EXPECT_EQ(done->notes.size(), widened ? 1U : 0U);
+}
+
+TEST_F(ConvertWeights, OnlyNamesOfKerasMakeAFileThatKerasLoads) {
+  const auto flat = convert_weights(checkpoint, {.output = folder / "flat.weights.h5", .below = {}});
+  ASSERT_TRUE(flat) << message(flat.error());
+  ASSERT_EQ(flat->notes.size(), 1U);
+  EXPECT_TRUE(flat->notes[0].contains("load_weights cannot place them"));
+  const auto own = convert_weights(keras, {.output = folder / "own.weights.h5", .below = {}});
+  ASSERT_TRUE(own) << message(own.error());
+  EXPECT_TRUE(own->notes.empty());
+}
+
+TEST(NameBelow, IsWhatFollowsAWholeStepOfTheName) {
+  EXPECT_EQ(name_below("state_dict.module.conv.weight", "state_dict.module"), "conv.weight");
+  EXPECT_EQ(name_below("state_dict.module.conv.weight", "state_dict.module."), "conv.weight");
+  EXPECT_EQ(name_below("layers/dense/vars/0", "layers"), "dense/vars/0");
+  EXPECT_EQ(name_below("modules.conv", "module"), std::nullopt);
+  EXPECT_EQ(name_below("module", "module"), std::nullopt);
+  EXPECT_EQ(name_below("module.", "module"), std::nullopt);
+  EXPECT_EQ(name_below("a.b", ""), "a.b");
+}
+
+TEST_F(ConvertWeights, WhatCannotBeDoneLeavesNothingBehind) {
+  EXPECT_TRUE(refusal(checkpoint, {.output = folder / "a.bin", .below = {}}).contains(".weights.h5, .npz or .pt"));
+  EXPECT_TRUE(refusal(checkpoint, {.output = folder / "a.npz", .below = "no.such"}).contains("no tensor lies below"));
+  EXPECT_TRUE(refusal("tests/data/README.md", {.output = folder / "a.npz", .below = {}}).contains("README.md"));
+  EXPECT_TRUE(fs::is_empty(folder));
+  ASSERT_EQ(refusal(checkpoint, {.output = folder / "a.npz", .below = {}}), "");
+  EXPECT_TRUE(refusal(checkpoint, {.output = folder / "a.npz", .below = {}}).contains("exists"));
+  EXPECT_EQ(refusal(checkpoint, {.output = folder / "a.npz", .below = {}, .overwrites = true}), "");
+}
+
+}  // namespace
+}  // namespace convoy
