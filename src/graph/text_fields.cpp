@@ -51,19 +51,24 @@ std::span<const std::string_view> words(Cutting) {
   return all(list);
 }
 std::span<const std::string_view> words(Function) {
-  static constexpr std::array<std::string_view, 29> list{
+  static constexpr std::array<std::string_view, 42> list{
       "sigmoid",     "tanh",           "softplus", "softsign",    "exp",        "log",
       "sqrt",        "rsqrt",          "square",   "abs",         "negate",     "sign",
       "floor",       "ceil",           "round",    "reciprocal",  "silu",       "gelu",
       "gelu_tanh",   "selu",           "mish",     "log_sigmoid", "hard_swish", "tanh_shrink",
-      "sparse_plus", "sparse_sigmoid", "sin",      "cos",         "erf"};
-  static_assert(static_cast<std::size_t>(Function::Erf) + 1 == list.size());
+      "sparse_plus", "sparse_sigmoid", "sin",      "cos",         "erf",        "tan",
+      "asin",        "acos",           "atan",     "sinh",        "cosh",       "asinh",
+      "acosh",       "atanh",          "expm1",    "log1p",       "truncate",   "not"};
+  static_assert(static_cast<std::size_t>(Function::Not) + 1 == list.size());
   return all(list);
 }
 std::span<const std::string_view> words(BinaryFunction) {
-  static constexpr std::array<std::string_view, 7> list{"add",     "subtract", "multiply", "divide",
-                                                        "maximum", "minimum",  "power"};
-  static_assert(static_cast<std::size_t>(BinaryFunction::Power) + 1 == list.size());
+  static constexpr std::array<std::string_view, 20> list{
+      "add",       "subtract", "multiply",      "divide",       "maximum",          "minimum",
+      "power",     "modulo",   "remainder",     "floor_divide", "truncate_divide",  "equal",
+      "not_equal", "less",     "less_or_equal", "greater",      "greater_or_equal", "and",
+      "or",        "xor"};
+  static_assert(static_cast<std::size_t>(BinaryFunction::Xor) + 1 == list.size());
   return all(list);
 }
 std::span<const std::string_view> words(Noise) {

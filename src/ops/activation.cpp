@@ -3,6 +3,7 @@
 #include "ops/axes.h"
 #include "ops/expect.h"
 
+#include <cmath>
 #include <string>
 
 namespace convoy {
@@ -11,7 +12,10 @@ namespace {
 Result<Facts> same(const Inputs& in) { return one_fact(arithmetic(in[0].dtype), in[0].shape); }
 }  // namespace
 
-Result<Facts> infer(const Unary&, const Inputs& in) { return same(in); }
+Result<Facts> infer(const Unary& op, const Inputs& in) {
+  if (op.function == Function::Not) return one_fact(DType::Bool, in[0].shape);
+  return keeps_whole(op.function) ? one_fact(in[0].dtype, in[0].shape) : same(in);
+}
 Result<Facts> infer(const Relu&, const Inputs& in) { return same(in); }
 Result<Facts> infer(const Elu&, const Inputs& in) { return same(in); }
 
@@ -20,7 +24,11 @@ Result<Facts> infer(const Celu& op, const Inputs& in) {
   return same(in);
 }
 
-Result<Facts> infer(const Clip&, const Inputs& in) { return same(in); }
+// Bounds that are no whole numbers would leave fractions.
+Result<Facts> infer(const Clip& op, const Inputs& in) {
+  const auto whole = [](const std::optional<double>& bound) { return !bound || *bound == std::floor(*bound); };
+  return whole(op.least) && whole(op.most) ? one_fact(in[0].dtype, in[0].shape) : same(in);
+}
 Result<Facts> infer(const HardSigmoid&, const Inputs& in) { return same(in); }
 Result<Facts> infer(const Shrink&, const Inputs& in) { return same(in); }
 Result<Facts> infer(const Squareplus&, const Inputs& in) { return same(in); }

@@ -38,8 +38,26 @@ enum class Function : std::uint8_t {
   SparseSigmoid,
   Sin,
   Cos,
-  Erf
+  Erf,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Asinh,
+  Acosh,
+  Atanh,
+  Expm1,  // exp(x) - 1
+  Log1p,  // log(1 + x)
+  Truncate,  // toward zero
+  Not  // 1 where x is 0, else 0, of type Bool
 };
+// Whole numbers stay whole under these.
+constexpr bool keeps_whole(Function f) {
+  return f == Function::Abs || f == Function::Negate || f == Function::Sign || f == Function::Square ||
+         f == Function::Floor || f == Function::Ceil || f == Function::Round || f == Function::Truncate;
+}
 
 // x -> f(x)
 struct Unary {

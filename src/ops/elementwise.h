@@ -1,4 +1,5 @@
-// Functions of two numbers, element by element with numpy's broadcasting, and what leaves numbers as they are.
+// Functions of two numbers, element by element with numpy's broadcasting, choices between them, and what leaves numbers
+// as they are.
 #pragma once
 #include "ops/field.h"
 #include "ops/infer.h"
@@ -8,7 +9,31 @@
 
 namespace convoy {
 
-enum class BinaryFunction : std::uint8_t { Add, Subtract, Multiply, Divide, Maximum, Minimum, Power };
+// Truth is a number that is not 0; comparisons and logic give 1 or 0 of type Bool. Whole numbers stay whole, except under
+// Divide and Power.
+enum class BinaryFunction : std::uint8_t {
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Maximum,
+  Minimum,
+  Power,
+  Modulo,  // a - floor(a / b) * b: the sign of b (Python's %)
+  Remainder,  // a - trunc(a / b) * b: the sign of a (C's %)
+  FloorDivide,
+  TruncateDivide,
+  Equal,
+  NotEqual,
+  Less,
+  LessOrEqual,
+  Greater,
+  GreaterOrEqual,
+  And,
+  Or,
+  Xor
+};
+constexpr bool gives_truth(BinaryFunction function) { return function >= BinaryFunction::Equal; }
 
 // a, b -> f(a, b); sizes 1 stretch, ranks are aligned at the last axis.
 struct Binary {
@@ -17,6 +42,15 @@ struct Binary {
   BinaryFunction function = BinaryFunction::Add;
   static constexpr auto fields() { return std::tuple{Field{"function", &Binary::function}}; }
   friend bool operator==(const Binary&, const Binary&) = default;
+};
+
+// condition, a, b -> a where the condition is true, else b; all three stretch. Nothing of the number that was not chosen
+// is left, not even a NaN.
+struct Where {
+  static constexpr std::string_view name = "where";
+  static constexpr std::size_t least_inputs = 3, most_inputs = 3;
+  static constexpr auto fields() { return std::tuple{}; }
+  friend bool operator==(const Where&, const Where&) = default;
 };
 
 // x -> x * scale + offset, both plain numbers (Keras Rescaling with scalars).
@@ -55,7 +89,7 @@ struct Identity {
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-// x -> x in another element type; to a whole number rounds toward zero.
+// x -> x in another element type; to a whole number rounds toward zero, to Bool asks whether it is not 0.
 struct Cast {
   static constexpr std::string_view name = "cast";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
@@ -65,6 +99,7 @@ struct Cast {
 };
 
 Result<Facts> infer(const Binary& op, const Inputs& in);
+Result<Facts> infer(const Where& op, const Inputs& in);
 Result<Facts> infer(const Affine& op, const Inputs& in);
 Result<Facts> infer(const Dropout& op, const Inputs& in);
 Result<Facts> infer(const Identity& op, const Inputs& in);
@@ -73,6 +108,6 @@ Result<Facts> infer(const Cast& op, const Inputs& in);
 // numpy's rule; an unknown size against a known one above 1 gives the known one.
 Result<Shape> broadcast(const Shape& a, const Shape& b);
 
-using Elementwise = std::tuple<Binary, Affine, Dropout, Identity, Cast>;
+using Elementwise = std::tuple<Binary, Where, Affine, Dropout, Identity, Cast>;
 
 }  // namespace convoy

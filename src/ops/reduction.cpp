@@ -27,4 +27,33 @@ Result<Facts> infer(const Reduce& reduce, const Inputs& in) {
   return one_fact(dtype, std::move(shape));
 }
 
+Result<Facts> infer(const ArgExtreme& op, const Inputs& in) {
+  if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
+  Shape shape = in[0].shape;
+  if (at(shape, op.axis) == Dim(0))
+    return fail(Fault::Unsupported, "input has shape " + text_of(shape) + ": axis " + std::to_string(op.axis) +
+                                        " holds nothing to choose from");
+  if (op.keeps_axis) at(shape, op.axis) = 1;
+  else shape.erase(shape.begin() + op.axis);
+  return one_fact(DType::I64, std::move(shape));
+}
+
+Result<Facts> infer(const TopK& op, const Inputs& in) {
+  if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
+  Shape shape = in[0].shape;
+  Dim& size = at(shape, op.axis);
+  if (op.count < 0 || (size.known() && op.count > *size))
+    return fail(Fault::Format, "asks for " + std::to_string(op.count) + " numbers along axis " +
+                                   std::to_string(op.axis) + " of an input of shape " + text_of(in[0].shape));
+  size = op.count;
+  return Facts{{in[0].dtype, shape}, {DType::I64, shape}};
+}
+
+Result<Facts> infer(const Accumulate& op, const Inputs& in) {
+  if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
+  if (op.reduction != Reduction::Sum && op.reduction != Reduction::Product)
+    return fail(Fault::Format, "only sums and products run along an axis");
+  return one_fact(in[0].dtype == DType::Bool ? DType::I64 : in[0].dtype, in[0].shape);
+}
+
 }  // namespace convoy

@@ -1,4 +1,5 @@
-// Axes folded into one number each; global pooling is a reduction over the spatial axes.
+// Axes folded into one number each, and what else looks along one whole axis: where the extremes lie, running sums, the
+// largest few. Global pooling is a reduction over the spatial axes.
 #pragma once
 #include "ops/field.h"
 #include "ops/infer.h"
@@ -24,8 +25,54 @@ struct Reduce {
   friend bool operator==(const Reduce&, const Reduce&) = default;
 };
 
-Result<Facts> infer(const Reduce& reduce, const Inputs& in);
+// x -> the place of the largest (or smallest) number along `axis` (not negative), which stays as size 1 or goes; of equal
+// ones the first, or the `last`. int64. A NaN counts as the extreme.
+struct ArgExtreme {
+  static constexpr std::string_view name = "arg_extreme";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  bool largest = true;
+  Size axis = 1;
+  bool keeps_axis = false, last = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"largest", &ArgExtreme::largest}, Field{"axis", &ArgExtreme::axis},
+                      Field{"keeps_axis", &ArgExtreme::keeps_axis}, Field{"last", &ArgExtreme::last}};
+  }
+  friend bool operator==(const ArgExtreme&, const ArgExtreme&) = default;
+};
 
-using ReductionFamily = std::tuple<Reduce>;
+// x -> the `count` largest (or smallest) numbers along `axis` (not negative), the most extreme first, and their places
+// (int64). Of equal numbers the earlier place comes first. Fails: fewer numbers than `count`.
+struct TopK {
+  static constexpr std::string_view name = "top_k";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Size axis = 1, count = 1;
+  bool largest = true;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axis", &TopK::axis}, Field{"count", &TopK::count}, Field{"largest", &TopK::largest}};
+  }
+  friend bool operator==(const TopK&, const TopK&) = default;
+};
+
+// x -> running sums or products along `axis` (not negative): the number itself is in, or, `exclusive`, only those before
+// it. `backwards`: from the end. Fails: another reduction than Sum and Product.
+struct Accumulate {
+  static constexpr std::string_view name = "accumulate";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  Reduction reduction = Reduction::Sum;
+  Size axis = 1;
+  bool exclusive = false, backwards = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"reduction", &Accumulate::reduction}, Field{"axis", &Accumulate::axis},
+                      Field{"exclusive", &Accumulate::exclusive}, Field{"backwards", &Accumulate::backwards}};
+  }
+  friend bool operator==(const Accumulate&, const Accumulate&) = default;
+};
+
+Result<Facts> infer(const Reduce& reduce, const Inputs& in);
+Result<Facts> infer(const ArgExtreme& op, const Inputs& in);
+Result<Facts> infer(const TopK& op, const Inputs& in);
+Result<Facts> infer(const Accumulate& op, const Inputs& in);
+
+using ReductionFamily = std::tuple<Reduce, ArgExtreme, TopK, Accumulate>;
 
 }  // namespace convoy

@@ -296,4 +296,27 @@ Result<Facts> infer(const Resize& resize, const Inputs& in) {
   return one_fact(arithmetic(in[0].dtype), std::move(shape));
 }
 
+Result<Facts> infer(const GridSample& sample, const Inputs& in) {
+  const Shape &x = in[0].shape, &grid = in[1].shape;
+  const Size space = in[0].rank() - 2;
+  if (space < 1 || space > 3)
+    return fail(Fault::Unsupported, "input has shape " + text_of(x) + ", expected rank 3 to 5");
+  const bool known_way = sample.interpolation == Interpolation::Nearest ||
+                         sample.interpolation == Interpolation::Linear ||
+                         (sample.interpolation == Interpolation::Cubic && space == 2);
+  if (!known_way) return fail(Fault::Unsupported, "this interpolation over " + std::to_string(space) + " axes");
+  if (sample.border != PadMode::Constant && sample.border != PadMode::Edge && sample.border != PadMode::Reflect)
+    return fail(Fault::Unsupported, "this border around an image that is read at places");
+  if (auto s = expect_rank("grid", in[1], space + 2); !s) return pass(s);
+  const auto batch = agreed(x[0], grid[0]);
+  if (!batch || !agreed(grid.back(), Dim(space)))
+    return fail(Fault::Format,
+                "grid has shape " + text_of(grid) + ", which does not fit an input of shape " + text_of(x));
+  for (Size i = 0; i < space; ++i)
+    if (at(x, i + 2) == Dim(0)) return fail(Fault::Unsupported, "input has shape " + text_of(x) + ", which is empty");
+  Shape shape{*batch, x[1]};
+  shape.insert(shape.end(), grid.begin() + 1, grid.end() - 1);
+  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+}
+
 }  // namespace convoy

@@ -1,8 +1,9 @@
-// Axes stretched or shrunk by interpolation.
+// Axes stretched or shrunk by interpolation, and images read at places that the model computes.
 #pragma once
 #include "ops/axes.h"
 #include "ops/field.h"
 #include "ops/infer.h"
+#include "ops/pad.h"
 
 #include <string_view>
 #include <tuple>
@@ -108,8 +109,28 @@ inline Sizes spatial_axes(Axes axes) {
   return all;
 }
 
-Result<Facts> infer(const Resize& resize, const Inputs& in);
+// x [N, C, n...], grid [N, m..., d] -> [N, C, m...], d spatial axes: what x is at the places of the grid, whose last axis
+// names the axes of x from the last to the first. -1 and 1 are the centres of the first and the last cell
+// (`align_corners`), or their outer edges: c = (g + 1) / 2 * (n - 1), or ((g + 1) * n - 1) / 2.
+// Nearest rounds halves to even; Cubic is Keys' kernel with -0.75. Outside of x: Constant gives zeros, Edge the nearest
+// cell, Reflect mirrors about those centres or edges.
+// Fails: other interpolations and borders; cubic of other than two axes. Source: PyTorch GridSampler.h.
+struct GridSample {
+  static constexpr std::string_view name = "grid_sample";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  Interpolation interpolation = Interpolation::Linear;
+  PadMode border = PadMode::Constant;
+  bool align_corners = false;
+  static constexpr auto fields() {
+    return std::tuple{Field{"interpolation", &GridSample::interpolation}, Field{"border", &GridSample::border},
+                      Field{"align_corners", &GridSample::align_corners}};
+  }
+  friend bool operator==(const GridSample&, const GridSample&) = default;
+};
 
-using ResizeFamily = std::tuple<Resize>;
+Result<Facts> infer(const Resize& resize, const Inputs& in);
+Result<Facts> infer(const GridSample& sample, const Inputs& in);
+
+using ResizeFamily = std::tuple<Resize, GridSample>;
 
 }  // namespace convoy

@@ -108,4 +108,36 @@ Result<Facts> infer(const Take& op, const Inputs& in) {
   return one_fact(in[0].dtype, std::move(shape));
 }
 
+Result<Facts> infer(const Gather& op, const Inputs& in) {
+  if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
+  Shape shape = in[0].shape;
+  shape.erase(shape.begin() + op.axis);
+  shape.insert(shape.begin() + op.axis, in[1].shape.begin(), in[1].shape.end());
+  return one_fact(in[0].dtype, std::move(shape));
+}
+
+Result<Facts> infer(const GatherElements& op, const Inputs& in) {
+  if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
+  bool fits = in[1].rank() == in[0].rank();
+  for (Size axis = 0; fits && axis < in[0].rank(); ++axis) {
+    const Dim from = at(in[0].shape, axis), to = at(in[1].shape, axis);
+    fits = axis == op.axis || !from.known() || !to.known() || *to <= *from;
+  }
+  if (!fits)
+    return fail(Fault::Format, "indices of shape " + text_of(in[1].shape) + " do not lie in an input of shape " +
+                                   text_of(in[0].shape));
+  return one_fact(in[0].dtype, in[1].shape);
+}
+
+Result<Facts> infer(const ExpandLike& op, const Inputs& in) {
+  if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
+  if (auto s = expect_axis(op.from, in[1].rank()); !s) return pass(s);
+  Shape shape = in[0].shape;
+  if (at(shape, op.axis) != Dim(1))
+    return fail(Fault::Format,
+                "axis " + std::to_string(op.axis) + " of an input of shape " + text_of(shape) + " is not of size 1");
+  at(shape, op.axis) = at(in[1].shape, op.from);
+  return one_fact(in[0].dtype, std::move(shape));
+}
+
 }  // namespace convoy

@@ -61,11 +61,46 @@ struct Take {
   friend bool operator==(const Take&, const Take&) = default;
 };
 
+// x, indices (whole numbers of any shape; negative ones count from the end) -> the elements of x there along `axis` (not
+// negative), which becomes the axes of the indices. An index outside the axis is an error when the model runs.
+struct Gather {
+  static constexpr std::string_view name = "gather";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  Size axis = 0;
+  static constexpr auto fields() { return std::tuple{Field{"axis", &Gather::axis}}; }
+  friend bool operator==(const Gather&, const Gather&) = default;
+};
+
+// x, indices of x's rank -> y of their shape: y[i, j, k] = x[i, indices[i, j, k], k] for axis 1. Other axes of the indices
+// are at most as long as those of x. Negative indices and those outside: as in Gather.
+struct GatherElements {
+  static constexpr std::string_view name = "gather_elements";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  Size axis = 0;
+  static constexpr auto fields() { return std::tuple{Field{"axis", &GatherElements::axis}}; }
+  friend bool operator==(const GatherElements&, const GatherElements&) = default;
+};
+
+// x, other -> x repeated along `axis`, which is of size 1, as often as axis `from` of the other is long: a size that is
+// known only when the model runs.
+struct ExpandLike {
+  static constexpr std::string_view name = "expand_like";
+  static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  Size axis = 0, from = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"axis", &ExpandLike::axis}, Field{"from", &ExpandLike::from}};
+  }
+  friend bool operator==(const ExpandLike&, const ExpandLike&) = default;
+};
+
 Result<Facts> infer(const Concat& op, const Inputs& in);
 Result<Facts> infer(const Slice& op, const Inputs& in);
 Result<Facts> infer(const Split& op, const Inputs& in);
 Result<Facts> infer(const Tile& op, const Inputs& in);
 Result<Facts> infer(const Take& op, const Inputs& in);
+Result<Facts> infer(const Gather& op, const Inputs& in);
+Result<Facts> infer(const GatherElements& op, const Inputs& in);
+Result<Facts> infer(const ExpandLike& op, const Inputs& in);
 
 // Python's slice over a known size: the first index and the number of elements.
 struct SliceRange {
@@ -73,6 +108,6 @@ struct SliceRange {
 };
 SliceRange resolve(const Slice& slice, Size in);
 
-using SliceConcat = std::tuple<Concat, Slice, Split, Tile, Take>;
+using SliceConcat = std::tuple<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
 
 }  // namespace convoy

@@ -110,6 +110,8 @@ std::optional<Op> reordered(const Op& op, const Sizes& order) {
                         [&](const Split& o) { return axis_moved(o); },
                         [&](const Tile& o) { return axis_moved(o); },
                         [&](const Take& o) { return axis_moved(o); },
+                        [&](const Accumulate& o) { return axis_moved(o); },
+                        [&](const TopK& o) { return axis_moved(o); },
                         [&](const BatchNorm& o) { return axis_moved(o); },
                         [&](Pad o) -> std::optional<Op> {
                           const Pad from = o;

@@ -1,4 +1,4 @@
-// The rounding bound of each operator, and what the three files that hold them share.
+// The rounding bound of each operator, and what the files that hold them share.
 #pragma once
 #include "prove/bound.h"
 #include "run/run.h"
@@ -48,6 +48,15 @@ Bounds bound(const Lstm& op, const Evaluation& at);
 Bounds bound(const Gru& op, const Evaluation& at);
 Bounds bound(const SimpleRnn& op, const Evaluation& at);
 
+// ---- bound_chosen.cpp: what is found, ordered or looked up by numbers, and sums that run
+Bounds bound(const Gather& op, const Evaluation& at);
+Bounds bound(const GatherElements& op, const Evaluation& at);
+Bounds bound(const ExpandLike& op, const Evaluation& at);
+Bounds bound(const ArgExtreme& op, const Evaluation& at);
+Bounds bound(const TopK& op, const Evaluation& at);
+Bounds bound(const Accumulate& op, const Evaluation& at);
+Bounds bound(const GridSample& op, const Evaluation& at);
+
 // ---- bound_pointwise.cpp: functions of one number or two
 Bounds bound(const Unary& op, const Evaluation& at);
 Bounds bound(const Relu& op, const Evaluation& at);
@@ -62,6 +71,7 @@ Bounds bound(const Threshold& op, const Evaluation& at);
 Bounds bound(const Glu& op, const Evaluation& at);
 Bounds bound(const PRelu& op, const Evaluation& at);
 Bounds bound(const Binary& op, const Evaluation& at);
+Bounds bound(const Where& op, const Evaluation& at);
 Bounds bound(const Affine& op, const Evaluation& at);
 Bounds bound(const Cast& op, const Evaluation& at);
 

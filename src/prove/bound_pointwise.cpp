@@ -98,7 +98,9 @@ Bounds bound(const Unary& op, const Evaluation& at) {
     case Function::Sign:
     case Function::Floor:
     case Function::Ceil:
-    case Function::Round: return exactly(at);
+    case Function::Round:
+    case Function::Truncate:
+    case Function::Not: return exactly(at);
     case Function::Square:
     case Function::Sqrt:
     case Function::Rsqrt:
@@ -110,7 +112,31 @@ Bounds bound(const Unary& op, const Evaluation& at) {
     case Function::Erf:
     case Function::Sin:
     case Function::Cos:
+    case Function::Asin:
+    case Function::Acos:
+    case Function::Atan:
     case Function::SparseSigmoid: return sized(at, 8, one);
+    case Function::Asinh:
+    case Function::Acosh:
+    case Function::Atanh:
+    case Function::Expm1:
+    case Function::Sinh:
+    case Function::Cosh:
+    case Function::Log1p: {
+      const Tensor y = singles(at.outputs[0]);
+      const auto values = y.raw<float>();
+      return pointwise(
+          at, 8, [&](std::size_t i) { return 8 * unit_rounding * (1 + std::abs(static_cast<double>(values[i]))); });
+    }
+    // The slope of the tangent is 1 + y^2.
+    case Function::Tan: {
+      const Tensor y = singles(at.outputs[0]);
+      const auto values = y.raw<float>();
+      return pointwise(at, 8, [&](std::size_t i) {
+        const auto value = static_cast<double>(values[i]);
+        return 8 * unit_rounding * (1 + value * value);
+      });
+    }
     case Function::Silu:
     case Function::Gelu:
     case Function::GeluTanh:
@@ -194,11 +220,26 @@ Bounds bound(const Glu& op, const Evaluation& at) {
   return NodeBound{{Tensor::of(at.outputs[0].shape(), std::move(bounds))}, 0, limit};
 }
 
+Bounds bound(const Where&, const Evaluation& at) { return exactly(at); }
+
 Bounds bound(const Binary& op, const Evaluation& at) {
   switch (op.function) {
     case BinaryFunction::Maximum:
-    case BinaryFunction::Minimum: return exactly(at);
+    case BinaryFunction::Minimum:
+    case BinaryFunction::Remainder:
+    case BinaryFunction::Equal:
+    case BinaryFunction::NotEqual:
+    case BinaryFunction::Less:
+    case BinaryFunction::LessOrEqual:
+    case BinaryFunction::Greater:
+    case BinaryFunction::GreaterOrEqual:
+    case BinaryFunction::And:
+    case BinaryFunction::Or:
+    case BinaryFunction::Xor: return exactly(at);
     case BinaryFunction::Multiply:
+    case BinaryFunction::Modulo:
+    case BinaryFunction::FloorDivide:
+    case BinaryFunction::TruncateDivide:
     case BinaryFunction::Divide: return relative(at, 2);
     case BinaryFunction::Power: return relative(at, 16);
     case BinaryFunction::Add:

@@ -121,6 +121,13 @@ std::vector<Size> index_ranges(const Graph& graph) {
       if (!table.empty() && table[0].known()) narrow(node.inputs[0], *table[0]);
       continue;
     }
+    const auto along = [&](Size axis) {
+      const Shape& shape = graph[node.inputs[0]].fact.shape;
+      const Dim size = shape[static_cast<std::size_t>(axis)];
+      if (size.known()) narrow(node.inputs[1], *size);
+    };
+    if (const auto* op = std::get_if<Gather>(&node.op)) along(op->axis);
+    if (const auto* op = std::get_if<GatherElements>(&node.op)) along(op->axis);
     const bool passes_on = std::visit(
         []<class O>(const O&) {
           return std::is_same_v<O, Identity> || std::is_same_v<O, Cast> || std::is_same_v<O, Dropout> ||

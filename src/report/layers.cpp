@@ -1,5 +1,7 @@
 #include "report/layers.h"
 
+#include "graph/text_fields.h"
+
 #include <fmt/format.h>
 
 #include <set>
@@ -114,7 +116,7 @@ struct Words {
     if (c.groups > 1 && c.kernel_order != KernelOrder::SpaceInMultiplier) s += fmt::format(" groups {}", c.groups);
     return s;
   }
-  std::string operator()(const Unary& u) const { return unary(u.function); }
+  std::string operator()(const Unary& u) const { return spoken(text::print(u.function)); }
   std::string operator()(const Relu& r) const {
     std::string s = r.negative_slope != 0 ? fmt::format("leaky relu {}", r.negative_slope) : "relu";
     if (r.max_value) s += fmt::format(" up to {}", *r.max_value);
@@ -132,27 +134,12 @@ struct Words {
     static constexpr std::string_view names[] = {"mean", "sum", "maximum", "minimum", "product"};
     return fmt::format("{} over {}", names[static_cast<int>(r.reduction)], axes_words(r.axes));
   }
-  std::string operator()(const Binary& b) const {
-    static constexpr std::string_view names[] = {"add",     "subtract", "multiply", "divide",
-                                                 "maximum", "minimum",  "power"};
-    return std::string(names[static_cast<int>(b.function)]);
-  }
+  std::string operator()(const Binary& b) const { return spoken(text::print(b.function)); }
   template <class T>
   std::string operator()(const T& op) const {
     std::string s = spoken(T::name);
     if constexpr (Windowed<T>) s += window_words(op.windows);
     return s;
-  }
-
-  static std::string unary(Function f) {
-    static constexpr std::string_view names[] = {
-        "sigmoid",     "tanh",           "softplus", "softsign",    "exp",        "log",
-        "sqrt",        "rsqrt",          "square",   "abs",         "negate",     "sign",
-        "floor",       "ceil",           "round",    "reciprocal",  "silu",       "gelu",
-        "gelu tanh",   "selu",           "mish",     "log sigmoid", "hard swish", "tanh shrink",
-        "sparse plus", "sparse sigmoid", "sin",      "cos",         "erf"};
-    const auto i = static_cast<std::size_t>(f);
-    return i < std::size(names) ? std::string(names[i]) : "function";
   }
 };
 

@@ -36,6 +36,11 @@ Tensor cast(const Tensor& x, DType to) {
     const bool narrows = to == DType::F16 || to == DType::BF16;
     return as_numbers<T>(narrows ? as_numbers<T>(x).converted(to) : x);
   }
+  if (to == DType::Bool) {
+    std::vector<std::int64_t> truth;
+    for (const double value : x.doubles()) truth.push_back(value != 0);
+    return Tensor::of(x.shape(), std::move(truth));
+  }
   if (!is_floating(x.dtype())) return x;
   std::vector<std::int64_t> whole;
   constexpr double most = 9.2e18;
@@ -46,7 +51,19 @@ Tensor cast(const Tensor& x, DType to) {
 
 // Whole numbers that tell places: no float type holds them all.
 template <class O>
-constexpr bool tells_positions = std::is_same_v<O, MaxPool> || std::is_same_v<O, AdaptivePool>;
+constexpr bool tells_positions = std::is_same_v<O, MaxPool> || std::is_same_v<O, AdaptivePool> ||
+                                 std::is_same_v<O, TopK> || std::is_same_v<O, ArgExtreme>;
+// Which output they are.
+template <class O>
+constexpr std::size_t positions_output = std::is_same_v<O, ArgExtreme> ? 0 : 1;
+
+// What is whole by its type goes on as whole numbers: no further operator sees a fraction there.
+template <class T>
+Tensor as_fact(const Fact& fact, Sizes shape, std::vector<T> values) {
+  if (is_floating(fact.dtype)) return Tensor::of(std::move(shape), std::move(values));
+  const Tensor numbers = Tensor::of(std::move(shape), std::move(values));
+  return cast<T>(numbers, DType::I64);
+}
 
 struct Room {
   Size taken = 0, limit = 0;
@@ -85,17 +102,17 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
           for (std::size_t i = 0; i < facts.size(); ++i) {
             const Sizes shape = *sizes_of(facts[i].shape);
             const auto count = static_cast<std::size_t>(*checked_count(shape));
-            if (tells_positions<O> && i == 1) positions.resize(count);
+            const bool tells = tells_positions<O> && i == positions_output<O>;
+            if (tells) positions.resize(count);
             else buffers[i].resize(count);
-            outputs.push_back(
-                {buffers[i], shape, tells_positions<O> && i == 1 ? positions : std::span<std::int64_t>()});
+            outputs.push_back({buffers[i], shape, tells ? positions : std::span<std::int64_t>()});
           }
           if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, threads}); !status) return pass(status);
           std::vector<Tensor> results;
           for (std::size_t i = 0; i < buffers.size(); ++i) {
-            if (tells_positions<O> && i == 1)
+            if (tells_positions<O> && i == positions_output<O>)
               results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(positions)));
-            else results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(buffers[i])));
+            else results.push_back(as_fact<T>(facts[i], std::move(outputs[i].shape), std::move(buffers[i])));
           }
           return results;
         }
@@ -119,9 +136,21 @@ bool reads_numbers(const Op& op, std::size_t input) {
   return std::visit(
       [&]<class O>(const O&) {
         return !keeps_numbers<O> && !std::is_same_v<O, Cast> && !(std::is_same_v<O, Embedding> && input == 0) &&
-               !(std::is_same_v<O, MaxUnpool> && input == 1);
+               !(input == 1 && (std::is_same_v<O, MaxUnpool> || std::is_same_v<O, Gather> ||
+                                std::is_same_v<O, GatherElements> || std::is_same_v<O, ExpandLike>));
       },
       op);
+}
+
+// Arithmetic on whole numbers alone runs in float64, which holds them up to 2^53.
+bool is_whole(const Op& op, const std::vector<const Tensor*>& inputs) {
+  bool any = false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i] || !reads_numbers(op, i)) continue;
+    if (is_floating(inputs[i]->dtype())) return false;
+    any = true;
+  }
+  return any;
 }
 
 template <class T>
@@ -136,6 +165,9 @@ Size bytes_for(const Facts& facts) {
   }
   return bytes;
 }
+
+template <class T>
+Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, int threads);
 
 template <class T>
 class Runner {
@@ -171,23 +203,27 @@ class Runner {
 
   Status run(const Node& node) {
     std::vector<const Tensor*> stored, numbers;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const ValueId v = node.inputs[i];
+    for (const ValueId v : node.inputs) {
       stored.push_back(v ? stored_of(v) : nullptr);
       if (v && !stored.back()) return fail(Fault::Internal, "value '" + graph_[v].name + "' is used before it is made");
-      if (v && reads_numbers(node.op, i)) {
+    }
+    const bool whole = is_whole(node.op, stored);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId v = node.inputs[i];
+      if (v && !whole && reads_numbers(node.op, i)) {
         auto converted = numbers_of(v);
         if (!converted) return pass(converted);
         numbers.push_back(*converted);
       } else {
-        numbers.push_back(stored.back());
+        numbers.push_back(stored[i]);
       }
     }
     const auto facts = facts_of(node.op, stored);
     if (!facts) return std::unexpected(facts.error());
     const Size bytes = bytes_for<T>(*facts);
     if (auto s = room_.take(bytes < 0 ? std::nullopt : std::optional(bytes), "the result"); !s) return s;
-    auto results = run_op<T>(node.op, stored, numbers, *facts, options_.threads);
+    auto results = whole ? run_node_as<double>(node, stored, options_.threads)
+                         : run_op<T>(node.op, stored, numbers, *facts, options_.threads);
     if (!results) return pass(results);
     room_.taken -= bytes;
     if (results->size() != node.outputs.size())
@@ -305,8 +341,8 @@ Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const 
 
 Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
                                      int threads) {
-  return precision == Precision::Single ? run_node_as<float>(node, inputs, threads)
-                                        : run_node_as<double>(node, inputs, threads);
+  return precision == Precision::Single && !is_whole(node.op, inputs) ? run_node_as<float>(node, inputs, threads)
+                                                                      : run_node_as<double>(node, inputs, threads);
 }
 
 }  // namespace convoy

@@ -37,6 +37,19 @@ std::string_view function_of(Function f) {
     case Function::Sin: return "torch.sin";
     case Function::Cos: return "torch.cos";
     case Function::Erf: return "torch.erf";
+    case Function::Tan: return "torch.tan";
+    case Function::Asin: return "torch.asin";
+    case Function::Acos: return "torch.acos";
+    case Function::Atan: return "torch.atan";
+    case Function::Sinh: return "torch.sinh";
+    case Function::Cosh: return "torch.cosh";
+    case Function::Asinh: return "torch.asinh";
+    case Function::Acosh: return "torch.acosh";
+    case Function::Atanh: return "torch.atanh";
+    case Function::Expm1: return "torch.expm1";
+    case Function::Log1p: return "torch.log1p";
+    case Function::Truncate: return "torch.trunc";
+    case Function::Not: return "torch.logical_not";
     case Function::Negate:
     case Function::SparsePlus:
     case Function::SparseSigmoid: return {};  // formulas below

@@ -138,7 +138,8 @@ std::string Block::constant_text(ValueId v) {
       t.dtype() == DType::F32 || t.dtype() == DType::F64 || t.dtype() == DType::F16 || t.dtype() == DType::BF16;
   if (t.count() == 1 && !value.trainable && t.dtype() == DType::F32 && std::holds_alternative<Binary>(node_->op)) {
     const auto function = std::get<Binary>(node_->op).function;
-    const bool infix = function < BinaryFunction::Maximum;
+    const bool infix = function < BinaryFunction::Maximum ||
+                       (function >= BinaryFunction::Equal && function <= BinaryFunction::GreaterOrEqual);
     // A number takes no axes: only where the other side has them all.
     const bool other_is_larger = std::ranges::any_of(node_->inputs, [&](ValueId o) {
       return o != v && !(*graph_)[o].constant && (*graph_)[o].fact.rank() >= t.rank();

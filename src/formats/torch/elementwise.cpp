@@ -11,11 +11,24 @@ Status write_binary(const Binary& op, Call& c) {
   const Expression a = c.follow(0), b = c.follow(1);
   const int calls = a.calls + b.calls + 1;
   const auto infix = [&](const char* sign, Binds level, Binds right) {
-    c.result({bound(a, level) + " " + sign + " " + bound(b, right), level, calls, false, {}});
+    const bool compares = gives_truth(op.function);
+    c.result({bound(a, level) + " " + sign + " " + bound(b, right),
+              compares ? Binds::Conditional : level,
+              calls,
+              false,
+              {}});
   };
   const auto call = [&](const char* name) {
     c.result({fmt::format("{}({}, {})", name, a.text, b.text), Binds::Atom, calls, false, {}});
   };
+  const auto divided = [&](const char* rounding) {
+    c.result({fmt::format("torch.div({}, {}, rounding_mode=\"{}\")", a.text, b.text, rounding),
+              Binds::Atom,
+              calls,
+              false,
+              {}});
+  };
+  const auto compared = [&](const char* sign) { infix(sign, Binds::Sum, Binds::Sum); };
   switch (op.function) {
     // x + (y + z) rounds in another order than x + y + z: what is on the right keeps its parentheses.
     case BinaryFunction::Add: infix("+", Binds::Sum, Binds::Product); break;
@@ -25,7 +38,32 @@ Status write_binary(const Binary& op, Call& c) {
     case BinaryFunction::Maximum: call("torch.maximum"); break;
     case BinaryFunction::Minimum: call("torch.minimum"); break;
     case BinaryFunction::Power: call("torch.pow"); break;
+    case BinaryFunction::Modulo: call("torch.remainder"); break;
+    case BinaryFunction::Remainder: call("torch.fmod"); break;
+    case BinaryFunction::FloorDivide: divided("floor"); break;
+    case BinaryFunction::TruncateDivide: divided("trunc"); break;
+    case BinaryFunction::Equal: compared("=="); break;
+    case BinaryFunction::NotEqual: compared("!="); break;
+    case BinaryFunction::Less: compared("<"); break;
+    case BinaryFunction::LessOrEqual: compared("<="); break;
+    case BinaryFunction::Greater: compared(">"); break;
+    case BinaryFunction::GreaterOrEqual: compared(">="); break;
+    case BinaryFunction::And: call("torch.logical_and"); break;
+    case BinaryFunction::Or: call("torch.logical_or"); break;
+    case BinaryFunction::Xor: call("torch.logical_xor"); break;
   }
+  return {};
+}
+
+Status write_where(const Where&, Call& c) {
+  const Expression a = c.follow(1), b = c.follow(2);
+  const Expression condition = c.follow(0);
+  const std::string truth = c.fact(0).dtype == DType::Bool ? condition.text : postfix(condition) + ".bool()";
+  c.result({fmt::format("torch.where({}, {}, {})", truth, a.text, b.text),
+            Binds::Atom,
+            a.calls + b.calls + condition.calls + 1,
+            false,
+            {}});
   return {};
 }
 
@@ -99,8 +137,8 @@ Status write_cast(const Cast& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_binary>(), writes<write_affine>(), writes<write_dropout>(),
-                          writes<write_identity>(), writes<write_cast>()};
+constexpr std::array rows{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),
+                          writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
 static_assert(decides<Elementwise>(rows), "every elementwise operator needs one row: writes<> or lacks<>");
 
 }  // namespace

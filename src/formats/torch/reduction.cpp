@@ -29,7 +29,44 @@ Status write_reduce(const Reduce& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_reduce>()};
+// PyTorch answers with the first of equal numbers; the last of them is the first from behind.
+Status write_arg_extreme(const ArgExtreme& op, Call& c) {
+  const std::string keeps = op.keeps_axis ? ", keepdim=True" : "", function = op.largest ? "argmax" : "argmin";
+  if (!op.last) {
+    apply_method(c, fmt::format(".{}(dim={}{})", function, op.axis, keeps));
+    return {};
+  }
+  const std::string x = c.name(0);
+  c.result({fmt::format("{0}.shape[{1}] - 1 - {0}.flip({1}).{2}(dim={1}{3})", x, op.axis, function, keeps), Binds::Sum,
+            3, false, "of equal numbers the last"});
+  return {};
+}
+
+Status write_top_k(const TopK& op, Call& c) {
+  const Expression x = c.begin(0);
+  c.results(
+      fmt::format("torch.topk({}, {}, dim={}{})", x.text, op.count, op.axis, op.largest ? "" : ", largest=False"));
+  return {};
+}
+
+Status write_accumulate(const Accumulate& op, Call& c) {
+  const std::string function = op.reduction == Reduction::Sum ? "cumsum" : "cumprod";
+  const std::string turn = op.backwards ? fmt::format(".flip({})", op.axis) : std::string();
+  if (!op.exclusive) {
+    apply_method(c, fmt::format("{}.{}(dim={}){}", turn, function, op.axis, turn));
+    return {};
+  }
+  // What lies before: the running numbers moved on by one, behind what nothing adds up to.
+  const std::string x = c.name(0), begin = op.reduction == Reduction::Sum ? "zeros_like" : "ones_like";
+  c.result({fmt::format("torch.cat([torch.{0}({1}{2}.narrow({3}, 0, 1)), {1}{2}.{4}(dim={3}).narrow({3}, 0, "
+                        "{1}.shape[{3}] - 1)], dim={3}){2}",
+                        begin, x, turn, op.axis, function),
+            Binds::Atom, 4, false, "each number counts from the next one on"});
+  return {};
+}
+
+constexpr std::array rows{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
+                          writes<write_accumulate>()};
 static_assert(decides<ReductionFamily>(rows), "every reduction needs one row: writes<> or lacks<>");
 
 }  // namespace

@@ -62,7 +62,23 @@ Status write_resize(const Resize& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_resize>()};
+Status write_grid_sample(const GridSample& op, Call& c) {
+  if (c.fact(0).rank() < 4) return c.refused("reading a sequence at computed places");
+  const char* mode = op.interpolation == Interpolation::Nearest ? "nearest"
+                     : op.interpolation == Interpolation::Cubic ? "bicubic"
+                                                                : "bilinear";
+  const char* border = op.border == PadMode::Constant ? "zeros" : op.border == PadMode::Edge ? "border" : "reflection";
+  const Expression x = c.begin(0), grid = c.follow(1);
+  c.result({fmt::format("F.grid_sample({}, {}, mode=\"{}\", padding_mode=\"{}\", align_corners={})", x.text, grid.text,
+                        mode, border, op.align_corners ? "True" : "False"),
+            Binds::Atom,
+            x.calls + grid.calls + 1,
+            false,
+            {}});
+  return {};
+}
+
+constexpr std::array rows{writes<write_resize>(), writes<write_grid_sample>()};
 static_assert(decides<ResizeFamily>(rows), "every resize needs one row: writes<> or lacks<>");
 
 }  // namespace

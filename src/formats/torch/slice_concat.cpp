@@ -81,8 +81,47 @@ Status write_take(const Take& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_concat>(), writes<write_slice>(), writes<write_split>(), writes<write_tile>(),
-                          writes<write_take>()};
+std::string whole(const Expression& indices, DType dtype) {
+  return dtype == DType::I64 ? indices.text : postfix(indices) + ".long()";
+}
+
+Status write_gather(const Gather& op, Call& c) {
+  const Expression x = c.begin(0), indices = c.follow(1);
+  c.result({postfix(x) + along(op.axis, whole(indices, c.fact(1).dtype)),
+            Binds::Atom,
+            x.calls + indices.calls + 1,
+            false,
+            {}});
+  return {};
+}
+
+// torch.gather counts from the front only.
+Status write_gather_elements(const GatherElements& op, Call& c) {
+  const ValueId v = c.node().inputs[1];
+  const Tensor* known = c.constant(1);
+  const NodeId maker = c.graph()[v].producer;
+  const bool from_front = known ? std::ranges::all_of(known->integers(), [](Size i) { return i >= 0; })
+                                : maker && (std::holds_alternative<ArgExtreme>(c.graph()[maker].op) ||
+                                            std::holds_alternative<TopK>(c.graph()[maker].op));
+  const std::string x = c.name(0);
+  std::string indices = whole(c.follow(1), c.fact(1).dtype);
+  if (!from_front) indices = fmt::format("({}) % {}.shape[{}]", indices, x, op.axis);
+  c.result({fmt::format("torch.gather({}, {}, {})", x, op.axis, indices), Binds::Atom, 2, false, {}});
+  return {};
+}
+
+Status write_expand_like(const ExpandLike& op, Call& c) {
+  const Expression x = c.begin(0);
+  const std::string other = c.name(1);
+  std::vector<std::string> sizes(c.fact(0).shape.size(), "-1");
+  sizes[static_cast<std::size_t>(op.axis)] = fmt::format("{}.shape[{}]", other, op.from);
+  c.result({fmt::format("{}.expand({})", postfix(x), joined(sizes)), Binds::Atom, x.calls + 1, false, {}});
+  return {};
+}
+
+constexpr std::array rows{
+    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
 static_assert(decides<SliceConcat>(rows), "every slice needs one row: writes<> or lacks<>");
 
 }  // namespace

@@ -7,6 +7,21 @@ namespace convoy::plain {
 
 namespace {
 
+// The remainder is exact; moved by b where its sign differs, which is what PyTorch, Python and TensorFlow do.
+template <class T>
+T modulo(T a, T b) {
+  const T rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+// What the exact remainder leaves divides without a fraction, up to one rounding.
+template <class T>
+T floor_divide(T a, T b) {
+  if (b == 0) return a / b;
+  const T whole = (a - modulo(a, b)) / b;
+  const T below = std::floor(whole);
+  return whole - below > T(0.5) ? below + 1 : below;
+}
+
 // Hands the function itself on, so that the choice is made once and not for every element.
 template <class T, class Use>
 void choose(BinaryFunction function, const Use& use) {
@@ -19,6 +34,19 @@ void choose(BinaryFunction function, const Use& use) {
     case BinaryFunction::Maximum: return use([](T a, T b) { return a != a || a > b ? a : b; });
     case BinaryFunction::Minimum: return use([](T a, T b) { return a != a || a < b ? a : b; });
     case BinaryFunction::Power: return use([](T a, T b) { return std::pow(a, b); });
+    case BinaryFunction::Modulo: return use(modulo<T>);
+    case BinaryFunction::Remainder: return use([](T a, T b) { return std::fmod(a, b); });
+    case BinaryFunction::FloorDivide: return use(floor_divide<T>);
+    case BinaryFunction::TruncateDivide: return use([](T a, T b) { return std::trunc(a / b); });
+    case BinaryFunction::Equal: return use([](T a, T b) { return T(a == b); });
+    case BinaryFunction::NotEqual: return use([](T a, T b) { return T(a != b); });
+    case BinaryFunction::Less: return use([](T a, T b) { return T(a < b); });
+    case BinaryFunction::LessOrEqual: return use([](T a, T b) { return T(a <= b); });
+    case BinaryFunction::Greater: return use([](T a, T b) { return T(a > b); });
+    case BinaryFunction::GreaterOrEqual: return use([](T a, T b) { return T(a >= b); });
+    case BinaryFunction::And: return use([](T a, T b) { return T(a != 0 && b != 0); });
+    case BinaryFunction::Or: return use([](T a, T b) { return T(a != 0 || b != 0); });
+    case BinaryFunction::Xor: return use([](T a, T b) { return T((a != 0) != (b != 0)); });
   }
 }
 
@@ -70,6 +98,25 @@ Status compute(const Binary& op, const Call<T>& call) {
 }
 
 template <class T>
+Status compute(const Where&, const Call<T>& call) {
+  const Sizes& shape = call.out[0].shape;
+  const Sizes strides[] = {stretched(call.in[0].shape, shape), stretched(call.in[1].shape, shape),
+                           stretched(call.in[2].shape, shape)};
+  Sizes index(shape.size(), 0);
+  Size at[] = {0, 0, 0};
+  for (T& y : call.out[0].values) {
+    y = call.data(0)[at[0]] != 0 ? call.data(1)[at[1]] : call.data(2)[at[2]];
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      for (std::size_t k = 0; k < 3; ++k) at[k] += strides[k][i];
+      if (++index[i] < shape[i]) break;
+      for (std::size_t k = 0; k < 3; ++k) at[k] -= strides[k][i] * shape[i];
+      index[i] = 0;
+    }
+  }
+  return {};
+}
+
+template <class T>
 Status compute(const Affine& op, const Call<T>& call) {
   const auto scale = static_cast<T>(op.scale), offset = static_cast<T>(op.offset);
   std::ranges::transform(call.in[0].values, call.out[0].values.begin(), [=](T x) { return x * scale + offset; });
@@ -78,6 +125,8 @@ Status compute(const Affine& op, const Call<T>& call) {
 
 template Status compute(const Binary&, const Call<float>&);
 template Status compute(const Binary&, const Call<double>&);
+template Status compute(const Where&, const Call<float>&);
+template Status compute(const Where&, const Call<double>&);
 template Status compute(const Affine&, const Call<float>&);
 template Status compute(const Affine&, const Call<double>&);
 

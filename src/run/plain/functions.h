@@ -74,6 +74,19 @@ T unary(Function function, T x) {
     case Function::Sin: return std::sin(x);
     case Function::Cos: return std::cos(x);
     case Function::Erf: return std::erf(x);
+    case Function::Tan: return std::tan(x);
+    case Function::Asin: return std::asin(x);
+    case Function::Acos: return std::acos(x);
+    case Function::Atan: return std::atan(x);
+    case Function::Sinh: return std::sinh(x);
+    case Function::Cosh: return std::cosh(x);
+    case Function::Asinh: return std::asinh(x);
+    case Function::Acosh: return std::acosh(x);
+    case Function::Atanh: return std::atanh(x);
+    case Function::Expm1: return std::expm1(x);
+    case Function::Log1p: return std::log1p(x);
+    case Function::Truncate: return std::trunc(x);
+    case Function::Not: return T(x == 0);
   }
   std::unreachable();
 }

@@ -1,6 +1,9 @@
 #include "run/plain/folds.h"
 #include "run/plain/kernels.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace convoy::plain {
 
 template <class T>
@@ -32,7 +35,82 @@ Status compute(const Reduce& op, const Call<T>& call) {
   return {};
 }
 
+namespace {
+
+// Whether a comes before b when the most extreme number is wanted: a NaN is more extreme than any number.
+template <class T>
+bool comes_before(T a, T b, bool largest) {
+  if (a != a) return b == b;
+  return largest ? a > b : a < b;
+}
+
+}  // namespace
+
+template <class T>
+Status compute(const ArgExtreme& op, const Call<T>& call) {
+  const Around a = around(call.in[0].shape, op.axis);
+  for (Size o = 0; o < a.outer; ++o)
+    for (Size i = 0; i < a.inner; ++i) {
+      const T* x = call.data(0) + o * a.size * a.inner + i;
+      Size best = 0;
+      for (Size k = 1; k < a.size; ++k) {
+        const T here = x[k * a.inner], there = x[best * a.inner];
+        const bool replaces = op.last ? !comes_before(there, here, op.largest) : comes_before(here, there, op.largest);
+        if (replaces) best = k;
+      }
+      call.out[0].positions[static_cast<std::size_t>(o * a.inner + i)] = best;
+    }
+  return {};
+}
+
+template <class T>
+Status compute(const TopK& op, const Call<T>& call) {
+  const Around a = around(call.in[0].shape, op.axis);
+  Sizes order(static_cast<std::size_t>(a.size));
+  for (Size o = 0; o < a.outer; ++o)
+    for (Size i = 0; i < a.inner; ++i) {
+      const T* x = call.data(0) + o * a.size * a.inner + i;
+      std::iota(order.begin(), order.end(), Size{0});
+      std::ranges::partial_sort(order, order.begin() + op.count, [&](Size p, Size q) {
+        const T left = x[p * a.inner], right = x[q * a.inner];
+        if (comes_before(left, right, op.largest)) return true;
+        return !comes_before(right, left, op.largest) && p < q;
+      });
+      for (Size k = 0; k < op.count; ++k) {
+        const auto to = static_cast<std::size_t>((o * op.count + k) * a.inner + i);
+        call.out[0].values[to] = x[order[static_cast<std::size_t>(k)] * a.inner];
+        call.out[1].positions[to] = order[static_cast<std::size_t>(k)];
+      }
+    }
+  return {};
+}
+
+template <class T>
+Status compute(const Accumulate& op, const Call<T>& call) {
+  const Around a = around(call.in[0].shape, op.axis);
+  const bool sum = op.reduction == Reduction::Sum;
+  for (Size o = 0; o < a.outer; ++o)
+    for (Size i = 0; i < a.inner; ++i) {
+      double running = sum ? 0 : 1;
+      for (Size step = 0; step < a.size; ++step) {
+        const Size k = op.backwards ? a.size - 1 - step : step;
+        const Size at = (o * a.size + k) * a.inner + i;
+        const auto x = static_cast<double>(call.data(0)[at]);
+        const double next = sum ? running + x : running * x;
+        call.out[0].values[static_cast<std::size_t>(at)] = static_cast<T>(op.exclusive ? running : next);
+        running = next;
+      }
+    }
+  return {};
+}
+
 template Status compute(const Reduce&, const Call<float>&);
 template Status compute(const Reduce&, const Call<double>&);
+template Status compute(const ArgExtreme&, const Call<float>&);
+template Status compute(const ArgExtreme&, const Call<double>&);
+template Status compute(const TopK&, const Call<float>&);
+template Status compute(const TopK&, const Call<double>&);
+template Status compute(const Accumulate&, const Call<float>&);
+template Status compute(const Accumulate&, const Call<double>&);
 
 }  // namespace convoy::plain

@@ -1,6 +1,7 @@
 #include "run/plain/kernels.h"
 
 #include <algorithm>
+#include <string>
 
 namespace convoy::plain {
 
@@ -13,6 +14,18 @@ void take(const Call<T>& call, std::size_t output, Size axis, Size count, const 
   T* y = call.out[output].values.data();
   for (Size o = 0; o < a.outer; ++o)
     for (Size i = 0; i < count; ++i) y = std::copy_n(call.data(0) + (o * a.size + index_of(i)) * a.inner, a.inner, y);
+}
+
+// Indices as they came, negative ones counted from the end.
+Result<Sizes> places_in_axis(const Tensor& indices, Size size) {
+  Sizes places = indices.integers();
+  for (Size& place : places) {
+    if (place < -size || place >= size)
+      return fail(Fault::Numeric,
+                  "index " + std::to_string(place) + " lies outside an axis of size " + std::to_string(size));
+    if (place < 0) place += size;
+  }
+  return places;
 }
 
 }  // namespace
@@ -62,6 +75,42 @@ Status compute(const Take& op, const Call<T>& call) {
   return {};
 }
 
+template <class T>
+Status compute(const Gather& op, const Call<T>& call) {
+  auto places = places_in_axis(*call.in[1].stored, call.in[0].shape[static_cast<std::size_t>(op.axis)]);
+  if (!places) return pass(places);
+  take(call, 0, op.axis, static_cast<Size>(places->size()),
+       [&](Size i) { return (*places)[static_cast<std::size_t>(i)]; });
+  return {};
+}
+
+template <class T>
+Status compute(const GatherElements& op, const Call<T>& call) {
+  const Sizes &from = call.in[0].shape, &shape = call.out[0].shape;
+  const auto along = static_cast<std::size_t>(op.axis);
+  auto places = places_in_axis(*call.in[1].stored, from[along]);
+  if (!places) return pass(places);
+  const Sizes strides = strides_of(from);
+  Sizes index(shape.size(), 0);
+  for (std::size_t i = 0; i < places->size(); ++i) {
+    Size at = (*places)[i] * strides[along];
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+      if (axis != along) at += index[axis] * strides[axis];
+    call.out[0].values[i] = call.data(0)[at];
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      if (++index[axis] < shape[axis]) break;
+      index[axis] = 0;
+    }
+  }
+  return {};
+}
+
+template <class T>
+Status compute(const ExpandLike& op, const Call<T>& call) {
+  take(call, 0, op.axis, call.out[0].shape[static_cast<std::size_t>(op.axis)], [](Size) { return Size{0}; });
+  return {};
+}
+
 template Status compute(const Concat&, const Call<float>&);
 template Status compute(const Concat&, const Call<double>&);
 template Status compute(const Slice&, const Call<float>&);
@@ -72,5 +121,11 @@ template Status compute(const Tile&, const Call<float>&);
 template Status compute(const Tile&, const Call<double>&);
 template Status compute(const Take&, const Call<float>&);
 template Status compute(const Take&, const Call<double>&);
+template Status compute(const Gather&, const Call<float>&);
+template Status compute(const Gather&, const Call<double>&);
+template Status compute(const GatherElements&, const Call<float>&);
+template Status compute(const GatherElements&, const Call<double>&);
+template Status compute(const ExpandLike&, const Call<float>&);
+template Status compute(const ExpandLike&, const Call<double>&);
 
 }  // namespace convoy::plain

@@ -29,6 +29,15 @@ const char* word_of(Function function) {
     case Function::Sin: return "Sin";
     case Function::Cos: return "Cos";
     case Function::Erf: return "Erf";
+    case Function::Tan: return "Tan";
+    case Function::Asin: return "Asin";
+    case Function::Acos: return "Acos";
+    case Function::Atan: return "Atan";
+    case Function::Sinh: return "Sinh";
+    case Function::Cosh: return "Cosh";
+    case Function::Asinh: return "Asinh";
+    case Function::Acosh: return "Acosh";
+    case Function::Atanh: return "Atanh";
     default: return nullptr;
   }
 }
@@ -82,6 +91,16 @@ Status write_unary(const Unary& op, Sink& sink) {
       const auto bend = sink.step("Mul", {sink.step("Mul", {more, more}), sink.number(0.25)});
       const auto rest = sink.step("Relu", {sink.step("Sub", {x, sink.number(1)})});
       sink.last("Add", {bend, rest});
+      return {};
+    }
+    case Function::Expm1: sink.last("Sub", {sink.step("Exp", {x}), sink.number(1)}); return {};
+    case Function::Log1p: sink.last("Log", {sink.step("Add", {x, sink.number(1)})}); return {};
+    case Function::Truncate:
+      sink.last("Mul", {sink.step("Sign", {x}), sink.step("Floor", {sink.step("Abs", {x})})});
+      return {};
+    case Function::Not: {
+      const bool is_truth = sink.fact().dtype == DType::Bool;
+      sink.last("Not", {is_truth ? x : sink.step("Cast", {x}, {{"to", data_type_of(DType::Bool)}})});
       return {};
     }
     default: return sink.refused("this function");

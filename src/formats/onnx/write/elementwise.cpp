@@ -1,5 +1,6 @@
 // Sums, products and what leaves numbers as they are.
 #include "formats/onnx/write/sink.h"
+#include "ops/expect.h"
 
 #include <array>
 
@@ -15,12 +16,72 @@ const char* word_of(BinaryFunction function) {
     case BinaryFunction::Maximum: return "Max";
     case BinaryFunction::Minimum: return "Min";
     case BinaryFunction::Power: return "Pow";
+    case BinaryFunction::Equal: return "Equal";
+    case BinaryFunction::Less: return "Less";
+    case BinaryFunction::Greater: return "Greater";
+    case BinaryFunction::LessOrEqual: return "LessOrEqual";
+    case BinaryFunction::GreaterOrEqual: return "GreaterOrEqual";
+    case BinaryFunction::And: return "And";
+    case BinaryFunction::Or: return "Or";
+    case BinaryFunction::Xor: return "Xor";
+    default: return nullptr;
   }
-  std::unreachable();
+}
+
+// Input i as this type: ONNX never mixes two.
+std::string typed(Sink& sink, std::size_t i, DType dtype) {
+  if (sink.fact(i).dtype == dtype) return sink.name(i);
+  return sink.step("Cast", {sink.name(i)}, {{"to", data_type_of(dtype)}});
+}
+
+// Toward zero: sign(q) * floor(|q|)
+std::string truncated(Sink& sink, const std::string& q) {
+  return sink.step("Mul", {sink.step("Sign", {q}), sink.step("Floor", {sink.step("Abs", {q})})});
+}
+
+Status write_division(const Binary& op, Sink& sink, const std::string& a, const std::string& b, bool whole) {
+  switch (op.function) {
+    case BinaryFunction::Remainder: sink.last("Mod", {a, b}, {{"fmod", Size{1}}}); return {};
+    case BinaryFunction::Modulo:
+      if (whole) return sink.last("Mod", {a, b}), Status();
+      sink.last("Sub", {a, sink.step("Mul", {sink.step("Floor", {sink.step("Div", {a, b})}), b})});
+      return {};
+    case BinaryFunction::FloorDivide:
+      if (whole) sink.last("Div", {sink.step("Sub", {a, sink.step("Mod", {a, b})}), b});
+      else sink.last("Floor", {sink.step("Div", {a, b})});
+      return {};
+    default: break;
+  }
+  if (whole) return sink.last("Div", {a, b}), Status();
+  sink.last("Identity", {truncated(sink, sink.step("Div", {a, b}))});
+  return {};
 }
 
 Status write_binary(const Binary& op, Sink& sink) {
-  sink.last(word_of(op.function), {sink.name(0), sink.name(1)});
+  const BinaryFunction f = op.function;
+  const bool logic = f == BinaryFunction::And || f == BinaryFunction::Or || f == BinaryFunction::Xor;
+  DType dtype = meeting(sink.fact(0).dtype, sink.fact(1).dtype);
+  if (f == BinaryFunction::Divide || f == BinaryFunction::Power) dtype = arithmetic(dtype);
+  else if (dtype == DType::Bool && !gives_truth(f)) dtype = sink.result_fact().dtype;
+  if (logic) dtype = DType::Bool;
+  const std::string a = typed(sink, 0, dtype), b = typed(sink, 1, dtype);
+  const bool or_equal = f == BinaryFunction::LessOrEqual || f == BinaryFunction::GreaterOrEqual;
+  if (or_equal && sink.opset() < 12) {
+    const auto unequal = sink.step(f == BinaryFunction::LessOrEqual ? "Less" : "Greater", {a, b});
+    sink.last("Or", {unequal, sink.step("Equal", {a, b})});
+  } else if (f == BinaryFunction::NotEqual) {
+    sink.last("Not", {sink.step("Equal", {a, b})});
+  } else if (const char* word = word_of(f)) {
+    sink.last(word, {a, b});
+  } else {
+    return write_division(op, sink, a, b, !is_floating(dtype));
+  }
+  return {};
+}
+
+Status write_where(const Where&, Sink& sink) {
+  const DType dtype = sink.result_fact().dtype;
+  sink.last("Where", {typed(sink, 0, DType::Bool), typed(sink, 1, dtype), typed(sink, 2, dtype)});
   return {};
 }
 
@@ -51,8 +112,8 @@ Status write_cast(const Cast& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_binary>(), writes<write_affine>(), writes<write_dropout>(),
-                          writes<write_identity>(), writes<write_cast>()};
+constexpr std::array rows{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),
+                          writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
 static_assert(decides<Elementwise>(rows));
 
 }  // namespace

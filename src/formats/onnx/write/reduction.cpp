@@ -26,7 +26,29 @@ Status write_reduce(const Reduce& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_reduce>()};
+Status write_arg_extreme(const ArgExtreme& op, Sink& sink) {
+  if (op.last && sink.opset() < 12) return sink.too_old("the last of equal extremes", 12);
+  Attributes attributes{{"axis", op.axis}, {"keepdims", Size{op.keeps_axis}}};
+  if (op.last) attributes.emplace_back("select_last_index", Size{1});
+  sink.last(op.largest ? "ArgMax" : "ArgMin", {sink.name()}, std::move(attributes));
+  return {};
+}
+
+Status write_top_k(const TopK& op, Sink& sink) {
+  sink.last_of_many("TopK", {sink.name(), sink.numbers({op.count})},
+                    {{"axis", op.axis}, {"largest", Size{op.largest}}, {"sorted", Size{1}}});
+  return {};
+}
+
+Status write_accumulate(const Accumulate& op, Sink& sink) {
+  if (op.reduction != Reduction::Sum) return sink.refused("a running product");
+  sink.last("CumSum", {sink.name(), sink.stored("axis", Tensor::of({}, std::vector<std::int64_t>{op.axis}))},
+            {{"exclusive", Size{op.exclusive}}, {"reverse", Size{op.backwards}}});
+  return {};
+}
+
+constexpr std::array rows{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
+                          writes<write_accumulate>()};
 static_assert(decides<ReductionFamily>(rows));
 
 }  // namespace

@@ -130,7 +130,23 @@ Status write_resize(const Resize& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_resize>()};
+// Two spatial axes since operator set 16, any number since 20, under other words.
+Status write_grid_sample(const GridSample& op, Sink& sink) {
+  const Size needed = sink.rank() == 4 ? 16 : 20;
+  if (sink.opset() < needed) return sink.too_old("GridSample", needed);
+  const bool renamed = sink.opset() >= 20;
+  std::string mode = "nearest";
+  if (op.interpolation == Interpolation::Linear) mode = renamed ? "linear" : "bilinear";
+  if (op.interpolation == Interpolation::Cubic) mode = renamed ? "cubic" : "bicubic";
+  const std::string border = op.border == PadMode::Constant ? "zeros"
+                             : op.border == PadMode::Edge   ? "border"
+                                                            : "reflection";
+  sink.last("GridSample", {sink.name(0), sink.name(1)},
+            {{"mode", mode}, {"padding_mode", border}, {"align_corners", Size{op.align_corners}}});
+  return {};
+}
+
+constexpr std::array rows{writes<write_resize>(), writes<write_grid_sample>()};
 static_assert(decides<ResizeFamily>(rows));
 
 }  // namespace

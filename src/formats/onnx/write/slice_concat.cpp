@@ -43,8 +43,40 @@ Status write_take(const Take& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_concat>(), writes<write_slice>(), writes<write_split>(), writes<write_tile>(),
-                          writes<write_take>()};
+// Indices are of int32 or int64.
+std::string indices(Sink& sink) {
+  const DType dtype = sink.fact(1).dtype;
+  if (dtype == DType::I64 || dtype == DType::I32) return sink.name(1);
+  return sink.step("Cast", {sink.name(1)}, {{"to", data_type_of(DType::I64)}});
+}
+
+Status write_gather(const Gather& op, Sink& sink) {
+  sink.last("Gather", {sink.name(), indices(sink)}, {{"axis", op.axis}});
+  return {};
+}
+
+Status write_gather_elements(const GatherElements& op, Sink& sink) {
+  sink.last("GatherElements", {sink.name(), indices(sink)}, {{"axis", op.axis}});
+  return {};
+}
+
+// To the shape 1, ..., the other's size, 1, ...
+Status write_expand_like(const ExpandLike& op, Sink& sink) {
+  const auto size =
+      sink.step("Gather", {sink.step("Shape", {sink.name(1)}), sink.numbers({op.from})}, {{"axis", Size{0}}});
+  std::vector<std::string> parts;
+  if (op.axis > 0) parts.push_back(sink.numbers(Sizes(static_cast<std::size_t>(op.axis), 1)));
+  parts.push_back(size);
+  if (op.axis + 1 < sink.rank())
+    parts.push_back(sink.numbers(Sizes(static_cast<std::size_t>(sink.rank() - op.axis - 1), 1)));
+  const auto shape = parts.size() == 1 ? size : sink.step("Concat", std::move(parts), {{"axis", Size{0}}});
+  sink.last("Expand", {sink.name(), shape});
+  return {};
+}
+
+constexpr std::array rows{
+    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
 static_assert(decides<SliceConcat>(rows));
 
 }  // namespace
