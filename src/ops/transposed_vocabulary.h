@@ -146,4 +146,34 @@ constexpr std::optional<SaidCrops> respell_transposed(Framework f, Crops crops, 
   return std::nullopt;
 }
 
+// All axes in Keras's words: what `same` or `valid` say where they say all of it; otherwise `valid`, with an output padding
+// where the end is to grow, and what is left to cut off or to add behind. Nothing: Keras has no layer for these windows.
+constexpr std::optional<std::vector<CropParts>> parts_in_keras(Crops crops, Windows windows, Size groups = 1) {
+  if (crops.size() != windows.size()) return std::nullopt;
+  const std::vector<std::optional<Size>> free(windows.size());
+  std::vector<CropParts> all;
+  if (const auto said = respell_transposed(Framework::Keras, crops, windows, free, groups)) {
+    const auto word = said->form == CropForm::Same ? CropSpelling::KerasSame : CropSpelling::KerasValid;
+    for (const SaidCrop& axis : said->axes) all.push_back({{word, 0, 0, axis.output_padding}, 0, 0});
+    return all;
+  }
+  if (!detail::has_transposed(Framework::Keras, CropForm::Valid, windows, groups)) return std::nullopt;
+  // `valid` by itself adds what a kernel shorter than the stride leaves open.
+  const auto grown = [](Window w) { return std::max<Size>(w.stride - w.reach(), 0); };
+  bool extra = false;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const auto fixed = explicit_crops(crops[i], windows[i]);
+    extra = extra || (fixed && -fixed->after > grown(windows[i]));
+  }
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const auto fixed = explicit_crops(crops[i], windows[i]);
+    if (!fixed) return std::nullopt;
+    TransposedPadding word{CropSpelling::KerasValid, 0, 0, {}};
+    Size more = grown(windows[i]);
+    if (extra) more = *(word.output_padding = std::clamp<Size>(-fixed->after, 0, windows[i].stride - 1));
+    all.push_back({word, fixed->before, fixed->after + more});
+  }
+  return all;
+}
+
 }  // namespace convoy

@@ -23,8 +23,9 @@ Shape in_order(const Shape& shape, const Sizes& order) {
 
 namespace {
 
-Sizes channels_first(Order order, Size space) {
-  return order == Order::ChannelsLast ? to_channels_first(space) : source_order(space + 2);
+Sizes brought(Order from, Order to, Size space) {
+  if (from == to) return source_order(space + 2);
+  return to == Order::ChannelsFirst ? to_channels_first(space) : to_channels_last(space);
 }
 
 template <class... Ops>
@@ -41,19 +42,19 @@ Sizes places_in(const Sizes& order, const Sizes& axes) {
 
 }  // namespace
 
-Sizes wanted_order(const Node& node, const Fact& x) {
+Sizes wanted_order(const Node& node, const Fact& x, Order to) {
   return std::visit(Overloaded{
-                        []<class T>(const T& op) -> Sizes {
+                        [&]<class T>(const T& op) -> Sizes {
                           if constexpr (requires { Axes{op.axes.order, op.axes.space}; })
-                            return channels_first(op.axes.order, op.axes.space);
+                            return brought(op.axes.order, to, op.axes.space);
                           return {};
                         },
-                        [&](const DepthToSpace& op) { return x.rank() == 4 ? channels_first(op.order, 2) : Sizes{}; },
-                        [&](const SpaceToDepth& op) { return x.rank() == 4 ? channels_first(op.order, 2) : Sizes{}; },
+                        [&](const DepthToSpace& op) { return x.rank() == 4 ? brought(op.order, to, 2) : Sizes{}; },
+                        [&](const SpaceToDepth& op) { return x.rank() == 4 ? brought(op.order, to, 2) : Sizes{}; },
                         [&](const Resize& op) -> Sizes {
                           for (const Order order : {Order::ChannelsFirst, Order::ChannelsLast})
                             if (x.rank() >= 3 && op.axes == spatial_axes({order, x.rank() - 2}))
-                              return channels_first(order, x.rank() - 2);
+                              return brought(order, to, x.rank() - 2);
                           return {};
                         },
                         [&](const GroupNorm& op) -> Sizes {
@@ -61,7 +62,7 @@ Sizes wanted_order(const Node& node, const Fact& x) {
                           Sizes order = source_order(x.rank());
                           const Size axis = positive_axis(op.axis, x.rank());
                           order.erase(order.begin() + axis);
-                          order.insert(order.begin() + 1, axis);
+                          order.insert(to == Order::ChannelsFirst ? order.begin() + 1 : order.end(), axis);
                           return order;
                         },
                     },
@@ -263,6 +264,18 @@ std::optional<Sizes> carried(const AxisGroups& groups, const Sizes& order, const
   return out;
 }
 
+Sizes gathered(const AxisGroups& groups, const Sizes& order) {
+  Sizes together;
+  for (const Size axis : order) {
+    if (std::ranges::find(together, axis) != together.end()) continue;
+    const auto it =
+        std::ranges::find_if(groups, [&](const AxisGroup& g) { return std::ranges::find(g.in, axis) != g.in.end(); });
+    if (it == groups.end()) together.push_back(axis);
+    else together.insert(together.end(), it->in.begin(), it->in.end());
+  }
+  return together;
+}
+
 namespace {
 
 bool is_reshape(const Op& op) {
@@ -277,18 +290,18 @@ bool shares_order(const Op& op, const Sizes& order) {
 
 }  // namespace
 
-std::vector<Sizes> wishes_of(const Graph& graph) {
+std::vector<Sizes> wishes_of(const Graph& graph, Order to) {
   std::vector<Sizes> found(graph.values.size()), wish(graph.values.size());
   const auto at = [](auto& all, ValueId v) -> auto& { return all[static_cast<std::size_t>(v.index)]; };
   const auto rank = [&](ValueId v) { return graph[v].fact.rank(); };
   // Forward: what spatial operators give, as far as it is carried on.
   for (const Node& node : graph.nodes) {
-    Sizes order = node.inputs.empty() || !node.inputs[0] ? Sizes{} : wanted_order(node, graph[node.inputs[0]].fact);
+    Sizes order = node.inputs.empty() || !node.inputs[0] ? Sizes{} : wanted_order(node, graph[node.inputs[0]].fact, to);
     if (order.empty())
       for (const ValueId v : node.inputs)
         if (order.empty() && v && !node.outputs.empty() && rank(v) == rank(node.outputs[0])) order = at(found, v);
     if (order.empty()) continue;
-    const bool spatial = !wanted_order(node, graph[node.inputs[0]].fact).empty();
+    const bool spatial = !wanted_order(node, graph[node.inputs[0]].fact, to).empty();
     if (spatial || shares_order(node.op, order))
       for (const ValueId v : node.outputs) at(found, v) = order;
   }
@@ -296,7 +309,7 @@ std::vector<Sizes> wishes_of(const Graph& graph) {
   for (auto it = graph.nodes.rbegin(); it != graph.nodes.rend(); ++it) {
     const Node& node = *it;
     if (node.inputs.empty() || !node.inputs[0]) continue;
-    if (Sizes order = wanted_order(node, graph[node.inputs[0]].fact); !order.empty()) {
+    if (Sizes order = wanted_order(node, graph[node.inputs[0]].fact, to); !order.empty()) {
       at(wish, node.inputs[0]) = std::move(order);
       continue;
     }

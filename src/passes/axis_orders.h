@@ -14,8 +14,9 @@ Size place_in(const Sizes& order, Size axis);
 // shape[order[0]], shape[order[1]]...
 Shape in_order(const Shape& shape, const Sizes& order);
 
-// The order in which a windowed, resizing or shuffling operator wants its first input; empty: it has no wish.
-Sizes wanted_order(const Node& node, const Fact& x);
+// The order that brings the first input of a windowed, resizing or shuffling operator into the target's order `to`; empty:
+// it has no wish.
+Sizes wanted_order(const Node& node, const Fact& x, Order to);
 
 // The operator for an input (or inputs) in another order of axes, giving its output in that order too. Nothing: the
 // operator is bound to the order it knows, or changes axes.
@@ -37,7 +38,10 @@ AxisGroups reversed(AxisGroups groups);
 // counterpart go. Nothing: a group's axes are not neighbours in their own order.
 std::optional<Sizes> carried(const AxisGroups& groups, const Sizes& order, const Sizes& wish);
 
+// `order` with the axes of each group side by side and in their own order, at the place of the first of them.
+Sizes gathered(const AxisGroups& groups, const Sizes& order);
+
 // What every value would like to be ordered as, looking back from its readers; empty: no wish.
-std::vector<Sizes> wishes_of(const Graph& graph);
+std::vector<Sizes> wishes_of(const Graph& graph, Order to);
 
 }  // namespace convoy

@@ -95,7 +95,10 @@ class Folder {
       if (!one) return {};
       op.paddings[i] = *one;
     }
-    const auto said = respell({target_.framework, kind<Op>, target_.opset}, op.paddings, op.windows, sizes);
+    Windowed windowed = kind<Op>;
+    if constexpr (std::is_same_v<Op, Conv>)
+      if (op.kernel_order == KernelOrder::SpaceInMultiplier) windowed = Windowed::Depthwise;
+    const auto said = respell({target_.framework, windowed, target_.opset}, op.paddings, op.windows, sizes);
     if (!said) return {};
     op.paddings = said->paddings;
     std::vector<ValueId> inputs = node.inputs;

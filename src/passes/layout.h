@@ -26,7 +26,7 @@ struct Held {
 
 class Layout {
  public:
-  explicit Layout(const Graph& graph);
+  Layout(const Graph& graph, Order to);
   Result<Patch> run();
 
  private:
@@ -66,6 +66,7 @@ class Layout {
   Sizes common_order(const Node& node) const;
 
   const Graph& graph_;
+  Order to_;
   Patch patch_;
   Constants constants_;
   std::vector<Sizes> wishes_;

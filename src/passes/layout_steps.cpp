@@ -63,7 +63,8 @@ Status Layout::einsum(const Node& node, const Einsum& op) {
   return emit(node, Einsum{equation + "->" + moved(result, order)}, std::move(inputs), order, order);
 }
 
-// Normalised axes have to lie behind all others; their parameters follow the order in which they lie.
+// Where channels come first, normalised axes have to lie behind all others; Keras takes them anywhere. Their parameters
+// follow the order in which they lie.
 template <class Norm>
 Status Layout::trailing_norm(const Node& node, Norm op) {
   const Held& x = held(node.inputs[0]);
@@ -73,7 +74,7 @@ Status Layout::trailing_norm(const Node& node, Norm op) {
   std::ranges::sort(axes);
   const auto normalised = [&](Size axis) { return std::ranges::find(axes, axis) != axes.end(); };
   Sizes order = x.order;
-  std::ranges::stable_partition(order, [&](Size axis) { return !normalised(axis); });
+  if (to_ == Order::ChannelsFirst) std::ranges::stable_partition(order, [&](Size axis) { return !normalised(axis); });
   const Sizes home = x.home;
   Sizes own, places;  // of the parameters: their axes as they lie now, and where
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -125,12 +126,24 @@ std::optional<Sizes> target_sizes(const AxisGroups& groups, const Sizes& in, con
 }  // namespace
 
 // Merging, splitting and unit axes move no data as long as the axes of each group are neighbours in their own order.
+// Where they are not and channels come last, they are brought together and everything else stays where it lies.
 Status Layout::reshape(const Node& node) {
   const ValueId y = node.outputs[0];
-  const Held& x = held(node.inputs[0]);
+  Held x = held(node.inputs[0]);
   const Shape& out_shape = fact(y).shape;
   const auto groups = groups_of(node.op, fact(node.inputs[0]).shape, out_shape);
-  const auto order = carried(groups, x.order, wish(y));
+  auto order = carried(groups, x.order, wish(y));
+  if (!order && to_ == Order::ChannelsLast) {
+    const Sizes together = gathered(groups, x.order);
+    order = carried(groups, together, wish(y));
+    if (order && !is_identity(together)) {
+      auto moved = in(node, node.inputs[0], together);
+      if (!moved) return pass(moved);
+      x = {*moved, together, x.home, {}};
+    } else {
+      order.reset();
+    }
+  }
   const Sizes source = source_order(fact(y).rank());
   if (!order || (is_identity(x.order) && is_identity(*order))) return in_source_order(node);
   // Axes of its own: handed out as the source has them, unless spatial operators follow.

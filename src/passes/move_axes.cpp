@@ -1,5 +1,5 @@
-// Channels first everywhere: one sweep in order of computation assigns every value the order it is kept in. Inputs that
-// spatial operators read become channels-first inputs, outputs stay as they come, both with their origin told.
+// Channels first everywhere, or last: one sweep in order of computation assigns every value the order it is kept in.
+// Inputs that spatial operators read become inputs of that order, outputs stay as they come, both with their origin told.
 #include "passes/layout.h"
 #include "passes/rewrites.h"
 
@@ -7,11 +7,12 @@
 
 namespace convoy {
 
-Layout::Layout(const Graph& graph)
+Layout::Layout(const Graph& graph, Order to)
     : graph_(graph),
+      to_(to),
       patch_(graph),
       constants_(graph, patch_),
-      wishes_(wishes_of(graph)),
+      wishes_(wishes_of(graph, to)),
       readers_(readers_of(graph)),
       held_(graph.values.size()) {
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
@@ -63,7 +64,7 @@ Status Layout::step(const Node& node) {
   const ValueId x = node.inputs.empty() ? ValueId{} : node.inputs[0];
   if (x && held(x).features) return ordered_features(node, *held(x).features);
   if (!x) return in_source_order(node);
-  const Sizes wanted = wanted_order(node, fact(x));
+  const Sizes wanted = wanted_order(node, fact(x), to_);
   if (const auto* op = std::get_if<GroupNorm>(&node.op)) return group_norm(node, *op, wanted);
   if (!wanted.empty()) return spatial(node, wanted);
   if (const auto* op = std::get_if<Binary>(&node.op)) return binary(node, *op);
@@ -151,21 +152,22 @@ Status Layout::spatial(const Node& node, const Sizes& order) {
   Op op = std::visit(
       [&]<class T>(T o) -> Op {
         if constexpr (std::is_same_v<T, Resize>) return resized_in(o, order);
-        if constexpr (requires { o.axes.order; }) o.axes.order = Order::ChannelsFirst;
-        if constexpr (std::is_same_v<T, DepthToSpace> || std::is_same_v<T, SpaceToDepth>)
-          o.order = Order::ChannelsFirst;
+        if constexpr (requires { o.axes.order; }) o.axes.order = to_;
+        if constexpr (std::is_same_v<T, DepthToSpace> || std::is_same_v<T, SpaceToDepth>) o.order = to_;
         return o;
       },
       node.op);
   return emit(node, std::move(op), std::move(*inputs), order, order);
 }
 
-// Channels have to be second; the axes behind may lie in any order, because statistics are over all of them.
+// Where channels come first they have to be second; Keras takes them anywhere. The other axes may lie in any order,
+// because statistics are over all of them.
 Status Layout::group_norm(const Node& node, GroupNorm op, const Sizes& wanted) {
   const Held& x = held(node.inputs[0]);
   const Size axis = positive_axis(op.axis, fact(node.inputs[0]).rank());
   const bool second = x.order.size() > 1 && x.order[0] == 0 && x.order[1] == axis;
-  const Sizes order = second || wanted.empty() ? x.order : wanted;
+  const bool fits = to_ == Order::ChannelsFirst ? second : !x.order.empty() && x.order[0] == 0;
+  const Sizes order = fits || wanted.empty() ? x.order : wanted;
   auto inputs = inputs_with_first_in(node, order);
   if (!inputs) return pass(inputs);
   op.axis = place_in(order, axis);
@@ -251,6 +253,8 @@ Status Layout::prelu(const Node& node, const PRelu& op) {
   return emit(node, op, {*x, *slope}, order, held(node.inputs[0]).home);
 }
 
-Result<Patch> move_axes(const Graph& graph, const Target&) { return Layout(graph).run(); }
+Result<Patch> move_axes(const Graph& graph, const Target& target) {
+  return Layout(graph, target.framework == Framework::Keras ? Order::ChannelsLast : Order::ChannelsFirst).run();
+}
 
 }  // namespace convoy

@@ -1,5 +1,7 @@
 // Stores recurrent cells as [gates*U, F] with two biases, gates in the order i, f, g, o and r, z, n. Cells whose
 // functions the target's own module lacks keep their order: their writer spells the steps out, or refuses.
+// For Keras as [F, gates*U] with one bias, the sum of both, gates in the order i, f, c, o and z, r, h; a GRU that resets
+// behind the product keeps two.
 #include "passes/constants.h"
 #include "passes/rewrites.h"
 
@@ -19,7 +21,11 @@ bool has_module(const SimpleRnn& op) {
 
 class Gates {
  public:
-  explicit Gates(const Graph& graph) : graph_(graph), patch_(graph), constants_(graph, patch_) {}
+  Gates(const Graph& graph, const Target& target)
+      : graph_(graph),
+        keras_(target.framework == Framework::Keras),
+        patch_(graph),
+        constants_(graph, patch_) {}
 
   Result<Patch> run() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -37,6 +43,7 @@ class Gates {
   template <class Cell>
   Status cell(NodeId id, Cell op, bool swaps_first_two) {
     const Node& node = graph_[id];
+    if (keras_) return cell_of_keras(id, op, swaps_first_two);
     if (op.gates == GateOrder::Torch || !has_module(op)) return {};
     for (std::size_t i = 1; i < node.inputs.size(); ++i)
       if (node.inputs[i] && !graph_[node.inputs[i]].constant) return {};
@@ -56,16 +63,74 @@ class Gates {
     return {};
   }
 
+  template <class Cell>
+  Status cell_of_keras(NodeId id, Cell op, bool swaps_first_two) {
+    const Node& node = graph_[id];
+    bool two = false;
+    if constexpr (requires { op.reset_after; }) two = op.reset_after;
+    std::vector<ValueId> inputs = node.inputs;
+    inputs.resize(5);
+    const bool one_is_missing = !inputs[3] != !inputs[4];
+    if (op.gates == GateOrder::Keras && (two ? !one_is_missing : !inputs[4])) return {};
+    for (std::size_t i = 1; i < inputs.size(); ++i)
+      if (inputs[i] && !graph_[inputs[i]].constant)
+        return within(place_of(node), Status(fail(Fault::Unsupported, "computes its weights, which a layer of Keras "
+                                                                      "does not take")));
+    if (op.gates == GateOrder::Torch) {
+      if (swaps_first_two && !two) return fail(Fault::Internal, "a GRU in PyTorch's order resets in front of the product");
+      for (std::size_t i = 1; i < inputs.size(); ++i)
+        if (inputs[i]) inputs[i] = from_torch(inputs[i], swaps_first_two);
+    }
+    op.gates = GateOrder::Keras;
+    if (two && one_is_missing) {
+      const std::size_t missing = inputs[3] ? 4 : 3;
+      inputs[missing] = zeros_like(node, inputs[7 - missing], missing == 3 ? "bias" : "recurrent_bias");
+    } else if (!two) {
+      if (inputs[3] && inputs[4]) inputs[3] = sum(node, inputs[3], inputs[4]);
+      else if (inputs[4]) inputs[3] = inputs[4];
+      inputs[4] = {};
+    }
+    auto made = patch_.node(node, op, std::move(inputs));
+    if (!made) return pass(made);
+    patch_.remove(id);
+    patch_.replace(node.outputs[0], made->front());
+    return {};
+  }
+
+  // [gates*U, F] -> [F, gates*U], or a bias; r, z, n becomes z, r, h where asked.
+  ValueId from_torch(ValueId constant, bool swaps_first_two) {
+    const Sizes& shape = graph_[constant].constant->shape();
+    if (!swaps_first_two) return shape.size() == 2 ? constants_.reordered(constant, {}, {1, 0}) : constant;
+    return constants_.taken(constant, 0, second_gate_first(shape.front() / 3), shape.size() == 2);
+  }
+
+  // Of two biases of the graph, which need no other order.
+  ValueId sum(const Node& node, ValueId bias, ValueId other) {
+    const auto key = std::pair{bias, other};
+    if (const auto it = sums_.find(key); it != sums_.end()) return it->second;
+    const Tensor& a = *graph_[bias].constant;
+    auto numbers = a.doubles();
+    const auto more = graph_[other].constant->doubles();
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += more[i];
+    patch_.remark(node, "its two biases are added, because a layer of Keras has one");
+    return sums_[key] =
+               patch_.constant(node.layer + "/bias", Tensor::of(a.shape(), std::move(numbers)).converted(a.dtype()));
+  }
+
   // [F, gates*U] -> [gates*U, F], or a bias; z, r, h becomes r, z, h where asked. The swap of two gates is a choice of
   // rows that no permutation of axes says, so such a constant has no origin.
   ValueId ordered(ValueId constant, bool swaps_first_two) {
     const Sizes& shape = graph_[constant].constant->shape();
     if (!swaps_first_two) return shape.size() == 2 ? constants_.reordered(constant, {}, {1, 0}) : constant;
-    const Size units = shape.back() / 3;
+    return constants_.taken(constant, static_cast<Size>(shape.size()) - 1, second_gate_first(shape.back() / 3),
+                            shape.size() == 2);
+  }
+
+  static Sizes second_gate_first(Size units) {
     Sizes rows;
     for (const Size gate : {Size{1}, Size{0}, Size{2}})
       for (Size u = 0; u < units; ++u) rows.push_back(gate * units + u);
-    return constants_.taken(constant, static_cast<Size>(shape.size()) - 1, rows, shape.size() == 2);
+    return rows;
   }
 
   ValueId zeros_like(const Node& node, ValueId bias, const char* what) {
@@ -77,13 +142,15 @@ class Gates {
   }
 
   const Graph& graph_;
+  bool keras_;
   Patch patch_;
   Constants constants_;
   std::map<std::pair<ValueId, std::string>, ValueId> zeros_;
+  std::map<std::pair<ValueId, ValueId>, ValueId> sums_;
 };
 
 }  // namespace
 
-Result<Patch> order_gates(const Graph& graph, const Target&) { return Gates(graph).run(); }
+Result<Patch> order_gates(const Graph& graph, const Target& target) { return Gates(graph, target).run(); }
 
 }  // namespace convoy

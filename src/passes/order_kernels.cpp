@@ -1,11 +1,22 @@
-// Stores kernels as [O, I/groups, k...] and [I, O/groups, k...], matrices as [O, I]. Numbers are moved, never changed;
-// a kernel that is computed gets a Transpose in front.
+// Stores kernels as [O, I/groups, k...] and [I, O/groups, k...], matrices as [O, I]; for Keras as [k..., I/groups, O],
+// [k..., C, M] of a depthwise layer, [k..., O, I] and [I, O]. Numbers are moved, never changed; a kernel that is computed
+// gets a Transpose in front.
 #include "passes/constants.h"
+#include "passes/kernels.h"
 #include "passes/rewrites.h"
 
 namespace convoy {
 
 namespace {
+
+// [a, b, k...] -> [k..., first, second]
+Sizes space_first(Size space, bool swaps) {
+  Sizes axes;
+  for (Size i = 0; i < space; ++i) axes.push_back(i + 2);
+  axes.push_back(swaps ? 1 : 0);
+  axes.push_back(swaps ? 0 : 1);
+  return axes;
+}
 
 // [k..., a, b] -> [first, second, k...] where `swaps` says that b comes first.
 Sizes space_last(Size space, bool swaps) {
@@ -27,8 +38,11 @@ class Reordering {
       const Node& node = graph_.nodes[i];
       const NodeId id{static_cast<std::int32_t>(i)};
       Status done;
-      if (const auto* conv = std::get_if<Conv>(&node.op)) done = convolution(id, *conv);
-      if (const auto* conv = std::get_if<ConvTranspose>(&node.op)) done = transposed(id, *conv);
+      const bool keras = target_.framework == Framework::Keras;
+      if (const auto* conv = std::get_if<Conv>(&node.op))
+        done = keras ? convolution_of_keras(id, *conv) : convolution(id, *conv);
+      if (const auto* conv = std::get_if<ConvTranspose>(&node.op))
+        done = keras ? transposed_of_keras(id, *conv) : transposed(id, *conv);
       if (const auto* linear = std::get_if<Linear>(&node.op)) done = matrix(id, *linear);
       if (!done) return pass(done);
     }
@@ -63,22 +77,47 @@ class Reordering {
     return replace(id, conv, space_last(conv.axes.space, true), {});
   }
 
+  Status convolution_of_keras(NodeId id, Conv conv) {
+    if (conv.kernel_order != KernelOrder::OutInSpace) return {};
+    const Node& node = graph_[id];
+    const Size space = conv.axes.space;
+    if (!has_depthwise_layer(conv, graph_[node.inputs[1]].fact.shape)) {
+      conv.kernel_order = KernelOrder::SpaceInOut;
+      return replace(id, conv, space_first(space, true), {});
+    }
+    const Shape& k = graph_[node.inputs[1]].fact.shape;
+    Sizes split{conv.groups, *k[0] / conv.groups};
+    for (Size i = 0; i < space; ++i) split.push_back(*k[static_cast<std::size_t>(i) + 2]);
+    conv.kernel_order = KernelOrder::SpaceInMultiplier;
+    return replace(id, conv, space_first(space, false), {}, split);
+  }
+
+  Status transposed_of_keras(NodeId id, ConvTranspose conv) {
+    if (conv.kernel_order == KernelOrder::SpaceOutIn) return {};
+    conv.kernel_order = KernelOrder::SpaceOutIn;
+    return replace(id, conv, space_first(conv.axes.space, true), {});
+  }
+
   // ONNX's Gemm takes a matrix either way; over more axes there is only the product from the left.
   Status matrix(NodeId id, Linear linear) {
     const bool torch = target_.framework == Framework::Torch;
+    const bool either = !torch && target_.framework != Framework::Keras;
     const LinearOrder wanted = torch ? LinearOrder::OutIn : LinearOrder::InOut;
-    if (linear.order == wanted || (!torch && graph_[graph_[id].inputs[0]].fact.rank() == 2)) return {};
+    if (linear.order == wanted || (either && graph_[graph_[id].inputs[0]].fact.rank() == 2)) return {};
     linear.order = wanted;
     return replace(id, linear, {1, 0}, {});
   }
 
-  Status replace(NodeId id, Op op, const Sizes& permutation, const Sizes& shape) {
+  // The kernel reshaped to `split` (empty: as it is), permuted, reshaped to `shape` (empty: as it is).
+  Status replace(NodeId id, Op op, const Sizes& permutation, const Sizes& shape, const Sizes& split = {}) {
     const Node& node = graph_[id];
     std::vector<ValueId> inputs = node.inputs;
     if (graph_[inputs[1]].constant) {
-      inputs[1] = constants_.reordered(inputs[1], {}, permutation, shape);
+      inputs[1] = constants_.reordered(inputs[1], split, permutation, shape);
     } else {
-      auto kernel = patch_.node(node, Transpose{permutation}, {inputs[1]});
+      Result<std::vector<ValueId>> kernel = std::vector{inputs[1]};
+      if (!split.empty()) kernel = patch_.node(node, Reshape{split}, {inputs[1]});
+      if (kernel) kernel = patch_.node(node, Transpose{permutation}, {kernel->front()});
       if (kernel && !shape.empty()) kernel = patch_.node(node, Reshape{shape}, {kernel->front()});
       if (!kernel) return pass(kernel);
       inputs[1] = kernel->front();

@@ -14,6 +14,9 @@ constexpr Pass dropping{"drop_identities", "takes out what leaves every number a
 constexpr Pass moving{"move_axes",
                       "keeps every tensor channels first, with transposes only where an operator needs another order",
                       move_axes, true};
+constexpr Pass moving_last{"move_axes",
+                           "keeps every tensor channels last, with transposes only where an operator needs another order",
+                           move_axes, true};
 constexpr Pass kernels{"order_kernels", "stores kernels and matrices in the target's order", order_kernels, true};
 constexpr Pass gates{"order_gates", "stores the gates of recurrent cells in the target's order", order_gates, true};
 constexpr Pass folding{"fold_padding", "takes a pad in front of a convolution or a pool into the layer's own padding",
@@ -37,11 +40,14 @@ constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, cr
                                   padding,  pools,  resizing, norms, softmax, shuffling};
 // ONNX reads both orders of a pixel shuffle.
 constexpr std::array onnx_passes{dropping, moving, kernels, folding, crops, padding, pools, resizing, norms, softmax};
+constexpr std::array keras_passes{dropping, moving_last, kernels, gates,    folding,
+                                  crops,    padding,     pools,   resizing, shuffling};
 
 }  // namespace
 
 Target torch_target() { return {Framework::Torch, 0, torch_passes}; }
 Target onnx_target(int opset) { return {Framework::OnnxRuntime, opset, onnx_passes}; }
+Target keras_target() { return {Framework::Keras, 0, keras_passes}; }
 
 Result<std::vector<PassReport>> run_passes(Graph& graph, const Target& target,
                                            const std::vector<std::string>& without) {

@@ -36,6 +36,8 @@ struct PassReport {
 Target torch_target();
 // ONNX: channels first, kernels OutInSpace, explicit pads; what ONNX Runtime runs as the specification means it.
 Target onnx_target(int opset);
+// Keras 3: channels last, kernels SpaceInOut, `same` and `valid`; what its TensorFlow backend runs on any processor.
+Target keras_target();
 
 // Runs the target's passes in order, the checker after each. In a graph whose inputs have no
 // origin yet, every value gets its own name as origin first.

@@ -1,5 +1,5 @@
-// A pixel shuffle reads channels as c*b*b + tap, where TensorFlow's depth_to_space reads tap*C + c. The difference is
-// folded into the output channels of the convolution in front where nobody else reads it, and a Take otherwise.
+// A pixel shuffle of PyTorch reads channels as c*b*b + tap, where depth_to_space of TensorFlow and Keras reads tap*C + c.
+// The difference is folded into the output channels of the convolution in front where nobody else reads it, and a Take otherwise.
 #include "passes/constants.h"
 #include "passes/rewrites.h"
 
@@ -9,8 +9,9 @@ namespace {
 
 class Shuffle {
  public:
-  explicit Shuffle(const Graph& graph)
+  Shuffle(const Graph& graph, const Target& target)
       : graph_(graph),
+        depth_first_(target.framework == Framework::Keras),
         patch_(graph),
         constants_(graph, patch_),
         readers_(readers_of(graph)) {}
@@ -19,8 +20,8 @@ class Shuffle {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const NodeId id{static_cast<std::int32_t>(i)};
       Status done;
-      if (const auto* op = std::get_if<DepthToSpace>(&graph_[id].op); op && op->depth_first) done = to_space(id, *op);
-      if (const auto* op = std::get_if<SpaceToDepth>(&graph_[id].op); op && op->depth_first) done = to_depth(id, *op);
+      if (const auto* op = std::get_if<DepthToSpace>(&graph_[id].op); op && op->depth_first != depth_first_) done = to_space(id, *op);
+      if (const auto* op = std::get_if<SpaceToDepth>(&graph_[id].op); op && op->depth_first != depth_first_) done = to_depth(id, *op);
       if (!done) return pass(done);
     }
     return std::move(patch_);
@@ -29,21 +30,27 @@ class Shuffle {
  private:
   static Size channel_axis(Order order) { return order == Order::ChannelsFirst ? 1 : 3; }
 
+  // Where the channels of one order are found in the other: by taps first in what is made, or by channels.
+  static Sizes turned(Size taps, Size channels, bool taps_first) {
+    Sizes indices;
+    for (Size outer = 0; outer < (taps_first ? taps : channels); ++outer)
+      for (Size inner = 0; inner < (taps_first ? channels : taps); ++inner)
+        indices.push_back(taps_first ? inner * taps + outer : inner * channels + outer);
+    return indices;
+  }
+
   Status to_space(NodeId id, DepthToSpace op) {
     const Node& node = graph_[id];
     const Size axis = channel_axis(op.order), taps = op.block * op.block;
     const Size channels = *graph_[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)] / taps;
-    op.depth_first = false;
+    op.depth_first = depth_first_;
     ValueId x = node.inputs[0];
     if (channels > 1) {
       auto ordered = folded(x, taps, channels);
       if (ordered && *ordered) {
         patch_.remark(node, "its channel order is folded into the convolution in front");
       } else if (ordered) {
-        Sizes indices;
-        for (Size c = 0; c < channels; ++c)
-          for (Size k = 0; k < taps; ++k) indices.push_back(k * channels + c);
-        ordered = one(node, Take{axis, indices}, x);
+        ordered = one(node, Take{axis, turned(taps, channels, depth_first_)}, x);
         patch_.remark(node, "channels are put in the order in which a pixel shuffle reads them");
       }
       if (!ordered) return pass(ordered);
@@ -56,13 +63,10 @@ class Shuffle {
     const Node& node = graph_[id];
     const Size axis = channel_axis(op.order), taps = op.block * op.block;
     const Size channels = *graph_[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)];
-    op.depth_first = false;
+    op.depth_first = depth_first_;
     auto made = one(node, op, node.inputs[0]);
     if (made && channels > 1) {
-      Sizes indices;
-      for (Size k = 0; k < taps; ++k)
-        for (Size c = 0; c < channels; ++c) indices.push_back(c * taps + k);
-      made = one(node, Take{axis, indices}, *made);
+      made = one(node, Take{axis, turned(taps, channels, !depth_first_)}, *made);
       patch_.remark(node, "channels are put in the order of the source behind a pixel unshuffle");
     }
     return becomes(id, made);
@@ -76,26 +80,36 @@ class Shuffle {
       if (v == x) return ValueId{};
     const Node& node = graph_[producer];
     const auto* conv = std::get_if<Conv>(&node.op);
-    if (!conv || conv->groups != 1 || conv->kernel_order != KernelOrder::OutInSpace) return ValueId{};
+    const KernelOrder wanted = depth_first_ ? KernelOrder::SpaceInOut : KernelOrder::OutInSpace;
+    if (!conv || conv->groups != 1 || conv->kernel_order != wanted) return ValueId{};
     for (std::size_t i = 1; i < node.inputs.size(); ++i)
       if (const ValueId v = node.inputs[i];
           v && (!graph_[v].constant || readers_[static_cast<std::size_t>(v.index)].size() != 1))
         return ValueId{};
     std::vector<ValueId> inputs = node.inputs;
     for (std::size_t i = 1; i < inputs.size(); ++i)
-      if (inputs[i]) inputs[i] = swapped_rows(inputs[i], taps, channels);
+      if (inputs[i]) inputs[i] = swapped(inputs[i], taps, channels);
     auto made = patch_.node(node, *conv, inputs);
     if (!made) return pass(made);
     patch_.remove(producer);
     return made->front();
   }
 
-  ValueId swapped_rows(ValueId constant, Size taps, Size channels) {
+  // The output channels of a kernel or a bias: split in two and swapped.
+  ValueId swapped(ValueId constant, Size taps, Size channels) {
     const Sizes& shape = graph_[constant].constant->shape();
-    Sizes split{taps, channels}, permutation{1, 0};
-    for (std::size_t i = 1; i < shape.size(); ++i) {
-      split.push_back(shape[i]);
-      permutation.push_back(static_cast<Size>(i) + 1);
+    const std::size_t axis = depth_first_ ? shape.size() - 1 : 0;
+    Sizes split, permutation;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const auto at = static_cast<Size>(split.size());
+      if (i == axis) {
+        split.push_back(depth_first_ ? channels : taps);
+        split.push_back(depth_first_ ? taps : channels);
+        permutation.push_back(at + 1);
+      } else {
+        split.push_back(shape[i]);
+      }
+      permutation.push_back(at);
     }
     return constants_.reordered(constant, split, permutation, shape);
   }
@@ -113,6 +127,7 @@ class Shuffle {
   }
 
   const Graph& graph_;
+  bool depth_first_;  // of the target
   Patch patch_;
   Constants constants_;
   std::vector<std::vector<NodeId>> readers_;
@@ -120,6 +135,6 @@ class Shuffle {
 
 }  // namespace
 
-Result<Patch> shuffle_channels(const Graph& graph, const Target&) { return Shuffle(graph).run(); }
+Result<Patch> shuffle_channels(const Graph& graph, const Target& target) { return Shuffle(graph, target).run(); }
 
 }  // namespace convoy

@@ -1,6 +1,6 @@
 // Says the crops of a transposed convolution as padding and output padding: PyTorch's where 0 <= before and
 // 0 <= before - after < max(stride, dilation), ONNX's where 0 <= before and -after < stride. Otherwise says what it can
-// and puts a crop or a pad behind. Cells that the pad adds hold the bias, which then moves behind it.
+// and puts a crop or a pad behind; Keras's `same` and `valid` where they say the same cells. Cells that the pad adds hold the bias, which then moves behind it.
 #include "ops/transposed_vocabulary.h"
 #include "passes/constants.h"
 #include "passes/rewrites.h"
@@ -38,28 +38,46 @@ class CropSpeller {
     bool behind = false, extends = false;
     std::string crops;
     const auto as_said = conv.paddings;
+    auto all = parts_of(node, conv);
+    if (!all) return pass(all);
     for (std::size_t i = 0; i < conv.windows.size(); ++i) {
-      const auto wanted = explicit_crops(conv.paddings[i], conv.windows[i]);
-      if (!wanted)
-        return within(place_of(node), Status(fail(Fault::Unsupported,
-                                                  "the crops of this transposed convolution leave "
-                                                  "no cell at any size")));
-      const CropParts parts = parts_in(target_.framework, *wanted, conv.windows[i]);
+      const CropParts& parts = (*all)[i];
       const auto axis = static_cast<std::size_t>(conv.axes.spatial(static_cast<Size>(i)));
       rest.before[axis] = -parts.before;
       rest.after[axis] = -parts.after;
       behind = behind || parts.before != 0 || parts.after != 0;
       extends = extends || parts.before < 0 || parts.after < 0;
-      crops += (i ? ", " : "") + said(*wanted);
+      crops += (i ? ", " : "") + said(*explicit_crops(conv.paddings[i], conv.windows[i]));
       conv.paddings[i] = parts.direct;
     }
     if (!behind && conv.paddings == as_said) return {};
     if (behind)
       patch_.remark(node, "crops " + crops +
                               (extends ? " are a pad behind, with the bias added after it"
-                                       : " are partly cut off behind: padding and output_padding do not "
-                                         "say them"));
+                               : target_.framework == Framework::Keras
+                                   ? " are cut off behind: neither `same` nor `valid` says them"
+                                   : " are partly cut off behind: padding and output_padding do not "
+                                     "say them"));
     return write(id, conv, rest, behind, extends);
+  }
+
+  Result<std::vector<CropParts>> parts_of(const Node& node, const ConvTranspose& conv) const {
+    std::vector<CropParts> all;
+    for (std::size_t i = 0; i < conv.windows.size(); ++i) {
+      const auto wanted = explicit_crops(conv.paddings[i], conv.windows[i]);
+      if (!wanted)
+        return within(place_of(node), Result<std::vector<CropParts>>(
+                                          fail(Fault::Unsupported,
+                                               "the crops of this transposed convolution leave no cell at any size")));
+      all.push_back(parts_in(target_.framework, *wanted, conv.windows[i]));
+    }
+    if (target_.framework != Framework::Keras) return all;
+    auto said = parts_in_keras(conv.paddings, conv.windows, conv.groups);
+    if (said) return std::move(*said);
+    return within(place_of(node),
+                  Result<std::vector<CropParts>>(fail(
+                      Fault::Unsupported, "is a transposed convolution with groups, or with stride and dilation, which "
+                                          "Keras has no layer for")));
   }
 
   Status write(NodeId id, const ConvTranspose& conv, const Pad& rest, bool behind, bool extends) {

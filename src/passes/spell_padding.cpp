@@ -8,10 +8,15 @@ namespace convoy {
 
 namespace {
 
-// In numbers before words: numbers say the same to everybody.
+// In numbers before words: numbers say the same to everybody. Keras has words alone.
 std::optional<std::vector<Padding>> spoken(const Conv& conv, const Shape& shape, const Target& target) {
-  const Speaker speaker{target.framework, Windowed::Convolutions, target.opset};
+  const bool depthwise = conv.kernel_order == KernelOrder::SpaceInMultiplier;
+  const Speaker speaker{target.framework, depthwise ? Windowed::Depthwise : Windowed::Convolutions, target.opset};
   const auto sizes = spatial_sizes(shape, conv.axes);
+  if (target.framework == Framework::Keras) {
+    auto said = respell(speaker, conv.paddings, conv.windows, sizes);
+    return said ? std::optional(std::move(said->paddings)) : std::nullopt;
+  }
   for (const Form form : {Form::Numbers, Form::SameUpper, Form::SameLower})
     if (auto said = respell(speaker, form, conv.paddings, conv.windows, sizes)) return said;
   return std::nullopt;
@@ -24,7 +29,8 @@ Status spell(const Graph& graph, NodeId id, Conv conv, const Target& target, Pat
   if (auto said = spoken(conv, shape, target)) {
     if (*said == conv.paddings) return {};
     const bool numbers = said->front().spelling == Spelling::Explicit || said->front().spelling == Spelling::Valid;
-    if (numbers) patch.remark(node, "padding " + words(conv.paddings) + " is " + words(*said));
+    const bool keras = target.framework == Framework::Keras;  // where numbers become a word, and none become `valid`
+    if (keras ? !numbers : numbers) patch.remark(node, "padding " + words(conv.paddings) + " is " + words(*said));
     conv.paddings = std::move(*said);
   } else {
     patch.remark(node, "padding " + words(conv.paddings) + " is " +

@@ -28,8 +28,13 @@ class Speller {
         shape_(graph[node_.inputs[0]].fact.shape),
         sizes_(spatial_sizes(shape_, pool.axes)) {}
 
-  // First the remainder dropped on all axes, then a window more on all axes, then the target's word.
+  // First the remainder dropped on all axes, then a window more on all axes, then the target's word; Keras has words
+  // alone.
   std::optional<AllPaddings> spoken(Windowed windowed) const {
+    if (target_.framework == Framework::Keras) {
+      auto said = respell(speaker(windowed), pool_.paddings, pool_.windows, sizes_);
+      return said ? std::optional(std::move(said->paddings)) : std::nullopt;
+    }
     for (const Form form : {Form::Numbers, Form::RoundedUp, Form::SameUpper})
       if (auto all = respell(speaker(windowed), form, pool_.paddings, pool_.windows, sizes_)) return all;
     return std::nullopt;

@@ -1,0 +1,22 @@
+// Which of Keras's layers a convolution is.
+#pragma once
+#include "ops/convolution.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+// One filter bank per input channel, of a layer over one or two axes. TensorFlow's depthwise kernels for plain processors
+// refuse unequal strides, unless dilation makes Keras subsample: such a layer is written with groups.
+inline bool has_depthwise_layer(const Conv& conv, const Shape& kernel) {
+  if (conv.kernel_order == KernelOrder::SpaceInMultiplier) return true;
+  if (conv.kernel_order != KernelOrder::OutInSpace || conv.groups < 2 || conv.axes.space > 2 || kernel[1] != Dim(1))
+    return false;
+  const auto& windows = conv.windows;
+  const bool strided = std::ranges::any_of(windows, [](const Window& w) { return w.stride > 1; });
+  const bool dilated = std::ranges::any_of(windows, [](const Window& w) { return w.dilation > 1; });
+  const bool equal = std::ranges::all_of(windows, [&](const Window& w) { return w.stride == windows[0].stride; });
+  return equal || (strided && dilated);
+}
+
+}  // namespace convoy
