@@ -176,4 +176,20 @@ constexpr std::optional<std::vector<CropParts>> parts_in_keras(Crops crops, Wind
   return all;
 }
 
+// A transposed convolution without stride is a convolution with the kernel flipped: the cells that it has around x.
+// Negative: cells of x that are never read. `crop`: in numbers.
+constexpr Added pads_when_flipped(TransposedPadding crop, Window w) {
+  return {w.reach() - 1 - crop.before, w.reach() - 1 - crop.after};
+}
+
+// The taps of a dilated window among those of a dense one of the same reach; -1: a zero between two of them.
+inline Sizes spread_taps(Window w) {
+  Sizes taps(static_cast<std::size_t>(w.reach()), -1);
+  for (Size j = 0; j < w.kernel; ++j) taps[static_cast<std::size_t>(j * w.dilation)] = j;
+  return taps;
+}
+
+// Tap j of all windows without padding reads every stride-th cell from `before` on, up to `after` cells before the end.
+constexpr Added cells_beside_tap(Window w, Size j) { return {j * w.dilation, w.reach() - 1 - j * w.dilation}; }
+
 }  // namespace convoy

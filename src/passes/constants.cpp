@@ -83,11 +83,7 @@ ValueId Constants::reordered(ValueId constant, const Sizes& split, const Sizes& 
   return made;
 }
 
-ValueId Constants::taken(ValueId constant, Size axis, const Sizes& indices, bool transposes) {
-  const auto key = std::tuple{constant, Sizes{axis}, indices, Sizes{-1, transposes}};
-  if (const auto it = made_.find(key); it != made_.end()) return it->second;
-  const Value& value = (*graph_)[constant];
-  const Tensor& tensor = *value.constant;
+Tensor cells_along(const Tensor& tensor, Size axis, const Sizes& indices) {
   Sizes shape = tensor.shape();
   const auto at = static_cast<std::size_t>(axis);
   Size outer = 1, inner = bytes_of(tensor.dtype());
@@ -99,13 +95,24 @@ ValueId Constants::taken(ValueId constant, Size axis, const Sizes& indices, bool
   bytes.reserve(static_cast<std::size_t>(outer * shape[at] * inner));
   for (Size o = 0; o < outer; ++o)
     for (const Size row : indices) {
+      if (row < 0) {
+        bytes.resize(bytes.size() + static_cast<std::size_t>(inner));
+        continue;
+      }
       const auto part =
           tensor.bytes().subspan(static_cast<std::size_t>((o * rows + row) * inner), static_cast<std::size_t>(inner));
       bytes.insert(bytes.end(), part.begin(), part.end());
     }
-  auto made_tensor = Tensor::owning(tensor.dtype(), std::move(shape), std::move(bytes));
-  if (transposes) made_tensor = made_tensor->permuted(Sizes{1, 0});
-  const ValueId made = patch_->constant(value.name, std::move(*made_tensor), value.trainable);
+  return *Tensor::owning(tensor.dtype(), std::move(shape), std::move(bytes));
+}
+
+ValueId Constants::taken(ValueId constant, Size axis, const Sizes& indices, bool transposes) {
+  const auto key = std::tuple{constant, Sizes{axis}, indices, Sizes{-1, transposes}};
+  if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  const Value& value = (*graph_)[constant];
+  Tensor made_tensor = cells_along(*value.constant, axis, indices);
+  if (transposes) made_tensor = made_tensor.permuted(Sizes{1, 0});
+  const ValueId made = patch_->constant(value.name, std::move(made_tensor), value.trainable);
   made_.emplace(key, made);
   return made;
 }

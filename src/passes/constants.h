@@ -14,6 +14,9 @@ namespace convoy {
 std::optional<Origin> followed_by(const Origin& origin, const Sizes& shape, const Sizes& split,
                                   const Sizes& permutation);
 
+// The cells at `indices` along `axis`; -1 stands for zeros.
+Tensor cells_along(const Tensor& tensor, Size axis, const Sizes& indices);
+
 class Constants {
  public:
   Constants(const Graph& graph, Patch& patch) : graph_(&graph), patch_(&patch) {}

@@ -74,10 +74,12 @@ class Gates {
     if (op.gates == GateOrder::Keras && (two ? !one_is_missing : !inputs[4])) return {};
     for (std::size_t i = 1; i < inputs.size(); ++i)
       if (inputs[i] && !graph_[inputs[i]].constant)
-        return within(place_of(node), Status(fail(Fault::Unsupported, "computes its weights, which a layer of Keras "
-                                                                      "does not take")));
+        return within(place_of(node), Status(fail(Fault::Unsupported,
+                                                  "computes its weights, which a layer of Keras "
+                                                  "does not take")));
     if (op.gates == GateOrder::Torch) {
-      if (swaps_first_two && !two) return fail(Fault::Internal, "a GRU in PyTorch's order resets in front of the product");
+      if (swaps_first_two && !two)
+        return fail(Fault::Internal, "a GRU in PyTorch's order resets in front of the product");
       for (std::size_t i = 1; i < inputs.size(); ++i)
         if (inputs[i]) inputs[i] = from_torch(inputs[i], swaps_first_two);
     }

@@ -14,9 +14,9 @@ constexpr Pass dropping{"drop_identities", "takes out what leaves every number a
 constexpr Pass moving{"move_axes",
                       "keeps every tensor channels first, with transposes only where an operator needs another order",
                       move_axes, true};
-constexpr Pass moving_last{"move_axes",
-                           "keeps every tensor channels last, with transposes only where an operator needs another order",
-                           move_axes, true};
+constexpr Pass moving_last{
+    "move_axes", "keeps every tensor channels last, with transposes only where an operator needs another order",
+    move_axes, true};
 constexpr Pass kernels{"order_kernels", "stores kernels and matrices in the target's order", order_kernels, true};
 constexpr Pass gates{"order_gates", "stores the gates of recurrent cells in the target's order", order_gates, true};
 constexpr Pass folding{"fold_padding", "takes a pad in front of a convolution or a pool into the layer's own padding",
@@ -40,8 +40,16 @@ constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, cr
                                   padding,  pools,  resizing, norms, softmax, shuffling};
 // ONNX reads both orders of a pixel shuffle.
 constexpr std::array onnx_passes{dropping, moving, kernels, folding, crops, padding, pools, resizing, norms, softmax};
-constexpr std::array keras_passes{dropping, moving_last, kernels, gates,    folding,
-                                  crops,    padding,     pools,   resizing, shuffling};
+constexpr Pass transposed{"spell_transposed",
+                          "says transposed convolutions with groups or dilation by layers that the target has",
+                          spell_transposed, true};
+constexpr Pass dilation{
+    "spell_dilation", "says dilated windows by strides behind, kernels with zeros between their taps, or shifted cells",
+    spell_dilation, true};
+constexpr Pass pads{"spell_pads", "cuts cells off apart from adding them, and says modes of padding by slices",
+                    spell_pads, true};
+constexpr std::array keras_passes{dropping, moving_last, transposed, dilation, kernels,   gates, folding,
+                                  crops,    padding,     pools,      resizing, shuffling, pads};
 
 }  // namespace
 

@@ -20,8 +20,10 @@ class Shuffle {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const NodeId id{static_cast<std::int32_t>(i)};
       Status done;
-      if (const auto* op = std::get_if<DepthToSpace>(&graph_[id].op); op && op->depth_first != depth_first_) done = to_space(id, *op);
-      if (const auto* op = std::get_if<SpaceToDepth>(&graph_[id].op); op && op->depth_first != depth_first_) done = to_depth(id, *op);
+      if (const auto* op = std::get_if<DepthToSpace>(&graph_[id].op); op && op->depth_first != depth_first_)
+        done = to_space(id, *op);
+      if (const auto* op = std::get_if<SpaceToDepth>(&graph_[id].op); op && op->depth_first != depth_first_)
+        done = to_depth(id, *op);
       if (!done) return pass(done);
     }
     return std::move(patch_);

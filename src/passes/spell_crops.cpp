@@ -66,18 +66,18 @@ class CropSpeller {
     for (std::size_t i = 0; i < conv.windows.size(); ++i) {
       const auto wanted = explicit_crops(conv.paddings[i], conv.windows[i]);
       if (!wanted)
-        return within(place_of(node), Result<std::vector<CropParts>>(
-                                          fail(Fault::Unsupported,
-                                               "the crops of this transposed convolution leave no cell at any size")));
+        return within(place_of(node),
+                      Result<std::vector<CropParts>>(fail(
+                          Fault::Unsupported, "the crops of this transposed convolution leave no cell at any size")));
       all.push_back(parts_in(target_.framework, *wanted, conv.windows[i]));
     }
     if (target_.framework != Framework::Keras) return all;
     auto said = parts_in_keras(conv.paddings, conv.windows, conv.groups);
     if (said) return std::move(*said);
-    return within(place_of(node),
-                  Result<std::vector<CropParts>>(fail(
-                      Fault::Unsupported, "is a transposed convolution with groups, or with stride and dilation, which "
-                                          "Keras has no layer for")));
+    return within(place_of(node), Result<std::vector<CropParts>>(fail(
+                                      Fault::Unsupported,
+                                      "is a transposed convolution with groups, or with stride and dilation, which "
+                                      "Keras has no layer for")));
   }
 
   Status write(NodeId id, const ConvTranspose& conv, const Pad& rest, bool behind, bool extends) {

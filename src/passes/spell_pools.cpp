@@ -172,15 +172,40 @@ std::optional<Tensor> correction(const Speller<AveragePool>& speller) {
   return Tensor::of(shape, std::move(map));
 }
 
+// The padding that counts, as ones around a map of ones; what a ceil window hangs over is zeros behind it.
+Result<ValueId> counted_ones(Speller<AveragePool>& speller, ValueId ones) {
+  const AveragePool& pool = speller.pool_;
+  Pad declared{.before = Sizes(speller.shape_.size()), .after = Sizes(speller.shape_.size())};
+  Pad overhang = declared;
+  declared.value = 1;
+  for (std::size_t i = 0; i < pool.windows.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(pool.axes.spatial(static_cast<Size>(i)));
+    const auto cells = pads_in_front(pool.paddings[i], pool.windows[i], speller.size(i));
+    if (!cells || pool.paddings[i].spelling == Spelling::SameUpper || pool.paddings[i].spelling == Spelling::SameLower)
+      return within(
+          place_of(speller.node_),
+          Result<ValueId>(fail(Fault::Unsupported, "is an average that counts padding " + words(pool.paddings) +
+                                                       ", and the size is free; give the input a size")));
+    const Size counted = pool.paddings[i].spelling == Spelling::Explicit ? pool.paddings[i].after : 0;
+    declared.before[axis] = cells->before;
+    declared.after[axis] = std::min(cells->after, counted);
+    overhang.after[axis] = cells->after - declared.after[axis];
+  }
+  auto made = speller.make(declared, {ones});
+  return made ? speller.make(overhang, {*made}) : made;
+}
+
 Status divide_by_ones(Speller<AveragePool>& speller) {
   const ValueId input = speller.node_.inputs[0];
-  speller.remark("padding " + words(speller.pool_.paddings) + " never counts padding: the average over " +
+  const bool counts = speller.pool_.counts_padding;
+  speller.remark("padding " + words(speller.pool_.paddings) +
+                 (counts ? " counts what is declared" : " never counts padding") + ": the average over " +
                  speller.fronts() + " is divided by that of a map of ones");
   auto sum = speller.in_front(input, 0);
   if (sum) sum = speller.make(speller.without_padding(), {*sum});
   auto ones = speller.make(Slice{.axis = speller.pool_.axes.channel(), .start = 0, .stop = 1}, {input});
   if (ones) ones = speller.make(Affine{.scale = 0, .offset = 1}, {*ones});
-  if (ones) ones = speller.in_front(*ones, 0);
+  if (ones) ones = counts ? counted_ones(speller, *ones) : speller.in_front(*ones, 0);
   if (ones) ones = speller.make(speller.without_padding(), {*ones});
   if (!sum) return pass(sum);
   if (!ones) return pass(ones);
@@ -227,8 +252,10 @@ Status spell(const Graph& graph, NodeId id, const AveragePool& pool, const Targe
                    (counts ? "" : ", and padding is not counted"));
     return speller.becomes(speller.make(speller.with(*direct), {input}));
   }
-  if (pool.counts_padding || pool.divisor) return count_in_front(speller);
-  if (const auto more = surplus(speller)) {
+  const bool drops = std::ranges::all_of(pool.paddings, [](Padding p) { return p.leftover == Leftover::Drop; });
+  const bool rounds_up = target.framework == Framework::Keras && counts && !drops;
+  if ((pool.counts_padding || pool.divisor) && !rounds_up) return count_in_front(speller);
+  if (const auto more = rounds_up ? std::nullopt : surplus(speller)) {
     speller.remark("padding " + words(pool.paddings) + " is " + words(more->paddings) +
                    " with the first cells cut off behind");
     Pad crop{.before = Sizes(speller.shape_.size()), .after = Sizes(speller.shape_.size())};
@@ -239,8 +266,8 @@ Status spell(const Graph& graph, NodeId id, const AveragePool& pool, const Targe
     return speller.becomes(speller.make(crop, {*wide}));
   }
   if (auto map = correction(speller)) {
-    speller.remark("padding " + words(pool.paddings) + " never counts padding: the average over " + speller.fronts() +
-                   " is multiplied by a map of kernel cells per real cell");
+    speller.remark("padding " + words(pool.paddings) + (counts ? " counts what is declared" : " never counts padding") +
+                   ": the average over " + speller.fronts() + " is multiplied by a map of kernel cells per real cell");
     const ValueId factor = patch.constant(speller.node_.layer + "/cells", std::move(*map), false);
     auto x = speller.in_front(input, 0);
     if (x) x = speller.make(speller.without_padding(), {*x});

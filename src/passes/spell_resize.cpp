@@ -1,5 +1,5 @@
 // Says resizing in interpolate's words: nearest by floor or by the cell's middle, linear by the middle or by corners,
-// cubic with a = -0.75 and the border repeated. Everything else becomes, axis by axis, the cells taken or a product with
+// cubic with a = -0.75 and the border repeated; in ONNX's and in Keras's words as they have them. Everything else becomes, axis by axis, the cells taken or a product with
 // the matrix of weights, which needs known sizes.
 #include "passes/rewrites.h"
 
@@ -147,6 +147,78 @@ std::optional<Resize> spoken_in_onnx(const Resize& op, const Shape& in, const Sh
   return plain ? std::optional(said) : std::nullopt;
 }
 
+// By whole factors where the lengths are known to be such.
+std::vector<double> whole_factors(const Resize& op, const Shape& in, const Shape& out) {
+  if (integer_factors(op)) return op.factors;
+  std::vector<double> factors;
+  for (const Size axis : op.axes) {
+    const Dim from = in[static_cast<std::size_t>(axis)], to = out[static_cast<std::size_t>(axis)];
+    if (!from.known() || !to.known() || *from < 1 || *to % *from != 0) return {};
+    factors.push_back(static_cast<double>(*to / *from));
+  }
+  return factors;
+}
+
+// Keras's words: cells repeated by whole factors; over two axes also TensorFlow's interpolations about half pixels, by whole
+// factors or to given lengths.
+std::optional<Resize> spoken_in_keras(const Resize& op, const Shape& in, const Shape& out) {
+  const auto rank = static_cast<Size>(in.size());
+  if (rank < 3 || op.axes != spatial_axes({Order::ChannelsLast, rank - 2})) return std::nullopt;
+  Resize said{.axes = op.axes, .interpolation = op.interpolation};
+  said.factors = whole_factors(op, in, out);
+  if (op.interpolation == Interpolation::Nearest && !said.factors.empty()) {
+    said.coordinates = Coordinates::Asymmetric;
+    if (repeats(op) || same_taps(op, said, in, out)) return said;
+  }
+  if (rank != 4) return std::nullopt;
+  if (said.factors.empty() || (op.factors.empty() && op.interpolation == Interpolation::Nearest)) {
+    const auto lengths =
+        sizes_of({out[static_cast<std::size_t>(op.axes[0])], out[static_cast<std::size_t>(op.axes[1])]});
+    if (!lengths) return std::nullopt;
+    said.factors.clear();
+    said.sizes = *lengths;
+  }
+  said.coordinates = Coordinates::HalfPixel;
+  said.rounding = Rounding::RoundHalfUp;
+  said.antialias =
+      op.antialias && op.interpolation != Interpolation::Nearest && op.interpolation != Interpolation::Area;
+  if (op.interpolation == Interpolation::Linear) said.drops_outside = said.antialias;
+  if (op.interpolation == Interpolation::Cubic) {
+    said.cubic_a = -0.5;
+    said.drops_outside = true;
+    said.cubic_table = !said.antialias;
+  }
+  if (said == op || same_taps(op, said, in, out)) return said;
+  // Linear weights by a whole factor or a length are the same at every size.
+  const bool halves =
+      op.coordinates == Coordinates::HalfPixel || (op.coordinates == Coordinates::PytorchHalfPixel && grows(op, in));
+  const bool plain = op.interpolation == Interpolation::Linear && halves && !op.antialias &&
+                     op.fixed != FixedLengths::EqualAndDouble && (op.factors.empty() || integer_factors(op));
+  return plain ? std::optional(said) : std::nullopt;
+}
+
+// A series as a picture of one row, where Keras has a word for that.
+Result<std::optional<ValueId>> as_picture(Patch& patch, const Node& node, const Resize& op, const Shape& in,
+                                          const Shape& out) {
+  if (in.size() != 3 || op.axes != Sizes{1}) return std::nullopt;
+  const auto lifted = [](Shape shape) {
+    shape.insert(shape.begin() + 1, Dim(1));
+    return shape;
+  };
+  Resize flat = op;
+  flat.axes = {1, 2};
+  if (!flat.sizes.empty()) flat.sizes.insert(flat.sizes.begin(), 1);
+  if (!flat.factors.empty()) flat.factors.insert(flat.factors.begin(), 1);
+  if (!flat.starts.empty()) return std::nullopt;
+  const auto said = spoken_in_keras(flat, lifted(in), lifted(out));
+  if (!said) return std::nullopt;
+  auto made = patch.node(node, Unsqueeze{{1}}, {node.inputs[0]});
+  if (made) made = patch.node(node, *said, {made->front()});
+  if (made) made = patch.node(node, Squeeze{{1}}, {made->front()});
+  if (!made) return pass(made);
+  return made->front();
+}
+
 bool leaves_as_is(const std::vector<Taps>& taps, Size in) {
   if (static_cast<Size>(taps.size()) != in) return false;
   for (std::size_t o = 0; o < taps.size(); ++o)
@@ -164,7 +236,9 @@ Result<ValueId> take(Patch& patch, const Node& node, ValueId x, Size axis, const
 }
 
 // W [out, in] times x along `axis`: on the right of the last axis, on the left of the one before, by letters elsewhere.
-Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, const std::vector<Taps>& taps) {
+// Keras's layer takes letters, and W [in, out] on the right.
+Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, const std::vector<Taps>& taps,
+                        bool keras) {
   const Size rank = patch.fact(x).rank(), in = *patch.fact(x).shape[static_cast<std::size_t>(axis)];
   const auto out = static_cast<Size>(taps.size());
   std::vector<float> weights(static_cast<std::size_t>(in * out), 0.0F);
@@ -175,9 +249,9 @@ Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, co
     }
   Tensor matrix = Tensor::of({out, in}, std::move(weights));
   const bool last = axis == rank - 1;
-  if (last) matrix = matrix.permuted(Sizes{1, 0});
+  if (last || keras) matrix = matrix.permuted(Sizes{1, 0});
   const ValueId w = patch.constant(node.layer + "/axis" + std::to_string(axis), matrix, false);
-  if (last || axis == rank - 2) {
+  if (!keras && (last || axis == rank - 2)) {
     auto made = patch.node(node, MatMul{}, last ? std::vector{x, w} : std::vector{w, x});
     if (!made) return pass(made);
     return made->front();
@@ -186,10 +260,17 @@ Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, co
   for (Size a = 0; a < rank; ++a) letters += static_cast<char>('a' + a);
   result = letters;
   result[static_cast<std::size_t>(axis)] = 'z';
-  auto made =
-      patch.node(node, Einsum{letters + ",z" + letters[static_cast<std::size_t>(axis)] + "->" + result}, {x, w});
+  const char along = letters[static_cast<std::size_t>(axis)];
+  const std::string matrix_letters = keras ? std::string{along, 'z'} : std::string{'z', along};
+  auto made = patch.node(node, Einsum{letters + "," + matrix_letters + "->" + result}, {x, w});
   if (!made) return pass(made);
   return made->front();
+}
+
+std::optional<Resize> spoken(const Resize& op, const Shape& in, const Shape& out, const Target& target) {
+  if (target.framework == Framework::Torch) return spoken_in_torch(op, in);
+  if (target.framework == Framework::Keras) return spoken_in_keras(op, in, out);
+  return spoken_in_onnx(op, in, out, target.opset);
 }
 
 Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& target, Patch& patch) {
@@ -197,8 +278,10 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& targ
   const Shape& in = graph[node.inputs[0]].fact.shape;
   ValueId now = node.inputs[0];
   const Shape& out = graph[node.outputs[0]].fact.shape;
-  if (const auto direct =
-          target.framework == Framework::Torch ? spoken_in_torch(op, in) : spoken_in_onnx(op, in, out, target.opset)) {
+  const bool keras = target.framework == Framework::Keras;
+  auto picture = keras ? as_picture(patch, node, op, in, out) : Result<std::optional<ValueId>>(std::nullopt);
+  if (!picture) return pass(picture);
+  if (const auto direct = spoken(op, in, out, target)) {
     if (*direct == op) return {};
     auto made = patch.node(node, *direct, {now});
     if (!made) return pass(made);
@@ -208,6 +291,8 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& targ
       return within(place_of(node), Status(fail(Fault::Unsupported,
                                                 "resizes by a factor whose lengths the target "
                                                 "rounds in another way; give the input a size")));
+  } else if (*picture) {
+    now = **picture;
   } else {
     for (std::size_t i = 0; i < op.axes.size(); ++i)
       if (!size_of(in, op, i))
@@ -224,7 +309,7 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& targ
                                                           ", which the target has no word for")));
       if (leaves_as_is(taps, *in[static_cast<std::size_t>(axis)])) continue;
       auto made = op.interpolation == Interpolation::Nearest ? take(patch, node, now, axis, taps)
-                                                             : product(patch, node, now, axis, taps);
+                                                             : product(patch, node, now, axis, taps, keras);
       if (!made) return pass(made);
       now = *made;
     }

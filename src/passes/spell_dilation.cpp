@@ -1,0 +1,148 @@
+// Says dilated windows by layers that Keras has on every processor: stride with dilation as a dilated convolution of which
+// every stride-th cell is kept; a dilated kernel over three axes with zeros between its taps; a dilated maximum as the
+// maximum of shifted cells. What a Keras layer says as it stands is left alone.
+#include "ops/transposed_vocabulary.h"
+#include "passes/constants.h"
+#include "passes/kernels.h"
+#include "passes/pads.h"
+#include "passes/rewrites.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace convoy {
+
+namespace {
+
+bool any_above_one(const std::vector<Window>& windows, Size Window::* member) {
+  return std::ranges::any_of(windows, [&](const Window& w) { return w.*member > 1; });
+}
+
+class Speller {
+ public:
+  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+
+  Result<Patch> run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const NodeId id{static_cast<std::int32_t>(i)};
+      Status done;
+      if (const auto* conv = std::get_if<Conv>(&graph_[id].op)) done = convolution(id, *conv);
+      if (const auto* pool = std::get_if<MaxPool>(&graph_[id].op)) done = maximum(id, *pool);
+      if (!done) return pass(done);
+    }
+    return std::move(patch_);
+  }
+
+ private:
+  Status convolution(NodeId id, Conv conv) {
+    const Node& node = graph_[id];
+    if (!any_above_one(conv.windows, &Window::dilation)) return {};
+    const bool strided = any_above_one(conv.windows, &Window::stride);
+    const bool foreign = conv.kernel_order == KernelOrder::OutInSpace && graph_[node.inputs[1]].constant;
+    if (conv.axes.space == 3 && conv.groups == 1 && foreign) return spread(id, conv);
+    if (!strided || has_depthwise_layer(conv, graph_[node.inputs[1]].fact.shape)) return {};
+    return subsampled(id, conv);
+  }
+
+  // Where the size decides about the padding, the pad in front does.
+  Status subsampled(NodeId id, Conv conv) {
+    const Node& node = graph_[id];
+    const auto sizes = spatial_sizes(graph_[node.inputs[0]].fact.shape, conv.axes);
+    std::vector<ValueId> inputs = node.inputs;
+    std::vector<Padding> fixed;
+    for (std::size_t i = 0; i < conv.windows.size(); ++i)
+      if (const auto cells = pads_in_front(conv.paddings[i], conv.windows[i], sizes[i]))
+        fixed.push_back({Spelling::Explicit, cells->before, cells->after});
+    if (fixed.size() < conv.windows.size()) {
+      auto x = padded(patch_, node, inputs[0], conv.axes, conv.windows, conv.paddings, 0);
+      if (!x) return pass(x);
+      inputs[0] = *x;
+      fixed.assign(conv.windows.size(), Padding{Spelling::Valid});
+    }
+    const auto windows = conv.windows;
+    conv.paddings = fixed;
+    for (Window& w : conv.windows) w.stride = 1;
+    auto y = one(node, conv, std::move(inputs));
+    for (std::size_t i = 0; y && i < windows.size(); ++i)
+      if (windows[i].stride > 1)
+        y = one(node, Slice{conv.axes.spatial(static_cast<Size>(i)), {}, {}, windows[i].stride}, {*y});
+    patch_.remark(node, "runs without stride, and every stride-th cell is kept: Keras refuses stride with dilation");
+    return becomes(id, y);
+  }
+
+  Status spread(NodeId id, Conv conv) {
+    const Node& node = graph_[id];
+    const Value& kernel = graph_[node.inputs[1]];
+    Tensor tensor = *kernel.constant;
+    const auto sizes = spatial_sizes(graph_[node.inputs[0]].fact.shape, conv.axes);
+    for (std::size_t i = 0; i < conv.windows.size(); ++i) {
+      Window& w = conv.windows[i];
+      if (w.dilation == 1) continue;
+      tensor = cells_along(tensor, kernel_spatial(conv.kernel_order, static_cast<Size>(i)), spread_taps(w));
+      w = {w.reach(), w.stride, 1};  // words of padding go by the reach
+    }
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[1] = patch_.constant(kernel.name, std::move(tensor), kernel.trainable);
+    patch_.remark(node,
+                  "its kernel has zeros between its taps now, because TensorFlow's kernels for plain processors "
+                  "refuse dilation over three axes");
+    return becomes(id, one(node, conv, std::move(inputs)));
+  }
+
+  Status maximum(NodeId id, const MaxPool& pool) {
+    const Node& node = graph_[id];
+    if (!any_above_one(pool.windows, &Window::dilation)) return {};
+    if (pool.positions != Positions::None)
+      return within(place_of(node), Status(fail(Fault::Unsupported,
+                                                "tells where its maxima lie, which no layer of "
+                                                "Keras does")));
+    auto x = padded(patch_, node, node.inputs[0], pool.axes, pool.windows, pool.paddings,
+                    -std::numeric_limits<double>::infinity());
+    MaxPool rest = pool;
+    rest.paddings.assign(pool.windows.size(), Padding{Spelling::Valid});
+    for (std::size_t i = 0; x && i < pool.windows.size(); ++i) {
+      if (pool.windows[i].dilation == 1) continue;
+      x = shifted(node, *x, pool.axes.spatial(static_cast<Size>(i)), pool.windows[i]);
+      rest.windows[i] = {};
+    }
+    if (x && std::ranges::any_of(rest.windows, [](const Window& w) { return w != Window{}; }))
+      x = one(node, rest, {*x});
+    patch_.remark(node, "is the maximum of shifted cells, because Keras's pools know no dilation");
+    return becomes(id, x);
+  }
+
+  // Along one axis: tap j of every window is a slice, and the maximum goes over the taps.
+  Result<ValueId> shifted(const Node& node, ValueId x, Size axis, Window w) {
+    Result<ValueId> most = x;
+    for (Size j = 0; j < w.kernel; ++j) {
+      const Added beside = cells_beside_tap(w, j);
+      const auto stop = beside.after > 0 ? std::optional(-beside.after) : std::nullopt;
+      auto tap = one(node, Slice{axis, beside.before, stop, w.stride}, {x});
+      if (!tap) return tap;
+      most = j == 0 ? *tap : one(node, Binary{BinaryFunction::Maximum}, {*most, *tap});
+      if (!most) return most;
+    }
+    return most;
+  }
+
+  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs) {
+    auto made = patch_.node(like, std::move(op), std::move(inputs));
+    if (!made) return pass(made);
+    return made->front();
+  }
+  Status becomes(NodeId id, Result<ValueId> now) {
+    if (!now) return pass(now);
+    patch_.remove(id);
+    patch_.replace(graph_[id].outputs[0], *now);
+    return {};
+  }
+
+  const Graph& graph_;
+  Patch patch_;
+};
+
+}  // namespace
+
+Result<Patch> spell_dilation(const Graph& graph, const Target&) { return Speller(graph).run(); }
+
+}  // namespace convoy
