@@ -177,11 +177,13 @@ Status apply(Graph& graph, Patch patch) {
     for (ValueId& v : n.inputs)
       if (v && goes(v)) v = follow(v);
   for (ValueId& v : graph.outputs) v = follow(v);
+  std::set<ValueId> named;  // where one value stands for several, it is called what the first of them was
   for (const auto& [before, to] : patch.replaced_) {
     const auto& origin = graph[before].origin;
     if (origin && !graph[to.now].origin) graph[to.now].origin = moved(*origin, to.permutation);
     graph[before].origin.reset();
-    if (static_cast<std::size_t>(to.now.index) >= old_values) graph[to.now].name = graph[before].name;
+    if (static_cast<std::size_t>(to.now.index) >= old_values && named.insert(to.now).second)
+      graph[to.now].name = graph[before].name;
   }
   for (auto& [v, origin] : patch.origins_) graph[v].origin = std::move(origin);
   for (auto& [v, to] : patch.inputs_) {

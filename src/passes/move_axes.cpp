@@ -253,8 +253,32 @@ Status Layout::prelu(const Node& node, const PRelu& op) {
   return emit(node, op, {*x, *slope}, order, held(node.inputs[0]).home);
 }
 
+namespace {
+
+bool is_transpose(const Node& node) { return std::holds_alternative<Transpose>(node.op); }
+
+// Whether an operator is given another order of axes than every target wants of it.
+bool wants_another_order(const Graph& graph, Order order) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    if (node.inputs.empty() || !node.inputs[0]) return false;
+    const Sizes wanted = wanted_order(node, graph[node.inputs[0]].fact, order);
+    return !wanted.empty() && !is_identity(wanted);
+  });
+}
+
+}  // namespace
+
+// Where every operator has the order it wants, transposes are moved only if fewer are left: a second run then finds
+// nothing to do.
 Result<Patch> move_axes(const Graph& graph, const Target& target) {
-  return Layout(graph, target.framework == Framework::Keras ? Order::ChannelsLast : Order::ChannelsFirst).run();
+  const Order wanted = target.framework == Framework::Keras ? Order::ChannelsLast : Order::ChannelsFirst;
+  auto patch = Layout(graph, wanted).run();
+  if (!patch || patch->empty() || wants_another_order(graph, wanted)) return patch;
+  Graph moved = graph;
+  if (auto done = apply(moved, *patch); !done) return pass(done);
+  const auto now = std::ranges::count_if(moved.nodes, is_transpose);
+  if (now < std::ranges::count_if(graph.nodes, is_transpose)) return patch;
+  return Patch(graph);
 }
 
 }  // namespace convoy

@@ -91,7 +91,10 @@ Status read_attribute(Bytes bytes, Attribute& a, int depth) {
       default: return {};
     }
   });
-  if (said && *said != AttributeKind::Nothing) a.kind = *said;
+  if (said && *said != AttributeKind::Nothing) {
+    a.contradicts = a.kind != AttributeKind::Nothing && *said != AttributeKind::Other && a.kind != *said;
+    a.kind = *said;
+  }
   return done;
 }
 

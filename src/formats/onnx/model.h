@@ -52,6 +52,7 @@ struct Attribute {
   std::vector<float> floats;
   std::vector<std::int64_t> integers;
   std::vector<std::string> texts;
+  bool contradicts = false;  // the kind that it says is not that of what it holds
   std::string refers_to;  // an attribute of the function around it
 };
 

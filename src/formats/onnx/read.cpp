@@ -1,5 +1,6 @@
 // Reads a model node by node: known numbers are computed, shape computations followed, everything else goes through the
 // rows of the operators. Nodes that no output needs are not looked at.
+#include "formats/onnx/check.h"
 #include "formats/onnx/constants.h"
 #include "formats/onnx/numbers.h"
 #include "formats/onnx/onnx.h"
@@ -23,6 +24,7 @@ struct Known {
   bool trainable = false;
   bool of_shapes = false;  // computed from shapes, not given
   bool zeros = false;  // of a shape that is not known beforehand
+  std::string name{};  // of the initializer whose numbers these are
 };
 
 // The names of one graph; a subgraph also sees those around it.
@@ -80,11 +82,13 @@ class Reader {
       if (!known) return fail(Fault::Format, "output '" + name + "' is given by no node");
       const auto value = within("output '" + name + "'", value_of(name, *known));
       if (!value) return std::unexpected(value.error());
+      if (auto s = check_output(name, graph_[*value].fact); !s) return pass(s);
       graph_.outputs.push_back(*value);
       graph_.output_names.push_back(name);
     }
     keep_names();
     prune(graph_);
+    keep_names_of_weights();
     return std::move(graph_);
   }
 
@@ -106,6 +110,33 @@ class Reader {
       if (!value.producer || said.contains({static_cast<std::int32_t>(i)})) continue;
       const std::string plain = value.name;
       for (int n = 1; !taken.insert(value.name).second; ++n) value.name = plain + "/" + std::to_string(n);
+    }
+  }
+
+  // What the file says of an output is what its operators give, where no other sizes were asked for.
+  Status check_output(const std::string& name, const Fact& fact) const {
+    const auto said = std::ranges::find(model_.graph.outputs, name, &ValueInfo::name);
+    if (said == model_.graph.outputs.end()) return {};
+    const auto differs = [&](const std::string& file, const std::string& here) {
+      return fail(Fault::Format, "output '" + name + "' is " + file + " by the file, its node gives " + here);
+    };
+    const auto dtype = said->type ? dtype_of(*said->type) : std::nullopt;
+    if (dtype && *dtype != fact.dtype) return differs(std::string(name_of(*dtype)), std::string(name_of(fact.dtype)));
+    if (!said->shape || !options_.size.empty() || !options_.shapes.empty() || !given_.empty()) return {};
+    Shape shape;
+    for (const NamedDim& dim : *said->shape) shape.push_back(dim.size && *dim.size > 0 ? Dim(*dim.size) : Dim());
+    if (shape.size() != fact.shape.size()) return differs(text_of(shape), text_of(fact.shape));
+    return {};
+  }
+
+  // A row may give an initializer's numbers another shape: they are still that initializer.
+  void keep_names_of_weights() {
+    std::set<std::string> taken;
+    for (const Value& value : graph_.values) taken.insert(value.name);
+    for (Value& value : graph_.values) {
+      if (!value.constant || value.constant->count() == 0) continue;
+      const auto found = stored_.find(value.constant->bytes().data());
+      if (found != stored_.end() && taken.insert(found->second).second) value.name = found->second;
     }
   }
 
@@ -148,7 +179,8 @@ class Reader {
       auto tensor = within("initializer '" + stored.name + "'", source_.tensor(stored));
       if (!tensor) return pass(tensor);
       const bool trainable = is_floating(tensor->dtype());
-      if (auto s = names.add(stored.name, {{}, std::move(*tensor), {}, trainable, false}); !s) return s;
+      if (auto s = names.add(stored.name, {{}, std::move(*tensor), {}, trainable, false, false, stored.name}); !s)
+        return s;
     }
     return {};
   }
@@ -379,7 +411,9 @@ class Reader {
       if (!tensor) return within("'" + name + "'", Result<ValueId>(pass(tensor)));
       known.tensor = std::move(*tensor);
     }
-    known.value = graph_.constant(name, *known.tensor, known.trainable);
+    known.value = graph_.constant(known.name.empty() ? name : known.name, *known.tensor, known.trainable);
+    if (!known.name.empty() && known.tensor->count() > 0)
+      stored_.emplace(known.tensor->bytes().data(), graph_[known.value].name);
     return known.value;
   }
 
@@ -440,6 +474,7 @@ class Reader {
   UnknownSizes sizes_;
   std::vector<std::pair<ValueId, std::string>> said_;  // what the file calls the values
   NameSet read_;  // names that an output needs
+  std::map<const std::byte*, std::string> stored_;  // initializers in use, by where their numbers lie
 };
 
 }  // namespace
@@ -464,6 +499,7 @@ Result<Graph> read_model(const Blob& blob, const std::filesystem::path& folder, 
                          const std::map<std::string, Tensor>& given) {
   const auto model = parse_model(blob.bytes);
   if (!model) return std::unexpected(model.error());
+  if (auto sound = check_model(*model, Maker::Somebody); !sound) return pass(sound);
   return Reader(*model, TensorSource(blob.keeper, folder, options.side_files), options, given).read();
 }
 

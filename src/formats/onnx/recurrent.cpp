@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 namespace convoy::onnx {
@@ -29,7 +30,50 @@ struct Word {
 };
 constexpr Word words[] = {{"Sigmoid", CellFunction::Sigmoid},   {"Tanh", CellFunction::Tanh},
                           {"Relu", CellFunction::Relu},         {"Softsign", CellFunction::Softsign},
-                          {"Softplus", CellFunction::Softplus}, {"HardSigmoid", CellFunction::HardSigmoid5}};
+                          {"Softplus", CellFunction::Softplus}, {"HardSigmoid", CellFunction::HardSigmoid5},
+                          {"Affine", CellFunction::Linear},     {"Elu", CellFunction::Elu}};
+
+// The numbers of functions that take some, in the order of the functions; where there are fewer, the usual ones are meant.
+class Scales {
+ public:
+  explicit Scales(FunctionCall& call)
+      : alpha_(numbers(call, "activation_alpha")),
+        beta_(numbers(call, "activation_beta")) {}
+
+  // Nothing: with these numbers it is a function that is not carried.
+  std::optional<CellFunction> with(CellFunction function) {
+    const auto near = [](double a, double b) { return std::abs(a - b) < 1e-6; };
+    switch (function) {
+      case CellFunction::Linear:
+        if (near(next(alpha_, a_, 1), 1) && near(next(beta_, b_, 0), 0)) return function;
+        return std::nullopt;
+      case CellFunction::Elu:
+        if (near(next(alpha_, a_, 1), 1)) return function;
+        return std::nullopt;
+      case CellFunction::HardSigmoid5: {
+        const double alpha = next(alpha_, a_, 0.2), beta = next(beta_, b_, 0.5);
+        if (near(beta, 0.5) && near(alpha, 0.2)) return CellFunction::HardSigmoid5;
+        if (near(beta, 0.5) && near(alpha, 1.0 / 6)) return CellFunction::HardSigmoid6;
+        return std::nullopt;
+      }
+      default: return function;
+    }
+  }
+
+ private:
+  static std::vector<double> numbers(FunctionCall& call, std::string_view name) {
+    std::vector<double> all;
+    if (const Json* list = call.attrs.raw(name); list && list->is_array())
+      for (const Json& one : *list) all.push_back(one.is_number() ? one.get<double>() : 0);
+    return all;
+  }
+  static double next(const std::vector<double>& list, std::size_t& at, double otherwise) {
+    return at < list.size() ? list[at++] : otherwise;
+  }
+
+  std::vector<double> alpha_, beta_;
+  std::size_t a_ = 0, b_ = 0;
+};
 
 // The functions of every direction, which must be the same ones.
 std::vector<CellFunction> functions_of(FunctionCall& call, const Kind& kind, std::size_t directions) {
@@ -41,13 +85,15 @@ std::vector<CellFunction> functions_of(FunctionCall& call, const Kind& kind, std
     for (std::size_t d = 0; d < directions; ++d)
       said.insert(said.end(), kind.activations.begin(), kind.activations.end());
   std::vector<CellFunction> functions;
+  Scales scales(call);
   for (std::size_t i = 0; i < said.size(); ++i) {
     const auto found = std::ranges::find(words, said[i], &Word::word);
-    if (found == std::end(words) || (i >= count && said[i] != said[i - count])) {
+    const auto meant = found == std::end(words) ? std::nullopt : scales.with(found->function);
+    if (!meant || (i >= count && *meant != functions[i - count])) {
       call.refuse(Fault::Unsupported, "attribute 'activations' names '" + said[i] + "' in a way that is not carried");
       return std::vector(count, CellFunction::Tanh);
     }
-    functions.push_back(found->function);
+    functions.push_back(*meant);
   }
   if (said.size() != count * directions) {
     call.refuse(Fault::Format, "attribute 'activations' has " + std::to_string(said.size()) + " words");

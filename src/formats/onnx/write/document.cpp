@@ -15,8 +15,8 @@ using protozero::pbf_writer;
 constexpr Size external_from = 1024, external_alignment = 4096;
 constexpr Size largest_message = std::numeric_limits<std::int32_t>::max();
 
-// AttributeProto: name 1, f 2, i 3, s 4, floats 7, ints 8, type 20.
-std::string attribute(const Attribute& a) {
+// AttributeProto: name 1, f 2, i 3, s 4, floats 7, ints 8, strings 9, type 20.
+std::string attribute(const DocumentAttribute& a) {
   std::string text;
   pbf_writer message(text);
   message.add_string(1, a.name.data(), a.name.size());
@@ -35,6 +35,9 @@ std::string attribute(const Attribute& a) {
   } else if (const auto* floats = std::get_if<std::vector<double>>(&a.value)) {
     for (const double one : *floats) message.add_float(7, static_cast<float>(one));
     message.add_enum(20, 6);
+  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&a.value)) {
+    for (const std::string& one : *texts) message.add_bytes(9, one);
+    message.add_enum(20, 8);
   }
   return text;
 }

@@ -15,12 +15,12 @@
 namespace convoy::onnx {
 
 // What a node's attribute holds.
-using AttributeValue = std::variant<Size, double, std::string, Sizes, std::vector<double>>;
-struct Attribute {
+using AttributeValue = std::variant<Size, double, std::string, Sizes, std::vector<double>, std::vector<std::string>>;
+struct DocumentAttribute {
   std::string_view name;
   AttributeValue value;
 };
-using Attributes = std::vector<Attribute>;
+using Attributes = std::vector<DocumentAttribute>;
 
 struct DocumentNode {
   std::string op, name;
@@ -45,6 +45,10 @@ struct Document {
   std::vector<DocumentTensor> initializers;
   std::vector<DocumentValue> inputs, outputs, values;
 };
+
+struct Model;
+// The document as the model that a reader will find, without the numbers of its tensors.
+Model model_of(const Document& document);
 
 // The lowest IR version that goes with an operator set. Source: ONNX Versioning.md.
 Size ir_version_of(Size opset);

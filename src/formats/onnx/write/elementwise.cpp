@@ -2,6 +2,8 @@
 #include "formats/onnx/write/sink.h"
 #include "ops/expect.h"
 
+#include "ops/expect.h"
+
 #include <array>
 
 namespace convoy::onnx {
@@ -86,6 +88,11 @@ Status write_where(const Where&, Sink& sink) {
 }
 
 Status write_affine(const Affine& op, Sink& sink) {
+  if (const Tensor* constant = sink.constant(0); constant && is_floating(constant->dtype())) {
+    auto numbers = constant->doubles();
+    for (double& number : numbers) number = number * op.scale + op.offset;
+    return sink.is(Tensor::of(constant->shape(), std::move(numbers)).converted(constant->dtype())), Status();
+  }
   std::string y = sink.name();
   if (op.scale != 1 && op.offset == 0) return sink.last("Mul", {y, sink.number(op.scale)}), Status();
   if (op.scale != 1) y = sink.step("Mul", {y, sink.number(op.scale)});

@@ -18,7 +18,10 @@ Status write_linear(const Linear& op, Sink& sink) {
   return {};
 }
 
+// A product with a constant matrix is read back as a layer, so it is written as one.
 Status write_matmul(const MatMul&, Sink& sink) {
+  if (sink.rank(0) == 2 && sink.rank(1) == 2 && sink.constant(1))
+    return sink.last("Gemm", {sink.name(0), sink.name(1)}, {{"transB", Size{0}}}), Status();
   sink.last("MatMul", {sink.name(0), sink.name(1)});
   return {};
 }

@@ -23,13 +23,13 @@ Status write_batch_norm(const BatchNorm& op, Sink& sink) {
 }
 
 std::string mean(Sink& sink, const std::string& x, const Sizes& axes) {
-  const Attribute keeps{"keepdims", Size{1}};
+  const DocumentAttribute keeps{"keepdims", Size{1}};
   if (sink.opset() < 18) return sink.step("ReduceMean", {x}, {{"axes", axes}, keeps});
   return sink.step("ReduceMean", {x, sink.numbers(axes)}, {keeps});
 }
 
 std::string sum_of_squares(Sink& sink, const std::string& x, const Sizes& axes) {
-  const Attribute keeps{"keepdims", Size{1}};
+  const DocumentAttribute keeps{"keepdims", Size{1}};
   if (sink.opset() < 18) return sink.step("ReduceSumSquare", {x}, {{"axes", axes}, keeps});
   return sink.step("ReduceSumSquare", {x, sink.numbers(axes)}, {keeps});
 }
@@ -67,6 +67,7 @@ std::string broadcasting(Sink& sink, std::size_t input, const Sizes& axes) {
   std::size_t at = 0;
   const Shape& sizes = sink.fact(input).shape;
   for (const Size one : between) to.push_back(one == 1 ? 1 : sizes[at++].size().value_or(-1));
+  if (sink.constant(input)) return sink.reshaped(input, to);
   return sink.step("Reshape", {sink.name(input), sink.numbers(to)});
 }
 
@@ -88,6 +89,10 @@ Status write_layer_norm(const LayerNorm& op, Sink& sink) {
 std::string per_channel(Sink& sink, std::size_t input) {
   if (!sink.has(input)) return {};
   Sizes to(static_cast<std::size_t>(sink.rank()) - 1, 1);
+  if (const Tensor* constant = sink.constant(input)) {
+    to[0] = constant->count();
+    return sink.reshaped(input, to);
+  }
   to[0] = -1;
   return sink.step("Reshape", {sink.name(input), sink.numbers(to)});
 }
@@ -140,7 +145,7 @@ Status write_unit_norm(const UnitNorm& op, Sink& sink) {
 Status write_length_norm(const LengthNorm& op, Sink& sink) {
   if (op.p != 1 && op.p != 2) return sink.refused("a norm with p = " + std::to_string(op.p));
   const std::string x = sink.name(), word = op.p == 1 ? "ReduceL1" : "ReduceL2";
-  const Attribute keeps{"keepdims", Size{1}};
+  const DocumentAttribute keeps{"keepdims", Size{1}};
   const auto length = sink.opset() < 18 ? sink.step(word, {x}, {{"axes", op.axes}, keeps})
                                         : sink.step(word, {x, sink.numbers(op.axes)}, {keeps});
   sink.last("Div", {x, sink.step("Max", {length, sink.number(op.epsilon)})});

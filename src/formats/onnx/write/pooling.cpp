@@ -38,7 +38,7 @@ Result<Attributes> attributes_of(const Pool& op, Sink& sink, const char* what) {
 }
 
 bool has(const Attributes& attributes, std::string_view name) {
-  return std::ranges::find(attributes, name, &Attribute::name) != attributes.end();
+  return std::ranges::find(attributes, name, &DocumentAttribute::name) != attributes.end();
 }
 
 // Where SAME is left, the size is unknown and every runtime agrees on the word.
@@ -98,7 +98,29 @@ Status write_lp_pool(const LpPool& op, Sink& sink) {
   return {};
 }
 
-// One cell per axis is global pooling; windows of equal length are a pool; nothing else has a word.
+// Cells of unequal reaches: those of one axis after the other are taken out, reduced and put side by side.
+Status write_reaches(const AdaptivePool& op, Sink& sink) {
+  const std::string word = op.kind == Extreme::Maximum ? "ReduceMax" : "ReduceMean";
+  const DocumentAttribute keeps{"keepdims", Size{1}};
+  std::string x = sink.name();
+  for (Size i = 0; i < op.axes.space; ++i) {
+    const Size axis = op.axes.spatial(i), out = op.out[static_cast<std::size_t>(i)];
+    const Size in = *sink.fact().shape[static_cast<std::size_t>(axis)];
+    std::vector<std::string> cells;
+    for (Size cell = 0; cell < out; ++cell) {
+      const Size first = cell * in / out, end = ((cell + 1) * in + out - 1) / out;
+      const auto part = sink.step("Slice", {x, sink.numbers({first}), sink.numbers({end}), sink.numbers({axis})});
+      cells.push_back(sink.opset() < 18 ? sink.step(word, {part}, {{"axes", Sizes{axis}}, keeps})
+                                        : sink.step(word, {part, sink.numbers({axis})}, {keeps}));
+    }
+    const Attributes along{{"axis", axis}};
+    if (i + 1 == op.axes.space) return sink.last("Concat", std::move(cells), along), Status();
+    x = sink.step("Concat", std::move(cells), along);
+  }
+  return sink.broken("a pool over no axis");
+}
+
+// One cell per axis is global pooling; windows of equal length are a pool; others are taken one by one.
 Status write_adaptive_pool(const AdaptivePool& op, Sink& sink) {
   if (op.axes.order != Order::ChannelsFirst) return sink.broken("a pool with channels last");
   if (op.positions != Positions::None) return sink.refused("an adaptive maximum with positions");
@@ -106,13 +128,15 @@ Status write_adaptive_pool(const AdaptivePool& op, Sink& sink) {
   if (std::ranges::all_of(op.out, [](Size n) { return n == 1; }))
     return sink.last(maximum ? "GlobalMaxPool" : "GlobalAveragePool", {sink.name()}), Status();
   Sizes kernel;
+  bool unequal = false;
   for (Size i = 0; i < op.axes.space; ++i) {
     const Dim in = sink.fact().shape[static_cast<std::size_t>(op.axes.spatial(i))];
     const Size out = op.out[static_cast<std::size_t>(i)];
-    if (!in.known() || *in % out != 0)
-      return sink.refused("an adaptive pool over a size that is unknown or no multiple of its output");
+    if (!in.known()) return sink.refused("an adaptive pool over a size that is unknown; give one with --size: it");
+    unequal = unequal || *in % out != 0;
     kernel.push_back(*in / out);
   }
+  if (unequal) return write_reaches(op, sink);
   Attributes attributes{{"auto_pad", std::string("VALID")}, {"kernel_shape", kernel}, {"strides", kernel}};
   sink.last(maximum ? "MaxPool" : "AveragePool", {sink.name()}, std::move(attributes));
   return {};

@@ -20,7 +20,7 @@ const char* word_of(Reduction reduction) {
 // Axes are an attribute until operator set 18; those of a sum until 13.
 Status write_reduce(const Reduce& op, Sink& sink) {
   const Size since = op.reduction == Reduction::Sum ? 13 : 18;
-  const Attribute keeps{"keepdims", Size{op.keeps_axes}};
+  const DocumentAttribute keeps{"keepdims", Size{op.keeps_axes}};
   if (sink.opset() < since) sink.last(word_of(op.reduction), {sink.name()}, {{"axes", op.axes}, keeps});
   else sink.last(word_of(op.reduction), {sink.name(), sink.numbers(op.axes)}, {keeps});
   return {};

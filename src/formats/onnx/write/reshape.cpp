@@ -1,7 +1,9 @@
 // The same numbers under other axes.
 #include "formats/onnx/write/sink.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 namespace convoy::onnx {
 namespace {
@@ -51,15 +53,82 @@ Status write_space_to_depth(const SpaceToDepth& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_reshape>(),
-                          writes<write_flatten>(),
-                          writes<write_transpose>(),
-                          writes<write_unsqueeze>(),
-                          writes<write_squeeze>(),
-                          writes<write_depth_to_space>(),
-                          writes<write_space_to_depth>(),
-                          lacks<SpaceToBatch, Sink>("moving space into the batch is not written to ONNX yet"),
-                          lacks<BatchToSpace, Sink>("moving the batch into space is not written to ONNX yet")};
+// The sizes of x along `axes`, where all of the tensor but the batch is known.
+std::optional<Sizes> known_behind_batch(const Sink& sink) {
+  Sizes sizes;
+  for (std::size_t i = 1; i < sink.fact().shape.size(); ++i) {
+    if (!sink.fact().shape[i].known()) return std::nullopt;
+    sizes.push_back(*sink.fact().shape[i]);
+  }
+  return sizes;
+}
+
+constexpr const char* unknown_size = "moving blocks between space and batch where a size is unknown";
+
+// [N, cells * block...] -> the offsets in front of the batch.
+Status write_space_to_batch(const SpaceToBatch& op, Sink& sink) {
+  const auto sizes = known_behind_batch(sink);
+  if (!sizes) return sink.refused(unknown_size);
+  const auto rank = static_cast<std::size_t>(sink.rank());
+  Sizes before(rank), after(rank), split{-1}, first, rest{0}, whole{-1};
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    before[static_cast<std::size_t>(op.axes[i])] = op.before[i];
+    after[static_cast<std::size_t>(op.axes[i])] = op.after[i];
+  }
+  for (std::size_t axis = 1; axis < rank; ++axis) {
+    const auto found = std::ranges::find(op.axes, static_cast<Size>(axis));
+    const Size size = (*sizes)[axis - 1] + before[axis] + after[axis];
+    const Size block = found == op.axes.end() ? 1 : op.block[static_cast<std::size_t>(found - op.axes.begin())];
+    rest.push_back(static_cast<Size>(split.size()));
+    split.push_back(size / block);
+    whole.push_back(size / block);
+    if (found == op.axes.end()) continue;
+    first.push_back(static_cast<Size>(split.size()));
+    split.push_back(block);
+  }
+  std::string x = sink.name();
+  if (std::ranges::any_of(before, [](Size n) { return n != 0; }) ||
+      std::ranges::any_of(after, [](Size n) { return n != 0; }))
+    x = sink.step("Pad", {x, sink.numbers(begins_then_ends(before, after))});
+  first.insert(first.end(), rest.begin(), rest.end());
+  x = sink.step("Transpose", {sink.step("Reshape", {x, sink.numbers(split)})}, {{"perm", first}});
+  sink.last("Reshape", {x, sink.numbers(whole)});
+  return {};
+}
+
+// [offsets * N, cells...] -> every cell's block behind it, then the cut.
+Status write_batch_to_space(const BatchToSpace& op, Sink& sink) {
+  const auto sizes = known_behind_batch(sink);
+  if (!sizes) return sink.refused(unknown_size);
+  const auto blocks = static_cast<Size>(op.axes.size());
+  Sizes split = op.block, order{blocks}, whole{-1}, starts, ends;
+  split.push_back(-1);
+  for (Size axis = 1; axis < sink.rank(); ++axis) {
+    const Size size = (*sizes)[static_cast<std::size_t>(axis) - 1];
+    const auto found = std::ranges::find(op.axes, axis);
+    order.push_back(static_cast<Size>(split.size()));
+    split.push_back(size);
+    whole.push_back(size);
+    if (found == op.axes.end()) continue;
+    const auto i = found - op.axes.begin();
+    order.push_back(i);
+    whole.back() *= op.block[static_cast<std::size_t>(i)];
+    starts.push_back(op.before[static_cast<std::size_t>(i)]);
+    ends.push_back(whole.back() - op.after[static_cast<std::size_t>(i)]);
+  }
+  const auto x = sink.step("Transpose", {sink.step("Reshape", {sink.name(), sink.numbers(split)})}, {{"perm", order}});
+  const bool cuts = std::ranges::any_of(op.before, [](Size n) { return n != 0; }) ||
+                    std::ranges::any_of(op.after, [](Size n) { return n != 0; });
+  if (!cuts) return sink.last("Reshape", {x, sink.numbers(whole)}), Status();
+  const auto space = sink.step("Reshape", {x, sink.numbers(whole)});
+  sink.last("Slice", {space, sink.numbers(starts), sink.numbers(ends), sink.numbers(op.axes)});
+  return {};
+}
+
+constexpr std::array rows{
+    writes<write_reshape>(),        writes<write_flatten>(),        writes<write_transpose>(),
+    writes<write_unsqueeze>(),      writes<write_squeeze>(),        writes<write_depth_to_space>(),
+    writes<write_space_to_depth>(), writes<write_space_to_batch>(), writes<write_batch_to_space>()};
 static_assert(decides<ReshapeFamily>(rows));
 
 }  // namespace

@@ -81,8 +81,13 @@ std::string lengths(const Resize& op, Sink& sink) {
   return parts.size() == 1 ? parts.front() : sink.step("Concat", std::move(parts), {{"axis", Size{0}}});
 }
 
+// Inputs may be left out from operator set 13 on; before, nothing is said by no numbers.
+std::string absent(std::string_view word, Sink& sink) {
+  return sink.opset() < 13 ? sink.stored(word, Tensor::of({0}, std::vector<float>{})) : std::string();
+}
+
 std::string region(const Resize& op, Sink& sink) {
-  if (op.coordinates != Coordinates::CropAndResize) return {};
+  if (op.coordinates != Coordinates::CropAndResize) return absent("roi", sink);
   const auto rank = static_cast<std::size_t>(sink.rank());
   std::vector<float> roi(2 * rank, 0);
   std::fill(roi.begin() + static_cast<std::ptrdiff_t>(rank), roi.end(), 1.0F);
@@ -126,7 +131,7 @@ Status write_resize(const Resize& op, Sink& sink) {
     sink.last("Resize", {sink.name(), "", "", sink.numbers(op.sizes)}, std::move(*attributes));
     return {};
   }
-  sink.last("Resize", {sink.name(), region(op, sink), "", lengths(op, sink)}, std::move(*attributes));
+  sink.last("Resize", {sink.name(), region(op, sink), absent("scales", sink), lengths(op, sink)}, std::move(*attributes));
   return {};
 }
 

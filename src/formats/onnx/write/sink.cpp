@@ -1,10 +1,31 @@
 // Names of nodes and values, each once.
 #include "formats/onnx/write/sink.h"
 
+#include <algorithm>
+
 namespace convoy::onnx {
 
-Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(document) {
+Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(document), uses_(graph.values.size()) {
   for (const Value& value : graph.values) names_.insert(value.name);
+  for (const Node& each : graph.nodes)
+    for (const ValueId v : each.inputs)
+      if (v) ++uses_[static_cast<std::size_t>(v.index)];
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ValueId v = graph.outputs[i];
+    ++uses_[static_cast<std::size_t>(v.index)];
+    if (graph[v].producer && !renamed_.contains(v) && names_.insert(graph.output_names[i]).second)
+      renamed_.emplace(v, graph.output_names[i]);
+  }
+}
+
+const std::string& Sink::name_of(ValueId value) const {
+  const auto found = renamed_.find(value);
+  return found == renamed_.end() ? graph_[value].name : found->second;
+}
+
+void Sink::begin(const Node& node) {
+  node_ = &node;
+  waiting_.clear();
 }
 
 const Tensor* Sink::constant(std::size_t i) const {
@@ -17,13 +38,15 @@ std::string Sink::unique(const std::string& wanted) {
   return name;
 }
 
+std::string Sink::wait_for(Waiting constant) {
+  std::string token = "\x01" + std::to_string(waiting_.size());
+  while (names_.contains(token) || waiting_.contains(token)) token += "\x01";
+  waiting_.emplace(token, std::move(constant));
+  return token;
+}
+
 std::string Sink::stored(std::string_view word, Tensor tensor) {
-  const std::string wanted = node_->layer + "/" + std::string(word);
-  for (const auto& known : document_.initializers)
-    if (known.name.starts_with(wanted) && same_bytes(known.tensor, tensor)) return known.name;
-  std::string name = unique(wanted);
-  document_.initializers.push_back({name, std::move(tensor)});
-  return name;
+  return wait_for({std::string(word), std::move(tensor), {}});
 }
 
 std::string Sink::number(double value) {
@@ -34,19 +57,74 @@ std::string Sink::numbers(const Sizes& values) {
   return stored("sizes", Tensor::of({static_cast<Size>(values.size())}, values));
 }
 
+std::string Sink::reshaped(std::size_t i, const Sizes& shape) {
+  const ValueId v = node_->inputs[i];
+  const bool alone = uses_[static_cast<std::size_t>(v.index)] == 1;
+  return wait_for({{}, constant(i)->reshaped(shape), alone ? graph_[v].name : unique(graph_[v].name)});
+}
+
+std::string Sink::named_after(const std::string& node, const Waiting& constant, std::vector<DocumentTensor>& of_node) {
+  if (!constant.name.empty()) {
+    made_.insert_or_assign(constant.name, constant.tensor);
+    return constant.name;
+  }
+  const std::string wanted = node + "/" + constant.word;
+  for (const DocumentTensor& known : of_node)
+    if (known.name.starts_with(wanted) && same_bytes(known.tensor, constant.tensor)) return known.name;
+  std::string name = unique(wanted);
+  of_node.push_back({name, constant.tensor});
+  made_.emplace(name, constant.tensor);
+  return name;
+}
+
 void Sink::add(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
                Attributes attributes) {
   while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
   const std::string wanted = node_->layer.empty() ? op : node_->layer;
   std::string name = wanted;
   for (int i = 1; !node_names_.insert(name).second; ++i) name = wanted + "/" + op + (i == 1 ? "" : std::to_string(i));
+  std::vector<DocumentTensor> of_node;
+  for (std::string& input : inputs)
+    if (const auto found = waiting_.find(input); found != waiting_.end())
+      input = named_after(name, found->second, of_node);
   document_.nodes.push_back(
       {std::move(op), std::move(name), std::move(inputs), std::move(outputs), std::move(attributes)});
+}
+
+void Sink::is(Tensor result) { made_.insert_or_assign(this->result(), std::move(result)); }
+
+std::string Sink::output(std::size_t place) {
+  const ValueId v = graph_.outputs[place];
+  const auto end = graph_.outputs.begin() + static_cast<std::ptrdiff_t>(place);
+  if (graph_[v].producer && std::find(graph_.outputs.begin(), end, v) == end) return name_of(v);
+  const std::string name = unique(graph_.output_names[place]);
+  document_.nodes.push_back({"Identity", name, {name_of(v)}, {name}, {}});
+  return name;
+}
+
+void Sink::place_initializers() {
+  std::map<std::string_view, const Tensor*> constants;
+  for (const Value& value : graph_.values)
+    if (value.constant) constants.emplace(value.name, &*value.constant);
+  for (const auto& [name, tensor] : made_) constants.insert_or_assign(name, &tensor);
+  std::set<std::string_view> placed;
+  for (const DocumentNode& each : document_.nodes)
+    for (const std::string& input : each.inputs)
+      if (const auto found = constants.find(input); found != constants.end() && placed.insert(found->first).second)
+        document_.initializers.push_back({input, *found->second});
 }
 
 std::string Sink::step(std::string op, std::vector<std::string> inputs, Attributes attributes) {
   std::string output = unique(node_->layer + "/" + op);
   add(std::move(op), std::move(inputs), {output}, std::move(attributes));
+  return output;
+}
+
+std::string Sink::step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes) {
+  std::vector<std::string> outputs(place + 1);
+  outputs.back() = unique(node_->layer + "/" + op);
+  std::string output = outputs.back();
+  add(std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
   return output;
 }
 

@@ -5,6 +5,7 @@
 #include "formats/rows.h"
 #include "graph/graph.h"
 
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@ class Sink {
  public:
   Sink(const Graph& graph, Document& document);
 
-  void begin(const Node& node) { node_ = &node; }
+  void begin(const Node& node);
   const Graph& graph() const { return graph_; }
   const Node& node() const { return *node_; }
   Size opset() const { return document_.opset; }
@@ -27,17 +28,32 @@ class Sink {
   Size rank(std::size_t i = 0) const { return fact(i).rank(); }
 
   // The name of input i; "" where it is absent, as ONNX writes that.
-  std::string name(std::size_t i = 0) const { return has(i) ? graph_[node_->inputs[i]].name : std::string(); }
-  std::string result(std::size_t i = 0) const { return graph_[node_->outputs[i]].name; }
-  // An initializer of this node's own, the same one for equal numbers.
-  std::string number(double value);                  // a scalar of the element type of input 0
-  std::string numbers(const Sizes& values);          // int64 [n]
+  std::string name(std::size_t i = 0) const { return has(i) ? name_of(node_->inputs[i]) : std::string(); }
+  std::string result(std::size_t i = 0) const { return name_of(node_->outputs[i]); }
+  // A value's own name; that of an output of the graph where the source calls it otherwise.
+  const std::string& name_of(ValueId value) const;
+  // An initializer of the nodes that read it, named after each of them and this word: such names are the same again when
+  // the file is read and written once more. What is returned stands for it among the inputs of `step` and `last`.
+  std::string number(double value);  // a scalar of the element type of input 0
+  std::string numbers(const Sizes& values);  // int64 [n]
   std::string stored(std::string_view word, Tensor tensor);
+  // Input i, a constant, in another shape; under its own name where nobody else reads it.
+  std::string reshaped(std::size_t i, const Sizes& shape);
 
   // Adds a node with this output, or with one of its own, whose name is returned.
   std::string step(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
+  // The same for an operator's result number `place`, the ones before it left out.
+  std::string step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes);
   void last(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
   void last_of_many(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
+
+  // The result is known beforehand.
+  void is(Tensor result);
+
+  // Behind the last node: gives the graph's output at this place, which ONNX wants made by a node, and each once.
+  std::string output(std::size_t place);
+  // Behind all nodes: the initializers that they read, in the order in which they are read first.
+  void place_initializers();
 
   std::unexpected<Error> broken(std::string what) const {
     return fail(Fault::Internal, "a pass left " + std::move(what) + ", which ONNX's words do not cover");
@@ -51,13 +67,25 @@ class Sink {
   }
 
  private:
+  // A constant that has a name once a node reads it.
+  struct Waiting {
+    std::string word;
+    Tensor tensor;
+    std::string name;  // empty: after the node and the word
+  };
   std::string unique(const std::string& wanted);
+  std::string wait_for(Waiting constant);
+  std::string named_after(const std::string& node, const Waiting& constant, std::vector<DocumentTensor>& of_node);
   void add(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs, Attributes attributes);
 
   const Graph& graph_;
   Document& document_;
   const Node* node_ = nullptr;
   std::set<std::string, std::less<>> names_, node_names_;
+  std::map<std::string, Waiting, std::less<>> waiting_;  // of the graph's node that is being written
+  std::map<std::string, Tensor, std::less<>> made_;
+  std::vector<int> uses_;  // of each value of the graph
+  std::map<ValueId, std::string> renamed_;
 };
 
 using Row = WriteRow<Sink>;

@@ -1,4 +1,5 @@
 // A graph becomes a document: values keep their names, constants become initializers, each node is written by its row.
+#include "formats/onnx/check.h"
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/write/sink.h"
 
@@ -42,16 +43,6 @@ DocumentValue value_of(const Graph& graph, ValueId v, bool names_sizes) {
   return described;
 }
 
-// ONNX wants every output to be made by a node, and each once.
-std::string output_name(const Graph& graph, ValueId v, std::size_t place, Document& document) {
-  const bool again = std::find(graph.outputs.begin(), graph.outputs.begin() + static_cast<std::ptrdiff_t>(place), v) !=
-                     graph.outputs.begin() + static_cast<std::ptrdiff_t>(place);
-  if (graph[v].producer && !again) return graph[v].name;
-  const std::string name = graph.unique_name(graph.output_names[place] + "/output" + std::to_string(place));
-  document.nodes.push_back({"Identity", name, {graph[v].name}, {name}, {}});
-  return name;
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string_view, std::string_view>> operators() {
@@ -68,24 +59,17 @@ Status write_model(const Graph& graph, const WriteOptions& options,
                                   std::to_string(least_opset) + " to " + std::to_string(newest_opset));
   Document document{"convoy", CONVOY_VERSION, graph.name.empty() ? "model" : graph.name, options.opset, {}, {}, {}, {},
                     {}};
-  std::vector<bool> read(graph.values.size());
-  for (const Node& node : graph.nodes)
-    for (const ValueId v : node.inputs)
-      if (v) read[static_cast<std::size_t>(v.index)] = true;
-  for (const ValueId v : graph.outputs) read[static_cast<std::size_t>(v.index)] = true;
-  for (std::size_t i = 0; i < graph.values.size(); ++i)
-    if (read[i] && graph.values[i].constant)
-      document.initializers.push_back({graph.values[i].name, *graph.values[i].constant});
-
   Sink sink(graph, document);
   for (const Node& node : graph.nodes)
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
   for (const ValueId v : graph.inputs) document.inputs.push_back(value_of(graph, v, true));
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     DocumentValue output = value_of(graph, graph.outputs[i], false);
-    output.name = output_name(graph, graph.outputs[i], i, document);
+    output.name = sink.output(i);
     document.outputs.push_back(std::move(output));
   }
+  sink.place_initializers();
+  if (auto sound = check_model(model_of(document), Maker::Convoy); !sound) return sound;
   if (!options.external_append) return write_document(document, append);
   const ExternalData external{options.external_location, options.external_append};
   return write_document(document, append, &external);

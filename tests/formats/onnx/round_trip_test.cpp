@@ -1,0 +1,108 @@
+// ONNX through convoy to ONNX: names and weights stay, and a second journey changes nothing. The models are the corpus'.
+#include "base/mapped_file.h"
+#include "formats/onnx/onnx.h"
+#include "passes/passes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+namespace convoy {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path corpus = "tests/data/corpus/onnx";
+
+struct File {
+  std::vector<std::byte> bytes;
+  Graph graph;  // as it was read from `before`
+};
+
+Result<std::vector<std::byte>> bytes_of_file(const fs::path& path) {
+  auto file = open_file(path.string());
+  if (!file) return pass(file);
+  return std::vector<std::byte>((*file)->bytes().begin(), (*file)->bytes().end());
+}
+
+Result<File> carried(std::vector<std::byte> before, const fs::path& folder, Size opset) {
+  auto graph = onnx::read_model(blob_of(file_of(std::move(before))), folder, {});
+  if (!graph) return pass(graph);
+  File file{{}, *graph};
+  if (auto passes = run_passes(*graph, onnx_target(static_cast<int>(opset))); !passes) return pass(passes);
+  const auto append = [&](std::span<const std::byte> more) -> Status {
+    file.bytes.insert(file.bytes.end(), more.begin(), more.end());
+    return {};
+  };
+  if (auto done = onnx::write_model(*graph, {.opset = opset}, append); !done) return pass(done);
+  return file;
+}
+
+std::vector<fs::path> models() {
+  std::vector<fs::path> all;
+  for (const auto& entry : fs::directory_iterator(corpus))
+    if (fs::exists(entry.path() / "model.onnx")) all.push_back(entry.path());
+  std::ranges::sort(all);
+  return all;
+}
+
+// A cell that was read is a layer with two transposes around it, and so is the second file's.
+bool is_recurrent(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& n) {
+    return std::holds_alternative<Lstm>(n.op) || std::holds_alternative<Gru>(n.op) ||
+           std::holds_alternative<SimpleRnn>(n.op);
+  });
+}
+
+TEST(OnnxRoundTrip, ASecondJourneyGivesTheSameBytes) {
+  int carried_over = 0;
+  for (const fs::path& folder : models())
+    for (const Size opset : {17, 22}) {
+      const auto once = carried(*bytes_of_file(folder / "model.onnx"), folder, opset);
+      if (!once || is_recurrent(once->graph)) continue;
+      const auto twice = carried(once->bytes, folder, opset);
+      ASSERT_TRUE(twice) << folder << " " << opset << ": " << message(twice.error());
+      EXPECT_TRUE(once->bytes == twice->bytes) << folder << " at opset " << opset;
+      ++carried_over;
+    }
+  EXPECT_GE(carried_over, 30);
+}
+
+TEST(OnnxRoundTrip, EveryWeightKeepsItsNameAndItsBytes) {
+  int weights = 0;
+  for (const fs::path& folder : models()) {
+    const auto before = bytes_of_file(folder / "model.onnx");
+    const auto after = carried(*before, folder, 22);
+    if (!after || is_recurrent(after->graph)) continue;
+    std::map<std::string, Tensor> written;
+    const auto stored = onnx::weights_of_model(blob_of(file_of(after->bytes)), folder);
+    ASSERT_TRUE(stored) << folder << message(stored.error());
+    for (const LoadedTensor& one : *stored) written.emplace(one.name, one.tensor);
+    const auto source = onnx::weights_of_model(blob_of(file_of(*before)), folder);
+    ASSERT_TRUE(source) << folder;
+    for (const LoadedTensor& one : *source) {
+      const auto read = std::ranges::find(after->graph.values, one.name, &Value::name);
+      if (read == after->graph.values.end() || one.tensor.count() < 2) continue;
+      const auto found = written.find(one.name);
+      ASSERT_NE(found, written.end()) << folder << " " << one.name;
+      EXPECT_TRUE(std::ranges::equal(found->second.bytes(), one.tensor.bytes())) << folder << " " << one.name;
+      ++weights;
+    }
+  }
+  EXPECT_GE(weights, 15);
+}
+
+TEST(OnnxRoundTrip, InputsAndOutputsKeepTheirNames) {
+  for (const fs::path& folder : models()) {
+    const auto once = carried(*bytes_of_file(folder / "model.onnx"), folder, 22);
+    if (!once) continue;
+    const auto again = onnx::read_model(blob_of(file_of(once->bytes)), folder, {});
+    ASSERT_TRUE(again) << folder << message(again.error());
+    EXPECT_EQ(again->output_names, once->graph.output_names) << folder;
+    for (std::size_t i = 0; i < again->inputs.size(); ++i)
+      EXPECT_EQ((*again)[again->inputs[i]].name, once->graph[once->graph.inputs[i]].name) << folder;
+  }
+}
+
+}  // namespace
+}  // namespace convoy
