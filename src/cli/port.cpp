@@ -22,7 +22,7 @@ struct Port {
   std::uint64_t seed = 0;
   int threads = 0;
   std::optional<Size> opset;
-  bool external_data = false;
+  bool external_data = false, optimizes = false;
 };
 
 Result<PortOptions> parsed(const Port& o) {
@@ -38,6 +38,7 @@ Result<PortOptions> parsed(const Port& o) {
   options.weights_format = o.weights_format;
   options.opset = o.opset;
   options.external_data = o.external_data;
+  options.optimizes = o.optimizes;
   options.proof.seed = o.seed;
   options.proof.threads = o.threads;
   return options;
@@ -86,6 +87,7 @@ void offer_port(CLI::App& app, int& code) {
   command->add_option("--weights-format", o->weights_format, "safetensors or pt")
       ->check(CLI::IsMember({"safetensors", "pt"}));
   command->add_option("--opset", o->opset, "ONNX: the operator set to write, 11 to 22 (default 17)");
+  command->add_flag("--optimize", o->optimizes, "ONNX: take batch normalisations into the layers before them");
   command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
   command->add_option("--report", o->report_file, "keep the evidence of the proof as JSON");
   command->add_option("--seed", o->seed, "for the probing inputs");

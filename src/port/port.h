@@ -21,6 +21,7 @@ struct PortOptions {
   std::vector<std::string> without;      // passes left out
   std::string weights_format = "safetensors";
   std::optional<Size> opset;             // ONNX alone; absent: the usual one
+  bool optimizes = false;                // ONNX alone: normalisations are taken into the layers before them
   bool external_data = false;            // ONNX alone: the larger tensors in a file beside the model
   ProofOptions proof;
 };

@@ -1,6 +1,7 @@
 // An ONNX model: one file, or one with its weights beside it. The proof compares the source with the file as it is read
 // back, so what was written is what was meant.
 #include "formats/onnx/onnx.h"
+#include "passes/optimize.h"
 #include "port/journey.h"
 
 #include <map>
@@ -59,6 +60,11 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
   auto begun = rewritten(source, options, onnx_target(static_cast<int>(write.opset)));
   if (!begun) return pass(begun);
   PortReport& r = *begun;
+  if (options.optimizes) {
+    auto folded = optimize(r.target);
+    if (!folded) return pass(folded);
+    r.passes.insert(r.passes.end(), folded->begin(), folded->end());
+  }
   if (options.external_data) {
     write.external_location = files->front().filename().string();
     write.external_append = out->sink(0);

@@ -131,7 +131,8 @@ Status write_resize(const Resize& op, Sink& sink) {
     sink.last("Resize", {sink.name(), "", "", sink.numbers(op.sizes)}, std::move(*attributes));
     return {};
   }
-  sink.last("Resize", {sink.name(), region(op, sink), absent("scales", sink), lengths(op, sink)}, std::move(*attributes));
+  sink.last("Resize", {sink.name(), region(op, sink), absent("scales", sink), lengths(op, sink)},
+            std::move(*attributes));
   return {};
 }
 
