@@ -32,9 +32,11 @@ std::vector<Series> all_series(const Options& options) {
     for (Series& series : more) all.push_back(std::move(series));
   };
   if (!options.folders.empty()) append(crafted(options.folders.front()));
+  append(crafted_onnx());
   for (const fs::path& folder : options.folders) {
     for (const char* name : {"model.keras", "model.h5"})
       for (const Door door : {Door::Reader, Door::Container}) append(series_of(folder / name, door, {}, options.most));
+    append(series_of(folder / "model.onnx", Door::Reader, {}, options.most));
     append(series_of(folder / "input_0.npy", Door::Container, {}, options.most));
     for (const char* name : {"model.weights.h5", "model_weights.h5"})
       if (fs::exists(folder / name))

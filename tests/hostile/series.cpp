@@ -103,6 +103,30 @@ Series values(const Text& file, std::size_t most) {
           Door::Reader};
 }
 
+// Every byte becomes each of these; and each a number of ten bytes, which lengthens or shortens what lies around it.
+Series bytes_of_messages(const Text& file, std::size_t most) {
+  static const std::array<std::string, 8> replacements{std::string(1, '\0'),
+                                                       "\x01",
+                                                       "\x7f",
+                                                       "\x80",
+                                                       "\xff",
+                                                       "\xff\xff\xff\xff\x07",
+                                                       "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+                                                       "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"};
+  const std::size_t all = file->size() * replacements.size(), count = std::min(all, 4 * most);
+  return {"byte",
+          "",
+          count,
+          [file, all, count](std::size_t i) {
+            const std::size_t step = i * all / count;
+            std::string bytes = *file;
+            return bytes.replace(step / replacements.size(), 1, replacements[step % replacements.size()]);
+          },
+          false,
+          {},
+          Door::Reader};
+}
+
 }  // namespace
 
 std::string contents(const std::filesystem::path& file) {
@@ -116,6 +140,7 @@ std::vector<Series> series_of(const std::filesystem::path& file, Door door,
   if (bytes->empty()) return {};
   std::vector<Series> all{cuts(bytes, most), flips(bytes, most * 5 / 2), fields(bytes, most * 5 / 2)};
   if (file.extension() == ".json") all.push_back(values(bytes, most * 5 / 2));
+  if (file.extension() == ".onnx") all.push_back(bytes_of_messages(bytes, most));
   for (Series& series : all) {
     series.name += " of " + file.parent_path().filename().string() + "/" + file.filename().string();
     series.extension = file.extension().string();

@@ -30,6 +30,8 @@ std::vector<Series> series_of(const std::filesystem::path& file, Door door,
                               const std::optional<std::filesystem::path>& weights, std::size_t most);
 // Files made by hand: nesting, duplicate and path-like members, sizes without end.
 std::vector<Series> crafted(const std::filesystem::path& folder);
+// Messages that lie about lengths, sizes and places, graphs without end, side files elsewhere.
+std::vector<Series> crafted_onnx();
 
 std::string contents(const std::filesystem::path& file);  // empty where it cannot be read
 
