@@ -27,9 +27,10 @@ SEES = {
     "functions": {"base", "ops", "graph", "containers", "formats", "run"},
     "explain": {"base", "ops", "graph", "containers", "formats", "passes", "run"},
     "prove": {"base", "ops", "graph", "containers", "formats", "passes", "run"},
+    "diagnose": {"base", "ops", "graph", "containers", "formats", "passes", "run", "functions", "explain", "prove"},
     "port": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove"},
-    "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "port"},
-    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "port", "report"},
+    "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "diagnose", "port"},
+    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port", "report"},
 }
 
 # A window's arithmetic: numbers made of a kernel, stride, dilation or reach, halves of pads, and placements at a made-up
@@ -51,6 +52,7 @@ WINDOW_PLACES = {
     f"src/ops/{name}.h"
     for name in (
         "padding",
+        "mistaken_padding",
         "transposed_padding",
         "pool_divisor",
         "agreement",

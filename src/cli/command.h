@@ -44,6 +44,7 @@ std::vector<std::string> split(const std::string& words, char separator);
 
 // One per command: adds the subcommand and stores what it exits with in `code`.
 void offer_port(CLI::App& app, int& code);
+void offer_diff(CLI::App& app, int& code);
 void offer_summary(CLI::App& app, int& code);
 void offer_run(CLI::App& app, int& code);
 void offer_weights(CLI::App& app, int& code);

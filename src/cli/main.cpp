@@ -14,6 +14,7 @@ constexpr const char* about =
     "convoy carries convolutional networks between frameworks so that the numbers agree, and proves it.\n"
     "\n"
     "  convoy port model.keras --to torch -o model.py     a Keras model as a PyTorch module, with proof\n"
+    "  convoy diff model.keras port.pt2                   where two models part, why, and what to write instead\n"
     "  convoy summary model.h5                            its layers, shapes and effective padding\n"
     "  convoy pad 'Conv2D(8, 3, strides=2, padding=\"same\")' --size 224x224      what a layer's padding does, "
     "everywhere\n"
@@ -26,10 +27,11 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "convoy " CONVOY_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done; 2 wrong command line; 3 not shown to be equal; 4 input or output; 5 broken file;\n"
+      "Exit codes: 0 done; 1 diff: they differ; 2 wrong command line; 3 not shown to be equal; 4 input or output; 5 broken file;\n"
       "6 understood but not supported; 70 a fault of convoy.");
   int code = convoy::cli::Done;
   convoy::cli::offer_port(app, code);
+  convoy::cli::offer_diff(app, code);
   convoy::cli::offer_summary(app, code);
   convoy::cli::offer_run(app, code);
   convoy::cli::offer_weights(app, code);

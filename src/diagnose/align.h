@@ -1,0 +1,43 @@
+// Which values of two comparable graphs stand for each other: found by weights first, then by place.
+#pragma once
+#include "graph/graph.h"
+
+#include <string>
+#include <vector>
+
+namespace convoy::diagnose {
+
+enum class How : std::uint8_t {
+  Input,    // the models' inputs, in order
+  Output,   // their outputs, in order
+  Weights,  // made by layers that hold the same numbers, in whatever order
+  Scaled,   // the kernels agree up to a factor per output channel: a batch norm was folded into one of them
+  Place     // the same kind of operator reads what stands for each other
+};
+
+// A value of each graph. `permutation` brings the axes of a's into the order of b's.
+struct Match {
+  ValueId a, b;
+  How how = How::Place;
+  Sizes permutation;
+  NodeId node_a, node_b;  // the layers it was matched by; none for inputs and outputs
+};
+
+struct Alignment {
+  std::vector<Match> matches;                  // in the order in which a computes them
+  std::vector<std::string> only_a, only_b;     // layers with numbers of their own that nothing was found for
+  int weighted_a = 0, weighted_b = 0;          // layers that hold numbers
+  int by_weights = 0, by_place = 0;            // how those were matched
+  const Match* of_a(ValueId v) const;
+  const Match* of_b(ValueId v) const;
+};
+
+Alignment align(const Graph& a, const Graph& b);
+// The same where rows of a are columns of b.
+Alignment turned(Alignment alignment, const Graph& a);
+
+// The nearest values before `v` that are matched or that nothing makes, constants aside; in the order in which they are
+// met first. `matched` holds one flag per value.
+std::vector<ValueId> boundary_of(const Graph& graph, ValueId v, const std::vector<bool>& matched);
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,19 @@
+// The known ways of writing a layer wrongly, each with the identifier that reports use.
+#pragma once
+#include <span>
+#include <string_view>
+
+namespace convoy::diagnose {
+
+struct Cause {
+  std::string_view id;    // stable; "same_as_symmetric"
+  std::string_view says;  // what b does otherwise than a, as a clause: "SAME was written as ..."
+};
+
+// In order of preference: where two explain the same numbers, the earlier one is meant.
+std::span<const Cause> causes();
+// Place in that order; behind all others where the identifier is unknown.
+int rank_of(std::string_view id);
+std::string_view words_of_cause(std::string_view id);
+
+}  // namespace convoy::diagnose

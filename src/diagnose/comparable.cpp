@@ -1,0 +1,330 @@
+#include "diagnose/comparable.h"
+
+#include "passes/passes.h"
+#include "passes/rewrites.h"
+#include "prove/prove.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+namespace convoy::diagnose {
+
+namespace {
+
+// ---- the passes ------------------------------------------------------------------------------------------------------
+
+template <class Op>
+void number_paddings(Op& op, const Shape& shape) {
+  for (std::size_t i = 0; i < op.paddings.size(); ++i) {
+    const Dim in = shape[static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)))];
+    if (!in.known()) continue;
+    auto& padding = op.paddings[i];
+    if constexpr (std::is_same_v<Op, ConvTranspose>) {
+      const auto at = place(padding, op.windows[i], *in);
+      if (at) padding = {CropSpelling::Explicit, at->before, at->after, {}};
+    } else {
+      const auto at = place(padding, op.windows[i], *in);
+      if (at) padding = {Spelling::Explicit, at->before, at->after, padding.leftover};
+    }
+  }
+}
+
+Result<Patch> number_pads(const Graph& graph, const Target&) {
+  Patch patch(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    Op op = node.op;
+    std::visit(
+        [&]<class O>(O& o) {
+          if constexpr (requires {
+                          o.axes.spatial(0);
+                          o.windows;
+                          o.paddings;
+                        })
+            number_paddings(o, graph[node.inputs[0]].fact.shape);
+        },
+        op);
+    if (op == node.op) continue;
+    auto made = patch.node(node, std::move(op), node.inputs, node.outputs.size());
+    if (!made) return pass(made);
+    patch.remove({static_cast<std::int32_t>(i)});
+    for (std::size_t o = 0; o < made->size(); ++o) patch.replace(node.outputs[o], (*made)[o]);
+  }
+  return patch;
+}
+
+// The constant of a sum as the bias of the layer it is added to: one number, or one per channel.
+std::optional<Tensor> bias_of(const Tensor& constant, Size channels, std::size_t axis, std::size_t rank) {
+  if (constant.count() != channels && constant.count() != 1) return std::nullopt;
+  const Sizes& shape = constant.shape();
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 && i + rank != axis + shape.size()) return std::nullopt;
+  if (constant.count() == channels) return constant.reshaped({channels});
+  return Tensor::of({channels}, std::vector<float>(static_cast<std::size_t>(channels), constant.floats()[0]));
+}
+
+// A sum with a constant right behind a layer that has no bias becomes its bias.
+Result<Patch> take_in_biases(const Graph& graph, const Target&) {
+  Patch patch(graph);
+  const auto readers = readers_of(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& layer = graph.nodes[i];
+    const bool is_layer = std::holds_alternative<Conv>(layer.op) || std::holds_alternative<ConvTranspose>(layer.op) ||
+                          std::holds_alternative<Linear>(layer.op);
+    if (!is_layer || (layer.inputs.size() > 2 && layer.inputs[2])) continue;
+    const ValueId y = layer.outputs[0];
+    const auto& used = readers[static_cast<std::size_t>(y.index)];
+    if (used.size() != 1 || std::ranges::find(graph.outputs, y) != graph.outputs.end()) continue;
+    const Node& sum = graph[used[0]];
+    const auto* binary = std::get_if<Binary>(&sum.op);
+    if (!binary || binary->function != BinaryFunction::Add) continue;
+    const ValueId other = sum.inputs[0] == y ? sum.inputs[1] : sum.inputs[0];
+    if (!other || !graph[other].constant) continue;
+    const Shape& shape = graph[y].fact.shape;
+    std::size_t axis = shape.size() - 1;
+    if (const auto* conv = std::get_if<Conv>(&layer.op)) axis = static_cast<std::size_t>(conv->axes.channel());
+    if (const auto* up = std::get_if<ConvTranspose>(&layer.op)) axis = static_cast<std::size_t>(up->axes.channel());
+    if (!shape[axis].known() || graph[sum.outputs[0]].fact.shape != shape) continue;
+    auto bias = bias_of(*graph[other].constant, *shape[axis], axis, shape.size());
+    if (!bias) continue;
+    std::vector<ValueId> inputs{layer.inputs[0], layer.inputs[1],
+                                patch.constant(graph.unique_name(layer.layer + "/bias_of_sum"), *std::move(bias))};
+    auto made = patch.node(layer, layer.op, std::move(inputs));
+    if (!made) return pass(made);
+    patch.remove({static_cast<std::int32_t>(i)});
+    patch.remove(used[0]);
+    patch.replace(sum.outputs[0], made->front());
+  }
+  return patch;
+}
+
+// Zeros in front of a convolution are its own padding, however unlike the sides are.
+Result<Patch> take_in_pads(const Graph& graph, const Target&) {
+  Patch patch(graph);
+  const auto readers = readers_of(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& layer = graph.nodes[i];
+    const auto* conv = std::get_if<Conv>(&layer.op);
+    const NodeId maker = conv ? graph[layer.inputs[0]].producer : NodeId{};
+    const Pad* pad = maker ? std::get_if<Pad>(&graph[maker].op) : nullptr;
+    if (!pad || pad->mode != PadMode::Constant || pad->value != 0) continue;
+    if (readers[static_cast<std::size_t>(layer.inputs[0].index)].size() != 1) continue;
+    Sizes before = pad->before, after = pad->after;
+    Conv taken = *conv;
+    bool fits = true;
+    for (std::size_t axis = 0; axis < taken.paddings.size(); ++axis) {
+      Padding& padding = taken.paddings[axis];
+      const auto at = static_cast<std::size_t>(conv->axes.spatial(static_cast<Size>(axis)));
+      const bool is_number = padding.spelling == Spelling::Explicit || padding.spelling == Spelling::Valid;
+      fits = fits && is_number && before[at] >= 0 && after[at] >= 0;
+      if (padding.spelling == Spelling::Valid) padding.before = padding.after = 0;
+      padding = {Spelling::Explicit, padding.before + before[at], padding.after + after[at]};
+      before[at] = after[at] = 0;
+    }
+    const auto is_zero = [](Size n) { return n == 0; };
+    if (!fits || !std::ranges::all_of(before, is_zero) || !std::ranges::all_of(after, is_zero)) continue;
+    std::vector<ValueId> inputs = layer.inputs;
+    inputs[0] = graph[maker].inputs[0];
+    auto made = patch.node(layer, taken, std::move(inputs));
+    if (!made) return pass(made);
+    patch.remove({static_cast<std::int32_t>(i)});
+    patch.remove(maker);
+    patch.replace(layer.outputs[0], made->front());
+  }
+  return patch;
+}
+
+Result<Patch> drop_noise(const Graph& graph, const Target&) {
+  Patch patch(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!std::holds_alternative<Dropout>(graph.nodes[i].op)) continue;
+    patch.remove({static_cast<std::int32_t>(i)});
+    patch.replace(graph.nodes[i].outputs[0], graph.nodes[i].inputs[0]);
+  }
+  return patch;
+}
+
+constexpr std::array passes{Pass{"drop_identities", "", drop_identities, false},
+                            Pass{"drop_noise", "", drop_noise, false},
+                            Pass{"move_axes", "", move_axes, true},
+                            Pass{"order_kernels", "", order_kernels, true},
+                            Pass{"order_gates", "", order_gates, true},
+                            Pass{"take_in_biases", "", take_in_biases, false},
+                            Pass{"number_pads", "", number_pads, false},
+                            Pass{"take_in_pads", "", take_in_pads, false}};
+
+// A layer inside a wrapper goes by the wrapper's name, which is the one that stands in the model.
+void name_wrappers(Graph& graph) {
+  std::set<std::string> layers;
+  for (const Node& node : graph.nodes) layers.insert(node.layer);
+  for (Node& node : graph.nodes) {
+    const std::string& value = graph[node.outputs[0]].name;
+    const std::string end = "/" + node.layer;
+    if (!value.ends_with(end)) continue;
+    const std::string wrapper = value.substr(0, value.size() - end.size());
+    if (layers.contains(wrapper)) node.layer = wrapper;
+  }
+}
+
+}  // namespace
+
+Result<Graph> comparable(const Graph& graph) {
+  Graph result = graph;
+  name_wrappers(result);
+  name_origins(result);
+  const auto done = run_passes(result, Target{Framework::Torch, 0, passes});
+  if (!done) return std::unexpected(done.error());
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    const ValueId v = result.outputs[i];
+    const Value& value = result[v];
+    const std::string layer = value.producer ? result[value.producer].layer : value.name;
+    const auto origin = value.origin;
+    auto made = result.add(Identity{}, {v}, layer, "output");
+    if (!made) return pass(made);
+    result.outputs[i] = made->front();
+    result[made->front()].origin = origin;
+  }
+  return result;
+}
+
+// ---- sizes -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Sizes order_of_input(const Graph& comparable_graph, std::size_t i) {
+  const Value& value = comparable_graph[comparable_graph.inputs[i]];
+  Sizes order = value.origin && value.origin->split.empty() ? value.origin->permutation : Sizes{};
+  if (order.size() != value.fact.shape.size()) {
+    order.clear();
+    for (Size axis = 0; axis < value.fact.rank(); ++axis) order.push_back(axis);
+  }
+  return order;
+}
+
+Shape permuted(const Shape& shape, const Sizes& order) {
+  Shape result;
+  for (const Size axis : order) result.push_back(shape[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
+// What one leaves open taken from the other. Nothing: two known sizes differ.
+std::optional<Shape> merged(const Shape& a, const Shape& b) {
+  if (a.size() != b.size()) return std::nullopt;
+  Shape result = a;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].known()) result[i] = b[i];
+    else if (b[i].known() && b[i] != a[i]) return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace
+
+Sizes turned_order(std::size_t rank) {
+  Sizes order;
+  for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<Size>(i));
+  if (rank == 4) std::swap(order[2], order[3]);
+  return order;
+}
+
+Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64_t seed,
+                          const std::vector<Tensor>& given, bool turned) {
+  if (a.inputs.size() != b.inputs.size())
+    return fail(Fault::Usage, "a has " + std::to_string(a.inputs.size()) + " inputs, b " +
+                                  std::to_string(b.inputs.size()) + ": nothing can be compared");
+  auto first = comparable(a);
+  if (!first) return within("a", Result<Sized>(pass(first)));
+  auto second = comparable(b);
+  if (!second) return within("b", Result<Sized>(pass(second)));
+  Sized result;
+  std::vector<Shape> common;
+  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
+    Shape of_a = (*first)[first->inputs[i]].fact.shape;
+    Shape of_b = (*second)[second->inputs[i]].fact.shape;
+    if (turned) of_b = permuted(of_b, turned_order(of_b.size()));
+    if (i < given.size()) of_a = permuted(fact_of(given[i]).shape, order_of_input(*first, i));
+    auto both = merged(of_a, of_b);
+    if (!both)
+      return fail(Fault::Usage, "input '" + a[a.inputs[i]].name + "' of a is " + text_of(of_a) + ", input '" +
+                                    b[b.inputs[i]].name + "' of b " + text_of(of_b) +
+                                    " (channels first); give sizes that fit with --size");
+    for (std::size_t axis = 1; axis < both->size(); ++axis) result.free = result.free || !(*both)[axis].known();
+    common.push_back(*std::move(both));
+  }
+  auto open = with_input_shapes(*first, common);
+  if (!open) return within("a", Result<Sized>(pass(open)));
+  auto numbers = probing_inputs(*open, trial, seed);
+  if (!numbers) return pass(numbers);
+  result.inputs = *std::move(numbers);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    result.inputs[i] = given[i].permuted(order_of_input(*first, i)).converted(DType::F32);
+  const auto sized = [&](const Graph& graph, const Graph& form, bool turns) {
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < result.inputs.size(); ++i) {
+      Shape shape = fact_of(result.inputs[i]).shape;
+      if (turns) shape = permuted(shape, turned_order(shape.size()));
+      shapes.push_back(permuted(shape, inverse(order_of_input(form, i))));
+    }
+    auto at = with_input_shapes(graph, shapes);
+    if (!at) return at;
+    return comparable(*at);
+  };
+  auto sized_a = sized(a, *first, false);
+  if (!sized_a) return within("a", Result<Sized>(pass(sized_a)));
+  auto sized_b = sized(b, *second, turned);
+  if (!sized_b) return within("b", Result<Sized>(pass(sized_b)));
+  result.a = *std::move(sized_a);
+  result.b = *std::move(sized_b);
+  for (const Tensor& input : result.inputs) {
+    std::string one;
+    const bool has_channels = input.rank() > 2;
+    for (std::size_t axis = has_channels ? 2 : 1; axis < input.shape().size(); ++axis)
+      one += (one.empty() ? "" : "x") + std::to_string(input.shape()[axis]);
+    result.size += (result.size.empty() ? "" : ", ") + one;
+  }
+  return result;
+}
+
+// ---- orders of axes --------------------------------------------------------------------------------------------------
+
+namespace {
+
+Sizes without_ones(const Sizes& shape) {
+  Sizes result;
+  for (const Size n : shape)
+    if (n != 1) result.push_back(n);
+  return result;
+}
+
+}  // namespace
+
+std::vector<Sizes> permutations_between(const Sizes& from, const Sizes& to) {
+  const Sizes wanted = without_ones(to);
+  Sizes order;
+  for (std::size_t i = 0; i < from.size(); ++i) order.push_back(static_cast<Size>(i));
+  std::vector<Sizes> found;
+  const auto consider = [&](const Sizes& candidate) {
+    Sizes shape;
+    for (const Size axis : candidate) shape.push_back(from[static_cast<std::size_t>(axis)]);
+    if (without_ones(shape) == wanted && std::ranges::find(found, candidate) == found.end()) found.push_back(candidate);
+  };
+  consider(order);
+  const Size space = static_cast<Size>(from.size()) - 2;
+  if (space >= 1) {
+    consider(to_channels_first(space));
+    consider(to_channels_last(space));
+  }
+  if (from.size() > 6) return found;
+  do consider(order);
+  while (std::ranges::next_permutation(order).found);
+  return found;
+}
+
+Tensor arranged(const Tensor& from, const Sizes& permutation, const Sizes& to) {
+  Tensor tensor = permutation.empty() || is_identity(permutation) ? from : from.permuted(permutation);
+  return checked_count(to) == tensor.count() ? tensor.reshaped(to) : tensor;
+}
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,69 @@
+// Both models at one size with one set of inputs: every stretch between values that both have, forced and compared.
+#pragma once
+#include "diagnose/align.h"
+#include "diagnose/comparable.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/piece.h"
+#include "diagnose/search.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace convoy::diagnose {
+
+class Comparison {
+ public:
+  Comparison(const Sized& sized, const Alignment& alignment, int threads);
+  // Runs a freely, once. Fails: as it does.
+  Status start(const std::vector<Tensor>& inputs);
+
+  // Compares everything; a match that only seems to differ, because the same is computed in another place, is dropped.
+  Status compare_all();
+  // Looks for the causes of what differs.
+  Status explain_all();
+
+  void report(Diagnosis& into) const;
+
+ private:
+  struct Stretch {
+    Piece a, b;
+    std::vector<Tensor> inputs_a, inputs_b;
+    std::vector<std::size_t> reads;  // matches
+  };
+  struct State {
+    bool dropped = false, compared = false;
+    bool fresh = false;  // fed with fresh numbers, of the range of a's own
+    Gap gap;
+    std::string trouble;  // why it could not be run
+    std::optional<Explained> cause;
+    bool joined = false;  // explained together with a later one
+  };
+
+  Result<Stretch> stretch(std::size_t match) const;
+  Result<Gap> gap(std::size_t match);
+  std::vector<std::size_t> readers_of_match(std::size_t match) const;
+  bool only_seems(std::size_t match);
+  void try_fresh(std::size_t match);
+  void drop_other_ends();
+  void join(std::size_t match);
+  Result<Explained> cause_of(std::size_t match, bool tries_pairs) const;
+  void set(std::size_t match, bool is_matched);
+  std::string layer_of_a(const Match& match) const;
+  std::string layer_of_b(const Match& match) const;
+  std::string a_of(const std::string& layer_b, const Match& match) const;
+  std::string b_of(const std::string& layer_a, const Match& match) const;
+  Tensor forced(const Match& match, bool fresh) const;
+
+  const Sized& sized_;
+  Alignment alignment_;
+  int threads_;
+  std::vector<Tensor> values_a_;  // float64
+  std::vector<bool> matched_a_, matched_b_;
+  std::vector<State> states_;
+  std::map<std::uint64_t, std::string> kernels_;
+};
+
+}  // namespace convoy::diagnose

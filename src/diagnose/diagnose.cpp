@@ -1,0 +1,141 @@
+#include "diagnose/diagnose.h"
+
+#include "diagnose/compare.h"
+#include "diagnose/fix.h"
+#include "run/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace convoy::diagnose {
+
+namespace {
+
+Tensor scaled(const Tensor& tensor, float factor) {
+  if (tensor.dtype() != DType::F32 || factor == 1) return tensor;
+  auto values = tensor.floats();
+  for (float& value : values) value *= factor;
+  return Tensor::of(tensor.shape(), std::move(values));
+}
+
+// The whole of b against the whole of a.
+void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, int threads) {
+  RunOptions options;
+  options.threads = threads;
+  std::vector<Tensor> inputs_b;
+  for (std::size_t i = 0; i < at.inputs.size(); ++i)
+    inputs_b.push_back(arranged(at.inputs[i], {}, sizes_of(at.b[at.b.inputs[i]].fact.shape).value_or(Sizes{})));
+  const auto a = run(at.a, at.inputs, options), b = run(at.b, inputs_b, options);
+  if (!a || !b) return;
+  for (const Match& match : alignment.matches) {
+    if (match.how != How::Output) continue;
+    const Tensor& theirs = b->at(match.b);
+    const Tensor ours = arranged(a->at(match.a), match.permutation, theirs.shape());
+    const auto x = ours.doubles(), y = theirs.doubles();
+    if (ours.shape() != theirs.shape()) into.outputs_largest = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+      into.outputs_largest = std::max(into.outputs_largest, std::abs(x[i] - y[i]));
+      into.outputs_scale = std::max(into.outputs_scale, std::abs(x[i]));
+    }
+  }
+}
+
+// What a later trial adds: a layer's worst numbers, and findings about layers that had none.
+void merge(Diagnosis& into, const Diagnosis& more) {
+  for (const Layer& layer : more.layers) {
+    const auto it = std::ranges::find_if(into.layers, [&](const Layer& l) {
+      return l.a == layer.a && l.b == layer.b && l.shape_a.size() == layer.shape_a.size();
+    });
+    if (it == into.layers.end()) continue;
+    if (!layer.same && it->same) *it = layer;
+  }
+  for (const Finding& finding : more.findings)
+    if (std::ranges::none_of(into.findings, [&](const Finding& f) { return f.a == finding.a; }))
+      into.findings.push_back(finding);
+}
+
+// Whether everything agrees once rows of a are taken for columns of b.
+bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis& result) {
+  if (a.inputs.size() != 1 || a[a.inputs[0]].fact.shape.size() != 4) return false;
+  const auto at = at_one_size(a, b, 0, options.seed, options.inputs, true);
+  if (!at) return false;
+  const Alignment alignment = turned(align(at->a, at->b), at->a);
+  Comparison comparison(*at, alignment, options.threads);
+  if (!comparison.start(at->inputs) || !comparison.compare_all()) return false;
+  Diagnosis one;
+  comparison.report(one);
+  if (!one.findings.empty() || one.layers.empty()) return false;
+  Finding finding;
+  if (!result.findings.empty()) finding = result.findings.front();
+  finding.a = one.layers.front().a;
+  finding.b = one.layers.front().b;
+  finding.cause = "input_hw_swapped";
+  finding.says = "rows taken for columns everywhere";
+  finding.also.clear();
+  finding.ratio_after_fix = one.layers.front().r;
+  finding.limit = one.layers.front().limit;
+  finding.size = at->size;
+  if (result.findings.empty()) finding.ratio = std::numeric_limits<double>::infinity(), finding.other_shape = true;
+  finding.fix = {
+      "x = x.transpose(2, 3)  # in front of the model, and back behind it where the output is an image",
+      "x = ops.transpose(x, (0, 2, 1, 3))  # in front of the model, and back behind it where the output is an image"};
+  if (result.layers.empty()) result.layers = one.layers;
+  result.sizes = {at->size};
+  result.findings = {finding};
+  result.same = false;
+  return true;
+}
+
+bool about_sides(const Finding& finding) {
+  return finding.cause == "kernel_hw_swapped" || finding.cause == "pads_hw_swapped" ||
+         finding.cause == "strides_swapped" || finding.cause == "unknown" || finding.other_shape;
+}
+
+}  // namespace
+
+Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& options) {
+  Diagnosis result;
+  bool free = true;
+  for (int trial = 0; trial < 2 && (trial == 0 || free); ++trial) {
+    auto at = at_one_size(a, b, trial, options.seed, options.inputs);
+    if (!at && trial == 0 && is_turned(a, b, options, result)) return result;
+    if (!at) return pass(at);
+    free = at->free && options.inputs.empty();
+    result.sizes.push_back(at->size);
+    const Alignment alignment = align(at->a, at->b);
+    if (trial == 0) {
+      result.weighted_a = alignment.weighted_a;
+      result.weighted_b = alignment.weighted_b;
+      result.by_weights = alignment.by_weights;
+      result.by_place = alignment.by_place;
+      result.only_a = alignment.only_a;
+      result.only_b = alignment.only_b;
+      run_freely(*at, alignment, result, options.threads);
+    }
+    // Larger numbers reach limits that the first ones do not.
+    for (const float factor : {1.0F, 16.0F}) {
+      if (factor > 1 && !options.inputs.empty()) continue;
+      std::vector<Tensor> inputs;
+      for (const Tensor& input : at->inputs) inputs.push_back(scaled(input, factor));
+      Comparison comparison(*at, alignment, options.threads);
+      if (auto done = comparison.start(inputs); !done) return within("a", Result<Diagnosis>(pass(done)));
+      if (auto done = comparison.compare_all(); !done) return pass(done);
+      if (auto done = comparison.explain_all(); !done) return pass(done);
+      Diagnosis one;
+      comparison.report(one);
+      for (Finding& finding : one.findings) finding.fix = fix_of(a, at->a, finding.a, finding.cause);
+      if (result.layers.empty()) {
+        result.layers = one.layers;
+        result.findings = one.findings;
+      } else {
+        merge(result, one);
+      }
+    }
+  }
+  result.same = result.findings.empty();
+  if (result.findings.size() > 1 && std::ranges::any_of(result.findings, about_sides)) is_turned(a, b, options, result);
+  return result;
+}
+
+}  // namespace convoy::diagnose

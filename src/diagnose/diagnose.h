@@ -1,0 +1,62 @@
+// Where two models part, why, and what to write instead. Both are read, brought into one form, aligned, and compared
+// stretch by stretch: each stretch of b gets the very numbers that a's gets, so that every difference is a difference of
+// that stretch alone. The bound is that of the proof (prove/bound.h): r beyond its limit is no rounding.
+#pragma once
+#include "graph/graph.h"
+
+#include <string>
+#include <vector>
+
+namespace convoy::diagnose {
+
+struct Options {
+  std::vector<Tensor> inputs;  // for a, in its own order; empty: probing numbers
+  std::uint64_t seed = 0;
+  int threads = 0;
+};
+
+// The lines to write so that the layer does what a's does, in both source styles.
+struct Fix {
+  std::string torch, keras;
+};
+
+struct Layer {
+  std::string a, b;  // layers, by the names in the files
+  std::string shape_a, shape_b;
+  std::string pads_a, pads_b;  // as numbers, where the layer has windows
+  double r = 0, limit = 0, largest = 0, share = 0;
+  Size terms = 0;
+  bool same = true;
+};
+
+struct Finding {
+  std::string a, b;
+  std::string cause;  // an identifier of cause.h; "unknown": nothing explains it
+  std::vector<std::string> also;  // other causes that give the same numbers
+  std::string says;  // what was changed in a to get b's numbers
+  double ratio = 0, limit = 0, ratio_after_fix = 0;
+  double largest = 0, share = 0;
+  std::string next;  // the nearest other explanation
+  double ratio_next = 0;
+  bool certain = true;
+  bool other_shape = false;
+  std::string size;  // at which it shows
+  std::string what_a, what_b;  // the operators with their attributes
+  Fix fix;
+};
+
+struct Diagnosis {
+  bool same = true;
+  std::vector<Layer> layers;
+  std::vector<Finding> findings;  // in the order in which a computes the layers
+  std::vector<std::string> sizes;
+  int weighted_a = 0, weighted_b = 0, by_weights = 0, by_place = 0;
+  std::vector<std::string> only_a, only_b;
+  double outputs_largest = 0;  // of the outputs, run freely
+  double outputs_scale = 0;  // the largest magnitude of a's
+};
+
+// Fails: a model that cannot be run, or inputs that cannot be brought together.
+Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& options = {});
+
+}  // namespace convoy::diagnose

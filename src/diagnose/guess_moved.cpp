@@ -1,0 +1,218 @@
+// What goes wrong where numbers only change their places: reshapes, shuffles, concatenations; and the axis of a softmax.
+#include "diagnose/hypothesis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace convoy::diagnose {
+
+namespace {
+
+Sizes identity(std::size_t rank) {
+  Sizes order(rank);
+  std::iota(order.begin(), order.end(), Size{0});
+  return order;
+}
+
+// The channels' axis of x and of y lies first or last in each.
+void shuffles_between(Guesses& guesses, std::size_t node, ValueId from, const Node& about) {
+  const Scene& scene = guesses.scene;
+  const ValueId out = scene.a.nodes[node].outputs[0];
+  const Sizes &x = scene.shape(from), &y = scene.shape(out);
+  if (x.size() != 4 || y.size() != 4) return;
+  for (const bool x_first : {true, false})
+    for (const bool y_first : {true, false}) {
+      const Sizes in = x_first ? x : Sizes{x[0], x[3], x[1], x[2]}, to = y_first ? y : Sizes{y[0], y[3], y[1], y[2]};
+      const bool grows = in[2] > 0 && to[2] > in[2] && to[2] % in[2] == 0;
+      const bool shrinks = to[2] > 0 && in[2] > to[2] && in[2] % to[2] == 0;
+      if (!grows && !shrinks) continue;
+      for (const bool depth_first : {true, false}) {
+        Graph changed = scene.a;
+        changed.nodes[node].inputs = {from};
+        if (grows) changed.nodes[node].op = DepthToSpace{Order::ChannelsFirst, to[2] / in[2], depth_first};
+        else changed.nodes[node].op = SpaceToDepth{Order::ChannelsFirst, in[2] / to[2], depth_first};
+        if (!y_first) changed = with_node_behind(changed, out, Transpose{{0, 2, 3, 1}}, about);
+        if (!x_first) {
+          std::size_t at = 0;
+          while (
+              at < changed.nodes.size() &&
+              !(changed.nodes[at].inputs.size() == 1 && changed.nodes[at].inputs[0] == from &&
+                changed.nodes[at].op == (grows ? Op(DepthToSpace{Order::ChannelsFirst, to[2] / in[2], depth_first})
+                                               : Op(SpaceToDepth{Order::ChannelsFirst, in[2] / to[2], depth_first}))))
+            ++at;
+          if (at == changed.nodes.size()) continue;
+          changed = with_node_in_front(changed, at, 0, Transpose{{0, 3, 1, 2}});
+        }
+        guesses.add("depth_to_space_order", about,
+                    depth_first ? "blocks are the slow part of the channel" : "blocks are the fast part of the channel",
+                    std::move(changed));
+      }
+    }
+}
+
+// A run of reshapes and transposes that ends at `node` and turns [N, C, H, W] into [N, C/(b*b), H*b, W*b], or back.
+void guess_shuffle(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const auto moves = [](const Op& op) {
+    return std::holds_alternative<Reshape>(op) || std::holds_alternative<Transpose>(op) ||
+           std::holds_alternative<Unsqueeze>(op) || std::holds_alternative<Squeeze>(op) ||
+           std::holds_alternative<Flatten>(op);
+  };
+  const Node& last = scene.a.nodes[node];
+  if (!moves(last.op)) return;
+  ValueId from = last.inputs[0];
+  // The layer that the source itself calls a transpose, where a pass left it as another operator.
+  const auto turns = [](const Node& n) {
+    return n.kind.find("ranspose") != std::string::npos || n.kind.find("ermute") != std::string::npos;
+  };
+  const Node* transpose = turns(last) || std::holds_alternative<Transpose>(last.op) ? &last : nullptr;
+  while (from) {
+    const Node& about = transpose ? *transpose : last;
+    shuffles_between(guesses, node, from, about);
+    if (!scene.a[from].producer) break;
+    const Node& maker = scene.a[scene.a[from].producer];
+    if (!moves(maker.op)) break;
+    if (turns(maker) || (std::holds_alternative<Transpose>(maker.op) && !(transpose && turns(*transpose))))
+      transpose = &maker;
+    from = maker.inputs[0];
+  }
+}
+
+template <class O>
+void guess_depth_order(Guesses& guesses, std::size_t node, O op) {
+  op.depth_first = !op.depth_first;
+  guesses.add("depth_to_space_order", guesses.scene.a.nodes[node], "blocks and channels the other way",
+              with_op(guesses.scene.a, node, op));
+}
+
+void guess_layout(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  const Sizes& shape = scene.shape(about.inputs[0]);
+  const Sizes& out = scene.shape(about.outputs[0]);
+  const auto turned = [&](const Sizes& sizes, auto&& add) {
+    if (sizes.size() < 3 || sizes.size() > 5) return;
+    Sizes order = identity(sizes.size());
+    while (std::ranges::next_permutation(order.begin() + 1, order.end()).found) add(order);
+  };
+  // Another order in front, and the same numbers read under that order's shape.
+  turned(shape, [&](const Sizes& order) {
+    guesses.add("reshape_layout", about, "the axes in another order in front",
+                with_node_in_front(scene.a, node, 0, Transpose{order}));
+  });
+  turned(out, [&](const Sizes& order) {
+    Sizes under;
+    for (const Size axis : order) under.push_back(out[static_cast<std::size_t>(axis)]);
+    Graph changed = with_op(scene.a, node, Reshape{under});
+    guesses.add("reshape_layout", about, "the axes in another order behind",
+                with_node_behind(changed, about.outputs[0], Transpose{inverse(order)}, about));
+  });
+}
+
+}  // namespace
+
+void guess_moved(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  guess_shuffle(guesses, node);
+  if (const auto* op = std::get_if<DepthToSpace>(&about.op)) guess_depth_order(guesses, node, *op);
+  if (const auto* op = std::get_if<SpaceToDepth>(&about.op)) guess_depth_order(guesses, node, *op);
+  if (std::holds_alternative<Reshape>(about.op) || std::holds_alternative<Flatten>(about.op))
+    guess_layout(guesses, node);
+  if (const auto* op = std::get_if<Transpose>(&about.op); op && op->permutation.size() <= 4) {
+    Sizes order = identity(op->permutation.size());
+    do {
+      if (order != op->permutation)
+        guesses.add("reshape_layout", about, "another order of axes", with_op(scene.a, node, Transpose{order}));
+    } while (std::ranges::next_permutation(order).found);
+  }
+  if (const auto* op = std::get_if<convoy::Concat>(&about.op)) {
+    const auto inputs = about.inputs;
+    if (inputs.size() <= 4) {
+      Sizes order = identity(inputs.size());
+      while (std::ranges::next_permutation(order).found) {
+        Graph changed = scene.a;
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+          changed.nodes[node].inputs[i] = inputs[static_cast<std::size_t>(order[i])];
+        guesses.add("concat_order", about, "the inputs in another order", std::move(changed));
+      }
+    } else {
+      Graph changed = scene.a;
+      std::ranges::reverse(changed.nodes[node].inputs);
+      guesses.add("concat_order", about, "the inputs in reverse order", std::move(changed));
+    }
+    for (std::size_t axis = 0; axis < scene.shape(inputs[0]).size(); ++axis)
+      if (static_cast<Size>(axis) != op->axis)
+        guesses.add("concat_axis", about, fmt::format("along axis {} in place of {}", axis, op->axis),
+                    with_op(scene.a, node, convoy::Concat{static_cast<Size>(axis)}));
+  }
+  if (const auto* op = std::get_if<convoy::Softmax>(&about.op)) {
+    for (std::size_t axis = 0; axis < scene.shape(about.inputs[0]).size(); ++axis) {
+      convoy::Softmax now = *op;
+      now.axes = {static_cast<Size>(axis)};
+      if (now != *op)
+        guesses.add("softmax_axis", about, fmt::format("over axis {}", axis), with_op(scene.a, node, now));
+    }
+    convoy::Softmax now = *op;
+    now.logarithm = !now.logarithm;
+    guesses.add("activation_variant", about, "its logarithm, or not", with_op(scene.a, node, now));
+  }
+  if (const auto* op = std::get_if<Binary>(&about.op)) {
+    Graph swapped = scene.a;
+    std::swap(swapped.nodes[node].inputs[0], swapped.nodes[node].inputs[1]);
+    if (op->function == BinaryFunction::Subtract || op->function == BinaryFunction::Divide)
+      guesses.add("concat_order", about, "the operands exchanged", std::move(swapped));
+  }
+}
+
+// ---- the model's input -------------------------------------------------------------------------------------------------
+
+void guess_input(Guesses& guesses) {
+  const Scene& scene = guesses.scene;
+  if (!scene.reads_input) return;
+  for (std::size_t i = 0; i < scene.a.inputs.size(); ++i) {
+    Node before;
+    before.layer = i < scene.before.size() ? scene.before[i] : std::string();
+    for (const Node& node : scene.a.nodes)
+      if (std::ranges::find(node.inputs, scene.a.inputs[i]) != node.inputs.end()) {
+        before.layer = node.layer;
+        before.kind = node.kind;
+        break;
+      }
+    const Sizes& shape = scene.shape(scene.a.inputs[i]);
+    for (std::size_t axis = 1; axis < shape.size(); ++axis) {
+      if (shape[axis] < 2 || shape[axis] > 4 || (axis != 1 && axis + 1 != shape.size())) continue;
+      Sizes order = identity(static_cast<std::size_t>(shape[axis]));
+      std::ranges::reverse(order);
+      guesses.add("channel_order", before, "the channels in reverse order",
+                  with_node_behind(scene.a, scene.a.inputs[i], Take{static_cast<Size>(axis), order}, before));
+    }
+    if (shape.size() == 4 && shape[2] == shape[3])
+      guesses.add("input_hw_swapped", before, "rows and columns exchanged",
+                  with_node_behind(scene.a, scene.a.inputs[i], Transpose{{0, 1, 3, 2}}, before));
+    // What b does to its input, done to a's; and what a does left out.
+    for (const Node& node : scene.b.nodes)
+      if (const auto* affine = std::get_if<Affine>(&node.op))
+        guesses.add("preprocessing", before,
+                    fmt::format("the input times {:.6g} plus {:.6g}", affine->scale, affine->offset),
+                    with_node_behind(scene.a, scene.a.inputs[i], *affine, before));
+  }
+  for (std::size_t n = 0; n < scene.a.nodes.size(); ++n) {
+    const auto* affine = std::get_if<Affine>(&scene.a.nodes[n].op);
+    const auto* binary = std::get_if<Binary>(&scene.a.nodes[n].op);
+    const bool is_constant = binary && scene.a.nodes[n].inputs.size() == 2 && constant_of(scene.a, scene.a.nodes[n], 1);
+    if (!affine && !is_constant) continue;
+    guesses.add("preprocessing", scene.a.nodes[n], "without it", without_node(scene.a, n));
+    if (!affine) continue;
+    for (const Node* other : twins<Affine>(scene))
+      guesses.add("preprocessing", scene.a.nodes[n], "b's scale and offset", with_op(scene.a, n, other->op));
+    for (const Affine& other : {Affine{1.0 / 255, 0}, Affine{1 / 127.5, -1}, Affine{1.0 / 127, -1}, Affine{1, 0},
+                                Affine{affine->scale, 0}, Affine{1, affine->offset}})
+      if (!(other == *affine))
+        guesses.add("preprocessing", scene.a.nodes[n], "another scale and offset", with_op(scene.a, n, other));
+  }
+}
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,181 @@
+// What goes wrong with normalisations: epsilon, axes, exchanged vectors, statistics.
+#include "diagnose/hypothesis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+namespace convoy::diagnose {
+
+namespace {
+
+constexpr std::size_t gamma = 1, beta = 2, mean = 3, variance = 4;
+
+template <class O>
+std::vector<double> epsilons(const Scene& scene, double own) {
+  std::vector<double> all;
+  const auto add = [&](double value) {
+    if (value != own && std::ranges::find(all, value) == all.end()) all.push_back(value);
+  };
+  for (const Node* other : twins<O>(scene)) add(std::get<O>(other->op).epsilon);
+  for (const double value : {1e-3, 1e-5, 1e-6, 1e-12, 1.001e-5, 1e-4, 1e-2, 1e-7, 1e-8}) add(value);
+  return all;
+}
+
+template <class O>
+void guess_epsilon(Guesses& guesses, std::size_t node, const O& op, std::string_view cause) {
+  for (const double value : epsilons<O>(guesses.scene, op.epsilon)) {
+    O now = op;
+    now.epsilon = value;
+    guesses.add(cause, guesses.scene.a.nodes[node],
+                "epsilon " + number_text(value) + " in place of " + number_text(op.epsilon),
+                with_op(guesses.scene.a, node, now));
+  }
+}
+
+Tensor filled(Size n, float value) { return Tensor::of({n}, std::vector<float>(static_cast<std::size_t>(n), value)); }
+
+Tensor changed(const Tensor& tensor, const std::function<double(double)>& f) {
+  auto values = tensor.doubles();
+  for (double& value : values) value = f(value);
+  return Tensor::of(tensor.shape(), std::move(values));
+}
+
+// Mean and biased variance along `axis` of x.
+std::pair<Tensor, Tensor> statistics(const Tensor& x, std::size_t axis) {
+  const auto values = x.doubles();
+  const Sizes& shape = x.shape();
+  std::size_t inner = 1;
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  const auto channels = static_cast<std::size_t>(shape[axis]);
+  std::vector<double> sum(channels, 0), squares(channels, 0);
+  const double n = static_cast<double>(values.size()) / static_cast<double>(channels);
+  for (std::size_t i = 0; i < values.size(); ++i) sum[i / inner % channels] += values[i] / n;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    squares[i / inner % channels] +=
+        (values[i] - sum[i / inner % channels]) * (values[i] - sum[i / inner % channels]) / n;
+  return {Tensor::of({shape[axis]}, std::move(sum)), Tensor::of({shape[axis]}, std::move(squares))};
+}
+
+void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  guess_epsilon(guesses, node, norm, "bn_eps");
+  const Sizes& shape = scene.shape(about.inputs[0]);
+  const auto length = shape[static_cast<std::size_t>(norm.axis)];
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) {
+    BatchNorm now = norm;
+    now.axis = static_cast<Size>(axis);
+    if (now != norm && shape[axis] == length)
+      guesses.add("bn_axis", about, fmt::format("over axis {}", axis), with_op(scene.a, node, now));
+  }
+  const Tensor *m = constant_of(scene.a, about, mean), *v = constant_of(scene.a, about, variance);
+  const Tensor *g = constant_of(scene.a, about, gamma), *o = constant_of(scene.a, about, beta);
+  if (!m || !v) return;
+  const auto set = [&](std::vector<std::pair<std::size_t, Tensor>> vectors) {
+    Graph piece = scene.a;
+    for (auto& [input, tensor] : vectors) piece = with_constant(piece, node, input, std::move(tensor));
+    return piece;
+  };
+  guesses.add("bn_mean_var_swapped", about, "mean and variance exchanged", set({{mean, *v}, {variance, *m}}));
+  if (g || o) {
+    const Tensor ones = filled(length, 1), zeros = filled(length, 0);
+    guesses.add("bn_gamma_beta_swapped", about, "scale and offset exchanged",
+                set({{gamma, o ? *o : zeros}, {beta, g ? *g : ones}}));
+  }
+  const auto [batch_mean, batch_variance] =
+      statistics(scene.values[static_cast<std::size_t>(about.inputs[0].index)], static_cast<std::size_t>(norm.axis));
+  guesses.add("bn_batch_statistics", about, "the statistics of the batch",
+              set({{mean, batch_mean}, {variance, batch_variance}}));
+  guesses.add("bn_variance_is_deviation", about, "the root of the variance",
+              set({{variance, changed(*v, [](double x) { return std::sqrt(x); })}}));
+  guesses.add("bn_variance_is_deviation", about, "the square of the variance",
+              set({{variance, changed(*v, [](double x) { return x * x; })}}));
+  guesses.add("statistics_not_loaded", about, "mean 0 and variance 1",
+              set({{mean, filled(length, 0)}, {variance, filled(length, 1)}}));
+  guesses.add("statistics_not_loaded", about, "mean 0", set({{mean, filled(length, 0)}}));
+  guesses.add("statistics_not_loaded", about, "variance 1", set({{variance, filled(length, 1)}}));
+  if (g) guesses.add("weights_not_loaded", about, "scale 1", without_input(scene.a, node, gamma));
+  if (o) guesses.add("weights_not_loaded", about, "offset 0", without_input(scene.a, node, beta));
+  if (g && o)
+    guesses.add("weights_not_loaded", about, "scale 1 and offset 0",
+                without_input(without_input(scene.a, node, gamma), node, beta));
+  guesses.add("weights_not_loaded", about, "everything as before training",
+              without_input(without_input(set({{mean, filled(length, 0)}, {variance, filled(length, 1)}}), node, gamma),
+                            node, beta));
+  for (const Node* other : twins<BatchNorm>(scene)) {
+    Graph all = scene.a;
+    for (std::size_t input = gamma; input <= variance; ++input) {
+      const Tensor *ours = constant_of(scene.a, about, input), *theirs = constant_of(scene.b, *other, input);
+      if (theirs && theirs->count() == length && (!ours || !same_bytes(*ours, *theirs))) {
+        guesses.add("weights_differ", about, "one vector of b's", with_constant(scene.a, node, input, *theirs));
+        all = with_constant(all, node, input, *theirs);
+      }
+      if (!theirs && ours) all = without_input(all, node, input);
+    }
+    guesses.add("weights_differ", about, "b's vectors", std::move(all));
+  }
+}
+
+void guess_parameters(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  for (const std::size_t input : {gamma, beta})
+    if (constant_of(scene.a, about, input))
+      guesses.add("weights_not_loaded", about, input == gamma ? "scale 1" : "offset 0",
+                  without_input(scene.a, node, input));
+  if (constant_of(scene.a, about, gamma) && constant_of(scene.a, about, beta))
+    guesses.add("weights_not_loaded", about, "scale 1 and offset 0",
+                without_input(without_input(scene.a, node, gamma), node, beta));
+}
+
+// Every other choice of as many axes.
+template <class O>
+void guess_axes(Guesses& guesses, std::size_t node, const O& norm) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  const Size rank = static_cast<Size>(scene.shape(about.inputs[0]).size());
+  for (Size mask = 1; rank <= 6 && mask < (Size{1} << rank); ++mask) {
+    O now = norm;
+    now.axes.clear();
+    for (Size axis = 0; axis < rank; ++axis)
+      if (mask >> axis & 1) now.axes.push_back(axis);
+    if (now == norm || mask & 1) continue;
+    guesses.add("norm_axes", about, "over other axes", with_op(scene.a, node, now));
+  }
+}
+
+}  // namespace
+
+void guess_norm(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  if (const auto* norm = std::get_if<BatchNorm>(&about.op)) guess_batch_norm(guesses, node, *norm);
+  if (const auto* norm = std::get_if<LayerNorm>(&about.op)) {
+    guess_epsilon(guesses, node, *norm, "norm_eps");
+    guess_axes(guesses, node, *norm);
+    guess_parameters(guesses, node);
+  }
+  if (const auto* norm = std::get_if<RmsNorm>(&about.op)) {
+    guess_epsilon(guesses, node, *norm, "norm_eps");
+    guess_axes(guesses, node, *norm);
+  }
+  if (const auto* norm = std::get_if<GroupNorm>(&about.op)) {
+    guess_epsilon(guesses, node, *norm, "norm_eps");
+    const Size channels = scene.shape(about.inputs[0])[static_cast<std::size_t>(norm->axis)];
+    for (Size groups = 1; groups <= channels; ++groups) {
+      GroupNorm now = *norm;
+      now.groups = groups;
+      if (now != *norm && channels % groups == 0)
+        guesses.add("norm_groups", about, fmt::format("{} groups in place of {}", groups, norm->groups),
+                    with_op(scene.a, node, now));
+    }
+    guess_parameters(guesses, node);
+  }
+  if (const auto* norm = std::get_if<UnitNorm>(&about.op)) guess_axes(guesses, node, *norm);
+}
+
+}  // namespace convoy::diagnose

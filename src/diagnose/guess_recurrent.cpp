@@ -1,0 +1,95 @@
+// What goes wrong with cells that walk along time: the order of the gates, the end that is taken, the functions inside.
+#include "diagnose/hypothesis.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace convoy::diagnose {
+
+namespace {
+
+template <class Cell>
+constexpr Size gates_of() {
+  return std::is_same_v<Cell, Lstm> ? 4 : std::is_same_v<Cell, Gru> ? 3 : 1;
+}
+
+// Every tensor of the cell with its blocks of gates in this order.
+template <class Cell>
+Graph with_gates(const Graph& piece, std::size_t node, const Cell& cell, const Sizes& order) {
+  Graph changed = piece;
+  const Node about = piece.nodes[node];
+  for (std::size_t input = 1; input < about.inputs.size(); ++input) {
+    const Tensor* tensor = constant_of(piece, about, input);
+    if (!tensor) continue;
+    const std::size_t axis = tensor->rank() == 2 && cell.gates == GateOrder::Keras ? 1 : 0;
+    const Size units = tensor->shape()[axis] / static_cast<Size>(order.size());
+    Sizes rows;
+    for (const Size gate : order)
+      for (Size u = 0; u < units; ++u) rows.push_back(gate * units + u);
+    changed = with_constant(changed, node, input, taken(*tensor, axis, rows));
+  }
+  return changed;
+}
+
+template <class Cell>
+void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  Sizes order(static_cast<std::size_t>(gates_of<Cell>()));
+  std::iota(order.begin(), order.end(), Size{0});
+  while (std::ranges::next_permutation(order).found)
+    guesses.add("gate_order", about, "the gates in another order", with_gates(scene.a, node, cell, order));
+  // The number at the other end of the sequence, walked the same way; or the whole walked the other way.
+  if (!cell.returns_sequence) {
+    Cell all = cell;
+    all.returns_sequence = true;
+    guesses.add("sequence_end", about, "the state after the first step",
+                with_node_behind(with_node_behind(with_op(scene.a, node, all), about.outputs[0], Squeeze{{1}}, about),
+                                 about.outputs[0], Slice{1, 0, 1, 1}, about));
+  } else {
+    guesses.add("sequence_end", about, "the steps in reverse order",
+                with_node_behind(scene.a, about.outputs[0], Slice{1, {}, {}, -1}, about));
+  }
+  Cell other = cell;
+  other.backwards = !cell.backwards;
+  guesses.add("sequence_end", about, "walked the other way", with_op(scene.a, node, other));
+  for (std::size_t input = 3; input < about.inputs.size(); ++input)
+    if (constant_of(scene.a, about, input))
+      guesses.add("bias_missing", about, "without a bias", without_input(scene.a, node, input));
+  if constexpr (std::is_same_v<Cell, Gru>) {
+    Gru now = cell;
+    now.reset_after = !now.reset_after;
+    guesses.add("reset_after", about, "the reset gate on the other side of the product", with_op(scene.a, node, now));
+  }
+  if constexpr (!std::is_same_v<Cell, SimpleRnn>) {
+    for (const CellFunction f : {CellFunction::Sigmoid, CellFunction::HardSigmoid6, CellFunction::HardSigmoid5}) {
+      Cell now = cell;
+      now.recurrent_activation = f;
+      if (now != cell)
+        guesses.add("activation_variant", about, "another function of the gates", with_op(scene.a, node, now));
+    }
+  }
+  for (const CellFunction f : {CellFunction::Tanh, CellFunction::Relu, CellFunction::Linear}) {
+    Cell now = cell;
+    now.activation = f;
+    if (now != cell)
+      guesses.add("activation_kind", about, "another function of the state", with_op(scene.a, node, now));
+  }
+  for (const std::size_t input : {std::size_t{1}, std::size_t{2}}) {
+    const Tensor* tensor = constant_of(scene.a, about, input);
+    if (tensor && tensor->shape()[0] == tensor->shape()[1])
+      guesses.add("dense_transposed", about, "a matrix transposed",
+                  with_constant(scene.a, node, input, tensor->permuted(Sizes{1, 0})));
+  }
+}
+
+}  // namespace
+
+void guess_recurrent(Guesses& guesses, std::size_t node) {
+  const Op& op = guesses.scene.a.nodes[node].op;
+  if (const auto* cell = std::get_if<Lstm>(&op)) guess_cell(guesses, node, *cell);
+  if (const auto* cell = std::get_if<Gru>(&op)) guess_cell(guesses, node, *cell);
+  if (const auto* cell = std::get_if<SimpleRnn>(&op)) guess_cell(guesses, node, *cell);
+}
+
+}  // namespace convoy::diagnose

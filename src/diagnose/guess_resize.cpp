@@ -1,0 +1,70 @@
+// What goes wrong with resizing: interpolation, corners, coordinates, rounding, the cubic kernel.
+#include "diagnose/hypothesis.h"
+
+namespace convoy::diagnose {
+
+void guess_resize(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  const auto* resize = std::get_if<convoy::Resize>(&about.op);
+  if (!resize) return;
+  const auto with = [&](std::string_view cause, std::string says, const convoy::Resize& now) {
+    if (!(now == *resize)) guesses.add(cause, about, std::move(says), with_op(scene.a, node, now));
+  };
+  for (const Coordinates coordinates : {Coordinates::AlignCorners, Coordinates::HalfPixel, Coordinates::Asymmetric,
+                                        Coordinates::PytorchHalfPixel, Coordinates::HalfPixelCell}) {
+    convoy::Resize now = *resize;
+    now.coordinates = coordinates;
+    const bool corners = coordinates == Coordinates::AlignCorners || resize->coordinates == Coordinates::AlignCorners;
+    with(corners ? "align_corners" : "resize_coordinates",
+         corners ? "the corners aligned otherwise" : "other coordinates", now);
+    now.factors.clear();
+    if (!now.sizes.empty()) with(corners ? "align_corners" : "resize_coordinates", "other coordinates", now);
+  }
+  for (const Rounding rounding : {Rounding::Floor, Rounding::RoundHalfUp, Rounding::RoundHalfDown, Rounding::Ceil}) {
+    if (resize->interpolation != Interpolation::Nearest) break;
+    convoy::Resize now = *resize;
+    now.rounding = rounding;
+    with("resize_rounding", "another rounding", now);
+    for (const Coordinates coordinates :
+         {Coordinates::HalfPixel, Coordinates::Asymmetric, Coordinates::HalfPixelCell}) {
+      now.coordinates = coordinates;
+      with("resize_rounding", "another rounding", now);
+    }
+  }
+  for (const Interpolation kind :
+       {Interpolation::Nearest, Interpolation::Linear, Interpolation::Cubic, Interpolation::Area}) {
+    if (kind == resize->interpolation) continue;
+    convoy::Resize now = *resize;
+    now.interpolation = kind;
+    with("resize_mode", "another interpolation", now);
+    if (kind != Interpolation::Nearest) continue;
+    for (const Coordinates coordinates : {Coordinates::HalfPixel, Coordinates::Asymmetric}) {
+      now.coordinates = coordinates;
+      for (const Rounding rounding : {Rounding::Floor, Rounding::RoundHalfUp, Rounding::RoundHalfDown}) {
+        now.rounding = rounding;
+        with("resize_mode", "the nearest cell", now);
+      }
+    }
+  }
+  if (resize->interpolation == Interpolation::Cubic)
+    for (const double a : {-0.5, -0.75})
+      for (const bool drops : {false, true}) {
+        convoy::Resize now = *resize;
+        now.cubic_a = a;
+        now.drops_outside = drops;
+        with("resize_cubic", "another cubic kernel", now);
+      }
+  for (const Node* other : twins<convoy::Resize>(scene)) {
+    const auto& theirs = std::get<convoy::Resize>(other->op);
+    std::string_view cause = "resize_coordinates";
+    if (theirs.interpolation != resize->interpolation) cause = "resize_mode";
+    else if ((theirs.coordinates == Coordinates::AlignCorners) != (resize->coordinates == Coordinates::AlignCorners))
+      cause = "align_corners";
+    else if (theirs.rounding != resize->rounding) cause = "resize_rounding";
+    else if (theirs.cubic_a != resize->cubic_a) cause = "resize_cubic";
+    if (theirs.axes == resize->axes) with(cause, "b's way", theirs);
+  }
+}
+
+}  // namespace convoy::diagnose

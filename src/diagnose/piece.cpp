@@ -1,0 +1,143 @@
+#include "diagnose/piece.h"
+
+#include "diagnose/comparable.h"
+#include "prove/bound.h"
+#include "run/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace convoy::diagnose {
+
+Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary) {
+  Piece piece;
+  piece.from = boundary;
+  std::map<ValueId, ValueId> now;
+  for (const ValueId v : boundary) now[v] = piece.graph.input(graph[v].name, graph[v].fact);
+  std::set<ValueId> wanted{to};
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    const bool is_needed = std::ranges::any_of(
+        node.outputs, [&](ValueId v) { return wanted.contains(v) && (v == to || !now.contains(v)); });
+    if (!is_needed) continue;
+    chosen.push_back(i);
+    for (const ValueId v : node.inputs)
+      if (v) wanted.insert(v);
+  }
+  if (chosen.empty()) return piece;
+  std::ranges::reverse(chosen);
+  const auto placed = [&](ValueId v, bool makes) {
+    if (!v) return ValueId{};
+    if (const auto it = now.find(v); it != now.end() && !(makes && v == to)) return it->second;
+    const ValueId id{static_cast<std::int32_t>(piece.graph.values.size())};
+    Value value = graph[v];
+    value.producer = {};
+    piece.graph.values.push_back(std::move(value));
+    return now[v] = id;
+  };
+  for (const std::size_t i : chosen) {
+    Node node = graph.nodes[i];
+    for (ValueId& v : node.inputs) v = placed(v, false);
+    for (ValueId& v : node.outputs) v = placed(v, true);
+    for (const ValueId v : node.outputs)
+      piece.graph[v].producer = {static_cast<std::int32_t>(piece.graph.nodes.size())};
+    piece.graph.nodes.push_back(std::move(node));
+  }
+  piece.graph.outputs = {now.at(to)};
+  piece.graph.output_names = {graph[to].name};
+  return piece;
+}
+
+Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
+  std::vector<Tensor> values(piece.values.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (piece.values[i].constant) values[i] = *piece.values[i].constant;
+  for (std::size_t i = 0; i < inputs.size(); ++i) values[static_cast<std::size_t>(piece.inputs[i].index)] = inputs[i];
+  for (const Node& node : piece.nodes) {
+    std::vector<const Tensor*> read;
+    for (const ValueId v : node.inputs) read.push_back(v ? &values[static_cast<std::size_t>(v.index)] : nullptr);
+    std::vector<Input> seen;
+    std::vector<Fact> facts(read.size());
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (read[i]) facts[i] = fact_of(*read[i]);
+      const bool is_constant = node.inputs[i] && piece[node.inputs[i]].constant;
+      seen.push_back({read[i] ? &facts[i] : nullptr, is_constant ? read[i] : nullptr});
+    }
+    // The kernels trust what shape inference has accepted.
+    if (auto accepted = infer(node.op, convoy::Inputs(seen)); !accepted)
+      return within(place_of(node), Result<std::vector<Tensor>>(pass(accepted)));
+    auto made = run_node(node, read, Precision::Double, threads);
+    if (!made) return pass(made);
+    for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i)
+      values[static_cast<std::size_t>(node.outputs[i].index)] = std::move((*made)[i]);
+  }
+  return values;
+}
+
+Result<Tensor> evaluate(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
+  auto values = values_of(piece, inputs, threads);
+  if (!values) return pass(values);
+  return (*values)[static_cast<std::size_t>(piece.outputs[0].index)];
+}
+
+Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
+  std::vector<Rounded> held(piece.values.size());
+  for (std::size_t i = 0; i < held.size(); ++i)
+    if (piece.values[i].constant) held[i].value = *piece.values[i].constant;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    held[static_cast<std::size_t>(piece.inputs[i].index)].value = inputs[i];
+  for (const Node& node : piece.nodes) {
+    std::vector<const Tensor*> read, errors;
+    std::vector<Fact> facts(node.inputs.size());
+    std::vector<Input> seen;
+    Size terms = 0;
+    double limit = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId v = node.inputs[i];
+      const Rounded* one = v ? &held[static_cast<std::size_t>(v.index)] : nullptr;
+      read.push_back(one ? &one->value : nullptr);
+      errors.push_back(one && one->error ? &*one->error : nullptr);
+      if (one) facts[i] = fact_of(one->value);
+      seen.push_back({one ? &facts[i] : nullptr, v && piece[v].constant ? &one->value : nullptr});
+      if (one) terms = std::max(terms, one->terms), limit = std::max(limit, one->limit);
+    }
+    if (auto accepted = infer(node.op, convoy::Inputs(seen)); !accepted)
+      return within(place_of(node), Result<Rounded>(pass(accepted)));
+    auto made = run_node(node, read, Precision::Single, threads);
+    if (!made) return pass(made);
+    auto bound = bound_of({node, read, errors, *made, threads});
+    if (!bound) return pass(bound);
+    for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i)
+      held[static_cast<std::size_t>(node.outputs[i].index)] = {std::move((*made)[i]), std::move(bound->errors[i]),
+                                                               std::max(terms, bound->terms),
+                                                               std::max(limit, bound->limit)};
+  }
+  return std::move(held[static_cast<std::size_t>(piece.outputs[0].index)]);
+}
+
+Gap gap_between(const Rounded& got, const Tensor& wanted, const Sizes& permutation) {
+  Gap gap;
+  gap.terms = got.terms;
+  gap.limit = got.error ? got.limit : 0;
+  const Tensor brought = arranged(wanted, permutation, got.value.shape());
+  if (brought.shape() != got.value.shape()) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    return {infinite, gap.limit, infinite, 1, gap.terms, false, true};
+  }
+  const Difference difference = compare(got.value, brought, got.error, gap.limit);
+  gap.r = difference.r;
+  gap.largest = difference.largest;
+  gap.same = difference.same;
+  if (gap.same) return gap;
+  const auto x = got.value.doubles(), y = brought.doubles();
+  const auto error = got.error ? got.error->floats() : std::vector<float>(x.size(), 0.0F);
+  std::size_t beyond = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) beyond += !(std::abs(x[i] - y[i]) <= static_cast<double>(error[i]));
+  gap.share = x.empty() ? 0 : static_cast<double>(beyond) / static_cast<double>(x.size());
+  return gap;
+}
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,43 @@
+// A stretch of a network cut out of it: from values that both models have to one value that both have.
+#pragma once
+#include "graph/graph.h"
+#include "prove/compare.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace convoy::diagnose {
+
+// A graph of its own whose inputs stand for `from`; one output.
+struct Piece {
+  Graph graph;
+  std::vector<ValueId> from;  // values of the model it was cut from, one per input
+};
+Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary);
+
+// All values of a piece, in float64. Fails: as the kernels do, for instance where shapes no longer fit.
+Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
+// The output alone, in float64.
+Result<Tensor> evaluate(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
+
+// In float32, with what rounding may have added on the way.
+struct Rounded {
+  Tensor value;
+  std::optional<Tensor> error;  // none: exact
+  Size terms = 0;
+  double limit = 0;
+};
+Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
+
+// How far `got` of b is from `wanted` of a, brought into b's order of axes.
+struct Gap {
+  double r = 0, limit = 0, largest = 0;
+  double share = 0;  // of the numbers that are beyond the bound
+  Size terms = 0;
+  bool same = true;
+  bool other_shape = false;
+};
+Gap gap_between(const Rounded& got, const Tensor& wanted, const Sizes& permutation);
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,197 @@
+#include "diagnose/search.h"
+
+#include "diagnose/cause.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace convoy::diagnose {
+
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+// How much is computed for two faults at once, in multiplications; enough for any layer of a small model.
+constexpr double most_work = 2e9;
+
+// Products that a piece computes, about.
+double work_of(const Graph& piece, const std::vector<Tensor>& values) {
+  double work = 0;
+  for (const Node& node : piece.nodes) {
+    double terms = 1;
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      const Tensor* constant = constant_of(piece, node, i);
+      if (constant && constant->rank() > 1)
+        terms = static_cast<double>(constant->count()) / static_cast<double>(std::max<Size>(constant->shape()[0], 1));
+    }
+    for (const ValueId v : node.outputs)
+      work += terms * static_cast<double>(values[static_cast<std::size_t>(v.index)].count());
+  }
+  return work + 3e4 * static_cast<double>(piece.nodes.size());
+}
+
+std::vector<Sizes> shapes_of(const std::vector<Tensor>& values) {
+  std::vector<Sizes> shapes;
+  for (const Tensor& value : values) shapes.push_back(value.shape());
+  return shapes;
+}
+
+Tensor fresh(const Tensor& like, std::mt19937_64& random) {
+  if (like.dtype() != DType::F32 && like.dtype() != DType::F64) return like;
+  std::vector<float> values(static_cast<std::size_t>(like.count()));
+  for (float& value : values) {
+    const std::uint64_t bits = random();
+    const float size = std::exp2(static_cast<float>(bits >> 40) * 0x1p-24F * 4.5F - 2.0F);
+    value = (bits & 1) != 0 ? -size : size;
+  }
+  return Tensor::of(like.shape(), std::move(values));
+}
+
+struct Tried {
+  Hypothesis hypothesis;
+  double r = infinite;
+};
+
+bool is_earlier(const Tried& x, const Tried& y) {
+  if (x.hypothesis.edits.size() != y.hypothesis.edits.size())
+    return x.hypothesis.edits.size() < y.hypothesis.edits.size();
+  int of_x = 0, of_y = 0;
+  for (const Edit& edit : x.hypothesis.edits) of_x += rank_of(edit.cause);
+  for (const Edit& edit : y.hypothesis.edits) of_y += rank_of(edit.cause);
+  return of_x < of_y;
+}
+
+class Search {
+ public:
+  explicit Search(const Question& question) : q_(question) {}
+
+  Result<Explained> run() {
+    auto got = evaluate_rounded(q_.b, q_.inputs_b, q_.threads);
+    if (!got) return pass(got);
+    got_ = *std::move(got);
+    auto values = values_of(q_.a, q_.inputs_a, q_.threads);
+    if (!values) return pass(values);
+    Explained result;
+    const auto output = static_cast<std::size_t>(q_.a.outputs[0].index);
+    result.before = gap_between(got_, (*values)[output], q_.permutation);
+    limit_ = result.before.limit;
+    work_ = work_of(q_.a, *values);
+    auto singles = tried(guesses_for(scene(q_.a, *values)));
+    std::vector<Tried> accepted = within_limit(singles);
+    if (accepted.empty() && q_.tries_pairs) accepted = pairs(singles, result.before.r);
+    accepted = told_apart(std::move(accepted));
+    settle(result, std::move(accepted), singles);
+    return result;
+  }
+
+ private:
+  Scene scene(const Graph& piece, const std::vector<Tensor>& values) const {
+    return {piece, q_.b, values, shapes_of(values), q_.reads_input, q_.before, q_.kernels};
+  }
+
+  double r_of(const Graph& piece, const Rounded& got, const std::vector<Tensor>& inputs) const {
+    const auto value = evaluate(piece, inputs, q_.threads);
+    return value ? gap_between(got, *value, q_.permutation).r : infinite;
+  }
+
+  std::vector<Tried> tried(std::vector<Hypothesis> guesses) const {
+    std::vector<Tried> all;
+    for (Hypothesis& guess : guesses) {
+      Tried one{std::move(guess), 0};
+      one.r = r_of(one.hypothesis.piece, got_, q_.inputs_a);
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+  std::vector<Tried> within_limit(const std::vector<Tried>& all) const {
+    std::vector<Tried> good;
+    for (const Tried& one : all)
+      if (one.r <= limit_) good.push_back(one);
+    return good;
+  }
+
+  // Two faults at once: each guess, and behind it every guess about the stretch as that one makes it. Where many guesses
+  // would cost too much, those that came nearest go first.
+  std::vector<Tried> pairs(std::vector<Tried> singles, double r_before) const {
+    std::erase_if(singles, [&](const Tried& one) { return one.r == r_before && std::isfinite(one.r); });
+    std::ranges::stable_sort(singles, {}, &Tried::r);
+    double left = most_work;
+    for (const Tried& first : singles) {
+      if (left <= 0) break;
+      const auto values = values_of(first.hypothesis.piece, q_.inputs_a, q_.threads);
+      if (!values) continue;
+      auto guesses = guesses_for(scene(first.hypothesis.piece, *values), first.hypothesis.edits);
+      left -= work_ * static_cast<double>(guesses.size() + 1);
+      auto good = within_limit(tried(std::move(guesses)));
+      if (!good.empty()) return good;
+    }
+    return {};
+  }
+
+  // Guesses of different causes that agree on the model's own numbers, on fresh ones: those that stay.
+  std::vector<Tried> told_apart(std::vector<Tried> accepted) const {
+    bool unlike = false;
+    for (const Tried& one : accepted)
+      unlike = unlike || one.hypothesis.edits.back().cause != accepted[0].hypothesis.edits.back().cause;
+    if (!unlike || !q_.for_b) return accepted;
+    std::mt19937_64 random(accepted.size());
+    std::vector<Tensor> inputs;
+    for (const Tensor& input : q_.inputs_a) inputs.push_back(fresh(input, random));
+    const auto got = evaluate_rounded(q_.b, q_.for_b(inputs), q_.threads);
+    if (!got) return accepted;
+    std::vector<Tried> left;
+    for (const Tried& one : accepted) {
+      const auto value = evaluate(one.hypothesis.piece, inputs, q_.threads);
+      if (value && gap_between(*got, *value, q_.permutation).same) left.push_back(one);
+    }
+    return left.empty() ? accepted : left;
+  }
+
+  void settle(Explained& result, std::vector<Tried> accepted, const std::vector<Tried>& singles) const {
+    std::ranges::stable_sort(accepted, is_earlier);
+    if (!accepted.empty()) {
+      const Tried& best = accepted.front();
+      result.edits = best.hypothesis.edits;
+      std::ranges::stable_sort(result.edits, {}, [&](const Edit& edit) { return position(edit); });
+      result.r_after = best.r;
+      for (const Tried& other : accepted) {
+        if (other.hypothesis.edits.size() != result.edits.size()) continue;
+        for (const Edit& edit : other.hypothesis.edits) {
+          const std::string id(edit.cause);
+          const bool is_own =
+              std::ranges::any_of(result.edits, [&](const Edit& own) { return own.cause == edit.cause; });
+          if (!is_own && std::ranges::find(result.also, id) == result.also.end()) result.also.push_back(id);
+        }
+      }
+    }
+    result.r_next = infinite;
+    for (const Tried& one : singles) {
+      const Edit& edit = one.hypothesis.edits.back();
+      const bool is_own = std::ranges::any_of(result.edits, [&](const Edit& own) { return own.cause == edit.cause; }) ||
+                          std::ranges::find(result.also, edit.cause) != result.also.end();
+      if (is_own || one.r >= result.r_next || one.r <= limit_) continue;
+      result.r_next = one.r;
+      result.next = std::string(edit.cause);
+    }
+    result.certain = result.r_next >= 100 * std::max(result.r_after, limit_);
+  }
+
+  // Where the edited layer stands in the stretch; what is in front of it comes first.
+  std::pair<std::ptrdiff_t, int> position(const Edit& edit) const {
+    const auto it = std::ranges::find(q_.a.nodes, edit.layer, &Node::layer);
+    return {it == q_.a.nodes.end() ? -1 : it - q_.a.nodes.begin(), rank_of(edit.cause)};
+  }
+
+  const Question& q_;
+  Rounded got_;
+  double limit_ = 0;
+  double work_ = 0;
+};
+
+}  // namespace
+
+Result<Explained> explain(const Question& question) { return Search(question).run(); }
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,41 @@
+// Which guess explains a difference: every guess is computed and held against what b computes.
+#pragma once
+#include "diagnose/hypothesis.h"
+#include "diagnose/piece.h"
+
+#include <functional>
+
+#include <string>
+#include <vector>
+
+namespace convoy::diagnose {
+
+struct Explained {
+  std::vector<Edit> edits;          // empty: nothing fits
+  std::vector<std::string> also;    // other causes that give the same numbers
+  double r_after = 0;               // of the explanation
+  std::string next;                 // the nearest explanation that does not fit
+  double r_next = 0;
+  Gap before;
+  bool of_b = false;                // the edits are of b, and give a's numbers
+  bool certain = true;              // the next one is at least a hundred times worse
+};
+
+// What the search needs of the stretch: a's piece, b's piece, equal inputs for both (in each one's order of axes).
+struct Question {
+  const Graph& a;
+  const Graph& b;
+  std::vector<Tensor> inputs_a, inputs_b;
+  Sizes permutation;  // of the output, from a's order into b's
+  // For other inputs: b's inputs for these of a. Used to tell guesses apart that agree on the first. May be empty.
+  std::function<std::vector<Tensor>(const std::vector<Tensor>&)> for_b;
+  bool reads_input = false;
+  std::vector<std::string> before;
+  const std::map<std::uint64_t, std::string>* kernels = nullptr;
+  int threads = 0;
+  bool tries_pairs = true;
+};
+// Fails: as the kernels do on the models' own stretches.
+Result<Explained> explain(const Question& question);
+
+}  // namespace convoy::diagnose

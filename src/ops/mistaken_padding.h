@@ -1,0 +1,56 @@
+// Pads that are often written in place of others: what a port that is not exact may hold. Not for reading or writing
+// models; only for telling afterwards what somebody did.
+#pragma once
+#include "ops/transposed_padding.h"
+
+namespace convoy {
+
+// padding=kernel//2, times the dilation, on both sides.
+constexpr Padding half_kernel_both_sides(Window w) {
+  const Size half = w.dilation * (w.kernel / 2);
+  return {Spelling::Explicit, half, half};
+}
+
+// The same without the dilation.
+constexpr Padding half_kernel_without_dilation(Window w) { return {Spelling::Explicit, w.kernel / 2, w.kernel / 2}; }
+
+// SAME for the kernel without its dilation. Nothing: no window fits.
+constexpr std::optional<Padding> same_without_dilation(Window w, Size in) {
+  const auto at = place({Spelling::SameUpper}, {w.kernel, w.stride, 1}, in);
+  if (!at) return std::nullopt;
+  return Padding{Spelling::Explicit, at->before, at->after};
+}
+
+// The cells of a causal window shared between both sides.
+constexpr Padding causal_both_sides(Window w) {
+  const Size all = w.reach() - 1, half = all / 2;
+  return {Spelling::Explicit, half, all - half};
+}
+
+// As numbers, at a size. Nothing: no window fits.
+constexpr std::optional<Padding> in_numbers(Padding p, Window w, Size in) {
+  const auto at = place(p, w, in);
+  if (!at) return std::nullopt;
+  return Padding{Spelling::Explicit, at->before, at->after, p.leftover};
+}
+
+// Whether these cells in front and this number of windows are those of SAME, of causal windows, of none.
+constexpr bool is_same(Padding p, Window w, Size in) {
+  const auto at = place(p, w, in), upper = place({Spelling::SameUpper}, w, in),
+             lower = place({Spelling::SameLower}, w, in);
+  return at && ((upper && at->reads_like(*upper)) || (lower && at->reads_like(*lower)));
+}
+constexpr bool is_causal(Padding p, Window w) { return p.before == w.reach() - 1 && p.after == 0 && w.kernel > 1; }
+
+// Crops of a transposed convolution that keep the same number of cells, moved by `cells` toward the end.
+constexpr TransposedPadding moved_crop(TransposedPadding p, Size cells) {
+  return {CropSpelling::Explicit, p.before + cells, p.after - cells, {}};
+}
+// PyTorch's padding=half for a kernel that TensorFlow's SAME cuts to stride cells per cell, with the output_padding that
+// repairs the length.
+constexpr TransposedPadding symmetric_crop(TransposedPadding p) {
+  const Size total = p.before + p.after, both = total > 0 ? (total + 1) / 2 : 0;
+  return {CropSpelling::Explicit, both, total - both, {}};
+}
+
+}  // namespace convoy

@@ -1,0 +1,139 @@
+#include "report/difference.h"
+
+#include "diagnose/cause.h"
+#include "report/table.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace convoy {
+
+namespace {
+
+using diagnose::Diagnosis;
+using diagnose::Finding;
+
+std::string short_number(double value) {
+  if (!std::isfinite(value)) return "-";
+  return value == 0 ? "0" : fmt::format("{:.2g}", value);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string head(const Diagnosis& d, const DiffNames& names) {
+  std::string text = fmt::format("a  {}  {}\nb  {}  {}\n", names.file_a, names.source_a, names.file_b, names.source_b);
+  text += fmt::format("aligned: {} of {} weighted layers by their numbers", d.by_weights,
+                      std::max(d.weighted_a, d.weighted_b));
+  if (d.by_place > 0) text += fmt::format(", {} by their place", d.by_place);
+  text += '\n';
+  if (!d.only_a.empty()) text += "only in a: " + joined(d.only_a) + "\n";
+  if (!d.only_b.empty()) text += "only in b: " + joined(d.only_b) + "\n";
+  return text + "sizes tried: " + joined(d.sizes) + "\n\n";
+}
+
+std::string layer_table(const Diagnosis& d) {
+  Table table("llllrrrrl");
+  table.row({"layer", "in b", "pads a", "pads b", "r", "limit", "share", "largest", "verdict"});
+  for (const auto& layer : d.layers) {
+    const std::string share = layer.same ? "0 %" : fmt::format("{:.0f} %", layer.share * 100);
+    table.row({layer.a, layer.b, layer.pads_a, layer.pads_b, short_number(layer.r), short_number(layer.limit), share,
+               short_number(layer.largest), layer.same ? "same" : "DIFFERENT"});
+  }
+  return table.text();
+}
+
+std::string finding_text(const Finding& f) {
+  std::string text = fmt::format("\n{}: {}\n", f.a, f.cause);
+  const std::string change =
+      f.other_shape ? "another shape" : fmt::format("r {}, limit {}", short_number(f.ratio), short_number(f.limit));
+  if (f.cause == "unknown") {
+    text += fmt::format("  '{}' of b differs ({}), and no known mistake explains it{}{}.\n  a  {}\n  b  {}\n", f.b,
+                        change, f.says.empty() ? "" : ": ", f.says, f.what_a, f.what_b);
+    if (!f.next.empty())
+      text += fmt::format("  Nearest: {}, which leaves r at {}.\n", f.next, short_number(f.ratio_next));
+    return text;
+  }
+  text += fmt::format("  b ('{}') {}.\n", f.b, diagnose::words_of_cause(f.cause));
+  text += fmt::format("  With this change ({}) a gives b's numbers: {} falls to r {}.\n", f.says, change,
+                      short_number(f.ratio_after_fix));
+  if (!f.next.empty() && std::isfinite(f.ratio_next))
+    text += fmt::format("  Next best explanation: {}, which leaves r at {}{}.\n", f.next, short_number(f.ratio_next),
+                        f.certain ? "" : ", too near to be sure");
+  if (!f.also.empty()) text += fmt::format("  At the sizes tried the same numbers come from: {}.\n", joined(f.also));
+  if (!f.fix.torch.empty()) text += fmt::format("  PyTorch   {}\n", f.fix.torch);
+  if (!f.fix.keras.empty()) text += fmt::format("  Keras     {}\n", f.fix.keras);
+  return text;
+}
+
+double plain(double value) { return std::isfinite(value) ? value : 1e30; }
+
+Json finding_json(const Finding& f) {
+  Json json;
+  json["a"] = f.a;
+  json["b"] = f.b;
+  json["cause"] = f.cause;
+  json["also"] = f.also;
+  json["ratio"] = plain(f.ratio);
+  json["limit"] = f.limit;
+  json["ratio_after_fix"] = plain(f.ratio_after_fix);
+  json["certain"] = f.certain;
+  json["largest"] = plain(f.largest);
+  json["share"] = f.share;
+  json["size"] = f.size;
+  json["change"] = f.says;
+  json["next"] = f.next;
+  json["ratio_next"] = plain(f.ratio_next);
+  json["operator_a"] = f.what_a;
+  json["operator_b"] = f.what_b;
+  json["fix"] = {{"torch", f.fix.torch}, {"keras", f.fix.keras}};
+  return json;
+}
+
+}  // namespace
+
+std::string diff_text(const Diagnosis& d, const DiffNames& names) {
+  std::string text = head(d, names) + layer_table(d);
+  if (std::isfinite(d.outputs_largest))
+    text += fmt::format("\noutputs differ by up to {} of {}\n", short_number(d.outputs_largest),
+                        short_number(d.outputs_scale));
+  if (d.same) return text + "\nsame: no stretch differs by more than rounding explains\n";
+  for (const Finding& f : d.findings) text += finding_text(f);
+  return text +
+         "\nr = difference / (2^-24 * (|W|*|x| + |b|)); rounding alone stays below the limit. A limit of 0: bit for "
+         "bit.\n";
+}
+
+Json diff_json(const Diagnosis& d) {
+  Json json;
+  json["schema"] = 1;
+  json["same"] = d.same;
+  json["sizes"] = d.sizes;
+  json["aligned"] = {{"weighted_a", d.weighted_a}, {"weighted_b", d.weighted_b}, {"by_weights", d.by_weights},
+                     {"by_place", d.by_place},     {"only_a", d.only_a},         {"only_b", d.only_b}};
+  json["outputs_largest"] = plain(d.outputs_largest);
+  json["first"] = d.findings.empty() ? Json() : finding_json(d.findings.front());
+  json["differences"] = Json::array();
+  for (const Finding& f : d.findings) json["differences"].push_back(finding_json(f));
+  json["layers"] = Json::array();
+  for (const auto& layer : d.layers)
+    json["layers"].push_back({{"a", layer.a},
+                              {"b", layer.b},
+                              {"same", layer.same},
+                              {"ratio", plain(layer.r)},
+                              {"limit", layer.limit},
+                              {"share", layer.share},
+                              {"largest", plain(layer.largest)},
+                              {"pads_a", layer.pads_a},
+                              {"pads_b", layer.pads_b},
+                              {"terms", layer.terms}});
+  return json;
+}
+
+}  // namespace convoy
