@@ -48,8 +48,12 @@ constexpr Pass dilation{
     spell_dilation, true};
 constexpr Pass pads{"spell_pads", "cuts cells off apart from adding them, and says modes of padding by slices",
                     spell_pads, true};
-constexpr std::array keras_passes{dropping, moving_last, transposed, dilation, kernels,   gates, folding,
-                                  crops,    padding,     pools,      resizing, shuffling, pads};
+constexpr Pass adaptive{"spell_adaptive", "says adaptive pools by reductions, windows or slices that the target runs",
+                        spell_adaptive, true};
+constexpr Pass powers{"spell_powers", "says pools of powers and local response by powers, averages and shifted sums",
+                      spell_powers, true};
+constexpr std::array keras_passes{dropping, moving_last, transposed, adaptive, powers,   dilation,  kernels, gates,
+                                  folding,  crops,       padding,    pools,    resizing, shuffling, pads};
 
 }  // namespace
 

@@ -14,6 +14,8 @@ Result<Patch> spell_crops(const Graph& graph, const Target& target);
 Result<Patch> spell_padding(const Graph& graph, const Target& target);
 Result<Patch> spell_pads(const Graph& graph, const Target& target);
 Result<Patch> spell_transposed(const Graph& graph, const Target& target);
+Result<Patch> spell_adaptive(const Graph& graph, const Target& target);
+Result<Patch> spell_powers(const Graph& graph, const Target& target);
 Result<Patch> spell_dilation(const Graph& graph, const Target& target);
 Result<Patch> spell_pools(const Graph& graph, const Target& target);
 Result<Patch> spell_resize(const Graph& graph, const Target& target);

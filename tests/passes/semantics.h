@@ -46,9 +46,10 @@ inline Tensor whole_numbers(const Sizes& shape, std::uint64_t seed) {
 }
 
 // The graph after the passes; fails the test when a pass does.
-inline Graph rewritten(const Graph& source, const std::vector<std::string>& without = {}) {
+inline Graph rewritten(const Graph& source, const std::vector<std::string>& without = {},
+                       const Target& toward = torch_target()) {
   Graph target = source;
-  auto done = run_passes(target, torch_target(), without);
+  auto done = run_passes(target, toward, without);
   if (!done) ADD_FAILURE() << message(done.error());
   return target;
 }
@@ -90,6 +91,13 @@ inline void expect_same_numbers(const Graph& source, const Graph& target, const 
 inline void expect_same_numbers(const std::string& text, const std::vector<Sizes>& shapes) {
   const Graph source = parsed(text);
   if (!source.outputs.empty()) expect_same_numbers(source, rewritten(source), shapes);
+}
+
+// Toward Keras, and what is left in its words.
+inline Graph in_keras(const std::string& text) { return rewritten(parsed(text), {}, keras_target()); }
+inline void expect_same_in_keras(const std::string& text, const std::vector<Sizes>& shapes) {
+  const Graph source = parsed(text);
+  if (!source.outputs.empty()) expect_same_numbers(source, rewritten(source, {}, keras_target()), shapes);
 }
 
 }  // namespace convoy

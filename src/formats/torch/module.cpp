@@ -1,4 +1,5 @@
 // The file around the classes: what it is a port of, how its weights are loaded, and how it checks itself.
+#include "formats/source_text.h"
 #include "formats/torch/block.h"
 #include "formats/torch/families.h"
 
@@ -8,6 +9,12 @@
 namespace convoy::torch {
 
 namespace {
+
+using python::beside;
+using python::input_name;
+using python::output_name;
+using python::shape_text;
+using python::shapes_docstring;
 
 auto all_rows() {
   return std::array{convolution_rows(), pooling_rows(),     pad_rows(),       linear_rows(),  normalization_rows(),
@@ -40,18 +47,6 @@ struct Top {
   std::vector<std::string> helpers;
   std::vector<std::string> arguments;
 };
-
-std::string input_name(const Graph& graph, std::size_t i) {
-  const Value& value = graph[graph.inputs[i]];
-  return value.origin ? value.origin->source : value.name;
-}
-
-std::string shape_text(const Shape& shape) {
-  std::vector<std::string> sizes;
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    sizes.push_back(shape[i].known() ? std::to_string(*shape[i]) : i == 0 ? "N" : "?");
-  return "[" + joined(sizes) + "]";
-}
 
 // Raises on another size than the one that the port holds for.
 std::string size_check(const Graph& graph, const std::vector<std::string>& arguments) {
@@ -91,7 +86,7 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
     Names names(taken_variables());
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i)
-      arguments.push_back(graph.inputs.size() == 1 ? "x" : names.take(identifier(input_name(graph, i))));
+      arguments.push_back(graph.inputs.size() == 1 ? "x" : names.take(identifier(input_name(graph, graph.inputs[i]))));
     Block block(text, steps, graph.inputs, graph.outputs);
     auto top = block.write(arguments, fixed_size ? size_check(graph, arguments) : "");
     if (!top) return pass(top);
@@ -100,42 +95,6 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
     return Top{std::move(*top), std::move(text.classes), std::move(text.helpers), std::move(arguments)};
   }
   return fail(Fault::Internal, "nested models could not be put in order");
-}
-
-// "float32 [N, 1, 8, 8] -> float32 [N, 10].  Keras read [N, 8, 8, 1]."
-std::string class_docstring(const Graph& graph, const std::vector<std::string>& arguments) {
-  std::vector<std::string> from, to, read;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const Value& value = graph[graph.inputs[i]];
-    const std::string label = graph.inputs.size() == 1 ? "" : arguments[i] + " ";
-    from.push_back(label + std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape));
-    if (!value.origin || !value.origin->split.empty() || is_identity(value.origin->permutation)) continue;
-    const Sizes back = inverse(value.origin->permutation);
-    Shape source(value.fact.shape.size());
-    for (std::size_t axis = 0; axis < source.size(); ++axis)
-      source[axis] = value.fact.shape[static_cast<std::size_t>(back[axis])];
-    read.push_back(label + shape_text(source));
-  }
-  for (const ValueId v : graph.outputs)
-    to.push_back(std::string(name_of(graph[v].fact.dtype)) + " " + shape_text(graph[v].fact.shape));
-  std::string text = "\"\"\"" + joined(from) + " -> " + joined(to) + ".";
-  const std::string framework = prose(graph.source_format.substr(0, graph.source_format.find(' ')));
-  if (!read.empty() && !framework.empty()) text += "  " + framework + " read " + joined(read) + ".";
-  text += "\"\"\"";
-  if (text.size() <= 96) return "    " + text + "\n\n";
-  const auto list = [](const std::vector<std::string>& parts) {
-    const std::string line = joined(parts);
-    return line.size() <= 86 ? line : joined(parts, ",\n    ");
-  };
-  std::string lines = "    \"\"\"" + list(from) + "\n    -> " + list(to) + ".\n";
-  if (!read.empty() && !framework.empty()) lines += "\n    " + framework + " read " + list(read) + ".\n";
-  return lines + "    \"\"\"\n\n";
-}
-
-// HERE.with_suffix(".safetensors"), so that the files may be renamed together.
-std::string beside(const std::string& file, const std::string& module_name) {
-  if (file.starts_with(module_name + ".")) return "HERE.with_suffix(" + quoted(file.substr(module_name.size())) + ")";
-  return "HERE.with_name(" + quoted(file) + ")";
 }
 
 std::string load_text(const std::string& class_, const SourceOptions& o, bool pickled) {
@@ -159,9 +118,9 @@ std::string check_text(const Graph& graph, const SourceOptions& o, const std::ve
   const std::string name = prose(o.module_name), source = prose(o.source_file);
   std::vector<std::string> inputs, outputs;
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    inputs.push_back("stored[" + quoted(arguments.size() == 1 ? "input" : "input." + input_name(graph, i)) + "]");
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    outputs.push_back(quoted(i < graph.output_names.size() ? graph.output_names[i] : graph[graph.outputs[i]].name));
+    inputs.push_back("stored[" +
+                     quoted(arguments.size() == 1 ? "input" : "input." + input_name(graph, graph.inputs[i])) + "]");
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(quoted(output_name(graph, i)));
   std::string text =
       "def check() -> int:\n"
       "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
@@ -230,7 +189,7 @@ Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
   text += "\n\n";
   for (const std::string& helper : top->helpers) text += helper + "\n\n";
   text += classes;
-  text += "class " + name + "(nn.Module):\n" + class_docstring(graph, top->arguments) + top->top.body + "\n\n";
+  text += "class " + name + "(nn.Module):\n" + shapes_docstring(graph, top->arguments) + top->top.body + "\n\n";
   text += load_text(name, options, pickled) + "\n\n" + check_text(graph, options, top->arguments, pickled);
   text +=
       "\n\nif __name__ == \"__main__\":\n"

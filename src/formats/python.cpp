@@ -1,4 +1,4 @@
-#include "formats/torch/python.h"
+#include "formats/python.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <cctype>
 #include <cmath>
 
-namespace convoy::torch {
+namespace convoy::python {
 namespace {
 
 constexpr std::size_t widest = 100;
@@ -185,8 +185,6 @@ std::string tuple_or_one(const Sizes& values) {
   return equal ? std::to_string(values[0]) : tuple(values);
 }
 
-std::string dtype(DType dtype) { return "torch." + std::string(name_of(dtype)); }
-
 std::string joined(const std::vector<std::string>& parts, std::string_view between) {
   return fmt::format("{}", fmt::join(parts, between));
 }
@@ -204,4 +202,4 @@ std::string statement(int indent, const std::string& text, const std::string& co
   return margin + "# " + comment + "\n" + wrapped(indent, text);
 }
 
-}  // namespace convoy::torch
+}  // namespace convoy::python

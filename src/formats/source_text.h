@@ -1,0 +1,22 @@
+// What the text of every ported module says about itself: its inputs and outputs, and the files beside it.
+#pragma once
+#include "graph/graph.h"
+
+#include <string>
+#include <vector>
+
+namespace convoy::python {
+
+// The names that the stored answer and arguments go by: the source's own.
+std::string input_name(const Graph& graph, ValueId input);
+std::string output_name(const Graph& graph, std::size_t i);
+
+std::string shape_text(const Shape& shape);  // "[N, 8, ?, 3]"
+// "float32 [N, 1, 8, 8] -> float32 [N, 10].  Keras read [N, 8, 8, 1]." as a docstring that a blank line follows;
+// `arguments` name the inputs where there are several.
+std::string shapes_docstring(const Graph& graph, const std::vector<std::string>& arguments);
+
+// HERE.with_suffix(".safetensors"), so that the files may be renamed together.
+std::string beside(const std::string& file, const std::string& module_name);
+
+}  // namespace convoy::python

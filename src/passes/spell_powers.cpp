@@ -1,0 +1,98 @@
+// Says pools of powers and local response normalisation by powers, averages and shifted sums, which every Keras has.
+#include "passes/rewrites.h"
+
+#include <utility>
+
+namespace convoy {
+
+namespace {
+
+class Speller {
+ public:
+  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+
+  Result<Patch> run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const NodeId id{static_cast<std::int32_t>(i)};
+      Status done;
+      if (const auto* pool = std::get_if<LpPool>(&graph_[id].op)) done = powers(id, *pool);
+      if (const auto* norm = std::get_if<LocalResponseNorm>(&graph_[id].op)) done = response(id, *norm);
+      if (!done) return pass(done);
+    }
+    return std::move(patch_);
+  }
+
+ private:
+  // The sum over a window is its average by a divisor of 1; PyTorch's is the average times the cells of the window.
+  Status powers(NodeId id, const LpPool& pool) {
+    const Node& node = graph_[id];
+    const bool norm = pool.rule == PowerRule::Norm;
+    AveragePool average{.axes = pool.axes, .windows = pool.windows, .paddings = pool.paddings};
+    if (norm) average.divisor = 1;
+    else average.counts_padding = true;
+    double cells = 1;
+    for (const Window& w : pool.windows) cells *= static_cast<double>(w.kernel);
+    auto x = norm && pool.p != 2 ? one(node, Unary{Function::Abs}, {node.inputs[0]}) : Result<ValueId>(node.inputs[0]);
+    if (x) x = raised(node, *x, pool.p);
+    if (x) x = one(node, average, {*x});
+    if (x && !norm) x = one(node, Affine{.scale = cells}, {*x});
+    if (x) x = raised(node, *x, 1 / pool.p);
+    patch_.remark(node, "is powers around an average, because Keras has no pool of powers");
+    return becomes(id, x);
+  }
+
+  // x * (bias + alpha * sum)^-beta, the sum over squares of the neighbours along one axis.
+  Status response(NodeId id, const LocalResponseNorm& norm) {
+    const Node& node = graph_[id];
+    const ValueId x = node.inputs[0];
+    const auto rank = static_cast<std::size_t>(graph_[x].fact.rank());
+    Pad pad{.before = Sizes(rank), .after = Sizes(rank)};
+    pad.before[static_cast<std::size_t>(norm.axis)] = norm.before;
+    pad.after[static_cast<std::size_t>(norm.axis)] = norm.after;
+    auto squares = one(node, Unary{Function::Square}, {x});
+    if (squares && norm.before + norm.after > 0) squares = one(node, pad, {*squares});
+    Result<ValueId> sum = squares;
+    const Size neighbours = norm.before + norm.after;
+    for (Size j = 0; sum && neighbours > 0 && j <= neighbours; ++j) {
+      const auto stop = j < neighbours ? std::optional(j - neighbours) : std::nullopt;
+      auto shifted = one(node, Slice{norm.axis, j, stop}, {*squares});
+      if (!shifted) return pass(shifted);
+      sum = j == 0 ? *shifted : one(node, Binary{BinaryFunction::Add}, {*sum, *shifted});
+    }
+    if (sum) sum = one(node, Affine{.scale = norm.alpha, .offset = norm.bias}, {*sum});
+    if (sum) sum = raised(node, *sum, norm.beta);
+    if (sum) sum = one(node, Binary{BinaryFunction::Divide}, {x, *sum});
+    patch_.remark(node, "is squares, shifted sums and a power, because Keras has no such layer");
+    return becomes(id, sum);
+  }
+
+  Result<ValueId> raised(const Node& node, ValueId x, double power) {
+    if (power == 1) return x;
+    if (power == 2) return one(node, Unary{Function::Square}, {x});
+    if (power == 0.5) return one(node, Unary{Function::Sqrt}, {x});
+    const ValueId exponent =
+        patch_.constant(node.layer + "/power", Tensor::of({}, std::vector<float>{static_cast<float>(power)}), false);
+    return one(node, Binary{BinaryFunction::Power}, {x, exponent});
+  }
+
+  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs) {
+    auto made = patch_.node(like, std::move(op), std::move(inputs));
+    if (!made) return pass(made);
+    return made->front();
+  }
+  Status becomes(NodeId id, Result<ValueId> now) {
+    if (!now) return pass(now);
+    patch_.remove(id);
+    patch_.replace(graph_[id].outputs[0], *now);
+    return {};
+  }
+
+  const Graph& graph_;
+  Patch patch_;
+};
+
+}  // namespace
+
+Result<Patch> spell_powers(const Graph& graph, const Target&) { return Speller(graph).run(); }
+
+}  // namespace convoy
