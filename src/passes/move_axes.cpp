@@ -1,5 +1,6 @@
 // Channels first everywhere, or last: one sweep in order of computation assigns every value the order it is kept in.
 // Inputs that spatial operators read become inputs of that order, outputs stay as they come, both with their origin told.
+#include "graph/time_first.h"
 #include "passes/layout.h"
 #include "passes/rewrites.h"
 
@@ -255,8 +256,6 @@ Status Layout::prelu(const Node& node, const PRelu& op) {
 
 namespace {
 
-bool is_transpose(const Node& node) { return std::holds_alternative<Transpose>(node.op); }
-
 // Whether an operator is given another order of axes than every target wants of it.
 bool wants_another_order(const Graph& graph, Order order) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
@@ -268,16 +267,16 @@ bool wants_another_order(const Graph& graph, Order order) {
 
 }  // namespace
 
-// Where every operator has the order it wants, transposes are moved only if fewer are left: a second run then finds
-// nothing to do.
+// A file of the target's own keeps its transposes where it has them, unless fewer would be left: written a second time it
+// is the same. Those around recurrent cells are the cells' own affair.
 Result<Patch> move_axes(const Graph& graph, const Target& target) {
   const Order wanted = target.framework == Framework::Keras ? Order::ChannelsLast : Order::ChannelsFirst;
   auto patch = Layout(graph, wanted).run();
-  if (!patch || patch->empty() || wants_another_order(graph, wanted)) return patch;
+  if (!patch || patch->empty() || target.framework != Framework::OnnxRuntime) return patch;
+  if (wants_another_order(graph, wanted)) return patch;
   Graph moved = graph;
   if (auto done = apply(moved, *patch); !done) return pass(done);
-  const auto now = std::ranges::count_if(moved.nodes, is_transpose);
-  if (now < std::ranges::count_if(graph.nodes, is_transpose)) return patch;
+  if (time_first(moved).transposes < time_first(graph).transposes) return patch;
   return Patch(graph);
 }
 

@@ -8,7 +8,7 @@ from carrying import SHARED, assert_close, cases_in, convoy
 from test_onnx_written import TOLERANCE, crossings_of, session
 
 MODELS = sorted(SHARED.rglob("*.onnx")) if SHARED.is_dir() else []
-ONNX, KERAS = cases_in("corpus/onnx"), cases_in("corpus/keras")
+ONNX, KERAS, TORCH = (cases_in(f"corpus/{name}") for name in ("onnx", "keras", "torch"))
 OPSETS = (11, 13, 17, 18, 21, 22)
 pytestmark = pytest.mark.skipif(not MODELS, reason="no models beside the project")
 
@@ -45,9 +45,7 @@ def test_a_second_journey_changes_nothing(source, tmp_path):
     assert done.returncode == 0, done.stderr
     convoy("port", files[0], "-o", files[1], "--no-proof")
     before, after = onnx.load(source, load_external_data=False), onnx.load(files[0])
-    cells = {"LSTM", "GRU", "RNN"}  # each takes its transposes with it
-    if not cells & {node.op_type for node in before.graph.node}:
-        assert files[0].read_bytes() == files[1].read_bytes()
+    assert files[0].read_bytes() == files[1].read_bytes()
     assert [o.name for o in after.graph.output] == [o.name for o in before.graph.output]
     initializers = {t.name for t in before.graph.initializer}
     assert [i.name for i in after.graph.input] == [i.name for i in before.graph.input if i.name not in initializers]
@@ -61,9 +59,9 @@ def test_a_second_journey_changes_nothing(source, tmp_path):
 
 def cases() -> list:
     rows = []
-    for folder, file in ((ONNX, "model.onnx"), (KERAS, "model.keras")):
+    for folder, file in ((ONNX, "model.onnx"), (KERAS, "model.keras"), (TORCH, "model.onnx")):
         for case in sorted(folder.glob(f"*/{file}")) if folder else []:
-            rows += [pytest.param(case, opset, id=f"{case.parent.name}-{opset}") for opset in OPSETS]
+            rows += [pytest.param(case, opset, id=f"{case.parent.parent.name}/{case.parent.name}-{opset}") for opset in OPSETS]
     return rows
 
 
@@ -77,6 +75,8 @@ def test_every_operator_set(source, opset, tmp_path):
     if done.returncode == 6:  # by name: which operator needs which operator set
         assert not path.exists()
         pytest.skip(done.stderr.strip()[-160:])
+    if done.returncode == 5:
+        pytest.skip("broken by the standard, which test_a_second_journey_changes_nothing holds it to")
     assert done.returncode == 0, done.stderr
     model = onnx.load(path)
     assert [(o.domain, o.version) for o in model.opset_import] == [("", opset)]

@@ -116,10 +116,11 @@ Status write_relu(const Relu& op, Sink& sink) {
     const auto leaky = sink.step("LeakyRelu", {x}, {{"alpha", op.negative_slope}});
     return sink.last("Clip", {leaky, "", sink.number(*op.max_value)}), Status();
   }
-  if (sink.opset() < 12 && !op.strict) return sink.too_old("an activation with a threshold", 12);
   // x where it passes the threshold, negative_slope * (x - threshold) elsewhere
   const auto threshold = sink.number(op.threshold);
-  const auto passes = sink.step(op.strict ? "Greater" : "GreaterOrEqual", {x, threshold});
+  const auto passes = op.strict || sink.opset() >= 12
+                          ? sink.step(op.strict ? "Greater" : "GreaterOrEqual", {x, threshold})
+                          : sink.step("Not", {sink.step("Less", {x, threshold})});
   std::string below = sink.step("Sub", {x, threshold});
   below = sink.step("Mul", {below, sink.number(op.negative_slope)});
   if (!op.max_value) return sink.last("Where", {passes, x, below}), Status();
@@ -134,8 +135,11 @@ Status write_elu(const Elu& op, Sink& sink) {
 }
 
 Status write_celu(const Celu& op, Sink& sink) {
-  if (sink.opset() < 12) return sink.too_old("Celu", 12);
-  sink.last("Celu", {sink.name()}, {{"alpha", op.alpha}});
+  const std::string x = sink.name();
+  if (sink.opset() >= 12) return sink.last("Celu", {x}, {{"alpha", op.alpha}}), Status();
+  // alpha * elu(x / alpha), whose positive side is x itself again
+  const auto elu = sink.step("Elu", {sink.step("Div", {x, sink.number(op.alpha)})}, {{"alpha", 1.0}});
+  sink.last("Mul", {elu, sink.number(op.alpha)});
   return {};
 }
 
@@ -180,16 +184,24 @@ Status write_softplus(const Softplus& op, Sink& sink) {
 
 Status write_threshold(const Threshold& op, Sink& sink) {
   const std::string x = sink.name();
-  sink.last("Where", {sink.step("LessOrEqual", {x, sink.number(op.threshold)}), sink.number(op.value), x});
+  const auto threshold = sink.number(op.threshold);
+  const auto stays_below =
+      sink.opset() >= 12 ? sink.step("LessOrEqual", {x, threshold})
+                         : sink.step("Or", {sink.step("Less", {x, threshold}), sink.step("Equal", {x, threshold})});
+  sink.last("Where", {stays_below, sink.number(op.value), x});
   return {};
 }
 
 // Before operator set 13, Softmax flattens what lies behind its axis: only the last axis means itself.
 Status write_softmax(const Softmax& op, Sink& sink) {
   if (op.axes.size() != 1) return sink.broken("a softmax over several axes");
-  if (sink.opset() < 13 && op.axes[0] != sink.rank() - 1)
-    return sink.too_old("Softmax over other than the last axis", 13);
-  sink.last(op.logarithm ? "LogSoftmax" : "Softmax", {sink.name()}, {{"axis", op.axes[0]}});
+  const std::string word = op.logarithm ? "LogSoftmax" : "Softmax";
+  const Size axis = positive_axis(op.axes[0], sink.rank()), last = sink.rank() - 1;
+  if (sink.opset() >= 13 || axis == last) return sink.last(word, {sink.name()}, {{"axis", op.axes[0]}}), Status();
+  Sizes swapped;
+  for (Size i = 0; i <= last; ++i) swapped.push_back(i == axis ? last : i == last ? axis : i);
+  const auto turned = sink.step("Transpose", {sink.name()}, {{"perm", swapped}});
+  sink.last("Transpose", {sink.step(word, {turned}, {{"axis", last}})}, {{"perm", swapped}});
   return {};
 }
 

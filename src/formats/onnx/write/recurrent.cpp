@@ -103,10 +103,17 @@ Status write_cell(const Cell& cell, Sink& sink) {
   if (!attributes) return pass(attributes);
   if (cell.op == "GRU" && std::get<Gru>(sink.node().op).reset_after)
     attributes->emplace_back("linear_before_reset", Size{1});
-  const std::string x = sink.step("Transpose", {sink.name()}, {{"perm", Sizes{1, 0, 2}}});
+  const TimeFirst::Cell& around = sink.cell();
+  const std::string x =
+      around.x ? sink.name_of(around.x) : sink.step("Transpose", {sink.name()}, {{"perm", Sizes{1, 0, 2}}});
   const std::vector<std::string> inputs{x, sink.stored("W", stacked({kernel}, cell)),
                                         sink.stored("R", stacked({recurrent}, cell)),
                                         bias_of(cell, width, kernel->dtype(), sink)};
+  const auto name = [&](ValueId v) { return v ? sink.name_of(v) : std::string(); };
+  if (around.made) {
+    sink.named(cell.op, inputs, {name(around.y), name(around.state)}, std::move(*attributes));
+    return {};
+  }
   if (!cell.returns_sequence) {  // the state behind the last step: [1, N, U]
     const auto state = sink.step_of(1, cell.op, inputs, std::move(*attributes));
     if (sink.opset() < 13) sink.last("Squeeze", {state}, {{"axes", Sizes{0}}});

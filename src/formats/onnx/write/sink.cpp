@@ -5,7 +5,11 @@
 
 namespace convoy::onnx {
 
-Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(document), uses_(graph.values.size()) {
+Sink::Sink(const Graph& graph, Document& document)
+    : graph_(graph),
+      document_(document),
+      uses_(graph.values.size()),
+      cells_(time_first(graph)) {
   for (const Value& value : graph.values) names_.insert(value.name);
   for (const Node& each : graph.nodes)
     for (const ValueId v : each.inputs)
@@ -26,6 +30,10 @@ const std::string& Sink::name_of(ValueId value) const {
 void Sink::begin(const Node& node) {
   node_ = &node;
   waiting_.clear();
+}
+
+const TimeFirst::Cell& Sink::cell() const {
+  return cells_.cells.at({static_cast<std::int32_t>(node_ - graph_.nodes.data())});
 }
 
 const Tensor* Sink::constant(std::size_t i) const {
@@ -130,6 +138,12 @@ std::string Sink::step_of(std::size_t place, std::string op, std::vector<std::st
 
 void Sink::last(std::string op, std::vector<std::string> inputs, Attributes attributes) {
   add(std::move(op), std::move(inputs), {result()}, std::move(attributes));
+}
+
+void Sink::named(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
+                 Attributes attributes) {
+  while (outputs.back().empty()) outputs.pop_back();
+  add(std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
 }
 
 void Sink::last_of_many(std::string op, std::vector<std::string> inputs, Attributes attributes) {

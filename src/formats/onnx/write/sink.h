@@ -4,6 +4,7 @@
 #include "formats/onnx/write/document.h"
 #include "formats/rows.h"
 #include "graph/graph.h"
+#include "graph/time_first.h"
 
 #include <map>
 #include <set>
@@ -20,6 +21,10 @@ class Sink {
   void begin(const Node& node);
   const Graph& graph() const { return graph_; }
   const Node& node() const { return *node_; }
+  // Of the node, a recurrent cell: what stands for its inputs and outputs with time first.
+  const TimeFirst::Cell& cell() const;
+  // Whether a recurrent cell makes what this node would have made.
+  bool is_made(std::size_t node) const { return cells_.goes[node] != 0; }
   Size opset() const { return document_.opset; }
   bool has(std::size_t i) const { return i < node_->inputs.size() && static_cast<bool>(node_->inputs[i]); }
   const Fact& fact(std::size_t i = 0) const { return graph_[node_->inputs[i]].fact; }
@@ -45,6 +50,8 @@ class Sink {
   // The same for an operator's result number `place`, the ones before it left out.
   std::string step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes);
   void last(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
+  // With these names for its results; "" for one that nobody wants.
+  void named(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs, Attributes attributes);
   void last_of_many(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
 
   // The result is known beforehand.
@@ -86,6 +93,7 @@ class Sink {
   std::map<std::string, Tensor, std::less<>> made_;
   std::vector<int> uses_;  // of each value of the graph
   std::map<ValueId, std::string> renamed_;
+  TimeFirst cells_;
 };
 
 using Row = WriteRow<Sink>;

@@ -60,8 +60,11 @@ Status write_model(const Graph& graph, const WriteOptions& options,
   Document document{"convoy", CONVOY_VERSION, graph.name.empty() ? "model" : graph.name, options.opset, {}, {}, {}, {},
                     {}};
   Sink sink(graph, document);
-  for (const Node& node : graph.nodes)
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (sink.is_made(i)) continue;
+    const Node& node = graph.nodes[i];
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
+  }
   for (const ValueId v : graph.inputs) document.inputs.push_back(value_of(graph, v, true));
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     DocumentValue output = value_of(graph, graph.outputs[i], false);
