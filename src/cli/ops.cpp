@@ -18,10 +18,10 @@ namespace convoy::cli {
 namespace {
 
 int ops() {
-  Table operators("lll");
-  operators.row({"operator", "PyTorch", "ONNX"});
+  Table operators("llll");
+  operators.row({"operator", "PyTorch", "Keras", "ONNX"});
   std::string reasons;
-  const auto in_torch = torch::operators(), in_onnx = onnx::operators();
+  const auto in_torch = torch::operators(), in_keras = keras::operators(), in_onnx = onnx::operators();
   const auto answer = [&](std::string_view name, std::string_view target, const auto& rows) {
     const auto found = std::ranges::find(rows, name, [](const auto& row) { return row.first; });
     if (found->second.empty()) return std::string("yes");
@@ -29,7 +29,8 @@ int ops() {
     return std::string("no");
   };
   for (const auto& [name, unused] : in_torch)
-    operators.row({std::string(name), answer(name, "PyTorch", in_torch), answer(name, "ONNX", in_onnx)});
+    operators.row({std::string(name), answer(name, "PyTorch", in_torch), answer(name, "Keras", in_keras),
+                   answer(name, "ONNX", in_onnx)});
   fmt::print("Operators that are written\n{}\n", operators.text());
   if (!reasons.empty()) fmt::print("Why not\n{}\n", reasons);
 
@@ -40,7 +41,8 @@ int ops() {
   }
   fmt::print("Keras layers that are read\n{}  {}\n\n", classes, line);
 
-  for (const auto& [name, target] : {std::pair{"PyTorch", torch_target()}, {"ONNX", onnx_target(17)}}) {
+  for (const auto& [name, target] :
+       {std::pair{"PyTorch", torch_target()}, {"Keras", keras_target()}, {"ONNX", onnx_target(17)}}) {
     Table passes("ll");
     for (const Pass& p : target.passes) passes.row({std::string(p.name), std::string(p.purpose)});
     fmt::print("Passes toward {}, in order (--without NAME leaves one out)\n{}\n", name, passes.text());

@@ -77,9 +77,10 @@ void offer_port(CLI::App& app, int& code) {
                                      "carry a model over: read, rewrite, write, read back, prove\n\n"
                                      "  convoy port model.keras --to torch -o model.py\n"
                                      "  convoy port model.h5 --to torch -o model.py --size ?x?\n"
+                                     "  convoy port model.pt2 -o model.keras\n"
                                      "  convoy port model.keras -o model.onnx --opset 17");
   o->model.offer(*command);
-  command->add_option("--to", o->to, "target format: torch or onnx (else told by the extension of -o)");
+  command->add_option("--to", o->to, "target format: torch, keras or onnx (else told by the extension of -o)");
   command->add_option("-o,--output", o->output, "the file to write (default: named after the source, here)");
   command->add_flag("-f,--force", o->force, "replace files that exist");
   command->add_flag("--no-proof", o->no_proof, "write without proving, and say so");

@@ -47,6 +47,26 @@ std::vector<fs::path> sources_of(const fs::path& source, const PortOptions& opti
   return sources;
 }
 
+Result<Graph> read_back(const Graph& target, const fs::path& written, const LoadOptions& options,
+                        const std::map<std::string, ValueId>& names) {
+  auto read = load(written, options);
+  if (!read) {
+    // The file has no name of its own yet.
+    read.error().where = "the model as it was written" + read.error().where.substr(written.filename().string().size());
+    return read;
+  }
+  for (Value& value : read->values) {
+    const auto found = names.find(value.name);
+    if (found == names.end()) continue;
+    value.origin = target[found->second].origin;
+    value.trainable = target[found->second].trainable;
+  }
+  // An output that the file wanted under a name of its own carries what the target's carries.
+  for (std::size_t i = 0; i < read->outputs.size() && i < target.outputs.size(); ++i)
+    if (auto& origin = (*read)[read->outputs[i]].origin; !origin) origin = target[target.outputs[i]].origin;
+  return read;
+}
+
 Status put_in_place(OutputSet& out, const std::vector<fs::path>& targets, PortReport& report) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto sha256 = out.close(i);

@@ -3,16 +3,25 @@
 #include "base/atomic_output.h"
 #include "port/port.h"
 
+#include <map>
+#include <string>
+#include <vector>
+
 namespace convoy {
 
 // Reads the source and rewrites a copy of it for the target; says how inputs and outputs lie there.
 Result<PortReport> rewritten(const std::filesystem::path& source, const PortOptions& options, const Target& target);
 // The files that a port must not overwrite: what it reads.
 std::vector<std::filesystem::path> sources_of(const std::filesystem::path& source, const PortOptions& options);
+// The model as the file says it that was just written from `target`: each value with the origin of the one that `names`
+// says it is, by the name it has in the file.
+Result<Graph> read_back(const Graph& target, const std::filesystem::path& written, const LoadOptions& options,
+                        const std::map<std::string, ValueId>& names);
 // Closes every file and puts all in place, in the order of `targets`.
 Status put_in_place(OutputSet& out, const std::vector<std::filesystem::path>& targets, PortReport& report);
 
 Result<PortReport> port_to_torch(const std::filesystem::path& source, const PortOptions& options);
+Result<PortReport> port_to_keras(const std::filesystem::path& source, const PortOptions& options);
 Result<PortReport> port_to_onnx(const std::filesystem::path& source, const PortOptions& options);
 
 }  // namespace convoy

@@ -15,22 +15,26 @@ struct Written {
   std::string_view name, extension;
   Result<PortReport> (*port)(const fs::path&, const PortOptions&);
 };
-constexpr std::array targets{Written{"torch", ".py", port_to_torch}, Written{"onnx", ".onnx", port_to_onnx}};
+constexpr std::array targets{Written{"torch", ".py", port_to_torch}, Written{"onnx", ".onnx", port_to_onnx},
+                             Written{"keras", ".keras", port_to_keras}, Written{"keras", ".h5", port_to_keras}};
 
 Result<Written> target_of(const fs::path& source, const PortOptions& options) {
   const std::string& to = options.to;
   const std::string extension = options.output.extension().string();
   const auto named = std::ranges::find(targets, to, &Written::name);
   if (named != targets.end()) return *named;
-  if (to == "keras" || to == "tflite" || to == "coreml")
-    return fail(Fault::Unsupported, "--to " + to + ": convoy does not write this format yet; it writes torch and onnx");
-  if (!to.empty()) return fail(Fault::Usage, "--to " + to + ": no such target; convoy writes torch and onnx");
+  if (to == "tflite" || to == "coreml")
+    return fail(Fault::Unsupported,
+                "--to " + to + ": convoy does not write this format yet; it writes torch, keras and onnx");
+  if (!to.empty()) return fail(Fault::Usage, "--to " + to + ": no such target; convoy writes torch, keras and onnx");
   if (options.output.empty())
     return fail(Fault::Usage, "no target is given; add --to torch or -o " + source.stem().string() + ".py");
   const auto meant = std::ranges::find(targets, extension, &Written::extension);
   if (meant != targets.end()) return *meant;
-  return fail(Fault::Unsupported, "-o '" + options.output.string() +
-                                      "': convoy writes PyTorch modules (.py) and ONNX models (.onnx) so far");
+  return fail(Fault::Unsupported,
+              "-o '" + options.output.string() +
+                  "': convoy writes PyTorch modules (.py), Keras models (.keras, .h5) and ONNX models "
+                  "(.onnx) so far");
 }
 
 }  // namespace

@@ -22,28 +22,12 @@ Result<std::vector<fs::path>> files_of(const fs::path& source, const PortOptions
   return std::vector{fs::path(model.string() + ".data"), model};
 }
 
-// The model as the file says it, each value with the origin that the value of this name had when it was written.
-Result<Graph> read_back(const Graph& target, const fs::path& model, const fs::path& data, const std::string& location) {
-  LoadOptions options;
-  if (!location.empty()) options.side_files.emplace(location, data);
-  auto read = load(model, options);
-  if (!read) {
-    // The file has no name of its own yet.
-    read.error().where = "the model as it was written" + read.error().where.substr(model.filename().string().size());
-    return read;
-  }
-  std::map<std::string_view, const Value*> written;
-  for (const Value& value : target.values) written.emplace(value.name, &value);
-  for (Value& value : read->values) {
-    const auto found = written.find(value.name);
-    if (found == written.end()) continue;
-    value.origin = found->second->origin;
-    value.trainable = found->second->trainable;
-  }
-  // An output that ONNX wanted under a name of its own carries what the target's carries.
-  for (std::size_t i = 0; i < read->outputs.size() && i < target.outputs.size(); ++i)
-    if (auto& origin = (*read)[read->outputs[i]].origin; !origin) origin = target[target.outputs[i]].origin;
-  return read;
+// ONNX keeps the names of values.
+std::map<std::string, ValueId> names_in_file(const Graph& target) {
+  std::map<std::string, ValueId> names;
+  for (std::size_t i = 0; i < target.values.size(); ++i)
+    names.emplace(target.values[i].name, ValueId{static_cast<std::int32_t>(i)});
+  return names;
 }
 
 }  // namespace
@@ -73,7 +57,9 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
   for (std::size_t i = 0; i < files->size(); ++i)
     if (auto closed = out->close(i); !closed) return pass(closed);
   if (options.proves) {
-    auto read = read_back(r.target, out->temporary(model), out->temporary(0), write.external_location);
+    LoadOptions load;
+    if (!write.external_location.empty()) load.side_files.emplace(write.external_location, out->temporary(0));
+    auto read = read_back(r.target, out->temporary(model), load, names_in_file(r.target));
     if (!read) return pass(read);
     r.target = std::move(*read);
     auto proof = prove(r.source, r.target, options.proof);

@@ -50,7 +50,11 @@ std::vector<std::string> groups_of(const Model& model, const std::string& group)
   std::vector<std::string> groups;
   for (const Layer& layer : model.layers) {
     const std::string base = snake_case(layer.class_name);
-    const int n = is_operation(layer) ? 0 : counts[base]++;
+    if (is_operation(layer)) {  // has no arrays, and no group: one of the same class would be another layer's
+      groups.push_back("operations/" + layer.name);
+      continue;
+    }
+    const int n = counts[base]++;
     groups.push_back((group.empty() ? "layers/" : group + "/layers/") + base + (n ? "_" + std::to_string(n) : ""));
   }
   return groups;

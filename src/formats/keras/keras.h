@@ -27,4 +27,7 @@ Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, 
 // The class names of layers and keras.ops nodes that are read.
 std::vector<std::string_view> layer_classes();
 
+// Every operator of the vocabulary: its name, and why Keras has no form for it (empty: it has one).
+std::vector<std::pair<std::string_view, std::string_view>> operators();
+
 }  // namespace convoy::keras

@@ -85,12 +85,65 @@ Values cast(Call& call) {
   return {};
 }
 
+// Divides by max(length, epsilon).
 Values normalize(Call& call) {
   const ValueId x = operand(call, "x", 0);
   const Json* axis = option(call, "axis", 1);
-  if (number(call, "order", 2, 2) != 2) call.refuse(Fault::Unsupported, "normalizes by another norm than the second");
-  const double epsilon = number(call, "epsilon", 3, 1e-12);
-  return {call.add(UnitNorm{call.axes(axis ? list_of(call, axis, "axis") : Sizes{-1}, call.rank(x)), epsilon}, {x})};
+  const double order = number(call, "order", 2, 2), epsilon = number(call, "epsilon", 3, 1e-7);
+  const Sizes axes = call.axes(axis ? list_of(call, axis, "axis") : Sizes{-1}, call.rank(x));
+  if (order <= 0) call.refuse(Fault::Unsupported, "normalizes by a norm of order " + std::to_string(order));
+  return {call.add(LengthNorm{axes, order, epsilon}, {x})};
+}
+
+Values where(Call& call) {
+  return {call.add(Where{}, {operand(call, "condition", 0), operand(call, "x1", 1), operand(call, "x2", 2)})};
+}
+
+template <bool largest>
+Values arg_extreme(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  const Json* axis = option(call, "axis", 1);
+  const Json* keeps = option(call, "keepdims", 2);
+  if (!axis) call.refuse(Fault::Unsupported, "looks for an extreme without an axis, which flattens first");
+  return {call.add(
+      ArgExtreme{largest, call.axis(call.attrs.integer_of(axis, "axis"), call.rank(x)), keeps && *keeps == true, false},
+      {x})};
+}
+
+Values top_k(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  const Json* sorted = option(call, "sorted", 2);
+  if (sorted && *sorted == false) call.refuse(Fault::Unsupported, "leaves the largest few without an order");
+  return call.add_all(TopK{call.rank(x) - 1, call.attrs.integer_of(option(call, "k", 1), "k"), true}, {x});
+}
+
+template <Reduction reduction>
+Values accumulate(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  const Json* axis = option(call, "axis", 1);
+  if (option(call, "dtype", 2)) call.refuse(Fault::Unsupported, "argument 'dtype' is not understood");
+  if (!axis) call.refuse(Fault::Unsupported, "sums without an axis, which flattens first");
+  return {
+      call.add(Accumulate{reduction, call.axis(call.attrs.integer_of(axis, "axis"), call.rank(x)), false, false}, {x})};
+}
+
+Values threshold(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  return {call.add(Threshold{number(call, "threshold", 1, 0), number(call, "default_value", 2, 0)}, {x})};
+}
+
+Values round(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  if (number(call, "decimals", 1, 0) != 0) call.refuse(Fault::Unsupported, "rounds to decimals");
+  return {call.add(Unary{Function::Round}, {x})};
+}
+
+Values rms_norm(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  const Json* axis = option(call, "axis", 2);
+  if (option(call, "scale", 1)) call.refuse(Fault::Unsupported, "scales by a tensor");
+  const Sizes axes = call.axes(axis ? list_of(call, axis, "axis") : Sizes{-1}, call.rank(x));
+  return {call.add(RmsNorm{axes, number(call, "epsilon", 3, 1e-7)}, {x})};
 }
 
 constexpr std::array rows{
@@ -102,6 +155,36 @@ constexpr std::array rows{
     LayerRow{"Maximum", binary<BinaryFunction::Maximum>},
     LayerRow{"Minimum", binary<BinaryFunction::Minimum>},
     LayerRow{"Power", binary<BinaryFunction::Power>},
+    LayerRow{"Mod", binary<BinaryFunction::Modulo>},
+    LayerRow{"FloorDivide", binary<BinaryFunction::FloorDivide>},
+    LayerRow{"Equal", binary<BinaryFunction::Equal>},
+    LayerRow{"NotEqual", binary<BinaryFunction::NotEqual>},
+    LayerRow{"Less", binary<BinaryFunction::Less>},
+    LayerRow{"LessEqual", binary<BinaryFunction::LessOrEqual>},
+    LayerRow{"Greater", binary<BinaryFunction::Greater>},
+    LayerRow{"GreaterEqual", binary<BinaryFunction::GreaterOrEqual>},
+    LayerRow{"LogicalAnd", binary<BinaryFunction::And>},
+    LayerRow{"LogicalOr", binary<BinaryFunction::Or>},
+    LayerRow{"LogicalXor", binary<BinaryFunction::Xor>},
+    LayerRow{"LogicalNot", unary<Function::Not>},
+    LayerRow{"Where", where},
+    LayerRow{"Argmax", arg_extreme<true>},
+    LayerRow{"Argmin", arg_extreme<false>},
+    LayerRow{"TopK", top_k},
+    LayerRow{"Cumsum", accumulate<Reduction::Sum>},
+    LayerRow{"Cumprod", accumulate<Reduction::Product>},
+    LayerRow{"Tan", unary<Function::Tan>},
+    LayerRow{"Arcsin", unary<Function::Asin>},
+    LayerRow{"Arccos", unary<Function::Acos>},
+    LayerRow{"Arctan", unary<Function::Atan>},
+    LayerRow{"Sinh", unary<Function::Sinh>},
+    LayerRow{"Cosh", unary<Function::Cosh>},
+    LayerRow{"Arcsinh", unary<Function::Asinh>},
+    LayerRow{"Arccosh", unary<Function::Acosh>},
+    LayerRow{"Arctanh", unary<Function::Atanh>},
+    LayerRow{"Expm1", unary<Function::Expm1>},
+    LayerRow{"Log1p", unary<Function::Log1p>},
+    LayerRow{"Trunc", unary<Function::Truncate>},
     LayerRow{"Sigmoid", unary<Function::Sigmoid>},
     LayerRow{"Tanh", unary<Function::Tanh>},
     LayerRow{"Softplus", unary<Function::Softplus>},
@@ -154,6 +237,9 @@ constexpr std::array rows{
     LayerRow{"Matmul", matmul},
     LayerRow{"Cast", cast},
     LayerRow{"Normalize", normalize},
+    LayerRow{"Threshold", threshold},
+    LayerRow{"Round", round},
+    LayerRow{"RMSNorm", rms_norm},
     LayerRow{"Identity", identity},
     LayerRow{"StopGradient", identity},
 };

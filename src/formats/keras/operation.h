@@ -11,6 +11,9 @@ constexpr std::size_t nowhere = 1000;  // an argument that is never given by pla
 // A tensor, a number, or an array written into the config.
 ValueId operand(Call& call, std::string_view name, std::size_t place);
 
+// The entries of a list of them.
+Values operands(Call& call, std::string_view name, std::size_t place);
+
 // Whole numbers; one number is a list of one.
 Sizes list_of(Call& call, const Json* value, std::string_view name);
 

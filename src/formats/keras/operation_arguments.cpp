@@ -35,12 +35,9 @@ const Json* option(Call& call, std::string_view name, std::size_t place) {
   return config;
 }
 
-ValueId operand(Call& call, std::string_view name, std::size_t place) {
-  const Json* value = option(call, name, place);
-  if (!value) {
-    call.refuse(Fault::Format, "argument '" + std::string(name) + "' is missing");
-    return {};
-  }
+namespace {
+
+ValueId value_of(Call& call, const Json* value, std::string_view name) {
   if (const auto index = tensor_index(*value)) {
     if (*index < call.inputs.size()) return call.inputs[*index];
     call.refuse(Fault::Format, "argument '" + std::string(name) + "' is no tensor");
@@ -59,6 +56,28 @@ ValueId operand(Call& call, std::string_view name, std::size_t place) {
     return {};
   }
   return call.constant(name, Tensor::of(shape, std::move(all)));
+}
+
+}  // namespace
+
+ValueId operand(Call& call, std::string_view name, std::size_t place) {
+  const Json* value = option(call, name, place);
+  if (value) return value_of(call, value, name);
+  call.refuse(Fault::Format, "argument '" + std::string(name) + "' is missing");
+  return {};
+}
+
+Values operands(Call& call, std::string_view name, std::size_t place) {
+  if (!call.call && !call.inputs.empty()) return call.inputs;
+  const Json* list = option(call, name, place);
+  if (!list || !list->is_array() || list->empty()) {
+    call.refuse(Fault::Format, "argument '" + std::string(name) + "' is no list of tensors");
+    return {};
+  }
+  Values all;
+  for (std::size_t i = 0; i < list->size() && !call.failed(); ++i)
+    all.push_back(value_of(call, &(*list)[i], std::string(name) + "_" + std::to_string(i)));
+  return all;
 }
 
 Sizes list_of(Call& call, const Json* value, std::string_view name) {

@@ -151,21 +151,19 @@ Values transpose(Call& call) {
 
 Values concatenate(Call& call) {
   const Json* axis = option(call, "axis", 1);
-  if (call.inputs.empty()) {
-    call.refuse(Fault::Format, "joins no inputs");
-    return {};
-  }
-  option(call, "xs", 0);
-  return {
-      call.add(Concat{call.axis(call.attrs.integer_of(axis, "axis", 0), call.rank(call.inputs.front()))}, call.inputs)};
+  const Values all = operands(call, "xs", 0);
+  if (call.failed()) return {};
+  return {call.add(Concat{call.axis(call.attrs.integer_of(axis, "axis", 0), call.rank(all.front()))}, all)};
 }
 
 Values stack(Call& call) {
-  const Size rank = call.inputs.empty() ? 0 : call.rank(call.inputs.front()) + 1;
+  const Values all = operands(call, "x", 0);
+  if (call.failed()) return {};
+  const Size rank = call.rank(all.front()) + 1;
   const Size axis = call.axis(call.attrs.integer_of(option(call, "axis", 1), "axis", 0), rank);
   Values parts;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    parts.push_back(call.add(Unsqueeze{{axis}}, {call.inputs[i]}, "part_" + std::to_string(i)));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    parts.push_back(call.add(Unsqueeze{{axis}}, {all[i]}, "part_" + std::to_string(i)));
   return {call.add(Concat{axis}, parts)};
 }
 
@@ -263,6 +261,37 @@ Values repeat(Call& call) {
   return {call.add(op, {x})};
 }
 
+// The cells at whole numbers known beforehand; negative ones count from the end.
+Values take(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  const Json* said = option(call, "indices", 1);
+  const Json* along = option(call, "axis", 2);
+  if (said && said->is_object() && said->contains("config") && (*said)["config"].is_object() &&
+      (*said)["config"].contains("value"))
+    said = &(*said)["config"]["value"];
+  if (said && said->is_object() && said->contains("$tensor") && along)
+    return {call.add(Gather{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))},
+                     {x, operand(call, "indices", 1)})};
+  if (!said || !said->is_array() || !along)
+    call.refuse(Fault::Unsupported, "takes cells by something other than a list of whole numbers along one axis");
+  if (call.failed()) return {};
+  Take op{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x)), list_of(call, said, "indices")};
+  const Dim length = call.dim(x, op.axis);
+  for (Size& index : op.indices) {
+    if (index >= 0) continue;
+    if (length.known()) index += *length;
+    else call.refuse(Fault::Unsupported, "counts cells from the end of an axis of unknown size");
+  }
+  return {call.add(op, {x})};
+}
+
+Values take_along(Call& call) {
+  const ValueId x = operand(call, "x", 0), indices = operand(call, "indices", 1);
+  const Json* along = option(call, "axis", 2);
+  if (!along) call.refuse(Fault::Unsupported, "takes cells without an axis, which flattens first");
+  return {call.add(GatherElements{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))}, {x, indices})};
+}
+
 template <class Op>
 Values space_and_depth(Call& call) {
   const ValueId x = operand(call, "x", 0);
@@ -309,14 +338,14 @@ Values pool(Call& call) {
 
 Values einsum(Call& call) {
   const Json* said = option(call, "subscripts", nowhere);
-  if (!said || !said->is_string() || call.inputs.size() != 2) {
+  if (!said || !said->is_string() || !call.call || call.call->args.size() != 2) {
     call.refuse(Fault::Unsupported, "is an einsum of something other than two tensors");
     return {};
   }
   std::string equation = said->get<std::string>();
   std::erase(equation, ' ');
   if (equation.find("...") != std::string::npos) call.refuse(Fault::Unsupported, "leaves axes of its equation out");
-  return {call.add(Einsum{equation}, call.inputs)};
+  return {call.add(Einsum{equation}, {operand(call, "x1", 0), operand(call, "x2", 1)})};
 }
 
 constexpr std::array rows{
@@ -335,6 +364,8 @@ constexpr std::array rows{
     LayerRow{"Flip", flip},
     LayerRow{"Tile", tile},
     LayerRow{"Repeat", repeat},
+    LayerRow{"Take", take},
+    LayerRow{"TakeAlongAxis", take_along},
     LayerRow{"DepthToSpace", space_and_depth<DepthToSpace>},
     LayerRow{"SpaceToDepth", space_and_depth<SpaceToDepth>},
     LayerRow{"MaxPool", pool<MaxPool>},

@@ -1,0 +1,116 @@
+// Normalisations: Keras's layers, and keras.ops.normalize for lengths.
+#include "formats/keras/write/sink.h"
+
+#include <array>
+#include <cmath>
+
+namespace convoy::keras::writing {
+namespace {
+
+// `axis`, unless it is the last one, which Keras takes by itself.
+void say_axes(Said& said, const Sizes& axes, Size rank) {
+  if (axes == Sizes{rank - 1}) return;
+  if (axes.size() == 1) said.arguments["axis"] = axes[0];
+  else said.arguments["axis"] = axes;
+}
+
+void say_number(Said& said, const char* name, double value, double usual) {
+  if (value != usual) said.arguments[name] = value;
+}
+
+Status say_scale(Said& said, Sink& sink) {
+  if (!sink.has(2)) said.arguments["center"] = false;
+  if (!sink.has(1)) said.arguments["scale"] = false;
+  if (sink.has(1))
+    if (auto ok = sink.weigh(said, 1, "gamma"); !ok) return ok;
+  return sink.has(2) ? sink.weigh(said, 2, "beta") : Status();
+}
+
+Status write_batch_norm(const BatchNorm& op, Sink& sink) {
+  Said said = sink.layer("BatchNormalization");
+  say_axes(said, {op.axis}, sink.rank());
+  say_number(said, "momentum", op.momentum, 0.99);
+  say_number(said, "epsilon", op.epsilon, 1e-3);
+  if (auto ok = say_scale(said, sink); !ok) return ok;
+  if (auto ok = sink.weigh(said, 3, "moving_mean"); !ok) return ok;
+  if (auto ok = sink.weigh(said, 4, "moving_variance"); !ok) return ok;
+  return sink.last(std::move(said));
+}
+
+Status write_layer_norm(const LayerNorm& op, Sink& sink) {
+  Said said = sink.layer("LayerNormalization");
+  say_axes(said, op.axes, sink.rank());
+  say_number(said, "epsilon", op.epsilon, 1e-3);
+  if (op.keras_rms_scaling) {
+    if (!sink.has(1)) return sink.refused("a normalisation by roots of mean squares without a scale");
+    said.arguments["rms_scaling"] = true;
+    if (auto ok = sink.weigh(said, 1, "gamma"); !ok) return ok;
+  } else if (auto ok = say_scale(said, sink); !ok) {
+    return ok;
+  }
+  return sink.last(std::move(said));
+}
+
+Status write_group_norm(const GroupNorm& op, Sink& sink) {
+  Said said = sink.layer("GroupNormalization");
+  // A group of its own for every channel is what Keras writes as -1.
+  const bool each = sink.dim(op.axis) == Dim(op.groups) && op.groups != 1;
+  if (each || op.groups != 32) said.arguments["groups"] = each ? Size{-1} : op.groups;
+  say_axes(said, {op.axis}, sink.rank());
+  say_number(said, "epsilon", op.epsilon, 1e-3);
+  if (auto ok = say_scale(said, sink); !ok) return ok;
+  return sink.last(std::move(said));
+}
+
+Status write_rms_norm(const RmsNorm& op, Sink& sink) {
+  if (!sink.has(1)) {
+    Said said = sink.operation("nn", "RMSNorm");
+    said.arguments["axis"] = one_or_all(op.axes).is_array() ? Json(op.axes) : Json(op.axes.front());
+    said.arguments["epsilon"] = op.epsilon;
+    said.kwargs.emplace_back("scale", Json());
+    return sink.last(std::move(said));
+  }
+  Said said = sink.layer("RMSNormalization");
+  say_axes(said, op.axes, sink.rank());
+  say_number(said, "epsilon", op.epsilon, 1e-6);
+  if (auto ok = sink.weigh(said, 1, "scale"); !ok) return ok;
+  return sink.last(std::move(said));
+}
+
+// ops.normalize divides by max(length, epsilon).
+Said length(const Sizes& axes, double order, double epsilon, const Sink& sink) {
+  Said said = sink.operation("nn", "Normalize");
+  if (axes.size() == 1) said.arguments["axis"] = axes[0];
+  else said.arguments["axis"] = axes;
+  if (order != 2) said.arguments["order"] = order;
+  said.arguments["epsilon"] = epsilon;
+  return said;
+}
+
+Status write_unit_norm(const UnitNorm& op, Sink& sink) {
+  if (op.epsilon != 1e-12) return sink.last(length(op.axes, 2, std::sqrt(op.epsilon), sink));
+  Said said = sink.layer("UnitNormalization");
+  say_axes(said, op.axes, sink.rank());
+  return sink.last(std::move(said));
+}
+
+Status write_length_norm(const LengthNorm& op, Sink& sink) {
+  if (op.p != 2 && (op.axes.size() != 1 || !std::isfinite(op.p) || op.p <= 0))
+    return sink.refused("a normalisation by this norm");
+  return sink.last(length(op.axes, op.p, op.epsilon, sink));
+}
+
+constexpr std::array rows{writes<write_batch_norm>(),
+                          writes<write_layer_norm>(),
+                          writes<write_group_norm>(),
+                          writes<write_rms_norm>(),
+                          writes<write_unit_norm>(),
+                          writes<write_length_norm>(),
+                          lacks<LocalResponseNorm, Sink>("Keras has no normalisation over neighbouring channels")};
+static_assert(decides<Normalization>(rows));
+
+}  // namespace
+
+std::span<const Row> normalization_rows() { return rows; }
+
+}  // namespace convoy::keras::writing

@@ -1,0 +1,231 @@
+// Names of layers, each once, and how a node's inputs become arguments.
+#include "formats/keras/write/sink.h"
+
+#include "formats/keras/weights.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace convoy::keras::writing {
+namespace {
+
+// What to call a layer beside the main one of its source layer.
+std::string word_of(const Op& op) {
+  if (std::holds_alternative<Transpose>(op)) return "permute";
+  if (const auto* pad = std::get_if<Pad>(&op))
+    return std::ranges::any_of(pad->before, [](Size n) { return n < 0; }) ||
+                   std::ranges::any_of(pad->after, [](Size n) { return n < 0; })
+               ? "crop"
+               : "pad";
+  if (std::holds_alternative<Unary>(op) || std::holds_alternative<Relu>(op) || std::holds_alternative<Clip>(op) ||
+      std::holds_alternative<Elu>(op) || std::holds_alternative<Softmax>(op))
+    return "activation";
+  return std::string(name_of(op));
+}
+
+bool has_weights(const Graph& graph, const Node& node) {
+  return std::ranges::any_of(node.inputs, [&](ValueId v) { return v && graph[v].constant.has_value(); });
+}
+
+}  // namespace
+
+double shortest(float value) {
+  if (!std::isfinite(value)) return static_cast<double>(value);
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  double number = 0;
+  std::from_chars(text.data(), end, number);
+  return number;
+}
+
+Json one_or_all(const Sizes& sizes) {
+  if (!sizes.empty() && std::ranges::all_of(sizes, [&](Size n) { return n == sizes.front(); })) return sizes.front();
+  return sizes;
+}
+
+std::string class_of(std::string_view stem, Size space, std::string_view tail) {
+  return std::string(stem) + std::to_string(space) + "D" + std::string(tail);
+}
+
+std::string layer_name(const Node& node) {
+  std::string layer = node.layer;
+  // Readers name layers alone, or by their whole path.
+  if (!node.scopes.empty()) {
+    const std::string& inner = node.scopes.back().name;
+    const bool whole = layer.size() > inner.size() && layer.starts_with(inner) &&
+                       (layer[inner.size()] == '.' || layer[inner.size()] == '/');
+    if (!whole && layer != inner) {
+      std::string path;
+      for (const Scope& scope : node.scopes) {
+        const bool nested = !path.empty() && scope.name.starts_with(path.substr(0, path.size() - 1));
+        path = nested ? scope.name + "/" : path + scope.name + "/";
+      }
+      layer = path + layer;
+    }
+  }
+  std::string name;
+  for (const char c : layer) {
+    const bool parts = c == '/' || c == '.' || c == ':' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+    if (!parts) name += c;
+    else if (!name.empty() && name.back() != '_') name += '_';
+  }
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  if (name.empty()) name = snake_case(node.kind.empty() ? std::string(name_of(node.op)) : node.kind);
+  return name;
+}
+
+Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(document) {
+  // Of the nodes that one source layer became, the one that holds its weights takes its name, else the last.
+  std::map<std::string, std::size_t> main;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    bases_of_nodes_.push_back(layer_name(graph.nodes[i]));
+    const auto known = main.find(bases_of_nodes_.back());
+    if (known == main.end()) main.emplace(bases_of_nodes_.back(), i);
+    else if (!has_weights(graph, graph.nodes[known->second])) known->second = i;
+  }
+  for (const ValueId v : graph.inputs)
+    names_of_inputs_[v] = unique(layer_name({Identity{}, {}, {}, graph[v].name, {}, {}}));
+  std::set<std::size_t> mains;
+  for (const auto& [name, i] : main) mains.insert(i);
+  names_of_nodes_.resize(graph.nodes.size());
+  for (const std::size_t i : mains) names_of_nodes_[i] = unique(bases_of_nodes_[i]);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (!mains.contains(i)) names_of_nodes_[i] = unique(bases_of_nodes_[i] + "_" + word_of(graph.nodes[i].op));
+}
+
+void Sink::begin(NodeId node) { at_ = node; }
+
+const Tensor* Sink::constant(std::size_t i) const {
+  return has(i) && graph_[node().inputs[i]].constant ? &*graph_[node().inputs[i]].constant : nullptr;
+}
+
+std::string Sink::unique(const std::string& wanted) {
+  std::string name = wanted;
+  for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+  return name;
+}
+
+Argument Sink::argument(std::size_t i) const {
+  const Tensor* known = constant(i);
+  if (!known) return given_.at(node().inputs[i]);
+  if (known->rank() > 0) return *known;
+  if (known->dtype() == DType::F32) return Json(shortest(known->floats()[0]));
+  if (known->dtype() >= DType::I8) return Json(known->integers()[0]);
+  return Json(known->doubles()[0]);
+}
+
+void Sink::operand(Said& said, std::size_t place, std::size_t i, std::string word) const {
+  said.args.resize(std::max(said.args.size(), place + 1));
+  said.args[place] = argument(i);
+  if (constant(i)) said.numbers.emplace_back(std::move(word), node().inputs[i]);
+}
+
+Said Sink::layer(std::string class_name) const {
+  Said said;
+  said.class_name = std::move(class_name);
+  said.args = {argument(0)};
+  return said;
+}
+
+Said Sink::operation(std::string_view file, std::string class_name) const {
+  Said said = layer(std::move(class_name));
+  said.module = "keras.src.ops." + std::string(file);
+  return said;
+}
+
+Status Sink::weigh(Said& said, std::size_t i, std::string name, std::string part) const {
+  const Tensor* known = constant(i);
+  if (!known) return refused("a " + name + " that the model computes");
+  const Value& value = graph_[node().inputs[i]];
+  said.carried.emplace_back(name, node().inputs[i]);
+  said.weights.push_back({std::move(part), std::move(name), *known, value.trainable});
+  return {};
+}
+
+std::size_t Sink::add(Said said, const std::string& name) {
+  DocumentLayer layer{.class_name = std::move(said.class_name),
+                      .module = std::move(said.module),
+                      .name = name,
+                      .layer = node().layer,
+                      .scopes = node().scopes,
+                      .arguments = std::move(said.arguments),
+                      .weights = std::move(said.weights),
+                      .calls = {}};
+  const auto statistics = [](const DocumentWeight& w) { return w.name.starts_with("moving_"); };
+  const auto count = std::ranges::count_if(layer.weights, [&](const auto& w) { return !statistics(w); });
+  layer.trainable = count == 0 || std::ranges::any_of(layer.weights, &DocumentWeight::trainable);
+  layer.calls.push_back({std::move(said.args), std::move(said.kwargs), {}});
+  for (const auto& [word, value] : said.carried) document_.carried.emplace(name + "/" + word, value);
+  for (const auto& [word, value] : said.numbers) document_.carried.emplace(name + "/" + word, value);
+  document_.layers.push_back(std::move(layer));
+  return document_.layers.size() - 1;
+}
+
+Argument Sink::step(Said said, std::string_view suffix, Fact result) {
+  const std::size_t at =
+      add(std::move(said), unique(names_of_nodes_[static_cast<std::size_t>(at_.index)] + "_" + std::string(suffix)));
+  document_.layers[at].calls.back().results = {std::move(result)};
+  return Reference{at, 0, 0};
+}
+
+// The same layer called with other inputs: the same weights (the very constants of the graph) and the same arguments.
+bool Sink::call_again(const Said& said) {
+  std::vector<std::int32_t> weights;
+  for (const auto& [word, value] : said.carried) weights.push_back(value.index);
+  if (weights.empty()) return false;
+  for (const std::size_t at : weighted_[weights]) {
+    DocumentLayer& layer = document_.layers[at];
+    if (layer.class_name != said.class_name || layer.arguments != said.arguments) continue;
+    for (std::size_t i = 0; i < node().outputs.size(); ++i) given_[node().outputs[i]] = {at, layer.calls.size(), i};
+    document_.carried.emplace(layer.name + "." + std::to_string(layer.calls.size()), node().outputs.front());
+    layer.calls.push_back({said.args, said.kwargs, {}});
+    for (std::size_t i = 0; i < node().outputs.size(); ++i) layer.calls.back().results.push_back(result_fact(i));
+    return true;
+  }
+  weighted_[weights].push_back(document_.layers.size());
+  return false;
+}
+
+Status Sink::last(Said said) {
+  if (call_again(said)) return {};
+  const std::size_t at = add(std::move(said), names_of_nodes_[static_cast<std::size_t>(at_.index)]);
+  DocumentLayer& layer = document_.layers[at];
+  for (std::size_t i = 0; i < node().outputs.size(); ++i) {
+    const ValueId v = node().outputs[i];
+    given_[v] = {at, 0, i};
+    document_.carried.emplace(layer.name + (i == 0 ? "" : "." + std::to_string(i)), v);
+    layer.calls.back().results.push_back(graph_[v].fact);
+  }
+  return {};
+}
+
+void Sink::input(ValueId value) {
+  const Value& v = graph_[value];
+  DocumentLayer layer{.class_name = "InputLayer",
+                      .module = "keras.layers",
+                      .name = names_of_inputs_.at(value),
+                      .layer = v.name,
+                      .scopes = {},
+                      .arguments = Json::object(),
+                      .weights = {},
+                      .calls = {}};
+  Json shape = Json::array();
+  for (const Dim n : v.fact.shape) shape.push_back(n.known() ? Json(*n) : Json());
+  layer.arguments["batch_shape"] = std::move(shape);
+  if (v.fact.dtype != DType::F32) layer.arguments["dtype"] = std::string(convoy::name_of(v.fact.dtype));
+  layer.calls.push_back({{}, {}, {v.fact}});
+  given_[value] = {document_.layers.size(), 0, 0};
+  document_.carried.emplace(layer.name, value);
+  document_.inputs.push_back({document_.layers.size(), 0, 0});
+  document_.layers.push_back(std::move(layer));
+}
+
+Result<Reference> Sink::output(ValueId value) {
+  const auto found = given_.find(value);
+  if (found == given_.end()) return refused("an output that does not depend on any input");
+  return found->second;
+}
+
+}  // namespace convoy::keras::writing

@@ -1,0 +1,112 @@
+// What one row of the table of operators sees while it writes one node: its inputs as arguments, its weights, and the
+// document that takes layers and operations.
+#pragma once
+#include "formats/keras/write/document.h"
+#include "formats/rows.h"
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace convoy::keras::writing {
+
+// A layer or an operation before it has a name and a place.
+struct Said {
+  std::string class_name, module = "keras.layers";
+  Json arguments = Json::object();
+  std::vector<Argument> args;
+  std::vector<std::pair<std::string, Argument>> kwargs;
+  std::vector<DocumentWeight> weights;
+  // The names behind "layer/" by which a reader calls its weights, and which constant of the graph each is; and numbers
+  // among the arguments, likewise.
+  std::vector<std::pair<std::string, ValueId>> carried, numbers;
+};
+
+class Sink {
+ public:
+  Sink(const Graph& graph, Document& document);
+
+  void begin(NodeId node);
+  const Graph& graph() const { return graph_; }
+  const Node& node() const { return graph_[at_]; }
+  bool has(std::size_t i) const { return i < node().inputs.size() && static_cast<bool>(node().inputs[i]); }
+  const Fact& fact(std::size_t i = 0) const { return graph_[node().inputs[i]].fact; }
+  const Fact& result_fact(std::size_t i = 0) const { return graph_[node().outputs[i]].fact; }
+  Dim dim(Size axis, std::size_t i = 0) const { return fact(i).shape[static_cast<std::size_t>(axis)]; }
+  const Tensor* constant(std::size_t i) const;
+  Size rank(std::size_t i = 0) const { return fact(i).rank(); }
+
+  // Input i: the tensor that some layer gave, or its numbers; a float32 number by itself is a plain value.
+  Argument argument(std::size_t i = 0) const;
+
+  // Input i as the operand `word` of an operation.
+  void operand(Said& said, std::size_t place, std::size_t i, std::string word) const;
+
+  // A layer of keras.layers called with input 0; an operation whose class lives in keras.src.ops.`file`.
+  Said layer(std::string class_name) const;
+  Said operation(std::string_view file, std::string class_name) const;
+  // Adds input i to the weights of `said` as the variable `name`. Fails unless its numbers are known beforehand.
+  Status weigh(Said& said, std::size_t i, std::string name, std::string part = {}) const;
+
+  // Adds a layer whose result a later step of this node reads; `suffix` goes behind the name of the node's layer.
+  Argument step(Said said, std::string_view suffix, Fact result);
+  // Adds the layer that gives this node's results.
+  Status last(Said said);
+
+  std::unexpected<Error> broken(std::string what) const {
+    return fail(Fault::Internal, "a pass left " + std::move(what) + ", which Keras's words do not cover");
+  }
+  std::unexpected<Error> refused(std::string what) const {
+    return fail(Fault::Unsupported, std::move(what) + " has no form in Keras");
+  }
+
+  // An input of the model; and an output that no layer gives gets one of its own.
+  void input(ValueId value);
+  Result<Reference> output(ValueId value);
+
+ private:
+  std::size_t add(Said said, const std::string& name);
+  std::string unique(const std::string& wanted);
+  bool call_again(const Said& said);
+
+  const Graph& graph_;
+  Document& document_;
+  NodeId at_;
+  std::map<ValueId, Reference> given_;
+  std::map<ValueId, std::string> names_of_inputs_;
+  std::set<std::string, std::less<>> names_;
+  std::vector<std::string> names_of_nodes_;  // of the layer that gives each node's results
+  std::vector<std::string> bases_of_nodes_;  // the name of the source's layer
+  std::map<std::vector<std::int32_t>, std::vector<std::size_t>> weighted_;  // layers by their weights
+};
+
+using Row = WriteRow<Sink>;
+
+std::span<const Row> convolution_rows();
+std::span<const Row> pooling_rows();
+std::span<const Row> unfold_rows();
+std::span<const Row> pad_rows();
+std::span<const Row> linear_rows();
+std::span<const Row> normalization_rows();
+std::span<const Row> activation_rows();
+std::span<const Row> elementwise_rows();
+std::span<const Row> reduction_rows();
+std::span<const Row> reshape_rows();
+std::span<const Row> slice_concat_rows();
+std::span<const Row> resize_rows();
+std::span<const Row> recurrent_rows();
+
+// One number where all are equal, else a list: how a person writes kernel_size.
+Json one_or_all(const Sizes& sizes);
+// "Conv2D" of ("Conv", 2, "")
+std::string class_of(std::string_view stem, Size space, std::string_view tail = {});
+// The names of layers that Keras takes: no slash, and what Python calls a name where the source allows it.
+std::string layer_name(const Node& node);
+// The nearest double whose shortest text reads back as this float.
+double shortest(float value);
+
+}  // namespace convoy::keras::writing

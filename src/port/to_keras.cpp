@@ -1,0 +1,51 @@
+// A Keras model in one file: the archive .keras, or the older .h5. The proof compares the source with the file as it is
+// read back, so what was written is what was meant.
+#include "formats/keras/write/files.h"
+#include "port/journey.h"
+
+#include <utility>
+
+namespace convoy {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<fs::path> file_of(const fs::path& source, const PortOptions& options) {
+  fs::path model = options.output;
+  if (model.empty()) model = source.stem().string() + ".keras";
+  if (model.extension() != ".keras" && model.extension() != ".h5")
+    return fail(Fault::Usage, "-o '" + model.string() + "' does not end in .keras or .h5, which a Keras model must");
+  return model;
+}
+
+}  // namespace
+
+Result<PortReport> port_to_keras(const fs::path& source, const PortOptions& options) {
+  const auto file = file_of(source, options);
+  if (!file) return std::unexpected(file.error());
+  auto out = OutputSet::begin({*file}, options.overwrites, sources_of(source, options));
+  if (!out) return pass(out);
+
+  auto begun = rewritten(source, options, keras_target());
+  if (!begun) return pass(begun);
+  PortReport& r = *begun;
+  const auto document = keras::document_of(r.target);
+  if (!document) return std::unexpected(document.error());
+  const auto write = file->extension() == ".h5" ? keras::write_hdf5 : keras::write_archive;
+  if (auto s = write(*document, out->sink(0)); !s) return pass(s);
+  if (auto closed = out->close(0); !closed) return pass(closed);
+  if (options.proves) {
+    auto read = read_back(r.target, out->temporary(0), {}, document->carried);
+    if (!read) return pass(read);
+    r.target = std::move(*read);
+    auto proof = prove(r.source, r.target, options.proof);
+    if (!proof) return pass(proof);
+    r.proof = std::move(*proof);
+    r.read_back = {"the whole model was read back from the file, and that is what was compared"};
+    if (!r.proof->holds) return begun;
+  }
+  if (auto s = put_in_place(*out, {*file}, r); !s) return pass(s);
+  return begun;
+}
+
+}  // namespace convoy

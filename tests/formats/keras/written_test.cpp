@@ -1,0 +1,166 @@
+// Graphs as documents, and documents as the files that Keras opens. What Keras itself makes of them is asked in
+// tests/oracle/test_keras_written.py.
+#include "base/mapped_file.h"
+#include "formats/keras/keras.h"
+#include "formats/keras/write/files.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace convoy::keras {
+namespace {
+
+Tensor numbers(Sizes shape, float first) {
+  Size count = 1;
+  for (const Size n : shape) count *= n;
+  std::vector<float> all;
+  for (Size i = 0; i < count; ++i) all.push_back(first + static_cast<float>(i));
+  return Tensor::of(std::move(shape), std::move(all));
+}
+
+Conv same_conv() {
+  Conv conv{Axes{Order::ChannelsLast, 2}, KernelOrder::SpaceInOut, {{3, 1, 1}, {2, 1, 1}}, {}, 1};
+  conv.paddings.assign(2, Padding{Spelling::SameUpper});
+  return conv;
+}
+
+// Adds a node, or says why not.
+ValueId add(Graph& graph, Op op, std::vector<ValueId> inputs, const std::string& layer,
+            std::vector<Scope> scopes = {}) {
+  auto made = graph.add(std::move(op), std::move(inputs), layer, "", std::move(scopes));
+  EXPECT_TRUE(made) << (made ? "" : message(made.error()));
+  return made ? made->front() : ValueId{};
+}
+
+Document written(const Graph& graph) {
+  auto document = document_of(graph);
+  EXPECT_TRUE(document) << (document ? "" : message(document.error()));
+  return document ? std::move(*document) : Document{};
+}
+
+Graph finished(Graph graph, std::vector<ValueId> outputs) {
+  for (const ValueId v : outputs) graph.output_names.push_back(graph[v].name);
+  graph.outputs = std::move(outputs);
+  return graph;
+}
+
+std::vector<std::byte> archive_of(const Document& document) {
+  std::vector<std::byte> all;
+  const auto done = write_archive(document, [&](Bytes bytes) -> Status {
+    all.insert(all.end(), bytes.begin(), bytes.end());
+    return {};
+  });
+  EXPECT_TRUE(done) << (done ? "" : message(done.error()));
+  return all;
+}
+
+TEST(KerasWritten, OnlyWhatDiffersFromTheDefaultsIsSaid) {
+  Graph graph;
+  const ValueId x = graph.input("image", {DType::F32, {Dim::unknown(), 5, 7, 3}});
+  const ValueId kernel = graph.constant("conv/kernel", numbers({3, 2, 3, 4}, 0));
+  const ValueId y = add(graph, same_conv(), {x, kernel}, "conv");
+  const Document document = written(finished(std::move(graph), {y}));
+  ASSERT_EQ(document.layers.size(), 2U);
+  EXPECT_EQ(document.layers[1].class_name, "Conv2D");
+  EXPECT_EQ(document.layers[1].arguments.dump(),
+            R"({"filters":4,"kernel_size":[3,2],"padding":"same","use_bias":false})");
+  EXPECT_TRUE(document.is_sequential());
+  EXPECT_EQ(config_of(document)["class_name"], "Sequential");
+}
+
+// Keras puts the longer path first when it rebuilds a model, whatever the order in the file: 'aa' is its first Conv2D.
+TEST(KerasWritten, LayersStandInTheOrderInWhichKerasCountsThem) {
+  Graph graph;
+  const ValueId x = graph.input("image", {DType::F32, {Dim::unknown(), 5, 7, 3}});
+  const ValueId k1 = graph.constant("zz/kernel", numbers({3, 2, 3, 3}, 100));
+  const ValueId k2 = graph.constant("aa/kernel", numbers({3, 2, 3, 3}, 200));
+  const ValueId zz = add(graph, same_conv(), {x, k1}, "zz");
+  const ValueId aa = add(graph, same_conv(), {x, k2}, "aa");
+  const ValueId up = add(graph, Unary{Function::Tanh}, {aa}, "up");
+  const ValueId sum = add(graph, Binary{BinaryFunction::Add}, {zz, up}, "sum");
+  const Graph whole = finished(std::move(graph), {sum});
+  const Document document = written(whole);
+  std::vector<std::string> names;
+  for (const std::size_t at : order_in_keras(document)) names.push_back(document.layers[at].name);
+  EXPECT_EQ(names, (std::vector<std::string>{"image", "aa", "zz", "up", "sum"}));
+
+  const auto bytes = archive_of(document);
+  const auto file = file_of(std::vector<std::byte>(bytes));
+  const Blob blob = blob_of(file);
+  const auto read = read_archive(blob.bytes, blob.keeper, {});
+  ASSERT_TRUE(read) << message(read.error());
+  for (const Value& value : read->values) {
+    if (!value.constant) continue;
+    const ValueId from = document.carried.at(value.name);
+    EXPECT_TRUE(same_bytes(*value.constant, *whole[from].constant)) << value.name;
+  }
+  EXPECT_EQ(bytes, archive_of(document));
+}
+
+TEST(KerasWritten, ALayerCalledTwiceIsOneLayer) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim::unknown(), 4}});
+  const ValueId kernel = graph.constant("fc/kernel", numbers({4, 4}, 0));
+  const ValueId once = add(graph, Linear{LinearOrder::InOut}, {x, kernel}, "fc");
+  const ValueId twice = add(graph, Linear{LinearOrder::InOut}, {once, kernel}, "fc");
+  const Document document = written(finished(std::move(graph), {twice}));
+  ASSERT_EQ(document.layers.size(), 2U);
+  EXPECT_EQ(document.layers[1].calls.size(), 2U);
+  EXPECT_FALSE(document.is_sequential());
+  EXPECT_EQ(document.outputs.front(), (Reference{1, 1, 0}));
+}
+
+TEST(KerasWritten, NamesKeepTheModulesOfTheSource) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim::unknown(), 4, 5, 3}});
+  Pad pad{{0, 1, 2, 0}, {0, 0, 3, 0}};
+  const ValueId kernel = graph.constant("k", numbers({3, 2, 3, 4}, 0));
+  const ValueId padded = add(graph, pad, {x}, "features.0.conv", {{"features"}, {"features.0"}});
+  const ValueId y = add(graph, same_conv(), {padded, kernel}, "features.0.conv", {{"features"}, {"features.0"}});
+  const ValueId z = add(graph, Relu{}, {y}, "act", {{"backbone"}});
+  const Document document = written(finished(std::move(graph), {z}));
+  EXPECT_EQ(document.layers[1].name, "features_0_conv_pad");
+  EXPECT_EQ(document.layers[1].arguments.dump(), R"({"padding":[[1,0],[2,3]]})");
+  EXPECT_EQ(document.layers[2].name, "features_0_conv");
+  EXPECT_EQ(document.layers[3].name, "backbone_act");
+}
+
+TEST(KerasWritten, WhatOnlyOperationsSayHasNoOlderForm) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim::unknown(), 4, 5}});
+  const ValueId y = add(graph, Unary{Function::Sqrt}, {x}, "root");
+  const Document document = written(finished(std::move(graph), {y}));
+  const auto done = write_hdf5(document, [](Bytes) -> Status { return {}; });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(message(done.error()),
+            "layer 'root' (Sqrt): is an operation of keras.ops, which Keras does not load from an .h5 file; write a "
+            ".keras file");
+}
+
+// Keras drops a list of several axes when it loads the older form, and softens over the last axis instead.
+TEST(KerasWritten, SeveralAxesHaveNoOlderForm) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim::unknown(), 4, 5}});
+  const ValueId y = add(graph, Softmax{{1, 2}}, {x}, "soft");
+  const Document document = written(finished(std::move(graph), {y}));
+  EXPECT_FALSE(write_hdf5(document, [](Bytes) -> Status { return {}; }));
+}
+
+TEST(KerasWritten, NumbersThatAreNoneAreSaidAsPythonSaysThem) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(python_json({{"a", -infinity}, {"b", {infinity, 0.5}}}), R"({"a": -Infinity, "b": [Infinity, 0.5]})");
+}
+
+TEST(KerasWritten, WhatKerasCannotSayIsNamed) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim::unknown(), 6, 5, 3}});
+  const ValueId y = add(graph, LocalResponseNorm{3}, {x}, "norm");
+  const auto document = document_of(finished(std::move(graph), {y}));
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().fault, Fault::Unsupported);
+  EXPECT_NE(message(document.error()).find("layer 'norm'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace convoy::keras

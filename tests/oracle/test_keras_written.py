@@ -1,0 +1,115 @@
+"""What convoy writes as Keras, opened by Keras itself (safe mode, no custom objects) and answered as its source was: the
+Keras corpus as .keras and .h5, exported PyTorch programs and ONNX models as .keras, at every stored size. The same input
+gives the same bytes."""
+import json
+
+import numpy as np
+import pytest
+from carrying import assert_close, cases_in, convoy, port
+from test_onnx_written import crossings_of
+
+TOLERANCE = 2e-4  # across formats, as the corpus itself was checked
+KERAS, TORCH, ONNX = (cases_in(f"corpus/{name}") for name in ("keras", "torch", "onnx"))
+
+
+def cases(folder, file: str) -> list[str]:
+    return [] if folder is None else sorted(f.parent.name for f in folder.glob(f"*/{file}"))
+
+
+def stored(folder, name: str):
+    """Each stored set of a case: its inputs and its outputs."""
+    case = json.loads((folder / name / "case.json").read_text())
+    for row in case["sets"]:
+        yield tuple([np.load(folder / name / f"{side}{row}_{i}.npy") for i in range(len(case[f"{side}s"]))]
+                    for side in ("input", "output"))  # fmt: skip
+
+
+def opened(path):
+    import keras
+
+    keras.backend.clear_session()
+    if path.suffix == ".keras":
+        return keras.saving.load_model(path, safe_mode=True, compile=False)
+    return keras.models.load_model(path, compile=False)
+
+
+def answers(model, crossings: dict, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    feed = [c.to_port(x) for c, x in zip(crossings["inputs"], inputs, strict=True)]
+    got = model(feed[0] if len(feed) == 1 else feed, training=False)
+    several = list(got) if isinstance(got, (list, tuple)) else [got]
+    return [c.from_port(np.asarray(y)) for c, y in zip(crossings["outputs"], several, strict=True)]
+
+
+def written(source, path):
+    """The report of a port with proof, or the reason why there is none."""
+    done = convoy("port", source, "-o", path, "--json", "--force", code=None)
+    if done.returncode == 6:
+        assert not path.exists()
+        assert ":" in done.stderr, done.stderr
+        return None, done.stderr.strip()
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr}"
+    return crossings_of(json.loads(done.stdout)), ""
+
+
+def check(folder, name: str, file: str, path) -> None:
+    sides, reason = written(folder / name / file, path)
+    if sides is None:
+        pytest.skip(reason)
+    model = opened(path)
+    for inputs, want in stored(folder, name):
+        assert_close(answers(model, sides, inputs), want, TOLERANCE, name)
+
+
+@pytest.mark.sampled(60)
+@pytest.mark.parametrize("suffix", [".keras", ".h5"])
+@pytest.mark.parametrize("name", cases(KERAS, "model.keras"))
+def test_keras(name, suffix, tmp_path):
+    if json.loads((KERAS / name / "case.json").read_text()).get("refuse"):
+        assert written(KERAS / name / "model.keras", tmp_path / f"a{suffix}")[0] is None
+        return
+    path = tmp_path / f"net{suffix}"
+    check(KERAS, name, "model.keras", path)
+    again = tmp_path / f"again{suffix}"
+    convoy("port", KERAS / name / "model.keras", "-o", again, "--no-proof")
+    assert path.read_bytes() == again.read_bytes(), "two runs give two files"
+
+
+@pytest.mark.sampled(60)
+@pytest.mark.parametrize("name", cases(TORCH, "model.pt2"))
+def test_torch(name, tmp_path):
+    check(TORCH, name, "model.pt2", tmp_path / "net.keras")
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("name", cases(ONNX, "model.onnx"))
+def test_onnx(name, tmp_path):
+    check(ONNX, name, "model.onnx", tmp_path / "net.keras")
+
+
+# Through PyTorch and back: real torch.export between the two ports.
+RETURNING = [
+    "net_source_question", "net_mini_mobilenet_v2", "net_mini_resnet", "net_mini_unet_transposed", "flatten_dense",
+    "order_trap", "depthwise2d_mult3", "bn_axis1", "convt2d_same_k4_s2", "conv2d_same_k3_s2_even",
+]  # fmt: skip
+
+
+def weights_of(model) -> list[bytes]:
+    return sorted(np.ascontiguousarray(w).tobytes() + str(w.shape).encode() for w in model.get_weights())
+
+
+@pytest.mark.skipif(KERAS is None, reason="no corpus: neither beside the project nor in tests/data")
+@pytest.mark.parametrize("name", RETURNING)
+def test_there_and_back(name, tmp_path):
+    import torch
+
+    module = port([KERAS / name / "model.keras"], tmp_path / "there.py")
+    inputs, want = next(stored(KERAS, name))
+    example = tuple(torch.from_numpy(c.to_port(x)) for c, x in zip(module.inputs, inputs, strict=True))
+    torch.export.save(torch.export.export(module.model.eval(), example), tmp_path / "there.pt2")
+    sides, reason = written(tmp_path / "there.pt2", tmp_path / "back.keras")
+    assert sides, reason
+    back = opened(tmp_path / "back.keras")
+    middle = [x.numpy() for x in example]
+    got = [c.from_port(y) for c, y in zip(module.outputs, answers(back, sides, middle), strict=True)]
+    assert_close(got, want, TOLERANCE, name)
+    assert weights_of(back) == weights_of(opened(KERAS / name / "model.keras")), "weights changed on the way"
