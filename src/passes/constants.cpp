@@ -74,11 +74,15 @@ ValueId Constants::reordered(ValueId constant, const Sizes& split, const Sizes& 
   Tensor tensor = split.empty() ? *value.constant : value.constant->reshaped(split);
   tensor = tensor.permuted(permutation);
   if (!shape.empty()) tensor = tensor.reshaped(shape);
-  const Origin before = value.origin.value_or(Origin{value.name, {}, {}});
+  // A constant that a pass made of others carries none of the source's, whatever its name; before the passes run, every
+  // value is its own origin.
+  const bool told = std::ranges::any_of(graph_->inputs, [&](ValueId v) { return (*graph_)[v].origin.has_value(); });
+  const std::optional<Origin> before = value.origin || told ? value.origin : Origin{value.name, {}, {}};
   // A split that changes nothing is spelt out where the shape is changed behind the permutation.
-  const Sizes told = split.empty() && !shape.empty() ? value.constant->shape() : split;
-  const ValueId made = patch_->constant(value.name, std::move(tensor), value.trainable,
-                                        followed_by(before, value.constant->shape(), told, permutation));
+  const Sizes split_as_told = split.empty() && !shape.empty() ? value.constant->shape() : split;
+  const ValueId made = patch_->constant(
+      value.name, std::move(tensor), value.trainable,
+      before ? followed_by(*before, value.constant->shape(), split_as_told, permutation) : std::nullopt);
   made_.emplace(key, made);
   return made;
 }

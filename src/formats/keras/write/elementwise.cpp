@@ -41,7 +41,11 @@ Word word_of(BinaryFunction function) {
 Status write_binary(const Binary& op, Sink& sink) {
   const Word word = word_of(op.function);
   if (!word.operation) return sink.refused("a division that rounds toward zero");
-  if (word.layer && !sink.constant(0) && !sink.constant(1) && sink.rank(0) == sink.rank(1) && sink.rank(0) > 0) {
+  // A merging layer also wants one batch.
+  const bool one_batch = sink.rank(0) == 0 || sink.rank(1) == 0 || !sink.dim(0, 0).known() || !sink.dim(0, 1).known() ||
+                         sink.dim(0, 0) == sink.dim(0, 1);
+  if (word.layer && one_batch && !sink.constant(0) && !sink.constant(1) && sink.rank(0) == sink.rank(1) &&
+      sink.rank(0) > 0) {
     Said said = sink.layer(word.layer);
     said.args = {std::vector<Item>{std::get<Reference>(sink.argument(0)), std::get<Reference>(sink.argument(1))}};
     return sink.last(std::move(said));
