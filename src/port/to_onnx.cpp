@@ -5,6 +5,7 @@
 #include "port/journey.h"
 
 #include <map>
+#include <set>
 #include <utility>
 
 namespace convoy {
@@ -22,11 +23,20 @@ Result<std::vector<fs::path>> files_of(const fs::path& source, const PortOptions
   return std::vector{fs::path(model.string() + ".data"), model};
 }
 
-// ONNX keeps the names of values.
+// ONNX keeps the names of values. Those of recurrent weights say nothing of their order: the file holds their gates in
+// another one than any permutation of axes says.
 std::map<std::string, ValueId> names_in_file(const Graph& target) {
+  std::set<ValueId> of_cells;
+  for (const Node& node : target.nodes) {
+    const bool cell = std::holds_alternative<Lstm>(node.op) || std::holds_alternative<Gru>(node.op) ||
+                      std::holds_alternative<SimpleRnn>(node.op);
+    if (cell) of_cells.insert(node.inputs.begin() + 1, node.inputs.end());
+  }
   std::map<std::string, ValueId> names;
-  for (std::size_t i = 0; i < target.values.size(); ++i)
-    names.emplace(target.values[i].name, ValueId{static_cast<std::int32_t>(i)});
+  for (std::size_t i = 0; i < target.values.size(); ++i) {
+    const ValueId v{static_cast<std::int32_t>(i)};
+    if (!of_cells.contains(v)) names.emplace(target[v].name, v);
+  }
   return names;
 }
 

@@ -87,12 +87,43 @@ class Reader {
       graph_.output_names.push_back(name);
     }
     keep_names();
+    keep_names_of_blocks();
     prune(graph_);
     keep_names_of_weights();
     return std::move(graph_);
   }
 
  private:
+  // The constants that a row made of the blocks of a cell's weights are called what the weights are.
+  void name_blocks(const ModelNode& node, const std::string& layer, std::size_t first) {
+    constexpr std::string_view words[] = {"weight_ih", "weight_hh", "bias_ih"};
+    const Attribute* direction = node.attribute("direction");
+    const bool both = direction && direction->text == "bidirectional";
+    for (std::size_t i = first; i < graph_.values.size(); ++i)
+      for (std::size_t w = 0; w < std::size(words) && w + 1 < node.inputs.size(); ++w) {
+        const Value& value = graph_.values[i];
+        const std::string forward = layer + "/" + std::string(words[w]), &weight = node.inputs[w + 1];
+        if (!value.constant || weight.empty()) continue;
+        const ValueId v{static_cast<std::int32_t>(i)};
+        if (value.name == forward) blocks_.emplace_back(v, both ? weight + "_forward" : weight);
+        if (value.name == forward + "_reverse") blocks_.emplace_back(v, weight + "_reverse");
+      }
+  }
+
+  // Where nothing else goes by that name any more.
+  void keep_names_of_blocks() {
+    if (blocks_.empty()) return;
+    std::set<std::string> taken;
+    const auto readers = readers_of(graph_);
+    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+      const ValueId v{static_cast<std::int32_t>(i)};
+      const bool used = !readers[i].empty() || graph_[v].producer || std::ranges::count(graph_.outputs, v) > 0;
+      if (used || std::ranges::count(graph_.inputs, v) > 0) taken.insert(graph_[v].name);
+    }
+    for (const auto& [value, name] : blocks_)
+      if (taken.insert(name).second) graph_[value].name = name;
+  }
+
   // Values carry the file's names; what stands between them, of an operator that became several, takes others.
   void keep_names() {
     std::map<ValueId, std::string> said;
@@ -451,9 +482,11 @@ class Reader {
       if (node.type == "BatchNormalization" && i >= 3) graph_[*value].trainable = false;
       tensors.emplace(call->inputs[i], *value);
     }
+    const std::size_t before = graph_.values.size();
     auto outputs =
         call_function(functions(), graph_, node.type, call->attributes, std::move(tensors), name, call->setting);
     if (!outputs) return pass(outputs);
+    if (node.type == "LSTM" || node.type == "GRU" || node.type == "RNN") name_blocks(node, name, before);
     sizes_.follow(graph_);
     if (outputs->size() < results)
       return fail(Fault::Unsupported, "is asked for " + std::to_string(results) + " results, of which " +
@@ -473,6 +506,7 @@ class Reader {
   Graph graph_;
   UnknownSizes sizes_;
   std::vector<std::pair<ValueId, std::string>> said_;  // what the file calls the values
+  std::vector<std::pair<ValueId, std::string>> blocks_;  // of recurrent weights, and what the file calls those
   NameSet read_;  // names that an output needs
   std::map<const std::byte*, std::string> stored_;  // initializers in use, by where their numbers lie
 };

@@ -85,7 +85,7 @@ std::string bias_of(const Cell& cell, Size width, DType dtype, Sink& sink) {
   if (!sink.has(3) && !sink.has(4)) return {};
   const Tensor zeros = Tensor::of({width}, std::vector<float>(static_cast<std::size_t>(width), 0.0F)).converted(dtype);
   const Tensor *input = sink.has(3) ? sink.constant(3) : &zeros, *state = sink.has(4) ? sink.constant(4) : &zeros;
-  return sink.stored("B", stacked({input, state}, cell));
+  return sink.made_of(sink.has(3) ? 3 : 4, stacked({input, state}, cell));
 }
 
 std::string squeezed(Sink& sink, const std::string& x, Size axis) {
@@ -106,8 +106,8 @@ Status write_cell(const Cell& cell, Sink& sink) {
   const TimeFirst::Cell& around = sink.cell();
   const std::string x =
       around.x ? sink.name_of(around.x) : sink.step("Transpose", {sink.name()}, {{"perm", Sizes{1, 0, 2}}});
-  const std::vector<std::string> inputs{x, sink.stored("W", stacked({kernel}, cell)),
-                                        sink.stored("R", stacked({recurrent}, cell)),
+  const std::vector<std::string> inputs{x, sink.made_of(1, stacked({kernel}, cell)),
+                                        sink.made_of(2, stacked({recurrent}, cell)),
                                         bias_of(cell, width, kernel->dtype(), sink)};
   const auto name = [&](ValueId v) { return v ? sink.name_of(v) : std::string(); };
   if (around.made) {

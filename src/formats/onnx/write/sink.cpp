@@ -65,10 +65,10 @@ std::string Sink::numbers(const Sizes& values) {
   return stored("sizes", Tensor::of({static_cast<Size>(values.size())}, values));
 }
 
-std::string Sink::reshaped(std::size_t i, const Sizes& shape) {
+std::string Sink::made_of(std::size_t i, Tensor tensor) {
   const ValueId v = node_->inputs[i];
   const bool alone = uses_[static_cast<std::size_t>(v.index)] == 1;
-  return wait_for({{}, constant(i)->reshaped(shape), alone ? graph_[v].name : unique(graph_[v].name)});
+  return wait_for({{}, std::move(tensor), alone ? graph_[v].name : unique(graph_[v].name)});
 }
 
 std::string Sink::named_after(const std::string& node, const Waiting& constant, std::vector<DocumentTensor>& of_node) {

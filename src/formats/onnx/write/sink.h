@@ -42,8 +42,9 @@ class Sink {
   std::string number(double value);  // a scalar of the element type of input 0
   std::string numbers(const Sizes& values);  // int64 [n]
   std::string stored(std::string_view word, Tensor tensor);
-  // Input i, a constant, in another shape; under its own name where nobody else reads it.
-  std::string reshaped(std::size_t i, const Sizes& shape);
+  // Input i, a constant, in another shape, or as numbers made of it; under its own name where nobody else reads it.
+  std::string reshaped(std::size_t i, const Sizes& shape) { return made_of(i, constant(i)->reshaped(shape)); }
+  std::string made_of(std::size_t i, Tensor tensor);
 
   // Adds a node with this output, or with one of its own, whose name is returned.
   std::string step(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
