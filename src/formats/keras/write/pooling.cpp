@@ -29,7 +29,8 @@ Status write_windows(const char* stem, Axes axes, const std::vector<Window>& win
 }
 
 Status write_max_pool(const MaxPool& pool, Sink& sink) {
-  if (pool.positions != Positions::None) return sink.refused("a pool that tells where its maxima lie");
+  if (pool.positions != Positions::None && sink.is_read(1))
+    return sink.refused("a pool that tells where its maxima lie");
   return write_windows("MaxPooling", pool.axes, pool.windows, pool.paddings, Windowed::MaxPools, sink);
 }
 
@@ -42,7 +43,8 @@ Status write_average_pool(const AveragePool& pool, Sink& sink) {
 // Keras 3.15 ends the process for a maximum over one cell of output in two and three dimensions, so that is said as what
 // it is: a global maximum.
 Status write_adaptive(const AdaptivePool& pool, Sink& sink) {
-  if (pool.positions != Positions::None) return sink.refused("a pool that tells where its maxima lie");
+  if (pool.positions != Positions::None && sink.is_read(1))
+    return sink.refused("a pool that tells where its maxima lie");
   if (pool.axes.order != Order::ChannelsLast) return sink.broken("a pool with channels first");
   const bool maximum = pool.kind == Extreme::Maximum;
   const auto ones = std::ranges::count(pool.out, Size{1});

@@ -101,6 +101,13 @@ const Tensor* Sink::constant(std::size_t i) const {
   return has(i) && graph_[node().inputs[i]].constant ? &*graph_[node().inputs[i]].constant : nullptr;
 }
 
+bool Sink::is_read(std::size_t result) const {
+  const ValueId v = node().outputs[result];
+  const auto among = [&](const std::vector<ValueId>& all) { return std::ranges::find(all, v) != all.end(); };
+  return among(graph_.outputs) ||
+         std::ranges::any_of(graph_.nodes, [&](const Node& reader) { return among(reader.inputs); });
+}
+
 std::string Sink::unique(const std::string& wanted) {
   std::string name = wanted;
   for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);

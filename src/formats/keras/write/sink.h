@@ -36,6 +36,7 @@ class Sink {
   bool has(std::size_t i) const { return i < node().inputs.size() && static_cast<bool>(node().inputs[i]); }
   const Fact& fact(std::size_t i = 0) const { return graph_[node().inputs[i]].fact; }
   const Fact& result_fact(std::size_t i = 0) const { return graph_[node().outputs[i]].fact; }
+  bool is_read(std::size_t result) const;  // by a node, or as an output of the model
   Dim dim(Size axis, std::size_t i = 0) const { return fact(i).shape[static_cast<std::size_t>(axis)]; }
   const Tensor* constant(std::size_t i) const;
   Size rank(std::size_t i = 0) const { return fact(i).rank(); }
