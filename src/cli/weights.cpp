@@ -1,6 +1,7 @@
 // convoy weights: the tensors of a file, listed or carried into a weights file of another kind.
 #include "base/sha256.h"
 #include "cli/command.h"
+#include "formats/torch/weight_norm.h"
 #include "port/convert_weights.h"
 #include "report/table.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 struct Weights {
   std::string file, output, below;
-  bool json = false, sha256 = false, force = false;
+  bool json = false, sha256 = false, force = false, plain = false;
 };
 
 std::string shape_text(const Sizes& shape) {
@@ -32,14 +33,20 @@ std::string headline(const std::string& file, std::size_t tensors, Size numbers)
 int list(const Weights& o) {
   auto all = load_weights(o.file);
   if (!all) return report(all.error());
+  const auto normed = o.plain ? std::vector<torch::NormedWeight>{} : torch::normed_weights(*all);
+  if (o.plain)
+    all = within(std::filesystem::path(o.file).filename().string(), torch::with_plain_weights(std::move(*all)));
+  if (!all) return report(all.error());
   if (!o.below.empty()) std::erase_if(*all, [&](const LoadedTensor& t) { return !name_below(t.name, o.below); });
   if (o.json) {
     nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
-    for (const auto& [name, tensor] : *all)
+    for (const auto& [name, tensor] : *all) {
       tensors.push_back({{"name", name},
                          {"shape", tensor.shape()},
                          {"dtype", std::string(name_of(tensor.dtype()))},
                          {"sha256", sha256_hex(tensor.bytes())}});
+      tensor.let_go();
+    }
     fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1}, {"file", o.file}, {"tensors", std::move(tensors)}}.dump(
                            1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return Done;
@@ -52,6 +59,10 @@ int list(const Weights& o) {
     count += tensor.count();
   }
   fmt::print("{}\n\n{}", headline(o.file, all->size(), count), table.text());
+  if (!normed.empty())
+    fmt::print(
+        "\nnote    {} of these weights are kept as norms and directions ({}{}); --plain makes them one tensor each\n",
+        normed.size(), normed.front().name, normed.size() > 1 ? ", ..." : "");
   return Done;
 }
 
@@ -72,7 +83,8 @@ nlohmann::ordered_json json_of(const ConvertedWeights& done, const Weights& o) {
 }
 
 int convert(const Weights& o) {
-  const auto done = convert_weights(o.file, {.output = o.output, .below = o.below, .overwrites = o.force});
+  const auto done =
+      convert_weights(o.file, {.output = o.output, .below = o.below, .plain = o.plain, .overwrites = o.force});
   if (!done) return report(done.error());
   if (o.json) {
     fmt::print("{}\n", json_of(*done, o).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -106,6 +118,8 @@ void offer_weights(CLI::App& app, int& code) {
       "write the tensors here: .safetensors, .npz, .pt (a state_dict), or .weights.h5, which Keras can load "
       "when the names are those of Keras 3 (layers/dense/vars/0) and h5py in any case");
   command->add_option("--below", o->below, "only the tensors below this name, which is taken off theirs");
+  command->add_flag("--plain", o->plain,
+                    "weights that weight_norm keeps as norms and directions become the weights they make");
   command->add_flag("-f,--force", o->force, "replace a file that exists");
   command->add_flag("--sha256", o->sha256, "list checksums instead of counts (--json has them always)");
   command->add_flag("--json", o->json, "one JSON object with the same facts");

@@ -6,6 +6,7 @@
 #include "containers/npy.h"
 #include "containers/pickle_writer.h"
 #include "containers/safetensors.h"
+#include "formats/torch/weight_norm.h"
 #include "formats/weights.h"
 
 #include <algorithm>
@@ -151,11 +152,20 @@ Result<ConvertedWeights> convert_weights(const fs::path& source, const WeightsOp
   const std::string place = source.filename().string(), target = options.output.filename().string();
   if (file->tensors.empty())
     return within(place, Result<ConvertedWeights>(fail(Fault::Unsupported, "holds no tensors")));
+  std::map<std::string, std::string> made;
+  if (options.plain) {
+    for (const auto& [weight, magnitude, direction] : torch::normed_weights(file->tensors))
+      made[weight] = magnitude + " and " + direction;
+    auto plain = within(place, torch::with_plain_weights(std::move(file->tensors)));
+    if (!plain) return pass(plain);
+    file->tensors = std::move(*plain);
+  }
   std::vector<std::string> sources;
   std::vector<LoadedTensor> chosen;
   for (auto& [name, tensor] : file->tensors)
     if (auto below = name_below(name, options.below)) {
-      sources.push_back(std::move(name));
+      const auto two = made.find(name);
+      sources.push_back(two == made.end() ? name : two->second);
       chosen.push_back({std::move(*below), std::move(tensor)});
     }
   if (chosen.empty()) return fail(Fault::Usage, "--below '" + options.below + "': no tensor lies below that name");

@@ -12,7 +12,7 @@
 namespace convoy {
 
 struct ConvertedTensor {
-  std::string source;   // its name in the file that was read
+  std::string source;   // its name in the file that was read; of a weight made of two, "NAME and NAME"
   std::string target;   // and in the one that was written
   Sizes shape;
   DType read = DType::F32, written = DType::F32;  // unlike only where the target has no such type
@@ -28,6 +28,7 @@ struct ConvertedWeights {
 struct WeightsOptions {
   std::filesystem::path output;  // its extension tells the kind: .safetensors, .weights.h5, .npz, .pt (or .pth)
   std::string below;             // only tensors below this name, which is taken off: "state_dict.module"
+  bool plain = false;            // pairs of weight_norm become the weights they make (formats/torch/weight_norm.h)
   bool overwrites = false;
 };
 

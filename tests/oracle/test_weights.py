@@ -2,10 +2,12 @@
 safetensors and numpy read it from the source, byte for byte."""
 import json
 import os
+import sys
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from carrying import cases_in, convoy
+from carrying import cases_in, convoy, import_file
 
 FORMS = ["safetensors", "weights.h5", "npz", "pt"]
 TORCH = cases_in("corpus/torch")
@@ -94,8 +96,11 @@ def tensors_of_torch(file) -> dict:
         program = torch.export.load(file)
         constants = {name: value for name, value in program.constants.items() if isinstance(value, torch.Tensor)}
         return {**program.state_dict, **constants}
-    if file.name == "model.pickle.pt":
-        return torch.load(file.with_name("state_dict.pt"), weights_only=True)
+    if file.name == "model.pickle.pt":  # a whole module: buffers that a state_dict leaves out are in it
+        module = import_file(file.with_name("module.py"))
+        with patch.dict(sys.modules, {"module": module}):
+            net = torch.load(file, weights_only=False)
+        return {**dict(net.named_parameters(remove_duplicate=False)), **dict(net.named_buffers(remove_duplicate=False))}
     return torch.load(file, weights_only=True)
 
 
@@ -178,6 +183,28 @@ def test_every_type_of_element_stays(kind, tmp_path):
         out = tmp_path / f"a.{form}"
         convoy("weights", tmp_path / "in.pt", "--below", "state_dict.module", "-o", out)
         agree(opened(out), sets, form)
+
+
+def test_weight_norm_becomes_the_weight_that_torch_computes_with(tmp_path):
+    import torch
+    from torch.nn.utils import parametrizations, weight_norm
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+        parametrizations.weight_norm(torch.nn.Conv2d(3, 4, (2, 5))),
+        parametrizations.weight_norm(torch.nn.ConvTranspose1d(4, 3, 2), dim=1),
+        weight_norm(torch.nn.Linear(6, 5), dim=None),
+    ).double()
+    net[2](torch.zeros(1, 6).double())  # the older form makes its weight when it is called
+    wanted = {"0.weight": net[0].weight, "0.bias": net[0].bias, "1.weight": net[1].weight, "1.bias": net[1].bias,
+              "2.weight": net[2].weight, "2.bias": net[2].bias}
+    torch.save(net.state_dict(), tmp_path / "in.pt")
+    convoy("weights", tmp_path / "in.pt", "--plain", "-o", tmp_path / "a.pt")
+    plain = torch.load(tmp_path / "a.pt", weights_only=True)
+    assert set(plain) == set(wanted)
+    for name, value in wanted.items():
+        assert plain[name].dtype == value.dtype
+        torch.testing.assert_close(plain[name], value.detach(), rtol=1e-14, atol=0)
 
 
 def test_the_same_source_gives_the_same_bytes(tmp_path):

@@ -44,7 +44,8 @@ TEST_F(ConvertWeights, EveryTensorKeepsNameShapeTypeAndBytes) {
   for (const fs::path& source : {checkpoint, keras}) {
     const auto before = named(source);
     for (const char* name : {"a.safetensors", "a.weights.h5", "a.pt"}) {
-      const auto done = convert_weights(source, {.output = folder / name, .below = {}, .overwrites = true});
+      const auto done =
+          convert_weights(source, {.output = folder / name, .below = {}, .plain = false, .overwrites = true});
       ASSERT_TRUE(done) << message(done.error());
       const auto after = named(folder / name);
       ASSERT_EQ(after.size(), before.size()) << name;
@@ -95,7 +96,7 @@ TEST_F(ConvertWeights, WhatCannotBeDoneLeavesNothingBehind) {
   EXPECT_TRUE(fs::is_empty(folder));
   ASSERT_EQ(refusal(checkpoint, {.output = folder / "a.npz", .below = {}}), "");
   EXPECT_TRUE(refusal(checkpoint, {.output = folder / "a.npz", .below = {}}).contains("exists"));
-  EXPECT_EQ(refusal(checkpoint, {.output = folder / "a.npz", .below = {}, .overwrites = true}), "");
+  EXPECT_EQ(refusal(checkpoint, {.output = folder / "a.npz", .below = {}, .plain = false, .overwrites = true}), "");
 }
 
 }  // namespace

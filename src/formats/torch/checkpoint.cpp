@@ -15,6 +15,7 @@ namespace {
 
 constexpr int deepest = 100;
 constexpr Size most_visits = 4'000'000;
+constexpr Size most_name_bytes = Size{1} << 30;
 
 struct NamedType {
   std::string_view name;
@@ -78,7 +79,10 @@ Result<Storage> storage_of(const Pickle& pickle, PickleId id) {
 
 class Search {
  public:
-  Search(const Pickle& pickle, const StorageOf& storage) : pickle_(pickle), storage_(storage) {}
+  Search(const Pickle& pickle, const StorageOf& storage, ViewRoom room)
+      : pickle_(pickle),
+        storage_(storage),
+        room_(room) {}
 
   Result<std::vector<LoadedTensor>> run() {
     if (auto s = visit(pickle_.root(), "", 0); !s) return pass(s);
@@ -92,6 +96,8 @@ class Search {
     if (!id) return {};
     if (depth > deepest) return fail(Fault::Limit, "'" + name + "' lies deeper than 100 levels");
     if (++visits_ > most_visits) return fail(Fault::Limit, "more than 4000000 values are reached");
+    if ((name_bytes_ += static_cast<Size>(name.size())) > most_name_bytes)
+      return fail(Fault::Limit, "the names of what is reached are longer than 1 GiB together");
     const PickleValue& v = pickle_[id];
     switch (v.kind) {
       case Kind::Dict: return visit_entries(v.items, name, depth);
@@ -173,6 +179,7 @@ class Search {
     if (!dtype) return fail(Fault::Unsupported, "is of an element type that is not carried");
     const auto sizes = numbers(arguments[2]), strides = numbers(arguments[3]);
     if (!sizes || !strides) return fail(Fault::Format, "has sizes or strides that are no numbers");
+    if (auto room = room_.take(*dtype, *sizes, *strides); !room) return pass(room);
     auto blob = storage_(*storage);
     if (!blob) return pass(blob);
     auto tensor = strided_tensor(*dtype, *sizes, *strides, pickle_[arguments[1]].integer, *blob);
@@ -202,7 +209,8 @@ class Search {
   const StorageOf& storage_;
   std::vector<LoadedTensor> found_;
   std::set<std::string> names_;
-  Size visits_ = 0;
+  Size visits_ = 0, name_bytes_ = 0;
+  ViewRoom room_;
 };
 
 // The part of a storage that an id speaks of; its file must hold as many bytes as the id counts.
@@ -265,7 +273,7 @@ Result<std::vector<LoadedTensor>> weights_of_zip(const ZipArchive& zip) {
     }
     return part_of(wanted, found->second, width_of(wanted));
   };
-  return Search(*pickle, storage).run();
+  return Search(*pickle, storage, ViewRoom(zip)).run();
 }
 
 Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file) {
@@ -293,7 +301,7 @@ Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file) {
     if (found == stored.end()) return fail(Fault::Format, "storage '" + wanted.key + "' is not in the file");
     return part_of(wanted, found->second, width_of(wanted));
   };
-  return Search(*object, storage).run();
+  return Search(*object, storage, ViewRoom(file)).run();
 }
 
 }  // namespace convoy::torch

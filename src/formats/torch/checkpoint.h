@@ -23,4 +23,18 @@ Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file);
 // Offset and strides count elements. Fails: a view that reaches beyond the storage; negative strides.
 Result<Tensor> strided_tensor(DType dtype, const Sizes& sizes, const Sizes& strides, Size offset, const Blob& storage);
 
+// The memory that all the views of one file may take beside its storages: 4 times what it holds, and 256 MiB. A view that
+// is not row-major is copied at some time, and one whose strides are 0 may be much larger than its storage.
+class ViewRoom {
+ public:
+  explicit ViewRoom(const ZipArchive& zip);
+  explicit ViewRoom(const Blob& file) : ViewRoom(static_cast<Size>(file.bytes.size())) {}
+  // Fails: Limit.
+  Status take(DType dtype, const Sizes& sizes, const Sizes& strides);
+
+ private:
+  explicit ViewRoom(Size held);
+  Size left_ = 0;
+};
+
 }  // namespace convoy::torch

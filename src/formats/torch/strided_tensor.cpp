@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 namespace convoy::torch {
 namespace {
 
 // A view that repeats cells may be larger than its storage, but not without end.
-constexpr Size largest_repeated = Size{1} << 30;
+constexpr Size largest_repeated = Size{256} << 20;
 
 std::string text_of(const Sizes& numbers) {
   std::string text;
@@ -29,13 +30,14 @@ std::optional<Size> reach_of(const Sizes& sizes, const Sizes& strides, Size offs
   return last ? checked_add(*last, 1) : std::nullopt;
 }
 
-// The order of the axes in which the view is dense: axes by falling stride. Nothing: it is dense in none.
+// The order of the axes in which the view is dense: axes by falling stride, those of one cell last. Nothing: it is dense in
+// none.
 std::optional<Sizes> dense_order(const Sizes& sizes, const Sizes& strides) {
   Sizes order(sizes.size());
   std::iota(order.begin(), order.end(), Size{0});
   const auto at = [](const Sizes& numbers, Size axis) { return numbers[static_cast<std::size_t>(axis)]; };
-  std::ranges::stable_sort(
-      order, [&](Size a, Size b) { return at(sizes, a) != 1 && at(sizes, b) != 1 && at(strides, a) > at(strides, b); });
+  const auto rank = [&](Size axis) { return at(sizes, axis) == 1 ? Size{-1} : at(strides, axis); };
+  std::ranges::stable_sort(order, std::ranges::greater{}, rank);
   Size expected = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     const Size axis = order[i];
@@ -74,6 +76,27 @@ Result<Tensor> gathered(DType dtype, const Sizes& sizes, const Sizes& strides, S
 }
 
 }  // namespace
+
+ViewRoom::ViewRoom(Size held) {
+  const auto most = checked_multiply(held, 4);
+  left_ = most.value_or(Size{1} << 60) + (Size{256} << 20);
+}
+
+ViewRoom::ViewRoom(const ZipArchive& zip)
+    : ViewRoom(std::accumulate(zip.entries().begin(), zip.entries().end(), Size{0},
+                               [](Size sum, const ZipEntry& e) { return checked_add(sum, e.size).value_or(sum); })) {}
+
+Status ViewRoom::take(DType dtype, const Sizes& sizes, const Sizes& strides) {
+  const auto count = checked_count(sizes);
+  const auto bytes = count ? checked_multiply(*count, bytes_of(dtype)) : std::nullopt;
+  if (!bytes || *bytes == 0 || sizes.size() != strides.size() || row_major(sizes, strides)) return {};
+  if (*bytes > left_)
+    return fail(Fault::Limit, "the view " + text_of(sizes) + " with strides " + text_of(strides) + " needs " +
+                                  std::to_string(*bytes) + " bytes beside its storage, and " + std::to_string(left_) +
+                                  " of 4 times the file and 256 MiB are left");
+  left_ -= *bytes;
+  return {};
+}
 
 Result<Tensor> strided_tensor(DType dtype, const Sizes& sizes, const Sizes& strides, Size offset, const Blob& storage) {
   const std::string view = "the view " + text_of(sizes) + " with strides " + text_of(strides);

@@ -101,5 +101,25 @@ TEST(StridedTensor, StaysInsideItsStorage) {
   EXPECT_FALSE(torch::strided_tensor(DType::F32, {Size{1} << 30, 1}, {0, 0}, 0, storage(six)));
 }
 
+TEST(StridedTensor, AxesOfOneCellDoNotHideADenseOrder) {
+  const std::vector<float> six{0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(torch::strided_tensor(DType::F32, {3, 1, 2}, {1, 7, 3}, 0, storage(six)).value().floats(),
+            (std::vector<float>{0, 3, 1, 4, 2, 5}));
+}
+
+// A few bytes with strides of 0 could ask for a gigabyte, tensor after tensor.
+TEST(ViewRoom, IsSharedByAllViewsOfAFile) {
+  const std::vector<float> six{0, 1, 2, 3, 4, 5};
+  torch::ViewRoom room(storage(six));
+  constexpr Size half = Size{32} << 20;  // 128 MiB of float32
+  EXPECT_TRUE(room.take(DType::F32, {half}, {0}));
+  EXPECT_TRUE(room.take(DType::F32, {half}, {0}));
+  EXPECT_TRUE(room.take(DType::F32, {half}, {1}));  // dense: nothing beside the storage
+  const auto refused = room.take(DType::F32, {25}, {0});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::Limit);
+  EXPECT_TRUE(room.take(DType::F32, {24}, {0}));  // 4 * 24 bytes of storage are left
+}
+
 }  // namespace
 }  // namespace convoy

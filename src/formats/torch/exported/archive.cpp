@@ -47,7 +47,21 @@ std::optional<Sizes> numbers_of(const Json* json) {
   return all;
 }
 
-Result<Tensor> tensor_in(const ZipArchive& zip, const std::string& folder, const Json& entry) {
+// What the tensors of one archive share: members, each read once, and the room for their views.
+struct Storages {
+  const ZipArchive& zip;
+  std::map<std::string, Blob> members{};
+  ViewRoom room{zip};
+
+  Result<Blob> read(const std::string& name) {
+    if (const auto known = members.find(name); known != members.end()) return known->second;
+    auto blob = zip.read(name);
+    if (blob) members.emplace(name, *blob);
+    return blob;
+  }
+};
+
+Result<Tensor> tensor_in(Storages& storages, const std::string& folder, const Json& entry) {
   const Json *path = member(entry, "path_name"), *meta = member(entry, "tensor_meta");
   if (const Json* pickled = member(entry, "use_pickle"); pickled && pickled->is_boolean() && pickled->get<bool>())
     return fail(Fault::Unsupported, "is kept as a pickle, which is not carried");
@@ -59,21 +73,23 @@ Result<Tensor> tensor_in(const ZipArchive& zip, const std::string& folder, const
   const auto sizes = numbers_of(member(*meta, "sizes")), strides = numbers_of(member(*meta, "strides"));
   const auto offset = number_of(member(*meta, "storage_offset"));
   if (!sizes || !strides || !offset) return fail(Fault::Format, "has sizes, strides or an offset that are no numbers");
-  auto storage = zip.read(folder + path->get<std::string>());
+  if (auto room = storages.room.take(*dtype, *sizes, *strides); !room) return pass(room);
+  auto storage = storages.read(folder + path->get<std::string>());
   if (!storage) return pass(storage);
   return strided_tensor(*dtype, *sizes, *strides, *offset, *storage);
 }
 
-Result<std::map<std::string, Tensor>> tensors_in(const ZipArchive& zip, const std::string& folder,
+Result<std::map<std::string, Tensor>> tensors_in(Storages& storages, const std::string& folder,
                                                  const std::string& config_name) {
   std::map<std::string, Tensor> tensors;
+  const ZipArchive& zip = storages.zip;
   if (!zip.find(folder + config_name)) return tensors;
   const auto config = json_in(zip, folder + config_name);
   if (!config) return std::unexpected(config.error());
   const Json* entries = member(*config, "config");
   if (!entries || !entries->is_object()) return fail(Fault::Format, "'" + config_name + "' holds no config");
   for (const auto& [name, entry] : entries->items()) {
-    auto tensor = within("tensor '" + name + "'", tensor_in(zip, folder, entry));
+    auto tensor = within("tensor '" + name + "'", tensor_in(storages, folder, entry));
     if (!tensor) return pass(tensor);
     tensors.emplace(name, std::move(*tensor));
   }
@@ -144,10 +160,11 @@ Result<ExportedArchive> read_exported(const ZipArchive& zip) {
   if (!program) return pass(program);
   archive.program = std::move(*program);
   if (auto known = check_version(archive.program); !known) return pass(known);
-  auto weights = tensors_in(zip, *root + "data/weights/", model + "_weights_config.json");
+  Storages storages{zip};
+  auto weights = tensors_in(storages, *root + "data/weights/", model + "_weights_config.json");
   if (!weights) return pass(weights);
   archive.weights = std::move(*weights);
-  auto constants = tensors_in(zip, *root + "data/constants/", model + "_constants_config.json");
+  auto constants = tensors_in(storages, *root + "data/constants/", model + "_constants_config.json");
   if (!constants) return pass(constants);
   archive.constants = std::move(*constants);
   return archive;
