@@ -8,12 +8,6 @@ from carrying import assert_close, cases_in, convoy, port, run_natively
 from test_onnx_written import crossings_of, session
 
 CORPUS = cases_in("corpus/torch")
-# What convoy refuses by name so far.
-NOT_READ = {
-    ("grid_sample", "model.pt2"), ("gru_two_layers", "model.pt2"), ("net_vit_patch", "model.pt2"),
-    ("interpolate_nearest", "model.core.pt2"), ("net_cyclegan", "model.core.pt2"),
-    ("net_srresnet", "model.core.pt2"), ("pad_modules", "model.core.pt2"),
-}  # fmt: skip
 TOLERANCE = 2e-5
 
 
@@ -32,23 +26,15 @@ def stored(name: str):
         yield inputs, [np.load(CORPUS / name / f"output{row}_{i}.npy") for i in range(len(case["outputs"]))]
 
 
-def may_be_refused(name: str, program: str) -> None:
-    if (name, program) in NOT_READ:
-        done = convoy("summary", CORPUS / name / program, code=None)
-        assert done.returncode == 6 and "node '" in done.stderr, f"{done.returncode}: {done.stderr}"
-        pytest.skip(done.stderr.strip())
-
-
 @pytest.mark.sampled(60)
 @pytest.mark.parametrize("name, program", programs())
 def test_natively(name, program, tmp_path):
-    may_be_refused(name, program)
     for inputs, want in stored(name):
         assert_close(run_natively([CORPUS / name / program], inputs, tmp_path), want, TOLERANCE, f"{name}/{program}")
 
 
 @pytest.mark.sampled(30)
-@pytest.mark.parametrize("name", sorted({name for name, program in programs() if (name, program) not in NOT_READ}))
+@pytest.mark.parametrize("name", sorted({name for name, program in programs()}))
 def test_to_torch(name, tmp_path):
     done = convoy("port", CORPUS / name / "model.pt2", "-o", tmp_path / "net.py", code=None)
     if done.returncode == 6:
@@ -59,7 +45,7 @@ def test_to_torch(name, tmp_path):
 
 
 @pytest.mark.sampled(30)
-@pytest.mark.parametrize("name", sorted({name for name, program in programs() if (name, program) not in NOT_READ}))
+@pytest.mark.parametrize("name", sorted({name for name, program in programs()}))
 def test_to_onnx(name, tmp_path):
     import onnx
 

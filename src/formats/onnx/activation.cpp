@@ -21,7 +21,10 @@ constexpr Named unaries[] = {
     {"Sin", Function::Sin},           {"Cos", Function::Cos},           {"Sign", Function::Sign},
     {"Erf", Function::Erf},           {"Sigmoid", Function::Sigmoid},   {"Tanh", Function::Tanh},
     {"Softplus", Function::Softplus}, {"Softsign", Function::Softsign}, {"HardSwish", Function::HardSwish},
-    {"Mish", Function::Mish}};
+    {"Mish", Function::Mish},         {"Tan", Function::Tan},           {"Asin", Function::Asin},
+    {"Acos", Function::Acos},         {"Atan", Function::Atan},         {"Sinh", Function::Sinh},
+    {"Cosh", Function::Cosh},         {"Asinh", Function::Asinh},       {"Acosh", Function::Acosh},
+    {"Atanh", Function::Atanh}};
 
 std::vector<ValueId> unary(FunctionCall& call) {
   const auto found = std::ranges::find(unaries, call.name, &Named::word);
@@ -160,6 +163,15 @@ constexpr std::array rows{FunctionRow{"Abs", "X", unary},
                           FunctionRow{"Softsign", "X", unary},
                           FunctionRow{"HardSwish", "X", unary},
                           FunctionRow{"Mish", "X", unary},
+                          FunctionRow{"Tan", "X", unary},
+                          FunctionRow{"Asin", "X", unary},
+                          FunctionRow{"Acos", "X", unary},
+                          FunctionRow{"Atan", "X", unary},
+                          FunctionRow{"Sinh", "X", unary},
+                          FunctionRow{"Cosh", "X", unary},
+                          FunctionRow{"Asinh", "X", unary},
+                          FunctionRow{"Acosh", "X", unary},
+                          FunctionRow{"Atanh", "X", unary},
                           FunctionRow{"Relu", "X", relu},
                           FunctionRow{"LeakyRelu", "X", leaky_relu},
                           FunctionRow{"ThresholdedRelu", "X", thresholded_relu},

@@ -24,8 +24,15 @@ BinaryFunction function_of(std::string_view name) { return std::ranges::find(bin
 std::vector<ValueId> binary(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
   if (call.name == "Div" && a && b && !is_floating(call.fact(a).dtype) && !is_floating(call.fact(b).dtype))
-    call.refuse(Fault::Unsupported, "a division of whole numbers");
+    return {call.add(Binary{BinaryFunction::TruncateDivide}, {a, b})};
   return {call.add(Binary{function_of(call.name)}, {a, b})};
+}
+
+// The remainder with the sign of b, or, as C's fmod, with that of a.
+std::vector<ValueId> modulo(FunctionCall& call) {
+  const ValueId a = call.tensor("A"), b = call.tensor("B");
+  const bool of_c = call.attrs.truth("fmod", false);
+  return {call.add(Binary{of_c ? BinaryFunction::Remainder : BinaryFunction::Modulo}, {a, b})};
 }
 
 std::vector<ValueId> several(FunctionCall& call) {
@@ -53,8 +60,10 @@ std::vector<ValueId> dropout(FunctionCall& call) {
     if (known_number(call, "training_mode").value_or(0) != 0)
       call.refuse(Fault::Unsupported, "drops numbers by chance, as in training");
   }
-  if (call.results > 1) call.refuse(Fault::Unsupported, "is asked for its mask as well");
-  return {call.add(Dropout{Noise::Dropout, ratio, 1}, {x})};
+  const ValueId y = call.add(Dropout{Noise::Dropout, ratio, 1}, {x});
+  if (call.results == 1) return {y};
+  if (call.opset < 10) call.refuse(Fault::Unsupported, "is asked for its mask as well");
+  return {y, call.add(Cast{DType::Bool}, {call.add(Affine{0, 1}, {x})})};  // all of it is kept
 }
 
 std::vector<ValueId> cast(FunctionCall& call) {
@@ -69,6 +78,14 @@ std::vector<ValueId> cast(FunctionCall& call) {
   return {call.add(Cast{*to}, {x})};
 }
 
+std::vector<ValueId> cast_like(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), like = call.tensor("target_type");
+  if (call.opset >= 19) call.attrs.ignore({"saturate"});
+  if (call.opset >= 24) call.attrs.ignore({"round_mode"});
+  if (call.failed()) return {};
+  return {call.add(Cast{call.fact(like).dtype}, {x})};
+}
+
 constexpr std::array rows{FunctionRow{"Add", "A B", binary},
                           FunctionRow{"Sub", "A B", binary},
                           FunctionRow{"Mul", "A B", binary},
@@ -80,7 +97,9 @@ constexpr std::array rows{FunctionRow{"Add", "A B", binary},
                           FunctionRow{"Mean", "data...", several},
                           FunctionRow{"Identity", "input", identity},
                           FunctionRow{"Dropout", "data ratio training_mode", dropout},
-                          FunctionRow{"Cast", "input", cast}};
+                          FunctionRow{"Mod", "A B", modulo},
+                          FunctionRow{"Cast", "input", cast},
+                          FunctionRow{"CastLike", "input target_type", cast_like}};
 
 }  // namespace
 

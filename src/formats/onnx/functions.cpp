@@ -1,6 +1,8 @@
 // The one table of ONNX's operators.
 #include "formats/onnx/functions.h"
 
+#include "formats/onnx/comparison.h"
+
 namespace convoy::onnx {
 
 std::span<const FunctionRow> functions() {
@@ -9,7 +11,7 @@ std::span<const FunctionRow> functions() {
     for (const auto family :
          {convolution_functions(), pooling_functions(), padding_functions(), resize_functions(), reshape_functions(),
           slice_concat_functions(), normalization_functions(), activation_functions(), elementwise_functions(),
-          reduction_functions(), linear_functions(), recurrent_functions()})
+          comparison_functions(), reduction_functions(), linear_functions(), recurrent_functions()})
       rows.insert(rows.end(), family.begin(), family.end());
     return rows;
   }();

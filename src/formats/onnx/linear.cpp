@@ -59,10 +59,45 @@ std::vector<ValueId> gemm(FunctionCall& call) {
   return {call.add(Binary{BinaryFunction::Add}, {y, scaled})};
 }
 
+// Without an arrow the result has the letters that stand there once, in the order of the alphabet.
+std::string letters_that_stay(const std::string& equation) {
+  std::string once;
+  for (const char letter : equation)
+    if (letter != ',' && std::ranges::count(equation, letter) == 1) once += letter;
+  std::ranges::sort(once);
+  return once;
+}
+
+// Axes that the result lacks are summed, the others put in its order.
+ValueId of_one(FunctionCall& call, ValueId x, const std::string& equation) {
+  const auto arrow = equation.find("->");
+  const std::string from = equation.substr(0, arrow), to = equation.substr(arrow + 2);
+  const auto unlike = [](std::string letters) {
+    std::ranges::sort(letters);
+    return std::ranges::adjacent_find(letters) == letters.end();
+  };
+  if (!unlike(from) || !unlike(to) || from.find('.') != std::string::npos ||
+      static_cast<Size>(from.size()) != call.rank(x) || to.find_first_not_of(from) != std::string::npos) {
+    call.refuse(Fault::Unsupported, "einsum equation '" + equation + "' of one operand");
+    return {};
+  }
+  Sizes summed, order;
+  std::string kept;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (to.find(from[i]) == std::string::npos) summed.push_back(static_cast<Size>(i));
+    else kept += from[i];
+  }
+  for (const char letter : to) order.push_back(static_cast<Size>(kept.find(letter)));
+  if (!summed.empty()) x = call.add(Reduce{Reduction::Sum, summed, false}, {x});
+  return call.add(Transpose{order}, {x});
+}
+
 std::vector<ValueId> einsum(FunctionCall& call) {
   const auto inputs = call.several("inputs");
   std::string equation = call.attrs.word("equation");
   std::erase(equation, ' ');
+  if (equation.find("->") == std::string::npos) equation += "->" + letters_that_stay(equation);
+  if (inputs.size() == 1) return {of_one(call, inputs.front(), equation)};
   if (inputs.size() != 2)
     call.refuse(Fault::Unsupported, "an equation of " + std::to_string(inputs.size()) + " operands");
   return {call.add(Einsum{equation}, inputs)};

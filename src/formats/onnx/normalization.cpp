@@ -95,8 +95,13 @@ std::vector<ValueId> layer_normalization(FunctionCall& call) {
   const Sizes axes = from_axis(call, x);
   const double epsilon = call.attrs.number("epsilon", 1e-5);
   call.attrs.ignore({"stash_type"});
-  if (call.results > 1) call.refuse(Fault::Unsupported, "is asked for mean and deviation as well");
-  return {call.add(LayerNorm{axes, epsilon, false}, {x, scale, bias})};
+  const ValueId y = call.add(LayerNorm{axes, epsilon, false}, {x, scale, bias});
+  if (call.results == 1) return {y};
+  // The mean, and what it is divided by the square root of: variance and epsilon.
+  const ValueId mean = call.add(Reduce{Reduction::Mean, axes, true}, {x});
+  const ValueId left = call.add(Binary{BinaryFunction::Subtract}, {x, mean});
+  const ValueId variance = call.add(Reduce{Reduction::Mean, axes, true}, {call.add(Unary{Function::Square}, {left})});
+  return {y, mean, call.add(Unary{Function::Rsqrt}, {call.add(Affine{1, epsilon}, {variance})})};
 }
 
 // (x - mean) / (deviation + 1e-9) over `axes`.

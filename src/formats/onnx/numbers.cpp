@@ -210,10 +210,23 @@ std::optional<Numbers> folded(const ModelNode& node, const Numbers& x) {
   return Numbers{x.dtype, kept ? Sizes{1} : Sizes{}, {sum}};
 }
 
+std::optional<Numbers> range_of_reals(const std::vector<const Numbers*>& in) {
+  const double start = in[0]->all[0].value(), limit = in[1]->all[0].value(), step = in[2]->all[0].value();
+  const double count = step == 0 ? 0 : std::max(0.0, std::ceil((limit - start) / step));
+  if (step == 0 || !(count <= static_cast<double>(most_numbers))) return std::nullopt;
+  Numbers out{in[0]->dtype, {static_cast<Size>(count)}, {}};
+  for (Size i = 0; i < out.shape[0]; ++i) out.all.push_back(Number::of(start + static_cast<double>(i) * step));
+  return out;
+}
+
 std::optional<Numbers> range(const std::vector<const Numbers*>& in) {
   if (in.size() != 3) return std::nullopt;
-  for (const Numbers* n : in)
-    if (!n || n->all.size() != 1 || n->all[0].kind != Kind::Whole) return std::nullopt;
+  bool whole = true;
+  for (const Numbers* n : in) {
+    if (!n || n->all.size() != 1 || !n->all[0].known()) return std::nullopt;
+    whole = whole && n->all[0].kind == Kind::Whole;
+  }
+  if (!whole) return range_of_reals(in);
   const std::int64_t start = in[0]->all[0].whole, limit = in[1]->all[0].whole, step = in[2]->all[0].whole;
   if (step == 0 || std::abs(static_cast<double>(limit) - static_cast<double>(start)) > 1e9) return std::nullopt;
   Numbers out{in[0]->dtype, {}, {}};

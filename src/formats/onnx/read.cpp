@@ -6,6 +6,7 @@
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/shape_inputs.h"
 #include "formats/onnx/sizes.h"
+#include "formats/onnx/stretch.h"
 #include "formats/onnx/types.h"
 #include "ops/expect.h"
 
@@ -23,8 +24,11 @@ struct Known {
   std::optional<Numbers> numbers;
   bool trainable = false;
   bool of_shapes = false;  // computed from shapes, not given
-  bool zeros = false;  // of a shape that is not known beforehand
   std::string name{};  // of the initializer whose numbers these are
+  std::optional<Tensor> filled{};  // one number, as many times as `fill` says, of which not all is known beforehand
+  std::optional<Numbers> fill{};
+
+  bool is_zeros() const { return filled && filled->doubles().front() == 0; }
 };
 
 // The names of one graph; a subgraph also sees those around it.
@@ -210,8 +214,7 @@ class Reader {
       auto tensor = within("initializer '" + stored.name + "'", source_.tensor(stored));
       if (!tensor) return pass(tensor);
       const bool trainable = is_floating(tensor->dtype());
-      if (auto s = names.add(stored.name, {{}, std::move(*tensor), {}, trainable, false, false, stored.name}); !s)
-        return s;
+      if (auto s = names.add(stored.name, {{}, std::move(*tensor), {}, trainable, false, stored.name}); !s) return s;
     }
     return {};
   }
@@ -292,21 +295,74 @@ class Reader {
     if (node.type == "Identity" && inputs.size() == 1 && inputs[0] && !inputs[0]->value && node.outputs.size() == 1)
       return names.add(node.outputs[0], *inputs[0]);
     if (auto computed = add_computed(node, inputs, names); !computed || *computed) return done(computed);
-    if (makes_zeros(node, inputs)) return names.add(node.outputs[0], {{}, {}, {}, false, false, true});
+    if (node.type == "ConstantOfShape") return add_filled(node, inputs, names);
+    if (stretches(node, inputs)) return add_stretched(node, name, inputs, names);
     return add_row(node, name, inputs, names);
   }
 
-  // Zeros as many as unknown sizes say: states that recurrent layers begin with.
-  static bool makes_zeros(const ModelNode& node, const std::vector<Known*>& inputs) {
-    if (inputs.empty() || !inputs[0] || node.outputs.size() != 1) return false;
-    const auto zero = [](const Tensor& t) { return std::ranges::all_of(t.doubles(), [](double v) { return v == 0; }); };
-    if (node.type == "Expand")
-      return inputs[0]->tensor && inputs[0]->tensor->count() < 4096 && zero(*inputs[0]->tensor);
-    if (node.type != "ConstantOfShape") return false;
-    const Attribute* value = node.attribute("value");
-    if (!value || !value->tensor) return !value;
-    const auto tensor = TensorSource({}, {}).tensor(*value->tensor);
-    return tensor && zero(*tensor);
+  // One number, as many times as a shape says.
+  Status add_filled(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
+    const Numbers* shape = inputs.size() == 1 && inputs[0] ? numbers(*inputs[0]) : nullptr;
+    if (!shape || node.outputs.size() != 1)
+      return fail(Fault::Unsupported, "its shape is computed by the model; it must be known beforehand");
+    Tensor value = Tensor::of({}, std::vector<float>{0});
+    if (const Attribute* said = node.attribute("value")) {
+      if (!said->tensor) return fail(Fault::Format, "attribute 'value' is no tensor");
+      auto tensor = source_.tensor(*said->tensor);
+      if (!tensor) return pass(tensor);
+      if (tensor->count() != 1) return fail(Fault::Format, "attribute 'value' is not one number");
+      value = tensor->reshaped({});
+    }
+    Known known;
+    if (!shape->known()) {
+      known.filled = value;
+      known.fill = *shape;
+      return names.add(node.outputs[0], std::move(known));
+    }
+    Sizes sizes;
+    for (const Number& n : shape->all) sizes.push_back(n.whole);
+    constexpr Size most = Size{1} << 26;
+    const auto count = checked_count(sizes);
+    if (!count || *count > most) return fail(Fault::Limit, "makes a tensor of shape " + text_of(sizes));
+    const auto one = value.bytes();
+    std::vector<std::byte> bytes;
+    bytes.reserve(static_cast<std::size_t>(*count) * one.size());
+    for (Size i = 0; i < *count; ++i) bytes.insert(bytes.end(), one.begin(), one.end());
+    auto tensor = Tensor::owning(value.dtype(), sizes, std::move(bytes));
+    if (!tensor) return pass(tensor);
+    known.tensor = std::move(*tensor);
+    return names.add(node.outputs[0], std::move(known));
+  }
+
+  // To a shape with sizes that are not known beforehand and that the value has not itself.
+  bool stretches(const ModelNode& node, const std::vector<Known*>& inputs) {
+    if (node.type != "Expand" || inputs.size() != 2 || !inputs[0] || !inputs[1] || node.outputs.size() != 1)
+      return false;
+    const Numbers* shape = numbers(*inputs[1]);
+    return shape && !shape->known();
+  }
+
+  Status add_stretched(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                       Names& names) {
+    const Numbers shape = *numbers(*inputs[1]);
+    if (inputs[0]->tensor && inputs[0]->tensor->count() == 1 && !inputs[0]->value) {
+      Known known;
+      known.filled = inputs[0]->tensor->reshaped({});
+      known.fill = shape;
+      return names.add(node.outputs[0], std::move(known));
+    }
+    auto x = value_of(node.inputs[0], *inputs[0]);
+    if (!x) return pass(x);
+    auto y = stretch(graph_, sizes_, *x, shape, name);
+    if (!y) return pass(y);
+    if (*y == *x) {
+      auto same = graph_.add(Identity{}, {*x}, name, "Expand");
+      if (!same) return pass(same);
+      sizes_.follow(graph_);
+      y = same->front();
+    }
+    said_.emplace_back(*y, node.outputs[0]);
+    return names.add(node.outputs[0], {*y, {}, {}, false, false});
   }
 
   static Status done(const Result<bool>& result) {
@@ -361,11 +417,13 @@ class Reader {
   Status add_shape(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
     if (inputs.size() != 1 || !inputs[0] || node.outputs.size() != 1) return fail(Fault::Format, "needs one input");
     const Known& x = *inputs[0];
-    if (!x.value && !x.tensor && !x.numbers) return fail(Fault::Unsupported, "its input is of unknown shape");
+    if (!x.value && !x.tensor && !x.numbers && !x.fill)
+      return fail(Fault::Unsupported, "its input is of unknown shape");
     Numbers shape;
-    if (x.value) shape = numbers_of(graph_[x.value].fact.shape, sizes_.of(x.value));
+    if (x.fill) shape = *x.fill;
+    else if (x.value) shape = numbers_of(graph_[x.value].fact.shape, sizes_.of(x.value));
     else shape = Numbers{DType::I64, {}, {}};
-    if (!x.value)
+    if (!x.value && !x.fill)
       for (const Size n : x.tensor ? x.tensor->shape() : x.numbers->shape) shape.all.push_back(Number::of(n));
     const auto rank = static_cast<Size>(shape.all.size());
     if (node.type == "Size") {
@@ -418,7 +476,7 @@ class Reader {
         all_known = false;
       }
     }
-    if (all_few && of_shapes)
+    if (all_few && (of_shapes || node.type == "Range"))
       if (auto results = computed(node, opset_, few); results && results->size() >= node.outputs.size()) {
         for (std::size_t i = 0; i < node.outputs.size(); ++i)
           if (auto s = names.add(node.outputs[i], {{}, {}, std::move((*results)[i]), false, true}); !s) return pass(s);
@@ -435,6 +493,13 @@ class Reader {
   // The value of a name in the graph.
   Result<ValueId> value_of(const std::string& name, Known& known) {
     if (known.value) return known.value;
+    if (known.filled) {
+      const Tensor one = known.filled->reshaped(Sizes(known.fill->all.size(), 1));
+      auto stretched =
+          stretch(graph_, sizes_, graph_.constant(graph_.unique_name(name), one, false), *known.fill, name);
+      if (!stretched) return within("'" + name + "'", std::move(stretched));
+      return known.value = *stretched;
+    }
     if (!known.tensor && !known.numbers)
       return fail(Fault::Unsupported, "'" + name + "' is as large as sizes that are not known beforehand");
     if (!known.tensor) {
@@ -458,7 +523,6 @@ class Reader {
       return inputs[i]->numbers && !inputs[i]->numbers->known() ? &*inputs[i]->numbers : nullptr;
     };
     if (const Numbers* shape = open(1); shape && node.type == "Reshape") instead[1] = reshape_target(*shape, data);
-    if (const Numbers* shape = open(1); shape && node.type == "Expand") instead[1] = expand_target(*shape, data);
     if (const Numbers* ends = open(2); ends && node.type == "Slice")
       instead[2] = slice_ends(*ends, inputs.size() > 3 && inputs[3] ? numbers(*inputs[3]) : nullptr, data);
     if (const Numbers* sizes = open(3); sizes && node.type == "Resize" && opset_ >= 11 && !node.attribute("axes"))
@@ -475,7 +539,7 @@ class Reader {
     TensorArguments tensors;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i] || call->inputs[i].empty()) continue;
-      if (inputs[i]->zeros && call->inputs[i].starts_with("initial_")) continue;
+      if (inputs[i]->is_zeros() && call->inputs[i].starts_with("initial_")) continue;
       auto value = instead[i] ? Result<ValueId>(graph_.constant(node.inputs[i], *instead[i], false))
                               : value_of(node.inputs[i], *inputs[i]);
       if (!value) return within("input '" + call->inputs[i] + "'", Status(pass(value)));

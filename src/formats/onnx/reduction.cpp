@@ -1,4 +1,4 @@
-// Axes folded into one number each. Axes are an attribute until opset 17 (of ReduceSum until 12) and an input since;
+// Axes folded into one number each, extremes' places, the largest few, running sums. Axes are an attribute until opset 17 (of ReduceSum until 12) and an input since;
 // none named means all.
 #include "formats/onnx/arguments.h"
 
@@ -62,6 +62,43 @@ std::vector<ValueId> reduce_by_sum(FunctionCall& call) {
   return {call.add(Binary{BinaryFunction::Add}, {logarithm, shift})};
 }
 
+std::vector<ValueId> arg_extreme(FunctionCall& call) {
+  const ValueId x = call.tensor("data");
+  const Size axis = axis_of(call, "axis", call.attrs.integer("axis", 0), std::max<Size>(call.rank(x), 1));
+  const bool keeps = call.attrs.truth("keepdims", true);
+  const bool last = call.opset >= 12 && call.attrs.truth("select_last_index", false);
+  return {call.add(ArgExtreme{call.name == "ArgMax", axis, keeps, last}, {x})};
+}
+
+// The count is an attribute until opset 9. Unsorted results may come in any order; sorted is one of them.
+std::vector<ValueId> top_k(FunctionCall& call) {
+  const ValueId x = call.tensor("X");
+  const Size axis = axis_of(call, "axis", call.attrs.integer("axis", -1), std::max<Size>(call.rank(x), 1));
+  const bool chooses = call.opset >= 11;
+  const bool largest = !chooses || call.attrs.truth("largest", true);
+  if (chooses) call.attrs.ignore({"sorted"});
+  Size count = 0;
+  if (call.opset < 10) {
+    count = call.attrs.integer("k");
+  } else {
+    const auto known = known_integers(call, "K");
+    if (!known || known->size() != 1) call.refuse(Fault::Unsupported, "input 'K' is not one known number");
+    else count = known->front();
+  }
+  return call.add_all(TopK{axis, count, largest}, {x});
+}
+
+std::vector<ValueId> accumulate(FunctionCall& call) {
+  const ValueId x = call.tensor("x");
+  const auto said = known_integers(call, "axis");
+  if (!said || said->size() != 1) call.refuse(Fault::Unsupported, "input 'axis' is not one known number");
+  const bool exclusive = call.attrs.truth("exclusive", false), backwards = call.attrs.truth("reverse", false);
+  if (call.failed()) return {};
+  const Size axis = axis_of(call, "axis", said->front(), std::max<Size>(call.rank(x), 1));
+  const Reduction reduction = call.name == "CumSum" ? Reduction::Sum : Reduction::Product;
+  return {call.add(Accumulate{reduction, axis, exclusive, backwards}, {x})};
+}
+
 constexpr std::array rows{FunctionRow{"ReduceMean", "data axes", reduce},
                           FunctionRow{"ReduceSum", "data axes", reduce},
                           FunctionRow{"ReduceMax", "data axes", reduce},
@@ -71,7 +108,12 @@ constexpr std::array rows{FunctionRow{"ReduceMean", "data axes", reduce},
                           FunctionRow{"ReduceL2", "data axes", reduce_by_sum},
                           FunctionRow{"ReduceSumSquare", "data axes", reduce_by_sum},
                           FunctionRow{"ReduceLogSum", "data axes", reduce_by_sum},
-                          FunctionRow{"ReduceLogSumExp", "data axes", reduce_by_sum}};
+                          FunctionRow{"ReduceLogSumExp", "data axes", reduce_by_sum},
+                          FunctionRow{"ArgMax", "data", arg_extreme},
+                          FunctionRow{"ArgMin", "data", arg_extreme},
+                          FunctionRow{"TopK", "X K", top_k},
+                          FunctionRow{"CumSum", "x axis", accumulate},
+                          FunctionRow{"CumProd", "x axis", accumulate}};
 
 }  // namespace
 

@@ -212,7 +212,24 @@ std::vector<ValueId> resize(FunctionCall& call) {
   return resized(call, x, op);
 }
 
-constexpr std::array rows{FunctionRow{"Upsample", "X scales", upsample},
+// Modes carry other words since opset 20.
+std::vector<ValueId> grid_sample(FunctionCall& call) {
+  const ValueId x = call.tensor("X"), grid = call.tensor("grid");
+  const bool renamed = call.opset >= 20;
+  const std::string mode = call.attrs.word("mode", renamed ? "linear" : "bilinear"),
+                    border = call.attrs.word("padding_mode", "zeros");
+  GridSample op{.align_corners = call.attrs.truth("align_corners", false)};
+  if (mode == "nearest") op.interpolation = Interpolation::Nearest;
+  else if (mode == (renamed ? "cubic" : "bicubic")) op.interpolation = Interpolation::Cubic;
+  else if (mode != (renamed ? "linear" : "bilinear")) call.refuse(Fault::Format, "attribute 'mode' is '" + mode + "'");
+  if (border == "border") op.border = PadMode::Edge;
+  else if (border == "reflection") op.border = PadMode::Reflect;
+  else if (border != "zeros") call.refuse(Fault::Format, "attribute 'padding_mode' is '" + border + "'");
+  return {call.add(op, {x, grid})};
+}
+
+constexpr std::array rows{FunctionRow{"GridSample", "X grid", grid_sample},
+                          FunctionRow{"Upsample", "X scales", upsample},
                           FunctionRow{"Resize", "X roi scales sizes", resize}};
 
 }  // namespace

@@ -35,19 +35,6 @@ std::optional<Tensor> reshape_target(const Numbers& wanted, const Shaped& data) 
   return list(std::move(to));
 }
 
-std::optional<Tensor> expand_target(const Numbers& wanted, const Shaped& data) {
-  std::vector<std::int64_t> to;
-  for (std::size_t i = 0; i < wanted.all.size(); ++i) {
-    const Number& n = wanted.all[i];
-    const std::size_t from_end = wanted.all.size() - i;
-    const bool there = from_end <= data.shape.size();
-    if (n.kind == Kind::Whole) to.push_back(n.whole);
-    else if (there && is_size(n, data, data.shape.size() - from_end)) to.push_back(1);
-    else return std::nullopt;
-  }
-  return list(std::move(to));
-}
-
 std::optional<Tensor> slice_ends(const Numbers& ends, const Numbers* axes, const Shaped& data) {
   std::vector<std::int64_t> to;
   for (std::size_t i = 0; i < ends.all.size(); ++i) {

@@ -15,8 +15,6 @@ struct Shaped {
 // Nothing: the wanted shape does not follow from the value's.
 // Reshape: 0 where a size is the one at the same place, -1 for one that is left.
 std::optional<Tensor> reshape_target(const Numbers& wanted, const Shaped& data);
-// Expand: 1 where a size is the one that is there already.
-std::optional<Tensor> expand_target(const Numbers& wanted, const Shaped& data);
 // Slice: the largest number where an end is the axis' own length. `axes`: none where all from the first.
 std::optional<Tensor> slice_ends(const Numbers& ends, const Numbers* axes, const Shaped& data);
 // Resize: factors where sizes are multiples of the ones there are.

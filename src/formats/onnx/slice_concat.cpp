@@ -1,4 +1,4 @@
-// Parts taken out and put side by side: Concat, Slice, Split, Tile, Expand, Gather with known places.
+// Parts taken out and put side by side: Concat, Slice, Split, Tile, Expand, Gather, GatherElements.
 #include "formats/onnx/arguments.h"
 
 #include "ops/expect.h"
@@ -119,9 +119,8 @@ std::vector<ValueId> gather(FunctionCall& call) {
   const Tensor* known = call.constant(indices);
   if (call.failed()) return {};
   if (!known) {
-    if (axis != 0 || call.rank(x) != 2)
-      call.refuse(Fault::Unsupported, "places that the model computes, other than rows of a table");
-    return {call.add(Embedding{}, {indices, x})};
+    if (axis == 0 && call.rank(x) == 2 && call.constant(x)) return {call.add(Embedding{}, {indices, x})};
+    return {call.add(Gather{axis}, {x, indices})};
   }
   const Tensor places = *known;  // values move when the graph grows
   const Dim size = call.dim(x, axis);
@@ -146,10 +145,19 @@ std::vector<ValueId> gather(FunctionCall& call) {
   return {call.add(Reshape{to}, {taken})};
 }
 
-constexpr std::array rows{
-    FunctionRow{"Concat", "inputs...", concat},   FunctionRow{"Slice", "data starts ends axes steps", slice},
-    FunctionRow{"Split", "input split", split},   FunctionRow{"Tile", "input repeats", tile},
-    FunctionRow{"Expand", "input shape", expand}, FunctionRow{"Gather", "data indices", gather}};
+std::vector<ValueId> gather_elements(FunctionCall& call) {
+  const ValueId x = call.tensor("data"), indices = call.tensor("indices");
+  const Size axis = axis_of(call, "axis", call.attrs.integer("axis", 0), std::max<Size>(call.rank(x), 1));
+  return {call.add(GatherElements{axis}, {x, indices})};
+}
+
+constexpr std::array rows{FunctionRow{"Concat", "inputs...", concat},
+                          FunctionRow{"Slice", "data starts ends axes steps", slice},
+                          FunctionRow{"Split", "input split", split},
+                          FunctionRow{"Tile", "input repeats", tile},
+                          FunctionRow{"Expand", "input shape", expand},
+                          FunctionRow{"Gather", "data indices", gather},
+                          FunctionRow{"GatherElements", "data indices", gather_elements}};
 
 }  // namespace
 

@@ -7,10 +7,12 @@ namespace convoy::plain {
 
 namespace {
 
-// The remainder is exact; moved by b where its sign differs, which is what PyTorch, Python and TensorFlow do.
+// The remainder is exact; moved by b where its sign differs, which is what PyTorch, Python and TensorFlow do. A zero has
+// the sign of b, as in Python.
 template <class T>
 T modulo(T a, T b) {
   const T rest = std::fmod(a, b);
+  if (rest == 0) return std::copysign(T{0}, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 // What the exact remainder leaves divides without a fraction, up to one rounding.

@@ -1,6 +1,8 @@
 // Names of nodes and values, each once.
 #include "formats/onnx/write/sink.h"
 
+#include "ops/expect.h"
+
 #include <algorithm>
 
 namespace convoy::onnx {
@@ -58,7 +60,12 @@ std::string Sink::stored(std::string_view word, Tensor tensor) {
 }
 
 std::string Sink::number(double value) {
-  return stored("number", Tensor::of({}, std::vector<double>{value}).converted(fact().dtype));
+  const DType dtype = fact().dtype;
+  if (is_floating(dtype)) return stored("number", Tensor::of({}, std::vector<double>{value}).converted(dtype));
+  // The low bytes of a whole number are the number in every narrower type.
+  const Tensor whole = Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(value)});
+  const auto bytes = whole.bytes().first(static_cast<std::size_t>(convoy::bytes_of(dtype)));
+  return stored("number", *Tensor::owning(dtype, {}, {bytes.begin(), bytes.end()}));
 }
 
 std::string Sink::numbers(const Sizes& values) {

@@ -9,40 +9,54 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-// The tensor `argument`, or its number as a scalar of x's element type.
-ValueId operand(FunctionCall& call, ValueId x, std::string_view argument) {
-  if (const ValueId tensor = call.optional(argument)) return tensor;
-  const double number = call.attrs.number(argument);
-  const Tensor scalar = Tensor::of({}, std::vector<double>{number});
-  const DType dtype = call.fact(x).dtype;
-  const bool whole = dtype != DType::F32 && dtype != DType::F64 && dtype != DType::F16 && dtype != DType::BF16;
-  if (!whole) return call.make_constant(argument, scalar.converted(dtype));
-  if (number != std::floor(number))
-    call.refuse(Fault::Unsupported, "a fraction and whole numbers change the element type, which is not carried");
-  return call.make_constant(argument, Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(number)}));
+bool is_whole(DType dtype) {
+  return dtype != DType::F32 && dtype != DType::F64 && dtype != DType::F16 && dtype != DType::BF16;
 }
-
+bool is_real(const FunctionCall& call, ValueId x) {
+  return call.fact(x).dtype == DType::F32 || call.fact(x).dtype == DType::F64;
+}
 bool is_number(FunctionCall& call, std::string_view argument) {
   return !call.optional(argument) && call.attrs.has(argument);
 }
 
-bool is_real(const FunctionCall& call, ValueId x) {
-  return call.fact(x).dtype == DType::F32 || call.fact(x).dtype == DType::F64;
+// Two operands, of which one may be a number: it takes the other's element type, except that a fraction makes whole
+// numbers float32, as PyTorch promotes them.
+struct Pair {
+  ValueId a, b;
+};
+ValueId scalar(FunctionCall& call, std::string_view argument, DType dtype) {
+  const double number = call.attrs.number(argument);
+  if (!is_whole(dtype))
+    return call.make_constant(argument, Tensor::of({}, std::vector<double>{number}).converted(dtype));
+  return call.make_constant(argument, Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(number)}));
+}
+Pair operands(FunctionCall& call, std::string_view first, std::string_view second) {
+  Pair pair{call.optional(first), call.optional(second)};
+  if (pair.a && pair.b) return pair;
+  if (!pair.a && !pair.b) {
+    call.tensor(first);
+    return pair;
+  }
+  const std::string_view number = pair.a ? second : first;
+  ValueId& tensor = pair.a ? pair.a : pair.b;
+  const Json* said = call.attrs.raw(number);
+  if (said && said->is_number_float() && is_whole(call.fact(tensor).dtype))
+    tensor = call.add(Cast{DType::F32}, {tensor});
+  if (call.failed()) return {};
+  const ValueId made = scalar(call, number, call.fact(tensor).dtype);
+  (pair.a ? pair.b : pair.a) = made;
+  return pair;
 }
 
 // x + alpha * other, x - alpha * other
 Results sum(FunctionCall& call, double sign) {
-  if (!call.optional("input")) {
-    call.refuse(Fault::Unsupported, "a number less a tensor, as arithmetic on indices has it");
-    return {};
-  }
-  const ValueId x = call.tensor("input");
   const double alpha = sign * call.attrs.number("alpha", 1.0);
-  if (is_number(call, "other") && is_real(call, x))
+  const ValueId x = call.optional("input");
+  if (x && is_number(call, "other") && is_real(call, x))
     return {call.add(Affine{1, alpha * call.attrs.number("other")}, {x})};
-  ValueId other = operand(call, x, "other");
-  if (std::abs(alpha) != 1) other = call.add(Affine{std::abs(alpha), 0}, {other});
-  return {call.add(Binary{alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add}, {x, other})};
+  auto [a, b] = operands(call, "input", "other");
+  if (std::abs(alpha) != 1) b = call.add(Affine{std::abs(alpha), 0}, {b});
+  return {call.add(Binary{alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add}, {a, b})};
 }
 Results add(FunctionCall& call) { return sum(call, 1); }
 Results sub(FunctionCall& call) { return sum(call, -1); }
@@ -52,30 +66,111 @@ Results reversed_sub(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const double alpha = call.attrs.number("alpha", 1.0);
   if (is_number(call, "other") && is_real(call, x)) return {call.add(Affine{-alpha, call.attrs.number("other")}, {x})};
-  return {call.add(Binary{BinaryFunction::Subtract}, {operand(call, x, "other"), call.add(Affine{alpha, 0}, {x})})};
+  auto [a, b] = operands(call, "input", "other");
+  if (alpha != 1) a = call.add(Affine{alpha, 0}, {a});
+  return {call.add(Binary{BinaryFunction::Subtract}, {b, a})};
 }
 
 Results mul(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  if (is_number(call, "other") && is_real(call, x)) return {call.add(Affine{call.attrs.number("other"), 0}, {x})};
-  return {call.add(Binary{BinaryFunction::Multiply}, {x, operand(call, x, "other")})};
+  const ValueId x = call.optional("input");
+  if (x && is_number(call, "other") && is_real(call, x)) return {call.add(Affine{call.attrs.number("other"), 0}, {x})};
+  const auto [a, b] = operands(call, "input", "other");
+  return {call.add(Binary{BinaryFunction::Multiply}, {a, b})};
 }
 
 template <BinaryFunction function>
 Results binary(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  return {call.add(Binary{function}, {x, operand(call, x, "other")})};
+  const auto [a, b] = operands(call, "input", "other");
+  return {call.add(Binary{function}, {a, b})};
+}
+
+Results divide(FunctionCall& call) {
+  const std::string rounding = call.attrs.word("rounding_mode", "");
+  const auto [a, b] = operands(call, "input", "other");
+  BinaryFunction function = BinaryFunction::Divide;
+  if (rounding == "floor") function = BinaryFunction::FloorDivide;
+  else if (rounding == "trunc") function = BinaryFunction::TruncateDivide;
+  else if (!rounding.empty()) call.refuse(Fault::Format, "argument 'rounding_mode' is '" + rounding + "'");
+  return {call.add(Binary{function}, {a, b})};
 }
 
 Results power(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
   if (is_number(call, "exponent")) {
+    const ValueId x = call.tensor("input");
     const double exponent = call.attrs.number("exponent");
     if (exponent == 2) return {call.add(Unary{Function::Square}, {x})};
     if (exponent == 0.5) return {call.add(Unary{Function::Sqrt}, {x})};
     if (exponent == 1) return {x};
   }
-  return {call.add(Binary{BinaryFunction::Power}, {x, operand(call, x, "exponent")})};
+  const auto [a, b] = operands(call, "input", "exponent");
+  return {call.add(Binary{BinaryFunction::Power}, {a, b})};
+}
+
+// Bit by bit, which is logic where the operands are truths.
+template <BinaryFunction function>
+Results bits(FunctionCall& call) {
+  const ValueId a = call.tensor("input"), b = call.tensor("other");
+  if (!call.failed() && (call.fact(a).dtype != DType::Bool || call.fact(b).dtype != DType::Bool))
+    call.refuse(Fault::Unsupported, "works on the bits of whole numbers");
+  return {call.add(Binary{function}, {a, b})};
+}
+Results bits_not(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  if (!call.failed() && call.fact(x).dtype != DType::Bool)
+    call.refuse(Fault::Unsupported, "works on the bits of whole numbers");
+  return {call.add(Unary{Function::Not}, {x})};
+}
+
+// The choices may be numbers: of the other choice's type, or float32 where both are.
+Results where(FunctionCall& call) {
+  const ValueId condition = call.tensor("condition");
+  if (!call.optional("input") && !call.optional("other")) {
+    const ValueId a = scalar(call, "input", DType::F32), b = scalar(call, "other", DType::F32);
+    return {call.add(Where{}, {condition, a, b})};
+  }
+  const auto [a, b] = operands(call, "input", "other");
+  return {call.add(Where{}, {condition, a, b})};
+}
+
+Results masked_fill(FunctionCall& call) {
+  const ValueId mask = call.tensor("mask");
+  const auto [x, value] = operands(call, "input", "value");
+  return {call.add(Where{}, {mask, value, x})};
+}
+
+// x on one side of a diagonal, zeros on the other.
+template <bool upper>
+Results triangle(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size diagonal = call.attrs.integer("diagonal", 0), rank = call.rank(x);
+  const Dim rows = call.dim(x, rank - 2), columns = call.dim(x, rank - 1);
+  constexpr Size most = Size{1} << 24;
+  if (rank < 2 || !rows.known() || !columns.known() || checked_multiply(*rows, *columns).value_or(most + 1) > most)
+    call.refuse(Fault::Unsupported, "a triangle of a matrix whose sizes are free, or very large");
+  if (call.failed()) return {};
+  std::vector<std::byte> keeps;
+  for (Size row = 0; row < *rows; ++row)
+    for (Size column = 0; column < *columns; ++column)
+      keeps.push_back(static_cast<std::byte>(upper ? column - row >= diagonal : column - row <= diagonal));
+  const ValueId mask =
+      call.make_constant("triangle", *Tensor::owning(DType::Bool, {*rows, *columns}, std::move(keeps)));
+  const DType dtype = call.fact(x).dtype;
+  const Tensor zero = Tensor::of({}, std::vector<std::int64_t>{0});
+  const ValueId nothing =
+      call.make_constant("zero", is_whole(dtype) ? zero : Tensor::of({}, std::vector<float>{0}).converted(dtype));
+  return {call.add(Where{}, {mask, x, nothing})};
+}
+
+Results is_nan(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  return {call.add(Binary{BinaryFunction::NotEqual}, {x, x})};
+}
+
+// The logarithm to another base.
+template <int base>
+Results logarithm(FunctionCall& call) {
+  const ValueId natural = call.add(Unary{Function::Log}, {call.tensor("input")});
+  return {call.add(Affine{1 / std::log(static_cast<double>(base)), 0}, {natural})};
 }
 
 template <Function function>
@@ -114,7 +209,32 @@ constexpr std::array rows{
     FunctionRow{"sub", "input other", sub},
     FunctionRow{"rsub", "input other", reversed_sub},
     FunctionRow{"mul", "input other", mul},
-    FunctionRow{"div", "input other", binary<BinaryFunction::Divide>},
+    FunctionRow{"div", "input other", divide},
+    FunctionRow{"true_divide", "input other", divide},
+    FunctionRow{"floor_divide", "input other", binary<BinaryFunction::FloorDivide>},
+    FunctionRow{"remainder", "input other", binary<BinaryFunction::Modulo>},
+    FunctionRow{"fmod", "input other", binary<BinaryFunction::Remainder>},
+    FunctionRow{"eq", "input other", binary<BinaryFunction::Equal>},
+    FunctionRow{"ne", "input other", binary<BinaryFunction::NotEqual>},
+    FunctionRow{"lt", "input other", binary<BinaryFunction::Less>},
+    FunctionRow{"le", "input other", binary<BinaryFunction::LessOrEqual>},
+    FunctionRow{"gt", "input other", binary<BinaryFunction::Greater>},
+    FunctionRow{"ge", "input other", binary<BinaryFunction::GreaterOrEqual>},
+    FunctionRow{"logical_and", "input other", binary<BinaryFunction::And>},
+    FunctionRow{"logical_or", "input other", binary<BinaryFunction::Or>},
+    FunctionRow{"logical_xor", "input other", binary<BinaryFunction::Xor>},
+    FunctionRow{"logical_not", "input", unary<Function::Not>},
+    FunctionRow{"bitwise_and", "input other", bits<BinaryFunction::And>},
+    FunctionRow{"bitwise_or", "input other", bits<BinaryFunction::Or>},
+    FunctionRow{"bitwise_xor", "input other", bits<BinaryFunction::Xor>},
+    FunctionRow{"bitwise_not", "input", bits_not},
+    FunctionRow{"where", "condition input other", where},
+    FunctionRow{"masked_fill", "input mask value", masked_fill},
+    FunctionRow{"triu", "input diagonal", triangle<true>},
+    FunctionRow{"tril", "input diagonal", triangle<false>},
+    FunctionRow{"isnan", "input", is_nan},
+    FunctionRow{"log2", "input", logarithm<2>},
+    FunctionRow{"log10", "input", logarithm<10>},
     FunctionRow{"maximum", "input other", binary<BinaryFunction::Maximum>},
     FunctionRow{"minimum", "input other", binary<BinaryFunction::Minimum>},
     FunctionRow{"pow", "input exponent", power},
@@ -133,6 +253,19 @@ constexpr std::array rows{
     FunctionRow{"sin", "input", unary<Function::Sin>},
     FunctionRow{"cos", "input", unary<Function::Cos>},
     FunctionRow{"erf", "input", unary<Function::Erf>},
+    FunctionRow{"tan", "input", unary<Function::Tan>},
+    FunctionRow{"asin", "input", unary<Function::Asin>},
+    FunctionRow{"acos", "input", unary<Function::Acos>},
+    FunctionRow{"atan", "input", unary<Function::Atan>},
+    FunctionRow{"sinh", "input", unary<Function::Sinh>},
+    FunctionRow{"cosh", "input", unary<Function::Cosh>},
+    FunctionRow{"asinh", "input", unary<Function::Asinh>},
+    FunctionRow{"acosh", "input", unary<Function::Acosh>},
+    FunctionRow{"atanh", "input", unary<Function::Atanh>},
+    FunctionRow{"expm1", "input", unary<Function::Expm1>},
+    FunctionRow{"log1p", "input", unary<Function::Log1p>},
+    FunctionRow{"trunc", "input", unary<Function::Truncate>},
+    FunctionRow{"fix", "input", unary<Function::Truncate>},
     FunctionRow{"sigmoid", "input", unary<Function::Sigmoid>},
     FunctionRow{"tanh", "input", unary<Function::Tanh>},
     FunctionRow{"clamp.default", "input min max", clamp},

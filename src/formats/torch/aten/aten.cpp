@@ -41,8 +41,8 @@ constexpr std::array renamed{
     Renamed{"_log_softmax", "log_softmax"},
 };
 
-constexpr std::array families{aten_arithmetic, aten_shapes,         aten_parts,    aten_reductions,
-                              aten_products,   aten_normalizations, aten_constants};
+constexpr std::array families{aten_arithmetic, aten_shapes,         aten_parts,     aten_reductions,
+                              aten_products,   aten_normalizations, aten_constants, aten_recurrent};
 
 const FunctionRow* own_row(std::string_view name) {
   for (const auto& family : families)
@@ -69,6 +69,14 @@ AtenRow convolution(Json arguments, Size weight_rank) {
 }
 
 }  // namespace
+
+ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes) {
+  const Sizes from = call.attrs.list("from", Sizes{});
+  for (std::size_t i = 0; i < axes && i < from.size() && !call.failed(); ++i)
+    if (const ValueId like = call.optional("like." + std::to_string(i)))
+      x = call.add(ExpandLike{static_cast<Size>(i), from[i]}, {x, like});
+  return x;
+}
 
 AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank) {
   for (const char* silent : {"cudnn_enabled", "cudnn_enable", "half_to_float", "train", "training"})

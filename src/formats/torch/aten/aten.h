@@ -12,6 +12,11 @@ std::span<const FunctionRow> aten_reductions();
 std::span<const FunctionRow> aten_products();
 std::span<const FunctionRow> aten_normalizations();
 std::span<const FunctionRow> aten_constants();
+std::span<const FunctionRow> aten_recurrent();
+
+// x with its axes of size 1 repeated as often as other values are long, whose sizes are free: {"like.0", ...} are those
+// values by place in the shape, the argument "from" the axis of each.
+ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes);
 
 // Who reads "conv2d.default". Null row: nobody.
 struct AtenRow {

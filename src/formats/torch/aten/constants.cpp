@@ -19,6 +19,11 @@ Results made(FunctionCall& call, const Sizes& shape, std::vector<double> values,
   if (call.failed()) return {};
   if (wanted == "int64")
     return {call.make_constant("numbers", Tensor::of(shape, std::vector<std::int64_t>(values.begin(), values.end())))};
+  if (wanted == "bool") {
+    std::vector<std::byte> truths;
+    for (const double value : values) truths.push_back(static_cast<std::byte>(value != 0));
+    return {call.make_constant("numbers", *Tensor::owning(DType::Bool, shape, std::move(truths)))};
+  }
   for (const DType dtype : {DType::F32, DType::F64, DType::F16})
     if (wanted == name_of(dtype))
       return {call.make_constant("numbers", Tensor::of(shape, std::move(values)).converted(dtype))};
@@ -32,15 +37,59 @@ bool fits(FunctionCall& call, double count) {
   return false;
 }
 
-Results filled(FunctionCall& call, double value) {
+Results filled(FunctionCall& call, double value, std::string_view usual = "float32") {
   const Sizes shape = call.attrs.list("size");
   const auto count = checked_count(shape);
   if (!count || !fits(call, static_cast<double>(*count))) return {};
-  return made(call, shape, std::vector<double>(static_cast<std::size_t>(*count), value), "float32");
+  const Results known = made(call, shape, std::vector<double>(static_cast<std::size_t>(*count), value), usual);
+  if (call.failed() || known.empty()) return {};
+  return {stretched_like(call, known[0], shape.size())};
 }
 Results zeros(FunctionCall& call) { return filled(call, 0); }
 Results ones(FunctionCall& call) { return filled(call, 1); }
-Results full(FunctionCall& call) { return filled(call, call.attrs.number("fill_value")); }
+// The type follows the number, unless it is said.
+Results full(FunctionCall& call) {
+  const Json* said = call.attrs.raw("fill_value");
+  const bool whole = said && said->is_number_integer(), truth = said && said->is_boolean();
+  return filled(call, truth ? said->get<bool>() : call.attrs.number("fill_value"),
+                truth   ? "bool"
+                : whole ? "int64"
+                        : "float32");
+}
+
+// As large as another tensor and of its type, unless another is said.
+Results filled_like(FunctionCall& call, double value) {
+  const ValueId x = call.tensor("input");
+  ignore_placement(call);
+  const std::string own(name_of(call.fact(x).dtype)), wanted = call.attrs.word("dtype", own);
+  if (const auto sizes = sizes_of(call.shape(x));
+      sizes && !call.failed() && checked_count(*sizes).value_or(most_numbers + 1) <= most_numbers)
+    return made(call, *sizes, std::vector<double>(static_cast<std::size_t>(*checked_count(*sizes)), value), own);
+  if (own != "float32" || wanted != own)
+    call.refuse(Fault::Unsupported, "as many numbers of type '" + wanted + "' as a free size says");
+  return {call.add(Affine{0, value}, {x})};
+}
+Results zeros_like(FunctionCall& call) { return filled_like(call, 0); }
+Results ones_like(FunctionCall& call) { return filled_like(call, 1); }
+Results full_like(FunctionCall& call) { return filled_like(call, call.attrs.number("fill_value")); }
+Results new_zeros(FunctionCall& call) { return filled(call, 0, name_of(call.fact(call.tensor("input")).dtype)); }
+Results new_ones(FunctionCall& call) { return filled(call, 1, name_of(call.fact(call.tensor("input")).dtype)); }
+Results new_full(FunctionCall& call) {
+  return filled(call, call.attrs.number("fill_value"), name_of(call.fact(call.tensor("input")).dtype));
+}
+
+// One number of this type.
+Results scalar_tensor(FunctionCall& call) { return made(call, {}, {call.attrs.number("s")}, "float32"); }
+
+// Ones where row and column are equal.
+Results eye(FunctionCall& call) {
+  const Size rows = call.attrs.integer("n"), columns = call.attrs.integer("m", rows);
+  const auto count = checked_count(Sizes{rows, columns});
+  if (!count || !fits(call, static_cast<double>(*count))) return {};
+  std::vector<double> values(static_cast<std::size_t>(*count), 0);
+  for (Size i = 0; i < std::min(rows, columns); ++i) values[static_cast<std::size_t>(i * columns + i)] = 1;
+  return made(call, {rows, columns}, std::move(values), "float32");
+}
 
 Results arange(FunctionCall& call) {
   const double start = call.attrs.number("start", 0.0), end = call.attrs.number("end"),
@@ -68,9 +117,17 @@ Results linspace(FunctionCall& call) {
 }
 
 constexpr std::array rows{
-    FunctionRow{"zeros", "size dtype", zeros},
-    FunctionRow{"ones", "size dtype", ones},
-    FunctionRow{"full", "size fill_value dtype", full},
+    FunctionRow{"zeros", "size dtype from like...", zeros},
+    FunctionRow{"ones", "size dtype from like...", ones},
+    FunctionRow{"full", "size fill_value dtype from like...", full},
+    FunctionRow{"new_zeros", "input size dtype from like...", new_zeros},
+    FunctionRow{"new_ones", "input size dtype from like...", new_ones},
+    FunctionRow{"new_full", "input size fill_value dtype from like...", new_full},
+    FunctionRow{"zeros_like", "input dtype", zeros_like},
+    FunctionRow{"ones_like", "input dtype", ones_like},
+    FunctionRow{"full_like", "input fill_value dtype", full_like},
+    FunctionRow{"scalar_tensor", "s dtype", scalar_tensor},
+    FunctionRow{"eye", "n m dtype", eye},
     FunctionRow{"arange", "start end step dtype", arange},
     FunctionRow{"linspace", "start end steps dtype", linspace},
 };

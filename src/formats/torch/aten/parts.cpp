@@ -111,34 +111,169 @@ Results unbind(FunctionCall& call) {
   return parts;
 }
 
-// x[:, indices]: one list of whole numbers that are known beforehand.
+// A known list along one axis, which keeps its place; negative ones count from the end.
+ValueId taken(FunctionCall& call, ValueId x, Size at, const Tensor& known) {
+  Take take{at, known.integers()};
+  for (Size& i : take.indices)
+    if (i < 0) i += known_size(call, x, at);
+  return call.add(take, {x});
+}
+
+// x[:, a, b] with a [n, 1] and b [m]: each list along its own axis. Nothing: the lists go together in another way.
+std::optional<ValueId> taken_apart(FunctionCall& call, ValueId x, const std::vector<std::pair<Size, Tensor>>& lists) {
+  const std::size_t count = lists.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    if (lists[k].first != lists[0].first + static_cast<Size>(k)) return std::nullopt;
+    const Sizes& shape = lists[k].second.shape();
+    const std::size_t place = count - 1 - k;  // counted from the last axis
+    if (shape.size() <= place || shape.size() > count) return std::nullopt;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (shape.size() - 1 - i != place && shape[i] != 1) return std::nullopt;
+  }
+  for (const auto& [at, list] : lists) x = taken(call, x, at, list.reshaped({list.count()}));
+  return x;
+}
+
+// x[:, indices]: lists of whole numbers that are known beforehand, or one that is computed.
 Results index(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  std::optional<Take> take;
+  std::vector<std::pair<Size, Tensor>> lists;
+  std::vector<std::pair<Size, ValueId>> computed;
   for (Size at = 0; at < call.rank(x); ++at) {
     const ValueId given = call.optional("indices." + std::to_string(at));
     if (!given) continue;
-    const Tensor* known = call.constant(given);
-    if (take || !known || known->rank() != 1) {
-      call.refuse(Fault::Unsupported, "picks by other than one list of known indices");
+    if (call.fact(given).dtype == DType::Bool) {
+      call.refuse(Fault::Unsupported, "picks by truth, so that the numbers say how many there are");
       return {};
     }
-    take = Take{at, known->integers()};
-    for (Size& i : take->indices)
-      if (i < 0) i += known_size(call, x, at);
+    if (const Tensor* known = call.constant(given)) lists.emplace_back(at, *known);
+    else computed.emplace_back(at, given);
   }
-  if (!take) return {x};
-  return {call.add(*take, {x})};
+  if (lists.empty() && computed.empty()) return {x};
+  if (computed.empty() && lists.size() == 1 && lists[0].second.rank() == 1)
+    return {taken(call, x, lists[0].first, lists[0].second)};
+  if (lists.size() + computed.size() == 1) {
+    const Size at = computed.empty() ? lists[0].first : computed[0].first;
+    const ValueId given = computed.empty() ? call.optional("indices." + std::to_string(at)) : computed[0].second;
+    return {call.add(Gather{at}, {x, given})};
+  }
+  if (computed.empty())
+    if (const auto apart = taken_apart(call, x, lists)) return {*apart};
+  call.refuse(Fault::Unsupported, "picks single cells by several lists of indices");
+  return {};
 }
 
 Results index_select(FunctionCall& call) {
   const ValueId x = call.tensor("input"), given = call.tensor("index");
-  const Tensor* known = call.constant(given);
-  if (!known) {
-    call.refuse(Fault::Unsupported, "picks by indices that the model computes");
-    return {};
+  const Size at = axis(call, x);
+  if (call.rank(given) != 1) call.refuse(Fault::Unsupported, "argument 'index' is no list");
+  if (call.failed()) return {};
+  if (const Tensor* known = call.constant(given)) return {taken(call, x, at, *known)};
+  return {call.add(Gather{at}, {x, given})};
+}
+
+Results gather(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), given = call.tensor("index");
+  call.attrs.ignore({"sparse_grad"});
+  return {call.add(GatherElements{axis(call, x)}, {x, given})};
+}
+
+Results flip(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  for (const Size said : call.attrs.list("dims"))
+    x = call.add(Slice{.axis = axis_of(call, said, call.rank(x)), .start = {}, .stop = {}, .step = -1}, {x});
+  return {x};
+}
+
+// The last `shift` cells come first.
+Results roll(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const Sizes shifts = call.attrs.list("shifts"), dims = call.attrs.list("dims", Sizes{});
+  if (dims.empty() || shifts.size() != dims.size()) call.refuse(Fault::Unsupported, "rolls the whole as one row");
+  for (std::size_t i = 0; i < dims.size() && !call.failed(); ++i) {
+    const Size at = axis_of(call, dims[i], call.rank(x)), size = known_size(call, x, at);
+    if (call.failed() || size == 0) return {x};
+    const Size shift = ((shifts[i] % size) + size) % size;
+    if (shift == 0) continue;
+    const ValueId last = call.add(Slice{.axis = at, .start = size - shift, .stop = {}}, {x});
+    const ValueId first = call.add(Slice{.axis = at, .start = {}, .stop = size - shift}, {x});
+    x = call.add(Concat{at}, {last, first});
   }
-  return {call.add(Take{axis(call, x), known->integers()}, {x})};
+  return {x};
+}
+
+// The whole again and again along each axis; new axes come in front.
+Results repeat(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const Sizes times = call.attrs.list("repeats");
+  const Size missing = static_cast<Size>(times.size()) - call.rank(x);
+  if (missing < 0) call.refuse(Fault::Format, "argument 'repeats' is shorter than the axes");
+  if (call.failed()) return {};
+  if (missing > 0) {
+    Sizes front;
+    for (Size i = 0; i < missing; ++i) front.push_back(i);
+    x = call.add(Unsqueeze{front}, {x});
+  }
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (times[i] != 1) x = call.add(Tile{static_cast<Size>(i), times[i]}, {x});
+  return {x};
+}
+
+// Each cell `repeats` times in a row.
+Results repeat_interleaved(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size at = axis(call, x), size = known_size(call, x, at), times = call.attrs.integer("repeats");
+  constexpr Size most = Size{1} << 24;
+  if (times < 0 || checked_multiply(size, times).value_or(most + 1) > most)
+    call.refuse(Fault::Limit, "repeats every cell " + std::to_string(times) + " times");
+  if (call.failed()) return {};
+  Take take{at, {}};
+  for (Size i = 0; i < size * times; ++i) take.indices.push_back(i / times);
+  return {call.add(take, {x})};
+}
+
+// Modes and borders come as numbers. Source: ATen/native/GridSamplerUtils.h.
+Results grid_sampler(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), grid = call.tensor("grid");
+  constexpr Interpolation modes[] = {Interpolation::Linear, Interpolation::Nearest, Interpolation::Cubic};
+  constexpr PadMode borders[] = {PadMode::Constant, PadMode::Edge, PadMode::Reflect};
+  const Size mode = call.attrs.integer("interpolation_mode"), border = call.attrs.integer("padding_mode");
+  if (mode < 0 || mode > 2 || border < 0 || border > 2) call.refuse(Fault::Format, "a mode that is not known");
+  const bool corners = call.attrs.truth("align_corners", false);
+  if (call.failed()) return {};
+  return {call.add(GridSample{modes[mode], borders[border], corners}, {x, grid})};
+}
+
+// grid[n, y, x] = theta[n] (x, y, 1), for places from -1 to 1: of the cells' centres, or corner to corner.
+Results affine_grid(FunctionCall& call) {
+  const ValueId theta = call.tensor("theta");
+  const Sizes size = call.attrs.list("size");
+  const bool corners = call.attrs.truth("align_corners", false);
+  if (size.size() < 4 || size.size() > 5) call.refuse(Fault::Format, "argument 'size' is not of 4 or 5 numbers");
+  constexpr Size most = Size{1} << 24;
+  const auto cells = checked_count({size.begin() + std::min<std::ptrdiff_t>(2, std::ssize(size)), size.end()});
+  if (!cells || *cells < 1 || *cells > most) call.refuse(Fault::Limit, "a grid of too many cells");
+  if (call.failed()) return {};
+  const std::size_t space = size.size() - 2;
+  std::vector<float> base;
+  for (Size cell = 0; cell < *cells; ++cell) {
+    Size rest = cell;
+    for (std::size_t i = 0; i < space; ++i) {  // the last axis first
+      const Size n = size[size.size() - 1 - i], at = rest % n;
+      rest /= n;
+      const auto length = static_cast<float>(n), place = static_cast<float>(at);
+      const float whole = corners ? (n == 1 ? 0.0F : 2 * place / (length - 1) - 1) : (2 * place + 1) / length - 1;
+      base.push_back(whole);
+    }
+    base.push_back(1);
+  }
+  const auto width = static_cast<Size>(space);
+  const ValueId places = call.make_constant("places", Tensor::of({1, *cells, width + 1}, std::move(base)));
+  const ValueId grid = call.add(MatMul{}, {places, call.add(Transpose{{0, 2, 1}}, {theta})});
+  Sizes to{-1};
+  to.insert(to.end(), size.begin() + 2, size.end());
+  to.push_back(width);
+  return {call.add(Reshape{to}, {grid})};
 }
 
 // Every number back to where the pool found it.
@@ -162,6 +297,16 @@ constexpr std::array rows{
     FunctionRow{"select.int", "input dim index", select},
     FunctionRow{"unbind", "input dim", unbind},
     FunctionRow{"index.Tensor", "input indices", index},
+    FunctionRow{"_unsafe_index.Tensor", "input indices", index},
+    FunctionRow{"gather", "input dim index", gather},
+    FunctionRow{"flip", "input dims", flip},
+    FunctionRow{"roll", "input shifts dims", roll},
+    FunctionRow{"repeat", "input repeats", repeat},
+    FunctionRow{"repeat_interleave.self_int", "input repeats dim", repeat_interleaved},
+    FunctionRow{"grid_sampler", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
+    FunctionRow{"grid_sampler_2d", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
+    FunctionRow{"grid_sampler_3d", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
+    FunctionRow{"affine_grid_generator", "theta size align_corners", affine_grid},
     FunctionRow{"max_unpool2d", "input indices output_size", max_unpool},
     FunctionRow{"max_unpool3d", "input indices output_size", max_unpool},
     FunctionRow{"index_select", "input dim index", index_select},

@@ -1,4 +1,4 @@
-// Axes folded into one number each.
+// Axes folded into one number each, extremes with their places, what is sorted, and running sums.
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/arguments.h"
 
@@ -31,9 +31,29 @@ Results reduce(FunctionCall& call) {
   return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x})};
 }
 
+// Whether any, or all, are not 0.
+template <Reduction reduction>
+Results truth(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const Sizes over = axes(call, x);
+  if (!call.failed() && call.fact(x).dtype != DType::Bool) x = call.add(Cast{DType::Bool}, {x});
+  return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x})};
+}
+
+// A sum of truths counts them.
+Results sum(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const std::string wanted = call.attrs.word("dtype", "");
+  const Sizes over = axes(call, x);
+  if (call.failed()) return {};
+  if (!wanted.empty() && wanted != name_of(call.fact(x).dtype))
+    call.refuse(Fault::Unsupported, "a sum in another type");
+  if (call.fact(x).dtype == DType::Bool) x = call.add(Cast{DType::I64}, {x});
+  return {call.add(Reduce{Reduction::Sum, over, call.attrs.truth("keepdim", false)}, {x})};
+}
+
 // The mean of the squares of what the mean leaves, divided by n - correction instead of n.
-Results variance(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
+ValueId variance_of(FunctionCall& call, ValueId x) {
   const Sizes over = axes(call, x);
   const bool keeps = call.attrs.truth("keepdim", false);
   double correction = call.attrs.number("correction", 1);
@@ -41,14 +61,93 @@ Results variance(FunctionCall& call) {
   const ValueId mean = call.add(Reduce{Reduction::Mean, over, true}, {x});
   const ValueId centred = call.add(Binary{BinaryFunction::Subtract}, {x, mean});
   ValueId y = call.add(Reduce{Reduction::Mean, over, keeps}, {call.add(Unary{Function::Square}, {centred})});
-  if (correction == 0) return {y};
+  if (correction == 0) return y;
   double count = 1;
   for (const Size axis : over) {
     const Dim size = call.dim(x, axis);
     if (!size.known()) call.refuse(Fault::Unsupported, "an unbiased variance over a size that is free");
     count *= size.known() ? static_cast<double>(*size) : 1;
   }
-  return {call.add(Affine{count / (count - correction), 0}, {y})};
+  return call.add(Affine{count / (count - correction), 0}, {y});
+}
+Results variance(FunctionCall& call) { return {variance_of(call, call.tensor("input"))}; }
+Results deviation(FunctionCall& call) {
+  return {call.add(Unary{Function::Sqrt}, {variance_of(call, call.tensor("input"))})};
+}
+template <bool root>
+Results variance_and_mean(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const ValueId y = variance_of(call, x);
+  const ValueId mean = call.add(Reduce{Reduction::Mean, axes(call, x), call.attrs.truth("keepdim", false)}, {x});
+  return {root ? call.add(Unary{Function::Sqrt}, {y}) : y, mean};
+}
+
+// m + log(sum(exp(x - m))) with m the maximum, which cannot overflow.
+Results log_sum_exp(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Sizes over = axes(call, x);
+  const bool keeps = call.attrs.truth("keepdim", false);
+  const ValueId most = call.add(Reduce{Reduction::Maximum, over, true}, {x});
+  const ValueId left = call.add(Binary{BinaryFunction::Subtract}, {x, most});
+  const ValueId sum = call.add(Reduce{Reduction::Sum, over, keeps}, {call.add(Unary{Function::Exp}, {left})});
+  const ValueId shift = keeps ? most : call.add(Squeeze{over}, {most});
+  return {call.add(Binary{BinaryFunction::Add}, {call.add(Unary{Function::Log}, {sum}), shift})};
+}
+
+// Without an axis: the place in the whole, counted in row-major order.
+template <bool largest>
+Results place_of_extreme(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const bool keeps = call.attrs.truth("keepdim", false);
+  if (call.attrs.has("dim")) {
+    const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
+    return {call.add(ArgExtreme{largest, axis, keeps, false}, {x})};
+  }
+  if (keeps) call.refuse(Fault::Unsupported, "keeps axes of an extreme of the whole");
+  x = call.add(Reshape{{-1}}, {x});
+  return {call.add(ArgExtreme{largest, 0, false, false}, {x})};
+}
+
+template <bool largest>
+Results extreme_with_place(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
+  const bool keeps = call.attrs.truth("keepdim", false);
+  const ValueId value = call.add(Reduce{largest ? Reduction::Maximum : Reduction::Minimum, {axis}, keeps}, {x});
+  if (call.results < 2) return {value};
+  return {value, call.add(ArgExtreme{largest, axis, keeps, false}, {x})};
+}
+
+Results top_k(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x)), count = call.attrs.integer("k");
+  const bool largest = call.attrs.truth("largest", true);
+  call.attrs.ignore({"sorted"});
+  return call.add_all(TopK{axis, count, largest}, {x});
+}
+
+// All numbers of an axis in order: the largest n of n.
+Results sort(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x));
+  call.attrs.ignore({"stable"});
+  const bool descending = call.attrs.truth("descending", false);
+  const Dim size = call.dim(x, axis);
+  if (!size.known()) call.refuse(Fault::Unsupported, "sorts an axis whose size is free");
+  if (call.failed()) return {};
+  Results both = call.add_all(TopK{axis, *size, descending}, {x});
+  if (call.name == "argsort" && both.size() == 2) return {both[1]};
+  return both;
+}
+
+template <Reduction reduction>
+Results accumulate(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
+  const std::string wanted = call.attrs.word("dtype", "");
+  if (!wanted.empty() && wanted != name_of(call.fact(x).dtype))
+    call.refuse(Fault::Unsupported, "running sums in another type");
+  return {call.add(Accumulate{reduction, axis, false, false}, {x})};
 }
 
 // (sum |x|^ord)^(1/ord)
@@ -70,12 +169,27 @@ Results vector_norm(FunctionCall& call) {
 
 constexpr std::array rows{
     FunctionRow{"mean", "input dim keepdim", reduce<Reduction::Mean>},
-    FunctionRow{"sum", "input dim keepdim", reduce<Reduction::Sum>},
+    FunctionRow{"sum", "input dim keepdim", sum},
     FunctionRow{"amax", "input dim keepdim", reduce<Reduction::Maximum>},
     FunctionRow{"amin", "input dim keepdim", reduce<Reduction::Minimum>},
     FunctionRow{"prod", "input dim keepdim", reduce<Reduction::Product>},
     FunctionRow{"max.default", "input", reduce<Reduction::Maximum>},
     FunctionRow{"min.default", "input", reduce<Reduction::Minimum>},
+    FunctionRow{"max.dim", "input dim keepdim", extreme_with_place<true>},
+    FunctionRow{"min.dim", "input dim keepdim", extreme_with_place<false>},
+    FunctionRow{"any", "input dim keepdim", truth<Reduction::Maximum>},
+    FunctionRow{"all", "input dim keepdim", truth<Reduction::Minimum>},
+    FunctionRow{"argmax", "input dim keepdim", place_of_extreme<true>},
+    FunctionRow{"argmin", "input dim keepdim", place_of_extreme<false>},
+    FunctionRow{"topk", "input k dim largest sorted", top_k},
+    FunctionRow{"sort", "input dim descending", sort},
+    FunctionRow{"argsort", "input dim descending", sort},
+    FunctionRow{"cumsum", "input dim", accumulate<Reduction::Sum>},
+    FunctionRow{"cumprod", "input dim", accumulate<Reduction::Product>},
+    FunctionRow{"logsumexp", "input dim keepdim", log_sum_exp},
+    FunctionRow{"std", "input dim correction keepdim", deviation},
+    FunctionRow{"var_mean", "input dim correction keepdim", variance_and_mean<false>},
+    FunctionRow{"std_mean", "input dim correction keepdim", variance_and_mean<true>},
     FunctionRow{"var", "input dim correction keepdim", variance},
     FunctionRow{"linalg_vector_norm", "input ord dim keepdim", vector_norm},
 };

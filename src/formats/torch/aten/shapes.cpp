@@ -128,7 +128,9 @@ Results expand(FunctionCall& call) {
   call.attrs.ignore({"implicit"});
   std::vector<std::optional<Size>> to;
   for (const Size n : call.attrs.list("size")) to.emplace_back(n);
-  return repeated(call, x, to);
+  const Results known = repeated(call, x, to);
+  if (call.failed() || known.empty()) return {};
+  return {stretched_like(call, known[0], to.size())};
 }
 
 Results expand_as(FunctionCall& call) {
@@ -149,7 +151,7 @@ constexpr std::array rows{
     FunctionRow{"t", "input", matrix_transpose},
     FunctionRow{"unsqueeze", "input dim", unsqueeze},
     FunctionRow{"squeeze", "input dim", squeeze},
-    FunctionRow{"expand", "input size", expand},
+    FunctionRow{"expand", "input size from like...", expand},
     FunctionRow{"expand_as", "input other", expand_as},
 };
 

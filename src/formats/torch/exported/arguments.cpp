@@ -88,6 +88,7 @@ class Arguments {
     const Json* name = member(json, "name");
     const auto found = name && name->is_string() ? tensors_.find(name->get<std::string>()) : tensors_.end();
     if (found == tensors_.end()) return fail(Fault::Format, "is a tensor that no node has made");
+    if (!found->second) return fail(Fault::Unsupported, "is a result that is not carried");
     return found->second;
   }
 
@@ -133,10 +134,13 @@ class Arguments {
     const auto before = shapes && input_ ? sizes_of_input() : std::vector<SymbolicSize>();
     Json plain = Json::array();
     int others = 0;
+    const bool makes = repeats || makes_a_shape();
+    Json from = Json::array();
     for (std::size_t i = 0; i < list.size(); ++i) {
       const SymbolicSize size = resolved(list[i]);
       const std::size_t at = repeats && before.size() <= list.size() ? i - (list.size() - before.size()) : i;
       const bool kept = at < before.size() && before[at].same(size);
+      from.push_back(0);
       if (size.known) {
         plain.push_back(*size.known);
         others += *size.known == -1 && !repeats;
@@ -145,13 +149,26 @@ class Arguments {
       } else if (shapes && !repeats) {
         plain.push_back(-1);
         ++others;
+      } else if (const Symbols::Owner* owner = makes ? symbols_.owner(size.expression) : nullptr) {
+        plain.push_back(1);
+        from.back() = owner->axis;
+        found_.tensors["like." + std::to_string(i)] = owner->value;
+        found_.plain["from"] = from;
       } else {
         return fail(Fault::Unsupported, "is computed from a size that is free");
       }
     }
+    if (found_.plain.contains("from")) found_.plain["from"] = std::move(from);
     if (others > 1) return fail(Fault::Unsupported, "has several sizes that are computed from free ones");
     found_.plain[name] = std::move(plain);
     return {};
+  }
+
+  // Rows that repeat axes of size 1 as often as a free size says.
+  bool makes_a_shape() const {
+    for (const std::string_view name : {"zeros", "ones", "full", "new_zeros", "new_ones", "new_full"})
+      if (target_ == "torch.ops.aten." + std::string(name) + ".default") return true;
+    return false;
   }
 
   std::vector<SymbolicSize> sizes_of_input() const {

@@ -26,11 +26,22 @@ class Symbols {
  public:
   void read(const Json& graph);
   SymbolicSize named(const std::string& name) const;
+  // An input whose axis has a free size, by the size's expression.
+  struct Owner {
+    ValueId value;
+    Size axis = 0;
+  };
+  void add_owner(const std::string& expression, Owner owner) { owners_.emplace(expression, owner); }
+  const Owner* owner(const std::string& expression) const {
+    const auto found = owners_.find(expression);
+    return found == owners_.end() ? nullptr : &found->second;
+  }
   // The sizes of a tensor by its metadata.
   static std::vector<SymbolicSize> sizes_of(const Json* meta);
 
  private:
   std::map<std::string, SymbolicSize> named_;
+  std::map<std::string, Owner> owners_;
 };
 
 struct ExportedArguments {

@@ -4,6 +4,8 @@
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
+#include "ops/expect.h"
+#include "run/run.h"
 
 #include <algorithm>
 #include <set>
@@ -112,6 +114,9 @@ class Reader {
     }
     const ValueId input = graph_.input(name, *fact);
     tensors_[name] = input;
+    const auto sizes = Symbols::sizes_of(values_ ? member(*values_, name) : nullptr);
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis)
+      if (!sizes[axis].known) symbols_.add_owner(sizes[axis].expression, {input, static_cast<Size>(axis)});
     return {};
   }
 
@@ -152,6 +157,7 @@ class Reader {
       const std::string name = argument_name(*said->value);
       const auto found = tensors_.find(name);
       if (found == tensors_.end()) return fail(Fault::Unsupported, "has an output that is no tensor");
+      if (!found->second) return fail(Fault::Unsupported, "has an output '" + name + "' that is not carried");
       graph_.outputs.push_back(found->second);
       graph_.output_names.push_back(name);
     }
@@ -191,9 +197,47 @@ class Reader {
       for (std::size_t dot = layer.find('.'); dot != std::string::npos; dot = layer.find('.', dot + 1))
         added.scopes.push_back({layer.substr(0, dot), 0});
     }
-    for (std::size_t i = 0; i < names.size() && i < results.size(); ++i)
-      if (!names[i].empty()) tensors_[names[i]] = results[i];
+    if (auto s = fold(first); !s) return s;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (!names[i].empty()) tensors_[names[i]] = i < results.size() ? results[i] : ValueId{};
     return {};
+  }
+
+  // Nodes of known numbers alone become known numbers, as long as no weight of the model is among them.
+  Status fold(std::size_t first) {
+    constexpr Size most = Size{1} << 24;
+    for (std::size_t i = first; i < graph_.nodes.size(); ++i)
+      for (const ValueId v : graph_.nodes[i].inputs) {
+        if (!v) continue;
+        const bool inner = graph_[v].producer && static_cast<std::size_t>(graph_[v].producer.index) >= first;
+        const Value& value = graph_[v];
+        if (!inner && (!value.constant || value.trainable || value.constant->count() > most)) return {};
+      }
+    for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (node.inputs.empty()) return {};
+      std::vector<const Tensor*> inputs;
+      for (const ValueId v : node.inputs) inputs.push_back(v ? &*graph_[v].constant : nullptr);
+      auto results = within(place_of(node), run_node(node, inputs, Precision::Single));
+      if (!results) return pass(results);
+      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        Value& value = graph_[node.outputs[k]];
+        value.constant = as_declared((*results)[k], value.fact.dtype);
+        value.trainable = false;
+        value.producer = {};
+      }
+    }
+    graph_.nodes.resize(first);
+    return {};
+  }
+
+  // Kernels answer in float32 or int64; truth and the other floating types go back to what the operator gives.
+  static Tensor as_declared(const Tensor& tensor, DType dtype) {
+    if (is_floating(dtype)) return tensor.converted(dtype);
+    if (dtype != DType::Bool) return tensor;
+    std::vector<std::byte> truths;
+    for (const double value : tensor.doubles()) truths.push_back(static_cast<std::byte>(value != 0));
+    return *Tensor::owning(DType::Bool, tensor.shape(), std::move(truths));
   }
 
   // Names of the outputs in order; a list of tensors counts one by one.

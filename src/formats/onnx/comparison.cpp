@@ -1,0 +1,162 @@
+// Truth: comparisons, logic, choices by it, and what is said with them: Where, Not, IsNaN, IsInf, OneHot, Trilu, Hardmax.
+#include "formats/onnx/comparison.h"
+
+#include "formats/onnx/arguments.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace convoy::onnx {
+namespace {
+
+using Results = std::vector<ValueId>;
+
+struct Named {
+  std::string_view word;
+  BinaryFunction function;
+};
+constexpr Named words[] = {{"Equal", BinaryFunction::Equal},
+                           {"Less", BinaryFunction::Less},
+                           {"LessOrEqual", BinaryFunction::LessOrEqual},
+                           {"Greater", BinaryFunction::Greater},
+                           {"GreaterOrEqual", BinaryFunction::GreaterOrEqual},
+                           {"And", BinaryFunction::And},
+                           {"Or", BinaryFunction::Or},
+                           {"Xor", BinaryFunction::Xor}};
+
+Results compare(FunctionCall& call) {
+  const ValueId a = call.tensor("A"), b = call.tensor("B");
+  return {call.add(Binary{std::ranges::find(words, call.name, &Named::word)->function}, {a, b})};
+}
+
+Results negate(FunctionCall& call) { return {call.add(Unary{Function::Not}, {call.tensor("X")})}; }
+
+Results where(FunctionCall& call) {
+  const ValueId condition = call.tensor("condition"), x = call.tensor("X"), y = call.tensor("Y");
+  return {call.add(Where{}, {condition, x, y})};
+}
+
+// Nothing else is unlike itself.
+Results is_nan(FunctionCall& call) {
+  const ValueId x = call.tensor("X");
+  return {call.add(Binary{BinaryFunction::NotEqual}, {x, x})};
+}
+
+Results is_infinite(FunctionCall& call) {
+  const ValueId x = call.tensor("X");
+  const bool negative = call.attrs.truth("detect_negative", true), positive = call.attrs.truth("detect_positive", true);
+  const auto is = [&](float bound) {
+    const ValueId number = call.make_constant("infinity", Tensor::of({}, std::vector<float>{bound}));
+    return call.add(Binary{BinaryFunction::Equal}, {x, number});
+  };
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  if (negative && positive) return {call.add(Binary{BinaryFunction::Or}, {is(-infinity), is(infinity)})};
+  if (negative || positive) return {is(negative ? -infinity : infinity)};
+  return {call.add(Binary{BinaryFunction::And}, {is(-infinity), is(infinity)})};  // never both
+}
+
+// 0, 1, 2, ... along `axis` of `rank` axes.
+ValueId counting(FunctionCall& call, Size count, Size axis, Size rank, Size from = 0) {
+  Sizes shape(static_cast<std::size_t>(rank), 1), values(static_cast<std::size_t>(count));
+  shape[static_cast<std::size_t>(axis)] = count;
+  std::iota(values.begin(), values.end(), from);
+  return call.make_constant("places", Tensor::of(shape, std::move(values)));
+}
+
+bool fits(FunctionCall& call, Size count) {
+  constexpr Size most = Size{1} << 24;
+  if (count >= 0 && count <= most) return true;
+  call.refuse(Fault::Limit, "a table of " + std::to_string(count) + " numbers");
+  return false;
+}
+
+// on where a place along the new axis is the index, off elsewhere; negative indices count from the end.
+Results one_hot(FunctionCall& call) {
+  const ValueId indices = call.tensor("indices");
+  const auto depth = known_number(call, "depth");
+  const ValueId values = call.tensor("values");
+  const Size rank = call.rank(indices) + 1, axis = axis_of(call, "axis", call.attrs.integer("axis", -1), rank);
+  const Tensor* known = call.constant(values);
+  if (!known || known->count() != 2) call.refuse(Fault::Unsupported, "input 'values' is not two known numbers");
+  if (!depth) call.refuse(Fault::Unsupported, "input 'depth' is not known beforehand");
+  if (call.failed() || !fits(call, static_cast<Size>(*depth))) return {};
+  const auto count = static_cast<Size>(*depth);
+  const Tensor both = *known;
+  const auto choice = [&](std::size_t i) {
+    const auto each = static_cast<std::size_t>(bytes_of(both.dtype()));
+    const auto bytes = both.bytes().subspan(i * each, each);
+    return call.make_constant(i == 0 ? "off" : "on", *Tensor::owning(both.dtype(), {}, {bytes.begin(), bytes.end()}));
+  };
+  const ValueId spread = call.add(Unsqueeze{{axis}}, {indices});
+  const auto is = [&](Size from) {
+    return call.add(Binary{BinaryFunction::Equal}, {spread, counting(call, count, axis, rank, from)});
+  };
+  const ValueId hot = call.add(Binary{BinaryFunction::Or}, {is(0), is(-count)});
+  const ValueId on = choice(1), off = choice(0);
+  return {call.add(Where{}, {hot, on, off})};
+}
+
+// The upper or lower triangle of the last two axes, zeros elsewhere.
+Results triangle(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const auto diagonal = known_integers(call, "k");
+  const bool upper = call.attrs.truth("upper", true);
+  const Size rank = call.rank(x);
+  const Dim rows = call.dim(x, rank - 2), columns = call.dim(x, rank - 1);
+  if (rank < 2 || !rows.known() || !columns.known())
+    call.refuse(Fault::Unsupported, "a triangle of a matrix whose sizes are not known");
+  if (call.failed() || !fits(call, checked_multiply(*rows, *columns).value_or(-1))) return {};
+  const Size k = diagonal && !diagonal->empty() ? diagonal->front() : 0;
+  std::vector<std::byte> keeps;
+  for (Size row = 0; row < *rows; ++row)
+    for (Size column = 0; column < *columns; ++column)
+      keeps.push_back(static_cast<std::byte>(upper ? column - row >= k : column - row <= k));
+  const ValueId mask =
+      call.make_constant("triangle", *Tensor::owning(DType::Bool, {*rows, *columns}, std::move(keeps)));
+  const Tensor zero = Tensor::of({}, std::vector<float>{0});
+  const DType dtype = call.fact(x).dtype;
+  const ValueId nothing = call.make_constant(
+      "zero", is_floating(dtype) ? zero.converted(dtype) : Tensor::of({}, std::vector<std::int64_t>{0}));
+  return {call.add(Where{}, {mask, x, nothing})};
+}
+
+// 1 at the first of the largest numbers along an axis, 0 elsewhere.
+Results hardmax(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size rank = call.rank(x);
+  const Size axis =
+      axis_of(call, "axis", call.attrs.integer("axis", call.opset < 13 ? 1 : -1), std::max<Size>(rank, 1));
+  if (call.opset < 13 && axis != rank - 1) call.refuse(Fault::Unsupported, "the largest number over several axes");
+  const Dim size = call.dim(x, axis);
+  if (!size.known()) call.refuse(Fault::Unsupported, "an axis of unknown size");
+  if (call.failed() || !fits(call, *size)) return {};
+  const ValueId place = call.add(ArgExtreme{true, axis, true, false}, {x});
+  const ValueId hot = call.add(Binary{BinaryFunction::Equal}, {place, counting(call, *size, axis, rank)});
+  return {call.add(Cast{call.fact(x).dtype}, {hot})};
+}
+
+constexpr std::array rows{FunctionRow{"Equal", "A B", compare},
+                          FunctionRow{"Less", "A B", compare},
+                          FunctionRow{"LessOrEqual", "A B", compare},
+                          FunctionRow{"Greater", "A B", compare},
+                          FunctionRow{"GreaterOrEqual", "A B", compare},
+                          FunctionRow{"And", "A B", compare},
+                          FunctionRow{"Or", "A B", compare},
+                          FunctionRow{"Xor", "A B", compare},
+                          FunctionRow{"Not", "X", negate},
+                          FunctionRow{"Where", "condition X Y", where},
+                          FunctionRow{"IsNaN", "X", is_nan},
+                          FunctionRow{"IsInf", "X", is_infinite},
+                          FunctionRow{"OneHot", "indices depth values", one_hot},
+                          FunctionRow{"Trilu", "input k", triangle},
+                          FunctionRow{"Hardmax", "input", hardmax}};
+
+}  // namespace
+
+std::span<const FunctionRow> comparison_functions() { return rows; }
+
+}  // namespace convoy::onnx

@@ -1,0 +1,72 @@
+#include "formats/onnx/stretch.h"
+
+#include <numeric>
+
+namespace convoy::onnx {
+namespace {
+
+struct Place {
+  ValueId value;
+  Size axis = 0;
+};
+
+// The first value, inputs before all others, that has an axis of this size.
+std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId size) {
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const ValueId value{static_cast<std::int32_t>(i)};
+    if (graph[value].constant) continue;
+    const auto& mine = sizes.of(value);
+    for (std::size_t axis = 0; axis < mine.size(); ++axis)
+      if (mine[axis] == size && !graph[value].fact.shape[axis].known()) return Place{value, static_cast<Size>(axis)};
+  }
+  return std::nullopt;
+}
+
+Result<ValueId> add(Graph& graph, UnknownSizes& sizes, Op op, std::vector<ValueId> inputs, const std::string& layer) {
+  auto made = graph.add(std::move(op), std::move(inputs), layer, "Expand");
+  if (!made) return pass(made);
+  sizes.follow(graph);
+  return made->front();
+}
+
+}  // namespace
+
+Result<ValueId> stretch(Graph& graph, UnknownSizes& sizes, ValueId x, const Numbers& shape, const std::string& layer) {
+  const auto wanted = static_cast<Size>(shape.all.size());
+  if (const Size missing = wanted - graph[x].fact.rank(); missing > 0) {
+    Sizes front(static_cast<std::size_t>(missing));
+    std::iota(front.begin(), front.end(), Size{0});
+    auto made = add(graph, sizes, Unsqueeze{front}, {x}, layer);
+    if (!made) return made;
+    x = *made;
+  }
+  const Size skip = graph[x].fact.rank() - wanted;
+  for (Size i = 0; i < wanted; ++i) {
+    const Number& n = shape.all[static_cast<std::size_t>(i)];
+    const Size axis = i + skip;
+    const Dim size = graph[x].fact.shape[static_cast<std::size_t>(axis)];
+    Result<ValueId> made = x;
+    if (n.kind == Number::Kind::Whole) {
+      if (n.whole == 1 || size == Dim(n.whole)) continue;
+      if (size != Dim(1) || n.whole < 1)
+        return fail(Fault::Unsupported,
+                    "an axis of size " + text_of(Shape{size}) + " stretched to " + std::to_string(n.whole));
+      made = add(graph, sizes, Tile{axis, n.whole}, {x}, layer);
+    } else {
+      const auto& mine = sizes.of(x);
+      const bool there = !size.known() && static_cast<std::size_t>(axis) < mine.size() &&
+                         mine[static_cast<std::size_t>(axis)] == n.size;
+      if (n.kind == Number::Kind::Multiple && n.real == 1 && there) continue;
+      const auto owner =
+          n.kind == Number::Kind::Multiple && n.real == 1 ? owner_of(graph, sizes, n.size) : std::nullopt;
+      if (!owner || size != Dim(1))
+        return fail(Fault::Unsupported, "is as large as sizes that are not known beforehand");
+      made = add(graph, sizes, ExpandLike{axis, owner->axis}, {x, owner->value}, layer);
+    }
+    if (!made) return made;
+    x = *made;
+  }
+  return x;
+}
+
+}  // namespace convoy::onnx
