@@ -56,7 +56,14 @@ class Finder {
     } else {
       ++found_.transposes;
     }
-    if (walk.returns_sequence && !outputs(node.outputs[0], walk.backwards, cell)) ++found_.transposes;
+    if (walk.returns_sequence && !outputs(node.outputs[0], walk.backwards, cell)) {
+      ++found_.transposes;
+      const NodeId turn = walk.backwards ? only_reader(node.outputs[0]) : NodeId{};
+      if (turn && graph_[turn].op == Op(Slice{1, {}, {}, -1})) {
+        go(turn);
+        cell.in_time = graph_[turn].outputs[0];
+      }
+    }
     found_.cells.emplace(id, cell);
   }
 

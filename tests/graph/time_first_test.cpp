@@ -61,6 +61,10 @@ TEST(TimeFirst, WantsTheSequenceOfABackwardsCellInTheOrderOfTime) {
                                "back = transpose(timely) permutation=1,0,2\n"
                                "y = unsqueeze(back) axes=1\noutput y\n");
   EXPECT_TRUE(time_first(in_time).cells.begin()->second.made);
+  const Graph read_so = parsed(before + "timely = slice(cell) axis=1 step=-1\ny = relu(timely)\noutput y\n");
+  const TimeFirst found = time_first(read_so);
+  EXPECT_EQ(read_so[found.cells.begin()->second.in_time].name, "timely");
+  EXPECT_EQ(found.transposes, 1U);
 }
 
 }  // namespace

@@ -152,15 +152,18 @@ class Reader {
   Status check_output(const std::string& name, const Fact& fact) const {
     const auto said = std::ranges::find(model_.graph.outputs, name, &ValueInfo::name);
     if (said == model_.graph.outputs.end()) return {};
-    const auto differs = [&](const std::string& file, const std::string& here) {
-      return fail(Fault::Format, "output '" + name + "' is " + file + " by the file, its node gives " + here);
+    const auto differs = [&](Fault fault, const std::string& file, const std::string& here) {
+      return fail(fault, "output '" + name + "' is " + file + " by the file, its node gives " + here);
     };
     const auto dtype = said->type ? dtype_of(*said->type) : std::nullopt;
-    if (dtype && *dtype != fact.dtype) return differs(std::string(name_of(*dtype)), std::string(name_of(fact.dtype)));
+    // Whole numbers that are computed with may have become float32 here, which is no fault of the file.
+    if (dtype && *dtype != fact.dtype)
+      return differs(is_floating(*dtype) ? Fault::Format : Fault::Unsupported, std::string(name_of(*dtype)),
+                     std::string(name_of(fact.dtype)));
     if (!said->shape || !options_.size.empty() || !options_.shapes.empty() || !given_.empty()) return {};
     Shape shape;
     for (const NamedDim& dim : *said->shape) shape.push_back(dim.size && *dim.size > 0 ? Dim(*dim.size) : Dim());
-    if (shape.size() != fact.shape.size()) return differs(text_of(shape), text_of(fact.shape));
+    if (shape.size() != fact.shape.size()) return differs(Fault::Format, text_of(shape), text_of(fact.shape));
     return {};
   }
 

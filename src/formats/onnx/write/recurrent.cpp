@@ -122,9 +122,11 @@ Status write_cell(const Cell& cell, Sink& sink) {
   }
   std::string y = squeezed(sink, sink.step(cell.op, inputs, std::move(*attributes)), 1);  // [T, N, U]
   constexpr Size beyond = std::numeric_limits<Size>::max();
+  const Attributes turned{{"perm", Sizes{1, 0, 2}}};
+  if (around.in_time) return sink.named("Transpose", {y}, {name(around.in_time)}, turned), Status();
   if (cell.backwards)
     y = sink.step("Slice", {y, sink.numbers({-1}), sink.numbers({-beyond}), sink.numbers({0}), sink.numbers({-1})});
-  sink.last("Transpose", {y}, {{"perm", Sizes{1, 0, 2}}});
+  sink.last("Transpose", {y}, turned);
   return {};
 }
 
