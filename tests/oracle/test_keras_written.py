@@ -120,3 +120,44 @@ def test_there_and_back(name, tmp_path):
     got = [c.from_port(y) for c, y in zip(module.outputs, answers(back, sides, middle), strict=True)]
     assert_close(got, want, TOLERANCE, name)
     assert weights_of(back) == weights_of(opened(KERAS / name / "model.keras")), "weights changed on the way"
+
+
+# Single layers of PyTorch with recorded answers: exported, ported and asked in Keras.
+GOLDEN = cases_in("golden")
+
+
+def calls() -> dict[str, dict]:
+    files = [] if GOLDEN is None else sorted(GOLDEN.glob("torch_*.jsonl"))
+    rows = (json.loads(line) for file in files for line in file.read_text().splitlines())
+    return {row["id"]: row for row in rows if "output" in row and "data" in row["output"]}
+
+
+CALLS = calls()
+
+
+@pytest.mark.sampled(60)
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_recorded_call(name, tmp_path):
+    import torch
+
+    case = CALLS[name]
+    arrays = {key: np.array(x["data"], np.float32).reshape(x["shape"]) for key, x in case["inputs"].items()}
+    weights = {key: torch.from_numpy(a) for key, a in arrays.items() if key != "x"}
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return eval(case["call"], {"torch": torch, "x": x, "b": None, **{key: getattr(self, key) for key in weights}})
+
+    net = Net().eval()
+    for key, value in weights.items():
+        net.register_buffer(key, value)
+    try:
+        program = torch.export.export(net, (torch.from_numpy(arrays["x"]),))
+    except Exception as error:  # what torch.export itself does not take says nothing about the port
+        pytest.skip(f"torch.export: {type(error).__name__}")
+    torch.export.save(program, tmp_path / "layer.pt2")
+    sides, reason = written(tmp_path / "layer.pt2", tmp_path / "layer.keras")
+    if sides is None:
+        pytest.skip(reason)
+    want = np.array(case["output"]["data"], np.float32).reshape(case["output"]["shape"])
+    assert_close(answers(opened(tmp_path / "layer.keras"), sides, [arrays["x"]]), [want], 2e-5, case["call"])

@@ -87,6 +87,7 @@ Status write_squeeze(const Squeeze& op, Sink& sink) { return write_ones(op, sink
 template <class Op>
 Status write_block(const Op& op, Sink& sink, const char* class_name) {
   if (op.order != Order::ChannelsLast || sink.rank() != 4) return sink.broken("depth in channels-first order");
+  if (op.block == 1) return sink.last(sink.layer("Identity"));  // TensorFlow wants 2 at least
   if (!op.depth_first) return sink.broken("depth in PyTorch's order");
   Said said = sink.operation("nn", class_name);
   said.arguments["block_size"] = op.block;
