@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include "formats/source.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -64,10 +66,20 @@ Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::st
 }
 
 void ModelOptions::offer(CLI::App& app) {
-  app.add_option("file", file, "the model: .keras, .h5, .hdf5, .json or .onnx")->required();
+  app.add_option(
+         "file", file,
+         "the model: .keras, .h5, .hdf5, .json, .onnx, .pt2, or source: net.py, net.py:Net, - for standard input")
+      ->required();
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
   app.add_option("--shape", shapes, "full shape of one input, such as image=1,64,64,3 (may be repeated)");
-  app.add_option("--weights", weights, "weights for a file that has none (model.json)");
+  app.add_option("--weights", weights, "weights for a file that has none (model.json, source)");
+  const auto arguments = std::make_shared<std::string>();
+  app.add_option("--args", *arguments, "source: what the class or function is called with, such as 3,64,stride=2");
+  app.parse_complete_callback([this, arguments] {
+    if (arguments->empty() || !is_source(file)) return;
+    const bool whole = file == "-" || file.ends_with(".py");
+    file += (whole && file != "-" ? ":(" : "(") + *arguments + ")";
+  });
   app.add_option("--outputs", outputs, "cut the model at these layers, separated by commas");
 }
 
@@ -83,15 +95,16 @@ Result<LoadOptions> ModelOptions::parsed() const {
     }
   for (const auto& text : shapes) {
     const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
+    const bool unnamed = equals == std::string::npos;
+    if (equals == 0 || (unnamed && !is_source(file)))
       return fail(Fault::Usage, fmt::format("--shape: '{}' has no name; write NAME=1,64,64,3", text));
     Shape shape;
-    for (const auto& word : split(text.substr(equals + 1), ',')) {
+    for (const auto& word : split(text.substr(unnamed ? 0 : equals + 1), ',')) {
       const auto dim = parse_dim(word, "--shape");
       if (!dim) return std::unexpected(dim.error());
       shape.push_back(*dim);
     }
-    options.shapes[text.substr(0, equals)] = std::move(shape);
+    options.shapes[unnamed ? std::string() : text.substr(0, equals)] = std::move(shape);
   }
   return options;
 }

@@ -5,6 +5,7 @@
 #include "base/mapped_file.h"
 #include "cli/command.h"
 #include "containers/npy.h"
+#include "formats/source.h"
 
 #include <fmt/format.h>
 
@@ -27,6 +28,23 @@ Result<Tensor> read_tensor(const std::string& file) {
   const auto mapped = open_file(file);
   if (!mapped) return std::unexpected(mapped.error());
   return within(file, read_npy({(*mapped)->bytes(), *mapped}));
+}
+
+// Source takes the shapes of its inputs where it is given none.
+Result<Graph> loaded(const Run& o) {
+  auto options = o.model.parsed();
+  if (!options) return pass(options);
+  if (is_source(o.model.file) && options->shapes.empty())
+    for (const auto& word : o.inputs) {
+      const auto equals = o.inputs.size() == 1 && word.ends_with(".npy") && !std::filesystem::exists(word)
+                              ? word.find('=')
+                              : (o.inputs.size() == 1 ? std::string::npos : word.find('='));
+      const auto tensor = read_tensor(equals == std::string::npos ? word : word.substr(equals + 1));
+      if (!tensor) return std::unexpected(tensor.error());
+      auto& shape = options->shapes[equals == std::string::npos ? std::string() : word.substr(0, equals)];
+      for (const Size n : tensor->shape()) shape.emplace_back(n);
+    }
+  return load(o.model.file, *options);
 }
 
 // "NAME=x.npy" or, for a model with one input, "x.npy"; in the order of the graph's inputs.
@@ -108,7 +126,7 @@ Status write_outputs(const Graph& graph, const std::vector<Tensor>& outputs, con
 }
 
 int run_model(const Run& o) {
-  const auto graph = o.model.load();
+  const auto graph = loaded(o);
   if (!graph) return report(graph.error());
   const auto inputs = read_inputs(*graph, o.inputs);
   if (!inputs) return report(inputs.error());

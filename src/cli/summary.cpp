@@ -1,5 +1,6 @@
 // convoy summary: the layers of a model with shapes and effective padding.
 #include "cli/command.h"
+#include "formats/source.h"
 #include "graph/text.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -42,7 +43,7 @@ int summary(const Summary& o) {
   std::vector<ListedLayer> layers;
   options->listing = &layers;
   auto loaded = load(o.model.file, *options);
-  if (!loaded && loaded.error().fault == Fault::Usage && o.model.weights.empty()) {
+  if (!loaded && loaded.error().fault == Fault::Usage && o.model.weights.empty() && !is_source(o.model.file)) {
     // A model without weights still has layers and shapes.
     options->structure_only = true;
     layers.clear();

@@ -9,6 +9,7 @@
 #include "containers/zip.h"
 #include "formats/keras/keras.h"
 #include "formats/onnx/onnx.h"
+#include "formats/source.h"
 #include "formats/torch/checkpoint.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/reader.h"
@@ -151,6 +152,7 @@ Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::pa
 }  // namespace
 
 Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options) {
+  if (is_source(file)) return read_source(file, options);
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
   return within(file.filename().string(), load_bytes(blob_of(*bytes), file.parent_path(), options));

@@ -1,6 +1,8 @@
 // What ports to different targets share.
 #include "port/journey.h"
 
+#include "formats/source.h"
+
 #include <utility>
 
 namespace convoy {
@@ -42,7 +44,7 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
 }
 
 std::vector<fs::path> sources_of(const fs::path& source, const PortOptions& options) {
-  std::vector<fs::path> sources{source};
+  std::vector<fs::path> sources{file_of(source)};
   if (options.load.weights) sources.push_back(*options.load.weights);
   return sources;
 }

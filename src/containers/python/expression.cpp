@@ -215,7 +215,7 @@ class Parser {
         }
         if (is("(") || is("[") || is("{")) return nested([&] { return bracketed(); });
         return expected("a value");
-      case TokenKind::End: return expected("a value");
+      default: return expected("a value");
     }
     ++next_;
     e.end = last_end();

@@ -10,6 +10,9 @@
 
 namespace convoy::python {
 
+// The writers of Python text have an Expression of their own in this namespace: these are other types to the linker.
+inline namespace pasted {
+
 enum class Kind : std::uint8_t {
   None,
   Truth,
@@ -47,6 +50,8 @@ struct Argument {
   std::string keyword;  // empty: by place; "*" and "**": unpacked
   Expression value;
 };
+
+}  // namespace pasted
 
 // One expression. In front of it `name =` and `return` are skipped, behind it a comma or semicolon.
 // Fails (Format) with the column as place, and with what was expected there; Limit: brackets nested over 64 deep.

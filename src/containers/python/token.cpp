@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t longest_text = std::size_t{1} << 20;
 
+constexpr std::size_t deepest_block = 100;
+
 // Longest first: the first that matches is the token.
 constexpr std::array<std::string_view, 47> symbols{
     "**=", "//=", ">>=", "<<=", "...", "**", "//", "==", "!=", "<=", ">=", "->", "+=", "-=", "*=", "/=",
@@ -33,14 +35,20 @@ constexpr std::array lookalikes{
 
 class Reader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  Reader(std::string_view text, Layout layout) : text_(text), lines_(layout == Layout::Lines) {}
 
   Result<std::vector<Token>> read() {
     if (text_.size() > longest_text) return fail(Fault::Limit, "the text is longer than 1 MiB");
+    if (lines_ && here("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark
+    if (auto made = lines_ ? indentation() : Status{}; !made) return pass(made);
     for (;;) {
       skip();
       if (at_ >= text_.size()) break;
-      if (auto made = next(); !made) return pass(made);
+      if (auto made = lines_ && text_[at_] == '\n' ? line_end() : next(); !made) return pass(made);
+    }
+    if (lines_) {
+      end_line();
+      for (; indents_.size() > 1; indents_.pop_back()) keep(TokenKind::Dedent, at_, {});
     }
     tokens_.push_back({TokenKind::End, text_.size(), text_.size(), {}, 0, 0});
     return std::move(tokens_);
@@ -58,11 +66,56 @@ class Reader {
 
   void skip() {
     while (at_ < text_.size()) {
+      if (lines_ && text_[at_] == '\n' && open_ == 0) break;
       if (std::string_view(" \t\r\n\f").find(text_[at_]) != std::string_view::npos) ++at_;
       else if (text_[at_] == '#') at_ = std::min(text_.find('\n', at_), text_.size());
       else if (here("\\\n")) at_ += 2;
+      else if (here("\\\r\n")) at_ += 3;
       else if (here("\xC2\xA0")) at_ += 2;  // a blank of a web page
       else break;
+    }
+  }
+
+  void end_line() {
+    if (!tokens_.empty() && tokens_.back().kind != TokenKind::Newline && tokens_.back().kind != TokenKind::Indent &&
+        tokens_.back().kind != TokenKind::Dedent)
+      keep(TokenKind::Newline, at_, {});
+  }
+
+  Status line_end() {
+    end_line();
+    ++at_;
+    return indentation();
+  }
+
+  // What opens or closes in front of the next line that holds anything. A tab goes to the next multiple of 8.
+  Status indentation() {
+    for (;;) {
+      std::size_t width = 0;
+      const std::size_t from = at_;
+      for (; at_ < text_.size(); ++at_) {
+        if (text_[at_] == ' ') ++width;
+        else if (text_[at_] == '\t') width = (width / 8 + 1) * 8;
+        else if (text_[at_] == '\f') width = 0;
+        else if (here("\xC2\xA0")) ++width, ++at_;
+        else if (text_[at_] != '\r') break;
+      }
+      if (at_ < text_.size() && text_[at_] == '#') at_ = std::min(text_.find('\n', at_), text_.size());
+      if (at_ >= text_.size()) return {};
+      if (text_[at_] == '\n') {
+        ++at_;
+        continue;
+      }
+      if (tokens_.empty() && width > 0) indents_[0] = width;  // a block pasted as a whole
+      if (width > indents_.back()) {
+        if (indents_.size() > deepest_block)
+          return std::unexpected(Error{Fault::Limit, "blocks are nested over 100 deep", place_in(text_, from)});
+        indents_.push_back(width);
+        keep(TokenKind::Indent, from, {});
+      }
+      for (; indents_.size() > 1 && width < indents_.back(); indents_.pop_back()) keep(TokenKind::Dedent, at_, {});
+      if (width != indents_.back()) return wrong(at_, "the line is indented like no block around it");
+      return {};
     }
   }
 
@@ -77,6 +130,8 @@ class Reader {
       if (here(symbol)) {
         const std::size_t from = at_;
         at_ += symbol.size();
+        if (symbol == "(" || symbol == "[" || symbol == "{") ++open_;
+        if ((symbol == ")" || symbol == "]" || symbol == "}") && open_ > 0) --open_;
         keep(TokenKind::Symbol, from, std::string(symbol));
         return {};
       }
@@ -94,6 +149,7 @@ class Reader {
     std::string word(text_.substr(from, at_ - from));
     if ((peek() == '\'' || peek() == '"') && word.size() <= 2) {
       std::ranges::transform(word, word.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+      if (lines_ && (word == "f" || word == "rf" || word == "fr")) return formatted(from);
       if (word.find('f') != std::string::npos)
         return wrong(from, "an f-string is computed by a program; write the word");
       if (word.find_first_not_of("rbu") == std::string::npos) return string(word);
@@ -125,7 +181,8 @@ class Reader {
       ++at_;
       if (exponent && (peek() == '+' || peek() == '-')) digits += text_[at_++];
     }
-    const std::string written(text_.substr(from, at_ - from));
+    std::string written(text_.substr(from, at_ - from));
+    if (written.size() > 40) written = written.substr(0, 40) + "...";
     std::int64_t whole = 0;
     double value = 0;
     const char *first = digits.data(), *last = first + digits.size();
@@ -140,6 +197,24 @@ class Reader {
     if (end != last || digits.empty()) return wrong(from, "'" + written + "' is not a number");
     if (fault != std::errc{}) return wrong(from, written + " is beyond 2^63 - 1, the largest whole number");
     keep(TokenKind::Integer, from, written, whole);
+    return {};
+  }
+
+  // An f-string as it is written: its parser finds the expressions.
+  Status formatted(std::size_t from) {
+    const char quote = peek();
+    const std::string close(std::string(here(std::string(3, quote)) ? 3 : 1, quote));
+    at_ += close.size();
+    const std::size_t inside = at_;
+    while (!here(close)) {
+      if (at_ >= text_.size() || (close.size() == 1 && peek() == '\n'))
+        return wrong(from, "a string without its closing " + close);
+      at_ += peek() == '\\' ? 2 : 1;
+    }
+    std::string body(text_.substr(inside, at_ - inside));
+    at_ += close.size();
+    keep(TokenKind::Formatted, from, std::move(body));
+    tokens_.back().inside = inside;
     return {};
   }
 
@@ -181,7 +256,9 @@ class Reader {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  bool lines_ = false;
+  std::size_t at_ = 0, open_ = 0;
+  std::vector<std::size_t> indents_{0};
   std::vector<Token> tokens_;
 };
 
@@ -199,6 +276,6 @@ std::string place_in(std::string_view text, std::size_t at) {
   return "line " + std::to_string(1 + std::ranges::count(before, '\n')) + ", " + place;
 }
 
-Result<std::vector<Token>> tokens_of(std::string_view text) { return Reader(text).read(); }
+Result<std::vector<Token>> tokens_of(std::string_view text, Layout layout) { return Reader(text, layout).read(); }
 
 }  // namespace convoy::python

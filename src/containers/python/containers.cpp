@@ -1,0 +1,339 @@
+// Texts, lists, tuples, dictionaries, sets and ranges: their items, slices and sums.
+#include "containers/python/interpreter.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace convoy::python {
+namespace {
+
+std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
+
+Result<std::size_t> index_in(Interpreter& in, Value key, Size n, std::string_view what) {
+  if (!key.is_whole()) return wrong(std::string(what) + " has no item " + repr(in, key));
+  const Size i = key.whole() < 0 ? key.whole() + n : key.whole();
+  if (i < 0 || i >= n)
+    return wrong("item " + repr(in, key) + " of a " + std::string(what) + " of " + std::to_string(n));
+  return static_cast<std::size_t>(i);
+}
+
+// What makes two keys the same: 1, 1.0 and True are.
+Result<std::string> key_text(Value key, int depth = 0) {
+  if (key.is_none()) return std::string("N");
+  if (key.is_whole()) return "i" + std::to_string(key.whole());
+  if (key.is_real()) {
+    if (key.real() == std::floor(key.real()) && std::abs(key.real()) < 0x1p62)
+      return "i" + std::to_string(static_cast<std::int64_t>(key.real()));
+    return "r" + std::to_string(std::bit_cast<std::uint64_t>(key.real()));
+  }
+  if (const auto* text = key.as<Text>()) return "s" + text->text;
+  if (const auto* all = key.as<Sequence>()) {
+    if (!all->is_tuple || depth > 16) return wrong("a list is no key of a dictionary");
+    std::string joined = "(";
+    for (const Value& one : all->items) {
+      auto part = key_text(one, depth + 1);
+      if (!part) return part;
+      joined += std::to_string(part->size()) + ":" + *part;
+    }
+    return joined;
+  }
+  if (key.as<Mapping>()) return wrong("a " + type_name(key) + " is no key of a dictionary");
+  return "o" + std::to_string(reinterpret_cast<std::uintptr_t>(key.object()));
+}
+
+}  // namespace
+
+Result<Part> part_of(const Cut& cut, Size n) {
+  for (const Value& bound : {cut.start, cut.stop, cut.step})
+    if (!bound.is_none() && !bound.is_whole()) return wrong("a slice from a " + type_name(bound));
+  const Size step = cut.step.is_none() ? 1 : cut.step.whole();
+  if (step == 0) return wrong("the step of a slice is 0");
+  const auto inside = [&](Value bound, Size otherwise, Size least, Size most) {
+    if (bound.is_none()) return otherwise;
+    const Size at = bound.whole() < 0 ? bound.whole() + n : bound.whole();
+    return std::clamp(at, least, most);
+  };
+  const Size start = step > 0 ? inside(cut.start, 0, 0, n) : inside(cut.start, n - 1, -1, n - 1);
+  const Size stop = step > 0 ? inside(cut.stop, n, 0, n) : inside(cut.stop, -1, -1, n - 1);
+  const Size span = step > 0 ? stop - start : start - stop;
+  const Size by = step > 0 ? step : (step == std::numeric_limits<Size>::min() ? n + 1 : -step);
+  return Part{start, step, span <= 0 ? 0 : (span - 1) / by + 1};
+}
+
+// ---- texts
+
+Result<Value> Text::item(Interpreter& in, Value key) {
+  if (const auto* cut = key.as<Cut>()) {
+    const auto part = part_of(*cut, static_cast<Size>(text.size()));
+    if (!part) return std::unexpected(part.error());
+    std::string words;
+    for (Size i = 0; i < part->count; ++i) words += text[static_cast<std::size_t>(part->start + i * part->step)];
+    return in.text(std::move(words));
+  }
+  const auto at = index_in(in, key, static_cast<Size>(text.size()), "str");
+  if (!at) return std::unexpected(at.error());
+  return in.text(text.substr(*at, 1));
+}
+
+Result<std::optional<Value>> Text::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  if (const auto* b = other.as<Text>()) {
+    if (symbol == "+" && !reversed) {
+      if (auto paid = in.charge(static_cast<Size>(text.size() + b->text.size())); !paid) return pass(paid);
+      return in.text(text + b->text);
+    }
+    if (symbol == "<" && !reversed) return Value::of(text < b->text);
+  }
+  if (symbol == "*" && other.is_whole()) {
+    const Size n = std::max<Size>(other.whole(), 0);
+    const auto bytes = checked_multiply(n, static_cast<Size>(text.size()));
+    if (!bytes) return fail(Fault::Limit, "a text of more characters than there is memory");
+    if (auto paid = in.charge(*bytes); !paid) return pass(paid);
+    std::string words;
+    for (Size i = 0; i < n; ++i) words += text;
+    return in.text(std::move(words));
+  }
+  if (symbol == "%" && !reversed) {
+    // "%d of %s": each mark takes the next value.
+    ValueList given{other};
+    if (const auto* tuple = other.as<Sequence>(); tuple && tuple->is_tuple) given = tuple->items;
+    std::string words;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != '%') {
+        words += text[i];
+        continue;
+      }
+      if (i + 1 < text.size() && text[i + 1] == '%') {
+        words += text[++i];
+        continue;
+      }
+      std::size_t end = i + 1;
+      while (end < text.size() && std::string_view("0123456789.-+ ").find(text[end]) != std::string_view::npos) ++end;
+      if (end >= text.size() || next >= given.size()) return wrong("'%' finds no value to write");
+      const char as = text[end];
+      const std::string how = text.substr(i + 1, end - i - 1);
+      auto one = in.formatted(given[next++], as == 's' || as == 'r' ? how : how + (as == 'i' ? 'd' : as));
+      if (!one) return pass(one);
+      words += *one;
+      i = end;
+    }
+    return in.text(std::move(words));
+  }
+  return std::nullopt;
+}
+
+Result<ValueList> Text::elements(Interpreter& in) {
+  if (auto paid = in.charge(static_cast<Size>(text.size()) * 100); !paid) return pass(paid);
+  ValueList all;
+  for (const char c : text) all.push_back(in.text(std::string(1, c)));
+  return all;
+}
+
+Result<bool> Text::contains(Interpreter&, Value value) {
+  const auto* part = value.as<Text>();
+  if (!part) return wrong("a text holds texts, no " + python::type_name(value));
+  return text.find(part->text) != std::string::npos;
+}
+
+// ---- lists and tuples
+
+Result<Value> Sequence::item(Interpreter& in, Value key) {
+  if (const auto* cut = key.as<Cut>()) {
+    const auto part = part_of(*cut, static_cast<Size>(items.size()));
+    if (!part) return std::unexpected(part.error());
+    if (auto paid = in.charge(part->count * 16); !paid) return pass(paid);
+    ValueList some;
+    for (Size i = 0; i < part->count; ++i)
+      some.push_back(items[static_cast<std::size_t>(part->start + i * part->step)]);
+    return is_tuple ? in.tuple(std::move(some)) : in.list(std::move(some));
+  }
+  const auto at = index_in(in, key, static_cast<Size>(items.size()), type_name());
+  if (!at) return std::unexpected(at.error());
+  return items[*at];
+}
+
+Status Sequence::set_item(Interpreter& in, Value key, Value value) {
+  if (is_tuple) return wrong("an item of a tuple cannot be set");
+  if (const auto* cut = key.as<Cut>()) {
+    const auto part = part_of(*cut, static_cast<Size>(items.size()));
+    auto given = in.elements(value);
+    if (!part) return std::unexpected(part.error());
+    if (!given) return pass(given);
+    if (part->step == 1) {
+      const auto first = items.begin() + part->start;
+      items.insert(items.erase(first, first + part->count), given->begin(), given->end());
+      return {};
+    }
+    if (static_cast<Size>(given->size()) != part->count) return wrong("a slice is set to a list of another length");
+    for (Size i = 0; i < part->count; ++i)
+      items[static_cast<std::size_t>(part->start + i * part->step)] = (*given)[static_cast<std::size_t>(i)];
+    return {};
+  }
+  const auto at = index_in(in, key, static_cast<Size>(items.size()), type_name());
+  if (!at) return std::unexpected(at.error());
+  items[*at] = value;
+  return {};
+}
+
+Status Sequence::delete_item(Interpreter& in, Value key) {
+  if (is_tuple) return wrong("an item of a tuple cannot be deleted");
+  if (const auto* cut = key.as<Cut>()) {
+    const auto part = part_of(*cut, static_cast<Size>(items.size()));
+    if (!part) return std::unexpected(part.error());
+    if (part->step != 1) return fail(Fault::Unsupported, "deletes a slice with a step");
+    items.erase(items.begin() + part->start, items.begin() + part->start + part->count);
+    return {};
+  }
+  const auto at = index_in(in, key, static_cast<Size>(items.size()), type_name());
+  if (!at) return std::unexpected(at.error());
+  items.erase(items.begin() + static_cast<std::ptrdiff_t>(*at));
+  return {};
+}
+
+Result<std::optional<Value>> Sequence::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  if (const auto* b = other.as<Sequence>(); b && symbol == "+" && !reversed && b->is_tuple == is_tuple) {
+    if (auto paid = in.charge(static_cast<Size>(items.size() + b->items.size()) * 16); !paid) return pass(paid);
+    ValueList both = items;
+    both.insert(both.end(), b->items.begin(), b->items.end());
+    return is_tuple ? in.tuple(std::move(both)) : in.list(std::move(both));
+  }
+  if (symbol == "*" && other.is_whole()) {
+    const Size n = std::max<Size>(other.whole(), 0);
+    const auto bytes = checked_multiply(n, static_cast<Size>(items.size()) * 16);
+    if (!bytes) return fail(Fault::Limit, "a list of more items than there is memory");
+    if (auto paid = in.charge(*bytes); !paid) return pass(paid);
+    ValueList all;
+    for (Size i = 0; i < n && !items.empty(); ++i) all.insert(all.end(), items.begin(), items.end());
+    return is_tuple ? in.tuple(std::move(all)) : in.list(std::move(all));
+  }
+  if (const auto* b = other.as<Sequence>(); b && symbol == "<" && !reversed) {
+    for (std::size_t i = 0; i < std::min(items.size(), b->items.size()); ++i) {
+      const auto same = in.equal(items[i], b->items[i]);
+      if (!same) return std::unexpected(same.error());
+      if (*same) continue;
+      const auto less = in.compare("<", items[i], b->items[i]);
+      if (!less) return std::unexpected(less.error());
+      return Value::of(*less);
+    }
+    return Value::of(items.size() < b->items.size());
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Value>> Sequence::augmented(Interpreter& in, std::string_view symbol, Value other) {
+  if (is_tuple || symbol != "+") return std::nullopt;
+  auto more = in.elements(other);
+  if (!more) return pass(more);
+  if (auto paid = in.charge(static_cast<Size>(more->size()) * 16); !paid) return pass(paid);
+  items.insert(items.end(), more->begin(), more->end());
+  return Value::of(this);
+}
+
+// ---- dictionaries and sets
+
+Result<Value*> Mapping::find(Value key) {
+  const auto text = key_text(key);
+  if (!text) return std::unexpected(text.error());
+  const auto found = places_.find(*text);
+  return found == places_.end() ? nullptr : &entries[found->second].second;
+}
+
+Status Mapping::put(Interpreter& in, Value key, Value value) {
+  auto text = key_text(key);
+  if (!text) return pass(text);
+  if (auto paid = in.charge(static_cast<Size>(text->size()) + 96); !paid) return paid;
+  const auto [found, added] = places_.try_emplace(std::move(*text), entries.size());
+  if (added) entries.emplace_back(key, value);
+  else entries[found->second].second = value;
+  return {};
+}
+
+Result<Value> Mapping::item(Interpreter& in, Value key) {
+  if (is_set) return wrong("a set has no items");
+  const auto found = find(key);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return wrong("the dictionary has no key " + repr(in, key));
+  return **found;
+}
+
+Status Mapping::set_item(Interpreter& in, Value key, Value value) { return put(in, key, value); }
+
+Status Mapping::delete_item(Interpreter& in, Value key) {
+  const auto found = find(key);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return wrong("there is no key " + repr(in, key));
+  const auto text = key_text(key);
+  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(places_[*text]));
+  places_.clear();
+  for (std::size_t i = 0; i < entries.size(); ++i) places_[*key_text(entries[i].first)] = i;
+  return in.step(static_cast<Size>(entries.size()));
+}
+
+Result<ValueList> Mapping::elements(Interpreter&) {
+  ValueList keys;
+  for (const auto& [key, value] : entries) keys.push_back(key);
+  return keys;
+}
+
+Result<bool> Mapping::contains(Interpreter&, Value value) {
+  const auto found = find(value);
+  if (!found) return std::unexpected(found.error());
+  return *found != nullptr;
+}
+
+Result<std::optional<Value>> Mapping::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  const auto* b = other.as<Mapping>();
+  if (!b || reversed || b->is_set != is_set || (symbol != "|" && !(is_set && (symbol == "&" || symbol == "-"))))
+    return std::nullopt;
+  auto* made = in.make<Mapping>(is_set);
+  for (const auto& [key, value] : entries) {
+    const auto there = const_cast<Mapping*>(b)->contains(in, key);
+    if (!there) return std::unexpected(there.error());
+    if (symbol == "|" || *there == (symbol == "&"))
+      if (auto s = made->put(in, key, value); !s) return pass(s);
+  }
+  if (symbol == "|")
+    for (const auto& [key, value] : b->entries)
+      if (auto s = made->put(in, key, value); !s) return pass(s);
+  return Value::of(made);
+}
+
+// ---- ranges and iterators
+
+Size Range::count() const {
+  if (step > 0 ? start >= stop : start <= stop) return 0;
+  const auto low = static_cast<std::uint64_t>(step > 0 ? start : stop);
+  const auto high = static_cast<std::uint64_t>(step > 0 ? stop : start);
+  const std::uint64_t by = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+  return static_cast<Size>(std::min<std::uint64_t>((high - low - 1) / by + 1, std::uint64_t{1} << 62));
+}
+
+Result<Value> Range::item(Interpreter& in, Value key) {
+  if (const auto* cut = key.as<Cut>()) {
+    const auto part = part_of(*cut, count());
+    if (!part) return std::unexpected(part.error());
+    const Size first = start + part->start * step, by = step * part->step;
+    return Value::of(in.make<Range>(first, first + part->count * by, by));
+  }
+  const auto at = index_in(in, key, count(), "range");
+  if (!at) return std::unexpected(at.error());
+  return Value::of(start + static_cast<Size>(*at) * step);
+}
+
+Result<ValueList> Range::elements(Interpreter& in) {
+  const Size n = count();
+  if (n > Size{1} << 32) return fail(Fault::Limit, "a range of " + std::to_string(n) + " numbers");
+  if (auto paid = in.charge(n * 16); !paid) return pass(paid);
+  ValueList all;
+  for (Size i = 0; i < n; ++i) all.push_back(Value::of(start + i * step));
+  return all;
+}
+
+Result<ValueList> Iterator::elements(Interpreter&) {
+  ValueList rest(items.begin() + static_cast<std::ptrdiff_t>(next), items.end());
+  next = items.size();
+  return rest;
+}
+
+}  // namespace convoy::python

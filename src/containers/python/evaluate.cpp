@@ -1,0 +1,384 @@
+// Expressions.
+#include "containers/python/evaluator.h"
+
+#include <algorithm>
+
+namespace convoy::python {
+namespace {
+
+struct Deeper {
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  ~Deeper() { --depth_; }
+  int& depth_;
+};
+
+constexpr std::string_view accepted =
+    "; known are Python's builtins, math, functools, operator, itertools, collections, torch and keras";
+
+}  // namespace
+
+std::unexpected<Error> Evaluator::refused(const Syntax& s, std::string what, Fault fault) const {
+  return std::unexpected(at(s, Status(fail(fault, std::move(what)))).error());
+}
+
+template <class T>
+Result<T> Evaluator::at(const Syntax& s, Result<T> r) const {
+  if (r || in_.placed_) return r;
+  in_.placed_ = true;
+  const std::string_view text = file_.source.text;
+  const auto before = text.substr(0, std::min(s.at, text.size()));
+  const auto line = 1 + std::ranges::count(before, '\n');
+  const auto start = before.rfind('\n');
+  const auto column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
+  Error& e = r.error();
+  const std::string place = file_.source.name + ":" + std::to_string(line) + ":" + std::to_string(column);
+  e.where = e.where.empty() ? place : place + ": " + e.where;
+  e.what += "\n    " + line_around(text, s.at);
+  return r;
+}
+
+template Result<Evaluator::Next> Evaluator::at(const Syntax&, Result<Evaluator::Next>) const;
+template Result<Value> Evaluator::at(const Syntax&, Result<Value>) const;
+template Result<Arguments> Evaluator::at(const Syntax&, Result<Arguments>) const;
+template Status Evaluator::at(const Syntax&, Status) const;
+
+Result<Value> Evaluator::value(const Syntax& s) {
+  const Deeper deeper(in_.depth_);
+  if (in_.depth_ > in_.limits_.depth) return refused(s, "calls and expressions are nested too deep", Fault::Limit);
+  if (auto paid = in_.step(); !paid) return at(s, Result<Value>(pass(paid)));
+  return at(s, bare(s));
+}
+
+Result<Value> Evaluator::bare(const Syntax& s) {
+  switch (s.kind) {
+    case SyntaxKind::None: return Value();
+    case SyntaxKind::Absent: return Value();
+    case SyntaxKind::Ellipsis: return Value::ellipsis();
+    case SyntaxKind::Truth: return Value::of(s.integer != 0);
+    case SyntaxKind::Integer: return Value::of(s.integer);
+    case SyntaxKind::Real: return Value::of(s.real);
+    case SyntaxKind::String:
+      if (auto paid = in_.charge(static_cast<Size>(s.text.size())); !paid) return pass(paid);
+      return in_.text(s.text);
+    case SyntaxKind::Formatted: return formatted(s);
+    case SyntaxKind::Name: return name(s);
+    case SyntaxKind::Attribute: {
+      const auto object = value(s.parts[0]);
+      return object ? in_.attribute(*object, s.text) : object;
+    }
+    case SyntaxKind::Subscript: {
+      const auto object = value(s.parts[0]);
+      if (!object) return object;
+      const auto key = value(s.parts[1]);
+      return key ? in_.item(*object, *key) : key;
+    }
+    case SyntaxKind::Slice: {
+      Value bounds[3];
+      for (std::size_t i = 0; i < 3; ++i) {
+        const auto one = value(s.parts[i]);
+        if (!one) return one;
+        bounds[i] = *one;
+      }
+      return Value::of(in_.make<Cut>(bounds[0], bounds[1], bounds[2]));
+    }
+    case SyntaxKind::Call: return call(s);
+    case SyntaxKind::Unary: {
+      const auto operand = value(s.parts[0]);
+      return operand ? in_.unary(s.text, *operand) : operand;
+    }
+    case SyntaxKind::Binary: {
+      const auto left = value(s.parts[0]);
+      if (!left) return left;
+      const auto right = value(s.parts[1]);
+      return right ? in_.binary(s.text, *left, *right) : right;
+    }
+    case SyntaxKind::Compare: return comparison(s);
+    case SyntaxKind::And:
+    case SyntaxKind::Or: {
+      Result<Value> last = Value();
+      for (const Syntax& part : s.parts) {
+        last = value(part);
+        if (!last) return last;
+        const auto holds = in_.truth(*last);
+        if (!holds) return std::unexpected(holds.error());
+        if (*holds == (s.kind == SyntaxKind::Or)) return last;
+      }
+      return last;
+    }
+    case SyntaxKind::Conditional: {
+      const auto condition = value(s.parts[0]);
+      if (!condition) return condition;
+      const auto holds = in_.truth(*condition);
+      if (!holds) return std::unexpected(holds.error());
+      return value(s.parts[*holds ? 1 : 2]);
+    }
+    case SyntaxKind::Lambda: return function(s);
+    case SyntaxKind::Tuple:
+    case SyntaxKind::List:
+    case SyntaxKind::Set: return sequence(s);
+    case SyntaxKind::Dict: return dictionary(s);
+    case SyntaxKind::Comprehension: return comprehension(s);
+    case SyntaxKind::Walrus: {
+      auto made = value(s.parts[0]);
+      if (made) set(s.text, *made);
+      return made;
+    }
+    default: return fail(Fault::Unsupported, "has no value here");
+  }
+}
+
+Result<Value> Evaluator::name(const Syntax& s) {
+  const bool global = std::ranges::find(scope_.global_names, s.text) != scope_.global_names.end();
+  bool own = true;
+  for (Scope* scope = &scope_; scope && !global; scope = scope->outer) {
+    if (own || !scope->is_class)  // the names of a class body are seen in that body alone
+      if (const Value* found = scope->names.find(s.text)) return *found;
+    own = false;
+  }
+  if (global && file_.scope)
+    if (const Value* found = file_.scope->names.find(s.text)) return *found;
+  if (const auto found = in_.builtins.find(s.text); found != in_.builtins.end()) return found->second;
+  for (Library* library : in_.libraries_) {
+    auto found = library->implied(in_, s.text);
+    if (!found) return pass(found);
+    if (*found) {
+      if (file_.scope) file_.scope->names.set(s.text, **found);
+      return **found;
+    }
+  }
+  if (auto known = standard_module(in_, s.text)) return *known;  // `math` without its import
+  return fail(Fault::Unsupported, "'" + s.text + "' is not defined" + std::string(accepted));
+}
+
+Result<Arguments> Evaluator::arguments(const Syntax& s, std::size_t first) {
+  Arguments given;
+  for (std::size_t i = first; i < s.parts.size(); ++i) {
+    const Syntax& part = s.parts[i];
+    const auto one = value(part.parts[0]);
+    if (!one) return std::unexpected(one.error());
+    if (part.text.empty()) {
+      given.placed.push_back(*one);
+    } else if (part.text == "*") {
+      const auto all = in_.elements(*one);
+      if (!all) return at(part, Result<Arguments>(std::unexpected(all.error())));
+      given.placed.insert(given.placed.end(), all->begin(), all->end());
+    } else if (part.text == "**") {
+      const auto* map = one->as<Mapping>();
+      if (!map || map->is_set) return refused(part, "'**' of a " + type_name(*one));
+      for (const auto& [key, inner] : map->entries) {
+        const auto* word = key.as<Text>();
+        if (!word) return refused(part, "'**' of a dictionary whose keys are no words");
+        given.named.emplace_back(word->text, inner);
+      }
+    } else {
+      given.named.emplace_back(part.text, *one);
+    }
+  }
+  for (std::size_t i = 0; i < given.named.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (given.named[i].first == given.named[j].first)
+        return refused(s, "'" + given.named[i].first + "' is given twice", Fault::Format);
+  return given;
+}
+
+Result<Value> Evaluator::call(const Syntax& s) {
+  const Syntax& called = s.parts[0];
+  const bool is_super = called.kind == SyntaxKind::Name && called.text == "super";
+  Value function;
+  if (!is_super) {
+    const auto found = value(called);
+    if (!found) return found;
+    function = *found;
+  }
+  auto given = arguments(s, 1);
+  if (!given) return pass(given);
+  if (is_super) return super_of(*given);
+  if (called.kind == SyntaxKind::Name && (called.text == "locals" || called.text == "globals" || called.text == "vars"))
+    return fail(Fault::Unsupported, "'" + called.text + "' is not read");
+  return in_.call(function, std::move(*given));
+}
+
+// super(), super(Class, self): what comes behind a class in the order of an instance's classes.
+Result<Value> Evaluator::super_of(Arguments& given) {
+  const Scope* scope = &scope_;
+  while (scope && !(scope->function && scope->function->owner)) scope = scope->outer;
+  Class* of = scope ? scope->function->owner : nullptr;
+  Value self;
+  if (given.placed.size() == 2) {
+    of = given.placed[0].as<Class>();
+    self = given.placed[1];
+  } else if (scope && !scope->names.all().empty()) {
+    self = scope->names.all().front().second;
+  }
+  const auto* instance = self.as<Instance>();
+  Class* type = instance ? instance->type : self.as<Class>();
+  if (!of || !type) return fail(Fault::Format, "'super' outside of a method");
+  const auto place = std::ranges::find(type->order, of);
+  if (place == type->order.end()) return fail(Fault::Format, "'super' of a class that is not one of its own");
+  return Value::of(in_.make<Super>(self, type, static_cast<std::size_t>(place - type->order.begin()) + 1));
+}
+
+Result<Value> Evaluator::comparison(const Syntax& s) {
+  auto left = value(s.parts[0]);
+  if (!left) return left;
+  for (std::size_t i = 1; i < s.parts.size(); ++i) {
+    const Syntax& part = s.parts[i];
+    const auto right = value(part.parts[0]);
+    if (!right) return right;
+    Result<bool> holds = false;
+    if (part.text == "is" || part.text == "is not") holds = left->same(*right) == (part.text == "is");
+    else if (part.text == "in" || part.text == "not in") {
+      holds = in_.contains(*right, *left);
+      if (holds && part.text == "not in") holds = !*holds;
+    } else {
+      // Tensors compare element by element.
+      for (const bool reversed : {false, true}) {
+        const Value self = reversed ? *right : *left, other = reversed ? *left : *right;
+        if (!self.is_object() || s.parts.size() > 2) continue;
+        auto made = self.object()->binary(in_, part.text, other, reversed);
+        if (!made) return pass(made);
+        if (*made && !(*made)->is_truth()) return **made;
+      }
+      holds = in_.compare(part.text, *left, *right);
+    }
+    if (!holds) return at(part, Result<Value>(std::unexpected(holds.error())));
+    if (!*holds) return Value::of(false);
+    left = right;
+  }
+  return Value::of(true);
+}
+
+Result<Value> Evaluator::sequence(const Syntax& s) {
+  ValueList items;
+  for (const Syntax& part : s.parts) {
+    const bool star = part.kind == SyntaxKind::Starred;
+    const auto one = value(star ? part.parts[0] : part);
+    if (!one) return one;
+    if (!star) {
+      items.push_back(*one);
+      continue;
+    }
+    const auto all = in_.elements(*one);
+    if (!all) return std::unexpected(all.error());
+    items.insert(items.end(), all->begin(), all->end());
+  }
+  if (auto paid = in_.charge(static_cast<Size>(items.size()) * 16); !paid) return pass(paid);
+  if (s.kind == SyntaxKind::Tuple) return in_.tuple(std::move(items));
+  if (s.kind == SyntaxKind::List) return in_.list(std::move(items));
+  auto* set = in_.make<Mapping>(true);
+  for (const Value& one : items)
+    if (auto put = set->put(in_, one, Value()); !put) return pass(put);
+  return Value::of(set);
+}
+
+Result<Value> Evaluator::dictionary(const Syntax& s) {
+  auto* made = in_.make<Mapping>();
+  for (std::size_t i = 0; i + 1 < s.parts.size(); i += 2) {
+    const auto inner = value(s.parts[i + 1]);
+    if (!inner) return inner;
+    if (s.parts[i].kind == SyntaxKind::Absent) {
+      const auto* map = inner->as<Mapping>();
+      if (!map) return fail(Fault::Format, "'**' of a " + type_name(*inner));
+      for (const auto& [key, one] : map->entries)
+        if (auto put = made->put(in_, key, one); !put) return pass(put);
+      continue;
+    }
+    const auto key = value(s.parts[i]);
+    if (!key) return key;
+    if (auto put = made->put(in_, *key, *inner); !put) return pass(put);
+  }
+  return Value::of(made);
+}
+
+// Names of a comprehension are its own.
+Result<Value> Evaluator::comprehension(const Syntax& s) {
+  auto* scope = in_.make<Scope>(&scope_);
+  Evaluator inner(in_, file_, *scope);
+  ValueList made;
+  const std::size_t first = s.text == "dict" ? 2 : 1;
+  if (auto done = clause(s, first, made, inner); !done) return pass(done);
+  if (s.text == "list") return in_.list(std::move(made));
+  if (s.text == "generator") return Value::of(in_.make<Iterator>(std::move(made)));
+  auto* mapping = in_.make<Mapping>(s.text == "set");
+  for (std::size_t i = 0; i < made.size(); i += first) {
+    const Value key = made[i], one = first == 2 ? made[i + 1] : Value();
+    if (auto put = mapping->put(in_, key, one); !put) return pass(put);
+  }
+  return Value::of(mapping);
+}
+
+Status Evaluator::clause(const Syntax& s, std::size_t index, ValueList& into, Evaluator& inner) {
+  const std::size_t first = s.text == "dict" ? 2 : 1;
+  if (index == s.parts.size()) {
+    for (std::size_t i = 0; i < first; ++i) {
+      const auto one = inner.value(s.parts[i]);
+      if (!one) return std::unexpected(one.error());
+      into.push_back(*one);
+    }
+    return in_.charge(static_cast<Size>(first) * 16);
+  }
+  const Syntax& part = s.parts[index];
+  const auto iterable = index == first ? value(part.parts[1]) : inner.value(part.parts[1]);
+  if (!iterable) return std::unexpected(iterable.error());
+  const auto all = in_.elements(*iterable);
+  if (!all) return at(part, Status(std::unexpected(all.error())));
+  for (const Value& one : *all) {
+    if (auto paid = in_.step(); !paid) return at(part, paid);
+    if (auto set_to = inner.assign(part.parts[0], one); !set_to) return set_to;
+    bool holds = true;
+    for (std::size_t i = 2; i < part.parts.size() && holds; ++i) {
+      const auto condition = inner.value(part.parts[i]);
+      if (!condition) return std::unexpected(condition.error());
+      const auto truth = in_.truth(*condition);
+      if (!truth) return at(part, Status(std::unexpected(truth.error())));
+      holds = *truth;
+    }
+    if (!holds) continue;
+    if (auto done = clause(s, index + 1, into, inner); !done) return done;
+  }
+  return {};
+}
+
+Result<Value> Evaluator::formatted(const Syntax& s) {
+  std::string words;
+  for (const Syntax& part : s.parts) {
+    if (part.kind == SyntaxKind::String) {
+      words += part.text;
+      continue;
+    }
+    const auto inner = value(part.parts[0]);
+    if (!inner) return inner;
+    std::string specification;
+    if (part.parts[1].kind == SyntaxKind::Formatted) {
+      const auto said = formatted(part.parts[1]);
+      if (!said) return said;
+      specification = said->as<Text>()->text;
+    }
+    auto one = part.text == "r" ? Result<std::string>(repr(in_, *inner)) : in_.formatted(*inner, specification);
+    if (!one) return at(part, Result<Value>(pass(one)));
+    words += *one;
+  }
+  if (auto paid = in_.charge(static_cast<Size>(words.size())); !paid) return pass(paid);
+  return in_.text(std::move(words));
+}
+
+// `def` and `lambda`: parameters and body stay in the tree, which lives as long as the file.
+Result<Value> Evaluator::function(const Syntax& s) {
+  auto* made = in_.make<Function>();
+  made->name = s.kind == SyntaxKind::Def ? s.text : "<lambda>";
+  made->parameters = &s.parts[0];
+  made->body = &s.parts[1];
+  made->file = &file_;
+  made->outer = &scope_;
+  for (const Syntax& parameter : s.parts[0].parts) {
+    if (parameter.parts[0].kind == SyntaxKind::Absent) continue;
+    const auto otherwise = value(parameter.parts[0]);
+    if (!otherwise) return otherwise;
+    made->defaults.push_back(*otherwise);
+  }
+  return Value::of(made);
+}
+
+}  // namespace convoy::python

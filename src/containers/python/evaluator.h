@@ -1,0 +1,54 @@
+// Walks a tree in one scope. A failure gets the innermost place where it happened.
+#pragma once
+#include "containers/python/interpreter.h"
+
+namespace convoy::python {
+
+class Evaluator {
+ public:
+  Evaluator(Interpreter& in, ProgramFile& file, Scope& scope) : in_(in), file_(file), scope_(scope) {}
+
+  Result<Value> value(const Syntax& s);
+  enum class Next : std::uint8_t { Go, Break, Continue, Return };
+  Result<Next> block(const Syntax& s);
+  Value returned;
+
+ private:
+  Result<Value> bare(const Syntax& s);
+  Result<Value> name(const Syntax& s);
+  Result<Value> call(const Syntax& s);
+  Result<Arguments> arguments(const Syntax& s, std::size_t first);
+  Result<Value> comparison(const Syntax& s);
+  Result<Value> comprehension(const Syntax& s);
+  Status clause(const Syntax& s, std::size_t at, ValueList& into, Evaluator& inner);
+  Result<Value> sequence(const Syntax& s);
+  Result<Value> dictionary(const Syntax& s);
+  Result<Value> formatted(const Syntax& s);
+  Result<Value> function(const Syntax& s);
+  Result<Value> super_of(Arguments& given);
+
+  Result<Next> statement(const Syntax& s);
+  Result<Next> bare_statement(const Syntax& s);
+  Result<Next> loop(const Syntax& s);
+  Result<Next> while_loop(const Syntax& s);
+  Result<Next> with(const Syntax& s);
+  Status define(const Syntax& s);
+  Status define_class(const Syntax& s);
+  Status import(const Syntax& s);
+  Status import_from(const Syntax& s);
+  Status assign(const Syntax& target, Value value);
+  Status unpack(const Syntax& target, Value value);
+  Status augmented(const Syntax& s);
+  Status remove(const Syntax& target);
+  Status raise(const Syntax& s);
+  void set(const std::string& name, Value value);
+  std::unexpected<Error> refused(const Syntax& s, std::string what, Fault fault = Fault::Unsupported) const;
+  template <class T>
+  Result<T> at(const Syntax& s, Result<T> r) const;
+
+  Interpreter& in_;
+  ProgramFile& file_;
+  Scope& scope_;
+};
+
+}  // namespace convoy::python

@@ -1,0 +1,370 @@
+// Statements.
+#include "containers/python/evaluator.h"
+
+#include <algorithm>
+
+namespace convoy::python {
+
+Result<Evaluator::Next> Evaluator::block(const Syntax& s) {
+  for (const Syntax& one : s.parts) {
+    auto next = statement(one);
+    if (!next || *next != Next::Go) return next;
+  }
+  return Next::Go;
+}
+
+Result<Evaluator::Next> Evaluator::statement(const Syntax& s) {
+  if (auto paid = in_.step(); !paid) return at(s, Result<Next>(pass(paid)));
+  return at(s, bare_statement(s));
+}
+
+Result<Evaluator::Next> Evaluator::bare_statement(const Syntax& s) {
+  const auto done = [](Status status) -> Result<Next> {
+    if (!status) return pass(status);
+    return Next::Go;
+  };
+  switch (s.kind) {
+    case SyntaxKind::Pass:
+    case SyntaxKind::Scope:
+      for (const Syntax& name : s.parts)
+        (s.text == "global" ? scope_.global_names : scope_.outer_names).push_back(name.text);
+      return Next::Go;
+    case SyntaxKind::Break: return Next::Break;
+    case SyntaxKind::Continue: return Next::Continue;
+    case SyntaxKind::Expression: {
+      const auto made = value(s.parts[0]);
+      if (!made) return std::unexpected(made.error());
+      return Next::Go;
+    }
+    case SyntaxKind::Assign: {
+      const auto made = value(s.parts.back());
+      if (!made) return std::unexpected(made.error());
+      for (std::size_t i = 0; i + 1 < s.parts.size(); ++i)
+        if (auto put = assign(s.parts[i], *made); !put) return pass(put);
+      return Next::Go;
+    }
+    case SyntaxKind::Annotated: {
+      if (s.parts[1].kind == SyntaxKind::Absent) return Next::Go;
+      const auto made = value(s.parts[1]);
+      if (!made) return std::unexpected(made.error());
+      return done(assign(s.parts[0], *made));
+    }
+    case SyntaxKind::Augmented: return done(augmented(s));
+    case SyntaxKind::Return: {
+      const auto made = value(s.parts[0]);
+      if (!made) return std::unexpected(made.error());
+      returned = *made;
+      return Next::Return;
+    }
+    case SyntaxKind::If: {
+      for (std::size_t i = 0; i + 1 < s.parts.size(); i += 2) {
+        const auto condition = value(s.parts[i]);
+        if (!condition) return std::unexpected(condition.error());
+        const auto holds = in_.truth(*condition);
+        if (!holds) return at(s.parts[i], Result<Next>(std::unexpected(holds.error())));
+        if (*holds) return block(s.parts[i + 1]);
+      }
+      return s.parts.size() % 2 ? block(s.parts.back()) : Result<Next>(Next::Go);
+    }
+    case SyntaxKind::For: return loop(s);
+    case SyntaxKind::While: return while_loop(s);
+    case SyntaxKind::Def: return done(define(s));
+    case SyntaxKind::Class: return done(define_class(s));
+    case SyntaxKind::Import: return done(import(s));
+    case SyntaxKind::ImportFrom: return done(import_from(s));
+    case SyntaxKind::With: return with(s);
+    case SyntaxKind::Raise: return done(raise(s));
+    case SyntaxKind::Delete: return done(remove(s.parts[0]));
+    case SyntaxKind::Assert: {
+      const auto condition = value(s.parts[0]);
+      if (!condition) return std::unexpected(condition.error());
+      const auto holds = in_.truth(*condition);
+      if (!holds) return std::unexpected(holds.error());
+      if (!*holds) return fail(Fault::Format, "the assertion does not hold");
+      return Next::Go;
+    }
+    case SyntaxKind::Try: return fail(Fault::Unsupported, "'try' is not read: which way it goes depends on what fails");
+    default: return fail(Fault::Unsupported, "this statement is not read");
+  }
+}
+
+Result<Evaluator::Next> Evaluator::loop(const Syntax& s) {
+  const auto iterable = value(s.parts[1]);
+  if (!iterable) return std::unexpected(iterable.error());
+  auto* list = iterable->as<Sequence>();
+  const auto* range = iterable->as<Range>();
+  ValueList all;
+  if (!list && !range) {
+    auto gone = in_.elements(*iterable);
+    if (!gone) return at(s.parts[1], Result<Next>(pass(gone)));
+    all = std::move(*gone);
+  }
+  // A list may grow while it is gone through.
+  const auto count = [&] {
+    return range ? static_cast<std::size_t>(range->count()) : (list ? list->items : all).size();
+  };
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (auto paid = in_.step(); !paid) return at(s, Result<Next>(pass(paid)));
+    const Value one = range  ? Value::of(range->start + static_cast<std::int64_t>(i) * range->step)
+                      : list ? list->items[i]
+                             : all[i];
+    if (auto put = assign(s.parts[0], one); !put) return pass(put);
+    auto next = block(s.parts[2]);
+    if (!next || *next == Next::Return) return next;
+    if (*next == Next::Break) return Next::Go;
+  }
+  return s.parts.size() > 3 ? block(s.parts[3]) : Result<Next>(Next::Go);
+}
+
+Result<Evaluator::Next> Evaluator::while_loop(const Syntax& s) {
+  for (;;) {
+    if (auto paid = in_.step(); !paid) return at(s, Result<Next>(pass(paid)));
+    const auto condition = value(s.parts[0]);
+    if (!condition) return std::unexpected(condition.error());
+    const auto holds = in_.truth(*condition);
+    if (!holds) return at(s.parts[0], Result<Next>(std::unexpected(holds.error())));
+    if (!*holds) break;
+    auto next = block(s.parts[1]);
+    if (!next || *next == Next::Return) return next;
+    if (*next == Next::Break) return Next::Go;
+  }
+  return s.parts.size() > 2 ? block(s.parts[2]) : Result<Next>(Next::Go);
+}
+
+// A context that a framework knows: torch.no_grad() changes nothing here.
+Result<Evaluator::Next> Evaluator::with(const Syntax& s) {
+  for (std::size_t i = 0; i + 1 < s.parts.size(); ++i) {
+    const auto context = value(s.parts[i].parts[0]);
+    if (!context) return std::unexpected(context.error());
+    const auto enter = in_.find_attribute(*context, "__enter__");
+    if (!enter) return std::unexpected(enter.error());
+    if (!*enter)
+      return refused(s.parts[i], "'with' a " + type_name(*context) + ", which is not known to change nothing");
+    if (!s.parts[i].text.empty()) set(s.parts[i].text, *context);
+  }
+  return block(s.parts.back());
+}
+
+Status Evaluator::raise(const Syntax& s) {
+  const auto what = value(s.parts[0]);
+  if (!what) return std::unexpected(what.error());
+  std::string said = type_name(*what);
+  if (const auto* type = what->as<Class>()) said = type->name;
+  if (const auto* instance = what->as<Instance>())
+    if (const Value* words = instance->attributes.find("args"))
+      if (const auto* all = words->as<Sequence>(); all && !all->items.empty())
+        said += ": " + in_.string_of(all->items[0]).value_or("");
+  return fail(Fault::Unsupported, "the program raises " + said);
+}
+
+Status Evaluator::define(const Syntax& s) {
+  auto made = function(s);
+  if (!made) return pass(made);
+  for (std::size_t i = s.parts.size(); i-- > 2;) {
+    const auto decorator = value(s.parts[i]);
+    if (!decorator) return std::unexpected(decorator.error());
+    made = in_.call(*decorator, ValueList{*made});
+    if (!made) return at(s.parts[i], Status(pass(made)));
+  }
+  set(s.text, *made);
+  return {};
+}
+
+Status Evaluator::define_class(const Syntax& s) {
+  auto given = arguments(s, 2);
+  if (!given) return pass(given);
+  std::vector<Class*> bases;
+  for (const Value& base : given->placed) {
+    if (auto* type = base.as<Class>()) bases.push_back(type);
+    else
+      return fail(Fault::Unsupported,
+                  "'" + s.text + "' derives from " + repr(in_, base) + ", which is no class that is known");
+  }
+  for (const auto& [word, unused] : given->named)
+    if (word != "metaclass") return fail(Fault::Unsupported, "'" + s.text + "' is made with '" + word + "='");
+  Class* made = in_.make_class(s.text, bases);
+  if (made->order.empty())
+    return fail(Fault::Format, "the classes that '" + s.text + "' derives from have no common order");
+  auto* scope = in_.make<Scope>(&scope_);
+  scope->is_class = true;
+  Evaluator inner(in_, file_, *scope);
+  auto body = inner.block(s.parts[0]);
+  if (!body) return pass(body);
+  for (const auto& [word, inside] : scope->names.all()) {
+    made->attributes.set(word, inside);
+    Value function = inside;
+    if (const auto* described = function.as<Described>()) function = described->function;
+    if (auto* method = function.as<Function>(); method && method->outer == scope) method->owner = made;
+  }
+  Value result = Value::of(made);
+  for (std::size_t i = s.parts[1].parts.size(); i-- > 0;) {
+    const auto decorator = value(s.parts[1].parts[i]);
+    if (!decorator) return std::unexpected(decorator.error());
+    const auto wrapped = in_.call(*decorator, ValueList{result});
+    if (!wrapped) return at(s.parts[1].parts[i], Status(std::unexpected(wrapped.error())));
+    result = *wrapped;
+  }
+  set(s.text, result);
+  return {};
+}
+
+void Evaluator::set(const std::string& name, Value value) {
+  const auto named = [&](const std::vector<std::string>& names) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (named(scope_.global_names) && file_.scope) return file_.scope->names.set(name, value);
+  if (named(scope_.outer_names))
+    for (Scope* scope = scope_.outer; scope; scope = scope->outer)
+      if (!scope->is_class && scope->names.find(name)) return scope->names.set(name, value);
+  scope_.names.set(name, value);
+}
+
+Status Evaluator::assign(const Syntax& target, Value given) {
+  switch (target.kind) {
+    case SyntaxKind::Name: set(target.text, given); return in_.charge(48);
+    case SyntaxKind::Attribute: {
+      const auto object = value(target.parts[0]);
+      if (!object) return std::unexpected(object.error());
+      return at(target, in_.set_attribute(*object, target.text, given));
+    }
+    case SyntaxKind::Subscript: {
+      const auto object = value(target.parts[0]);
+      if (!object) return std::unexpected(object.error());
+      const auto key = value(target.parts[1]);
+      if (!key) return std::unexpected(key.error());
+      if (!object->is_object()) return refused(target, "a " + type_name(*object) + " has no items");
+      return at(target, object->object()->set_item(in_, *key, given));
+    }
+    case SyntaxKind::Tuple:
+    case SyntaxKind::List: return unpack(target, given);
+    default: return refused(target, "cannot be assigned to", Fault::Format);
+  }
+}
+
+Status Evaluator::unpack(const Syntax& target, Value given) {
+  const auto all = in_.elements(given);
+  if (!all) return at(target, Status(std::unexpected(all.error())));
+  const auto star = std::ranges::find(target.parts, SyntaxKind::Starred, &Syntax::kind);
+  const std::size_t names = target.parts.size();
+  if (star == target.parts.end() ? all->size() != names : all->size() + 1 < names)
+    return refused(target, std::to_string(all->size()) + " values for " + std::to_string(names) + " names",
+                   Fault::Format);
+  std::size_t next = 0;
+  for (const Syntax& part : target.parts) {
+    if (part.kind != SyntaxKind::Starred) {
+      if (auto put = assign(part, (*all)[next++]); !put) return put;
+      continue;
+    }
+    const std::size_t count = all->size() + 1 - names;
+    ValueList rest(all->begin() + static_cast<std::ptrdiff_t>(next),
+                   all->begin() + static_cast<std::ptrdiff_t>(next + count));
+    next += count;
+    if (auto put = assign(part.parts[0], in_.list(std::move(rest))); !put) return put;
+  }
+  return {};
+}
+
+Status Evaluator::augmented(const Syntax& s) {
+  const Syntax& target = s.parts[0];
+  Value object, key;
+  Result<Value> old = Value();
+  if (target.kind == SyntaxKind::Name) {
+    old = value(target);
+  } else {
+    const auto holder = value(target.parts[0]);
+    if (!holder) return std::unexpected(holder.error());
+    object = *holder;
+    if (target.kind == SyntaxKind::Attribute) {
+      old = at(target, in_.attribute(object, target.text));
+    } else {
+      const auto index = value(target.parts[1]);
+      if (!index) return std::unexpected(index.error());
+      key = *index;
+      old = at(target, in_.item(object, key));
+    }
+  }
+  if (!old) return pass(old);
+  const auto operand = value(s.parts[1]);
+  if (!operand) return std::unexpected(operand.error());
+  std::optional<Value> made;
+  if (old->is_object()) {
+    auto own = old->object()->augmented(in_, s.text, *operand);
+    if (!own) return pass(own);
+    made = *own;
+  }
+  if (!made) {
+    const auto usual = in_.binary(s.text, *old, *operand);
+    if (!usual) return std::unexpected(usual.error());
+    made = *usual;
+  }
+  if (target.kind == SyntaxKind::Name) set(target.text, *made);
+  else if (target.kind == SyntaxKind::Attribute) return in_.set_attribute(object, target.text, *made);
+  else return object.object()->set_item(in_, key, *made);
+  return in_.charge(48);
+}
+
+Status Evaluator::remove(const Syntax& target) {
+  if (target.kind == SyntaxKind::Tuple) {
+    for (const Syntax& part : target.parts)
+      if (auto gone = remove(part); !gone) return gone;
+    return {};
+  }
+  if (target.kind == SyntaxKind::Name) {
+    if (scope_.names.erase(target.text)) return {};
+    return refused(target, "'" + target.text + "' is not defined here", Fault::Format);
+  }
+  const auto object = value(target.parts[0]);
+  if (!object) return std::unexpected(object.error());
+  if (target.kind == SyntaxKind::Attribute) {
+    auto* instance = object->as<Instance>();
+    if (instance && instance->attributes.erase(target.text)) return {};
+    return refused(target, "has no attribute '" + target.text + "' to delete", Fault::Format);
+  }
+  const auto key = value(target.parts[1]);
+  if (!key) return std::unexpected(key.error());
+  if (!object->is_object()) return refused(target, "a " + type_name(*object) + " has no items");
+  return object->object()->delete_item(in_, *key);
+}
+
+Status Evaluator::import(const Syntax& s) {
+  for (const Syntax& alias : s.parts) {
+    const std::string top = alias.text.substr(0, alias.text.find('.'));
+    const auto whole = in_.import(alias.text);
+    if (!whole) return at(alias, Status(std::unexpected(whole.error())));
+    if (!alias.parts.empty()) {
+      set(alias.parts[0].text, *whole);
+      continue;
+    }
+    const auto first = in_.import(top);
+    if (!first) return at(alias, Status(std::unexpected(first.error())));
+    set(top, *first);
+  }
+  return {};
+}
+
+Status Evaluator::import_from(const Syntax& s) {
+  if (s.text == "__future__") return {};
+  const auto module = s.integer == 0 ? in_.import(s.text) : in_.import_source(s.text, s.integer);
+  if (!module) return std::unexpected(module.error());
+  for (const Syntax& alias : s.parts) {
+    if (alias.text == "*") {
+      if (const auto* all = module->as<Module>())
+        for (const auto& [word, inside] : all->attributes.all())
+          if (word[0] != '_') set(word, inside);
+      continue;
+    }
+    auto found = in_.find_attribute(*module, alias.text);
+    if (!found) return at(alias, Status(pass(found)));
+    if (!*found) {  // a module inside the module
+      const std::string name = s.text.empty() ? alias.text : s.text + "." + alias.text;
+      const auto inner = s.integer == 0 ? in_.import(name) : in_.import_source(name, s.integer);
+      if (!inner && in_.placed_) return std::unexpected(inner.error());
+      if (inner) found = std::optional(*inner);
+    }
+    if (!*found) return refused(alias, "'" + s.text + "' has no '" + alias.text + "' that is known here");
+    set(alias.parts.empty() ? alias.text : alias.parts[0].text, **found);
+  }
+  return {};
+}
+
+}  // namespace convoy::python

@@ -1,0 +1,474 @@
+// Files, calls, attributes and classes.
+#include "containers/python/interpreter.h"
+
+#include "containers/python/evaluator.h"
+
+#include <algorithm>
+
+namespace convoy::python {
+namespace {
+
+struct Deeper {
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  ~Deeper() { --depth_; }
+  int& depth_;
+};
+
+bool is_special(const std::string& name) { return name.size() > 4 && name.starts_with("__") && name.ends_with("__"); }
+
+// The special names that programs may say; every other one leads out of the program.
+bool may_be_said(const std::string& name) {
+  static const std::set<std::string> known{"__init__",    "__call__",    "__name__",    "__class__",    "__len__",
+                                           "__getitem__", "__setitem__", "__iter__",    "__contains__", "__version__",
+                                           "__add__",     "__mul__",     "__sub__",     "__enter__",    "__doc__",
+                                           "__bool__",    "__radd__",    "__truediv__", "__floordiv__", "__setattr__"};
+  return known.contains(name);
+}
+
+}  // namespace
+
+Interpreter::Interpreter(std::vector<Library*> libraries, FindSource find, Limits limits)
+    : libraries_(std::move(libraries)),
+      find_(std::move(find)),
+      limits_(limits) {
+  object_class = make<Class>();
+  object_class->name = "object";
+  object_class->order = {object_class};
+  add_builtins(*this);
+}
+
+Value Interpreter::text(std::string words) {
+  spent_ += static_cast<Size>(words.size());
+  return Value::of(make<Text>(std::move(words)));
+}
+Value Interpreter::list(ValueList items) {
+  spent_ += static_cast<Size>(items.size()) * 16;
+  return Value::of(make<Sequence>(false, std::move(items)));
+}
+Value Interpreter::tuple(ValueList items) {
+  spent_ += static_cast<Size>(items.size()) * 16;
+  return Value::of(make<Sequence>(true, std::move(items)));
+}
+Value Interpreter::native(std::string name, NativeFunction function) {
+  return Value::of(make<Native>(std::move(name), std::move(function)));
+}
+
+Status Interpreter::charge(Size bytes) {
+  const auto sum = checked_add(spent_, bytes);
+  if (!sum || *sum > limits_.memory)
+    return fail(Fault::Limit, "the program makes more than " + std::to_string(limits_.memory >> 20) + " MiB of values");
+  spent_ = *sum;
+  return {};
+}
+
+Status Interpreter::step(Size count) {
+  steps_ += 1 + count - 1;
+  if (steps_ > limits_.steps)
+    return fail(Fault::Limit, "the program takes more than " + std::to_string(limits_.steps) + " steps");
+  if (spent_ > limits_.memory) return charge(0);
+  return {};
+}
+
+Result<Scope*> Interpreter::run(const SourceFile& source) {
+  placed_ = false;
+  auto file = std::make_unique<ProgramFile>();
+  file->source = source;
+  return run_in(std::move(file));
+}
+
+Result<Scope*> Interpreter::run_in(std::unique_ptr<ProgramFile> made) {
+  ProgramFile& file = *made;
+  files_.push_back(std::move(made));
+  if (auto paid = charge(static_cast<Size>(file.source.text.size()) * 8); !paid) return pass(paid);
+  auto tree = parse_program(file.source.text);
+  if (!tree) {
+    placed_ = true;
+    return within(file.source.name, Result<Scope*>(pass(tree)));
+  }
+  file.tree = std::move(*tree);
+  file.scope = make<Scope>(nullptr);
+  file.scope->names.set("__name__", text("program"));
+  file.scope->names.set("__file__", text(file.source.name));
+  Evaluator evaluator(*this, file, *file.scope);
+  auto done = evaluator.block(file.tree);
+  if (!done) return pass(done);
+  return file.scope;
+}
+
+Result<Value> Interpreter::import(const std::string& name) {
+  if (const auto known = imported_.find(name); known != imported_.end()) return known->second;
+  for (Library* library : libraries_) {
+    auto found = library->module(*this, name);
+    if (!found) return pass(found);
+    if (*found) return imported_[name] = **found;
+  }
+  if (auto known = standard_module(*this, name)) return imported_[name] = *known;
+  return import_source(name, 0);
+}
+
+Result<Value> Interpreter::import_source(const std::string& name, Size dots) {
+  const std::string key = std::string(static_cast<std::size_t>(std::min<Size>(dots, 50)), '.') + name;
+  if (const auto known = imported_.find(key); known != imported_.end()) return known->second;
+  std::optional<SourceFile> source;
+  if (find_) {
+    auto found = find_(name, dots);
+    if (!found) return pass(found);
+    source = std::move(*found);
+  }
+  if (!source)
+    return fail(Fault::Unsupported,
+                "module '" + key + "' is not known here, and no file of that name lies beside this one");
+  if (!importing_.insert(key).second) return fail(Fault::Unsupported, "module '" + key + "' imports itself");
+  const Deeper deeper(depth_);
+  if (importing_.size() > 100 || depth_ > limits_.depth) return fail(Fault::Limit, "imports are nested too deep");
+  auto file = std::make_unique<ProgramFile>();
+  file->source = std::move(*source);
+  const auto scope = run_in(std::move(file));
+  importing_.erase(key);
+  if (!scope) return std::unexpected(scope.error());
+  auto* module = make<Module>(name);
+  module->attributes = (*scope)->names;
+  return imported_[key] = Value::of(module);
+}
+
+// ---- attributes and items
+
+Result<std::optional<Value>> Interpreter::find_attribute(Value of, const std::string& name) {
+  if (is_special(name) && !may_be_said(name))
+    return fail(Fault::Unsupported, "attribute '" + name + "' is not read: it leads out of the program");
+  if (!of.is_object()) {
+    if (of.is_number() && (name == "real" || name == "numerator")) return of;
+    if (of.is_number() && (name == "item" || name == "bit_length" || name == "is_integer" || name == "numpy")) {
+      if (name == "item" || name == "numpy")
+        return native(name, [of](Interpreter&, Arguments&) -> Result<Value> { return of; });
+      if (name == "is_integer")
+        return native(name, [of](Interpreter&, Arguments&) -> Result<Value> {
+          return Value::of(of.is_whole() || of.real() == static_cast<double>(static_cast<std::int64_t>(of.real())));
+        });
+      return native(name, [of](Interpreter&, Arguments&) -> Result<Value> {
+        std::int64_t bits = 0;
+        for (std::uint64_t n = of.whole() < 0 ? 0 - static_cast<std::uint64_t>(of.whole())
+                                              : static_cast<std::uint64_t>(of.whole());
+             n; n >>= 1U)
+          ++bits;
+        return Value::of(bits);
+      });
+    }
+    return std::nullopt;
+  }
+  return of.object()->attribute(*this, name);
+}
+
+Result<Value> Interpreter::attribute(Value of, const std::string& name) {
+  auto found = find_attribute(of, name);
+  if (!found) return pass(found);
+  if (*found) return **found;
+  if (const auto* module = of.as<Module>())
+    return fail(Fault::Unsupported, "'" + module->name + "." + name + "' is not known here");
+  return fail(Fault::Unsupported, "a " + python::type_name(of) + " has no attribute '" + name + "' that is known here");
+}
+
+Status Interpreter::set_attribute(Value of, const std::string& name, Value value) {
+  if (is_special(name))
+    return fail(Fault::Unsupported, "attribute '" + name + "' is not set: it leads out of the program");
+  if (!of.is_object()) return fail(Fault::Format, "a " + python::type_name(of) + " has no attributes");
+  if (auto paid = charge(64); !paid) return paid;
+  return of.object()->set_attribute(*this, name, value);
+}
+
+Result<Value> Interpreter::item(Value of, Value key) {
+  if (!of.is_object()) return fail(Fault::Format, "a " + python::type_name(of) + " has no items");
+  return of.object()->item(*this, key);
+}
+
+// ---- calls
+
+Result<Value> Interpreter::call(Value function, Arguments arguments) {
+  const Deeper deeper(depth_);
+  if (depth_ > limits_.depth) return fail(Fault::Limit, "calls are nested too deep");
+  if (auto s = step(); !s) return pass(s);
+  if (!function.is_object()) return fail(Fault::Format, "a " + python::type_name(function) + " cannot be called");
+  return function.object()->call(*this, arguments);
+}
+
+Status Interpreter::bind(Function& function, Arguments& given, Scope& scope) {
+  const auto& parameters = function.parameters->parts;
+  std::size_t next = 0, next_default = 0;
+  const auto who = [&] { return function.name + "(): "; };
+  for (const Syntax& parameter : parameters) {
+    const auto kind = static_cast<ParameterKind>(parameter.integer);
+    const bool has_default = parameter.parts[0].kind != SyntaxKind::Absent;
+    const std::size_t place = has_default ? next_default++ : 0;
+    if (kind == ParameterKind::Rest) {
+      scope.names.set(
+          parameter.text,
+          tuple(ValueList(given.placed.begin() + static_cast<std::ptrdiff_t>(std::min(next, given.placed.size())),
+                          given.placed.end())));
+      next = given.placed.size();
+      continue;
+    }
+    if (kind == ParameterKind::RestNamed) {
+      auto* rest = make<Mapping>();
+      for (const auto& [word, value] : given.named)
+        if (auto put = rest->put(*this, text(word), value); !put) return put;
+      given.named.clear();
+      scope.names.set(parameter.text, Value::of(rest));
+      continue;
+    }
+    std::optional<Value> value = given.take(parameter.text);
+    if (kind == ParameterKind::Usual && next < given.placed.size()) {
+      if (value) return fail(Fault::Format, who() + "'" + parameter.text + "' is given twice");
+      value = given.placed[next++];
+    }
+    if (!value && has_default) value = function.defaults[place];
+    if (!value) return fail(Fault::Format, who() + "argument '" + parameter.text + "' is missing");
+    scope.names.set(parameter.text, *value);
+  }
+  if (next < given.placed.size())
+    return fail(Fault::Format, who() + "takes " + std::to_string(next) + " arguments, " +
+                                   std::to_string(given.placed.size()) + " are given");
+  if (!given.named.empty()) return fail(Fault::Format, who() + "has no argument '" + given.named.front().first + "'");
+  return {};
+}
+
+Result<Value> Interpreter::call_function(Function& function, Arguments arguments) {
+  if (auto paid = charge(400 + static_cast<Size>(arguments.placed.size()) * 64); !paid) return pass(paid);
+  auto* scope = make<Scope>(function.outer);
+  scope->function = &function;
+  if (auto bound_to = bind(function, arguments, *scope); !bound_to) return pass(bound_to);
+  Evaluator evaluator(*this, *function.file, *scope);
+  if (function.body->kind != SyntaxKind::Block) return evaluator.value(*function.body);
+  auto done = evaluator.block(*function.body);
+  if (!done) return pass(done);
+  return evaluator.returned;
+}
+
+Result<Value> Function::call(Interpreter& in, Arguments& arguments) {
+  return in.call_function(*this, std::move(arguments));
+}
+
+Result<Value> Bound::call(Interpreter& in, Arguments& arguments) {
+  arguments.placed.insert(arguments.placed.begin(), self);
+  return in.call(function, std::move(arguments));
+}
+
+namespace {
+
+Result<std::optional<Value>> named(Interpreter& in, const std::string& name, const std::string& word) {
+  if (word == "__name__") return in.text(name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<Value>> Function::attribute(Interpreter& in, const std::string& word) {
+  return named(in, name, word);
+}
+Result<std::optional<Value>> Native::attribute(Interpreter& in, const std::string& word) {
+  return named(in, name, word);
+}
+Result<std::optional<Value>> Bound::attribute(Interpreter& in, const std::string& word) {
+  if (word == "__name__") return in.find_attribute(function, word);
+  return std::nullopt;
+}
+
+// ---- classes
+
+Class* Interpreter::make_class(std::string name, std::vector<Class*> bases) {
+  auto* made = make<Class>();
+  made->name = std::move(name);
+  if (bases.empty()) bases.push_back(object_class);
+  for (const Class* base : bases) made->is_exception = made->is_exception || base->is_exception;
+  // An empty order says that there is none. C3: the first class that is behind no other list's head. Source: Python's method resolution order.
+  constexpr std::size_t longest = 100;
+  for (const Class* base : bases)
+    if (base->order.size() > longest) return made;
+  std::vector<std::vector<Class*>> lists;
+  for (const Class* base : bases) lists.push_back(base->order);
+  lists.push_back(bases);
+  made->order.push_back(made);
+  for (;;) {
+    std::erase_if(lists, [](const auto& one) { return one.empty(); });
+    if (lists.empty()) return made;
+    Class* next = nullptr;
+    for (const auto& one : lists) {
+      Class* head = one.front();
+      const bool behind = std::ranges::any_of(
+          lists, [&](const auto& other) { return std::find(other.begin() + 1, other.end(), head) != other.end(); });
+      if (behind) continue;
+      next = head;
+      break;
+    }
+    if (!next) {
+      made->order.clear();
+      return made;
+    }
+    made->order.push_back(next);
+    for (auto& one : lists)
+      if (one.front() == next) one.erase(one.begin());
+  }
+}
+
+const Value* Class::find(const std::string& word, std::size_t from) const {
+  for (std::size_t i = from; i < order.size(); ++i)
+    if (const Value* found = order[i]->attributes.find(word)) return found;
+  return nullptr;
+}
+
+bool Class::derives_from(const Class* other) const { return std::ranges::find(order, other) != order.end(); }
+
+Result<Value> Interpreter::described(Value found, Value self, Class* type) {
+  if (const auto* how = found.as<Described>()) {
+    if (how->as == Described::As::Static) return how->function;
+    if (how->as == Described::As::OfClass) return Value::of(make<Bound>(Value::of(type), how->function));
+    return self.is_none() ? found : call(how->function, ValueList{self});
+  }
+  if (!self.is_none() && (found.as<Function>() || found.as<Native>())) return Value::of(make<Bound>(self, found));
+  return found;
+}
+
+Result<std::optional<Value>> Class::attribute(Interpreter& in, const std::string& word) {
+  if (word == "__name__") return in.text(name);
+  const Value* found = find(word);
+  if (!found) return std::nullopt;
+  auto made = in.described(*found, Value(), this);
+  if (!made) return pass(made);
+  return *made;
+}
+
+Status Class::set_attribute(Interpreter&, const std::string& word, Value value) {
+  if (!native.empty()) return fail(Fault::Unsupported, "class '" + name + "' is not the program's to change");
+  attributes.set(word, value);
+  return {};
+}
+
+Result<Value> Class::call(Interpreter& in, Arguments& arguments) {
+  if (const Value* made = find("__new__"))
+    return in.call(*made, std::move(arguments));  // ours: programs may not say it
+  auto* instance = in.make<Instance>(this);
+  const Value self = Value::of(instance);
+  if (const Value* init = find("__init__")) {
+    arguments.placed.insert(arguments.placed.begin(), self);
+    const auto done = in.call(*init, std::move(arguments));
+    if (!done) return done;
+  } else if (is_exception) {
+    instance->attributes.set("args", in.tuple(arguments.placed));
+  } else if (!arguments.placed.empty() || !arguments.named.empty()) {
+    return fail(Fault::Format, name + "() takes no arguments");
+  }
+  return self;
+}
+
+Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::string& word) {
+  if (word == "__class__") return Value::of(type);
+  const Value* of_class = type->find(word);
+  if (of_class && of_class->as<Described>() && of_class->as<Described>()->as == Described::As::Property) {
+    auto made = in.described(*of_class, Value::of(this), type);
+    if (!made) return pass(made);
+    return *made;
+  }
+  if (const Value* own = attributes.find(word)) return *own;
+  if (!of_class) {
+    if (const Value* more = type->find("__getattr__"); more && more->as<Native>()) {
+      auto made = in.call(*more, ValueList{Value::of(this), in.text(word)});
+      if (!made) return pass(made);
+      return made->type() == Value::Type::Ellipsis ? std::nullopt : std::optional(*made);
+    }
+    return std::nullopt;
+  }
+  auto made = in.described(*of_class, Value::of(this), type);
+  if (!made) return pass(made);
+  return *made;
+}
+
+Status Instance::set_attribute(Interpreter& in, const std::string& word, Value value) {
+  if (const Value* hook = type->find("__setattr__")) {
+    auto done = in.call(*hook, ValueList{Value::of(this), in.text(word), value});
+    if (!done) return pass(done);
+    return {};
+  }
+  if (const Value* of_class = type->find(word); of_class && of_class->as<Described>())
+    return fail(Fault::Unsupported, "'" + word + "' is a property, which cannot be set");
+  attributes.set(word, value);
+  return {};
+}
+
+Result<std::optional<Value>> Instance::special(Interpreter& in, const std::string& word, ValueList placed) {
+  const Value* found = type->find(word);
+  if (!found) return std::nullopt;
+  placed.insert(placed.begin(), Value::of(this));
+  auto made = in.call(*found, std::move(placed));
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<Value> Instance::call(Interpreter& in, Arguments& arguments) {
+  const Value* found = type->find("__call__");
+  if (!found) return fail(Fault::Format, "a " + type->name + " cannot be called");
+  arguments.placed.insert(arguments.placed.begin(), Value::of(this));
+  return in.call(*found, std::move(arguments));
+}
+
+Result<Value> Instance::item(Interpreter& in, Value key) {
+  auto made = special(in, "__getitem__", {key});
+  if (!made) return pass(made);
+  return *made ? Result<Value>(**made) : Object::item(in, key);
+}
+
+Status Instance::set_item(Interpreter& in, Value key, Value value) {
+  auto made = special(in, "__setitem__", {key, value});
+  if (!made) return pass(made);
+  return *made ? Status{} : Object::set_item(in, key, value);
+}
+
+Result<bool> Instance::truth(Interpreter& in) {
+  for (const char* word : {"__bool__", "__len__"}) {
+    auto made = special(in, word, {});
+    if (!made) return pass(made);
+    if (*made) return in.truth(**made);
+  }
+  return true;
+}
+
+Result<Size> Instance::length(Interpreter& in) {
+  auto made = special(in, "__len__", {});
+  if (!made) return pass(made);
+  if (*made && (*made)->is_whole()) return (*made)->whole();
+  return Object::length(in);
+}
+
+Result<ValueList> Instance::elements(Interpreter& in) {
+  auto made = special(in, "__iter__", {});
+  if (!made) return pass(made);
+  return *made ? in.elements(**made) : Object::elements(in);
+}
+
+Result<bool> Instance::contains(Interpreter& in, Value value) {
+  auto made = special(in, "__contains__", {value});
+  if (!made) return pass(made);
+  return *made ? in.truth(**made) : Object::contains(in, value);
+}
+
+Result<std::optional<Value>> Super::attribute(Interpreter& in, const std::string& word) {
+  const Value* found = type->find(word, first);
+  if (!found) {
+    // What every object has.
+    if (word == "__init__") return in.native(word, [](Interpreter&, Arguments&) -> Result<Value> { return Value(); });
+    return std::nullopt;
+  }
+  auto made = in.described(*found, self.as<Class>() ? Value() : self, type);
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<std::optional<Value>> Module::attribute(Interpreter& in, const std::string& word) {
+  if (const Value* found = attributes.find(word)) return *found;
+  if (!more) return std::nullopt;
+  auto made = more(in, word);
+  if (made && *made) attributes.set(word, **made);
+  return made;
+}
+
+}  // namespace convoy::python

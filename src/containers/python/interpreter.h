@@ -1,0 +1,132 @@
+// Runs a program on these values alone: no file, no network, no attribute but those of our own objects. Steps and memory
+// are bounded; whatever is not understood is refused at its place.
+#pragma once
+#include "containers/python/syntax.h"
+#include "containers/python/value.h"
+
+#include <map>
+#include <memory>
+#include <set>
+
+namespace convoy::python {
+
+struct Limits {
+  Size steps = 1'500'000;
+  Size memory = Size{128} << 20;  // bytes made in all, whether still used or not
+  int depth = 900;  // of calls and expressions inside each other
+};
+
+// Who answers imports: the frameworks, and files beside the program.
+class Library {
+ public:
+  Library() = default;
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  virtual ~Library() = default;
+  // The module of this full name. Nothing: not ours.
+  virtual Result<std::optional<Value>> module(Interpreter&, const std::string& name) = 0;
+  // What a name means that the program never defined, as pasted code has it. Nothing: not ours.
+  virtual Result<std::optional<Value>> implied(Interpreter&, const std::string& name) = 0;
+};
+
+struct SourceFile {
+  std::string name, text;
+};
+
+struct ProgramFile {
+  SourceFile source;
+  Syntax tree;
+  Scope* scope = nullptr;
+};
+
+// Text of the module "a.b" beside the program; nothing: there is none. Fails: a path outside the root.
+using FindSource = std::function<Result<std::optional<SourceFile>>(const std::string& module, Size dots)>;
+
+class Interpreter {
+ public:
+  Interpreter(std::vector<Library*> libraries, FindSource find, Limits limits = {});
+
+  // Runs a program and gives its names. Fails with "file:line:column" as place and the line itself in the sentence.
+  Result<Scope*> run(const SourceFile& file);
+
+  template <class T, class... Parts>
+  T* make(Parts&&... parts) {
+    auto made = std::make_unique<T>(std::forward<Parts>(parts)...);
+    T* object = made.get();
+    spent_ += static_cast<Size>(sizeof(T)) + 32;
+    objects_.push_back(std::move(made));
+    return object;
+  }
+  Value text(std::string words);
+  Value list(ValueList items);
+  Value tuple(ValueList items);
+  Value native(std::string name, NativeFunction function);
+  Class* make_class(std::string name, std::vector<Class*> bases);
+
+  // Fails (Limit) where the program has made more than it may; before large things are made.
+  Status charge(Size bytes);
+  Status step(Size count = 1);
+
+  Result<Value> call(Value function, Arguments arguments);
+  Result<Value> call(Value function, ValueList placed) { return call(function, Arguments{std::move(placed), {}}); }
+  Result<Value> attribute(Value of, const std::string& name);
+  // Nothing: it has no such attribute.
+  Result<std::optional<Value>> find_attribute(Value of, const std::string& name);
+  Status set_attribute(Value of, const std::string& name, Value value);
+  Result<Value> item(Value of, Value key);
+  Result<bool> truth(Value value);
+  Result<Size> length(Value value);
+  Result<ValueList> elements(Value value);
+  Result<bool> contains(Value container, Value value);
+  Result<Value> binary(std::string_view symbol, Value a, Value b);
+  Result<Value> unary(std::string_view symbol, Value a);
+  Result<bool> compare(std::string_view symbol, Value a, Value b);  // == != < <= > >=
+  Result<bool> equal(Value a, Value b) { return compare("==", a, b); }
+  Result<Value> call_function(Function& function, Arguments arguments);
+  // An attribute that was found on a class, for this instance.
+  Result<Value> described(Value found, Value self, Class* type);
+
+  Result<Value> import(const std::string& name);
+  // As str() and format() write it.
+  Result<std::string> string_of(Value value);
+  Result<std::string> formatted(Value value, const std::string& specification);
+
+  std::map<std::string, Value> builtins;
+  Class* object_class = nullptr;  // `object`
+  Class* exception_class = nullptr;  // `Exception`
+
+ private:
+  friend class Evaluator;
+  Result<Scope*> run_in(std::unique_ptr<ProgramFile> file);
+  Result<Value> import_source(const std::string& name, Size dots);
+  Status bind(Function& function, Arguments& arguments, Scope& scope);
+
+  std::vector<Library*> libraries_;
+  FindSource find_;
+  Limits limits_;
+  Size steps_ = 0, spent_ = 0;
+  int depth_ = 0;
+  std::vector<std::unique_ptr<Object>> objects_;
+  std::vector<std::unique_ptr<ProgramFile>> files_;
+  std::map<std::string, Value> imported_;
+  std::set<std::string> importing_;
+  bool placed_ = false;
+};
+
+// The arguments of a function of ours by the names in `words`: "size *dim" has its own rules beside it. Fails: an
+// unknown name, one given twice, too many, fewer than `least`.
+Result<std::vector<std::optional<Value>>> bound(const Arguments& given, std::string_view words, std::size_t least,
+                                                std::string_view function);
+
+void add_builtins(Interpreter& in);
+// math, functools, operator, itertools, collections, typing, numpy's constants and their like. Nothing: not one of them.
+std::optional<Value> standard_module(Interpreter& in, const std::string& name);
+
+// a[start:stop:step] of n elements: the indices.
+struct Part {
+  std::int64_t start, step;
+  Size count;
+};
+Result<Part> part_of(const Cut& cut, Size n);
+
+}  // namespace convoy::python

@@ -1,0 +1,208 @@
+// Arithmetic and comparisons. Whole numbers have 64 bits, and what needs more is refused.
+#include "containers/python/interpreter.h"
+
+#include <array>
+#include <cmath>
+
+namespace convoy::python {
+namespace {
+
+std::unexpected<Error> too_large() {
+  return fail(Fault::Limit, "the result is beyond 2^63 - 1, the largest whole number");
+}
+
+Result<Value> whole_power(std::int64_t a, std::int64_t exponent) {
+  if (exponent < 0) {
+    if (a == 0) return fail(Fault::Format, "divides by zero");
+    return Value::of(std::pow(static_cast<double>(a), static_cast<double>(exponent)));
+  }
+  std::int64_t result = 1;
+  if (a >= -1 && a <= 1) exponent = exponent > 1 ? 2 - exponent % 2 : exponent;
+  for (; exponent > 0; --exponent)
+    if (__builtin_mul_overflow(result, a, &result)) return too_large();
+  return Value::of(result);
+}
+
+Result<std::optional<Value>> bits(std::string_view symbol, Value x, Value y) {
+  const std::int64_t a = x.whole(), b = y.whole();
+  const bool truths = x.is_truth() && y.is_truth();
+  const auto made = [&](std::int64_t r) { return truths ? Value::of(r != 0) : Value::of(r); };
+  if (symbol == "&") return made(a & b);
+  if (symbol == "|") return made(a | b);
+  if (symbol == "^") return made(a ^ b);
+  if (symbol != "<<" && symbol != ">>") return std::nullopt;
+  if (b < 0) return fail(Fault::Format, "shifts by " + std::to_string(b) + " bits");
+  if (symbol == ">>") return Value::of(b > 62 ? (a < 0 ? std::int64_t{-1} : std::int64_t{0}) : a >> b);
+  if (a == 0) return Value::of(std::int64_t{0});
+  std::int64_t r = 0;
+  if (b > 62 || __builtin_mul_overflow(a, std::int64_t{1} << b, &r)) return too_large();
+  return Value::of(r);
+}
+
+Result<std::optional<Value>> whole(std::string_view symbol, Value x, Value y) {
+  const std::int64_t a = x.whole(), b = y.whole();
+  std::int64_t r = 0;
+  bool over = false;
+  if (symbol == "+") over = __builtin_add_overflow(a, b, &r);
+  else if (symbol == "-") over = __builtin_sub_overflow(a, b, &r);
+  else if (symbol == "*") over = __builtin_mul_overflow(a, b, &r);
+  else if (symbol == "**") return whole_power(a, b);
+  else if (symbol == "//" || symbol == "%") {
+    if (b == 0) return fail(Fault::Format, "divides by zero");
+    if (b == -1) over = symbol == "//" && __builtin_sub_overflow(std::int64_t{0}, a, &r);
+    else if (symbol == "//") r = a / b - (a % b != 0 && (a < 0) != (b < 0));
+    else r = a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
+  } else {
+    return bits(symbol, x, y);
+  }
+  if (over) return too_large();
+  return Value::of(r);
+}
+
+Result<std::optional<Value>> numbers(std::string_view symbol, Value a, Value b) {
+  if (a.is_whole() && b.is_whole() && symbol != "/") return whole(symbol, a, b);
+  const double x = a.real(), y = b.real();
+  if ((symbol == "/" || symbol == "//" || symbol == "%") && y == 0) return fail(Fault::Format, "divides by zero");
+  if (symbol == "+") return Value::of(x + y);
+  if (symbol == "-") return Value::of(x - y);
+  if (symbol == "*") return Value::of(x * y);
+  if (symbol == "/") return Value::of(x / y);
+  if (symbol == "//") return Value::of(std::floor(x / y));
+  if (symbol == "%") {
+    const double rest = std::fmod(x, y);
+    return Value::of(rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest);
+  }
+  if (symbol == "**") {
+    if (x < 0 && y != std::floor(y)) return fail(Fault::Unsupported, "a complex number");
+    return Value::of(std::pow(x, y));
+  }
+  return std::nullopt;
+}
+
+struct Deeper {
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  ~Deeper() { --depth_; }
+  int& depth_;
+};
+
+}  // namespace
+
+Result<Value> Interpreter::binary(std::string_view symbol, Value a, Value b) {
+  const Deeper deeper(depth_);
+  if (depth_ > limits_.depth) return fail(Fault::Limit, "calls are nested too deep");
+  Result<std::optional<Value>> made = std::optional<Value>();
+  if (a.is_number() && b.is_number()) made = numbers(symbol, a, b);
+  if (made && !*made && a.is_object()) made = a.object()->binary(*this, symbol, b, false);
+  if (made && !*made && b.is_object()) made = b.object()->binary(*this, symbol, a, true);
+  if (!made) return pass(made);
+  if (*made) return **made;
+  return fail(Fault::Unsupported,
+              "'" + std::string(symbol) + "' of a " + python::type_name(a) + " and a " + python::type_name(b));
+}
+
+Result<Value> Interpreter::unary(std::string_view symbol, Value a) {
+  if (symbol == "not") {
+    const auto truth_of = truth(a);
+    if (!truth_of) return std::unexpected(truth_of.error());
+    return Value::of(!*truth_of);
+  }
+  if (a.is_whole()) {
+    std::int64_t r = a.whole();
+    if (symbol == "-" && __builtin_sub_overflow(std::int64_t{0}, r, &r)) return too_large();
+    if (symbol == "~") r = ~r;
+    return Value::of(r);
+  }
+  if (a.is_real() && symbol != "~") return Value::of(symbol == "-" ? -a.real() : a.real());
+  if (a.is_object()) {
+    auto made = a.object()->unary(*this, symbol);
+    if (!made) return pass(made);
+    if (*made) return **made;
+  }
+  return fail(Fault::Unsupported, "'" + std::string(symbol) + "' of a " + python::type_name(a));
+}
+
+Result<bool> Interpreter::truth(Value value) {
+  if (value.is_none()) return false;
+  if (value.is_whole()) return value.whole() != 0;
+  if (value.is_real()) return value.real() != 0;
+  return value.is_object() ? value.object()->truth(*this) : Result<bool>(true);
+}
+
+Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
+  const Deeper deeper(depth_);
+  if (depth_ > limits_.depth) return fail(Fault::Limit, "values are nested too deep to compare");
+  if (auto s = step(); !s) return pass(s);
+  if (symbol == "!=" || symbol == "<=" || symbol == ">=" || symbol == ">") {
+    if (symbol == ">") return compare("<", b, a);
+    if (symbol == "<=" && a.is_number() && b.is_number())
+      return a.is_whole() && b.is_whole() ? a.whole() <= b.whole() : a.real() <= b.real();
+    if (symbol == ">=" && a.is_number() && b.is_number()) return compare("<=", b, a);
+    const bool swapped = symbol == "<=";
+    auto other = symbol == "!=" ? compare("==", a, b) : swapped ? compare("<", b, a) : compare("<", a, b);
+    if (!other) return other;
+    return !*other;
+  }
+  if (a.is_number() && b.is_number()) {
+    if (a.is_whole() && b.is_whole()) return symbol == "==" ? a.whole() == b.whole() : a.whole() < b.whole();
+    return symbol == "==" ? a.real() == b.real() : a.real() < b.real();
+  }
+  if (symbol == "==") {
+    if (a.same(b)) return true;
+    const auto *s = a.as<Text>(), *t = b.as<Text>();
+    if (s && t) return s->text == t->text;
+    auto *x = a.as<Sequence>(), *y = b.as<Sequence>();
+    if (x && y) {
+      if (x->is_tuple != y->is_tuple || x->items.size() != y->items.size()) return false;
+      for (std::size_t i = 0; i < x->items.size(); ++i) {
+        auto same = compare("==", x->items[i], y->items[i]);
+        if (!same || !*same) return same;
+      }
+      return true;
+    }
+    auto *m = a.as<Mapping>(), *n = b.as<Mapping>();
+    if (m && n) {
+      if (m->is_set != n->is_set || m->entries.size() != n->entries.size()) return false;
+      for (const auto& [key, value] : m->entries) {
+        const auto there = n->find(key);
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return false;
+        auto same = m->is_set ? Result<bool>(true) : compare("==", value, **there);
+        if (!same || !*same) return same;
+      }
+      return true;
+    }
+  }
+  for (const bool reversed : {false, true}) {
+    const Value self = reversed ? b : a, other = reversed ? a : b;
+    if (!self.is_object()) continue;
+    auto made = self.object()->binary(*this, symbol, other, reversed);
+    if (!made) return pass(made);
+    if (*made) return truth(**made);
+  }
+  if (symbol == "==") return false;
+  return fail(Fault::Format, "a " + python::type_name(a) + " and a " + python::type_name(b) + " have no order");
+}
+
+Result<Size> Interpreter::length(Value value) {
+  if (!value.is_object()) return fail(Fault::Format, "a " + python::type_name(value) + " has no length");
+  return value.object()->length(*this);
+}
+
+Result<ValueList> Interpreter::elements(Value value) {
+  if (!value.is_object()) return fail(Fault::Format, "a " + python::type_name(value) + " cannot be gone through");
+  auto all = value.object()->elements(*this);
+  if (all) {
+    if (auto s = step(static_cast<Size>(all->size()) / 8); !s) return pass(s);
+    if (auto paid = charge(static_cast<Size>(all->size()) * 4); !paid) return pass(paid);
+  }
+  return all;
+}
+
+Result<bool> Interpreter::contains(Value container, Value value) {
+  if (!container.is_object()) return fail(Fault::Format, "a " + python::type_name(container) + " holds nothing");
+  return container.object()->contains(*this, value);
+}
+
+}  // namespace convoy::python

@@ -1,0 +1,467 @@
+// Layers are made and called, and what a program built becomes a graph.
+#include "formats/keras/source/library.h"
+
+#include "base/mapped_file.h"
+#include "formats/keras/call.h"
+#include "formats/keras/keras.h"
+#include "formats/keras/source/signatures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace convoy::keras {
+
+using python::Arguments;
+using python::Instance;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+constexpr const char* version_text = "3.15.1";
+
+// What no numbers depend on, whatever it is: initialisers and the like are objects of their own.
+bool has_no_meaning(std::string_view word) {
+  return word.ends_with("_initializer") || word.ends_with("_regularizer") || word.ends_with("_constraint") ||
+         word == "init" || word == "weights" || word == "seed" || word == "noise_shape";
+}
+
+// By place and by name, as the constructor takes them.
+Result<std::vector<std::pair<std::string, Value>>> named_arguments(const Arguments& given, std::string_view words,
+                                                                   const std::string& class_name) {
+  std::vector<std::pair<std::string, Value>> all;
+  std::size_t from = 0;
+  for (const Value& one : given.placed) {
+    if (from >= words.size())
+      return fail(Fault::Format, class_name + "() with " + std::to_string(given.placed.size()) + " arguments by place");
+    const std::size_t to = std::min(words.find(' ', from), words.size());
+    all.emplace_back(words.substr(from, to - from), one);
+    from = to + 1;
+  }
+  for (const auto& [word, value] : given.named) {
+    if (std::ranges::find(all, word, &std::pair<std::string, Value>::first) != all.end())
+      return fail(Fault::Format, class_name + "(): '" + word + "' is given twice");
+    all.emplace_back(word, value);
+  }
+  return all;
+}
+
+// Keras 1 gave the sizes of a kernel as numbers of their own.
+bool speaks_keras_1(const std::string& class_name, const Arguments& given) {
+  if (!old_signature_of(class_name)) return false;
+  return given.placed.size() >= 3 && given.placed[1].is_whole() && given.placed[2].is_whole();
+}
+
+Result<Fact> input_fact(const Json& shape, const std::string& dtype) {
+  Fact fact;
+  for (const Json& n : shape) {
+    if (n.is_null()) fact.shape.push_back(Dim::unknown());
+    else if (n.is_number_integer() && n >= 0) fact.shape.push_back(Dim(n.get<Size>()));
+    else return fail(Fault::Format, "the shape " + shape.dump() + " holds what is no size");
+  }
+  if (dtype.starts_with("int")) fact.dtype = DType::I32;
+  return fact;
+}
+
+}  // namespace
+
+std::string SourceLibrary::fresh_name(const std::string& class_name) {
+  const std::string base = usual_layer_name(class_name);
+  const int n = counts_[base]++;
+  return n ? base + "_" + std::to_string(n) : base;
+}
+
+SourceLayer* SourceLibrary::state_of(Value value) const {
+  const auto* instance = value.as<Instance>();
+  return instance ? dynamic_cast<SourceLayer*>(instance->extra) : nullptr;
+}
+
+Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, Arguments& given) {
+  auto* instance = given.placed.front().as<Instance>();
+  given.placed.erase(given.placed.begin());
+  auto* layer = in.make<SourceLayer>();
+  layer->class_name = usual_name(class_name);
+  const bool old = speaks_keras_1(class_name, given);
+  const auto words = old ? old_signature_of(class_name) : signature_of(class_name);
+  auto named = named_arguments(given, words.value_or(""), class_name);
+  if (!named) return pass(named);
+  for (const auto& [word, value] : *named) {
+    if (has_no_meaning(word)) continue;
+    if (word == "layer" || word == "backward_layer") {
+      auto inner = layer_in(in, value);
+      if (!inner) return pass(inner);
+      auto object = json_of(**inner);
+      if (!object) return pass(object);
+      layer->config[word] = std::move(*object);
+      continue;
+    }
+    auto json = json_of(in, value);
+    if (!json) return within("argument '" + word + "' of " + class_name, Made(pass(json)));
+    layer->config[word] = std::move(*json);
+  }
+  modernise(layer->class_name, layer->config);
+  for (const char* word : {"input_shape", "shape"})
+    if (layer->config.contains(word)) {
+      Json shape = layer->config[word].is_array() ? layer->config[word] : Json::array({layer->config[word]});
+      shape.insert(shape.begin(), layer->config.value("batch_size", Json()));
+      layer->config.erase(word);
+      layer->config["batch_input_shape"] = std::move(shape);
+    }
+  // Arguments that stand for themselves: nothing is said by them.
+  for (const char* word : {"activation", "data_format", "name", "strides"})
+    if (layer->config.contains(word) && layer->config[word].is_null()) layer->config.erase(word);
+  layer->name = layer->config.contains("name") && layer->config["name"].is_string()
+                    ? layer->config["name"].get<std::string>()
+                    : fresh_name(layer->class_name);
+  instance->extra = layer;
+  return Value();
+}
+
+// Model(inputs, outputs); a program's own class calls this without them.
+Made SourceLibrary::make_model(Interpreter& in, Arguments& given) {
+  auto* instance = given.placed.front().as<Instance>();
+  given.placed.erase(given.placed.begin());
+  for (auto& [word, value] : given.named) {
+    if (word == "input") word = "inputs";  // Keras 1
+    if (word == "output") word = "outputs";
+  }
+  auto taken = python::bound(given, "inputs outputs name trainable dtype", 0, "Model");
+  if (!taken) return pass(taken);
+  auto* layer = in.make<SourceLayer>();
+  layer->module = "keras";
+  layer->class_name = "Functional";
+  const auto* called = (*taken)[2] ? (*taken)[2]->as<python::Text>() : nullptr;
+  layer->name = called ? called->text : fresh_name((*taken)[1] ? "Functional" : instance->type->name);
+  instance->extra = layer;
+  if (!(*taken)[0] || !(*taken)[1]) {
+    layer->class_name = "Model";
+    return Value();
+  }
+  for (const std::size_t side : {0, 1}) {
+    const Value value = *(*taken)[side];
+    ValueList all{value};
+    if (!value.as<SourceTensor>()) {
+      if (const auto* map = value.as<python::Mapping>()) {
+        all.clear();
+        for (const auto& [key, one] : map->entries) all.push_back(one);
+      } else {
+        auto some = in.elements(value);
+        if (!some) return pass(some);
+        all = std::move(*some);
+      }
+    }
+    for (const Value& one : all) {
+      auto* tensor = one.as<SourceTensor>();
+      if (!tensor)
+        return fail(Fault::Unsupported, "a model of a " + python::type_name(one) + ", which is no Keras tensor");
+      (side == 0 ? layer->inputs : layer->outputs).push_back(tensor);
+    }
+  }
+  if (auto whole = json_of(*layer); !whole) return pass(whole);
+  return Value();
+}
+
+Result<SourceLayer*> SourceLibrary::layer_in(Interpreter& in, Value value) {
+  if (auto* tensor = value.as<SourceTensor>()) return tensor->layer;  // Input(...) in a list of layers
+  if (auto* state = state_of(value)) {
+    if (state->class_name != "Model") return state;
+    return fail(Fault::Unsupported, "a model with a call() of its own inside another is not read as a layer of a list");
+  }
+  return fail(Fault::Unsupported,
+              "a " + python::type_name(value) + " is no layer of Keras that is known here: " + python::repr(in, value));
+}
+
+Made SourceLibrary::add(Interpreter& in, Arguments& given) {
+  if (given.placed.size() != 2) return fail(Fault::Format, "add() takes a layer");
+  SourceLayer* model = state_of(given.placed[0]);
+  auto layer = layer_in(in, given.placed[1]);
+  if (!layer) return pass(layer);
+  model->layers.push_back(*layer);
+  return Value();
+}
+
+Result<SourceTensor*> SourceLibrary::input(Interpreter& in, Shape shape, const std::string& name,
+                                           const std::string& dtype) {
+  auto* layer = in.make<SourceLayer>();
+  layer->class_name = "InputLayer";
+  layer->name = name.empty() ? fresh_name("InputLayer") : name;
+  Json sizes = Json::array();
+  for (const Dim n : shape) sizes.push_back(n.known() ? Json(*n) : Json());
+  layer->config = {{"batch_shape", sizes}, {"dtype", dtype.empty() ? "float32" : dtype}};
+  layer->calls.emplace_back().order = ++calls_;
+  auto fact = input_fact(sizes, dtype);
+  if (!fact) return pass(fact);
+  return in.make<SourceTensor>(*this, layer, 0, 0, std::move(*fact));
+}
+
+Made SourceLibrary::input_function(Interpreter& in, Arguments& given) {
+  auto taken = python::bound(given, "shape batch_size dtype sparse batch_shape name tensor", 0, "Input");
+  if (!taken) return pass(taken);
+  const auto text = [&](std::size_t i) {
+    const auto* word = (*taken)[i] ? (*taken)[i]->as<python::Text>() : nullptr;
+    return word ? word->text : std::string();
+  };
+  const bool whole = (*taken)[4] && !(*taken)[4]->is_none();
+  if (!whole && !(*taken)[0]) return fail(Fault::Format, "Input(): argument 'shape' is missing");
+  ValueList sizes;
+  const Value said = whole ? *(*taken)[4] : *(*taken)[0];
+  if (said.is_whole()) sizes = {said};
+  else {
+    auto all = in.elements(said);
+    if (!all) return pass(all);
+    sizes = std::move(*all);
+  }
+  Shape shape;
+  if (!whole) shape.push_back((*taken)[1] && (*taken)[1]->is_whole() ? Dim((*taken)[1]->whole()) : Dim::unknown());
+  for (const Value& n : sizes) {
+    if (n.is_none()) shape.push_back(Dim::unknown());
+    else if (n.is_whole() && n.whole() >= 0) shape.push_back(Dim(n.whole()));
+    else return fail(Fault::Format, "Input(): the shape holds " + python::repr(in, n) + ", which is no size");
+  }
+  auto made = input(in, std::move(shape), text(5), text(2));
+  if (!made) return pass(made);
+  return Value::of(*made);
+}
+
+namespace {
+
+// Arguments as JSON, tensors by their place in `call`.
+Result<Json> argument_json(Interpreter& in, Value value, SourceCall& call, int depth) {
+  if (auto* tensor = value.as<SourceTensor>()) {
+    call.tensors.push_back(tensor);
+    return Json{{"$tensor", call.tensors.size() - 1}};
+  }
+  if (const auto* all = value.as<python::Sequence>(); all && depth < 16) {
+    Json list = Json::array();
+    for (const Value& one : all->items) {
+      auto inner = argument_json(in, one, call, depth + 1);
+      if (!inner) return inner;
+      list.push_back(std::move(*inner));
+    }
+    return list;
+  }
+  return json_of(in, value);
+}
+
+}  // namespace
+
+// The facts of the outputs come from the reader itself, which looks at this one layer.
+Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) {
+  SourceCall call;
+  call.order = ++calls_;
+  for (const Value& one : given.placed) {
+    auto json = argument_json(in, one, call, 0);
+    if (!json) return pass(json);
+    call.args.push_back(std::move(*json));
+  }
+  for (const auto& [word, value] : given.named) {
+    if (word == "training" || word == "name") continue;
+    auto json = argument_json(in, value, call, 0);
+    if (!json) return pass(json);
+    call.kwargs[word] = std::move(*json);
+  }
+  if (call.tensors.empty()) return fail(Fault::Unsupported, "layer '" + layer.name + "' is called on no Keras tensor");
+  if (auto paid = in.charge(2000); !paid) return pass(paid);
+  auto object = json_of(layer);
+  if (!object) return pass(object);
+  Builder builder;
+  builder.version = version_of(version_text);
+  const auto read = read_layer(*object, builder.version);
+  if (!read) return std::unexpected(read.error());
+  LayerCall arguments{{}, call.args, call.kwargs};
+  Values inputs;
+  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+    arguments.tensors.push_back({0, 0, i});
+    inputs.push_back(builder.graph.input("input_" + std::to_string(i), call.tensors[i]->fact));
+  }
+  const auto made = run_layer(builder, *read, &arguments, inputs, {}, "", {"", {layer.name}});
+  if (!made) return std::unexpected(made.error());
+  layer.calls.push_back(std::move(call));
+  ValueList outputs;
+  for (std::size_t i = 0; i < made->size(); ++i)
+    outputs.push_back(
+        Value::of(in.make<SourceTensor>(*this, &layer, layer.calls.size() - 1, i, builder.graph[(*made)[i]].fact)));
+  return outputs.size() == 1 ? Made(outputs[0]) : Made(in.list(std::move(outputs)));
+}
+
+Made SourceLibrary::operate(Interpreter& in, const std::string& class_name, Arguments arguments) {
+  auto* layer = in.make<SourceLayer>();
+  layer->class_name = class_name;
+  layer->module = "keras.src.ops";
+  layer->name = fresh_name(class_name);
+  return call(in, *layer, arguments);
+}
+
+// layer(x), model(x): a program's own class is followed through its call().
+Made SourceLibrary::call_instance(Interpreter& in, Arguments& given) {
+  const Value self = given.placed.front();
+  auto* instance = self.as<Instance>();
+  SourceLayer* state = state_of(self);
+  const Value* own = instance->type->find("call");
+  if (own && own->as<python::Function>()) {
+    if (const Value* build = instance->type->find("build");
+        build && build->as<python::Function>() && !instance->attributes.find("$built")) {
+      instance->attributes.set("$built", Value::of(true));
+      Value shape;
+      if (given.placed.size() > 1)
+        if (const auto* tensor = given.placed[1].as<SourceTensor>()) {
+          auto said = in.attribute(Value::of(const_cast<SourceTensor*>(tensor)), "shape");
+          if (!said) return said;
+          shape = *said;
+        }
+      if (auto built = in.call(*build, ValueList{self, shape}); !built) return built;
+    }
+    const bool takes_training =
+        std::ranges::any_of(given.named, [](const auto& one) { return one.first == "training"; });
+    if (takes_training) given.take("training");
+    return in.call(*own, std::move(given));
+  }
+  if (!state) return fail(Fault::Format, "a " + instance->type->name + " is called before its super().__init__()");
+  given.placed.erase(given.placed.begin());
+  return call(in, *state, given);
+}
+
+// ---- graphs
+
+namespace {
+
+// What Keras starts with: Glorot's uniform numbers for kernels, ones for scales and variances, small numbers for tables,
+// and zeros. Source: keras/src/initializers/random_initializers.py.
+void initialise(Graph& graph) {
+  std::mt19937 generator(0);
+  for (convoy::Value& value : graph.values) {
+    if (!value.constant || value.constant->dtype() != DType::F32) continue;
+    const std::string word = value.name.substr(value.name.rfind('/') + 1);
+    const Sizes& shape = value.constant->shape();
+    const auto count = static_cast<std::size_t>(value.constant->count());
+    const bool ones = word == "gamma" || word == "moving_variance" || word == "scale";
+    double most = word == "embeddings" ? 0.05 : 0;
+    if (word.ends_with("kernel") && shape.size() >= 2) {
+      double receptive = 1;
+      for (std::size_t i = 0; i + 2 < shape.size(); ++i) receptive *= static_cast<double>(shape[i]);
+      const double both = receptive * static_cast<double>(shape[shape.size() - 1] + shape[shape.size() - 2]);
+      most = both > 0 ? std::sqrt(6 / both) : 0;
+    }
+    if (!ones && most == 0) continue;
+    std::vector<float> numbers(count, 1.0F);
+    if (!ones)
+      for (float& x : numbers)
+        x = static_cast<float>((static_cast<double>(generator() >> 8U) * 0x1p-24 * 2 - 1) * most);
+    value.constant = Tensor::of(shape, std::move(numbers));
+  }
+}
+
+Result<Graph> with_weights(const Json& object, const LoadOptions& options) {
+  const Version version = version_of(version_text);
+  if (!options.weights) {
+    auto graph = build(object, version, nullptr, options);
+    if (graph && !options.structure_only) initialise(*graph);
+    return graph;
+  }
+  auto bytes = open_file(options.weights->string());
+  if (!bytes) return pass(bytes);
+  const std::string name = options.weights->filename().string();
+  auto file = within(name, Hdf5File::open(blob_of(*bytes)));
+  if (!file) return pass(file);
+  auto weights = within(name, weights_of_file(file->root()));
+  if (!weights) return pass(weights);
+  return build(object, version, weights->get(), options);
+}
+
+}  // namespace
+
+bool SourceLibrary::is_model(Value value) const {
+  const SourceLayer* state = state_of(value);
+  return state && (state->is_model() || state->class_name == "Model");
+}
+
+bool SourceLibrary::is_model_class(Value value) const {
+  const auto* type = value.as<python::Class>();
+  return type && model_ && type != model_ && type != sequential_ && type->derives_from(model_);
+}
+
+// A model with a call() of its own, called on inputs of the shapes that --shape gives.
+Result<SourceLayer*> SourceLibrary::traced(Interpreter& in, Value model) {
+  SourceLayer* state = state_of(model);
+  if (options_.shapes.empty())
+    return fail(Fault::Usage,
+                "the source does not say the shape of the model's input; give it with --shape x=?,32,32,3");
+  auto* made = in.make<SourceLayer>();
+  made->class_name = "Functional";
+  made->module = "keras";
+  made->name = state->name;
+  Arguments given;
+  for (const auto& [name, shape] : options_.shapes) {
+    auto tensor = input(in, shape, name, "");
+    if (!tensor) return pass(tensor);
+    made->inputs.push_back(*tensor);
+    given.placed.push_back(Value::of(*tensor));
+  }
+  const auto outputs = in.call(model, std::move(given));
+  if (!outputs) return std::unexpected(outputs.error());
+  ValueList all{*outputs};
+  if (!outputs->as<SourceTensor>()) {
+    auto some = in.elements(*outputs);
+    if (!some) return pass(some);
+    all = std::move(*some);
+  }
+  for (const Value& one : all) {
+    if (!one.as<SourceTensor>())
+      return fail(Fault::Unsupported, "the model's call() gives a " + python::type_name(one));
+    made->outputs.push_back(one.as<SourceTensor>());
+  }
+  return made;
+}
+
+Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
+  SourceLayer* state = state_of(model);
+  if (auto* last = model.as<SourceTensor>()) {
+    // A tensor without a model around it: from the inputs that it reads.
+    state = in.make<SourceLayer>();
+    state->class_name = "Functional";
+    state->module = "keras";
+    state->name = "model";
+    state->outputs = {last};
+    std::vector<SourceTensor*> open{last};
+    std::vector<const SourceTensor*> seen;
+    while (!open.empty()) {
+      SourceTensor* t = open.back();
+      open.pop_back();
+      if (std::ranges::find(seen, t) != seen.end()) continue;
+      seen.push_back(t);
+      const SourceCall& call = t->layer->calls[t->call_number];
+      if (call.tensors.empty()) state->inputs.push_back(t);
+      open.insert(open.end(), call.tensors.begin(), call.tensors.end());
+    }
+  }
+  if (!state) return fail(Fault::Internal, "a value that is no model");
+  if (state->class_name == "Model") {
+    auto followed = traced(in, model);
+    if (!followed) return pass(followed);
+    state = *followed;
+  }
+  if (state->class_name == "Sequential" && state->layers.empty()) return fail(Fault::Format, "the model has no layers");
+  if (state->class_name == "Sequential" && options_.shapes.size() == 1) {
+    // The one input of a Sequential that says no shape.
+    SourceLayer& first = *state->layers.front();
+    if (first.class_name != "InputLayer" && !first.config.contains("batch_input_shape") && !first.is_model() &&
+        !state->config.contains("build_input_shape")) {
+      Json sizes = Json::array();
+      for (const Dim n : options_.shapes.begin()->second) sizes.push_back(n.known() ? Json(*n) : Json());
+      first.config["batch_input_shape"] = std::move(sizes);
+    }
+  }
+  auto object = json_of(*state);
+  if (!object) return pass(object);
+  auto graph = with_weights(*object, options_);
+  if (!graph && graph.error().what.starts_with("the file does not say"))
+    return fail(Fault::Usage,
+                "the source does not say the shape of the model's input; give it with --shape x=?,32,32,3");
+  if (graph) graph->source_format = "Keras source";
+  return graph;
+}
+
+}  // namespace convoy::keras

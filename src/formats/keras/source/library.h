@@ -1,0 +1,50 @@
+// The modules of Keras and of tensorflow.keras, as far as networks are built with them.
+#pragma once
+#include "formats/format.h"
+#include "formats/keras/source/objects.h"
+
+#include <optional>
+
+namespace convoy::keras {
+
+class SourceLibrary : public python::Library {
+ public:
+  explicit SourceLibrary(const LoadOptions& options) : options_(options) {}
+  Result<std::optional<python::Value>> module(python::Interpreter& in, const std::string& name) override;
+  Result<std::optional<python::Value>> implied(python::Interpreter& in, const std::string& name) override;
+
+  // Whether `value` is a model, a tensor that a model can end with, or a class that derives from keras.Model.
+  bool is_model(python::Value value) const;
+  bool is_model_class(python::Value value) const;
+  // Fails as the reader of Keras files does; a model without an input shape where --shape gives none.
+  Result<Graph> graph_of(python::Interpreter& in, python::Value model);
+
+  // Calls a layer on tensors; the outputs as the program sees them. Fails as the reader does.
+  Result<python::Value> call(python::Interpreter& in, SourceLayer& layer, python::Arguments& arguments);
+  // A function of keras.ops by its class: "Add", "Mean".
+  Result<python::Value> operate(python::Interpreter& in, const std::string& class_name, python::Arguments arguments);
+  Result<SourceTensor*> input(python::Interpreter& in, Shape shape, const std::string& name, const std::string& dtype);
+  std::string fresh_name(const std::string& class_name);
+
+ private:
+  friend class ClassMaker;
+  void prepare(python::Interpreter& in);
+  std::optional<python::Value> layer_class(python::Interpreter& in, const std::string& name);
+  Result<std::optional<python::Value>> function(python::Interpreter& in, const std::string& name, bool backend);
+  Result<python::Value> make_layer(python::Interpreter& in, const std::string& class_name, python::Arguments& given);
+  Result<python::Value> make_model(python::Interpreter& in, python::Arguments& given);
+  Result<python::Value> call_instance(python::Interpreter& in, python::Arguments& given);
+  Result<python::Value> input_function(python::Interpreter& in, python::Arguments& given);
+  Result<python::Value> add(python::Interpreter& in, python::Arguments& given);
+  SourceLayer* state_of(python::Value value) const;
+  Result<SourceLayer*> layer_in(python::Interpreter& in, python::Value value);
+  Result<SourceLayer*> traced(python::Interpreter& in, python::Value model);
+
+  const LoadOptions& options_;
+  python::Class *layer_ = nullptr, *model_ = nullptr, *sequential_ = nullptr;
+  std::map<std::string, python::Value> classes_;
+  std::map<std::string, int> counts_;
+  std::size_t calls_ = 0;
+};
+
+}  // namespace convoy::keras

@@ -1,0 +1,322 @@
+// What keras, keras.layers, tensorflow.keras and their like hold.
+#include "formats/keras/call.h"
+#include "formats/keras/source/library.h"
+#include "formats/keras/source/signatures.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::keras {
+
+using python::Arguments;
+using python::Instance;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+struct Word {
+  std::string_view name, class_name;
+};
+// Functions whose class has another name than theirs; the others are spelled alike: reduce_mean, but log_softmax is
+// LogSoftmax.
+constexpr std::array function_classes{Word{"reduce_mean", "Mean"},
+                                      Word{"reduce_sum", "Sum"},
+                                      Word{"reduce_max", "Max"},
+                                      Word{"reduce_min", "Min"},
+                                      Word{"amax", "Max"},
+                                      Word{"amin", "Min"},
+                                      Word{"concat", "Concatenate"},
+                                      Word{"permute_dimensions", "Transpose"},
+                                      Word{"pow", "Power"},
+                                      Word{"multiply", "Multiply"},
+                                      Word{"swish", "Silu"},
+                                      Word{"matmul", "Matmul"},
+                                      Word{"abs", "Absolute"},
+                                      Word{"clip_by_value", "Clip"},
+                                      Word{"avg_pool", "AveragePool"},
+                                      Word{"depth_to_space", "DepthToSpace"},
+                                      Word{"space_to_depth", "SpaceToDepth"}};
+
+std::string camel(const std::string& name) {
+  std::string made;
+  bool up = true;
+  for (const char c : name) {
+    if (c == '_') {
+      up = true;
+      continue;
+    }
+    made += up && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    up = false;
+  }
+  return made;
+}
+
+bool is_operation_class(const std::string& name) {
+  Layer layer;
+  layer.class_name = name;
+  layer.module = "keras.src.ops";
+  return is_operation(layer);
+}
+
+constexpr std::array<std::string_view, 24> activations{
+    "relu",       "relu6",       "sigmoid",    "tanh",      "softmax",     "elu",    "selu", "softplus",
+    "softsign",   "swish",       "silu",       "gelu",      "exponential", "linear", "mish", "hard_sigmoid",
+    "leaky_relu", "log_softmax", "hard_swish", "hard_silu", "hard_tanh",   "celu",   "glu",  "log_sigmoid"};
+
+constexpr std::array<std::string_view, 10> package_roots{
+    "keras",        "tensorflow.keras",           "tf_keras",  "tensorflow.python.keras",
+    "keras.src",    "tensorflow.compat.v1.keras", "keras.api", "keras.legacy",
+    "keras.engine", "tensorflow.compat.v2.keras"};
+
+// Takes anything and says nothing: optimizers, callbacks, compile, summary.
+Value silent(Interpreter& in, const std::string& name) {
+  return in.native(name, [](Interpreter& with, Arguments&) -> Made { return with.text("nothing"); });
+}
+
+}  // namespace
+
+void SourceLibrary::prepare(Interpreter& in) {
+  if (layer_) return;
+  layer_ = in.make_class("Layer", {});
+  layer_->native = "Layer";
+  // Fails where it is called without an instance that was made.
+  const auto method = [&](python::Class* of, const char* name, auto run) {
+    const bool makes = std::string_view(name) == "__init__";
+    const bool calls = std::string_view(name) == "__call__";
+    of->attributes.set(
+        name,
+        in.native(name,
+                  [this, run, makes, calls, word = std::string(name)](Interpreter& with, Arguments& given) -> Made {
+                    if (given.placed.empty() || !given.placed.front().as<Instance>())
+                      return fail(Fault::Format, "'" + word + "' is called without a layer");
+                    if (!makes && !calls && !state_of(given.placed.front()))
+                      return fail(Fault::Format, "'" + word + "' is called before super().__init__()");
+                    return run(with, given);
+                  }));
+  };
+  method(layer_, "__init__", [this](Interpreter& with, Arguments& given) -> Made {
+    auto* instance = given.placed.front().as<Instance>();
+    auto* state = with.make<SourceLayer>();
+    state->class_name = instance->type->name;
+    const auto name = given.take("name");
+    const auto* word = name ? name->as<python::Text>() : nullptr;
+    state->name = word ? word->text : fresh_name(instance->type->name);
+    instance->extra = state;
+    return Value();
+  });
+  method(layer_, "__call__", [this](Interpreter& with, Arguments& given) { return call_instance(with, given); });
+  method(layer_, "add_weight", [](Interpreter&, Arguments&) -> Made {
+    return fail(Fault::Unsupported, "a layer with weights of its own is not read; write it with the layers of Keras");
+  });
+  for (const char* name : {"build", "add_loss", "get_config"})
+    method(layer_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+  model_ = in.make_class("Model", {layer_});
+  model_->native = "Model";
+  method(model_, "__init__", [this](Interpreter& with, Arguments& given) { return make_model(with, given); });
+  for (const char* name : {"compile", "summary", "fit", "evaluate", "predict", "save", "save_weights", "load_weights"})
+    method(model_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+  const auto border = [&](const char* name, bool output) {
+    model_->attributes.set(
+        name, Value::of(in.make<python::Described>(
+                  python::Described::As::Property,
+                  in.native(name, [this, output](Interpreter& with, Arguments& given) -> Made {
+                    const SourceLayer* state = given.placed.empty() ? nullptr : state_of(given.placed.front());
+                    if (!state) return fail(Fault::Format, "a model's inputs before super().__init__()");
+                    const auto& all = output ? state->outputs : state->inputs;
+                    if (all.empty())
+                      return fail(Fault::Unsupported, "the inputs and outputs of this model are not known yet");
+                    if (all.size() == 1) return Value::of(all.front());
+                    ValueList tensors;
+                    for (SourceTensor* t : all) tensors.push_back(Value::of(t));
+                    return with.list(std::move(tensors));
+                  }))));
+  };
+  border("input", false);
+  border("inputs", false);
+  border("output", true);
+  border("outputs", true);
+  sequential_ = in.make_class("Sequential", {model_});
+  sequential_->native = "Sequential";
+  method(sequential_, "__init__", [this](Interpreter& with, Arguments& given) -> Made {
+    auto* instance = given.placed.front().as<Instance>();
+    const Value self = given.placed.front();
+    given.placed.erase(given.placed.begin());
+    auto taken = python::bound(given, "layers trainable name", 0, "Sequential");
+    if (!taken) return pass(taken);
+    auto* state = with.make<SourceLayer>();
+    state->class_name = "Sequential";
+    state->module = "keras";
+    const auto* word = (*taken)[2] ? (*taken)[2]->as<python::Text>() : nullptr;
+    state->name = word ? word->text : fresh_name("Sequential");
+    instance->extra = state;
+    if (!(*taken)[0] || (*taken)[0]->is_none()) return Value();
+    const auto all = with.elements(*(*taken)[0]);
+    if (!all) return std::unexpected(all.error());
+    for (const Value& one : *all) {
+      Arguments added{{self, one}, {}};
+      if (auto done = add(with, added); !done) return done;
+    }
+    return Value();
+  });
+  method(sequential_, "add", [this](Interpreter& with, Arguments& given) { return add(with, given); });
+  method(sequential_, "build", [this](Interpreter& with, Arguments& given) -> Made {
+    if (given.placed.size() > 1) {
+      auto shape = json_of(with, given.placed[1]);
+      if (!shape) return pass(shape);
+      state_of(given.placed[0])->config["build_input_shape"] = *shape;
+    }
+    return Value();
+  });
+}
+
+std::optional<Value> SourceLibrary::layer_class(Interpreter& in, const std::string& name) {
+  prepare(in);
+  if (name == "Layer") return Value::of(layer_);
+  if (name == "Model") return Value::of(model_);
+  if (name == "Sequential") return Value::of(sequential_);
+  if (name == "Input")
+    return in.native(name, [this](Interpreter& with, Arguments& given) { return input_function(with, given); });
+  if (const auto known = classes_.find(name); known != classes_.end()) return known->second;
+  if (name == "InputLayer") {
+    // InputLayer(input_shape=...) in a list of layers.
+    return classes_[name] = in.native(name, [this](Interpreter& with, Arguments& given) -> Made {
+      for (auto& [word, value] : given.named) {
+        if (word == "input_shape") word = "shape";
+        if (word == "batch_input_shape") word = "batch_shape";
+        if (word == "input_tensor") word = "tensor";
+      }
+      return input_function(with, given);
+    });
+  }
+  if (!signature_of(name)) return std::nullopt;
+  python::Class* made = in.make_class(name, {layer_});
+  made->native = name;
+  made->attributes.set("__init__", in.native("__init__", [this, name](Interpreter& with, Arguments& given) -> Made {
+    if (given.placed.empty() || !given.placed.front().as<Instance>())
+      return fail(Fault::Format, name + "() without itself");
+    return make_layer(with, name, given);
+  }));
+  return classes_[name] = Value::of(made);
+}
+
+Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std::string& name, bool activation) {
+  // add([a, b]), concatenate([a, b], axis=-1): a layer made and called at once.
+  for (const std::string_view merging :
+       {"add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot"})
+    if (name == merging && !activation)
+      return in.native(name, [this, name](Interpreter& with, Arguments& given) -> Made {
+        const bool of_list =
+            given.placed.size() == 1 || (given.placed.size() >= 1 && given.placed[0].as<python::Sequence>());
+        if (!of_list) return operate(with, camel(name), given);
+        const auto type = layer_class(with, camel(name));
+        Arguments made{{}, given.named};
+        made.placed.insert(made.placed.end(), given.placed.begin() + 1, given.placed.end());
+        const auto layer = with.call(*type, std::move(made));
+        if (!layer) return layer;
+        return with.call(*layer, ValueList{given.placed[0]});
+      });
+  const auto renamed = std::ranges::find(function_classes, name, &Word::name);
+  const std::string class_name = renamed == function_classes.end() ? camel(name) : std::string(renamed->class_name);
+  const bool known = is_operation_class(class_name);
+  const bool is_activation = std::ranges::find(activations, name) != activations.end();
+  if (!known && !is_activation) return std::nullopt;
+  return in.native(name, [this, name, class_name, known](Interpreter& with, Arguments& given) -> Made {
+    if (known) return operate(with, class_name, given);
+    const auto type = layer_class(with, "Activation");
+    const auto layer = with.call(*type, ValueList{with.text(name)});
+    return layer ? with.call(*layer, std::move(given)) : layer;
+  });
+}
+
+Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::string& name) {
+  for (const auto& [word, full] : {std::pair<const char*, const char*>{"keras", "keras"},
+                                   {"layers", "keras.layers"},
+                                   {"tf", "tensorflow"},
+                                   {"models", "keras.models"},
+                                   {"K", "keras.backend"},
+                                   {"tensorflow", "tensorflow"}})
+    if (name == word) {
+      auto made = in.import(full);
+      if (!made) return pass(made);
+      return *made;
+    }
+  return layer_class(in, name);
+}
+
+Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::string& name) {
+  prepare(in);
+  std::string rest;
+  bool ours = false;
+  for (const std::string_view root : package_roots)
+    if (name == root || name.starts_with(std::string(root) + ".")) {
+      ours = true;
+      rest = name.size() > root.size() ? name.substr(root.size() + 1) : "";
+    }
+  const bool tensorflow = !ours && (name == "tensorflow" || name.starts_with("tensorflow."));
+  if (!ours && !tensorflow) return std::nullopt;
+  auto* made = in.make<python::Module>(name);
+  const bool silent_part = rest.starts_with("optimizers") || rest.starts_with("callbacks") ||
+                           rest.starts_with("losses") || rest.starts_with("metrics") ||
+                           rest.starts_with("regularizers") || rest.starts_with("initializers") ||
+                           rest.starts_with("constraints");
+  const bool activation = rest.starts_with("activations");
+  made->attributes.set("__version__", in.text(tensorflow ? "2.21.0" : "3.15.1"));
+  made->more = [this, name, rest, tensorflow, silent_part, activation](
+                   Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
+    if (silent_part) return silent(with, word);
+    if (tensorflow && (word == "float32" || word == "int32" || word == "float16" || word == "int64" || word == "bool"))
+      return with.text(word);
+    if (rest.starts_with("backend") || rest.empty()) {
+      if (word == "image_data_format")
+        return with.native(word, [](Interpreter& in_it, Arguments&) -> Made { return in_it.text("channels_last"); });
+      if (word == "int_shape")
+        return with.native(word, [](Interpreter& in_it, Arguments& given) -> Made {
+          return given.placed.empty() ? Made(fail(Fault::Format, "int_shape() of nothing"))
+                                      : in_it.attribute(given.placed[0], "shape");
+        });
+      if (word == "backend")
+        return with.native(word, [](Interpreter& in_it, Arguments&) -> Made { return in_it.text("tensorflow"); });
+      if (word == "clear_session") return silent(with, word);
+      if (word == "is_keras_tensor")
+        return with.native(word, [](Interpreter&, Arguments& given) -> Made {
+          return Value::of(!given.placed.empty() && given.placed[0].as<SourceTensor>());
+        });
+    }
+    if (word == "register_keras_serializable" || word == "function")
+      return with.native(word, [](Interpreter& in_it, Arguments& given) -> Made {
+        if (given.placed.size() == 1 && given.placed[0].as<python::Class>()) return given.placed[0];
+        return in_it.native("decorator", [](Interpreter&, Arguments& inner) -> Made {
+          return inner.placed.empty() ? Made(Value()) : Made(inner.placed[0]);
+        });
+      });
+    constexpr std::array<std::string_view, 22> parts{
+        "layers",  "models",       "ops",          "activations", "backend", "optimizers",   "callbacks", "losses",
+        "metrics", "regularizers", "initializers", "constraints", "utils",   "saving",       "keras",     "nn",
+        "math",    "image",        "engine",       "src",         "core",    "convolutional"};
+    if (tensorflow && word == "keras") {
+      auto inner = with.import("tensorflow.keras");
+      if (!inner) return pass(inner);
+      return *inner;
+    }
+    const bool functions = tensorflow || rest.starts_with("ops") || rest.starts_with("backend") || activation ||
+                           rest.empty() || rest.starts_with("layers");
+    if (!tensorflow && !activation && !rest.starts_with("ops"))
+      if (auto found = layer_class(with, word)) return found;
+    if (functions && !(rest.empty() && !tensorflow)) {
+      auto found = function(with, word, activation || tensorflow);
+      if (!found || *found) return found;
+    }
+    if (std::ranges::find(parts, word) != parts.end()) {
+      auto inner = with.import(name + "." + word);
+      if (!inner) return pass(inner);
+      return *inner;
+    }
+    return std::nullopt;
+  };
+  return Value::of(made);
+}
+
+}  // namespace convoy::keras

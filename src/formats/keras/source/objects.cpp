@@ -1,0 +1,246 @@
+// Tensors without numbers, and layers as JSON.
+#include "formats/keras/source/objects.h"
+
+#include "formats/keras/source/library.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace convoy::keras {
+
+using python::Arguments;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+
+namespace {
+
+struct Operator {
+  std::string_view symbol, class_name;
+};
+constexpr std::array operators{Operator{"+", "Add"},    Operator{"-", "Subtract"}, Operator{"*", "Multiply"},
+                               Operator{"/", "Divide"}, Operator{"**", "Power"},   Operator{"@", "Matmul"}};
+
+Value shape_of(Interpreter& in, const Shape& shape) {
+  ValueList sizes;
+  for (const Dim n : shape) sizes.push_back(n.known() ? Value::of(*n) : Value());
+  return in.tuple(std::move(sizes));
+}
+
+}  // namespace
+
+Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std::string& name) {
+  if (name == "shape" || name == "_keras_shape") return shape_of(in, fact.shape);
+  if (name == "get_shape")
+    return in.native(name,
+                     [this](Interpreter& with, Arguments&) -> Result<Value> { return shape_of(with, fact.shape); });
+  if (name == "ndim") return Value::of(fact.rank());
+  if (name == "name") return in.text(layer->name);
+  if (name == "dtype") return in.text(std::string(convoy::name_of(fact.dtype)));
+  return std::nullopt;
+}
+
+Result<Value> SourceTensor::item(Interpreter& in, Value key) {
+  return library.operate(in, "GetItem", Arguments{{Value::of(this), key}, {}});
+}
+
+Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
+                                                  bool reversed) {
+  const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
+  if (found == operators.end() || !(other.is_number() || other.as<SourceTensor>())) return std::nullopt;
+  ValueList both{Value::of(this), other};
+  if (reversed) std::swap(both[0], both[1]);
+  auto made = library.operate(in, std::string(found->class_name), Arguments{std::move(both), {}});
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<std::optional<Value>> SourceTensor::unary(Interpreter& in, std::string_view symbol) {
+  if (symbol != "-") return std::nullopt;
+  auto made = library.operate(in, "Negative", Arguments{{Value::of(this)}, {}});
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<bool> SourceTensor::truth(Interpreter&) {
+  return fail(Fault::Unsupported, "a decision by the numbers of a tensor, which come only when the model runs");
+}
+
+// ---- JSON
+
+namespace {
+
+struct Node {
+  SourceLayer* layer;
+  std::size_t call;
+  friend auto operator<=>(const Node&, const Node&) = default;
+};
+
+const SourceCall* call_of(const Node& node) {
+  return node.call < node.layer->calls.size() ? &node.layer->calls[node.call] : nullptr;
+}
+
+// The calls between a model's inputs and outputs, in the order of the program.
+Result<std::vector<Node>> nodes_of(const SourceLayer& model) {
+  std::set<Node> inputs, seen;
+  std::vector<Node> open, found;
+  for (SourceTensor* t : model.inputs) inputs.insert({t->layer, t->call_number});
+  for (SourceTensor* t : model.outputs) open.push_back({t->layer, t->call_number});
+  while (!open.empty()) {
+    const Node node = open.back();
+    open.pop_back();
+    if (!seen.insert(node).second) continue;
+    found.push_back(node);
+    if (inputs.contains(node)) continue;
+    const SourceCall* call = call_of(node);
+    if (!call || call->tensors.empty())
+      return fail(Fault::Format, "the model's outputs read '" + node.layer->name + "', which is none of its inputs");
+    for (SourceTensor* t : call->tensors) open.push_back({t->layer, t->call_number});
+  }
+  for (const Node& input : inputs)
+    if (seen.insert(input).second) found.push_back(input);
+  std::ranges::stable_sort(found, {}, [](const Node& node) {
+    const SourceCall* call = call_of(node);
+    return call ? call->order : 0;
+  });
+  return found;
+}
+
+Json layer_object(const SourceLayer& layer) {
+  Json object = Json::object();
+  object["class_name"] = layer.class_name;
+  object["module"] = layer.module;
+  object["config"] = layer.config;
+  object["config"]["name"] = layer.name;
+  object["name"] = layer.name;
+  return object;
+}
+
+class Functional {
+ public:
+  explicit Functional(const SourceLayer& model) : model_(model) {}
+
+  Result<Json> run() {
+    auto nodes = nodes_of(model_);
+    if (!nodes) return pass(nodes);
+    std::vector<SourceLayer*> layers;
+    for (const Node& node : *nodes) {
+      if (std::ranges::find(layers, node.layer) == layers.end()) layers.push_back(node.layer);
+      places_[node] = counts_[node.layer]++;
+    }
+    Json list = Json::array();
+    for (SourceLayer* layer : layers) {
+      auto object = layer->is_model() ? json_of(*layer) : Result<Json>(layer_object(*layer));
+      if (!object) return object;
+      (*object)["name"] = layer->name;
+      Json inbound = Json::array();
+      const bool is_input =
+          std::ranges::any_of(model_.inputs, [&](const SourceTensor* t) { return t->layer == layer; });
+      for (const Node& node : *nodes)
+        if (node.layer == layer && !is_input) inbound.push_back(written(layer->calls[node.call]));
+      (*object)["inbound_nodes"] = std::move(inbound);
+      list.push_back(std::move(*object));
+    }
+    Json config{{"name", model_.name}, {"layers", std::move(list)}};
+    config["input_layers"] = border(model_.inputs);
+    config["output_layers"] = border(model_.outputs);
+    return Json{{"class_name", "Functional"}, {"module", "keras"}, {"config", std::move(config)}};
+  }
+
+ private:
+  // Functional models inside this one count their calls at its border from 1.
+  Json border(const std::vector<SourceTensor*>& tensors) {
+    Json all = Json::array();
+    for (const SourceTensor* t : tensors) {
+      Json one = triple(*t);
+      if (t->layer->class_name == "Functional") one[1] = one[1].get<std::size_t>() + 1;
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+  Json triple(const SourceTensor& t) {
+    return Json::array({t.layer->name, places_[{t.layer, t.call_number}], t.tensor});
+  }
+  Json written(const SourceCall& call) {
+    return Json{{"args", with_tensors(call.args, call)}, {"kwargs", with_tensors(call.kwargs, call)}};
+  }
+  Json with_tensors(const Json& value, const SourceCall& call) {
+    if (value.is_object() && value.contains("$tensor")) {
+      const SourceTensor& t = *call.tensors[value["$tensor"].get<std::size_t>()];
+      return Json{{"class_name", "__keras_tensor__"}, {"config", {{"keras_history", triple(t)}}}};
+    }
+    if (!value.is_structured()) return value;
+    Json copy = value.is_array() ? Json::array() : Json::object();
+    for (const auto& [key, inner] : value.items()) {
+      if (value.is_array()) copy.push_back(with_tensors(inner, call));
+      else copy[key] = with_tensors(inner, call);
+    }
+    return copy;
+  }
+
+  const SourceLayer& model_;
+  std::map<Node, std::size_t> places_;
+  std::map<SourceLayer*, std::size_t> counts_;
+};
+
+}  // namespace
+
+Result<Json> json_of(const SourceLayer& layer) {
+  if (layer.class_name == "Functional") return Functional(layer).run();
+  if (layer.class_name != "Sequential") return layer_object(layer);
+  Json list = Json::array();
+  for (const SourceLayer* inner : layer.layers) {
+    auto object = json_of(*inner);
+    if (!object) return object;
+    list.push_back(std::move(*object));
+  }
+  Json config{{"name", layer.name}, {"layers", std::move(list)}};
+  if (layer.config.contains("build_input_shape")) config["build_input_shape"] = layer.config["build_input_shape"];
+  return Json{{"class_name", "Sequential"}, {"module", "keras"}, {"config", std::move(config)}};
+}
+
+Result<Json> json_of(Interpreter& in, Value value, int depth) {
+  if (depth > 16) return fail(Fault::Limit, "an argument is nested over 16 deep");
+  if (value.is_none()) return Json();
+  if (value.is_truth()) return Json(value.whole() != 0);
+  if (value.is_whole()) return Json(value.whole());
+  if (value.is_real()) return Json(value.real());
+  if (value.type() == Value::Type::Ellipsis) return Json{{"class_name", "__ellipsis__"}};
+  if (const auto* text = value.as<python::Text>()) return Json(text->text);
+  if (const auto* all = value.as<python::Sequence>()) {
+    Json list = Json::array();
+    for (const Value& one : all->items) {
+      auto inner = json_of(in, one, depth + 1);
+      if (!inner) return inner;
+      list.push_back(std::move(*inner));
+    }
+    return list;
+  }
+  if (const auto* map = value.as<python::Mapping>(); map && !map->is_set) {
+    Json object = Json::object();
+    for (const auto& [key, one] : map->entries) {
+      auto inner = json_of(in, one, depth + 1);
+      if (!inner) return inner;
+      const auto word = in.string_of(key);
+      object[word.value_or("")] = std::move(*inner);
+    }
+    return object;
+  }
+  if (const auto* cut = value.as<python::Cut>()) {
+    Json config = Json::object();
+    for (const auto& [word, bound] : {std::pair{"start", cut->start}, {"stop", cut->stop}, {"step", cut->step}}) {
+      auto inner = json_of(in, bound, depth + 1);
+      if (!inner) return inner;
+      config[word] = std::move(*inner);
+    }
+    return Json{{"class_name", "__slice__"}, {"config", std::move(config)}};
+  }
+  if (const auto* function = value.as<python::Native>()) return Json(function->name);
+  if (const auto* instance = value.as<python::Instance>())
+    if (auto* layer = dynamic_cast<SourceLayer*>(instance->extra)) return json_of(*layer);
+  return fail(Fault::Unsupported,
+              "an argument is a " + python::type_name(value) + ", which a file of Keras cannot hold");
+}
+
+}  // namespace convoy::keras

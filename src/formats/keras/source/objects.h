@@ -1,0 +1,66 @@
+// Keras as a program sees it: layers, models, and tensors without numbers.
+#pragma once
+#include "containers/json.h"
+#include "containers/python/interpreter.h"
+#include "ops/fact.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace convoy::keras {
+
+class SourceLayer;
+class SourceLibrary;
+
+// Output `tensor` of call `call` of a layer.
+class SourceTensor : public python::Object {
+ public:
+  SourceTensor(SourceLibrary& in, SourceLayer* of, std::size_t which_call, std::size_t which, Fact what)
+      : library(in),
+        layer(of),
+        call_number(which_call),
+        tensor(which),
+        fact(std::move(what)) {}
+  std::string type_name() const override { return "KerasTensor"; }
+  Result<std::optional<python::Value>> attribute(python::Interpreter& in, const std::string& name) override;
+  Result<python::Value> item(python::Interpreter& in, python::Value key) override;
+  Result<std::optional<python::Value>> binary(python::Interpreter& in, std::string_view symbol, python::Value other,
+                                              bool reversed) override;
+  Result<std::optional<python::Value>> unary(python::Interpreter& in, std::string_view symbol) override;
+  Result<bool> truth(python::Interpreter&) override;
+  SourceLibrary& library;
+  SourceLayer* const layer;
+  const std::size_t call_number, tensor;
+  const Fact fact;
+};
+
+// One call: its arguments with {"$tensor": i} in the place of tensors[i].
+struct SourceCall {
+  std::vector<SourceTensor*> tensors;
+  Json args = Json::array(), kwargs = Json::object();
+  std::size_t order = 0;  // among all calls of the program
+};
+
+// A layer, a function of keras.ops, or a model; what an instance of a Keras class keeps.
+class SourceLayer : public python::Object {
+ public:
+  std::string type_name() const override { return class_name; }
+  bool is_model() const { return class_name == "Sequential" || class_name == "Functional"; }
+  std::string name, class_name, module = "keras.layers";
+  Json config = Json::object();
+  std::vector<SourceCall> calls;
+  std::vector<SourceLayer*> layers;                 // of a Sequential
+  std::vector<SourceTensor*> inputs, outputs;       // of a functional model
+  SourceLayer* twin = nullptr;                      // a program's own model, once it was called: what the call built
+};
+
+// {"class_name", "config", ...} as Keras writes it. Fails: a model whose outputs do not come from its inputs.
+Result<Json> json_of(const SourceLayer& layer);
+
+// Python values as JSON; layers as their own objects, functions of activations as their names.
+Result<Json> json_of(python::Interpreter& in, python::Value value, int depth = 0);
+
+}  // namespace convoy::keras

@@ -1,0 +1,244 @@
+#include "formats/keras/source/signatures.h"
+
+#include "formats/keras/weights.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::keras {
+namespace {
+
+struct Signature {
+  std::string_view name, parameters;
+};
+
+constexpr std::string_view conv =
+    "filters kernel_size strides padding data_format dilation_rate groups activation use_bias kernel_initializer "
+    "bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint";
+constexpr std::string_view conv_1d =
+    "filters kernel_size strides padding data_format dilation_rate groups activation use_bias kernel_initializer "
+    "bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint";
+constexpr std::string_view depthwise =
+    "kernel_size strides padding depth_multiplier data_format dilation_rate activation use_bias depthwise_initializer "
+    "bias_initializer depthwise_regularizer bias_regularizer activity_regularizer depthwise_constraint bias_constraint";
+constexpr std::string_view separable =
+    "filters kernel_size strides padding data_format dilation_rate depth_multiplier activation use_bias "
+    "depthwise_initializer pointwise_initializer bias_initializer depthwise_regularizer pointwise_regularizer "
+    "bias_regularizer activity_regularizer depthwise_constraint pointwise_constraint bias_constraint";
+constexpr std::string_view transposed =
+    "filters kernel_size strides padding output_padding data_format dilation_rate activation use_bias "
+    "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint "
+    "bias_constraint";
+constexpr std::string_view transposed_3d =
+    "filters kernel_size strides padding data_format output_padding dilation_rate activation use_bias "
+    "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint "
+    "bias_constraint";
+constexpr std::string_view pool = "pool_size strides padding data_format";
+constexpr std::string_view global_pool = "data_format keepdims";
+constexpr std::string_view recurrent =
+    "units activation use_bias kernel_initializer recurrent_initializer bias_initializer unit_forget_bias "
+    "return_sequences return_state go_backwards stateful unroll time_major reset_after implementation dropout "
+    "recurrent_dropout recurrent_activation kernel_regularizer recurrent_regularizer bias_regularizer seed";
+constexpr std::array signatures{
+    Signature{"Conv1D", conv_1d},
+    Signature{"Conv2D", conv},
+    Signature{"Conv3D", conv},
+    Signature{"DepthwiseConv1D", depthwise},
+    Signature{"DepthwiseConv2D", depthwise},
+    Signature{"SeparableConv1D", separable},
+    Signature{"SeparableConv2D", separable},
+    Signature{"Conv1DTranspose", transposed},
+    Signature{"Conv2DTranspose", transposed},
+    Signature{"Conv3DTranspose", transposed_3d},
+    Signature{"MaxPooling1D", pool},
+    Signature{"MaxPooling2D", pool},
+    Signature{"MaxPooling3D", pool},
+    Signature{"AveragePooling1D", pool},
+    Signature{"AveragePooling2D", pool},
+    Signature{"AveragePooling3D", pool},
+    Signature{"GlobalAveragePooling1D", global_pool},
+    Signature{"GlobalAveragePooling2D", global_pool},
+    Signature{"GlobalAveragePooling3D", global_pool},
+    Signature{"GlobalMaxPooling1D", global_pool},
+    Signature{"GlobalMaxPooling2D", global_pool},
+    Signature{"GlobalMaxPooling3D", global_pool},
+    Signature{"AdaptiveAveragePooling1D", "output_size data_format"},
+    Signature{"AdaptiveAveragePooling2D", "output_size data_format"},
+    Signature{"AdaptiveAveragePooling3D", "output_size data_format"},
+    Signature{"AdaptiveMaxPooling1D", "output_size data_format"},
+    Signature{"AdaptiveMaxPooling2D", "output_size data_format"},
+    Signature{"AdaptiveMaxPooling3D", "output_size data_format"},
+    Signature{"ZeroPadding1D", "padding data_format"},
+    Signature{"ZeroPadding2D", "padding data_format"},
+    Signature{"ZeroPadding3D", "padding data_format"},
+    Signature{"Cropping1D", "cropping"},
+    Signature{"Cropping2D", "cropping data_format"},
+    Signature{"Cropping3D", "cropping data_format"},
+    Signature{"UpSampling1D", "size"},
+    Signature{"UpSampling2D", "size data_format interpolation"},
+    Signature{"UpSampling3D", "size data_format"},
+    Signature{"Resizing",
+              "height width interpolation crop_to_aspect_ratio pad_to_aspect_ratio fill_mode fill_value antialias "
+              "data_format"},
+    Signature{"Rescaling", "scale offset"},
+    Signature{"Dense",
+              "units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
+              "activity_regularizer kernel_constraint bias_constraint"},
+    Signature{"EinsumDense", "equation output_shape activation bias_axes"},
+    Signature{"Embedding",
+              "input_dim output_dim embeddings_initializer embeddings_regularizer embeddings_constraint mask_zero"},
+    Signature{"Flatten", "data_format"},
+    Signature{"Reshape", "target_shape"},
+    Signature{"Permute", "dims"},
+    Signature{"RepeatVector", "n"},
+    Signature{"Activation", "activation"},
+    Signature{"ReLU", "max_value negative_slope threshold"},
+    Signature{"LeakyReLU", "negative_slope"},
+    Signature{"PReLU", "alpha_initializer alpha_regularizer alpha_constraint shared_axes"},
+    Signature{"ELU", "alpha"},
+    Signature{"ThresholdedReLU", "theta"},
+    Signature{"Softmax", "axis"},
+    Signature{"Dropout", "rate noise_shape seed"},
+    Signature{"SpatialDropout1D", "rate seed"},
+    Signature{"SpatialDropout2D", "rate data_format seed"},
+    Signature{"SpatialDropout3D", "rate data_format seed"},
+    Signature{"AlphaDropout", "rate noise_shape seed"},
+    Signature{"GaussianDropout", "rate seed"},
+    Signature{"GaussianNoise", "stddev seed"},
+    Signature{"ActivityRegularization", "l1 l2"},
+    Signature{"Identity", ""},
+    Signature{"BatchNormalization",
+              "axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
+              "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint gamma_constraint "
+              "synchronized"},
+    Signature{"LayerNormalization", "axis epsilon center scale rms_scaling"},
+    Signature{"GroupNormalization", "groups axis epsilon center scale"},
+    Signature{"UnitNormalization", "axis"},
+    Signature{"RMSNormalization", "axis epsilon"},
+    Signature{"Normalization", "axis mean variance invert"},
+    Signature{"Add", ""},
+    Signature{"Subtract", ""},
+    Signature{"Multiply", ""},
+    Signature{"Average", ""},
+    Signature{"Maximum", ""},
+    Signature{"Minimum", ""},
+    Signature{"Concatenate", "axis"},
+    Signature{"Dot", "axes normalize"},
+    Signature{"LSTM", recurrent},
+    Signature{"GRU", recurrent},
+    Signature{"SimpleRNN", recurrent},
+    Signature{"Bidirectional", "layer merge_mode weights backward_layer"},
+    Signature{"TimeDistributed", "layer"},
+    Signature{"SpectralNormalization", "layer power_iterations"},
+};
+
+constexpr std::array old_signatures{
+    Signature{"Convolution1D", "nb_filter filter_length init activation weights border_mode subsample_length"},
+    Signature{"Convolution2D", "nb_filter nb_row nb_col init activation weights border_mode subsample dim_ordering"},
+    Signature{
+        "Convolution3D",
+        "nb_filter kernel_dim1 kernel_dim2 kernel_dim3 init activation weights border_mode subsample dim_ordering"},
+    Signature{"AtrousConvolution2D",
+              "nb_filter nb_row nb_col init activation weights border_mode subsample atrous_rate dim_ordering"},
+    Signature{"SeparableConvolution2D",
+              "nb_filter nb_row nb_col init activation weights border_mode subsample depth_multiplier dim_ordering"},
+    Signature{"Deconvolution2D",
+              "nb_filter nb_row nb_col output_shape init activation weights border_mode subsample dim_ordering"},
+};
+
+struct Alias {
+  std::string_view name, usual;
+};
+constexpr std::array aliases{
+    Alias{"Convolution1D", "Conv1D"},
+    Alias{"Convolution2D", "Conv2D"},
+    Alias{"Convolution3D", "Conv3D"},
+    Alias{"AtrousConvolution2D", "Conv2D"},
+    Alias{"SeparableConvolution1D", "SeparableConv1D"},
+    Alias{"SeparableConvolution2D", "SeparableConv2D"},
+    Alias{"Convolution2DTranspose", "Conv2DTranspose"},
+    Alias{"Convolution3DTranspose", "Conv3DTranspose"},
+    Alias{"Deconvolution2D", "Conv2DTranspose"},
+    Alias{"MaxPool1D", "MaxPooling1D"},
+    Alias{"MaxPool2D", "MaxPooling2D"},
+    Alias{"MaxPool3D", "MaxPooling3D"},
+    Alias{"AvgPool1D", "AveragePooling1D"},
+    Alias{"AvgPool2D", "AveragePooling2D"},
+    Alias{"AvgPool3D", "AveragePooling3D"},
+    Alias{"GlobalAvgPool1D", "GlobalAveragePooling1D"},
+    Alias{"GlobalAvgPool2D", "GlobalAveragePooling2D"},
+    Alias{"GlobalAvgPool3D", "GlobalAveragePooling3D"},
+    Alias{"GlobalMaxPool1D", "GlobalMaxPooling1D"},
+    Alias{"GlobalMaxPool2D", "GlobalMaxPooling2D"},
+    Alias{"GlobalMaxPool3D", "GlobalMaxPooling3D"},
+    Alias{"SyncBatchNormalization", "BatchNormalization"},
+};
+
+template <class Table>
+std::optional<std::string_view> find(const Table& table, std::string_view name) {
+  const auto found = std::ranges::find(table, name, &Signature::name);
+  return found == table.end() ? std::nullopt : std::optional(found->parameters);
+}
+
+void rename(Json& config, const char* from, const char* to) {
+  const auto found = config.find(from);
+  if (found == config.end()) return;
+  Json value = *found;
+  config.erase(from);
+  if (!config.contains(to)) config[to] = std::move(value);
+}
+
+}  // namespace
+
+std::string usual_name(const std::string& class_name) {
+  const auto found = std::ranges::find(aliases, class_name, &Alias::name);
+  return found == aliases.end() ? class_name : std::string(found->usual);
+}
+
+std::optional<std::string_view> signature_of(std::string_view class_name) {
+  return find(signatures, usual_name(std::string(class_name)));
+}
+std::optional<std::string_view> old_signature_of(std::string_view class_name) {
+  return find(old_signatures, class_name);
+}
+
+void modernise(const std::string& class_name, Json& config) {
+  rename(config, "nb_filter", "filters");
+  rename(config, "filter_length", "kernel_size");
+  rename(config, "border_mode", "padding");
+  rename(config, "subsample", "strides");
+  rename(config, "subsample_length", "strides");
+  rename(config, "atrous_rate", "dilation_rate");
+  rename(config, "pool_length", "pool_size");
+  rename(config, "init", "kernel_initializer");
+  rename(config, "W_regularizer", "kernel_regularizer");
+  rename(config, "b_regularizer", "bias_regularizer");
+  if (config.contains("nb_row") && config.contains("nb_col")) {
+    config["kernel_size"] = Json::array({config["nb_row"], config["nb_col"]});
+    config.erase("nb_row");
+    config.erase("nb_col");
+  }
+  if (config.contains("kernel_dim1")) {
+    config["kernel_size"] = Json::array({config["kernel_dim1"], config["kernel_dim2"], config["kernel_dim3"]});
+    for (const char* one : {"kernel_dim1", "kernel_dim2", "kernel_dim3"}) config.erase(one);
+  }
+  if (const auto order = config.find("dim_ordering"); order != config.end()) {
+    const Json word = *order == "th" ? Json("channels_first") : *order == "tf" ? Json("channels_last") : Json();
+    config.erase("dim_ordering");
+    if (!word.is_null()) config["data_format"] = word;
+  }
+  if (class_name == "Dense" || class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN")
+    rename(config, "output_dim", "units");
+  if (class_name.find("Dropout") != std::string::npos) rename(config, "p", "rate");
+  if (class_name == "GaussianNoise") rename(config, "sigma", "stddev");
+  if (class_name == "LeakyReLU") rename(config, "alpha", "negative_slope");
+  if (class_name.find("onv") != std::string::npos || class_name == "Dense") rename(config, "bias", "use_bias");
+  config.erase("weights");
+  config.erase("output_shape_ignored");
+}
+
+std::string usual_layer_name(const std::string& class_name) { return snake_case(class_name); }
+
+}  // namespace convoy::keras

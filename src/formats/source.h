@@ -1,0 +1,16 @@
+// Python source as a model: read, never run by Python. Both frameworks may be met in one file.
+#pragma once
+#include "formats/format.h"
+
+namespace convoy {
+
+// "net.py:Net" names a part of a file, "net.py:Net(3, stride=2)" says what it is called with, "-" is standard input.
+std::filesystem::path file_of(const std::filesystem::path& file);
+bool is_source(const std::filesystem::path& file);
+
+// Without a name: the last model that the file leaves behind; else the last class of a module in it; else its last
+// function that gives a model as it stands. A shape without a name in the options is that of the first input.
+// Fails: what Python would refuse, or what is not known here, with "file:line:column" as place and the line shown.
+Result<Graph> read_source(const std::filesystem::path& file, const LoadOptions& options);
+
+}  // namespace convoy

@@ -1,0 +1,392 @@
+// Layers of torch.nn: their constructors' arguments become attributes, their weights parameters, and a call goes through
+// the layer's row. Source: torch/nn/modules of PyTorch 2.13.
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/functions/functions.h"
+#include "formats/torch/source/tracer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace convoy::torch {
+
+using python::Arguments;
+using python::Instance;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+// Layers without a row of their own: the function they call.
+struct Extra {
+  std::string_view name, parameters, function;
+};
+constexpr std::array extras{
+    Extra{"Dropout", "p inplace", "dropout"},
+    Extra{"Dropout1d", "p inplace", "feature_dropout"},
+    Extra{"Dropout2d", "p inplace", "feature_dropout"},
+    Extra{"Dropout3d", "p inplace", "feature_dropout"},
+    Extra{"AlphaDropout", "p inplace", "alpha_dropout"},
+    Extra{"FeatureAlphaDropout", "p inplace", "alpha_dropout"},
+    Extra{"Identity", "", ""},
+    Extra{"Flatten", "start_dim end_dim", "flatten"},
+    Extra{"Unflatten", "dim unflattened_size", "unflatten"},
+    Extra{"Embedding", "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse",
+          "embedding"},
+};
+
+const Extra* extra_named(std::string_view name) {
+  const auto found = std::ranges::find(extras, name, &Extra::name);
+  return found == extras.end() ? nullptr : &*found;
+}
+
+const FunctionRow* layer_row(std::string_view name) {
+  if (name.empty() || name[0] < 'A' || name[0] > 'Z') return nullptr;
+  return row_of(functions(), name);
+}
+
+// What the constructor says where the program does not, as far as programs read it back.
+struct Default {
+  std::string_view layers, word;
+  enum class Of : std::uint8_t { Number, Real, Truth, Word, None } of;
+  double number = 0;
+  const char* text = "";
+};
+using Of = Default::Of;
+constexpr std::array defaults{
+    Default{"Conv", "stride", Of::Number, 1},
+    Default{"Conv", "padding", Of::Number, 0},
+    Default{"Conv", "dilation", Of::Number, 1},
+    Default{"Conv", "groups", Of::Number, 1},
+    Default{"Conv", "padding_mode", Of::Word, 0, "zeros"},
+    Default{"ConvTranspose", "output_padding", Of::Number, 0},
+    Default{"MaxPool", "padding", Of::Number, 0},
+    Default{"MaxPool", "dilation", Of::Number, 1},
+    Default{"MaxPool", "return_indices", Of::Truth, 0},
+    Default{"MaxPool", "ceil_mode", Of::Truth, 0},
+    Default{"AvgPool", "padding", Of::Number, 0},
+    Default{"AvgPool", "ceil_mode", Of::Truth, 0},
+    Default{"AvgPool", "count_include_pad", Of::Truth, 1},
+    Default{"BatchNorm", "eps", Of::Real, 1e-5},
+    Default{"BatchNorm", "momentum", Of::Real, 0.1},
+    Default{"BatchNorm", "affine", Of::Truth, 1},
+    Default{"BatchNorm", "track_running_stats", Of::Truth, 1},
+    Default{"InstanceNorm", "eps", Of::Real, 1e-5},
+    Default{"InstanceNorm", "momentum", Of::Real, 0.1},
+    Default{"InstanceNorm", "affine", Of::Truth, 0},
+    Default{"InstanceNorm", "track_running_stats", Of::Truth, 0},
+    Default{"GroupNorm", "eps", Of::Real, 1e-5},
+    Default{"GroupNorm", "affine", Of::Truth, 1},
+    Default{"LayerNorm", "eps", Of::Real, 1e-5},
+    Default{"LayerNorm", "elementwise_affine", Of::Truth, 1},
+    Default{"RMSNorm", "elementwise_affine", Of::Truth, 1},
+    Default{"PReLU", "num_parameters", Of::Number, 1},
+    Default{"Dropout", "p", Of::Real, 0.5},
+    Default{"Dropout", "inplace", Of::Truth, 0},
+    Default{"AlphaDropout", "p", Of::Real, 0.5},
+    Default{"Flatten", "start_dim", Of::Number, 1},
+    Default{"Flatten", "end_dim", Of::Number, -1},
+    Default{"ReLU", "inplace", Of::Truth, 0},
+    Default{"LeakyReLU", "negative_slope", Of::Real, 0.01},
+};
+
+Size space_in(std::string_view name) {
+  return name.ends_with("d") && name.size() > 2 ? name[name.size() - 2] - '0' : 0;
+}
+
+Result<Size> whole(const Instance& self, const char* word) {
+  const Value* said = self.attributes.find(word);
+  if (said && said->is_whole()) return said->whole();
+  return fail(Fault::Format, "argument '" + std::string(word) + "' is " +
+                                 (said ? "a " + python::type_name(*said) : "missing") + ", expected a whole number");
+}
+
+Value said(const Instance& self, const char* word) {
+  const Value* found = self.attributes.find(word);
+  return found ? *found : Value();
+}
+
+bool holds(const Instance& self, const char* word) {
+  const Value value = said(self, word);
+  return value.is_whole() && value.whole() != 0;
+}
+
+// n -> (n, n), as the layers keep it.
+void spread(Interpreter& in, Instance& self, const char* word, Size count) {
+  const Value* said = self.attributes.find(word);
+  if (!said) return;
+  if (said->is_whole()) self.attributes.set(word, in.tuple(ValueList(static_cast<std::size_t>(count), *said)));
+  else if (const auto* all = said->as<python::Sequence>(); all && !all->is_tuple)
+    self.attributes.set(word, in.tuple(all->items));
+}
+
+Result<Sizes> sizes(const Instance& self, const char* word) {
+  const Value* said = self.attributes.find(word);
+  Sizes all;
+  if (said && said->is_whole()) all.push_back(said->whole());
+  else if (const auto* list = said ? said->as<python::Sequence>() : nullptr) {
+    for (const Value& one : list->items) {
+      if (!one.is_whole())
+        return fail(Fault::Format, "argument '" + std::string(word) + "' holds a " + python::type_name(one));
+      all.push_back(one.whole());
+    }
+  }
+  return all;
+}
+
+class Weights {
+ public:
+  Weights(Tracer& tracer, Interpreter& in, Instance& self) : tracer_(tracer), in_(in), self_(self) {}
+
+  Status convolution(const std::string& name) {
+    const bool transposed = name.find("Transpose") != std::string::npos;
+    const auto inner = whole(self_, "in_channels"), outer = whole(self_, "out_channels"),
+               groups = whole(self_, "groups");
+    for (const auto* one : {&inner, &outer, &groups})
+      if (!*one) return std::unexpected(one->error());
+    const auto kernel = sizes(self_, "kernel_size");
+    if (!kernel) return std::unexpected(kernel.error());
+    if (*groups < 1 || *inner % *groups != 0 || *outer % *groups != 0)
+      return fail(Fault::Format, "groups is " + std::to_string(*groups) + ", which does not divide " +
+                                     std::to_string(*inner) + " and " + std::to_string(*outer) + " channels");
+    Sizes shape{transposed ? *inner : *outer, (transposed ? *outer : *inner) / *groups};
+    shape.insert(shape.end(), kernel->begin(), kernel->end());
+    return weight_and_bias(shape, *outer);
+  }
+
+  Status linear() {
+    const auto inner = whole(self_, "in_features"), outer = whole(self_, "out_features");
+    if (!inner) return std::unexpected(inner.error());
+    if (!outer) return std::unexpected(outer.error());
+    return weight_and_bias({*outer, *inner}, *outer);
+  }
+
+  // One number per channel or per cell, and running statistics.
+  Status normalization(const Sizes& shape, bool affine, bool biased, bool tracked) {
+    if (auto done = set("weight", affine, shape, 1); !done) return done;
+    if (auto done = set("bias", affine && biased, shape, 0); !done) return done;
+    if (auto done = set("running_mean", tracked, shape, 0, true); !done) return done;
+    if (auto done = set("running_var", tracked, shape, 1, true); !done) return done;
+    return set("num_batches_tracked", tracked, {}, 0, true, DType::I64);
+  }
+
+  Status set(const char* word, bool there, const Sizes& shape, double value, bool buffer = false,
+             DType dtype = DType::F32) {
+    return set(word, there, shape, Filling{Filling::How::Constant, value, 0}, buffer, dtype);
+  }
+  Status set(const char* word, bool there, const Sizes& shape, Filling filling, bool buffer = false,
+             DType dtype = DType::F32) {
+    if (!there) {
+      self_.attributes.set(word, Value());
+      return {};
+    }
+    auto made = tracer_.parameter(in_, shape, filling, buffer, dtype);
+    if (!made) return pass(made);
+    self_.attributes.set(word, *made);
+    return {};
+  }
+
+ private:
+  // kaiming_uniform_(a=sqrt(5)) and the bias within 1 / sqrt(fan_in), as both layers reset themselves.
+  Status weight_and_bias(const Sizes& shape, Size outer) {
+    double fan = 1;
+    for (std::size_t i = 1; i < shape.size(); ++i) fan *= static_cast<double>(shape[i]);
+    const double most = std::sqrt(3.0) * (std::sqrt(2.0 / 6.0) / std::sqrt(fan)), least = 1 / std::sqrt(fan);
+    const Value* said = self_.attributes.find("bias");
+    const bool biased = !said || !said->is_whole() || said->whole() != 0;
+    if (auto done = set("weight", true, shape, Filling{Filling::How::Uniform, -most, most}); !done) return done;
+    return set("bias", biased, {outer}, Filling{Filling::How::Uniform, -least, least});
+  }
+
+  Tracer& tracer_;
+  Interpreter& in_;
+  Instance& self_;
+};
+
+Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self) {
+  Weights weights(tracer, in, self);
+  const Size space = space_in(name);
+  if (name.starts_with("Conv")) {
+    for (const char* word : {"kernel_size", "stride", "padding", "dilation", "output_padding"})
+      spread(in, self, word, space);
+    return weights.convolution(name);
+  }
+  if (name == "Linear") return weights.linear();
+  if (name.starts_with("BatchNorm") || name.starts_with("InstanceNorm")) {
+    const auto features = whole(self, "num_features");
+    if (!features) return std::unexpected(features.error());
+    return weights.normalization({*features}, holds(self, "affine"), true, holds(self, "track_running_stats"));
+  }
+  if (name == "GroupNorm") {
+    const auto channels = whole(self, "num_channels");
+    if (!channels) return std::unexpected(channels.error());
+    return weights.normalization({*channels}, holds(self, "affine"), true, false);
+  }
+  if (name == "LayerNorm" || name == "RMSNorm") {
+    spread(in, self, "normalized_shape", 1);
+    const auto shape = sizes(self, "normalized_shape");
+    if (!shape) return std::unexpected(shape.error());
+    const Value* said = self.attributes.find("bias");
+    const bool biased = name == "LayerNorm" && (!said || !said->is_whole() || said->whole() != 0);
+    return weights.normalization(*shape, holds(self, "elementwise_affine"), biased, false);
+  }
+  if (name == "PReLU") {
+    const auto count = whole(self, "num_parameters");
+    if (!count) return std::unexpected(count.error());
+    const Value* start = self.attributes.find("init");
+    return weights.set("weight", true, {*count}, start && start->is_number() ? start->real() : 0.25);
+  }
+  if (name == "Embedding") {
+    const auto rows = whole(self, "num_embeddings"), width = whole(self, "embedding_dim");
+    if (!rows) return std::unexpected(rows.error());
+    if (!width) return std::unexpected(width.error());
+    return weights.set("weight", true, {*rows, *width}, Filling{Filling::How::Normal, 0, 1});
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_layer(const std::string& name) { return extra_named(name) || layer_row(name); }
+
+Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
+  auto* self = given.placed.front().as<Instance>();
+  if (!self) return fail(Fault::Format, name + "() without itself");
+  given.placed.erase(given.placed.begin());
+  const Extra* extra = extra_named(name);
+  const FunctionRow* row = layer_row(name);
+  if (name == "Identity") return Value();  // takes anything
+  const auto words = extra ? extra->parameters : row->parameters;
+  for (const Default& one : defaults) {
+    if (!name.starts_with(one.layers) || (name == "LeakyReLU" && one.layers == "ReLU")) continue;
+    if (one.layers == "Conv" && one.word == "output_padding") continue;
+    Value value;
+    if (one.of == Of::Number) value = Value::of(static_cast<std::int64_t>(one.number));
+    if (one.of == Of::Real) value = Value::of(one.number);
+    if (one.of == Of::Truth) value = Value::of(one.number != 0);
+    if (one.of == Of::Word) value = in.text(one.text);
+    self->attributes.set(std::string(one.word), value);
+  }
+  const auto taken = python::bound(given, words, 0, "nn." + name);
+  if (!taken) return std::unexpected(taken.error());
+  std::size_t at = 0;
+  for (std::size_t from = 0; from < words.size(); ++at) {
+    const std::size_t to = std::min(words.find(' ', from), words.size());
+    const std::string word(words.substr(from, to - from));
+    if ((*taken)[at]) {
+      if (word == "dtype" && !(*taken)[at]->is_none())
+        return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype'");
+      if (word != "device" && word != "dtype") self->attributes.set(word, *(*taken)[at]);
+    }
+    from = to + 1;
+  }
+  if (auto done = within("nn." + name, make_weights(tracer, in, name, *self)); !done) return pass(done);
+  return Value();
+}
+
+namespace {
+
+// The shape that a layer wants of an input that nobody has said the shape of.
+std::optional<Shape> wanted_shape(const Tracer& tracer, const Instance& self, const std::string& name) {
+  const Size space = space_in(name);
+  const char* word = name.starts_with("Conv")        ? "in_channels"
+                     : name == "Linear"              ? "in_features"
+                     : name.starts_with("BatchNorm") ? "num_features"
+                                                     : nullptr;
+  const Value* channels = word ? self.attributes.find(word) : nullptr;
+  if (!channels || !channels->is_whole()) return std::nullopt;
+  Shape shape{Dim::unknown(), Dim(channels->whole())};
+  const auto& size = tracer.options().size;
+  for (Size i = 0; i < space; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    shape.push_back(at < size.size() && size[at] && static_cast<Size>(size.size()) == space ? Dim(*size[at])
+                                                                                            : Dim::unknown());
+  }
+  return shape;
+}
+
+Result<Json> arguments_of(Interpreter& in, const Instance& self, std::string_view words) {
+  Json arguments = Json::object();
+  for (std::size_t from = 0; from < words.size();) {
+    const std::size_t to = std::min(words.find(' ', from), words.size());
+    const std::string word(words.substr(from, to - from));
+    from = to + 1;
+    const Value* said = self.attributes.find(word);
+    if (word == "inplace" || word == "init") continue;
+    if (word == "bias") {
+      arguments[word] = said && said->as<SourceTensor>() != nullptr;
+      continue;
+    }
+    if (!said || said->is_none()) continue;
+    auto json = json_of(in, *said);
+    if (!json) return within("argument '" + word + "'", std::move(json));
+    arguments[word] = std::move(*json);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
+  const Value self_value = given.placed.front();
+  auto* self = self_value.as<Instance>();
+  if (given.placed.size() < 2 && !given.named.empty())
+    given.placed.push_back(given.named.front().second), given.named.erase(given.named.begin());
+  if (given.placed.size() < 2) return fail(Fault::Format, "nn." + name + " is called without an input");
+  auto* x = given.placed[1].as<SourceTensor>();
+  if (name == "Identity") return given.placed[1];
+  if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
+  if (name == "Flatten")
+    return call_function_named(tracer, in, "flatten",
+                               Arguments{{given.placed[1], said(*self, "start_dim"), said(*self, "end_dim")}, {}});
+  if (name == "Unflatten")
+    return call_function_named(tracer, in, "unflatten",
+                               Arguments{{given.placed[1], said(*self, "dim"), said(*self, "unflattened_size")}, {}});
+  if (name == "Embedding")
+    return call_function_named(tracer, in, "embedding", Arguments{{given.placed[1], said(*self, "weight")}, {}});
+  const auto input = tracer.value_of(*x, wanted_shape(tracer, *self, name));
+  if (!input) return std::unexpected(input.error());
+  TensorArguments tensors{{"input", *input}};
+  const Extra* extra = extra_named(name);
+  const FunctionRow* row = extra ? row_of(aten_arithmetic(), extra->function) : layer_row(name);
+  auto arguments = arguments_of(in, *self, extra ? "p" : row->parameters);
+  if (!arguments) return pass(arguments);
+  for (const char* word : {"weight", "bias", "running_mean", "running_var"})
+    if (const Value* said = self->attributes.find(word))
+      if (auto* tensor = said->as<SourceTensor>()) {
+        const auto value = tracer.value_of(*tensor);
+        if (!value) return std::unexpected(value.error());
+        tensors[word] = *value;
+      }
+  // What the call itself may say: indices of an unpool, the size of a result.
+  if (given.placed.size() > 2)
+    given.named.emplace_back(name.starts_with("MaxUnpool") ? "indices" : "output_size", given.placed[2]);
+  if (given.placed.size() > 3) given.named.emplace_back("output_size", given.placed[3]);
+  for (const auto& [word, value] : given.named) {
+    if (auto* tensor = value.as<SourceTensor>()) {
+      const auto id = tracer.value_of(*tensor);
+      if (!id) return std::unexpected(id.error());
+      tensors[word] = *id;
+    } else if (!value.is_none()) {
+      auto json = json_of(in, value);
+      if (!json) return pass(json);
+      (*arguments)[word] = std::move(*json);
+    }
+  }
+  const auto values =
+      tracer.call(in, *row, *arguments, std::move(tensors), name.find("MaxPool") != std::string::npos ? 2 : 1);
+  if (!values) return std::unexpected(values.error());
+  const Value* in_place = self->attributes.find("inplace");
+  if (in_place && in_place->is_whole() && in_place->whole() != 0 && values->size() == 1) {
+    if (auto done = tracer.write(*x, (*values)[0]); !done) return pass(done);
+    return Value::of(x);
+  }
+  if (values->size() == 1) return tracer.tensor(in, (*values)[0], extra ? x->storage : -1);
+  ValueList all;
+  for (const ValueId value : *values) all.push_back(tracer.tensor(in, value));
+  return in.tuple(std::move(all));
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,349 @@
+// The modules torch, torch.nn and torch.nn.functional, and a module's way to a graph.
+#include "formats/torch/source/library.h"
+
+#include "formats/torch/source/tracer.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+
+using python::Arguments;
+using python::Instance;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+struct Named {
+  std::string_view word, value;
+};
+constexpr std::array dtypes{Named{"float32", "float32"},
+                            Named{"float", "float32"},
+                            Named{"float16", "float16"},
+                            Named{"half", "float16"},
+                            Named{"bfloat16", "bfloat16"},
+                            Named{"float64", "float64"},
+                            Named{"double", "float64"},
+                            Named{"int64", "int64"},
+                            Named{"long", "int64"},
+                            Named{"int32", "int32"},
+                            Named{"int", "int32"},
+                            Named{"uint8", "uint8"},
+                            Named{"bool", "bool"},
+                            Named{"channels_last", "channels_last"},
+                            Named{"contiguous_format", "contiguous_format"},
+                            Named{"preserve_format", "preserve_format"},
+                            Named{"channels_last_3d", "channels_last_3d"},
+                            Named{"strided", "strided"}};
+
+// torch.no_grad(): a context and a decorator that change nothing here.
+class Context : public python::Object {
+ public:
+  std::string type_name() const override { return "context"; }
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override {
+    if (name == "__enter__") return in.native(name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+    return std::nullopt;
+  }
+  Made call(Interpreter&, Arguments& given) override {
+    return given.placed.empty() ? Value::of(this) : given.placed[0];
+  }
+};
+
+// Left as it is: torch.jit.script, torch.compile.
+Made unchanged(Interpreter& in, Arguments& given) {
+  if (!given.placed.empty()) return given.placed[0];
+  return in.native("decorator", [](Interpreter&, Arguments& a) -> Made {
+    return a.placed.empty() ? Made(Value()) : Made(a.placed[0]);
+  });
+}
+
+}  // namespace
+
+// Everything that one program has of PyTorch.
+class Libraries {
+ public:
+  explicit Libraries(const LoadOptions& options) : tracer(options), classes(tracer) {}
+  Tracer tracer;
+  ModuleClasses classes;
+};
+
+SourceLibrary::SourceLibrary(const LoadOptions& options) : all_(std::make_unique<Libraries>(options)) {}
+SourceLibrary::~SourceLibrary() = default;
+
+namespace {
+
+Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
+  auto* tensor = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
+  if (!tensor) return fail(Fault::Unsupported, "a parameter of what is no tensor");
+  const auto value = tracer.value_of(*tensor);
+  if (!value) return std::unexpected(value.error());
+  if (!tracer.graph[*value].constant) return fail(Fault::Unsupported, "a parameter that is computed from weights");
+  const Tensor numbers = *tracer.graph[*value].constant;
+  if (numbers.dtype() != DType::F32)
+    return fail(Fault::Unsupported, "a parameter of element type " + std::string(name_of(numbers.dtype())));
+  auto made = tracer.parameter(in, numbers.shape(),
+                               Filling{tensor->is_random ? Filling::How::Normal : Filling::How::Constant, 0, 1});
+  if (!made || tensor->is_random) return made;
+  // Its own numbers, which nothing is drawn for.
+  const ValueId own = made->as<SourceTensor>()->value;
+  tracer.graph[own].constant = numbers;
+  std::erase(tracer.made_parameters, own);
+  return made;
+}
+
+// torch.nn.init: constants as they are said; what is drawn stays as PyTorch's layers draw it.
+std::optional<Value> initialiser(Tracer& tracer, Interpreter& in, const std::string& name) {
+  if (!name.ends_with("_")) {
+    if (name == "calculate_gain")
+      return in.native(name, [](Interpreter&, Arguments&) -> Made { return Value::of(1.0); });
+    return std::nullopt;
+  }
+  return in.native(name, [&tracer, name](Interpreter&, Arguments& given) -> Made {
+    auto* tensor = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
+    if (!tensor) return given.placed.empty() ? Value() : given.placed[0];
+    if (!tracer.weights.contains(tensor->value.index))
+      return fail(Fault::Unsupported, "nn.init." + name + "() of what is no weight");
+    const auto constant = [&](double x) { tracer.fillings[tensor->value.index] = {Filling::How::Constant, x, 0}; };
+    if (name == "zeros_") constant(0);
+    if (name == "ones_") constant(1);
+    if (name == "constant_" && given.placed.size() > 1) constant(given.placed[1].real());
+    return given.placed[0];
+  });
+}
+
+}  // namespace
+
+Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::string& name) {
+  if (name != "torch" && !name.starts_with("torch.")) return std::nullopt;
+  auto* made = in.make<python::Module>(name);
+  Tracer& tracer = all_->tracer;
+  ModuleClasses& classes = all_->classes;
+  made->attributes.set("__version__", in.text("2.13.0"));
+  const bool nn = name == "torch.nn" || name.starts_with("torch.nn.modules") || name.starts_with("torch.nn.parameter");
+  const bool functions = name == "torch" || name == "torch.nn.functional";
+  made->more = [&tracer, &classes, name, nn, functions](Interpreter& with,
+                                                        const std::string& word) -> Result<std::optional<Value>> {
+    const auto inner = [&](const std::string& full) -> Result<std::optional<Value>> {
+      auto found = with.import(full);
+      if (!found) return pass(found);
+      return *found;
+    };
+    if (name == "torch.nn.init") return initialiser(tracer, with, word);
+    if (nn) {
+      if (word == "Parameter" || word == "Buffer")
+        return with.native("Parameter", [&tracer](Interpreter& in_it, Arguments& given) {
+          return parameter_of(tracer, in_it, given);
+        });
+      if (auto found = classes.named(with, word)) return found;
+      for (const std::string_view part : {"functional", "init", "modules", "parameter", "utils"})
+        if (word == part) return inner("torch.nn." + word);
+      return std::nullopt;
+    }
+    if (functions)
+      if (auto found = function_named(tracer, with, word)) return found;
+    if (name == "torch") {
+      for (const Named& one : dtypes)
+        if (word == one.word) return with.text(std::string(one.value));
+      for (const std::string_view part : {"nn", "jit", "utils", "autograd", "hub", "fx", "backends"})
+        if (word == part) return inner("torch." + word);
+      if (word == "pi") return Value::of(3.141592653589793);
+      if (word == "inf") return Value::of(std::numeric_limits<double>::infinity());
+      if (word == "Tensor" || word == "FloatTensor")
+        return with.native("Tensor", [](Interpreter&, Arguments&) -> Made {
+          return fail(Fault::Unsupported, "torch.Tensor() without numbers; write torch.zeros or torch.tensor");
+        });
+      if (word == "Size") return with.builtins["tuple"];
+      if (word == "no_grad" || word == "inference_mode" || word == "enable_grad" || word == "autocast")
+        return with.native(word, [](Interpreter& in_it, Arguments& given) -> Made {
+          auto* context = in_it.make<Context>();
+          return context->call(in_it, given);
+        });
+      if (word == "compile") return with.native(word, unchanged);
+      if (word == "manual_seed" || word == "set_grad_enabled" || word == "set_num_threads")
+        return with.native(word,
+                           [](Interpreter& in_it, Arguments&) -> Made { return Value::of(in_it.make<Context>()); });
+      if (word == "device")
+        return with.native(word, [](Interpreter& in_it, Arguments&) -> Made { return in_it.text("cpu"); });
+      return std::nullopt;
+    }
+    if (name == "torch.jit" && word != "load") {
+      if (word == "is_scripting" || word == "is_tracing")
+        return with.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); });
+      return with.native(word, unchanged);
+    }
+    return std::nullopt;
+  };
+  return Value::of(made);
+}
+
+Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::string& name) {
+  const char* full = name == "torch" ? "torch"
+                     : name == "nn"  ? "torch.nn"
+                     : name == "F"   ? "torch.nn.functional"
+                                     : nullptr;
+  if (full) {
+    auto found = in.import(full);
+    if (!found) return pass(found);
+    return *found;
+  }
+  // Words that Keras does not have.
+  const bool own = name.ends_with("1d") || name.ends_with("2d") || name.ends_with("3d") || name == "Linear" ||
+                   name == "Module" || name == "ModuleList";
+  if (own) return all_->classes.named(in, name);
+  return std::nullopt;
+}
+
+bool SourceLibrary::is_model(Value value) const { return is_module(value); }
+bool SourceLibrary::is_tensor(Value value) const { return value.as<SourceTensor>() != nullptr; }
+bool SourceLibrary::is_model_class(Value value) const {
+  const auto* type = value.as<python::Class>();
+  return type && type->native.empty() &&
+         std::ranges::any_of(type->order, [](const python::Class* c) { return c->native == "Module"; });
+}
+
+namespace {
+
+// Every weight under every name that the state_dict has for it; modules by the first way to them.
+Status name_all(Tracer& tracer, Instance& module, const std::string& path,
+                std::vector<std::pair<std::string, SourceTensor*>>& into, int depth) {
+  if (depth > 64 || into.size() > 100000) return fail(Fault::Limit, "modules are nested over 64 deep");
+  tracer.paths.try_emplace(&module, path);
+  const std::string front = path.empty() ? "" : path + ".";
+  for (const auto& [name, value] : module.attributes.all()) {
+    auto* tensor = value.as<SourceTensor>();
+    if (!tensor) continue;
+    if (tensor->is_parameter || (tensor->is_buffer && tensor->persistent)) into.emplace_back(front + name, tensor);
+  }
+  for (const auto& [name, child] : children_of(module))
+    if (auto done = name_all(tracer, *child, front + name, into, depth + 1); !done) return done;
+  return {};
+}
+
+Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const std::string& name, int depth) {
+  if (auto* tensor = value.as<SourceTensor>()) {
+    const auto id = tracer.value_of(*tensor);
+    if (!id) return std::unexpected(id.error());
+    tracer.graph.outputs.push_back(*id);
+    tracer.graph.output_names.push_back(name.empty() ? "output" : name);
+    return {};
+  }
+  if (depth > 8) return fail(Fault::Limit, "outputs are nested over 8 deep");
+  if (const auto* map = value.as<python::Mapping>()) {
+    for (const auto& [key, one] : map->entries) {
+      const auto word = in.string_of(key);
+      if (!word) return std::unexpected(word.error());
+      if (auto done = take_outputs(tracer, in, one, name.empty() ? *word : name + "." + *word, depth + 1); !done)
+        return done;
+    }
+    return {};
+  }
+  if (value.is_none()) return {};
+  if (!value.as<python::Sequence>() && !value.as<Instance>())
+    return fail(Fault::Unsupported, "the model gives a " + python::type_name(value));
+  const auto all = in.elements(value);
+  if (!all) return std::unexpected(all.error());
+  for (std::size_t i = 0; i < all->size(); ++i)
+    if (auto done =
+            take_outputs(tracer, in, (*all)[i],
+                         name.empty() ? "output_" + std::to_string(i) : name + "_" + std::to_string(i), depth + 1);
+        !done)
+      return done;
+  return {};
+}
+
+// The names of forward's inputs: those without a default, and those that --shape names.
+Result<std::vector<std::string>> input_names(const Tracer& tracer, const Instance& module) {
+  const auto& shapes = tracer.options().shapes;
+  const Value* forward = module.type->find("forward");
+  const auto* function = forward ? forward->as<python::Function>() : nullptr;
+  if (!forward) return fail(Fault::Unsupported, "class " + module.type->name + " has no forward()");
+  std::vector<std::string> names;
+  if (!function) {
+    names = {shapes.size() == 1 && !shapes.begin()->first.empty() ? shapes.begin()->first : "x"};
+  } else {
+    const auto& parameters = function->parameters->parts;
+    for (std::size_t i = 1; i < parameters.size(); ++i) {
+      const auto kind = static_cast<python::ParameterKind>(parameters[i].integer);
+      if (kind == python::ParameterKind::Rest || kind == python::ParameterKind::RestNamed) continue;
+      const bool wanted =
+          parameters[i].parts[0].kind == python::SyntaxKind::Absent || shapes.contains(parameters[i].text);
+      if (wanted) names.push_back(parameters[i].text);
+    }
+    if (names.empty() && parameters.size() > 1) names = {parameters[1].text};
+  }
+  for (const auto& [name, shape] : shapes)
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) {
+      std::string known;
+      for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
+      return fail(Fault::Usage, "--shape names '" + name + "', and the model's inputs are " + known);
+    }
+  return names;
+}
+
+}  // namespace
+
+Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
+  Tracer& tracer = all_->tracer;
+  Graph& graph = tracer.graph;
+  graph.source_format = "PyTorch source";
+  if (model.as<SourceTensor>()) {
+    // A line of a script: what its tensors were made of are its inputs.
+    if (auto done = tracer.bind({}); !done) return pass(done);
+    if (auto done = take_outputs(tracer, in, model, "output", 0); !done) return pass(done);
+    for (std::size_t i = 0; i < graph.values.size(); ++i) {
+      const ValueId value{static_cast<std::int32_t>(i)};
+      const bool read = std::ranges::any_of(
+          graph.nodes, [&](const Node& node) { return std::ranges::find(node.inputs, value) != node.inputs.end(); });
+      if (!graph[value].constant || tracer.weights.contains(value.index) || !read) continue;
+      graph[value].name = graph.unique_name("x");
+      graph[value].constant.reset();
+      graph.inputs.push_back(value);
+    }
+    prune(graph);
+    return std::move(graph);
+  }
+  auto* module = model.as<Instance>();
+  if (!module) return fail(Fault::Internal, "a value that is no module");
+  graph.name = module->type->name;
+  std::vector<std::pair<std::string, SourceTensor*>> weights;
+  if (auto done = name_all(tracer, *module, "", weights, 0); !done) return pass(done);
+  if (auto done = tracer.bind(weights); !done) return pass(done);
+  const auto names = input_names(tracer, *module);
+  if (!names) return std::unexpected(names.error());
+  Arguments given;
+  std::vector<SourceTensor*> inputs;
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    const Value made = tracer.tensor(in, ValueId{});
+    auto* tensor = made.as<SourceTensor>();
+    tensor->input_name = (*names)[i];
+    const auto& shapes = tracer.options().shapes;
+    auto said = shapes.find((*names)[i]);
+    if (said == shapes.end() && i == 0) said = shapes.find("");
+    if (said != shapes.end()) tensor->said = said->second;
+    given.placed.push_back(made);
+    inputs.push_back(tensor);
+  }
+  // By name, where a parameter with a default stands between.
+  if (const auto* forward = module->type->find("forward"); forward && forward->as<python::Function>()) {
+    for (std::size_t i = 0; i < names->size(); ++i) given.named.emplace_back((*names)[i], given.placed[i]);
+    given.placed.clear();
+  }
+  std::vector<ValueId> made_inputs;
+  const auto outputs = in.call(model, std::move(given));
+  if (!outputs) return std::unexpected(outputs.error());
+  if (auto done = take_outputs(tracer, in, *outputs, "", 0); !done) return pass(done);
+  if (graph.outputs.empty()) return fail(Fault::Unsupported, "the model gives no tensor");
+  // Inputs in the order of forward, not of their first use; one that is never used is none.
+  std::vector<ValueId> ordered;
+  for (const std::string& name : *names)
+    for (const ValueId value : graph.inputs)
+      if (graph[value].name == name) ordered.push_back(value);
+  if (ordered.size() == graph.inputs.size()) graph.inputs = std::move(ordered);
+  prune(graph);
+  return std::move(graph);
+}
+
+}  // namespace convoy::torch

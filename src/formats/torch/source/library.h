@@ -1,0 +1,31 @@
+// PyTorch as a program sees it: torch, torch.nn and torch.nn.functional. Modules are built and called; what they compute
+// becomes a graph through the rows that read PyTorch's functions everywhere.
+#pragma once
+#include "containers/python/interpreter.h"
+#include "formats/format.h"
+
+#include <memory>
+
+namespace convoy::torch {
+
+class Libraries;
+
+class SourceLibrary : public python::Library {
+ public:
+  explicit SourceLibrary(const LoadOptions& options);
+  ~SourceLibrary() override;
+  Result<std::optional<python::Value>> module(python::Interpreter& in, const std::string& name) override;
+  Result<std::optional<python::Value>> implied(python::Interpreter& in, const std::string& name) override;
+
+  bool is_model(python::Value value) const;  // an instance of a torch.nn.Module
+  bool is_tensor(python::Value value) const;
+  bool is_model_class(python::Value value) const;  // a class of the program that derives from torch.nn.Module
+  // Calls the module on inputs of the shapes that --shape gives. Without weights from a file, those of PyTorch's own
+  // initialisers. Fails: what a row refuses; weights of a file that the module does not have, or has otherwise.
+  Result<Graph> graph_of(python::Interpreter& in, python::Value model);
+
+ private:
+  std::unique_ptr<Libraries> all_;
+};
+
+}  // namespace convoy::torch

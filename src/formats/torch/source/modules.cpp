@@ -1,0 +1,349 @@
+// torch.nn.Module and the modules that hold others.
+#include "formats/torch/source/tracer.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+
+using python::Arguments;
+using python::Class;
+using python::Instance;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+// Of an instance that was made by Module.__init__: the class chain says so.
+Class* base_of_modules = nullptr;
+
+Instance* self_of(Arguments& given) { return given.placed.empty() ? nullptr : given.placed.front().as<Instance>(); }
+
+void all_modules(Instance& module, const std::string& path, std::vector<std::pair<std::string, Instance*>>& into,
+                 int depth) {
+  if (depth > 64 || std::ranges::find(into, &module, &std::pair<std::string, Instance*>::second) != into.end()) return;
+  into.emplace_back(path, &module);
+  for (const auto& [name, child] : children_of(module))
+    all_modules(*child, path.empty() ? name : path + "." + name, into, depth + 1);
+}
+
+Made module_call(Tracer& tracer, Interpreter& in, Arguments& given) {
+  Instance* self = self_of(given);
+  if (!self) return fail(Fault::Format, "a module is called without itself");
+  const Value* forward = self->type->find("forward");
+  if (!forward) return fail(Fault::Format, "class " + self->type->name + " has no forward()");
+  if (auto paid = in.charge(300); !paid) return pass(paid);
+  const auto known = tracer.paths.find(self);
+  tracer.calling.push_back({known == tracer.paths.end() ? std::string() : known->second, self->type->name});
+  auto made = in.call(*forward, std::move(given));
+  tracer.calling.pop_back();
+  return made;
+}
+
+Made registered(Tracer& tracer, Interpreter& in, Arguments& given, bool buffer) {
+  Instance* self = self_of(given);
+  given.placed.erase(given.placed.begin());
+  const auto taken = python::bound(given, buffer ? "name tensor persistent" : "name param", 2,
+                                   buffer ? "register_buffer" : "register_parameter");
+  if (!taken) return std::unexpected(taken.error());
+  const auto* name = (*taken)[0]->as<python::Text>();
+  if (!name) return fail(Fault::Format, "the name of a buffer is no text");
+  auto* tensor = (*taken)[1]->as<SourceTensor>();
+  if (buffer && tensor) {
+    const auto value = tracer.value_of(*tensor);
+    if (!value) return std::unexpected(value.error());
+    if (!tracer.graph[*value].constant) return fail(Fault::Unsupported, "a buffer that is computed from weights");
+    tensor->is_buffer = true;
+    tensor->persistent = !((*taken)[2] && (*taken)[2]->is_whole() && (*taken)[2]->whole() == 0);
+    if (tensor->persistent) tracer.weights.insert(value->index);
+  }
+  self->attributes.set(name->text, *(*taken)[1]);
+  (void)in;
+  return Value();
+}
+
+// A method of ours. Fails where it is called without a module of its own.
+void add_method(Interpreter& in, Class* to, const std::string& name, python::NativeFunction run,
+                std::size_t least = 1) {
+  to->attributes.set(name,
+                     in.native(name, [name, least, run = std::move(run)](Interpreter& with, Arguments& given) -> Made {
+                       if (!self_of(given)) return fail(Fault::Format, "'" + name + "' is called without a module");
+                       if (given.placed.size() < least)
+                         return fail(Fault::Format, "'" + name + "' is called with too few arguments");
+                       return run(with, given);
+                     }));
+}
+
+}  // namespace
+
+bool is_module(const Value& value) {
+  const auto* instance = value.as<Instance>();
+  return instance && base_of_modules &&
+         std::ranges::any_of(instance->type->order, [](const Class* c) { return c->native == "Module"; });
+}
+
+std::vector<std::pair<std::string, Instance*>> children_of(const Instance& module) {
+  std::vector<std::pair<std::string, Instance*>> all;
+  for (const auto& [name, value] : module.attributes.all())
+    if (is_module(value)) all.emplace_back(name, value.as<Instance>());
+  return all;
+}
+
+Class* ModuleClasses::module_class(Interpreter& in) {
+  if (module_) return module_;
+  module_ = in.make_class("Module", {});
+  module_->native = "Module";
+  base_of_modules = module_;
+  Tracer& tracer = tracer_;
+  add_method(in, module_, "__init__", [](Interpreter&, Arguments&) -> Made { return Value(); });
+  add_method(in, module_, "__call__",
+             [&tracer](Interpreter& with, Arguments& given) { return module_call(tracer, with, given); });
+  add_method(in, module_, "register_buffer",
+             [&tracer](Interpreter& with, Arguments& given) { return registered(tracer, with, given, true); });
+  add_method(in, module_, "register_parameter",
+             [&tracer](Interpreter& with, Arguments& given) { return registered(tracer, with, given, false); });
+  const auto add_module = [](Interpreter&, Arguments& given) -> Made {
+    const auto* name = given.placed.size() == 3 ? given.placed[1].as<python::Text>() : nullptr;
+    if (!name) return fail(Fault::Format, "add_module() wants a name and a module");
+    self_of(given)->attributes.set(name->text, given.placed[2]);
+    return Value();
+  };
+  add_method(in, module_, "add_module", add_module);
+  add_method(in, module_, "register_module", add_module);
+  for (const char* name : {"eval", "train", "to", "cuda", "cpu", "float", "requires_grad_", "share_memory", "compile"})
+    add_method(in, module_, name, [name = std::string(name)](Interpreter&, Arguments& given) -> Made {
+      if (name == "train" && given.placed.size() == 1)
+        return fail(Fault::Unsupported, "a model in training; call eval()");
+      return given.placed.front();
+    });
+  add_method(in, module_, "reset_parameters", [](Interpreter&, Arguments&) -> Made { return Value(); });
+  add_method(in, module_, "extra_repr", [](Interpreter& with, Arguments&) -> Made { return with.text(""); });
+  module_->attributes.set("training", Value::of(false));
+  const auto listed = [](bool deep, bool with_names) {
+    return [deep, with_names](Interpreter& in_it, Arguments& given) -> Made {
+      std::vector<std::pair<std::string, Instance*>> found;
+      if (deep) all_modules(*self_of(given), "", found, 0);
+      else found = children_of(*self_of(given));
+      ValueList all;
+      for (const auto& [name, module] : found)
+        all.push_back(with_names ? in_it.tuple({in_it.text(name), Value::of(module)}) : Value::of(module));
+      return in_it.list(std::move(all));
+    };
+  };
+  add_method(in, module_, "children", listed(false, false));
+  add_method(in, module_, "named_children", listed(false, true));
+  add_method(in, module_, "modules", listed(true, false));
+  add_method(in, module_, "named_modules", listed(true, true));
+  const auto parameters = [](bool with_names) {
+    return [with_names](Interpreter& in_it, Arguments& given) -> Made {
+      std::vector<std::pair<std::string, Instance*>> found;
+      all_modules(*self_of(given), "", found, 0);
+      ValueList all;
+      for (const auto& [path, module] : found)
+        for (const auto& [name, value] : module->attributes.all())
+          if (const auto* tensor = value.as<SourceTensor>(); tensor && tensor->is_parameter)
+            all.push_back(with_names ? in_it.tuple({in_it.text(path.empty() ? name : path + "." + name), value})
+                                     : value);
+      return in_it.list(std::move(all));
+    };
+  };
+  add_method(in, module_, "parameters", parameters(false));
+  add_method(in, module_, "named_parameters", parameters(true));
+  add_method(
+      in, module_, "apply",
+      [](Interpreter& with, Arguments& given) -> Made {
+        std::vector<std::pair<std::string, Instance*>> found;
+        all_modules(*self_of(given), "", found, 0);
+        for (const auto& [path, module] : found)
+          if (auto done = with.call(given.placed[1], ValueList{Value::of(module)}); !done) return done;
+        return given.placed.front();
+      },
+      2);
+  return module_;
+}
+
+namespace {
+
+std::string next_name(const Instance& self) { return std::to_string(children_of(self).size()); }
+
+// Modules of a list or of (name, module) pairs; a dictionary gives names.
+Made filled(Interpreter& in, Instance& self, const Value& from, bool named) {
+  if (const auto* map = from.as<python::Mapping>()) {
+    for (const auto& [key, value] : map->entries) {
+      const auto name = in.string_of(key);
+      if (!name) return std::unexpected(name.error());
+      self.attributes.set(*name, value);
+    }
+    return Value();
+  }
+  const auto all = in.elements(from);
+  if (!all) return std::unexpected(all.error());
+  for (const Value& one : *all) {
+    if (const auto* pair = one.as<python::Sequence>(); named && pair && pair->items.size() == 2) {
+      const auto name = in.string_of(pair->items[0]);
+      if (!name) return std::unexpected(name.error());
+      self.attributes.set(*name, pair->items[1]);
+      continue;
+    }
+    if (!is_module(one) && !one.is_none()) return fail(Fault::Format, "a " + python::type_name(one) + " is no module");
+    self.attributes.set(next_name(self), one);
+  }
+  return Value();
+}
+
+Made sequential_init(Interpreter& in, Arguments& given) {
+  Instance* self = self_of(given);
+  if (given.placed.size() == 2 && given.placed[1].as<python::Mapping>())
+    return filled(in, *self, given.placed[1], true);
+  ValueList rest(given.placed.begin() + 1, given.placed.end());
+  return filled(in, *self, in.list(std::move(rest)), false);
+}
+
+Made sequential_forward(Interpreter& in, Arguments& given) {
+  if (given.placed.size() != 2) return fail(Fault::Format, "a Sequential takes one input");
+  Made x = given.placed[1];
+  for (const auto& [name, module] : children_of(*self_of(given))) {
+    if (!x) return x;
+    x = in.call(Value::of(module), ValueList{*x});
+  }
+  return x;
+}
+
+Made items_of(Interpreter& in, Arguments& given) {
+  ValueList all;
+  for (const auto& [name, module] : children_of(*self_of(given))) all.push_back(Value::of(module));
+  return in.list(std::move(all));
+}
+
+Made item_of(Interpreter& in, Arguments& given) {
+  Instance* self = self_of(given);
+  if (const auto* name = given.placed[1].as<python::Text>()) {
+    const Value* found = self->attributes.find(name->text);
+    return found ? Made(*found) : Made(fail(Fault::Format, "there is no module '" + name->text + "'"));
+  }
+  const auto all = items_of(in, given);
+  if (!all) return all;
+  auto found = in.item(*all, given.placed[1]);
+  if (!found || !found->as<python::Sequence>()) return found;
+  // A slice is a container of the same kind, which shares its modules.
+  auto* part = in.make<Instance>(self->type);
+  if (auto done = filled(in, *part, *found, false); !done) return done;
+  return Value::of(part);
+}
+
+template <int What>  // 0: names, 1: modules, 2: pairs
+Made dictionary_of(Interpreter& in, Arguments& given) {
+  ValueList all;
+  for (const auto& [name, module] : children_of(*self_of(given)))
+    all.push_back(What == 0   ? in.text(name)
+                  : What == 1 ? Value::of(module)
+                              : in.tuple({in.text(name), Value::of(module)}));
+  return in.list(std::move(all));
+}
+
+}  // namespace
+
+Class* ModuleClasses::container(Interpreter& in, const std::string& name) {
+  Class* made = in.make_class(name, {module_class(in)});
+  made->native = name;
+  add_method(in, made, "__len__", [](Interpreter&, Arguments& given) -> Made {
+    return Value::of(static_cast<std::int64_t>(children_of(*self_of(given)).size()));
+  });
+  add_method(in, made, "__getitem__", item_of, 2);
+  const auto grow = [](bool several) {
+    return [several](Interpreter& with, Arguments& given) -> Made {
+      Instance* self = self_of(given);
+      if (given.placed.size() != 2) return fail(Fault::Format, "one module, or a list of them, is added");
+      const Value more = several ? given.placed[1] : with.list({given.placed[1]});
+      auto done = filled(with, *self, more, false);
+      return done ? given.placed[0] : done;
+    };
+  };
+  if (name == "ModuleDict") {
+    add_method(in, made, "__init__", [](Interpreter& with, Arguments& given) -> Made {
+      return given.placed.size() > 1 ? filled(with, *self_of(given), given.placed[1], true) : Made(Value());
+    });
+    add_method(
+        in, made, "update",
+        [](Interpreter& with, Arguments& given) { return filled(with, *self_of(given), given.placed[1], true); }, 2);
+    add_method(
+        in, made, "__setitem__",
+        [](Interpreter& with, Arguments& given) -> Made {
+          const auto word = with.string_of(given.placed[1]);
+          if (!word) return std::unexpected(word.error());
+          self_of(given)->attributes.set(*word, given.placed[2]);
+          return Value();
+        },
+        3);
+    add_method(
+        in, made, "__contains__",
+        [](Interpreter&, Arguments& given) -> Made {
+          const auto* word = given.placed[1].as<python::Text>();
+          return Value::of(word && self_of(given)->attributes.find(word->text));
+        },
+        2);
+    add_method(in, made, "__iter__", dictionary_of<0>);
+    add_method(in, made, "keys", dictionary_of<0>);
+    add_method(in, made, "values", dictionary_of<1>);
+    add_method(in, made, "items", dictionary_of<2>);
+    return made;
+  }
+  add_method(in, made, "__iter__", items_of);
+  add_method(in, made, "append", grow(false));
+  add_method(in, made, "extend", grow(true));
+  if (name == "Sequential") {
+    add_method(in, made, "__init__", sequential_init);
+    add_method(in, made, "forward", sequential_forward);
+  } else {
+    add_method(in, made, "__init__", [](Interpreter& with, Arguments& given) -> Made {
+      if (auto named = given.take("modules")) given.placed.push_back(*named);
+      return given.placed.size() > 1 ? filled(with, *self_of(given), given.placed[1], false) : Made(Value());
+    });
+  }
+  return made;
+}
+
+Class* ModuleClasses::layer(Interpreter& in, const std::string& name) {
+  Class* made = in.make_class(name, {module_class(in)});
+  made->native = name;
+  Tracer& tracer = tracer_;
+  add_method(in, made, "__init__",
+             [&tracer, name](Interpreter& with, Arguments& given) { return make_layer(tracer, with, name, given); });
+  add_method(in, made, "forward",
+             [&tracer, name](Interpreter& with, Arguments& given) { return run_layer(tracer, with, name, given); });
+  if (name.starts_with("Conv") && name.find("Transpose") == std::string::npos) {
+    // The convolution itself, with a weight and a bias that are given.
+    add_method(in, made, "_conv_forward", [&tracer](Interpreter& with, Arguments& given) -> Made {
+      Instance* self = self_of(given);
+      if (given.placed.size() < 3) return fail(Fault::Format, "_conv_forward() wants an input and a weight");
+      const Value* mode = self->attributes.find("padding_mode");
+      if (const auto* word = mode ? mode->as<python::Text>() : nullptr; word && word->text != "zeros")
+        return fail(Fault::Unsupported, "_conv_forward() with padding_mode '" + word->text + "'");
+      Arguments call{{given.placed[1], given.placed[2], given.placed.size() > 3 ? given.placed[3] : Value()},
+                     given.named};
+      for (const char* word : {"stride", "padding", "dilation", "groups"})
+        if (const Value* said = self->attributes.find(word)) call.named.emplace_back(word, *said);
+      const auto dims = self->type->order;
+      std::string native;
+      for (const Class* c : dims)
+        if (native.empty() && c->native.starts_with("Conv")) native = c->native;
+      return call_function_named(tracer, with, "conv" + native.substr(4), std::move(call));
+    });
+  }
+  return made;
+}
+
+std::optional<Value> ModuleClasses::named(Interpreter& in, const std::string& name) {
+  if (name == "Module") return Value::of(module_class(in));
+  if (const auto known = made_.find(name); known != made_.end()) return Value::of(known->second);
+  constexpr std::array<std::string_view, 3> containers{"Sequential", "ModuleList", "ModuleDict"};
+  Class* made = nullptr;
+  if (std::ranges::find(containers, name) != containers.end()) made = container(in, name);
+  else if (is_layer(name)) made = layer(in, name);
+  if (!made) return std::nullopt;
+  return Value::of(made_[name] = made);
+}
+
+}  // namespace convoy::torch

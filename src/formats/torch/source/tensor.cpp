@@ -1,0 +1,270 @@
+// What a program asks of a tensor: its shape, its methods, parts of it, arithmetic.
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/source/tracer.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+
+using python::Arguments;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+Made sizes_of(SourceTensor& tensor, Interpreter& in) {
+  const auto shape = tensor.tracer.shape_of(tensor);
+  if (!shape) return std::unexpected(shape.error());
+  ValueList sizes;
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    if ((*shape)[i].known()) sizes.push_back(Value::of(*(*shape)[i]));
+    else
+      sizes.push_back(Value::of(in.make<FreeSize>(tensor.value, static_cast<Size>(i),
+                                                  "size " + std::to_string(i) + " of " + text_of(*shape))));
+  }
+  return in.tuple(std::move(sizes));
+}
+
+Made size(SourceTensor& tensor, Interpreter& in, Arguments& given) {
+  const auto taken = python::bound(given, "dim", 0, "size");
+  if (!taken) return std::unexpected(taken.error());
+  const auto all = sizes_of(tensor, in);
+  if (!all || !(*taken)[0] || (*taken)[0]->is_none()) return all;
+  return in.item(*all, *(*taken)[0]);
+}
+
+Made count(SourceTensor& tensor, Interpreter& in) {
+  const auto all = sizes_of(tensor, in);
+  if (!all) return all;
+  Made product = Value::of(std::int64_t{1});
+  for (const Value& one : all->as<python::Sequence>()->items)
+    if (product) product = in.binary("*", *product, one);
+  return product;
+}
+
+}  // namespace
+
+Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std::string& name) {
+  const auto answer = [](Made made) -> Result<std::optional<Value>> {
+    if (!made) return pass(made);
+    return *made;
+  };
+  if (name == "shape") return answer(sizes_of(*this, in));
+  if (name == "size")
+    return in.native(name, [this](Interpreter& with, Arguments& given) { return torch::size(*this, with, given); });
+  if (name == "ndim" || name == "dim" || name == "ndimension") {
+    const auto shape = tracer.shape_of(*this);
+    if (!shape) return std::unexpected(shape.error());
+    const Value rank = Value::of(static_cast<std::int64_t>(shape->size()));
+    if (name == "ndim") return rank;
+    return in.native(name, [rank](Interpreter&, Arguments&) -> Made { return rank; });
+  }
+  if (name == "numel" || name == "nelement")
+    return in.native(name, [this](Interpreter& with, Arguments&) { return count(*this, with); });
+  if (name == "dtype") return in.text(value ? std::string(name_of(tracer.graph[value].fact.dtype)) : "float32");
+  if (name == "device") return in.text("cpu");
+  if (name == "is_cuda" || name == "requires_grad" || name == "is_sparse" || name == "is_quantized")
+    return Value::of(false);
+  if (name == "data") return Value::of(this);
+  if (name == "T" || name == "mT") {
+    const auto shape = tracer.shape_of(*this);
+    if (!shape) return std::unexpected(shape.error());
+    if (name == "T" && shape->size() != 2) return fail(Fault::Unsupported, "'.T' of other than a matrix");
+    return answer(call_function_named(
+        tracer, in, "transpose",
+        Arguments{{Value::of(this), Value::of(std::int64_t{-2}), Value::of(std::int64_t{-1})}, {}}));
+  }
+  if (name == "item" || name == "tolist" || name == "numpy") {
+    if (name == "numpy" && value && tracer.graph[value].constant)
+      return in.native(name, [this](Interpreter&, Arguments&) -> Made { return Value::of(this); });
+    return in.native(name, [this, name](Interpreter& with, Arguments&) -> Made {
+      const auto id = tracer.value_of(*this);
+      if (!id) return std::unexpected(id.error());
+      const auto& numbers = tracer.graph[*id].constant;
+      if (!numbers || tracer.weights.contains(id->index))
+        return fail(Fault::Unsupported, "'." + name + "()' of numbers that come only when the model runs");
+      if (numbers->count() > 100000)
+        return fail(Fault::Limit, "'." + name + "()' of " + std::to_string(numbers->count()) + " numbers");
+      ValueList all;
+      const bool whole = numbers->dtype() == DType::I64;
+      for (const double x : numbers->doubles())
+        all.push_back(whole ? Value::of(static_cast<std::int64_t>(x)) : Value::of(x));
+      if (name == "item")
+        return all.size() == 1 ? Made(all[0]) : Made(fail(Fault::Format, "'.item()' of several numbers"));
+      return numbers->rank() <= 1 ? (numbers->rank() == 1 ? with.list(std::move(all)) : all[0])
+                                  : Made(fail(Fault::Unsupported, "'.tolist()' of a table"));
+    });
+  }
+  if (name == "fill_" || name == "normal_" || name == "uniform_" || name == "zero_" || name == "copy_") {
+    return in.native(name, [this, name](Interpreter&, Arguments& given) -> Made {
+      if (!tracer.weights.contains(value.index) || tracer.bound)
+        return fail(Fault::Unsupported, "'." + name + "()' of what is no weight");
+      if (name == "copy_") return fail(Fault::Unsupported, "'.copy_()' of weights");
+      if (name == "fill_" && !given.placed.empty() && given.placed[0].is_number())
+        tracer.fillings[value.index] = {Filling::How::Constant, given.placed[0].real(), 0};
+      if (name == "zero_") tracer.fillings[value.index] = {Filling::How::Constant, 0, 0};
+      if (name == "normal_")
+        tracer.fillings[value.index] = {Filling::How::Normal, given.placed.empty() ? 0 : given.placed[0].real(),
+                                        given.placed.size() > 1 ? given.placed[1].real() : 1};
+      if (name == "uniform_")
+        tracer.fillings[value.index] = {Filling::How::Uniform, given.placed.empty() ? 0 : given.placed[0].real(),
+                                        given.placed.size() > 1 ? given.placed[1].real() : 1};
+      return Value::of(this);
+    });
+  }
+  if (!is_function(name)) return std::nullopt;
+  return in.native(name, [this, name](Interpreter& with, Arguments& given) {
+    given.placed.insert(given.placed.begin(), Value::of(this));
+    return call_function_named(tracer, with, name, std::move(given));
+  });
+}
+
+// x[...]: whole numbers, slices, None, `...`, and one list of whole numbers.
+Made SourceTensor::item(Interpreter& in, Value key) {
+  ValueList parts{key};
+  if (const auto* all = key.as<python::Sequence>(); all && all->is_tuple) parts = all->items;
+  const auto shape = tracer.shape_of(*this);
+  if (!shape) return std::unexpected(shape.error());
+  Size named = 0;
+  for (const Value& part : parts) named += !part.is_none() && part.type() != Value::Type::Ellipsis;
+  if (named > static_cast<Size>(shape->size()))
+    return fail(Fault::Format,
+                "more indices than the " + std::to_string(shape->size()) + " axes of " + text_of(*shape));
+  Made x = Value::of(this);
+  std::int64_t axis = 0;
+  const auto step = [&](const char* name, ValueList rest) {
+    rest.insert(rest.begin(), *x);
+    x = call_function_named(tracer, in, name, Arguments{std::move(rest), {}});
+  };
+  for (const Value& part : parts) {
+    if (!x) return x;
+    if (part.is_none()) {
+      step("unsqueeze", {Value::of(axis++)});
+    } else if (part.type() == Value::Type::Ellipsis) {
+      axis += static_cast<Size>(shape->size()) - named;
+    } else if (part.is_whole() && !part.is_truth()) {
+      step("select", {Value::of(axis), part});
+    } else if (const auto* cut = part.as<python::Cut>()) {
+      Json arguments{{"dim", axis}};
+      for (const auto& [word, bound] : {std::pair{"start", cut->start}, {"end", cut->stop}, {"step", cut->step}}) {
+        if (bound.is_none()) continue;
+        auto json = json_of(in, bound);
+        if (!json) return pass(json);
+        arguments[word] = std::move(*json);
+      }
+      if (arguments.size() > 1) {
+        auto* now = x->as<SourceTensor>();
+        const auto id = tracer.value_of(*now);
+        if (!id) return std::unexpected(id.error());
+        const auto made = tracer.call(in, *row_of(aten_parts(), "slice.Tensor"), arguments, {{"input", *id}});
+        if (!made) return std::unexpected(made.error());
+        x = tracer.tensor(in, (*made)[0], storage);
+      }
+      ++axis;
+    } else if (const auto* list = part.as<python::Sequence>()) {
+      auto numbers =
+          call_function_named(tracer, in, "tensor", Arguments{{Value::of(const_cast<python::Sequence*>(list))}, {}});
+      if (!numbers) return numbers;
+      step("index_select", {Value::of(axis++), *numbers});
+    } else if (part.as<SourceTensor>()) {
+      step("index_select", {Value::of(axis++), part});
+    } else {
+      return fail(Fault::Unsupported, "an index that is a " + python::type_name(part));
+    }
+  }
+  return x;
+}
+
+Status SourceTensor::set_item(Interpreter&, Value, Value) {
+  return fail(Fault::Unsupported, "writes into a part of a tensor; put the parts together with torch.cat");
+}
+
+Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
+                                                  bool reversed) {
+  struct Operator {
+    std::string_view symbol, name, turned;
+  };
+  static constexpr std::array operators{Operator{"+", "add", "add"}, Operator{"-", "sub", "rsub"},
+                                        Operator{"*", "mul", "mul"}, Operator{"/", "div", ""},
+                                        Operator{"**", "pow", ""},   Operator{"@", "matmul", ""}};
+  if (symbol == "==") {
+    if (!other.is_number() && !other.as<SourceTensor>()) return std::nullopt;
+    return fail(Fault::Unsupported, "compares numbers of tensors");
+  }
+  const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
+  if (found == operators.end() || (!other.is_number() && !other.as<SourceTensor>())) {
+    if (other.as<FreeSize>())
+      return fail(Fault::Usage, "computes with " + other.as<FreeSize>()->text +
+                                    ", which is free; give the sizes of the input with --shape");
+    return std::nullopt;
+  }
+  ValueList both{Value::of(this), other};
+  std::string name(found->name);
+  if (reversed && found->turned.empty()) {
+    if (!other.is_number()) return std::nullopt;
+    both = {tracer.constant(in, Tensor::of({}, std::vector<float>{static_cast<float>(other.real())})), Value::of(this)};
+  } else if (reversed) {
+    name = found->turned;
+  }
+  auto made = call_function_named(tracer, in, name, Arguments{std::move(both), {}});
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<std::optional<Value>> SourceTensor::augmented(Interpreter& in, std::string_view symbol, Value other) {
+  auto made = binary(in, symbol, other, false);
+  if (!made || !*made) return made;
+  const auto* result = (*made)->as<SourceTensor>();
+  if (!result) return made;
+  if (auto done = tracer.write(*this, result->value); !done) return pass(done);
+  return Value::of(this);
+}
+
+Result<std::optional<Value>> SourceTensor::unary(Interpreter& in, std::string_view symbol) {
+  if (symbol == "+") return Value::of(this);
+  if (symbol != "-") return std::nullopt;
+  auto made = call_function_named(tracer, in, "neg", Arguments{{Value::of(this)}, {}});
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<bool> SourceTensor::truth(Interpreter&) {
+  return fail(Fault::Unsupported, "a decision by the numbers of a tensor, which come only when the model runs");
+}
+
+Result<Size> SourceTensor::length(Interpreter&) {
+  const auto shape = tracer.shape_of(*this);
+  if (!shape) return std::unexpected(shape.error());
+  if (shape->empty() || !shape->front().known())
+    return fail(Fault::Usage, "the length of " + text_of(*shape) + " is free; give it with --shape");
+  return *shape->front();
+}
+
+Result<ValueList> SourceTensor::elements(Interpreter& in) {
+  const auto all = call_function_named(tracer, in, "unbind", Arguments{{Value::of(this)}, {}});
+  if (!all) return std::unexpected(all.error());
+  return all->as<python::Sequence>()->items;
+}
+
+// ---- sizes that are free
+
+Result<std::optional<Value>> FreeSize::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  const auto* free = other.as<FreeSize>();
+  if (symbol == "==" && free && free->tensor == tensor && free->axis == axis && axis >= 0) return Value::of(true);
+  if (symbol == "==" || symbol == "<")
+    return fail(Fault::Usage, "a decision by " + text + ", which is free; give the sizes of the input with --shape");
+  if (!other.is_number() && !free) return std::nullopt;
+  const std::string right = free ? free->text : python::repr(in, other);
+  return Value::of(in.make<FreeSize>(
+      tensor, -1,
+      reversed ? right + " " + std::string(symbol) + " " + text : text + " " + std::string(symbol) + " " + right));
+}
+
+Result<bool> FreeSize::truth(Interpreter&) {
+  return fail(Fault::Usage, "a decision by " + text + ", which is free; give the sizes of the input with --shape");
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,251 @@
+#include "formats/torch/source/tracer.h"
+
+#include "run/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace convoy::torch {
+
+using python::Interpreter;
+using python::Value;
+
+namespace {
+
+// Zeros that no page stands behind until somebody writes to them.
+Result<Tensor> zeros(const Sizes& shape, DType dtype) {
+  const auto count = checked_count(shape);
+  const auto bytes = count ? checked_multiply(*count, bytes_of(dtype)) : std::nullopt;
+  if (!bytes || *bytes > Size{8} << 30) return fail(Fault::Limit, "a weight of more than 8 GiB");
+  std::shared_ptr<void> memory(std::calloc(static_cast<std::size_t>(std::max<Size>(*bytes, 1)), 1), std::free);
+  if (!memory) return fail(Fault::Limit, "there is no memory for the weights");
+  return Tensor::view(dtype, shape, {static_cast<const std::byte*>(memory.get()), static_cast<std::size_t>(*bytes)},
+                      memory);
+}
+
+}  // namespace
+
+Value Tracer::tensor(Interpreter& in, ValueId value, int storage) {
+  const int memory = storage < 0 ? fresh_storage() : storage;
+  auto* made = in.make<SourceTensor>(*this, value, memory);
+  sharing_[memory].push_back(made);
+  return Value::of(made);
+}
+
+Status Tracer::write(SourceTensor& tensor, ValueId value) {
+  if (!bound && tensor.value && weights.contains(tensor.value.index))
+    return fail(Fault::Unsupported, "a weight is changed in place while the module is built");
+  for (SourceTensor* other : sharing_[tensor.storage])
+    if (other != &tensor) {
+      if (other->value == tensor.value) other->value = value;  // the same tensor under another name
+      else other->stale = true;
+    }
+  tensor.value = value;
+  return {};
+}
+
+Value Tracer::constant(Interpreter& in, Tensor numbers) {
+  const int n = unnamed_["constant"]++;
+  return tensor(in, graph.constant("constant" + (n ? "_" + std::to_string(n) : ""), std::move(numbers), false));
+}
+
+Result<Value> Tracer::parameter(Interpreter& in, const Sizes& shape, Filling filling, bool buffer, DType dtype) {
+  auto numbers = zeros(shape, dtype);
+  if (!numbers) return pass(numbers);
+  const int n = unnamed_["parameter"]++;
+  const ValueId value = graph.constant("parameter_" + std::to_string(n), std::move(*numbers), !buffer);
+  fillings[value.index] = filling;
+  made_parameters.push_back(value);
+  weights.insert(value.index);
+  const Value made = tensor(in, value);
+  made.as<SourceTensor>()->is_parameter = !buffer;
+  made.as<SourceTensor>()->is_buffer = buffer;
+  return made;
+}
+
+Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape>& wanted, DType dtype) {
+  if (tensor.stale)
+    return fail(Fault::Unsupported, "reads a tensor that another view of the same memory has changed in place");
+  if (tensor.is_random && bound) return fail(Fault::Unsupported, "computes with random numbers");
+  if (tensor.value) return tensor.value;
+  if (!tensor.said) tensor.said = wanted;
+  if (!tensor.said)
+    return fail(Fault::Usage, "the shape of input '" + tensor.input_name + "' is not known; give it with --shape " +
+                                  tensor.input_name + "=1,3,224,224");
+  tensor.value = graph.input(graph.unique_name(tensor.input_name), Fact{dtype, *tensor.said});
+  return tensor.value;
+}
+
+Result<Shape> Tracer::shape_of(SourceTensor& tensor) {
+  if (!tensor.value && tensor.said) return *tensor.said;
+  const auto value = value_of(tensor);
+  if (!value) return std::unexpected(value.error());
+  return graph[*value].fact.shape;
+}
+
+// Nodes of known numbers become known numbers.
+Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<ValueId> values) {
+  for (std::size_t i = first; i < graph.nodes.size(); ++i)
+    for (const ValueId input : graph.nodes[i].inputs)
+      if (input && (!graph[input].constant || weights.contains(input.index))) return values;
+  for (std::size_t i = first; i < graph.nodes.size(); ++i) {
+    std::vector<const Tensor*> inputs;
+    for (const ValueId input : graph.nodes[i].inputs) inputs.push_back(input ? &*graph[input].constant : nullptr);
+    auto numbers = run_node(graph.nodes[i], inputs, Precision::Single, 1);
+    if (!numbers) return pass(numbers);
+    const auto outputs = graph.nodes[i].outputs;
+    for (std::size_t k = 0; k < outputs.size() && k < numbers->size(); ++k) {
+      graph[outputs[k]].constant = std::move((*numbers)[k]);
+      graph[outputs[k]].trainable = false;
+      graph[outputs[k]].producer = {};
+    }
+  }
+  graph.nodes.resize(first);
+  return values;
+}
+
+Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& row, const Json& arguments,
+                                          TensorArguments tensors, std::size_t results) {
+  if (auto paid = in.charge(1500); !paid) return pass(paid);
+  if (auto step = in.step(20); !step) return pass(step);
+  std::string layer, kind(row.name);
+  kind = kind.substr(0, kind.find('.'));
+  if (!calling.empty() && !calling.back().path.empty()) layer = calling.back().path, kind = calling.back().kind;
+  else layer = kind;
+  const std::size_t first = graph.nodes.size();
+  FunctionCall call(graph, std::string(row.name), arguments, std::move(tensors), layer, {0, results});
+  auto made = row.read(call);
+  if (auto done = call.done(); !done)
+    return within(
+        calling.empty() || calling.back().path.empty() ? kind + "()" : "module '" + layer + "' (" + kind + ")",
+        Result<std::vector<ValueId>>(pass(done)));
+  auto values = folded(first, std::move(made));
+  if (!values) return values;
+  for (std::size_t i = first; i < graph.nodes.size(); ++i) {
+    Node& node = graph.nodes[i];
+    node.kind = kind;
+    for (const ValueId input : node.inputs)
+      if (input && !bound && !follows_script && weights.contains(input.index) && calling.empty())
+        return fail(Fault::Unsupported,
+                    "computes with weights while the module is built, before a file could give them");
+    for (std::size_t dot = layer.find('.'); dot != std::string::npos; dot = layer.find('.', dot + 1))
+      node.scopes.push_back({layer.substr(0, dot), 0});
+  }
+  return values;
+}
+
+namespace {
+
+// As PyTorch draws on a CPU: 24 bits of every number of the Mersenne twister. Source: ATen/core/DistributionsHelper.h.
+Tensor drawn(const Tensor& like, const Filling& filling, std::mt19937& generator) {
+  const auto count = static_cast<std::size_t>(like.count());
+  if (like.dtype() == DType::I64)
+    return Tensor::of(like.shape(), std::vector<std::int64_t>(count, static_cast<std::int64_t>(filling.a)));
+  std::vector<float> values(count, static_cast<float>(filling.a));
+  const auto part = [&] { return static_cast<float>(generator() & 0xFFFFFFU) * 0x1p-24F; };
+  if (filling.how == Filling::How::Uniform) {
+    const auto low = static_cast<float>(filling.a), high = static_cast<float>(filling.b);
+    for (float& x : values) x = part() * (high - low) + low;
+  } else if (filling.how == Filling::How::Normal) {
+    for (float& x : values) {
+      const double radius = std::sqrt(-2 * std::log1p(-static_cast<double>(part()))),
+                   angle = 6.283185307179586 * static_cast<double>(part());
+      x = static_cast<float>(filling.a + filling.b * radius * std::cos(angle));
+    }
+  }
+  return Tensor::of(like.shape(), std::move(values));
+}
+
+std::string shape_text(const Sizes& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+// What wrappers put in front of every name.
+void strip(std::vector<LoadedTensor>& all, const std::set<std::string>& wanted) {
+  for (const std::string prefix : {"state_dict.", "model_state_dict.", "model.", "module.", "net."}) {
+    if (all.empty() || !std::ranges::all_of(all, [&](const LoadedTensor& t) { return t.name.starts_with(prefix); }))
+      continue;
+    if (std::ranges::any_of(all, [&](const LoadedTensor& t) { return wanted.contains(t.name); })) return;
+    for (LoadedTensor& one : all) one.name.erase(0, prefix.size());
+  }
+}
+
+}  // namespace
+
+Status Tracer::bind(const std::vector<std::pair<std::string, SourceTensor*>>& named) {
+  std::set<std::int32_t> seen;
+  std::set<std::string> wanted;
+  for (const auto& [name, tensor] : named) {
+    wanted.insert(name);
+    if (seen.insert(tensor->value.index).second) graph[tensor->value].name = graph.unique_name(name);
+  }
+  bound = true;
+  if (!options_.weights) {
+    if (options_.structure_only) return {};
+    std::mt19937 generator(0);
+    for (const ValueId made : made_parameters)
+      graph[made].constant = drawn(*graph[made].constant, fillings[made.index], generator);
+    return {};
+  }
+  auto loaded = load_weights(*options_.weights);
+  if (!loaded) return pass(loaded);
+  strip(*loaded, wanted);
+  const std::string file = options_.weights->filename().string();
+  std::map<std::string, Tensor> given;
+  for (LoadedTensor& one : *loaded) {
+    if (!wanted.contains(one.name) && !one.name.ends_with("num_batches_tracked"))
+      return fail(Fault::Format, file + " holds '" + one.name + "', which the source has no weight for");
+    given.emplace(one.name, std::move(one.tensor));
+  }
+  std::set<std::int32_t> filled;
+  for (const auto& [name, tensor] : named) {
+    const auto found = given.find(name);
+    auto& constant = graph[tensor->value].constant;
+    if (found == given.end()) {
+      if (name.ends_with("num_batches_tracked")) continue;
+      return fail(Fault::Format, file + " holds no '" + name + "', of shape " + shape_text(constant->shape()));
+    }
+    if (found->second.shape() != constant->shape())
+      return fail(Fault::Format, "'" + name + "' has shape " + shape_text(found->second.shape()) + " in " + file +
+                                     ", and " + shape_text(constant->shape()) + " in the source");
+    Tensor numbers = found->second;
+    if (numbers.dtype() != constant->dtype() && constant->dtype() != DType::I64)
+      numbers = numbers.converted(constant->dtype());
+    if (!filled.insert(tensor->value.index).second && !same_bytes(*constant, numbers))
+      return fail(Fault::Format, "'" + name + "' is one with another weight in the source, and " + file +
+                                     " gives them unlike numbers");
+    constant = std::move(numbers);
+  }
+  return {};
+}
+
+Result<Json> json_of(Interpreter& in, const Value& value, int depth) {
+  if (depth > 8) return fail(Fault::Limit, "an argument is nested over 8 deep");
+  if (value.is_none()) return Json();
+  if (value.is_truth()) return Json(value.whole() != 0);
+  if (value.is_whole()) return Json(value.whole());
+  if (value.is_real()) return Json(value.real());
+  if (const auto* text = value.as<python::Text>()) return Json(text->text);
+  if (const auto* all = value.as<python::Sequence>()) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < all->items.size(); ++i) {
+      auto inner = json_of(in, all->items[i], depth + 1);
+      if (!inner) return inner;
+      list.push_back(std::move(*inner));
+    }
+    return list;
+  }
+  if (const auto* free = value.as<FreeSize>())
+    return fail(Fault::Usage, "depends on " + free->text + ", which is free; give the sizes of the input with --shape");
+  if (value.as<python::Range>()) {
+    const auto all = in.elements(value);
+    if (!all) return std::unexpected(all.error());
+    return json_of(in, in.list(*all), depth + 1);
+  }
+  return fail(Fault::Unsupported, "an argument is a " + python::type_name(value) + ", which says nothing here");
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,144 @@
+// Follows a PyTorch program while it builds and calls its modules: tensors stand for values of a graph, and every call of
+// a function adds what its row says.
+#pragma once
+#include "containers/python/interpreter.h"
+#include "formats/format.h"
+#include "formats/function.h"
+
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace convoy::torch {
+
+class Tracer;
+
+// A tensor of the program. In-place functions give it another value; what shares its memory is then stale.
+class SourceTensor : public python::Object {
+ public:
+  SourceTensor(Tracer& in, ValueId of, int memory) : tracer(in), value(of), storage(memory) {}
+  std::string type_name() const override { return "Tensor"; }
+  Result<std::optional<python::Value>> attribute(python::Interpreter& in, const std::string& name) override;
+  Result<python::Value> item(python::Interpreter& in, python::Value key) override;
+  Status set_item(python::Interpreter& in, python::Value key, python::Value given) override;
+  Result<std::optional<python::Value>> binary(python::Interpreter& in, std::string_view symbol, python::Value other,
+                                              bool reversed) override;
+  Result<std::optional<python::Value>> augmented(python::Interpreter& in, std::string_view symbol,
+                                                 python::Value other) override;
+  Result<std::optional<python::Value>> unary(python::Interpreter& in, std::string_view symbol) override;
+  Result<bool> truth(python::Interpreter&) override;
+  Result<Size> length(python::Interpreter&) override;
+  Result<python::ValueList> elements(python::Interpreter& in) override;
+
+  Tracer& tracer;
+  ValueId value;  // refers to nothing: an input that nobody has used yet
+  int storage;  // tensors of one storage share memory
+  bool stale = false;
+  bool is_parameter = false, is_buffer = false, persistent = true;
+  bool is_random = false;  // its numbers come from no file and no program
+  std::string input_name;  // of an input
+  std::optional<Shape> said;  // its shape, where that is known before anybody uses it
+};
+
+// A size that is free: it may be handed on, and nothing may depend on its number.
+class FreeSize : public python::Object {
+ public:
+  FreeSize(ValueId of, Size which, std::string words) : tensor(of), axis(which), text(std::move(words)) {}
+  std::string type_name() const override { return "size that is free"; }
+  Result<std::optional<python::Value>> binary(python::Interpreter& in, std::string_view symbol, python::Value other,
+                                              bool reversed) override;
+  Result<bool> truth(python::Interpreter&) override;
+  const ValueId tensor;
+  const Size axis;  // of the tensor; -1: worked out of others
+  const std::string text;
+};
+
+// What a parameter is filled with where no file gives its numbers.
+struct Filling {
+  enum class How : std::uint8_t { Constant, Uniform, Normal } how = How::Constant;
+  double a = 0, b = 0;  // the constant; least and most; mean and deviation
+};
+
+class Tracer {
+ public:
+  explicit Tracer(const LoadOptions& options) : options_(options) {}
+
+  // A call of a row. Folds what is known; refuses to compute with weights before they are bound.
+  Result<std::vector<ValueId>> call(python::Interpreter& in, const FunctionRow& row, const Json& arguments,
+                                    TensorArguments tensors, std::size_t results = 1);
+  // The tensor's value; makes the input that nobody used before. `wanted`: what its user knows of its shape.
+  Result<ValueId> value_of(SourceTensor& tensor, const std::optional<Shape>& wanted = {}, DType dtype = DType::F32);
+  Result<Shape> shape_of(SourceTensor& tensor);
+  python::Value tensor(python::Interpreter& in, ValueId value, int storage = -1);
+  // The tensor takes this value in place.
+  Status write(SourceTensor& tensor, ValueId value);
+  Result<python::Value> parameter(python::Interpreter& in, const Sizes& shape, Filling filling, bool buffer = false,
+                                  DType dtype = DType::F32);
+  python::Value constant(python::Interpreter& in, Tensor numbers);
+  int fresh_storage() { return ++storages_; }
+
+  // While a module is called, its name and class go with every node.
+  struct Calling {
+    std::string path, kind;
+  };
+  std::vector<Calling> calling;
+  std::map<const python::Object*, std::string> paths;  // of modules, once they are named
+  std::map<std::string, int> scope_calls;
+  Graph graph;
+  bool bound = false;  // weights have their numbers
+  bool follows_script = false;  // functions are called outside of any model
+  std::map<std::int32_t, Filling> fillings;  // by value: parameters without numbers, in the order made
+  std::vector<ValueId> made_parameters;
+  std::set<std::int32_t> weights;  // values that a file may give
+  // Numbers for every weight: those of the file by name, or drawn. Fails: a name that only one side has.
+  Status bind(const std::vector<std::pair<std::string, SourceTensor*>>& named);
+  const LoadOptions& options() const { return options_; }
+
+ private:
+  Result<std::vector<ValueId>> folded(std::size_t first, std::vector<ValueId> values);
+  const LoadOptions& options_;
+  int storages_ = 0;
+  std::map<int, std::vector<SourceTensor*>> sharing_;
+  std::map<std::string, int> unnamed_;
+};
+
+// Values as the rows take them: numbers, words and lists. Fails: tensors, sizes that are free.
+Result<Json> json_of(python::Interpreter& in, const python::Value& value, int depth = 0);
+
+// A function by PyTorch's name for it: torch.cat, F.relu, x.view. Nothing: no such function here.
+std::optional<python::Value> function_named(Tracer& tracer, python::Interpreter& in, const std::string& name);
+// The same, called. `self`: the tensor whose method it is.
+Result<python::Value> call_function_named(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                                          python::Arguments given);
+bool is_function(const std::string& name);
+
+// Classes of torch.nn. `module_class` is the base of all.
+class ModuleClasses {
+ public:
+  explicit ModuleClasses(Tracer& tracer) : tracer_(tracer) {}
+  python::Class* module_class(python::Interpreter& in);
+  std::optional<python::Value> named(python::Interpreter& in, const std::string& name);
+
+ private:
+  python::Class* container(python::Interpreter& in, const std::string& name);
+  python::Class* layer(python::Interpreter& in, const std::string& name);
+  Tracer& tracer_;
+  python::Class* module_ = nullptr;
+  std::map<std::string, python::Class*> made_;
+};
+// Attributes of a module that are modules, in order.
+std::vector<std::pair<std::string, python::Instance*>> children_of(const python::Instance& module);
+bool is_module(const python::Value& value);
+
+// ---- layers
+// Whether torch.nn has this layer and we read it.
+bool is_layer(const std::string& name);
+// __init__ and forward of a layer's class.
+Result<python::Value> make_layer(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                                 python::Arguments& given);
+Result<python::Value> run_layer(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                                python::Arguments& given);
+
+}  // namespace convoy::torch

@@ -1,0 +1,153 @@
+"""Python source as input: the corpus' modules with their state_dict answer as PyTorch did, what convoy writes is read back
+and answers the same, snippets are what they are, and hostile programs end with a refusal."""
+import json
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from carrying import CONVOY, assert_close, cases_in, convoy, run_natively
+
+TORCH = cases_in("corpus/torch")
+KERAS = cases_in("corpus/keras")
+SNIPPETS = cases_in("snippets")
+# Read by nobody yet: refused with file, line and column.
+NOT_READ = {"attention", "grid_sample", "gru_two_layers", "half_weights", "weight_norm"}
+TOLERANCE = 2e-5
+
+
+def modules() -> list[str]:
+    return [] if TORCH is None else sorted(f.parent.name for f in TORCH.glob("*/module.py"))
+
+
+def stored(name: str):
+    """Each stored set of a case: its inputs by name and its outputs."""
+    case = json.loads((TORCH / name / "case.json").read_text())
+    for row in case["sets"]:
+        inputs = {x["name"]: np.load(TORCH / name / f"input{row}_{i}.npy") for i, x in enumerate(case["inputs"])}
+        yield inputs, [np.load(TORCH / name / f"output{row}_{i}.npy") for i in range(len(case["outputs"]))]
+
+
+def shapes(inputs: dict[str, np.ndarray]) -> list[str]:
+    return [word for name, x in inputs.items() for word in ("--shape", f"{name}={','.join(map(str, x.shape))}")]
+
+
+@pytest.mark.skipif(TORCH is None, reason="no corpus beside the project")
+@pytest.mark.parametrize("name", modules())
+def test_a_module_with_its_weights_answers_as_pytorch_did(name, tmp_path):
+    folder = TORCH / name
+    weights = json.loads((folder / "case.json").read_text())["files"].get("state_dict")
+    source = [folder / "module.py", *(["--weights", folder / weights] if weights else [])]
+    for inputs, want in stored(name):
+        if name in NOT_READ:
+            done = convoy("summary", *source, *shapes(inputs), code=6)
+            assert "module.py:" in done.stderr
+            continue
+        assert_close(run_natively([*source, *shapes(inputs)], inputs, tmp_path), want, TOLERANCE, name)
+
+
+@pytest.mark.skipif(TORCH is None, reason="no corpus beside the project")
+@pytest.mark.sampled(20)
+@pytest.mark.parametrize("name", [n for n in modules() if n not in NOT_READ])
+def test_a_written_module_is_read_back(name, tmp_path):
+    program = TORCH / name / "model.pt2"
+    ported = tmp_path / "ported.py"
+    if not program.exists() or convoy("port", program, "-o", ported, code=None).returncode:
+        pytest.skip("is not ported from its exported program")
+    for inputs, want in stored(name):
+        done = convoy("summary", ported, *shapes(inputs), "--weights", ported.with_suffix(".safetensors"), code=None)
+        if done.returncode == 6:
+            pytest.skip(done.stderr.strip())
+        names = [row["name"] for row in json.loads(convoy("summary", program, "--json").stdout)["inputs"]]
+        renamed = dict(zip(names, inputs.values())) if len(names) == len(inputs) else inputs
+        answers = run_natively([ported, "--weights", ported.with_suffix(".safetensors")], renamed, tmp_path)
+        assert_close(answers, want, TOLERANCE, name)
+        break
+
+
+def facts(*arguments) -> dict:
+    return json.loads(convoy("summary", *arguments, "--json").stdout)
+
+
+snippets = pytest.mark.skipif(SNIPPETS is None, reason="no snippets beside the project")
+
+
+@snippets
+@pytest.mark.parametrize("name", ["keras_block", "keras_old_spelling"])
+def test_keras_layers_have_the_shapes_and_counts_of_keras(name):
+    want = json.loads((SNIPPETS / "expected.json").read_text())[name]
+    text = convoy("summary", SNIPPETS / f"{name}.py").stdout
+    assert f"{want['parameters']:,} parameters ({want['trainable']:,} trainable" in text
+    for _, shape, count in want["layers"]:
+        assert f"[N, {', '.join(map(str, shape[1:]))}]" in text
+        assert not count or f"{count:,}" in text
+
+
+@snippets
+@pytest.mark.parametrize("name", ["same_from_input_size", "same_from_kernel_size", "same_from_dilated_kernel"])
+def test_padding_that_a_program_computes_comes_out_as_pytorch_computes_it(name):
+    for row in json.loads((SNIPPETS / "expected.json").read_text())[name]:
+        words = {k: f"({', '.join(map(str, row['args'][k]))})" for k in ("kernel", "stride", "dilation")}
+        given = f"2,3,{words['kernel']},stride={words['stride']},dilation={words['dilation']},bias=False"
+        shape = ",".join(map(str, [2, 2, *row["size"]]))
+        text = convoy("summary", SNIPPETS / f"{name}.py", "--args", given, "--shape", shape).stdout
+        assert f"outputs output {row['output']}" in text, (given, text)
+
+
+@snippets
+def test_a_block_made_in_a_loop_has_the_numbers_of_pytorch(tmp_path):
+    want = json.loads((SNIPPETS / "expected.json").read_text())["torch_resnet_loop"]
+    text = convoy("summary", SNIPPETS / "torch_resnet_loop.py", "--shape", "2,3,33,40").stdout
+    assert f"({want['parameters']:,} trainable" in text and f"outputs output {want['output']}" in text
+
+
+def test_initial_weights_are_those_of_pytorch(tmp_path):
+    torch = pytest.importorskip("torch")
+    source = "from torch import nn\nnet = nn.Sequential(nn.Conv2d(3, 4, (2, 5), bias=True), nn.ReLU(), nn.Conv2d(4, 2, 3, groups=2))\n"
+    (tmp_path / "net.py").write_text(source)
+    x = np.random.RandomState(3).randn(2, 3, 9, 11).astype(np.float32)
+    torch.manual_seed(0)
+    scope: dict = {}
+    exec(source, scope)
+    with torch.no_grad():
+        want = scope["net"].eval()(torch.from_numpy(x)).numpy()
+    assert_close(run_natively([tmp_path / "net.py"], {"x": x}, tmp_path), [want], 1e-5, "initial weights")
+
+
+HOSTILE = {
+    "deep brackets": "x = " + "(" * 5000 + "1" + ")" * 5000,
+    "deep blocks": "".join("    " * i + "if 1:\n" for i in range(400)),
+    "a long sum": "x = " + "+".join(["1"] * 100000),
+    "a giant number": "x = " + "9" * 900000,
+    "an endless loop": "while True:\n    pass\n",
+    "an endless range": "for i in range(10**18):\n    x = i\n",
+    "a large list": "x = [0] * 10**12\n",
+    "a doubled text": 'x = "a"\nfor i in range(60):\n    x = x + x\n',
+    "a tower of lists": "x = []\nwhile True:\n    x = [x, x]\n",
+    "a large tensor": "import torch\nx = torch.zeros(10**6, 10**6)\n",
+    "a large layer": "from torch import nn\nm = nn.Linear(10**7, 10**7)\n",
+    "a function of itself": "def f(n):\n    return f(n + 1)\nf(0)\n",
+    "classes of classes": "class A0: pass\n" + "".join(f"class A{i}(A{i - 1}): pass\n" for i in range(1, 3000)),
+    "__import__": '__import__("os").system("true")\n',
+    "eval": 'eval("1")\n',
+    "open": 'open("/etc/passwd")\n',
+    "attributes of attributes": "x = ().__class__.__bases__[0].__subclasses__()\n",
+    "globals of a function": "f = lambda: 0\nx = f.__globals__\n",
+    "getattr": 'class A: pass\nx = getattr(A(), "__dict__")\n',
+    "a module of the system": 'import os\nos.system("true")\n',
+    "a file above": "from ....etc import passwd\n",
+    "a wide format": 'x = f"{1:999999999}"\n',
+    "a power": "x = 10**10**10\n",
+    "a module of itself": "from torch import nn\nm = nn.Sequential()\nm.append(m)\n",
+}
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE))
+def test_a_hostile_program_is_refused_at_once(name, tmp_path):
+    (tmp_path / "hostile.py").write_text(HOSTILE[name])
+    command = ["bash", "-c", f"ulimit -v 1048576; exec {CONVOY} summary hostile.py"]
+    start = time.monotonic()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode in (2, 5, 6), (done.returncode, done.stderr)
+    assert len(done.stderr) < 2000
+    assert time.monotonic() - start < 10  # under 1 s on an idle machine
