@@ -7,6 +7,7 @@ help:
 	@echo 'make build     the command and the golden checker, in build/release/'
 	@echo 'make test      build and run every test that needs no framework'
 	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
+	@echo 'make mutate    write known mistakes into models and ask convoy diff what they are (COUNT=N)'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make lint      include directions, formatting, names (TIDY=1: clang-tidy too)'
 	@echo 'make format    rewrite the sources the way make lint wants them'
@@ -41,6 +42,12 @@ oracle: build
 	$(SETUP) oracle
 	@tools/oracle.sh
 
+COUNT ?= 1000
+mutate: build
+	$(SETUP) oracle
+	@$$(tools/oracle_venv.sh) tests/oracle/mutate.py build/release/convoy tests/data/corpus/onnx \
+	  $${CONVOY_SHARED:-../shared}/corpus/torch $${CONVOY_SHARED:-../shared}/corpus/keras --count $(COUNT)
+
 lint:
 	$(SETUP) lint
 	@tools/lint.sh
@@ -55,4 +62,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: help setup configure build test asan demo oracle lint format bench clean
+.PHONY: mutate help setup configure build test asan demo oracle lint format bench clean

@@ -82,11 +82,20 @@ ValueId cut_out(const Graph& graph, const std::vector<std::vector<NodeId>>& read
   return v;
 }
 
+// Where an earlier layer already gives another shape, only the channels can tell whether they lie first or last.
+Sizes order_by_channels(const Sizes& from, const Sizes& to) {
+  const Size space = static_cast<Size>(from.size()) - 2;
+  if (from.size() != to.size() || space < 1 || from[1] == to[1] || from.back() == to.back()) return {};
+  if (from.back() == to[1]) return to_channels_first(space);
+  if (from[1] == to.back()) return to_channels_last(space);
+  return {};
+}
+
 // Channels may lie first in one and last in the other. Any other order must show in the numbers before it is believed:
 // sizes that only look exchanged are a difference.
 Sizes likely_order(const Sizes& from, const Sizes& to) {
   const auto found = permutations_between(from, to);
-  if (found.empty()) return {};
+  if (found.empty()) return order_by_channels(from, to);
   const Size space = static_cast<Size>(from.size()) - 2;
   const Sizes& first = found.front();
   const bool is_layout =
@@ -141,7 +150,8 @@ class Aligner {
   // The values that two matched layers make: behind the crop, or behind the batch norm that only one of them keeps.
   void match_layers(NodeId a, NodeId b, How how) {
     ValueId out_a = a_[a].outputs[0], out_b = b_[b].outputs[0];
-    if (how == How::Scaled) {
+    const Family family = family_of(a_[a].op);
+    if (how == How::Scaled || (how == How::Place && (family == Family::Convolution || family == Family::Product))) {
       const ValueId norm_a = norm_behind(a_, readers_a_, out_a), norm_b = norm_behind(b_, readers_b_, out_b);
       if (norm_a && !norm_b) out_a = norm_a;
       if (norm_b && !norm_a) out_b = norm_b;

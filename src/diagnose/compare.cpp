@@ -279,6 +279,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
   // The other way round: b's stretch, changed, gives a's numbers. A batch norm that was folded into a is still in b.
   Question other{at->b.graph, at->a.graph, at->inputs_b, at->inputs_a, inverse(question.permutation), {}, false,
                  {},          nullptr,     threads_,     tries_pairs};
+  other.reads_input = question.reads_input;
   for (const ValueId v : at->b.from) {
     const Match* from = alignment_.of_b(v);
     other.before.push_back(from ? layer_of_b(*from) : std::string());
@@ -416,7 +417,10 @@ void Comparison::report(Diagnosis& into) const {
         finding.a = state.cause->of_b ? a_of(edit.layer, match) : edit.layer;
         finding.b = state.cause->of_b ? edit.layer : b_of(edit.layer, match);
       }
-      into.findings.push_back(finding);
+      const bool is_said = std::ranges::any_of(into.findings, [&](const Finding& said) {
+        return said.a == finding.a && said.b == finding.b && said.cause == finding.cause;
+      });
+      if (!is_said) into.findings.push_back(finding);
     }
   }
 }

@@ -178,6 +178,16 @@ void guess_weights(Guesses& guesses, std::size_t node, const std::vector<const N
       if (found != scene.kernels->end()) cause = "weights_exchanged", says = "the kernel of '" + found->second + "'";
     }
     both(now, cause, says);
+    // Where b holds the norm behind folded in, its numbers stand for both.
+    for (std::size_t next = 0; next < scene.a.nodes.size() && twins<BatchNorm>(scene).empty(); ++next) {
+      if (!std::holds_alternative<BatchNorm>(scene.a.nodes[next].op) ||
+          scene.a.nodes[next].inputs[0] != about.outputs[0])
+        continue;
+      Graph whole = with_constant(scene.a, node, 1, now);
+      const Tensor* added = constant_of(scene.b, *other, 2);
+      whole = added ? with_constant(whole, node, 2, *added) : without_input(whole, node, 2);
+      guesses.add(cause, about, says + ", with the norm behind it", without_node(whole, next));
+    }
     const Tensor* their_bias = constant_of(scene.b, *other, 2);
     if (their_bias && bias && their_bias->shape() == bias->shape() && !same_bytes(*their_bias, *bias))
       guesses.add(cause, about, says + " and its bias",

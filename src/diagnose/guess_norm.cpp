@@ -60,6 +60,32 @@ std::pair<Tensor, Tensor> statistics(const Tensor& x, std::size_t axis) {
   return {Tensor::of({shape[axis]}, std::move(sum)), Tensor::of({shape[axis]}, std::move(squares))};
 }
 
+// Where b holds the norm folded into the layer in front, that layer's bias is what the norm adds: gone, or there twice.
+void guess_folded_bias(Guesses& guesses, std::size_t node, const BatchNorm& norm) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  const NodeId maker = scene.a[about.inputs[0]].producer;
+  if (!maker || !constant_of(scene.a, scene.a[maker], 1)) return;
+  const auto m = constant_of(scene.a, about, mean)->doubles(), v = constant_of(scene.a, about, variance)->doubles();
+  const auto vector = [&](const Node& at, std::size_t input, double otherwise) {
+    const Tensor* tensor = constant_of(scene.a, at, input);
+    return tensor ? tensor->doubles() : std::vector<double>(m.size(), otherwise);
+  };
+  const auto c = vector(scene.a[maker], 2, 0), g = vector(about, gamma, 1), o = vector(about, beta, 0);
+  if (c.size() != m.size()) return;
+  std::vector<double> none(m.size()), twice(m.size());
+  for (std::size_t i = 0; i < m.size(); ++i) {
+    const double moved = g[i] / std::sqrt(v[i] + norm.epsilon) * (c[i] - m[i]);
+    none[i] = -moved;
+    twice[i] = 2 * o[i] + moved;
+  }
+  const Sizes shape{static_cast<Size>(m.size())};
+  guesses.add("bias_missing", scene.a[maker], "without what the norm adds",
+              with_constant(scene.a, node, beta, Tensor::of(shape, std::move(none))));
+  guesses.add("bias_doubled", scene.a[maker], "with what the norm adds twice",
+              with_constant(scene.a, node, beta, Tensor::of(shape, std::move(twice))));
+}
+
 void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
@@ -106,6 +132,7 @@ void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm)
   guesses.add("weights_not_loaded", about, "everything as before training",
               without_input(without_input(set({{mean, filled(length, 0)}, {variance, filled(length, 1)}}), node, gamma),
                             node, beta));
+  if (twins<BatchNorm>(scene).empty()) guess_folded_bias(guesses, node, norm);
   for (const Node* other : twins<BatchNorm>(scene)) {
     Graph all = scene.a;
     for (std::size_t input = gamma; input <= variance; ++input) {

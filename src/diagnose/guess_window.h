@@ -145,7 +145,10 @@ class WindowGuesses {
       now.paddings = theirs->paddings;
       bool a_has_none = true;
       for (std::size_t i = 0; i < in_.size(); ++i) a_has_none = a_has_none && none(i);
-      add(a_has_none ? "pad_where_none" : "pad_amount", now);
+      const bool same_amounts = std::ranges::equal(now.paddings, op_.paddings, [](const Padding& p, const Padding& q) {
+        return p.before == q.before && p.after == q.after;
+      });
+      add(same_amounts ? "ceil_mode" : a_has_none ? "pad_where_none" : "pad_amount", now);
     }
   }
 
