@@ -32,6 +32,10 @@ const std::string& Sink::name_of(ValueId value) const {
 void Sink::begin(const Node& node) {
   node_ = &node;
   waiting_.clear();
+  const std::string kind(convoy::name_of(node.op)), wanted = node.layer.empty() ? kind : node.layer;
+  main_ = wanted;
+  for (int i = 1; !node_names_.insert(main_).second; ++i)
+    main_ = wanted + "/" + kind + (i == 1 ? "" : std::to_string(i));
 }
 
 const TimeFirst::Cell& Sink::cell() const {
@@ -92,12 +96,13 @@ std::string Sink::named_after(const std::string& node, const Waiting& constant, 
   return name;
 }
 
-void Sink::add(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
+void Sink::add(std::string name, std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
                Attributes attributes) {
   while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
-  const std::string wanted = node_->layer.empty() ? op : node_->layer;
-  std::string name = wanted;
-  for (int i = 1; !node_names_.insert(name).second; ++i) name = wanted + "/" + op + (i == 1 ? "" : std::to_string(i));
+  if (name != main_) {
+    const std::string wanted = name;
+    for (int i = 2; !node_names_.insert(name).second; ++i) name = wanted + std::to_string(i);
+  }
   std::vector<DocumentTensor> of_node;
   for (std::string& input : inputs)
     if (const auto found = waiting_.find(input); found != waiting_.end())
@@ -130,33 +135,35 @@ void Sink::place_initializers() {
 }
 
 std::string Sink::step(std::string op, std::vector<std::string> inputs, Attributes attributes) {
-  std::string output = unique(node_->layer + "/" + op);
-  add(std::move(op), std::move(inputs), {output}, std::move(attributes));
+  const std::string name = main_ + "/" + op;
+  std::string output = unique(name);
+  add(name, std::move(op), std::move(inputs), {output}, std::move(attributes));
   return output;
 }
 
 std::string Sink::step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes) {
   std::vector<std::string> outputs(place + 1);
-  outputs.back() = unique(node_->layer + "/" + op);
+  const std::string name = main_ + "/" + op;
+  outputs.back() = unique(name);
   std::string output = outputs.back();
-  add(std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
+  add(name, std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
   return output;
 }
 
 void Sink::last(std::string op, std::vector<std::string> inputs, Attributes attributes) {
-  add(std::move(op), std::move(inputs), {result()}, std::move(attributes));
+  add(main_, std::move(op), std::move(inputs), {result()}, std::move(attributes));
 }
 
 void Sink::named(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
                  Attributes attributes) {
   while (outputs.back().empty()) outputs.pop_back();
-  add(std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
+  add(main_, std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
 }
 
 void Sink::last_of_many(std::string op, std::vector<std::string> inputs, Attributes attributes) {
   std::vector<std::string> outputs;
   for (std::size_t i = 0; i < node_->outputs.size(); ++i) outputs.push_back(result(i));
-  add(std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
+  add(main_, std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
 }
 
 Sizes begins_then_ends(const Sizes& before, const Sizes& after) {

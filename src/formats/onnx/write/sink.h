@@ -84,11 +84,13 @@ class Sink {
   std::string unique(const std::string& wanted);
   std::string wait_for(Waiting constant);
   std::string named_after(const std::string& node, const Waiting& constant, std::vector<DocumentTensor>& of_node);
-  void add(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs, Attributes attributes);
+  void add(std::string name, std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
+           Attributes attributes);
 
   const Graph& graph_;
   Document& document_;
   const Node* node_ = nullptr;
+  std::string main_;  // of the node that gives its result; the steps toward it are called after it
   std::set<std::string, std::less<>> names_, node_names_;
   std::map<std::string, Waiting, std::less<>> waiting_;  // of the graph's node that is being written
   std::map<std::string, Tensor, std::less<>> made_;
