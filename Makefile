@@ -9,6 +9,7 @@ help:
 	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
 	@echo 'make mutate    write known mistakes into models and ask convoy diff what they are (COUNT=N)'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
+	@echo 'make fuzz      libFuzzer on every reader of files, RUNS inputs each (5000000; RUNS=2000 is a quick look)'
 	@echo 'make lint      include directions, formatting, names (TIDY=1: clang-tidy too)'
 	@echo 'make format    rewrite the sources the way make lint wants them'
 	@echo 'make bench     time convoy against cp'
@@ -34,6 +35,12 @@ asan:
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build --preset asan -j$(JOBS)
 	@ctest --preset asan -j$(JOBS)
+
+fuzz:
+	$(SETUP) build fuzz
+	@cmake --preset fuzz --log-level=WARNING
+	@cmake --build --preset fuzz -j$(JOBS)
+	@RUNS=$(or $(RUNS),5000000) fuzz/run.sh
 
 demo: build
 	@tools/demo.sh
@@ -62,4 +69,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: mutate help setup configure build test asan demo oracle lint format bench clean
+.PHONY: mutate help setup configure build test asan fuzz demo oracle lint format bench clean

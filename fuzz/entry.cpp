@@ -1,0 +1,58 @@
+// What libFuzzer calls. The target is chosen when this is compiled. Archives are mutated member by member and put together
+// again with the right lengths and checksums: flipped bytes of the archive itself would get no further than those.
+#include "containers/zip.h"
+#include "fuzz/targets.h"
+
+#include <algorithm>
+#include <random>
+
+using namespace convoy;
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
+namespace {
+
+constexpr std::size_t most_growth = 4096;
+
+std::vector<std::byte> mutated(Bytes content) {
+  std::vector<std::byte> copy(content.begin(), content.end());
+  copy.resize(content.size() + std::min(content.size() + 64, most_growth));
+  copy.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(copy.data()), content.size(), copy.size()));
+  return copy;
+}
+
+// The archive with one member changed; empty where it cannot be read.
+std::vector<std::byte> with_one_mutated(Bytes archive, unsigned seed) {
+  const auto zip = ZipArchive::open({archive, nullptr});
+  if (!zip || zip->entries().empty()) return {};
+  std::minstd_rand random(seed);
+  const std::size_t chosen = random() % zip->entries().size();
+  std::vector<std::byte> made;
+  ZipWriter writer([&](Bytes bytes) -> Status {
+    made.insert(made.end(), bytes.begin(), bytes.end());
+    return {};
+  });
+  for (std::size_t i = 0; i < zip->entries().size(); ++i) {
+    const auto content = zip->read(zip->entries()[i].name);
+    if (!content) return {};
+    const auto changed = i == chosen ? mutated(content->bytes) : std::vector<std::byte>{};
+    if (!writer.add(zip->entries()[i].name, i == chosen ? Bytes(changed) : content->bytes)) return {};
+  }
+  return writer.finish() ? made : std::vector<std::byte>{};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::FUZZ_TARGET(std::as_bytes(std::span(data, size)));
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  const Bytes bytes = std::as_bytes(std::span(data, size));
+  if (seed % 8 == 0 || !ZipArchive::begins(bytes)) return LLVMFuzzerMutate(data, size, most);
+  const auto made = with_one_mutated(bytes, seed);
+  if (made.empty() || made.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::ranges::copy(made, reinterpret_cast<std::byte*>(data));
+  return made.size();
+}

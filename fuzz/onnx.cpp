@@ -1,0 +1,12 @@
+#include "formats/onnx/onnx.h"
+
+#include "fuzz/answer.h"
+#include "fuzz/targets.h"
+
+void convoy::fuzz::onnx(Bytes bytes) {
+  if (!convoy::onnx::begins_model(bytes)) return;
+  const std::filesystem::path nowhere = "/dev/null/none";  // files that the model names are not there
+  answered(convoy::onnx::read_model(blob_of(bytes), nowhere, {}));
+  const auto weights = convoy::onnx::weights_of_model(blob_of(bytes), nowhere);
+  if (answered(weights)) touch(*weights);
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Puts small files of every format that is fuzzed into FOLDER/TARGET, named by their content, from tests/data and
+fuzz/seeds. seeds.py FOLDER."""
+import hashlib
+import json
+import re
+import struct
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "tests" / "data"
+LARGEST = 16 << 10
+MOST = 60
+
+
+def safetensors(tensors: dict) -> bytes:
+    """{name: (dtype, shape, bytes)}"""
+    header, buffer = {}, b""
+    for name, (dtype, shape, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(buffer), len(buffer) + len(content)]}
+        buffer += content
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + buffer
+
+
+def files(*patterns: str) -> list[bytes]:
+    found = sorted(file for pattern in patterns for file in DATA.glob(pattern) if file.stat().st_size <= LARGEST)
+    return [file.read_bytes() for file in found]
+
+
+def python_lines() -> list[bytes]:
+    """Calls as people write them, from the tutorial."""
+    text = (ROOT / "docs" / "padding.md").read_text() + (ROOT / "README.md").read_text()
+    return [line.encode() for line in re.findall(r"'([^'\n]*\([^'\n]*\)[^'\n]*)'", text)]
+
+
+def seeds() -> dict[str, list[bytes]]:
+    checkpoints = files("checkpoints/*.pt")
+    pickles = [archive_member(content) for content in checkpoints if content[:2] == b"PK"]
+    numbers = struct.pack("<6f", *range(6))
+    small = [
+        safetensors({}),
+        safetensors({"a": ("F32", [2, 3], numbers)}),
+        safetensors({"a": ("I64", [], numbers[:8]), "b": ("BF16", [0, 5], b""), "c": ("BOOL", [2], b"\0\1")}),
+    ]
+    return {
+        "pickle": pickles + [content for content in checkpoints if content[:2] != b"PK"],
+        "checkpoint": checkpoints,
+        "exported": [],
+        "safetensors": small + files("checkpoints/*.safetensors"),
+        "onnx": files("corpus/onnx/*/model.onnx"),
+        "hdf5": files("containers/*.h5", "corpus/keras/*/model.weights.h5"),
+        "keras": files("corpus/keras/*/model.keras", "corpus/keras/*/model.h5"),
+        "python": python_lines(),
+    }
+
+
+def archive_member(archive: bytes) -> bytes:
+    import io
+
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        return opened.read(next(name for name in opened.namelist() if name.endswith("data.pkl")))
+
+
+def main(folder: Path):
+    for target, contents in seeds().items():
+        kept = sorted((ROOT / "fuzz" / "seeds" / target).glob("*")) + sorted((ROOT / "fuzz" / "found" / target).glob("*"))
+        contents = contents[:: max(1, len(contents) // MOST)] + [file.read_bytes() for file in kept]
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        for content in contents:
+            (folder / target / hashlib.sha1(content).hexdigest()).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,33 @@
+// One function per reader that strangers' bytes reach. Each takes any bytes, reads them as its format and forgets the
+// answer: what is looked for is a crash, undefined behaviour, a hang, or a fault that the reader calls its own.
+#pragma once
+#include "base/bytes.h"
+
+#include <array>
+#include <string_view>
+
+namespace convoy::fuzz {
+
+void pickle(Bytes bytes);
+void checkpoint(Bytes bytes);  // .pt: the zip archive and the older stream
+void exported(Bytes bytes);    // .pt2
+void safetensors(Bytes bytes);
+void onnx(Bytes bytes);
+void hdf5(Bytes bytes);   // every object of the file
+void keras(Bytes bytes);  // .keras and .h5
+void python(Bytes bytes);
+
+struct Target {
+  std::string_view name;
+  void (*read)(Bytes);
+};
+inline constexpr std::array targets{Target{"pickle", pickle},
+                                    Target{"checkpoint", checkpoint},
+                                    Target{"exported", exported},
+                                    Target{"onnx", onnx},
+                                    Target{"safetensors", safetensors},
+                                    Target{"hdf5", hdf5},
+                                    Target{"keras", keras},
+                                    Target{"python", python}};
+
+}  // namespace convoy::fuzz
