@@ -78,6 +78,7 @@ void offer_port(CLI::App& app, int& code) {
                                      "  convoy port model.keras --to torch -o model.py\n"
                                      "  convoy port model.h5 --to torch -o model.py --size ?x?\n"
                                      "  convoy port model.pt2 -o model.keras\n"
+                                     "  convoy port model.pt2 --to keras -o model.py\n"
                                      "  convoy port model.keras -o model.onnx --opset 17");
   o->model.offer(*command);
   command->add_option("--to", o->to, "target format: torch, keras or onnx (else told by the extension of -o)");

@@ -5,19 +5,17 @@
 
 namespace convoy {
 
-Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const std::string& function,
-                                     const std::vector<ArrayArgument>& arrays, const Json& arguments,
-                                     CallSetting setting) {
-  Graph graph;
+Result<OneCall> one_call(std::span<const FunctionRow> rows, const std::string& function,
+                         const std::vector<ArrayArgument>& arrays, const Json& arguments, CallSetting setting) {
+  OneCall call;
+  Graph& graph = call.graph;
   TensorArguments tensors;
-  std::vector<Tensor> inputs;
   for (const auto& [name, array] : arrays) {
     if (!array) continue;
-    if (!array->tensor())
-      return within(function, Result<std::vector<Tensor>>(std::unexpected(array->tensor().error())));
+    if (!array->tensor()) return within(function, Result<OneCall>(std::unexpected(array->tensor().error())));
     const Tensor& tensor = *array->tensor();
-    if (inputs.empty()) {
-      inputs.push_back(tensor);
+    if (call.inputs.empty()) {
+      call.inputs.push_back(tensor);
       tensors.emplace(name, graph.input(std::string(name), fact_of(tensor)));
     } else {
       tensors.emplace(name, graph.constant(std::string(name), tensor));
@@ -28,10 +26,18 @@ Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const st
   if (!outputs) return pass(outputs);
   graph.outputs = *outputs;
   for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back("result" + std::to_string(i));
-  auto values = within(function, run(graph, inputs));
+  return call;
+}
+
+Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const std::string& function,
+                                     const std::vector<ArrayArgument>& arrays, const Json& arguments,
+                                     CallSetting setting) {
+  const auto call = one_call(rows, function, arrays, arguments, setting);
+  if (!call) return std::unexpected(call.error());
+  auto values = within(function, run(call->graph, call->inputs));
   if (!values) return pass(values);
   std::vector<Tensor> results;
-  for (const ValueId v : *outputs) results.push_back(values->at(v));
+  for (const ValueId v : call->graph.outputs) results.push_back(values->at(v));
   return results;
 }
 

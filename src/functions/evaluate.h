@@ -13,7 +13,14 @@ struct ArrayArgument {
   const View* array = nullptr;  // null: absent
 };
 
+// The graph of one call: the first array is its input, the others are constants.
+struct OneCall {
+  Graph graph;
+  std::vector<Tensor> inputs;
+};
 // Fails: as the row does, with the function's name as place.
+Result<OneCall> one_call(std::span<const FunctionRow> rows, const std::string& function,
+                         const std::vector<ArrayArgument>& arrays, const Json& arguments, CallSetting setting = {});
 Result<std::vector<Tensor>> evaluate(std::span<const FunctionRow> rows, const std::string& function,
                                      const std::vector<ArrayArgument>& arrays, const Json& arguments,
                                      CallSetting setting = {});

@@ -1,5 +1,5 @@
 // A Keras model in one file: the archive .keras, or the older .h5. The proof compares the source with the file as it is
-// read back, so what was written is what was meant.
+// read back, so what was written is what was meant. Source code is a journey of its own.
 #include "formats/keras/write/files.h"
 #include "port/journey.h"
 
@@ -14,13 +14,15 @@ Result<fs::path> file_of(const fs::path& source, const PortOptions& options) {
   fs::path model = options.output;
   if (model.empty()) model = source.stem().string() + ".keras";
   if (model.extension() != ".keras" && model.extension() != ".h5")
-    return fail(Fault::Usage, "-o '" + model.string() + "' does not end in .keras or .h5, which a Keras model must");
+    return fail(Fault::Usage,
+                "-o '" + model.string() + "' does not end in .keras, .h5 or .py, which a Keras model must");
   return model;
 }
 
 }  // namespace
 
 Result<PortReport> port_to_keras(const fs::path& source, const PortOptions& options) {
+  if (options.output.extension() == ".py") return port_to_keras_source(source, options);
   const auto file = file_of(source, options);
   if (!file) return std::unexpected(file.error());
   auto out = OutputSet::begin({*file}, options.overwrites, sources_of(source, options));

@@ -13,6 +13,7 @@ std::string_view name_of(Way way) {
     case Way::Plain: return "plain";
     case Way::Torch: return "torch";
     case Way::Free: return "free";
+    case Way::Keras: return "keras";
   }
   return "?";
 }
@@ -29,15 +30,19 @@ Fact input_fact(const Array& x, Way way) {
 Result<Tensor> answer_of(Graph graph, const Tensor& x, Way way) {
   if (graph.inputs.size() != 1 || graph.outputs.size() != 1)
     return fail(Fault::Internal, "the graph of one layer has several inputs or outputs");
-  auto outputs = run_through(std::move(graph), {x}, way == Way::Plain ? Through::Nothing : Through::Torch);
+  auto outputs = run_through(std::move(graph), {x},
+                             way == Way::Plain   ? Through::Nothing
+                             : way == Way::Keras ? Through::Keras
+                                                 : Through::Torch);
   if (!outputs) return pass(outputs);
   return std::move(outputs->front());
 }
 
 Result<Answer> answer(const Case& c, Way way) {
   if (c.framework.starts_with("keras")) return answer_keras(c, way);
-  if (way != Way::Plain) return not_mapped("only Keras cases are run through PyTorch's words");
-  if (c.framework.starts_with("torch")) return answer_torch(c);
+  if (way != Way::Plain && (way != Way::Keras || !c.framework.starts_with("torch")))
+    return not_mapped("only Keras cases are run through PyTorch's words, and PyTorch's through Keras's");
+  if (c.framework.starts_with("torch")) return answer_torch(c, way);
   if (c.framework.starts_with("tensorflow lite")) return answer_tflite(c);
   if (c.framework.starts_with("tensorflow")) return answer_tensorflow(c);
   if (c.framework.starts_with("onnxruntime")) return answer_onnx(c);

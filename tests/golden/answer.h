@@ -11,6 +11,7 @@ enum class Way : std::uint8_t {
   Plain,  // the graph as it was read
   Torch,  // rewritten for PyTorch at the size of the case
   Free,   // read with unknown batch and space, rewritten for PyTorch, then run at the size of the case
+  Keras,  // rewritten for Keras at the size of the case
 };
 std::string_view name_of(Way way);
 
@@ -34,7 +35,7 @@ Fact input_fact(const Array& x, Way way);
 Result<Tensor> answer_of(Graph graph, const Tensor& x, Way way);
 
 Result<Answer> answer_keras(const Case& c, Way way);
-Result<Answer> answer_torch(const Case& c);
+Result<Answer> answer_torch(const Case& c, Way way);
 Result<Answer> answer_tensorflow(const Case& c);
 Result<Answer> answer_onnx(const Case& c);
 Result<Answer> answer_tflite(const Case& c);

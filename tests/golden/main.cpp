@@ -115,9 +115,9 @@ Result<Options> parse(std::span<char*> arguments) {
     } else if (word == "--through") {
       options.ways.clear();
       const std::string name = i + 1 < arguments.size() ? arguments[++i] : "";
-      for (const Way way : {Way::Plain, Way::Torch, Way::Free})
+      for (const Way way : {Way::Plain, Way::Torch, Way::Free, Way::Keras})
         if (name_of(way) == name) options.ways = {way};
-      if (options.ways.empty()) return fail(Fault::Usage, "--through wants plain, torch or free");
+      if (options.ways.empty()) return fail(Fault::Usage, "--through wants plain, torch, free or keras");
     } else if (word.starts_with("-")) {
       return fail(Fault::Usage, "unknown option " + word);
     } else {
@@ -125,7 +125,7 @@ Result<Options> parse(std::span<char*> arguments) {
     }
   }
   if (options.files.empty())
-    return fail(Fault::Usage, "usage: golden [--every] [--through plain|torch|free] FILE.jsonl...");
+    return fail(Fault::Usage, "usage: golden [--every] [--through plain|torch|free|keras] FILE.jsonl...");
   return options;
 }
 

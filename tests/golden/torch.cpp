@@ -2,6 +2,7 @@
 #include "formats/torch/functions/functions.h"
 #include "functions/evaluate.h"
 #include "golden/answer.h"
+#include "support/through.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,7 @@ std::string function_of(const Case& c) {
 }
 
 Result<std::vector<Tensor>> call(const std::string& function, const std::vector<std::pair<std::string, Tensor>>& inputs,
-                                 const Json& arguments) {
+                                 const Json& arguments, Way way) {
   std::vector<View> views;
   for (const auto& [name, tensor] : inputs) views.emplace_back(tensor);
   std::vector<ArrayArgument> arrays;
@@ -30,12 +31,15 @@ Result<std::vector<Tensor>> call(const std::string& function, const std::vector<
     const auto word = std::ranges::find(tensors, inputs[i].first, &Word::ours);
     arrays.push_back({word == tensors.end() ? std::string_view(inputs[i].first) : word->theirs, &views[i]});
   }
-  return evaluate(torch::functions(), function, arrays, arguments);
+  if (way == Way::Plain) return evaluate(torch::functions(), function, arrays, arguments);
+  auto made = one_call(torch::functions(), function, arrays, arguments);
+  if (!made) return pass(made);
+  return testing::run_through(std::move(made->graph), made->inputs, testing::Through::Keras);
 }
 
 }  // namespace
 
-Result<Answer> answer_torch(const Case& c) {
+Result<Answer> answer_torch(const Case& c, Way way) {
   std::vector<std::pair<std::string, Tensor>> inputs;
   for (const auto& [name, array] : c.inputs) inputs.emplace_back(name, array.tensor);
   if (inputs.empty() || inputs.front().first != "x") return fail(Fault::Format, "input 'x' is missing");
@@ -43,12 +47,12 @@ Result<Answer> answer_torch(const Case& c) {
   if (!row_of(torch::functions(), function)) return not_mapped("PyTorch's " + function);
   Json arguments = c.attrs;
   if (function != "pad" && arguments.contains("pad")) {  // the questions pad in front of a convolution
-    auto padded = call("pad", {inputs.front()}, {{"pad", arguments["pad"]}});
+    auto padded = call("pad", {inputs.front()}, {{"pad", arguments["pad"]}}, way);
     if (!padded) return pass(padded);
     inputs.front().second = padded->front();
     arguments.erase("pad");
   }
-  auto results = call(function, inputs, arguments);
+  auto results = call(function, inputs, arguments, way);
   if (!results) return pass(results);
   Answer answer{{results->front(), c.want ? c.want->layout : ""}, {}};
   if (results->size() > 1) answer.indices = (*results)[1];

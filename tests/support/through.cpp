@@ -68,9 +68,11 @@ Result<Tensor> restored(const Tensor& value, const std::optional<Origin>& origin
 Result<std::vector<Tensor>> run_through(Graph graph, const std::vector<Tensor>& inputs, Through through) {
   const Graph source = graph;
   if (inputs.size() != graph.inputs.size()) return fail(Fault::Usage, "another number of inputs than the graph has");
-  if (through == Through::Torch) {
+  if (through != Through::Nothing) {
     name_origins(graph);
-    auto report = within("toward PyTorch", run_passes(graph, torch_target()));
+    const bool keras = through == Through::Keras;
+    auto report =
+        within(keras ? "toward Keras" : "toward PyTorch", run_passes(graph, keras ? keras_target() : torch_target()));
     if (!report) return pass(report);
     if (graph.inputs.size() != inputs.size() || graph.outputs.size() != source.outputs.size())
       return fail(Fault::Internal, "the passes changed the number of inputs or outputs");

@@ -7,7 +7,7 @@
 
 namespace convoy::testing {
 
-enum class Through : std::uint8_t { Nothing, Torch };
+enum class Through : std::uint8_t { Nothing, Torch, Keras };
 
 // Inputs and outputs are those of the source, whatever the rewritten graph makes of them. One output per graph output.
 Result<std::vector<Tensor>> run_through(Graph graph, const std::vector<Tensor>& inputs, Through through);

@@ -82,7 +82,9 @@ class Lines {
   std::string variable_for(const Step& made, std::size_t at, const std::string& wanted);
   std::string name_text(const std::string& layer) const {
     if (prefix_.empty()) return python::quoted(layer);
-    const std::string rest = python::quoted(prefix_.back() + layer.substr(prefix_.size()));
+    std::string rest;  // braces would end the text of an f-string
+    for (const char c : python::quoted(prefix_.back() + layer.substr(prefix_.size())))
+      rest += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
     return "f\"{name}" + rest.substr(1);
   }
   Result<std::string> table(const Tensor& numbers);
