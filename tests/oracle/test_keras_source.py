@@ -36,7 +36,7 @@ def written(source, path) -> dict:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
     text = path.read_text()
-    assert max(map(len, text.splitlines())) <= LONGEST_LINE
+    assert max(map(len, text.splitlines())) <= LONGEST_LINE, path
     py_compile.compile(str(path), cfile=str(path.with_suffix(".pyc")), doraise=True)
     return json.loads(done.stdout)
 

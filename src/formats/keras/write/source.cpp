@@ -1,5 +1,6 @@
 #include "formats/keras/write/source.h"
 
+#include "formats/keras/weights.h"
 #include "formats/keras/write/blocks.h"
 #include "formats/keras/write/python.h"
 #include "formats/source_text.h"
@@ -80,7 +81,14 @@ class Lines {
   void flatten(const std::vector<Part>& all, bool plain, int times);
   Status write_item(std::size_t i);
   std::string variable_for(const Step& made, std::size_t at, const std::string& wanted);
-  std::string name_text(const std::string& layer) const {
+  // Keras names operations by itself, after their function: a layer must not have such a name.
+  std::string name_text(std::string layer) const {
+    const std::string stem = layer.substr(0, layer.find_last_not_of("0123456789_") + 1);
+    for (const DocumentLayer& other : parts_.document.layers)
+      if (other.is_operation() && snake_case(other.class_name) == stem) {
+        layer += "_layer";
+        break;
+      }
     if (prefix_.empty()) return python::quoted(layer);
     std::string rest;  // braces would end the text of an f-string
     for (const char c : python::quoted(prefix_.back() + layer.substr(prefix_.size())))
