@@ -27,7 +27,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "convoy " CONVOY_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done; 1 diff: they differ; 2 wrong command line; 3 not shown to be equal; 4 input or output; 5 broken file;\n"
+      "Exit codes: 0 done; 1 diff: they differ; 2 wrong command line; 3 not shown to be equal; 4 input or output; 5 "
+      "broken file;\n"
       "6 understood but not supported; 70 a fault of convoy.");
   int code = convoy::cli::Done;
   convoy::cli::offer_port(app, code);
