@@ -45,12 +45,13 @@ std::size_t behind_string(const std::string& text, std::size_t at) {
   return at;
 }
 
-// The last bracket pair that is not inside another one: what `black` opens first.
+// The last bracket pair that is not inside another one: what `black` opens first. Where the text in front of it is wider
+// than `width`, the widest pair.
 struct Brackets {
   std::size_t open = std::string::npos, close = std::string::npos;
 };
-Brackets last_brackets(const std::string& text) {
-  Brackets found, current;
+Brackets outer_brackets(const std::string& text, std::size_t width) {
+  Brackets found, current, widest_pair;
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -61,10 +62,12 @@ Brackets last_brackets(const std::string& text) {
       if (--depth == 0) {
         current.close = i;
         if (i > current.open + 1) found = current;
+        if (widest_pair.open == std::string::npos || i - current.open > widest_pair.close - widest_pair.open)
+          widest_pair = current;
       }
     }
   }
-  return found;
+  return found.open != std::string::npos && found.open >= width ? widest_pair : found;
 }
 
 std::vector<std::string> split_at_commas(const std::string& text) {
@@ -90,10 +93,30 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
+bool are_numbers(const std::vector<std::string>& parts) {
+  return parts.size() > 1 && std::ranges::all_of(parts, [](const std::string& part) {
+           return part.find_first_not_of("0123456789+-.e") == std::string::npos;
+         });
+}
+
+// A table: as many to a line as it holds.
+std::string filled(int indent, const std::vector<std::string>& parts) {
+  const std::string margin(static_cast<std::size_t>(indent), ' ');
+  std::string out, line = margin;
+  for (const std::string& part : parts) {
+    if (line.size() > margin.size() && line.size() + part.size() + 2 > widest) {
+      out += line + "\n";
+      line = margin;
+    }
+    line += (line.size() > margin.size() ? " " : "") + part + ",";
+  }
+  return out + line + "\n";
+}
+
 std::string wrapped(int indent, const std::string& text) {
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   if (margin.size() + text.size() <= widest) return margin + text + "\n";
-  const Brackets at = last_brackets(text);
+  const Brackets at = outer_brackets(text, widest - std::min(widest, margin.size()));
   if (at.open == std::string::npos) return margin + text + "\n";
   const std::string inside = text.substr(at.open + 1, at.close - at.open - 1);
   std::string out = margin + text.substr(0, at.open + 1) + "\n";
@@ -101,7 +124,9 @@ std::string wrapped(int indent, const std::string& text) {
     out += margin + "    " + inside + "\n";
   } else {
     const auto parts = split_at_commas(inside);
-    for (const auto& part : parts) out += wrapped(indent + 4, parts.size() > 1 ? part + "," : part);
+    if (are_numbers(parts)) out += filled(indent + 4, parts);
+    else
+      for (const auto& part : parts) out += wrapped(indent + 4, parts.size() > 1 ? part + "," : part);
   }
   return out + margin + text.substr(at.close) + "\n";
 }

@@ -21,6 +21,7 @@ Status write_windows(const char* stem, Axes axes, const std::vector<Window>& win
   }
   const auto form = form_of({Framework::Keras, windowed}, paddings, windows);
   Said said = sink.layer(class_of(stem, axes.space));
+  said.results = 1;  // no pool of Keras tells places
   said.arguments["pool_size"] = one_or_all(kernel);
   if (strides != kernel) said.arguments["strides"] = one_or_all(strides);
   if (form == Form::SameUpper) said.arguments["padding"] = "same";
@@ -51,6 +52,7 @@ Status write_adaptive(const AdaptivePool& pool, Sink& sink) {
   if (ones == pool.axes.space) {
     Said said = sink.layer(class_of(maximum ? "GlobalMaxPooling" : "GlobalAveragePooling", pool.axes.space));
     said.arguments["keepdims"] = true;
+    said.results = 1;
     return sink.last(std::move(said));
   }
   for (Size i = 0; i < pool.axes.space; ++i)
@@ -59,6 +61,7 @@ Status write_adaptive(const AdaptivePool& pool, Sink& sink) {
   if (maximum && ones > 0) return sink.refused("an adaptive maximum with one cell of output along some of its axes");
   Said said = sink.layer(class_of(maximum ? "AdaptiveMaxPooling" : "AdaptiveAveragePooling", pool.axes.space));
   said.arguments["output_size"] = one_or_all(pool.out);
+  said.results = 1;
   return sink.last(std::move(said));
 }
 

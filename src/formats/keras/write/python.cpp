@@ -98,7 +98,9 @@ std::string constructor_text(const DocumentLayer& layer, const std::string& name
   for (const auto& [key, value] : layer.arguments.items()) {
     const bool zeros = key == "padding" && layer.class_name.starts_with("ZeroPadding");
     const bool known = zeros || std::ranges::find(bare, key) != bare.end();
-    const bool softly = key == "activation" && layer.class_name != "Activation";
+    // The same words stand further behind in other layers.
+    const bool softly = (key == "activation" && layer.class_name != "Activation") ||
+                        (key == "scale" && layer.class_name != "Rescaling");
     first = first && known && !softly;
     if (first) parts.push_back(value_text(value));
     else append_named(parts, key, value);

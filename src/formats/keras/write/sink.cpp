@@ -188,7 +188,8 @@ bool Sink::call_again(const Said& said) {
     for (std::size_t i = 0; i < node().outputs.size(); ++i) given_[node().outputs[i]] = {at, layer.calls.size(), i};
     document_.carried.emplace(layer.name + "." + std::to_string(layer.calls.size()), node().outputs.front());
     layer.calls.push_back({said.args, said.kwargs, {}});
-    for (std::size_t i = 0; i < node().outputs.size(); ++i) layer.calls.back().results.push_back(result_fact(i));
+    for (std::size_t i = 0; i < std::min(said.results, node().outputs.size()); ++i)
+      layer.calls.back().results.push_back(result_fact(i));
     return true;
   }
   weighted_[weights].push_back(document_.layers.size());
@@ -196,10 +197,11 @@ bool Sink::call_again(const Said& said) {
 }
 
 Status Sink::last(Said said) {
+  const std::size_t results = std::min(said.results, node().outputs.size());
   if (call_again(said)) return {};
   const std::size_t at = add(std::move(said), names_of_nodes_[static_cast<std::size_t>(at_.index)]);
   DocumentLayer& layer = document_.layers[at];
-  for (std::size_t i = 0; i < node().outputs.size(); ++i) {
+  for (std::size_t i = 0; i < results; ++i) {
     const ValueId v = node().outputs[i];
     given_[v] = {at, 0, i};
     document_.carried.emplace(layer.name + (i == 0 ? "" : "." + std::to_string(i)), v);

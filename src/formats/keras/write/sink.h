@@ -4,6 +4,7 @@
 #include "formats/keras/write/document.h"
 #include "formats/rows.h"
 
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -24,6 +25,7 @@ struct Said {
   // The names behind "layer/" by which a reader calls its weights, and which constant of the graph each is; and numbers
   // among the arguments, likewise.
   std::vector<std::pair<std::string, ValueId>> carried, numbers;
+  std::size_t results = std::numeric_limits<std::size_t>::max();  // tensors that it gives, if fewer than the node
 };
 
 class Sink {
