@@ -7,6 +7,9 @@
 
 namespace convoy::python {
 
+// Whether the language keeps the word for itself.
+bool is_keyword(std::string_view word);
+
 class SyntaxParser {
  public:
   SyntaxParser(std::string_view text, std::vector<Token> tokens, std::size_t shift = 0, int depth = 0)

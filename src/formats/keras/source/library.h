@@ -7,6 +7,9 @@
 
 namespace convoy::keras {
 
+// Whose words programs are read in.
+constexpr const char* source_version = "3.15.1";
+
 class SourceLibrary : public python::Library {
  public:
   explicit SourceLibrary(const LoadOptions& options) : options_(options) {}

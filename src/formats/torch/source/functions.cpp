@@ -1,7 +1,7 @@
-// Functions and methods by the names of PyTorch: which row reads them, and how their arguments become its own.
+// Functions and methods by the names of PyTorch, called on tensors.
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/aten/aten.h"
-#include "formats/torch/source/tracer.h"
+#include "formats/torch/source/functions.h"
 
 #include <algorithm>
 #include <array>
@@ -15,70 +15,6 @@ using python::ValueList;
 using Made = Result<Value>;
 
 namespace {
-
-// `parameters` by Python's names; a trailing "..." takes all that are left, or one list. `row`: another name for it.
-struct Spelled {
-  std::string_view name, row, parameters;
-};
-constexpr std::array spelled{
-    Spelled{"view", "view.default", "input size..."},
-    Spelled{"reshape", "reshape", "input shape..."},
-    Spelled{"permute", "permute", "input dims..."},
-    Spelled{"expand", "expand", "input size..."},
-    Spelled{"flatten", "flatten", "input start_dim end_dim"},
-    Spelled{"unflatten", "unflatten", "input dim sizes"},
-    Spelled{"transpose", "transpose", "input dim0 dim1"},
-    Spelled{"swapaxes", "transpose", "input dim0 dim1"},
-    Spelled{"swapdims", "transpose", "input dim0 dim1"},
-    Spelled{"t", "t", "input"},
-    Spelled{"squeeze", "squeeze", "input dim"},
-    Spelled{"unsqueeze", "unsqueeze", "input dim"},
-    Spelled{"mean", "mean", "input dim keepdim"},
-    Spelled{"sum", "sum", "input dim keepdim"},
-    Spelled{"prod", "prod", "input dim keepdim"},
-    Spelled{"amax", "amax", "input dim keepdim"},
-    Spelled{"amin", "amin", "input dim keepdim"},
-    Spelled{"var", "var", "input dim unbiased keepdim correction"},
-    Spelled{"norm", "linalg_vector_norm", "input ord dim keepdim"},
-    Spelled{"cat", "cat", "tensors dim"},
-    Spelled{"concat", "cat", "tensors dim"},
-    Spelled{"concatenate", "cat", "tensors dim"},
-    Spelled{"stack", "stack", "tensors dim"},
-    Spelled{"chunk", "chunk", "input chunks dim"},
-    Spelled{"unbind", "unbind", "input dim"},
-    Spelled{"select", "select.int", "input dim index"},
-    Spelled{"narrow", "narrow", "input dim start length"},
-    Spelled{"index_select", "index_select", "input dim index"},
-    Spelled{"clamp", "clamp.default", "input min max"},
-    Spelled{"clip", "clamp.default", "input min max"},
-    Spelled{"clamp_min", "clamp_min.default", "input min"},
-    Spelled{"clamp_max", "clamp_max.default", "input max"},
-    Spelled{"add", "add", "input other alpha"},
-    Spelled{"sub", "sub", "input other alpha"},
-    Spelled{"subtract", "sub", "input other alpha"},
-    Spelled{"mul", "mul", "input other"},
-    Spelled{"multiply", "mul", "input other"},
-    Spelled{"div", "div", "input other"},
-    Spelled{"true_divide", "div", "input other"},
-    Spelled{"divide", "div", "input other"},
-    Spelled{"rsub", "rsub", "input other"},
-    Spelled{"maximum", "maximum", "input other"},
-    Spelled{"minimum", "minimum", "input other"},
-    Spelled{"pow", "pow", "input exponent"},
-    Spelled{"matmul", "matmul", "input other"},
-    Spelled{"bmm", "bmm", "input mat2"},
-    Spelled{"mm", "mm", "input mat2"},
-    Spelled{"einsum", "einsum", "equation tensors..."},
-    Spelled{"baddbmm", "baddbmm", "input batch1 batch2 beta alpha"},
-    Spelled{"addmm", "addmm", "input mat1 mat2 beta alpha"},
-    Spelled{"scaled_dot_product_attention", "scaled_dot_product_attention",
-            "query key value attn_mask dropout_p is_causal scale"},
-    Spelled{"round", "round.default", "input"},
-    Spelled{"expand_as", "expand_as", "input other"},
-    Spelled{"upsample", "interpolate", "input size scale_factor mode align_corners"},
-    Spelled{"hardtanh", "hardtanh", "input min_val max_val inplace"},
-    Spelled{"batch_norm", "batch_norm", "input running_mean running_var weight bias training momentum eps"},
-};
 
 // Of no number at all, in a model that is not trained.
 constexpr std::array<std::string_view, 14> handed_on{"contiguous", "detach", "clone",   "cpu",     "cuda",
@@ -96,78 +32,9 @@ constexpr std::array<std::string_view, 13> makers{"zeros",     "ones",       "fu
 constexpr std::array<std::string_view, 8> noises{
     "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "rrelu_", "identity"};
 
-const Spelled* spelling_of(std::string_view name) {
-  const auto found = std::ranges::find(spelled, name, &Spelled::name);
-  return found == spelled.end() ? nullptr : &*found;
-}
-
-const FunctionRow* aten_named(std::string_view name) {
-  for (const auto rows :
-       {aten_arithmetic(), aten_shapes(), aten_parts(), aten_reductions(), aten_products(), aten_constants()})
-    if (const FunctionRow* row = row_of(rows, name)) return row;
-  return nullptr;
-}
-
-const FunctionRow* row_named(std::string_view name) {
-  const Spelled* said = spelling_of(name);
-  const std::string_view row = said ? said->row : name;
-  if (const FunctionRow* own = row_of(functions(), row)) return own;
-  if (said) return aten_named(row);
-  for (const auto rows : {aten_arithmetic(), aten_products()})
-    if (const FunctionRow* own = row_of(rows, row)) return own;
-  return nullptr;
-}
-
 template <class Table>
 bool has(const Table& table, std::string_view name) {
   return std::ranges::find(table, name) != table.end();
-}
-
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const auto end = std::min(text.find(' '), text.size());
-    if (end > 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
-bool is_silent(std::string_view word) {
-  return word == "device" || word == "memory_format" || word == "requires_grad" || word == "non_blocking" ||
-         word == "layout" || word == "pin_memory" || word == "out_dtype" || word == "_stacklevel" || word == "copy";
-}
-
-// Arguments by name: by place, by keyword, and all that are left for the last.
-Result<std::vector<std::pair<std::string, Value>>> named_arguments(Interpreter& in, const Arguments& given,
-                                                                   std::string_view parameters,
-                                                                   const std::string& name) {
-  auto words = words_of(parameters);
-  std::vector<std::pair<std::string, Value>> all;
-  bool takes_rest = !words.empty() && words.back().ends_with("...");
-  if (takes_rest) words.back().resize(words.back().size() - 3);
-  for (std::size_t i = 0; i < given.placed.size(); ++i) {
-    if (takes_rest && i + 1 == words.size()) {
-      ValueList rest(given.placed.begin() + static_cast<std::ptrdiff_t>(i), given.placed.end());
-      const bool listed = rest.size() == 1 && rest[0].as<python::Sequence>();
-      all.emplace_back(words[i], listed ? rest[0] : in.list(std::move(rest)));
-      break;
-    }
-    if (i >= words.size())
-      return fail(Fault::Format, name + "() takes " + std::to_string(words.size()) + " arguments, " +
-                                     std::to_string(given.placed.size()) + " are given");
-    all.emplace_back(words[i], given.placed[i]);
-  }
-  for (auto [word, value] : given.named) {
-    if (is_silent(word)) continue;
-    if (word == "axis") word = "dim";
-    if (word == "keepdims") word = "keepdim";
-    if (word == "p" && name == "norm") word = "ord";
-    if (std::ranges::find(all, word, &std::pair<std::string, Value>::first) != all.end())
-      return fail(Fault::Format, name + "(): '" + word + "' is given twice");
-    all.emplace_back(word, value);
-  }
-  return all;
 }
 
 // The element type that float(), to(...) or type(...) asks for; None: none.
@@ -246,15 +113,6 @@ bool is_function(const std::string& name) {
          plain == "std" || plain == "upsample_nearest" || row_named(plain) != nullptr;
 }
 
-namespace {
-
-struct Prepared {
-  Json plain = Json::object();
-  TensorArguments tensors;
-  SourceTensor* first = nullptr;
-  bool in_place = false;
-};
-
 // Tensors by name, the rest as JSON.
 Result<Prepared> prepared(Tracer& tracer, Interpreter& in, const std::vector<std::pair<std::string, Value>>& named) {
   Prepared made;
@@ -300,59 +158,6 @@ Made answered(Tracer& tracer, Interpreter& in, const std::vector<ValueId>& value
   if (all.empty()) return fail(Fault::Internal, "a function of PyTorch gives nothing");
   return all.size() == 1 && !several ? Made(all[0]) : Made(in.tuple(std::move(all)));
 }
-
-Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given);
-Made extreme(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given);
-Made dropped(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given);
-
-Made repeated(Tracer& tracer, Interpreter& in, Arguments given) {
-  static constexpr FunctionRow row{"repeat", "input sizes", [](FunctionCall& call) -> std::vector<ValueId> {
-                                     ValueId x = call.tensor("input");
-                                     const Sizes sizes = call.attrs.list("sizes");
-                                     const Size front = static_cast<Size>(sizes.size()) - call.rank(x);
-                                     if (front < 0) call.refuse(Fault::Format, "fewer numbers than axes");
-                                     Sizes added;
-                                     for (Size i = 0; i < front; ++i) added.push_back(i);
-                                     if (!added.empty()) x = call.add(Unsqueeze{added}, {x});
-                                     for (std::size_t i = 0; i < sizes.size(); ++i) {
-                                       if (sizes[i] < 1)
-                                         call.refuse(Fault::Unsupported,
-                                                     "repeats an axis " + std::to_string(sizes[i]) + " times");
-                                       else if (sizes[i] > 1) x = call.add(Tile{static_cast<Size>(i), sizes[i]}, {x});
-                                     }
-                                     return {x};
-                                   }};
-  auto named = named_arguments(in, given, "input sizes...", "repeat");
-  if (!named) return pass(named);
-  auto ready = prepared(tracer, in, *named);
-  if (!ready) return pass(ready);
-  const auto values = tracer.call(in, row, ready->plain, std::move(ready->tensors));
-  if (!values) return std::unexpected(values.error());
-  return answered(tracer, in, *values, -1, false);
-}
-
-Made embedded(Tracer& tracer, Interpreter& in, Arguments given) {
-  auto named = named_arguments(in, given, "indices weight padding_idx max_norm norm_type scale_grad_by_freq sparse",
-                               "embedding");
-  if (!named) return pass(named);
-  for (auto& [word, value] : *named) {
-    if (word == "input") word = "indices";
-    if (word == "max_norm" && !value.is_none())
-      return fail(Fault::Unsupported, "embedding() with max_norm changes its weights");
-    if (word == "indices")
-      if (auto* tensor = value.as<SourceTensor>(); tensor && !tensor->value)
-        if (auto made = tracer.value_of(*tensor, Shape{Dim::unknown(), Dim::unknown()}, DType::I64); !made)
-          return pass(made);
-  }
-  std::erase_if(*named, [](const auto& one) { return one.first != "indices" && one.first != "weight"; });
-  auto ready = prepared(tracer, in, *named);
-  if (!ready) return pass(ready);
-  const auto values = tracer.call(in, *aten_named("embedding"), ready->plain, std::move(ready->tensors));
-  if (!values) return std::unexpected(values.error());
-  return answered(tracer, in, *values, -1, false);
-}
-
-}  // namespace
 
 std::optional<Value> function_named(Tracer& tracer, Interpreter& in, const std::string& name) {
   if (!is_function(name)) return std::nullopt;
@@ -449,114 +254,4 @@ Made call_function_named(Tracer& tracer, Interpreter& in, const std::string& cal
   return answered(tracer, in, *values, storage, name == "chunk" || name == "unbind");
 }
 
-namespace {
-
-// A tensor of numbers that stand in the program.
-Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, std::vector<double>& out, bool& whole,
-                  std::size_t depth) {
-  if (value.is_number()) {
-    whole = whole && value.is_whole();
-    out.push_back(value.real());
-    return in.charge(8);
-  }
-  if (depth > 8 || !value.is_object()) return fail(Fault::Unsupported, "a tensor of a " + python::type_name(value));
-  const auto all = in.elements(value);
-  if (!all) return std::unexpected(all.error());
-  if (shape.size() <= depth) shape.push_back(static_cast<Size>(all->size()));
-  if (shape[depth] != static_cast<Size>(all->size())) return fail(Fault::Format, "a tensor of lists of unlike lengths");
-  for (const Value& one : *all)
-    if (auto done = numbers_of(in, one, shape, out, whole, depth + 1); !done) return done;
-  return {};
-}
-
-Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
-  std::erase_if(given.named, [](const auto& one) { return is_silent(one.first); });
-  if (name == "tensor" || name == "as_tensor" || name == "from_numpy") {
-    const auto dtype = given.take("dtype");
-    if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
-    if (given.placed[0].as<SourceTensor>()) return given.placed[0];
-    Sizes shape;
-    std::vector<double> numbers;
-    bool whole = true;
-    if (auto done = numbers_of(in, given.placed[0], shape, numbers, whole, 0); !done) return pass(done);
-    const auto* word = dtype ? dtype->as<python::Text>() : nullptr;
-    if (word ? word->text == "int64" : whole)
-      return tracer.constant(in, Tensor::of(shape, std::vector<std::int64_t>(numbers.begin(), numbers.end())));
-    return tracer.constant(in, Tensor::of(shape, std::vector<float>(numbers.begin(), numbers.end())));
-  }
-  if (name.ends_with("_like")) {
-    auto* like = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
-    if (!like) return fail(Fault::Format, name + "() of what is no tensor");
-    const auto shape = in.attribute(given.placed[0], "shape");
-    if (!shape) return shape;
-    return filled(tracer, in, name.substr(0, name.find('_')), Arguments{{*shape}, given.named});
-  }
-  const bool drawn = name == "rand" || name == "randn" || name == "empty";
-  if (drawn && tracer.bound)
-    return fail(Fault::Unsupported, name + "() inside the model: its numbers come from nowhere");
-  const bool sized = name == "zeros" || name == "ones" || drawn;
-  std::string_view parameters = sized                ? "size..."
-                                : name == "full"     ? "size fill_value"
-                                : name == "linspace" ? "start end steps"
-                                                     : "start end step";
-  if (name == "arange" && given.placed.size() == 1) parameters = "end";
-  auto named = named_arguments(in, given, parameters, name);
-  if (!named) return pass(named);
-  auto ready = prepared(tracer, in, *named);
-  if (!ready) return pass(ready);
-  const auto values = tracer.call(in, *aten_named(drawn ? "zeros" : name), ready->plain, std::move(ready->tensors));
-  if (!values) return std::unexpected(values.error());
-  const Value made = tracer.tensor(in, (*values)[0]);
-  made.as<SourceTensor>()->is_random = drawn;
-  return made;
-}
-
-// max(x), max(x, dim), max(x, y)
-Made extreme(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
-  const bool two = given.placed.size() > 1 && given.placed[1].as<SourceTensor>();
-  if (two) return call_function_named(tracer, in, name + "imum", std::move(given));
-  const bool whole = given.placed.size() == 1 && given.named.empty();
-  if (whole) {
-    auto* tensor = given.placed[0].as<SourceTensor>();
-    if (!tensor) return in.call(in.builtins[name], std::move(given));
-    const auto id = tracer.value_of(*tensor);
-    if (!id) return std::unexpected(id.error());
-    const auto values = tracer.call(in, *aten_named(name + ".default"), Json::object(), {{"input", *id}});
-    if (!values) return std::unexpected(values.error());
-    return answered(tracer, in, *values, -1, false);
-  }
-  auto best = call_function_named(tracer, in, "a" + name, std::move(given));
-  if (!best) return best;
-  return in.tuple({*best, Value()});  // where it stands is not read
-}
-
-// At rest they hand on what they get; F.dropout acts unless it is told not to.
-Made dropped(Tracer& tracer, Interpreter& in, const std::string& called, Arguments given) {
-  std::string name = called;
-  if (name.ends_with("_")) name.pop_back();
-  if (name == "identity") return given.placed.empty() ? Made(Value()) : Made(given.placed[0]);
-  auto named = named_arguments(in, given, "input p training inplace", name);
-  if (!named) return pass(named);
-  bool training = name != "alpha_dropout" && name != "feature_alpha_dropout";
-  for (const auto& [word, value] : *named)
-    if (word == "training") {
-      const auto holds = in.truth(value);
-      if (!holds) return std::unexpected(holds.error());
-      training = *holds;
-    }
-  if (training)
-    return fail(Fault::Unsupported,
-                "F." + name + "() drops cells of a model at rest, too, unless it says training=self.training");
-  std::erase_if(*named, [](const auto& one) { return one.first == "training" || one.first == "inplace"; });
-  auto ready = prepared(tracer, in, *named);
-  if (!ready) return pass(ready);
-  const char* row = name == "dropout"                 ? "dropout"
-                    : name.ends_with("alpha_dropout") ? "alpha_dropout"
-                                                      : "feature_dropout";
-  const auto values = tracer.call(in, *aten_named(row), ready->plain, std::move(ready->tensors));
-  if (!values) return std::unexpected(values.error());
-  return answered(tracer, in, *values, ready->first ? ready->first->storage : -1, false);
-}
-
-}  // namespace
 }  // namespace convoy::torch

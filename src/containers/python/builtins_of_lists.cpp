@@ -1,0 +1,253 @@
+// Builtin functions that make, measure and go through lists and their like.
+#include "containers/python/builtins.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace convoy::python {
+namespace {
+
+using Made = Result<Value>;
+
+std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
+
+Made len(Interpreter& in, Arguments& a) {
+  const auto n = in.length(a.placed[0]);
+  if (!n) return std::unexpected(n.error());
+  return Value::of(*n);
+}
+
+Made range(Interpreter& in, Arguments& a) {
+  std::int64_t bounds[3] = {0, 0, 1};
+  for (std::size_t i = 0; i < a.placed.size(); ++i) {
+    if (!a.placed[i].is_whole()) return wrong("range() of a " + type_name(a.placed[i]));
+    bounds[a.placed.size() == 1 ? 1 : i] = a.placed[i].whole();
+  }
+  if (bounds[2] == 0) return wrong("range() with a step of 0");
+  return Value::of(in.make<Range>(bounds[0], bounds[1], bounds[2]));
+}
+
+Made zip(Interpreter& in, Arguments& a) {
+  a.take("strict");
+  std::vector<ValueList> lists;
+  std::size_t shortest = a.placed.empty() ? 0 : std::numeric_limits<std::size_t>::max();
+  for (const Value& one : a.placed) {
+    auto all = in.elements(one);
+    if (!all) return pass(all);
+    shortest = std::min(shortest, all->size());
+    lists.push_back(std::move(*all));
+  }
+  if (auto s = in.charge(static_cast<Size>(shortest * (lists.size() * 16 + 100))); !s) return pass(s);
+  ValueList rows;
+  for (std::size_t i = 0; i < shortest; ++i) {
+    ValueList row;
+    for (const auto& list : lists) row.push_back(list[i]);
+    rows.push_back(in.tuple(std::move(row)));
+  }
+  return Value::of(in.make<Iterator>(std::move(rows)));
+}
+
+Made enumerate(Interpreter& in, Arguments& a) {
+  const auto given = bound(a, "iterable start", 1, "enumerate");
+  if (!given) return std::unexpected(given.error());
+  const auto all = in.elements(*(*given)[0]);
+  if (!all) return std::unexpected(all.error());
+  std::int64_t i = (*given)[1] ? (*given)[1]->whole() : 0;
+  if (auto s = in.charge(static_cast<Size>(all->size()) * 150); !s) return pass(s);
+  ValueList rows;
+  for (const Value& one : *all) rows.push_back(in.tuple({Value::of(i++), one}));
+  return Value::of(in.make<Iterator>(std::move(rows)));
+}
+
+Made map(Interpreter& in, Arguments& a) {
+  if (a.placed.size() < 2) return wrong("map() takes a function and lists");
+  Arguments lists{ValueList(a.placed.begin() + 1, a.placed.end()), {}};
+  const auto rows = zip(in, lists);
+  if (!rows) return rows;
+  ValueList made;
+  for (const Value& row : rows->as<Iterator>()->items) {
+    const auto one = in.call(a.placed[0], row.as<Sequence>()->items);
+    if (!one) return one;
+    made.push_back(*one);
+  }
+  return Value::of(in.make<Iterator>(std::move(made)));
+}
+
+Made filter(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[1]);
+  if (!all) return std::unexpected(all.error());
+  ValueList kept;
+  for (const Value& one : *all) {
+    const auto said = a.placed[0].is_none() ? Made(one) : in.call(a.placed[0], ValueList{one});
+    if (!said) return said;
+    const auto holds = in.truth(*said);
+    if (!holds) return std::unexpected(holds.error());
+    if (*holds) kept.push_back(one);
+  }
+  return Value::of(in.make<Iterator>(std::move(kept)));
+}
+
+template <bool Tuple>
+Made sequence(Interpreter& in, Arguments& a) {
+  if (a.placed.empty()) return Tuple ? in.tuple({}) : in.list({});
+  auto all = in.elements(a.placed[0]);
+  if (!all) return pass(all);
+  return Tuple ? in.tuple(std::move(*all)) : in.list(std::move(*all));
+}
+
+Made set(Interpreter& in, Arguments& a) {
+  auto* made = in.make<Mapping>(true);
+  if (a.placed.empty()) return Value::of(made);
+  const auto all = in.elements(a.placed[0]);
+  if (!all) return std::unexpected(all.error());
+  for (const Value& one : *all)
+    if (auto put = made->put(in, one, Value()); !put) return pass(put);
+  return Value::of(made);
+}
+
+Made dict(Interpreter& in, Arguments& a) {
+  auto* made = in.make<Mapping>();
+  if (!a.placed.empty()) {
+    if (const auto* map = a.placed[0].as<Mapping>()) {
+      for (const auto& [key, value] : map->entries)
+        if (auto put = made->put(in, key, value); !put) return pass(put);
+    } else {
+      const auto all = in.elements(a.placed[0]);
+      if (!all) return std::unexpected(all.error());
+      for (const Value& one : *all) {
+        const auto pair = in.elements(one);
+        if (!pair) return std::unexpected(pair.error());
+        if (pair->size() != 2) return wrong("dict() of what are no pairs");
+        if (auto put = made->put(in, (*pair)[0], (*pair)[1]); !put) return pass(put);
+      }
+    }
+  }
+  for (const auto& [word, value] : a.named)
+    if (auto put = made->put(in, in.text(word), value); !put) return pass(put);
+  return Value::of(made);
+}
+
+template <bool Most>
+Made extreme(Interpreter& in, Arguments& a) {
+  const auto key = a.take("key"), otherwise = a.take("default");
+  ValueList all = a.placed;
+  if (a.placed.size() == 1) {
+    auto items = in.elements(a.placed[0]);
+    if (!items) return pass(items);
+    all = std::move(*items);
+  }
+  if (all.empty()) return otherwise ? Made(*otherwise) : Made(wrong("the largest or smallest of nothing"));
+  std::optional<Value> best, best_key;
+  for (const Value& one : all) {
+    const auto measured = key ? in.call(*key, ValueList{one}) : Made(one);
+    if (!measured) return measured;
+    if (best) {
+      const auto better = Most ? in.compare("<", *best_key, *measured) : in.compare("<", *measured, *best_key);
+      if (!better) return std::unexpected(better.error());
+      if (!*better) continue;
+    }
+    best = one;
+    best_key = *measured;
+  }
+  return *best;
+}
+
+Made sum(Interpreter& in, Arguments& a) {
+  const auto given = bound(a, "iterable start", 1, "sum");
+  if (!given) return std::unexpected(given.error());
+  const auto all = in.elements(*(*given)[0]);
+  if (!all) return std::unexpected(all.error());
+  Made total = (*given)[1].value_or(Value::of(std::int64_t{0}));
+  for (const Value& one : *all) {
+    total = in.binary("+", *total, one);
+    if (!total) return total;
+  }
+  return total;
+}
+
+template <bool Any>
+Made some(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[0]);
+  if (!all) return std::unexpected(all.error());
+  for (const Value& one : *all) {
+    const auto holds = in.truth(one);
+    if (!holds) return std::unexpected(holds.error());
+    if (*holds == Any) return Value::of(Any);
+  }
+  return Value::of(!Any);
+}
+
+Made sorted(Interpreter& in, Arguments& a) {
+  const auto key = a.take("key"), reverse = a.take("reverse");
+  auto all = in.elements(a.placed[0]);
+  if (!all) return pass(all);
+  if (all->size() > 100000) return fail(Fault::Limit, "sorts more than 100000 values");
+  std::vector<std::pair<Value, Value>> keyed;
+  for (const Value& one : *all) {
+    const auto measured = key ? in.call(*key, ValueList{one}) : Made(one);
+    if (!measured) return measured;
+    keyed.emplace_back(*measured, one);
+  }
+  bool down = false;
+  if (reverse) down = in.truth(*reverse).value_or(false);
+  Status failed;
+  // A merge sort, so that a comparison that fails leaves nothing undone.
+  std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& x, const auto& y) {
+    if (!failed) return false;
+    const auto less = down ? in.compare("<", y.first, x.first) : in.compare("<", x.first, y.first);
+    if (!less) failed = std::unexpected(less.error());
+    return less && *less;
+  });
+  if (!failed) return pass(failed);
+  ValueList sorted_items;
+  for (const auto& [unused, one] : keyed) sorted_items.push_back(one);
+  return in.list(std::move(sorted_items));
+}
+
+Made reversed(Interpreter& in, Arguments& a) {
+  auto all = in.elements(a.placed[0]);
+  if (!all) return pass(all);
+  std::ranges::reverse(*all);
+  return Value::of(in.make<Iterator>(std::move(*all)));
+}
+
+Made iter(Interpreter& in, Arguments& a) {
+  if (a.placed[0].as<Iterator>()) return a.placed[0];
+  auto all = in.elements(a.placed[0]);
+  if (!all) return pass(all);
+  return Value::of(in.make<Iterator>(std::move(*all)));
+}
+
+Made next(Interpreter&, Arguments& a) {
+  auto* iterator = a.placed[0].as<Iterator>();
+  if (!iterator) return wrong("next() of a " + type_name(a.placed[0]));
+  if (iterator->next < iterator->items.size()) return iterator->items[iterator->next++];
+  return a.placed.size() > 1 ? Made(a.placed[1]) : Made(wrong("next() finds nothing more"));
+}
+
+constexpr Builtin of_lists[] = {{"len", len, 1, 1},
+                                {"range", range, 1, 3},
+                                {"zip", zip, 0, any_number},
+                                {"enumerate", enumerate, 1, 2},
+                                {"map", map, 2, any_number},
+                                {"filter", filter, 2, 2},
+                                {"list", sequence<false>, 0, 1},
+                                {"tuple", sequence<true>, 0, 1},
+                                {"set", set, 0, 1},
+                                {"frozenset", set, 0, 1},
+                                {"dict", dict, 0, 1},
+                                {"max", extreme<true>, 1, any_number},
+                                {"min", extreme<false>, 1, any_number},
+                                {"sum", sum, 1, 2},
+                                {"any", some<true>, 1, 1},
+                                {"all", some<false>, 1, 1},
+                                {"sorted", sorted, 1, 1},
+                                {"reversed", reversed, 1, 1},
+                                {"iter", iter, 1, 1},
+                                {"next", next, 1, 2}};
+
+}  // namespace
+
+std::span<const Builtin> builtins_of_lists() { return of_lists; }
+
+}  // namespace convoy::python

@@ -1,0 +1,203 @@
+// Classes, their instances, and what is found on them.
+#include "containers/python/interpreter.h"
+
+#include <algorithm>
+
+namespace convoy::python {
+
+Class* Interpreter::make_class(std::string name, std::vector<Class*> bases) {
+  auto* made = make<Class>();
+  made->name = std::move(name);
+  if (bases.empty()) bases.push_back(object_class);
+  for (const Class* base : bases) made->is_exception = made->is_exception || base->is_exception;
+  // An empty order says that there is none. C3: the first class that is behind no other list's head. Source: Python's method resolution order.
+  constexpr std::size_t longest = 100;
+  for (const Class* base : bases)
+    if (base->order.size() > longest) return made;
+  std::vector<std::vector<Class*>> lists;
+  for (const Class* base : bases) lists.push_back(base->order);
+  lists.push_back(bases);
+  made->order.push_back(made);
+  for (;;) {
+    std::erase_if(lists, [](const auto& one) { return one.empty(); });
+    if (lists.empty()) return made;
+    Class* next = nullptr;
+    for (const auto& one : lists) {
+      Class* head = one.front();
+      const bool behind = std::ranges::any_of(
+          lists, [&](const auto& other) { return std::find(other.begin() + 1, other.end(), head) != other.end(); });
+      if (behind) continue;
+      next = head;
+      break;
+    }
+    if (!next) {
+      made->order.clear();
+      return made;
+    }
+    made->order.push_back(next);
+    for (auto& one : lists)
+      if (one.front() == next) one.erase(one.begin());
+  }
+}
+
+const Value* Class::find(const std::string& word, std::size_t from) const {
+  for (std::size_t i = from; i < order.size(); ++i)
+    if (const Value* found = order[i]->attributes.find(word)) return found;
+  return nullptr;
+}
+
+bool Class::derives_from(const Class* other) const { return std::ranges::find(order, other) != order.end(); }
+
+Result<Value> Interpreter::described(Value found, Value self, Class* type) {
+  if (const auto* how = found.as<Described>()) {
+    if (how->as == Described::As::Static) return how->function;
+    if (how->as == Described::As::OfClass) return Value::of(make<Bound>(Value::of(type), how->function));
+    return self.is_none() ? found : call(how->function, ValueList{self});
+  }
+  if (!self.is_none() && (found.as<Function>() || found.as<Native>())) return Value::of(make<Bound>(self, found));
+  return found;
+}
+
+Result<std::optional<Value>> Class::attribute(Interpreter& in, const std::string& word) {
+  if (word == "__name__") return in.text(name);
+  const Value* found = find(word);
+  if (!found) return std::nullopt;
+  auto made = in.described(*found, Value(), this);
+  if (!made) return pass(made);
+  return *made;
+}
+
+Status Class::set_attribute(Interpreter&, const std::string& word, Value value) {
+  if (!native.empty()) return fail(Fault::Unsupported, "class '" + name + "' is not the program's to change");
+  attributes.set(word, value);
+  return {};
+}
+
+Result<Value> Class::call(Interpreter& in, Arguments& arguments) {
+  if (const Value* made = find("__new__"))
+    return in.call(*made, std::move(arguments));  // ours: programs may not say it
+  auto* instance = in.make<Instance>(this);
+  const Value self = Value::of(instance);
+  if (const Value* init = find("__init__")) {
+    arguments.placed.insert(arguments.placed.begin(), self);
+    const auto done = in.call(*init, std::move(arguments));
+    if (!done) return done;
+  } else if (is_exception) {
+    instance->attributes.set("args", in.tuple(arguments.placed));
+  } else if (!arguments.placed.empty() || !arguments.named.empty()) {
+    return fail(Fault::Format, name + "() takes no arguments");
+  }
+  return self;
+}
+
+Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::string& word) {
+  if (word == "__class__") return Value::of(type);
+  const Value* of_class = type->find(word);
+  if (of_class && of_class->as<Described>() && of_class->as<Described>()->as == Described::As::Property) {
+    auto made = in.described(*of_class, Value::of(this), type);
+    if (!made) return pass(made);
+    return *made;
+  }
+  if (const Value* own = attributes.find(word)) return *own;
+  if (!of_class) {
+    if (const Value* more = type->find("__getattr__"); more && more->as<Native>()) {
+      auto made = in.call(*more, ValueList{Value::of(this), in.text(word)});
+      if (!made) return pass(made);
+      return made->type() == Value::Type::Ellipsis ? std::nullopt : std::optional(*made);
+    }
+    return std::nullopt;
+  }
+  auto made = in.described(*of_class, Value::of(this), type);
+  if (!made) return pass(made);
+  return *made;
+}
+
+Status Instance::set_attribute(Interpreter& in, const std::string& word, Value value) {
+  if (const Value* hook = type->find("__setattr__")) {
+    auto done = in.call(*hook, ValueList{Value::of(this), in.text(word), value});
+    if (!done) return pass(done);
+    return {};
+  }
+  if (const Value* of_class = type->find(word); of_class && of_class->as<Described>())
+    return fail(Fault::Unsupported, "'" + word + "' is a property, which cannot be set");
+  attributes.set(word, value);
+  return {};
+}
+
+Result<std::optional<Value>> Instance::special(Interpreter& in, const std::string& word, ValueList placed) {
+  const Value* found = type->find(word);
+  if (!found) return std::nullopt;
+  placed.insert(placed.begin(), Value::of(this));
+  auto made = in.call(*found, std::move(placed));
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<Value> Instance::call(Interpreter& in, Arguments& arguments) {
+  const Value* found = type->find("__call__");
+  if (!found) return fail(Fault::Format, "a " + type->name + " cannot be called");
+  arguments.placed.insert(arguments.placed.begin(), Value::of(this));
+  return in.call(*found, std::move(arguments));
+}
+
+Result<Value> Instance::item(Interpreter& in, Value key) {
+  auto made = special(in, "__getitem__", {key});
+  if (!made) return pass(made);
+  return *made ? Result<Value>(**made) : Object::item(in, key);
+}
+
+Status Instance::set_item(Interpreter& in, Value key, Value value) {
+  auto made = special(in, "__setitem__", {key, value});
+  if (!made) return pass(made);
+  return *made ? Status{} : Object::set_item(in, key, value);
+}
+
+Result<bool> Instance::truth(Interpreter& in) {
+  for (const char* word : {"__bool__", "__len__"}) {
+    auto made = special(in, word, {});
+    if (!made) return pass(made);
+    if (*made) return in.truth(**made);
+  }
+  return true;
+}
+
+Result<Size> Instance::length(Interpreter& in) {
+  auto made = special(in, "__len__", {});
+  if (!made) return pass(made);
+  if (*made && (*made)->is_whole()) return (*made)->whole();
+  return Object::length(in);
+}
+
+Result<ValueList> Instance::elements(Interpreter& in) {
+  auto made = special(in, "__iter__", {});
+  if (!made) return pass(made);
+  return *made ? in.elements(**made) : Object::elements(in);
+}
+
+Result<bool> Instance::contains(Interpreter& in, Value value) {
+  auto made = special(in, "__contains__", {value});
+  if (!made) return pass(made);
+  return *made ? in.truth(**made) : Object::contains(in, value);
+}
+
+Result<std::optional<Value>> Super::attribute(Interpreter& in, const std::string& word) {
+  const Value* found = type->find(word, first);
+  if (!found) {
+    // What every object has.
+    if (word == "__init__") return in.native(word, [](Interpreter&, Arguments&) -> Result<Value> { return Value(); });
+    return std::nullopt;
+  }
+  auto made = in.described(*found, self.as<Class>() ? Value() : self, type);
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<std::optional<Value>> Module::attribute(Interpreter& in, const std::string& word) {
+  if (const Value* found = attributes.find(word)) return *found;
+  if (!more) return std::nullopt;
+  auto made = more(in, word);
+  if (made && *made) attributes.set(word, **made);
+  return made;
+}
+
+}  // namespace convoy::python

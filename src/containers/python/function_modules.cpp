@@ -1,0 +1,173 @@
+// Functions of functions and of lists: the modules functools, operator and itertools.
+#include "containers/python/modules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace convoy::python {
+namespace {
+
+using Made = Result<Value>;
+
+std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
+
+Made reduce(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[1]);
+  if (!all) return std::unexpected(all.error());
+  std::size_t next = 0;
+  if (a.placed.size() < 3 && all->empty()) return wrong("reduce() of nothing");
+  Made total = a.placed.size() > 2 ? a.placed[2] : (*all)[next++];
+  for (; next < all->size() && total; ++next) total = in.call(a.placed[0], ValueList{*total, (*all)[next]});
+  return total;
+}
+
+Made partial(Interpreter& in, Arguments& a) {
+  const Value function = a.placed[0];
+  Arguments first = a;
+  first.placed.erase(first.placed.begin());
+  return in.native("partial", [function, first](Interpreter& with, Arguments& more) -> Made {
+    Arguments all = first;
+    all.placed.insert(all.placed.end(), more.placed.begin(), more.placed.end());
+    for (const auto& [word, value] : more.named) {
+      all.take(word);
+      all.named.emplace_back(word, value);
+    }
+    return with.call(function, std::move(all));
+  });
+}
+
+// A decorator that leaves the function as it is, with or without arguments of its own.
+Made unchanged(Interpreter& in, Arguments& a) {
+  if (a.placed.size() == 1 && a.named.empty() && (a.placed[0].as<Function>() || a.placed[0].as<Class>()))
+    return a.placed[0];
+  return in.native("decorator", [](Interpreter&, Arguments& b) -> Made {
+    if (b.placed.size() != 1) return wrong("a decorator of other than one function");
+    return b.placed[0];
+  });
+}
+
+Made repeat(Interpreter& in, Arguments& a) {
+  const auto given = bound(a, "object times", 1, "repeat");
+  if (!given) return std::unexpected(given.error());
+  if (!(*given)[1]) return fail(Fault::Unsupported, "repeat() without an end is not read; say how many times");
+  const Size n = std::max<Size>((*given)[1]->whole(), 0);
+  const auto bytes = checked_multiply(n, 16);
+  if (!bytes) return fail(Fault::Limit, "repeat() of more values than there is memory");
+  if (auto paid = in.charge(*bytes); !paid) return pass(paid);
+  return Value::of(in.make<Iterator>(ValueList(static_cast<std::size_t>(n), *(*given)[0])));
+}
+
+Made chain(Interpreter& in, Arguments& a) {
+  ValueList all;
+  for (const Value& one : a.placed) {
+    const auto some = in.elements(one);
+    if (!some) return std::unexpected(some.error());
+    all.insert(all.end(), some->begin(), some->end());
+  }
+  if (auto paid = in.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
+  return Value::of(in.make<Iterator>(std::move(all)));
+}
+
+Made cartesian(Interpreter& in, Arguments& a) {
+  const auto times = a.take("repeat");
+  std::vector<ValueList> rows{{}};
+  const std::int64_t rounds = times && times->is_whole() ? std::clamp<std::int64_t>(times->whole(), 0, 64) : 1;
+  for (std::int64_t r = 0; r < rounds; ++r)
+    for (const Value& one : a.placed) {
+      const auto some = in.elements(one);
+      if (!some) return std::unexpected(some.error());
+      std::vector<ValueList> longer;
+      const auto count = checked_multiply(static_cast<Size>(rows.size()), static_cast<Size>(some->size()));
+      if (!count || *count > 1000000) return fail(Fault::Limit, "product() of more than a million rows");
+      if (auto paid = in.charge(*count * 200); !paid) return pass(paid);
+      for (const auto& row : rows)
+        for (const Value& next : *some) longer.push_back(row), longer.back().push_back(next);
+      rows = std::move(longer);
+    }
+  ValueList all;
+  for (auto& row : rows) all.push_back(in.tuple(std::move(row)));
+  return Value::of(in.make<Iterator>(std::move(all)));
+}
+
+Made accumulate(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[0]);
+  if (!all) return std::unexpected(all.error());
+  ValueList sums;
+  for (const Value& one : *all) {
+    if (sums.empty()) {
+      sums.push_back(one);
+      continue;
+    }
+    const auto next =
+        a.placed.size() > 1 ? in.call(a.placed[1], ValueList{sums.back(), one}) : in.binary("+", sums.back(), one);
+    if (!next) return next;
+    sums.push_back(*next);
+  }
+  return Value::of(in.make<Iterator>(std::move(sums)));
+}
+
+Made islice(Interpreter& in, Arguments& a) {
+  const auto all = in.elements(a.placed[0]);
+  if (!all) return std::unexpected(all.error());
+  const bool ends = a.placed.size() == 2;
+  const Cut cut(ends ? Value() : a.placed[1], ends ? a.placed[1] : a.placed[2],
+                a.placed.size() > 3 ? a.placed[3] : Value());
+  const auto part = part_of(cut, static_cast<Size>(all->size()));
+  if (!part) return std::unexpected(part.error());
+  ValueList some;
+  for (Size i = 0; i < part->count; ++i) some.push_back((*all)[static_cast<std::size_t>(part->start + i * part->step)]);
+  return Value::of(in.make<Iterator>(std::move(some)));
+}
+
+}  // namespace
+
+Module* functools_module(Interpreter& in) {
+  auto* m = in.make<Module>("functools");
+  add_function(in, *m, "reduce", 2, reduce);
+  add_function(in, *m, "partial", 1, partial);
+  for (const char* name : {"lru_cache", "wraps", "cache"}) add_function(in, *m, name, 0, unchanged);
+  m->attributes.set("cached_property", in.builtins["property"]);
+  return m;
+}
+
+Module* operator_module(Interpreter& in) {
+  auto* m = in.make<Module>("operator");
+  struct Named {
+    const char *name, *symbol;
+  };
+  for (const auto& [name, symbol] :
+       {Named{"add", "+"}, Named{"sub", "-"}, Named{"mul", "*"}, Named{"truediv", "/"}, Named{"floordiv", "//"},
+        Named{"mod", "%"}, Named{"pow", "**"}, Named{"matmul", "@"}, Named{"iadd", "+"}, Named{"concat", "+"},
+        Named{"and_", "&"}, Named{"or_", "|"}})
+    for (const std::string& spelled : {std::string(name), "__" + std::string(name) + "__"})
+      add_function(in, *m, spelled, 2,
+                   [symbol](Interpreter& with, Arguments& a) { return with.binary(symbol, a.placed[0], a.placed[1]); });
+  add_function(in, *m, "itemgetter", 1, [](Interpreter& with, Arguments& a) -> Made {
+    const ValueList keys = a.placed;
+    return with.native("itemgetter", [keys](Interpreter& within_it, Arguments& b) -> Made {
+      ValueList all;
+      for (const Value& key : keys) {
+        const auto one = within_it.item(b.placed.empty() ? Value() : b.placed[0], key);
+        if (!one) return one;
+        all.push_back(*one);
+      }
+      return all.size() == 1 ? Made(all[0]) : Made(within_it.tuple(all));
+    });
+  });
+  add_function(in, *m, "neg", 1, [](Interpreter& with, Arguments& a) { return with.unary("-", a.placed[0]); });
+  add_function(in, *m, "getitem", 2,
+               [](Interpreter& with, Arguments& a) { return with.item(a.placed[0], a.placed[1]); });
+  return m;
+}
+
+Module* itertools_module(Interpreter& in) {
+  auto* m = in.make<Module>("itertools");
+  add_function(in, *m, "repeat", 1, repeat);
+  add_function(in, *m, "chain", 0, chain);
+  add_function(in, *m, "product", 1, cartesian);
+  add_function(in, *m, "accumulate", 1, accumulate);
+  add_function(in, *m, "islice", 2, islice);
+  return m;
+}
+
+}  // namespace convoy::python

@@ -1,0 +1,150 @@
+// PyTorch's names for functions: which row reads each of them, and the names of its arguments.
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/functions/functions.h"
+#include "formats/torch/source/functions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+
+using python::Arguments;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+constexpr std::array spelled{
+    Spelled{"view", "view.default", "input size..."},
+    Spelled{"reshape", "reshape", "input shape..."},
+    Spelled{"permute", "permute", "input dims..."},
+    Spelled{"expand", "expand", "input size..."},
+    Spelled{"flatten", "flatten", "input start_dim end_dim"},
+    Spelled{"unflatten", "unflatten", "input dim sizes"},
+    Spelled{"transpose", "transpose", "input dim0 dim1"},
+    Spelled{"swapaxes", "transpose", "input dim0 dim1"},
+    Spelled{"swapdims", "transpose", "input dim0 dim1"},
+    Spelled{"t", "t", "input"},
+    Spelled{"squeeze", "squeeze", "input dim"},
+    Spelled{"unsqueeze", "unsqueeze", "input dim"},
+    Spelled{"mean", "mean", "input dim keepdim"},
+    Spelled{"sum", "sum", "input dim keepdim"},
+    Spelled{"prod", "prod", "input dim keepdim"},
+    Spelled{"amax", "amax", "input dim keepdim"},
+    Spelled{"amin", "amin", "input dim keepdim"},
+    Spelled{"var", "var", "input dim unbiased keepdim correction"},
+    Spelled{"norm", "linalg_vector_norm", "input ord dim keepdim"},
+    Spelled{"cat", "cat", "tensors dim"},
+    Spelled{"concat", "cat", "tensors dim"},
+    Spelled{"concatenate", "cat", "tensors dim"},
+    Spelled{"stack", "stack", "tensors dim"},
+    Spelled{"chunk", "chunk", "input chunks dim"},
+    Spelled{"unbind", "unbind", "input dim"},
+    Spelled{"select", "select.int", "input dim index"},
+    Spelled{"narrow", "narrow", "input dim start length"},
+    Spelled{"index_select", "index_select", "input dim index"},
+    Spelled{"clamp", "clamp.default", "input min max"},
+    Spelled{"clip", "clamp.default", "input min max"},
+    Spelled{"clamp_min", "clamp_min.default", "input min"},
+    Spelled{"clamp_max", "clamp_max.default", "input max"},
+    Spelled{"add", "add", "input other alpha"},
+    Spelled{"sub", "sub", "input other alpha"},
+    Spelled{"subtract", "sub", "input other alpha"},
+    Spelled{"mul", "mul", "input other"},
+    Spelled{"multiply", "mul", "input other"},
+    Spelled{"div", "div", "input other"},
+    Spelled{"true_divide", "div", "input other"},
+    Spelled{"divide", "div", "input other"},
+    Spelled{"rsub", "rsub", "input other"},
+    Spelled{"maximum", "maximum", "input other"},
+    Spelled{"minimum", "minimum", "input other"},
+    Spelled{"pow", "pow", "input exponent"},
+    Spelled{"matmul", "matmul", "input other"},
+    Spelled{"bmm", "bmm", "input mat2"},
+    Spelled{"mm", "mm", "input mat2"},
+    Spelled{"einsum", "einsum", "equation tensors..."},
+    Spelled{"baddbmm", "baddbmm", "input batch1 batch2 beta alpha"},
+    Spelled{"addmm", "addmm", "input mat1 mat2 beta alpha"},
+    Spelled{"scaled_dot_product_attention", "scaled_dot_product_attention",
+            "query key value attn_mask dropout_p is_causal scale"},
+    Spelled{"round", "round.default", "input"},
+    Spelled{"expand_as", "expand_as", "input other"},
+    Spelled{"upsample", "interpolate", "input size scale_factor mode align_corners"},
+    Spelled{"hardtanh", "hardtanh", "input min_val max_val inplace"},
+    Spelled{"batch_norm", "batch_norm", "input running_mean running_var weight bias training momentum eps"},
+};
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    if (end > 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+}  // namespace
+
+const Spelled* spelling_of(std::string_view name) {
+  const auto found = std::ranges::find(spelled, name, &Spelled::name);
+  return found == spelled.end() ? nullptr : &*found;
+}
+
+const FunctionRow* aten_named(std::string_view name) {
+  for (const auto rows :
+       {aten_arithmetic(), aten_shapes(), aten_parts(), aten_reductions(), aten_products(), aten_constants()})
+    if (const FunctionRow* row = row_of(rows, name)) return row;
+  return nullptr;
+}
+
+const FunctionRow* row_named(std::string_view name) {
+  const Spelled* said = spelling_of(name);
+  const std::string_view row = said ? said->row : name;
+  if (const FunctionRow* own = row_of(functions(), row)) return own;
+  if (said) return aten_named(row);
+  for (const auto rows : {aten_arithmetic(), aten_products()})
+    if (const FunctionRow* own = row_of(rows, row)) return own;
+  return nullptr;
+}
+
+bool is_silent(std::string_view word) {
+  return word == "device" || word == "memory_format" || word == "requires_grad" || word == "non_blocking" ||
+         word == "layout" || word == "pin_memory" || word == "out_dtype" || word == "_stacklevel" || word == "copy";
+}
+
+// Arguments by name: by place, by keyword, and all that are left for the last.
+Result<std::vector<std::pair<std::string, Value>>> named_arguments(Interpreter& in, const Arguments& given,
+                                                                   std::string_view parameters,
+                                                                   const std::string& name) {
+  auto words = words_of(parameters);
+  std::vector<std::pair<std::string, Value>> all;
+  bool takes_rest = !words.empty() && words.back().ends_with("...");
+  if (takes_rest) words.back().resize(words.back().size() - 3);
+  for (std::size_t i = 0; i < given.placed.size(); ++i) {
+    if (takes_rest && i + 1 == words.size()) {
+      ValueList rest(given.placed.begin() + static_cast<std::ptrdiff_t>(i), given.placed.end());
+      const bool listed = rest.size() == 1 && rest[0].as<python::Sequence>();
+      all.emplace_back(words[i], listed ? rest[0] : in.list(std::move(rest)));
+      break;
+    }
+    if (i >= words.size())
+      return fail(Fault::Format, name + "() takes " + std::to_string(words.size()) + " arguments, " +
+                                     std::to_string(given.placed.size()) + " are given");
+    all.emplace_back(words[i], given.placed[i]);
+  }
+  for (auto [word, value] : given.named) {
+    if (is_silent(word)) continue;
+    if (word == "axis") word = "dim";
+    if (word == "keepdims") word = "keepdim";
+    if (word == "p" && name == "norm") word = "ord";
+    if (std::ranges::find(all, word, &std::pair<std::string, Value>::first) != all.end())
+      return fail(Fault::Format, name + "(): '" + word + "' is given twice");
+    all.emplace_back(word, value);
+  }
+  return all;
+}
+
+}  // namespace convoy::torch
