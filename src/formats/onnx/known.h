@@ -1,0 +1,45 @@
+// What is known of the names of a model while it is read.
+#pragma once
+#include "formats/onnx/numbers.h"
+#include "graph/graph.h"
+
+#include <unordered_map>
+
+namespace convoy::onnx {
+
+// What is known of a name: a value of the graph, numbers, or both.
+struct Known {
+  ValueId value;
+  std::optional<Tensor> tensor;
+  std::optional<Numbers> numbers;
+  bool trainable = false;
+  bool of_shapes = false;  // computed from shapes, not given
+  std::string name{};  // of the initializer whose numbers these are
+  std::optional<Tensor> filled{};  // one number, as many times as `fill` says, of which not all is known beforehand
+  std::optional<Numbers> fill{};
+
+  bool is_zeros() const { return filled && filled->doubles().front() == 0; }
+};
+
+// The names of one graph; a subgraph also sees those around it.
+class Names {
+ public:
+  explicit Names(Names* outer = nullptr) : outer_(outer) {}
+  Known* find(const std::string& name) {
+    const auto found = known_.find(name);
+    if (found != known_.end()) return &found->second;
+    return outer_ ? outer_->find(name) : nullptr;
+  }
+  Status add(const std::string& name, Known known) {
+    if (name.empty()) return {};
+    if (!known_.emplace(name, std::move(known)).second)
+      return fail(Fault::Format, "the name '" + name + "' is given twice");
+    return {};
+  }
+
+ private:
+  std::unordered_map<std::string, Known> known_;  // its elements stay where they are
+  Names* outer_;
+};
+
+}  // namespace convoy::onnx

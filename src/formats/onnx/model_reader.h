@@ -1,0 +1,73 @@
+// Makes a graph of a model, node by node: known numbers are computed, shape computations followed, everything else goes
+// through the rows of the operators. Nodes that no output needs are not looked at.
+#pragma once
+#include "formats/format.h"
+#include "formats/onnx/constants.h"
+#include "formats/onnx/file_names.h"
+#include "formats/onnx/known.h"
+#include "formats/onnx/model.h"
+#include "formats/onnx/sizes.h"
+#include "formats/onnx/tensor.h"
+
+#include <unordered_set>
+
+namespace convoy::onnx {
+
+class ModelReader {
+ public:
+  ModelReader(const Model& model, TensorSource source, const LoadOptions& options,
+              const std::map<std::string, Tensor>& given)
+      : model_(model),
+        source_(std::move(source)),
+        options_(options),
+        given_(given) {}
+
+  Result<Graph> read();
+
+ private:
+  // What the file says of an output is what its operators give, where no other sizes were asked for.
+  Status check_output(const std::string& name, const Fact& fact) const;
+  Status check_model();
+  // Names of values or of nodes, which stand for their first result.
+  Result<std::vector<std::string>> wanted_outputs() const;
+  Status add_initializers(const ModelGraph& graph, Names& names);
+  Status add_inputs(Names& names);
+  Status add_input(const ValueInfo& info, Names& names);
+  // What the outputs need, in the file's order, which must be one of computation.
+  Status add_nodes(const ModelGraph& graph, Names& names);
+  Status add_node(const ModelNode& node, const std::string& name, Names& names);
+
+  // Nodes whose results are known beforehand, or follow from shapes.
+  // One number, as many times as a shape says.
+  Status add_filled(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
+  // To a shape with sizes that are not known beforehand and that the value has not itself.
+  bool stretches(const ModelNode& node, const std::vector<Known*>& inputs);
+  Status add_stretched(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
+  Status add_constant(const ModelNode& node, Names& names);
+  // One branch of an If whose condition is known stands in the node's place.
+  Status add_branch(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
+  Status add_shape(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
+
+  // The numbers of a name, where they are few; null where there are none beforehand.
+  const Numbers* numbers(Known& known);
+  // Shape computations, and nodes of known tensors alone. False: the node is neither.
+  Result<bool> add_computed(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
+  // The value of a name in the graph.
+  Result<ValueId> value_of(const std::string& name, Known& known);
+  // Shapes computed from unknown sizes, as the row can read them.
+  void adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
+             std::vector<std::optional<Tensor>>& instead);
+  Status add_row(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs, Names& names);
+
+  const Model& model_;
+  TensorSource source_;
+  const LoadOptions& options_;
+  const std::map<std::string, Tensor>& given_;
+  Size opset_ = 0;
+  Graph graph_;
+  UnknownSizes sizes_;
+  FileNames file_names_;
+  std::unordered_set<std::string> read_;  // names that an output needs
+};
+
+}  // namespace convoy::onnx

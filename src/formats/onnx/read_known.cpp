@@ -1,0 +1,150 @@
+// Nodes that need no operator: constants, shapes, one number repeated, and the branch that a known condition chooses.
+#include "formats/onnx/model_reader.h"
+#include "formats/onnx/stretch.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+
+namespace convoy::onnx {
+
+// One number, as many times as a shape says.
+Status ModelReader::add_filled(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
+  const Numbers* shape = inputs.size() == 1 && inputs[0] ? numbers(*inputs[0]) : nullptr;
+  if (!shape || node.outputs.size() != 1)
+    return fail(Fault::Unsupported, "its shape is computed by the model; it must be known beforehand");
+  Tensor value = Tensor::of({}, std::vector<float>{0});
+  if (const Attribute* said = node.attribute("value")) {
+    if (!said->tensor) return fail(Fault::Format, "attribute 'value' is no tensor");
+    auto tensor = source_.tensor(*said->tensor);
+    if (!tensor) return pass(tensor);
+    if (tensor->count() != 1) return fail(Fault::Format, "attribute 'value' is not one number");
+    value = tensor->reshaped({});
+  }
+  Known known;
+  if (!shape->known()) {
+    known.filled = value;
+    known.fill = *shape;
+    return names.add(node.outputs[0], std::move(known));
+  }
+  Sizes sizes;
+  for (const Number& n : shape->all) sizes.push_back(n.whole);
+  constexpr Size most = Size{1} << 26;
+  const auto count = checked_count(sizes);
+  if (!count || *count > most) return fail(Fault::Limit, "makes a tensor of shape " + text_of(sizes));
+  const auto one = value.bytes();
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<std::size_t>(*count) * one.size());
+  for (Size i = 0; i < *count; ++i) bytes.insert(bytes.end(), one.begin(), one.end());
+  auto tensor = Tensor::owning(value.dtype(), sizes, std::move(bytes));
+  if (!tensor) return pass(tensor);
+  known.tensor = std::move(*tensor);
+  return names.add(node.outputs[0], std::move(known));
+}
+
+// To a shape with sizes that are not known beforehand and that the value has not itself.
+bool ModelReader::stretches(const ModelNode& node, const std::vector<Known*>& inputs) {
+  if (node.type != "Expand" || inputs.size() != 2 || !inputs[0] || !inputs[1] || node.outputs.size() != 1) return false;
+  const Numbers* shape = numbers(*inputs[1]);
+  return shape && !shape->known();
+}
+
+Status ModelReader::add_stretched(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                                  Names& names) {
+  const Numbers shape = *numbers(*inputs[1]);
+  if (inputs[0]->tensor && inputs[0]->tensor->count() == 1 && !inputs[0]->value) {
+    Known known;
+    known.filled = inputs[0]->tensor->reshaped({});
+    known.fill = shape;
+    return names.add(node.outputs[0], std::move(known));
+  }
+  auto x = value_of(node.inputs[0], *inputs[0]);
+  if (!x) return pass(x);
+  auto y = stretch(graph_, sizes_, *x, shape, name);
+  if (!y) return pass(y);
+  if (*y == *x) {
+    auto same = graph_.add(Identity{}, {*x}, name, "Expand");
+    if (!same) return pass(same);
+    sizes_.follow(graph_);
+    y = same->front();
+  }
+  file_names_.of_value(*y, node.outputs[0]);
+  return names.add(node.outputs[0], {*y, {}, {}, false, false});
+}
+
+Status ModelReader::add_constant(const ModelNode& node, Names& names) {
+  if (node.outputs.size() != 1 || node.attributes.size() != 1)
+    return fail(Fault::Format, "has " + std::to_string(node.attributes.size()) + " attributes, expected 1");
+  const Attribute& a = node.attributes.front();
+  Known known;
+  if (a.name == "value" && a.tensor) {
+    auto tensor = source_.tensor(*a.tensor);
+    if (!tensor) return pass(tensor);
+    known.tensor = std::move(*tensor);
+  } else if (a.name == "value_float") {
+    known.tensor = Tensor::of(Sizes{}, std::vector{a.number});
+  } else if (a.name == "value_floats") {
+    known.tensor = Tensor::of({static_cast<Size>(a.floats.size())}, a.floats);
+  } else if (a.name == "value_int") {
+    known.tensor = Tensor::of(Sizes{}, std::vector{a.integer});
+  } else if (a.name == "value_ints") {
+    known.tensor = Tensor::of({static_cast<Size>(a.integers.size())}, a.integers);
+  } else {
+    return fail(Fault::Unsupported, "attribute '" + a.name + "' is not understood");
+  }
+  return names.add(node.outputs.front(), std::move(known));
+}
+
+// One branch of an If whose condition is known stands in the node's place.
+Status ModelReader::add_branch(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
+  const Numbers* condition = inputs.size() == 1 && inputs[0] ? numbers(*inputs[0]) : nullptr;
+  if (!condition || condition->all.size() != 1 || !condition->known())
+    return fail(Fault::Unsupported, "its condition is computed by the model");
+  const Attribute* branch = node.attribute(condition->all.front().value() != 0 ? "then_branch" : "else_branch");
+  if (!branch || !branch->graph) return fail(Fault::Format, "has no such branch");
+  const ModelGraph& graph = *branch->graph;
+  if (graph.outputs.size() != node.outputs.size())
+    return fail(Fault::Format, "its branch gives another number of results");
+  Names inner(&names);
+  if (auto s = add_initializers(graph, inner); !s) return s;
+  if (auto s = add_nodes(graph, inner); !s) return s;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Known* known = inner.find(graph.outputs[i].name);
+    if (!known) return fail(Fault::Format, "its branch does not give '" + graph.outputs[i].name + "'");
+    if (auto s = names.add(node.outputs[i], *known); !s) return s;
+  }
+  return {};
+}
+
+Status ModelReader::add_shape(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
+  if (inputs.size() != 1 || !inputs[0] || node.outputs.size() != 1) return fail(Fault::Format, "needs one input");
+  const Known& x = *inputs[0];
+  if (!x.value && !x.tensor && !x.numbers && !x.fill) return fail(Fault::Unsupported, "its input is of unknown shape");
+  Numbers shape;
+  if (x.fill) shape = *x.fill;
+  else if (x.value) shape = numbers_of(graph_[x.value].fact.shape, sizes_.of(x.value));
+  else shape = Numbers{DType::I64, {}, {}};
+  if (!x.value && !x.fill)
+    for (const Size n : x.tensor ? x.tensor->shape() : x.numbers->shape) shape.all.push_back(Number::of(n));
+  const auto rank = static_cast<Size>(shape.all.size());
+  if (node.type == "Size") {
+    Numbers one{DType::I64, {1}, {Number::of(std::int64_t{1})}};
+    shape.all.insert(shape.all.begin(), one.all.front());
+    shape.shape = {rank + 1};
+    ModelNode product{"", "ReduceProd", "", {"shape"}, {"size"}, {}};
+    product.attributes.push_back({.name = "keepdims", .kind = AttributeKind::Integer});
+    auto size = computed(product, opset_, {&shape});
+    if (!size) return fail(Fault::Unsupported, "the number of elements is not known");
+    return names.add(node.outputs[0], {{}, {}, std::move(size->front()), false, true});
+  }
+  const Attribute *start = node.attribute("start"), *end = node.attribute("end");
+  const auto place = [&](const Attribute* a, Size otherwise) {
+    if (!a) return otherwise;
+    return std::clamp<Size>(a->integer < 0 ? a->integer + rank : a->integer, 0, rank);
+  };
+  const Size from = place(start, 0), to = std::max(from, place(end, rank));
+  shape.all = {shape.all.begin() + from, shape.all.begin() + to};
+  shape.shape = {to - from};
+  return names.add(node.outputs[0], {{}, {}, std::move(shape), false, true});
+}
+
+}  // namespace convoy::onnx

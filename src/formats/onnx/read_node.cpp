@@ -1,0 +1,127 @@
+// A node through the row of its operator, or computed where all that it reads is known.
+#include "formats/onnx/model_reader.h"
+#include "formats/onnx/shape_inputs.h"
+#include "formats/onnx/stretch.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+
+namespace convoy::onnx {
+
+// The numbers of a name, where they are few; null where there are none beforehand.
+const Numbers* ModelReader::numbers(Known& known) {
+  constexpr Size most = 4096;
+  if (!known.numbers && known.tensor && known.tensor->count() <= most) known.numbers = numbers_of(*known.tensor);
+  return known.numbers ? &*known.numbers : nullptr;
+}
+
+// Shape computations, and nodes of known tensors alone. False: the node is neither.
+Result<bool> ModelReader::add_computed(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
+  if (std::ranges::none_of(inputs, [](const Known* k) { return k != nullptr; })) return false;
+  std::vector<const Numbers*> few;
+  std::vector<std::optional<Tensor>> tensors;
+  bool all_few = true, all_known = true, of_shapes = false;
+  for (Known* known : inputs) {
+    few.push_back(known ? numbers(*known) : nullptr);
+    tensors.emplace_back();
+    if (!known) continue;
+    all_few = all_few && few.back() && !known->value;
+    of_shapes = of_shapes || known->of_shapes || (few.back() && !is_floating(few.back()->dtype));
+    if (known->tensor) {
+      tensors.back() = known->tensor;
+    } else if (few.back() && few.back()->known()) {
+      auto tensor = few.back()->tensor();
+      if (!tensor) return pass(tensor);
+      tensors.back() = std::move(*tensor);
+    } else {
+      all_known = false;
+    }
+  }
+  if (all_few && (of_shapes || node.type == "Range"))
+    if (auto results = computed(node, opset_, few); results && results->size() >= node.outputs.size()) {
+      for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        if (auto s = names.add(node.outputs[i], {{}, {}, std::move((*results)[i]), false, true}); !s) return pass(s);
+      return true;
+    }
+  if (!all_known) return false;
+  auto results = compute(node, opset_, tensors);
+  if (!results || results->size() < node.outputs.size()) return false;  // its row says why
+  for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    if (auto s = names.add(node.outputs[i], {{}, std::move((*results)[i]), {}, false, false}); !s) return pass(s);
+  return true;
+}
+
+// The value of a name in the graph.
+Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
+  if (known.value) return known.value;
+  if (known.filled) {
+    const Tensor one = known.filled->reshaped(Sizes(known.fill->all.size(), 1));
+    auto stretched = stretch(graph_, sizes_, graph_.constant(graph_.unique_name(name), one, false), *known.fill, name);
+    if (!stretched) return within("'" + name + "'", std::move(stretched));
+    return known.value = *stretched;
+  }
+  if (!known.tensor && !known.numbers)
+    return fail(Fault::Unsupported, "'" + name + "' is as large as sizes that are not known beforehand");
+  if (!known.tensor) {
+    auto tensor = known.numbers->tensor();
+    if (!tensor) return within("'" + name + "'", Result<ValueId>(pass(tensor)));
+    known.tensor = std::move(*tensor);
+  }
+  known.value = graph_.constant(known.name.empty() ? name : known.name, *known.tensor, known.trainable);
+  if (!known.name.empty() && known.tensor->count() > 0)
+    file_names_.of_weight(known.tensor->bytes().data(), graph_[known.value].name);
+  return known.value;
+}
+
+// Shapes computed from unknown sizes, as the row can read them.
+void ModelReader::adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
+                        std::vector<std::optional<Tensor>>& instead) {
+  if (inputs.empty() || !inputs[0] || !inputs[0]->value) return;
+  const Shaped data{graph_[inputs[0]->value].fact.shape, sizes_.of(inputs[0]->value)};
+  const auto open = [&](std::size_t i) -> const Numbers* {
+    if (i >= inputs.size() || !inputs[i] || inputs[i]->value || inputs[i]->tensor) return nullptr;
+    return inputs[i]->numbers && !inputs[i]->numbers->known() ? &*inputs[i]->numbers : nullptr;
+  };
+  if (const Numbers* shape = open(1); shape && node.type == "Reshape") instead[1] = reshape_target(*shape, data);
+  if (const Numbers* ends = open(2); ends && node.type == "Slice")
+    instead[2] = slice_ends(*ends, inputs.size() > 3 && inputs[3] ? numbers(*inputs[3]) : nullptr, data);
+  if (const Numbers* sizes = open(3); sizes && node.type == "Resize" && opset_ >= 11 && !node.attribute("axes"))
+    if ((instead[3] = resize_factors(*sizes, data))) call.inputs[3] = "scales", call.inputs[2].clear();
+}
+
+Status ModelReader::add_row(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                            Names& names) {
+  std::size_t results = node.outputs.size();
+  while (node.type != "Split" && results > 1 && !read_.contains(node.outputs[results - 1])) --results;
+  auto call = row_call(node, opset_, results);
+  if (!call) return pass(call);
+  std::vector<std::optional<Tensor>> instead(inputs.size());
+  adapt(node, inputs, *call, instead);
+  TensorArguments tensors;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i] || call->inputs[i].empty()) continue;
+    if (inputs[i]->is_zeros() && call->inputs[i].starts_with("initial_")) continue;
+    auto value = instead[i] ? Result<ValueId>(graph_.constant(node.inputs[i], *instead[i], false))
+                            : value_of(node.inputs[i], *inputs[i]);
+    if (!value) return within("input '" + call->inputs[i] + "'", Status(pass(value)));
+    if (node.type == "BatchNormalization" && i >= 3) graph_[*value].trainable = false;
+    tensors.emplace(call->inputs[i], *value);
+  }
+  const std::size_t before = graph_.values.size();
+  auto outputs =
+      call_function(functions(), graph_, node.type, call->attributes, std::move(tensors), name, call->setting);
+  if (!outputs) return pass(outputs);
+  if (node.type == "LSTM" || node.type == "GRU" || node.type == "RNN")
+    file_names_.of_blocks(graph_, node, name, before);
+  sizes_.follow(graph_);
+  if (outputs->size() < results)
+    return fail(Fault::Unsupported, "is asked for " + std::to_string(results) + " results, of which " +
+                                        std::to_string(outputs->size()) + " are carried");
+  for (std::size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i) {
+    if (auto s = names.add(node.outputs[i], {(*outputs)[i], {}, {}, false, false}); !s) return s;
+    if (!node.outputs[i].empty()) file_names_.of_value((*outputs)[i], node.outputs[i]);
+  }
+  return {};
+}
+
+}  // namespace convoy::onnx
