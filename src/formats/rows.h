@@ -4,8 +4,10 @@
 #include "ops/op.h"
 
 #include <cstddef>
+#include <map>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <variant>
 
 namespace convoy {
@@ -23,6 +25,15 @@ struct WriteRow {
   Status (*write)(const Op&, Sink&) = nullptr;  // null when the format has no such operator,
   std::string_view why_not;                  // and then this says so
 };
+
+// The rows of all families by the name of their operator.
+template <class Families>
+auto by_operator(const Families& families) {
+  std::map<std::string_view, std::remove_cvref_t<decltype(families[0][0])>> all;
+  for (const auto& family : families)
+    for (const auto& row : family) all.emplace(row.op, row);
+  return all;
+}
 
 template <class>
 struct writer;

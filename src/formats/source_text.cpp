@@ -2,6 +2,8 @@
 
 #include "formats/python.h"
 
+#include <fmt/format.h>
+
 namespace convoy::python {
 
 std::string input_name(const Graph& graph, ValueId input) {
@@ -47,6 +49,47 @@ std::string shapes_docstring(const Graph& graph, const std::vector<std::string>&
   std::string lines = "    \"\"\"" + list(from) + "\n    -> " + list(to) + ".\n";
   if (!read.empty() && !framework.empty()) lines += "\n    " + framework + " read " + list(read) + ".\n";
   return lines + "    \"\"\"\n\n";
+}
+
+std::vector<std::string> stored_inputs(const Graph& graph) {
+  std::vector<std::string> all;
+  for (const ValueId v : graph.inputs)
+    all.push_back("stored[" + quoted(graph.inputs.size() == 1 ? "input" : "input." + input_name(graph, v)) + "]");
+  return all;
+}
+
+std::string comparison_text(const Graph& graph, const std::string& module, const std::string& source,
+                            const Comparing& words) {
+  const bool one = graph.outputs.size() == 1;
+  // Tensors of unlike shapes must not agree by broadcasting.
+  const auto compare = [&](int margin, const std::string& wanted, const std::string& bound) {
+    const std::string within_bound = "(difference <= stored[" + bound + "]).all())";
+    return statement(margin, fmt::format(fmt::runtime(words.taken), wanted)) +
+           statement(margin, "if y.shape != expected.shape:") +
+           statement(margin + 4,
+                     "sys.exit(f\"the answer has shape {list(y.shape)}, stored is {list(expected.shape)}\")") +
+           statement(margin, "difference = " + words.difference) +
+           statement(margin, "largest = " + (one ? words.largest : "max(largest, " + words.largest + ")")) +
+           statement(margin, (one ? "agrees = bool(" : "agrees = agrees and bool(") + within_bound);
+  };
+  std::string text;
+  if (one) {
+    text += compare(4, "\"output\"", "\"bound\"");
+  } else {
+    std::vector<std::string> outputs;
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(quoted(output_name(graph, i)));
+    text += "    largest, agrees = 0.0, True\n";
+    text += statement(4, "for name, " + words.answer + " in zip((" + joined(outputs) + "), answers, strict=True):");
+    text += compare(8, "f\"output.{name}\"", "f\"bound.{name}\"");
+  }
+  text += "    if not agrees:\n";
+  text +=
+      statement(8, fmt::format("print(f\"{}: differs from {}, largest difference {{largest:.1e}}\", file=sys.stderr)",
+                               module, source));
+  text += "        return 1\n";
+  text +=
+      statement(4, fmt::format("print(f\"{}: agrees with {}, largest difference {{largest:.1e}}\")", module, source));
+  return text + "    return 0\n";
 }
 
 std::string beside(const std::string& file, const std::string& module_name) {

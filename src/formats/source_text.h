@@ -16,6 +16,21 @@ std::string shape_text(const Shape& shape);  // "[N, 8, ?, 3]"
 // `arguments` name the inputs where there are several.
 std::string shapes_docstring(const Graph& graph, const std::vector<std::string>& arguments);
 
+// stored["input"], one for each of the graph's inputs.
+std::vector<std::string> stored_inputs(const Graph& graph);
+
+// How a framework says the steps of a self-check.
+struct Comparing {
+  std::string answer;  // the name of what the network gave
+  std::string taken;  // the statement that sets y and expected, {} for the key of what is stored
+  std::string difference;  // of y and expected, cell by cell
+  std::string largest;  // the largest of `difference`, as a number
+};
+// The end of a self-check, behind the call: every answer beside what is stored and its bound, what is printed of them,
+// and the exit code. `module` and `source` are what the print names.
+std::string comparison_text(const Graph& graph, const std::string& module, const std::string& source,
+                            const Comparing& words);
+
 // HERE.with_suffix(".safetensors"), so that the files may be renamed together.
 std::string beside(const std::string& file, const std::string& module_name);
 

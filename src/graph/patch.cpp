@@ -55,6 +55,19 @@ Result<std::vector<ValueId>> Patch::node(const Node& like, Op op, std::vector<Va
   return made_outputs;
 }
 
+Result<ValueId> Patch::one(const Node& like, Op op, std::vector<ValueId> inputs) {
+  auto made = node(like, std::move(op), std::move(inputs));
+  if (!made) return pass(made);
+  return made->front();
+}
+
+Status Patch::become(NodeId node, Result<ValueId> now) {
+  if (!now) return pass(now);
+  remove(node);
+  replace((*graph_)[node].outputs[0], *now);
+  return {};
+}
+
 void Patch::replace(ValueId before, ValueId now, Sizes permutation) {
   replaced_[before] = {now, std::move(permutation)};
 }

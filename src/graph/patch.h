@@ -24,6 +24,10 @@ class Patch {
   // A new node that comes from the same layer as `like` (name, kind and scopes are taken from it). Its outputs' facts
   // are inferred at once; their names are the layer's and the operator's until they replace a value. Returns their ids.
   Result<std::vector<ValueId>> node(const Node& like, Op op, std::vector<ValueId> inputs, std::size_t outputs = 1);
+  // The same of an operator with one result.
+  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs);
+  // The node goes and `now` stands for its one result; where making `now` failed, that is passed on.
+  Status become(NodeId node, Result<ValueId> now);
   // The node goes (its outputs must be replaced or unused).
   void remove(NodeId node) { removed_.insert(node); }
   // Every later use of `before`, also as output of the graph, becomes `now`; `now` inherits the origin of `before`,

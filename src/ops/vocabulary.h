@@ -35,13 +35,14 @@ using Windows = std::span<const Window>;
 using Paddings = std::span<const Padding>;
 using FreeSizes = std::span<const std::optional<Size>>;  // nothing: the size of that axis is free
 
-namespace detail {
-
+// Whether some axis has a stride, say, at all.
 constexpr bool any_above_one(Windows windows, Size Window::* member) {
   for (const Window& w : windows)
     if (w.*member > 1) return true;
   return false;
 }
+
+namespace detail {
 
 // Windows that the framework has at all, whatever the padding.
 constexpr bool takes(Speaker s, Windows windows) {

@@ -1,6 +1,7 @@
 // Which of Keras's layers a convolution is.
 #pragma once
 #include "ops/convolution.h"
+#include "ops/vocabulary.h"
 
 #include <algorithm>
 
@@ -13,10 +14,8 @@ inline bool has_depthwise_layer(const Conv& conv, const Shape& kernel) {
   if (conv.kernel_order != KernelOrder::OutInSpace || conv.groups < 2 || conv.axes.space > 2 || kernel[1] != Dim(1))
     return false;
   const auto& windows = conv.windows;
-  const bool strided = std::ranges::any_of(windows, [](const Window& w) { return w.stride > 1; });
-  const bool dilated = std::ranges::any_of(windows, [](const Window& w) { return w.dilation > 1; });
   const bool equal = std::ranges::all_of(windows, [&](const Window& w) { return w.stride == windows[0].stride; });
-  return equal || (strided && dilated);
+  return equal || (any_above_one(windows, &Window::stride) && any_above_one(windows, &Window::dilation));
 }
 
 }  // namespace convoy

@@ -56,11 +56,7 @@ class Gates {
       for (const std::size_t i : {std::size_t{3}, std::size_t{4}})
         if (!inputs[i]) inputs[i] = zeros_like(node, bias, i == 3 ? "bias" : "recurrent_bias");
     }
-    auto made = patch_.node(node, op, std::move(inputs));
-    if (!made) return pass(made);
-    patch_.remove(id);
-    patch_.replace(node.outputs[0], made->front());
-    return {};
+    return patch_.become(id, patch_.one(node, op, std::move(inputs)));
   }
 
   template <class Cell>
@@ -92,11 +88,7 @@ class Gates {
       else if (inputs[4]) inputs[3] = inputs[4];
       inputs[4] = {};
     }
-    auto made = patch_.node(node, op, std::move(inputs));
-    if (!made) return pass(made);
-    patch_.remove(id);
-    patch_.replace(node.outputs[0], made->front());
-    return {};
+    return patch_.become(id, patch_.one(node, op, std::move(inputs)));
   }
 
   // [gates*U, F] -> [F, gates*U], or a bias; r, z, n becomes z, r, h where asked.

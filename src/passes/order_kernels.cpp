@@ -122,11 +122,7 @@ class Reordering {
       if (!kernel) return pass(kernel);
       inputs[1] = kernel->front();
     }
-    auto made = patch_.node(node, std::move(op), std::move(inputs));
-    if (!made) return pass(made);
-    patch_.remove(id);
-    patch_.replace(node.outputs[0], made->front());
-    return {};
+    return patch_.become(id, patch_.one(node, std::move(op), std::move(inputs)));
   }
 
   const Graph& graph_;

@@ -52,13 +52,13 @@ class Shuffle {
       if (ordered && *ordered) {
         patch_.remark(node, "its channel order is folded into the convolution in front");
       } else if (ordered) {
-        ordered = one(node, Take{axis, turned(taps, channels, depth_first_)}, x);
+        ordered = patch_.one(node, Take{axis, turned(taps, channels, depth_first_)}, {x});
         patch_.remark(node, "channels are put in the order in which a pixel shuffle reads them");
       }
       if (!ordered) return pass(ordered);
       x = *ordered;
     }
-    return becomes(id, one(node, op, x));
+    return patch_.become(id, patch_.one(node, op, {x}));
   }
 
   Status to_depth(NodeId id, SpaceToDepth op) {
@@ -66,12 +66,12 @@ class Shuffle {
     const Size axis = channel_axis(op.order), taps = op.block * op.block;
     const Size channels = *graph_[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)];
     op.depth_first = depth_first_;
-    auto made = one(node, op, node.inputs[0]);
+    auto made = patch_.one(node, op, {node.inputs[0]});
     if (made && channels > 1) {
-      made = one(node, Take{axis, turned(taps, channels, !depth_first_)}, *made);
+      made = patch_.one(node, Take{axis, turned(taps, channels, !depth_first_)}, {*made});
       patch_.remark(node, "channels are put in the order of the source behind a pixel unshuffle");
     }
-    return becomes(id, made);
+    return patch_.become(id, made);
   }
 
   // The convolution that makes x, with its output channels reordered; nothing where it cannot be folded there.
@@ -114,18 +114,6 @@ class Shuffle {
       permutation.push_back(at);
     }
     return constants_.reordered(constant, split, permutation, shape);
-  }
-
-  Result<ValueId> one(const Node& like, Op op, ValueId x) {
-    auto made = patch_.node(like, std::move(op), {x});
-    if (!made) return pass(made);
-    return made->front();
-  }
-  Status becomes(NodeId id, Result<ValueId> now) {
-    if (!now) return pass(now);
-    patch_.remove(id);
-    patch_.replace(graph_[id].outputs[0], *now);
-    return {};
   }
 
   const Graph& graph_;

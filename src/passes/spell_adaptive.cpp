@@ -35,14 +35,14 @@ class Speller {
     if (ones == pool.axes.space) {
       Sizes axes;
       for (Size i = 0; i < pool.axes.space; ++i) axes.push_back(pool.axes.spatial(i));
-      return becomes(id, one(node, Reduce{reduction(pool), axes, true}, {node.inputs[0]}));
+      return patch_.become(id, patch_.one(node, Reduce{reduction(pool), axes, true}, {node.inputs[0]}));
     }
     std::vector<Window> windows;
     for (std::size_t i = 0; i < sizes.size(); ++i)
       if (const auto w = even_window(sizes[i], pool.out[i])) windows.push_back(*w);
     if (windows.size() == sizes.size()) {
       patch_.remark(node, "its lengths divide the input's, so it is a pool of fixed windows, for this input size");
-      return becomes(id, pooled(node, pool, node.inputs[0], windows));
+      return patch_.become(id, pooled(node, pool, node.inputs[0], windows));
     }
     const bool known = std::ranges::all_of(sizes, [](const auto& n) { return n.has_value(); });
     if (!known || pool.kind == Extreme::Average || ones == 0) return {};
@@ -50,7 +50,7 @@ class Speller {
     Result<ValueId> x = node.inputs[0];
     for (std::size_t i = 0; x && i < sizes.size(); ++i)
       x = along(node, *x, pool, pool.axes.spatial(static_cast<Size>(i)), *sizes[i], pool.out[i]);
-    return becomes(id, x);
+    return patch_.become(id, x);
   }
 
   static Reduction reduction(const AdaptivePool& pool) {
@@ -59,32 +59,20 @@ class Speller {
 
   Result<ValueId> pooled(const Node& node, const AdaptivePool& pool, ValueId x, const std::vector<Window>& windows) {
     const std::vector<Padding> none(windows.size(), Padding{Spelling::Valid});
-    if (pool.kind == Extreme::Maximum) return one(node, MaxPool{pool.axes, windows, none}, {x});
-    return one(node, AveragePool{pool.axes, windows, none}, {x});
+    if (pool.kind == Extreme::Maximum) return patch_.one(node, MaxPool{pool.axes, windows, none}, {x});
+    return patch_.one(node, AveragePool{pool.axes, windows, none}, {x});
   }
 
   // One slice per cell, each reduced, side by side.
   Result<ValueId> along(const Node& node, ValueId x, const AdaptivePool& pool, Size axis, Size in, Size out) {
     std::vector<ValueId> cells;
     for (Size i = 0; i < out; ++i) {
-      auto cell = one(node, Slice{axis, floor_div(i * in, out), ceil_div((i + 1) * in, out)}, {x});
-      if (cell) cell = one(node, Reduce{reduction(pool), {axis}, true}, {*cell});
+      auto cell = patch_.one(node, Slice{axis, floor_div(i * in, out), ceil_div((i + 1) * in, out)}, {x});
+      if (cell) cell = patch_.one(node, Reduce{reduction(pool), {axis}, true}, {*cell});
       if (!cell) return cell;
       cells.push_back(*cell);
     }
-    return cells.size() == 1 ? Result<ValueId>(cells[0]) : one(node, Concat{axis}, std::move(cells));
-  }
-
-  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs) {
-    auto made = patch_.node(like, std::move(op), std::move(inputs));
-    if (!made) return pass(made);
-    return made->front();
-  }
-  Status becomes(NodeId id, Result<ValueId> now) {
-    if (!now) return pass(now);
-    patch_.remove(id);
-    patch_.replace(graph_[id].outputs[0], *now);
-    return {};
+    return cells.size() == 1 ? Result<ValueId>(cells[0]) : patch_.one(node, Concat{axis}, std::move(cells));
   }
 
   const Graph& graph_;

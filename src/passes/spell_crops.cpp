@@ -86,17 +86,14 @@ class CropSpeller {
     inputs.resize(3);
     const ValueId bias = inputs[2];
     if (extends) inputs[2] = {};
-    auto made = patch_.node(node, conv, std::move(inputs));
-    if (made && behind) made = patch_.node(node, rest, {made->front()});
+    auto made = patch_.one(node, conv, std::move(inputs));
+    if (made && behind) made = patch_.one(node, rest, {*made});
     if (made && extends && bias) {
       auto shaped = bias_map(node, bias, conv.axes);
       if (!shaped) return pass(shaped);
-      made = patch_.node(node, Binary{BinaryFunction::Add}, {made->front(), *shaped});
+      made = patch_.one(node, Binary{BinaryFunction::Add}, {*made, *shaped});
     }
-    if (!made) return pass(made);
-    patch_.remove(id);
-    patch_.replace(node.outputs[0], made->front());
-    return {};
+    return patch_.become(id, made);
   }
 
   // [O] -> [O, 1, 1...] where channels come first.
@@ -109,9 +106,7 @@ class CropSpeller {
     }
     Sizes places;
     for (Size i = 1; i <= axes.space; ++i) places.push_back(i);
-    auto made = patch_.node(node, Unsqueeze{places}, {bias});
-    if (!made) return pass(made);
-    return made->front();
+    return patch_.one(node, Unsqueeze{places}, {bias});
   }
 
   const Graph& graph_;

@@ -14,10 +14,6 @@ namespace convoy {
 
 namespace {
 
-bool any_above_one(const std::vector<Window>& windows, Size Window::* member) {
-  return std::ranges::any_of(windows, [&](const Window& w) { return w.*member > 1; });
-}
-
 class Speller {
  public:
   explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
@@ -62,12 +58,12 @@ class Speller {
     const auto windows = conv.windows;
     conv.paddings = fixed;
     for (Window& w : conv.windows) w.stride = 1;
-    auto y = one(node, conv, std::move(inputs));
+    auto y = patch_.one(node, conv, std::move(inputs));
     for (std::size_t i = 0; y && i < windows.size(); ++i)
       if (windows[i].stride > 1)
-        y = one(node, Slice{conv.axes.spatial(static_cast<Size>(i)), {}, {}, windows[i].stride}, {*y});
+        y = patch_.one(node, Slice{conv.axes.spatial(static_cast<Size>(i)), {}, {}, windows[i].stride}, {*y});
     patch_.remark(node, "runs without stride, and every stride-th cell is kept: Keras refuses stride with dilation");
-    return becomes(id, y);
+    return patch_.become(id, y);
   }
 
   Status spread(NodeId id, Conv conv) {
@@ -86,7 +82,7 @@ class Speller {
     patch_.remark(node,
                   "its kernel has zeros between its taps now, because TensorFlow's kernels for plain processors "
                   "refuse dilation over three axes");
-    return becomes(id, one(node, conv, std::move(inputs)));
+    return patch_.become(id, patch_.one(node, conv, std::move(inputs)));
   }
 
   Status maximum(NodeId id, const MaxPool& pool) {
@@ -106,9 +102,9 @@ class Speller {
       rest.windows[i] = {};
     }
     if (x && std::ranges::any_of(rest.windows, [](const Window& w) { return w != Window{}; }))
-      x = one(node, rest, {*x});
+      x = patch_.one(node, rest, {*x});
     patch_.remark(node, "is the maximum of shifted cells, because Keras's pools know no dilation");
-    return becomes(id, x);
+    return patch_.become(id, x);
   }
 
   // Along one axis: tap j of every window is a slice, and the maximum goes over the taps.
@@ -117,24 +113,12 @@ class Speller {
     for (Size j = 0; j < w.kernel; ++j) {
       const Added beside = cells_beside_tap(w, j);
       const auto stop = beside.after > 0 ? std::optional(-beside.after) : std::nullopt;
-      auto tap = one(node, Slice{axis, beside.before, stop, w.stride}, {x});
+      auto tap = patch_.one(node, Slice{axis, beside.before, stop, w.stride}, {x});
       if (!tap) return tap;
-      most = j == 0 ? *tap : one(node, Binary{BinaryFunction::Maximum}, {*most, *tap});
+      most = j == 0 ? *tap : patch_.one(node, Binary{BinaryFunction::Maximum}, {*most, *tap});
       if (!most) return most;
     }
     return most;
-  }
-
-  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs) {
-    auto made = patch_.node(like, std::move(op), std::move(inputs));
-    if (!made) return pass(made);
-    return made->front();
-  }
-  Status becomes(NodeId id, Result<ValueId> now) {
-    if (!now) return pass(now);
-    patch_.remove(id);
-    patch_.replace(graph_[id].outputs[0], *now);
-    return {};
   }
 
   const Graph& graph_;

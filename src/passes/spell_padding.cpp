@@ -41,11 +41,7 @@ Status spell(const Graph& graph, NodeId id, Conv conv, const Target& target, Pat
     inputs[0] = *x;
     conv.paddings.assign(conv.windows.size(), Padding{Spelling::Valid});
   }
-  auto made = patch.node(node, conv, std::move(inputs));
-  if (!made) return pass(made);
-  patch.remove(id);
-  patch.replace(node.outputs[0], made->front());
-  return {};
+  return patch.become(id, patch.one(node, conv, std::move(inputs)));
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ class Speller {
     cut.may_be_empty = more.may_be_empty = pad.may_be_empty;
     const bool last = pad.cutting == Cutting::Last && !constant;
     Result<ValueId> x = node.inputs[0];
-    if (cuts && !last) x = one(node, cut, {*x});
+    if (cuts && !last) x = patch_.one(node, cut, {*x});
     if (x && adds) x = added(node, *x, more);
-    if (x && cuts && last) x = one(node, cut, {*x});
+    if (x && cuts && last) x = patch_.one(node, cut, {*x});
     if (!x) return pass(x);
     patch_.remove(id);
     patch_.replace(node.outputs[0], *x);
@@ -51,12 +51,12 @@ class Speller {
   }
 
   Result<ValueId> added(const Node& node, ValueId x, Pad pad) {
-    if (pad.mode == PadMode::Constant) return one(node, pad, {x});
+    if (pad.mode == PadMode::Constant) return patch_.one(node, pad, {x});
     const bool mirrored = pad.mode == PadMode::Reflect || pad.mode == PadMode::Symmetric;
     if (mirrored && !goes_round(x, pad)) {
       pad.repeats = false;
       pad.cutting = Cutting::First;
-      return one(node, pad, {x});
+      return patch_.one(node, pad, {x});
     }
     const char* how = pad.mode == PadMode::Edge ? "the border is repeated by slices put beside"
                       : mirrored                ? "mirrored more than once by taking cells, for this input size"
@@ -89,7 +89,7 @@ class Speller {
         return within(place_of(node), Result<ValueId>(fail(Fault::Unsupported,
                                                            "wraps around as often as it takes, and the size is free; "
                                                            "give the input a size")));
-      return one(node, Take{axis, cells(pad.mode, before, after, *size)}, {x});
+      return patch_.one(node, Take{axis, cells(pad.mode, before, after, *size)}, {x});
     }
     std::vector<ValueId> parts;
     const auto put = [&](Result<ValueId> part) -> Status {
@@ -98,15 +98,15 @@ class Speller {
       return {};
     };
     const auto border = [&](Slice slice, Size times) -> Result<ValueId> {
-      auto cell = one(node, slice, {x});
-      return cell && edge && times > 1 ? one(node, Tile{axis, times}, {*cell}) : cell;
+      auto cell = patch_.one(node, slice, {x});
+      return cell && edge && times > 1 ? patch_.one(node, Tile{axis, times}, {*cell}) : cell;
     };
     if (before > 0)
       if (auto s = put(border(edge ? Slice{axis, 0, 1} : Slice{axis, -before}, before)); !s) return pass(s);
     parts.push_back(x);
     if (after > 0)
       if (auto s = put(border(edge ? Slice{axis, -1} : Slice{axis, 0, after}, after)); !s) return pass(s);
-    return one(node, Concat{axis}, std::move(parts));
+    return patch_.one(node, Concat{axis}, std::move(parts));
   }
 
   static Sizes cells(PadMode mode, Size before, Size after, Size size) {
@@ -119,12 +119,6 @@ class Speller {
       all.push_back(at < size ? at : mode == PadMode::Symmetric ? period - 1 - at : period - at);
     }
     return all;
-  }
-
-  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs) {
-    auto made = patch_.node(like, std::move(op), std::move(inputs));
-    if (!made) return pass(made);
-    return made->front();
   }
 
   const Graph& graph_;

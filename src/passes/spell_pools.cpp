@@ -56,9 +56,7 @@ class Speller {
     return padded(patch_, node_, x, pool_.axes, pool_.windows, pool_.paddings, value);
   }
   Result<ValueId> make(Op op, std::vector<ValueId> inputs) {
-    auto made = patch_.node(node_, std::move(op), std::move(inputs));
-    if (!made) return pass(made);
-    return made->front();
+    return patch_.one(node_, std::move(op), std::move(inputs));
   }
   Pool with(AllPaddings paddings) const {
     Pool pool = pool_;
@@ -66,12 +64,7 @@ class Speller {
     return pool;
   }
   Pool without_padding() const { return with(AllPaddings(pool_.windows.size(), Padding{Spelling::Valid})); }
-  Status becomes(Result<ValueId> now) {
-    if (!now) return pass(now);
-    patch_.remove(id_);
-    patch_.replace(node_.outputs[0], *now);
-    return {};
-  }
+  Status becomes(Result<ValueId> now) { return patch_.become(id_, now); }
   // The same with all of its results.
   Status becomes_all(Pool pool) {
     auto made = patch_.node(node_, std::move(pool), node_.inputs, node_.outputs.size());

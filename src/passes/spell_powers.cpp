@@ -32,13 +32,14 @@ class Speller {
     else average.counts_padding = true;
     double cells = 1;
     for (const Window& w : pool.windows) cells *= static_cast<double>(w.kernel);
-    auto x = norm && pool.p != 2 ? one(node, Unary{Function::Abs}, {node.inputs[0]}) : Result<ValueId>(node.inputs[0]);
+    auto x = norm && pool.p != 2 ? patch_.one(node, Unary{Function::Abs}, {node.inputs[0]})
+                                 : Result<ValueId>(node.inputs[0]);
     if (x) x = raised(node, *x, pool.p);
-    if (x) x = one(node, average, {*x});
-    if (x && !norm) x = one(node, Affine{.scale = cells}, {*x});
+    if (x) x = patch_.one(node, average, {*x});
+    if (x && !norm) x = patch_.one(node, Affine{.scale = cells}, {*x});
     if (x) x = raised(node, *x, 1 / pool.p);
     patch_.remark(node, "is powers around an average, because Keras has no pool of powers");
-    return becomes(id, x);
+    return patch_.become(id, x);
   }
 
   // x * (bias + alpha * sum)^-beta, the sum over squares of the neighbours along one axis.
@@ -49,42 +50,30 @@ class Speller {
     Pad pad{.before = Sizes(rank), .after = Sizes(rank)};
     pad.before[static_cast<std::size_t>(norm.axis)] = norm.before;
     pad.after[static_cast<std::size_t>(norm.axis)] = norm.after;
-    auto squares = one(node, Unary{Function::Square}, {x});
-    if (squares && norm.before + norm.after > 0) squares = one(node, pad, {*squares});
+    auto squares = patch_.one(node, Unary{Function::Square}, {x});
+    if (squares && norm.before + norm.after > 0) squares = patch_.one(node, pad, {*squares});
     Result<ValueId> sum = squares;
     const Size neighbours = norm.before + norm.after;
     for (Size j = 0; sum && neighbours > 0 && j <= neighbours; ++j) {
       const auto stop = j < neighbours ? std::optional(j - neighbours) : std::nullopt;
-      auto shifted = one(node, Slice{norm.axis, j, stop}, {*squares});
+      auto shifted = patch_.one(node, Slice{norm.axis, j, stop}, {*squares});
       if (!shifted) return pass(shifted);
-      sum = j == 0 ? *shifted : one(node, Binary{BinaryFunction::Add}, {*sum, *shifted});
+      sum = j == 0 ? *shifted : patch_.one(node, Binary{BinaryFunction::Add}, {*sum, *shifted});
     }
-    if (sum) sum = one(node, Affine{.scale = norm.alpha, .offset = norm.bias}, {*sum});
+    if (sum) sum = patch_.one(node, Affine{.scale = norm.alpha, .offset = norm.bias}, {*sum});
     if (sum) sum = raised(node, *sum, norm.beta);
-    if (sum) sum = one(node, Binary{BinaryFunction::Divide}, {x, *sum});
+    if (sum) sum = patch_.one(node, Binary{BinaryFunction::Divide}, {x, *sum});
     patch_.remark(node, "is squares, shifted sums and a power, because Keras has no such layer");
-    return becomes(id, sum);
+    return patch_.become(id, sum);
   }
 
   Result<ValueId> raised(const Node& node, ValueId x, double power) {
     if (power == 1) return x;
-    if (power == 2) return one(node, Unary{Function::Square}, {x});
-    if (power == 0.5) return one(node, Unary{Function::Sqrt}, {x});
+    if (power == 2) return patch_.one(node, Unary{Function::Square}, {x});
+    if (power == 0.5) return patch_.one(node, Unary{Function::Sqrt}, {x});
     const ValueId exponent =
         patch_.constant(node.layer + "/power", Tensor::of({}, std::vector<float>{static_cast<float>(power)}), false);
-    return one(node, Binary{BinaryFunction::Power}, {x, exponent});
-  }
-
-  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs) {
-    auto made = patch_.node(like, std::move(op), std::move(inputs));
-    if (!made) return pass(made);
-    return made->front();
-  }
-  Status becomes(NodeId id, Result<ValueId> now) {
-    if (!now) return pass(now);
-    patch_.remove(id);
-    patch_.replace(graph_[id].outputs[0], *now);
-    return {};
+    return patch_.one(node, Binary{BinaryFunction::Power}, {x, exponent});
   }
 
   const Graph& graph_;

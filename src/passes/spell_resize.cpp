@@ -212,11 +212,9 @@ Result<std::optional<ValueId>> as_picture(Patch& patch, const Node& node, const 
   if (!flat.starts.empty()) return std::nullopt;
   const auto said = spoken_in_keras(flat, lifted(in), lifted(out));
   if (!said) return std::nullopt;
-  auto made = patch.node(node, Unsqueeze{{1}}, {node.inputs[0]});
-  if (made) made = patch.node(node, *said, {made->front()});
-  if (made) made = patch.node(node, Squeeze{{1}}, {made->front()});
-  if (!made) return pass(made);
-  return made->front();
+  auto made = patch.one(node, Unsqueeze{{1}}, {node.inputs[0]});
+  if (made) made = patch.one(node, *said, {*made});
+  return made ? patch.one(node, Squeeze{{1}}, {*made}) : made;
 }
 
 bool leaves_as_is(const std::vector<Taps>& taps, Size in) {
@@ -230,9 +228,7 @@ bool leaves_as_is(const std::vector<Taps>& taps, Size in) {
 Result<ValueId> take(Patch& patch, const Node& node, ValueId x, Size axis, const std::vector<Taps>& taps) {
   Take op{.axis = axis, .indices = {}};
   for (const Taps& t : taps) op.indices.push_back(t.cells.at(0));
-  auto made = patch.node(node, op, {x});
-  if (!made) return pass(made);
-  return made->front();
+  return patch.one(node, op, {x});
 }
 
 // W [out, in] times x along `axis`: on the right of the last axis, on the left of the one before, by letters elsewhere.
@@ -252,9 +248,7 @@ Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, co
   if (last || keras) matrix = matrix.permuted(Sizes{1, 0});
   const ValueId w = patch.constant(node.layer + "/axis" + std::to_string(axis), matrix, false);
   if (!keras && (last || axis == rank - 2)) {
-    auto made = patch.node(node, MatMul{}, last ? std::vector{x, w} : std::vector{w, x});
-    if (!made) return pass(made);
-    return made->front();
+    return patch.one(node, MatMul{}, last ? std::vector{x, w} : std::vector{w, x});
   }
   std::string letters, result;
   for (Size a = 0; a < rank; ++a) letters += static_cast<char>('a' + a);
@@ -262,9 +256,7 @@ Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, co
   result[static_cast<std::size_t>(axis)] = 'z';
   const char along = letters[static_cast<std::size_t>(axis)];
   const std::string matrix_letters = keras ? std::string{along, 'z'} : std::string{'z', along};
-  auto made = patch.node(node, Einsum{letters + "," + matrix_letters + "->" + result}, {x, w});
-  if (!made) return pass(made);
-  return made->front();
+  return patch.one(node, Einsum{letters + "," + matrix_letters + "->" + result}, {x, w});
 }
 
 std::optional<Resize> spoken(const Resize& op, const Shape& in, const Shape& out, const Target& target) {

@@ -9,9 +9,7 @@ namespace {
 Status spell(const Graph& graph, NodeId id, const Softmax& softmax, Patch& patch) {
   const Node& node = graph[id];
   const auto step = [&](Op op, std::vector<ValueId> inputs) -> Result<ValueId> {
-    auto made = patch.node(node, std::move(op), std::move(inputs));
-    if (!made) return pass(made);
-    return made->front();
+    return patch.one(node, std::move(op), std::move(inputs));
   };
   const ValueId x = node.inputs[0];
   auto most = step(Reduce{Reduction::Maximum, softmax.axes, true}, {x});

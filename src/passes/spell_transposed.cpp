@@ -11,10 +11,6 @@ namespace convoy {
 
 namespace {
 
-bool any_above_one(const std::vector<Window>& windows, Size Window::* member) {
-  return std::ranges::any_of(windows, [&](const Window& w) { return w.*member > 1; });
-}
-
 class Speller {
  public:
   explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
@@ -50,7 +46,8 @@ class Speller {
                     "its kernel has zeros between its taps now, because Keras has no transposed convolution with "
                     "stride and dilation");
     }
-    return conv.groups == 1 ? becomes(id, one(id, conv, node.inputs[0], kernel, 0)) : by_group(id, conv, kernel);
+    return conv.groups == 1 ? patch_.become(id, group(id, conv, node.inputs[0], kernel, 0))
+                            : by_group(id, conv, kernel);
   }
 
   static Tensor in_out_space(const Tensor& kernel, ConvTranspose& conv) {
@@ -99,9 +96,9 @@ class Speller {
     ValueId x = node.inputs[0];
     if (cuts) {
       plain.paddings.assign(conv.windows.size(), Padding{Spelling::Valid});
-      auto made = patch_.node(node, front, {x});
+      auto made = patch_.one(node, front, {x});
       if (!made) return pass(made);
-      x = made->front();
+      x = *made;
     }
     const ValueId weights = kernel_of(node, flipped(std::move(kernel), conv), "");
     patch_.remark(node,
@@ -110,9 +107,7 @@ class Speller {
     std::vector<ValueId> inputs = node.inputs;
     inputs[0] = x;
     inputs[1] = weights;
-    auto made = patch_.node(node, plain, std::move(inputs));
-    if (!made) return pass(made);
-    return becomes(id, made->front());
+    return patch_.become(id, patch_.one(node, plain, std::move(inputs)));
   }
 
   Status by_group(NodeId id, const ConvTranspose& conv, const Tensor& kernel) {
@@ -123,20 +118,18 @@ class Speller {
     if (!parts) return pass(parts);
     std::vector<ValueId> made;
     for (Size g = 0; g < conv.groups; ++g) {
-      auto part = one(id, conv, (*parts)[static_cast<std::size_t>(g)], kernel, g);
+      auto part = group(id, conv, (*parts)[static_cast<std::size_t>(g)], kernel, g);
       if (!part) return pass(part);
       made.push_back(*part);
     }
     patch_.remark(node, "its " + std::to_string(conv.groups) +
                             " groups are layers of their own side by side, because Keras's transposed layers know no "
                             "groups");
-    auto all = patch_.node(node, Concat{channel}, std::move(made));
-    if (!all) return pass(all);
-    return becomes(id, all->front());
+    return patch_.become(id, patch_.one(node, Concat{channel}, std::move(made)));
   }
 
   // Group `g` alone.
-  Result<ValueId> one(NodeId id, ConvTranspose conv, ValueId x, const Tensor& kernel, Size g) {
+  Result<ValueId> group(NodeId id, ConvTranspose conv, ValueId x, const Tensor& kernel, Size g) {
     const Node& node = graph_[id];
     const auto range = [&](Size count) {
       Sizes all;
@@ -153,21 +146,12 @@ class Speller {
           patch_.constant(bias.name + suffix, cells_along(*bias.constant, 0, range(kernel.shape()[1])), bias.trainable);
     }
     conv.groups = 1;
-    auto made = patch_.node(node, conv, std::move(inputs));
-    if (!made) return pass(made);
-    return made->front();
+    return patch_.one(node, conv, std::move(inputs));
   }
 
   ValueId kernel_of(const Node& node, Tensor tensor, const std::string& suffix) {
     const Value& kernel = graph_[node.inputs[1]];
     return patch_.constant(kernel.name + suffix, std::move(tensor), kernel.trainable);
-  }
-
-  Status becomes(NodeId id, Result<ValueId> now) {
-    if (!now) return pass(now);
-    patch_.remove(id);
-    patch_.replace(graph_[id].outputs[0], *now);
-    return {};
   }
 
   const Graph& graph_;

@@ -11,10 +11,11 @@ namespace convoy::torch {
 namespace {
 
 using python::beside;
+using python::comparison_text;
 using python::input_name;
-using python::output_name;
 using python::shape_text;
 using python::shapes_docstring;
+using python::stored_inputs;
 
 auto all_rows() {
   return std::array{convolution_rows(), pooling_rows(),     pad_rows(),       linear_rows(),  normalization_rows(),
@@ -113,14 +114,8 @@ std::string load_text(const std::string& class_, const SourceOptions& o, bool pi
   return text + "    return model.eval()\n";
 }
 
-std::string check_text(const Graph& graph, const SourceOptions& o, const std::vector<std::string>& arguments,
-                       bool pickled) {
+std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled) {
   const std::string name = prose(o.module_name), source = prose(o.source_file);
-  std::vector<std::string> inputs, outputs;
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    inputs.push_back("stored[" +
-                     quoted(arguments.size() == 1 ? "input" : "input." + input_name(graph, graph.inputs[i])) + "]");
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(quoted(output_name(graph, i)));
   std::string text =
       "def check() -> int:\n"
       "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
@@ -129,32 +124,9 @@ std::string check_text(const Graph& graph, const SourceOptions& o, const std::ve
       4, "stored = safetensors.torch.load_file(" + beside(o.module_name + ".check.safetensors", o.module_name) + ")");
   text += "    with torch.no_grad():\n";
   const bool one = graph.outputs.size() == 1;
-  text += statement(8, (one ? "y = load()(" : "answers = load()(") + joined(inputs) + ")");
-  // Tensors of unlike shapes must not agree by broadcasting.
-  const auto compare = [&](int margin, const std::string& wanted, const std::string& bound) {
-    return statement(margin, "expected = stored[" + wanted + "]") + statement(margin, "if y.shape != expected.shape:") +
-           statement(margin + 4,
-                     "sys.exit(f\"the answer has shape {list(y.shape)}, stored is {list(expected.shape)}\")") +
-           statement(margin, "difference = (y - expected).abs()") +
-           statement(margin,
-                     one ? "largest = difference.max().item()" : "largest = max(largest, difference.max().item())") +
-           statement(margin, one ? "agrees = bool((difference <= stored[" + bound + "]).all())"
-                                 : "agrees = agrees and bool((difference <= stored[" + bound + "]).all())");
-  };
-  if (one) {
-    text += compare(4, "\"output\"", "\"bound\"");
-  } else {
-    text += "    largest, agrees = 0.0, True\n";
-    text += statement(4, "for name, y in zip((" + joined(outputs) + "), answers, strict=True):");
-    text += compare(8, "f\"output.{name}\"", "f\"bound.{name}\"");
-  }
-  text += "    if not agrees:\n";
-  text +=
-      statement(8, fmt::format("print(f\"{}: differs from {}, largest difference {{largest:.1e}}\", file=sys.stderr)",
-                               name, source));
-  text += "        return 1\n";
-  text += statement(4, fmt::format("print(f\"{}: agrees with {}, largest difference {{largest:.1e}}\")", name, source));
-  return text + "    return 0\n";
+  text += statement(8, (one ? "y = load()(" : "answers = load()(") + joined(stored_inputs(graph)) + ")");
+  return text + comparison_text(graph, name, source,
+                                {"y", "expected = stored[{}]", "(y - expected).abs()", "difference.max().item()"});
 }
 
 }  // namespace
@@ -190,7 +162,7 @@ Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
   for (const std::string& helper : top->helpers) text += helper + "\n\n";
   text += classes;
   text += "class " + name + "(nn.Module):\n" + shapes_docstring(graph, top->arguments) + top->top.body + "\n\n";
-  text += load_text(name, options, pickled) + "\n\n" + check_text(graph, options, top->arguments, pickled);
+  text += load_text(name, options, pickled) + "\n\n" + check_text(graph, options, pickled);
   text +=
       "\n\nif __name__ == \"__main__\":\n"
       "    try:\n"

@@ -325,42 +325,16 @@ std::string load_text(const SourceOptions& o) {
 
 std::string check_text(const Graph& graph, const SourceOptions& o) {
   const std::string name = prose(o.module_name), source = prose(o.source_file);
-  std::vector<std::string> inputs, outputs;
-  for (const ValueId v : graph.inputs)
-    inputs.push_back("stored[" + python::quoted(graph.inputs.size() == 1 ? "input" : "input." + input_name(graph, v)) +
-                     "]");
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(python::quoted(output_name(graph, i)));
   const bool one = graph.outputs.size() == 1;
   std::string text =
       "def check() -> int:\n"
       "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
   text += statement(4, "stored = np.load(" + beside(o.module_name + ".check.npz", o.module_name) + ")");
-  text += statement(4, (one ? "answer = load()(" : "answers = load()(") + list_or_one(inputs) + ", training=False)");
-  // Tensors of unlike shapes must not agree by broadcasting.
-  const auto compare = [&](int margin, const std::string& wanted, const std::string& bound) {
-    return statement(margin, "y, expected = keras.ops.convert_to_numpy(answer), stored[" + wanted + "]") +
-           statement(margin, "if y.shape != expected.shape:") +
-           statement(margin + 4,
-                     "sys.exit(f\"the answer has shape {list(y.shape)}, stored is {list(expected.shape)}\")") +
-           statement(margin, "difference = np.abs(y - expected)") +
-           statement(margin, one ? "largest = difference.max()" : "largest = max(largest, difference.max())") +
-           statement(margin, one ? "agrees = bool((difference <= stored[" + bound + "]).all())"
-                                 : "agrees = agrees and bool((difference <= stored[" + bound + "]).all())");
-  };
-  if (one) {
-    text += compare(4, "\"output\"", "\"bound\"");
-  } else {
-    text += "    largest, agrees = 0.0, True\n";
-    text += statement(4, "for name, answer in zip((" + joined(outputs) + "), answers, strict=True):");
-    text += compare(8, "f\"output.{name}\"", "f\"bound.{name}\"");
-  }
-  text += "    if not agrees:\n";
-  text +=
-      statement(8, fmt::format("print(f\"{}: differs from {}, largest difference {{largest:.1e}}\", file=sys.stderr)",
-                               name, source));
-  text += "        return 1\n";
-  text += statement(4, fmt::format("print(f\"{}: agrees with {}, largest difference {{largest:.1e}}\")", name, source));
-  return text + "    return 0\n";
+  text += statement(
+      4, (one ? "answer = load()(" : "answers = load()(") + list_or_one(stored_inputs(graph)) + ", training=False)");
+  return text + comparison_text(graph, name, source,
+                                {"answer", "y, expected = keras.ops.convert_to_numpy(answer), stored[{}]",
+                                 "np.abs(y - expected)", "difference.max()"});
 }
 
 }  // namespace

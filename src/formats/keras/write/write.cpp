@@ -20,18 +20,9 @@ auto all_rows() {
                     slice_concat_rows(),  resize_rows(),     recurrent_rows()};
 }
 
-const std::map<std::string_view, Row>& table() {
-  static const std::map<std::string_view, Row> rows = [] {
-    std::map<std::string_view, Row> all;
-    for (const auto& family : all_rows())
-      for (const Row& row : family) all.emplace(row.op, row);
-    return all;
-  }();
-  return rows;
-}
-
 Status write_node(const Node& node, Sink& sink) {
-  const Row& row = table().at(name_of(node.op));
+  static const auto rows = by_operator(all_rows());
+  const Row& row = rows.at(name_of(node.op));
   if (!row.write) return fail(Fault::Unsupported, std::string(row.why_not));
   return row.write(node.op, sink);
 }
