@@ -28,8 +28,8 @@ SEES = {
     "explain": {"base", "ops", "graph", "containers", "formats", "passes", "run"},
     "prove": {"base", "ops", "graph", "containers", "formats", "passes", "run"},
     "diagnose": {"base", "ops", "graph", "containers", "formats", "passes", "run", "functions", "explain", "prove"},
-    "port": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove"},
-    "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "diagnose", "port"},
+    "port": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "diagnose"},
+    "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port"},
     "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port", "report"},
 }
 

@@ -1,4 +1,5 @@
 // convoy weights: the tensors of a file, listed or carried into a weights file of another kind.
+#include "cli/weights.h"
 #include "base/sha256.h"
 #include "cli/command.h"
 #include "formats/torch/weight_norm.h"
@@ -17,6 +18,7 @@ namespace {
 struct Weights {
   std::string file, output, below;
   bool json = false, sha256 = false, force = false, plain = false;
+  WeightsOfTwo two;
 };
 
 std::string shape_text(const Sizes& shape) {
@@ -105,25 +107,37 @@ void offer_weights(CLI::App& app, int& code) {
   auto o = std::make_shared<Weights>();
   auto* command = app.add_subcommand(
       "weights",
-      "list the tensors of a model or weights file (name, shape, type, count), or carry them into a file of another "
-      "kind\n\n"
+      "list the tensors of a model or weights file (name, shape, type, count), carry them into a file of another "
+      "kind, or copy trained weights from one model into another\n\n"
       "  convoy weights model.h5\n"
       "  convoy weights checkpoint.pth -o net.safetensors\n"
       "  convoy weights checkpoint.pth --below state_dict.module -o net.pt\n"
-      "  convoy weights model.keras -o net.weights.h5\n\n"
-      "Names, types and axes stay as they are; only porting a model brings them into another framework's order.");
+      "  convoy weights model.keras -o net.weights.h5\n"
+      "  convoy weights trained.keras mine.pt2                          which tensor stands where\n"
+      "  convoy weights trained.keras mine.py:Net --copy -o mine.pt     a's numbers in b, shown to compute the same\n\n"
+      "Of one file names, types and axes stay as they are. Of two models, written by whomever, b gets a's weights in "
+      "its "
+      "own names\nand order of axes; a match that is not certain is refused.");
   command->add_option("file", o->file, "a model or weights file")->required();
+  offer_weights_of_two(*command, o->two);
   command->add_option(
       "-o,--output", o->output,
       "write the tensors here: .safetensors, .npz, .pt (a state_dict), or .weights.h5, which Keras can load "
-      "when the names are those of Keras 3 (layers/dense/vars/0) and h5py in any case");
+      "when the names are those of Keras 3 (layers/dense/vars/0) and h5py in any case; with --copy also .keras, .h5 "
+      "and "
+      ".onnx");
   command->add_option("--below", o->below, "only the tensors below this name, which is taken off theirs");
   command->add_flag("--plain", o->plain,
                     "weights that weight_norm keeps as norms and directions become the weights they make");
   command->add_flag("-f,--force", o->force, "replace a file that exists");
   command->add_flag("--sha256", o->sha256, "list checksums instead of counts (--json has them always)");
   command->add_flag("--json", o->json, "one JSON object with the same facts");
-  command->callback([o, &code] { code = o->output.empty() ? list(*o) : convert(*o); });
+  command->callback([o, &code] {
+    WeightsOfTwo& two = o->two;
+    two.a = o->file, two.output = o->output, two.json = o->json, two.force = o->force;
+    if (!two.b.empty() || two.copies) code = weights_of_two(two);
+    else code = o->output.empty() ? list(*o) : convert(*o);
+  });
 }
 
 }  // namespace convoy::cli

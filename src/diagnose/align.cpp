@@ -10,28 +10,6 @@
 
 namespace convoy::diagnose {
 
-namespace {
-
-// Operators that may stand for each other without holding numbers. Nothing: what only moves numbers belongs to the
-// layer that reads it.
-enum class Family : std::uint8_t {
-  None,
-  Convolution,
-  Transposed,
-  Product,
-  Window,
-  Norm,
-  Function,
-  Softmax,
-  Resize,
-  Concat,
-  Sum,
-  Factor,
-  Recurrent,
-  Shuffle,
-  Table
-};
-
 Family family_of(const Op& op) {
   return std::visit(
       []<class O>(const O& o) {
@@ -63,6 +41,8 @@ Family family_of(const Op& op) {
       },
       op);
 }
+
+namespace {
 
 bool computes(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.inputs, [&](ValueId v) { return v && !graph[v].constant; });
@@ -105,9 +85,10 @@ Sizes likely_order(const Sizes& from, const Sizes& to) {
 
 class Aligner {
  public:
-  Aligner(const Graph& a, const Graph& b)
+  Aligner(const Graph& a, const Graph& b, const Guide& guide)
       : a_(a),
         b_(b),
+        guide_(guide),
         readers_a_(readers_of(a)),
         readers_b_(readers_of(b)),
         in_a_(a.values.size(), -1),
@@ -120,8 +101,11 @@ class Aligner {
       add(a_.inputs[i], b_.inputs[i], How::Input, {}, {});
     for (std::size_t i = 0; i < std::min(a_.outputs.size(), b_.outputs.size()); ++i)
       add(a_.outputs[i], b_.outputs[i], How::Output, {}, {});
-    by_fingerprint();
-    by_scaled_channels();
+    for (const auto& [n, m] : guide_.known) match_layers(n, m, How::Place);
+    if (guide_.by_numbers) {
+      by_fingerprint();
+      by_scaled_channels();
+    }
     by_place();
     by_order();
     by_place();
@@ -278,14 +262,30 @@ class Aligner {
       const auto before = boundary_of(a_, a_.nodes[i].outputs[0], matched_a_);
       const std::set<ValueId> wanted(before.begin(), before.end());
       if (wanted.empty()) continue;
+      NodeId found;
       for (std::size_t j = 0; j < b_.nodes.size(); ++j) {
         const NodeId m{static_cast<std::int32_t>(j)};
-        if (family_of(b_.nodes[j].op) != family || !open_b(m)) continue;
+        if (!open_b(m) || !may_stand_for(n, m)) continue;
+        if (found && !is_alike(n, m)) continue;
         if (in_terms_of_a(boundary_of(b_, b_.nodes[j].outputs[0], matched_b_)) != wanted) continue;
-        match_layers(n, m, How::Place);
-        break;
+        found = m;
+        if (guide_.by_numbers || is_alike(n, m)) break;
       }
+      if (found) match_layers(n, found, How::Place);
     }
+  }
+
+  // By structure alone, a product is a convolution of one cell.
+  bool may_stand_for(NodeId n, NodeId m) const {
+    Family here = family_of(a_[n].op), there = family_of(b_[m].op);
+    if (guide_.by_numbers) return here == there;
+    if (here == Family::Product) here = Family::Convolution;
+    if (there == Family::Product) there = Family::Convolution;
+    return here == there && numbers(a_, a_[n]) == numbers(b_, b_[m]);
+  }
+  bool is_alike(NodeId n, NodeId m) const {
+    const auto i = static_cast<std::size_t>(n.index), j = static_cast<std::size_t>(m.index);
+    return i < guide_.kinds_a.size() && j < guide_.kinds_b.size() && guide_.kinds_a[i] == guide_.kinds_b[j];
   }
 
   // Layers with numbers that are still open: in order, where their kernels have the same number of numbers.
@@ -333,6 +333,7 @@ class Aligner {
 
   const Graph& a_;
   const Graph& b_;
+  const Guide& guide_;
   std::vector<std::vector<NodeId>> readers_a_, readers_b_;
   std::vector<int> in_a_, in_b_;  // index of the match, -1: none
   std::vector<bool> matched_a_, matched_b_;
@@ -351,7 +352,7 @@ const Match* Alignment::of_b(ValueId v) const {
   return it == matches.end() ? nullptr : &*it;
 }
 
-Alignment align(const Graph& a, const Graph& b) { return Aligner(a, b).run(); }
+Alignment align(const Graph& a, const Graph& b, const Guide& guide) { return Aligner(a, b, guide).run(); }
 
 Alignment turned(Alignment alignment, const Graph& a) {
   for (Match& match : alignment.matches) match.permutation = turned_order(a[match.a].fact.shape.size());

@@ -2,10 +2,33 @@
 #pragma once
 #include "graph/graph.h"
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convoy::diagnose {
+
+// Operators that may stand for each other without holding numbers. None: what only moves numbers belongs to the layer
+// that reads it.
+enum class Family : std::uint8_t {
+  None,
+  Convolution,
+  Transposed,
+  Product,
+  Window,
+  Norm,
+  Function,
+  Softmax,
+  Resize,
+  Concat,
+  Sum,
+  Factor,
+  Recurrent,
+  Shuffle,
+  Table
+};
+Family family_of(const Op& op);
 
 enum class How : std::uint8_t {
   Input,    // the models' inputs, in order
@@ -32,7 +55,15 @@ struct Alignment {
   const Match* of_b(ValueId v) const;
 };
 
-Alignment align(const Graph& a, const Graph& b);
+// Aligns by structure alone where `by_numbers` is false: layers with numbers stand for each other only where their kernels
+// have as many, and those whose surroundings are alike go first (kinds_a, kinds_b: one number per node, see kinds.h).
+struct Guide {
+  bool by_numbers = true;
+  std::vector<std::uint64_t> kinds_a, kinds_b;
+  std::vector<std::pair<NodeId, NodeId>> known;  // pairs that are settled
+};
+
+Alignment align(const Graph& a, const Graph& b, const Guide& guide = {});
 // The same where rows of a are columns of b.
 Alignment turned(Alignment alignment, const Graph& a);
 

@@ -133,6 +133,14 @@ std::vector<std::string> notes_of(const WeightsFile& file, Form form, bool keras
 
 }  // namespace
 
+Status write_weights_file(const fs::path& name, const WeightsFile& file, const Append& append) {
+  const auto form = form_of(name);
+  if (!form) return std::unexpected(form.error());
+  if (auto good = check_names(file.tensors); !good) return good;
+  const bool keras = std::ranges::all_of(file.tensors, [](const auto& t) { return is_keras_name(t.name); });
+  return write_form(*form, file, keras, append);
+}
+
 std::optional<std::string> name_below(std::string_view name, std::string_view below) {
   if (below.empty()) return std::string(name);
   if (below.ends_with('.') || below.ends_with('/')) below.remove_suffix(1);

@@ -1,6 +1,7 @@
 // Carries the tensors of one file into a weights file of another kind: the same names, types and bytes.
 #pragma once
-#include "convoy/tensor.h"
+#include "base/atomic_output.h"
+#include "formats/weights.h"
 #include "port/port.h"
 
 #include <filesystem>
@@ -10,6 +11,10 @@
 #include <vector>
 
 namespace convoy {
+
+// The tensors as the kind of file that the name tells: .safetensors, .weights.h5, .npz, .pt (or .pth).
+// Fails: Usage: a name of none of these; as the writer does.
+Status write_weights_file(const std::filesystem::path& name, const WeightsFile& file, const Append& append);
 
 struct ConvertedTensor {
   std::string source;   // its name in the file that was read; of a weight made of two, "NAME and NAME"

@@ -125,6 +125,20 @@ says "the kinds are named" ".safetensors, .weights.h5, .npz or .pt"
 ends 2 "a part that is not there is a usage error" "$convoy" weights "$good/model.keras" -o carried/x.npz --below nowhere
 ends 6 "a state_dict has no graph" "$convoy" port carried/w.pt --to torch -o out/b.py
 says "the line that saves the graph is said" 'torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")'
+mkdir copied
+ends 0 "two models are matched" "$convoy" weights "$good/model.keras" "$good/model.h5"
+ends 0 "one model takes the weights of another" "$convoy" weights "$good/model.keras" "$good/model.h5" --copy -o copied/m.keras
+holds_only "only the whole copy is left" copied m.keras
+ends 4 "a copy that exists is kept" "$convoy" weights "$good/model.keras" "$good/model.h5" --copy -o copied/m.keras
+ends 0 "--force replaces a copy" "$convoy" weights "$good/model.keras" "$good/model.h5" --copy -o copied/m.keras --force
+ends 2 "a copy is written as what b is" "$convoy" weights "$good/model.keras" "$good/model.h5" --copy -o copied/m.pt
+says "what it is written as is named" ".keras, .h5 or .weights.h5"
+ends 2 "--copy needs a place" "$convoy" weights "$good/model.keras" "$good/model.h5" --copy
+ends 2 "--copy needs two models" "$convoy" weights "$good/model.keras" --copy -o copied/n.keras
+ends 3 "models of other layers are not matched" "$convoy" weights "$good/model.keras" "$other/model.keras" --copy -o copied/n.keras
+says "the layers are named" "nothing in b stands for 'conv2d' of a"
+holds_only "nothing is left of what was refused" copied m.keras
+
 ends 0 "a json is read with its weights" "$convoy" summary "$good/model.json" --weights "$good/model.weights.h5"
 ends 0 "the operators are listed" "$convoy" ops
 

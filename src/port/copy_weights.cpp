@@ -1,0 +1,194 @@
+#include "port/copy_weights.h"
+
+#include "base/mapped_file.h"
+#include "formats/source.h"
+#include "formats/torch/exported/archive.h"
+#include "formats/weights.h"
+#include "passes/passes.h"
+#include "port/convert_weights.h"
+#include "port/journey.h"
+#include "port/rewrite.h"
+
+#include <algorithm>
+#include <map>
+
+namespace convoy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The size that a module's source leaves to its caller is that of a's input.
+void take_shape_of(const Graph& a, const fs::path& b, LoadOptions& options) {
+  if (!is_source(b) || !options.shapes.empty() || !options.size.empty() || a.inputs.empty()) return;
+  Graph form = a;
+  name_origins(form);
+  if (!run_passes(form, torch_target())) return;
+  if (form.inputs.size() == 1) options.shapes[""] = form[form.inputs[0]].fact.shape;
+}
+
+bool has_name(const fs::path& output, std::initializer_list<std::string_view> ends) {
+  const std::string name = output.filename().string();
+  return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+Status check_name(Kind kind, const fs::path& output) {
+  const auto wrong = [&](const char* sentence) {
+    return Status(fail(Fault::Usage, "-o '" + output.string() + "': " + sentence));
+  };
+  if (kind == Kind::Torch && !has_name(output, {".pt", ".pth", ".safetensors", ".npz"}))
+    return wrong("b is a PyTorch model, whose weights are written as .safetensors, .pt, .pth or .npz");
+  if (kind == Kind::Keras && !has_name(output, {".keras", ".h5"}))
+    return wrong("b is a Keras model, which is written as .keras, .h5 or .weights.h5");
+  if (kind == Kind::Onnx && !has_name(output, {".onnx"})) return wrong("b is an ONNX model, which is written as .onnx");
+  return {};
+}
+
+// What state_dict holds: b's own tensors in b's order, with a's numbers where they have a counterpart.
+Result<std::vector<LoadedTensor>> state_dict_of(const MatchedModels& models, const fs::path& file_b) {
+  const Graph& b = models.carried.b;
+  std::map<std::string, Tensor> carried;
+  for (const auto& row : models.carried.weights)
+    for (const Value& value : b.values)
+      if (value.name == row.target) carried.emplace(row.target, *value.constant);
+  std::vector<LoadedTensor> tensors;
+  if (is_source(file_b)) {
+    for (const Value& value : b.values) {
+      if (!value.constant) continue;
+      const bool is_kept = std::ranges::find(models.carried.kept, value.name) != models.carried.kept.end();
+      if (carried.contains(value.name) || (is_kept && value.trainable))
+        tensors.push_back({value.name, *value.constant});
+    }
+    return tensors;
+  }
+  const auto mapped = open_file(file_b.string());
+  if (!mapped) return std::unexpected(mapped.error());
+  const auto zip = ZipArchive::open(blob_of(*mapped));
+  if (!zip) return std::unexpected(zip.error());
+  auto archive = torch::read_exported(*zip);
+  if (!archive) return pass(archive);
+  std::map<const void*, const Tensor*> tied;
+  for (const auto& [name, tensor] : archive->weights)
+    if (const auto found = carried.find(name); found != carried.end()) tied[tensor.identity()] = &found->second;
+  for (const auto& [name, tensor] : archive->weights) {
+    const auto found = tied.find(tensor.identity());
+    const bool is_given = found != tied.end() && found->second->shape() == tensor.shape();
+    tensors.push_back({name, is_given ? *found->second : tensor});
+  }
+  return tensors;
+}
+
+// b as one would have it who loads what was written.
+Result<Graph> read_again(const MatchedModels& models, Kind kind, const fs::path& file_b, const fs::path& written,
+                         const CopyOptions& options) {
+  const bool is_weights = kind == Kind::Torch || has_name(options.output, {".weights.h5"});
+  if (!is_weights) return load(written, {});
+  if (is_source(file_b) || file_b.extension() == ".json") {
+    LoadOptions again = options.load_b;
+    again.weights = written;
+    return load(file_b, again);
+  }
+  auto tensors = load_weights_file(written);
+  if (!tensors) return pass(tensors);
+  if (kind == Kind::Keras) {
+    // load_weights finds them by their places: those of b's own file.
+    const auto own = load_weights_file(file_b);
+    if (!own) return std::unexpected(own.error());
+    const auto places = [](const WeightsFile& file) {
+      std::map<std::string, Sizes> all;
+      for (const auto& one : file.tensors) all.emplace(one.name, one.tensor.shape());
+      return all;
+    };
+    if (places(*own) != places(*tensors))
+      return fail(
+          Fault::Unsupported,
+          "b keeps its weights in other places than the model as it is written here; write it whole, as .keras");
+    return models.carried.b;
+  }
+  Graph b = models.carried.b;
+  std::map<std::string, const Tensor*> named;
+  for (const auto& one : tensors->tensors) named.emplace(one.name, &one.tensor);
+  for (const auto& row : models.carried.weights) {
+    const auto found = named.find(row.target);
+    const auto value = std::ranges::find(b.values, row.target, &Value::name);
+    if (found == named.end() || value == b.values.end())
+      return fail(Fault::Internal, "'" + row.target + "' is not in the file as it was written");
+    value->constant = found->second->reshaped(value->constant->shape());
+  }
+  return b;
+}
+
+std::vector<std::string> notes_of(const diagnose::CarriedModel& carried) {
+  std::vector<std::string> notes;
+  if (carried.kept.empty()) return notes;
+  std::string names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(carried.kept.size(), 6); ++i)
+    names += (i == 0 ? "" : ", ") + carried.kept[i];
+  if (carried.kept.size() > 6) names += ", ...";
+  notes.push_back("kept as they are in b, because nothing of a stands for them: " + names);
+  return notes;
+}
+
+Status write_copy(const MatchedModels& models, Kind kind, const fs::path& file_b, const fs::path& output,
+                  const Append& append) {
+  if (kind != Kind::Torch) return write_as_it_was(models.carried.b, kind, output, append);
+  auto tensors = state_dict_of(models, file_b);
+  if (!tensors) return pass(tensors);
+  return write_weights_file(output, {WeightsKind::PyTorch, std::move(*tensors)}, append);
+}
+
+}  // namespace
+
+Result<MatchedModels> match_models(const fs::path& a, const fs::path& b, const CopyOptions& options) {
+  MatchedModels models;
+  auto first = load(a, options.load_a);
+  if (!first) return pass(first);
+  models.a = std::move(*first);
+  LoadOptions of_b = options.load_b;
+  take_shape_of(models.a, b, of_b);
+  auto second = load(b, of_b);
+  if (!second) return pass(second);
+  models.b = std::move(*second);
+  auto carried = diagnose::carry(models.a, models.b);
+  if (!carried) return pass(carried);
+  models.carried = std::move(*carried);
+  return models;
+}
+
+Result<CopiedWeights> copy_weights(const fs::path& a, const fs::path& b, const CopyOptions& given) {
+  CopyOptions options = given;
+  auto out = OutputSet::begin({options.output}, options.overwrites, {file_of(a), file_of(b)});
+  if (!out) return pass(out);
+  auto models = match_models(a, b, options);
+  if (!models) return pass(models);
+  take_shape_of(models->a, b, options.load_b);
+  const auto kind = within(b.filename().string(), kind_of(models->b));
+  if (!kind) return std::unexpected(kind.error());
+  if (auto good = check_name(*kind, options.output); !good) return pass(good);
+  if (auto done = write_copy(*models, *kind, b, options.output, out->sink(0)); !done) return pass(done);
+  const auto sha256 = out->close(0);
+  if (!sha256) return std::unexpected(sha256.error());
+  auto again = read_again(*models, *kind, b, out->temporary(0), options);
+  if (!again) {
+    again.error().where = options.output.filename().string();
+    return pass(again);
+  }
+  CopiedWeights done{.carried = std::move(models->carried),
+                     .format_a = models->a.source_format,
+                     .format_b = models->b.source_format,
+                     .proof = {},
+                     .file = {},
+                     .notes = {}};
+  done.notes = notes_of(done.carried);
+  if (options.proves) {
+    auto proof =
+        diagnose::diagnose(models->a, *again, {.inputs = {}, .seed = options.seed, .threads = options.threads});
+    if (!proof) return pass(proof);
+    done.proof = std::move(*proof);
+    if (!done.proof->same) return done;
+  }
+  done.file = WrittenFile{options.output, out->bytes_written(0), *sha256};
+  if (auto s = out->commit(); !s) return pass(s);
+  return done;
+}
+
+}  // namespace convoy
