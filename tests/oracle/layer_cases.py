@@ -62,6 +62,10 @@ def cases(keras) -> dict:
     for shape, axes in ((IMAGE, None), (FREE_IMAGE, [1, 2]), (IMAGE, [1]), (VECTOR, None)):
         layer(f"prelu_{len(shape)}_{axes}", shape, "PReLU", alpha_initializer="uniform", shared_axes=axes)
 
+    # A class of keras.applications, which only its own package has.
+    from keras.src.applications.convnext import LayerScale
+
+    chain("layer_scale", IMAGE, lambda: L.Conv2D(5, 2), lambda: LayerScale(0.3, 5))
     for axis in (1, 2, 3, -1):
         chain(f"batch_norm_{axis}", IMAGE, lambda: L.Conv2D(5, 2), lambda axis=axis: L.BatchNormalization(axis=axis, epsilon=1e-2))
     for axes in (1, 2, 3, -1, [1, 2], [2, 3], [1, 2, 3]):

@@ -78,6 +78,15 @@ Values augmentation(Call& call) {
   return {call.add(Dropout{Noise::Augmentation, 0, std::max<Size>(call.rank(x) - 1, 0)}, {x})};
 }
 
+// Of keras.applications' ConvNeXt: every channel times a number that is trained.
+Values layer_scale(Call& call) {
+  call.attrs.ignore({"init_values", "projection_dim"});
+  const ValueId x = call.x();
+  if (call.failed()) return {};
+  const ValueId gamma = call.weight("gamma", {call.dim(x, call.rank(x) - 1)});
+  return {call.add(Binary{BinaryFunction::Multiply}, {x, gamma})};
+}
+
 Values identity(Call& call) {
   call.attrs.ignore({"l1", "l2"});
   return {call.add(Identity{}, {call.x()})};
@@ -114,6 +123,8 @@ constexpr std::array rows{
     LayerRow{"AlphaDropout", alpha_dropout},
     LayerRow{"GaussianDropout", gaussian_dropout},
     LayerRow{"GaussianNoise", gaussian_noise},
+    LayerRow{"LayerScale", layer_scale},
+    LayerRow{"StochasticDepth", augmentation},
     LayerRow{"ActivityRegularization", identity},
     LayerRow{"Identity", identity},
     LayerRow{"RandomFlip", augmentation},

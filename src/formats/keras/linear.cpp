@@ -69,7 +69,10 @@ Values einsum_dense(Call& call) {
           expected[i] = Dim(size.get<Size>());
   const ValueId k = call.weight("kernel", expected);
   const bool bias = !bias_axes.empty();
-  ValueId y = call.add(Einsum{equation}, {x, k}, bias ? "einsum" : call.step("einsum"));
+  // Nothing is summed: every cell is multiplied by a number of its own.
+  const bool product = out == in && in.ends_with(kernel);
+  ValueId y = call.add(product ? Op(Binary{BinaryFunction::Multiply}) : Op(Einsum{equation}), {x, k},
+                       bias ? "einsum" : call.step("einsum"));
   if (bias && !call.failed()) {
     const auto first = out.find_first_of(bias_axes);
     Shape shape;

@@ -147,6 +147,24 @@ TEST(KerasWritten, SeveralAxesHaveNoOlderForm) {
   EXPECT_FALSE(write_hdf5(document, [](Bytes) -> Status { return {}; }));
 }
 
+// As a number in the model it would stay as it is in training.
+TEST(KerasWritten, AFactorThatIsTrainedIsAWeight) {
+  for (const bool trained : {true, false}) {
+    Graph graph;
+    const ValueId x = graph.input("x", {DType::F32, {Dim::unknown(), Dim::unknown(), 5, 3}});
+    const ValueId factor = graph.constant("scale/gamma", numbers({1, 5, 3}, 2), trained);
+    const ValueId y = add(graph, Binary{BinaryFunction::Multiply}, {factor, x}, "scale");
+    const Document document = written(finished(std::move(graph), {y}));
+    ASSERT_EQ(document.layers.size(), 2U);
+    const DocumentLayer& layer = document.layers[1];
+    EXPECT_EQ(layer.class_name, trained ? "EinsumDense" : "Multiply");
+    ASSERT_EQ(layer.weights.size(), trained ? 1U : 0U);
+    if (!trained) continue;
+    EXPECT_EQ(layer.arguments.dump(), R"({"equation":"abcd,cd->abcd","output_shape":[null,5,3]})");
+    EXPECT_EQ(layer.weights[0].tensor.shape(), (Sizes{5, 3}));
+  }
+}
+
 TEST(KerasWritten, NumbersThatAreNoneAreSaidAsPythonSaysThem) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(python_json({{"a", -infinity}, {"b", {infinity, 0.5}}}), R"({"a": -Infinity, "b": [Infinity, 0.5]})");

@@ -1,7 +1,9 @@
 // Sums and products of two tensors, plain numbers, and what acts in training alone.
 #include "formats/keras/write/sink.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 namespace convoy::keras::writing {
 namespace {
@@ -37,6 +39,40 @@ Word word_of(BinaryFunction function) {
   std::unreachable();
 }
 
+// How many of the last axes a factor that is trained has numbers for; nothing where it is no such factor of the other input.
+std::optional<Size> trained_axes(std::size_t factor, Sink& sink) {
+  const Tensor* numbers = sink.constant(factor);
+  const std::size_t other = 1 - factor;
+  if (!numbers || sink.constant(other) || !sink.graph()[sink.node().inputs[factor]].trainable) return std::nullopt;
+  Sizes shape = numbers->shape();
+  shape.erase(shape.begin(), std::ranges::find_if(shape, [](Size n) { return n != 1; }));
+  const auto axes = static_cast<Size>(shape.size());
+  if (axes == 0 || axes >= sink.rank(other) || numbers->rank() > sink.rank(other)) return std::nullopt;
+  for (Size i = 0; i < axes; ++i)
+    if (sink.dim(sink.rank(other) - axes + i, other) != Dim(shape[static_cast<std::size_t>(i)])) return std::nullopt;
+  return axes;
+}
+
+// The layer of Keras that multiplies by a weight cell by cell.
+Status write_trained_factor(std::size_t factor, Size axes, Sink& sink) {
+  const std::size_t other = 1 - factor;
+  std::string letters;
+  Json shape = Json::array();
+  for (Size i = 0; i < sink.rank(other); ++i) {
+    letters += static_cast<char>('a' + i);
+    if (i > 0) shape.push_back(sink.dim(i, other).known() ? Json(*sink.dim(i, other)) : Json());
+  }
+  const std::string last = letters.substr(letters.size() - static_cast<std::size_t>(axes));
+  Said said = sink.layer("EinsumDense");
+  said.args = {std::get<Reference>(sink.argument(other))};
+  said.arguments["equation"] = letters + "," + last + "->" + letters;
+  said.arguments["output_shape"] = std::move(shape);
+  if (auto ok = sink.weigh(said, factor, "kernel"); !ok) return ok;
+  Tensor& kernel = said.weights.back().tensor;
+  kernel = kernel.reshaped(Sizes(kernel.shape().end() - axes, kernel.shape().end()));
+  return sink.last(std::move(said));
+}
+
 // A merging layer puts axes behind the batch of an input that has fewer, unlike numpy, so ranks must agree.
 Status write_binary(const Binary& op, Sink& sink) {
   const Word word = word_of(op.function);
@@ -50,6 +86,9 @@ Status write_binary(const Binary& op, Sink& sink) {
     said.args = {std::vector<Item>{std::get<Reference>(sink.argument(0)), std::get<Reference>(sink.argument(1))}};
     return sink.last(std::move(said));
   }
+  if (op.function == BinaryFunction::Multiply)
+    for (const std::size_t factor : {std::size_t{1}, std::size_t{0}})
+      if (const auto axes = trained_axes(factor, sink)) return write_trained_factor(factor, *axes, sink);
   Said said = sink.operation("numpy", word.operation);
   sink.operand(said, 0, 0, "x1");
   sink.operand(said, 1, 1, "x2");
