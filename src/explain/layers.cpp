@@ -1,5 +1,7 @@
 #include "explain/layers.h"
 
+#include "graph/path.h"
+
 #include <algorithm>
 #include <variant>
 
@@ -122,9 +124,7 @@ std::vector<Found> layers_of(const Graph& graph) {
     if (node.inputs.empty()) continue;
     Reader reader(graph, node);
     if (!std::visit(reader, node.op)) continue;
-    std::string name;
-    for (const Scope& scope : node.scopes) name += scope.name + "/";
-    all.push_back({std::move(reader.layer), name + node.layer, node.kind});
+    all.push_back({std::move(reader.layer), path_of(node), node.kind});
   }
   return all;
 }

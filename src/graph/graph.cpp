@@ -1,5 +1,7 @@
 #include "graph/graph.h"
 
+#include "graph/path.h"
+
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -96,10 +98,8 @@ std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
 }
 
 std::string place_of(const Node& node) {
-  std::string path;
-  for (const Scope& s : node.scopes) path += s.name + "/";
   const auto kind = node.kind.empty() ? std::string(name_of(node.op)) : node.kind;
-  return "layer '" + path + node.layer + "' (" + kind + ")";
+  return "layer '" + path_of(node) + "' (" + kind + ")";
 }
 
 Status infer_all(Graph& graph) {

@@ -1,5 +1,6 @@
 #include "report/layers.h"
 
+#include "graph/path.h"
 #include "graph/text_fields.h"
 
 #include <fmt/format.h>
@@ -165,9 +166,7 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
   std::string above;
   for (const Node& node : graph.nodes) {
     LayerRow row;
-    std::string path;
-    for (const Scope& s : node.scopes) path += s.name + "/";
-    path += node.layer;
+    const std::string path = path_of(node);
     if (path != above) row.name = path;
     above = path;
     row.operation = words_of(node.op);

@@ -2,6 +2,7 @@
 #include "formats/keras/write/sink.h"
 
 #include "formats/keras/weights.h"
+#include "graph/path.h"
 
 #include <algorithm>
 #include <array>
@@ -50,23 +51,8 @@ std::string class_of(std::string_view stem, Size space, std::string_view tail) {
 }
 
 std::string layer_name(const Node& node) {
-  std::string layer = node.layer;
-  // Readers name layers alone, or by their whole path.
-  if (!node.scopes.empty()) {
-    const std::string& inner = node.scopes.back().name;
-    const bool whole = layer.size() > inner.size() && layer.starts_with(inner) &&
-                       (layer[inner.size()] == '.' || layer[inner.size()] == '/');
-    if (!whole && layer != inner) {
-      std::string path;
-      for (const Scope& scope : node.scopes) {
-        const bool nested = !path.empty() && scope.name.starts_with(path.substr(0, path.size() - 1));
-        path = nested ? scope.name + "/" : path + scope.name + "/";
-      }
-      layer = path + layer;
-    }
-  }
   std::string name;
-  for (const char c : layer) {
+  for (const char c : path_of(node)) {
     const bool parts = c == '/' || c == '.' || c == ':' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
     if (!parts) name += c;
     else if (!name.empty() && name.back() != '_') name += '_';
