@@ -1,24 +1,28 @@
 // convoy diff: where two models part, why, and what to write instead.
 #include "diagnose/diagnose.h"
 
+#include "base/atomic_output.h"
 #include "base/mapped_file.h"
 #include "cli/command.h"
 #include "containers/npy.h"
+#include "formats/source.h"
 #include "report/difference.h"
+#include "report/page.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 namespace convoy::cli {
 namespace {
 
 struct Diff {
-  std::string a, b, size, weights_a, weights_b;
+  std::string a, b, size, weights_a, weights_b, html;
   std::vector<std::string> inputs, shapes;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, force = false;
   std::uint64_t seed = 0;
   int threads = 0;
 };
@@ -52,7 +56,18 @@ Result<std::vector<Tensor>> read_inputs(const Graph& a, const std::vector<std::s
   return inputs;
 }
 
+Status write_page(OutputSet& out, const std::string& page) {
+  if (auto s = out.append(0, bytes_of(page)); !s) return s;
+  return out.commit();
+}
+
 int run_diff(const Diff& o) {
+  std::optional<OutputSet> page;
+  if (!o.html.empty()) {
+    auto out = OutputSet::begin({o.html}, o.force, {file_of(o.a), file_of(o.b)});
+    if (!out) return report(out.error());
+    page = std::move(*out);
+  }
   const auto a = load_one(o, o.a, o.weights_a);
   if (!a) return report(a.error());
   const auto b = load_one(o, o.b, o.weights_b);
@@ -63,11 +78,15 @@ int run_diff(const Diff& o) {
   options.inputs = *std::move(inputs);
   options.seed = o.seed;
   options.threads = o.threads;
+  options.maps = page.has_value();
   const auto found = diagnose::diagnose(*a, *b, options);
   if (!found) return report(found.error());
   const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
+  const DiffNames names{name(o.a), a->source_format, name(o.b), b->source_format};
   if (o.json) fmt::print("{}\n", diff_json(*found).dump(1));
-  else if (!o.quiet) fmt::print("{}", diff_text(*found, {name(o.a), a->source_format, name(o.b), b->source_format}));
+  else if (!o.quiet) fmt::print("{}", diff_text(*found, names));
+  if (page)
+    if (auto done = write_page(*page, diff_page(*found, *a, *b, names)); !done) return report(done.error());
   return found->same ? Done : Differs;
 }
 
@@ -79,7 +98,8 @@ void offer_diff(CLI::App& app, int& code) {
                                      "align two models, find where and why they differ, and what to write instead\n\n"
                                      "  convoy diff net.keras port.pt2\n"
                                      "  convoy diff net.onnx port.onnx --size 224x224\n"
-                                     "  convoy diff net.h5 port.pt2 --input x.npy --json\n\n"
+                                     "  convoy diff net.h5 port.pt2 --input x.npy --json\n"
+                                     "  convoy diff net.keras port.pt2 --html report.html\n\n"
                                      "Exit code 0: the same; 1: they differ.");
   command->add_option("a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx or .pt2")->required();
   command->add_option("b", o->b, "the other model, of any of these formats")->required();
@@ -90,6 +110,8 @@ void offer_diff(CLI::App& app, int& code) {
   command->add_option("--weights-b", o->weights_b, "the same for b");
   command->add_option("--seed", o->seed, "for the probing inputs");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
+  command->add_option("--html", o->html, "write a page that shows both models side by side, and where they differ");
+  command->add_flag("-f,--force", o->force, "replace a page that exists");
   command->add_flag("--json", o->json, "one JSON object on standard output instead of text");
   command->add_flag("-q,--quiet", o->quiet, "print nothing; the exit code says it");
   command->callback([o, &code] { code = run_diff(*o); });

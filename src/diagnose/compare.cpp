@@ -1,6 +1,7 @@
 #include "diagnose/compare.h"
 
 #include "diagnose/cause.h"
+#include "diagnose/error_map.h"
 #include "diagnose/fingerprint.h"
 #include "diagnose/fix.h"
 #include "graph/text.h"
@@ -73,10 +74,11 @@ std::string_view mirrored(std::string_view cause) {
 
 }  // namespace
 
-Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threads)
+Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps)
     : sized_(sized),
       alignment_(alignment),
       threads_(threads),
+      maps_(maps),
       matched_a_(sized.a.values.size(), false),
       matched_b_(sized.b.values.size(), false),
       states_(alignment.matches.size()) {
@@ -155,11 +157,13 @@ Result<Gap> Comparison::gap(std::size_t i) {
   if (!got) return pass(got);
   Match& match = alignment_.matches[i];
   Gap best = gap_between(*got, *wanted, match.permutation);
+  if (maps_) states_[i].map = error_map(*got, arranged(*wanted, match.permutation, got->value.shape()));
   if (best.same) return best;
   for (const Sizes& order : permutations_between(wanted->shape(), got->value.shape())) {
     const Gap other = gap_between(*got, *wanted, order);
     if (!other.same) continue;
     match.permutation = order;
+    if (maps_) states_[i].map = error_map(*got, arranged(*wanted, order, got->value.shape()));
     return other;
   }
   return best;
@@ -377,6 +381,7 @@ void Comparison::report(Diagnosis& into) const {
     layer.share = state.gap.share;
     layer.terms = state.gap.terms;
     layer.same = state.gap.same;
+    layer.map = state.map;
     layer.shape_a = shape_text(sizes_of(sized_.a[match.a].fact.shape).value_or(Sizes{}));
     layer.shape_b = shape_text(sizes_of(sized_.b[match.b].fact.shape).value_or(Sizes{}));
     if (at) layer.pads_a = pads_in(at->a.graph), layer.pads_b = pads_in(at->b.graph);

@@ -16,7 +16,8 @@ namespace convoy::diagnose {
 
 class Comparison {
  public:
-  Comparison(const Sized& sized, const Alignment& alignment, int threads);
+  // `maps`: keeps where on its map each stretch differs.
+  Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps = false);
   // Runs a freely, once. Fails: as it does.
   Status start(const std::vector<Tensor>& inputs);
 
@@ -37,6 +38,7 @@ class Comparison {
     bool dropped = false, compared = false;
     bool fresh = false;  // fed with fresh numbers, of the range of a's own
     Gap gap;
+    ErrorMap map;
     std::string trouble;  // why it could not be run
     std::optional<Explained> cause;
     bool joined = false;  // explained together with a later one
@@ -60,6 +62,7 @@ class Comparison {
   const Sized& sized_;
   Alignment alignment_;
   int threads_;
+  bool maps_;
   std::vector<Tensor> values_a_;  // float64
   std::vector<bool> matched_a_, matched_b_;
   std::vector<State> states_;

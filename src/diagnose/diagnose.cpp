@@ -1,6 +1,7 @@
 #include "diagnose/diagnose.h"
 
 #include "diagnose/compare.h"
+#include "diagnose/error_map.h"
 #include "diagnose/fix.h"
 #include "run/run.h"
 
@@ -73,6 +74,17 @@ std::string turning_layer(const Graph& a, const std::string& layer) {
   return layer;
 }
 
+// Of the layer at fault, or of the one whose numbers show it: a pad has no windows of its own.
+void draw_windows(const Sized& at, const std::vector<Layer>& layers, Finding& finding) {
+  finding.windows_a = windows_of(at.a, finding.a);
+  finding.windows_b = windows_of(at.b, finding.b);
+  for (const Layer& layer : layers) {
+    if (layer.same || (layer.a != finding.a && layer.b != finding.b)) continue;
+    if (finding.windows_a.empty()) finding.windows_a = windows_of(at.a, layer.a);
+    if (finding.windows_b.empty()) finding.windows_b = windows_of(at.b, layer.b);
+  }
+}
+
 // Whether everything agrees once rows of a are taken for columns of b.
 bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis& result) {
   if (a.inputs.size() != 1 || a[a.inputs[0]].fact.shape.size() != 4) return false;
@@ -133,7 +145,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
       if (factor > 1 && !options.inputs.empty()) continue;
       std::vector<Tensor> inputs;
       for (const Tensor& input : at->inputs) inputs.push_back(scaled(input, factor));
-      Comparison comparison(*at, alignment, options.threads);
+      Comparison comparison(*at, alignment, options.threads, options.maps);
       if (auto done = comparison.start(inputs); !done) return within("a", Result<Diagnosis>(pass(done)));
       if (auto done = comparison.compare_all(); !done) return pass(done);
       if (trial == 0 && factor == 1) {  // cheaper asked before the causes of every layer
@@ -151,6 +163,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
       comparison.report(one);
       for (Finding& finding : one.findings) {
         if (finding.cause == "depth_to_space_order") finding.a = turning_layer(a, finding.a);
+        draw_windows(*at, one.layers, finding);
         finding.fix = fix_of(a, at->a, finding.a, finding.cause);
       }
       if (result.layers.empty()) {

@@ -3,7 +3,10 @@
 // that stretch alone. The bound is that of the proof (prove/bound.h): r beyond its limit is no rounding.
 #pragma once
 #include "graph/graph.h"
+#include "ops/padding.h"
+#include "ops/transposed_padding.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,24 @@ struct Options {
   std::vector<Tensor> inputs;  // for a, in its own order; empty: probing numbers
   std::uint64_t seed = 0;
   int threads = 0;
+  bool maps = false;  // where on each feature map the numbers differ
+};
+
+// Where the numbers of a stretch differ: of each place the largest over batch and channels, long axes in blocks. 0: equal;
+// 1 to 99: a share of what rounding explains; 100 to 255: beyond it, by powers of ten.
+struct ErrorMap {
+  Size rows = 0, cols = 0;  // of the map; nothing where there is none
+  Size full_rows = 0, full_cols = 0;  // of what it stands for
+  bool of_channels = false;  // the columns are channels: the value has no places
+  std::vector<std::uint8_t> cells;
+};
+
+// The windows of a layer along one axis, at the size at which it was compared.
+struct AxisOfWindows {
+  Window window;
+  Size in = 0;
+  std::optional<Placement> placed;
+  std::optional<Crop> cut;  // of a transposed convolution
 };
 
 // The lines to write so that the layer does what a's does, in both source styles.
@@ -27,6 +48,7 @@ struct Layer {
   double r = 0, limit = 0, largest = 0, share = 0;
   Size terms = 0;
   bool same = true;
+  ErrorMap map;
 };
 
 struct Finding {
@@ -42,6 +64,7 @@ struct Finding {
   bool other_shape = false;
   std::string size;  // at which it shows
   std::string what_a, what_b;  // the operators with their attributes
+  std::vector<AxisOfWindows> windows_a, windows_b;  // of layers that have some
   Fix fix;
 };
 

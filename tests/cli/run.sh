@@ -125,6 +125,13 @@ says "the kinds are named" ".safetensors, .weights.h5, .npz or .pt"
 ends 2 "a part that is not there is a usage error" "$convoy" weights "$good/model.keras" -o carried/x.npz --below nowhere
 ends 6 "a state_dict has no graph" "$convoy" port carried/w.pt --to torch -o out/b.py
 says "the line that saves the graph is said" 'torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")'
+mkdir pages
+ends 0 "equal models make a page" "$convoy" diff "$good/model.keras" "$good/model.h5" --html pages/p.html -q
+holds_only "a page is one file" pages p.html
+ends 4 "a page that exists is kept" "$convoy" diff "$good/model.keras" "$good/model.h5" --html pages/p.html -q
+ends 0 "--force replaces a page" "$convoy" diff "$good/model.keras" "$good/model.h5" --html pages/p.html -q --force
+ends 4 "a page has a folder" "$convoy" diff "$good/model.keras" "$good/model.h5" --html nowhere/p.html
+
 mkdir copied
 ends 0 "two models are matched" "$convoy" weights "$good/model.keras" "$good/model.h5"
 ends 0 "one model takes the weights of another" "$convoy" weights "$good/model.keras" "$good/model.h5" --copy -o copied/m.keras
