@@ -3,7 +3,7 @@
 
 #include "base/atomic_output.h"
 #include "base/mapped_file.h"
-#include "cli/command.h"
+#include "cli/certificate.h"
 #include "containers/npy.h"
 #include "formats/source.h"
 #include "report/difference.h"
@@ -20,7 +20,7 @@ namespace convoy::cli {
 namespace {
 
 struct Diff {
-  std::string a, b, size, weights_a, weights_b, html;
+  std::string a, b, size, weights_a, weights_b, html, report_file, check_file;
   std::vector<std::string> inputs, shapes;
   bool json = false, quiet = false, force = false;
   std::uint64_t seed = 0;
@@ -61,12 +61,40 @@ Status write_page(OutputSet& out, const std::string& page) {
   return out.commit();
 }
 
+// What was asked for, so that it can be asked again.
+Json asked_of(const Diff& o, const CertificateFile& file) {
+  const auto here = [&](const std::string& word) { return word.empty() ? word : file.path_from_here(word); };
+  Json asked{{"a", here(o.a)}, {"b", here(o.b)},     {"weights_a", here(o.weights_a)}, {"weights_b", here(o.weights_b)},
+             {"size", o.size}, {"shapes", o.shapes}, {"inputs", Json::array()}};
+  for (const std::string& input : o.inputs) asked["inputs"].push_back(here(input));
+  asked["seed"] = o.seed;
+  return asked;
+}
+
+Status certify(const Diff& o, const diagnose::Diagnosis& found, CertificateFile& file) {
+  std::vector<std::filesystem::path> sources;
+  for (const std::string* word : {&o.a, &o.b, &o.weights_a, &o.weights_b})
+    if (!word->empty()) sources.push_back(file_of(*word));
+  for (const std::string& input : o.inputs) sources.emplace_back(input);
+  auto certificate = begun_certificate(file, "diff", asked_of(o, file), sources);
+  if (!certificate) return pass(certificate);
+  certificate->update(diff_json(found));
+  return file.finish(*certificate);
+}
+
 int run_diff(const Diff& o) {
+  if (!o.check_file.empty()) return check_certificate({o.check_file, o.json, o.quiet, o.threads});
   std::optional<OutputSet> page;
   if (!o.html.empty()) {
     auto out = OutputSet::begin({o.html}, o.force, {file_of(o.a), file_of(o.b)});
     if (!out) return report(out.error());
     page = std::move(*out);
+  }
+  std::optional<CertificateFile> certificate;
+  if (!o.report_file.empty()) {
+    auto begun = CertificateFile::begin(o.report_file, o.force, {o.a, o.b, o.weights_a, o.weights_b});
+    if (!begun) return report(begun.error());
+    certificate = *std::move(begun);
   }
   const auto a = load_one(o, o.a, o.weights_a);
   if (!a) return report(a.error());
@@ -81,6 +109,8 @@ int run_diff(const Diff& o) {
   options.maps = page.has_value();
   const auto found = diagnose::diagnose(*a, *b, options);
   if (!found) return report(found.error());
+  if (certificate)
+    if (const auto kept = certify(o, *found, *certificate); !kept) return report(kept.error());
   const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
   const DiffNames names{name(o.a), a->source_format, name(o.b), b->source_format};
   if (o.json) fmt::print("{}\n", diff_json(*found).dump(1));
@@ -92,6 +122,31 @@ int run_diff(const Diff& o) {
 
 }  // namespace
 
+Result<Json> diff_again(const Json& asked, const std::filesystem::path& folder, int threads) {
+  const auto in_folder = [&](const std::string& word) { return word.empty() ? word : (folder / word).string(); };
+  Diff o;
+  o.a = in_folder(word_in(asked, "a"));
+  o.b = in_folder(word_in(asked, "b"));
+  o.weights_a = in_folder(word_in(asked, "weights_a"));
+  o.weights_b = in_folder(word_in(asked, "weights_b"));
+  o.size = word_in(asked, "size");
+  o.shapes = words_in(asked, "shapes");
+  for (const std::string& word : words_in(asked, "inputs")) o.inputs.push_back(in_folder(word));
+  const auto a = load_one(o, o.a, o.weights_a);
+  if (!a) return std::unexpected(a.error());
+  const auto b = load_one(o, o.b, o.weights_b);
+  if (!b) return std::unexpected(b.error());
+  auto inputs = read_inputs(*a, o.inputs);
+  if (!inputs) return pass(inputs);
+  diagnose::Options options;
+  options.inputs = *std::move(inputs);
+  options.seed = seed_in(asked);
+  options.threads = threads;
+  const auto found = diagnose::diagnose(*a, *b, options);
+  if (!found) return std::unexpected(found.error());
+  return diff_json(*found);
+}
+
 void offer_diff(CLI::App& app, int& code) {
   auto o = std::make_shared<Diff>();
   auto* command = app.add_subcommand("diff",
@@ -99,22 +154,30 @@ void offer_diff(CLI::App& app, int& code) {
                                      "  convoy diff net.keras port.pt2\n"
                                      "  convoy diff net.onnx port.onnx --size 224x224\n"
                                      "  convoy diff net.h5 port.pt2 --input x.npy --json\n"
-                                     "  convoy diff net.keras port.pt2 --html report.html\n\n"
+                                     "  convoy diff net.keras port.pt2 --html report.html\n"
+                                     "  convoy diff --check port.proof.json\n\n"
                                      "Exit code 0: the same; 1: they differ.");
-  command->add_option("a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx or .pt2")->required();
-  command->add_option("b", o->b, "the other model, of any of these formats")->required();
+  auto* a = command->add_option("a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx or .pt2");
+  auto* b = command->add_option("b", o->b, "the other model, of any of these formats");
   command->add_option("--input", o->inputs, "numbers for a's inputs, in a's layout (.npy; once per input)");
   command->add_option("--size", o->size, "spatial size of the image inputs of both, such as 64x64");
   command->add_option("--shape", o->shapes, "full shape of one input, such as image=1,64,64,3 (may be repeated)");
   command->add_option("--weights-a", o->weights_a, "weights for a file that has none (model.json)");
   command->add_option("--weights-b", o->weights_b, "the same for b");
+  auto* kept = command->add_option("--report", o->report_file, "keep a certificate of the comparison as JSON");
+  command->add_flag("-f,--force", o->force, "replace files that exist");
+  auto* check =
+      command->add_option("--check", o->check_file, "run a certificate again, of port or diff: what changed since");
+  check->excludes(a)->excludes(b)->excludes(kept);
   command->add_option("--seed", o->seed, "for the probing inputs");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
   command->add_option("--html", o->html, "write a page that shows both models side by side, and where they differ");
-  command->add_flag("-f,--force", o->force, "replace a page that exists");
   command->add_flag("--json", o->json, "one JSON object on standard output instead of text");
   command->add_flag("-q,--quiet", o->quiet, "print nothing; the exit code says it");
-  command->callback([o, &code] { code = run_diff(*o); });
+  command->callback([o, &code] {
+    if (o->check_file.empty() && o->b.empty()) throw CLI::RequiredError(o->a.empty() ? "a" : "b");
+    code = run_diff(*o);
+  });
 }
 
 }  // namespace convoy::cli

@@ -15,6 +15,7 @@ constexpr const char* about =
     "\n"
     "  convoy port model.keras --to torch -o model.py     a Keras model as a PyTorch module, with proof\n"
     "  convoy diff model.keras port.pt2                   where two models part, why, and what to write instead\n"
+    "  convoy diff --check model.proof.json               run the proof that port --report kept once more\n"
     "  convoy summary model.h5                            its layers, shapes and effective padding\n"
     "  convoy pad 'Conv2D(8, 3, strides=2, padding=\"same\")' --size 224x224      what a layer's padding does, "
     "everywhere\n"

@@ -1,14 +1,19 @@
 // convoy port: carry a model over: read, rewrite, write, read back, prove.
 #include "port/port.h"
 
-#include "cli/command.h"
+#include "base/mapped_file.h"
+#include "base/sha256.h"
+#include "cli/certificate.h"
+#include "formats/source.h"
 #include "report/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -44,32 +49,132 @@ Result<PortOptions> parsed(const Port& o) {
   return options;
 }
 
-Status keep_evidence(const std::string& file, const std::string& text, bool force) {
-  if (!force && std::filesystem::exists(file))
-    return fail(Fault::Io, fmt::format("'{}' exists; --force replaces it", file));
-  std::ofstream out(file, std::ios::binary);
-  out << text << '\n';
-  out.close();
-  if (!out) return fail(Fault::Io, fmt::format("'{}' cannot be written", file));
-  return {};
+// What the port was asked for, so that it can be asked again.
+Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file) {
+  const std::string whole = o.model.file, plain = file_of(whole).string();
+  std::string output = done.files.empty() ? o.output : done.files.back().path.string();
+  if (output.empty()) output = "port" + std::string(o.to == "onnx" ? ".onnx" : o.to == "keras" ? ".keras" : ".py");
+  Json asked{{"file", file.path_from_here(plain) + whole.substr(std::min(plain.size(), whole.size()))},
+             {"to", o.to},
+             {"output", std::filesystem::path(output).filename().string()},
+             {"size", o.model.size},
+             {"shapes", o.model.shapes},
+             {"outputs", o.model.outputs},
+             {"weights", o.model.weights.empty() ? "" : file.path_from_here(o.model.weights)},
+             {"without", o.without},
+             {"weights_format", o.weights_format}};
+  asked["opset"] = o.opset ? Json(*o.opset) : Json();
+  asked["external_data"] = o.external_data;
+  asked["optimize"] = o.optimizes;
+  asked["proof"] = !o.no_proof;
+  asked["seed"] = o.seed;
+  return asked;
+}
+
+Port asked_again(const Json& asked, const std::filesystem::path& folder) {
+  Port o;
+  const auto in_folder = [&](const std::string& word) { return word.empty() ? word : (folder / word).string(); };
+  o.model.file = in_folder(word_in(asked, "file"));
+  o.model.size = word_in(asked, "size");
+  o.model.shapes = words_in(asked, "shapes");
+  o.model.outputs = word_in(asked, "outputs");
+  o.model.weights = in_folder(word_in(asked, "weights"));
+  o.to = word_in(asked, "to");
+  o.output = std::filesystem::path(word_in(asked, "output")).filename().string();
+  o.without = word_in(asked, "without");
+  o.weights_format = word_in(asked, "weights_format");
+  if (asked.contains("opset") && asked["opset"].is_number_integer()) o.opset = asked["opset"].get<Size>();
+  o.external_data = flag_in(asked, "external_data");
+  o.optimizes = flag_in(asked, "optimize");
+  o.no_proof = !flag_in(asked, "proof");
+  o.seed = seed_in(asked);
+  return o;
+}
+
+// The numbers of the source as they were read, wherever they lay: side files too.
+std::string numbers_sha256(const Graph& source) {
+  Sha256 sum;
+  for (const Value& value : source.values)
+    if (value.constant) sum.update(value.constant->bytes());
+  return sum.finish_hex();
+}
+
+Json results_of(const PortReport& done, const std::string& name) {
+  Json results = port_json(done, name);
+  results["source"]["numbers_sha256"] = numbers_sha256(done.source);
+  return results;
+}
+
+Status certify(const Port& o, const PortReport& done, const std::string& name, CertificateFile& file) {
+  std::vector<std::filesystem::path> sources{file_of(o.model.file)};
+  if (!o.model.weights.empty()) sources.emplace_back(o.model.weights);
+  auto certificate = begun_certificate(file, "port", asked_of(o, done, file), sources);
+  if (!certificate) return pass(certificate);
+  certificate->update(results_of(done, name));
+  (*certificate)["source"]["sha256"] = (*certificate)["sources"][0]["sha256"];
+  for (Json& written : (*certificate)["files"]) written["path"] = file.path_from_here(word_in(written, "path"));
+  return file.finish(*certificate);
 }
 
 int run_port(const Port& o) {
   const auto options = parsed(o);
   if (!options) return report(options.error());
+  std::optional<CertificateFile> certificate;
+  if (!o.report_file.empty()) {
+    if (o.model.file == "-")
+      return report(
+          {Fault::Usage, "a source on standard input cannot be read again; give --report a file", "--report"});
+    auto begun = CertificateFile::begin(o.report_file, o.force, {o.model.file, o.model.weights, o.output});
+    if (!begun) return report(begun.error());
+    certificate = *std::move(begun);
+  }
   const auto done = port(o.model.file, *options);
   if (!done) return report(done.error());
   const std::string name = std::filesystem::path(o.model.file).filename().string();
-  const std::string evidence = o.json || !o.report_file.empty() ? port_json(*done, name).dump(1) : std::string();
-  if (!o.report_file.empty())
-    if (const auto kept = keep_evidence(o.report_file, evidence, o.force); !kept) return report(kept.error());
-  if (o.json) fmt::print("{}\n", evidence);
+  if (certificate)
+    if (const auto kept = certify(o, *done, name, *certificate); !kept) return report(kept.error());
+  if (o.json) fmt::print("{}\n", port_json(*done, name).dump(1));
   else if (!o.quiet || !done->holds()) fmt::print("{}", port_text(*done, name));
   if (!done->holds()) return report({Fault::Proof, done->proof->reason + "; nothing was written", o.model.file});
   return Done;
 }
 
+// A folder of its own for what is written once more, gone when it is left.
+struct Aside {
+  std::filesystem::path folder;
+  std::error_code trouble;
+  Aside() {
+    folder = std::filesystem::temp_directory_path(trouble) / ("convoy-check-" + std::to_string(getpid()));
+    if (!trouble) std::filesystem::create_directory(folder, trouble);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+  ~Aside() {
+    std::error_code ignored;
+    if (!trouble) std::filesystem::remove_all(folder, ignored);
+  }
+};
+
 }  // namespace
+
+Result<Json> port_again(const Json& asked, const std::filesystem::path& folder, int threads) {
+  Port o = asked_again(asked, folder);
+  o.threads = threads;
+  o.force = true;
+  const Aside aside;
+  if (aside.trouble)
+    return fail(Fault::Io, "'" + aside.folder.string() + "' cannot be made: " + aside.trouble.message());
+  if (o.output.empty()) return fail(Fault::Format, "the certificate does not say what was written");
+  o.output = (aside.folder / o.output).string();
+  const auto options = parsed(o);
+  if (!options) return std::unexpected(options.error());
+  const auto done = port(o.model.file, *options);
+  if (!done) return std::unexpected(done.error());
+  Json results = results_of(*done, std::filesystem::path(o.model.file).filename().string());
+  const std::filesystem::path file = file_of(o.model.file);
+  if (const auto mapped = open_file(file.string())) results["source"]["sha256"] = sha256_hex((*mapped)->bytes());
+  return results;
+}
 
 void offer_port(CLI::App& app, int& code) {
   auto o = std::make_shared<Port>();
@@ -79,7 +184,8 @@ void offer_port(CLI::App& app, int& code) {
                                      "  convoy port model.h5 --to torch -o model.py --size ?x?\n"
                                      "  convoy port model.pt2 -o model.keras\n"
                                      "  convoy port model.pt2 --to keras -o model.py\n"
-                                     "  convoy port model.keras -o model.onnx --opset 17");
+                                     "  convoy port model.keras -o model.onnx --opset 17\n"
+                                     "  convoy port model.keras -o model.py --report model.proof.json");
   o->model.offer(*command);
   command->add_option("--to", o->to, "target format: torch, keras or onnx (else told by the extension of -o)");
   command->add_option("-o,--output", o->output, "the file to write (default: named after the source, here)");
@@ -91,7 +197,8 @@ void offer_port(CLI::App& app, int& code) {
   command->add_option("--opset", o->opset, "ONNX: the operator set to write, 11 to 22 (default 17)");
   command->add_flag("--optimize", o->optimizes, "ONNX: take batch normalisations into the layers before them");
   command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
-  command->add_option("--report", o->report_file, "keep the evidence of the proof as JSON");
+  command->add_option("--report", o->report_file,
+                      "keep a certificate of the proof as JSON, which diff --check runs again");
   command->add_option("--seed", o->seed, "for the probing inputs");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
   command->add_flag("--json", o->json, "one JSON object on standard output instead of text");

@@ -1,10 +1,10 @@
 #include "prove/bound.h"
 
 #include "prove/bound_operators.h"
+#include "prove/terms.h"
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace convoy {
 
@@ -192,44 +192,25 @@ Bounds summed(const Evaluation& at, Op op, Size terms) {
   return bounded(*std::move(sum), terms, limit);
 }
 
-Size kernel_cells(const std::vector<Window>& windows) {
-  Size cells = 1;
-  for (const Window& window : windows) cells *= window.kernel;
-  return cells;
-}
-
 }  // namespace
 
-Bounds bound(const Conv& op, const Evaluation& at) {
-  const Sizes& kernel = at.inputs[1]->shape();
-  return multiplied(at, input_channels_per_group(op.kernel_order, kernel, op.groups) * kernel_cells(op.windows));
-}
+Bounds bound(const Conv& op, const Evaluation& at) { return multiplied(at, terms_of(op, lengths_of(at.inputs))); }
 Bounds bound(const ConvTranspose& op, const Evaluation& at) {
-  const Sizes& x = at.inputs[0]->shape();
-  return multiplied(at, x[static_cast<std::size_t>(op.axes.channel())] / op.groups * kernel_cells(op.windows));
+  return multiplied(at, terms_of(op, lengths_of(at.inputs)));
 }
-Bounds bound(const Linear&, const Evaluation& at) { return multiplied(at, at.inputs[0]->shape().back()); }
-Bounds bound(const MatMul&, const Evaluation& at) { return multiplied(at, at.inputs[0]->shape().back()); }
-Bounds bound(const Einsum& op, const Evaluation& at) {
-  const auto arrow = op.equation.find("->"), comma = op.equation.find(',');
-  const std::string result = arrow == std::string::npos ? std::string() : op.equation.substr(arrow + 2);
-  Size terms = 1;
-  std::set<char> seen(result.begin(), result.end());
-  for (std::size_t i = 0; i < op.equation.size() && i < arrow; ++i) {
-    if (i == comma || !seen.insert(op.equation[i]).second) continue;
-    const std::size_t axis = i < comma ? i : i - comma - 1;
-    terms *= at.inputs[i < comma ? 0 : 1]->shape()[axis];
-  }
-  return multiplied(at, terms);
-}
+Bounds bound(const Linear& op, const Evaluation& at) { return multiplied(at, terms_of(op, lengths_of(at.inputs))); }
+Bounds bound(const MatMul& op, const Evaluation& at) { return multiplied(at, terms_of(op, lengths_of(at.inputs))); }
+Bounds bound(const Einsum& op, const Evaluation& at) { return multiplied(at, terms_of(op, lengths_of(at.inputs))); }
 
-Bounds bound(const AveragePool& op, const Evaluation& at) { return summed(at, op, kernel_cells(op.windows)); }
-Bounds bound(const Fold& op, const Evaluation& at) { return summed(at, op, kernel_cells(op.windows)); }
+Bounds bound(const AveragePool& op, const Evaluation& at) {
+  return summed(at, op, terms_of(op, lengths_of(at.inputs)));
+}
+Bounds bound(const Fold& op, const Evaluation& at) { return summed(at, op, terms_of(op, lengths_of(at.inputs))); }
 
 // With S = |y|^p and A the sum of |x|^p, each as the rule counts cells: S is off by limit u A and by what the inputs'
 // errors e add, (A + e)^p - A^p; y is the root of S.
 Bounds bound(const LpPool& op, const Evaluation& at) {
-  const Size terms = kernel_cells(op.windows);
+  const Size terms = terms_of(op, lengths_of(at.inputs));
   const double limit = limit_of(terms) + 2 * std::abs(op.p) + 8;
   const Tensor x = magnitude(*at.inputs[0]), enlarged = magnitude(*at.inputs[0], 1, at.errors[0]);
   auto size = run_node(at.node, {&x}, Precision::Double, at.threads);
@@ -249,16 +230,10 @@ Bounds bound(const LpPool& op, const Evaluation& at) {
 
 Bounds bound(const AdaptivePool& op, const Evaluation& at) {
   if (op.kind == Extreme::Maximum) return maxima(at, op);
-  Size terms = 1;
-  for (std::size_t i = 0; i < op.out.size(); ++i) {
-    const Size in = at.inputs[0]->shape()[static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)))];
-    terms *= ceil_div(in, std::max<Size>(op.out[i], 1)) + 1;
-  }
-  return summed(at, op, terms);
+  return summed(at, op, terms_of(op, lengths_of(at.inputs)));
 }
 Bounds bound(const Reduce& op, const Evaluation& at) {
-  Size terms = 1;
-  for (const Size axis : op.axes) terms *= at.inputs[0]->shape()[static_cast<std::size_t>(axis)];
+  const Size terms = terms_of(op, lengths_of(at.inputs));
   Reduce largest = op;
   largest.reduction = Reduction::Maximum;
   switch (op.reduction) {

@@ -1,6 +1,7 @@
 // Rounding of what is found, ordered or looked up by numbers, and of sums that run along an axis. Places are whole
 // numbers: those of numbers that are off cannot be followed.
 #include "prove/bound_operators.h"
+#include "prove/terms.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +47,7 @@ Bounds bound(const TopK& op, const Evaluation& at) {
 
 // As a sum of so many terms, or a product: each factor may be off by its error and one rounding.
 Bounds bound(const Accumulate& op, const Evaluation& at) {
-  const Size terms = at.inputs[0]->shape()[static_cast<std::size_t>(op.axis)];
+  const Size terms = terms_of(op, lengths_of(at.inputs));
   const double limit = limit_of(terms);
   if (op.reduction == Reduction::Sum) {
     const Tensor x = magnitude(*at.inputs[0], limit * unit_rounding, at.errors[0]);

@@ -1,9 +1,9 @@
 #include "prove/meeting.h"
 
 #include "prove/compare.h"
+#include "prove/stretch.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace convoy {
@@ -73,28 +73,6 @@ Result<std::vector<Tensor>> target_inputs(const Graph& source, const Graph& targ
   return result;
 }
 
-namespace {
-
-// The values nearest before `v` that meet, or that nothing makes; constants aside.
-std::set<ValueId> boundary_of(const Graph& graph, ValueId v, const std::vector<bool>& meets) {
-  std::set<ValueId> boundary, seen;
-  std::vector<ValueId> open{v};
-  while (!open.empty()) {
-    const ValueId at = open.back();
-    open.pop_back();
-    if (!graph[at].producer) continue;
-    for (const ValueId in : graph[graph[at].producer].inputs) {
-      if (!in || graph[in].constant || !seen.insert(in).second) continue;
-      const bool ends = meets[static_cast<std::size_t>(in.index)] || !graph[in].producer;
-      if (ends) boundary.insert(in);
-      else open.push_back(in);
-    }
-  }
-  return boundary;
-}
-
-}  // namespace
-
 std::vector<bool> meeting(const Graph& source, const Graph& target, const std::vector<ValueId>& counterparts) {
   std::vector<bool> all(source.values.size(), false);
   for (const Node& node : target.nodes) {
@@ -106,7 +84,7 @@ std::vector<bool> meeting(const Graph& source, const Graph& target, const std::v
   return all;
 }
 
-// Following what leaves whole numbers as they are. Readers stand behind producers, so one walk from the back sees every
+// Following what leaves whole numbers as they are, and arithmetic on them: exporters wrap negative indices so. Readers stand behind producers, so one walk from the back sees every
 // use before the value's own maker.
 std::vector<Size> index_ranges(const Graph& graph) {
   std::vector<Size> range(graph.values.size(), 0);
@@ -134,7 +112,8 @@ std::vector<Size> index_ranges(const Graph& graph) {
                  std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Transpose> ||
                  std::is_same_v<O, Unsqueeze> || std::is_same_v<O, Squeeze> || std::is_same_v<O, Slice> ||
                  std::is_same_v<O, Split> || std::is_same_v<O, Concat> || std::is_same_v<O, Tile> ||
-                 std::is_same_v<O, Take> || std::is_same_v<O, Pad>;
+                 std::is_same_v<O, Take> || std::is_same_v<O, Pad> || std::is_same_v<O, Binary> ||
+                 std::is_same_v<O, Where>;
         },
         node.op);
     if (!passes_on) continue;
@@ -148,26 +127,9 @@ std::vector<Size> index_ranges(const Graph& graph) {
 }
 
 std::vector<bool> replaceable(const Graph& source, const Graph& target, const std::vector<ValueId>& counterparts) {
-  const auto meets = meeting(source, target, counterparts);
-  const Names names = names_of(source);
-  auto fresh = meets;
-  std::vector<bool> ends(target.values.size(), false);
-  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = static_cast<bool>(counterparts[i]);
-  for (const Node& node : target.nodes) {
-    for (const ValueId v : node.outputs) {
-      const ValueId s = counterparts[static_cast<std::size_t>(v.index)];
-      if (!s) continue;
-      std::set<ValueId> from_target;
-      for (const ValueId b : boundary_of(target, v, ends)) {
-        const ValueId other = counterparts[static_cast<std::size_t>(b.index)];
-        const ValueId named = other ? other : source_of_input(names, target, b);
-        if (named) from_target.insert(named);
-      }
-      const auto from_source = boundary_of(source, s, meets);
-      std::vector<ValueId> unlike;
-      std::ranges::set_symmetric_difference(from_source, from_target, std::back_inserter(unlike));
-      for (const ValueId u : unlike) fresh[static_cast<std::size_t>(u.index)] = false;
-    }
+  auto fresh = meeting(source, target, counterparts);
+  for (const Stretch& stretch : stretches_of(source, target, counterparts)) {
+    for (const ValueId u : stretch.unlike) fresh[static_cast<std::size_t>(u.index)] = false;
   }
   const auto ranges = index_ranges(source);
   for (std::size_t i = 0; i < fresh.size(); ++i) {

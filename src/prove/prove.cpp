@@ -2,6 +2,7 @@
 
 #include "prove/compare.h"
 #include "prove/meeting.h"
+#include "prove/structure.h"
 #include "prove/trial.h"
 #include "prove/weights.h"
 #include "run/run.h"
@@ -148,8 +149,8 @@ Result<Sized> sized(const Graph& source, const Graph& target, int trial, const P
   return result;
 }
 
-Status prove_at(const Graph& source, const Graph& target, int trial, bool is_last, const ProofOptions& options,
-                Proof& proof) {
+Status prove_at(const Graph& source, const Graph& target, const WholeModels& models, int trial, bool is_last,
+                const ProofOptions& options, Proof& proof) {
   auto at = sized(source, target, trial, options);
   if (!at) return pass(at);
   proof.sizes.push_back(size_text(source, at->inputs));
@@ -163,8 +164,20 @@ Status prove_at(const Graph& source, const Graph& target, int trial, bool is_las
   auto whole = run_freely(*wanted, at->target, at->inputs_of_target, options, trial == 0 ? &proof.check : nullptr);
   if (!whole) return pass(whole);
   proof.whole_largest = std::max(proof.whole_largest, *whole);
-  if (!is_last) return {};
-  return Trial(at->source, at->target, Numbers::Fresh, options, proof).run(at->inputs, at->inputs_of_target);
+  if (is_last) {
+    Trial fresh(at->source, at->target, Numbers::Fresh, options, proof);
+    if (auto done = fresh.run(at->inputs, at->inputs_of_target); !done || !proof.reason.empty()) return done;
+  }
+  return prove_structure(models, at->inputs, options, proof);
+}
+
+// Where a layer differs, the sizes at which it does not.
+void tell_sizes(Proof& proof) {
+  for (const LayerProof& layer : proof.layers) {
+    if (layer.same || layer.structure.tried.empty()) continue;
+    proof.reason += "; the layer by itself is the same " + sizes_where_same(layer.structure);
+    return;
+  }
 }
 
 }  // namespace
@@ -178,15 +191,24 @@ Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions
     return proof;
   }
   proof.reason = compare_weights(source, target, proof);
+  if (!proof.reason.empty()) return proof;
+  const WholeModels models = with_whole_numbers(source, target, options.seed);
   const int trials = free ? 2 : 1;
   for (int trial = 0; trial < trials && proof.reason.empty(); ++trial) {
-    auto done = prove_at(source, target, trial, trial == trials - 1, options, proof);
+    auto done = prove_at(source, target, models, trial, trial == trials - 1, options, proof);
     if (done) continue;
     if (done.error().fault != Fault::Proof) return pass(done);
     proof.reason = message(done.error());
   }
-  proof.every_size = free && proof.sizes.size() > 1;
+  if (free) {
+    auto done = prove_layers_alone(source, target, models, options, !proof.reason.empty(), proof);
+    if (!done) return pass(done);
+    if (!proof.reason.empty()) tell_sizes(proof);
+  }
   proof.holds = proof.reason.empty();
+  proof.every_size = proof.holds && free && std::ranges::all_of(proof.layers, [](const LayerProof& layer) {
+                       return layer.structure.every_size;
+                     });
   return proof;
 }
 

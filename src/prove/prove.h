@@ -8,6 +8,11 @@
 // limit(K) = min(4 sqrt(K) + 16, 2 (K + 1)); the table for the other operators is in bound.h. What only moves or
 // selects numbers must agree in every bit.
 //
+// Structure. The same again with small whole numbers in place of weights, inputs and what the layers are fed: none of their
+// sums is rounded in any order, so the layers must agree in every bit. Where sizes are free, each layer is also tried by
+// itself at all sizes that tell: from one cell on until every remainder of its strides has been met (structure.h).
+// Layers whose operators round whole numbers too (exp, roots) are held to their bound instead, which is said.
+//
 // Layers are fed twice: with the source's own values at every size, and once more, at the last size, with fresh random
 // numbers in their place, which reach what the former never do: the far side of a threshold, a channel that is dead.
 //
@@ -26,6 +31,19 @@ struct ProofOptions {
   Size memory_limit = Size{12} << 30;
 };
 
+// What whole numbers say of a layer: they are rounded by nothing, so that one bit apart is another structure.
+struct LayerStructure {
+  Size compared = 0;  // values compared bit for bit, over all trials of the whole model
+  bool same = true;
+  std::string rounds;  // the operator by which some value could not be: it rounds whole numbers too
+  // Of a layer that takes several sizes, by itself: sizes of its own input, each axis apart from the others.
+  Sizes tried, differs;
+  Size period = 1;  // the strides on its way: what holds at every remainder of it from `settled` on holds beyond
+  Size settled = 1;
+  bool every_size = false;  // all remainders were tried, and beyond them everything repeats
+  bool is_exact() const { return compared > 0 && same && rounds.empty(); }
+};
+
 // r = |difference| / (2^-24 * (|W|*|x| + |b|)); rounding alone stays below the limit. A limit of 0: bit for bit.
 struct LayerProof {
   std::string layer, kind;
@@ -34,6 +52,18 @@ struct LayerProof {
   Size terms = 0;  // products per output
   bool same = true;
   std::string where;  // of the worst element, if different: "[0, 3, 0, 5]"
+  LayerStructure structure{};
+};
+
+// A constant of the target.
+enum class Kept : std::uint8_t { AsItWas, Reordered, Computed, Different };
+struct WeightProof {
+  std::string name, source;  // the source's constant that it names; empty: a pass computed it
+  Sizes split, permutation;  // the order it declares: reshaped to `split`, then permuted
+  Kept kept = Kept::AsItWas;
+  // Of a computed one: the layer that it serves, whose bound covers it, and the source's constants that this layer reads.
+  std::string layer;
+  std::vector<std::string> made_of;
 };
 
 // What a port is checked with where it lives: inputs in the target's layout, the source's outputs in the target's
@@ -52,17 +82,23 @@ struct CheckData {
 
 struct Proof {
   std::vector<std::vector<Size>> input_shapes;  // per trial, the sizes of all inputs one behind another
-  std::vector<std::string> sizes;               // "64x64", "65x63": as the user says it
-  bool every_size = false;                      // sizes are free and more than one was tried
-  std::vector<LayerProof> layers;               // worst over all trials
+  std::vector<std::string> sizes;  // "64x64", "65x63": as the user says it
+  bool every_size = false;  // sizes are free, and every layer holds at every size of its input
+  std::vector<LayerProof> layers;  // worst over all trials
   // Constants of the target that name one of the source: the same bytes; the same bytes in another order; and not the
   // same, which is a difference. Folded: computed by a pass, so covered by the layers they are used in.
   Size weights_equal = 0, weights_reordered = 0, weights_folded = 0, weights_different = 0;
+  std::vector<WeightProof> weights;  // all of the target's constants, in its order
+  std::vector<std::string>
+      weights_left;  // of the source, floats that nothing of the target carries or is computed from
   double whole_largest = 0;  // of the outputs, run freely from the same input
   CheckData check;  // of the first trial
   bool holds = false;
   std::string reason;  // when it does not hold: one sentence naming the layer
 };
+
+// "at every size", "at odd sizes only, not at 8": what the sizes tried say of a layer by itself.
+std::string sizes_where_same(const LayerStructure& structure);
 
 // `target` is the graph after the passes with the weights as they were read back from the file written.
 // Fails: only when it cannot be run at all (limits); a difference is a Proof that does not hold.

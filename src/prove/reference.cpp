@@ -30,6 +30,7 @@ Reference::Reference(const Graph& graph, Roles roles, const ProofOptions& option
       held_(graph.values.size()),
       meets_(std::move(roles.meets)),
       fresh_(std::move(roles.fresh)),
+      whole_(std::move(roles.whole)),
       threads_(options.threads),
       seed_(options.seed),
       budget_(budget) {
@@ -81,8 +82,11 @@ Result<Tensor> Reference::met(ValueId v) {
   if (!held.met) {
     auto exact = value(v);
     if (!exact) return exact;
-    const bool fresh = fresh_[i] && exact->dtype() == DType::F64;
-    held.met = fresh ? fresh_numbers(exact->shape(), seed_ * 0x9E3779B97F4A7C15 + i) : rounded(*exact);
+    const std::uint64_t seed = seed_ * 0x9E3779B97F4A7C15 + i;
+    const bool floats = exact->dtype() == DType::F64 || (!whole_.empty() && exact->dtype() == DType::F32);
+    if (!fresh_[i] || !floats) held.met = rounded(*exact);
+    else
+      held.met = whole_.empty() ? fresh_numbers(exact->shape(), seed) : whole_numbers(exact->shape(), whole_[i], seed);
   }
   return *held.met;
 }
@@ -94,6 +98,38 @@ void Reference::release(ValueId v) {
   held.bytes = 0;
   held.exact.reset();
   held.met.reset();
+}
+
+namespace {
+
+// For values that are neither compared nor read, because both graphs go on from other numbers.
+std::vector<Tensor> placeholders(const Graph& graph, const Node& node) {
+  std::vector<Tensor> outputs;
+  for (const ValueId v : node.outputs) {
+    const Sizes shape = *sizes_of(graph[v].fact.shape);
+    outputs.push_back(Tensor::of(shape, std::vector<float>(static_cast<std::size_t>(*checked_count(shape)))));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+// Where nothing is rounded float32 gives what float64 would.
+Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vector<const Tensor*>& inputs) {
+  if (whole_.empty()) return run_node(node, inputs, Precision::Double, threads_);
+  bool exact = convoy::is_exact(node, inputs, *sizes_of(graph_[node.outputs[0]].fact.shape));
+  for (const ValueId v : node.inputs) {
+    if (!v || graph_[v].constant || meets_[static_cast<std::size_t>(v.index)]) continue;
+    exact = exact && held_[static_cast<std::size_t>(v.index)].is_exact;
+  }
+  bool is_read = false;
+  for (const ValueId v : node.outputs) {
+    const auto i = static_cast<std::size_t>(v.index);
+    held_[i].is_exact = exact;
+    is_read = is_read || !fresh_[i] || !meets_[i] || graph_[v].fact.dtype != DType::F32;
+  }
+  if (!exact && !is_read) return placeholders(graph_, node);
+  return run_node(node, inputs, exact ? Precision::Single : Precision::Double, threads_);
 }
 
 Status Reference::compute_next() {
@@ -113,7 +149,7 @@ Status Reference::compute_next() {
     if (auto taken = within(place_of(node), budget_.take(bytes, "its output")); !taken) return taken;
     held_[static_cast<std::size_t>(v.index)].bytes = bytes;
   }
-  auto outputs = within(place_of(node), run_node(node, inputs, Precision::Double, threads_));
+  auto outputs = within(place_of(node), evaluate(node, inputs));
   if (!outputs) return pass(outputs);
   if (outputs->size() != node.outputs.size()) return fail(Fault::Internal, place_of(node) + " made too few values");
   for (std::size_t i = 0; i < outputs->size(); ++i) {

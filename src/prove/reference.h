@@ -2,6 +2,7 @@
 #pragma once
 #include "graph/graph.h"
 #include "prove/prove.h"
+#include "prove/substitute.h"
 
 #include <optional>
 #include <vector>
@@ -26,9 +27,11 @@ class Reference {
  public:
   // Per value of the graph: how often it will be asked for and released from outside; whether both graphs carry it and
   // go on from its rounded numbers; and whether they go on from fresh random numbers in its place instead.
+  // With `whole`, a range per value: the fresh numbers are whole ones, and it is followed which values are exact.
   struct Roles {
     std::vector<int> uses;
     std::vector<bool> meets, fresh;
+    std::vector<WholeRange> whole{};
   };
   // `graph`: all shapes known.
   Reference(const Graph& graph, Roles roles, const ProofOptions& options, Budget& budget);
@@ -38,19 +41,24 @@ class Reference {
   Result<Tensor> value(ValueId v);
   // What both graphs go on from: the value rounded to float32, or the fresh numbers in its place.
   Result<Tensor> met(ValueId v);
+  // Of a value that was computed, with whole numbers: whether float32 rounds nothing on the way to it.
+  bool is_exact(ValueId v) const { return held_[static_cast<std::size_t>(v.index)].is_exact; }
   void release(ValueId v);
 
  private:
   Status compute_next();
+  Result<std::vector<Tensor>> evaluate(const Node& node, const std::vector<const Tensor*>& inputs);
 
   struct Held {
     std::optional<Tensor> exact, met;
     int uses = 0;
     Size bytes = 0;
+    bool is_exact = true;
   };
   const Graph& graph_;
   std::vector<Held> held_;
   std::vector<bool> meets_, fresh_;
+  std::vector<WholeRange> whole_;
   std::size_t next_ = 0;  // node to be computed
   int threads_;
   std::uint64_t seed_;

@@ -21,7 +21,8 @@ std::string number(double value) {
 }  // namespace
 
 Trial::Trial(const Graph& source, const Graph& target, Numbers numbers, const ProofOptions& options, Proof& proof)
-    : source_(source),
+    : numbers_(numbers),
+      source_(source),
       target_(target),
       options_(options),
       proof_(proof),
@@ -30,8 +31,9 @@ Trial::Trial(const Graph& source, const Graph& target, Numbers numbers, const Pr
       budget_(options.memory_limit),
       reference_(source,
                  {uses(), meeting(source, target, counterpart_),
-                  numbers == Numbers::Fresh ? replaceable(source, target, counterpart_)
-                                            : std::vector<bool>(source.values.size(), false)},
+                  numbers == Numbers::OfTheSource ? std::vector<bool>(source.values.size(), false)
+                                                  : replaceable(source, target, counterpart_),
+                  numbers == Numbers::Whole ? whole_ranges(source, target) : std::vector<WholeRange>()},
                  options, budget_) {}
 
 // Every computed value of the target asks once for its counterpart; outputs are asked for once more.
@@ -97,6 +99,7 @@ Status Trial::run_one(const Node& node) {
   std::vector<const Tensor*> inputs, errors;
   Size terms = 0;
   double limit = 0;
+  const Node* rounds = nullptr;
   for (const ValueId v : node.inputs) {
     inputs.push_back(nullptr);
     errors.push_back(nullptr);
@@ -111,6 +114,7 @@ Status Trial::run_one(const Node& node) {
     if (held->error) errors.back() = &*held->error;
     terms = std::max(terms, held->terms);
     limit = std::max(limit, held->limit);
+    if (!rounds) rounds = held->rounds;
   }
   for (const ValueId v : node.outputs) {
     const Size bytes = bytes_of(target_[v].fact, 8);  // with its bound
@@ -119,16 +123,20 @@ Status Trial::run_one(const Node& node) {
   }
   auto outputs = run_node(node, inputs, Precision::Single, options_.threads);
   if (!outputs) return pass(outputs);
-  auto bound = bound_of({node, inputs, errors, *outputs, options_.threads});
+  const bool is_whole = numbers_ == Numbers::Whole;
+  if (is_whole && !rounds && !outputs->empty() && !is_exact(node, inputs, outputs->front().shape())) rounds = &node;
+  auto bound = is_whole ? NodeBound{std::vector<std::optional<Tensor>>(outputs->size()), 0, 0}
+                        : bound_of({node, inputs, errors, *outputs, options_.threads});
   if (!bound) return pass(bound);
   if (outputs->size() != node.outputs.size() || bound->errors.size() != outputs->size()) {
     return fail(Fault::Internal, "made too few values");
   }
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     HeldValue held{std::move((*outputs)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
-                   std::max(limit, bound->limit)};
+                   std::max(limit, bound->limit), rounds};
     const ValueId v = node.outputs[i];
-    if (auto done = settle(node, v, std::move(held)); !done) return done;
+    if (auto done = is_whole ? settle_whole(node, v, std::move(held)) : settle(node, v, std::move(held)); !done)
+      return done;
     if (readers_[static_cast<std::size_t>(v.index)] == 0) {
       budget_.give(std::exchange(bytes_[static_cast<std::size_t>(v.index)], 0));
     }
@@ -168,7 +176,39 @@ Status Trial::settle(const Node& node, ValueId v, HeldValue held) {
   return {};
 }
 
-void Trial::record(const Node& node, const Difference& difference, const HeldValue& held, std::string trouble) {
+// The same with whole numbers: every bit, unless one of the graphs rounds.
+Status Trial::settle_whole(const Node& node, ValueId v, HeldValue held) {
+  const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
+  if (!s) {
+    keep(v, std::move(held));
+    return {};
+  }
+  auto wanted = reference_.value(s);
+  if (!wanted) return pass(wanted);
+  const bool goes_on = readers_[static_cast<std::size_t>(v.index)] > 0;
+  auto forced = goes_on ? reference_.met(s) : wanted;
+  if (!forced) return pass(forced);
+  const bool is_compared = !held.rounds && reference_.is_exact(s);
+  if (!is_compared) {
+    LayerStructure& structure = layer_of(node).structure;
+    if (structure.rounds.empty()) {
+      structure.rounds = held.rounds ? name_of(held.rounds->op) : name_of(source_[source_[s].producer].op);
+    }
+  }
+  reference_.release(s);
+  auto next = carried(*forced, *target_[v].origin, held.tensor.shape());
+  auto brought = is_compared ? carried(*wanted, *target_[v].origin, held.tensor.shape()) : next;
+  if (!next || !brought) {
+    record_whole(node, {}, held.tensor.shape(), next ? brought.error().what : next.error().what);
+    keep(v, std::move(held));
+    return {};
+  }
+  if (is_compared) record_whole(node, compare(held.tensor, *brought, {}, 0), held.tensor.shape(), {});
+  if (goes_on) keep(v, {*std::move(next), {}, 0, 0});
+  return {};
+}
+
+LayerProof& Trial::layer_of(const Node& node) {
   auto at = std::ranges::find_if(proof_.layers, [&](const LayerProof& l) { return l.layer == node.layer; });
   if (at == proof_.layers.end()) {
     LayerProof layer;
@@ -176,7 +216,26 @@ void Trial::record(const Node& node, const Difference& difference, const HeldVal
     layer.kind = node.kind;
     at = proof_.layers.insert(at, std::move(layer));
   }
-  LayerProof& layer = *at;
+  return *at;
+}
+
+void Trial::record_whole(const Node& node, const Difference& difference, const Sizes& shape, std::string trouble) {
+  LayerProof& layer = layer_of(node);
+  ++layer.structure.compared;
+  if (difference.same && trouble.empty()) return;
+  const std::string where = trouble.empty() ? place_in(shape, difference.index) : trouble;
+  if (layer.same) layer.where = where;
+  layer.same = false;
+  layer.structure.same = false;
+  layer.largest = std::max(layer.largest, difference.largest);
+  differ(place_of(node) + (trouble.empty()
+                               ? " differs in structure: fed with whole numbers, which nothing rounds, it differs by " +
+                                     number(difference.largest) + " at " + where
+                               : ": " + trouble));
+}
+
+void Trial::record(const Node& node, const Difference& difference, const HeldValue& held, std::string trouble) {
+  LayerProof& layer = layer_of(node);
   layer.largest = std::max(layer.largest, difference.largest);
   // Of several values of one layer the one nearest to its limit stands for it.
   const auto strain = [](double r, double limit) { return limit > 0 ? r / limit : r > 0 ? 1e300 : 0.0; };

@@ -18,11 +18,13 @@ struct HeldValue {
   std::optional<Tensor> error;  // how far rounding may have moved it; none: not at all
   Size terms = 0;  // the largest of the stretch since the last value that both graphs carry
   double limit = 0;
+  const Node* rounds = nullptr;  // with whole numbers: the first node on the way that rounds even these
 };
 
 // What the layers behind the first ones are fed: the source's own values, or fresh random ones. The former are what the
-// model meets in life; the latter reach what those never do, such as the far side of a threshold.
-enum class Numbers : std::uint8_t { OfTheSource, Fresh };
+// model meets in life; the latter reach what those never do, such as the far side of a threshold. Whole ones, in graphs whose
+// weights are whole too, are not rounded by either graph: what they make must agree in every bit.
+enum class Numbers : std::uint8_t { OfTheSource, Fresh, Whole };
 
 class Trial {
  public:
@@ -38,13 +40,17 @@ class Trial {
   Status run_one(const Node& node);
   Status settle(const Node& node, ValueId v, HeldValue held);
   Status check_output(std::size_t i);
+  Status settle_whole(const Node& node, ValueId v, HeldValue held);
+  LayerProof& layer_of(const Node& node);
   void record(const Node& node, const Difference& difference, const HeldValue& held, std::string trouble);
+  void record_whole(const Node& node, const Difference& difference, const Sizes& shape, std::string trouble);
   void keep(ValueId v, HeldValue held);
   void release(ValueId v);
   void differ(std::string reason) {
     if (proof_.reason.empty()) proof_.reason = std::move(reason);
   }
 
+  Numbers numbers_;
   const Graph& source_;
   const Graph& target_;
   const ProofOptions& options_;

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <cmath>
 #include <utility>
 
 namespace convoy {
@@ -33,26 +35,61 @@ Json layers_json(const Graph& g) {
   return layers;
 }
 
+// JSON has no word for infinity: another shape, or one bit apart where every bit must agree.
+double plain(double value) { return std::isfinite(value) ? value : 1e30; }
+
+Json structure_json(const LayerStructure& s) {
+  Json j;
+  j["exact"] = s.is_exact();
+  j["compared"] = s.compared;
+  if (!s.rounds.empty()) j["rounds"] = s.rounds;
+  if (s.tried.empty()) return j;
+  j["alone"] = {{"sizes", s.tried},     {"differs", s.differs},       {"period", s.period},
+                {"settled", s.settled}, {"every_size", s.every_size}, {"same", sizes_where_same(s)}};
+  return j;
+}
+
+Json weight_json(const WeightProof& w) {
+  constexpr std::array kept{"equal", "reordered", "computed", "different"};
+  Json j;
+  j["name"] = w.name;
+  j["kept"] = kept.at(static_cast<std::size_t>(w.kept));
+  if (w.kept == Kept::Computed) {
+    j["layer"] = w.layer;
+    j["made_of"] = w.made_of;
+    return j;
+  }
+  j["source"] = w.source;
+  if (!w.split.empty()) j["split"] = w.split;
+  if (!w.permutation.empty()) j["permutation"] = w.permutation;
+  return j;
+}
+
 Json proof_json(const Proof& p) {
   Json j;
   j["holds"] = p.holds;
   if (!p.reason.empty()) j["reason"] = p.reason;
   j["sizes"] = p.sizes;
+  j["every_size"] = p.every_size;
   j["weights"] = {{"equal", p.weights_equal},
                   {"reordered", p.weights_reordered},
                   {"folded", p.weights_folded},
-                  {"different", p.weights_different}};
-  j["whole_largest"] = p.whole_largest;
-  Json layers = Json::array();
+                  {"different", p.weights_different},
+                  {"left", p.weights_left}};
+  j["whole_largest"] = plain(p.whole_largest);
+  Json layers = Json::array(), tensors = Json::array();
   for (const auto& l : p.layers)
     layers.push_back({{"layer", l.layer},
                       {"kind", l.kind},
-                      {"largest", l.largest},
-                      {"r", l.r},
+                      {"largest", plain(l.largest)},
+                      {"r", plain(l.r)},
                       {"limit", l.limit},
                       {"terms", l.terms},
-                      {"same", l.same}});
+                      {"same", l.same},
+                      {"structure", structure_json(l.structure)}});
+  for (const auto& w : p.weights) tensors.push_back(weight_json(w));
   j["layers"] = std::move(layers);
+  j["tensors"] = std::move(tensors);
   return j;
 }
 

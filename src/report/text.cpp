@@ -62,9 +62,70 @@ std::string moved_words(const Carried& c) {
   return s;
 }
 
-std::string proof_lines(const Proof& p) {
-  std::string sizes;
-  for (const auto& s : p.sizes) sizes += (sizes.empty() ? "" : ", ") + s;
+std::string joined(const std::vector<std::string>& words, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size() && i < most; ++i) text += (i ? ", " : "") + words[i];
+  return words.size() > most ? text + fmt::format(" and {} more", words.size() - most) : text;
+}
+
+// What whole numbers showed, and of which layers they could not.
+std::string structure_lines(const Proof& p) {
+  Size exact = 0;
+  std::vector<std::string> bounded;
+  for (const auto& l : p.layers) {
+    if (l.structure.is_exact()) ++exact;
+    else if (!l.structure.rounds.empty()) bounded.push_back(fmt::format("{} ({})", l.layer, l.structure.rounds));
+  }
+  const bool tried = exact > 0 || !bounded.empty();
+  if (!tried) return "";
+  const bool alone = std::ranges::any_of(p.layers, [](const auto& l) { return !l.structure.tried.empty(); });
+  std::string s =
+      fmt::format("        structure  {} of {} layers bit for bit on whole numbers", exact, p.layers.size());
+  s += !bounded.empty() ? fmt::format("; these round them:\n                   {}\n", joined(bounded, 4)) : "\n";
+  if (!alone || !p.holds) return s;
+  Size last = 0;
+  std::vector<std::string> not_every;
+  for (const auto& l : p.layers) {
+    if (!l.structure.tried.empty()) last = std::max(last, l.structure.tried.back());
+    if (!l.structure.every_size) not_every.push_back(l.layer);
+  }
+  s += fmt::format(
+      "                   each layer alone at sizes of its own input up to {}, every remainder of its stride", last);
+  if (not_every.empty()) return s + ":\n                   the same at every size\n";
+  return s + fmt::format(
+                 ";\n                   the same at every size but for those not shown beyond the sizes tried:\n"
+                 "                   {}\n",
+                 joined(not_every, 4));
+}
+
+// No input leaves a size open but the batch.
+bool takes_one_size(const Graph& g) {
+  return std::ranges::all_of(g.inputs, [&](ValueId v) {
+    const Shape& shape = g[v].fact.shape;
+    return std::all_of(shape.begin() + (shape.empty() ? 0 : 1), shape.end(), [](Dim d) { return d.known(); });
+  });
+}
+
+std::string weight_lines(const Proof& p) {
+  const Size all = p.weights_equal + p.weights_reordered + p.weights_folded + p.weights_different;
+  std::string s = fmt::format("        weights    {} of {} tensors byte for byte, {} of them reordered\n",
+                              p.weights_equal + p.weights_reordered, all, p.weights_reordered);
+  std::vector<std::string> computed;
+  for (const auto& w : p.weights) {
+    if (w.kept != Kept::Computed) continue;
+    std::string of = w.name;
+    if (!w.made_of.empty()) of += " from " + joined(w.made_of, 5);
+    if (!w.layer.empty()) of += ", in the bound of " + w.layer;
+    computed.push_back(std::move(of));
+  }
+  for (std::size_t i = 0; i < computed.size() && i < 3; ++i)
+    s += fmt::format("                   {}: {}\n", i ? "        " : "computed", computed[i]);
+  if (computed.size() > 3) s += fmt::format("                   and {} more computed\n", computed.size() - 3);
+  if (!p.weights_left.empty()) s += "                   left behind, not read: " + joined(p.weights_left, 4) + "\n";
+  return s;
+}
+
+std::string proof_lines(const Proof& p, bool one_size) {
   Size differing = 0;
   const LayerProof* closest = nullptr;
   for (const auto& l : p.layers) {
@@ -72,22 +133,23 @@ std::string proof_lines(const Proof& p) {
     const auto share = [](const LayerProof& x) { return x.limit > 0 ? x.r / x.limit : 0; };
     if (!closest || share(l) > share(*closest)) closest = &l;
   }
-  std::string s = fmt::format("proof   sizes      {}\n", sizes);
+  std::string s = fmt::format("proof   sizes      {}{}\n", joined(p.sizes, p.sizes.size()),
+                              one_size ? ", the only size this port takes" : "");
+  s += structure_lines(p);
   if (differing == 0 && closest)
-    s += fmt::format("        layers     {} of {} within their rounding bound; closest: {}, r {:.2g} of {:.3g}\n",
-                     p.layers.size(), p.layers.size(), closest->layer, closest->r, closest->limit);
-  const Size all = p.weights_equal + p.weights_reordered + p.weights_folded + p.weights_different;
-  s += fmt::format("        weights    {} of {} tensors byte for byte, {} of them reordered{}\n",
-                   p.weights_equal + p.weights_reordered, all, p.weights_reordered,
-                   p.weights_folded ? fmt::format("; {} folded, within their bound", p.weights_folded) : "");
+    s +=
+        fmt::format("        numbers    {} of {} layers within their rounding bound; closest: {}, r {:.2g} of {:.3g}\n",
+                    p.layers.size(), p.layers.size(), closest->layer, closest->r, closest->limit);
+  s += weight_lines(p);
   s += fmt::format("        whole      largest difference {:.2g}\n", p.whole_largest);
   if (differing) {
-    Table table("lrrrl");
-    table.row({"layer", "largest", "r", "limit", ""});
+    Table table("lrrrll");
+    table.row({"layer", "largest", "r", "limit", "", ""});
     for (const auto& l : p.layers)
       if (!l.same)
         table.row({l.layer, fmt::format("{:.3g}", l.largest), fmt::format("{:.3g}", l.r),
-                   fmt::format("{:.3g}", l.limit), "DIFFERENT at " + l.where});
+                   fmt::format("{:.3g}", l.limit), "DIFFERENT at " + l.where,
+                   l.structure.tried.empty() ? "" : "alone the same " + sizes_where_same(l.structure)});
     s += table.text();
   }
   return s;
@@ -110,7 +172,7 @@ std::string port_text(const PortReport& r, const std::string& file) {
   for (std::size_t i = 0; i < r.outputs.size(); ++i) s += (i ? ", " : "") + moved_words(r.outputs[i]);
   s += "\n";
   if (r.proof) {
-    s += proof_lines(*r.proof);
+    s += proof_lines(*r.proof, takes_one_size(r.source));
     if (r.proof->holds)
       for (std::size_t i = 0; i < r.read_back.size(); ++i)
         s += fmt::format("        {:<10} {}\n", i ? "" : "source", r.read_back[i]);

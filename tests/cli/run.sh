@@ -149,6 +149,39 @@ holds_only "nothing is left of what was refused" copied m.keras
 ends 0 "a json is read with its weights" "$convoy" summary "$good/model.json" --weights "$good/model.weights.h5"
 ends 0 "the operators are listed" "$convoy" ops
 
+# --- certificates -----------------------------------------------------------------------------------
+prints() {
+  promises=$((promises + 1))
+  grep -qF -- "$2" said.out || complain "$1: standard output does not say '$2': $(head -c 400 said.out)"
+}
+mkdir certified again
+ends 0 "a certificate is written" "$convoy" port "$good/model.keras" --to torch -o certified/a.py --report certified/a.json -q
+ends 0 "a certificate is written again" "$convoy" port "$good/model.keras" --to torch -o again/a.py --report again/a.json -q
+promises=$((promises + 1))
+cmp -s certified/a.json again/a.json || complain "the same proof gave another certificate"
+ends 0 "a certificate holds" "$convoy" diff --check certified/a.json
+prints "files are counted" "files   4 of 4 as they were"
+prints "the proof ran again" "run again: the same results"
+ends 4 "a certificate is kept" "$convoy" port "$good/model.keras" --to torch -o again/b.py --report again/a.json
+holds_only "nothing is written beside a certificate that is kept" again a.py a.safetensors a.check.safetensors a.json
+printf x >>certified/a.safetensors
+ends 1 "a file that changed is told" "$convoy" diff --check certified/a.json
+prints "the changed file is named" "changed  a.safetensors"
+rm certified/a.py
+ends 1 "a file that is gone is told" "$convoy" diff --check certified/a.json --json
+prints "the missing file is named" "missing  a.py"
+sed 's/"every_size": false/"every_size": true/' again/a.json >again/claims.json
+ends 1 "a result that is not so is told" "$convoy" diff --check again/claims.json
+prints "the result is named" "proof.every_size: was true, is false"
+ends 5 "no certificate is a broken file" "$convoy" diff --check "$good/model.json"
+ends 4 "a missing certificate is an input error" "$convoy" diff --check nowhere.json
+ends 2 "a certificate goes alone" "$convoy" diff "$good/model.keras" --check again/a.json
+ends 2 "diff wants two models" "$convoy" diff "$good/model.keras"
+ends 0 "a comparison is certified" "$convoy" diff "$good/model.keras" "$good/model.h5" --report again/d.json -q
+ends 0 "a comparison runs again" "$convoy" diff --check again/d.json
+ends 1 "a difference is certified" "$convoy" diff "$good/model.keras" "$other/model.keras" --report again/e.json -q
+ends 0 "a difference found again is no change" "$convoy" diff --check again/e.json
+
 # --- a full disk ------------------------------------------------------------------------------------
 mkdir small
 limited() { (trap '' XFSZ; ulimit -f 1; exec "$@"); }

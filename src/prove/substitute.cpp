@@ -1,0 +1,259 @@
+#include "prove/substitute.h"
+
+#include "prove/compare.h"
+#include "prove/stretch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace convoy {
+
+namespace {
+
+bool is_floating(DType dtype) { return dtype <= DType::F64; }
+
+// A short generator: a network has millions of weights.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {  // splitmix64
+    std::uint64_t z = state_ += 0x9E3779B97F4A7C15;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+    z = (z ^ z >> 27) * 0x94D049BB133111EB;
+    return z ^ z >> 31;
+  }
+  // 1 to `most`, either sign.
+  float signed_up_to(std::uint64_t most) {
+    const std::uint64_t bits = next();
+    const auto size = static_cast<float>(1 + (bits >> 32) % most);
+    return (bits & 1) != 0 ? -size : size;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::uint64_t hashed(std::string_view text) {  // FNV-1a
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return hash;
+}
+
+enum class Role : std::uint8_t { Kernel, Bias, Scale, Variance };
+
+Role role_of(const Op& op, std::size_t input) {
+  if (std::holds_alternative<BatchNorm>(op)) {
+    return input == 1 ? Role::Scale : input == 4 ? Role::Variance : Role::Bias;
+  }
+  const auto* binary = std::get_if<Binary>(&op);
+  if (binary && binary->function != BinaryFunction::Multiply) return Role::Bias;
+  const bool has_bias = std::holds_alternative<Conv>(op) || std::holds_alternative<ConvTranspose>(op) ||
+                        std::holds_alternative<Linear>(op);
+  return has_bias && input == 2 ? Role::Bias : Role::Kernel;
+}
+
+Tensor drawn(const Tensor& weight, Role role, std::uint64_t seed) {
+  std::vector<float> values(static_cast<std::size_t>(weight.count()));
+  Draws draws(seed);
+  for (float& value : values) {
+    switch (role) {
+      case Role::Kernel: value = draws.signed_up_to(largest_kernel_number); break;
+      case Role::Bias: value = draws.signed_up_to(largest_bias); break;
+      case Role::Scale: value = draws.signed_up_to(2); break;
+      case Role::Variance: value = std::exp2(static_cast<float>(draws.next() % 3 * 2)); break;
+    }
+  }
+  return Tensor::of(weight.shape(), std::move(values)).converted(weight.dtype());
+}
+
+// ---- weights ---------------------------------------------------------------------------------------------------------
+
+// The source's constant that one of the target carries. Nothing: a pass computed it.
+std::optional<ValueId> carried_constant(const Names& names, const Graph& source, const Value& value) {
+  if (!value.origin) return std::nullopt;
+  const auto it = names.find(value.origin->source);
+  if (it == names.end() || !source[it->second].constant) return std::nullopt;
+  return it->second;
+}
+
+void replace_weights(WholeModels& models, const std::vector<Stretch>& stretches, std::uint64_t seed) {
+  Graph &source = models.source, &target = models.target;
+  const Names names = names_of(source);
+  std::set<ValueId> pinned;
+  for (const Stretch& stretch : stretches) {
+    const bool computed = std::ranges::any_of(stretch.target.constants, [&](ValueId c) {
+      return is_floating(target[c].fact.dtype) && !carried_constant(names, source, target[c]);
+    });
+    if (computed) pinned.insert(stretch.source.constants.begin(), stretch.source.constants.end());
+  }
+  const auto indices = index_ranges(source);  // numbers that an index is computed with stay what they are
+  std::map<ValueId, Role> roles;
+  for (const Node& node : source.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId v = node.inputs[i];
+      if (!v || !source[v].constant || !is_floating(source[v].fact.dtype) || pinned.contains(v)) continue;
+      if (indices[static_cast<std::size_t>(v.index)] > 0) continue;
+      const Role role = role_of(node.op, i);
+      const auto [at, is_new] = roles.emplace(v, role);
+      if (!is_new) at->second = std::max(at->second, role);
+    }
+  }
+  for (const auto& [v, role] : roles) {
+    source[v].constant = drawn(*source[v].constant, role, seed ^ hashed(source[v].name));
+  }
+  for (Value& value : target.values) {
+    if (!value.constant) continue;
+    const auto from = carried_constant(names, source, value);
+    if (!from || !roles.contains(*from)) continue;
+    auto moved = carried(*source[*from].constant, *value.origin, value.constant->shape());
+    if (moved) value.constant = is_floating(value.fact.dtype) ? moved->converted(value.fact.dtype) : *value.constant;
+  }
+}
+
+// ---- numbers of operators --------------------------------------------------------------------------------------------
+
+// A number that both graphs have in their operators and that whole numbers cannot carry.
+struct Parameter {
+  std::function<double*(Op&)> of;  // null: this operator has none
+  double becomes;
+};
+
+double* epsilon_of(Op& op) {
+  auto* norm = std::get_if<BatchNorm>(&op);
+  return norm ? &norm->epsilon : nullptr;
+}
+double* slope_of(Op& op) {
+  auto* relu = std::get_if<Relu>(&op);
+  return relu && relu->negative_slope != 0 && relu->negative_slope != 1 ? &relu->negative_slope : nullptr;
+}
+
+// As float32: formats keep them so.
+std::multiset<float> numbers_of(Graph& graph, const std::vector<NodeId>& nodes, const Parameter& parameter) {
+  std::multiset<float> numbers;
+  for (const NodeId n : nodes)
+    if (const double* number = parameter.of(graph[n].op)) numbers.insert(static_cast<float>(*number));
+  return numbers;
+}
+
+void replace_parameter(WholeModels& models, const std::vector<Stretch>& stretches, const Parameter& parameter) {
+  std::set<NodeId> kept_in_source, kept_in_target;
+  const auto any = [](const std::set<NodeId>& kept, const std::vector<NodeId>& nodes) {
+    return std::ranges::any_of(nodes, [&](NodeId n) { return kept.contains(n); });
+  };
+  for (bool is_new = true; is_new;) {  // what one stretch keeps, every stretch that shares it keeps
+    is_new = false;
+    for (const Stretch& stretch : stretches) {
+      const bool keeps = any(kept_in_source, stretch.source.nodes) || any(kept_in_target, stretch.target.nodes) ||
+                         numbers_of(models.source, stretch.source.nodes, parameter) !=
+                             numbers_of(models.target, stretch.target.nodes, parameter);
+      if (!keeps) continue;
+      const std::size_t before = kept_in_source.size() + kept_in_target.size();
+      for (const NodeId n : stretch.source.nodes)
+        if (parameter.of(models.source[n].op)) kept_in_source.insert(n);
+      for (const NodeId n : stretch.target.nodes)
+        if (parameter.of(models.target[n].op)) kept_in_target.insert(n);
+      is_new = is_new || kept_in_source.size() + kept_in_target.size() > before;
+    }
+  }
+  const auto replace = [&](Graph& graph, const std::set<NodeId>& kept) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (kept.contains({static_cast<std::int32_t>(i)})) continue;
+      if (double* number = parameter.of(graph.nodes[i].op)) *number = parameter.becomes;
+    }
+  };
+  replace(models.source, kept_in_source);
+  replace(models.target, kept_in_target);
+}
+
+// ---- ranges ----------------------------------------------------------------------------------------------------------
+
+// What is asked of each value of one graph, by everything up to the next values that meet.
+std::vector<Demand> demands(const Graph& graph, const std::vector<bool>& ends) {
+  constexpr Size most_multiple = Size{1} << 24;
+  std::vector<Demand> all(graph.values.size());
+  std::vector<std::optional<Sizes>> shapes;
+  for (const Value& value : graph.values) shapes.push_back(sizes_of(value.fact.shape));
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    Lengths lengths;
+    bool known = true;
+    for (const ValueId v : node.inputs) {
+      const auto* shape = v ? &shapes[static_cast<std::size_t>(v.index)] : nullptr;
+      lengths.push_back(shape && *shape ? &**shape : nullptr);
+      known = known && (!shape || *shape);
+    }
+    Demand own = known ? demand_of(node, lengths) : Demand{};
+    double behind = 1;
+    for (const ValueId v : node.outputs) {
+      const auto out = static_cast<std::size_t>(v.index);
+      if (ends[out]) continue;
+      behind = std::max(behind, all[out].gain);
+      own.multiple = std::min(std::lcm(own.multiple, all[out].multiple), most_multiple);
+    }
+    for (const ValueId v : node.inputs) {
+      if (!v) continue;
+      Demand& asked = all[static_cast<std::size_t>(v.index)];
+      asked.gain = std::max(asked.gain, own.gain * behind);
+      asked.multiple = std::min(std::lcm(asked.multiple, own.multiple), most_multiple);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+WholeModels with_whole_numbers(const Graph& source, const Graph& target, std::uint64_t seed) {
+  WholeModels models{source, target};
+  const auto stretches = stretches_of(source, target, counterparts(names_of(source), target));
+  replace_weights(models, stretches, seed);
+  replace_parameter(models, stretches, {epsilon_of, 0});
+  replace_parameter(models, stretches, {slope_of, -1});
+  return models;
+}
+
+std::vector<WholeRange> whole_ranges(const Graph& source, const Graph& target) {
+  constexpr double most_fed = 4096, room = 0x1p24 - 0x1p17;  // for biases, which the gains leave out
+  const Names names = names_of(source);
+  const auto counterpart = counterparts(names, target);
+  std::vector<bool> ends(target.values.size(), false);
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = static_cast<bool>(counterpart[i]);
+  auto asked = demands(source, meeting(source, target, counterpart));
+  const auto more = demands(target, ends);
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    const bool is_input =
+        std::ranges::find(target.inputs, ValueId{static_cast<std::int32_t>(i)}) != target.inputs.end();
+    const ValueId s = is_input ? source_of_input(names, target, {static_cast<std::int32_t>(i)}) : counterpart[i];
+    if (!s) continue;
+    Demand& of = asked[static_cast<std::size_t>(s.index)];
+    of.gain = std::max(of.gain, more[i].gain);
+    of.multiple = std::min(std::lcm(of.multiple, more[i].multiple), Size{1} << 24);
+  }
+  std::vector<WholeRange> ranges(asked.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const double most = room / std::max(asked[i].gain, 1.0) / static_cast<double>(asked[i].multiple);
+    ranges[i] = {static_cast<Size>(std::clamp(most, 1.0, most_fed)), asked[i].multiple};
+  }
+  return ranges;
+}
+
+Tensor whole_numbers(const Sizes& shape, WholeRange range, std::uint64_t seed) {
+  Draws draws(seed);
+  std::vector<float> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
+  const auto octaves = static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(range.most)));
+  for (float& value : values) {
+    // An octave each as likely as the next: thresholds such as 6 are met from both sides among numbers up to thousands.
+    const std::uint64_t bits = draws.next(), floor = std::uint64_t{1} << (bits >> 8 & 0xFF) % octaves;
+    const auto size = static_cast<Size>(std::min(floor + (bits >> 32) % floor, static_cast<std::uint64_t>(range.most)));
+    value = static_cast<float>((bits & 1) != 0 ? -size * range.multiple : size * range.multiple);
+  }
+  return Tensor::of(shape, std::move(values));
+}
+
+}  // namespace convoy
