@@ -13,9 +13,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 namespace convoy::cli {
 namespace {
@@ -144,8 +147,9 @@ struct Aside {
   std::filesystem::path folder;
   std::error_code trouble;
   Aside() {
-    folder = std::filesystem::temp_directory_path(trouble) / ("convoy-check-" + std::to_string(getpid()));
-    if (!trouble) std::filesystem::create_directory(folder, trouble);
+    std::string name = (std::filesystem::temp_directory_path(trouble) / "convoy-check-XXXXXX").string();
+    if (!trouble && !mkdtemp(name.data())) trouble = {errno, std::generic_category()};
+    folder = name;
   }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
