@@ -30,20 +30,30 @@ Result<Tensor> read_tensor(const std::string& file) {
   return within(file, read_npy({(*mapped)->bytes(), *mapped}));
 }
 
-// Source takes the shapes of its inputs where it is given none.
+// The shapes of the inputs by their names, that of a single one without a name.
+Result<std::map<std::string, Shape>> shapes_of(const Run& o) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& word : o.inputs) {
+    const bool named = o.inputs.size() > 1 || (word.contains('=') && !std::filesystem::exists(word));
+    const auto equals = named ? word.find('=') : std::string::npos;
+    const auto tensor = read_tensor(equals == std::string::npos ? word : word.substr(equals + 1));
+    if (!tensor) return std::unexpected(tensor.error());
+    auto& shape = shapes[equals == std::string::npos ? std::string() : word.substr(0, equals)];
+    for (const Size n : tensor->shape()) shape.emplace_back(n);
+  }
+  return shapes;
+}
+
+// Source takes the shapes of its inputs where it is given none, and so does a file that says none or needs them.
 Result<Graph> loaded(const Run& o) {
   auto options = o.model.parsed();
   if (!options) return pass(options);
-  if (is_source(o.model.file) && options->shapes.empty())
-    for (const auto& word : o.inputs) {
-      const auto equals = o.inputs.size() == 1 && word.ends_with(".npy") && !std::filesystem::exists(word)
-                              ? word.find('=')
-                              : (o.inputs.size() == 1 ? std::string::npos : word.find('='));
-      const auto tensor = read_tensor(equals == std::string::npos ? word : word.substr(equals + 1));
-      if (!tensor) return std::unexpected(tensor.error());
-      auto& shape = options->shapes[equals == std::string::npos ? std::string() : word.substr(0, equals)];
-      for (const Size n : tensor->shape()) shape.emplace_back(n);
-    }
+  const bool open = options->shapes.empty();
+  auto graph = open && is_source(o.model.file) ? Result<Graph>(fail(Fault::Usage, "")) : load(o.model.file, *options);
+  if (graph || !open || graph.error().fault != Fault::Usage) return graph;
+  auto shapes = shapes_of(o);
+  if (!shapes) return pass(shapes);
+  options->shapes = std::move(*shapes);
   return load(o.model.file, *options);
 }
 

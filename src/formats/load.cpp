@@ -13,6 +13,7 @@
 #include "formats/torch/checkpoint.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/reader.h"
+#include "formats/torch/script/reader.h"
 #include "formats/weights.h"
 
 #include <nlohmann/json.hpp>
@@ -54,7 +55,6 @@ std::string_view zip_name(const ZipArchive& zip) {
   const auto has_end = [&](std::string_view end) {
     return std::ranges::any_of(zip.entries(), [&](const ZipEntry& e) { return e.name.ends_with(end); });
   };
-  if (has_end("/constants.pkl")) return "a TorchScript archive";
   if (has_end("/data.pkl")) return "a PyTorch checkpoint";
   if (zip.find("Manifest.json") || has_end("/Manifest.json")) return "a Core ML package";
   if (!zip.entries().empty() &&
@@ -88,7 +88,7 @@ std::unexpected<Error> unread(std::string_view name) {
   std::string sentence = "is " + std::string(name);
   if (name.ends_with("PyTorch checkpoint") || name == "a safetensors file")
     sentence += ", which holds weights but no graph; save the graph with " + std::string(saves_the_graph);
-  else if (name == "a TorchScript archive" || name == "a PyTorch Mobile model")
+  else if (name == "a PyTorch Mobile model")
     sentence += ", which this version does not read; save the graph with " + std::string(saves_the_graph);
   else if (name.starts_with("a numpy")) sentence += ", which holds numbers but no graph";
   else sentence += ", which this version does not read";
@@ -102,6 +102,7 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, 
     if (!zip) return pass(zip);
     if (zip->find("config.json")) return keras::read_archive(blob.bytes, blob.keeper, options);
     if (torch::is_exported(*zip)) return torch::read_exported_program(*zip, options);
+    if (torch::is_script(*zip)) return torch::read_script(*zip, options);
     const auto name = zip_name(*zip);
     return unread(name.empty() ? "a zip archive without a model" : name);
   }
@@ -122,6 +123,7 @@ Result<WeightsFile> weights_of_zip(const Blob& blob) {
   if (zip->find("model.weights.h5") || zip->find("config.json"))
     return weights_of(WeightsKind::Keras, keras::weights_of_archive(blob.bytes, blob.keeper));
   if (torch::is_exported(*zip)) return weights_of(WeightsKind::PyTorch, torch::weights_of_exported(*zip));
+  if (torch::is_script(*zip)) return weights_of(WeightsKind::PyTorch, torch::weights_of_script(*zip));
   const auto name = zip_name(*zip);
   if (name == "a PyTorch checkpoint") return weights_of(WeightsKind::PyTorch, torch::weights_of_zip(*zip));
   if (name != "a numpy archive") return unread(name.empty() ? "a zip archive without a model" : name);

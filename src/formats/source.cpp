@@ -89,9 +89,10 @@ std::string part_of(const fs::path& file) {
 
 class Program {
  public:
-  Program(const fs::path& file, const LoadOptions& options)
-      : file_(file_of(file)),
-        part_(part_of(file)),
+  Program(const fs::path& file, const LoadOptions& options) : Program(file_of(file), part_of(file), options) {}
+  Program(fs::path file, std::string part, const LoadOptions& options)
+      : file_(std::move(file)),
+        part_(std::move(part)),
         keras_(options),
         torch_(options),
         in_({&torch_, &keras_}, finder(file_)) {
@@ -104,6 +105,11 @@ class Program {
   Result<Graph> run() {
     auto source = source_at(file_);
     if (!source) return pass(source);
+    return run(std::move(*source));
+  }
+
+  Result<Graph> run(python::SourceFile given) {
+    const python::SourceFile* source = &given;
     name_ = source->name;
     auto scope = in_.run(*source);
     if (!scope) return pass(scope);
@@ -218,6 +224,10 @@ fs::path file_of(const fs::path& file) {
 }
 
 bool is_source(const fs::path& file) { return file_of(file) == "-" || file_of(file).extension() == ".py"; }
+
+Result<Graph> read_source_text(std::string text, const std::string& part, const LoadOptions& options) {
+  return Program("-", part, options).run({"the text", std::move(text)});  // nothing lies beside it
+}
 
 Result<Graph> read_source(const fs::path& file, const LoadOptions& options) { return Program(file, options).run(); }
 

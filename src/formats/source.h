@@ -12,5 +12,7 @@ bool is_source(const std::filesystem::path& file);
 // function that gives a model as it stands. A shape without a name in the options is that of the first input.
 // Fails: what Python would refuse, or what is not known here, with "file:line:column" as place and the line shown.
 Result<Graph> read_source(const std::filesystem::path& file, const LoadOptions& options);
+// The same of a program that is no file yet: the class, function or variable `part` of `text`.
+Result<Graph> read_source_text(std::string text, const std::string& part, const LoadOptions& options);
 
 }  // namespace convoy

@@ -58,9 +58,16 @@ ValueId Graph::constant(std::string value_name, Tensor tensor, bool trainable) {
 std::string Graph::unique_name(const std::string& wanted) const {
   if (named_ > values.size()) names_.clear(), named_ = 0;
   for (; named_ < values.size(); ++named_) names_.insert(values[named_].name);
-  std::string candidate = wanted;
-  for (int i = 1; names_.contains(candidate); ++i) candidate = wanted + "." + std::to_string(i);
-  return candidate;
+  if (!names_.contains(wanted)) return wanted;
+  const auto candidate = [&](Size i) { return wanted + "." + std::to_string(i); };
+  // The first number that is free behind a taken one, by doubling and halving: thousands of nodes may want one name.
+  Size taken = 0, free = 1;
+  while (names_.contains(candidate(free))) taken = free, free *= 2;
+  while (free - taken > 1) {
+    const Size middle = taken + (free - taken) / 2;
+    (names_.contains(candidate(middle)) ? taken : free) = middle;
+  }
+  return candidate(free);
 }
 
 Result<std::vector<ValueId>> Graph::add(Op op, std::vector<ValueId> node_inputs, std::string layer, std::string kind,

@@ -2,10 +2,13 @@
 #include "base/mapped_file.h"
 #include "containers/pickle_writer.h"
 #include "containers/safetensors.h"
+#include "formats/source.h"
 #include "formats/torch/torch.h"
 #include "port/journey.h"
+#include "run/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -88,17 +91,66 @@ Status write_check(const PortReport& r, const Append& append) {
   return write_safetensors(std::move(tensors), {{"format", "pt"}}, append);
 }
 
-Status write_module(const PortReport& r, const fs::path& source, const TorchFiles& files,
-                    const std::string& weights_sha256, const Append& append) {
+Result<torch::Source> module_text(const PortReport& r, const fs::path& source, const TorchFiles& files,
+                                  const std::string& weights_sha256) {
   torch::SourceOptions options;
   options.source_file = source.filename().string();
   options.module_name = files.module.stem().string();
   options.weights_file = files.weights.filename().string();
   options.weights_sha256 = weights_sha256;
   options.fixed_size = has_fixed_size(r.target);
-  const auto written = torch::write_source(r.target, options);
-  if (!written) return std::unexpected(written.error());
-  return append(bytes_of(written->text));
+  return torch::write_source(r.target, options);
+}
+
+bool agree(const Tensor& got, const Tensor& want, const Tensor& bound) {
+  if (got.shape() != want.shape()) return false;
+  const auto a = got.doubles(), b = want.doubles(), most = bound.doubles();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(a[i] - b[i]) <= most[i]) && !(std::isnan(a[i]) && std::isnan(b[i])) && a[i] != b[i]) return false;
+  return true;
+}
+
+// The arguments of the last forward() in a module: those of the network.
+std::vector<std::string> arguments_of(const std::string& text) {
+  constexpr std::string_view begin = "def forward(self, ";
+  std::vector<std::string> names;
+  std::size_t at = text.rfind(begin);
+  if (at == std::string::npos) return names;
+  at += begin.size();
+  for (std::size_t end = text.find(')', at); at < end && end != std::string::npos;) {
+    const std::size_t colon = text.find(':', at), comma = std::min(text.find(", ", at), end);
+    names.push_back(text.substr(at, std::min(colon, comma) - at));
+    at = comma + 2;
+  }
+  return names;
+}
+
+// The text as the reader of source understands it, with the weights as they were written, must give the stored answer.
+// Says what was shown. Fails (Internal): the text says something else than was meant.
+Result<std::vector<std::string>> text_read_back(const PortReport& r, const torch::Source& written,
+                                                const fs::path& weights) {
+  const CheckData& data = r.proof->check;
+  LoadOptions options;
+  options.weights = weights;
+  const auto arguments = arguments_of(written.text);
+  for (std::size_t i = 0; i < arguments.size() && i < data.inputs.size(); ++i) {
+    Shape& shape = options.shapes[arguments[i]];
+    for (const Size n : data.inputs[i].shape()) shape.emplace_back(n);
+  }
+  const auto unread = [](const Error& error) {
+    return std::vector<std::string>{"the weights were read back from the file; the Python text was not, because",
+                                    error.what.substr(0, error.what.find('\n'))};
+  };
+  const auto read = read_source_text(written.text, "", options);
+  if (!read) return unread(read.error());
+  const auto values = run(*read, data.inputs);
+  if (!values) return unread(values.error());
+  bool same = read->outputs.size() == data.outputs.size();
+  for (std::size_t i = 0; same && i < data.outputs.size(); ++i)
+    same = agree(values->at(read->outputs[i]), data.outputs[i], data.bounds[i]);
+  if (!same) return fail(Fault::Internal, "the Python text, read back, does not give the answer of the source");
+  return std::vector<std::string>{"the weights and the Python text were read back from what was written, and give",
+                                  "the answer of the source; the module checks itself against it, too"};
 }
 
 }  // namespace
@@ -126,12 +178,17 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
     auto proof = prove(r.source, r.target, options.proof);
     if (!proof) return pass(proof);
     r.proof = std::move(*proof);
-    r.read_back = {"the weights were read back from the file; the Python text itself is not read back yet:",
-                   "run the module, it checks itself against the stored answer"};
     if (!r.proof->holds) return begun;
     if (auto s = write_check(r, out->sink(1)); !s) return pass(s);
   }
-  if (auto s = write_module(r, source, *files, *weights_sha256, out->sink(module)); !s) return pass(s);
+  const auto text = module_text(r, source, *files, *weights_sha256);
+  if (!text) return std::unexpected(text.error());
+  if (options.proves) {
+    auto shown = text_read_back(r, *text, out->temporary(0));
+    if (!shown) return pass(shown);
+    r.read_back = std::move(*shown);
+  }
+  if (auto s = out->sink(module)(bytes_of(text->text)); !s) return pass(s);
   if (auto s = put_in_place(*out, files->all(options.proves), r); !s) return pass(s);
   if (!options.proves && options.overwrites) {
     std::error_code absent;  // the answer of an earlier port would belong to other weights

@@ -40,6 +40,8 @@ void add_forms(Model& model, const fs::path& folder, const Json& files, bool may
   for (const char* key : {"onnx", "onnx_legacy"})
     if (files.contains(key) && !model.refuse && fs::exists(path(key)))
       model.forms.push_back({key, path(key), {}, may_refuse, {}});
+  for (const char* key : {"torchscript", "torchscript_scripted", "torchscript_frozen"})
+    if (files.contains(key)) model.forms.push_back({key, path(key), {}, may_refuse, {}});
   if (!files.contains("json")) return;
   if (files.contains("weights_h5"))
     model.forms.push_back({"json+weights.h5", path("json"), path("weights_h5"), may_refuse, {}});

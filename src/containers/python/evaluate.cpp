@@ -2,6 +2,7 @@
 #include "containers/python/evaluator.h"
 
 #include <algorithm>
+#include <set>
 
 namespace convoy::python {
 namespace {
@@ -176,10 +177,11 @@ Result<Arguments> Evaluator::arguments(const Syntax& s, std::size_t first) {
       given.named.emplace_back(part.text, *one);
     }
   }
-  for (std::size_t i = 0; i < given.named.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (given.named[i].first == given.named[j].first)
-        return refused(s, "'" + given.named[i].first + "' is given twice", Fault::Format);
+  std::set<std::string_view> words;
+  for (const auto& [word, one] : given.named)
+    if (!words.insert(word).second) return refused(s, "'" + word + "' is given twice", Fault::Format);
+  const auto count = static_cast<Size>(given.placed.size() + given.named.size());
+  if (auto paid = in_.charge(count * 64); !paid) return pass(paid);
   return given;
 }
 

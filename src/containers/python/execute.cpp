@@ -4,6 +4,15 @@
 #include <algorithm>
 
 namespace convoy::python {
+namespace {
+
+// __annotations__, __annotations__["x"]: type hints as an assignment.
+bool says_types(const Syntax& target) {
+  const Syntax& named = target.kind == SyntaxKind::Subscript ? target.parts[0] : target;
+  return named.kind == SyntaxKind::Name && named.text == "__annotations__";
+}
+
+}  // namespace
 
 Result<Evaluator::Next> Evaluator::block(const Syntax& s) {
   for (const Syntax& one : s.parts) {
@@ -37,6 +46,7 @@ Result<Evaluator::Next> Evaluator::bare_statement(const Syntax& s) {
       return Next::Go;
     }
     case SyntaxKind::Assign: {
+      if (says_types(s.parts.front())) return Next::Go;
       const auto made = value(s.parts.back());
       if (!made) return std::unexpected(made.error());
       for (std::size_t i = 0; i + 1 < s.parts.size(); ++i)

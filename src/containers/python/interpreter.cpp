@@ -18,12 +18,14 @@ struct Deeper {
 
 bool is_special(const std::string& name) { return name.size() > 4 && name.starts_with("__") && name.ends_with("__"); }
 
-// The special names that programs may say; every other one leads out of the program.
+// The special names that programs may say, "__is__" and what follows as TorchScript's operators; every other one leads out
+// of the program.
 bool may_be_said(const std::string& name) {
-  static const std::set<std::string> known{"__init__",    "__call__",    "__name__",    "__class__",    "__len__",
-                                           "__getitem__", "__setitem__", "__iter__",    "__contains__", "__version__",
-                                           "__add__",     "__mul__",     "__sub__",     "__enter__",    "__doc__",
-                                           "__bool__",    "__radd__",    "__truediv__", "__floordiv__", "__setattr__"};
+  static const std::set<std::string> known{
+      "__init__",  "__call__",     "__name__",    "__class__",   "__len__",      "__getitem__", "__setitem__",
+      "__iter__",  "__contains__", "__version__", "__add__",     "__mul__",      "__sub__",     "__enter__",
+      "__doc__",   "__bool__",     "__radd__",    "__truediv__", "__floordiv__", "__setattr__", "__is__",
+      "__isnot__", "__not__",      "__and__",     "__or__",      "__xor__",      "__lshift__",  "__rshift__"};
   return known.contains(name);
 }
 

@@ -77,14 +77,25 @@ ValueId batch_of(const Graph& graph, ValueId value) {
   return {};
 }
 
-// Sizes that are free, in the list of a reshape: that of its own place is kept, a single other one is worked out.
+// Sizes that are free, in the list of a reshape.
 Status settle_free(Tracer& tracer, Interpreter& in, std::vector<std::pair<std::string, Value>>& named) {
   auto* tensor = named.size() < 2 ? nullptr : named[0].second.as<SourceTensor>();
-  const auto* list = tensor ? named[1].second.as<python::Sequence>() : nullptr;
-  if (!list) return {};
-  const auto own = tracer.value_of(*tensor);
+  if (!tensor || !named[1].second.as<python::Sequence>()) return {};
+  auto settled = settled_sizes(tracer, in, *tensor, named[1].second);
+  if (!settled) return pass(settled);
+  named[1].second = *settled;
+  return {};
+}
+
+Size fold_results(const std::string& name) { return name.find("max_pool") != std::string::npos ? 2 : 1; }
+
+}  // namespace
+
+// That of its own place is kept, a single other one is worked out.
+Made settled_sizes(Tracer& tracer, Interpreter& in, SourceTensor& tensor, const Value& list) {
+  const auto own = tracer.value_of(tensor);
   if (!own) return std::unexpected(own.error());
-  ValueList settled = list->items;
+  ValueList settled = list.as<python::Sequence>()->items;
   auto open = std::ranges::count_if(settled, [](const Value& v) { return v.is_whole() && v.whole() == -1; });
   const ValueId mine = batch_of(tracer.graph, *own);
   for (std::size_t i = 0; i < settled.size(); ++i) {
@@ -97,13 +108,8 @@ Status settle_free(Tracer& tracer, Interpreter& in, std::vector<std::pair<std::s
                   "a new shape with " + free->text + ", which is free; give the sizes of the input with --shape");
     settled[i] = Value::of(std::int64_t{same || batch ? 0 : -1});
   }
-  named[1].second = in.list(std::move(settled));
-  return {};
+  return in.list(std::move(settled));
 }
-
-Size fold_results(const std::string& name) { return name.find("max_pool") != std::string::npos ? 2 : 1; }
-
-}  // namespace
 
 bool is_function(const std::string& name) {
   std::string plain = name;

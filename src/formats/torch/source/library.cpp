@@ -222,6 +222,37 @@ Status name_all(Tracer& tracer, Instance& module, const std::string& path,
   return {};
 }
 
+// The names of forward's inputs: those without a default, and those that --shape names.
+Result<std::vector<std::string>> input_names(const Tracer& tracer, const Instance& module) {
+  const auto& shapes = tracer.options().shapes;
+  const Value* forward = module.type->find("forward");
+  const auto* function = forward ? forward->as<python::Function>() : nullptr;
+  if (!forward) return fail(Fault::Unsupported, "class " + module.type->name + " has no forward()");
+  std::vector<std::string> names;
+  if (!function) {
+    names = {shapes.size() == 1 && !shapes.begin()->first.empty() ? shapes.begin()->first : "x"};
+  } else {
+    const auto& parameters = function->parameters->parts;
+    for (std::size_t i = 1; i < parameters.size(); ++i) {
+      const auto kind = static_cast<python::ParameterKind>(parameters[i].integer);
+      if (kind == python::ParameterKind::Rest || kind == python::ParameterKind::RestNamed) continue;
+      const bool wanted =
+          parameters[i].parts[0].kind == python::SyntaxKind::Absent || shapes.contains(parameters[i].text);
+      if (wanted) names.push_back(parameters[i].text);
+    }
+    if (names.empty() && parameters.size() > 1) names = {parameters[1].text};
+  }
+  for (const auto& [name, shape] : shapes)
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) {
+      std::string known;
+      for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
+      return fail(Fault::Usage, "--shape names '" + name + "', and the model's inputs are " + known);
+    }
+  return names;
+}
+
+}  // namespace
+
 Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const std::string& name, int depth) {
   if (auto* tensor = value.as<SourceTensor>()) {
     const auto id = tracer.value_of(*tensor);
@@ -254,37 +285,6 @@ Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const s
   return {};
 }
 
-// The names of forward's inputs: those without a default, and those that --shape names.
-Result<std::vector<std::string>> input_names(const Tracer& tracer, const Instance& module) {
-  const auto& shapes = tracer.options().shapes;
-  const Value* forward = module.type->find("forward");
-  const auto* function = forward ? forward->as<python::Function>() : nullptr;
-  if (!forward) return fail(Fault::Unsupported, "class " + module.type->name + " has no forward()");
-  std::vector<std::string> names;
-  if (!function) {
-    names = {shapes.size() == 1 && !shapes.begin()->first.empty() ? shapes.begin()->first : "x"};
-  } else {
-    const auto& parameters = function->parameters->parts;
-    for (std::size_t i = 1; i < parameters.size(); ++i) {
-      const auto kind = static_cast<python::ParameterKind>(parameters[i].integer);
-      if (kind == python::ParameterKind::Rest || kind == python::ParameterKind::RestNamed) continue;
-      const bool wanted =
-          parameters[i].parts[0].kind == python::SyntaxKind::Absent || shapes.contains(parameters[i].text);
-      if (wanted) names.push_back(parameters[i].text);
-    }
-    if (names.empty() && parameters.size() > 1) names = {parameters[1].text};
-  }
-  for (const auto& [name, shape] : shapes)
-    if (!name.empty() && std::ranges::find(names, name) == names.end()) {
-      std::string known;
-      for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
-      return fail(Fault::Usage, "--shape names '" + name + "', and the model's inputs are " + known);
-    }
-  return names;
-}
-
-}  // namespace
-
 Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   Tracer& tracer = all_->tracer;
   Graph& graph = tracer.graph;
@@ -292,7 +292,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   if (model.as<SourceTensor>()) {
     // A line of a script: what its tensors were made of are its inputs.
     if (auto done = tracer.bind({}); !done) return pass(done);
-    if (auto done = take_outputs(tracer, in, model, "output", 0); !done) return pass(done);
+    if (auto done = take_outputs(tracer, in, model, "output"); !done) return pass(done);
     for (std::size_t i = 0; i < graph.values.size(); ++i) {
       const ValueId value{static_cast<std::int32_t>(i)};
       const bool read = std::ranges::any_of(
@@ -334,7 +334,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   std::vector<ValueId> made_inputs;
   const auto outputs = in.call(model, std::move(given));
   if (!outputs) return std::unexpected(outputs.error());
-  if (auto done = take_outputs(tracer, in, *outputs, "", 0); !done) return pass(done);
+  if (auto done = take_outputs(tracer, in, *outputs, ""); !done) return pass(done);
   if (graph.outputs.empty()) return fail(Fault::Unsupported, "the model gives no tensor");
   // Inputs in the order of forward, not of their first use; one that is never used is none.
   std::vector<ValueId> ordered;

@@ -105,6 +105,34 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
   return values;
 }
 
+namespace {
+
+// What a call of known numbers costs, before they are computed: room for every number that is made, and a step for every
+// 4096 products. A sum is taken to run over the longest line of a square input.
+Status pay_for(Interpreter& in, const Graph& graph, std::size_t first_value) {
+  for (std::size_t i = first_value; i < graph.values.size(); ++i) {
+    const auto& value = graph.values[i];
+    const auto sizes = value.constant ? std::optional(value.constant->shape()) : sizes_of(value.fact.shape);
+    const Size count = sizes ? checked_count(*sizes).value_or(Size{1} << 60) : 0;
+    Size line = 1;
+    if (value.producer) {
+      const auto& inputs = graph[value.producer].inputs;
+      const auto counted = [&](ValueId v) { return v && graph[v].constant; };
+      const bool known = std::ranges::all_of(
+          inputs, [&](ValueId v) { return counted(v) || !v || static_cast<std::size_t>(v.index) >= first_value; });
+      if (!known) continue;
+      for (const ValueId v : inputs)
+        if (counted(v))
+          line = std::max(line, static_cast<Size>(std::sqrt(static_cast<double>(graph[v].constant->count()))));
+    }
+    if (auto step = in.step(checked_multiply(count, line).value_or(Size{1} << 60) / 4096); !step) return step;
+    if (auto paid = in.charge(checked_multiply(count, 4).value_or(Size{1} << 60)); !paid) return paid;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& row, const Json& arguments,
                                           TensorArguments tensors, std::size_t results) {
   if (auto paid = in.charge(1500); !paid) return pass(paid);
@@ -113,13 +141,18 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   kind = kind.substr(0, kind.find('.'));
   if (!calling.empty() && !calling.back().path.empty()) layer = calling.back().path, kind = calling.back().kind;
   else layer = kind;
-  const std::size_t first = graph.nodes.size();
+  const std::size_t first = graph.nodes.size(), first_value = graph.values.size();
+  // Weights are paid for by their file; in another order they stay weights.
+  const bool of_weights =
+      std::ranges::any_of(tensors, [&](const auto& one) { return weights.contains(one.second.index); });
   FunctionCall call(graph, std::string(row.name), arguments, std::move(tensors), layer, {0, results});
   auto made = row.read(call);
   if (auto done = call.done(); !done)
     return within(
         calling.empty() || calling.back().path.empty() ? kind + "()" : "module '" + layer + "' (" + kind + ")",
         Result<std::vector<ValueId>>(pass(done)));
+  if (!of_weights)
+    if (auto paid = pay_for(in, graph, first_value); !paid) return pass(paid);
   auto values = folded(first, std::move(made));
   if (!values) return values;
   for (std::size_t i = first; i < graph.nodes.size(); ++i) {

@@ -113,6 +113,12 @@ std::optional<python::Value> function_named(Tracer& tracer, python::Interpreter&
 Result<python::Value> call_function_named(Tracer& tracer, python::Interpreter& in, const std::string& name,
                                           python::Arguments given);
 bool is_function(const std::string& name);
+// The list of a new shape with whole numbers for the free sizes in it: 0 keeps the size at its place, -1 is worked out.
+Result<python::Value> settled_sizes(Tracer& tracer, python::Interpreter& in, SourceTensor& tensor,
+                                    const python::Value& list);
+// What a model gave, as the outputs of the tracer's graph: dictionaries and tuples entry by entry.
+Status take_outputs(Tracer& tracer, python::Interpreter& in, const python::Value& value, const std::string& name,
+                    int depth = 0);
 
 // Classes of torch.nn. `module_class` is the base of all.
 class ModuleClasses {
