@@ -188,8 +188,13 @@ Answer call_on_numbers(Tracer& tracer, Interpreter& in, const std::string& name,
   if (name == "warn") return Value();
   if (name == "dict") return Value::of(in.make<python::Mapping>());
   // Lists add up and are compared like numbers.
-  if (all.size() >= 2 && all[0].as<Sequence>() && (all[1].as<Sequence>() || all[1].is_whole()) && name != "cat")
-    return two_numbers(in, name, given);
+  if (all.size() >= 2 && all[0].as<Sequence>() && (all[1].as<Sequence>() || all[1].is_whole()) && name != "cat") {
+    const auto* other = all[1].as<Sequence>();
+    if (!other) return two_numbers(in, name, given);
+    // The sizes of a tensor are a list here.
+    return two_numbers(in, name,
+                       Arguments{{in.list(all[0].as<Sequence>()->items), in.list(other->items)}, given.named});
+  }
   if (all.empty()) return std::nullopt;
   // A tensor that holds one known number counts as that number beside another one.
   if (!std::ranges::any_of(all, is_plain)) return std::nullopt;
