@@ -6,6 +6,7 @@
 #include "cli/certificate.h"
 #include "containers/npy.h"
 #include "formats/source.h"
+#include "port/mend_model.h"
 #include "report/difference.h"
 #include "report/page.h"
 
@@ -20,9 +21,9 @@ namespace convoy::cli {
 namespace {
 
 struct Diff {
-  std::string a, b, size, weights_a, weights_b, html, report_file, check_file;
+  std::string a, b, size, weights_a, weights_b, html, report_file, check_file, folder;
   std::vector<std::string> inputs, shapes;
-  bool json = false, quiet = false, force = false;
+  bool json = false, quiet = false, force = false, fixes = false;
   std::uint64_t seed = 0;
   int threads = 0;
 };
@@ -82,8 +83,22 @@ Status certify(const Diff& o, const diagnose::Diagnosis& found, CertificateFile&
   return file.finish(*certificate);
 }
 
+// Says on standard error why b was not mended: the findings are said already, and stand.
+int mend(const Diff& o, const Graph& a, const Graph& b, const diagnose::Diagnosis& found,
+         const diagnose::Options& options) {
+  const auto mended = mend_model(a, b, o.b, o.folder, o.force, found, options);
+  if (!mended) return report(mended.error());
+  for (const WrittenFile& file : mended->files)
+    fmt::print(stderr, "wrote   {}  {} bytes\n", file.path.string(), file.bytes);
+  fmt::print(stderr,
+             "mended  a and what was written are the same: no stretch differs by more than rounding explains\n");
+  return Differs;
+}
+
 int run_diff(const Diff& o) {
   if (!o.check_file.empty()) return check_certificate({o.check_file, o.json, o.quiet, o.threads});
+  if (o.fixes && o.folder.empty())
+    return report({Fault::Usage, "--fix needs a folder for the mended model: -o DIR", {}});
   std::optional<OutputSet> page;
   if (!o.html.empty()) {
     auto out = OutputSet::begin({o.html}, o.force, {file_of(o.a), file_of(o.b)});
@@ -100,6 +115,8 @@ int run_diff(const Diff& o) {
   if (!a) return report(a.error());
   const auto b = load_one(o, o.b, o.weights_b);
   if (!b) return report(b.error());
+  if (o.fixes)
+    if (const auto place = place_for_mended(*b, o.b, o.folder, o.force); !place) return report(place.error());
   auto inputs = read_inputs(*a, o.inputs);
   if (!inputs) return report(inputs.error());
   diagnose::Options options;
@@ -117,7 +134,8 @@ int run_diff(const Diff& o) {
   else if (!o.quiet) fmt::print("{}", diff_text(*found, names));
   if (page)
     if (auto done = write_page(*page, diff_page(*found, *a, *b, names)); !done) return report(done.error());
-  return found->same ? Done : Differs;
+  if (found->same) return Done;
+  return o.fixes ? mend(o, *a, *b, *found, options) : Differs;
 }
 
 }  // namespace
@@ -155,7 +173,8 @@ void offer_diff(CLI::App& app, int& code) {
                                      "  convoy diff net.onnx port.onnx --size 224x224\n"
                                      "  convoy diff net.h5 port.pt2 --input x.npy --json\n"
                                      "  convoy diff net.keras port.pt2 --html report.html\n"
-                                     "  convoy diff --check port.proof.json\n\n"
+                                     "  convoy diff --check port.proof.json\n"
+                                     "  convoy diff net.keras port.onnx --fix -o mended\n\n"
                                      "Exit code 0: the same; 1: they differ.");
   auto* a = command->add_option("a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx or .pt2");
   auto* b = command->add_option("b", o->b, "the other model, of any of these formats");
@@ -171,6 +190,9 @@ void offer_diff(CLI::App& app, int& code) {
   check->excludes(a)->excludes(b)->excludes(kept);
   command->add_option("--seed", o->seed, "for the probing inputs");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
+  command->add_flag("--fix", o->fixes,
+                    "write b with what differs put right into the folder -o, once it is shown to be the same as a");
+  command->add_option("-o,--output", o->folder, "--fix: the folder for the mended model");
   command->add_option("--html", o->html, "write a page that shows both models side by side, and where they differ");
   command->add_flag("--json", o->json, "one JSON object on standard output instead of text");
   command->add_flag("-q,--quiet", o->quiet, "print nothing; the exit code says it");

@@ -382,6 +382,9 @@ void Comparison::report(Diagnosis& into) const {
     layer.terms = state.gap.terms;
     layer.same = state.gap.same;
     layer.map = state.map;
+    layer.value_a = sized_.a[match.a].name;
+    layer.value_b = sized_.b[match.b].name;
+    layer.permutation = match.permutation;
     layer.shape_a = shape_text(sizes_of(sized_.a[match.a].fact.shape).value_or(Sizes{}));
     layer.shape_b = shape_text(sizes_of(sized_.b[match.b].fact.shape).value_or(Sizes{}));
     if (at) layer.pads_a = pads_in(at->a.graph), layer.pads_b = pads_in(at->b.graph);

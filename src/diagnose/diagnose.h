@@ -49,6 +49,8 @@ struct Layer {
   Size terms = 0;
   bool same = true;
   ErrorMap map;
+  std::string value_a, value_b;  // what is compared, by its name in the comparable form
+  Sizes permutation;  // from a's axes to b's
 };
 
 struct Finding {

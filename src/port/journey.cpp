@@ -31,7 +31,7 @@ void fill_carried(PortReport& r) {
 
 Result<PortReport> rewritten(const fs::path& source, const PortOptions& options, const Target& target) {
   PortReport r;
-  auto loaded = load(source, options.load);
+  auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, options.load);
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
   r.target = r.source;

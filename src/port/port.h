@@ -14,6 +14,7 @@ namespace convoy {
 
 struct PortOptions {
   LoadOptions load;
+  std::optional<Graph> graph;            // what the source says, read already and perhaps changed; else it is read
   std::string to;                        // target format; empty: told by the extension of `output`
   std::filesystem::path output;          // empty: beside nothing, in the current directory, named after the source
   bool overwrites = false;               // --force

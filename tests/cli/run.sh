@@ -4,6 +4,7 @@
 set -uo pipefail
 convoy=$(realpath "$1")
 corpus=$(realpath "$(dirname "$0")/../data/corpus/keras")
+pairs=$(realpath "$(dirname "$0")/../data/pairs")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -131,6 +132,17 @@ holds_only "a page is one file" pages p.html
 ends 4 "a page that exists is kept" "$convoy" diff "$good/model.keras" "$good/model.h5" --html pages/p.html -q
 ends 0 "--force replaces a page" "$convoy" diff "$good/model.keras" "$good/model.h5" --html pages/p.html -q --force
 ends 4 "a page has a folder" "$convoy" diff "$good/model.keras" "$good/model.h5" --html nowhere/p.html
+
+cp -rL "$pairs/same_s2_as_p1" pair
+if [ -f pair/b.onnx ]; then
+  ends 2 "--fix needs a folder" "$convoy" diff pair/a.keras pair/b.onnx --fix
+  ends 1 "models that differ are mended" "$convoy" diff pair/a.keras pair/b.onnx --fix -o mended -q
+  says "the proof is said" "are the same"
+  holds_only "a mended model is one file" mended b.onnx
+  ends 0 "the mended model is the same" "$convoy" diff pair/a.keras mended/b.onnx -q
+  ends 4 "a mended model that exists is kept" "$convoy" diff pair/a.keras pair/b.onnx --fix -o mended -q
+  ends 0 "there is nothing to mend in equal models" "$convoy" diff pair/a.keras mended/b.onnx --fix -o other -q
+fi
 
 mkdir copied
 ends 0 "two models are matched" "$convoy" weights "$good/model.keras" "$good/model.h5"
