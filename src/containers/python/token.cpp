@@ -209,7 +209,7 @@ class Reader {
     while (!here(close)) {
       if (at_ >= text_.size() || (close.size() == 1 && peek() == '\n'))
         return wrong(from, "a string without its closing " + close);
-      at_ += peek() == '\\' ? 2 : 1;
+      at_ = std::min(text_.size(), at_ + (peek() == '\\' ? 2 : 1));
     }
     std::string body(text_.substr(inside, at_ - inside));
     at_ += close.size();
