@@ -323,15 +323,30 @@ std::string load_text(const SourceOptions& o) {
   return text + "    model = build()\n    model.load_weights(weights)\n    return model\n";
 }
 
+// TensorFlow's kernels for plain processors refuse dilation in transposed convolutions; its compiler does not.
+bool runs_only_compiled(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    const auto* conv = std::get_if<ConvTranspose>(&node.op);
+    return conv && std::ranges::any_of(conv->windows, [](const Window& w) { return w.dilation > 1; });
+  });
+}
+
+std::string answer_text(const Graph& graph, const std::vector<std::string>& inputs) {
+  const std::string variable = graph.outputs.size() == 1 ? "answer" : "answers";
+  if (!runs_only_compiled(graph))
+    return statement(4, variable + " = load()(" + list_or_one(inputs) + ", training=False)");
+  return "    model = load()\n    model.compile(jit_compile=True)  # dilation of a transposed convolution runs only "
+         "compiled\n" +
+         statement(4, variable + " = model.predict(" + list_or_one(inputs) + ", verbose=0)");
+}
+
 std::string check_text(const Graph& graph, const SourceOptions& o) {
   const std::string name = prose(o.module_name), source = prose(o.source_file);
-  const bool one = graph.outputs.size() == 1;
   std::string text =
       "def check() -> int:\n"
       "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
   text += statement(4, "stored = np.load(" + beside(o.module_name + ".check.npz", o.module_name) + ")");
-  text += statement(
-      4, (one ? "answer = load()(" : "answers = load()(") + list_or_one(stored_inputs(graph)) + ", training=False)");
+  text += answer_text(graph, stored_inputs(graph));
   return text + comparison_text(graph, name, source,
                                 {"answer", "y, expected = keras.ops.convert_to_numpy(answer), stored[{}]",
                                  "np.abs(y - expected)", "difference.max()"});
