@@ -2,7 +2,7 @@
 convoy, and held in ONNX Runtime, unoptimized and as users run it, to a definition written out here."""
 import numpy as np
 import pytest
-from carrying import assert_close, convoy
+from carrying import assert_close, convoy, port
 from test_onnx_written import session
 
 SIZES = ((8, 13), (7, 10))  # unlike, one odd and one even on each axis
@@ -128,6 +128,22 @@ def test_pool_same(op, word, free, kernel, strides, tmp_path):
         told = ["--size", f"{size[0]}x{size[1]}"] if free and word == "SAME_LOWER" else []
         for got in answers(tmp_path, x, *told):
             assert_close([got], [want], what=f"{op} {word} {kernel} {strides} {size}")
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
+def test_pool_same_lower_of_free_sizes_in_torch(op, tmp_path):
+    from onnx import helper
+
+    kernel, strides = (2, 4), (3, 2)
+    built(tmp_path / "source.onnx",
+          helper.make_node(op, ["x"], ["y"], auto_pad="SAME_LOWER", kernel_shape=kernel, strides=strides), None, ("h", "w"))
+    ported = port([tmp_path / "source.onnx"], tmp_path / "net.py")
+    maximum = op == "MaxPool"
+    for size in SIZES:
+        x = numbers(2, 3, *size) - 3
+        pads = [same(n, k, s, False) for n, k, s in zip(size, kernel, strides)]
+        want = windows(x, kernel, strides, pads, -np.inf if maximum else 0, largest if maximum else mean_of(2))
+        assert_close(ported([x]), [want], what=f"{op} {size}")
 
 
 @pytest.mark.parametrize("counted", [0, 1])

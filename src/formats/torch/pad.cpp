@@ -135,9 +135,22 @@ constexpr std::string_view same_pad =
     return F.pad(x, pads, value=value)
 )";
 
+constexpr std::string_view same_lower_pad =
+    R"(def same_lower_pad(
+    x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0
+) -> Tensor:
+    """x with the cells that SAME_LOWER adds around its last axes: their number follows from the size."""
+    pads: list[int] = []
+    for size, r, s in zip(x.shape[::-1], reach[::-1], stride[::-1]):
+        total = max((-(-size // s) - 1) * s + r - size, 0)
+        pads += [total - total // 2, total // 2]  # the odd cell goes to the front
+    return F.pad(x, pads, value=value)
+)";
+
 Status write_pad_to_window(const PadToWindow& op, Call& c) {
   const Size rank = c.fact(0).rank();
   Sizes reach, stride;
+  std::optional<Spelling> word;
   for (Size axis = op.axes.empty() ? rank : op.axes[0]; axis < rank; ++axis) {
     const auto at = std::ranges::find(op.axes, axis);
     reach.push_back(1);
@@ -145,14 +158,23 @@ Status write_pad_to_window(const PadToWindow& op, Call& c) {
     if (at == op.axes.end()) continue;
     const auto i = static_cast<std::size_t>(at - op.axes.begin());
     if (op.paddings[i].spelling == Spelling::Valid) continue;
-    if (op.paddings[i].spelling != Spelling::SameUpper) return c.broken("a pad to fit a window that is not SAME");
+    const Spelling said = op.paddings[i].spelling;
+    if (said != Spelling::SameUpper && said != Spelling::SameLower)
+      return c.broken("a pad to fit a window that is not SAME");
+    if (word.value_or(said) != said)
+      return c.refused(
+          "a pad that follows from the size (--size gives one), with its odd cell before on one axis and "
+          "behind on another,");
+    word = said;
     reach.back() = op.windows[i].reach();
     stride.back() = op.windows[i].stride;
   }
-  c.helper(same_pad);
+  const bool lower = word == Spelling::SameLower;
+  c.helper(lower ? same_lower_pad : same_pad);
   const Expression x = c.begin(0);
   const std::string value = op.value == 0 ? "" : ", value=" + number(op.value);
-  c.result({fmt::format("same_pad({}, {}, {}{})", x.text, tuple(reach), tuple(stride), value),
+  c.result({fmt::format("{}({}, {}, {}{})", lower ? "same_lower_pad" : "same_pad", x.text, tuple(reach), tuple(stride),
+                        value),
             Binds::Atom,
             x.calls + 1,
             true,

@@ -99,7 +99,8 @@ Status write_pad(const Pad& pad, Sink& sink) {
 
 constexpr std::array rows{
     writes<write_pad>(),
-    lacks<PadToWindow, Sink>("Keras computes no pad from the size of its input, but for 'same' of its own windows")};
+    lacks<PadToWindow, Sink>("Keras computes no pad from the size of its input, but for 'same' of its own windows; "
+                             "give the size with --size")};
 static_assert(decides<Padded>(rows));
 
 }  // namespace
