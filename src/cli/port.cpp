@@ -131,8 +131,10 @@ int run_port(const Port& o) {
     if (!begun) return report(begun.error());
     certificate = *std::move(begun);
   }
-  const auto done = port(o.model.file, *options);
+  auto done = port(o.model.file, *options);
   if (!done) return report(done.error());
+  if (o.json)
+    if (const auto file = open_file(o.model.file)) done->source_sha256 = sha256_hex((*file)->bytes());
   const std::string name = std::filesystem::path(o.model.file).filename().string();
   if (certificate)
     if (const auto kept = certify(o, *done, name, *certificate); !kept) return report(kept.error());
