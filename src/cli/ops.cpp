@@ -17,6 +17,20 @@
 namespace convoy::cli {
 namespace {
 
+// Operators that no writer of Keras meets, because a pass says them in other words.
+struct Respelled {
+  std::string_view op, pass;
+};
+constexpr Respelled respelled_for_keras[] = {{"lp_pool", "spell_powers"},
+                                             {"local_response_norm", "spell_powers"},
+                                             {"unfold", "spell_patches"},
+                                             {"fold", "spell_patches"}};
+
+std::string answer_for_keras(std::string_view name) {
+  const auto found = std::ranges::find(respelled_for_keras, name, &Respelled::op);
+  return found == std::end(respelled_for_keras) ? std::string() : fmt::format("by {}", found->pass);
+}
+
 int ops() {
   Table operators("llll");
   operators.row({"operator", "PyTorch", "Keras", "ONNX"});
@@ -28,9 +42,11 @@ int ops() {
     reasons += fmt::format("  {} to {}: {}\n", name, target, found->second);
     return std::string("no");
   };
-  for (const auto& [name, unused] : in_torch)
-    operators.row({std::string(name), answer(name, "PyTorch", in_torch), answer(name, "Keras", in_keras),
-                   answer(name, "ONNX", in_onnx)});
+  for (const auto& [name, unused] : in_torch) {
+    const std::string by_pass = answer_for_keras(name);
+    operators.row({std::string(name), answer(name, "PyTorch", in_torch),
+                   by_pass.empty() ? answer(name, "Keras", in_keras) : by_pass, answer(name, "ONNX", in_onnx)});
+  }
   fmt::print("Operators that are written\n{}\n", operators.text());
   if (!reasons.empty()) fmt::print("Why not\n{}\n", reasons);
 

@@ -1,6 +1,7 @@
 #include "passes/passes.h"
 
 #include "passes/rewrites.h"
+#include "passes/spell_patches.h"
 
 #include <algorithm>
 #include <array>
@@ -52,8 +53,11 @@ constexpr Pass adaptive{"spell_adaptive", "says adaptive pools by reductions, wi
                         spell_adaptive, true};
 constexpr Pass powers{"spell_powers", "says pools of powers and local response by powers, averages and shifted sums",
                       spell_powers, true};
-constexpr std::array keras_passes{dropping, moving_last, transposed, adaptive, powers,   dilation,  kernels, gates,
-                                  folding,  crops,       padding,    pools,    resizing, shuffling, pads};
+constexpr Pass patches{"spell_patches",
+                       "says windows laid side by side, or added back, by convolutions with one tap each",
+                       spell_patches, true};
+constexpr std::array keras_passes{dropping, patches, moving_last, transposed, adaptive, powers,   dilation,  kernels,
+                                  gates,    folding, crops,       padding,    pools,    resizing, shuffling, pads};
 
 }  // namespace
 

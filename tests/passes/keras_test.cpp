@@ -301,5 +301,18 @@ TEST(TowardKeras, SpellsOutPowers) {
       {{2, 5, 4, 3}});
 }
 
+TEST(TowardKeras, LaysPatchesOutAndAddsThemBackByConvolutions) {
+  const char* columns = "input x float32[?,3,6,7]\ny = unfold(x) windows=3/2,2 paddings=1:1,valid\noutput y\n";
+  EXPECT_EQ(count(in_keras(columns), "unfold"), 0U);
+  EXPECT_EQ(count(in_keras(columns), "conv"), 1U);
+  expect_same_in_keras(columns, {{2, 3, 6, 7}});
+  const char* free = "input x float32[?,2,?,?]\ny = unfold(x) windows=3@2,2/3 paddings=valid,1:1\noutput y\n";
+  expect_same_in_keras(free, {{2, 2, 8, 7}});
+  // 3 by 6 windows; the last row of the output is read by none.
+  const char* image = "input x float32[?,18,18]\ny = fold(x) windows=3/2,2 paddings=1:1,valid out=6,7\noutput y\n";
+  EXPECT_EQ(count(in_keras(image), "fold"), 0U);
+  expect_same_in_keras(image, {{2, 18, 18}});
+}
+
 }  // namespace
 }  // namespace convoy

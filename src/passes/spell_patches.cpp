@@ -1,0 +1,102 @@
+#include "passes/spell_patches.h"
+
+#include "ops/expect.h"
+
+#include <utility>
+
+namespace convoy {
+
+namespace {
+
+class Speller {
+ public:
+  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+
+  Result<Patch> run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const NodeId id{static_cast<std::int32_t>(i)};
+      Status done;
+      if (const auto* unfold = std::get_if<Unfold>(&graph_[id].op)) done = lay_out(id, *unfold);
+      if (const auto* fold = std::get_if<Fold>(&graph_[id].op)) done = add_back(id, *fold);
+      if (!done) return pass(done);
+    }
+    return std::move(patch_);
+  }
+
+ private:
+  Status lay_out(NodeId id, const Unfold& unfold) {
+    const Node& node = graph_[id];
+    const Fact& x = graph_[node.inputs[0]].fact;
+    if (!x.shape[1].known() || !is_carried(x, unfold.windows, *x.shape[1] * taps_of(unfold.windows))) return {};
+    const Size channels = *x.shape[1];
+    const Conv conv{channels_first(unfold.windows), KernelOrder::OutInSpace, unfold.windows, unfold.paddings, channels};
+    auto y = one(node, conv, {node.inputs[0], kernel_of(node, unfold.windows, channels, x.dtype)});
+    if (y) y = one(node, Reshape{{0, 0, -1}}, {*y});
+    patch_.remark(node, "is a convolution with one tap per channel, because Keras lays patches out in another order");
+    return becomes(id, y);
+  }
+
+  Status add_back(NodeId id, const Fold& fold) {
+    const Node& node = graph_[id];
+    const Fact& x = graph_[node.inputs[0]].fact;
+    if (!x.shape[1].known() || !is_carried(x, fold.windows, *x.shape[1])) return {};
+    const Size channels = *x.shape[1] / taps_of(fold.windows);
+    Sizes split{0, 0};
+    std::vector<TransposedPadding> crops;
+    for (std::size_t i = 0; i < fold.windows.size(); ++i) {
+      const auto at = place(fold.paddings[i], fold.windows[i], fold.out[i]);
+      if (!at) return {};
+      split.push_back(at->out);
+      crops.push_back({CropSpelling::Explicit, at->before, read_past(*at, fold.windows[i], fold.out[i]), {}});
+    }
+    const ConvTranspose conv{channels_first(fold.windows), KernelOrder::InOutSpace, fold.windows, crops, channels};
+    auto y = one(node, Reshape{split}, {node.inputs[0]});
+    if (y) y = one(node, conv, {*y, kernel_of(node, fold.windows, channels, x.dtype)});
+    patch_.remark(node, "is a transposed convolution with one tap per channel, because Keras adds no patches back");
+    return becomes(id, y);
+  }
+
+  static bool is_carried(const Fact& x, const std::vector<Window>& windows, Size rows) {
+    constexpr Size most_numbers = Size{1} << 24;  // of the kernel
+    return is_floating(x.dtype) && windows.size() <= 3 && rows <= most_numbers / taps_of(windows);
+  }
+  static Axes channels_first(const std::vector<Window>& windows) {
+    return {Order::ChannelsFirst, static_cast<Size>(windows.size())};
+  }
+  static Size taps_of(const std::vector<Window>& windows) {
+    Size taps = 1;
+    for (const Window& w : windows) taps *= w.kernel;
+    return taps;
+  }
+
+  // [channels * taps, 1, kernel...]: row c * taps + tap is 1 at that tap.
+  ValueId kernel_of(const Node& node, const std::vector<Window>& windows, Size channels, DType dtype) {
+    const Size taps = taps_of(windows);
+    Sizes shape{channels * taps, 1};
+    for (const Window& w : windows) shape.push_back(w.kernel);
+    std::vector<float> numbers(static_cast<std::size_t>(channels * taps * taps));
+    for (Size row = 0; row < channels * taps; ++row) numbers[static_cast<std::size_t>(row * taps + row % taps)] = 1;
+    return patch_.constant(node.layer + "/taps", Tensor::of(shape, std::move(numbers)).converted(dtype), false);
+  }
+
+  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs) {
+    auto made = patch_.node(like, std::move(op), std::move(inputs));
+    if (!made) return pass(made);
+    return made->front();
+  }
+  Status becomes(NodeId id, Result<ValueId> now) {
+    if (!now) return pass(now);
+    patch_.remove(id);
+    patch_.replace(graph_[id].outputs[0], *now);
+    return {};
+  }
+
+  const Graph& graph_;
+  Patch patch_;
+};
+
+}  // namespace
+
+Result<Patch> spell_patches(const Graph& graph, const Target&) { return Speller(graph).run(); }
+
+}  // namespace convoy
