@@ -1,6 +1,8 @@
 // What ports to different targets share.
 #include "port/journey.h"
 
+#include "base/mapped_file.h"
+#include "formats/onnx/onnx.h"
 #include "formats/source.h"
 
 #include <utility>
@@ -27,6 +29,14 @@ void fill_carried(PortReport& r) {
         carried_value(r.source, r.source.outputs[i], r.target, r.target.outputs[i], r.source.output_names[i]));
 }
 
+// Declared sizes are held against the operators, unless other sizes were asked for.
+std::vector<std::string> remarks_on(const fs::path& source, const LoadOptions& load, const Graph& graph) {
+  if (!load.shapes.empty() || !load.size.empty()) return {};
+  const auto file = open_file(source.string());
+  if (!file || !onnx::begins_model(blob_of(*file).bytes)) return {};
+  return onnx::contradicted_sizes(blob_of(*file).bytes, graph);
+}
+
 }  // namespace
 
 Result<PortReport> rewritten(const fs::path& source, const PortOptions& options, const Target& target) {
@@ -34,6 +44,7 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, options.load);
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
+  r.remarks = remarks_on(source, options.load, r.source);
   r.target = r.source;
   name_origins(r.target);  // every value starts as its own origin; the passes keep that up to date
   auto reports = run_passes(r.target, target, options.without);

@@ -1,5 +1,6 @@
 // An ONNX model: one file, or one with its weights beside it. The proof compares the source with the file as it is read
 // back, so what was written is what was meant.
+#include "base/mapped_file.h"
 #include "formats/onnx/onnx.h"
 #include "passes/optimize.h"
 #include "port/journey.h"
@@ -40,6 +41,23 @@ std::map<std::string, ValueId> names_in_file(const Graph& target) {
   return names;
 }
 
+// Sizes keep what an ONNX file calls them, in the order that the axes have now, unless others were asked for.
+onnx::SizeWords size_words_in(const fs::path& source, const PortOptions& options, const PortReport& r) {
+  if (!options.load.shapes.empty() || !options.load.size.empty()) return {};
+  const auto file = open_file(source.string());
+  if (!file || !onnx::begins_model(blob_of(*file).bytes)) return {};
+  const auto said = onnx::size_words_of_model(blob_of(*file).bytes);
+  if (!said) return {};
+  onnx::SizeWords now;
+  for (const auto* side : {&r.inputs, &r.outputs})
+    for (const Carried& c : *side) {
+      const auto words = said->find(c.name);
+      if (words == said->end() || words->second.size() != c.permutation.size()) continue;
+      for (const Size axis : c.permutation) now[c.name].push_back(words->second[static_cast<std::size_t>(axis)]);
+    }
+  return now;
+}
+
 }  // namespace
 
 Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& options) {
@@ -54,6 +72,7 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
   auto begun = rewritten(source, options, onnx_target(static_cast<int>(write.opset)));
   if (!begun) return pass(begun);
   PortReport& r = *begun;
+  write.size_words = size_words_in(source, options, r);
   if (options.optimizes) {
     auto folded = optimize(r.target);
     if (!folded) return pass(folded);

@@ -129,7 +129,8 @@ Json summary_json(const Graph& graph, const std::string& file) {
 Json port_json(const PortReport& r, const std::string& file) {
   Json j;
   j["schema"] = 1;
-  j["source"] = {{"file", file}, {"format", r.source.source_format}, {"sha256", r.source_sha256}};
+  j["source"] = {
+      {"file", file}, {"format", r.source.source_format}, {"sha256", r.source_sha256}, {"remarks", r.remarks}};
   j["inputs"] = carried_json(r.inputs);
   j["outputs"] = carried_json(r.outputs);
   j["layers"] = layers_json(r.source);

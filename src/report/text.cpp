@@ -166,6 +166,7 @@ std::string summary_text(const Graph& graph, const std::string& file) {
 
 std::string port_text(const PortReport& r, const std::string& file) {
   std::string s = "read    " + head(r.source, file) + "\n" + layer_table(r.source) + "\n" + pass_lines(r);
+  for (const std::string& remark : r.remarks) s += "note    " + remark + "\n";
   s += "port    ";
   for (std::size_t i = 0; i < r.inputs.size(); ++i) s += (i ? ", " : "") + moved_words(r.inputs[i]);
   s += "  ->  ";

@@ -33,7 +33,10 @@ Result<Tensor> read_tensor(const fs::path& path) {
   return onnx::TensorSource(*file, path.parent_path()).tensor(*stored);
 }
 
-// Tests that say otherwise than ONNX Runtime 1.30, whose reading we share; it leaves them out of its own runs, too.
+// Tests whose stored numbers ONNX Runtime 1.30 contradicts, whose reading we share; it leaves them out of its own runs for
+// the same reasons. Positions: onnx/onnx#2398, with the runtime's reading in onnxruntime#2193. Corners: the standard puts the
+// last one at scale * length - 1, also where that is no whole number and the output ends before it; every framework puts
+// it on the last cell that there is.
 struct Contradicted {
   std::string_view test, why;
 };

@@ -44,6 +44,25 @@ bool one_pad_word(FunctionCall& call, AutoPad word, const Pads& pads) {
   return false;
 }
 
+// The standard counts the kernel with its holes, ONNX Runtime refuses: the numbers that the standard means are offered.
+void refuse_dilated(FunctionCall& call, ValueId x, const std::vector<Window>& windows, bool lower) {
+  Sizes begins, ends;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const Padding same{lower ? Spelling::SameLower : Spelling::SameUpper};
+    const auto pads = pads_to_window(same, windows[i], call.dim(x, static_cast<Size>(i) + 2).size().value_or(0));
+    if (!call.dim(x, static_cast<Size>(i) + 2).known() || !pads) continue;
+    begins.push_back(pads->before);
+    ends.push_back(pads->after);
+  }
+  std::string instead = "; give 'pads' in numbers";
+  if (begins.size() == windows.size()) {
+    begins.insert(begins.end(), ends.begin(), ends.end());
+    instead = "; by the standard it is 'pads' " + text_of(begins) + " at this size";
+  }
+  call.refuse(Fault::Unsupported,
+              "attribute 'auto_pad' SAME_UPPER or SAME_LOWER with dilations, which runtimes refuse" + instead);
+}
+
 std::vector<ValueId> conv(FunctionCall& call) {
   const ValueId x = call.tensor("X"), weight = call.tensor("W"), bias = call.optional("B");
   const auto space = static_cast<std::size_t>(space_of(call, x));
@@ -54,8 +73,7 @@ std::vector<ValueId> conv(FunctionCall& call) {
   if (call.failed() || !one_pad_word(call, word, pads)) return {};
   const bool same = word == AutoPad::SameUpper || word == AutoPad::SameLower;
   if (same && std::ranges::any_of(windows, [](Window w) { return w.dilation != 1; }))
-    call.refuse(Fault::Unsupported,
-                "attribute 'auto_pad' SAME_UPPER or SAME_LOWER with dilations, which runtimes refuse");
+    refuse_dilated(call, x, windows, word == AutoPad::SameLower);
   std::vector<Padding> paddings;
   for (std::size_t i = 0; i < space; ++i) {
     if (same) paddings.push_back({word == AutoPad::SameUpper ? Spelling::SameUpper : Spelling::SameLower});

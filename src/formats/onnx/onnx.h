@@ -24,6 +24,13 @@ Result<Graph> read_model(const Blob& blob, const std::filesystem::path& folder, 
 // The initializers in the model's order.
 Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob, const std::filesystem::path& folder);
 
+// What a file calls the sizes that it leaves free, by input or output: one word per axis, empty where there is none.
+using SizeWords = std::map<std::string, std::vector<std::string>>;
+Result<SizeWords> size_words_of_model(Bytes bytes);
+// Known sizes that the file declares and that are not those of the graph that was read from it, one sentence each. Exporters
+// write such ones (PyTorch's older one after pools that round up), and runtimes take what the operators give, as we do.
+std::vector<std::string> contradicted_sizes(Bytes bytes, const Graph& graph);
+
 inline constexpr Size least_opset = 11, usual_opset = 17, newest_opset = 22;
 
 struct WriteOptions {
@@ -31,6 +38,7 @@ struct WriteOptions {
   // The name of a file beside the model that takes the larger tensors, and how to write there; none: one file.
   std::string external_location{};
   std::function<Status(std::span<const std::byte>)> external_append{};
+  SizeWords size_words{};  // for inputs and outputs of these names; others get words of our own
 };
 
 // Every operator of the vocabulary: its name, and why ONNX has no form for it (empty: it has one).

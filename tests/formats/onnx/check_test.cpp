@@ -114,6 +114,32 @@ TEST(OnnxCheck, ComparesWhatIsSaidOfOutputsWithWhatTheirNodesGive) {
             "output 'y' is [1, 3] by the file, its node gives [3]");
 }
 
+// What is said of the sizes of a file that is read all the same.
+std::vector<std::string> contradictions(const Change& change) {
+  Document document = sound();
+  change(document);
+  std::vector<std::byte> bytes;
+  const auto append = [&](Bytes more) -> Status {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    return {};
+  };
+  if (!write_document(document, append)) return {"not written"};
+  const auto graph = onnx::read_model(blob_of(file_of(bytes)), ".", {});
+  return graph ? onnx::contradicted_sizes(bytes, *graph) : std::vector<std::string>{message(graph.error())};
+}
+
+TEST(OnnxCheck, TellsSizesThatContradictTheOperators) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(contradictions([](Document&) {}), Lines{});
+  EXPECT_EQ(contradictions([](Document& d) { d.outputs[0] = {"y", {DType::F32, {Dim()}}, {"n"}}; }), Lines{});
+  EXPECT_EQ(contradictions([](Document& d) {
+              d.outputs[0] = {"y", {DType::F32, {4}}, {""}};
+              d.values = {{"t", {DType::F32, {5}}, {""}}};
+            }),
+            (Lines{"the file says that 'y' is [4], its operators give [3]",
+                   "the file says that 't' is [5], its operators give [3]"}));
+}
+
 TEST(OnnxCheck, HoldsOurOwnFilesToMore) {
   EXPECT_EQ(own_answer([](Document& d) { d.nodes[1].name = "first"; }),
             "node 'first' (Add, opset 17): has no name of its own");

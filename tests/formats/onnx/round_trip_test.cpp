@@ -1,6 +1,7 @@
 // ONNX through convoy to ONNX: names and weights stay, and a second journey changes nothing. The models are the corpus'.
 #include "base/mapped_file.h"
 #include "formats/onnx/onnx.h"
+#include "graph/text.h"
 #include "passes/passes.h"
 
 #include <gtest/gtest.h>
@@ -44,6 +45,26 @@ std::vector<fs::path> models() {
     if (fs::exists(entry.path() / "model.onnx")) all.push_back(entry.path());
   std::ranges::sort(all);
   return all;
+}
+
+TEST(OnnxRoundTrip, FreeSizesKeepTheirNames) {
+  const auto graph =
+      parse_graph("input x float32[?,3,?,?]\ninput z float32[?,3,5,?]\ny = relu(x)\nw = relu(z)\noutput y\noutput w\n");
+  ASSERT_TRUE(graph);
+  onnx::WriteOptions options;
+  options.size_words = {{"x", {"batch", "", "N", "columns"}}, {"y", {"batch", "", "N", ""}}};
+  std::vector<std::byte> bytes;
+  const auto append = [&](std::span<const std::byte> more) -> Status {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    return {};
+  };
+  ASSERT_TRUE(onnx::write_model(*graph, options, append));
+  auto words = onnx::size_words_of_model(bytes);
+  ASSERT_TRUE(words);
+  onnx::SizeWords wanted = options.size_words;
+  wanted["z"] = {"N_", "", "", "z_3"};  // the file says N for another size
+  wanted["w"] = {"", "", "", ""};
+  EXPECT_EQ(*words, wanted);
 }
 
 TEST(OnnxRoundTrip, ASecondJourneyGivesTheSameBytes) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 namespace convoy::onnx {
 namespace {
@@ -24,15 +25,39 @@ Status write_node(const Node& node, Sink& sink) {
   return row.write(node.op, sink);
 }
 
-// Unknown sizes of inputs have names, so that a runtime can tell which ones are one size.
-DocumentValue value_of(const Graph& graph, ValueId v, bool names_sizes) {
-  const Value& value = graph[v];
-  DocumentValue described{value.name, value.fact, std::vector<std::string>(value.fact.shape.size())};
-  if (names_sizes)
-    for (std::size_t i = 0; i < value.fact.shape.size(); ++i)
-      if (!value.fact.shape[i].known()) described.unknown[i] = i == 0 ? "N" : value.name + "_" + std::to_string(i);
-  return described;
-}
+// Names for sizes that are unknown, so that a runtime can tell which ones are one size: the source's, else "N" for a batch
+// and a name of its own for any other size of an input.
+class SizeNames {
+ public:
+  explicit SizeNames(const SizeWords& given) : given_(given) {
+    for (const auto& [value, words] : given) taken_.insert(words.begin(), words.end());
+  }
+
+  DocumentValue input(const Graph& graph, ValueId v) {
+    DocumentValue described = output(graph, v, graph[v].name);
+    for (std::size_t i = 0; i < described.unknown.size(); ++i)
+      if (!described.fact.shape[i].known() && described.unknown[i].empty())
+        described.unknown[i] = unlike_given(i == 0 ? "N" : described.name + "_" + std::to_string(i));
+    return described;
+  }
+  DocumentValue output(const Graph& graph, ValueId v, const std::string& name) const {
+    const Fact& fact = graph[v].fact;
+    DocumentValue described{name, fact, std::vector<std::string>(fact.shape.size())};
+    const auto words = given_.find(name);
+    for (std::size_t i = 0; words != given_.end() && i < fact.shape.size() && i < words->second.size(); ++i)
+      if (!fact.shape[i].known()) described.unknown[i] = words->second[i];
+    return described;
+  }
+
+ private:
+  std::string unlike_given(std::string word) const {
+    while (taken_.contains(word)) word += "_";
+    return word;
+  }
+
+  const SizeWords& given_;
+  std::set<std::string> taken_;
+};
 
 }  // namespace
 
@@ -56,12 +81,10 @@ Status write_model(const Graph& graph, const WriteOptions& options,
     const Node& node = graph.nodes[i];
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
   }
-  for (const ValueId v : graph.inputs) document.inputs.push_back(value_of(graph, v, true));
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    DocumentValue output = value_of(graph, graph.outputs[i], false);
-    output.name = sink.output(i);
-    document.outputs.push_back(std::move(output));
-  }
+  SizeNames sizes(options.size_words);
+  for (const ValueId v : graph.inputs) document.inputs.push_back(sizes.input(graph, v));
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    document.outputs.push_back(sizes.output(graph, graph.outputs[i], sink.output(i)));
   sink.place_initializers();
   if (auto sound = check_model(model_of(document), Maker::Convoy); !sound) return sound;
   if (!options.external_append) return write_document(document, append);

@@ -1,0 +1,61 @@
+// What a file says of sizes besides what its operators give.
+#include "formats/onnx/model.h"
+#include "formats/onnx/onnx.h"
+
+#include <algorithm>
+#include <set>
+
+namespace convoy::onnx {
+namespace {
+
+Shape shape_of(const std::vector<NamedDim>& dims) {
+  Shape shape;
+  for (const NamedDim& dim : dims) shape.push_back(dim.size && *dim.size > 0 ? Dim(*dim.size) : Dim());
+  return shape;
+}
+
+bool contradict(const Shape& a, const Shape& b) {
+  if (a.size() != b.size()) return true;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i].known() && b[i].known() && a[i] != b[i]) return true;
+  return false;
+}
+
+}  // namespace
+
+Result<SizeWords> size_words_of_model(Bytes bytes) {
+  const auto model = parse_model(bytes);
+  if (!model) return std::unexpected(model.error());
+  SizeWords all;
+  for (const auto* list : {&model->graph.inputs, &model->graph.outputs})
+    for (const ValueInfo& info : *list) {
+      if (!info.shape) continue;
+      std::vector<std::string> words;
+      for (const NamedDim& dim : *info.shape) words.push_back(dim.size ? "" : dim.word);
+      all[info.name] = std::move(words);
+    }
+  return all;
+}
+
+std::vector<std::string> contradicted_sizes(Bytes bytes, const Graph& graph) {
+  const auto model = parse_model(bytes);
+  if (!model) return {};
+  std::map<std::string_view, const Fact*> facts;
+  for (const Value& value : graph.values) facts.emplace(value.name, &value.fact);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    facts.insert_or_assign(graph.output_names[i], &graph[graph.outputs[i]].fact);
+  std::vector<std::string> all;
+  std::set<std::string_view> told;
+  for (const auto* list : {&model->graph.outputs, &model->graph.infos})
+    for (const ValueInfo& info : *list) {
+      const auto found = facts.find(info.name);
+      if (!info.shape || found == facts.end() || !told.insert(info.name).second) continue;
+      const Shape said = shape_of(*info.shape);
+      if (contradict(said, found->second->shape))
+        all.push_back("the file says that '" + info.name + "' is " + text_of(said) + ", its operators give " +
+                      text_of(found->second->shape));
+    }
+  return all;
+}
+
+}  // namespace convoy::onnx
