@@ -30,10 +30,10 @@ class Speller {
     if (!x.shape[1].known() || !is_carried(x, unfold.windows, *x.shape[1] * taps_of(unfold.windows))) return {};
     const Size channels = *x.shape[1];
     const Conv conv{channels_first(unfold.windows), KernelOrder::OutInSpace, unfold.windows, unfold.paddings, channels};
-    auto y = one(node, conv, {node.inputs[0], kernel_of(node, unfold.windows, channels, x.dtype)});
-    if (y) y = one(node, Reshape{{0, 0, -1}}, {*y});
+    auto y = patch_.one(node, conv, {node.inputs[0], kernel_of(node, unfold.windows, channels, x.dtype)});
+    if (y) y = patch_.one(node, Reshape{{0, 0, -1}}, {*y});
     patch_.remark(node, "is a convolution with one tap per channel, because Keras lays patches out in another order");
-    return becomes(id, y);
+    return patch_.become(id, y);
   }
 
   Status add_back(NodeId id, const Fold& fold) {
@@ -50,10 +50,10 @@ class Speller {
       crops.push_back({CropSpelling::Explicit, at->before, read_past(*at, fold.windows[i], fold.out[i]), {}});
     }
     const ConvTranspose conv{channels_first(fold.windows), KernelOrder::InOutSpace, fold.windows, crops, channels};
-    auto y = one(node, Reshape{split}, {node.inputs[0]});
-    if (y) y = one(node, conv, {*y, kernel_of(node, fold.windows, channels, x.dtype)});
+    auto y = patch_.one(node, Reshape{split}, {node.inputs[0]});
+    if (y) y = patch_.one(node, conv, {*y, kernel_of(node, fold.windows, channels, x.dtype)});
     patch_.remark(node, "is a transposed convolution with one tap per channel, because Keras adds no patches back");
-    return becomes(id, y);
+    return patch_.become(id, y);
   }
 
   static bool is_carried(const Fact& x, const std::vector<Window>& windows, Size rows) {
@@ -77,18 +77,6 @@ class Speller {
     std::vector<float> numbers(static_cast<std::size_t>(channels * taps * taps));
     for (Size row = 0; row < channels * taps; ++row) numbers[static_cast<std::size_t>(row * taps + row % taps)] = 1;
     return patch_.constant(node.layer + "/taps", Tensor::of(shape, std::move(numbers)).converted(dtype), false);
-  }
-
-  Result<ValueId> one(const Node& like, Op op, std::vector<ValueId> inputs) {
-    auto made = patch_.node(like, std::move(op), std::move(inputs));
-    if (!made) return pass(made);
-    return made->front();
-  }
-  Status becomes(NodeId id, Result<ValueId> now) {
-    if (!now) return pass(now);
-    patch_.remove(id);
-    patch_.replace(graph_[id].outputs[0], *now);
-    return {};
   }
 
   const Graph& graph_;
