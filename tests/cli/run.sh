@@ -97,8 +97,8 @@ holds_only "a refused port leaves nothing behind" out
 # --- what is written --------------------------------------------------------------------------------
 ends 0 "a good model is ported" "$convoy" port "$good/model.keras" --to torch -o out/a.py
 holds_only "a port is a module, its weights and its check" out a.py a.safetensors a.check.safetensors
-ends 0 "--report keeps the evidence" "$convoy" port "$good/model.keras" --to torch -o out/a.py --force --report kept.json
-grep -q "$(sha256sum <"$good/model.keras" | cut -d' ' -f1)" kept.json || complain "the evidence has no checksum of the source"
+ends 0 "--json tells a port" "$convoy" port "$good/model.keras" --to torch -o out/a.py --force --json
+grep -q "$(sha256sum <"$good/model.keras" | cut -d' ' -f1)" said.out || complain "--json does not hold the checksum of the source"
 before=$(cat out/* | sha256sum)
 ends 4 "an existing output is kept" "$convoy" port "$other/model.keras" --to torch -o out/a.py
 [ "$before" = "$(cat out/* | sha256sum)" ] || complain "a refused port changed a file"
