@@ -52,8 +52,9 @@ oracle: build
 COUNT ?= 1000
 mutate: build
 	$(SETUP) oracle
-	@$$(tools/oracle_venv.sh) tests/oracle/mutate.py build/release/convoy tests/data/corpus/onnx \
-	  $${CONVOY_SHARED:-../shared}/corpus/torch $${CONVOY_SHARED:-../shared}/corpus/keras --count $(COUNT)
+	@corpus=$${CONVOY_SHARED:-../shared}/corpus; [ -d "$$corpus" ] || corpus=tests/data/corpus; \
+	  $$(tools/oracle_venv.sh) tests/oracle/mutate.py build/release/convoy $$corpus/keras $$corpus/torch $$corpus/onnx \
+	  --count $(COUNT) --seed $(or $(SEED),0) --show
 
 lint:
 	$(SETUP) lint

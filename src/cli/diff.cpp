@@ -4,6 +4,8 @@
 #include "base/atomic_output.h"
 #include "base/mapped_file.h"
 #include "cli/certificate.h"
+#include "cli/command.h"
+#include "cli/progress.h"
 #include "containers/npy.h"
 #include "formats/source.h"
 #include "port/mend_model.h"
@@ -35,6 +37,10 @@ Result<Graph> load_one(const Diff& o, const std::string& file, const std::string
   model.weights = weights;
   model.shapes = o.shapes;
   return model.load();
+}
+
+bool lacks_weights(const Graph& graph, const std::string& weights) {
+  return weights.empty() && graph.source_format.ends_with("source");
 }
 
 Result<std::vector<Tensor>> read_inputs(const Graph& a, const std::vector<std::string>& words) {
@@ -124,7 +130,12 @@ int run_diff(const Diff& o) {
   options.seed = o.seed;
   options.threads = o.threads;
   options.maps = page.has_value();
-  const auto found = diagnose::diagnose(*a, *b, options);
+  options.shares_weights = lacks_weights(*a, o.weights_a) || lacks_weights(*b, o.weights_b);
+  const auto found = [&] {
+    ProgressLine line(!o.quiet);
+    options.progress = [&](const diagnose::Progress& at) { line.show(at.step, at.done, at.of, at.layer); };
+    return diagnose::diagnose(*a, *b, options);
+  }();
   if (!found) return report(found.error());
   if (certificate)
     if (const auto kept = certify(o, *found, *certificate); !kept) return report(kept.error());
@@ -159,6 +170,7 @@ Result<Json> diff_again(const Json& asked, const std::filesystem::path& folder, 
   diagnose::Options options;
   options.inputs = *std::move(inputs);
   options.seed = seed_in(asked);
+  options.shares_weights = lacks_weights(*a, o.weights_a) || lacks_weights(*b, o.weights_b);
   options.threads = threads;
   const auto found = diagnose::diagnose(*a, *b, options);
   if (!found) return std::unexpected(found.error());

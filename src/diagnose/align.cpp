@@ -1,46 +1,16 @@
 #include "diagnose/align.h"
 
 #include "diagnose/comparable.h"
+#include "diagnose/family.h"
 #include "diagnose/fingerprint.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
 
 namespace convoy::diagnose {
-
-Family family_of(const Op& op) {
-  return std::visit(
-      []<class O>(const O& o) {
-        if constexpr (std::is_same_v<O, Conv>) return Family::Convolution;
-        else if constexpr (std::is_same_v<O, ConvTranspose>) return Family::Transposed;
-        else if constexpr (std::is_same_v<O, Linear> || std::is_same_v<O, MatMul> || std::is_same_v<O, Einsum>)
-          return Family::Product;
-        else if constexpr (std::is_same_v<O, MaxPool> || std::is_same_v<O, AveragePool> || std::is_same_v<O, LpPool> ||
-                           std::is_same_v<O, AdaptivePool> || std::is_same_v<O, Reduce>)
-          return Family::Window;
-        else if constexpr (std::is_same_v<O, BatchNorm> || std::is_same_v<O, LayerNorm> ||
-                           std::is_same_v<O, GroupNorm> || std::is_same_v<O, RmsNorm>)
-          return Family::Norm;
-        else if constexpr (std::is_same_v<O, convoy::Softmax>) return Family::Softmax;
-        else if constexpr (std::is_same_v<O, Unary> || std::is_same_v<O, Relu> || std::is_same_v<O, Elu> ||
-                           std::is_same_v<O, Celu> || std::is_same_v<O, Clip> || std::is_same_v<O, HardSigmoid> ||
-                           std::is_same_v<O, Softplus> || std::is_same_v<O, Threshold> || std::is_same_v<O, PRelu>)
-          return Family::Function;
-        else if constexpr (std::is_same_v<O, convoy::Resize>) return Family::Resize;
-        else if constexpr (std::is_same_v<O, convoy::Concat>) return Family::Concat;
-        else if constexpr (std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>)
-          return Family::Recurrent;
-        else if constexpr (std::is_same_v<O, DepthToSpace> || std::is_same_v<O, SpaceToDepth>) return Family::Shuffle;
-        else if constexpr (std::is_same_v<O, Embedding>) return Family::Table;
-        else if constexpr (std::is_same_v<O, Binary>)
-          return o.function == BinaryFunction::Multiply || o.function == BinaryFunction::Divide ? Family::Factor
-                                                                                                : Family::Sum;
-        else return Family::None;
-      },
-      op);
-}
 
 namespace {
 
@@ -91,6 +61,7 @@ class Aligner {
         guide_(guide),
         readers_a_(readers_of(a)),
         readers_b_(readers_of(b)),
+        likeness_(a, b),
         in_a_(a.values.size(), -1),
         in_b_(b.values.size(), -1),
         matched_a_(a.values.size(), false),
@@ -168,9 +139,14 @@ class Aligner {
     collect(a_, true);
     collect(b_, false);
     std::vector<Pair> pairs;
-    for (const auto& [key, group] : groups)
+    for (const auto& [key, group] : groups) {
+      // One layer called twice, one of whose calls is another layer in the other model: the place must tell which.
+      if (group.first.size() != group.second.size() && std::max(group.first.size(), group.second.size()) > 1 &&
+          std::min(group.first.size(), group.second.size()) > 0)
+        continue;
       for (std::size_t i = 0; i < std::min(group.first.size(), group.second.size()); ++i)
         pairs.push_back({group.first[i], group.second[i], How::Weights});
+    }
     uncross(pairs);
     for (const Pair& pair : pairs) match_layers(pair.a, pair.b, pair.how);
   }
@@ -253,26 +229,50 @@ class Aligner {
     return result;
   }
 
-  // The same kind of operator that reads what stands for each other.
+  // The same kind of operator that reads what stands for each other; of several, those that are most alike.
   void by_place() {
     for (std::size_t i = 0; i < a_.nodes.size(); ++i) {
       const NodeId n{static_cast<std::int32_t>(i)};
       const Family family = family_of(a_.nodes[i].op);
       if (family == Family::None || !open_a(n) || !computes(a_, a_.nodes[i])) continue;
-      const auto before = boundary_of(a_, a_.nodes[i].outputs[0], matched_a_);
-      const std::set<ValueId> wanted(before.begin(), before.end());
+      const std::set<ValueId> wanted = before_a(n);
       if (wanted.empty()) continue;
-      NodeId found;
+      std::vector<NodeId> here{n}, there;
       for (std::size_t j = 0; j < b_.nodes.size(); ++j) {
         const NodeId m{static_cast<std::int32_t>(j)};
         if (!open_b(m) || !may_stand_for(n, m)) continue;
-        if (found && !is_alike(n, m)) continue;
-        if (in_terms_of_a(boundary_of(b_, b_.nodes[j].outputs[0], matched_b_)) != wanted) continue;
-        found = m;
-        if (guide_.by_numbers || is_alike(n, m)) break;
+        if (in_terms_of_a(boundary_of(b_, b_.nodes[j].outputs[0], matched_b_)) == wanted) there.push_back(m);
       }
-      if (found) match_layers(n, found, How::Place);
+      if (there.empty()) continue;
+      for (std::size_t j = i + 1; j < a_.nodes.size(); ++j) {
+        const NodeId m{static_cast<std::int32_t>(j)};
+        if (family_of(a_.nodes[j].op) == family && open_a(m) && computes(a_, a_.nodes[j]) && before_a(m) == wanted)
+          here.push_back(m);
+      }
+      match_alike(here, there);
     }
+  }
+
+  std::set<ValueId> before_a(NodeId n) const {
+    const auto before = boundary_of(a_, a_[n].outputs[0], matched_a_);
+    return {before.begin(), before.end()};
+  }
+
+  void match_alike(const std::vector<NodeId>& here, const std::vector<NodeId>& there) {
+    constexpr int surroundings = 64;  // more than every other likeness together
+    struct Candidate {
+      int likeness;
+      NodeId a, b;
+    };
+    std::vector<Candidate> candidates;
+    for (const NodeId a : here)
+      for (const NodeId b : there)
+        if (may_stand_for(a, b) && (!guide_.by_numbers || likeness_.shares_output(a, b)))
+          candidates.push_back(
+              {(is_alike(a, b) ? surroundings : 0) + (guide_.by_numbers ? likeness_.of(a, b) : 0), a, b});
+    std::ranges::stable_sort(candidates, std::greater{}, &Candidate::likeness);
+    for (const Candidate& one : candidates)
+      if (open_a(one.a) && open_b(one.b)) match_layers(one.a, one.b, How::Place);
   }
 
   // By structure alone, a product is a convolution of one cell.
@@ -335,6 +335,7 @@ class Aligner {
   const Graph& b_;
   const Guide& guide_;
   std::vector<std::vector<NodeId>> readers_a_, readers_b_;
+  Likeness likeness_;
   std::vector<int> in_a_, in_b_;  // index of the match, -1: none
   std::vector<bool> matched_a_, matched_b_;
   std::set<NodeId> taken_a_, taken_b_;

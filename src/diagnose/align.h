@@ -1,5 +1,6 @@
 // Which values of two comparable graphs stand for each other: found by weights first, then by place.
 #pragma once
+#include "diagnose/family.h"
 #include "graph/graph.h"
 
 #include <cstdint>
@@ -8,27 +9,6 @@
 #include <vector>
 
 namespace convoy::diagnose {
-
-// Operators that may stand for each other without holding numbers. None: what only moves numbers belongs to the layer
-// that reads it.
-enum class Family : std::uint8_t {
-  None,
-  Convolution,
-  Transposed,
-  Product,
-  Window,
-  Norm,
-  Function,
-  Softmax,
-  Resize,
-  Concat,
-  Sum,
-  Factor,
-  Recurrent,
-  Shuffle,
-  Table
-};
-Family family_of(const Op& op);
 
 enum class How : std::uint8_t {
   Input,    // the models' inputs, in order

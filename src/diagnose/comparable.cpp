@@ -1,5 +1,6 @@
 #include "diagnose/comparable.h"
 
+#include "diagnose/recognise.h"
 #include "passes/passes.h"
 #include "passes/rewrites.h"
 #include "prove/prove.h"
@@ -153,7 +154,10 @@ constexpr std::array passes{Pass{"drop_identities", "", drop_identities, false},
                             Pass{"order_gates", "", order_gates, true},
                             Pass{"take_in_biases", "", take_in_biases, false},
                             Pass{"number_pads", "", number_pads, false},
-                            Pass{"take_in_pads", "", take_in_pads, false}};
+                            Pass{"take_in_pads", "", take_in_pads, false},
+                            Pass{"take_in_pool_pads", "", take_in_pool_pads, false},
+                            Pass{"recognise_averages", "", recognise_averages, false},
+                            Pass{"recognise_norms", "", recognise_norms, false}};
 
 // A layer inside a wrapper goes by the wrapper's name, which is the one that stands in the model.
 void name_wrappers(Graph& graph) {
@@ -168,6 +172,34 @@ void name_wrappers(Graph& graph) {
   }
 }
 
+// A pass may carry a transpose of the image into the order of the input's axes. Rows and columns are no matter of
+// layout, though: where they changed places the transpose stands in the graph again.
+Status keep_rows_and_columns(Graph& graph) {
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ValueId v = graph.inputs[i];
+    const auto origin = graph[v].origin;
+    if (!origin || !origin->split.empty() || origin->permutation.size() != 4) continue;
+    const Sizes& order = origin->permutation;
+    if (order[1] != 1 && order[1] != 3) continue;
+    if (order[0] != 0 || order[2] < order[3]) continue;
+    Sizes upright = order;
+    std::swap(upright[2], upright[3]);
+    Fact fact = graph[v].fact;
+    std::swap(fact.shape[2], fact.shape[3]);
+    const auto readers = readers_of(graph)[static_cast<std::size_t>(v.index)];
+    const std::string layer = readers.empty() ? graph[v].name : graph[readers.front()].layer;
+    const ValueId input = graph.input(graph.unique_name(graph[v].name + "_upright"), fact);
+    graph[input].origin = Origin{origin->source, {}, upright};
+    graph.inputs.pop_back();
+    graph.inputs[i] = input;
+    Node turn{Transpose{{0, 1, 3, 2}}, {input}, {v}, layer, "transpose", {}};
+    graph.nodes.insert(graph.nodes.begin(), std::move(turn));
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      for (const ValueId out : graph.nodes[n].outputs) graph[out].producer = {static_cast<std::int32_t>(n)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Graph> comparable(const Graph& graph) {
@@ -176,6 +208,7 @@ Result<Graph> comparable(const Graph& graph) {
   name_origins(result);
   const auto done = run_passes(result, Target{Framework::Torch, 0, passes});
   if (!done) return std::unexpected(done.error());
+  if (auto kept = keep_rows_and_columns(result); !kept) return std::unexpected(kept.error());
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const ValueId v = result.outputs[i];
     const Value& value = result[v];

@@ -17,7 +17,7 @@ namespace convoy::diagnose {
 class Comparison {
  public:
   // `maps`: keeps where on its map each stretch differs.
-  Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps = false);
+  Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps = false, Telling progress = {});
   // Runs a freely, once. Fails: as it does.
   Status start(const std::vector<Tensor>& inputs);
 
@@ -50,15 +50,18 @@ class Comparison {
   bool only_seems(std::size_t match);
   void try_fresh(std::size_t match);
   void drop_other_ends();
-  void join(std::size_t match);
+  void drop_crossed();
+  bool join(std::size_t match);
   Result<Explained> cause_of(std::size_t match, bool tries_pairs) const;
   void set(std::size_t match, bool is_matched);
   std::string layer_of_a(const Match& match) const;
   std::string layer_of_b(const Match& match) const;
+  std::string twin_in_stretch(const Match& match, const std::string& layer, bool of_b) const;
   std::string a_of(const std::string& layer_b, const Match& match) const;
   std::string b_of(const std::string& layer_a, const Match& match) const;
   Tensor forced(const Match& match, bool fresh) const;
 
+  Telling progress_;
   const Sized& sized_;
   Alignment alignment_;
   int threads_;

@@ -3,6 +3,7 @@
 #include "diagnose/compare.h"
 #include "diagnose/error_map.h"
 #include "diagnose/fix.h"
+#include "diagnose/separate.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -42,6 +43,25 @@ void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, in
   }
 }
 
+// Causes that explain one trial and not the other fall away.
+void narrow(Finding& finding, const Finding& again) {
+  const auto names = [](const Finding& one) {
+    std::vector<std::string> all{one.cause};
+    all.insert(all.end(), one.also.begin(), one.also.end());
+    return all;
+  };
+  if (finding.also.empty() || finding.b != again.b) return;
+  const auto others = names(again);
+  std::vector<std::string> both;
+  for (const std::string& name : names(finding))
+    if (std::ranges::find(others, name) != others.end()) both.push_back(name);
+  if (both.empty()) return;
+  if (both.front() != finding.cause && both.front() == again.cause)
+    finding.says = again.says, finding.size = again.size;
+  finding.cause = both.front();
+  finding.also.assign(both.begin() + 1, both.end());
+}
+
 // What a later trial adds: a layer's worst numbers, and findings about layers that had none.
 void merge(Diagnosis& into, const Diagnosis& more) {
   for (const Layer& layer : more.layers) {
@@ -51,9 +71,11 @@ void merge(Diagnosis& into, const Diagnosis& more) {
     if (it == into.layers.end()) continue;
     if (!layer.same && it->same) *it = layer;
   }
-  for (const Finding& finding : more.findings)
-    if (std::ranges::none_of(into.findings, [&](const Finding& f) { return f.a == finding.a; }))
-      into.findings.push_back(finding);
+  for (const Finding& finding : more.findings) {
+    const auto it = std::ranges::find(into.findings, finding.a, &Finding::a);
+    if (it == into.findings.end()) into.findings.push_back(finding);
+    else narrow(*it, finding);
+  }
 }
 
 // The layer as its file has it: passes carry axes along, so that a transpose may be left in the layer beside it.
@@ -85,17 +107,49 @@ void draw_windows(const Sized& at, const std::vector<Layer>& layers, Finding& fi
   }
 }
 
+// Gives b the numbers of a where layers stand for each other and the shapes fit; how many tensors.
+int share_weights(Sized& at, const Alignment& alignment) {
+  int shared = 0;
+  for (const Match& match : alignment.matches) {
+    if (!match.node_a || !match.node_b) continue;
+    const Node &a = at.a[match.node_a], &b = at.b[match.node_b];
+    for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i) {
+      if (!a.inputs[i] || !b.inputs[i]) continue;
+      const auto& ours = at.a[a.inputs[i]].constant;
+      auto& theirs = at.b[b.inputs[i]].constant;
+      if (!ours || !theirs || ours->shape() != theirs->shape() || ours->dtype() != theirs->dtype()) continue;
+      theirs = *ours;
+      ++shared;
+    }
+  }
+  return shared;
+}
+
 // Whether everything agrees once rows of a are taken for columns of b.
 bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis& result) {
   if (a.inputs.size() != 1 || a[a.inputs[0]].fact.shape.size() != 4) return false;
-  const auto at = at_one_size(a, b, 0, options.seed, options.inputs, true);
+  auto at = at_one_size(a, b, 0, options.seed, options.inputs, true);
   if (!at) return false;
-  const Alignment alignment = turned(align(at->a, at->b), at->a);
-  Comparison comparison(*at, alignment, options.threads);
-  if (!comparison.start(at->inputs) || !comparison.compare_all()) return false;
+  // Either everything in b is turned, or b turns its input and goes on as a does.
   Diagnosis one;
-  comparison.report(one);
-  if (!one.findings.empty() || one.layers.empty()) return false;
+  bool agrees = false;
+  for (const bool only_input : {false, true}) {
+    Alignment alignment = align(at->a, at->b);
+    if (options.shares_weights) share_weights(*at, alignment);
+    if (only_input) {
+      for (Match& match : alignment.matches)
+        if (match.how == How::Input) match.permutation = turned_order(at->a[match.a].fact.shape.size());
+    } else {
+      alignment = turned(std::move(alignment), at->a);
+    }
+    Comparison comparison(*at, alignment, options.threads, false, options.progress);
+    if (!comparison.start(at->inputs) || !comparison.compare_all()) continue;
+    one = {};
+    comparison.report(one);
+    agrees = one.findings.empty() && !one.layers.empty();
+    if (agrees) break;
+  }
+  if (!agrees) return false;
   Finding finding;
   if (!result.findings.empty()) finding = result.findings.front();
   finding.a = one.layers.front().a;
@@ -130,6 +184,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
     free = at->free && options.inputs.empty();
     result.sizes.push_back(at->size);
     const Alignment alignment = align(at->a, at->b);
+    if (options.shares_weights) result.shared = share_weights(*at, alignment);
     if (trial == 0) {
       for (const Node& node : at->a.nodes) order.push_back(node.layer);
       result.weighted_a = alignment.weighted_a;
@@ -145,7 +200,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
       if (factor > 1 && !options.inputs.empty()) continue;
       std::vector<Tensor> inputs;
       for (const Tensor& input : at->inputs) inputs.push_back(scaled(input, factor));
-      Comparison comparison(*at, alignment, options.threads, options.maps);
+      Comparison comparison(*at, alignment, options.threads, options.maps, options.progress);
       if (auto done = comparison.start(inputs); !done) return within("a", Result<Diagnosis>(pass(done)));
       if (auto done = comparison.compare_all(); !done) return pass(done);
       if (trial == 0 && factor == 1) {  // cheaper asked before the causes of every layer
@@ -177,6 +232,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
   // What a later trial found may lie further in front.
   std::ranges::stable_sort(result.findings, {},
                            [&](const Finding& finding) { return std::ranges::find(order, finding.a) - order.begin(); });
+  for (Finding& finding : result.findings) finding.separating_size = separating_size(a, finding);
   result.same = result.findings.empty();
   return result;
 }

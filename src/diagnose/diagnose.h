@@ -6,17 +6,30 @@
 #include "ops/padding.h"
 #include "ops/transposed_padding.h"
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convoy::diagnose {
+
+// What long work is at.
+struct Progress {
+  std::string_view step;  // "comparing"
+  std::size_t done = 0, of = 0;
+  std::string layer;  // of a
+};
+using Telling = std::function<void(const Progress&)>;
 
 struct Options {
   std::vector<Tensor> inputs;  // for a, in its own order; empty: probing numbers
   std::uint64_t seed = 0;
   int threads = 0;
   bool maps = false;  // where on each feature map the numbers differ
+  // One of the models is source without weights: what stands for each other, and has the same shape, holds a's numbers.
+  bool shares_weights = false;
+  Telling progress;  // called before each stretch; may be empty
 };
 
 // Where the numbers of a stretch differ: of each place the largest over batch and channels, long axes in blocks. 0: equal;
@@ -65,6 +78,7 @@ struct Finding {
   bool certain = true;
   bool other_shape = false;
   std::string size;  // at which it shows
+  std::string separating_size;  // of the input, at which the causes under `also` would give other numbers; may be empty
   std::string what_a, what_b;  // the operators with their attributes
   std::vector<AxisOfWindows> windows_a, windows_b;  // of layers that have some
   Fix fix;
@@ -76,6 +90,7 @@ struct Diagnosis {
   std::vector<Finding> findings;  // in the order in which a computes the layers
   std::vector<std::string> sizes;
   int weighted_a = 0, weighted_b = 0, by_weights = 0, by_place = 0;
+  int shared = 0;  // tensors of b that were given a's numbers
   std::vector<std::string> only_a, only_b;
   double outputs_largest = 0;  // of the outputs, run freely
   double outputs_scale = 0;  // the largest magnitude of a's

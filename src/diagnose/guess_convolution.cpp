@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace convoy::diagnose {
@@ -131,6 +132,10 @@ void guess_kernel(Guesses& guesses, std::size_t node, const Conv& conv) {
   guess_square(guesses, node, conv, *kernel);
   guess_reshaped(guesses, node, *kernel);
   const Size out = kernel->shape()[0], channels = scene.shape(about.inputs[0])[1];
+  // Blocks of pixels that come behind, with their order taken into the kernel.
+  for (const Size block : {2, 3, 4})
+    if (conv.groups == 1 && out % (block * block) == 0 && out > block * block)
+      guess_rows(guesses, node, "depth_to_space_order", block * block, out / (block * block));
   if (conv.groups > 1) {
     const bool depthwise = conv.groups == channels;
     guess_rows(guesses, node, depthwise ? "depthwise_order" : "group_order", conv.groups, out / conv.groups);
@@ -141,6 +146,32 @@ void guess_kernel(Guesses& guesses, std::size_t node, const Conv& conv) {
                     with_node_in_front(scene.a, node, 0, Take{1, order}));
     }
   }
+}
+
+}  // namespace
+
+namespace {
+
+// The kernels agree up to a factor per output channel, and all factors lie on one side of 1, near it: what a batch norm
+// with another epsilon leaves when it is folded into both.
+bool is_scaled_alike(const Tensor& a, const Tensor& b) {
+  const auto x = a.doubles(), y = b.doubles();
+  const auto rows = static_cast<std::size_t>(a.shape()[0]);
+  if (a.shape() != b.shape() || rows < 3 || x.size() <= rows) return false;
+  const std::size_t inner = x.size() / rows;
+  bool below = true, above = true;
+  for (std::size_t row = 0; row < rows; ++row) {
+    double products = 0, squares = 0, largest = 0;
+    for (std::size_t i = row * inner; i < (row + 1) * inner; ++i)
+      products += x[i] * y[i], squares += x[i] * x[i], largest = std::max(largest, std::abs(y[i]));
+    if (squares == 0) continue;
+    const double factor = products / squares;
+    for (std::size_t i = row * inner; i < (row + 1) * inner; ++i)
+      if (std::abs(y[i] - factor * x[i]) > 4e-7 * largest) return false;
+    below = below && factor < 1 && factor > 0.5;
+    above = above && factor > 1 && factor < 2;
+  }
+  return below || above;
 }
 
 }  // namespace
@@ -175,9 +206,16 @@ void guess_weights(Guesses& guesses, std::size_t node, const std::vector<const N
     std::string says = "the numbers of b's kernel";
     if (scene.kernels) {
       const auto found = scene.kernels->find(fingerprint(*theirs));
+      if (found != scene.kernels->end() && found->second == about.layer) continue;  // its own, in another order
       if (found != scene.kernels->end()) cause = "weights_exchanged", says = "the kernel of '" + found->second + "'";
     }
     both(now, cause, says);
+    if (is_scaled_alike(*kernel, now)) {
+      const Tensor* added = constant_of(scene.b, *other, 2);
+      Graph whole = with_constant(scene.a, node, 1, now);
+      if (added) whole = with_constant(whole, node, 2, *added);
+      guesses.add("bn_eps", about, "another epsilon in the norm that was folded into the kernel", std::move(whole));
+    }
     // Where b holds the norm behind folded in, its numbers stand for both.
     for (std::size_t next = 0; next < scene.a.nodes.size() && twins<BatchNorm>(scene).empty(); ++next) {
       if (!std::holds_alternative<BatchNorm>(scene.a.nodes[next].op) ||
@@ -228,6 +266,43 @@ void guess_convolution(Guesses& guesses, std::size_t node) {
 
 // ---- transposed ------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// Cells behind the last one that a tap reaches: with the bias, as the operator has them, or as zeros put behind it.
+void guess_tail(Guesses& guesses, std::size_t node, const ConvTranspose& up) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  Pad tail;
+  tail.before.assign(up.paddings.size() + 2, 0);
+  tail.after = tail.before;
+  ConvTranspose bare = up;
+  bool any = false;
+  for (std::size_t i = 0; i < up.paddings.size(); ++i) {
+    if (up.paddings[i].after >= 0) continue;
+    tail.after[static_cast<std::size_t>(up.axes.spatial(static_cast<Size>(i)))] = -up.paddings[i].after;
+    bare.paddings[i] = TransposedPadding{CropSpelling::Explicit, up.paddings[i].before, 0, {}};
+    any = true;
+  }
+  if (any)
+    guesses.add("transposed_tail_bias", about, "zeros behind it",
+                with_node_behind(with_op(scene.a, node, bare), about.outputs[0], tail, about));
+  for (const Node& next : scene.a.nodes) {
+    const auto* pad = std::get_if<Pad>(&next.op);
+    if (!pad || next.inputs[0] != about.outputs[0] || pad->mode != PadMode::Constant) continue;
+    ConvTranspose longer = up;
+    for (std::size_t i = 0; i < up.paddings.size(); ++i) {
+      const auto axis = static_cast<std::size_t>(up.axes.spatial(static_cast<Size>(i)));
+      longer.paddings[i] =
+          TransposedPadding{CropSpelling::Explicit, up.paddings[i].before, up.paddings[i].after - pad->after[axis], {}};
+    }
+    const auto at = static_cast<std::size_t>(&next - scene.a.nodes.data());
+    guesses.add("transposed_tail_bias", about, "the tail with its bias",
+                without_node(with_op(scene.a, node, longer), at));
+  }
+}
+
+}  // namespace
+
 void guess_transposed(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
@@ -262,6 +337,7 @@ void guess_transposed(Guesses& guesses, std::size_t node) {
     on_axes("transposed_output_size",
             [&](P p, std::size_t) { return P{CropSpelling::Explicit, p.before, p.after + cells, {}}; });
   on_axes("transposed_output_size", [](P p, std::size_t) { return P{CropSpelling::Explicit, p.before, p.before, {}}; });
+  guess_tail(guesses, node, *up);
   for (const Node* other : twins<ConvTranspose>(scene)) {
     const auto& theirs = std::get<ConvTranspose>(other->op);
     if (theirs.windows.size() != up->windows.size()) continue;

@@ -97,16 +97,17 @@ void guess_layout(Guesses& guesses, std::size_t node) {
     Sizes order = identity(sizes.size());
     while (std::ranges::next_permutation(order.begin() + 1, order.end()).found) add(order);
   };
+  const std::string_view cause = out.size() == 2 && shape.size() > 2 ? "flatten_order" : "reshape_layout";
   // Another order in front, and the same numbers read under that order's shape.
   turned(shape, [&](const Sizes& order) {
-    guesses.add("reshape_layout", about, "the axes in another order in front",
+    guesses.add(cause, about, "the axes in another order in front",
                 with_node_in_front(scene.a, node, 0, Transpose{order}));
   });
   turned(out, [&](const Sizes& order) {
     Sizes under;
     for (const Size axis : order) under.push_back(out[static_cast<std::size_t>(axis)]);
     Graph changed = with_op(scene.a, node, Reshape{under});
-    guesses.add("reshape_layout", about, "the axes in another order behind",
+    guesses.add(cause, about, "the axes in another order behind",
                 with_node_behind(changed, about.outputs[0], Transpose{inverse(order)}, about));
   });
 }
@@ -130,18 +131,25 @@ void guess_moved(Guesses& guesses, std::size_t node) {
   }
   if (const auto* op = std::get_if<convoy::Concat>(&about.op)) {
     const auto inputs = about.inputs;
-    if (inputs.size() <= 4) {
-      Sizes order = identity(inputs.size());
-      while (std::ranges::next_permutation(order).found) {
-        Graph changed = scene.a;
-        for (std::size_t i = 0; i < inputs.size(); ++i)
-          changed.nodes[node].inputs[i] = inputs[static_cast<std::size_t>(order[i])];
-        guesses.add("concat_order", about, "the inputs in another order", std::move(changed));
-      }
-    } else {
+    const auto in_order = [&](const Sizes& order) {
       Graph changed = scene.a;
-      std::ranges::reverse(changed.nodes[node].inputs);
-      guesses.add("concat_order", about, "the inputs in reverse order", std::move(changed));
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        changed.nodes[node].inputs[i] = inputs[static_cast<std::size_t>(order[i])];
+      if (changed.nodes[node].inputs != inputs)
+        guesses.add("concat_order", about, "the inputs in another order", std::move(changed));
+    };
+    Sizes order = identity(inputs.size());
+    if (inputs.size() <= 4) {
+      while (std::ranges::next_permutation(order).found) in_order(order);
+    } else if (inputs.size() <= 32) {
+      for (std::size_t i = 0; i < order.size(); ++i)
+        for (std::size_t j = i + 1; j < order.size(); ++j) {
+          std::swap(order[i], order[j]);
+          in_order(order);
+          std::swap(order[i], order[j]);
+        }
+      std::ranges::reverse(order);
+      in_order(order);
     }
     for (std::size_t axis = 0; axis < scene.shape(inputs[0]).size(); ++axis)
       if (static_cast<Size>(axis) != op->axis)

@@ -134,6 +134,16 @@ void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm)
                             node, beta));
   if (twins<BatchNorm>(scene).empty()) guess_folded_bias(guesses, node, norm);
   for (const Node* other : twins<BatchNorm>(scene)) {
+    // Over another axis, with the vectors that belong to that one.
+    const auto& theirs_op = std::get<BatchNorm>(other->op);
+    if (theirs_op.axis != norm.axis) {
+      Graph theirs = with_op(scene.a, node, theirs_op);
+      for (std::size_t input = gamma; input <= variance; ++input) {
+        const Tensor* vector = constant_of(scene.b, *other, input);
+        theirs = vector ? with_constant(theirs, node, input, *vector) : without_input(theirs, node, input);
+      }
+      guesses.add("bn_axis", about, fmt::format("over axis {} with b's vectors", theirs_op.axis), std::move(theirs));
+    }
     Graph all = scene.a;
     for (std::size_t input = gamma; input <= variance; ++input) {
       const Tensor *ours = constant_of(scene.a, about, input), *theirs = constant_of(scene.b, *other, input);

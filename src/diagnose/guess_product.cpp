@@ -63,11 +63,30 @@ bool has_same_columns(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && rows > 1 && columns < 65536 && all(x) == all(y);
 }
 
+// A product with a matrix that is no layer's kernel: rounded, or another one.
+void guess_factor(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  for (std::size_t input = 0; input < 2; ++input) {
+    const Tensor* own = constant_of(scene.a, about, input);
+    if (!own) continue;
+    for (const DType half : {DType::F16, DType::BF16})
+      guesses.add("weights_rounded", about, half == DType::F16 ? "rounded to float16" : "rounded to bfloat16",
+                  with_constant(scene.a, node, input, own->converted(half).converted(own->dtype())));
+    for (const Node* other : twins<MatMul>(scene)) {
+      const Tensor* theirs = constant_of(scene.b, *other, input);
+      if (theirs && theirs->shape() == own->shape() && !same_bytes(*own, *theirs))
+        guesses.add("weights_differ", about, "b's numbers", with_constant(scene.a, node, input, *theirs));
+    }
+  }
+}
+
 }  // namespace
 
 void guess_product(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
+  if (std::holds_alternative<MatMul>(about.op)) guess_factor(guesses, node);
   const auto* linear = std::get_if<Linear>(&about.op);
   const Tensor* matrix = linear ? constant_of(scene.a, about, 1) : nullptr;
   if (!matrix || linear->order != LinearOrder::OutIn) return;

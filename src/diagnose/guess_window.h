@@ -97,6 +97,11 @@ class WindowGuesses {
       if (pools && padding(i).before == 0) return {};  // cells behind alone are a leftover window: ceil_mode
       return Padding{Spelling::Explicit, 0, 0, padding(i).leftover};
     });
+    if constexpr (pools)
+      on_axes("pad_missing", [&](std::size_t i) -> Changed {
+        if (padding(i).before == 0) return {};
+        return Padding{Spelling::Explicit, 0, 0};
+      });
     on_axes("pad_where_none", [&](std::size_t i) -> Changed {
       if (!none(i)) return {};
       return half_kernel_both_sides(op_.windows[i]);
@@ -148,7 +153,23 @@ class WindowGuesses {
       const bool same_amounts = std::ranges::equal(now.paddings, op_.paddings, [](const Padding& p, const Padding& q) {
         return p.before == q.before && p.after == q.after;
       });
-      add(same_amounts ? "ceil_mode" : a_has_none ? "pad_where_none" : "pad_amount", now);
+      const bool starts_outside = std::ranges::any_of(op_.paddings, [](const Padding& p) { return p.before > 0; });
+      const bool b_has_none = std::ranges::all_of(
+          now.paddings, [](const Padding& p) { return p.before == 0 && p.after == 0 && p.leftover == Leftover::Drop; });
+      std::string_view cause = "pad_amount";
+      // Where a's last window begins inside and ends behind: the cells that are left over, in front instead.
+      bool is_moved = true;
+      for (std::size_t i = 0; i < in_.size(); ++i) {
+        const Padding &p = op_.paddings[i], &q = theirs->paddings[i];
+        const bool stays = p == q || (none(i) && q.before == 0 && q.after == 0);
+        is_moved = is_moved && (stays || (none(i) && p.leftover != Leftover::Drop && q.before > 0 && q.after == 0));
+      }
+      if (same_amounts) cause = "ceil_mode";
+      else if (is_moved) cause = "odd_cell_on_the_other_side";
+      else if (a_has_none) cause = "pad_where_none";
+      else if (b_has_none && starts_outside) cause = "pad_missing";
+      else if (b_has_none && pools) cause = "ceil_mode";
+      add(cause, now);
     }
   }
 

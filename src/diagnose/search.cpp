@@ -51,11 +51,22 @@ Tensor fresh(const Tensor& like, std::mt19937_64& random) {
 struct Tried {
   Hypothesis hypothesis;
   double r = infinite;
+  int unlike = 0;  // functions and pools that the changed stretch has more or fewer of than b's
 };
+
+// Of equal explanations the one that writes as many functions and pools as b does.
+int unlike(const Graph& piece, const Graph& b) {
+  const auto count = [](const Graph& graph) {
+    return std::ranges::count_if(
+        graph.nodes, [](const Node& node) { return is_function(node.op) || std::holds_alternative<PRelu>(node.op); });
+  };
+  return static_cast<int>(std::abs(count(piece) - count(b)));
+}
 
 bool is_earlier(const Tried& x, const Tried& y) {
   if (x.hypothesis.edits.size() != y.hypothesis.edits.size())
     return x.hypothesis.edits.size() < y.hypothesis.edits.size();
+  if (x.unlike != y.unlike) return x.unlike < y.unlike;
   int of_x = 0, of_y = 0;
   for (const Edit& edit : x.hypothesis.edits) of_x += rank_of(edit.cause);
   for (const Edit& edit : y.hypothesis.edits) of_y += rank_of(edit.cause);
@@ -98,7 +109,8 @@ class Search {
   std::vector<Tried> tried(std::vector<Hypothesis> guesses) const {
     std::vector<Tried> all;
     for (Hypothesis& guess : guesses) {
-      Tried one{std::move(guess), 0};
+      Tried one{std::move(guess), 0, 0};
+      one.unlike = unlike(one.hypothesis.piece, q_.b);
       one.r = r_of(one.hypothesis.piece, got_, q_.inputs_a);
       all.push_back(std::move(one));
     }

@@ -32,6 +32,7 @@ std::string head(const Diagnosis& d, const DiffNames& names) {
   text += fmt::format("aligned: {} of {} weighted layers by their numbers", d.by_weights,
                       std::max(d.weighted_a, d.weighted_b));
   if (d.by_place > 0) text += fmt::format(", {} by their place", d.by_place);
+  if (d.shared > 0) text += fmt::format("; {} tensors of b hold a's numbers: source says no weights", d.shared);
   text += '\n';
   if (!d.only_a.empty()) text += "only in a: " + joined(d.only_a) + "\n";
   if (!d.only_b.empty()) text += "only in b: " + joined(d.only_b) + "\n";
@@ -67,6 +68,8 @@ std::string finding_text(const Finding& f) {
     text += fmt::format("  Next best explanation: {}, which leaves r at {}{}.\n", f.next, short_number(f.ratio_next),
                         f.certain ? "" : ", too near to be sure");
   if (!f.also.empty()) text += fmt::format("  At the sizes tried the same numbers come from: {}.\n", joined(f.also));
+  if (!f.separating_size.empty())
+    text += fmt::format("  An input of {} would tell them apart: --size {}.\n", f.separating_size, f.separating_size);
   if (!f.fix.torch.empty()) text += fmt::format("  PyTorch   {}\n", f.fix.torch);
   if (!f.fix.keras.empty()) text += fmt::format("  Keras     {}\n", f.fix.keras);
   return text;
@@ -87,6 +90,7 @@ Json finding_json(const Finding& f) {
   json["largest"] = plain(f.largest);
   json["share"] = f.share;
   json["size"] = f.size;
+  json["separating_size"] = f.separating_size;
   json["change"] = f.says;
   json["next"] = f.next;
   json["ratio_next"] = plain(f.ratio_next);

@@ -31,6 +31,11 @@ says() {
   grep -qF -- "$2" said.err || complain "$1: standard error does not say '$2': $(head -c 300 said.err)"
 }
 
+answers() {
+  promises=$((promises + 1))
+  grep -qF -- "$1" said.out || complain "standard output does not say '$1': $(head -c 300 said.out)"
+}
+
 # Nothing but the listed files lies in folder $2.
 holds_only() {
   promises=$((promises + 1))
@@ -195,6 +200,43 @@ ends 0 "a comparison is certified" "$convoy" diff "$good/model.keras" "$good/mod
 ends 0 "a comparison runs again" "$convoy" diff --check again/d.json
 ends 1 "a difference is certified" "$convoy" diff "$good/model.keras" "$other/model.keras" --report again/e.json -q
 ends 0 "a difference found again is no change" "$convoy" diff --check again/e.json
+
+# --- where two models part --------------------------------------------------------------------------
+pair=$corpus/../../pairs/same_s2_as_p1
+ends 0 "a model is the same as itself" "$convoy" diff "$good/model.keras" "$good/model.h5"
+ends 0 "the same is said as JSON" "$convoy" diff "$good/model.keras" "$good/model.h5" --json
+answers '"schema": 1'
+answers '"same": true'
+answers '"first": null'
+ends 1 "two models that differ end with 1" "$convoy" diff "$pair/a.keras" "$pair/b.onnx"
+answers "same_as_symmetric"
+ends 1 "the difference is said as JSON" "$convoy" diff "$pair/a.keras" "$pair/b.onnx" --json
+for key in schema same first differences layers aligned cause also ratio limit ratio_after_fix fix torch keras certain size; do
+  answers "\"$key\""
+done
+promises=$((promises + 1))
+python3 - said.out <<'PYTHON' || complain "the JSON of diff has not the form that docs/diagnosis.md gives"
+import json, sys
+d = json.load(open(sys.argv[1]))
+first = d["first"]
+assert d["schema"] == 1 and d["same"] is False and first == d["differences"][0]
+assert first["cause"] == "same_as_symmetric" and isinstance(first["also"], list) and set(first["fix"]) == {"torch", "keras"}
+assert first["ratio_after_fix"] <= first["limit"] < first["ratio"]
+PYTHON
+ends 1 "--quiet leaves it to the exit code" "$convoy" diff "$pair/a.keras" "$pair/b.onnx" --quiet
+promises=$((promises + 1))
+[ ! -s said.out ] || complain "--quiet prints: $(head -c 200 said.out)"
+ends 2 "a diff needs two models" "$convoy" diff "$good/model.keras"
+ends 2 "a wrong option of diff is a usage error" "$convoy" diff "$good/model.keras" "$good/model.h5" --no-such-option
+ends 2 "an input too many is a usage error" "$convoy" diff "$good/model.keras" "$good/model.h5" --input "$good/input_0.npy" --input "$good/input_0.npy"
+says "the number of inputs is said" "--input is given 2 times"
+ends 2 "another number of inputs is a usage error" "$convoy" diff "$good/model.keras" "$corpus/multi_io/model.keras"
+ends 4 "a missing model is an input error" "$convoy" diff "$good/model.keras" no-such-file.onnx
+says "the missing model is named" no-such-file.onnx
+ends 5 "a cut model is a broken file" "$convoy" diff cut.keras "$good/model.keras"
+says "the broken file is named" cut.keras
+ends 5 "a broken second model is a broken file" "$convoy" diff "$good/model.keras" words.keras
+says "the broken second file is named" words.keras
 
 # --- a full disk ------------------------------------------------------------------------------------
 mkdir small

@@ -82,6 +82,19 @@ std::vector<Row> rows() {
        "p = conv(x, k, c) windows=3,3 paddings=1:1,1:1\nq = conv(x, l, c) windows=3,3 paddings=1:1,1:1\ny = concat(q, "
        "p)\n",
        "concat_order"},
+      {"a layer norm written out, with another epsilon", image,
+       "m = reduce(x) axes=3 keeps_axes=true\nd = binary(x, m) function=subtract\nq = binary(d, d) function=multiply\n"
+       "v = reduce(q) axes=3 keeps_axes=true\ne = affine(v) offset=0.001\ns = unary(e) function=sqrt\n"
+       "y = binary(d, s) function=divide\n",
+       "y = layer_norm(x) axes=3 epsilon=1e-05\n", "norm_eps"},
+      {"a maximum with its own pads and pads of its own", image, "y = max_pool(x) windows=3/2,3/2 paddings=1:1,1:1\n",
+       "p = pad(x) before=0,0,1,1 after=0,0,1,1\ny = max_pool(p) windows=3/2,3/2 paddings=0:0,0:0\n", "pool_pad_value"},
+      {"five inputs, two of them exchanged", "input x float32[2,3,8,11]\n",
+       "p = relu(x)\nq = unary(x) function=tanh\nr = unary(x) function=sigmoid\ns = unary(x) function=exp\n"
+       "y = concat(x, p, q, r, s)\n",
+       "p = relu(x)\nq = unary(x) function=tanh\nr = unary(x) function=sigmoid\ns = unary(x) function=exp\n"
+       "y = concat(x, p, s, r, q)\n",
+       "concat_order"},
       {"corners", image, "y = resize(x) sizes=16,22 interpolation=linear\n",
        "y = resize(x) sizes=16,22 interpolation=linear coordinates=align_corners\n", "align_corners"},
   };
@@ -122,6 +135,26 @@ TEST(Cause, TwoMistakesInOneLayerAreBothNamed) {
   std::vector<std::string> causes{found->findings[0].cause, found->findings[1].cause};
   std::sort(causes.begin(), causes.end());
   EXPECT_EQ(causes, (std::vector<std::string>{"bias_missing", "same_as_symmetric"}));
+}
+
+TEST(Cause, SiblingsInAnotherOrderAreTheSame) {
+  const Graph a = parsed(std::string(image) + "p = relu(x)\nq = unary(x) function=tanh\ny = concat(p, q)\noutput y\n");
+  const Graph b = parsed(std::string(image) + "t = unary(x) function=tanh\nr = relu(x)\ny = concat(r, t)\noutput y\n");
+  const auto found = diagnose(a, b);
+  ASSERT_TRUE(found.has_value()) << message(found.error());
+  EXPECT_TRUE(found->same);
+}
+
+TEST(Cause, ASizeThatTellsTwoCausesApartIsNamed) {
+  const std::string before = "input x float32[2,3,8,11]\n" + std::string(kernel);
+  const Graph a = parsed(before + "y = conv(x, k, c) windows=3/2,3 paddings=same,same\noutput y\n");
+  const Graph b = parsed(before + "y = conv(x, k, c) windows=3/2,3 paddings=1:0,1:1\noutput y\n");
+  const auto found = diagnose(a, b);
+  ASSERT_TRUE(found.has_value()) << message(found.error());
+  ASSERT_EQ(found->findings.size(), 1U);
+  const Finding& finding = found->findings[0];
+  EXPECT_EQ(finding.cause, "same_as_symmetric");
+  EXPECT_NE(std::find(finding.also.begin(), finding.also.end(), "odd_cell_on_the_other_side"), finding.also.end());
 }
 
 TEST(Cause, WhatNoKnownMistakeExplainsIsNotGuessed) {

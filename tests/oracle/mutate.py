@@ -1,16 +1,19 @@
-"""How well does `convoy diff` name faults? Writes one known mistake, or two, into ONNX files and asks.
+"""How well does `convoy diff` name faults? Writes one known mistake, or two, into ported models and asks.
 
-mutate.py CONVOY FOLDER... [--count 1000] [--seed 0] [--pairs SHARE] [--show]
+mutate.py CONVOY CORPUS... [--count 1000] [--seed 0] [--pairs 0.25] [--show] [--keep FOLDER] [--markdown]
 
-Every FOLDER holds models as folders with `model.onnx` (tests/data/corpus/onnx, the shared corpora). A random model gets a
-random mistake at a random node; ONNX Runtime says whether the outputs change at all, and mutations that change nothing are
-counted apart. Prints, per cause, how often the layer was found, the cause named, and another one claimed. A cause counts as
-named where it stands first or under `also` of the right layer: those give the same numbers.
+Every CORPUS holds models as folders with `model.keras`, `model.pt2` or `model.onnx`. Each is ported to ONNX once. The
+mistakes (mutation/) are taken in turn, each written into a random node of a random model; ONNX Runtime says whether the
+numbers change, at an even and an odd size where sizes are free, and mistakes that change nothing are listed, not counted.
+`a` is the original file, its port as ONNX, or as source of PyTorch or Keras; `b` is the changed model as ONNX, .keras or
+source. A layer is right where the first difference is reported in a changed layer that reads no other changed one. A
+cause is named where it stands first, or under `also`: those give the same numbers as long as the inputs are equal. The
+fix is verified where the error falls below its limit with the change undone.
 """
 import argparse
-import copy
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,421 +22,353 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
-from onnx import helper, numpy_helper
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mutation import MISTAKES  # noqa: E402
+from mutation.net import Net  # noqa: E402
 
 
-def attributes(node):
-    return {a.name: helper.get_attribute_value(a) for a in node.attribute}
+class Refused(Exception):
+    pass
 
 
-def put(node, name, value):
-    for i, a in enumerate(node.attribute):
-        if a.name == name:
-            del node.attribute[i]
-            break
-    node.attribute.append(helper.make_attribute(name, value))
+def convoy(binary, *words):
+    return subprocess.run([binary, *map(str, words)], capture_output=True, text=True, timeout=120)
 
 
-def weight(model, node, i):
-    if len(node.input) <= i:
+def plain(name):
+    """As Python and the formats spell it."""
+    return re.sub(r"[^0-9a-z]+", "_", name.lower()).strip("_")
+
+
+class Base:
+    """A model of the corpora, ported to ONNX, with what it computes."""
+
+    def __init__(self, binary, file, folder):
+        self.file, self.folder, self.binary = file, folder, binary
+        self.name = f"{file.parent.parent.name}/{file.parent.name}"
+        self.onnx = folder / (self.name.replace("/", "__") + ".onnx")
+        done = convoy(binary, "port", file, "-o", self.onnx, "--no-proof", "-q", "-f", "--opset", "21")
+        if done.returncode:
+            raise Refused(done.stderr)
+        self.net = Net(onnx.load(self.onnx))
+        free = not self.net.fixed()
+        self.feeds = [self.net.feed(0), self.net.feed(0, 40.0), *([self.net.feed(1), self.net.feed(1, 40.0)] if free else [])]
+        self.answers = [self.net.run(feed) for feed in self.feeds]
+        self.net.shape("")
+        self.ported = {}
+
+    def node(self, name):
+        return next(n for n in self.net.graph.node if n.name == name)
+
+    def form(self, to):
+        """The model's port as source of PyTorch or Keras, or as .keras, with the words that read it; None: refused."""
+        if to not in self.ported:
+            self.ported[to] = written(self.binary, self.onnx, self.net, to, self.folder / self.onnx.stem)
+        return self.ported[to]
+
+
+def written(binary, file, net, to, stem):
+    """`file` as another format: its words for diff, as (file, options); None where the writer refuses."""
+    if to == "onnx":
+        return str(file), []
+    target = {"torch": f"{stem}_torch.py", "keras source": f"{stem}_keras.py", "keras": f"{stem}_made.keras"}[to]
+    done = convoy(binary, "port", file, "--to", to.split()[0], "-o", target, "--no-proof", "-q", "-f")
+    if done.returncode:
         return None
-    return next((t for t in model.graph.initializer if t.name == node.input[i]), None)
-
-
-def change(model, node, i, f):
-    tensor = weight(model, node, i)
-    array = f(numpy_helper.to_array(tensor))
-    if array is None:
-        return False
-    new = numpy_helper.from_array(np.ascontiguousarray(array), f"mutated_{node.input[i]}_{random.randrange(1 << 30)}")
-    model.graph.initializer.append(new)
-    node.input[i] = new.name
-    return True
-
-
-def kernel(model, node):
-    return numpy_helper.to_array(weight(model, node, 1)) if weight(model, node, 1) is not None else None
-
-
-def explicit(node):
-    return attributes(node).get("auto_pad", b"NOTSET") in (b"NOTSET", b"VALID")
-
-
-def space(node, model):
-    k = kernel(model, node)
-    return k.ndim - 2 if k is not None else len(attributes(node).get("kernel_shape", []))
-
-
-def pads(node, model):
-    return list(attributes(node).get("pads", [0] * 2 * space(node, model)))
-
-
-# ---- mistakes: (cause, operators, function that makes it and says whether it could) --------------------------------------
-
-
-def pad_missing(model, node):
-    if not explicit(node) or not any(pads(node, model)):
-        return False
-    if node.op_type != "Conv" and not any(pads(node, model)[: space(node, model)]):
-        return False
-    put(node, "pads", [0] * 2 * space(node, model))
-    return True
-
-
-def odd_cell(model, node):
-    p, n = pads(node, model), space(node, model)
-    if not explicit(node) or p[:n] == p[n:]:
-        return False
-    put(node, "pads", p[n:] + p[:n])
-    return True
-
-
-def pads_swapped(model, node):
-    p = pads(node, model)
-    if not explicit(node) or len(p) != 4 or p[0::2] == p[1::2]:
-        return False
-    put(node, "pads", [p[1], p[0], p[3], p[2]])
-    return True
-
-
-def strides_swapped(model, node):
-    s = list(attributes(node).get("strides", [1, 1]))
-    if len(s) != 2 or s[0] == s[1]:
-        return False
-    put(node, "strides", s[::-1])
-    return True
-
-
-def stride(model, node):
-    s = list(attributes(node).get("strides", [1] * space(node, model)))
-    put(node, "strides", [1 if n > 1 else 2 for n in s])
-    return explicit(node)
-
-
-def dilation(model, node):
-    d = list(attributes(node).get("dilations", [1] * space(node, model)))
-    if max(d) == 1 or not explicit(node):
-        return False
-    put(node, "dilations", [1] * len(d))
-    return True
-
-
-def flipped(model, node):
-    return change(model, node, 1, lambda w: w[(..., *[slice(None, None, -1)] * (w.ndim - 2))] if max(w.shape[2:], default=1) > 1 else None)
-
-
-def hw(model, node):
-    return change(model, node, 1, lambda w: w.swapaxes(2, 3) if w.ndim == 4 and w.shape[2] == w.shape[3] > 1 else None)
-
-
-def io(model, node):
-    return change(model, node, 1, lambda w: w.swapaxes(0, 1) if w.shape[0] == w.shape[1] > 1 and w.ndim > 2 else None)
-
-
-def reshaped(model, node):
-    return change(model, node, 1, lambda w: np.moveaxis(w, (0, 1), (-1, -2)).reshape(w.shape) if w.ndim > 2 and w.shape[2] > 1 and w.shape[1] > 1 else None)
-
-
-def depthwise(model, node):
-    g = attributes(node).get("group", 1)
-    return change(model, node, 1, lambda w: w.reshape(g, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape) if g > 1 and w.shape[1] == 1 and w.shape[0] > g else None)
-
-
-def bias_missing(model, node):
-    if len(node.input) < 3 or not node.input[2]:
-        return False
-    return change(model, node, 2, np.zeros_like)
-
-
-def bias_doubled(model, node):
-    return weight(model, node, 2) is not None and change(model, node, 2, lambda b: b * 2)
-
-
-def rounded(model, node):
-    return change(model, node, 1, lambda w: w.astype(np.float16).astype(np.float32) if w.dtype == np.float32 else None)
-
-
-def differ(model, node):
-    return change(model, node, 1, lambda w: w + np.float32(0.01) * np.random.default_rng(1).standard_normal(w.shape).astype(np.float32))
-
-
-def eps(model, node):
-    old = attributes(node).get("epsilon", 1e-5)
-    put(node, "epsilon", 1e-5 if old > 1e-4 else 1e-3)
-    return True
-
-
-def exchanged(i, j):
-    def f(model, node):
-        node.input[i], node.input[j] = node.input[j], node.input[i]
-        return True
-    return f
-
-
-def not_loaded(model, node):
-    return change(model, node, 3, np.zeros_like) and change(model, node, 4, np.ones_like)
-
-
-def deviation(model, node):
-    return change(model, node, 4, np.sqrt)
-
-
-def kind(op):
-    def f(model, node):
-        if node.op_type == op:
-            return False
-        del node.attribute[:]
-        del node.input[1:]
-        node.op_type = op
-        return True
-    return f
-
-
-def slope(model, node):
-    put(node, "alpha", 0.2 if abs(attributes(node).get("alpha", 0.01) - 0.01) < 1e-6 else 0.01)
-    return True
-
-
-def missing(model, node):
-    del node.attribute[:]
-    del node.input[1:]
-    node.op_type = "Identity"
-    return True
-
-
-def extra(model, node):
-    out = node.output[0]
-    node.output[0] = out + "_before"
-    at = list(model.graph.node).index(node)
-    model.graph.node.insert(at + 1, helper.make_node("Relu", [out + "_before"], [out], name=f"extra_{at}"))
-    return True
-
-
-def softmax_axis(model, node):
-    axis = attributes(node).get("axis", -1)
-    put(node, "axis", 1 if axis in (-1, 2, 3) else 2)
-    return True
-
-
-def concat(model, node):
-    if len(node.input) != 2 or node.input[0] == node.input[1]:
-        return False
-    node.input[0], node.input[1] = node.input[1], node.input[0]
-    return True
-
-
-def divisor(model, node):
-    if not any(pads(node, model)) and explicit(node):
-        return False
-    put(node, "count_include_pad", 1 - attributes(node).get("count_include_pad", 0))
-    return True
-
-
-def pool_kind(model, node):
-    if len(node.output) > 1:
-        return False
-    for name in ("count_include_pad", "storage_order", "dilations"):
-        for i, a in enumerate(node.attribute):
-            if a.name == name:
-                del node.attribute[i]
-                break
-    node.op_type = "MaxPool" if node.op_type == "AveragePool" else "AveragePool"
-    return True
-
-
-def ceil(model, node):
-    put(node, "ceil_mode", 1 - attributes(node).get("ceil_mode", 0))
-    return explicit(node)
-
-
-def mode(model, node):
-    old = attributes(node).get("mode", b"constant")
-    put(node, "mode", "edge" if old != b"edge" else "reflect")
-    return True
-
-
-def shifted(model, node):
-    p, n = pads(node, model), space(node, model)
-    if not explicit(node) or "output_shape" in attributes(node) or p[:n] == p[n:]:
-        return False
-    put(node, "pads", p[n:] + p[:n])
-    return True
-
-
-def shuffle(model, node):
-    put(node, "mode", "DCR" if attributes(node).get("mode", b"DCR") == b"CRD" else "CRD")
-    return True
-
-
-def transposed(model, node):
-    w = kernel(model, node)
-    return w is not None and w.ndim == 2 and w.shape[0] == w.shape[1] and change(model, node, 1, lambda x: x.T)
-
-
-def corners(model, node):
-    old = attributes(node).get("coordinate_transformation_mode", b"half_pixel")
-    if attributes(node).get("mode", b"nearest") == b"nearest":
-        return False
-    put(node, "coordinate_transformation_mode", "half_pixel" if old == b"align_corners" else "align_corners")
-    return True
-
-
-ACTIVATIONS = ("Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "Selu", "Softplus", "HardSigmoid", "Softsign", "HardSwish")
-MISTAKES = [
-    ("pad_missing", ("Conv", "AveragePool"), pad_missing),
-    ("odd_cell_on_the_other_side", ("Conv", "MaxPool", "AveragePool"), odd_cell),
-    ("pads_hw_swapped", ("Conv", "MaxPool", "AveragePool"), pads_swapped),
-    ("strides_swapped", ("Conv", "MaxPool", "AveragePool"), strides_swapped),
-    ("stride", ("Conv",), stride),
-    ("dilation", ("Conv",), dilation),
-    ("kernel_flipped", ("Conv", "ConvTranspose"), flipped),
-    ("kernel_hw_swapped", ("Conv", "ConvTranspose"), hw),
-    ("channels_swapped", ("Conv", "ConvTranspose"), io),
-    ("kernel_not_transposed", ("Conv",), reshaped),
-    ("depthwise_order", ("Conv",), depthwise),
-    ("bias_missing", ("Conv", "ConvTranspose", "Gemm"), bias_missing),
-    ("bias_doubled", ("Conv", "ConvTranspose", "Gemm"), bias_doubled),
-    ("weights_rounded", ("Conv", "ConvTranspose", "Gemm"), rounded),
-    ("weights_differ", ("Conv", "ConvTranspose", "Gemm"), differ),
-    ("bn_eps", ("BatchNormalization",), eps),
-    ("norm_eps", ("LayerNormalization", "InstanceNormalization", "GroupNormalization"), eps),
-    ("bn_gamma_beta_swapped", ("BatchNormalization",), exchanged(1, 2)),
-    ("statistics_not_loaded", ("BatchNormalization",), not_loaded),
-    ("bn_variance_is_deviation", ("BatchNormalization",), deviation),
-    ("activation_kind", ACTIVATIONS, kind("Tanh")),
-    ("activation_missing", ACTIVATIONS, missing),
-    ("activation_slope", ("LeakyRelu",), slope),
-    ("activation_extra", ("Conv", "BatchNormalization", "Add", "Gemm"), extra),
-    ("softmax_axis", ("Softmax",), softmax_axis),
-    ("concat_order", ("Concat",), concat),
-    ("pool_divisor", ("AveragePool",), divisor),
-    ("pool_kind", ("AveragePool", "MaxPool"), pool_kind),
-    ("ceil_mode", ("MaxPool", "AveragePool"), ceil),
-    ("pad_mode", ("Pad",), mode),
-    ("transposed_shifted", ("ConvTranspose",), shifted),
-    ("depth_to_space_order", ("DepthToSpace",), shuffle),
-    ("dense_transposed", ("Gemm", "MatMul"), transposed),
-    ("align_corners", ("Resize",), corners),
-]
-
-
-def outputs(model):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-    random_numbers = np.random.default_rng(0)
-    feed = {}
-    for one in session.get_inputs():
-        shape = [n if isinstance(n, int) else (2 if i == 0 else 8 + i) for i, n in enumerate(one.shape)]
-        if one.type != "tensor(float)":
-            raise ValueError("not a picture")
-        feed[one.name] = random_numbers.standard_normal(shape).astype(np.float32) * 3
-    return session.run(None, feed)
-
-
-def differs(a, b):
-    return any(x.shape != y.shape or not np.allclose(x, y, 1e-4, 1e-5, equal_nan=True) for x, y in zip(a, b))
-
-
-def mutate(model, count):
-    changed = copy.deepcopy(model)
-    made = []
-    for node in changed.graph.node:  # names by which the answer is judged
-        node.name = node.name or f"node_{node.output[0]}"
-    for _ in range(60):
-        cause, kinds, make = random.choice(MISTAKES)
-        taken = [name for name, _ in made]
-        nodes = [n for n in changed.graph.node if n.op_type in kinds and n.name not in taken and not n.name.startswith("extra_")]
-        if not nodes:
+    if to == "keras":
+        return target, []
+    if to == "keras source":
+        return f"{target}:build", ["--weights", target.replace(".py", ".weights.h5")]
+    words = ["--weights", target.replace(".py", ".safetensors")]
+    source = Path(target).read_text()
+    names = re.search(r"def forward\(self, (.*?)\)", source).group(1).replace(": Tensor", "").split(", ")
+    feed = list(net.feed(0).values())
+    if len(names) != len(feed):
+        return None
+    for name, value in zip(names, feed):
+        words += ["--shape", f"{name}=" + ",".join(map(str, value.shape))]
+    return target, words
+
+
+def changes(base, net, before):
+    """Whether some number differs by more than rounding, at some size."""
+    for feed, old in zip(base.feeds, before):
+        fed = {i: feed_of(net, i, value) for i, value in feed.items()}
+        if any(fed[i].shape != feed[i].shape for i in feed):
+            return True  # it takes transposed images
+        new = net.run(fed)
+        for x, y in zip(old, new):
+            if x.shape != y.shape:
+                return True
+            if x.dtype.kind != "f":
+                if not np.array_equal(x, y):
+                    return True
+                continue
+            scale = np.abs(x[np.isfinite(x)]).max(initial=0)
+            if not np.allclose(x, y, 0, 1e-5 * scale + 1e-12, equal_nan=True):
+                return True
+    return False
+
+
+def feed_of(net, name, value):
+    """As it is, or with rows for columns where the model was turned."""
+    dims = next(i for i in net.graph.input if i.name == name).type.tensor_type.shape.dim
+    fits = all(d.WhichOneof("value") != "dim_value" or d.dim_value == n for d, n in zip(dims, value.shape))
+    return value if fits else value.swapaxes(2, 3)
+
+
+def ancestors(net, node):
+    found, open_ = set(), list(node.input)
+    while open_:
+        maker = net.maker(open_.pop())
+        if maker is not None and maker.name not in found:
+            found.add(maker.name)
+            open_.extend(maker.input)
+    return found
+
+
+def mutated(base, net, made, mistake, choose, only=None):
+    """The model with one mistake more, and [(node, cause, names by which the layer may go)]; None: there is no place."""
+    cause, operators, make = mistake
+    taken = {name for name, _, _ in made}
+    nodes = [n.name for n in net.graph.node if n.op_type in operators and not n.name.startswith("added_") and n.name not in taken]
+    choose.shuffle(nodes)
+    for name in nodes if only is None else [only]:
+        names = names_of(base, base.node(name))
+        if any(names & earlier for _, _, earlier in made):
             continue
-        node = random.choice(nodes)
-        before = copy.deepcopy(changed)
-        name = node.name
+        changed = net.copy()
+        node = next(n for n in changed.graph.node if n.name == name)
         try:
             done = make(changed, node)
-            onnx.checker.check_model(changed)
+            if not done:
+                continue
+            onnx.checker.check_model(changed.model)
+            changed.run({i: feed_of(changed, i, value) for i, value in base.feeds[0].items()})
         except Exception:
-            done = False
-        if not done:
-            changed = before
             continue
-        made.append((name, cause))
-        if len(made) == count:
-            return changed, made
-    return None, made
+        for also in done if isinstance(done, list) else []:  # layers that the mistake is as much about
+            names |= names_of(base, base.node(also))
+        return changed, [*made, (name, cause, names)]
+    return None, []
 
 
-def main():
+def two(base, net, made, others, choose):
+    """With a second mistake, where one of `others` has a place: each changes something by itself and beside the other."""
+    before = [net.run({i: feed_of(net, i, value) for i, value in feed.items()}) for feed in base.feeds]
+    for other in others:
+        second, both = mutated(base, net, made, other, choose)
+        if second is None or not changes(base, second, before):
+            continue
+        alone, _ = mutated(base, base.net, [], other, choose, only=both[1][0])
+        if alone is not None and changes(base, alone, base.answers):
+            return second, both
+    return net, made
+
+
+def names_of(base, node):
+    """By which the layer that this node is part of may go: its own name, the layer's, and its bias's or product's."""
+    names = []
+    for name in (node.name, *(output.removesuffix("/" + node.name) for output in node.output if output)):
+        parts = name.split("/")
+        names += ["/".join(parts[:i]) for i in range(1, len(parts) + 1)]
+    after = base.net.only_reader(node.output[0])
+    before = base.net.maker(node.input[0]) if node.input else None
+    if node.op_type == "MatMul" and after is not None and after.op_type == "Add":
+        names.append(after.name)
+    if node.op_type == "Add" and before is not None and before.op_type == "MatMul":
+        names.append(before.name)
+    return {plain(name) for name in names}
+
+
+def asked(binary, a, b):
+    options = []
+    for which, (_, words) in (("a", a), ("b", b)):
+        for i in range(0, len(words), 2):
+            options += [words[i] + (f"-{which}" if words[i] == "--weights" else ""), words[i + 1]]
+    done = convoy(binary, "diff", a[0], b[0], *options, "--json")
+    if done.returncode not in (0, 1):
+        raise Refused(f"{done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)["differences"]
+
+
+def judged(base, net, made, found):
+    """(layer, first, named, all, claimed, unknown, fix)"""
+    def is_in(d, names):
+        return plain(d["b"]) in names or plain(d["a"]) in names
+
+    earliest = [m for m in made if not any(o[0] in ancestors(base.net, base.node(m[0])) for o in made if o is not m)]
+    first = found[0] if found else None
+    hit = next((m for m in earliest if first and is_in(first, m[2])), None)
+    said = [d for d in found if hit and is_in(d, hit[2])]
+    named = bool(hit) and any(hit[1] in [d["cause"], *d["also"]] for d in said)
+    causes = {m[1] for m in made}
+    wrong = [d for d in found if d["cause"] != "unknown" and d["certain"] and not causes & {d["cause"], *d["also"]}]
+    everything = all(any(m[1] in [d["cause"], *d["also"]] and is_in(d, m[2]) for d in found) for m in made)
+    return {
+        "layer": bool(hit),
+        "first": bool(hit) and said[0]["cause"] == hit[1],
+        "named": named,
+        "all": everything,
+        "claimed": bool(wrong),
+        "unknown": bool(first) and first["cause"] == "unknown",
+        "fix": bool(first) and first["ratio_after_fix"] <= first["limit"],
+    }
+
+
+def shown(found):
+    return [(d["a"], d["b"], d["cause"], d["also"], "sure" if d["certain"] else "unsure") for d in found]
+
+
+def print_table(rows, forms, total, silent, refused, markdown):
+    columns = ["asked", "layer", "first", "named", "claimed", "unknown", "fix"]
+    head = ["first mistake", *columns, "silent"]
+    body = [[cause, *(row[c] for c in columns), silent[cause]] for cause, row in sorted(rows.items())]
+    body += [[cause, *(0 for _ in columns), n] for cause, n in sorted(silent.items()) if cause not in rows]
+    body.append(["together", *(total[c] for c in columns), sum(silent.values())])
+    if markdown:
+        print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+        print("\n".join("| " + " | ".join(map(str, row)) + " |" for row in body))
+    else:
+        print(f"{head[0]:<28}" + "".join(f"{h:>9}" for h in head[1:]))
+        print("\n".join(f"{row[0]:<28}" + "".join(f"{v:>9}" for v in row[1:]) for row in body))
+    print("\n" + ", ".join(f"{a} against {b}: {n}" for (a, b), n in sorted(forms.items())))
+    n, pairs = max(total["asked"], 1), max(total["pairs"], 1)
+    print(f"\n{total['asked']} asked, {total['pairs']} of them with two mistakes: first layer {total['layer'] / n:.1%}, "
+          f"cause {total['named'] / n:.1%}, both causes of two {total['both'] / pairs:.1%}, fix verified {total['fix'] / n:.1%}, wrong confident causes {total['claimed'] / n:.2%}; "
+          f"{sum(silent.values())} change nothing, {refused} refused")
+
+
+class Bench:
+    def __init__(self, options, place):
+        self.options, self.place, self.choose = options, place, random.Random(options.seed)
+        self.files = []
+        for folder in options.folders:
+            for case in sorted(Path(folder).iterdir()) if Path(folder).is_dir() else []:
+                self.files += [case / n for n in ("model.keras", "model.pt2", "model.onnx") if (case / n).exists()][:1]
+        self.choose.shuffle(self.files)
+        self.bases, self.rows, self.silent, self.forms, self.total, self.refused = {}, {}, Counter(), Counter(), Counter(), 0
+
+    def base_of(self, file):
+        if file not in self.bases:
+            try:
+                self.bases[file] = Base(self.options.convoy, file, self.place)
+            except Exception:
+                self.bases[file] = None  # a model that is not carried
+        return self.bases[file]
+
+    def made_of(self, mistake):
+        """(base, net, made) with the mistake, and perhaps a second one, in a random model; net is None where it changes nothing."""
+        both = self.choose.random() < self.options.pairs and mistake[0] != "input_hw_swapped"
+        others = self.choose.sample([m for m in MISTAKES if m[0] != "input_hw_swapped"], 24) if both else []
+        for file in self.choose.sample(self.files, len(self.files)):
+            base = self.base_of(file)
+            if base is None or not any(n.op_type in mistake[1] for n in base.net.graph.node):
+                continue
+            net, made = mutated(base, base.net, [], mistake, self.choose)
+            if net is None:
+                continue
+            try:
+                if not changes(base, net, base.answers):
+                    return base, None, made
+                return base, *(two(base, net, made, others, self.choose) if others else (net, made))
+            except Exception:
+                continue
+        return None
+
+    def forms_of(self, base, net):
+        """What is compared: the names of both forms, and the words that read them."""
+        b_file = self.place / "b.onnx"
+        onnx.save(net.model, b_file)
+        b_form = self.choose.choice(["onnx", "onnx", "keras", "keras source", "torch"])
+        a_form = self.choose.choice(["file", "file", "onnx"] if b_form != "onnx" else ["file", "file", "onnx", "keras source", "torch"])
+        b = written(self.options.convoy, b_file, net, b_form, self.place / "b")
+        if b is None:
+            b_form, b = "onnx", (str(b_file), [])
+        a = (str(base.file), []) if a_form == "file" else base.form(a_form)
+        if a is None:
+            a_form, a = "file", (str(base.file), [])
+        return base.file.suffix[1:] if a_form == "file" else a_form, b_form, a, b
+
+    def ask(self, turn, mistake):
+        asked_for = self.made_of(mistake)
+        if asked_for is None:
+            return
+        base, net, made = asked_for
+        if net is None:
+            self.silent[mistake[0]] += 1
+            return
+        a_form, b_form, a, b = self.forms_of(base, net)
+        try:
+            found = asked(self.options.convoy, a, b)
+        except (Refused, subprocess.TimeoutExpired) as error:
+            self.refused += 1
+            if self.options.show:
+                print("refused", base.name, [m[:2] for m in made], a_form, b_form, str(error).replace("\n", " ")[:200], flush=True)
+            return
+        verdict = judged(base, net, made, found)
+        self.forms[a_form, b_form] += 1
+        for counter in (self.rows.setdefault(mistake[0], Counter()), self.total):
+            counter["asked"] += 1
+            counter.update({key: int(value) for key, value in verdict.items()})
+        self.total["pairs"] += len(made) > 1
+        self.total["both"] += len(made) > 1 and verdict["all"]
+        if self.options.show and (verdict["claimed"] or not verdict["named"]):
+            tags = [f"not {k}" for k in ("layer", "named") if not verdict[k]] + (["claimed"] if verdict["claimed"] else [])
+            print(turn, base.name, [m[:2] for m in made], f"{a_form} -> {b_form}", ", ".join(tags), shown(found), flush=True)
+            if self.options.keep:
+                keep(self.options.keep, turn, a, b, self.place / "b.onnx")
+
+
+def measure(options):
+    with tempfile.TemporaryDirectory() as place:
+        bench = Bench(options, Path(place))
+        mistakes = [m for m in MISTAKES if options.only in (None, m[0])]
+        for turn in range(options.count * 3):
+            if bench.total["asked"] >= options.count:
+                break
+            bench.ask(turn, mistakes[turn % len(mistakes)])
+    print_table(bench.rows, bench.forms, bench.total, bench.silent, bench.refused, options.markdown)
+    return bench.total
+
+
+def keep(folder, turn, a, b, b_file):
+    to = Path(folder) / str(turn)
+    to.mkdir(parents=True, exist_ok=True)
+    words = ["diff"]
+    for which, (file, options) in (("a", a), ("b", b)):
+        name, _, target = file.partition(":")
+        kept = to / (which + "_" + Path(name).name)
+        kept.write_bytes(Path(name).read_bytes())
+        words.append(str(kept) + (":" + target if target else ""))
+        for i in range(0, len(options), 2):
+            value = options[i + 1]
+            if options[i] == "--weights":
+                (to / (which + "_" + Path(value).name)).write_bytes(Path(value).read_bytes())
+                value = str(to / (which + "_" + Path(value).name))
+            words += [options[i] + (f"-{which}" if options[i] == "--weights" else ""), value]
+    (to / "b.onnx").write_bytes(Path(b_file).read_bytes())
+    (to / "words").write_text(" ".join(words))
+
+
+def options_of(words=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("convoy")
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pairs", type=float, default=0.2)
-    parser.add_argument("--across", action="store_true", help="compare with model.keras or model.pt2 where there is one")
+    parser.add_argument("--pairs", type=float, default=0.25)
+    parser.add_argument("--only", help="one cause")
     parser.add_argument("--show", action="store_true")
-    options = parser.parse_args()
-    random.seed(options.seed)
-    files = sorted(f for folder in options.folders for f in Path(folder).glob("*/model.onnx"))
-    counts, silent, refused, wrong_claims = Counter(), 0, 0, 0
-    per_cause = {}
-    with tempfile.TemporaryDirectory() as folder:
-        a, b = Path(folder) / "a.onnx", Path(folder) / "b.onnx"
-        for _ in range(options.count * 20):
-            if counts["asked"] >= options.count:
-                break
-            file = random.choice(files)
-            try:
-                model = onnx.load(file)
-                for node in model.graph.node:
-                    node.name = node.name or f"node_{node.output[0]}"
-                changed, made = mutate(model, 2 if random.random() < options.pairs else 1)
-                if changed is None:
-                    continue
-                if not differs(outputs(model), outputs(changed)):
-                    silent += 1
-                    continue
-            except Exception:
-                continue
-            onnx.save(model, a)
-            onnx.save(changed, b)
-            other = next((f for f in (file.parent / "model.keras", file.parent / "model.pt2") if f.exists()), None)
-            original = other if options.across and other else a
-            done = subprocess.run([options.convoy, "diff", str(original), str(b), "--json"], capture_output=True, text=True, timeout=120)
-            if done.returncode not in (0, 1):
-                refused += 1
-                if done.returncode == 70 or options.show:
-                    print("refused", file.parent.name, made, done.stderr.strip()[:160])
-                continue
-            found = json.loads(done.stdout)["differences"]
-            counts["asked"] += 1
-            order = [n.name for n in model.graph.node]
-            made.sort(key=lambda m: order.index(m[0]))
-            # The names of b are those of the nodes that were changed, whatever a is.
-            layer = bool(found) and found[0]["b"] == made[0][0]
-            cause = layer and any(made[0][1] in [d["cause"], *d["also"]] for d in found if d["b"] == made[0][0])
-            everything = cause and all(any(m[1] in [d["cause"], *d["also"]] for d in found if d["b"] == m[0]) for m in made)
-            claimed = bool(found) and found[0]["cause"] != "unknown" and not cause
-            counts["layer"] += layer
-            counts["cause"] += cause
-            counts["all"] += everything
-            wrong_claims += claimed
-            row = per_cause.setdefault(made[0][1], Counter())
-            row["asked"] += 1
-            row["layer"] += layer
-            row["cause"] += cause
-            row["claimed"] += claimed
-            if options.show and not everything:
-                print(file.parent.name, made, "->", [(d["a"], d["b"], d["cause"], d["also"]) for d in found])
-    print(f"{'first mistake':<28} asked  layer  cause  another claimed")
-    for cause, row in sorted(per_cause.items()):
-        print(f"{cause:<28} {row['asked']:>5}  {row['layer']:>5}  {row['cause']:>5}  {row['claimed']:>5}")
-    n = max(counts["asked"], 1)
-    print(f"{counts['asked']} asked: layer {counts['layer'] / n:.1%}, cause {counts['cause'] / n:.1%}, all of them {counts['all'] / n:.1%}, "
-          f"another cause claimed {wrong_claims / n:.1%}; {silent} change nothing, {refused} refused")
-    return 0 if counts["asked"] else 1
+    parser.add_argument("--keep", help="folder for the models of answers that are not right")
+    parser.add_argument("--markdown", action="store_true")
+    return parser.parse_args(words)
+
+
+def main():
+    total = measure(options_of())
+    return 0 if total["asked"] else 1
 
 
 if __name__ == "__main__":

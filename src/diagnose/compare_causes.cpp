@@ -1,0 +1,110 @@
+// The causes of what differs, stretch by stretch; where two that follow each other differ, of both together first.
+#include "diagnose/cause.h"
+#include "diagnose/compare.h"
+
+#include <algorithm>
+
+namespace convoy::diagnose {
+
+namespace {
+
+// What b did, where undoing it in b is the evidence.
+std::string_view mirrored(std::string_view cause) {
+  constexpr std::pair<std::string_view, std::string_view> pairs[] = {
+      {"activation_missing", "activation_extra"}, {"bias_missing", "bias_extra"}, {"pad_missing", "pad_where_none"}};
+  for (const auto& [one, other] : pairs) {
+    if (cause == one) return other;
+    if (cause == other) return one;
+  }
+  return cause;
+}
+
+}  // namespace
+
+Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
+  auto at = stretch(i);
+  if (!at) return pass(at);
+  Question question{at->a.graph, at->b.graph, at->inputs_a, at->inputs_b, alignment_.matches[i].permutation, {}, false,
+                    {},          &kernels_,   threads_,     tries_pairs};
+  for (const ValueId v : at->a.from) {
+    const Match* from = alignment_.of_a(v);
+    question.before.push_back(from ? layer_of_a(*from) : std::string());
+    question.reads_input = question.reads_input || (from && from->how == How::Input);
+  }
+  question.for_b = [&](const std::vector<Tensor>& inputs) {
+    std::vector<Tensor> result;
+    for (std::size_t b = 0; b < at->b.from.size(); ++b) {
+      const Match* from = alignment_.of_b(at->b.from[b]);
+      Tensor tensor = at->inputs_b[b];
+      for (std::size_t a = 0; a < at->a.from.size(); ++a)
+        if (from && at->a.from[a] == from->a)
+          tensor = arranged(inputs[a], from->permutation, sizes_of(sized_.b[from->b].fact.shape).value_or(Sizes{}));
+      result.push_back(std::move(tensor));
+    }
+    return result;
+  };
+  auto found = explain(question);
+  const bool is_plain = found && !found->edits.empty() && found->edits[0].cause != "weights_differ";
+  if (!found || is_plain) return found;
+  // The other way round: b's stretch, changed, gives a's numbers. A batch norm that was folded into a is still in b.
+  Question other{at->b.graph, at->a.graph, at->inputs_b, at->inputs_a, inverse(question.permutation), {}, false,
+                 {},          nullptr,     threads_,     tries_pairs};
+  other.reads_input = question.reads_input;
+  for (const ValueId v : at->b.from) {
+    const Match* from = alignment_.of_b(v);
+    other.before.push_back(from ? layer_of_b(*from) : std::string());
+  }
+  auto turned = explain(other);
+  if (!turned || turned->edits.empty() || turned->edits[0].cause == "weights_differ") return found;
+  turned->of_b = true;
+  turned->before = found->before;
+  for (Edit& edit : turned->edits) edit.cause = mirrored(edit.cause);
+  return turned;
+}
+
+// A layer that was moved past another one, or that one model writes as two, makes two differences; where one change
+// explains both, they are one. Says whether it does.
+bool Comparison::join(std::size_t i) {
+  if (alignment_.matches[i].how == How::Output) return false;
+  const auto readers = readers_of_match(i);
+  const bool any = std::ranges::any_of(
+      readers, [&](std::size_t j) { return states_[j].compared && !states_[j].gap.same && !states_[j].cause; });
+  if (!any) return false;
+  set(i, false);
+  bool all = true;
+  std::vector<std::pair<std::size_t, Explained>> found;
+  for (const std::size_t j : readers) {
+    const auto other = gap(j);
+    if (other && other->same) continue;
+    auto cause = cause_of(j, false);
+    all = all && cause && cause->edits.size() == 1;
+    if (!all) break;
+    found.emplace_back(j, *std::move(cause));
+  }
+  if (!all || found.empty()) {
+    set(i, true);
+    return false;
+  }
+  states_[i].dropped = true;
+  for (auto& [j, cause] : found) states_[j].cause = std::move(cause);
+  return true;
+}
+
+Status Comparison::explain_all() {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    if (!state.compared || state.dropped || state.gap.same || state.cause) continue;
+    // What was dropped meanwhile may have been all that was wrong here.
+    if (const auto again = gap(i); again && again->same) {
+      state.gap = *again;
+      continue;
+    }
+    if (progress_) progress_({"looking for causes", i + 1, states_.size(), layer_of_a(alignment_.matches[i])});
+    if (join(i)) continue;
+    auto cause = cause_of(i, true);
+    if (cause) state.cause = *std::move(cause);
+  }
+  return {};
+}
+
+}  // namespace convoy::diagnose

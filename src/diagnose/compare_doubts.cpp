@@ -1,0 +1,75 @@
+// Differences that are none: the same computed in another place, or layers that were laid side by side wrongly.
+#include "diagnose/compare.h"
+
+#include <algorithm>
+#include <set>
+
+namespace convoy::diagnose {
+
+// The same may be computed by cuts that lie elsewhere: then everything behind agrees without this match.
+bool Comparison::only_seems(std::size_t i) {
+  if (alignment_.matches[i].how == How::Output) return false;
+  const auto readers = readers_of_match(i);
+  set(i, false);
+  bool all = true;
+  for (const std::size_t j : readers) {
+    const auto other = gap(j);
+    all = all && other && other->same;
+    if (!all) break;
+  }
+  if (!all) set(i, true);
+  return all;
+}
+
+// A cell that gives its last step and one that gives all of them are no counterparts by their values, nor is what puts
+// such values side by side: the cut lies behind them.
+void Comparison::drop_other_ends() {
+  const auto numbers = [](const Graph& graph, ValueId v) {
+    return checked_count(sizes_of(graph[v].fact.shape).value_or(Sizes{})).value_or(0);
+  };
+  std::set<ValueId> dropped;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const Match& match = alignment_.matches[i];
+    if (match.how == How::Input || match.how == How::Output || numbers(sized_.a, match.a) == numbers(sized_.b, match.b))
+      continue;
+    const Op* op = match.node_a ? &sized_.a[match.node_a].op : nullptr;
+    const bool walks = op && (std::holds_alternative<Lstm>(*op) || std::holds_alternative<Gru>(*op) ||
+                              std::holds_alternative<SimpleRnn>(*op));
+    bool reads_dropped = false;
+    if (match.how == How::Place && match.node_a)
+      for (const ValueId v : sized_.a[match.node_a].inputs) reads_dropped = reads_dropped || dropped.contains(v);
+    if (!walks && !reads_dropped) continue;
+    dropped.insert(match.a);
+    states_[i].dropped = true;
+    set(i, false);
+  }
+}
+
+// Layers of one kind that were laid side by side crosswise differ all together: without their matches, everything that
+// reads them agrees.
+void Comparison::drop_crossed() {
+  constexpr std::size_t most = 24;
+  std::vector<std::size_t> differing;
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    if (states_[i].compared && !states_[i].dropped && !states_[i].gap.same && alignment_.matches[i].how == How::Place)
+      differing.push_back(i);
+  if (differing.size() < 2 || differing.size() > most) return;
+  std::set<std::size_t> readers;
+  for (const std::size_t i : differing)
+    for (const std::size_t j : readers_of_match(i)) readers.insert(j);
+  for (const std::size_t i : differing) readers.erase(i);
+  for (const std::size_t i : differing) set(i, false);
+  std::vector<std::pair<std::size_t, Gap>> found;
+  for (const std::size_t j : readers) {
+    const auto other = gap(j);
+    if (!other || !other->same) {
+      for (const std::size_t i : differing) set(i, true);
+      return;
+    }
+    found.emplace_back(j, *other);
+  }
+  for (const std::size_t i : differing) states_[i].dropped = true;
+  for (const auto& [j, other] : found) states_[j].gap = other;
+}
+
+}  // namespace convoy::diagnose

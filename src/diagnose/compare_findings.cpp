@@ -1,0 +1,171 @@
+// What was found, by the names that the files give.
+#include "diagnose/compare.h"
+#include "diagnose/hypothesis.h"
+#include "graph/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace convoy::diagnose {
+
+namespace {
+
+// The operator that a layer is mostly about: the one with numbers, else the last.
+const Node* main_node(const Graph& piece) {
+  const Node* found = nullptr;
+  for (const Node& node : piece.nodes) {
+    if (std::holds_alternative<Identity>(node.op) && found) continue;
+    const bool has_weights = node.inputs.size() > 1 && constant_of(piece, node, 1);
+    const bool found_has = found && found->inputs.size() > 1 && constant_of(piece, *found, 1);
+    if (has_weights || !found_has) found = &node;
+  }
+  return found;
+}
+
+std::string pads_in(const Graph& piece) {
+  std::string text;
+  for (const Node& node : piece.nodes)
+    std::visit(
+        [&]<class O>(const O& op) {
+          if constexpr (std::is_same_v<O, ConvTranspose>) {
+            for (const auto& p : op.paddings)
+              text += fmt::format("{}cut {},{}", text.empty() ? "" : " ", p.before, p.after);
+          } else if constexpr (requires {
+                                 op.paddings;
+                                 op.windows;
+                                 op.axes;
+                               }) {
+            for (const auto& p : op.paddings)
+              text += fmt::format("{}{},{}", text.empty() ? "" : " ", p.before, p.after);
+          }
+        },
+        node.op);
+  return text;
+}
+
+std::string shape_text(const Sizes& shape) {
+  std::string text;
+  for (const Size n : shape) text += (text.empty() ? "" : ",") + std::to_string(n);
+  return text;
+}
+
+}  // namespace
+
+std::string Comparison::layer_of_a(const Match& match) const {
+  if (match.node_a) return sized_.a[match.node_a].layer;
+  const Value& value = sized_.a[match.a];
+  return value.producer ? sized_.a[value.producer].layer : value.name;
+}
+std::string Comparison::layer_of_b(const Match& match) const {
+  if (match.node_b) return sized_.b[match.node_b].layer;
+  const Value& value = sized_.b[match.b];
+  return value.producer ? sized_.b[value.producer].layer : value.name;
+}
+
+// The layer whose operator stands in the other stretch where this one's stands: the first of its kind for the first.
+std::string Comparison::twin_in_stretch(const Match& match, const std::string& layer, bool of_b) const {
+  const auto at = stretch(static_cast<std::size_t>(&match - alignment_.matches.data()));
+  if (at) {
+    const Graph &here = of_b ? at->b.graph : at->a.graph, &there = of_b ? at->a.graph : at->b.graph;
+    const auto node = std::ranges::find(here.nodes, layer, &Node::layer);
+    if (node != here.nodes.end()) {
+      const auto is_alike = [&](const Node& other) { return other.op.index() == node->op.index(); };
+      const auto before = std::ranges::count_if(here.nodes.begin(), node, is_alike);
+      std::ptrdiff_t passed = 0;
+      for (const Node& other : there.nodes)
+        if (is_alike(other) && passed++ == before) return other.layer;
+    }
+  }
+  return of_b ? layer_of_a(match) : layer_of_b(match);
+}
+
+// The layer of b that stands for this one of a: matched with one of its operators, else what the stretch is about.
+std::string Comparison::b_of(const std::string& layer_a, const Match& match) const {
+  const Match* found = match.node_a && sized_.a[match.node_a].layer == layer_a ? &match : nullptr;
+  for (const Match& other : alignment_.matches) {
+    if (!other.node_a || !other.node_b || sized_.a[other.node_a].layer != layer_a) continue;
+    if (!found || (found->how == How::Place && other.how != How::Place)) found = &other;
+  }
+  return found ? layer_of_b(*found) : twin_in_stretch(match, layer_a, false);
+}
+
+std::string Comparison::a_of(const std::string& layer_b, const Match& match) const {
+  const Match* found = match.node_b && sized_.b[match.node_b].layer == layer_b ? &match : nullptr;
+  for (const Match& other : alignment_.matches) {
+    if (!other.node_a || !other.node_b || sized_.b[other.node_b].layer != layer_b) continue;
+    if (!found || (found->how == How::Place && other.how != How::Place)) found = &other;
+  }
+  return found ? layer_of_a(*found) : twin_in_stretch(match, layer_b, true);
+}
+
+void Comparison::report(Diagnosis& into) const {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const State& state = states_[i];
+    const Match& match = alignment_.matches[i];
+    if (!state.compared || state.dropped) continue;
+    const auto at = stretch(i);
+    const Node* a = at ? main_node(at->a.graph) : nullptr;
+    const Node* b = at ? main_node(at->b.graph) : nullptr;
+    Layer layer;
+    layer.a = layer_of_a(match);
+    layer.b = layer_of_b(match);
+    layer.r = state.gap.r;
+    layer.limit = state.gap.limit;
+    layer.largest = state.gap.largest;
+    layer.share = state.gap.share;
+    layer.terms = state.gap.terms;
+    layer.same = state.gap.same;
+    layer.map = state.map;
+    layer.value_a = sized_.a[match.a].name;
+    layer.value_b = sized_.b[match.b].name;
+    layer.permutation = match.permutation;
+    layer.shape_a = shape_text(sizes_of(sized_.a[match.a].fact.shape).value_or(Sizes{}));
+    layer.shape_b = shape_text(sizes_of(sized_.b[match.b].fact.shape).value_or(Sizes{}));
+    if (at) layer.pads_a = pads_in(at->a.graph), layer.pads_b = pads_in(at->b.graph);
+    const bool is_output = match.how == How::Output && layer.same;
+    if (!is_output) into.layers.push_back(layer);
+    if (layer.same) continue;
+    Finding finding;
+    finding.ratio = layer.r;
+    finding.limit = layer.limit;
+    finding.largest = layer.largest;
+    finding.share = layer.share;
+    finding.other_shape = state.gap.other_shape;
+    finding.size = sized_.size;
+    if (a) finding.what_a = text_of(a->op);
+    if (b) finding.what_b = text_of(b->op);
+    finding.a = a && match.how == How::Output ? a->layer : layer.a;
+    finding.b = b && match.how == How::Output ? b->layer : layer.b;
+    finding.cause = "unknown";
+    finding.says = state.trouble;
+    if (!state.cause || state.cause->edits.empty()) {
+      if (state.cause) finding.next = state.cause->next, finding.ratio_next = state.cause->r_next;
+      finding.ratio_after_fix = layer.r;
+      finding.certain = false;
+      into.findings.push_back(finding);
+      continue;
+    }
+    finding.also = state.cause->also;
+    finding.ratio_after_fix = state.cause->r_after;
+    finding.next = state.cause->next;
+    finding.ratio_next = state.cause->r_next;
+    finding.certain = state.cause->certain;
+    finding.ratio = state.cause->before.r;
+    finding.limit = state.cause->before.limit;
+    for (const Edit& edit : state.cause->edits) {
+      finding.cause = std::string(edit.cause);
+      finding.says = edit.says;
+      if (!edit.layer.empty()) {
+        finding.a = state.cause->of_b ? a_of(edit.layer, match) : edit.layer;
+        finding.b = state.cause->of_b ? edit.layer : b_of(edit.layer, match);
+      }
+      const bool is_said = std::ranges::any_of(into.findings, [&](const Finding& said) {
+        return said.a == finding.a && said.b == finding.b && said.cause == finding.cause;
+      });
+      if (!is_said) into.findings.push_back(finding);
+    }
+  }
+}
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,130 @@
+#include "diagnose/family.h"
+
+#include "diagnose/fingerprint.h"
+#include "graph/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
+namespace convoy::diagnose {
+
+Family family_of(const Op& op) {
+  return std::visit(
+      []<class O>(const O& o) {
+        if constexpr (std::is_same_v<O, Conv>) return Family::Convolution;
+        else if constexpr (std::is_same_v<O, ConvTranspose>) return Family::Transposed;
+        else if constexpr (std::is_same_v<O, Linear> || std::is_same_v<O, MatMul> || std::is_same_v<O, Einsum>)
+          return Family::Product;
+        else if constexpr (std::is_same_v<O, MaxPool> || std::is_same_v<O, AveragePool> || std::is_same_v<O, LpPool> ||
+                           std::is_same_v<O, AdaptivePool> || std::is_same_v<O, Reduce>)
+          return Family::Window;
+        else if constexpr (std::is_same_v<O, BatchNorm> || std::is_same_v<O, LayerNorm> ||
+                           std::is_same_v<O, GroupNorm> || std::is_same_v<O, RmsNorm>)
+          return Family::Norm;
+        else if constexpr (std::is_same_v<O, convoy::Softmax>) return Family::Softmax;
+        else if constexpr (std::is_same_v<O, Unary> || std::is_same_v<O, Relu> || std::is_same_v<O, Elu> ||
+                           std::is_same_v<O, Celu> || std::is_same_v<O, Clip> || std::is_same_v<O, HardSigmoid> ||
+                           std::is_same_v<O, Softplus> || std::is_same_v<O, Threshold> || std::is_same_v<O, PRelu>)
+          return Family::Function;
+        else if constexpr (std::is_same_v<O, convoy::Resize>) return Family::Resize;
+        else if constexpr (std::is_same_v<O, convoy::Concat>) return Family::Concat;
+        else if constexpr (std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>)
+          return Family::Recurrent;
+        else if constexpr (std::is_same_v<O, DepthToSpace> || std::is_same_v<O, SpaceToDepth>) return Family::Shuffle;
+        else if constexpr (std::is_same_v<O, Embedding>) return Family::Table;
+        else if constexpr (std::is_same_v<O, Binary>)
+          return o.function == BinaryFunction::Multiply || o.function == BinaryFunction::Divide ? Family::Factor
+                                                                                                : Family::Sum;
+        else return Family::None;
+      },
+      op);
+}
+
+namespace {
+
+std::string plain(std::string_view name) {
+  std::string result;
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+// Sizes in any order of axes.
+std::string sizes_text(const Shape& shape) {
+  Sizes sizes;
+  for (const Dim& dim : shape)
+    if (dim.known() && *dim != 1) sizes.push_back(*dim);
+  std::ranges::sort(sizes);
+  std::string text;
+  for (const Size n : sizes) text += std::to_string(n) + ",";
+  return text;
+}
+
+}  // namespace
+
+std::vector<Likeness::Known> Likeness::known_of(const Graph& graph) {
+  std::vector<Known> all(graph.nodes.size());
+  std::vector<std::vector<bool>> reached(graph.values.size(), std::vector<bool>(graph.outputs.size(), false));
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    reached[static_cast<std::size_t>(graph.outputs[i].index)][i] = true;
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    all[n].reached.assign(graph.outputs.size(), false);
+    for (const ValueId v : node.outputs)
+      for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+        if (reached[static_cast<std::size_t>(v.index)][i]) all[n].reached[i] = true;
+    for (const ValueId v : node.inputs)
+      for (std::size_t i = 0; v && i < graph.outputs.size(); ++i)
+        if (all[n].reached[i]) reached[static_cast<std::size_t>(v.index)][i] = true;
+  }
+  std::vector<std::size_t> steps(graph.values.size(), 0);
+  constexpr std::hash<std::string> hash;
+  constexpr Size most = 4096;  // numbers of a constant that are looked at: weights are matched before
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    Known& one = all[n];
+    one.words = text_of(node.op);
+    one.name = plain(node.layer);
+    one.shape = sizes_text(graph[node.outputs[0]].fact.shape);
+    one.steps = one.words;
+    for (const ValueId v : node.inputs) {
+      if (!v) continue;
+      const auto& constant = graph[v].constant;
+      const bool is_small = constant && constant->count() <= most;
+      one.steps += "|" + std::to_string(is_small   ? fingerprint(*constant)
+                                        : constant ? static_cast<std::uint64_t>(constant->count())
+                                                   : steps[static_cast<std::size_t>(v.index)]);
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      steps[static_cast<std::size_t>(node.outputs[i].index)] = hash(one.steps + ">" + std::to_string(i));
+  }
+  return all;
+}
+
+Likeness::Likeness(const Graph& a, const Graph& b) : a_(known_of(a)), b_(known_of(b)) {
+  for (const Node& node : a.nodes) of_a_.push_back(node.op.index());
+  for (const Node& node : b.nodes) of_b_.push_back(node.op.index());
+}
+
+bool Likeness::shares_output(NodeId a, NodeId b) const {
+  const auto &x = a_[static_cast<std::size_t>(a.index)].reached, &y = b_[static_cast<std::size_t>(b.index)].reached;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+    if (x[i] && y[i]) return true;
+  return false;
+}
+
+int Likeness::of(NodeId a, NodeId b) const {
+  const auto i = static_cast<std::size_t>(a.index), j = static_cast<std::size_t>(b.index);
+  const Known &x = a_[i], &y = b_[j];
+  int likeness = x.name == y.name ? 1 : 0;
+  if (x.shape == y.shape) likeness += 2;
+  if (of_a_[i] == of_b_[j]) likeness += 3;
+  if (x.words == y.words) likeness += 4;
+  if (x.steps == y.steps) likeness += 4;
+  if (x.reached == y.reached) likeness += 16;
+  return likeness;
+}
+
+}  // namespace convoy::diagnose

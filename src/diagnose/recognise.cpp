@@ -1,0 +1,210 @@
+#include "diagnose/recognise.h"
+
+#include "run/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace convoy::diagnose {
+
+namespace {
+
+const Node* maker_of(const Graph& graph, ValueId v) {
+  return v && graph[v].producer ? &graph[graph[v].producer] : nullptr;
+}
+
+// The operand of a sum with one number, and that number.
+std::optional<std::pair<ValueId, double>> with_number_added(const Graph& graph, ValueId v) {
+  const Node* node = maker_of(graph, v);
+  if (!node) return std::nullopt;
+  if (const auto* affine = std::get_if<Affine>(&node->op))
+    return affine->scale == 1 ? std::optional(std::pair(node->inputs[0], affine->offset)) : std::nullopt;
+  const auto* sum = std::get_if<Binary>(&node->op);
+  if (!sum || sum->function != BinaryFunction::Add) return std::nullopt;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto& constant = graph[node->inputs[i]].constant;
+    if (constant && constant->count() == 1) return std::pair(node->inputs[1 - i], constant->doubles()[0]);
+  }
+  return std::nullopt;
+}
+
+const Reduce* mean_of(const Graph& graph, ValueId v, ValueId& from) {
+  const Node* node = maker_of(graph, v);
+  const auto* mean = node ? std::get_if<Reduce>(&node->op) : nullptr;
+  if (!mean || mean->reduction != Reduction::Mean || !mean->keeps_axes) return nullptr;
+  from = node->inputs[0];
+  return mean;
+}
+
+bool is_square_of(const Graph& graph, ValueId v, ValueId of) {
+  const Node* node = maker_of(graph, v);
+  if (!node || node->inputs[0] != of) return false;
+  const auto* unary = std::get_if<Unary>(&node->op);
+  const auto* product = std::get_if<Binary>(&node->op);
+  return (unary && unary->function == Function::Square) ||
+         (product && product->function == BinaryFunction::Multiply && node->inputs[1] == of);
+}
+
+// The value under the root that `node` divides by, where its other operand is `above`.
+ValueId divided_by_root(const Graph& graph, const Node& node, ValueId& above) {
+  const auto* binary = std::get_if<Binary>(&node.op);
+  if (!binary) return {};
+  const auto root = [&](ValueId v, Function function) {
+    const Node* maker = maker_of(graph, v);
+    const auto* unary = maker ? std::get_if<Unary>(&maker->op) : nullptr;
+    return unary && unary->function == function ? maker->inputs[0] : ValueId{};
+  };
+  above = node.inputs[0];
+  if (binary->function == BinaryFunction::Divide) return root(node.inputs[1], Function::Sqrt);
+  if (binary->function != BinaryFunction::Multiply) return {};
+  if (const ValueId under = root(node.inputs[1], Function::Rsqrt)) return under;
+  above = node.inputs[1];
+  return root(node.inputs[0], Function::Rsqrt);
+}
+
+struct Written {
+  Op op;
+  ValueId input;
+};
+
+std::optional<Written> norm_at(const Graph& graph, const Node& node) {
+  ValueId above;
+  const ValueId under = divided_by_root(graph, node, above);
+  const auto sum = under ? with_number_added(graph, under) : std::nullopt;
+  ValueId squares;
+  const Reduce* variance = sum ? mean_of(graph, sum->first, squares) : nullptr;
+  if (!variance || !is_square_of(graph, squares, above)) return std::nullopt;
+  const Node* difference = maker_of(graph, above);
+  const auto* binary = difference ? std::get_if<Binary>(&difference->op) : nullptr;
+  if (binary && binary->function == BinaryFunction::Subtract) {
+    ValueId x;
+    const Reduce* mean = mean_of(graph, difference->inputs[1], x);
+    if (mean && mean->axes == variance->axes && x == difference->inputs[0])
+      return Written{LayerNorm{variance->axes, sum->second, false}, x};
+  }
+  return Written{RmsNorm{variance->axes, sum->second}, above};
+}
+
+// Whether the value is 1 everywhere.
+bool is_ones(const Graph& graph, ValueId v) {
+  const Node* node = maker_of(graph, v);
+  const auto* affine = node ? std::get_if<Affine>(&node->op) : nullptr;
+  return affine && affine->scale == 0 && affine->offset == 1;
+}
+
+// Whether `map` holds, cell by cell, what the pool makes of ones, or one over it.
+bool is_map_of(const Graph& graph, const Node& pool, const Tensor& map, bool inverted) {
+  const auto shape = sizes_of(graph[pool.inputs[0]].fact.shape);
+  if (!shape || checked_count(*shape).value_or(0) > (Size{1} << 22)) return false;
+  Sizes one = *shape;
+  one[0] = one[1] = 1;
+  const Tensor ones =
+      Tensor::of(one, std::vector<double>(static_cast<std::size_t>(checked_count(one).value_or(0)), 1.0));
+  const auto made = run_node(pool, {&ones}, Precision::Double, 1);
+  if (!made || made->front().count() != map.count()) return false;
+  const auto x = made->front().doubles(), y = map.doubles();
+  constexpr double rounding = 0x1p-20;  // of a quotient in float32
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (std::abs((inverted ? x[i] * y[i] : y[i] / x[i]) - 1) > rounding) return false;
+  return true;
+}
+
+// A pool with counted zeros times a map of its own, or divided by it.
+std::optional<Written> mapped_average_at(const Graph& graph, const Node& node) {
+  const auto* binary = std::get_if<Binary>(&node.op);
+  const bool divides = binary && binary->function == BinaryFunction::Divide;
+  if (!binary || (!divides && binary->function != BinaryFunction::Multiply)) return std::nullopt;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    if (divides && i == 1) continue;
+    const Node* maker = maker_of(graph, node.inputs[i]);
+    const auto* sums = maker ? std::get_if<AveragePool>(&maker->op) : nullptr;
+    const auto& map = graph[node.inputs[1 - i]].constant;
+    if (!sums || !map || !sums->counts_padding || sums->divisor || sums->axes.channel() != 1) continue;
+    if (!is_map_of(graph, *maker, *map, !divides)) continue;
+    AveragePool pool = *sums;
+    pool.counts_padding = false;
+    return Written{pool, maker->inputs[0]};
+  }
+  return std::nullopt;
+}
+
+std::optional<Written> average_at(const Graph& graph, const Node& node) {
+  const auto* quotient = std::get_if<Binary>(&node.op);
+  if (!quotient || quotient->function != BinaryFunction::Divide) return mapped_average_at(graph, node);
+  const Node *over = maker_of(graph, node.inputs[0]), *under = maker_of(graph, node.inputs[1]);
+  const auto* sums = over ? std::get_if<AveragePool>(&over->op) : nullptr;
+  const auto* counts = under ? std::get_if<AveragePool>(&under->op) : nullptr;
+  if (!counts) return mapped_average_at(graph, node);
+  if (!sums || !(*sums == *counts) || !sums->counts_padding || sums->divisor) return std::nullopt;
+  if (!is_ones(graph, under->inputs[0])) return std::nullopt;
+  AveragePool pool = *sums;
+  pool.counts_padding = false;
+  return Written{pool, over->inputs[0]};
+}
+
+template <class At>
+Result<Patch> recognised(const Graph& graph, At&& at) {
+  Patch patch(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const std::optional<Written> found = at(graph, node);
+    if (!found) continue;
+    auto made = patch.node(node, found->op, {found->input});
+    if (!made) return pass(made);
+    if (patch.fact(made->front()).shape != graph[node.outputs[0]].fact.shape) continue;
+    patch.remove({static_cast<std::int32_t>(i)});
+    patch.replace(node.outputs[0], made->front());
+  }
+  return patch;
+}
+
+// The pool with the pads of `pad`, where it may have them.
+template <class Pool>
+std::optional<Op> with_pads(const Pool& pool, const Pad& pad) {
+  constexpr bool is_max = std::is_same_v<Pool, MaxPool>;
+  const bool fits_value =
+      is_max ? pad.value <= static_cast<double>(std::numeric_limits<float>::lowest()) : pad.value == 0;
+  if (pad.mode != PadMode::Constant || !fits_value) return std::nullopt;
+  Pool taken = pool;
+  Sizes before = pad.before, after = pad.after;
+  for (std::size_t i = 0; i < taken.paddings.size(); ++i) {
+    Padding& own = taken.paddings[i];
+    const auto axis = static_cast<std::size_t>(taken.axes.spatial(static_cast<Size>(i)));
+    const bool is_bare =
+        own.spelling == Spelling::Valid || (own.spelling == Spelling::Explicit && own.before == 0 && own.after == 0);
+    const Size reach = taken.windows[i].reach();
+    if (!is_bare || own.leftover != Leftover::Drop || before[axis] < 0 || after[axis] < 0 || before[axis] >= reach ||
+        after[axis] >= reach)
+      return std::nullopt;
+    own = {Spelling::Explicit, before[axis], after[axis]};
+    before[axis] = after[axis] = 0;
+  }
+  const auto is_zero = [](Size n) { return n == 0; };
+  if (!std::ranges::all_of(before, is_zero) || !std::ranges::all_of(after, is_zero)) return std::nullopt;
+  if constexpr (!is_max) {
+    if (taken.divisor) return std::nullopt;
+    taken.counts_padding = true;
+  }
+  return taken;
+}
+
+}  // namespace
+
+Result<Patch> recognise_norms(const Graph& graph, const Target&) { return recognised(graph, norm_at); }
+Result<Patch> recognise_averages(const Graph& graph, const Target&) { return recognised(graph, average_at); }
+
+Result<Patch> take_in_pool_pads(const Graph& graph, const Target&) {
+  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Written> {
+    const Node* maker = node.inputs.empty() ? nullptr : maker_of(all, node.inputs[0]);
+    const auto* pad = maker ? std::get_if<Pad>(&maker->op) : nullptr;
+    if (!pad || node.outputs.size() != 1) return std::nullopt;
+    std::optional<Op> taken;
+    if (const auto* pool = std::get_if<MaxPool>(&node.op)) taken = with_pads(*pool, *pad);
+    if (const auto* pool = std::get_if<AveragePool>(&node.op)) taken = with_pads(*pool, *pad);
+    return taken ? std::optional(Written{*std::move(taken), maker->inputs[0]}) : std::nullopt;
+  });
+}
+
+}  // namespace convoy::diagnose

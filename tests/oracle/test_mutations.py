@@ -1,0 +1,19 @@
+"""A sample of tests/oracle/mutate.py, with its seed, held to less than docs/diagnosis.md measured on a thousand."""
+import pytest
+from carrying import CONVOY, ROOT, SHARED
+
+pytest.importorskip("onnxruntime")
+from mutate import measure, options_of  # noqa: E402
+
+CORPUS = next(folder for folder in (SHARED / "corpus", ROOT / "tests/data/corpus") if folder.is_dir())
+
+
+def test_known_mistakes_are_found_and_named(capsys):
+    folders = [CORPUS / name for name in ("keras", "torch", "onnx")]
+    total = measure(options_of([str(CONVOY), *map(str, folders), "--count", "100", "--seed", "3", "--show"]))
+    said = capsys.readouterr().out
+    asked = total["asked"]
+    assert asked == 100, said
+    assert total["layer"] >= 0.92 * asked, said
+    assert total["named"] >= 0.9 * asked, said
+    assert total["claimed"] <= 0.05 * asked, said
