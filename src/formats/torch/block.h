@@ -1,6 +1,7 @@
 // One class of the module: writes __init__ and forward of a list of steps, line by line, and collects its tensors.
 #pragma once
 #include "formats/torch/call.h"
+#include "formats/torch/shared_classes.h"
 #include "formats/torch/steps.h"
 #include "formats/torch/torch.h"
 
@@ -19,7 +20,7 @@ const std::set<std::string>& taken_variables();
 struct ModuleText {
   const Graph& graph;
   std::set<std::string>& flattened;
-  std::string classes;                            // source of the nested ones, inner before outer
+  std::vector<ClassText> classes;                 // the nested ones, inner before outer
   std::vector<std::string> helpers;
   Names class_names;
   std::map<std::string, std::string> known;       // body of a class -> its name: equal models share one class
@@ -57,7 +58,14 @@ class Block : public Call {
   };
 
   Status write_step(const Step& step);
+  struct Made {
+    std::string class_name;
+    std::vector<Parameter> parameters;
+  };
+  Result<Made> class_for(const Step& step);
   Status write_nested(const Step& step);
+  std::size_t sequence_end() const;
+  Status write_sequence(std::size_t end);
   void count_uses();
   std::optional<Expression> pending_of(ValueId v);
   Expression take(ValueId v, int most_calls, bool only_light);

@@ -44,7 +44,7 @@ namespace {
 
 struct Top {
   WrittenClass top;
-  std::string classes;
+  std::vector<ClassText> classes;
   std::vector<std::string> helpers;
   std::vector<std::string> arguments;
 };
@@ -93,6 +93,7 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
     if (!top) return pass(top);
     if (text.again) continue;
     top->name = name;
+    text.classes = shared(std::move(text.classes), top->body);
     return Top{std::move(*top), std::move(text.classes), std::move(text.helpers), std::move(arguments)};
   }
   return fail(Fault::Internal, "nested models could not be put in order");
@@ -152,7 +153,8 @@ Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
   text += "import sys\nfrom pathlib import Path\n\n";
   if (!pickled) text += "import safetensors.torch\n";
   text += "import torch\nfrom torch import Tensor, nn\n";
-  const std::string& classes = top->classes;
+  std::string classes;
+  for (const ClassText& one : top->classes) classes += "class " + one.name + "(nn.Module):\n" + one.body + "\n\n";
   const bool functional =
       classes.find("F.") != std::string::npos || top->top.body.find("F.") != std::string::npos || !top->helpers.empty();
   if (functional) text += "from torch.nn import functional as F\n";

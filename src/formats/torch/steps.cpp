@@ -13,13 +13,24 @@ struct Level {
   friend bool operator==(const Level&, const Level&) = default;
 };
 
+// A scope's name inside the one around it: PyTorch's modules are named by their whole path, "stages.0" in "stages".
+std::string inner_name(const std::string& around, const std::string& name) {
+  return name.starts_with(around + ".") ? name.substr(around.size() + 1) : name;
+}
+// A number alone is no name: "stages_0".
+std::string spoken_name(const std::string& around, const std::string& inner) {
+  const bool number = !inner.empty() && inner.find_first_not_of("0123456789") == std::string::npos;
+  return number && !around.empty() ? around.substr(around.find_last_of("./") + 1) + "_" + inner : inner;
+}
+
 std::vector<Level> levels_of(const Node& node, const std::set<std::string>& flattened) {
   std::vector<Level> levels;
-  std::string path, calls;
+  std::string path, calls, around;
   for (const Scope& scope : node.scopes) {
     path += (path.empty() ? "" : "/") + scope.name;
     calls += "/" + std::to_string(scope.call);
-    if (!flattened.contains(path)) levels.push_back({path, scope.name, calls});
+    if (!flattened.contains(path)) levels.push_back({path, spoken_name(around, inner_name(around, scope.name)), calls});
+    around = scope.name;
   }
   return levels;
 }
@@ -130,15 +141,17 @@ std::vector<Step> steps_of(const Graph& graph, std::set<std::string>& flattened)
 }
 
 std::string layer_of(const Node& node, const std::set<std::string>& flattened) {
-  std::string path, prefix, layer = node.layer;
+  std::string path, prefix, around, layer = node.layer;
   for (const Scope& scope : node.scopes) {
     path += (path.empty() ? "" : "/") + scope.name;
+    const std::string inner = inner_name(around, scope.name);
     // A reader may name layers by their whole path.
-    if (layer.size() > scope.name.size() + 1 && layer.starts_with(scope.name + "/"))
-      layer.erase(0, scope.name.size() + 1);
-    prefix = flattened.contains(path) ? prefix + scope.name + "_" : "";
+    if (layer.size() > inner.size() + 1 && (layer.starts_with(inner + "/") || layer.starts_with(inner + ".")))
+      layer.erase(0, inner.size() + 1);
+    prefix = flattened.contains(path) ? prefix + spoken_name(around, inner) + "_" : "";
+    around = scope.name;
   }
-  return prefix + layer;
+  return prefix + (prefix.empty() ? spoken_name(around, layer) : layer);
 }
 
 }  // namespace convoy::torch

@@ -1,0 +1,280 @@
+#include "formats/torch/shared_classes.h"
+
+#include "formats/python.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace convoy::torch {
+namespace {
+
+using python::Names;
+using python::statement;
+
+constexpr std::string_view opening = "    def __init__(self) -> None:\n        super().__init__()\n";
+constexpr std::string_view sequence = " = nn.Sequential(";
+constexpr std::size_t fewest_counted = 3;  // equal blocks that a loop is shorter for
+
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// A constructor's text around its whole numbers: words[0] numbers[0] words[1] ...
+struct Numbered {
+  std::vector<std::string> words, numbers;
+  std::string rest;  // forward and what follows
+};
+
+Numbered numbered(const std::string& body) {
+  Numbered made;
+  const std::size_t end = std::min(body.find("\n    def ", opening.size()), body.size());
+  std::string word;
+  char quote = 0;
+  for (std::size_t i = opening.size(); i < end; ++i) {
+    const char c = body[i];
+    if (quote ? c == quote : c == '"' || c == '\'') quote = quote ? '\0' : c;
+    if (quote || !digit(c) || in_word(body[i - 1])) {
+      word += c;
+      continue;
+    }
+    std::size_t to = i;
+    while (to < end && digit(body[to])) ++to;
+    if (to < end && in_word(body[to])) {  // 1e-05, 0.5
+      while (i < end && (in_word(body[i]) || ((body[i] == '-' || body[i] == '+') && body[i - 1] == 'e')))
+        word += body[i++];
+      --i;
+      continue;
+    }
+    made.words.push_back(std::exchange(word, {}));
+    made.numbers.push_back(body.substr(i, to - i));
+    i = to - 1;
+  }
+  made.words.push_back(std::move(word));
+  made.rest = body.substr(end);
+  return made;
+}
+
+struct Argument {
+  std::string_view constructor;
+  std::array<std::string_view, 3> names;
+};
+constexpr std::array arguments{
+    Argument{"Conv", {"in_channels", "out_channels", "kernel_size"}},
+    Argument{"Linear", {"in_features", "out_features", ""}},
+    Argument{"BatchNorm", {"channels", "", ""}},
+    Argument{"InstanceNorm", {"channels", "", ""}},
+    Argument{"GroupNorm", {"groups", "channels", ""}},
+    Argument{"LayerNorm", {"features", "", ""}},
+    Argument{"PReLU", {"channels", "", ""}},
+    Argument{"MaxPool", {"kernel_size", "stride", ""}},
+    Argument{"AvgPool", {"kernel_size", "stride", ""}},
+};
+
+using Signatures = std::map<std::string, std::vector<std::string>>;  // of classes that take arguments already
+
+// What the number behind this text is called where it stands.
+std::string name_of_number(const std::string& before, const Signatures& known) {
+  if (before.ends_with("=")) {
+    std::size_t from = before.size() - 1;
+    while (from > 0 && in_word(before[from - 1])) --from;
+    if (from + 1 < before.size()) return before.substr(from, before.size() - 1 - from);
+  }
+  std::size_t at = before.size(), place = 0;
+  for (int open = 0; at > 0; --at) {
+    const char c = before[at - 1];
+    if (c == ')' || c == ']') ++open;
+    if ((c == '(' || c == '[') && open-- == 0) break;
+    if (c == ',' && open == 0) ++place;
+  }
+  if (at == 0) return "size";
+  std::size_t from = at - 1;
+  while (from > 0 && in_word(before[from - 1])) --from;
+  std::string constructor = before.substr(from, at - 1 - from);
+  if (const auto own = known.find(constructor); own != known.end())
+    return place < own->second.size() ? own->second[place] : "size";
+  if (constructor.starts_with("nn.")) constructor.erase(0, 3);
+  for (const Argument& one : arguments)
+    if (constructor.starts_with(one.constructor) && place < one.names.size() && !one.names[place].empty())
+      return std::string(one.names[place]);
+  return "size";
+}
+
+// Every `Name()` in the text, where Name is no part of a longer word.
+void replace_calls(std::string& text, const std::string& name, const std::string& by) {
+  const std::string call = name + "()";
+  for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at)) {
+    if (at > 0 && in_word(text[at - 1])) {
+      at += call.size();
+      continue;
+    }
+    text.replace(at, call.size(), by);
+    at += by.size();
+  }
+}
+
+bool uses(const std::string& text, const std::string& name) {
+  for (std::size_t at = text.find(name + "("); at != std::string::npos; at = text.find(name + "(", at + 1))
+    if (at == 0 || !in_word(text[at - 1])) return true;
+  return false;
+}
+
+struct Merged {
+  ClassText made;
+  std::vector<std::string> signature;
+  std::vector<std::string> calls;  // of each class, in their order
+};
+
+// One class for all of `same`, whose texts are alike but for their numbers.
+Merged merged(const std::vector<const ClassText*>& same, const Signatures& known) {
+  std::vector<Numbered> all;
+  for (const ClassText* one : same) all.push_back(numbered(one->body));
+  Merged made;
+  made.calls.resize(same.size());
+  // Numbers that vary alike are one argument, named after all places where it stands.
+  using Values = std::vector<std::string>;
+  std::vector<Values> places;
+  std::map<Values, std::set<std::string>> spoken;
+  std::string before = all[0].words[0];
+  for (std::size_t i = 0; i < all[0].numbers.size(); ++i) {
+    Values values;
+    for (const Numbered& one : all) values.push_back(one.numbers[i]);
+    spoken[values].insert(name_of_number(before, known));
+    before += values[0] + all[0].words[i + 1];
+    places.push_back(std::move(values));
+  }
+  Names names({"self", "nn", "torch", "F", "x"});
+  std::map<Values, std::string> parameters;
+  std::string body = all[0].words[0];
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Values& values = places[i];
+    const bool varies = std::ranges::any_of(values, [&](const std::string& v) { return v != values[0]; });
+    if (varies && !parameters.contains(values)) {
+      const auto& words = spoken[values];
+      const bool both = words.contains("in_channels") && words.contains("out_channels");
+      made.signature.push_back(names.take(both ? "channels" : name_of_number(body, known)));
+      parameters[values] = made.signature.back();
+      for (std::size_t k = 0; k < values.size(); ++k) made.calls[k] += (made.calls[k].empty() ? "" : ", ") + values[k];
+    }
+    body += varies ? parameters[values] : values[0];
+    body += all[0].words[i + 1];
+  }
+  std::string parameter_text = "self";
+  for (const std::string& name : made.signature) parameter_text += ", " + name + ": int";
+  // Lines that a name made too long are wrapped anew.
+  std::string lines;
+  for (std::size_t from = 0; from < body.size();) {
+    const std::size_t to = std::min(body.find('\n', from), body.size());
+    const std::string line = body.substr(from, to - from);
+    const bool whole =
+        line.starts_with("        self.") && std::ranges::count(line, '(') == std::ranges::count(line, ')');
+    if (whole && line.find(sequence) == std::string::npos && line.find("  # ") == std::string::npos)
+      lines += statement(8, line.substr(8));
+    else lines += line + "\n";
+    from = to + 1;
+  }
+  if (!body.ends_with('\n') && lines.ends_with('\n')) lines.pop_back();
+  made.made.name = same[0]->name;
+  made.made.body = statement(4, "def __init__(" + parameter_text + ") -> None:") + "        super().__init__()\n" +
+                   lines + all[0].rest;
+  for (std::string& call : made.calls) call = made.made.name + "(" + call + ")";
+  return made;
+}
+
+}  // namespace
+
+std::vector<ClassText> shared(std::vector<ClassText> classes, std::string& top) {
+  // How deep a class stands over those that it uses: inner ones are settled before outer ones are compared.
+  std::map<std::string, std::size_t> depth;
+  std::size_t deepest = 0;
+  for (const ClassText& one : classes) {
+    std::size_t own = 0;
+    for (const ClassText& other : classes)
+      if (&other != &one && depth.contains(other.name) && uses(one.body, other.name))
+        own = std::max(own, depth[other.name] + 1);
+    depth[one.name] = own;
+    deepest = std::max(deepest, own);
+  }
+  Signatures known;
+  for (std::size_t level = 0; level <= deepest; ++level) {
+    std::map<std::string, std::vector<std::size_t>> alike;
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      if (depth[classes[i].name] != level || !classes[i].body.starts_with(opening)) continue;
+      const Numbered parts = numbered(classes[i].body);
+      std::string text;
+      for (const std::string& word : parts.words) text += word + '\0';
+      alike[text + parts.rest].push_back(i);
+    }
+    std::set<std::size_t> gone;
+    for (const auto& [text, group] : alike) {
+      if (group.size() < 2) continue;
+      std::vector<const ClassText*> same;
+      for (const std::size_t i : group) same.push_back(&classes[i]);
+      const Merged one = merged(same, known);
+      std::vector<std::string> names;
+      for (const ClassText* each : same) names.push_back(each->name);
+      known[one.made.name] = one.signature;
+      for (std::size_t k = 0; k < group.size(); ++k) {
+        for (ClassText& other : classes) replace_calls(other.body, names[k], one.calls[k]);
+        replace_calls(top, names[k], one.calls[k]);
+        if (k > 0) gone.insert(group[k]);
+      }
+      classes[group[0]] = one.made;
+    }
+    std::vector<ClassText> left;
+    for (std::size_t i = 0; i < classes.size(); ++i)
+      if (!gone.contains(i)) left.push_back(std::move(classes[i]));
+    classes = std::move(left);
+  }
+  for (ClassText& one : classes) one.body = with_sequences(one.body);
+  top = with_sequences(top);
+  return classes;
+}
+
+std::string sequence_line(const std::string& attribute, const std::vector<std::string>& blocks) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < blocks.size();) {
+    std::size_t end = i;
+    while (end < blocks.size() && blocks[end] == blocks[i]) ++end;
+    if (end - i >= fewest_counted)
+      parts.push_back("*(" + blocks[i] + " for _ in range(" + std::to_string(end - i) + "))");
+    else
+      for (std::size_t k = i; k < end; ++k) parts.push_back(blocks[k]);
+    i = end;
+  }
+  return statement(8, "self." + attribute + std::string(sequence) + python::joined(parts) + ")");
+}
+
+std::string with_sequences(const std::string& body) {
+  std::string made;
+  for (std::size_t from = 0; from < body.size();) {
+    const std::size_t to = std::min(body.find('\n', from), body.size());
+    const std::string line = body.substr(from, to - from);
+    from = to + 1;
+    const std::size_t at = line.find(sequence);
+    if (!line.starts_with("        self.") || at == std::string::npos || !line.ends_with(")")) {
+      made += line + (to < body.size() ? "\n" : "");
+      continue;
+    }
+    std::vector<std::string> blocks(1);
+    int open = 0;
+    for (std::size_t i = at + sequence.size(); i + 1 < line.size(); ++i) {
+      const char c = line[i];
+      if (c == '(') ++open;
+      if (c == ')') --open;
+      if (c == ',' && open == 0) {
+        blocks.emplace_back();
+        ++i;  // the blank behind it
+      } else {
+        blocks.back() += c;
+      }
+    }
+    made += sequence_line(line.substr(13, at - 13), blocks);
+  }
+  return made;
+}
+
+}  // namespace convoy::torch
