@@ -1,5 +1,6 @@
 #include "explain/vocabularies.h"
 
+#include "formats/keras/source/signatures.h"
 #include "formats/onnx/functions.h"
 #include "formats/tf/functions.h"
 #include "formats/torch/functions/functions.h"
@@ -14,62 +15,51 @@ struct Signature {
   std::string_view name, parameters;
 };
 
-// Keras 3.15; the names of Keras 1 at the end.
-constexpr std::string_view conv =
-    "filters kernel_size strides padding data_format dilation_rate groups activation use_bias";
-constexpr std::string_view depthwise =
-    "kernel_size strides padding depth_multiplier data_format dilation_rate activation use_bias";
-constexpr std::string_view separable =
-    "filters kernel_size strides padding data_format dilation_rate depth_multiplier activation use_bias";
-constexpr std::string_view transposed =
-    "filters kernel_size strides padding output_padding data_format dilation_rate activation use_bias";
-constexpr std::string_view transposed_3d =
-    "filters kernel_size strides padding data_format output_padding dilation_rate activation use_bias";
-constexpr std::string_view pool = "pool_size strides padding data_format";
-constexpr std::array keras{
-    Signature{"Conv1D", conv},
-    Signature{"Conv2D", conv},
-    Signature{"Conv3D", conv},
-    Signature{"DepthwiseConv1D", depthwise},
-    Signature{"DepthwiseConv2D", depthwise},
-    Signature{"SeparableConv1D", separable},
-    Signature{"SeparableConv2D", separable},
-    Signature{"Conv1DTranspose", transposed},
-    Signature{"Conv2DTranspose", transposed},
-    Signature{"Conv3DTranspose", transposed_3d},
-    Signature{"MaxPooling1D", pool},
-    Signature{"MaxPooling2D", pool},
-    Signature{"MaxPooling3D", pool},
-    Signature{"MaxPool1D", pool},
-    Signature{"MaxPool2D", pool},
-    Signature{"MaxPool3D", pool},
-    Signature{"AveragePooling1D", pool},
-    Signature{"AveragePooling2D", pool},
-    Signature{"AveragePooling3D", pool},
-    Signature{"AvgPool1D", pool},
-    Signature{"AvgPool2D", pool},
-    Signature{"AvgPool3D", pool},
-    Signature{"ZeroPadding1D", "padding data_format"},
-    Signature{"ZeroPadding2D", "padding data_format"},
-    Signature{"ZeroPadding3D", "padding data_format"},
-    Signature{"Cropping1D", "cropping"},
-    Signature{"Cropping2D", "cropping data_format"},
-    Signature{"Cropping3D", "cropping data_format"},
-    Signature{"Convolution1D", "nb_filter filter_length init activation weights border_mode subsample_length"},
-    Signature{"Convolution2D", "nb_filter nb_row nb_col init activation weights border_mode subsample dim_ordering"},
-    Signature{
-        "Convolution3D",
-        "nb_filter kernel_dim1 kernel_dim2 kernel_dim3 init activation weights border_mode subsample dim_ordering"},
-    Signature{"AtrousConvolution1D",
-              "nb_filter filter_length init activation weights border_mode subsample_length atrous_rate"},
-    Signature{"AtrousConvolution2D",
-              "nb_filter nb_row nb_col init activation weights border_mode subsample atrous_rate dim_ordering"},
-    Signature{"SeparableConvolution2D",
-              "nb_filter nb_row nb_col init activation weights border_mode subsample depth_multiplier dim_ordering"},
-    Signature{"Deconvolution2D",
-              "nb_filter nb_row nb_col output_shape init activation weights border_mode subsample dim_ordering"},
-};
+// The layers of Keras that have windows; the names of Keras 1 at the end.
+constexpr std::array<std::string_view, 35> keras_layers{"Conv1D",
+                                                        "Conv2D",
+                                                        "Conv3D",
+                                                        "DepthwiseConv1D",
+                                                        "DepthwiseConv2D",
+                                                        "SeparableConv1D",
+                                                        "SeparableConv2D",
+                                                        "Conv1DTranspose",
+                                                        "Conv2DTranspose",
+                                                        "Conv3DTranspose",
+                                                        "MaxPooling1D",
+                                                        "MaxPooling2D",
+                                                        "MaxPooling3D",
+                                                        "MaxPool1D",
+                                                        "MaxPool2D",
+                                                        "MaxPool3D",
+                                                        "AveragePooling1D",
+                                                        "AveragePooling2D",
+                                                        "AveragePooling3D",
+                                                        "AvgPool1D",
+                                                        "AvgPool2D",
+                                                        "AvgPool3D",
+                                                        "ZeroPadding1D",
+                                                        "ZeroPadding2D",
+                                                        "ZeroPadding3D",
+                                                        "Cropping1D",
+                                                        "Cropping2D",
+                                                        "Cropping3D",
+                                                        "Convolution1D",
+                                                        "Convolution2D",
+                                                        "Convolution3D",
+                                                        "AtrousConvolution1D",
+                                                        "AtrousConvolution2D",
+                                                        "SeparableConvolution2D",
+                                                        "Deconvolution2D"};
 
+// As their constructors take them, up to the first word that no window depends on. Empty: no such layer.
+std::string_view keras_parameters(std::string_view name) {
+  if (std::ranges::find(keras_layers, name) == keras_layers.end()) return {};
+  const auto old = keras::old_signature_of(name), now = keras::signature_of(name);
+  const std::string_view all = old ? *old : now.value_or("");
+  const auto initializer = std::min(all.find("_initializer"), all.size());
+  return initializer == all.size() ? all : all.substr(0, all.rfind(' ', initializer));
+}
 // What every layer of Keras takes and no window depends on.
 constexpr std::string_view keras_ignored =
     "name trainable dtype autocast input_shape batch_input_shape batch_shape batch_size input_dim input_length "
@@ -123,7 +113,7 @@ std::span<const FunctionRow> rows_of(Framework framework) {
 
 std::optional<std::string_view> parameters_of(const Named& named) {
   if (named.framework == Framework::Keras) {
-    const auto found = find(keras, named.function);
+    const auto found = keras_parameters(named.function);
     return found.empty() ? std::nullopt : std::optional(found);
   }
   const FunctionRow* row = row_of(rows_of(named.framework), named.function);
@@ -139,7 +129,8 @@ std::vector<std::string> keywords_of(const Named& named) {
     if (named.function.find("onv") != std::string::npos) append(all, keras_old_convolution);
     else if (pools) append(all, keras_old_pool);
     // Convolution2D is also Keras 2's word for Conv2D.
-    if (named.function.find("onvolution") != std::string::npos) append(all, separable), append(all, "groups");
+    if (named.function.find("onvolution") != std::string::npos)
+      append(all, keras_parameters("SeparableConv2D")), append(all, "groups");
   } else if (named.framework == Framework::Onnx) {
     append(all, find(onnx_attributes, named.function));
   } else if (named.framework == Framework::TensorFlow) {
@@ -157,7 +148,7 @@ bool takes(const Named& named, std::string_view keyword) {
 
 std::vector<Named> all_names() {
   std::vector<Named> all;
-  for (const Signature& s : keras) all.push_back({Framework::Keras, std::string(s.name)});
+  for (const std::string_view name : keras_layers) all.push_back({Framework::Keras, std::string(name)});
   for (const Framework f : {Framework::Torch, Framework::TensorFlow})
     for (const FunctionRow& row : rows_of(f)) all.push_back({f, std::string(row.name)});
   for (const Signature& s : onnx_attributes)

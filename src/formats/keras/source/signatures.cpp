@@ -17,9 +17,6 @@ struct Signature {
 constexpr std::string_view conv =
     "filters kernel_size strides padding data_format dilation_rate groups activation use_bias kernel_initializer "
     "bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint";
-constexpr std::string_view conv_1d =
-    "filters kernel_size strides padding data_format dilation_rate groups activation use_bias kernel_initializer "
-    "bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint";
 constexpr std::string_view depthwise =
     "kernel_size strides padding depth_multiplier data_format dilation_rate activation use_bias depthwise_initializer "
     "bias_initializer depthwise_regularizer bias_regularizer activity_regularizer depthwise_constraint bias_constraint";
@@ -42,7 +39,7 @@ constexpr std::string_view recurrent =
     "return_sequences return_state go_backwards stateful unroll time_major reset_after implementation dropout "
     "recurrent_dropout recurrent_activation kernel_regularizer recurrent_regularizer bias_regularizer seed";
 constexpr std::array signatures{
-    Signature{"Conv1D", conv_1d},
+    Signature{"Conv1D", conv},
     Signature{"Conv2D", conv},
     Signature{"Conv3D", conv},
     Signature{"DepthwiseConv1D", depthwise},
@@ -140,6 +137,8 @@ constexpr std::array old_signatures{
     Signature{
         "Convolution3D",
         "nb_filter kernel_dim1 kernel_dim2 kernel_dim3 init activation weights border_mode subsample dim_ordering"},
+    Signature{"AtrousConvolution1D",
+              "nb_filter filter_length init activation weights border_mode subsample_length atrous_rate"},
     Signature{"AtrousConvolution2D",
               "nb_filter nb_row nb_col init activation weights border_mode subsample atrous_rate dim_ordering"},
     Signature{"SeparableConvolution2D",
@@ -155,6 +154,7 @@ constexpr std::array aliases{
     Alias{"Convolution1D", "Conv1D"},
     Alias{"Convolution2D", "Conv2D"},
     Alias{"Convolution3D", "Conv3D"},
+    Alias{"AtrousConvolution1D", "Conv1D"},
     Alias{"AtrousConvolution2D", "Conv2D"},
     Alias{"SeparableConvolution1D", "SeparableConv1D"},
     Alias{"SeparableConvolution2D", "SeparableConv2D"},
