@@ -14,10 +14,12 @@ if ! cmp -s "$pins" "$stamp"; then
   pip() { "$venv/bin/python" -m pip --disable-pip-version-check -q "$@" </dev/null >&2; }
   # A plain pin, alone, takes the CPU build where one is at hand; in one go with the rest pip may pick a GPU build.
   pip install "$(grep '^torch==' "$pins")"
-  grep -v -e '^#' -e '^torch==' -e '^tf_keras==' "$pins" >"$venv/rest.txt"
+  grep -v -e '^#' -e '^torch==' -e '^tf_keras==' -e '^pytorchcv==' "$pins" >"$venv/rest.txt"
   pip install -r "$venv/rest.txt"
   # tf_keras asks for the package `tensorflow`, a second copy of tensorflow-cpu.
   pip install --no-deps "$(grep '^tf_keras==' "$pins")"
+  # pytorchcv asks for what only its downloads need.
+  pip install --no-deps "$(grep '^pytorchcv==' "$pins")"
   cp "$pins" "$stamp"
 fi
 echo "$PWD/$venv/bin/python"

@@ -51,14 +51,16 @@ fs::path package_root(const fs::path& file) {
   return folder;
 }
 
-// Modules as files below the root, no symbolic link on the way.
+// Modules as files below the root, no symbolic link on the way. A folder is written as its way from the root.
 python::FindSource finder(const fs::path& file) {
   if (file == "-") return {};
-  const fs::path root = package_root(file), here = fs::absolute(file).parent_path();
-  return [root, here](const std::string& module, Size dots) -> Result<std::optional<python::SourceFile>> {
+  const fs::path root = package_root(file), top = fs::absolute(file).parent_path();
+  return [root, top](const std::string& module, Size dots,
+                     const std::string& importing) -> Result<std::optional<python::SourceFile>> {
+    std::error_code ignored;
+    const fs::path here = importing.empty() ? top : root / importing;
     fs::path folder = dots > 0 ? here : root;
     for (Size i = 1; i < dots; ++i) folder = folder.parent_path();
-    std::error_code ignored;
     const auto inside = fs::relative(folder, root, ignored).string();
     if (ignored || inside.starts_with("..")) return std::nullopt;
     std::string path = module;
@@ -66,14 +68,16 @@ python::FindSource finder(const fs::path& file) {
     if (path.find("..") != std::string::npos || path.starts_with("/")) return std::nullopt;
     for (const fs::path& base : {folder, dots > 0 ? folder : here})
       for (const char* end : {".py", "/__init__.py"}) {
-        fs::path found = base / (path + end);
+        const fs::path found = (base / (path + end)).lexically_normal();
         if (!fs::is_regular_file(found, ignored)) continue;
         for (fs::path part = found; part != base && part.has_relative_path(); part = part.parent_path())
           if (fs::is_symlink(part, ignored))
             return fail(Fault::UnsafePath, "module '" + module + "' lies behind a symbolic link");
         auto source = source_at(found);
         if (!source) return pass(source);
-        source->name = path + end;
+        source->name = fs::relative(found, root, ignored).string();
+        source->folder = fs::relative(found.parent_path(), root, ignored).string();
+        if (source->folder == ".") source->folder.clear();
         return std::optional(std::move(*source));
       }
     return std::nullopt;

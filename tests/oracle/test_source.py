@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from carrying import CONVOY, assert_close, cases_in, convoy, run_natively
+from carrying import CONVOY, assert_close, cases_in, check_itself, convoy, port, run_natively
 
 TORCH = cases_in("corpus/torch")
 KERAS = cases_in("corpus/keras")
 SNIPPETS = cases_in("snippets")
 # Read by nobody yet: refused with file, line and column.
-NOT_READ = {"attention", "grid_sample", "gru_two_layers", "half_weights", "weight_norm"}
+NOT_READ = {"attention", "grid_sample", "half_weights"}
 TOLERANCE = 2e-5
 
 
@@ -92,6 +92,53 @@ def test_padding_that_a_program_computes_comes_out_as_pytorch_computes_it(name):
         shape = ",".join(map(str, [2, 2, *row["size"]]))
         text = convoy("summary", SNIPPETS / f"{name}.py", "--args", given, "--shape", shape).stdout
         assert f"outputs output {row['output']}" in text, (given, text)
+
+
+@snippets
+def test_same_by_the_size_of_the_input_stays_same_where_the_size_is_free(tmp_path):
+    torch = pytest.importorskip("torch")
+    scope: dict = {}
+    exec((SNIPPETS / "same_from_input_size.py").read_text(), scope)
+    for i, row in enumerate(json.loads((SNIPPETS / "expected.json").read_text())["same_from_input_size"]):
+        words = {k: f"({', '.join(map(str, row['args'][k]))})" for k in ("kernel", "stride", "dilation")}
+        given = f"2,3,{words['kernel']},stride={words['stride']},dilation={words['dilation']},bias=False"
+        source = [SNIPPETS / "same_from_input_size.py", "--args", given, "--shape", "image=?,2,?,?"]
+        ported = port(source, tmp_path / f"free_{i}.py")
+        net = scope["SamePadConv"](2, 3, **{f"{k}_size" if k == "kernel" else k: tuple(row["args"][k]) for k in words}, bias=False)
+        net.weight.data = next(ported.model.parameters()).detach().clone()
+        for more in (0, 1, 2):
+            x = torch.randn(2, 2, *(n + more for n in row["size"]))
+            with torch.no_grad():
+                assert_close(ported([x.numpy()]), [net(x).numpy()], TOLERANCE, f"{given} at {list(x.shape)}")
+
+
+def test_pads_that_only_look_like_same_ask_for_the_size_where_it_is_free(tmp_path):
+    (tmp_path / "net.py").write_text(
+        "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.conv = nn.Conv2d(2, 3, 3, stride=2)\n"
+        "    def forward(self, x):\n        n = x.size(2)\n        over = (n + 1) % 2\n"
+        "        return self.conv(F.pad(x, (0, 0, over, 1)))\n")
+    done = convoy("summary", tmp_path / "net.py", "--shape", "x=1,2,?,9", code=2)
+    assert "not SAME" in done.stderr and "--shape" in done.stderr
+    assert "outputs output [1, 3, 4, 4]" in convoy("summary", tmp_path / "net.py", "--shape", "x=1,2,8,9").stdout
+
+
+@snippets
+def test_blocks_survive_a_port(tmp_path):
+    torch = pytest.importorskip("torch")
+    source = SNIPPETS / "torch_resnet_loop.py"
+    ported = port([source, "--shape", "x=2,3,33,40"], tmp_path / "ported.py")
+    text = (tmp_path / "ported.py").read_text()
+    assert text.count("nn.Conv2d(") <= 6 and "nn.Sequential(" in text, text
+    scope: dict = {}
+    exec(source.read_text(), scope)
+    torch.manual_seed(0)
+    net = scope["Net"]().eval()
+    x = torch.randn(2, 3, 33, 40)
+    with torch.no_grad():
+        assert_close(ported([x.numpy()]), [net(x).numpy()], TOLERANCE, "blocks")
+    check_itself(tmp_path / "ported.py")
 
 
 @snippets

@@ -13,9 +13,20 @@ using Made = Result<Value>;
 
 std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
 
-Made whole(Interpreter&, Arguments& a) {
+// What an object of a framework knows to do of itself: "of_int". Nothing: it does not.
+Result<std::optional<Value>> own(Interpreter& in, const Value& x, const char* word) {
+  if (!x.is_object() || x.as<Instance>() || x.as<Text>()) return std::nullopt;
+  auto method = in.find_attribute(x, "of_" + std::string(word));
+  if (!method || !*method) return method;
+  auto made = in.call(**method, ValueList{});
+  if (!made) return pass(made);
+  return *made;
+}
+
+Made whole(Interpreter& in, Arguments& a) {
   if (a.placed.empty()) return Value::of(std::int64_t{0});
   const Value x = a.placed[0];
+  if (auto made = own(in, x, "int"); !made || *made) return made ? Made(**made) : pass(made);
   if (x.is_whole()) return Value::of(x.whole());
   if (x.is_real()) {
     if (!(std::abs(x.real()) < 0x1p63)) return wrong("int() of a number that is too large");
@@ -35,6 +46,7 @@ Made whole(Interpreter&, Arguments& a) {
 Made real(Interpreter& in, Arguments& a) {
   if (a.placed.empty()) return Value::of(0.0);
   if (a.placed[0].is_number()) return Value::of(a.placed[0].real());
+  if (auto made = own(in, a.placed[0], "float"); !made || *made) return made ? Made(**made) : pass(made);
   if (const auto* text = a.placed[0].as<Text>()) {
     if (text->text == "inf" || text->text == "infinity") return Value::of(std::numeric_limits<double>::infinity());
     if (text->text == "-inf") return Value::of(-std::numeric_limits<double>::infinity());
@@ -61,11 +73,14 @@ Made absolute(Interpreter& in, Arguments& a) {
   const Value x = a.placed[0];
   if (x.is_real()) return Value::of(std::abs(x.real()));
   if (x.is_whole()) return x.whole() < 0 ? in.unary("-", x) : Made(x);
+  if (auto made = own(in, x, "abs"); !made || *made) return made ? Made(**made) : pass(made);
   const auto method = in.attribute(x, "abs");
   return method ? in.call(*method, ValueList{}) : method;
 }
 
-Made rounded(Interpreter&, Arguments& a) {
+Made rounded(Interpreter& in, Arguments& a) {
+  if (a.placed.size() == 1)
+    if (auto made = own(in, a.placed[0], "round"); !made || *made) return made ? Made(**made) : pass(made);
   if (a.placed.empty() || !a.placed[0].is_number()) return wrong("round() of what is no number");
   if (a.placed[0].is_whole()) return a.placed[0];
   if (a.placed.size() > 1 && !a.placed[1].is_none()) {
@@ -161,6 +176,16 @@ Made described(Interpreter& in, Arguments& a) {
 
 Made nothing(Interpreter&, Arguments&) { return Value(); }
 Made representation(Interpreter& in, Arguments& a) { return in.text(repr(in, a.placed[0])); }
+Made letter(Interpreter& in, Arguments& a) {
+  if (!a.placed[0].is_whole() || a.placed[0].whole() < 0 || a.placed[0].whole() > 127)
+    return fail(Fault::Unsupported, "chr() of other than a number up to 127");
+  return in.text(std::string(1, static_cast<char>(a.placed[0].whole())));
+}
+Made number_of_letter(Interpreter&, Arguments& a) {
+  const auto* text = a.placed[0].as<Text>();
+  if (!text || text->text.size() != 1) return wrong("ord() of other than one letter");
+  return Value::of(std::int64_t{static_cast<unsigned char>(text->text[0])});
+}
 Made slice(Interpreter& in, Arguments& a) {
   if (a.placed.size() == 1) return Value::of(in.make<Cut>(Value(), a.placed[0], Value()));
   return Value::of(in.make<Cut>(a.placed[0], a.placed[1], a.placed.size() > 2 ? a.placed[2] : Value()));
@@ -187,6 +212,8 @@ constexpr Builtin of_values[] = {{"int", whole, 0, 1},
                                  {"print", nothing, 0, any_number},
                                  {"repr", representation, 1, 1},
                                  {"slice", slice, 1, 3},
+                                 {"chr", letter, 1, 1},
+                                 {"ord", number_of_letter, 1, 1},
                                  {"pow", power, 2, 2}};
 
 // Refused by name: each of them reaches beyond the program.
@@ -224,8 +251,9 @@ void add_builtins(Interpreter& in) {
   in.builtins["Exception"] = Value::of(in.exception_class);
   for (const char* name :
        {"ValueError", "TypeError", "NotImplementedError", "RuntimeError", "KeyError", "ImportError", "AssertionError",
-        "AttributeError", "IndexError", "Warning", "UserWarning", "DeprecationWarning"})
+        "AttributeError", "IndexError", "NameError", "OSError", "Warning", "UserWarning", "DeprecationWarning"})
     in.builtins[name] = Value::of(in.make_class(name, {in.exception_class}));
+  in.builtins["ModuleNotFoundError"] = in.builtins["ImportError"];
 }
 
 }  // namespace convoy::python

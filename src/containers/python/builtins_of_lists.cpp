@@ -137,6 +137,13 @@ Made extreme(Interpreter& in, Arguments& a) {
     all = std::move(*items);
   }
   if (all.empty()) return otherwise ? Made(*otherwise) : Made(wrong("the largest or smallest of nothing"));
+  // A size that is free knows what it is the largest of.
+  for (const Value& one : all)
+    if (!key && one.is_object() && !one.as<Text>() && !one.as<Instance>()) {
+      auto method = in.find_attribute(one, Most ? "of_max" : "of_min");
+      if (!method) return pass(method);
+      if (*method) return in.call(**method, all);
+    }
   std::optional<Value> best, best_key;
   for (const Value& one : all) {
     const auto measured = key ? in.call(*key, ValueList{one}) : Made(one);

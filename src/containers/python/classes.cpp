@@ -61,6 +61,7 @@ Result<Value> Interpreter::described(Value found, Value self, Class* type) {
 Result<std::optional<Value>> Class::attribute(Interpreter& in, const std::string& word) {
   if (word == "__name__") return in.text(name);
   const Value* found = find(word);
+  if (!found && word == "__doc__") return in.text("");
   if (!found) return std::nullopt;
   auto made = in.described(*found, Value(), this);
   if (!made) return pass(made);

@@ -32,6 +32,8 @@ class Evaluator {
   Result<Next> loop(const Syntax& s);
   Result<Next> while_loop(const Syntax& s);
   Result<Next> with(const Syntax& s);
+  Result<Next> attempt(const Syntax& s);
+  Result<bool> catches(const Syntax& handler, const Class* raised);
   Status define(const Syntax& s);
   Status define_class(const Syntax& s);
   Status import(const Syntax& s);

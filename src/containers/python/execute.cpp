@@ -93,7 +93,7 @@ Result<Evaluator::Next> Evaluator::bare_statement(const Syntax& s) {
       if (!*holds) return fail(Fault::Format, "the assertion does not hold");
       return Next::Go;
     }
-    case SyntaxKind::Try: return fail(Fault::Unsupported, "'try' is not read: which way it goes depends on what fails");
+    case SyntaxKind::Try: return attempt(s);
     default: return fail(Fault::Unsupported, "this statement is not read");
   }
 }
@@ -155,11 +155,61 @@ Result<Evaluator::Next> Evaluator::with(const Syntax& s) {
   return block(s.parts.back());
 }
 
+Result<bool> Evaluator::catches(const Syntax& handler, const Class* raised) {
+  if (handler.parts[0].kind == SyntaxKind::Absent) return true;
+  const auto caught = value(handler.parts[0]);
+  if (!caught) return std::unexpected(caught.error());
+  ValueList types{*caught};
+  if (const auto* several = caught->as<Sequence>()) types = several->items;
+  for (const Value& type : types)
+    if (const auto* known = type.as<Class>(); known && raised->derives_from(known)) return true;
+  return false;
+}
+
+namespace {
+
+// "the program raises ValueError: no\n    raise ..." -> "no"
+std::string words_of_exception(std::string what) {
+  what.resize(std::min(what.find('\n'), what.size()));
+  if (!what.starts_with("the program raises ")) return what;
+  const auto colon = what.find(": ");
+  return colon == std::string::npos ? "" : what.substr(colon + 2);
+}
+
+}  // namespace
+
+// Handlers catch what the program itself raises and imports that find nothing. What is not understood is no exception of
+// the program, and passes through.
+Result<Evaluator::Next> Evaluator::attempt(const Syntax& s) {
+  const auto handlers = s.parts.size() - 2;
+  in_.raised_ = nullptr;
+  auto next = block(s.parts[0]);
+  if (!next && in_.raised_) {
+    for (std::size_t i = 1; i < handlers; ++i) {
+      const auto caught = catches(s.parts[i], in_.raised_);
+      if (!caught) return std::unexpected(caught.error());
+      if (!*caught) continue;
+      in_.raised_ = nullptr;
+      in_.placed_ = false;
+      if (!s.parts[i].text.empty()) set(s.parts[i].text, in_.text(words_of_exception(next.error().what)));
+      next = block(s.parts[i].parts[1]);
+      break;
+    }
+  } else if (next && *next == Next::Go && s.parts[handlers].kind != SyntaxKind::Absent) {
+    next = block(s.parts[handlers]);
+  }
+  if (!next || s.parts[handlers + 1].kind == SyntaxKind::Absent) return next;
+  auto last = block(s.parts[handlers + 1]);
+  return !last || *last != Next::Go ? last : next;
+}
+
 Status Evaluator::raise(const Syntax& s) {
   const auto what = value(s.parts[0]);
   if (!what) return std::unexpected(what.error());
   std::string said = type_name(*what);
-  if (const auto* type = what->as<Class>()) said = type->name;
+  in_.raised_ = in_.exception_class;
+  if (auto* type = what->as<Class>()) said = type->name, in_.raised_ = type;
+  if (const auto* instance = what->as<Instance>()) in_.raised_ = instance->type;
   if (const auto* instance = what->as<Instance>())
     if (const Value* words = instance->attributes.find("args"))
       if (const auto* all = words->as<Sequence>(); all && !all->items.empty())
@@ -297,7 +347,12 @@ Status Evaluator::augmented(const Syntax& s) {
   const auto operand = value(s.parts[1]);
   if (!operand) return std::unexpected(operand.error());
   std::optional<Value> made;
-  if (old->is_object()) {
+  const auto* instance = old->as<Instance>();
+  if (const Value* method = instance && s.text == "+" ? instance->type->find("__iadd__") : nullptr) {
+    auto grown = in_.call(*method, ValueList{*old, *operand});
+    if (!grown) return pass(grown);
+    made = *grown;
+  } else if (old->is_object()) {
     auto own = old->object()->augmented(in_, s.text, *operand);
     if (!own) return pass(own);
     made = *own;
@@ -333,19 +388,25 @@ Status Evaluator::remove(const Syntax& target) {
   const auto key = value(target.parts[1]);
   if (!key) return std::unexpected(key.error());
   if (!object->is_object()) return refused(target, "a " + type_name(*object) + " has no items");
+  if (const auto* instance = object->as<Instance>())
+    if (const Value* method = instance->type->find("__delitem__")) {
+      auto gone = in_.call(*method, ValueList{*object, *key});
+      if (!gone) return pass(gone);
+      return {};
+    }
   return object->object()->delete_item(in_, *key);
 }
 
 Status Evaluator::import(const Syntax& s) {
   for (const Syntax& alias : s.parts) {
     const std::string top = alias.text.substr(0, alias.text.find('.'));
-    const auto whole = in_.import(alias.text);
+    const auto whole = in_.import(alias.text, &file_);
     if (!whole) return at(alias, Status(std::unexpected(whole.error())));
     if (!alias.parts.empty()) {
       set(alias.parts[0].text, *whole);
       continue;
     }
-    const auto first = in_.import(top);
+    const auto first = in_.import(top, &file_);
     if (!first) return at(alias, Status(std::unexpected(first.error())));
     set(top, *first);
   }
@@ -354,7 +415,7 @@ Status Evaluator::import(const Syntax& s) {
 
 Status Evaluator::import_from(const Syntax& s) {
   if (s.text == "__future__") return {};
-  const auto module = s.integer == 0 ? in_.import(s.text) : in_.import_source(s.text, s.integer);
+  const auto module = s.integer == 0 ? in_.import(s.text, &file_) : in_.import_source(s.text, s.integer, &file_);
   if (!module) return std::unexpected(module.error());
   for (const Syntax& alias : s.parts) {
     if (alias.text == "*") {
@@ -367,7 +428,7 @@ Status Evaluator::import_from(const Syntax& s) {
     if (!found) return at(alias, Status(pass(found)));
     if (!*found) {  // a module inside the module
       const std::string name = s.text.empty() ? alias.text : s.text + "." + alias.text;
-      const auto inner = s.integer == 0 ? in_.import(name) : in_.import_source(name, s.integer);
+      const auto inner = s.integer == 0 ? in_.import(name, &file_) : in_.import_source(name, s.integer, &file_);
       if (!inner && in_.placed_) return std::unexpected(inner.error());
       if (inner) found = std::optional(*inner);
     }

@@ -2,6 +2,7 @@
 #include "containers/python/interpreter.h"
 
 #include "containers/python/evaluator.h"
+#include "containers/python/pasted.h"
 
 #include <algorithm>
 
@@ -84,6 +85,7 @@ Result<Scope*> Interpreter::run_in(std::unique_ptr<ProgramFile> made) {
   ProgramFile& file = *made;
   files_.push_back(std::move(made));
   if (auto paid = charge(static_cast<Size>(file.source.text.size()) * 8); !paid) return pass(paid);
+  file.source.text = as_typed(file.source.text);
   auto tree = parse_program(file.source.text);
   if (!tree) {
     placed_ = true;
@@ -99,7 +101,7 @@ Result<Scope*> Interpreter::run_in(std::unique_ptr<ProgramFile> made) {
   return file.scope;
 }
 
-Result<Value> Interpreter::import(const std::string& name) {
+Result<Value> Interpreter::import(const std::string& name, const ProgramFile* from) {
   if (const auto known = imported_.find(name); known != imported_.end()) return known->second;
   for (Library* library : libraries_) {
     auto found = library->module(*this, name);
@@ -107,22 +109,24 @@ Result<Value> Interpreter::import(const std::string& name) {
     if (*found) return imported_[name] = **found;
   }
   if (auto known = standard_module(*this, name)) return imported_[name] = *known;
-  return import_source(name, 0);
+  return import_source(name, 0, from);
 }
 
-Result<Value> Interpreter::import_source(const std::string& name, Size dots) {
-  const std::string key = std::string(static_cast<std::size_t>(std::min<Size>(dots, 50)), '.') + name;
-  if (const auto known = imported_.find(key); known != imported_.end()) return known->second;
+Result<Value> Interpreter::import_source(const std::string& name, Size dots, const ProgramFile* from) {
   std::optional<SourceFile> source;
   if (find_) {
-    auto found = find_(name, dots);
+    auto found = find_(name, dots, from ? from->source.folder : "");
     if (!found) return pass(found);
     source = std::move(*found);
   }
-  if (!source)
-    return fail(Fault::Unsupported,
-                "module '" + key + "' is not known here, and no file of that name lies beside this one");
-  if (!importing_.insert(key).second) return fail(Fault::Unsupported, "module '" + key + "' imports itself");
+  if (!source) {
+    raised_ = builtins["ImportError"].as<Class>();
+    return fail(Fault::Unsupported, "module '" + std::string(static_cast<std::size_t>(std::min<Size>(dots, 50)), '.') +
+                                        name + "' is not known here, and no file of that name lies beside this one");
+  }
+  const std::string key = "file " + source->name;
+  if (const auto known = imported_.find(key); known != imported_.end()) return known->second;
+  if (!importing_.insert(key).second) return fail(Fault::Unsupported, "module '" + name + "' imports itself");
   const Deeper deeper(depth_);
   if (importing_.size() > 100 || depth_ > limits_.depth) return fail(Fault::Limit, "imports are nested too deep");
   auto file = std::make_unique<ProgramFile>();
@@ -173,6 +177,7 @@ Result<Value> Interpreter::attribute(Value of, const std::string& name) {
 }
 
 Status Interpreter::set_attribute(Value of, const std::string& name, Value value) {
+  if (name == "__doc__" || name == "__name__") return {};  // says nothing of what is computed
   if (is_special(name))
     return fail(Fault::Unsupported, "attribute '" + name + "' is not set: it leads out of the program");
   if (!of.is_object()) return fail(Fault::Format, "a " + python::type_name(of) + " has no attributes");
@@ -182,6 +187,7 @@ Status Interpreter::set_attribute(Value of, const std::string& name, Value value
 
 Result<Value> Interpreter::item(Value of, Value key) {
   if (!of.is_object()) return fail(Fault::Format, "a " + python::type_name(of) + " has no items");
+  if (of.as<Native>() && builtins.contains(of.as<Native>()->name)) return of;  // a type hint: list[int]
   return of.object()->item(*this, key);
 }
 
@@ -260,6 +266,7 @@ namespace {
 
 Result<std::optional<Value>> named(Interpreter& in, const std::string& name, const std::string& word) {
   if (word == "__name__") return in.text(name);
+  if (word == "__doc__") return in.text("");
   return std::nullopt;
 }
 

@@ -30,7 +30,8 @@ class Library {
 };
 
 struct SourceFile {
-  std::string name, text;
+  std::string name, text;  // the name of a module's file tells it from all others
+  std::string folder;      // where its relative imports begin, as the one who finds files writes it
 };
 
 struct ProgramFile {
@@ -39,8 +40,10 @@ struct ProgramFile {
   Scope* scope = nullptr;
 };
 
-// Text of the module "a.b" beside the program; nothing: there is none. Fails: a path outside the root.
-using FindSource = std::function<Result<std::optional<SourceFile>>(const std::string& module, Size dots)>;
+// Text of the module "a.b" beside the program; nothing: there is none. `folder`: of the file that imports. Fails: a path
+// outside the root.
+using FindSource = std::function<Result<std::optional<SourceFile>>(const std::string& module, Size dots,
+                                                                   const std::string& folder)>;
 
 class Interpreter {
  public:
@@ -86,7 +89,8 @@ class Interpreter {
   // An attribute that was found on a class, for this instance.
   Result<Value> described(Value found, Value self, Class* type);
 
-  Result<Value> import(const std::string& name);
+  // `from`: the file that imports, for what lies beside it.
+  Result<Value> import(const std::string& name, const ProgramFile* from = nullptr);
   // As str() and format() write it.
   Result<std::string> string_of(Value value);
   Result<std::string> formatted(Value value, const std::string& specification);
@@ -98,7 +102,7 @@ class Interpreter {
  private:
   friend class Evaluator;
   Result<Scope*> run_in(std::unique_ptr<ProgramFile> file);
-  Result<Value> import_source(const std::string& name, Size dots);
+  Result<Value> import_source(const std::string& name, Size dots, const ProgramFile* from);
   Status bind(Function& function, Arguments& arguments, Scope& scope);
 
   std::vector<Library*> libraries_;
@@ -111,6 +115,7 @@ class Interpreter {
   std::map<std::string, Value> imported_;
   std::set<std::string> importing_;
   bool placed_ = false;
+  Class* raised_ = nullptr;  // what the program raised, or the import that found nothing: what `except` can catch
 };
 
 // The arguments of a function of ours by the names in `words`: "size *dim" has its own rules beside it. Fails: an

@@ -132,6 +132,72 @@ constexpr std::array<std::string_view, 12> outside_modules{
     "sys",    "pathlib",     "hashlib",           "time",   "datetime",         "json", "argparse",
     "random", "safetensors", "safetensors.torch", "pprint", "matplotlib.pyplot"};
 
+// Paths are put together, and nothing is opened.
+Module* os_module(Interpreter& in) {
+  auto* path = in.make<Module>("os.path");
+  add_function(in, *path, "join", 1, [](Interpreter& with, Arguments& a) -> Made {
+    std::string whole;
+    for (const Value& part : a.placed) {
+      const auto* words = part.as<Text>();
+      if (!words) return Value::of(with.make<Outside>("os.path.join()"));
+      if (words->text.starts_with("/")) whole.clear();
+      else if (!whole.empty() && !whole.ends_with("/")) whole += "/";
+      whole += words->text;
+    }
+    return with.text(std::move(whole));
+  });
+  for (const char* word : {"dirname", "basename", "abspath", "expanduser", "exists", "isfile", "isdir"})
+    add_function(in, *path, word, 1, [word](Interpreter& with, Arguments&) -> Made {
+      return Value::of(with.make<Outside>("os.path." + std::string(word) + "()"));
+    });
+  auto* m = in.make<Module>("os");
+  m->attributes.set("path", Value::of(path));
+  m->attributes.set("environ", Value::of(in.make<Outside>("os.environ")));
+  m->more = [](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
+    return with.native(word, [word](Interpreter&, Arguments&) -> Made {
+      return fail(Fault::Unsupported,
+                  "'os." + word + "' is not read: source is read as data, and nothing is run or opened");
+    });
+  };
+  return m;
+}
+
+// Lists and dictionaries anew, with all that is in them; what cannot change is shared.
+Made deep_copy(Interpreter& in, const Value& of, int depth) {
+  if (depth > 64) return fail(Fault::Limit, "deepcopy() of what is nested over 64 deep");
+  if (auto paid = in.step(); !paid) return pass(paid);
+  if (const auto* all = of.as<Sequence>()) {
+    ValueList items;
+    for (const Value& one : all->items) {
+      auto copy = deep_copy(in, one, depth + 1);
+      if (!copy) return copy;
+      items.push_back(*copy);
+    }
+    return all->is_tuple ? in.tuple(std::move(items)) : in.list(std::move(items));
+  }
+  if (const auto* map = of.as<Mapping>()) {
+    auto* made = in.make<Mapping>(map->is_set);
+    for (const auto& [key, value] : map->entries) {
+      auto copy = deep_copy(in, value, depth + 1);
+      if (!copy) return copy;
+      if (auto put = made->put(in, key, *copy); !put) return pass(put);
+    }
+    return Value::of(made);
+  }
+  if (of.as<Instance>()) return fail(Fault::Unsupported, "deepcopy() of a " + type_name(of));
+  return of;
+}
+
+// Questions about values of the program.
+Module* inspect_module(Interpreter& in) {
+  auto* m = in.make<Module>("inspect");
+  add_function(in, *m, "isfunction", 1,
+               [](Interpreter&, Arguments& a) -> Made { return Value::of(a.placed[0].as<Function>() != nullptr); });
+  add_function(in, *m, "isclass", 1,
+               [](Interpreter&, Arguments& a) -> Made { return Value::of(a.placed[0].as<Class>() != nullptr); });
+  return m;
+}
+
 Made data_class(Interpreter& in, Arguments& a) {
   (void)in;
   (void)a;
@@ -164,6 +230,9 @@ std::optional<Value> standard_module(Interpreter& in, const std::string& name) {
     return made(m);
   }
   if (name == "numpy") return made(numpy_module(in));
+  if (name == "os") return made(os_module(in));
+  if (name == "os.path") return made(os_module(in)->attributes.find("path")->object());
+  if (name == "inspect") return made(inspect_module(in));
   if (std::ranges::find(outside_modules, name) != outside_modules.end()) return made(in.make<Outside>(name));
   if (name == "dataclasses") {
     auto* m = in.make<Module>(name);
@@ -172,6 +241,8 @@ std::optional<Value> standard_module(Interpreter& in, const std::string& name) {
   }
   if (name == "copy") {
     auto* m = in.make<Module>(name);
+    add_function(in, *m, "deepcopy", 1,
+                 [](Interpreter& with, Arguments& a) { return deep_copy(with, a.placed[0], 0); });
     add_function(in, *m, "copy", 1, [](Interpreter& with, Arguments& a) -> Made {
       const auto method = with.find_attribute(a.placed[0], "copy");
       if (!method) return std::unexpected(method.error());

@@ -64,7 +64,8 @@ enum class SyntaxKind : std::uint8_t {
   ImportFrom,  // Alias ...; text: the module; integer: the number of dots in front
   Alias,  // text: "a.b"; parts[0]: Name, where `as` gives one
   With,  // Argument (value; text: the name) ..., Block
-  Try,  // Block: refused when it is met
+  Try,  // Block, Handler ..., Block (else) or Absent, Block (finally) or Absent
+  Handler,  // what it catches or Absent, Block; text: the name
   Raise,  // value or Absent
   Assert,  // condition
   Delete,  // target ...

@@ -67,6 +67,13 @@ Status SyntaxParser::simple(std::vector<Syntax>& into) {
 }
 
 SyntaxParser::Made SyntaxParser::simple_statement() {
+  // Python 2: print x, y
+  if (is_word("print") && !at_line_end() && token(1).kind != TokenKind::Symbol && token(1).kind != TokenKind::Newline &&
+      token(1).kind != TokenKind::End) {
+    Syntax made = leaf(SyntaxKind::Pass);
+    while (!at_line_end()) ++next_;
+    return made;
+  }
   const std::size_t at = here();
   if (accept_word("pass")) return node(SyntaxKind::Pass, at, {});
   if (accept_word("break")) return node(SyntaxKind::Break, at, {});
@@ -275,12 +282,38 @@ SyntaxParser::Made SyntaxParser::try_statement() {
   ++next_;
   auto body = block();
   if (!body) return body;
-  while (is_word("except") || is_word("else") || is_word("finally")) {
+  std::vector<Syntax> parts{std::move(*body)};
+  while (is_word("except")) {
+    const std::size_t from = here();
     ++next_;
-    if (auto caught = skip_type({":"}); !caught) return pass(caught);
-    if (auto handler = block(); !handler) return handler;
+    Syntax caught = leaf(SyntaxKind::Absent);
+    std::string said;
+    if (!is(":")) {
+      auto type = expression_list();
+      if (!type) return type;
+      caught = std::move(*type);
+      if (accept_word("as")) {
+        auto as = name("a name");
+        if (!as) return pass(as);
+        said = std::move(*as);
+      }
+    }
+    auto handler = block();
+    if (!handler) return handler;
+    auto made = node(SyntaxKind::Handler, from, {std::move(caught), std::move(*handler)}, std::move(said));
+    if (!made) return made;
+    parts.push_back(std::move(*made));
   }
-  return node(SyntaxKind::Try, at, {std::move(*body)});
+  for (const std::string_view word : {"else", "finally"}) {
+    Syntax last = leaf(SyntaxKind::Absent);
+    if (accept_word(word)) {
+      auto block_of_it = block();
+      if (!block_of_it) return block_of_it;
+      last = std::move(*block_of_it);
+    }
+    parts.push_back(std::move(last));
+  }
+  return node(SyntaxKind::Try, at, std::move(parts));
 }
 
 Result<Syntax> parse_program(std::string_view text) {

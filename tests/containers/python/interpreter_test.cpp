@@ -42,8 +42,35 @@ TEST(PythonInterpreter, ComputesAsPythonDoes) {
       {"x = 1 if 2 < 3 <= 3 != 4 and not [] else 0", "1"},
       {"x = [*map(lambda a, b: a + b, [1, 2], [3, 4])], [*zip('ab', (1, 2))]", "([4, 6], [('a', 1), ('b', 2)])"},
       {"a = b = [1]\nb += [2]\nx = a is b, a", "(True, [1, 2])"},
+      {"try:\n  raise ValueError('n')\nexcept (KeyError, ValueError) as e:\n  x = str(e)[-1]\nelse:\n  x = 0", "'n'"},
+      {"try:\n  import no_such_module as m\nexcept ImportError:\n  m = None\nfinally:\n  y = 3\nx = (m, y)",
+       "(None, 3)"},
+      {"try:\n  y = 1\nexcept Exception:\n  y = 2\nelse:\n  y += 5\nx = y", "6"},
+      {"import os\nx = os.path.join('a', 'b/', 'c')", "'a/b/c'"},
+      {"import copy\na = [{'k': [1]}]\nb = copy.deepcopy(a)\nb[0]['k'].append(2)\nx = (a, b)",
+       "([{'k': [1]}], [{'k': [1, 2]}])"},
+      {"x = list[int]((1, 2))", "[1, 2]"},
+      {"x = (chr(3 + 97), ord('d'))", "('d', 100)"},
   };
   for (const auto& [program, want] : rows) EXPECT_EQ(answer(program), want) << program;
+}
+
+TEST(PythonInterpreter, ReadsWhatIsCopiedFromConsolesAndNotebooks) {
+  EXPECT_EQ(answer(">>> def f(n):\n...     return n + 1\n...\n>>> f(2)\n3\n>>> x = f(4)\n"), "5");
+  EXPECT_EQ(
+      answer("In [1]: y = 2\n\nIn [2]: for i in range(3):\n   ...:     y += i\n   ...: \nOut[2]: 7\n\nIn [3]: x = y\n"),
+      "5");
+  EXPECT_EQ(answer("!pip install torch\n%matplotlib inline\nx = 7\nprint x, 'and', x\n"), "7");
+  // An expression that merely goes on with '%' or dots is none of a notebook's.
+  EXPECT_EQ(answer("x = (17\n% 5, ...)\n"), "(2, Ellipsis)");
+  EXPECT_EQ(answer("!ls\ny = z\n").substr(0, 8), "p.py:2:5");
+}
+
+TEST(PythonInterpreter, CatchesOnlyWhatTheProgramItselfRaises) {
+  EXPECT_NE(answer("try:\n  open('x')\nexcept Exception:\n  x = 1").find("nothing is run or opened"),
+            std::string::npos);
+  EXPECT_NE(answer("try:\n  raise KeyError('k')\nexcept ValueError:\n  x = 1").find("raises KeyError"),
+            std::string::npos);
 }
 
 TEST(PythonInterpreter, RefusesWithThePlaceAndTheLine) {
@@ -56,7 +83,7 @@ TEST(PythonInterpreter, RefusesWithThePlaceAndTheLine) {
 TEST(PythonInterpreter, ReachesNothingOutsideOfItself) {
   for (const char* program : {"__import__('os')", "eval('1')", "exec('1')", "open('/etc/passwd')",
                               "().__class__.__bases__", "(lambda: 0).__globals__", "getattr(print, '__self__')",
-                              "import os", "import subprocess", "globals()", "from ..a import b"})
+                              "import os\nos.system('true')", "import subprocess", "globals()", "from ..a import b"})
     EXPECT_EQ(answer(program).substr(0, 5), "p.py:") << program;
 }
 

@@ -127,6 +127,10 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
     }
   }
   if (!state) return fail(Fault::Internal, "a value that is no model");
+  if (state->loads_weights && !options_.weights && !options_.structure_only)
+    return fail(Fault::Usage,
+                "the program loads the model's weights from a file; give it with --weights, or build the model without "
+                "(--args weights=None)");
   if (state->class_name == "Model") {
     auto followed = traced(in, model);
     if (!followed) return pass(followed);

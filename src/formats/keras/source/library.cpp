@@ -6,6 +6,7 @@
 #include "formats/keras/source/signatures.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace convoy::keras {
 
@@ -105,6 +106,17 @@ Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, A
       layer->config.erase(word);
       layer->config["batch_input_shape"] = std::move(shape);
     }
+  // Constructors take these words in any case.
+  for (const char* word : {"padding", "data_format"})
+    if (layer->config.contains(word) && layer->config[word].is_string()) {
+      std::string said = layer->config[word].get<std::string>();
+      std::ranges::transform(said, said.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      layer->config[word] = std::move(said);
+    }
+  // What files always say, and constructors where a program does not.
+  if (layer->class_name == "Normalization" && !layer->config.contains("axis")) layer->config["axis"] = -1;
+  if (layer->class_name == "Bidirectional" && !layer->config.contains("merge_mode"))
+    layer->config["merge_mode"] = "concat";
   // Arguments that stand for themselves: nothing is said by them.
   for (const char* word : {"activation", "data_format", "name", "strides"})
     if (layer->config.contains(word) && layer->config[word].is_null()) layer->config.erase(word);

@@ -46,7 +46,7 @@ class SourceLibrary : public python::Library {
   const LoadOptions& options_;
   python::Class *layer_ = nullptr, *model_ = nullptr, *sequential_ = nullptr;
   std::map<std::string, python::Value> classes_;
-  std::map<std::string, int> counts_;
+  std::map<std::string, int> counts_, uids_;
   std::size_t calls_ = 0;
 };
 

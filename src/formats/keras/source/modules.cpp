@@ -71,6 +71,25 @@ constexpr std::array<std::string_view, 10> package_roots{
     "keras.src",    "tensorflow.compat.v1.keras", "keras.api", "keras.legacy",
     "keras.engine", "tensorflow.compat.v2.keras"};
 
+// with backend.name_scope("..."): changes nothing but names inside graphs of TensorFlow.
+class Context : public python::Object {
+ public:
+  std::string type_name() const override { return "context"; }
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override {
+    if (name == "__enter__") return in.native(name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+    return std::nullopt;
+  }
+};
+
+// A decorator of a class or a function that says where it may be found, and nothing of what it computes.
+Made registered(Interpreter& in, Arguments& given) {
+  if (given.placed.size() == 1 && (given.placed[0].as<python::Class>() || given.placed[0].as<python::Function>()))
+    return given.placed[0];
+  return in.native("decorator", [](Interpreter&, Arguments& inner) -> Made {
+    return inner.placed.empty() ? Made(Value()) : Made(inner.placed[0]);
+  });
+}
+
 // Takes anything and says nothing: optimizers, callbacks, compile, summary.
 Value silent(Interpreter& in, const std::string& name) {
   return in.native(name, [](Interpreter& with, Arguments&) -> Made { return with.text("nothing"); });
@@ -116,8 +135,12 @@ void SourceLibrary::prepare(Interpreter& in) {
   model_ = in.make_class("Model", {layer_});
   model_->native = "Model";
   method(model_, "__init__", [this](Interpreter& with, Arguments& given) { return make_model(with, given); });
-  for (const char* name : {"compile", "summary", "fit", "evaluate", "predict", "save", "save_weights", "load_weights"})
+  for (const char* name : {"compile", "summary", "fit", "evaluate", "predict", "save", "save_weights"})
     method(model_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+  method(model_, "load_weights", [this](Interpreter&, Arguments& given) -> Made {
+    state_of(given.placed.front())->loads_weights = true;
+    return Value();
+  });
   const auto border = [&](const char* name, bool output) {
     model_->attributes.set(
         name, Value::of(in.make<python::Described>(
@@ -175,7 +198,7 @@ void SourceLibrary::prepare(Interpreter& in) {
 std::optional<Value> SourceLibrary::layer_class(Interpreter& in, const std::string& name) {
   prepare(in);
   if (name == "Layer") return Value::of(layer_);
-  if (name == "Model") return Value::of(model_);
+  if (name == "Model" || name == "Functional") return Value::of(model_);
   if (name == "Sequential") return Value::of(sequential_);
   if (name == "Input")
     return in.native(name, [this](Interpreter& with, Arguments& given) { return input_function(with, given); });
@@ -258,11 +281,18 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
   const bool tensorflow = !ours && (name == "tensorflow" || name.starts_with("tensorflow."));
   if (!ours && !tensorflow) return std::nullopt;
   auto* made = in.make<python::Module>(name);
-  const bool silent_part = rest.starts_with("optimizers") || rest.starts_with("callbacks") ||
-                           rest.starts_with("losses") || rest.starts_with("metrics") ||
+  // The networks that come with Keras are read from their files.
+  if (rest.starts_with("applications")) return std::nullopt;
+  const bool silent_part = rest.starts_with("utils.file_utils") || rest.starts_with("optimizers") ||
+                           rest.starts_with("callbacks") || rest.starts_with("losses") || rest.starts_with("metrics") ||
                            rest.starts_with("regularizers") || rest.starts_with("initializers") ||
                            rest.starts_with("constraints");
   const bool activation = rest.starts_with("activations");
+  if (activation)
+    made->attributes.set("get", in.native("get", [](Interpreter& with, Arguments& given) -> Made {
+      if (given.placed.size() != 1) return fail(Fault::Format, "activations.get() of other than one value");
+      return given.placed[0].is_none() ? with.text("linear") : given.placed[0];
+    }));
   made->attributes.set("__version__", in.text(tensorflow ? "2.21.0" : "3.15.1"));
   made->more = [this, name, rest, tensorflow, silent_part, activation](
                    Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
@@ -277,25 +307,30 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
           return given.placed.empty() ? Made(fail(Fault::Format, "int_shape() of nothing"))
                                       : in_it.attribute(given.placed[0], "shape");
         });
-      if (word == "backend")
+      if (word == "backend" && !rest.empty())
         return with.native(word, [](Interpreter& in_it, Arguments&) -> Made { return in_it.text("tensorflow"); });
       if (word == "clear_session") return silent(with, word);
+      if (word == "name_scope")
+        return with.native(word,
+                           [](Interpreter& in_it, Arguments&) -> Made { return Value::of(in_it.make<Context>()); });
+      if (word == "get_uid")
+        return with.native(word, [this](Interpreter& in_it, Arguments& given) -> Made {
+          auto prefix = given.placed.empty() ? Result<std::string>(std::string()) : in_it.string_of(given.placed[0]);
+          if (!prefix) return pass(prefix);
+          return Value::of(static_cast<std::int64_t>(++uids_[*prefix]));
+        });
       if (word == "is_keras_tensor")
         return with.native(word, [](Interpreter&, Arguments& given) -> Made {
           return Value::of(!given.placed.empty() && given.placed[0].as<SourceTensor>());
         });
     }
-    if (word == "register_keras_serializable" || word == "function")
-      return with.native(word, [](Interpreter& in_it, Arguments& given) -> Made {
-        if (given.placed.size() == 1 && given.placed[0].as<python::Class>()) return given.placed[0];
-        return in_it.native("decorator", [](Interpreter&, Arguments& inner) -> Made {
-          return inner.placed.empty() ? Made(Value()) : Made(inner.placed[0]);
-        });
-      });
-    constexpr std::array<std::string_view, 22> parts{
-        "layers",  "models",       "ops",          "activations", "backend", "optimizers",   "callbacks", "losses",
-        "metrics", "regularizers", "initializers", "constraints", "utils",   "saving",       "keras",     "nn",
-        "math",    "image",        "engine",       "src",         "core",    "convolutional"};
+    if (word == "register_keras_serializable" || word == "function" || word == "keras_export")
+      return with.native(word, registered);
+    constexpr std::array<std::string_view, 28> parts{
+        "layers",        "models",     "ops",          "activations",     "backend",     "optimizers", "callbacks",
+        "losses",        "metrics",    "regularizers", "initializers",    "constraints", "utils",      "saving",
+        "keras",         "nn",         "math",         "image",           "engine",      "src",        "core",
+        "convolutional", "api_export", "random", "file_utils",   "operation_utils", "layer",       "image_utils"};
     if (tensorflow && word == "keras") {
       auto inner = with.import("tensorflow.keras");
       if (!inner) return pass(inner);

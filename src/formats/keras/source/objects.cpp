@@ -124,11 +124,8 @@ class Functional {
   Result<Json> run() {
     auto nodes = nodes_of(model_);
     if (!nodes) return pass(nodes);
-    std::vector<SourceLayer*> layers;
-    for (const Node& node : *nodes) {
-      if (std::ranges::find(layers, node.layer) == layers.end()) layers.push_back(node.layer);
-      places_[node] = counts_[node.layer]++;
-    }
+    for (const Node& node : *nodes) places_[node] = counts_[node.layer]++;
+    const std::vector<SourceLayer*> layers = ordered();
     Json list = Json::array();
     for (SourceLayer* layer : layers) {
       auto object = layer->is_model() ? json_of(*layer) : Result<Json>(layer_object(*layer));
@@ -149,6 +146,60 @@ class Functional {
   }
 
  private:
+  // As Keras keeps them, which decides how weights in a file are counted: from the inputs down by the longest way to an
+  // output, those of one depth in the order in which a walk up from the outputs meets them. Source:
+  // keras/src/ops/function.py, map_graph.
+  std::vector<SourceLayer*> ordered() {
+    std::vector<Node> finished;  // every node behind those that it reads
+    std::map<SourceLayer*, std::size_t> met;
+    std::set<Node> inputs, seen;
+    for (SourceTensor* t : model_.inputs) inputs.insert({t->layer, t->call_number});
+    struct Visit {
+      Node node;
+      std::size_t next = 0;
+    };
+    std::vector<Visit> open;
+    const auto enter = [&](const SourceTensor& t) {
+      const Node node{t.layer, t.call_number};
+      if (!seen.insert(node).second) return;
+      met.try_emplace(node.layer, met.size());
+      open.push_back({node});
+    };
+    for (SourceTensor* output : model_.outputs) {
+      enter(*output);
+      while (!open.empty()) {
+        Visit& visit = open.back();
+        const SourceCall* call = inputs.contains(visit.node) ? nullptr : call_of(visit.node);
+        if (call && visit.next < call->tensors.size()) {
+          const SourceTensor& read = *call->tensors[visit.next++];
+          enter(read);
+        } else {
+          finished.push_back(visit.node);
+          open.pop_back();
+        }
+      }
+    }
+    std::map<Node, std::size_t> depth;
+    std::map<SourceLayer*, std::size_t> deepest;
+    for (auto node = finished.rbegin(); node != finished.rend(); ++node) {
+      std::size_t& own = depth[*node];
+      own = deepest[node->layer] = std::max(own, deepest[node->layer]);
+      const SourceCall* call = inputs.contains(*node) ? nullptr : call_of(*node);
+      for (std::size_t i = 0; call && i < call->tensors.size(); ++i) {
+        std::size_t& read = depth[{call->tensors[i]->layer, call->tensors[i]->call_number}];
+        read = std::max(read, own + 1);
+      }
+    }
+    std::vector<SourceLayer*> layers;
+    for (SourceTensor* t : model_.inputs)  // one that no output reads
+      if (!met.contains(t->layer) && std::ranges::find(layers, t->layer) == layers.end()) layers.push_back(t->layer);
+    for (const auto& [layer, number] : met) layers.push_back(layer);
+    std::ranges::stable_sort(layers, [&](SourceLayer* a, SourceLayer* b) {
+      return deepest[a] != deepest[b] ? deepest[a] > deepest[b] : met[a] < met[b];
+    });
+    return layers;
+  }
+
   // Functional models inside this one count their calls at its border from 1.
   Json border(const std::vector<SourceTensor*>& tensors) {
     Json all = Json::array();

@@ -54,7 +54,7 @@ class SourceLayer : public python::Object {
   std::vector<SourceCall> calls;
   std::vector<SourceLayer*> layers;                 // of a Sequential
   std::vector<SourceTensor*> inputs, outputs;       // of a functional model
-  SourceLayer* twin = nullptr;                      // a program's own model, once it was called: what the call built
+  bool loads_weights = false;                       // the program reads them from a file that it names
 };
 
 // {"class_name", "config", ...} as Keras writes it. Fails: a model whose outputs do not come from its inputs.

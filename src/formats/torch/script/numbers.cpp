@@ -123,10 +123,6 @@ Answer with_alpha(Interpreter& in, std::string_view symbol, const Arguments& giv
 Answer two_numbers(Interpreter& in, const std::string& name, const Arguments& given) {
   const Value &a = given.placed[0], &b = given.placed[1];
   if (const Operator* compared = in_table(comparisons, name)) {
-    if (a.as<FreeSize>() || b.as<FreeSize>()) {
-      const Value self = a.as<FreeSize>() ? a : b, other = a.as<FreeSize>() ? b : a;
-      return self.object()->binary(in, compared->symbol == "==" || compared->symbol == "!=" ? "==" : "<", other, false);
-    }
     const auto holds = in.compare(compared->symbol, a, b);
     if (!holds) return std::unexpected(holds.error());
     return Value::of(*holds);

@@ -240,7 +240,7 @@ class Call {
     for (std::size_t i = 0; i < items.size(); ++i) {
       const auto* free = items[i].as<FreeSize>();
       from.push_back(0);
-      if (!free || free->axis < 0 || !has(makers, schema_.name)) {
+      if (!free || !free->is_size() || !has(makers, schema_.name)) {
         auto json = json_of(in_, items[i]);
         if (!json) return pass(json);
         list.push_back(std::move(*json));

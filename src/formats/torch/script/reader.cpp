@@ -75,7 +75,7 @@ class Reader {
         tracer_(options),
         code_(archive.zip, archive.root),
         library_(tracer_, code_),
-        in_({&library_}, [this](const std::string& module, Size) { return code_.find(module); },
+        in_({&library_}, [this](const std::string& module, Size, const std::string&) { return code_.find(module); },
             {.steps = 3'000'000, .memory = Size{192} << 20}) {}
 
   Result<Graph> run(Batch batch) {

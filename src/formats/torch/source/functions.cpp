@@ -101,8 +101,9 @@ Made settled_sizes(Tracer& tracer, Interpreter& in, SourceTensor& tensor, const 
   for (std::size_t i = 0; i < settled.size(); ++i) {
     const auto* free = settled[i].as<FreeSize>();
     if (!free) continue;
-    const bool same = free->tensor == *own && free->axis == static_cast<Size>(i);
-    const bool batch = i == 0 && free->axis == 0 && mine && mine == batch_of(tracer.graph, free->tensor);
+    const bool same = free->is_size() && free->tensor == *own && free->axis == static_cast<Size>(i);
+    const bool batch =
+        i == 0 && free->is_size() && free->axis == 0 && mine && mine == batch_of(tracer.graph, free->tensor);
     if (!same && !batch && open++ > 0)
       return fail(Fault::Usage,
                   "a new shape with " + free->text + ", which is free; give the sizes of the input with --shape");
@@ -241,6 +242,16 @@ Made call_function_named(Tracer& tracer, Interpreter& in, const std::string& cal
           std::ranges::any_of(value.as<python::Sequence>()->items,
                               [](const Value& v) { return v.as<FreeSize>() != nullptr; }))
         return fail(Fault::Usage, "interpolate() to a size that is free; give the sizes of the input with --shape");
+  if (name == "pad")
+    if (auto free = padded_freely(tracer, in, *named); !free || *free) return free ? Made(**free) : pass(free);
+  // A convolution may make SAME of pads that a free size decides.
+  std::shared_ptr<FreePad> free_pad;
+  if (name == "conv1d" || name == "conv2d" || name == "conv3d")
+    if (auto* tensor = named->empty() ? nullptr : named->front().second.as<SourceTensor>();
+        tensor && tensor->free_pad) {
+      free_pad = tensor->free_pad;
+      named->front().second = tracer.tensor(in, free_pad->of);
+    }
   if (name == "view" || name == "reshape")
     if (auto settled = settle_free(tracer, in, *named); !settled) return pass(settled);
   auto ready = prepared(tracer, in, *named);
@@ -253,6 +264,11 @@ Made call_function_named(Tracer& tracer, Interpreter& in, const std::string& cal
   const auto values =
       tracer.call(in, *row, ready->plain, std::move(ready->tensors), static_cast<std::size_t>(fold_results(name)));
   if (!values) return std::unexpected(values.error());
+  if (free_pad) {
+    const auto same = tracer.with_free_pad(in, *free_pad, values->front());
+    if (!same) return std::unexpected(same.error());
+    return tracer.tensor(in, *same);
+  }
   if (writes && target && values->size() == 1) {
     if (auto done = tracer.write(*target, (*values)[0]); !done) return pass(done);
     return Value::of(target);

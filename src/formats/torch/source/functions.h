@@ -39,6 +39,8 @@ Result<python::Value> answered(Tracer& tracer, python::Interpreter& in, const st
                                bool several);
 
 // ---- functions with rules of their own
+// F.pad by sizes that are free. Nothing: all pads are known.
+Result<std::optional<python::Value>> padded_freely(Tracer& tracer, python::Interpreter& in, const NamedValues& named);
 Result<python::Value> filled(Tracer& tracer, python::Interpreter& in, const std::string& name, python::Arguments given);
 Result<python::Value> extreme(Tracer& tracer, python::Interpreter& in, const std::string& name,
                               python::Arguments given);

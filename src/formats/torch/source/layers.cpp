@@ -2,7 +2,7 @@
 // the layer's row. Source: torch/nn/modules of PyTorch 2.13.
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/functions.h"
-#include "formats/torch/source/tracer.h"
+#include "formats/torch/source/recurrent.h"
 
 #include <algorithm>
 #include <array>
@@ -249,12 +249,13 @@ Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, In
 
 }  // namespace
 
-bool is_layer(const std::string& name) { return extra_named(name) || layer_row(name); }
+bool is_layer(const std::string& name) { return extra_named(name) || is_recurrent(name) || layer_row(name); }
 
 Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
   auto* self = given.placed.front().as<Instance>();
   if (!self) return fail(Fault::Format, name + "() without itself");
   given.placed.erase(given.placed.begin());
+  if (is_recurrent(name)) return make_recurrent(tracer, in, name, *self, given);
   const Extra* extra = extra_named(name);
   const FunctionRow* row = layer_row(name);
   if (name == "Identity") return Value();  // takes anything
@@ -338,6 +339,7 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   auto* x = given.placed[1].as<SourceTensor>();
   if (name == "Identity") return given.placed[1];
   if (!x) return fail(Fault::Unsupported, "nn." + name + " is called on a " + python::type_name(given.placed[1]));
+  if (is_recurrent(name)) return run_recurrent(tracer, in, name, *self, given);
   if (name == "Flatten")
     return call_function_named(tracer, in, "flatten",
                                Arguments{{given.placed[1], said(*self, "start_dim"), said(*self, "end_dim")}, {}});
@@ -346,7 +348,10 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
                                Arguments{{given.placed[1], said(*self, "dim"), said(*self, "unflattened_size")}, {}});
   if (name == "Embedding")
     return call_function_named(tracer, in, "embedding", Arguments{{given.placed[1], said(*self, "weight")}, {}});
-  const auto input = tracer.value_of(*x, wanted_shape(tracer, *self, name));
+  const std::shared_ptr<FreePad> free_pad = name.starts_with("Conv") && name.find("Transpose") == std::string::npos
+                                                ? x->free_pad
+                                                : std::shared_ptr<FreePad>();
+  const auto input = free_pad ? Result<ValueId>(free_pad->of) : tracer.value_of(*x, wanted_shape(tracer, *self, name));
   if (!input) return std::unexpected(input.error());
   TensorArguments tensors{{"input", *input}};
   const Extra* extra = extra_named(name);
@@ -378,6 +383,11 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   const auto values =
       tracer.call(in, *row, *arguments, std::move(tensors), name.find("MaxPool") != std::string::npos ? 2 : 1);
   if (!values) return std::unexpected(values.error());
+  if (free_pad) {
+    const auto same = tracer.with_free_pad(in, *free_pad, values->front());
+    if (!same) return std::unexpected(same.error());
+    return tracer.tensor(in, *same);
+  }
   const Value* in_place = self->attributes.find("inplace");
   if (in_place && in_place->is_whole() && in_place->whole() != 0 && values->size() == 1) {
     if (auto done = tracer.write(*x, (*values)[0]); !done) return pass(done);

@@ -152,8 +152,12 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
       if (word == "pi") return Value::of(3.141592653589793);
       if (word == "inf") return Value::of(std::numeric_limits<double>::infinity());
       if (word == "Tensor" || word == "FloatTensor")
-        return with.native("Tensor", [](Interpreter&, Arguments&) -> Made {
-          return fail(Fault::Unsupported, "torch.Tensor() without numbers; write torch.zeros or torch.tensor");
+        return with.native("Tensor", [&tracer](Interpreter& in_it, Arguments& given) -> Made {
+          // A list is its numbers; whole numbers are sizes of what nothing is known of.
+          const bool listed = given.placed.size() == 1 && given.placed[0].as<python::Sequence>();
+          if (listed) given.named.emplace_back("dtype", in_it.text("float32"));
+          if (given.placed.empty()) return fail(Fault::Unsupported, "torch.Tensor() without numbers or sizes");
+          return call_function_named(tracer, in_it, listed ? "tensor" : "empty", std::move(given));
         });
       if (word == "Size") return with.builtins["tuple"];
       if (word == "no_grad" || word == "inference_mode" || word == "enable_grad" || word == "autocast")
@@ -169,6 +173,16 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
         return with.native(word, [](Interpreter& in_it, Arguments&) -> Made { return in_it.text("cpu"); });
       return std::nullopt;
     }
+    if (name.starts_with("torch.nn.utils")) {
+      // Norms and directions become plain weights when a file is bound; at the start they are the plain weights.
+      if (word == "weight_norm" || word == "remove_weight_norm" || word == "remove_parametrizations")
+        return with.native(word, unchanged);
+      if (word == "parametrizations" || word == "parametrize") return inner("torch.nn.utils." + word);
+      return std::nullopt;
+    }
+    if (name == "torch.autograd" && word == "Variable") return with.native(word, unchanged);
+    // A function with a gradient of its own may be defined; where it is applied, it is refused.
+    if (name == "torch.autograd" && word == "Function") return Value::of(with.make_class("Function", {}));
     if (name == "torch.jit" && word != "load") {
       if (word == "is_scripting" || word == "is_tracing")
         return with.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); });

@@ -36,7 +36,8 @@ Made module_call(Tracer& tracer, Interpreter& in, Arguments& given) {
   if (!forward) return fail(Fault::Format, "class " + self->type->name + " has no forward()");
   if (auto paid = in.charge(300); !paid) return pass(paid);
   const auto known = tracer.paths.find(self);
-  tracer.calling.push_back({known == tracer.paths.end() ? std::string() : known->second, self->type->name});
+  const std::string path = known == tracer.paths.end() ? std::string() : known->second;
+  tracer.calling.push_back({path, self->type->name, children_of(*self).empty(), tracer.scope_calls[path]++});
   auto made = in.call(*forward, std::move(given));
   tracer.calling.pop_back();
   return made;
@@ -121,6 +122,16 @@ Class* ModuleClasses::module_class(Interpreter& in) {
   add_method(in, module_, "reset_parameters", [](Interpreter&, Arguments&) -> Made { return Value(); });
   add_method(in, module_, "extra_repr", [](Interpreter& with, Arguments&) -> Made { return with.text(""); });
   module_->attributes.set("training", Value::of(false));
+  // What PyTorch keeps modules in.
+  module_->attributes.set("_modules", Value::of(in.make<python::Described>(
+                                          python::Described::As::Property,
+                                          in.native("_modules", [](Interpreter& with, Arguments& given) -> Made {
+                                            auto* all = with.make<python::Mapping>();
+                                            for (const auto& [name, child] : children_of(*self_of(given)))
+                                              if (auto put = all->put(with, with.text(name), Value::of(child)); !put)
+                                                return pass(put);
+                                            return Value::of(all);
+                                          }))));
   const auto listed = [](bool deep, bool with_names) {
     return [deep, with_names](Interpreter& in_it, Arguments& given) -> Made {
       std::vector<std::pair<std::string, Instance*>> found;
@@ -233,6 +244,26 @@ Made item_of(Interpreter& in, Arguments& given) {
   return Value::of(part);
 }
 
+// What is left is counted anew, whatever it was called, as PyTorch does.
+Made delete_item(Interpreter& in, Arguments& given) {
+  Instance* self = self_of(given);
+  const auto children = children_of(*self);
+  ValueList indices;
+  for (std::size_t i = 0; i < children.size(); ++i) indices.push_back(Value::of(static_cast<std::int64_t>(i)));
+  const auto chosen = in.item(in.list(std::move(indices)), given.placed[1]);
+  if (!chosen) return chosen;
+  const auto is_gone = [&](std::size_t i) {
+    if (chosen->is_whole()) return chosen->whole() == static_cast<std::int64_t>(i);
+    return std::ranges::any_of(chosen->as<python::Sequence>()->items,
+                               [&](const Value& v) { return v.whole() == static_cast<std::int64_t>(i); });
+  };
+  for (const auto& [name, module] : children) self->attributes.erase(name);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < children.size(); ++i)
+    if (!is_gone(i)) self->attributes.set(std::to_string(next++), Value::of(children[i].second));
+  return Value();
+}
+
 template <int What>  // 0: names, 1: modules, 2: pairs
 Made dictionary_of(Interpreter& in, Arguments& given) {
   ValueList all;
@@ -293,6 +324,8 @@ Class* ModuleClasses::container(Interpreter& in, const std::string& name) {
   add_method(in, made, "__iter__", items_of);
   add_method(in, made, "append", grow(false));
   add_method(in, made, "extend", grow(true));
+  add_method(in, made, "__iadd__", grow(true));
+  add_method(in, made, "__delitem__", delete_item, 2);
   if (name == "Sequential") {
     add_method(in, made, "__init__", sequential_init);
     add_method(in, made, "forward", sequential_forward);

@@ -18,6 +18,9 @@ namespace {
 Made sizes_of(SourceTensor& tensor, Interpreter& in) {
   const auto shape = tensor.tracer.shape_of(tensor);
   if (!shape) return std::unexpected(shape.error());
+  // A size that is free is that of a value: an input that nobody has used becomes one.
+  if (std::ranges::any_of(*shape, [](Dim n) { return !n.known(); }))
+    if (auto made = tensor.tracer.value_of(tensor); !made) return pass(made);
   ValueList sizes;
   for (std::size_t i = 0; i < shape->size(); ++i) {
     if ((*shape)[i].known()) sizes.push_back(Value::of(*(*shape)[i]));
@@ -247,24 +250,6 @@ Result<ValueList> SourceTensor::elements(Interpreter& in) {
   const auto all = call_function_named(tracer, in, "unbind", Arguments{{Value::of(this)}, {}});
   if (!all) return std::unexpected(all.error());
   return all->as<python::Sequence>()->items;
-}
-
-// ---- sizes that are free
-
-Result<std::optional<Value>> FreeSize::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
-  const auto* free = other.as<FreeSize>();
-  if (symbol == "==" && free && free->tensor == tensor && free->axis == axis && axis >= 0) return Value::of(true);
-  if (symbol == "==" || symbol == "<")
-    return fail(Fault::Usage, "a decision by " + text + ", which is free; give the sizes of the input with --shape");
-  if (!other.is_number() && !free) return std::nullopt;
-  const std::string right = free ? free->text : python::repr(in, other);
-  return Value::of(in.make<FreeSize>(
-      tensor, -1,
-      reversed ? right + " " + std::string(symbol) + " " + text : text + " " + std::string(symbol) + " " + right));
-}
-
-Result<bool> FreeSize::truth(Interpreter&) {
-  return fail(Fault::Usage, "a decision by " + text + ", which is free; give the sizes of the input with --shape");
 }
 
 }  // namespace convoy::torch

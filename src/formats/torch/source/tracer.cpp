@@ -1,5 +1,6 @@
 #include "formats/torch/source/tracer.h"
 
+#include "formats/torch/weight_norm.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -67,6 +68,10 @@ Result<Value> Tracer::parameter(Interpreter& in, const Sizes& shape, Filling fil
 Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape>& wanted, DType dtype) {
   if (tensor.stale)
     return fail(Fault::Unsupported, "reads a tensor that another view of the same memory has changed in place");
+  if (tensor.free_pad)
+    return fail(Fault::Usage,
+                "pads by the size of the input, which is free, and not for a convolution alone; give the sizes of the "
+                "input with --shape");
   if (tensor.is_random && bound) return fail(Fault::Unsupported, "computes with random numbers");
   if (tensor.value) return tensor.value;
   if (!tensor.said) tensor.said = wanted;
@@ -139,8 +144,9 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   if (auto step = in.step(20); !step) return pass(step);
   std::string layer, kind(row.name);
   kind = kind.substr(0, kind.find('.'));
-  if (!calling.empty() && !calling.back().path.empty()) layer = calling.back().path, kind = calling.back().kind;
-  else layer = kind;
+  const bool within_module = !calling.empty() && !calling.back().path.empty();
+  if (within_module && calling.back().leaf) layer = calling.back().path, kind = calling.back().kind;
+  else layer = within_module ? calling.back().path + "." + kind : kind;
   const std::size_t first = graph.nodes.size(), first_value = graph.values.size();
   // Weights are paid for by their file; in another order they stay weights.
   const bool of_weights =
@@ -162,8 +168,8 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
       if (input && !bound && !follows_script && weights.contains(input.index) && calling.empty())
         return fail(Fault::Unsupported,
                     "computes with weights while the module is built, before a file could give them");
-    for (std::size_t dot = layer.find('.'); dot != std::string::npos; dot = layer.find('.', dot + 1))
-      node.scopes.push_back({layer.substr(0, dot), 0});
+    for (const Calling& around : calling)
+      if (!around.leaf && !around.path.empty()) node.scopes.push_back({around.path, around.call});
   }
   return values;
 }
@@ -226,6 +232,13 @@ Status Tracer::bind(const std::vector<std::pair<std::string, SourceTensor*>>& na
   auto loaded = load_weights(*options_.weights);
   if (!loaded) return pass(loaded);
   strip(*loaded, wanted);
+  // Weights that the file keeps as norms and directions, and the program by their plain names.
+  if (const auto normed = normed_weights(*loaded);
+      std::ranges::any_of(normed, [&](const NormedWeight& one) { return wanted.contains(one.name); })) {
+    auto plain = with_plain_weights(std::move(*loaded));
+    if (!plain) return pass(plain);
+    loaded = std::move(plain);
+  }
   const std::string file = options_.weights->filename().string();
   std::map<std::string, Tensor> given;
   for (LoadedTensor& one : *loaded) {

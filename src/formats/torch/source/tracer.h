@@ -4,6 +4,7 @@
 #include "containers/python/interpreter.h"
 #include "formats/format.h"
 #include "formats/function.h"
+#include "formats/torch/source/free_size.h"
 
 #include <map>
 #include <random>
@@ -40,19 +41,8 @@ class SourceTensor : public python::Object {
   bool is_random = false;  // its numbers come from no file and no program
   std::string input_name;  // of an input
   std::optional<Shape> said;  // its shape, where that is known before anybody uses it
-};
-
-// A size that is free: it may be handed on, and nothing may depend on its number.
-class FreeSize : public python::Object {
- public:
-  FreeSize(ValueId of, Size which, std::string words) : tensor(of), axis(which), text(std::move(words)) {}
-  std::string type_name() const override { return "size that is free"; }
-  Result<std::optional<python::Value>> binary(python::Interpreter& in, std::string_view symbol, python::Value other,
-                                              bool reversed) override;
-  Result<bool> truth(python::Interpreter&) override;
-  const ValueId tensor;
-  const Size axis;  // of the tensor; -1: worked out of others
-  const std::string text;
+  std::shared_ptr<FreePad>
+      free_pad;  // padded by sizes that are free: only a convolution that makes SAME of it may read it
 };
 
 // What a parameter is filled with where no file gives its numbers.
@@ -72,6 +62,9 @@ class Tracer {
   Result<ValueId> value_of(SourceTensor& tensor, const std::optional<Shape>& wanted = {}, DType dtype = DType::F32);
   Result<Shape> shape_of(SourceTensor& tensor);
   python::Value tensor(python::Interpreter& in, ValueId value, int storage = -1);
+  // A convolution over `pad` was just added without padding: says SAME in it where that is what the pads are at every
+  // size. Fails (Usage) where they are something else.
+  Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
   // The tensor takes this value in place.
   Status write(SourceTensor& tensor, ValueId value);
   Result<python::Value> parameter(python::Interpreter& in, const Sizes& shape, Filling filling, bool buffer = false,
@@ -82,6 +75,8 @@ class Tracer {
   // While a module is called, its name and class go with every node.
   struct Calling {
     std::string path, kind;
+    bool leaf = true;  // holds no other modules: its functions are the layer itself
+    int call = 0;  // how often it was called before
   };
   std::vector<Calling> calling;
   std::map<const python::Object*, std::string> paths;  // of modules, once they are named

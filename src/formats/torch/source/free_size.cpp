@@ -1,0 +1,161 @@
+#include "formats/torch/source/free_size.h"
+
+#include <optional>
+
+namespace convoy::torch {
+
+using python::Arguments;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+std::unexpected<Error> free_decision(const std::string& text) {
+  return fail(Fault::Usage, "a decision by " + text + ", which is free; give the sizes of the input with --shape");
+}
+
+// `compute` at every size that is tried: the value where all agree; nothing: they do not, or it fails somewhere.
+Result<std::optional<Value>> settled(Interpreter& in, const FreeSize::At& compute) {
+  std::optional<Value> first;
+  for (const Size n : tried_sizes()) {
+    const auto one = compute(in, n);
+    if (!one)
+      return one.error().fault == Fault::Limit ? Result<std::optional<Value>>(std::unexpected(one.error()))
+                                               : std::nullopt;
+    if (!one->is_number()) return std::nullopt;
+    if (!first) first = *one;
+    if (!first->same(*one)) return std::nullopt;
+  }
+  return first;
+}
+
+// A value computed of a free size: a number, where it is always the same.
+Made computed(Interpreter& in, const FreeSize& of, std::string text, FreeSize::At compute) {
+  auto known = settled(in, compute);
+  if (!known) return pass(known);
+  if (*known) return **known;
+  return Value::of(in.make<FreeSize>(of.tensor, of.axis, std::move(text), std::move(compute)));
+}
+
+// f(numbers), each of which may be free by the same size.
+Made applied(Interpreter& in, const FreeSize& of, const std::string& name, const Value& function, ValueList given) {
+  for (const Value& one : given) {
+    const auto* free = one.as<FreeSize>();
+    if (!one.is_number() && !(free && free->tensor == of.tensor && free->axis == of.axis && of.axis >= 0))
+      return free_decision(of.text);
+  }
+  return computed(in, of, name + "(" + of.text + ")", [function, given](Interpreter& with, Size n) -> Made {
+    if (auto step = with.step(); !step) return pass(step);
+    ValueList numbers;
+    for (const Value& one : given) {
+      auto number = one.as<FreeSize>() ? one.as<FreeSize>()->number(with, n) : Made(one);
+      if (!number) return number;
+      numbers.push_back(*number);
+    }
+    return with.call(function, std::move(numbers));
+  });
+}
+
+}  // namespace
+
+// Enough for every stride and kernel that is met, and far ones for thresholds.
+const std::vector<Size>& tried_sizes() {
+  static const std::vector<Size> sizes = [] {
+    std::vector<Size> all;
+    for (Size n = 1; n <= 96; ++n) all.push_back(n);
+    for (const Size n : {223, 224, 225, 299, 511, 512, 1000, 1023, 1024, 4097, 65536}) all.push_back(n);
+    return all;
+  }();
+  return sizes;
+}
+
+Made FreeSize::number(Interpreter& in, Size n) const { return at ? at(in, n) : Made(Value::of(n)); }
+
+Result<std::optional<Value>> FreeSize::attribute(Interpreter& in, const std::string& name) {
+  // What the builtins ask of values that are no numbers of their own.
+  const Value self = Value::of(this);
+  for (const char* rounding : {"ceil", "floor"})
+    if (name == rounding) {
+      auto math = in.import("math");
+      if (!math) return pass(math);
+      auto function = in.attribute(*math, name);
+      if (!function) return pass(function);
+      return in.native(name, [self, name, function = *function](Interpreter& with, Arguments&) {
+        return applied(with, *self.as<FreeSize>(), name, function, {self});
+      });
+    }
+  for (const char* builtin : {"int", "float", "abs", "round", "max", "min"})
+    if (name == "of_" + std::string(builtin))
+      return in.native(name, [self, word = std::string(builtin)](Interpreter& with, Arguments& given) {
+        return applied(with, *self.as<FreeSize>(), word, with.builtins[word],
+                       given.placed.empty() ? ValueList{self} : given.placed);
+      });
+  return std::nullopt;
+}
+
+Result<std::optional<Value>> FreeSize::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  const auto* free = other.as<FreeSize>();
+  const bool decides = symbol == "==" || symbol == "<";
+  const bool same = free && free->tensor == tensor && free->axis == axis && axis >= 0;
+  if (decides && same && is_size() && free->is_size()) return Value::of(symbol == "==");
+  if (!other.is_number() && !free) {
+    if (symbol == "==") return Value::of(false);
+    return std::nullopt;
+  }
+  const std::string right = free ? free->text : python::repr(in, other);
+  const std::string words =
+      reversed ? right + " " + std::string(symbol) + " " + text : text + " " + std::string(symbol) + " " + right;
+  if (free && !same) {
+    if (decides) return free_decision(text);
+    return Value::of(in.make<FreeSize>(tensor, -1, words, [words](Interpreter&, Size) -> Made {
+      return fail(Fault::Usage, words + " is free; give the sizes of the input with --shape");
+    }));
+  }
+  if (axis < 0) {
+    if (decides) return free_decision(text);
+    return Value::of(in.make<FreeSize>(tensor, -1, words, at));
+  }
+  const Value self = Value::of(this);
+  const At compute = [self, other, word = std::string(symbol), reversed](Interpreter& with, Size n) -> Made {
+    if (auto step = with.step(); !step) return pass(step);
+    auto mine = self.as<FreeSize>()->number(with, n);
+    auto theirs = other.as<FreeSize>() ? other.as<FreeSize>()->number(with, n) : Made(other);
+    if (!mine) return mine;
+    if (!theirs) return theirs;
+    if (reversed) std::swap(*mine, *theirs);
+    if (word == "==" || word == "<") {
+      const auto holds = with.compare(word, *mine, *theirs);
+      return holds ? Made(Value::of(*holds)) : Made(std::unexpected(holds.error()));
+    }
+    return with.binary(word, *mine, *theirs);
+  };
+  if (decides) {
+    auto known = settled(in, compute);
+    if (!known) return pass(known);
+    return *known ? Result<std::optional<Value>>(**known) : free_decision(text);
+  }
+  auto made = computed(in, *this, words, compute);
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<std::optional<Value>> FreeSize::unary(Interpreter& in, std::string_view symbol) {
+  if (symbol != "-") return std::nullopt;
+  return binary(in, "*", Value::of(std::int64_t{-1}), false);
+}
+
+Result<bool> FreeSize::truth(Interpreter& in) {
+  if (is_size()) return true;  // no axis is empty
+  const auto known = settled(in, [this](Interpreter& with, Size n) -> Made {
+    const auto one = number(with, n);
+    if (!one) return one;
+    return Value::of(one->is_number() && one->real() != 0);
+  });
+  if (!known) return std::unexpected(known.error());
+  if (!*known) return free_decision(text);
+  return (*known)->whole() != 0;
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,138 @@
+// nn.LSTM, nn.GRU and nn.RNN: their weights by PyTorch's names, and a call over a whole sequence. Source:
+// torch/nn/modules/rnn.py of PyTorch 2.13.
+#include "formats/torch/source/recurrent.h"
+
+#include "formats/torch/aten/aten.h"
+
+#include <cmath>
+
+namespace convoy::torch {
+
+using python::Arguments;
+using python::Instance;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
+namespace {
+
+constexpr std::string_view parameters =
+    "input_size hidden_size num_layers bias batch_first dropout bidirectional proj_size device dtype";
+constexpr std::string_view parameters_of_rnn =
+    "input_size hidden_size num_layers nonlinearity bias batch_first dropout bidirectional device dtype";
+
+// The state of the cells behind the last step, which no row gives.
+class CellState : public python::Object {
+ public:
+  std::string type_name() const override { return "last state of an LSTM's cells, which is not carried"; }
+};
+
+std::int64_t whole(const Instance& self, const char* word, std::int64_t otherwise) {
+  const Value* said = self.attributes.find(word);
+  return said && said->is_whole() ? said->whole() : otherwise;
+}
+
+// "weight_ih_l0", "bias_hh_l1_reverse": in the order in which PyTorch makes and hands them on.
+std::vector<std::string> names_of(const Instance& self) {
+  std::vector<std::string> names;
+  for (std::int64_t layer = 0; layer < whole(self, "num_layers", 1); ++layer)
+    for (const char* direction : {"", "_reverse"}) {
+      if (*direction && !whole(self, "bidirectional", 0)) continue;
+      for (const char* kind : {"weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"})
+        if (*kind == 'w' || whole(self, "bias", 1)) names.push_back(kind + std::to_string(layer) + direction);
+    }
+  return names;
+}
+
+}  // namespace
+
+bool is_recurrent(const std::string& name) { return name == "LSTM" || name == "GRU" || name == "RNN"; }
+
+Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self, Arguments& given) {
+  const std::string_view words = name == "RNN" ? parameters_of_rnn : parameters;
+  const auto taken = python::bound(given, words, 2, "nn." + name);
+  if (!taken) return std::unexpected(taken.error());
+  for (const auto& [word, value] : {std::pair<const char*, Value>{"num_layers", Value::of(std::int64_t{1})},
+                                    {"bias", Value::of(true)},
+                                    {"batch_first", Value::of(false)},
+                                    {"dropout", Value::of(0.0)},
+                                    {"bidirectional", Value::of(false)},
+                                    {"nonlinearity", in.text("tanh")}})
+    self.attributes.set(word, value);
+  std::size_t at = 0;
+  for (std::size_t from = 0; from < words.size(); ++at) {
+    const std::size_t to = std::min(words.find(' ', from), words.size());
+    if ((*taken)[at]) self.attributes.set(std::string(words.substr(from, to - from)), *(*taken)[at]);
+    from = to + 1;
+  }
+  if (whole(self, "proj_size", 0) != 0)
+    return fail(Fault::Unsupported, "nn." + name + ": argument 'proj_size', a projection of the state, is not carried");
+  const std::int64_t hidden = whole(self, "hidden_size", 0), first = whole(self, "input_size", 0),
+                     layers = whole(self, "num_layers", 1);
+  constexpr std::int64_t most = 1 << 20;
+  if (hidden < 1 || first < 1 || layers < 1 || hidden > most || first > most || layers > 1000)
+    return fail(Fault::Format, "nn." + name + ": input_size, hidden_size and num_layers are to be positive numbers");
+  const std::int64_t gates = (name == "LSTM" ? 4 : name == "GRU" ? 3 : 1) * hidden;
+  const std::int64_t directions = whole(self, "bidirectional", 0) ? 2 : 1;
+  const double most_drawn = 1 / std::sqrt(static_cast<double>(hidden));
+  for (const std::string& weight : names_of(self)) {
+    const bool of_first = weight.starts_with("weight_ih_l0");
+    const Sizes shape = weight.starts_with("bias")        ? Sizes{gates}
+                        : weight.starts_with("weight_hh") ? Sizes{gates, hidden}
+                        : of_first                        ? Sizes{gates, first}
+                                                          : Sizes{gates, hidden * directions};
+    auto made = tracer.parameter(in, shape, Filling{Filling::How::Uniform, -most_drawn, most_drawn});
+    if (!made) return made;
+    self.attributes.set(weight, *made);
+  }
+  return Value();
+}
+
+Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self, Arguments& given) {
+  auto* x = given.placed[1].as<SourceTensor>();
+  const auto input =
+      tracer.value_of(*x, Shape{Dim::unknown(), Dim::unknown(), Dim(whole(self, "input_size", 1))});
+  if (!input) return std::unexpected(input.error());
+  TensorArguments tensors{{"input", *input}};
+  std::size_t number = 0;
+  for (const std::string& weight : names_of(self)) {
+    const Value* said = self.attributes.find(weight);
+    auto* tensor = said ? said->as<SourceTensor>() : nullptr;
+    if (!tensor) return fail(Fault::Unsupported, "nn." + name + ": '" + weight + "' is no weight any more");
+    const auto value = tracer.value_of(*tensor);
+    if (!value) return std::unexpected(value.error());
+    tensors["params." + std::to_string(number++)] = *value;
+  }
+  ValueList states;
+  if (const auto said = given.take("hx")) given.placed.push_back(*said);
+  if (given.placed.size() > 2 && !given.placed[2].is_none()) {
+    states = {given.placed[2]};
+    if (const auto* both = given.placed[2].as<python::Sequence>()) states = both->items;
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    auto* tensor = states[i].as<SourceTensor>();
+    if (!tensor) return fail(Fault::Unsupported, "nn." + name + " begins with a " + python::type_name(states[i]));
+    const auto value = tracer.value_of(*tensor);
+    if (!value) return std::unexpected(value.error());
+    tensors["hx." + std::to_string(i)] = *value;
+  }
+  std::string kind = name == "LSTM" ? "lstm.input" : name == "GRU" ? "gru.input" : "rnn_tanh.input";
+  if (name == "RNN") {
+    const Value* said = self.attributes.find("nonlinearity");
+    if (const auto* word = said ? said->as<python::Text>() : nullptr) kind = "rnn_" + word->text + ".input";
+  }
+  const FunctionRow* row = row_of(aten_recurrent(), kind);
+  if (!row) return fail(Fault::Format, "nn.RNN: argument 'nonlinearity' is neither 'tanh' nor 'relu'");
+  const Json arguments{{"has_biases", whole(self, "bias", 1) != 0},
+                       {"num_layers", whole(self, "num_layers", 1)},
+                       {"bidirectional", whole(self, "bidirectional", 0) != 0},
+                       {"batch_first", whole(self, "batch_first", 0) != 0}};
+  const auto values = tracer.call(in, *row, arguments, std::move(tensors), 2);
+  if (!values) return std::unexpected(values.error());
+  Value last = tracer.tensor(in, (*values)[1]);
+  if (name == "LSTM") last = in.tuple({last, Value::of(in.make<CellState>())});
+  return in.tuple({tracer.tensor(in, (*values)[0]), last});
+}
+
+}  // namespace convoy::torch
