@@ -66,10 +66,10 @@ Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::st
 }
 
 void ModelOptions::offer(CLI::App& app) {
-  app.add_option(
-         "file", file,
-         "the model: .keras, .h5, .hdf5, .json, .onnx, .pt2, TorchScript, or source: net.py, net.py:Net, - for standard "
-         "input")
+  app.add_option("file", file,
+                 "the model: .keras, .h5, .hdf5, .json, .onnx, .pt2, TorchScript, or source: net.py, net.py:Net, - for "
+                 "standard "
+                 "input")
       ->required();
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
   app.add_option("--shape", shapes, "full shape of one input, such as image=1,64,64,3 (may be repeated)");

@@ -65,7 +65,7 @@ PROGRAMS = {
     "calls": ("f = lambda: f\nx = f" + "()" * 20000, "more than 400 steps"),
     "blocks": ("".join(" " * i + "if 1:\n" for i in range(1000)) + " " * 1000 + "pass", DEEP),
     "a long text": ("x = '" + "a" * (1 << 21) + "'", "longer than 1 MiB"),
-    "import": ("import os\nos.system('true')", "'os' is not known"),
+    "import": ("import os\nos.system('true')", "'os.system' is not read"),
     "__import__": ("__import__('os').system('true')", OUT),
     "eval": ("eval('1')", OUT),
     "exec": ("exec('x = 1')", OUT),

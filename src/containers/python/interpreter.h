@@ -31,7 +31,7 @@ class Library {
 
 struct SourceFile {
   std::string name, text;  // the name of a module's file tells it from all others
-  std::string folder;      // where its relative imports begin, as the one who finds files writes it
+  std::string folder;  // where its relative imports begin, as the one who finds files writes it
 };
 
 struct ProgramFile {
@@ -42,8 +42,8 @@ struct ProgramFile {
 
 // Text of the module "a.b" beside the program; nothing: there is none. `folder`: of the file that imports. Fails: a path
 // outside the root.
-using FindSource = std::function<Result<std::optional<SourceFile>>(const std::string& module, Size dots,
-                                                                   const std::string& folder)>;
+using FindSource =
+    std::function<Result<std::optional<SourceFile>>(const std::string& module, Size dots, const std::string& folder)>;
 
 class Interpreter {
  public:

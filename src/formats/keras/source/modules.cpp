@@ -327,10 +327,10 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
     if (word == "register_keras_serializable" || word == "function" || word == "keras_export")
       return with.native(word, registered);
     constexpr std::array<std::string_view, 28> parts{
-        "layers",        "models",     "ops",          "activations",     "backend",     "optimizers", "callbacks",
-        "losses",        "metrics",    "regularizers", "initializers",    "constraints", "utils",      "saving",
-        "keras",         "nn",         "math",         "image",           "engine",      "src",        "core",
-        "convolutional", "api_export", "random", "file_utils",   "operation_utils", "layer",       "image_utils"};
+        "layers",        "models",     "ops",          "activations",  "backend",         "optimizers", "callbacks",
+        "losses",        "metrics",    "regularizers", "initializers", "constraints",     "utils",      "saving",
+        "keras",         "nn",         "math",         "image",        "engine",          "src",        "core",
+        "convolutional", "api_export", "random",       "file_utils",   "operation_utils", "layer",      "image_utils"};
     if (tensorflow && word == "keras") {
       auto inner = with.import("tensorflow.keras");
       if (!inner) return pass(inner);

@@ -91,8 +91,7 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
 
 Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Instance& self, Arguments& given) {
   auto* x = given.placed[1].as<SourceTensor>();
-  const auto input =
-      tracer.value_of(*x, Shape{Dim::unknown(), Dim::unknown(), Dim(whole(self, "input_size", 1))});
+  const auto input = tracer.value_of(*x, Shape{Dim::unknown(), Dim::unknown(), Dim(whole(self, "input_size", 1))});
   if (!input) return std::unexpected(input.error());
   TensorArguments tensors{{"input", *input}};
   std::size_t number = 0;
