@@ -43,6 +43,14 @@ Module innermost(const std::string& stack) {
   return {last.substr(first + 1, second - first - 1), type.substr(type.rfind('.') + 1)};
 }
 
+// "layer1" and "layer1.0" of "layer1.0.conv1".
+std::vector<std::string> outer_paths(const std::string& path) {
+  std::vector<std::string> all;
+  for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1))
+    all.push_back(path.substr(0, dot));
+  return all;
+}
+
 class Reader {
  public:
   Reader(const ExportedArchive& archive, const LoadOptions& options) : archive_(archive), options_(options) {}
@@ -56,6 +64,10 @@ class Reader {
     values_ = member(*graph, "tensor_values");
     symbols_.read(*graph);
     if (auto s = inputs(*signature); !s) return pass(s);
+    for (const Json& node : list_member(*graph, "nodes")) {
+      const std::string path = innermost(stack_of(node)).path;
+      for (const std::string& outer : outer_paths(path)) around_.insert(outer);
+    }
     for (const Json& node : list_member(*graph, "nodes"))
       if (auto s = within(place(node), call(node)); !s) return pass(s);
     if (auto s = outputs(*signature); !s) return pass(s);
@@ -183,7 +195,10 @@ class Reader {
     const auto [row, plain] = aten_row(target.substr(aten.size()), std::move(arguments->plain), weight_rank);
     if (!row) return fail(Fault::Unsupported, "is an operator that is not carried");
     const Module module = innermost(stack_of(node));
-    const std::string layer = module.path.empty() ? text_member(node, "name") : module.path;
+    const std::string name = text_member(node, "name");
+    // What a module computes between the modules inside it stands beside them.
+    const bool is_between = module.path.empty() || around_.contains(module.path);
+    const std::string layer = !is_between ? module.path : module.path.empty() ? name : module.path + "." + name;
     const std::size_t first = graph_.nodes.size();
     const auto& outputs = list_member(node, "outputs");
     const auto names = output_names(outputs);
@@ -193,9 +208,8 @@ class Reader {
     if (auto s = made.done(); !s) return s;
     for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
       Node& added = graph_.nodes[i];
-      added.kind = module.path.empty() ? text_member(node, "name") : module.type;
-      for (std::size_t dot = layer.find('.'); dot != std::string::npos; dot = layer.find('.', dot + 1))
-        added.scopes.push_back({layer.substr(0, dot), 0});
+      added.kind = is_between ? name : module.type;
+      for (const std::string& outer : outer_paths(layer)) added.scopes.push_back({outer, 0});
     }
     if (auto s = fold(first); !s) return s;
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -255,6 +269,7 @@ class Reader {
   const ExportedArchive& archive_;
   const LoadOptions& options_;
   Graph graph_;
+  std::set<std::string> around_;  // paths of modules that have others inside
   Symbols symbols_;
   const Json* values_ = nullptr;
   ExportedTensors tensors_;
