@@ -127,6 +127,7 @@ void Comparison::report(Diagnosis& into) const {
     if (!is_output) into.layers.push_back(layer);
     if (layer.same) continue;
     Finding finding;
+    finding.shows_in = into.layers.size() - 1;
     finding.ratio = layer.r;
     finding.limit = layer.limit;
     finding.largest = layer.largest;

@@ -64,17 +64,26 @@ void narrow(Finding& finding, const Finding& again) {
 
 // What a later trial adds: a layer's worst numbers, and findings about layers that had none.
 void merge(Diagnosis& into, const Diagnosis& more) {
-  for (const Layer& layer : more.layers) {
-    const auto it = std::ranges::find_if(into.layers, [&](const Layer& l) {
+  const auto same_layer = [&](const Layer& layer) {
+    return std::ranges::find_if(into.layers, [&](const Layer& l) {
       return l.a == layer.a && l.b == layer.b && l.shape_a.size() == layer.shape_a.size();
     });
+  };
+  for (const Layer& layer : more.layers) {
+    const auto it = same_layer(layer);
     if (it == into.layers.end()) continue;
     if (!layer.same && it->same) *it = layer;
   }
   for (const Finding& finding : more.findings) {
     const auto it = std::ranges::find(into.findings, finding.a, &Finding::a);
-    if (it == into.findings.end()) into.findings.push_back(finding);
-    else narrow(*it, finding);
+    if (it != into.findings.end()) {
+      narrow(*it, finding);
+      continue;
+    }
+    into.findings.push_back(finding);
+    const bool has_row = finding.shows_in < more.layers.size();
+    const auto row = has_row ? same_layer(more.layers[finding.shows_in]) : into.layers.end();
+    into.findings.back().shows_in = static_cast<std::size_t>(row - into.layers.begin());
   }
 }
 
@@ -100,11 +109,10 @@ std::string turning_layer(const Graph& a, const std::string& layer) {
 void draw_windows(const Sized& at, const std::vector<Layer>& layers, Finding& finding) {
   finding.windows_a = windows_of(at.a, finding.a);
   finding.windows_b = windows_of(at.b, finding.b);
-  for (const Layer& layer : layers) {
-    if (layer.same || (layer.a != finding.a && layer.b != finding.b)) continue;
-    if (finding.windows_a.empty()) finding.windows_a = windows_of(at.a, layer.a);
-    if (finding.windows_b.empty()) finding.windows_b = windows_of(at.b, layer.b);
-  }
+  if (finding.shows_in >= layers.size()) return;
+  const Layer& layer = layers[finding.shows_in];
+  if (finding.windows_a.empty()) finding.windows_a = windows_of(at.a, layer.a);
+  if (finding.windows_b.empty()) finding.windows_b = windows_of(at.b, layer.b);
 }
 
 // Gives b the numbers of a where layers stand for each other and the shapes fit; how many tensors.

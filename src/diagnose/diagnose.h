@@ -67,7 +67,9 @@ struct Layer {
 };
 
 struct Finding {
-  std::string a, b;
+  std::string a, b;  // the layers at fault
+  std::size_t shows_in =
+      0;  // the stretch in which that shows, by its place among Diagnosis::layers, or behind the last
   std::string cause;  // an identifier of cause.h; "unknown": nothing explains it
   std::vector<std::string> also;  // other causes that give the same numbers
   std::string says;  // what was changed in a to get b's numbers

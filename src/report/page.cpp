@@ -108,6 +108,7 @@ std::string drawing_of(const std::string& title, const std::vector<AxisOfWindows
 Json finding_json(const Finding& f) {
   return {{"a", f.a},
           {"b", f.b},
+          {"row", f.shows_in},
           {"cause", f.cause},
           {"words", f.cause == "unknown" ? "" : std::string(diagnose::words_of_cause(f.cause))},
           {"change", f.says},

