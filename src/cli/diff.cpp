@@ -133,8 +133,9 @@ int run_diff(const Diff& o) {
   options.shares_weights = lacks_weights(*a, o.weights_a) || lacks_weights(*b, o.weights_b);
   const auto found = [&] {
     ProgressLine line(!o.quiet);
-    options.progress = [&](const diagnose::Progress& at) { line.show(at.step, at.done, at.of, at.layer); };
-    return diagnose::diagnose(*a, *b, options);
+    diagnose::Options telling = options;  // the line ends with this search
+    telling.progress = [&](const diagnose::Progress& at) { line.show(at.step, at.done, at.of, at.layer); };
+    return diagnose::diagnose(*a, *b, telling);
   }();
   if (!found) return report(found.error());
   if (certificate)
