@@ -103,6 +103,17 @@ Result<std::string> SyntaxParser::dotted() {
   return said;
 }
 
+// The name behind `as`, if there is one.
+Status SyntaxParser::rename(Syntax& alias) {
+  if (!accept_word("as")) return {};
+  Syntax as = leaf(SyntaxKind::Name);
+  auto word = name("a name");
+  if (!word) return pass(word);
+  as.text = std::move(*word);
+  alias.parts.push_back(std::move(as));
+  return {};
+}
+
 SyntaxParser::Made SyntaxParser::import() {
   const std::size_t at = here();
   std::vector<Syntax> aliases;
@@ -112,13 +123,7 @@ SyntaxParser::Made SyntaxParser::import() {
     auto said = dotted();
     if (!said) return pass(said);
     alias.text = std::move(*said);
-    if (accept_word("as")) {
-      Syntax as = leaf(SyntaxKind::Name);
-      auto word = name("a name");
-      if (!word) return pass(word);
-      as.text = std::move(*word);
-      alias.parts.push_back(std::move(as));
-    }
+    if (auto s = rename(alias); !s) return pass(s);
     aliases.push_back(std::move(alias));
   } while (is(","));
   return node(SyntaxKind::Import, at, std::move(aliases));
@@ -152,13 +157,7 @@ SyntaxParser::Made SyntaxParser::import_from() {
       auto said = name("a name");
       if (!said) return pass(said);
       alias.text = std::move(*said);
-      if (accept_word("as")) {
-        Syntax as = leaf(SyntaxKind::Name);
-        auto word = name("a name");
-        if (!word) return pass(word);
-        as.text = std::move(*word);
-        alias.parts.push_back(std::move(as));
-      }
+      if (auto s = rename(alias); !s) return pass(s);
       aliases.push_back(std::move(alias));
     } while (accept(","));
     if (bracket && !accept(")")) return expected("',' or ')'");

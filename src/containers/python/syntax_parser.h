@@ -95,6 +95,7 @@ class SyntaxParser {
   Made import();
   Made import_from();
   Result<std::string> dotted();
+  Status rename(Syntax& alias);
   Status skip_type(std::initializer_list<std::string_view> ends);
 
   std::string_view text_;
