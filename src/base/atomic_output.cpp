@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <future>
 #include <random>
 #include <set>
@@ -94,6 +95,48 @@ bool same_file(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, fault) && !fault;
 }
 
+// One piece of work at a time, done beside its caller. The thread stays until the end: one that lives for a single
+// piece begins on its maker's core and waits for it.
+class Aside {
+ public:
+  Aside() = default;
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+  ~Aside() {
+    wait();
+    hand_over(State::Leave);
+  }
+
+  // What `work` refers to must stay until wait() returns.
+  void begin(std::function<void()> work) {
+    wait();
+    work_ = std::move(work);
+    if (!thread_.joinable()) thread_ = std::jthread([this] { serve(); });
+    hand_over(State::Work);
+  }
+  void wait() const { state_.wait(State::Work); }
+
+ private:
+  enum class State { Idle, Work, Leave };
+
+  void hand_over(State state) {
+    state_ = state;
+    state_.notify_all();
+  }
+  void serve() {
+    for (;;) {
+      state_.wait(State::Idle);
+      if (state_ == State::Leave) return;
+      work_();
+      hand_over(State::Idle);
+    }
+  }
+
+  std::atomic<State> state_ = State::Idle;
+  std::function<void()> work_;
+  std::jthread thread_;  // last: it ends before what it uses
+};
+
 }  // namespace
 
 struct OutputSet::File {
@@ -102,6 +145,7 @@ struct OutputSet::File {
   int handle = -1;
   Size written = 0, started = 0;
   Sha256 hash;
+  Aside hashing;
   std::string sha256;
   std::future<int> synced;  // from close to commit: the fault's number, 0 for none
 
@@ -148,7 +192,7 @@ struct OutputSet::File {
   // Lets the disk begin while the rest is computed, so that the sync at the end finds little left to wait for.
   void start_writing_back() {
 #ifdef SYNC_FILE_RANGE_WRITE
-    constexpr Size piece = 8 << 20;
+    constexpr Size piece = 4 << 20;
     if (written - started < piece) return;
     ::sync_file_range(handle, started, written - started, SYNC_FILE_RANGE_WRITE);  // only a hint: failure means nothing
     started = written;
@@ -196,9 +240,9 @@ Status OutputSet::append(std::size_t i, Bytes bytes) {
     return file.write(bytes);
   }
   // Hashing costs about what writing costs: a large piece is hashed while it is written.
-  std::thread hashing([&] { file.hash.update(bytes); });
+  file.hashing.begin([&] { file.hash.update(bytes); });
   auto written = file.write(bytes);
-  hashing.join();
+  file.hashing.wait();
   return written;
 }
 
