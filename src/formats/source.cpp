@@ -196,7 +196,14 @@ class Program {
         });
         if (ready || !arguments_.empty()) makers.emplace_back(name, value);
       }
-    if (!makers.empty()) return within(makers.back().first, made(makers.back().second));
+    // The last of them that makes one: others load files, or check.
+    std::optional<Result<Value>> first_refused;
+    for (auto maker = makers.rbegin(); maker != makers.rend(); ++maker) {
+      auto model = within(maker->first, made(maker->second));
+      if (model || model.error().fault == Fault::Limit) return model;
+      if (!first_refused) first_refused = std::move(model);
+    }
+    if (first_refused) return std::move(*first_refused);
     return fail(
         Fault::Unsupported,
         "holds no model: no module, no Keras model, and no function that makes one as it stands" + listed(scope));

@@ -3,6 +3,7 @@
 #include "formats/keras/write/files.h"
 #include "formats/keras/write/source.h"
 #include "port/journey.h"
+#include "port/written_text.h"
 
 #include <utility>
 
@@ -59,8 +60,6 @@ Result<PortReport> port_to_keras_source(const fs::path& source, const PortOption
     auto proof = prove(r.source, r.target, options.proof);
     if (!proof) return pass(proof);
     r.proof = std::move(*proof);
-    r.read_back = {"the Python text and its weights are not read back yet: run the file, it checks itself",
-                   "against the stored answer"};
     if (!r.proof->holds) return begun;
     if (auto s = write_check(r, out->sink(1)); !s) return pass(s);
   }
@@ -71,6 +70,11 @@ Result<PortReport> port_to_keras_source(const fs::path& source, const PortOption
   said.weights_sha256 = *weights_sha256;
   const auto text = keras::write_source(*document, r.target, said);
   if (!text) return std::unexpected(text.error());
+  if (options.proves) {
+    auto shown = show_written_text(r, *text, build_function, out->temporary(0));
+    if (!shown) return pass(shown);
+    r.read_back = std::move(*shown);
+  }
   if (auto s = out->sink(module)(bytes_of(*text)); !s) return pass(s);
   if (auto s = put_in_place(*out, files.all(options.proves), r); !s) return pass(s);
   if (!options.proves && options.overwrites) {

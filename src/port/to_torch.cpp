@@ -2,13 +2,11 @@
 #include "base/mapped_file.h"
 #include "containers/pickle_writer.h"
 #include "containers/safetensors.h"
-#include "formats/source.h"
 #include "formats/torch/torch.h"
 #include "port/journey.h"
-#include "run/run.h"
+#include "port/written_text.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -102,57 +100,6 @@ Result<torch::Source> module_text(const PortReport& r, const fs::path& source, c
   return torch::write_source(r.target, options);
 }
 
-bool agree(const Tensor& got, const Tensor& want, const Tensor& bound) {
-  if (got.shape() != want.shape()) return false;
-  const auto a = got.doubles(), b = want.doubles(), most = bound.doubles();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!(std::abs(a[i] - b[i]) <= most[i]) && !(std::isnan(a[i]) && std::isnan(b[i])) && a[i] != b[i]) return false;
-  return true;
-}
-
-// The arguments of the last forward() in a module: those of the network.
-std::vector<std::string> arguments_of(const std::string& text) {
-  constexpr std::string_view begin = "def forward(self, ";
-  std::vector<std::string> names;
-  std::size_t at = text.rfind(begin);
-  if (at == std::string::npos) return names;
-  at += begin.size();
-  for (std::size_t end = text.find(')', at); at < end && end != std::string::npos;) {
-    const std::size_t colon = text.find(':', at), comma = std::min(text.find(", ", at), end);
-    names.push_back(text.substr(at, std::min(colon, comma) - at));
-    at = comma + 2;
-  }
-  return names;
-}
-
-// The text as the reader of source understands it, with the weights as they were written, must give the stored answer.
-// Says what was shown. Fails (Internal): the text says something else than was meant.
-Result<std::vector<std::string>> text_read_back(const PortReport& r, const torch::Source& written,
-                                                const fs::path& weights) {
-  const CheckData& data = r.proof->check;
-  LoadOptions options;
-  options.weights = weights;
-  const auto arguments = arguments_of(written.text);
-  for (std::size_t i = 0; i < arguments.size() && i < data.inputs.size(); ++i) {
-    Shape& shape = options.shapes[arguments[i]];
-    for (const Size n : data.inputs[i].shape()) shape.emplace_back(n);
-  }
-  const auto unread = [](const Error& error) {
-    return std::vector<std::string>{"the weights were read back from the file; the Python text was not, because",
-                                    error.what.substr(0, error.what.find('\n'))};
-  };
-  const auto read = read_source_text(written.text, "", options);
-  if (!read) return unread(read.error());
-  const auto values = run(*read, data.inputs);
-  if (!values) return unread(values.error());
-  bool same = read->outputs.size() == data.outputs.size();
-  for (std::size_t i = 0; same && i < data.outputs.size(); ++i)
-    same = agree(values->at(read->outputs[i]), data.outputs[i], data.bounds[i]);
-  if (!same) return fail(Fault::Internal, "the Python text, read back, does not give the answer of the source");
-  return std::vector<std::string>{"the weights and the Python text were read back from what was written, and give",
-                                  "the answer of the source; the module checks itself against it, too"};
-}
-
 }  // namespace
 
 Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& options) {
@@ -184,7 +131,7 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
   const auto text = module_text(r, source, *files, *weights_sha256);
   if (!text) return std::unexpected(text.error());
   if (options.proves) {
-    auto shown = text_read_back(r, *text, out->temporary(0));
+    auto shown = show_written_text(r, text->text, last_class, out->temporary(0));
     if (!shown) return pass(shown);
     r.read_back = std::move(*shown);
   }

@@ -163,16 +163,6 @@ Outcome run_form(const Model& model, const Form& form) {
   return worst;
 }
 
-std::vector<fs::path> folders_below(const fs::path& root) {
-  if (fs::exists(root / "case.json")) return {root};
-  std::vector<fs::path> folders;
-  if (!fs::is_directory(root)) return folders;
-  for (const auto& entry : fs::directory_iterator(root))
-    if (entry.is_directory() && fs::exists(entry.path() / "case.json")) folders.push_back(entry.path());
-  std::ranges::sort(folders);
-  return folders;
-}
-
 // A refusal names its file; the table says that in a column of its own.
 std::string without_path(std::string reason, const std::string& folder) {
   for (auto at = reason.find(folder); at != std::string::npos; at = reason.find(folder))

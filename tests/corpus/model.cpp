@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -40,7 +41,7 @@ void add_forms(Model& model, const fs::path& folder, const Json& files, bool may
   for (const char* key : {"onnx", "onnx_legacy"})
     if (files.contains(key) && !model.refuse && fs::exists(path(key)))
       model.forms.push_back({key, path(key), {}, may_refuse, {}});
-  for (const char* key : {"torchscript", "torchscript_scripted", "torchscript_frozen"})
+  for (const char* key : {"pt2", "torchscript", "torchscript_scripted", "torchscript_frozen"})
     if (files.contains(key)) model.forms.push_back({key, path(key), {}, may_refuse, {}});
   if (!files.contains("json")) return;
   if (files.contains("weights_h5"))
@@ -106,6 +107,16 @@ Result<Model> read_model(const fs::path& folder) {
   } catch (const std::exception& error) {
     return fail(Fault::Format, (folder / "case.json").string() + ": " + error.what());
   }
+}
+
+std::vector<fs::path> folders_below(const fs::path& root) {
+  if (fs::exists(root / "case.json")) return {root};
+  std::vector<fs::path> folders;
+  if (!fs::is_directory(root)) return folders;
+  for (const auto& entry : fs::directory_iterator(root))
+    if (entry.is_directory() && fs::exists(entry.path() / "case.json")) folders.push_back(entry.path());
+  std::ranges::sort(folders);
+  return folders;
 }
 
 }  // namespace convoy::corpus

@@ -40,4 +40,7 @@ struct Model {
 // Reads FOLDER/case.json, in the form of the corpus or of the published models.
 Result<Model> read_model(const std::filesystem::path& folder);
 
+// FOLDER itself where it holds a case.json, else the folders right below it that do, in the order of their names.
+std::vector<std::filesystem::path> folders_below(const std::filesystem::path& root);
+
 }  // namespace convoy::corpus

@@ -404,6 +404,7 @@ std::string Block::return_line() {
     const Pending p = *std::exchange(pending_, std::nullopt);
     return statement(8, "return " + p.e.text, p.e.comment);
   }
+  taking_ = true;  // an input that is an output stands in this line, too
   flush();
   std::vector<std::string> texts;
   for (const ValueId v : outputs_) texts.push_back(variables_.contains(v) ? variables_[v] : constant_text(v));

@@ -217,14 +217,19 @@ Result<std::string> Lines::table(const Tensor& numbers) {
   else
     for (const float n : numbers.floats()) all.push_back(std::isfinite(n) ? number_of_float(n) : number(n));
   const std::string name = "TABLE_" + std::to_string(parts_.tables.size() + 1);
-  std::string text = fmt::format("np.array([{}], dtype=\"{}\")", joined(all), name_of(numbers.dtype()));
-  if (numbers.rank() != 1)
-    text += ".reshape(" + joined([&] {
-              std::vector<std::string> sizes;
-              for (const Size n : numbers.shape()) sizes.push_back(std::to_string(n));
-              return sizes;
-            }()) +
-            ")";
+  // Rows of rows, from the innermost axis outwards.
+  for (std::size_t axis = numbers.shape().size(); axis-- > 0;) {
+    const auto length = static_cast<std::size_t>(numbers.shape()[axis]);
+    std::vector<std::string> rows;
+    for (std::size_t i = 0; i + length <= all.size() && length > 0; i += length)
+      rows.push_back("[" +
+                     joined({all.begin() + static_cast<std::ptrdiff_t>(i),
+                             all.begin() + static_cast<std::ptrdiff_t>(i + length)}) +
+                     "]");
+    all = std::move(rows);
+  }
+  const std::string text =
+      fmt::format("np.array({}, dtype=\"{}\")", all.empty() ? "[]" : all[0], name_of(numbers.dtype()));
   parts_.tables.push_back(statement(0, name + " = " + text));
   parts_.known_tables.emplace_back(numbers, name);
   return name;

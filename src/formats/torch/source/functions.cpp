@@ -117,7 +117,7 @@ bool is_function(const std::string& name) {
   if (plain.ends_with("_") && !plain.ends_with("__")) plain.pop_back();
   return has(handed_on, plain) || has(makers, plain) || has(noises, plain) || plain == "split" || plain == "max" ||
          plain == "min" || plain == "repeat" || plain == "embedding" || plain == "numel" || plain == "is_tensor" ||
-         plain == "std" || plain == "upsample_nearest" || row_named(plain) != nullptr;
+         plain == "std" || plain == "upsample_nearest" || plain == "grid_sample" || row_named(plain) != nullptr;
 }
 
 // Tensors by name, the rest as JSON.
@@ -206,6 +206,7 @@ Made call_function_named(Tracer& tracer, Interpreter& in, const std::string& cal
   }
   if (name == "max" || name == "min") return extreme(tracer, in, name, std::move(given));
   if (name == "repeat") return repeated(tracer, in, std::move(given));
+  if (name == "grid_sample") return sampled(tracer, in, std::move(given));
   if (name == "embedding") return embedded(tracer, in, std::move(given));
   if (name == "std") {
     auto variance = call_function_named(tracer, in, "var", std::move(given));

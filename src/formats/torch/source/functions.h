@@ -47,6 +47,7 @@ Result<python::Value> extreme(Tracer& tracer, python::Interpreter& in, const std
 Result<python::Value> dropped(Tracer& tracer, python::Interpreter& in, const std::string& called,
                               python::Arguments given);
 Result<python::Value> repeated(Tracer& tracer, python::Interpreter& in, python::Arguments given);
+Result<python::Value> sampled(Tracer& tracer, python::Interpreter& in, python::Arguments given);
 Result<python::Value> embedded(Tracer& tracer, python::Interpreter& in, python::Arguments given);
 
 }  // namespace convoy::torch

@@ -113,12 +113,23 @@ Class* ModuleClasses::module_class(Interpreter& in) {
   };
   add_method(in, module_, "add_module", add_module);
   add_method(in, module_, "register_module", add_module);
-  for (const char* name : {"eval", "train", "to", "cuda", "cpu", "float", "requires_grad_", "share_memory", "compile"})
+  for (const char* name : {"eval", "train", "to", "cuda", "cpu", "float", "share_memory", "compile"})
     add_method(in, module_, name, [name = std::string(name)](Interpreter&, Arguments& given) -> Made {
       if (name == "train" && given.placed.size() == 1)
         return fail(Fault::Unsupported, "a model in training; call eval()");
       return given.placed.front();
     });
+  add_method(in, module_, "requires_grad_", [&tracer](Interpreter& with, Arguments& given) -> Made {
+    const auto said = given.placed.size() > 1 ? with.truth(given.placed[1]) : Result<bool>(true);
+    if (!said) return std::unexpected(said.error());
+    std::vector<std::pair<std::string, Instance*>> all;
+    all_modules(*self_of(given), "", all, 0);
+    for (const auto& [path, module] : all)
+      for (const auto& [name, value] : module->attributes.all())
+        if (const auto* tensor = value.as<SourceTensor>(); tensor && tensor->is_parameter)
+          tracer.graph[tensor->value].trainable = *said;
+    return given.placed.front();
+  });
   add_method(in, module_, "reset_parameters", [](Interpreter&, Arguments&) -> Made { return Value(); });
   add_method(in, module_, "extra_repr", [](Interpreter& with, Arguments&) -> Made { return with.text(""); });
   module_->attributes.set("training", Value::of(false));

@@ -83,6 +83,27 @@ Made embedded(Tracer& tracer, Interpreter& in, Arguments given) {
   return answered(tracer, in, *values, -1, false);
 }
 
+// F.grid_sample says by words what the row takes as their places.
+Made sampled(Tracer& tracer, Interpreter& in, Arguments given) {
+  auto named = named_arguments(in, given, "input grid mode padding_mode align_corners", "grid_sample");
+  if (!named) return pass(named);
+  auto ready = prepared(tracer, in, *named);
+  if (!ready) return pass(ready);
+  const auto placed = [&](const char* word, const char* as, std::array<std::string_view, 3> words) -> Status {
+    const std::string said = ready->plain.value(word, std::string(words[0]));
+    const auto found = std::ranges::find(words, said);
+    if (found == words.end()) return fail(Fault::Format, "grid_sample(): " + std::string(word) + " is '" + said + "'");
+    ready->plain.erase(word);
+    ready->plain[as] = found - words.begin();
+    return {};
+  };
+  if (auto done = placed("mode", "interpolation_mode", {"bilinear", "nearest", "bicubic"}); !done) return pass(done);
+  if (auto done = placed("padding_mode", "padding_mode", {"zeros", "border", "reflection"}); !done) return pass(done);
+  const auto values = tracer.call(in, *aten_named("grid_sampler"), ready->plain, std::move(ready->tensors));
+  if (!values) return std::unexpected(values.error());
+  return answered(tracer, in, *values, -1, false);
+}
+
 Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
   std::erase_if(given.named, [](const auto& one) { return is_silent(one.first); });
   if (name == "tensor" || name == "as_tensor" || name == "from_numpy") {

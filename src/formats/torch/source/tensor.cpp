@@ -101,6 +101,13 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
                                   : Made(fail(Fault::Unsupported, "'.tolist()' of a table"));
     });
   }
+  if (name == "requires_grad_")
+    return in.native(name, [this](Interpreter& with, Arguments& given) -> Made {
+      const auto trains = given.placed.empty() ? Result<bool>(true) : with.truth(given.placed[0]);
+      if (!trains) return std::unexpected(trains.error());
+      if (value && is_parameter) tracer.graph[value].trainable = *trains;
+      return Value::of(this);
+    });
   if (name == "fill_" || name == "normal_" || name == "uniform_" || name == "zero_" || name == "copy_") {
     return in.native(name, [this, name](Interpreter&, Arguments& given) -> Made {
       if (!tracer.weights.contains(value.index) || tracer.bound)
@@ -190,13 +197,11 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
   struct Operator {
     std::string_view symbol, name, turned;
   };
-  static constexpr std::array operators{Operator{"+", "add", "add"}, Operator{"-", "sub", "rsub"},
-                                        Operator{"*", "mul", "mul"}, Operator{"/", "div", ""},
-                                        Operator{"**", "pow", ""},   Operator{"@", "matmul", ""}};
-  if (symbol == "==") {
-    if (!other.is_number() && !other.as<SourceTensor>()) return std::nullopt;
-    return fail(Fault::Unsupported, "compares numbers of tensors");
-  }
+  static constexpr std::array operators{
+      Operator{"+", "add", "add"}, Operator{"-", "sub", "rsub"}, Operator{"*", "mul", "mul"},
+      Operator{"/", "div", ""},    Operator{"**", "pow", ""},    Operator{"@", "matmul", ""},
+      Operator{"<", "lt", "gt"},   Operator{"<=", "le", "ge"},   Operator{">", "gt", "lt"},
+      Operator{">=", "ge", "le"},  Operator{"==", "eq", "eq"},   Operator{"!=", "ne", "ne"}};
   const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
   if (found == operators.end() || (!other.is_number() && !other.as<SourceTensor>())) {
     if (other.as<FreeSize>())

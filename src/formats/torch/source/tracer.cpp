@@ -220,6 +220,7 @@ Status Tracer::bind(const std::vector<std::pair<std::string, SourceTensor*>>& na
   for (const auto& [name, tensor] : named) {
     wanted.insert(name);
     if (seen.insert(tensor->value.index).second) graph[tensor->value].name = graph.unique_name(name);
+    if (options_.weights || options_.structure_only) tensor->is_random = false;  // its numbers come from the file
   }
   bound = true;
   if (!options_.weights) {

@@ -1,0 +1,68 @@
+#include "port/written_text.h"
+
+#include "formats/source.h"
+#include "run/run.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace convoy {
+namespace {
+
+bool agree(const Tensor& got, const Tensor& want, const Tensor& bound) {
+  if (got.shape() != want.shape()) return false;
+  const auto a = got.doubles(), b = want.doubles(), most = bound.doubles();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(std::abs(a[i] - b[i]) <= most[i]) && !(std::isnan(a[i]) && std::isnan(b[i])) && a[i] != b[i]) return false;
+  return true;
+}
+
+// The arguments of the last forward() in a module: those of the network. Keras's text declares its inputs instead.
+std::vector<std::string> arguments_of(const std::string& text) {
+  constexpr std::string_view begin = "def forward(self, ";
+  std::vector<std::string> names;
+  std::size_t at = text.rfind(begin);
+  if (at == std::string::npos) return names;
+  at += begin.size();
+  for (std::size_t end = text.find(')', at); at < end && end != std::string::npos;) {
+    const std::size_t colon = text.find(':', at), comma = std::min(text.find(", ", at), end);
+    names.push_back(text.substr(at, std::min(colon, comma) - at));
+    at = comma + 2;
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<Graph> read_written_text(const std::string& text, const std::string& part, const std::filesystem::path& weights,
+                                const std::vector<Tensor>& inputs) {
+  LoadOptions options;
+  options.weights = weights;
+  const auto arguments = arguments_of(text);
+  for (std::size_t i = 0; i < arguments.size() && i < inputs.size(); ++i) {
+    Shape& shape = options.shapes[arguments[i]];
+    for (const Size n : inputs[i].shape()) shape.emplace_back(n);
+  }
+  return read_source_text(text, part, options);
+}
+
+Result<std::vector<std::string>> show_written_text(const PortReport& report, const std::string& text,
+                                                   const std::string& part, const std::filesystem::path& weights) {
+  const CheckData& data = report.proof->check;
+  const auto unread = [](const Error& error) {
+    return std::vector<std::string>{"the weights were read back from the file; the Python text was not, because",
+                                    error.what.substr(0, error.what.find('\n'))};
+  };
+  const auto read = read_written_text(text, part, weights, data.inputs);
+  if (!read) return unread(read.error());
+  const auto values = run(*read, data.inputs);
+  if (!values) return unread(values.error());
+  bool same = read->outputs.size() == data.outputs.size();
+  for (std::size_t i = 0; same && i < data.outputs.size(); ++i)
+    same = agree(values->at(read->outputs[i]), data.outputs[i], data.bounds[i]);
+  if (!same) return fail(Fault::Internal, "the Python text, read back, does not give the answer of the source");
+  return std::vector<std::string>{"the weights and the Python text were read back from what was written, and give",
+                                  "the answer of the source; the text checks itself against it, too"};
+}
+
+}  // namespace convoy
