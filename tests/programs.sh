@@ -47,4 +47,9 @@ ends 0 "3 passed, 0 refused, 0 failed" "a right model passes in all its forms" "
 cp "$folder/model/input_0.npy" "$folder/model/output_0.npy"
 ends 1 "0 passed, 0 refused, 3 failed" "wrong outputs fail" "$corpus" "$folder/model"
 ends 2 "" "a folder without a case is told" "$corpus" "$folder"/missing
+
+ports=$programs/ports
+ends 0 "2 passed, 0 refused, 0 failed" "what is written is read back" "$ports" --most 0 "$case"
+ends 1 "1 passed, 0 refused, 1 failed" "another number in the text fails" "$ports" --spoil '(0, 1, 0, 1)' '(1, 0, 1, 0)' "$case"
+ends 1 "more than 0 refused" "a refusal too many fails" "$ports" --most 0 --spoil 'nn.Conv2d' 'nn.NoLayer' "$case"
 exit $broken

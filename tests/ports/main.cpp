@@ -1,6 +1,7 @@
-// ports [--most N] FOLDER...: every model below the folders is ported to PyTorch source and to Keras source, the text is
+// ports [--most N] [--spoil OLD NEW] FOLDER...: every model below the folders is ported to PyTorch source and to Keras source, the text is
 // read back with the stored weights, and run on whole numbers: every bit must be that of the graph that was written.
-// Ends with "N passed, N refused, N failed"; more than N refusals fail as well.
+// Ends with "N passed, N refused, N failed"; more than N refusals fail as well. --spoil writes NEW in place of OLD in the text,
+// to show that it would be seen.
 #include "base/mapped_file.h"
 #include "corpus/model.h"
 #include "graph/text.h"
@@ -71,7 +72,11 @@ Outcome compare(const Graph& meant, const Graph& read, const std::vector<Tensor>
   return {Verdict::Passed, "", structure_of(meant) == structure_of(read)};
 }
 
-Outcome try_port(const corpus::Form& form, const std::string& target, const fs::path& folder) {
+struct Spoil {
+  std::string from, to;
+};
+
+Outcome try_port(const corpus::Form& form, const std::string& target, const fs::path& folder, const Spoil& spoil) {
   PortOptions options;
   options.load.weights = form.weights;
   options.to = target;
@@ -84,8 +89,11 @@ Outcome try_port(const corpus::Form& form, const std::string& target, const fs::
   if (!inputs) return refused("not ported", inputs.error());
   const auto mapped = open_file(options.output.string());
   if (!mapped) return refused("not there", mapped.error());
+  std::string text(text_of(blob_of(*mapped).bytes));
+  if (const auto at = text.find(spoil.from); !spoil.from.empty() && at != std::string::npos)
+    text.replace(at, spoil.from.size(), spoil.to);
   const bool torch = target == "torch";
-  const auto read = read_written_text(std::string(text_of(blob_of(*mapped).bytes)), torch ? last_class : build_function,
+  const auto read = read_written_text(text, torch ? last_class : build_function,
                                       folder / (torch ? "net.safetensors" : "net.weights.h5"), *inputs);
   if (!read) return refused("not read back", read.error());
   return compare(ported->target, *read, *inputs);
@@ -119,6 +127,8 @@ void count(Count& all, const std::string& model, const std::string& target, cons
 
 int run_all(std::span<char*> arguments) {
   int most = -1;
+  Spoil spoil;
+  int unread = 0;
   std::vector<fs::path> folders;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string word = arguments[i];
@@ -126,10 +136,15 @@ int run_all(std::span<char*> arguments) {
       most = std::atoi(arguments[++i]);
       continue;
     }
+    if (word == "--spoil" && i + 2 < arguments.size()) {
+      spoil = {arguments[i + 1], arguments[i + 2]};
+      i += 2;
+      continue;
+    }
     for (const fs::path& folder : corpus::folders_below(word)) folders.push_back(folder);
   }
   if (folders.empty()) {
-    std::cerr << "usage: ports [--most N] FOLDER..., with a case.json in or below each\n";
+    std::cerr << "usage: ports [--most N] [--spoil OLD NEW] FOLDER..., with a case.json in or below each\n";
     return 2;
   }
   std::string pattern = (fs::temp_directory_path() / "ports.XXXXXX").string();
@@ -142,11 +157,15 @@ int run_all(std::span<char*> arguments) {
       return 2;
     }
     const corpus::Form* form = form_of(*model);
-    if (!form) continue;
-    for (const char* target : {"torch", "keras"}) count(all, model->name, target, try_port(*form, target, made));
+    if (!form) {
+      ++unread;
+      continue;
+    }
+    for (const char* target : {"torch", "keras"}) count(all, model->name, target, try_port(*form, target, made, spoil));
   }
   fs::remove_all(made);
-  std::cout << all.same_structure << " of those that passed have the same operators in the same order\n"
+  std::cout << unread << " models are not read, so not ported\n"
+            << all.same_structure << " of those that passed have the same operators in the same order\n"
             << all.passed << " passed, " << all.refused << " refused, " << all.failed << " failed\n";
   if (most >= 0 && all.refused > most) {
     std::cout << "more than " << most << " refused\n";

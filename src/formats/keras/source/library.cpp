@@ -299,6 +299,11 @@ Made SourceLibrary::operate(Interpreter& in, const std::string& class_name, Argu
   layer->class_name = class_name;
   layer->module = "keras.src.ops";
   layer->name = fresh_name(class_name);
+  // What to sum over is a word of the constructor; the function takes it in front.
+  if (class_name == "Einsum" && !arguments.placed.empty() && arguments.placed[0].as<python::Text>()) {
+    arguments.named.emplace_back("subscripts", arguments.placed[0]);
+    arguments.placed.erase(arguments.placed.begin());
+  }
   return call(in, *layer, arguments);
 }
 

@@ -231,8 +231,10 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
        {"add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot"})
     if (name == merging && !activation)
       return in.native(name, [this, name](Interpreter& with, Arguments& given) -> Made {
-        const bool of_list =
-            given.placed.size() == 1 || (given.placed.size() >= 1 && given.placed[0].as<python::Sequence>());
+        const auto* first = given.placed.empty() ? nullptr : given.placed[0].as<python::Sequence>();
+        const bool of_tensors =
+            first && std::ranges::any_of(first->items, [](const Value& one) { return one.as<SourceTensor>(); });
+        const bool of_list = given.placed.size() == 1 || of_tensors;  // else a table of numbers and a tensor
         if (!of_list) return operate(with, camel(name), given);
         const auto type = layer_class(with, camel(name));
         Arguments made{{}, given.named};

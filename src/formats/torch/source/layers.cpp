@@ -182,6 +182,9 @@ class Weights {
       self_.attributes.set(word, Value());
       return {};
     }
+    const Value* said = self_.attributes.find("dtype");
+    const auto* type = said ? said->as<python::Text>() : nullptr;
+    if (type && type->text == "float64" && dtype == DType::F32) dtype = DType::F64;
     auto made = tracer_.parameter(in_, shape, filling, buffer, dtype);
     if (!made) return pass(made);
     self_.attributes.set(word, *made);
@@ -277,9 +280,10 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
     const std::size_t to = std::min(words.find(' ', from), words.size());
     const std::string word(words.substr(from, to - from));
     if ((*taken)[at]) {
-      if (word == "dtype" && !(*taken)[at]->is_none())
+      const auto* type = (*taken)[at]->as<python::Text>();
+      if (word == "dtype" && type && type->text != "float32" && (name != "Linear" || type->text != "float64"))
         return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype'");
-      if (word != "device" && word != "dtype") self->attributes.set(word, *(*taken)[at]);
+      if (word != "device") self->attributes.set(word, *(*taken)[at]);
     }
     from = to + 1;
   }

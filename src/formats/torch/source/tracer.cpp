@@ -193,7 +193,7 @@ Tensor drawn(const Tensor& like, const Filling& filling, std::mt19937& generator
       x = static_cast<float>(filling.a + filling.b * radius * std::cos(angle));
     }
   }
-  return Tensor::of(like.shape(), std::move(values));
+  return Tensor::of(like.shape(), std::move(values)).converted(like.dtype());
 }
 
 std::string shape_text(const Sizes& shape) {
