@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -64,6 +66,15 @@ struct BFloat {
   std::uint16_t bits;
 };
 
+// The nearest value that To has; no number is zero. A plain conversion has no meaning beyond the range.
+template <class To>
+To saturated(double value) {
+  if (std::isnan(value)) return 0;
+  constexpr double beyond = static_cast<double>(std::numeric_limits<To>::max());  // rounds up: a power of two
+  if (value >= beyond) return std::numeric_limits<To>::max();
+  return value <= -beyond ? std::numeric_limits<To>::min() : static_cast<To>(value);
+}
+
 // Every element, read without regard to alignment, handed over as To.
 template <class From, class To>
 void convert(std::span<const std::byte> bytes, To* to) {
@@ -71,9 +82,13 @@ void convert(std::span<const std::byte> bytes, To* to) {
   for (Size i = 0; i < count; ++i) {
     From value;
     std::memcpy(&value, bytes.data() + i * static_cast<Size>(sizeof(From)), sizeof(From));
-    if constexpr (std::is_same_v<From, Half>) to[i] = static_cast<To>(widen_half(value.bits));
-    else if constexpr (std::is_same_v<From, BFloat>) to[i] = static_cast<To>(widen_bfloat(value.bits));
-    else to[i] = static_cast<To>(value);
+    const auto wide = [&] {
+      if constexpr (std::is_same_v<From, Half>) return widen_half(value.bits);
+      else if constexpr (std::is_same_v<From, BFloat>) return widen_bfloat(value.bits);
+      else return value;
+    }();
+    if constexpr (std::is_integral_v<To> && std::is_floating_point_v<decltype(wide)>) to[i] = saturated<To>(wide);
+    else to[i] = static_cast<To>(wide);
   }
 }
 

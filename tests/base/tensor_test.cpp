@@ -87,6 +87,12 @@ TEST(Half, EveryBitPatternWidensAndNarrowsToItself) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Tensor, WholeNumbersOfWhatHasNoneStayInRange) {
+  using Int = std::numeric_limits<std::int64_t>;
+  const auto values = Tensor::of({6}, std::vector<float>{2.75F, -3.0F, 0x1p63F, -0x1.1p63F, NAN, INFINITY});
+  EXPECT_EQ(values.integers(), (std::vector<std::int64_t>{2, -3, Int::max(), Int::min(), 0, Int::max()}));
+}
+
 TEST(Half, NarrowingRoundsOnceToNearestEven) {
   EXPECT_EQ(half_of(1.0), 0x3C00);
   EXPECT_EQ(half_of(65504.0), 0x7BFF);

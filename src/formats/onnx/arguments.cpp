@@ -67,9 +67,9 @@ const Tensor* known(FunctionCall& call, std::string_view input) {
 std::optional<Sizes> known_integers(FunctionCall& call, std::string_view input) {
   const Tensor* tensor = known(call, input);
   if (!tensor) return std::nullopt;
-  if (is_floating(tensor->dtype()))
-    call.refuse(Fault::Format, "input '" + std::string(input) + "' holds no whole numbers");
-  return tensor->integers();
+  if (!is_floating(tensor->dtype())) return tensor->integers();
+  call.refuse(Fault::Format, "input '" + std::string(input) + "' holds no whole numbers");
+  return std::nullopt;
 }
 
 std::optional<std::vector<double>> known_numbers(FunctionCall& call, std::string_view input) {
