@@ -48,9 +48,13 @@ Sizes likely_order(const Sizes& from, const Sizes& to) {
   if (found.empty()) return order_by_channels(from, to);
   const Size space = static_cast<Size>(from.size()) - 2;
   const Sizes& first = found.front();
+  if (from.size() != to.size()) return first;
   const bool is_layout =
       is_identity(first) || space < 1 || first == to_channels_first(space) || first == to_channels_last(space);
-  return is_layout || from.size() != to.size() ? first : Sizes{};
+  // Axes of length 1 count here: between them, rows and columns that changed places look like another layout.
+  Sizes under;
+  for (const Size axis : first) under.push_back(from[static_cast<std::size_t>(axis)]);
+  return is_layout && (is_identity(first) || under == to) ? first : Sizes{};
 }
 
 class Aligner {

@@ -1,6 +1,7 @@
 #include "diagnose/comparable.h"
 
 #include "diagnose/recognise.h"
+#include "diagnose/rules.h"
 #include "passes/passes.h"
 #include "passes/rewrites.h"
 #include "prove/prove.h"
@@ -16,37 +17,12 @@ namespace {
 
 // ---- the passes ------------------------------------------------------------------------------------------------------
 
-template <class Op>
-void number_paddings(Op& op, const Shape& shape) {
-  for (std::size_t i = 0; i < op.paddings.size(); ++i) {
-    const Dim in = shape[static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)))];
-    if (!in.known()) continue;
-    auto& padding = op.paddings[i];
-    if constexpr (std::is_same_v<Op, ConvTranspose>) {
-      const auto at = place(padding, op.windows[i], *in);
-      if (at) padding = {CropSpelling::Explicit, at->before, at->after, {}};
-    } else {
-      const auto at = place(padding, op.windows[i], *in);
-      if (at) padding = {Spelling::Explicit, at->before, at->after, padding.leftover};
-    }
-  }
-}
-
 Result<Patch> number_pads(const Graph& graph, const Target&) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    Op op = node.op;
-    std::visit(
-        [&]<class O>(O& o) {
-          if constexpr (requires {
-                          o.axes.spatial(0);
-                          o.windows;
-                          o.paddings;
-                        })
-            number_paddings(o, graph[node.inputs[0]].fact.shape);
-        },
-        op);
+    if (node.inputs.empty() || !node.inputs[0]) continue;
+    Op op = with_numbers(node.op, graph[node.inputs[0]].fact.shape);
     if (op == node.op) continue;
     auto made = patch.node(node, std::move(op), node.inputs, node.outputs.size());
     if (!made) return pass(made);
@@ -156,21 +132,9 @@ constexpr std::array passes{Pass{"drop_identities", "", drop_identities, false},
                             Pass{"number_pads", "", number_pads, false},
                             Pass{"take_in_pads", "", take_in_pads, false},
                             Pass{"take_in_pool_pads", "", take_in_pool_pads, false},
+                            Pass{"recognise_hard_sigmoids", "", recognise_hard_sigmoids, false},
                             Pass{"recognise_averages", "", recognise_averages, false},
                             Pass{"recognise_norms", "", recognise_norms, false}};
-
-// A layer inside a wrapper goes by the wrapper's name, which is the one that stands in the model.
-void name_wrappers(Graph& graph) {
-  std::set<std::string> layers;
-  for (const Node& node : graph.nodes) layers.insert(node.layer);
-  for (Node& node : graph.nodes) {
-    const std::string& value = graph[node.outputs[0]].name;
-    const std::string end = "/" + node.layer;
-    if (!value.ends_with(end)) continue;
-    const std::string wrapper = value.substr(0, value.size() - end.size());
-    if (layers.contains(wrapper)) node.layer = wrapper;
-  }
-}
 
 // A pass may carry a transpose of the image into the order of the input's axes. Rows and columns are no matter of
 // layout, though: where they changed places the transpose stands in the graph again.
@@ -201,6 +165,18 @@ Status keep_rows_and_columns(Graph& graph) {
 }
 
 }  // namespace
+
+void name_wrappers(Graph& graph) {
+  std::set<std::string> layers;
+  for (const Node& node : graph.nodes) layers.insert(node.layer);
+  for (Node& node : graph.nodes) {
+    const std::string& value = graph[node.outputs[0]].name;
+    const std::string end = "/" + node.layer;
+    if (!value.ends_with(end)) continue;
+    const std::string wrapper = value.substr(0, value.size() - end.size());
+    if (layers.contains(wrapper)) node.layer = wrapper;
+  }
+}
 
 Result<Graph> comparable(const Graph& graph) {
   Graph result = graph;
@@ -293,7 +269,7 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
   result.inputs = *std::move(numbers);
   for (std::size_t i = 0; i < given.size(); ++i)
     result.inputs[i] = given[i].permuted(order_of_input(*first, i)).converted(DType::F32);
-  const auto sized = [&](const Graph& graph, const Graph& form, bool turns) {
+  const auto sized = [&](const Graph& graph, const Graph& form, bool turns, Rules& rules) -> Result<Graph> {
     std::vector<Shape> shapes;
     for (std::size_t i = 0; i < result.inputs.size(); ++i) {
       Shape shape = fact_of(result.inputs[i]).shape;
@@ -302,11 +278,15 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
     }
     auto at = with_input_shapes(graph, shapes);
     if (!at) return at;
-    return comparable(*at);
+    auto numbered = comparable(*at);
+    if (!numbered) return numbered;
+    name_wrappers(*at);
+    rules = rules_of(*at, *numbered);
+    return numbered;
   };
-  auto sized_a = sized(a, *first, false);
+  auto sized_a = sized(a, *first, false, result.rules_a);
   if (!sized_a) return within("a", Result<Sized>(pass(sized_a)));
-  auto sized_b = sized(b, *second, turned);
+  auto sized_b = sized(b, *second, turned, result.rules_b);
   if (!sized_b) return within("b", Result<Sized>(pass(sized_b)));
   result.a = *std::move(sized_a);
   result.b = *std::move(sized_b);

@@ -1,6 +1,7 @@
 // Two models in one form, so that layers written in different words can be laid side by side: channels first, kernels
 // and gates in one order, pads as numbers, biases inside their layers, nothing that leaves numbers as they are.
 #pragma once
+#include "diagnose/rules.h"
 #include "graph/graph.h"
 
 #include <vector>
@@ -14,6 +15,7 @@ Result<Graph> comparable(const Graph& graph);
 // Both models at one size, in the comparable form, and numbers for their inputs.
 struct Sized {
   Graph a, b;
+  Rules rules_a, rules_b;
   std::vector<Tensor> inputs;  // of a, in the order of axes of the comparable form, which both share
   std::string size;            // "8x14"
   bool free = false;           // some size was open in both
@@ -23,6 +25,8 @@ struct Sized {
 // Fails (Usage): another number of inputs, or sizes that cannot be brought together, naming both.
 Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64_t seed,
                           const std::vector<Tensor>& given, bool turned = false);
+// A layer inside a wrapper goes by the wrapper's name, which is the one that stands in the model.
+void name_wrappers(Graph& graph);
 // The order of axes in which b holds a value of a where rows of a are columns of b: [N, C, H, W] as [N, C, W, H].
 Sizes turned_order(std::size_t rank);
 

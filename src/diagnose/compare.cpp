@@ -57,19 +57,26 @@ Status Comparison::start(const std::vector<Tensor>& inputs) {
   return {};
 }
 
-// A's own numbers, or others between their least and largest: those that the model might have met.
-Tensor Comparison::forced(const Match& match, bool fresh) const {
-  const Tensor own = rounded(values_a_[index(match.a)]);
-  if (!fresh || own.dtype() != DType::F32 || own.count() == 0) return own;
-  auto values = own.floats();
+// Numbers of this shape between the least and the largest of `own`; nothing where those are not numbers.
+std::optional<Tensor> Comparison::fresh_like(const Tensor& own, const Sizes& shape, std::uint64_t seed) {
+  if (own.dtype() != DType::F32 || own.count() == 0) return std::nullopt;
+  const auto values = own.floats();
   const auto [least, most] = std::ranges::minmax(values);
-  if (!std::isfinite(least) || !std::isfinite(most)) return own;
-  std::mt19937_64 random(static_cast<std::uint64_t>(match.a.index) + 1);
-  for (float& value : values) {
+  if (!std::isfinite(least) || !std::isfinite(most)) return std::nullopt;
+  std::mt19937_64 random(seed);
+  std::vector<float> made(static_cast<std::size_t>(checked_count(shape).value_or(0)));
+  for (float& value : made) {
     const float share = static_cast<float>(random() >> 40) * 0x1p-24F;
     value = least * (1 - share) + most * share;
   }
-  return Tensor::of(own.shape(), std::move(values));
+  return Tensor::of(shape, std::move(made));
+}
+
+// A's own numbers, or others between their least and largest: those that the model might have met.
+Tensor Comparison::forced(const Match& match, bool fresh) const {
+  Tensor own = rounded(values_a_[index(match.a)]);
+  if (!fresh) return own;
+  return fresh_like(own, own.shape(), static_cast<std::uint64_t>(match.a.index) + 1).value_or(own);
 }
 
 Result<Comparison::Stretch> Comparison::stretch(std::size_t i) const {
@@ -84,14 +91,54 @@ Result<Comparison::Stretch> Comparison::stretch(std::size_t i) const {
     result.inputs_a.push_back(forced(*from, states_[i].fresh));
     result.reads.push_back(static_cast<std::size_t>(from - alignment_.matches.data()));
   }
+  if (states_[i].own_sizes) {
+    if (auto fed = feed_at_own_sizes(result); !fed) return pass(fed);
+    return result;
+  }
+  bool other_sizes = false;
   for (const ValueId v : result.b.from) {
     const Match* from = alignment_.of_b(v);
     if (!from) return fail(Fault::Unsupported, "input '" + sized_.b[v].name + "' has no counterpart");
     const auto shape = sizes_of(sized_.b[v].fact.shape);
     result.inputs_b.push_back(arranged(forced(*from, states_[i].fresh), from->permutation, shape.value_or(Sizes{})));
     result.reads.push_back(static_cast<std::size_t>(from - alignment_.matches.data()));
+    other_sizes = other_sizes || result.inputs_b.back().shape() != shape;
   }
+  // What an earlier difference made longer or shorter reaches b's layer at a's size here: SAME has other numbers there.
+  if (other_sizes && !sized_.rules_b.empty())
+    if (auto at_size = renumbered(result.b.graph, sized_.rules_b, result.inputs_b, threads_))
+      result.b.graph = *std::move(at_size);
   return result;
+}
+
+// Fresh numbers of the shapes that b has at these places.
+Status Comparison::feed_at_own_sizes(Stretch& at) const {
+  at.inputs_a.clear();
+  at.reads.clear();
+  const auto numbers = [&](const Match& from) -> std::optional<Tensor> {
+    const auto own = sizes_of(sized_.b[from.b].fact.shape);
+    const Tensor of_a = forced(from, false);
+    if (!own || own->size() != from.permutation.size() || own->size() != of_a.shape().size()) return std::nullopt;
+    Sizes shape;
+    for (const Size axis : inverse(from.permutation)) shape.push_back((*own)[static_cast<std::size_t>(axis)]);
+    return fresh_like(of_a, shape, static_cast<std::uint64_t>(from.a.index) + 1);
+  };
+  const auto feed = [&](const Match* from, std::vector<Tensor>& inputs, const Sizes& order) {
+    auto made = from ? numbers(*from) : std::nullopt;
+    if (!made) return false;
+    inputs.push_back(order.empty() ? *made : made->permuted(order));
+    at.reads.push_back(static_cast<std::size_t>(from - alignment_.matches.data()));
+    return true;
+  };
+  bool all = true;
+  for (const ValueId v : at.a.from) all = all && feed(alignment_.of_a(v), at.inputs_a, {});
+  for (const ValueId v : at.b.from) {
+    const Match* from = alignment_.of_b(v);
+    all = all && feed(from, at.inputs_b, from ? from->permutation : Sizes{});
+  }
+  if (!all) return fail(Fault::Unsupported, "b has no sizes of its own here");
+  if (auto at_size = renumbered(at.a.graph, sized_.rules_a, at.inputs_a, threads_)) at.a.graph = *std::move(at_size);
+  return {};
 }
 
 // Where more than one order of axes fits the shapes, the one under which the numbers agree.
@@ -159,6 +206,7 @@ Status Comparison::compare_all() {
     }
     state.compared = true;
     if (!state.gap.same && only_seems(i)) state.dropped = true;
+    else if (!state.gap.same) try_own_sizes(i);
     if (state.gap.same) try_fresh(i);
   }
   drop_crossed();

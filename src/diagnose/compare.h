@@ -37,6 +37,7 @@ class Comparison {
   struct State {
     bool dropped = false, compared = false;
     bool fresh = false;  // fed with fresh numbers, of the range of a's own
+    bool own_sizes = false;  // fed with fresh numbers at the size that b has here
     Gap gap;
     ErrorMap map;
     std::string trouble;  // why it could not be run
@@ -45,13 +46,16 @@ class Comparison {
   };
 
   Result<Stretch> stretch(std::size_t match) const;
+  Status feed_at_own_sizes(Stretch& stretch) const;
   Result<Gap> gap(std::size_t match);
   std::vector<std::size_t> readers_of_match(std::size_t match) const;
   bool only_seems(std::size_t match);
+  void try_own_sizes(std::size_t match);
   void try_fresh(std::size_t match);
   void drop_other_ends();
   void drop_crossed();
   bool join(std::size_t match);
+  void uncross_exchanged();
   Result<Explained> cause_of(std::size_t match, bool tries_pairs) const;
   void set(std::size_t match, bool is_matched);
   std::string layer_of_a(const Match& match) const;
@@ -60,6 +64,7 @@ class Comparison {
   std::string a_of(const std::string& layer_b, const Match& match) const;
   std::string b_of(const std::string& layer_a, const Match& match) const;
   Tensor forced(const Match& match, bool fresh) const;
+  static std::optional<Tensor> fresh_like(const Tensor& own, const Sizes& shape, std::uint64_t seed);
 
   Telling progress_;
   const Sized& sized_;

@@ -31,6 +31,9 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
     question.before.push_back(from ? layer_of_a(*from) : std::string());
     question.reads_input = question.reads_input || (from && from->how == How::Input);
   }
+  for (const Node& node : sized_.a.nodes)
+    if (std::ranges::find(node.inputs, alignment_.matches[i].a) != node.inputs.end())
+      question.readers.push_back(node.op);
   question.for_b = [&](const std::vector<Tensor>& inputs) {
     std::vector<Tensor> result;
     for (std::size_t b = 0; b < at->b.from.size(); ++b) {
@@ -90,7 +93,48 @@ bool Comparison::join(std::size_t i) {
   return true;
 }
 
+// Layers that hold each other's numbers were laid side by side crosswise. By their place, both differ by just that.
+void Comparison::uncross_exchanged() {
+  const auto is_open = [&](std::size_t i) {
+    return states_[i].compared && !states_[i].dropped && !states_[i].gap.same && !states_[i].cause &&
+           alignment_.matches[i].how == How::Weights;
+  };
+  const auto kernel = [](const Graph& graph, NodeId n) {
+    const Node& node = graph[n];
+    return node.inputs.size() > 1 && node.inputs[1] ? graph[node.inputs[1]].fact.shape : Shape{};
+  };
+  const auto exchange = [&](Match& x, Match& y) {
+    std::swap(x.b, y.b);
+    std::swap(x.node_b, y.node_b);
+    std::swap(x.permutation, y.permutation);
+  };
+  const auto is_exchanged = [](const Result<Explained>& found) {
+    return found &&
+           std::ranges::any_of(found->edits, [](const Edit& edit) { return edit.cause == "weights_exchanged"; });
+  };
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    for (std::size_t j = i + 1; is_open(i) && j < states_.size(); ++j) {
+      if (!is_open(j)) continue;
+      Match &x = alignment_.matches[i], &y = alignment_.matches[j];
+      if (family_of(sized_.a[x.node_a].op) != family_of(sized_.a[y.node_a].op) ||
+          kernel(sized_.a, x.node_a) != kernel(sized_.a, y.node_a))
+        continue;
+      exchange(x, y);
+      auto first = cause_of(i, false), second = cause_of(j, false);
+      const auto gap_i = gap(i), gap_j = gap(j);
+      if (!is_exchanged(first) || !is_exchanged(second) || !gap_i || !gap_j) {
+        exchange(x, y);
+        continue;
+      }
+      x.how = y.how = How::Place;
+      states_[i].gap = *gap_i, states_[j].gap = *gap_j;
+      states_[i].cause = *std::move(first), states_[j].cause = *std::move(second);
+    }
+  }
+}
+
 Status Comparison::explain_all() {
+  uncross_exchanged();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     State& state = states_[i];
     if (!state.compared || state.dropped || state.gap.same || state.cause) continue;

@@ -21,6 +21,27 @@ bool Comparison::only_seems(std::size_t i) {
   return all;
 }
 
+// Where an earlier difference changed the size in a model of fixed sizes, both at the size that b has there: pads that fit
+// that size alone, or that no window reads at it, are no difference of this layer.
+void Comparison::try_own_sizes(std::size_t i) {
+  if (sized_.free || alignment_.matches[i].how == How::Output) return;
+  const auto forced = stretch(i);
+  State& state = states_[i];
+  state.own_sizes = true;
+  const auto own = stretch(i);
+  const auto shapes = [](const Stretch& at) {
+    std::vector<Sizes> all;
+    for (const Tensor& input : at.inputs_b) all.push_back(input.shape());
+    return all;
+  };
+  if (forced && own && shapes(*forced) != shapes(*own))
+    if (const auto other = gap(i)) {
+      state.gap = *other;
+      return;
+    }
+  state.own_sizes = false;
+}
+
 // A cell that gives its last step and one that gives all of them are no counterparts by their values, nor is what puts
 // such values side by side: the cut lies behind them.
 void Comparison::drop_other_ends() {

@@ -105,6 +105,17 @@ std::string turning_layer(const Graph& a, const std::string& layer) {
   return layer;
 }
 
+// Where a computes the layer: of several with its name, the last one up to the stretch in which the fault shows.
+std::size_t place_of(const Finding& finding, const std::vector<Layer>& layers,
+                     const std::vector<std::pair<std::string, std::string>>& order) {
+  std::size_t end = order.size(), place = order.size();
+  for (std::size_t i = 0; i < order.size() && finding.shows_in < layers.size(); ++i)
+    if (order[i].second == layers[finding.shows_in].value_a) end = i + 1;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (order[i].first == finding.a && (i < end || place == order.size())) place = i;
+  return place;
+}
+
 // Of the layer at fault, or of the one whose numbers show it: a pad has no windows of its own.
 void draw_windows(const Sized& at, const std::vector<Layer>& layers, Finding& finding) {
   finding.windows_a = windows_of(at.a, finding.a);
@@ -183,7 +194,7 @@ bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis
 
 Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& options) {
   Diagnosis result;
-  std::vector<std::string> order;  // a's layers, as it computes them
+  std::vector<std::pair<std::string, std::string>> order;  // a's layers and values, as it computes them
   bool free = true;
   for (int trial = 0; trial < 2 && (trial == 0 || free); ++trial) {
     auto at = at_one_size(a, b, trial, options.seed, options.inputs);
@@ -194,7 +205,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
     const Alignment alignment = align(at->a, at->b);
     if (options.shares_weights) result.shared = share_weights(*at, alignment);
     if (trial == 0) {
-      for (const Node& node : at->a.nodes) order.push_back(node.layer);
+      for (const Node& node : at->a.nodes) order.emplace_back(node.layer, at->a[node.outputs[0]].name);
       result.weighted_a = alignment.weighted_a;
       result.weighted_b = alignment.weighted_b;
       result.by_weights = alignment.by_weights;
@@ -239,7 +250,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
   }
   // What a later trial found may lie further in front.
   std::ranges::stable_sort(result.findings, {},
-                           [&](const Finding& finding) { return std::ranges::find(order, finding.a) - order.begin(); });
+                           [&](const Finding& finding) { return place_of(finding, result.layers, order); });
   for (Finding& finding : result.findings) finding.separating_size = separating_size(a, finding);
   result.same = result.findings.empty();
   return result;

@@ -64,8 +64,8 @@ void redirect(Graph& piece, ValueId from, ValueId to, const Node* except) {
 
 }  // namespace
 
-void Guesses::add(std::string_view cause, const Node& about, std::string says, Graph piece) {
-  Hypothesis hypothesis{std::move(piece), so_far};
+void Guesses::add(std::string_view cause, const Node& about, std::string says, Graph piece, int doubts) {
+  Hypothesis hypothesis{std::move(piece), so_far, doubts};
   hypothesis.edits.push_back({cause, about.layer, about.kind, std::move(says)});
   all.push_back(std::move(hypothesis));
 }

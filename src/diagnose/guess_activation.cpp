@@ -31,7 +31,8 @@ std::string_view cause_of_change(const Op& from, const Op& to) {
   if (a.index() == b.index() && !f) return std::holds_alternative<Elu>(a) ? "activation_slope" : "activation_variant";
   const auto sigmoid = [](const Op& op) {
     const auto* u = std::get_if<Unary>(&op);
-    return std::holds_alternative<HardSigmoid>(op) || (u && u->function == Function::Sigmoid);
+    return std::holds_alternative<HardSigmoid>(op) ||
+           (u && (u->function == Function::Sigmoid || u->function == Function::SparseSigmoid));
   };
   if (sigmoid(a) && sigmoid(b)) return "activation_variant";
   return "activation_kind";
@@ -54,6 +55,24 @@ std::vector<Op> candidates(const Scene& scene) {
   return all;
 }
 
+// x times a function of x, written out: without that function, or with another.
+void guess_gate(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  const auto* unary = std::get_if<Unary>(&about.op);
+  if (!unary || (unary->function != Function::Silu && unary->function != Function::HardSwish)) return;
+  guesses.add("activation_missing", about, "without the function that it multiplies with",
+              with_op(scene.a, node, Unary{Function::Square}));
+  for (const Op& gate : candidates(scene)) {
+    const ValueId x = about.inputs[0];
+    Graph changed = with_node_in_front(scene.a, node, 0, gate);
+    for (Node& product : changed.nodes)
+      if (product.outputs[0] == about.outputs[0])
+        product.op = Binary{BinaryFunction::Multiply}, product.inputs = {x, product.inputs[0]};
+    guesses.add("activation_kind", about, "another function that it multiplies with", std::move(changed));
+  }
+}
+
 }  // namespace
 
 void guess_activation(Guesses& guesses, std::size_t node) {
@@ -67,13 +86,15 @@ void guess_activation(Guesses& guesses, std::size_t node) {
     for (const Op& op : candidates(scene)) {
       Graph changed = without_input(with_op(scene.a, node, op), node, 1);
       changed.nodes[node].inputs.resize(1);
-      guesses.add(std::holds_alternative<Relu>(op) ? "activation_slope" : "activation_kind", about, "another function",
+      const auto* relu = std::get_if<Relu>(&op);
+      guesses.add(relu && relu->negative_slope != 0 ? "activation_slope" : "activation_kind", about, "another function",
                   std::move(changed));
     }
   }
   if (!is_function(about.op)) return;
   guesses.add("activation_missing", about, "without it", without_node(scene.a, node));
   if (std::holds_alternative<convoy::Softmax>(about.op)) return;
+  guess_gate(guesses, node);
   std::vector<Op> tried{about.op};
   for (const Op& op : candidates(scene)) {
     if (std::ranges::find(tried, op) != tried.end() || std::holds_alternative<convoy::Softmax>(op)) continue;

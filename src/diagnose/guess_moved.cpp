@@ -197,7 +197,7 @@ void guess_input(Guesses& guesses) {
       guesses.add("channel_order", before, "the channels in reverse order",
                   with_node_behind(scene.a, scene.a.inputs[i], Take{static_cast<Size>(axis), order}, before));
     }
-    if (shape.size() == 4 && shape[2] == shape[3])
+    if (shape.size() == 4 && shape[2] > 1 && shape[3] > 1)
       guesses.add("input_hw_swapped", before, "rows and columns exchanged",
                   with_node_behind(scene.a, scene.a.inputs[i], Transpose{{0, 1, 3, 2}}, before));
     // What b does to its input, done to a's; and what a does left out.

@@ -185,11 +185,55 @@ void guess_axes(Guesses& guesses, std::size_t node, const O& norm) {
   }
 }
 
+// A number added under a root, where the norm is written out.
+void guess_number_under_root(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  const auto is_root = [](const Op& op) {
+    const auto* unary = std::get_if<Unary>(&op);
+    return unary && (unary->function == Function::Sqrt || unary->function == Function::Rsqrt);
+  };
+  bool is_under = about.outputs[0] == scene.a.outputs[0] && std::ranges::any_of(scene.readers, is_root);
+  for (const Node& next : scene.a.nodes)
+    is_under = is_under || (is_root(next.op) && next.inputs[0] == about.outputs[0]);
+  if (!is_under) return;
+  const auto number_in = [](const Graph& graph, const Node& sum, std::size_t& input) -> std::optional<double> {
+    const auto* binary = std::get_if<Binary>(&sum.op);
+    if (!binary || binary->function != BinaryFunction::Add) return std::nullopt;
+    for (input = 0; input < 2; ++input)
+      if (const Tensor* number = constant_of(graph, sum, input); number && number->count() == 1)
+        return number->doubles()[0];
+    return std::nullopt;
+  };
+  std::size_t own = 0, other = 0;
+  const auto* affine = std::get_if<Affine>(&about.op);
+  const auto epsilon = affine ? std::optional(affine->offset) : number_in(scene.a, about, own);
+  if (!epsilon || (affine && affine->scale != 1)) return;
+  std::set<double> values{1e-3, 1e-5, 1e-6, 1e-12};
+  for (const Node& theirs : scene.b.nodes) {
+    if (const auto number = number_in(scene.b, theirs, other)) values.insert(*number);
+    if (const auto* line = std::get_if<Affine>(&theirs.op); line && line->scale == 1) values.insert(line->offset);
+  }
+  for (const double value : values) {
+    if (value == *epsilon) continue;
+    const std::string says = "epsilon " + number_text(value) + " in place of " + number_text(*epsilon);
+    if (affine) {
+      guesses.add("norm_eps", about, says, with_op(scene.a, node, Affine{1, value}));
+      continue;
+    }
+    const Tensor& number = *constant_of(scene.a, about, own);
+    guesses.add(
+        "norm_eps", about, says,
+        with_constant(scene.a, node, own, Tensor::of(number.shape(), std::vector<float>{static_cast<float>(value)})));
+  }
+}
+
 }  // namespace
 
 void guess_norm(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
+  guess_number_under_root(guesses, node);
   if (const auto* norm = std::get_if<BatchNorm>(&about.op)) guess_batch_norm(guesses, node, *norm);
   if (const auto* norm = std::get_if<LayerNorm>(&about.op)) {
     guess_epsilon(guesses, node, *norm, "norm_eps");

@@ -38,7 +38,17 @@ void guess_resize(Guesses& guesses, std::size_t node) {
     convoy::Resize now = *resize;
     now.interpolation = kind;
     with("resize_mode", "another interpolation", now);
-    if (kind != Interpolation::Nearest) continue;
+    if (kind != Interpolation::Nearest) {
+      for (const Coordinates coordinates : {Coordinates::HalfPixel, Coordinates::Asymmetric, Coordinates::AlignCorners,
+                                            Coordinates::PytorchHalfPixel}) {
+        now.coordinates = coordinates;
+        now.factors = resize->factors;
+        with("resize_mode", "another interpolation", now);
+        now.factors.clear();
+        if (!now.sizes.empty()) with("resize_mode", "another interpolation", now);
+      }
+      continue;
+    }
     for (const Coordinates coordinates : {Coordinates::HalfPixel, Coordinates::Asymmetric}) {
       now.coordinates = coordinates;
       for (const Rounding rounding : {Rounding::Floor, Rounding::RoundHalfUp, Rounding::RoundHalfDown}) {

@@ -38,11 +38,11 @@ class WindowGuesses {
  private:
   static constexpr bool pools = !std::is_same_v<O, Conv>;
 
-  void add(std::string_view cause, const O& op) {
+  void add(std::string_view cause, const O& op, int doubts = 0) {
     if (op == op_) return;
     std::string says = "pads " + text_of(op.paddings) + " in place of " + text_of(op_.paddings);
     if (op.windows != op_.windows) says = words(op) + " in place of " + words(op_);
-    guesses_.add(cause, about_, std::move(says), with_op(scene_.a, node_, op));
+    guesses_.add(cause, about_, std::move(says), with_op(scene_.a, node_, op), doubts);
   }
   static std::string words(const O& op) {
     std::string text = "stride";
@@ -54,7 +54,7 @@ class WindowGuesses {
 
   // The same change on all axes where it applies, and on each alone.
   template <class Change>
-  void on_axes(std::string_view cause, Change&& change) {
+  void on_axes(std::string_view cause, Change&& change, int doubts = 0) {
     O all = op_;
     std::size_t changed = 0;
     for (std::size_t i = 0; i < in_.size(); ++i) {
@@ -64,11 +64,11 @@ class WindowGuesses {
       ++changed;
     }
     if (changed == 0) return;
-    add(cause, all);
+    add(cause, all, doubts);
     for (std::size_t i = 0; changed > 1 && i < in_.size(); ++i) {
       O one = op_;
       one.paddings[i] = all.paddings[i];
-      add(cause, one);
+      add(cause, one, doubts);
     }
   }
 
@@ -90,13 +90,18 @@ class WindowGuesses {
       return same(i, op_.windows[i]);
     });
     on_axes("odd_cell_on_the_other_side", [&](std::size_t i) -> Changed {
-      if (causal(i)) return {};
+      if (causal(i) && padding(i).before > 1) return {};
       return Padding{Spelling::Explicit, padding(i).after, padding(i).before, padding(i).leftover};
     });
-    on_axes("pad_missing", [&](std::size_t i) -> Changed {
-      if (pools && padding(i).before == 0) return {};  // cells behind alone are a leftover window: ceil_mode
-      return Padding{Spelling::Explicit, 0, 0, padding(i).leftover};
-    });
+    // Of a pool, cells behind alone are rather a leftover window: ceil_mode.
+    const bool starts_outside = std::ranges::any_of(op_.paddings, [](Padding p) { return p.before > 0; });
+    on_axes(
+        "pad_missing",
+        [&](std::size_t i) -> Changed {
+          if (pools && padding(i).before == 0 && padding(i).leftover != Leftover::Drop) return {};
+          return Padding{Spelling::Explicit, 0, 0, padding(i).leftover};
+        },
+        pools && !starts_outside ? 1 : 0);
     if constexpr (pools)
       on_axes("pad_missing", [&](std::size_t i) -> Changed {
         if (padding(i).before == 0) return {};
@@ -148,29 +153,37 @@ class WindowGuesses {
       if (!theirs || theirs->paddings.size() != in_.size() || theirs->windows != op_.windows) continue;
       O now = op_;
       now.paddings = theirs->paddings;
-      bool a_has_none = true;
-      for (std::size_t i = 0; i < in_.size(); ++i) a_has_none = a_has_none && none(i);
-      const bool same_amounts = std::ranges::equal(now.paddings, op_.paddings, [](const Padding& p, const Padding& q) {
+      const bool only_leftover = std::ranges::equal(now.paddings, op_.paddings, [](const Padding& p, const Padding& q) {
         return p.before == q.before && p.after == q.after;
       });
-      const bool starts_outside = std::ranges::any_of(op_.paddings, [](const Padding& p) { return p.before > 0; });
-      const bool b_has_none = std::ranges::all_of(
-          now.paddings, [](const Padding& p) { return p.before == 0 && p.after == 0 && p.leftover == Leftover::Drop; });
-      std::string_view cause = "pad_amount";
-      // Where a's last window begins inside and ends behind: the cells that are left over, in front instead.
-      bool is_moved = true;
-      for (std::size_t i = 0; i < in_.size(); ++i) {
-        const Padding &p = op_.paddings[i], &q = theirs->paddings[i];
-        const bool stays = p == q || (none(i) && q.before == 0 && q.after == 0);
-        is_moved = is_moved && (stays || (none(i) && p.leftover != Leftover::Drop && q.before > 0 && q.after == 0));
-      }
-      if (same_amounts) cause = "ceil_mode";
-      else if (is_moved) cause = "odd_cell_on_the_other_side";
-      else if (a_has_none) cause = "pad_where_none";
-      else if (b_has_none && starts_outside) cause = "pad_missing";
-      else if (b_has_none && pools) cause = "ceil_mode";
-      add(cause, now);
+      if (only_leftover) add("ceil_mode", now);
+      add(cause_of_pads(theirs->paddings), now, only_leftover ? 1 : 0);
+      if (!only_leftover) add("pad_amount", now, 1);
     }
+  }
+
+  // What was done to these pads to get those of b, by the cells that are read.
+  std::string_view cause_of_pads(const std::vector<Padding>& theirs) const {
+    const auto every = [&](auto&& holds) {
+      for (std::size_t i = 0; i < in_.size(); ++i)
+        if (!same_at(padding(i), theirs[i], op_.windows[i], in_[i]) && !holds(i)) return false;
+      return true;
+    };
+    const auto is_bare = [](Padding p) { return p.before == 0 && p.after == 0 && p.leftover == Leftover::Drop; };
+    const auto starts_outside = [](Padding p) { return p.before > 0; };
+    const bool is_even = std::ranges::all_of(
+        op_.paddings, [](Padding p) { return p.before == p.after && p.leftover == Leftover::Drop; });
+    if (!causal(0) && !is_even &&
+        every([&](std::size_t i) { return is_turned(padding(i), theirs[i], op_.windows[i], in_[i]); }))
+      return "odd_cell_on_the_other_side";
+    if (every([&](std::size_t i) { return none(i); })) return "pad_where_none";
+    if (in_.size() == 2 && every([&](std::size_t i) {
+          return is_taken_from(padding(1 - i), op_.windows[1 - i], in_[1 - i], theirs[i], op_.windows[i], in_[i]);
+        }))
+      return "pads_hw_swapped";
+    if (every([&](std::size_t i) { return is_bare(theirs[i]); }))
+      return !pools || std::ranges::any_of(op_.paddings, starts_outside) ? "pad_missing" : "ceil_mode";
+    return "pad_amount";
   }
 
   // The border filled otherwise: the pads as an operator in front.

@@ -19,6 +19,7 @@ struct Edit {
 struct Hypothesis {
   Graph piece;
   std::vector<Edit> edits;
+  int doubts = 0;  // of equal explanations, those with fewer are meant, whatever their causes' order
 };
 
 // The two stretches that differ and what they compute from the same inputs.
@@ -31,6 +32,7 @@ struct Scene {
   std::vector<std::string> before;     // per input of the piece: the layer of a that makes it
   // Per fingerprint of a kernel of a, the layer that holds it.
   const std::map<std::uint64_t, std::string>* kernels = nullptr;
+  std::vector<Op> readers = {};  // what reads the stretch's output in a
   const Sizes& shape(ValueId v) const { return shapes[static_cast<std::size_t>(v.index)]; }
 };
 
@@ -39,7 +41,7 @@ struct Guesses {
   const Scene& scene;
   std::vector<Hypothesis> all;
   std::vector<Edit> so_far;  // edits that the scene's a already carries
-  void add(std::string_view cause, const Node& about, std::string says, Graph piece);
+  void add(std::string_view cause, const Node& about, std::string says, Graph piece, int doubts = 0);
 };
 
 void guess_convolution(Guesses& guesses, std::size_t node);

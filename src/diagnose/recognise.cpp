@@ -67,6 +67,7 @@ ValueId divided_by_root(const Graph& graph, const Node& node, ValueId& above) {
 struct Written {
   Op op;
   ValueId input;
+  bool of_scope = false;  // goes by the name that all of its steps share, where they share one
 };
 
 std::optional<Written> norm_at(const Graph& graph, const Node& node) {
@@ -82,9 +83,9 @@ std::optional<Written> norm_at(const Graph& graph, const Node& node) {
     ValueId x;
     const Reduce* mean = mean_of(graph, difference->inputs[1], x);
     if (mean && mean->axes == variance->axes && x == difference->inputs[0])
-      return Written{LayerNorm{variance->axes, sum->second, false}, x};
+      return Written{LayerNorm{variance->axes, sum->second, false}, x, true};
   }
-  return Written{RmsNorm{variance->axes, sum->second}, above};
+  return Written{RmsNorm{variance->axes, sum->second}, above, true};
 }
 
 // Whether the value is 1 everywhere.
@@ -144,6 +145,79 @@ std::optional<Written> average_at(const Graph& graph, const Node& node) {
   return Written{pool, over->inputs[0]};
 }
 
+// The names up to the last slash that every step from `from` to the node begins with: a module's, whose steps a writer
+// named behind it. Empty: none.
+std::string shared_scope(const Graph& graph, const Node& node, ValueId from) {
+  const auto scope_of = [](const std::string& layer) {
+    const auto slash = layer.rfind('/');
+    return slash == std::string::npos ? layer : layer.substr(0, slash);
+  };
+  std::string scope = scope_of(node.layer);
+  std::vector<const Node*> open{&node};
+  for (std::size_t i = 0; i < open.size() && open.size() < 32; ++i) {
+    if (scope_of(open[i]->layer) != scope) return {};
+    for (const ValueId v : open[i]->inputs)
+      if (const Node* maker = v == from ? nullptr : maker_of(graph, v)) open.push_back(maker);
+  }
+  return scope;
+}
+
+// x times a number plus a number, over as many steps as it takes.
+struct Line {
+  ValueId x;
+  double scale = 1, offset = 0;
+};
+
+Line line_to(const Graph& graph, ValueId v) {
+  Line line{v};
+  while (const Node* node = maker_of(graph, line.x)) {
+    double scale = 1, offset = 0;
+    ValueId x = node->inputs[0];
+    const auto* affine = std::get_if<Affine>(&node->op);
+    const auto* binary = std::get_if<Binary>(&node->op);
+    if (affine) {
+      scale = affine->scale, offset = affine->offset;
+    } else if (binary) {
+      const auto number = [&](std::size_t i) -> std::optional<double> {
+        const auto& constant = graph[node->inputs[i]].constant;
+        return constant && constant->count() == 1 ? std::optional(constant->doubles()[0]) : std::nullopt;
+      };
+      const bool is_first = number(0).has_value() && !number(1);
+      const auto n = is_first ? number(0) : number(1);
+      if (!n || (is_first && number(1))) break;
+      if (is_first) x = node->inputs[1];
+      if (binary->function == BinaryFunction::Add) offset = *n;
+      else if (binary->function == BinaryFunction::Multiply) scale = *n;
+      else if (binary->function == BinaryFunction::Subtract && !is_first) offset = -*n;
+      else if (binary->function == BinaryFunction::Divide && !is_first && *n != 0) scale = 1 / *n;
+      else break;
+    } else {
+      break;
+    }
+    line = {x, line.scale * scale, line.scale * offset + line.offset};
+  }
+  return line;
+}
+
+// A line cut off at 0 and at 1, or at 0 and at n and divided by n.
+std::optional<Written> hard_sigmoid_at(const Graph& graph, const Node& node) {
+  if (const auto* unary = std::get_if<Unary>(&node.op); unary && unary->function == Function::SparseSigmoid)
+    return Written{HardSigmoid{0.5, 0.5}, node.inputs[0]};
+  const auto most_of = [](const Op& op) -> std::optional<double> {
+    if (const auto* clip = std::get_if<Clip>(&op); clip && clip->least == 0.0) return clip->most;
+    const auto* relu = std::get_if<Relu>(&op);
+    return relu && relu->negative_slope == 0 && relu->threshold == 0 ? relu->max_value : std::nullopt;
+  };
+  const Line outer = most_of(node.op) ? Line{node.outputs[0]} : line_to(graph, node.outputs[0]);
+  const Node* cut = outer.offset == 0 ? maker_of(graph, outer.x) : nullptr;
+  const auto most = cut ? most_of(cut->op) : std::nullopt;
+  constexpr double rounding = 0x1p-22;  // of one number over another in float32
+  if (!most || std::abs(*most * outer.scale - 1) > rounding) return std::nullopt;
+  const Line inner = line_to(graph, cut->inputs[0]);
+  if (inner.scale <= 0 || (inner.scale == 1 && inner.offset == 0)) return std::nullopt;
+  return Written{HardSigmoid{inner.scale / *most, inner.offset / *most}, inner.x};
+}
+
 template <class At>
 Result<Patch> recognised(const Graph& graph, At&& at) {
   Patch patch(graph);
@@ -151,7 +225,11 @@ Result<Patch> recognised(const Graph& graph, At&& at) {
     const Node& node = graph.nodes[i];
     const std::optional<Written> found = at(graph, node);
     if (!found) continue;
-    auto made = patch.node(node, found->op, {found->input});
+    Node about = node;
+    if (const std::string scope = found->of_scope ? shared_scope(graph, node, found->input) : std::string();
+        !scope.empty())
+      about.layer = scope;
+    auto made = patch.node(about, found->op, {found->input});
     if (!made) return pass(made);
     if (patch.fact(made->front()).shape != graph[node.outputs[0]].fact.shape) continue;
     patch.remove({static_cast<std::int32_t>(i)});
@@ -193,6 +271,7 @@ std::optional<Op> with_pads(const Pool& pool, const Pad& pad) {
 }  // namespace
 
 Result<Patch> recognise_norms(const Graph& graph, const Target&) { return recognised(graph, norm_at); }
+Result<Patch> recognise_hard_sigmoids(const Graph& graph, const Target&) { return recognised(graph, hard_sigmoid_at); }
 Result<Patch> recognise_averages(const Graph& graph, const Target&) { return recognised(graph, average_at); }
 
 Result<Patch> take_in_pool_pads(const Graph& graph, const Target&) {

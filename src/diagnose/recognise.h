@@ -9,6 +9,8 @@ namespace convoy::diagnose {
 // the difference a norm by the root of mean squares. Scale and offset stay where they are.
 Result<Patch> recognise_norms(const Graph& graph, const Target& target);
 // An average with counted zeros divided by the same average of ones.
+// A line cut off at 0 and 1, however it is written, as a hard sigmoid.
+Result<Patch> recognise_hard_sigmoids(const Graph& graph, const Target& target);
 Result<Patch> recognise_averages(const Graph& graph, const Target& target);
 // Minus infinity in front of a maximum, zeros in front of an average: the pool's own padding.
 Result<Patch> take_in_pool_pads(const Graph& graph, const Target& target);

@@ -1,6 +1,7 @@
 #include "diagnose/search.h"
 
 #include "diagnose/cause.h"
+#include "graph/text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,6 +53,7 @@ struct Tried {
   Hypothesis hypothesis;
   double r = infinite;
   int unlike = 0;  // functions and pools that the changed stretch has more or fewer of than b's
+  int apart = 0;  // how far its operators are from those of b, in order
 };
 
 // Of equal explanations the one that writes as many functions and pools as b does.
@@ -63,14 +65,37 @@ int unlike(const Graph& piece, const Graph& b) {
   return static_cast<int>(std::abs(count(piece) - count(b)));
 }
 
+// Operators of one that are not operators of the other, in the order in which they stand.
+int apart(const Graph& piece, const Graph& b) {
+  constexpr std::size_t most = 48;
+  const auto words_of = [](const Graph& graph) {
+    std::vector<std::string> words;
+    for (const Node& node : graph.nodes) words.push_back(text_of(node.op));
+    return words;
+  };
+  const auto x = words_of(piece), y = words_of(b);
+  if (x.size() > most || y.size() > most) return 0;
+  std::vector<int> common(y.size() + 1, 0);
+  for (const std::string& word : x) {
+    int corner = 0;
+    for (std::size_t j = 0; j < y.size(); ++j) {
+      const int above = common[j + 1];
+      common[j + 1] = word == y[j] ? corner + 1 : std::max(above, common[j]);
+      corner = above;
+    }
+  }
+  return static_cast<int>(x.size() + y.size()) - 2 * common.back();
+}
+
 bool is_earlier(const Tried& x, const Tried& y) {
   if (x.hypothesis.edits.size() != y.hypothesis.edits.size())
     return x.hypothesis.edits.size() < y.hypothesis.edits.size();
   if (x.unlike != y.unlike) return x.unlike < y.unlike;
+  if (x.hypothesis.doubts != y.hypothesis.doubts) return x.hypothesis.doubts < y.hypothesis.doubts;
   int of_x = 0, of_y = 0;
   for (const Edit& edit : x.hypothesis.edits) of_x += rank_of(edit.cause);
   for (const Edit& edit : y.hypothesis.edits) of_y += rank_of(edit.cause);
-  return of_x < of_y;
+  return of_x != of_y ? of_x < of_y : x.apart < y.apart;
 }
 
 class Search {
@@ -98,7 +123,7 @@ class Search {
 
  private:
   Scene scene(const Graph& piece, const std::vector<Tensor>& values) const {
-    return {piece, q_.b, values, shapes_of(values), q_.reads_input, q_.before, q_.kernels};
+    return {piece, q_.b, values, shapes_of(values), q_.reads_input, q_.before, q_.kernels, q_.readers};
   }
 
   double r_of(const Graph& piece, const Rounded& got, const std::vector<Tensor>& inputs) const {
@@ -109,8 +134,9 @@ class Search {
   std::vector<Tried> tried(std::vector<Hypothesis> guesses) const {
     std::vector<Tried> all;
     for (Hypothesis& guess : guesses) {
-      Tried one{std::move(guess), 0, 0};
+      Tried one{std::move(guess)};
       one.unlike = unlike(one.hypothesis.piece, q_.b);
+      one.apart = apart(one.hypothesis.piece, q_.b);
       one.r = r_of(one.hypothesis.piece, got_, q_.inputs_a);
       all.push_back(std::move(one));
     }

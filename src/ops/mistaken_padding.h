@@ -42,6 +42,32 @@ constexpr bool is_same(Padding p, Window w, Size in) {
 }
 constexpr bool is_causal(Padding p, Window w) { return p.before == w.reach() - 1 && p.after == 0 && w.kernel > 1; }
 
+// How many cells behind leave the same windows: from those that are read to one short of another window.
+constexpr Range cells_behind(Placement at, Window w, Size in) {
+  const Size read = read_past(at, w, in);
+  return {std::max<Size>(0, read), read + w.stride - 1};
+}
+
+// Whether `now` has in front what `was` has behind, and the other way round.
+constexpr bool is_turned(Padding was, Padding now, Window w, Size in) {
+  const auto from = place(was, w, in), to = place(now, w, in);
+  if (!from || !to || from->before == to->before || !cells_behind(*from, w, in).has(to->before)) return false;
+  const auto turned = place({Spelling::Explicit, to->before, from->before}, w, in);
+  return turned && turned->reads_like(*to);
+}
+
+// Whether `now` of one axis holds the cells that `was` has on another.
+constexpr bool is_taken_from(Padding was, Window w, Size in, Padding now, Window here, Size in_here) {
+  const auto from = place(was, w, in), to = place(now, here, in_here);
+  if (!from || !to || from->before != to->before) return false;
+  const Range behind = cells_behind(*from, w, in);
+  for (Size after = behind.least; after <= behind.most; ++after) {
+    const auto taken = place({Spelling::Explicit, from->before, after}, here, in_here);
+    if (taken && taken->reads_like(*to)) return true;
+  }
+  return false;
+}
+
 // Crops of a transposed convolution that keep the same number of cells, moved by `cells` toward the end.
 constexpr TransposedPadding moved_crop(TransposedPadding p, Size cells) {
   return {CropSpelling::Explicit, p.before + cells, p.after - cells, {}};

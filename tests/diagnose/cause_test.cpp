@@ -95,6 +95,34 @@ std::vector<Row> rows() {
        "p = relu(x)\nq = unary(x) function=tanh\nr = unary(x) function=sigmoid\ns = unary(x) function=exp\n"
        "y = concat(x, p, s, r, q)\n",
        "concat_order"},
+      {"pads of the axes exchanged, one of them of a leftover window", "input x float32[2,3,9,12]\n",
+       "y = max_pool(x) windows=3/2,3/2 paddings=1:1:ceil_inside,1:1:ceil_inside\n",
+       "y = max_pool(x) windows=3/2,3/2 paddings=1:2,1:1\n", "pads_hw_swapped"},
+      {"the odd cell in front, where behind no window read it",
+       "const k float32[4,3,3,3] = seed 1\ninput x float32[2,3,8,11]\n",
+       "y = conv(x, k) windows=3/2,3/2 paddings=0:1,0:0\n", "y = conv(x, k) windows=3/2,3/2 paddings=1:0,1:0\n",
+       "odd_cell_on_the_other_side"},
+      {"a slope for every channel lost", std::string(image) + "const s float32[3,1,1] = seed 3 positive\n",
+       "y = prelu(x, s)\n", "y = relu(x)\n", "activation_kind"},
+      {"a hard sigmoid written out, with another slope", image,
+       "s = affine(x) scale=0.5 offset=0.5\ny = clip(s) least=0 most=1\n", "y = hard_sigmoid(x) alpha=0.2 beta=0.5\n",
+       "activation_variant"},
+      {"x times itself for x times its sigmoid", image, "y = unary(x) function=silu\n",
+       "y = binary(x, x) function=multiply\n", "activation_missing"},
+      {"nearest for linear, at the corners", image, "y = resize(x) sizes=16,22 interpolation=nearest\n",
+       "y = resize(x) sizes=16,22 interpolation=linear coordinates=align_corners\n", "resize_mode"},
+      {"a number under a root", image,
+       "m = reduce(x) axes=2,3 keeps_axes=true\nn = tile(m) axis=2 times=8\nt = tile(n) axis=3 times=11\nd = binary(x, "
+       "t) function=subtract\n"
+       "q = binary(d, d) function=multiply\nv = reduce(q) axes=2,3 keeps_axes=true\ne = affine(v) offset=0.001\n"
+       "s = unary(e) function=sqrt\ny = binary(d, s) function=divide\n",
+       "m = reduce(x) axes=2,3 keeps_axes=true\nn = tile(m) axis=2 times=8\nt = tile(n) axis=3 times=11\nd = binary(x, "
+       "t) function=subtract\n"
+       "q = binary(d, d) function=multiply\nv = reduce(q) axes=2,3 keeps_axes=true\ne = affine(v) offset=1e-05\n"
+       "s = unary(e) function=sqrt\ny = binary(d, s) function=divide\n",
+       "norm_eps"},
+      {"rows and columns exchanged", conv, "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\n",
+       "t = transpose(x) permutation=0,1,3,2\ny = conv(t, k, c) windows=3,3 paddings=0:0,0:0\n", "input_hw_swapped"},
       {"corners", image, "y = resize(x) sizes=16,22 interpolation=linear\n",
        "y = resize(x) sizes=16,22 interpolation=linear coordinates=align_corners\n", "align_corners"},
   };
@@ -143,6 +171,38 @@ TEST(Cause, SiblingsInAnotherOrderAreTheSame) {
   const auto found = diagnose(a, b);
   ASSERT_TRUE(found.has_value()) << message(found.error());
   EXPECT_TRUE(found->same);
+}
+
+// What an earlier mistake makes longer is padded otherwise by the same rule: no second mistake.
+TEST(Cause, PadsThatFollowAnotherSizeAreNoDifference) {
+  const std::string before =
+      std::string(image) + kernel + "const l float32[4,4,3,3] = seed 5\nconst n float32[4,4,3,3] = seed 6\n";
+  const auto net = [&](const std::string& first, const std::string& later) {
+    return parsed(before + "z = conv(x, k, c) windows=3/" + first + ",3/" + first + " paddings=same,same\n" +
+                  "w = conv(z, l) windows=3/2,3/2 paddings=" + later + "\noutput w\n");
+  };
+  const auto found = diagnose(net("1", "same,same"), net("2", "same,same"));
+  ASSERT_TRUE(found.has_value()) << message(found.error());
+  ASSERT_EQ(found->findings.size(), 1U);
+  EXPECT_EQ(found->findings[0].cause, "stride");
+  // A later mistake of its own is still found.
+  const auto both = diagnose(net("1", "same,same"), net("2", "1:0,1:0"));
+  ASSERT_TRUE(both.has_value()) << message(both.error());
+  EXPECT_EQ(both->findings.size(), 2U);
+}
+
+TEST(Cause, SiblingsWithEachOthersWeightsAreTold) {
+  const std::string before =
+      std::string(image) + "const k float32[4,3,3,3] = seed 1\nconst l float32[4,3,3,3] = seed 9\n";
+  const auto net = [&](const std::string& first, const std::string& second) {
+    return parsed(before + "p = conv(x, " + first + ") windows=3,3 paddings=1:1,1:1\nq = conv(x, " + second +
+                  ") windows=3@2,3@2 paddings=2:2,2:2\ny = concat(p, q)\noutput y\n");
+  };
+  const auto found = diagnose(net("k", "l"), net("l", "k"));
+  ASSERT_TRUE(found.has_value()) << message(found.error());
+  ASSERT_EQ(found->findings.size(), 2U);
+  EXPECT_EQ(found->findings[0].cause, "weights_exchanged");
+  EXPECT_EQ(found->findings[1].cause, "weights_exchanged");
 }
 
 TEST(Cause, ASizeThatTellsTwoCausesApartIsNamed) {

@@ -277,12 +277,14 @@ class Bench:
                 continue
         return None
 
-    def forms_of(self, base, net):
+    def forms_of(self, base, net, made):
         """What is compared: the names of both forms, and the words that read them."""
         b_file = self.place / "b.onnx"
         onnx.save(net.model, b_file)
         b_form = self.choose.choice(["onnx", "onnx", "keras", "keras source", "torch"])
         a_form = self.choose.choice(["file", "file", "onnx"] if b_form != "onnx" else ["file", "file", "onnx", "keras source", "torch"])
+        if made[0][1] == "input_hw_swapped":
+            b_form = "onnx"  # a port takes the images upright and says so: the mistake would be gone
         b = written(self.options.convoy, b_file, net, b_form, self.place / "b")
         if b is None:
             b_form, b = "onnx", (str(b_file), [])
@@ -299,7 +301,7 @@ class Bench:
         if net is None:
             self.silent[mistake[0]] += 1
             return
-        a_form, b_form, a, b = self.forms_of(base, net)
+        a_form, b_form, a, b = self.forms_of(base, net, made)
         try:
             found = asked(self.options.convoy, a, b)
         except (Refused, subprocess.TimeoutExpired) as error:

@@ -132,7 +132,8 @@ def decomposed_epsilon(net, node):
     for i in (0, 1):
         old = net.constant(added, i)
         if old is not None and old.size == 1 and 0 < float(old.reshape(-1)[0]) < 0.1:
-            return net.change(added, i, lambda e: np.full_like(e, 1e-5 if e.reshape(-1)[0] > 1e-4 else 1e-3))
+            net.change(added, i, lambda e: np.full_like(e, 1e-5 if e.reshape(-1)[0] > 1e-4 else 1e-3))
+            return [added.name]
     return False
 
 
