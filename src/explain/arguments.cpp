@@ -1,5 +1,6 @@
 #include "explain/arguments.h"
 
+#include "base/words.h"
 #include "explain/vocabularies.h"
 
 #include <algorithm>
@@ -7,18 +8,8 @@
 namespace convoy::explain {
 namespace {
 
-std::vector<std::string> words_of(std::string_view list) {
-  std::vector<std::string> words;
-  for (std::size_t from = 0; from < list.size();) {
-    const std::size_t to = std::min(list.find(' ', from), list.size());
-    if (to > from) words.emplace_back(list.substr(from, to - from));
-    from = to + 1;
-  }
-  return words;
-}
-
 // Keras 2 calls Conv2D also Convolution2D: then the kernel's size is one argument, a pair.
-std::vector<std::string> order_of(const Named& named, const std::vector<python::Argument>& given) {
+std::vector<std::string_view> order_of(const Named& named, const std::vector<python::Argument>& given) {
   const bool alias = named.framework == Framework::Keras && named.function.starts_with("Convolution");
   const auto whole = [&](std::size_t i) {
     return i < given.size() && given[i].keyword.empty() && given[i].value.kind == python::Kind::Integer;
@@ -31,8 +22,8 @@ std::vector<std::string> order_of(const Named& named, const std::vector<python::
   const bool today = said("filters") || said("kernel_size") || said("strides") || said("padding") ||
                      (named.function == "Convolution1D" && !said("border_mode"));
   if (alias && (pair || (today && !(whole(1) && whole(2)))))
-    return words_of(*parameters_of({Framework::Keras, "Conv" + named.function.substr(named.function.size() - 2)}));
-  return words_of(parameters_of(named).value_or(""));
+    return words_in(*parameters_of({Framework::Keras, "Conv" + named.function.substr(named.function.size() - 2)}));
+  return words_in(parameters_of(named).value_or(""));
 }
 
 }  // namespace

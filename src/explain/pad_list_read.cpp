@@ -1,6 +1,8 @@
 // From the pasted call to cells per axis.
 #include "explain/pad_list.h"
 
+#include "base/words.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -138,12 +140,7 @@ class Reader {
 };
 
 Status Reader::bind() {
-  std::vector<std::string> names;
-  for (std::size_t from = 0; from < how_.parameters.size();) {
-    const auto end = std::min(how_.parameters.find(' ', from), how_.parameters.size());
-    names.emplace_back(how_.parameters.substr(from, end - from));
-    from = end + 1;
-  }
+  const auto names = words_in(how_.parameters);
   std::size_t place = 0;
   // ONNX names its attributes; the tensor in front of them is not among these parameters.
   if (how_.writing == Writing::BeginsEnds) place = names.size();

@@ -1,5 +1,6 @@
 #include "explain/vocabularies.h"
 
+#include "base/words.h"
 #include "formats/keras/source/signatures.h"
 #include "formats/onnx/functions.h"
 #include "formats/tf/functions.h"
@@ -87,17 +88,8 @@ std::string_view find(const Table& table, std::string_view name) {
   return found == table.end() ? std::string_view() : found->parameters;
 }
 
-std::vector<std::string> words_of(std::string_view list) {
-  std::vector<std::string> words;
-  for (std::size_t from = 0; from < list.size();) {
-    const std::size_t to = std::min(list.find(' ', from), list.size());
-    if (to > from) words.emplace_back(list.substr(from, to - from));
-    from = to + 1;
-  }
-  return words;
-}
 void append(std::vector<std::string>& all, std::string_view list) {
-  for (auto& word : words_of(list)) all.push_back(std::move(word));
+  for (const std::string_view word : words_in(list)) all.emplace_back(word);
 }
 
 std::span<const FunctionRow> rows_of(Framework framework) {
@@ -123,7 +115,8 @@ std::optional<std::string_view> parameters_of(const Named& named) {
 }
 
 std::vector<std::string> keywords_of(const Named& named) {
-  std::vector<std::string> all = words_of(parameters_of(named).value_or(""));
+  std::vector<std::string> all;
+  append(all, parameters_of(named).value_or(""));
   if (named.framework == Framework::Keras) {
     const bool pools = named.function.find("Pool") != std::string::npos;
     if (named.function.find("onv") != std::string::npos) append(all, keras_old_convolution);
@@ -140,10 +133,8 @@ std::vector<std::string> keywords_of(const Named& named) {
 }
 
 bool takes(const Named& named, std::string_view keyword) {
-  const auto has = [&](const std::vector<std::string>& words) {
-    return std::ranges::find(words, keyword) != words.end();
-  };
-  return has(keywords_of(named)) || (named.framework == Framework::Keras && has(words_of(keras_ignored)));
+  const auto has = [&](const auto& words) { return std::ranges::find(words, keyword) != words.end(); };
+  return has(keywords_of(named)) || (named.framework == Framework::Keras && has(words_in(keras_ignored)));
 }
 
 std::vector<Named> all_names() {

@@ -1,4 +1,5 @@
 // How the arguments of a call find the names of a function of ours.
+#include "base/words.h"
 #include "containers/python/interpreter.h"
 
 #include <algorithm>
@@ -7,12 +8,7 @@ namespace convoy::python {
 
 Result<std::vector<std::optional<Value>>> bound(const Arguments& given, std::string_view words, std::size_t least,
                                                 std::string_view function) {
-  std::vector<std::string_view> names;
-  for (std::size_t from = 0; from < words.size();) {
-    const std::size_t to = std::min(words.find(' ', from), words.size());
-    names.push_back(words.substr(from, to - from));
-    from = to + 1;
-  }
+  const auto names = words_in(words);
   std::vector<std::optional<Value>> all(names.size());
   const std::string who = std::string(function) + "(): ";
   if (given.placed.size() > names.size())

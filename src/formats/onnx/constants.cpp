@@ -1,6 +1,7 @@
 // Nodes as calls of rows, and nodes of known numbers as known numbers.
 #include "formats/onnx/constants.h"
 
+#include "base/words.h"
 #include "run/run.h"
 
 #include <charconv>
@@ -34,16 +35,6 @@ Result<Json> value_of(const Attribute& attribute) {
   return fail(Fault::Unsupported, "attribute '" + attribute.name + "' holds no number and no word");
 }
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const auto end = std::min(text.find(' '), text.size());
-    if (end > 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
 }  // namespace
 
 Result<RowCall> row_call(const ModelNode& node, Size opset, std::size_t results) {
@@ -56,14 +47,15 @@ Result<RowCall> row_call(const ModelNode& node, Size opset, std::size_t results)
     if (!value) return pass(value);
     call.attributes[attribute.name] = std::move(*value);
   }
-  const auto parameters = words_of(call.row->parameters);
+  const auto parameters = words_in(call.row->parameters);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const bool left = !parameters.empty() && parameters.back().ends_with("...");
     if (left && i + 1 >= parameters.size()) {
-      const std::string& last = parameters.back();
-      call.inputs.push_back(last.substr(0, last.size() - 3) + "." + std::to_string(i + 1 - parameters.size()));
+      const std::string_view last = parameters.back();
+      call.inputs.push_back(std::string(last.substr(0, last.size() - 3)) + "." +
+                            std::to_string(i + 1 - parameters.size()));
     } else if (i < parameters.size()) {
-      call.inputs.push_back(parameters[i]);
+      call.inputs.emplace_back(parameters[i]);
     } else if (node.inputs[i].empty()) {
       call.inputs.emplace_back();
     } else {

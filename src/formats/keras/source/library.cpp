@@ -1,6 +1,7 @@
 // Layers are made and called.
 #include "formats/keras/source/library.h"
 
+#include "base/words.h"
 #include "formats/keras/call.h"
 #include "formats/keras/keras.h"
 #include "formats/keras/source/signatures.h"
@@ -29,14 +30,10 @@ bool has_no_meaning(std::string_view word) {
 Result<std::vector<std::pair<std::string, Value>>> named_arguments(const Arguments& given, std::string_view words,
                                                                    const std::string& class_name) {
   std::vector<std::pair<std::string, Value>> all;
-  std::size_t from = 0;
-  for (const Value& one : given.placed) {
-    if (from >= words.size())
-      return fail(Fault::Format, class_name + "() with " + std::to_string(given.placed.size()) + " arguments by place");
-    const std::size_t to = std::min(words.find(' ', from), words.size());
-    all.emplace_back(words.substr(from, to - from), one);
-    from = to + 1;
-  }
+  const auto names = words_in(words);
+  if (given.placed.size() > names.size())
+    return fail(Fault::Format, class_name + "() with " + std::to_string(given.placed.size()) + " arguments by place");
+  for (std::size_t i = 0; i < given.placed.size(); ++i) all.emplace_back(names[i], given.placed[i]);
   for (const auto& [word, value] : given.named) {
     if (std::ranges::find(all, word, &std::pair<std::string, Value>::first) != all.end())
       return fail(Fault::Format, class_name + "(): '" + word + "' is given twice");

@@ -1,6 +1,8 @@
 // Source: the operators that PyTorch 2.13 registers, and those of torch 1.13 that it no longer does.
 #include "formats/torch/script/schemas.h"
 
+#include "base/words.h"
+
 #include <algorithm>
 #include <array>
 
@@ -393,10 +395,7 @@ static_assert(std::ranges::is_sorted(schemas, {}, &Schema::name));
 constexpr std::string_view made_where = "dtype:t?= layout:d?= device:d?= pin_memory:d?= memory_format:d?=";
 
 void read_words(std::string_view words, bool by_name, std::vector<SchemaParameter>& into) {
-  while (!words.empty()) {
-    const auto end = std::min(words.find(' '), words.size());
-    const std::string_view word = words.substr(0, end);
-    words.remove_prefix(std::min(end + 1, words.size()));
+  for (const std::string_view word : words_in(words)) {
     if (word == "*") {
       by_name = true;
       continue;

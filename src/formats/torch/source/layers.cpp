@@ -1,5 +1,6 @@
 // Layers of torch.nn: their constructors' arguments become attributes, their weights parameters, and a call goes through
 // the layer's row. Source: torch/nn/modules of PyTorch 2.13.
+#include "base/words.h"
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/source/recurrent.h"
@@ -275,17 +276,14 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
   }
   const auto taken = python::bound(given, words, 0, "nn." + name);
   if (!taken) return std::unexpected(taken.error());
-  std::size_t at = 0;
-  for (std::size_t from = 0; from < words.size(); ++at) {
-    const std::size_t to = std::min(words.find(' ', from), words.size());
-    const std::string word(words.substr(from, to - from));
-    if ((*taken)[at]) {
-      const auto* type = (*taken)[at]->as<python::Text>();
-      if (word == "dtype" && type && type->text != "float32" && (name != "Linear" || type->text != "float64"))
-        return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype'");
-      if (word != "device") self->attributes.set(word, *(*taken)[at]);
-    }
-    from = to + 1;
+  const auto names = words_in(words);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& value = (*taken)[i];
+    if (!value) continue;
+    const auto* type = value->as<python::Text>();
+    if (names[i] == "dtype" && type && type->text != "float32" && (name != "Linear" || type->text != "float64"))
+      return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype'");
+    if (names[i] != "device") self->attributes.set(std::string(names[i]), *value);
   }
   if (auto done = within("nn." + name, make_weights(tracer, in, name, *self)); !done) return pass(done);
   return Value();
@@ -314,10 +312,8 @@ std::optional<Shape> wanted_shape(const Tracer& tracer, const Instance& self, co
 
 Result<Json> arguments_of(Interpreter& in, const Instance& self, std::string_view words) {
   Json arguments = Json::object();
-  for (std::size_t from = 0; from < words.size();) {
-    const std::size_t to = std::min(words.find(' ', from), words.size());
-    const std::string word(words.substr(from, to - from));
-    from = to + 1;
+  for (const std::string_view name : words_in(words)) {
+    const std::string word(name);
     const Value* said = self.attributes.find(word);
     if (word == "inplace" || word == "init") continue;
     if (word == "bias") {

@@ -2,6 +2,7 @@
 // torch/nn/modules/rnn.py of PyTorch 2.13.
 #include "formats/torch/source/recurrent.h"
 
+#include "base/words.h"
 #include "formats/torch/aten/aten.h"
 
 #include <cmath>
@@ -60,12 +61,9 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
                                     {"bidirectional", Value::of(false)},
                                     {"nonlinearity", in.text("tanh")}})
     self.attributes.set(word, value);
-  std::size_t at = 0;
-  for (std::size_t from = 0; from < words.size(); ++at) {
-    const std::size_t to = std::min(words.find(' ', from), words.size());
-    if ((*taken)[at]) self.attributes.set(std::string(words.substr(from, to - from)), *(*taken)[at]);
-    from = to + 1;
-  }
+  const auto names = words_in(words);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if ((*taken)[i]) self.attributes.set(std::string(names[i]), *(*taken)[i]);
   if (whole(self, "proj_size", 0) != 0)
     return fail(Fault::Unsupported, "nn." + name + ": argument 'proj_size', a projection of the state, is not carried");
   const std::int64_t hidden = whole(self, "hidden_size", 0), first = whole(self, "input_size", 0),

@@ -1,4 +1,5 @@
 // PyTorch's names for functions: which row reads each of them, and the names of its arguments.
+#include "base/words.h"
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/source/functions.h"
@@ -89,16 +90,6 @@ constexpr std::array spelled{
     Spelled{"batch_norm", "batch_norm", "input running_mean running_var weight bias training momentum eps"},
 };
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const auto end = std::min(text.find(' '), text.size());
-    if (end > 0) words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
 }  // namespace
 
 const Spelled* spelling_of(std::string_view name) {
@@ -132,10 +123,10 @@ bool is_silent(std::string_view word) {
 Result<std::vector<std::pair<std::string, Value>>> named_arguments(Interpreter& in, const Arguments& given,
                                                                    std::string_view parameters,
                                                                    const std::string& name) {
-  auto words = words_of(parameters);
+  auto words = words_in(parameters);
   std::vector<std::pair<std::string, Value>> all;
   bool takes_rest = !words.empty() && words.back().ends_with("...");
-  if (takes_rest) words.back().resize(words.back().size() - 3);
+  if (takes_rest) words.back().remove_suffix(3);
   for (std::size_t i = 0; i < given.placed.size(); ++i) {
     if (takes_rest && i + 1 == words.size()) {
       ValueList rest(given.placed.begin() + static_cast<std::ptrdiff_t>(i), given.placed.end());
