@@ -10,11 +10,6 @@
 
 namespace convoy::keras {
 
-using python::Arguments;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-
 namespace {
 
 // What Keras starts with: Glorot's uniform numbers for kernels, ones for scales and variances, small numbers for tables,

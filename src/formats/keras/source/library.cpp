@@ -11,13 +11,6 @@
 
 namespace convoy::keras {
 
-using python::Arguments;
-using python::Instance;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
-
 namespace {
 
 // What no numbers depend on, whatever it is: initialisers and the like are objects of their own.

@@ -9,11 +9,6 @@
 
 namespace convoy::keras {
 
-using python::Arguments;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-
 namespace {
 
 struct Operator {

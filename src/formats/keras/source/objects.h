@@ -12,6 +12,14 @@
 
 namespace convoy::keras {
 
+// The interpreter's words for what a program holds, as everything says them that follows Keras programs.
+using python::Arguments;
+using python::Instance;
+using python::Interpreter;
+using python::Value;
+using python::ValueList;
+using Made = Result<Value>;
+
 class SourceLayer;
 class SourceLibrary;
 

@@ -8,11 +8,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Interpreter;
-using python::Sequence;
-using python::Value;
-using python::ValueList;
 using Answer = Result<std::optional<Value>>;
 
 namespace {

@@ -9,11 +9,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
 using Found = Result<std::optional<Value>>;
 
 namespace {

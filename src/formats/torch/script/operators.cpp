@@ -10,13 +10,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Interpreter;
-using python::Sequence;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
-
 namespace {
 
 // The same operator under another name, with parameters renamed.

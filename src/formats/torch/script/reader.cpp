@@ -9,10 +9,6 @@
 namespace convoy::torch {
 namespace {
 
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-
 struct Archive {
   const ZipArchive& zip;
   std::string root;  // "net/"

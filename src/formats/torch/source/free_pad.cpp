@@ -5,10 +5,6 @@
 
 namespace convoy::torch {
 
-using python::Interpreter;
-using python::Value;
-using Made = Result<Value>;
-
 Result<std::optional<Value>> padded_freely(Tracer& tracer, Interpreter& in, const NamedValues& named) {
   auto* x = named.size() < 2 ? nullptr : named[0].second.as<SourceTensor>();
   const auto* pads = x ? named[1].second.as<python::Sequence>() : nullptr;

@@ -4,12 +4,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
-
 namespace {
 
 std::unexpected<Error> free_decision(const std::string& text) {

@@ -1,6 +1,6 @@
 // Sizes that are free, and what a program computes of them: known where it comes out alike at every size.
 #pragma once
-#include "containers/python/interpreter.h"
+#include "formats/torch/source/program.h"
 #include "graph/graph.h"
 
 #include <functional>

@@ -11,13 +11,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Instance;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
-
 namespace {
 
 // Layers without a row of their own: the function they call.

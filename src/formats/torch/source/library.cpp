@@ -8,13 +8,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Instance;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
-
 namespace {
 
 struct Named {

@@ -6,14 +6,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Class;
-using python::Instance;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
-
 namespace {
 
 // Of an instance that was made by Module.__init__: the class chain says so.

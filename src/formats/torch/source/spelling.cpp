@@ -9,12 +9,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
-
 namespace {
 
 constexpr std::array spelled{

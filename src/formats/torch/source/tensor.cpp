@@ -7,12 +7,6 @@
 
 namespace convoy::torch {
 
-using python::Arguments;
-using python::Interpreter;
-using python::Value;
-using python::ValueList;
-using Made = Result<Value>;
-
 namespace {
 
 Made sizes_of(SourceTensor& tensor, Interpreter& in) {

@@ -9,9 +9,6 @@
 
 namespace convoy::torch {
 
-using python::Interpreter;
-using python::Value;
-
 namespace {
 
 // Zeros that no page stands behind until somebody writes to them.
