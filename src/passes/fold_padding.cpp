@@ -1,6 +1,7 @@
 // Takes a pad in front of a convolution or a pool into its own padding, where the target's layer can say both together:
 // zeros into a convolution and into an average, which then counts them, minus infinity into a maximum.
 #include "ops/vocabulary.h"
+#include "passes/node_by_node.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"
 
@@ -52,6 +53,10 @@ constexpr Windowed kind = std::is_same_v<Op, Conv>      ? Windowed::Convolutions
                           : std::is_same_v<Op, MaxPool> ? Windowed::MaxPools
                                                         : Windowed::CountingAverages;
 
+// What a pad adds that changes nothing.
+template <class Op>
+constexpr double worth_nothing = std::is_same_v<Op, MaxPool> ? -std::numeric_limits<double>::infinity() : 0;
+
 class Folder {
  public:
   Folder(const Graph& graph, const Target& target) : graph_(graph), target_(target), patch_(graph) {
@@ -66,27 +71,19 @@ class Folder {
   }
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const NodeId id{static_cast<std::int32_t>(i)};
-      Status done;
-      if (const auto* conv = std::get_if<Conv>(&graph_[id].op)) done = fold(id, *conv, 0);
-      if (const auto* pool = std::get_if<MaxPool>(&graph_[id].op))
-        done = fold(id, *pool, -std::numeric_limits<double>::infinity());
-      if (const auto* pool = std::get_if<AveragePool>(&graph_[id].op)) done = fold(id, *pool, 0);
-      if (!done) return pass(done);
-    }
-    return std::move(patch_);
+    return node_by_node<Conv, MaxPool, AveragePool>(graph_, patch_,
+                                                    [&](NodeId id, const auto& op) { return fold(id, op); });
   }
 
  private:
   template <class Op>
-  Status fold(NodeId id, Op op, double value) {
+  Status fold(NodeId id, Op op) {
     const Node& node = graph_[id];
     if (node.outputs.size() != 1) return {};  // positions of maxima count the cells of the padded input
     const auto found = pads_.find(node.inputs[0]);
     if (found == pads_.end() || uses_[static_cast<std::size_t>(node.inputs[0].index)] != 1) return {};
     const Node& pad = graph_[NodeId{found->second}];
-    const auto front = front_of(std::get<Pad>(pad.op), op.axes, value);
+    const auto front = front_of(std::get<Pad>(pad.op), op.axes, worth_nothing<Op>);
     const auto before = op.paddings;
     if (!front || !may_count(op)) return {};
     const auto sizes = spatial_sizes(graph_[pad.inputs[0]].fact.shape, op.axes);

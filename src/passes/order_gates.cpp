@@ -3,7 +3,10 @@
 // For Keras as [F, gates*U] with one bias, the sum of both, gates in the order i, f, c, o and z, r, h; a GRU that resets
 // behind the product keeps two.
 #include "passes/constants.h"
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
+
+#include <type_traits>
 
 namespace convoy {
 
@@ -28,20 +31,13 @@ class Gates {
         constants_(graph, patch_) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const NodeId id{static_cast<std::int32_t>(i)};
-      Status done;
-      if (const auto* lstm = std::get_if<Lstm>(&graph_[id].op)) done = cell(id, *lstm, false);
-      if (const auto* gru = std::get_if<Gru>(&graph_[id].op)) done = cell(id, *gru, true);
-      if (const auto* rnn = std::get_if<SimpleRnn>(&graph_[id].op)) done = cell(id, *rnn, false);
-      if (!done) return pass(done);
-    }
-    return std::move(patch_);
+    return node_by_node<Lstm, Gru, SimpleRnn>(graph_, patch_, [&](NodeId id, const auto& op) { return cell(id, op); });
   }
 
  private:
   template <class Cell>
-  Status cell(NodeId id, Cell op, bool swaps_first_two) {
+  Status cell(NodeId id, Cell op) {
+    constexpr bool swaps_first_two = std::is_same_v<Cell, Gru>;
     const Node& node = graph_[id];
     if (keras_) return cell_of_keras(id, op, swaps_first_two);
     if (op.gates == GateOrder::Torch || !has_module(op)) return {};

@@ -3,6 +3,7 @@
 // gets a Transpose in front.
 #include "passes/constants.h"
 #include "passes/kernels.h"
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
 namespace convoy {
@@ -34,22 +35,20 @@ class Reordering {
         constants_(graph, patch_) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = graph_.nodes[i];
-      const NodeId id{static_cast<std::int32_t>(i)};
-      Status done;
-      const bool keras = target_.framework == Framework::Keras;
-      if (const auto* conv = std::get_if<Conv>(&node.op))
-        done = keras ? convolution_of_keras(id, *conv) : convolution(id, *conv);
-      if (const auto* conv = std::get_if<ConvTranspose>(&node.op))
-        done = keras ? transposed_of_keras(id, *conv) : transposed(id, *conv);
-      if (const auto* linear = std::get_if<Linear>(&node.op)) done = matrix(id, *linear);
-      if (!done) return pass(done);
-    }
-    return std::move(patch_);
+    return node_by_node<Conv, ConvTranspose, Linear>(graph_, patch_,
+                                                     [&](NodeId id, const auto& op) { return order(id, op); });
   }
 
  private:
+  bool for_keras() const { return target_.framework == Framework::Keras; }
+  Status order(NodeId id, const Conv& conv) {
+    return for_keras() ? convolution_of_keras(id, conv) : convolution(id, conv);
+  }
+  Status order(NodeId id, const ConvTranspose& conv) {
+    return for_keras() ? transposed_of_keras(id, conv) : transposed(id, conv);
+  }
+  Status order(NodeId id, const Linear& linear) { return matrix(id, linear); }
+
   Status convolution(NodeId id, Conv conv) {
     const KernelOrder from = conv.kernel_order;
     if (from == KernelOrder::OutInSpace) return {};

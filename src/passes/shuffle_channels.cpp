@@ -1,6 +1,7 @@
 // A pixel shuffle of PyTorch reads channels as c*b*b + tap, where depth_to_space of TensorFlow and Keras reads tap*C + c.
 // The difference is folded into the output channels of the convolution in front where nobody else reads it, and a Take otherwise.
 #include "passes/constants.h"
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
 namespace convoy {
@@ -17,16 +18,9 @@ class Shuffle {
         readers_(readers_of(graph)) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const NodeId id{static_cast<std::int32_t>(i)};
-      Status done;
-      if (const auto* op = std::get_if<DepthToSpace>(&graph_[id].op); op && op->depth_first != depth_first_)
-        done = to_space(id, *op);
-      if (const auto* op = std::get_if<SpaceToDepth>(&graph_[id].op); op && op->depth_first != depth_first_)
-        done = to_depth(id, *op);
-      if (!done) return pass(done);
-    }
-    return std::move(patch_);
+    return node_by_node<DepthToSpace, SpaceToDepth>(graph_, patch_, [&](NodeId id, const auto& op) {
+      return op.depth_first == depth_first_ ? Status() : turn(id, op);
+    });
   }
 
  private:
@@ -41,7 +35,7 @@ class Shuffle {
     return indices;
   }
 
-  Status to_space(NodeId id, DepthToSpace op) {
+  Status turn(NodeId id, DepthToSpace op) {
     const Node& node = graph_[id];
     const Size axis = channel_axis(op.order), taps = op.block * op.block;
     const Size channels = *graph_[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)] / taps;
@@ -61,7 +55,7 @@ class Shuffle {
     return patch_.become(id, patch_.one(node, op, {x}));
   }
 
-  Status to_depth(NodeId id, SpaceToDepth op) {
+  Status turn(NodeId id, SpaceToDepth op) {
     const Node& node = graph_[id];
     const Size axis = channel_axis(op.order), taps = op.block * op.block;
     const Size channels = *graph_[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)];

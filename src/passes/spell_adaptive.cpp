@@ -1,5 +1,6 @@
 // Says adaptive pools by layers that Keras runs: one cell as a reduction, lengths that divide as a pool of that window, and a
 // maximum with one cell along some axes axis by axis. What Keras's adaptive layers say is left to them.
+#include "passes/node_by_node.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"
 
@@ -14,10 +15,7 @@ class Speller {
   explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (const auto* pool = std::get_if<AdaptivePool>(&graph_.nodes[i].op))
-        if (auto done = spell({static_cast<std::int32_t>(i)}, *pool); !done) return pass(done);
-    return std::move(patch_);
+    return node_by_node<AdaptivePool>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
   }
 
  private:

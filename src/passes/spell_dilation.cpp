@@ -4,6 +4,7 @@
 #include "ops/transposed_vocabulary.h"
 #include "passes/constants.h"
 #include "passes/kernels.h"
+#include "passes/node_by_node.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"
 
@@ -19,18 +20,11 @@ class Speller {
   explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const NodeId id{static_cast<std::int32_t>(i)};
-      Status done;
-      if (const auto* conv = std::get_if<Conv>(&graph_[id].op)) done = convolution(id, *conv);
-      if (const auto* pool = std::get_if<MaxPool>(&graph_[id].op)) done = maximum(id, *pool);
-      if (!done) return pass(done);
-    }
-    return std::move(patch_);
+    return node_by_node<Conv, MaxPool>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
   }
 
  private:
-  Status convolution(NodeId id, Conv conv) {
+  Status spell(NodeId id, Conv conv) {
     const Node& node = graph_[id];
     if (!any_above_one(conv.windows, &Window::dilation)) return {};
     const bool strided = any_above_one(conv.windows, &Window::stride);
@@ -85,7 +79,7 @@ class Speller {
     return patch_.become(id, patch_.one(node, conv, std::move(inputs)));
   }
 
-  Status maximum(NodeId id, const MaxPool& pool) {
+  Status spell(NodeId id, const MaxPool& pool) {
     const Node& node = graph_[id];
     if (!any_above_one(pool.windows, &Window::dilation)) return {};
     if (pool.positions != Positions::None)

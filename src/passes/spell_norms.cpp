@@ -1,4 +1,5 @@
 // Batch and group normalisation look along axis 1 in the target: transposes go around those that look elsewhere.
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
 #include <utility>
@@ -39,14 +40,8 @@ Status second(const Graph& graph, NodeId id, Norm norm, Patch& patch) {
 
 Result<Patch> spell_norms(const Graph& graph, const Target&) {
   Patch patch(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const NodeId id{static_cast<std::int32_t>(i)};
-    Status done;
-    if (const auto* norm = std::get_if<BatchNorm>(&graph[id].op)) done = second(graph, id, *norm, patch);
-    if (const auto* norm = std::get_if<GroupNorm>(&graph[id].op)) done = second(graph, id, *norm, patch);
-    if (!done) return pass(done);
-  }
-  return patch;
+  return node_by_node<BatchNorm, GroupNorm>(graph, patch,
+                                            [&](NodeId id, const auto& op) { return second(graph, id, op, patch); });
 }
 
 }  // namespace convoy

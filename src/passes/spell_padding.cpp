@@ -1,6 +1,7 @@
 // Says a convolution's padding in the target's numbers where those read the same cells, by the target's word where it has
 // one, and as a pad in front otherwise.
 #include "ops/vocabulary.h"
+#include "passes/node_by_node.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"
 
@@ -48,10 +49,8 @@ Status spell(const Graph& graph, NodeId id, Conv conv, const Target& target, Pat
 
 Result<Patch> spell_padding(const Graph& graph, const Target& target) {
   Patch patch(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (const auto* conv = std::get_if<Conv>(&graph.nodes[i].op))
-      if (auto done = spell(graph, {static_cast<std::int32_t>(i)}, *conv, target, patch); !done) return pass(done);
-  return patch;
+  return node_by_node<Conv>(graph, patch,
+                            [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });
 }
 
 }  // namespace convoy

@@ -1,6 +1,7 @@
 // Says pads in Keras's words: cells cut off apart from cells added, and of the modes constant, reflect and symmetric. Edge
 // repeats a slice, wrap puts slices of the other end beside; what goes round more than once takes cells by number, which
 // needs a known size.
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
 #include <algorithm>
@@ -14,10 +15,7 @@ class Speller {
   explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (const auto* pad = std::get_if<Pad>(&graph_.nodes[i].op))
-        if (auto done = spell({static_cast<std::int32_t>(i)}, *pad); !done) return pass(done);
-    return std::move(patch_);
+    return node_by_node<Pad>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
   }
 
  private:

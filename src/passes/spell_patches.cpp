@@ -1,6 +1,7 @@
 #include "passes/spell_patches.h"
 
 #include "ops/expect.h"
+#include "passes/node_by_node.h"
 
 #include <utility>
 
@@ -13,18 +14,11 @@ class Speller {
   explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const NodeId id{static_cast<std::int32_t>(i)};
-      Status done;
-      if (const auto* unfold = std::get_if<Unfold>(&graph_[id].op)) done = lay_out(id, *unfold);
-      if (const auto* fold = std::get_if<Fold>(&graph_[id].op)) done = add_back(id, *fold);
-      if (!done) return pass(done);
-    }
-    return std::move(patch_);
+    return node_by_node<Unfold, Fold>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
   }
 
  private:
-  Status lay_out(NodeId id, const Unfold& unfold) {
+  Status spell(NodeId id, const Unfold& unfold) {
     const Node& node = graph_[id];
     const Fact& x = graph_[node.inputs[0]].fact;
     if (!x.shape[1].known() || !is_carried(x, unfold.windows, *x.shape[1] * taps_of(unfold.windows))) return {};
@@ -36,7 +30,7 @@ class Speller {
     return patch_.become(id, y);
   }
 
-  Status add_back(NodeId id, const Fold& fold) {
+  Status spell(NodeId id, const Fold& fold) {
     const Node& node = graph_[id];
     const Fact& x = graph_[node.inputs[0]].fact;
     if (!x.shape[1].known() || !is_carried(x, fold.windows, *x.shape[1])) return {};

@@ -2,6 +2,7 @@
 // What cannot be said so: a maximum gets minus infinity in front; an average drops leading cells behind, is corrected by
 // a constant map, or, where the size is free, is divided by the average of a padded map of ones.
 #include "ops/vocabulary.h"
+#include "passes/node_by_node.h"
 #include "passes/pads.h"
 #include "passes/rewrites.h"
 
@@ -274,15 +275,8 @@ Status spell(const Graph& graph, NodeId id, const AveragePool& pool, const Targe
 
 Result<Patch> spell_pools(const Graph& graph, const Target& target) {
   Patch patch(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const NodeId id{static_cast<std::int32_t>(i)};
-    Status done;
-    if (const auto* pool = std::get_if<MaxPool>(&graph[id].op)) done = spell(graph, id, *pool, target, patch);
-    if (const auto* pool = std::get_if<LpPool>(&graph[id].op)) done = spell(graph, id, *pool, target, patch);
-    if (const auto* pool = std::get_if<AveragePool>(&graph[id].op)) done = spell(graph, id, *pool, target, patch);
-    if (!done) return pass(done);
-  }
-  return patch;
+  return node_by_node<MaxPool, LpPool, AveragePool>(
+      graph, patch, [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });
 }
 
 }  // namespace convoy

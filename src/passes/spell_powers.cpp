@@ -1,4 +1,5 @@
 // Says pools of powers and local response normalisation by powers, averages and shifted sums, which every Keras has.
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
 #include <utility>
@@ -12,19 +13,13 @@ class Speller {
   explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const NodeId id{static_cast<std::int32_t>(i)};
-      Status done;
-      if (const auto* pool = std::get_if<LpPool>(&graph_[id].op)) done = powers(id, *pool);
-      if (const auto* norm = std::get_if<LocalResponseNorm>(&graph_[id].op)) done = response(id, *norm);
-      if (!done) return pass(done);
-    }
-    return std::move(patch_);
+    return node_by_node<LpPool, LocalResponseNorm>(graph_, patch_,
+                                                   [&](NodeId id, const auto& op) { return spell(id, op); });
   }
 
  private:
   // The sum over a window is its average by a divisor of 1; PyTorch's is the average times the cells of the window.
-  Status powers(NodeId id, const LpPool& pool) {
+  Status spell(NodeId id, const LpPool& pool) {
     const Node& node = graph_[id];
     const bool norm = pool.rule == PowerRule::Norm;
     AveragePool average{.axes = pool.axes, .windows = pool.windows, .paddings = pool.paddings};
@@ -43,7 +38,7 @@ class Speller {
   }
 
   // x * (bias + alpha * sum)^-beta, the sum over squares of the neighbours along one axis.
-  Status response(NodeId id, const LocalResponseNorm& norm) {
+  Status spell(NodeId id, const LocalResponseNorm& norm) {
     const Node& node = graph_[id];
     const ValueId x = node.inputs[0];
     const auto rank = static_cast<std::size_t>(graph_[x].fact.rank());

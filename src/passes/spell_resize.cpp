@@ -1,6 +1,7 @@
 // Says resizing in interpolate's words: nearest by floor or by the cell's middle, linear by the middle or by corners,
 // cubic with a = -0.75 and the border repeated; in ONNX's and in Keras's words as they have them. Everything else becomes, axis by axis, the cells taken or a product with
 // the matrix of weights, which needs known sizes.
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
 #include <algorithm>
@@ -319,10 +320,8 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& targ
 
 Result<Patch> spell_resize(const Graph& graph, const Target& target) {
   Patch patch(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (const auto* resize = std::get_if<Resize>(&graph.nodes[i].op))
-      if (auto done = spell(graph, {static_cast<std::int32_t>(i)}, *resize, target, patch); !done) return pass(done);
-  return patch;
+  return node_by_node<Resize>(graph, patch,
+                              [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });
 }
 
 }  // namespace convoy

@@ -1,5 +1,6 @@
 // Spells out a softmax over several axes: the largest number taken off, exponentials, divided by their sum. Holds for
 // every size.
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
 namespace convoy {
@@ -7,6 +8,7 @@ namespace convoy {
 namespace {
 
 Status spell(const Graph& graph, NodeId id, const Softmax& softmax, Patch& patch) {
+  if (softmax.axes.size() < 2) return {};
   const Node& node = graph[id];
   const auto step = [&](Op op, std::vector<ValueId> inputs) -> Result<ValueId> {
     return patch.one(node, std::move(op), std::move(inputs));
@@ -34,10 +36,7 @@ Status spell(const Graph& graph, NodeId id, const Softmax& softmax, Patch& patch
 
 Result<Patch> spell_softmax(const Graph& graph, const Target&) {
   Patch patch(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (const auto* softmax = std::get_if<Softmax>(&graph.nodes[i].op); softmax && softmax->axes.size() > 1)
-      if (auto done = spell(graph, {static_cast<std::int32_t>(i)}, *softmax, patch); !done) return pass(done);
-  return patch;
+  return node_by_node<Softmax>(graph, patch, [&](NodeId id, const auto& op) { return spell(graph, id, op, patch); });
 }
 
 }  // namespace convoy

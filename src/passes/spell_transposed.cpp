@@ -3,6 +3,7 @@
 // What a Keras layer says as it stands is left alone.
 #include "ops/transposed_vocabulary.h"
 #include "passes/constants.h"
+#include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
 #include <algorithm>
@@ -16,10 +17,7 @@ class Speller {
   explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (const auto* conv = std::get_if<ConvTranspose>(&graph_.nodes[i].op))
-        if (auto done = spell({static_cast<std::int32_t>(i)}, *conv); !done) return pass(done);
-    return std::move(patch_);
+    return node_by_node<ConvTranspose>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
   }
 
  private:
