@@ -1,7 +1,6 @@
 #include "passes/passes.h"
 
 #include "passes/rewrites.h"
-#include "passes/spell_patches.h"
 
 #include <algorithm>
 #include <array>

@@ -11,6 +11,7 @@ Result<Patch> order_kernels(const Graph& graph, const Target& target);
 Result<Patch> order_gates(const Graph& graph, const Target& target);
 Result<Patch> fold_padding(const Graph& graph, const Target& target);
 Result<Patch> spell_crops(const Graph& graph, const Target& target);
+Result<Patch> spell_patches(const Graph& graph, const Target& target);
 Result<Patch> spell_padding(const Graph& graph, const Target& target);
 Result<Patch> spell_pads(const Graph& graph, const Target& target);
 Result<Patch> spell_transposed(const Graph& graph, const Target& target);

@@ -1,7 +1,9 @@
-#include "passes/spell_patches.h"
-
+// Says the laying of windows side by side, and adding them back, for targets that have no word for it. Unfold is a
+// convolution of each channel with one kernel per tap, of which that tap alone is 1: its channels are the rows,
+// c * taps + tap. Fold is the transposed one. For graphs whose tensors are channels first still.
 #include "ops/expect.h"
 #include "passes/node_by_node.h"
+#include "passes/rewrites.h"
 
 #include <utility>
 
