@@ -64,8 +64,7 @@ Result<std::vector<Tensor>> Trial::source_outputs() {
 }
 
 void Trial::keep(ValueId v, HeldValue held) {
-  const auto i = static_cast<std::size_t>(v.index);
-  if (readers_[i] > 0) held_[i] = std::move(held);
+  if (is_read(v)) held_[static_cast<std::size_t>(v.index)] = std::move(held);
 }
 
 void Trial::release(ValueId v) {
@@ -135,11 +134,8 @@ Status Trial::run_one(const Node& node) {
     HeldValue held{std::move((*outputs)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
                    std::max(limit, bound->limit), rounds};
     const ValueId v = node.outputs[i];
-    if (auto done = is_whole ? settle_whole(node, v, std::move(held)) : settle(node, v, std::move(held)); !done)
-      return done;
-    if (readers_[static_cast<std::size_t>(v.index)] == 0) {
-      budget_.give(std::exchange(bytes_[static_cast<std::size_t>(v.index)], 0));
-    }
+    if (auto done = settle(node, v, std::move(held)); !done) return done;
+    if (!is_read(v)) budget_.give(std::exchange(bytes_[static_cast<std::size_t>(v.index)], 0));
   }
   for (const ValueId v : node.inputs) {
     if (v && !target_[v].constant) release(v);
@@ -156,11 +152,16 @@ Status Trial::settle(const Node& node, ValueId v, HeldValue held) {
   }
   auto wanted = reference_.value(s);
   if (!wanted) return pass(wanted);
-  const bool goes_on = readers_[static_cast<std::size_t>(v.index)] > 0;
-  auto forced = goes_on ? reference_.met(s) : wanted;
+  auto forced = is_read(v) ? reference_.met(s) : wanted;
   if (!forced) return pass(forced);
-  reference_.release(s);
-  auto brought = carried(*wanted, *target_[v].origin, held.tensor.shape());
+  return numbers_ == Numbers::Whole ? settle_whole(node, v, std::move(held), *wanted, *forced)
+                                    : settle_rounded(node, v, std::move(held), *wanted, *forced);
+}
+
+// Within the bound.
+Status Trial::settle_rounded(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced) {
+  reference_.release(counterpart_[static_cast<std::size_t>(v.index)]);
+  auto brought = carried(wanted, *target_[v].origin, held.tensor.shape());
   if (!brought) {
     record(node, {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), -1, false}, held,
            brought.error().what);
@@ -169,25 +170,16 @@ Status Trial::settle(const Node& node, ValueId v, HeldValue held) {
   }
   if (!held.error) held.terms = 0, held.limit = 0;
   record(node, compare(held.tensor, *brought, held.error, held.limit), held, {});
-  if (!goes_on) return {};
-  auto next = carried(*forced, *target_[v].origin, held.tensor.shape());
+  if (!is_read(v)) return {};
+  auto next = carried(forced, *target_[v].origin, held.tensor.shape());
   if (!next) return pass(next);
   keep(v, {*std::move(next), {}, 0, 0});
   return {};
 }
 
 // The same with whole numbers: every bit, unless one of the graphs rounds.
-Status Trial::settle_whole(const Node& node, ValueId v, HeldValue held) {
+Status Trial::settle_whole(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced) {
   const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
-  if (!s) {
-    keep(v, std::move(held));
-    return {};
-  }
-  auto wanted = reference_.value(s);
-  if (!wanted) return pass(wanted);
-  const bool goes_on = readers_[static_cast<std::size_t>(v.index)] > 0;
-  auto forced = goes_on ? reference_.met(s) : wanted;
-  if (!forced) return pass(forced);
   const bool is_compared = !held.rounds && reference_.is_exact(s);
   if (!is_compared) {
     LayerStructure& structure = layer_of(node).structure;
@@ -196,15 +188,15 @@ Status Trial::settle_whole(const Node& node, ValueId v, HeldValue held) {
     }
   }
   reference_.release(s);
-  auto next = carried(*forced, *target_[v].origin, held.tensor.shape());
-  auto brought = is_compared ? carried(*wanted, *target_[v].origin, held.tensor.shape()) : next;
+  auto next = carried(forced, *target_[v].origin, held.tensor.shape());
+  auto brought = is_compared ? carried(wanted, *target_[v].origin, held.tensor.shape()) : next;
   if (!next || !brought) {
     record_whole(node, {}, held.tensor.shape(), next ? brought.error().what : next.error().what);
     keep(v, std::move(held));
     return {};
   }
   if (is_compared) record_whole(node, compare(held.tensor, *brought, {}, 0), held.tensor.shape(), {});
-  if (goes_on) keep(v, {*std::move(next), {}, 0, 0});
+  if (is_read(v)) keep(v, {*std::move(next), {}, 0, 0});
   return {};
 }
 

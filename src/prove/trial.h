@@ -39,11 +39,14 @@ class Trial {
   std::vector<int> uses() const;
   Status run_one(const Node& node);
   Status settle(const Node& node, ValueId v, HeldValue held);
+  // `wanted`: the source's numbers; `forced`: what both graphs go on from.
+  Status settle_rounded(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced);
+  Status settle_whole(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced);
   Status check_output(std::size_t i);
-  Status settle_whole(const Node& node, ValueId v, HeldValue held);
   LayerProof& layer_of(const Node& node);
   void record(const Node& node, const Difference& difference, const HeldValue& held, std::string trouble);
   void record_whole(const Node& node, const Difference& difference, const Sizes& shape, std::string trouble);
+  bool is_read(ValueId v) const { return readers_[static_cast<std::size_t>(v.index)] > 0; }  // still
   void keep(ValueId v, HeldValue held);
   void release(ValueId v);
   void differ(std::string reason) {
