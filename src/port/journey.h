@@ -17,6 +17,9 @@ std::vector<std::filesystem::path> sources_of(const std::filesystem::path& sourc
 // says it is, by the name it has in the file.
 Result<Graph> read_back(const Graph& target, const std::filesystem::path& written, const LoadOptions& options,
                         const std::map<std::string, ValueId>& names);
+// Compares the source with a whole model that was read back, which is then the report's target. Fails as prove() does;
+// a difference stands in the report's proof.
+Status prove_read_back(PortReport& report, Graph read, const ProofOptions& options);
 // Closes every file and puts all in place, in the order of `targets`.
 Status put_in_place(OutputSet& out, const std::vector<std::filesystem::path>& targets, PortReport& report);
 

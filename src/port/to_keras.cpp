@@ -39,11 +39,7 @@ Result<PortReport> port_to_keras(const fs::path& source, const PortOptions& opti
   if (options.proves) {
     auto read = read_back(r.target, out->temporary(0), {}, document->carried);
     if (!read) return pass(read);
-    r.target = std::move(*read);
-    auto proof = prove(r.source, r.target, options.proof);
-    if (!proof) return pass(proof);
-    r.proof = std::move(*proof);
-    r.read_back = {"the whole model was read back from the file, and that is what was compared"};
+    if (auto s = prove_read_back(r, std::move(*read), options.proof); !s) return pass(s);
     if (!r.proof->holds) return begun;
   }
   if (auto s = put_in_place(*out, {*file}, r); !s) return pass(s);
