@@ -67,7 +67,6 @@ class Block : public Call {
   std::size_t sequence_end() const;
   Status write_sequence(std::size_t end);
   void count_uses();
-  std::optional<Expression> pending_of(ValueId v);
   Expression take(ValueId v, int most_calls, bool only_light);
   std::string constant_text(ValueId v);
   std::string variable_for(ValueId v, const std::string& layer);
