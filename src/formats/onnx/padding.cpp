@@ -61,8 +61,9 @@ std::vector<ValueId> pad(FunctionCall& call) {
   else value = known_number(call, "constant_value").value_or(0);
   for (std::size_t i = 0; mode != PadMode::Constant && i < pads.before.size(); ++i) {
     const Dim size = call.dim(x, static_cast<Size>(i));
-    const Size cut = std::min<Size>(pads.before[i], 0) + std::min<Size>(pads.after[i], 0);
-    if (cut < 0 && size.known() && *size <= -cut)
+    const auto grown = checked_add(std::min<Size>(pads.before[i], 0), std::min<Size>(pads.after[i], 0));
+    const bool cuts = !grown || *grown < 0;
+    if (cuts && size.known() && (!grown || *grown <= -*size))
       call.refuse(Fault::Format, "'pads' cuts off all " + std::to_string(*size) + " cells of axis " +
                                      std::to_string(i) + ", which leaves this mode nothing to repeat");
   }
