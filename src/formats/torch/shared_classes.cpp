@@ -1,5 +1,6 @@
 #include "formats/torch/shared_classes.h"
 
+#include "formats/numbered_text.h"
 #include "formats/python.h"
 
 #include <algorithm>
@@ -21,41 +22,16 @@ constexpr std::string_view sequence = " = nn.Sequential(";
 constexpr std::size_t fewest_counted = 3;  // equal blocks that a loop is shorter for
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
-bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// A constructor's text around its whole numbers: words[0] numbers[0] words[1] ...
-struct Numbered {
-  std::vector<std::string> words, numbers;
+// A constructor's text around its whole numbers, and what follows it.
+struct Constructor {
+  python::Numbered text;
   std::string rest;  // forward and what follows
 };
 
-Numbered numbered(const std::string& body) {
-  Numbered made;
+Constructor constructor_of(const std::string& body) {
   const std::size_t end = std::min(body.find("\n    def ", opening.size()), body.size());
-  std::string word;
-  char quote = 0;
-  for (std::size_t i = opening.size(); i < end; ++i) {
-    const char c = body[i];
-    if (quote ? c == quote : c == '"' || c == '\'') quote = quote ? '\0' : c;
-    if (quote || !digit(c) || in_word(body[i - 1])) {
-      word += c;
-      continue;
-    }
-    std::size_t to = i;
-    while (to < end && digit(body[to])) ++to;
-    if (to < end && in_word(body[to])) {  // 1e-05, 0.5
-      while (i < end && (in_word(body[i]) || ((body[i] == '-' || body[i] == '+') && body[i - 1] == 'e')))
-        word += body[i++];
-      --i;
-      continue;
-    }
-    made.words.push_back(std::exchange(word, {}));
-    made.numbers.push_back(body.substr(i, to - i));
-    i = to - 1;
-  }
-  made.words.push_back(std::move(word));
-  made.rest = body.substr(end);
-  return made;
+  return {python::numbered(std::string_view(body).substr(opening.size(), end - opening.size())), body.substr(end)};
 }
 
 struct Argument {
@@ -78,22 +54,8 @@ using Signatures = std::map<std::string, std::vector<std::string>>;  // of class
 
 // What the number behind this text is called where it stands.
 std::string name_of_number(const std::string& before, const Signatures& known) {
-  if (before.ends_with("=")) {
-    std::size_t from = before.size() - 1;
-    while (from > 0 && in_word(before[from - 1])) --from;
-    if (from + 1 < before.size()) return before.substr(from, before.size() - 1 - from);
-  }
-  std::size_t at = before.size(), place = 0;
-  for (int open = 0; at > 0; --at) {
-    const char c = before[at - 1];
-    if (c == ')' || c == ']') ++open;
-    if ((c == '(' || c == '[') && open-- == 0) break;
-    if (c == ',' && open == 0) ++place;
-  }
-  if (at == 0) return "size";
-  std::size_t from = at - 1;
-  while (from > 0 && in_word(before[from - 1])) --from;
-  std::string constructor = before.substr(from, at - 1 - from);
+  auto [keyword, constructor, place] = python::argument_behind(before);
+  if (!keyword.empty()) return keyword;
   if (const auto own = known.find(constructor); own != known.end())
     return place < own->second.size() ? own->second[place] : "size";
   if (constructor.starts_with("nn.")) constructor.erase(0, 3);
@@ -130,36 +92,31 @@ struct Merged {
 
 // One class for all of `same`, whose texts are alike but for their numbers.
 Merged merged(const std::vector<const ClassText*>& same, const Signatures& known) {
-  std::vector<Numbered> all;
-  for (const ClassText* one : same) all.push_back(numbered(one->body));
+  std::vector<python::Numbered> all;
+  for (const ClassText* one : same) all.push_back(constructor_of(one->body).text);
+  const std::string rest = constructor_of(same[0]->body).rest;
+  const python::Variation varying = python::variation(all);
   Merged made;
   made.calls.resize(same.size());
-  // Numbers that vary alike are one argument, named after all places where it stands.
-  using Values = std::vector<std::string>;
-  std::vector<Values> places;
-  std::map<Values, std::set<std::string>> spoken;
+  // A parameter is named after all places where it stands.
+  std::vector<std::set<std::string>> spoken(varying.parameters.size());
   std::string before = all[0].words[0];
-  for (std::size_t i = 0; i < all[0].numbers.size(); ++i) {
-    Values values;
-    for (const Numbered& one : all) values.push_back(one.numbers[i]);
-    spoken[values].insert(name_of_number(before, known));
-    before += values[0] + all[0].words[i + 1];
-    places.push_back(std::move(values));
+  for (std::size_t i = 0; i < varying.places.size(); ++i) {
+    if (const auto parameter = varying.places[i]) spoken[*parameter].insert(name_of_number(before, known));
+    before += all[0].numbers[i] + all[0].words[i + 1];
   }
   Names names({"self", "nn", "torch", "F", "x"});
-  std::map<Values, std::string> parameters;
   std::string body = all[0].words[0];
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const Values& values = places[i];
-    const bool varies = std::ranges::any_of(values, [&](const std::string& v) { return v != values[0]; });
-    if (varies && !parameters.contains(values)) {
-      const auto& words = spoken[values];
+  for (std::size_t i = 0; i < varying.places.size(); ++i) {
+    const auto parameter = varying.places[i];
+    if (parameter && *parameter == made.signature.size()) {  // met for the first time
+      const auto& words = spoken[*parameter];
       const bool both = words.contains("in_channels") && words.contains("out_channels");
       made.signature.push_back(names.take(both ? "channels" : name_of_number(body, known)));
-      parameters[values] = made.signature.back();
-      for (std::size_t k = 0; k < values.size(); ++k) made.calls[k] += (made.calls[k].empty() ? "" : ", ") + values[k];
+      for (std::size_t k = 0; k < same.size(); ++k)
+        made.calls[k] += (made.calls[k].empty() ? "" : ", ") + varying.parameters[*parameter][k];
     }
-    body += varies ? parameters[values] : values[0];
+    body += parameter ? made.signature[*parameter] : all[0].numbers[i];
     body += all[0].words[i + 1];
   }
   std::string parameter_text = "self";
@@ -178,8 +135,8 @@ Merged merged(const std::vector<const ClassText*>& same, const Signatures& known
   }
   if (!body.ends_with('\n') && lines.ends_with('\n')) lines.pop_back();
   made.made.name = same[0]->name;
-  made.made.body = statement(4, "def __init__(" + parameter_text + ") -> None:") + "        super().__init__()\n" +
-                   lines + all[0].rest;
+  made.made.body =
+      statement(4, "def __init__(" + parameter_text + ") -> None:") + "        super().__init__()\n" + lines + rest;
   for (std::string& call : made.calls) call = made.made.name + "(" + call + ")";
   return made;
 }
@@ -203,10 +160,8 @@ std::vector<ClassText> shared(std::vector<ClassText> classes, std::string& top) 
     std::map<std::string, std::vector<std::size_t>> alike;
     for (std::size_t i = 0; i < classes.size(); ++i) {
       if (depth[classes[i].name] != level || !classes[i].body.starts_with(opening)) continue;
-      const Numbered parts = numbered(classes[i].body);
-      std::string text;
-      for (const std::string& word : parts.words) text += word + '\0';
-      alike[text + parts.rest].push_back(i);
+      const Constructor parts = constructor_of(classes[i].body);
+      alike[parts.text.skeleton() + parts.rest].push_back(i);
     }
     std::set<std::size_t> gone;
     for (const auto& [text, group] : alike) {

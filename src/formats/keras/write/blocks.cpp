@@ -1,8 +1,11 @@
 #include "formats/keras/write/blocks.h"
 
+#include "formats/keras/weights.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace convoy::keras {
 namespace {
@@ -44,17 +47,34 @@ Result<std::vector<Step>> in_order(const Document& document) {
   return order;
 }
 
+constexpr std::size_t most_words = 8;  // of a name, that may be scopes
+
+// What functions of a program have left in the names of its layers: conv2_block1_1_conv stands in conv2, block1 and 1.
+std::vector<Scope> scopes_of_name(const std::string& name) {
+  std::vector<Scope> scopes;
+  for (std::size_t from = 0, to; (to = name.find_first_of("_.-", from)) != std::string::npos; from = to + 1)
+    if (to > from && scopes.size() < most_words) scopes.push_back({name.substr(from, to - from), 0});
+  return scopes;
+}
+
+// "re_lu_4": as Keras names layers that nobody has named.
+bool is_usual_name(const DocumentLayer& layer) {
+  return layer.name.substr(0, layer.name.find_last_not_of("0123456789_") + 1) == snake_case(layer.class_name);
+}
+
 // The scopes down to this depth. Empty: there is none so deep.
-std::string scope_at(const DocumentLayer& layer, std::size_t depth) {
+std::string scope_at(const std::vector<Scope>& scopes, std::size_t depth) {
   std::string path;
-  for (std::size_t i = 0; i <= depth && depth < layer.scopes.size(); ++i)
-    path += layer.scopes[i].name + ":" + std::to_string(layer.scopes[i].call) + "/";
+  for (std::size_t i = 0; i <= depth && depth < scopes.size(); ++i)
+    path += scopes[i].name + ":" + std::to_string(scopes[i].call) + "/";
   return path;
 }
 
 class Builder {
  public:
   explicit Builder(const Document& document) : document_(document) {
+    flat_ = std::ranges::all_of(document.layers, [](const DocumentLayer& one) { return one.scopes.empty(); });
+    for (const DocumentLayer& one : document.layers) scopes_.push_back(one.scopes);
     for (const Reference& r : document.outputs) readers_[step_of(r)].push_back({});
   }
 
@@ -63,18 +83,53 @@ class Builder {
     if (!steps) return pass(steps);
     for (const Step& step : *steps)
       for (const Reference& r : reads_of(document_, step)) readers_[step_of(r)].push_back(step);
+    if (flat_) scopes_from_names(*steps);
     return level(*steps, 0);
   }
 
  private:
+  // Layers that Keras named belong to what stands around them; words that come back further on say nothing.
+  void scopes_from_names(const std::vector<Step>& steps) {
+    std::vector<bool> usual;
+    for (const Step& step : steps) {
+      usual.push_back(is_usual_name(layer(step)));
+      scopes_[step.layer] = usual.back() ? std::vector<Scope>{} : scopes_of_name(layer(step).name);
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (!usual[i] || i == 0) continue;
+      std::size_t next = i;
+      while (next < steps.size() && usual[next]) ++next;
+      if (next == steps.size()) break;
+      std::vector<Scope> shared = scopes_[steps[i - 1].layer];
+      const std::vector<Scope>& after = scopes_[steps[next].layer];
+      shared.resize(static_cast<std::size_t>(std::ranges::mismatch(shared, after).in1 - shared.begin()));
+      scopes_[steps[i].layer] = std::move(shared);
+    }
+    for (std::size_t depth = 0; depth < most_words; ++depth) {
+      std::map<std::string, int> rows;
+      std::string before;
+      for (const Step& step : steps) {
+        const std::string path = scope_at(scopes_[step.layer], depth);
+        if (path != before && !path.empty()) ++rows[path];
+        before = path;
+      }
+      for (const Step& step : steps) {
+        auto& scopes = scopes_[step.layer];
+        const std::string path = scope_at(scopes, depth);
+        if (!path.empty() && rows[path] > 1) scopes.resize(depth);
+      }
+    }
+  }
+
+  bool is_usual(const Step& step) const { return flat_ && is_usual_name(layer(step)); }
   const DocumentLayer& layer(const Step& step) const { return document_.layers[step.layer]; }
 
   std::vector<Part> level(const std::vector<Step>& steps, std::size_t depth) {
     std::vector<Part> parts;
     for (std::size_t i = 0; i < steps.size();) {
-      const std::string path = scope_at(layer(steps[i]), depth);
+      const std::string path = scope_at(scopes_[steps[i].layer], depth);
       std::size_t end = i + 1;
-      while (end < steps.size() && !path.empty() && scope_at(layer(steps[end]), depth) == path) ++end;
+      while (end < steps.size() && !path.empty() && scope_at(scopes_[steps[end].layer], depth) == path) ++end;
       if (path.empty()) {
         parts.push_back({.step = steps[i]});
       } else {
@@ -82,7 +137,9 @@ class Builder {
                                     steps.begin() + static_cast<std::ptrdiff_t>(end));
         Part block{.step = {}, .path = path, .prefix = {}, .inside = level(own, depth + 1)};
         describe(block, own);
-        parts.push_back(std::move(block));
+        // Two words around the same layers are one.
+        const bool said_twice = flat_ && block.inside.size() == 1 && !block.inside[0].step;
+        parts.push_back(said_twice ? block.inside[0] : std::move(block));
       }
       i = end;
     }
@@ -101,20 +158,26 @@ class Builder {
                           });
       if (leaves) block.outputs.push_back({step.layer, step.call, 0});
     }
-    std::string common = layer(own.front()).name;
+    std::string common;
+    bool any = false;
     for (const Step& step : own) {
       const std::string& name = layer(step).name;
+      if (is_usual(step)) continue;
+      if (!std::exchange(any, true)) common = name;
       const auto differs = std::ranges::mismatch(common, name);
       common.resize(static_cast<std::size_t>(differs.in1 - common.begin()));
     }
     // No name may end where the prefix does.
     const auto separator = common.find_last_of("_.-/");
     common.resize(separator == std::string::npos ? 0 : separator + 1);
-    const bool whole = std::ranges::all_of(own, [&](const Step& s) { return layer(s).name.size() > common.size(); });
+    const bool whole =
+        std::ranges::all_of(own, [&](const Step& s) { return is_usual(s) || layer(s).name.size() > common.size(); });
     if (whole) block.prefix = common;
   }
 
   const Document& document_;
+  bool flat_ = false;  // the source tells no modules: names of layers stand for them
+  std::vector<std::vector<Scope>> scopes_;  // by layer
   std::map<Step, std::vector<std::optional<Step>>> readers_;  // nothing: an output of the model
 };
 

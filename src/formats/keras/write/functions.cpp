@@ -1,0 +1,506 @@
+#include "formats/keras/write/functions.h"
+
+#include "formats/keras/source/signatures.h"
+#include "formats/keras/weights.h"
+#include "formats/keras/write/python.h"
+#include "formats/numbered_text.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace convoy::keras {
+
+using namespace python;  // the words of Python text
+
+namespace {
+
+constexpr Size largest_table = 4096;  // numbers that source code may hold in one piece
+constexpr std::size_t least_block = 3;  // lines that a function is worth
+constexpr std::size_t least_loop = 3;   // calls that a loop is worth
+constexpr std::string_view name_mark = "name=";
+constexpr std::string_view usual_stride = ", strides=1";
+
+const std::set<std::string> taken_names{"keras",  "layers", "ops",   "np",    "sys",    "hashlib", "Path",
+                                        "HERE",   "build",  "load",  "check", "inputs", "name",    "x",
+                                        "stored", "model",  "slice", "float", "int",    "max",     "min",
+                                        "bool",   "list",   "str",   "i",     "range"};
+
+std::size_t lines_of(const Part& part) {
+  std::size_t n = part.step ? 1 : 0;
+  for (const Part& inner : part.inside) n += lines_of(inner);
+  return n;
+}
+
+// Shared layers are not made anew by each call, and f-strings do not hold braces.
+bool is_one_of_a_kind(const Document& document, const Part& part) {
+  if (part.step)
+    return document.layers[part.step->layer].calls.size() > 1 ||
+           document.layers[part.step->layer].name.find_first_of("{}") != std::string::npos;
+  return std::ranges::any_of(part.inside, [&](const Part& inner) { return is_one_of_a_kind(document, inner); });
+}
+
+bool may_be_function(const Document& document, const Part& part) {
+  return !part.step && !part.prefix.empty() && part.outputs.size() == 1 && !part.inputs.empty() &&
+         lines_of(part) >= least_block && !is_one_of_a_kind(document, part) &&
+         document.layers[part.outputs[0].layer].calls[part.outputs[0].call].results.size() == 1;
+}
+
+// Names of variables in a function say what a layer is, not which.
+std::string without_numbers(const std::string& name, const DocumentLayer& layer) {
+  std::string word;
+  for (const char c : name)
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0 && (c != '_' || (!word.empty() && word.back() != '_')))
+      word += c;
+  while (!word.empty() && word.back() == '_') word.pop_back();
+  return word.empty() ? snake_case(layer.class_name) : word;
+}
+
+// Braces would end the text of an f-string.
+std::string without_braces(const std::string& text) {
+  std::string made;
+  for (const char c : text) made += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
+  return made;
+}
+
+// A convolution with its stride said, so that blocks of several strides are alike.
+DocumentLayer with_stride(DocumentLayer layer) {
+  if (layer.class_name.find("Conv") == std::string::npos || layer.arguments.contains("strides")) return layer;
+  Json arguments = Json::object();
+  for (const auto& [key, value] : layer.arguments.items()) {
+    arguments[key] = value;
+    if (key == "kernel_size") arguments["strides"] = 1;
+  }
+  layer.arguments = std::move(arguments);
+  return layer;
+}
+
+std::string without_usual_strides(std::string text) {
+  for (auto at = text.find(usual_stride); at != std::string::npos; at = text.find(usual_stride, at)) {
+    const char next = at + usual_stride.size() < text.size() ? text[at + usual_stride.size()] : ' ';
+    if (next == ',' || next == ')') text.erase(at, usual_stride.size());
+    else ++at;
+  }
+  return text;
+}
+
+// The body of a block's function: its arguments in the first line, and what it returns in the last.
+Result<std::string> body_of(SourceParts& parts, const Part& block, bool plain, std::size_t times) {
+  Lines lines(parts, block.prefix);
+  if (auto ok = lines.write(block.inside, block.outputs, plain, times, block.inputs); !ok) return pass(ok);
+  std::vector<std::string> arguments;
+  for (const Reference& r : block.inputs) arguments.push_back(lines.tensor(r));
+  const std::string returned = lines.tensor(block.outputs[0]);
+  std::string text = lines.text();
+  // What the last line computes is returned as it is.
+  const auto last = text.rfind('\n', text.size() - 2) + 1;
+  const std::string assigned = "    " + returned + " = ";
+  if (text.compare(last, assigned.size(), assigned) == 0) text.replace(last, assigned.size(), "    return ");
+  else text += "    return " + returned + "\n";
+  return joined(arguments) + "\n" + text;
+}
+
+const Part& first_of(const Part& part) { return part.step ? part : first_of(part.inside.front()); }
+
+// The last word of the scope; the framework's numbers of blocks say nothing. Empty: there are numbers only.
+std::string word_of(const Part& block, const Document& document) {
+  std::string path = block.path.substr(0, block.path.find_last_of(':'));
+  const bool by_names = document.layers[first_of(block).step->layer].scopes.empty();
+  while (!path.empty()) {
+    const auto slash = path.find_last_of("/.");
+    std::string word = slash == std::string::npos ? path : path.substr(slash + 1);
+    word.resize(std::min(word.find_first_of(":0123456789"), word.size()));
+    while (word.ends_with('_')) word.pop_back();
+    if (!word.empty() || by_names) return word;
+    path.resize(slash == std::string::npos ? 0 : slash);
+  }
+  return {};
+}
+
+// "basic_block", after what all these blocks are called; else after their first layer.
+std::string function_name(const std::vector<const Part*>& same, const Document& document) {
+  std::string word = word_of(*same[0], document);
+  if (!std::ranges::all_of(same, [&](const Part* one) { return word_of(*one, document) == word; })) word.clear();
+  if (word.empty()) word = snake_case(document.layers[first_of(*same[0]).step->layer].class_name);
+  return identifier(word + (word.ends_with("block") ? "" : "_block"));
+}
+
+// What the number behind this text is called where it stands.
+std::string name_of_number(const std::string& before, const SourceParts& parts) {
+  if (std::ranges::count(before.substr(before.rfind('\n') + 1), '"') % 2 == 1) return "number";  // in a layer's name
+  auto [keyword, function, place] = argument_behind(before);
+  if (!keyword.empty()) return keyword;
+  for (const auto& [kind, known] : parts.functions) {
+    if (known.name != function) continue;
+    const std::size_t tensors = parts.alike.at(kind)[0]->inputs.size();
+    return place >= tensors && place - tensors < known.signature.size() ? known.signature[place - tensors] : "size";
+  }
+  if (function == "range") return place == 0 ? "first" : "end";
+  if (function.starts_with("layers.")) function.erase(0, 7);
+  const auto words = signature_of(function);
+  std::string_view rest = words.value_or("");
+  for (; place > 0 && !rest.empty(); --place) rest.remove_prefix(std::min(rest.find(' ') + 1, rest.size()));
+  const std::string word(rest.substr(0, rest.find(' ')));
+  return word.empty() ? "size" : word;
+}
+
+std::set<std::string> variables_in(const std::string& body) {
+  std::set<std::string> all = taken_names;
+  for (std::size_t from = 0; from < body.size();) {
+    const std::size_t to = std::min(body.find('\n', from), body.size());
+    const std::string text = body.substr(from, to - from);
+    if (const auto equals = text.find(" = "); text.starts_with("    ") && equals != std::string::npos)
+      all.insert(text.substr(text.find_first_not_of(' '), equals - text.find_first_not_of(' ')));
+    from = to + 1;
+  }
+  return all;
+}
+
+// One function for all blocks of a kind, whose bodies are alike but for their numbers.
+void write_function(SourceParts& parts, const std::string& kind, const std::vector<Numbered>& bodies) {
+  const auto& same = parts.alike.at(kind);
+  const Variation varying = variation(bodies);
+  std::string first;
+  for (std::size_t i = 0; i < bodies[0].words.size(); ++i)
+    first += bodies[0].words[i] + (i < bodies[0].numbers.size() ? bodies[0].numbers[i] : "");
+  Names names(variables_in(first));
+  BlockFunction made;
+  std::string body = bodies[0].words[0], before = body;
+  for (std::size_t i = 0; i < varying.places.size(); ++i) {
+    const auto parameter = varying.places[i];
+    if (parameter && *parameter == made.signature.size())
+      made.signature.push_back(names.take(name_of_number(before, parts)));
+    const bool in_name = std::ranges::count(before.substr(before.rfind('\n') + 1), '"') % 2 == 1;
+    const std::string word = parameter ? made.signature[*parameter] : bodies[0].numbers[i];
+    if (parameter && in_name)
+      if (const auto quote = body.rfind('"'); body[quote - 1] != 'f') body.insert(quote, "f");
+    body += parameter && in_name ? "{" + word + "}" : word;
+    before += bodies[0].numbers[i];
+    body += bodies[0].words[i + 1];
+    before += bodies[0].words[i + 1];
+  }
+  for (std::size_t k = 0; k < same.size(); ++k) {
+    auto& own = made.numbers[same[k]];
+    for (const auto& values : varying.parameters) own.push_back(values[k]);
+  }
+  made.name = parts.names.take(function_name(same, parts.document));
+  body = without_usual_strides(std::move(body));
+  const auto end = body.find('\n');
+  std::vector<std::string> signature{body.substr(0, end)};
+  signature.insert(signature.end(), made.signature.begin(), made.signature.end());
+  made.text =
+      statement(0, "def " + made.name + "(" + joined(signature) + ", name):") + wrapped_lines(body.substr(end + 1));
+  parts.functions.emplace(kind, std::move(made));
+  parts.order.push_back(kind);
+}
+
+// The function of a repeated block. Nothing: it stands there once, or as often as what is around it.
+Result<const BlockFunction*> function_of(SourceParts& parts, const Part& block, std::size_t times) {
+  const auto kind = parts.kinds.find(&block);
+  if (kind == parts.kinds.end()) return nullptr;
+  const auto& same = parts.alike.at(kind->second);
+  if (same.size() <= std::max<std::size_t>(times, 1)) return nullptr;
+  if (const auto known = parts.functions.find(kind->second); known != parts.functions.end()) return &known->second;
+  std::vector<Numbered> bodies;
+  for (const bool plain : {false, true}) {  // loops over blocks inside may stand in one of them only
+    bodies.clear();
+    for (const Part* one : same) {
+      auto body = body_of(parts, *one, plain, same.size());
+      if (!body) return pass(body);
+      bodies.push_back(numbered(*body, name_mark, true));
+    }
+    const std::string skeleton = bodies[0].skeleton();
+    if (std::ranges::all_of(bodies, [&](const Numbered& one) { return one.skeleton() == skeleton; })) break;
+  }
+  write_function(parts, kind->second, bodies);
+  return &parts.functions.at(kind->second);
+}
+
+}  // namespace
+
+SourceParts::SourceParts(const Document& of) : document(of), names(taken_names) {}
+
+Status count_blocks(SourceParts& parts, const std::vector<Part>& all) {
+  for (const Part& part : all) {
+    if (may_be_function(parts.document, part)) {
+      auto body = body_of(parts, part, true, 0);
+      if (!body) return pass(body);
+      std::string kind = numbered(*body, name_mark, true).skeleton();
+      parts.alike[kind].push_back(&part);
+      parts.kinds.emplace(&part, std::move(kind));
+    }
+    if (auto ok = count_blocks(parts, part.inside); !ok) return ok;
+  }
+  return {};
+}
+
+std::string wrapped_lines(const std::string& text) {
+  std::string made;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = std::min(text.find('\n', from), text.size());
+    const std::size_t begin = std::min(text.find_first_not_of(' ', from), to);
+    made += statement(static_cast<int>(begin - from), text.substr(begin, to - begin));
+    from = to + 1;
+  }
+  return made;
+}
+
+Lines::Lines(SourceParts& parts, std::string prefix) : parts_(parts), prefix_(std::move(prefix)), names_(taken_names) {}
+
+void Lines::name_input(const Reference& r, const std::string& wanted, bool brief) {
+  variables_[{r.layer, r.call}] = brief ? wanted : names_.take(identifier(wanted));
+}
+
+Status Lines::write(const std::vector<Part>& all, const std::vector<Reference>& outputs, bool plain, std::size_t times,
+                    const std::vector<Reference>& arguments) {
+  if (auto ok = flatten(all, plain, times); !ok) return ok;
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    for (const Reference& r : reads(items_[i])) last_use_[{r.layer, r.call}] = i;
+  for (const Reference& r : outputs) last_use_[{r.layer, r.call}] = items_.size();
+  // What lives beyond the first line is not called `x`, which others take.
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Step made{arguments[i].layer, arguments[i].call};
+    variables_[made] = arguments.size() > 1  ? names_.take("x" + std::to_string(i + 1))
+                       : last_use_[made] > 0 ? "inputs"
+                                             : "x";
+  }
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (const std::size_t end = loop_end(i); end >= i + least_loop) {
+      write_loop(i, end);
+      i = end - 1;
+    } else if (items_[i].function) {
+      write_call(i);
+    } else if (auto ok = write_item(i); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+std::string Lines::tensor(const Reference& r) const {
+  const std::string& variable = variables_.at({r.layer, r.call});
+  const bool several = parts_.document.layers[r.layer].calls[r.call].results.size() > 1;
+  return several ? variable + "[" + std::to_string(r.tensor) + "]" : variable;
+}
+
+std::vector<Reference> Lines::reads(const Item& item) const {
+  return item.part->step ? reads_of(parts_.document, *item.part->step) : item.part->inputs;
+}
+
+Status Lines::flatten(const std::vector<Part>& all, bool plain, std::size_t times) {
+  for (const Part& part : all) {
+    if (part.step) {
+      items_.push_back({&part});
+      continue;
+    }
+    const auto function = plain ? Result<const BlockFunction*>(nullptr) : function_of(parts_, part, times);
+    if (!function) return std::unexpected(function.error());
+    if (*function) items_.push_back({&part, *function});
+    else if (auto ok = flatten(part.inside, plain, times); !ok) return ok;
+  }
+  return {};
+}
+
+// Keras names operations by itself, after their function: a layer must not have such a name.
+std::string Lines::name_text(std::string layer) const {
+  const std::string stem = layer.substr(0, layer.find_last_not_of("0123456789_") + 1);
+  for (const DocumentLayer& other : parts_.document.layers)
+    if (other.is_operation() && snake_case(other.class_name) == stem) {
+      layer += "_layer";
+      break;
+    }
+  return text_of_name(layer);
+}
+
+std::string Lines::text_of_name(const std::string& name) const {
+  if (prefix_.empty() || !name.starts_with(prefix_)) return python::quoted(name);
+  return "f\"{name}" + without_braces(python::quoted(prefix_.back() + name.substr(prefix_.size()))).substr(1);
+}
+
+// `x` for what the next line uses up; a name after the layer for what lives longer.
+std::string Lines::variable_for(const Step& made, std::size_t at, const std::string& wanted) {
+  const auto last = last_use_.find(made);
+  if (last == last_use_.end()) return names_.take("_" + identifier(wanted));
+  return last->second == at + 1 ? "x" : names_.take(identifier(wanted));
+}
+
+Result<std::string> Lines::table(const Tensor& numbers) {
+  if (numbers.count() == 1 && numbers.rank() == 0) return number_of_float(numbers.floats()[0]);
+  if (numbers.count() > largest_table)
+    return fail(Fault::Unsupported, "holds a table of " + std::to_string(numbers.count()) +
+                                        " numbers, too many for source code; write a .keras file");
+  for (const auto& [known, name] : parts_.known_tables)
+    if (same_bytes(known, numbers)) return name;
+  std::vector<std::string> all;
+  const bool whole = numbers.dtype() >= DType::I8 && numbers.dtype() != DType::Bool;
+  if (whole)
+    for (const std::int64_t n : numbers.integers()) all.push_back(std::to_string(n));
+  else
+    for (const float n : numbers.floats()) all.push_back(std::isfinite(n) ? number_of_float(n) : number(n));
+  const std::string name = "TABLE_" + std::to_string(parts_.tables.size() + 1);
+  // Rows of rows, from the innermost axis outwards.
+  for (std::size_t axis = numbers.shape().size(); axis-- > 0;) {
+    const auto length = static_cast<std::size_t>(numbers.shape()[axis]);
+    std::vector<std::string> rows;
+    for (std::size_t i = 0; i + length <= all.size() && length > 0; i += length)
+      rows.push_back("[" +
+                     joined({all.begin() + static_cast<std::ptrdiff_t>(i),
+                             all.begin() + static_cast<std::ptrdiff_t>(i + length)}) +
+                     "]");
+    all = std::move(rows);
+  }
+  const std::string text =
+      fmt::format("np.array({}, dtype=\"{}\")", all.empty() ? "[]" : all[0], name_of(numbers.dtype()));
+  parts_.tables.push_back(statement(0, name + " = " + text));
+  parts_.known_tables.emplace_back(numbers, name);
+  return name;
+}
+
+// What the block's layers are named after.
+static std::string name_of_block(const Part& block) { return block.prefix.substr(0, block.prefix.size() - 1); }
+
+void Lines::write_call(std::size_t i) {
+  const Item& item = items_[i];
+  std::vector<std::string> passed;
+  for (const Reference& r : item.part->inputs) passed.push_back(tensor(r));
+  std::ranges::copy(item.function->numbers.at(item.part), std::back_inserter(passed));
+  const std::string name = name_of_block(*item.part);
+  passed.push_back(std::string(name_mark) + text_of_name(name));
+  const Reference& out = item.part->outputs[0];
+  const std::string variable = variable_for({out.layer, out.call}, i, name);
+  variables_[{out.layer, out.call}] = variable;
+  line(variable + " = " + item.function->name + "(" + joined(passed) + ")");
+}
+
+// The item behind a row of calls of one function, each of which reads `x` alone and leaves it to the next.
+std::size_t Lines::loop_end(std::size_t i) const {
+  std::size_t end = i;
+  for (; end < items_.size() && items_[end].function && items_[end].function == items_[i].function; ++end) {
+    const Part& part = *items_[end].part;
+    const Reference& out = part.outputs[0];
+    const auto last = last_use_.find({out.layer, out.call});
+    if (part.inputs.size() != 1 || last == last_use_.end() || last->second != end + 1) break;
+    const bool chained = end == i ? tensor(part.inputs[0]) == "x" : part.inputs[0] == items_[end - 1].part->outputs[0];
+    if (!chained) break;
+  }
+  return end;
+}
+
+std::string Lines::loop_variable(const std::string& wanted) {
+  if (loop_variables_.contains(wanted)) return wanted;
+  const std::string taken = names_.take(wanted);
+  loop_variables_.insert(taken);
+  return taken;
+}
+
+namespace {
+
+// "stage_" 2 3 4 "_conv": names that count. Nothing: they do not.
+struct Counted {
+  std::string front, back;
+  Size first = 0;
+};
+std::optional<Counted> counted(const std::vector<std::string>& names) {
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  std::string front = names[0], back = names[0];
+  for (const std::string& name : names) {
+    front.resize(static_cast<std::size_t>(std::ranges::mismatch(front, name).in1 - front.begin()));
+    std::size_t same = 0;
+    while (same < std::min(back.size(), name.size()) && back[back.size() - 1 - same] == name[name.size() - 1 - same])
+      ++same;
+    back.erase(0, back.size() - same);
+  }
+  while (!front.empty() && digit(front.back())) front.pop_back();
+  while (!back.empty() && digit(back.front())) back.erase(0, 1);
+  Counted made{front, back};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].size() <= front.size() + back.size()) return std::nullopt;
+    const std::string middle = names[i].substr(front.size(), names[i].size() - front.size() - back.size());
+    if (middle.size() > 6 || !std::ranges::all_of(middle, digit) || (middle[0] == '0' && middle.size() > 1))
+      return std::nullopt;
+    const Size n = std::stoll(middle);
+    if (i == 0) made.first = n;
+    if (n != made.first + static_cast<Size>(i)) return std::nullopt;
+  }
+  return made;
+}
+
+}  // namespace
+
+// for i in range(2, 5): x = block(x, 64, name=f"stage_{i}")
+void Lines::write_loop(std::size_t from, std::size_t end) {
+  const BlockFunction& function = *items_[from].function;
+  std::vector<std::string> names, passed{"x"}, targets;
+  for (std::size_t i = from; i < end; ++i) names.push_back(name_of_block(*items_[i].part));
+  std::vector<std::vector<std::string>> rows(end - from);
+  for (std::size_t k = 0; k < function.signature.size(); ++k) {
+    const auto value = [&](std::size_t i) { return function.numbers.at(items_[i].part)[k]; };
+    bool varies = false;
+    for (std::size_t i = from; i < end; ++i) varies = varies || value(i) != value(from);
+    if (varies) {
+      targets.push_back(loop_variable(function.signature[k]));
+      for (std::size_t i = from; i < end; ++i) rows[i - from].push_back(value(i));
+    }
+    passed.push_back(varies ? targets.back() : value(from));
+  }
+  const auto count = prefix_.empty() && targets.empty() ? counted(names) : std::nullopt;
+  if (count) {
+    std::string front = without_braces(python::quoted(count->front)),
+                back = without_braces(python::quoted(count->back));
+    front.pop_back();
+    passed.push_back(std::string(name_mark) + "f" + front + "{i}" + back.substr(1));
+    const Size last = count->first + static_cast<Size>(names.size());
+    line(fmt::format("for i in range({}{}):", count->first == 0 ? "" : std::to_string(count->first) + ", ", last));
+  } else {
+    targets.push_back(loop_variable("block_name"));
+    passed.push_back(std::string(name_mark) + targets.back());
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i].push_back(text_of_name(names[i]));
+      all.push_back(rows[i].size() == 1 ? rows[i][0] : "(" + joined(rows[i]) + ")");
+    }
+    line("for " + joined(targets) + " in (" + joined(all) + "):");
+  }
+  line("x = " + function.name + "(" + joined(passed) + ")", 8);
+  const Reference& out = items_[end - 1].part->outputs[0];
+  variables_[{out.layer, out.call}] = "x";
+}
+
+Status Lines::write_item(std::size_t i) {
+  const Step step = *items_[i].part->step;
+  const DocumentLayer& layer = parts_.document.layers[step.layer];
+  const DocumentCall& call = layer.calls[step.call];
+  Status trouble;
+  const Spoken spoken{[&](const Reference& r) { return tensor(r); },
+                      [&](const Tensor& numbers) {
+                        auto name = table(numbers);
+                        if (!name && trouble) trouble = within("layer '" + layer.name + "'", Status(pass(name)));
+                        return name.value_or("");
+                      }};
+  std::string text;
+  if (layer.is_operation()) {
+    text = operation_text(layer, call, spoken);
+  } else if (layer.calls.size() > 1) {
+    auto& variable = shared_[step.layer];
+    if (variable.empty()) {
+      variable = names_.take(identifier(layer.name) + "_layer");
+      line(variable + " = " + constructor_text(layer, name_text(layer.name)));
+    }
+    text = variable + arguments_text(call, spoken);
+  } else {
+    const std::string name = name_text(layer.name);
+    text = constructor_text(prefix_.empty() ? layer : with_stride(layer), name) + arguments_text(call, spoken);
+  }
+  if (!trouble) return trouble;
+  std::string wanted = layer.name;
+  if (!prefix_.empty())
+    wanted = without_numbers(wanted.starts_with(prefix_) ? wanted.substr(prefix_.size()) : wanted, layer);
+  variables_[step] = variable_for(step, i, wanted);
+  line(variables_[step] + " = " + text);
+  return {};
+}
+
+}  // namespace convoy::keras
