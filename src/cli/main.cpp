@@ -20,7 +20,7 @@ constexpr const char* about =
     "  convoy pad 'Conv2D(8, 3, strides=2, padding=\"same\")' --size 224x224      what a layer's padding does, "
     "everywhere\n"
     "  convoy run model.keras --input x.npy -o y.npy      run it without any framework\n"
-    "  convoy weights model.h5                            its tensors and their checksums\n"
+    "  convoy weights model.h5                            its tensors: names, shapes, types, counts\n"
     "  convoy ops                                         which operator is carried where";
 
 int run(int argc, char** argv) {
@@ -39,6 +39,12 @@ int run(int argc, char** argv) {
   convoy::cli::offer_weights(app, code);
   convoy::cli::offer_pad(app, code);
   convoy::cli::offer_ops(app, code);
+  // CLI11 misses the command before it looks at a word that is none.
+  const auto is_meant = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_meant).empty()) {
+    fmt::print(stderr, "convoy: there is no command '{}'; convoy --help shows all\n", argv[1]);
+    return convoy::cli::BadCommandLine;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -78,10 +78,10 @@ Result<std::vector<explain::Explanation>> of_file(const PadWords& words) {
     if (!one) return pass(one);
     all.push_back(std::move(*one));
   }
-  if (all.empty() && !words.which.empty())
-    return fail(Fault::Usage, fmt::format("{}: there is no layer '{}' with windows; those are {}", words.layer,
-                                          words.which, names.empty() ? "none" : names));
-  if (all.empty()) return fail(Fault::Unsupported, words.layer + ": no layer has windows");
+  if (names.empty()) return fail(Fault::Unsupported, words.layer + ": no layer has windows");
+  if (all.empty())
+    return fail(Fault::Usage,
+                fmt::format("{}: there is no layer '{}' with windows; those are {}", words.layer, words.which, names));
   return all;
 }
 

@@ -20,7 +20,8 @@ Result<std::vector<std::optional<Size>>> numbers_of_option(const std::string& wo
     else if (fault == std::errc::result_out_of_range)
       return fail(Fault::Usage, fmt::format("{}: {} is more than any size can be", option, word));
     else if (fault != std::errc{} || end != word.data() + word.size())
-      return fail(Fault::Usage, fmt::format("{}: '{}' is not a number; write 3, or 3x5 for two axes", option, word));
+      return fail(Fault::Usage,
+                  fmt::format("{}: '{}' is not a number for each axis; write 3, or 3x5 for two axes", option, words));
     else numbers.push_back(n);
   }
   return numbers;

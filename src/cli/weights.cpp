@@ -39,7 +39,10 @@ int list(const Weights& o) {
   if (o.plain)
     all = within(std::filesystem::path(o.file).filename().string(), torch::with_plain_weights(std::move(*all)));
   if (!all) return report(all.error());
-  if (!o.below.empty()) std::erase_if(*all, [&](const LoadedTensor& t) { return !name_below(t.name, o.below); });
+  if (!o.below.empty()) {
+    std::erase_if(*all, [&](const LoadedTensor& t) { return !name_below(t.name, o.below); });
+    if (all->empty()) return report({Fault::Usage, "--below '" + o.below + "': no tensor lies below that name", {}});
+  }
   if (o.json) {
     nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
     for (const auto& [name, tensor] : *all) {

@@ -33,6 +33,8 @@ char first_letter(Bytes bytes) {
   return at == std::string_view::npos ? '\0' : text[at];
 }
 
+bool is_json(Bytes bytes) { return first_letter(bytes) == '{'; }
+
 // 8 bytes of length, then JSON of that length.
 bool is_safetensors(Bytes bytes) {
   ByteReader reader(bytes);
@@ -84,7 +86,10 @@ constexpr std::string_view saves_the_graph =
     "torch.export.save(torch.export.export(model.eval(), (x,)), \"model.pt2\")";
 
 std::unexpected<Error> unread(std::string_view name) {
-  if (name.empty()) return fail(Fault::Format, "is of no format that this version knows");
+  if (name.empty())
+    return fail(Fault::Format,
+                "is of no format that is known here: models are read from .keras, .h5, .json, .onnx and .pt2 files, "
+                "TorchScript and Python source");
   std::string sentence = "is " + std::string(name);
   if (name.ends_with("PyTorch checkpoint") || name == "a safetensors file")
     sentence += ", which holds weights but no graph; save the graph with " + std::string(saves_the_graph);
@@ -107,7 +112,7 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, 
     return unread(name.empty() ? "a zip archive without a model" : name);
   }
   if (Hdf5File::begins(blob.bytes)) return keras::read_hdf5(blob.bytes, blob.keeper, options);
-  if (first_letter(blob.bytes) == '{') return keras::read_json(text_of(blob.bytes), options);
+  if (is_json(blob.bytes)) return keras::read_json(text_of(blob.bytes), options);
   if (onnx::begins_model(blob.bytes)) return onnx::read_model(blob, folder, options);
   return unread(known_format(blob.bytes));
 }
@@ -148,6 +153,7 @@ Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::pa
     return file;
   }
   if (onnx::begins_model(blob.bytes)) return weights_of(WeightsKind::Onnx, onnx::weights_of_model(blob, folder));
+  if (is_json(blob.bytes)) return fail(Fault::Unsupported, "is JSON, which holds no weights; name the file that does");
   return unread(known_format(blob.bytes));
 }
 
@@ -157,12 +163,21 @@ Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options
   if (is_source(file)) return read_source(file, options);
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
-  return within(file.filename().string(), load_bytes(blob_of(*bytes), file.parent_path(), options));
+  const Blob blob = blob_of(*bytes);
+  auto graph = load_bytes(blob, file.parent_path(), options);
+  if (graph && options.weights && !is_json(blob.bytes))
+    graph = fail(Fault::Usage,
+                 "holds its own weights, so '" + options.weights->string() + "' is not read; leave out " + "--weights");
+  return within(file.filename().string(), std::move(graph));
 }
 
 Result<WeightsFile> load_weights_file(const std::filesystem::path& file) {
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
+  if (is_source(file))
+    return within(file.filename().string(), Result<WeightsFile>(fail(Fault::Unsupported,
+                                                                     "is Python source, which holds no weights; name "
+                                                                     "the file that does")));
   return within(file.filename().string(), weights_of_bytes(blob_of(*bytes), file.parent_path()));
 }
 

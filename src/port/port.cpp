@@ -37,11 +37,31 @@ Result<Written> target_of(const fs::path& source, const PortOptions& options) {
                   "(.onnx) so far");
 }
 
+// An option that says nothing of this target was meant for another.
+Status check_options(const Written& target, const PortOptions& options) {
+  std::string_view option, format;
+  if (target.name != "onnx") {
+    format = "onnx";
+    if (options.opset) option = "--opset";
+    if (options.optimizes) option = "--optimize";
+    if (options.external_data) option = "--external-data";
+  }
+  if (target.name != "torch" && options.weights_format != PortOptions().weights_format) {
+    format = "torch";
+    option = "--weights-format";
+  }
+  if (option.empty()) return {};
+  return fail(Fault::Usage, std::string(option) + " says how " + std::string(format) +
+                                " is written, and this port is to " + std::string(target.name) +
+                                "; leave it out, or add --to " + std::string(format));
+}
+
 }  // namespace
 
 Result<PortReport> port(const fs::path& source, const PortOptions& options) {
   const auto target = target_of(source, options);
   if (!target) return std::unexpected(target.error());
+  if (auto fits = check_options(*target, options); !fits) return pass(fits);
   auto done = target->port(source, options);
   if (!done && done.error().fault == Fault::Internal && !options.without.empty()) {
     // What the target cannot say is then no fault of ours: the pass that would have rewritten it was left out.

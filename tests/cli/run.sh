@@ -75,12 +75,17 @@ ends 0 "a list of cells is said in other words" "$convoy" pad 'F.pad(x, (1, 2, 3
 ends 6 "a list that its framework refuses is refused" "$convoy" pad 'tf.pad(x, [[0, 0], [-1, 2]])'
 ends 0 "a framework is told about" "$convoy" pad --about onnx
 ends 2 "an unknown framework is a usage error" "$convoy" pad --about none
+ends 2 "a number that is none is a usage error" "$convoy" pad --solve --kernel x --in 5
+says "what was written is named" "'x'"
 ends 2 "options of unlike rank are a usage error" "$convoy" pad --solve --kernel 3x4x5 --in 3x4
 ends 0 "the version is told" "$convoy" --version
 ends 0 "help is told" "$convoy" --help
 ends 2 "a wrong option is a usage error" "$convoy" port --no-such-option "$good/model.keras"
 ends 2 "a wrong command is a usage error" "$convoy" no-such-command
+says "what is no command is named" "'no-such-command'"
 ends 2 "a port needs a file" "$convoy" port
+ends 2 "an option of another target is a usage error" "$convoy" port "$good/model.keras" --to torch -o out/a.py --opset 17
+says "the option is named" "--opset says how onnx is written"
 ends 2 "an unknown target is a usage error" "$convoy" port "$good/model.keras" --to no-such-format -o out/a.py
 ends 4 "a missing file is an input error" "$convoy" port no-such-file.keras --to torch -o out/a.py
 says "a missing file is named" no-such-file.keras
@@ -165,6 +170,12 @@ ends 3 "models of other layers are not matched" "$convoy" weights "$good/model.k
 says "the layers are named" "nothing in b stands for 'conv2d' of a"
 holds_only "nothing is left of what was refused" copied m.keras
 
+ends 2 "weights for a model that has its own are a usage error" "$convoy" summary "$good/model.keras" --weights none.h5
+says "the weights are named" "holds its own weights, so 'none.h5' is not read"
+echo 'x = 1' >net.py
+ends 6 "source holds no weights" "$convoy" weights net.py
+says "where weights lie is said" "name the file that does"
+ends 2 "a name that no tensor lies below is a usage error" "$convoy" weights "$good/model.keras" --below nowhere
 ends 0 "a json is read with its weights" "$convoy" summary "$good/model.json" --weights "$good/model.weights.h5"
 ends 0 "the operators are listed" "$convoy" ops
 
