@@ -183,17 +183,7 @@ class Keras {
                                  front.mode == PadMode::Reflect ? "reflect" : "symmetric"));
     } else {
       for (std::size_t i = 0; i < l_.space(); ++i) {
-        std::string at = "x[:";
-        for (std::size_t k = 0; k < i; ++k) at += ", :";
-        const Size b = front.before[i], a = front.after[i];
-        const bool wraps = front.mode == PadMode::Wrap;
-        std::vector<std::string> parts{"x"};
-        if (b > 0)
-          parts.insert(parts.begin(), wraps ? fmt::format("{}, -{}:]", at, b)
-                                            : fmt::format("keras.ops.repeat({}, :1], {}, axis={})", at, b, i + 1));
-        if (a > 0)
-          parts.push_back(wraps ? fmt::format("{}, :{}]", at, a)
-                                : fmt::format("keras.ops.repeat({}, -1:], {}, axis={})", at, a, i + 1));
+        const auto parts = with_border(front, i, "keras.ops.repeat");
         if (parts.size() > 1)
           code.push_back(fmt::format("x = keras.ops.concatenate([{}], axis={})", fmt::join(parts, ", "), i + 1));
       }

@@ -92,6 +92,21 @@ Sizes member(const Layer& layer, Size Window::* which) {
 
 }  // namespace
 
+std::vector<std::string> with_border(const FrontPad& front, std::size_t i, std::string_view repeat) {
+  std::string at = "x[:";
+  for (std::size_t k = 0; k < i; ++k) at += ", :";
+  const Size before = front.before[i], after = front.after[i];
+  const bool wraps = front.mode == PadMode::Wrap;
+  std::vector<std::string> parts{"x"};
+  if (before > 0)
+    parts.insert(parts.begin(), wraps ? fmt::format("{}, -{}:]", at, before)
+                                      : fmt::format("{}({}, :1], {}, axis={})", repeat, at, before, i + 1));
+  if (after > 0)
+    parts.push_back(wraps ? fmt::format("{}, :{}]", at, after)
+                          : fmt::format("{}({}, -1:], {}, axis={})", repeat, at, after, i + 1));
+  return parts;
+}
+
 Sizes kernels(const Layer& layer) { return member(layer, &Window::kernel); }
 Sizes strides(const Layer& layer) { return member(layer, &Window::stride); }
 Sizes dilations(const Layer& layer) { return member(layer, &Window::dilation); }

@@ -4,6 +4,7 @@
 #include "explain/validity.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convoy::explain {
@@ -57,6 +58,9 @@ std::optional<Cuts> cuts_of(const Layer& layer);
 std::string tuple_or_one(const Sizes& numbers);
 std::string list(const Sizes& numbers);
 std::string pairs_of_all_axes(Order order, const Sizes& before, const Sizes& after);
+// What stands beside each other along spatial axis i of a channels-last x, whose border is wrapped around or else repeated
+// by the function `repeat`: "x[:, -2:]", "x". "x" alone: nothing is added along this axis.
+std::vector<std::string> with_border(const FrontPad& front, std::size_t i, std::string_view repeat);
 Sizes kernels(const Layer& layer);
 Sizes strides(const Layer& layer);
 Sizes dilations(const Layer& layer);
