@@ -138,7 +138,7 @@ std::string name_of_number(const std::string& before, const SourceParts& parts) 
     const std::size_t tensors = parts.alike.at(kind)[0]->inputs.size();
     return place >= tensors && place - tensors < known.signature.size() ? known.signature[place - tensors] : "size";
   }
-  if (function == "range") return place == 0 ? "first" : "end";
+  if (function == "range") return place == 0 ? "first" : "last";
   if (function.starts_with("layers.")) function.erase(0, 7);
   const auto words = signature_of(function);
   std::string_view rest = words.value_or("");
@@ -375,27 +375,6 @@ void Lines::write_call(std::size_t i) {
   line(variable + " = " + item.function->name + "(" + joined(passed) + ")");
 }
 
-// The item behind a row of calls of one function, each of which reads `x` alone and leaves it to the next.
-std::size_t Lines::loop_end(std::size_t i) const {
-  std::size_t end = i;
-  for (; end < items_.size() && items_[end].function && items_[end].function == items_[i].function; ++end) {
-    const Part& part = *items_[end].part;
-    const Reference& out = part.outputs[0];
-    const auto last = last_use_.find({out.layer, out.call});
-    if (part.inputs.size() != 1 || last == last_use_.end() || last->second != end + 1) break;
-    const bool chained = end == i ? tensor(part.inputs[0]) == "x" : part.inputs[0] == items_[end - 1].part->outputs[0];
-    if (!chained) break;
-  }
-  return end;
-}
-
-std::string Lines::loop_variable(const std::string& wanted) {
-  if (loop_variables_.contains(wanted)) return wanted;
-  const std::string taken = names_.take(wanted);
-  loop_variables_.insert(taken);
-  return taken;
-}
-
 namespace {
 
 // "stage_" 2 3 4 "_conv": names that count. Nothing: they do not.
@@ -430,43 +409,44 @@ std::optional<Counted> counted(const std::vector<std::string>& names) {
 
 }  // namespace
 
+// The item behind a row of calls of one function with the same numbers: each reads only what the one before it gives, and
+// their names count. The first reads `x`.
+std::size_t Lines::loop_end(std::size_t i) const {
+  std::size_t end = i;
+  std::vector<std::string> names;
+  for (; end < items_.size() && items_[end].function && items_[end].function == items_[i].function; ++end) {
+    const Part& part = *items_[end].part;
+    const auto& numbers = items_[i].function->numbers;
+    if (part.inputs.size() != 1 || numbers.at(&part) != numbers.at(items_[i].part)) break;
+    if (end == i && tensor(part.inputs[0]) != "x") break;
+    if (end > i) {
+      const Reference& before = items_[end - 1].part->outputs[0];
+      if (part.inputs[0] != before || last_use_.at({before.layer, before.call}) != end) break;
+    }
+    names.push_back(name_of_block(part));
+    if (end > i && !counted(names)) break;
+  }
+  return end;
+}
+
 // for i in range(2, 5): x = block(x, 64, name=f"stage_{i}")
 void Lines::write_loop(std::size_t from, std::size_t end) {
-  const BlockFunction& function = *items_[from].function;
-  std::vector<std::string> names, passed{"x"}, targets;
+  const Item& item = items_[from];
+  std::vector<std::string> names, passed{"x"};
   for (std::size_t i = from; i < end; ++i) names.push_back(name_of_block(*items_[i].part));
-  std::vector<std::vector<std::string>> rows(end - from);
-  for (std::size_t k = 0; k < function.signature.size(); ++k) {
-    const auto value = [&](std::size_t i) { return function.numbers.at(items_[i].part)[k]; };
-    bool varies = false;
-    for (std::size_t i = from; i < end; ++i) varies = varies || value(i) != value(from);
-    if (varies) {
-      targets.push_back(loop_variable(function.signature[k]));
-      for (std::size_t i = from; i < end; ++i) rows[i - from].push_back(value(i));
-    }
-    passed.push_back(varies ? targets.back() : value(from));
-  }
-  const auto count = prefix_.empty() && targets.empty() ? counted(names) : std::nullopt;
-  if (count) {
-    std::string front = without_braces(python::quoted(count->front)),
-                back = without_braces(python::quoted(count->back));
-    front.pop_back();
-    passed.push_back(std::string(name_mark) + "f" + front + "{i}" + back.substr(1));
-    const Size last = count->first + static_cast<Size>(names.size());
-    line(fmt::format("for i in range({}{}):", count->first == 0 ? "" : std::to_string(count->first) + ", ", last));
-  } else {
-    targets.push_back(loop_variable("block_name"));
-    passed.push_back(std::string(name_mark) + targets.back());
-    std::vector<std::string> all;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      rows[i].push_back(text_of_name(names[i]));
-      all.push_back(rows[i].size() == 1 ? rows[i][0] : "(" + joined(rows[i]) + ")");
-    }
-    line("for " + joined(targets) + " in (" + joined(all) + "):");
-  }
-  line("x = " + function.name + "(" + joined(passed) + ")", 8);
+  std::ranges::copy(item.function->numbers.at(item.part), std::back_inserter(passed));
+  const Counted count = *counted(names);
+  std::string front = text_of_name(count.front), back = without_braces(python::quoted(count.back));
+  if (!front.starts_with("f")) front = "f" + without_braces(front);
+  front.pop_back();  // the closing quote
+  passed.push_back(std::string(name_mark) + front + "{i}" + back.substr(1));
+  const Size last = count.first + static_cast<Size>(names.size());
+  line(fmt::format("for i in range({}{}):", count.first == 0 ? "" : std::to_string(count.first) + ", ", last));
+  line("x = " + item.function->name + "(" + joined(passed) + ")", 8);
   const Reference& out = items_[end - 1].part->outputs[0];
-  variables_[{out.layer, out.call}] = "x";
+  const std::string variable = variable_for({out.layer, out.call}, end - 1, names.back());
+  variables_[{out.layer, out.call}] = variable;
+  if (variable != "x") line(variable + " = x");
 }
 
 Status Lines::write_item(std::size_t i) {

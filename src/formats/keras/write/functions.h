@@ -4,7 +4,6 @@
 #include "formats/python.h"
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +64,6 @@ class Lines {
   std::size_t loop_end(std::size_t i) const;
   void write_loop(std::size_t from, std::size_t end);
   std::string variable_for(const Step& made, std::size_t at, const std::string& wanted);
-  std::string loop_variable(const std::string& wanted);
   std::string name_text(std::string layer) const;
   std::string text_of_name(const std::string& name) const;
   Result<std::string> table(const Tensor& numbers);
@@ -78,7 +76,6 @@ class Lines {
   std::map<Step, std::string> variables_;
   std::map<Step, std::size_t> last_use_;
   std::map<std::size_t, std::string> shared_;
-  std::set<std::string> loop_variables_;
   std::string text_;
 };
 
