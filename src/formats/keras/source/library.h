@@ -30,8 +30,12 @@ class SourceLibrary : public python::Library {
   std::string fresh_name(const std::string& class_name);
 
  private:
-  friend class ClassMaker;
   void prepare(python::Interpreter& in);
+  void define(python::Interpreter& in, python::Class* of, const char* name, python::NativeFunction run);
+  void make_layer_class(python::Interpreter& in);
+  void make_model_class(python::Interpreter& in);
+  void make_sequential_class(python::Interpreter& in);
+  std::optional<python::Value> backend_word(python::Interpreter& in, const std::string& word, bool is_keras);
   std::optional<python::Value> layer_class(python::Interpreter& in, const std::string& name);
   Result<std::optional<python::Value>> function(python::Interpreter& in, const std::string& name, bool backend);
   Result<python::Value> make_layer(python::Interpreter& in, const std::string& class_name, python::Arguments& given);

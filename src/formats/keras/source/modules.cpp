@@ -90,134 +90,6 @@ Value silent(Interpreter& in, const std::string& name) {
 
 }  // namespace
 
-void SourceLibrary::prepare(Interpreter& in) {
-  if (layer_) return;
-  layer_ = in.make_class("Layer", {});
-  layer_->native = "Layer";
-  // Fails where it is called without an instance that was made.
-  const auto method = [&](python::Class* of, const char* name, auto run) {
-    const bool makes = std::string_view(name) == "__init__";
-    const bool calls = std::string_view(name) == "__call__";
-    of->attributes.set(
-        name,
-        in.native(name,
-                  [this, run, makes, calls, word = std::string(name)](Interpreter& with, Arguments& given) -> Made {
-                    if (given.placed.empty() || !given.placed.front().as<Instance>())
-                      return fail(Fault::Format, "'" + word + "' is called without a layer");
-                    if (!makes && !calls && !state_of(given.placed.front()))
-                      return fail(Fault::Format, "'" + word + "' is called before super().__init__()");
-                    return run(with, given);
-                  }));
-  };
-  method(layer_, "__init__", [this](Interpreter& with, Arguments& given) -> Made {
-    auto* instance = given.placed.front().as<Instance>();
-    auto* state = with.make<SourceLayer>();
-    state->class_name = instance->type->name;
-    const auto name = given.take("name");
-    const auto* word = name ? name->as<python::Text>() : nullptr;
-    state->name = word ? word->text : fresh_name(instance->type->name);
-    instance->extra = state;
-    return Value();
-  });
-  method(layer_, "__call__", [this](Interpreter& with, Arguments& given) { return call_instance(with, given); });
-  method(layer_, "add_weight", [](Interpreter&, Arguments&) -> Made {
-    return fail(Fault::Unsupported, "a layer with weights of its own is not read; write it with the layers of Keras");
-  });
-  for (const char* name : {"build", "add_loss", "get_config"})
-    method(layer_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
-  model_ = in.make_class("Model", {layer_});
-  model_->native = "Model";
-  method(model_, "__init__", [this](Interpreter& with, Arguments& given) { return make_model(with, given); });
-  for (const char* name : {"compile", "summary", "fit", "evaluate", "predict", "save", "save_weights"})
-    method(model_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
-  method(model_, "load_weights", [this](Interpreter&, Arguments& given) -> Made {
-    state_of(given.placed.front())->loads_weights = true;
-    return Value();
-  });
-  const auto border = [&](const char* name, bool output) {
-    model_->attributes.set(
-        name, Value::of(in.make<python::Described>(
-                  python::Described::As::Property,
-                  in.native(name, [this, output](Interpreter& with, Arguments& given) -> Made {
-                    const SourceLayer* state = given.placed.empty() ? nullptr : state_of(given.placed.front());
-                    if (!state) return fail(Fault::Format, "a model's inputs before super().__init__()");
-                    const auto& all = output ? state->outputs : state->inputs;
-                    if (all.empty())
-                      return fail(Fault::Unsupported, "the inputs and outputs of this model are not known yet");
-                    if (all.size() == 1) return Value::of(all.front());
-                    ValueList tensors;
-                    for (SourceTensor* t : all) tensors.push_back(Value::of(t));
-                    return with.list(std::move(tensors));
-                  }))));
-  };
-  border("input", false);
-  border("inputs", false);
-  border("output", true);
-  border("outputs", true);
-  sequential_ = in.make_class("Sequential", {model_});
-  sequential_->native = "Sequential";
-  method(sequential_, "__init__", [this](Interpreter& with, Arguments& given) -> Made {
-    auto* instance = given.placed.front().as<Instance>();
-    const Value self = given.placed.front();
-    given.placed.erase(given.placed.begin());
-    auto taken = python::bound(given, "layers trainable name", 0, "Sequential");
-    if (!taken) return pass(taken);
-    auto* state = with.make<SourceLayer>();
-    state->class_name = "Sequential";
-    state->module = "keras";
-    const auto* word = (*taken)[2] ? (*taken)[2]->as<python::Text>() : nullptr;
-    state->name = word ? word->text : fresh_name("Sequential");
-    instance->extra = state;
-    if (!(*taken)[0] || (*taken)[0]->is_none()) return Value();
-    const auto all = with.elements(*(*taken)[0]);
-    if (!all) return std::unexpected(all.error());
-    for (const Value& one : *all) {
-      Arguments added{{self, one}, {}};
-      if (auto done = add(with, added); !done) return done;
-    }
-    return Value();
-  });
-  method(sequential_, "add", [this](Interpreter& with, Arguments& given) { return add(with, given); });
-  method(sequential_, "build", [this](Interpreter& with, Arguments& given) -> Made {
-    if (given.placed.size() > 1) {
-      auto shape = json_of(with, given.placed[1]);
-      if (!shape) return pass(shape);
-      state_of(given.placed[0])->config["build_input_shape"] = *shape;
-    }
-    return Value();
-  });
-}
-
-std::optional<Value> SourceLibrary::layer_class(Interpreter& in, const std::string& name) {
-  prepare(in);
-  if (name == "Layer") return Value::of(layer_);
-  if (name == "Model" || name == "Functional") return Value::of(model_);
-  if (name == "Sequential") return Value::of(sequential_);
-  if (name == "Input")
-    return in.native(name, [this](Interpreter& with, Arguments& given) { return input_function(with, given); });
-  if (const auto known = classes_.find(name); known != classes_.end()) return known->second;
-  if (name == "InputLayer") {
-    // InputLayer(input_shape=...) in a list of layers.
-    return classes_[name] = in.native(name, [this](Interpreter& with, Arguments& given) -> Made {
-      for (auto& [word, value] : given.named) {
-        if (word == "input_shape") word = "shape";
-        if (word == "batch_input_shape") word = "batch_shape";
-        if (word == "input_tensor") word = "tensor";
-      }
-      return input_function(with, given);
-    });
-  }
-  if (!signature_of(name)) return std::nullopt;
-  python::Class* made = in.make_class(name, {layer_});
-  made->native = name;
-  made->attributes.set("__init__", in.native("__init__", [this, name](Interpreter& with, Arguments& given) -> Made {
-    if (given.placed.empty() || !given.placed.front().as<Instance>())
-      return fail(Fault::Format, name + "() without itself");
-    return make_layer(with, name, given);
-  }));
-  return classes_[name] = Value::of(made);
-}
-
 Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std::string& name, bool activation) {
   // add([a, b]), concatenate([a, b], axis=-1): a layer made and called at once.
   for (const std::string_view merging :
@@ -264,6 +136,33 @@ Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::
   return layer_class(in, name);
 }
 
+// keras.backend, whose words keras itself has but for one.
+std::optional<Value> SourceLibrary::backend_word(Interpreter& in, const std::string& word, bool is_keras) {
+  if (word == "image_data_format")
+    return in.native(word, [](Interpreter& with, Arguments&) -> Made { return with.text("channels_last"); });
+  if (word == "int_shape")
+    return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
+      return given.placed.empty() ? Made(fail(Fault::Format, "int_shape() of nothing"))
+                                  : with.attribute(given.placed[0], "shape");
+    });
+  if (word == "backend" && !is_keras)
+    return in.native(word, [](Interpreter& with, Arguments&) -> Made { return with.text("tensorflow"); });
+  if (word == "clear_session") return silent(in, word);
+  if (word == "name_scope")
+    return in.native(word, [](Interpreter& with, Arguments&) -> Made { return Value::of(with.make<Context>()); });
+  if (word == "get_uid")
+    return in.native(word, [this](Interpreter& with, Arguments& given) -> Made {
+      auto prefix = given.placed.empty() ? Result<std::string>(std::string()) : with.string_of(given.placed[0]);
+      if (!prefix) return pass(prefix);
+      return Value::of(static_cast<std::int64_t>(++uids_[*prefix]));
+    });
+  if (word == "is_keras_tensor")
+    return in.native(word, [](Interpreter&, Arguments& given) -> Made {
+      return Value::of(!given.placed.empty() && given.placed[0].as<SourceTensor>());
+    });
+  return std::nullopt;
+}
+
 Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::string& name) {
   prepare(in);
   std::string rest;
@@ -288,37 +187,14 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
       if (given.placed.size() != 1) return fail(Fault::Format, "activations.get() of other than one value");
       return given.placed[0].is_none() ? with.text("linear") : given.placed[0];
     }));
-  made->attributes.set("__version__", in.text(tensorflow ? "2.21.0" : "3.15.1"));
+  made->attributes.set("__version__", in.text(tensorflow ? "2.21.0" : source_version));
   made->more = [this, name, rest, tensorflow, silent_part, activation](
                    Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
     if (silent_part) return silent(with, word);
     if (tensorflow && (word == "float32" || word == "int32" || word == "float16" || word == "int64" || word == "bool"))
       return with.text(word);
-    if (rest.starts_with("backend") || rest.empty()) {
-      if (word == "image_data_format")
-        return with.native(word, [](Interpreter& in_it, Arguments&) -> Made { return in_it.text("channels_last"); });
-      if (word == "int_shape")
-        return with.native(word, [](Interpreter& in_it, Arguments& given) -> Made {
-          return given.placed.empty() ? Made(fail(Fault::Format, "int_shape() of nothing"))
-                                      : in_it.attribute(given.placed[0], "shape");
-        });
-      if (word == "backend" && !rest.empty())
-        return with.native(word, [](Interpreter& in_it, Arguments&) -> Made { return in_it.text("tensorflow"); });
-      if (word == "clear_session") return silent(with, word);
-      if (word == "name_scope")
-        return with.native(word,
-                           [](Interpreter& in_it, Arguments&) -> Made { return Value::of(in_it.make<Context>()); });
-      if (word == "get_uid")
-        return with.native(word, [this](Interpreter& in_it, Arguments& given) -> Made {
-          auto prefix = given.placed.empty() ? Result<std::string>(std::string()) : in_it.string_of(given.placed[0]);
-          if (!prefix) return pass(prefix);
-          return Value::of(static_cast<std::int64_t>(++uids_[*prefix]));
-        });
-      if (word == "is_keras_tensor")
-        return with.native(word, [](Interpreter&, Arguments& given) -> Made {
-          return Value::of(!given.placed.empty() && given.placed[0].as<SourceTensor>());
-        });
-    }
+    if (rest.starts_with("backend") || rest.empty())
+      if (auto known = backend_word(with, word, rest.empty())) return known;
     if (word == "register_keras_serializable" || word == "function" || word == "keras_export")
       return with.native(word, registered);
     constexpr std::array<std::string_view, 28> parts{

@@ -1,0 +1,150 @@
+// The classes of Keras: Layer, Model, Sequential, and one for each layer that has a signature.
+#include "formats/keras/source/library.h"
+#include "formats/keras/source/signatures.h"
+
+#include <utility>
+
+namespace convoy::keras {
+
+// A method of ours. Fails where it is called without an instance that was made.
+void SourceLibrary::define(Interpreter& in, python::Class* of, const char* name, python::NativeFunction run) {
+  const bool makes = std::string_view(name) == "__init__";
+  const bool calls = std::string_view(name) == "__call__";
+  of->attributes.set(name, in.native(name,
+                                     [this, run = std::move(run), makes, calls, word = std::string(name)](
+                                         Interpreter& with, Arguments& given) -> Made {
+                                       if (given.placed.empty() || !given.placed.front().as<Instance>())
+                                         return fail(Fault::Format, "'" + word + "' is called without a layer");
+                                       if (!makes && !calls && !state_of(given.placed.front()))
+                                         return fail(Fault::Format,
+                                                     "'" + word + "' is called before super().__init__()");
+                                       return run(with, given);
+                                     }));
+}
+
+void SourceLibrary::prepare(Interpreter& in) {
+  if (layer_) return;
+  make_layer_class(in);
+  make_model_class(in);
+  make_sequential_class(in);
+}
+
+void SourceLibrary::make_layer_class(Interpreter& in) {
+  layer_ = in.make_class("Layer", {});
+  layer_->native = "Layer";
+  define(in, layer_, "__init__", [this](Interpreter& with, Arguments& given) -> Made {
+    auto* instance = given.placed.front().as<Instance>();
+    auto* state = with.make<SourceLayer>();
+    state->class_name = instance->type->name;
+    const auto name = given.take("name");
+    const auto* word = name ? name->as<python::Text>() : nullptr;
+    state->name = word ? word->text : fresh_name(instance->type->name);
+    instance->extra = state;
+    return Value();
+  });
+  define(in, layer_, "__call__", [this](Interpreter& with, Arguments& given) { return call_instance(with, given); });
+  define(in, layer_, "add_weight", [](Interpreter&, Arguments&) -> Made {
+    return fail(Fault::Unsupported, "a layer with weights of its own is not read; write it with the layers of Keras");
+  });
+  for (const char* name : {"build", "add_loss", "get_config"})
+    define(in, layer_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+}
+
+void SourceLibrary::make_model_class(Interpreter& in) {
+  model_ = in.make_class("Model", {layer_});
+  model_->native = "Model";
+  define(in, model_, "__init__", [this](Interpreter& with, Arguments& given) { return make_model(with, given); });
+  for (const char* name : {"compile", "summary", "fit", "evaluate", "predict", "save", "save_weights"})
+    define(in, model_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+  define(in, model_, "load_weights", [this](Interpreter&, Arguments& given) -> Made {
+    state_of(given.placed.front())->loads_weights = true;
+    return Value();
+  });
+  const auto border = [&](const char* name, bool output) {
+    model_->attributes.set(
+        name, Value::of(in.make<python::Described>(
+                  python::Described::As::Property,
+                  in.native(name, [this, output](Interpreter& with, Arguments& given) -> Made {
+                    const SourceLayer* state = given.placed.empty() ? nullptr : state_of(given.placed.front());
+                    if (!state) return fail(Fault::Format, "a model's inputs before super().__init__()");
+                    const auto& all = output ? state->outputs : state->inputs;
+                    if (all.empty())
+                      return fail(Fault::Unsupported, "the inputs and outputs of this model are not known yet");
+                    if (all.size() == 1) return Value::of(all.front());
+                    ValueList tensors;
+                    for (SourceTensor* t : all) tensors.push_back(Value::of(t));
+                    return with.list(std::move(tensors));
+                  }))));
+  };
+  border("input", false);
+  border("inputs", false);
+  border("output", true);
+  border("outputs", true);
+}
+
+void SourceLibrary::make_sequential_class(Interpreter& in) {
+  sequential_ = in.make_class("Sequential", {model_});
+  sequential_->native = "Sequential";
+  define(in, sequential_, "__init__", [this](Interpreter& with, Arguments& given) -> Made {
+    auto* instance = given.placed.front().as<Instance>();
+    const Value self = given.placed.front();
+    given.placed.erase(given.placed.begin());
+    auto taken = python::bound(given, "layers trainable name", 0, "Sequential");
+    if (!taken) return pass(taken);
+    auto* state = with.make<SourceLayer>();
+    state->class_name = "Sequential";
+    state->module = "keras";
+    const auto* word = (*taken)[2] ? (*taken)[2]->as<python::Text>() : nullptr;
+    state->name = word ? word->text : fresh_name("Sequential");
+    instance->extra = state;
+    if (!(*taken)[0] || (*taken)[0]->is_none()) return Value();
+    const auto all = with.elements(*(*taken)[0]);
+    if (!all) return std::unexpected(all.error());
+    for (const Value& one : *all) {
+      Arguments added{{self, one}, {}};
+      if (auto done = add(with, added); !done) return done;
+    }
+    return Value();
+  });
+  define(in, sequential_, "add", [this](Interpreter& with, Arguments& given) { return add(with, given); });
+  define(in, sequential_, "build", [this](Interpreter& with, Arguments& given) -> Made {
+    if (given.placed.size() > 1) {
+      auto shape = json_of(with, given.placed[1]);
+      if (!shape) return pass(shape);
+      state_of(given.placed[0])->config["build_input_shape"] = *shape;
+    }
+    return Value();
+  });
+}
+
+std::optional<Value> SourceLibrary::layer_class(Interpreter& in, const std::string& name) {
+  prepare(in);
+  if (name == "Layer") return Value::of(layer_);
+  if (name == "Model" || name == "Functional") return Value::of(model_);
+  if (name == "Sequential") return Value::of(sequential_);
+  if (name == "Input")
+    return in.native(name, [this](Interpreter& with, Arguments& given) { return input_function(with, given); });
+  if (const auto known = classes_.find(name); known != classes_.end()) return known->second;
+  if (name == "InputLayer") {
+    // InputLayer(input_shape=...) in a list of layers.
+    return classes_[name] = in.native(name, [this](Interpreter& with, Arguments& given) -> Made {
+      for (auto& [word, value] : given.named) {
+        if (word == "input_shape") word = "shape";
+        if (word == "batch_input_shape") word = "batch_shape";
+        if (word == "input_tensor") word = "tensor";
+      }
+      return input_function(with, given);
+    });
+  }
+  if (!signature_of(name)) return std::nullopt;
+  python::Class* made = in.make_class(name, {layer_});
+  made->native = name;
+  made->attributes.set("__init__", in.native("__init__", [this, name](Interpreter& with, Arguments& given) -> Made {
+    if (given.placed.empty() || !given.placed.front().as<Instance>())
+      return fail(Fault::Format, name + "() without itself");
+    return make_layer(with, name, given);
+  }));
+  return classes_[name] = Value::of(made);
+}
+
+}  // namespace convoy::keras
