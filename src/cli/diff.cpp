@@ -103,6 +103,8 @@ int mend(const Diff& o, const Graph& a, const Graph& b, const diagnose::Diagnosi
 
 int run_diff(const Diff& o) {
   if (!o.check_file.empty()) return check_certificate({o.check_file, o.json, o.quiet, o.threads});
+  if (!o.fixes && !o.folder.empty())
+    return report({Fault::Usage, "-o '" + o.folder + "' is for a mended model: add --fix, or leave -o out", {}});
   if (o.fixes && o.folder.empty())
     return report({Fault::Usage, "--fix needs a folder for the mended model: -o DIR", {}});
   std::optional<OutputSet> page;

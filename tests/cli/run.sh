@@ -148,6 +148,7 @@ ends 4 "a page has a folder" "$convoy" diff "$good/model.keras" "$good/model.h5"
 cp -rL "$pairs/same_s2_as_p1" pair
 if [ -f pair/b.onnx ]; then
   ends 2 "--fix needs a folder" "$convoy" diff pair/a.keras pair/b.onnx --fix
+  ends 2 "a folder without --fix is a usage error" "$convoy" diff pair/a.keras pair/b.onnx -o mended
   ends 1 "models that differ are mended" "$convoy" diff pair/a.keras pair/b.onnx --fix -o mended -q
   says "the proof is said" "are the same"
   holds_only "a mended model is one file" mended b.onnx
