@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace convoy::diagnose {
@@ -57,6 +58,39 @@ Sizes likely_order(const Sizes& from, const Sizes& to) {
   return is_layout && (is_identity(first) || under == to) ? first : Sizes{};
 }
 
+}  // namespace
+
+namespace {
+
+// From the file's order of axes to that of the comparable form; nothing: the axes were split as well.
+std::optional<Sizes> order_since_file(const Graph& graph, ValueId v) {
+  const auto& origin = graph[v].origin;
+  Sizes order(graph[v].fact.shape.size());
+  std::iota(order.begin(), order.end(), Size{0});
+  if (!origin) return order;
+  if (!origin->split.empty()) return std::nullopt;
+  if (origin->permutation.empty()) return order;
+  return origin->permutation.size() == order.size() ? std::optional(origin->permutation) : std::nullopt;
+}
+
+}  // namespace
+
+bool alike_inputs(const Graph& a, const Graph& b) {
+  for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i)
+    if (order_since_file(a, a.inputs[i]) != order_since_file(b, b.inputs[i])) return false;
+  return true;
+}
+
+std::optional<Sizes> order_of_outputs(const Graph& a, ValueId of_a, const Graph& b, ValueId of_b) {
+  const auto first = order_since_file(a, of_a), second = order_since_file(b, of_b);
+  if (!first || !second || first->size() != second->size() || !alike_inputs(a, b)) return std::nullopt;
+  Sizes order;
+  for (const Size axis : *second) order.push_back(inverse(*first)[static_cast<std::size_t>(axis)]);
+  return order;
+}
+
+namespace {
+
 class Aligner {
  public:
   Aligner(const Graph& a, const Graph& b, const Guide& guide)
@@ -95,7 +129,9 @@ class Aligner {
     if (in_a_[index(a)] >= 0 || in_b_[index(b)] >= 0) return false;
     Match match{a, b, how, {}, node_a, node_b};
     const auto from = sizes_of(a_[a].fact.shape), to = sizes_of(b_[b].fact.shape);
-    if (from && to) match.permutation = likely_order(*from, *to);
+    const auto fixed = how == How::Output ? order_of_outputs(a_, a, b_, b) : std::nullopt;
+    if (fixed) match.permutation = *fixed;
+    else if (from && to) match.permutation = likely_order(*from, *to);
     in_a_[index(a)] = in_b_[index(b)] = static_cast<int>(result_.matches.size());
     matched_a_[index(a)] = matched_b_[index(b)] = true;
     result_.matches.push_back(std::move(match));
@@ -115,9 +151,32 @@ class Aligner {
       if (norm_a && !norm_b) out_a = norm_a;
       if (norm_b && !norm_a) out_b = norm_b;
     }
+    if (how == How::Place && family == Family::Norm) {
+      const bool scales_a = holds_numbers(a_, a), scales_b = holds_numbers(b_, b);
+      if (scales_a && !scales_b) out_b = scaled_behind(b_, readers_b_, out_b, taken_b_);
+      if (scales_b && !scales_a) out_a = scaled_behind(a_, readers_a_, out_a, taken_a_);
+    }
     taken_a_.insert(a);
     taken_b_.insert(b);
     add(cut_out(a_, readers_a_, out_a), cut_out(b_, readers_b_, out_b), how, a, b);
+  }
+
+  static bool holds_numbers(const Graph& graph, NodeId n) {
+    const Node& node = graph[n];
+    return std::ranges::any_of(node.inputs, [&](ValueId v) { return v && graph[v].constant; });
+  }
+
+  // Behind the factor and the term that a norm without numbers of its own is written with.
+  static ValueId scaled_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v,
+                               std::set<NodeId>& taken) {
+    for (const BinaryFunction wanted : {BinaryFunction::Multiply, BinaryFunction::Add}) {
+      const auto& next = readers[index(v)];
+      const auto* binary = next.size() == 1 ? std::get_if<Binary>(&graph[next[0]].op) : nullptr;
+      if (!binary || binary->function != wanted || !holds_numbers(graph, next[0]) || taken.contains(next[0])) continue;
+      taken.insert(next[0]);
+      v = graph[next[0]].outputs[0];
+    }
+    return v;
   }
 
   static ValueId norm_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {

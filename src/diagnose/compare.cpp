@@ -100,8 +100,11 @@ Result<Comparison::Stretch> Comparison::stretch(std::size_t i) const {
     const Match* from = alignment_.of_b(v);
     if (!from) return fail(Fault::Unsupported, "input '" + sized_.b[v].name + "' has no counterpart");
     const auto shape = sizes_of(sized_.b[v].fact.shape);
-    result.inputs_b.push_back(arranged(forced(*from, states_[i].fresh), from->permutation, shape.value_or(Sizes{})));
-    result.reads.push_back(static_cast<std::size_t>(from - alignment_.matches.data()));
+    const auto at = static_cast<std::size_t>(from - alignment_.matches.data());
+    const Tensor own = forced(*from, states_[i].fresh);
+    result.inputs_b.push_back(
+        arranged(own, from->permutation, states_[at].upright ? own.shape() : shape.value_or(Sizes{})));
+    result.reads.push_back(at);
     other_sizes = other_sizes || result.inputs_b.back().shape() != shape;
   }
   // What an earlier difference made longer or shorter reaches b's layer at a's size here: SAME has other numbers there.
@@ -141,6 +144,12 @@ Status Comparison::feed_at_own_sizes(Stretch& at) const {
   return {};
 }
 
+// Outputs of models whose inputs have their axes in one order have the same shape, or differ.
+bool Comparison::has_exact_shape(std::size_t i) const {
+  const Match& match = alignment_.matches[i];
+  return match.how == How::Output && order_of_outputs(sized_.a, match.a, sized_.b, match.b).has_value();
+}
+
 // Where more than one order of axes fits the shapes, the one under which the numbers agree.
 Result<Gap> Comparison::gap(std::size_t i) {
   auto at = stretch(i);
@@ -151,12 +160,18 @@ Result<Gap> Comparison::gap(std::size_t i) {
   if (!got) return pass(got);
   Match& match = alignment_.matches[i];
   Gap best = gap_between(*got, *wanted, match.permutation);
+  if (has_exact_shape(i) && wanted->permuted(match.permutation).shape() != got->value.shape()) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    best = {infinite, best.limit, infinite, 1, best.terms, false, true};
+  }
   if (maps_) states_[i].map = error_map(*got, arranged(*wanted, match.permutation, got->value.shape()));
   if (best.same) return best;
+  if (states_[i].upright || has_exact_shape(i)) return best;
   for (const Sizes& order : permutations_between(wanted->shape(), got->value.shape())) {
     const Gap other = gap_between(*got, *wanted, order);
     if (!other.same) continue;
     match.permutation = order;
+    states_[i].turned = true;
     if (maps_) states_[i].map = error_map(*got, arranged(*wanted, order, got->value.shape()));
     return other;
   }
@@ -210,6 +225,12 @@ Status Comparison::compare_all() {
     if (state.gap.same) try_fresh(i);
   }
   drop_crossed();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const Match& match = alignment_.matches[i];
+    const bool is_inner = match.how != How::Input && match.how != How::Output;
+    if (is_inner && (states_[i].turned || (!is_identity(match.permutation) && alike_inputs(sized_.a, sized_.b))))
+      turn_upright(i);
+  }
   return {};
 }
 

@@ -37,6 +37,7 @@ class Comparison {
   struct State {
     bool dropped = false, compared = false;
     bool fresh = false;  // fed with fresh numbers, of the range of a's own
+    bool turned = false, upright = false;  // agrees under another order of axes; must not
     bool own_sizes = false;  // fed with fresh numbers at the size that b has here
     Gap gap;
     ErrorMap map;
@@ -51,18 +52,22 @@ class Comparison {
   std::vector<std::size_t> readers_of_match(std::size_t match) const;
   bool only_seems(std::size_t match);
   void try_own_sizes(std::size_t match);
+  void turn_upright(std::size_t match);
   void try_fresh(std::size_t match);
   void drop_other_ends();
   void drop_crossed();
   bool join(std::size_t match);
+  void join_for_fewer(std::size_t match);
   void uncross_exchanged();
   Result<Explained> cause_of(std::size_t match, bool tries_pairs) const;
   void set(std::size_t match, bool is_matched);
   std::string layer_of_a(const Match& match) const;
   std::string layer_of_b(const Match& match) const;
-  std::string twin_in_stretch(const Match& match, const std::string& layer, bool of_b) const;
+  std::optional<std::string> twin_in_stretch(const Match& match, const std::string& layer, bool of_b) const;
   std::string a_of(const std::string& layer_b, const Match& match) const;
   std::string b_of(const std::string& layer_a, const Match& match) const;
+  std::string b_in_front_of(const std::string& layer_a, const Match& match) const;
+  bool has_exact_shape(std::size_t match) const;
   Tensor forced(const Match& match, bool fresh) const;
   static std::optional<Tensor> fresh_like(const Tensor& own, const Sizes& shape, std::uint64_t seed);
 

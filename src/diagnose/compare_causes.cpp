@@ -31,6 +31,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
     question.before.push_back(from ? layer_of_a(*from) : std::string());
     question.reads_input = question.reads_input || (from && from->how == How::Input);
   }
+  question.exact_shape = has_exact_shape(i);
   for (const Node& node : sized_.a.nodes)
     if (std::ranges::find(node.inputs, alignment_.matches[i].a) != node.inputs.end())
       question.readers.push_back(node.op);
@@ -53,6 +54,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
   Question other{at->b.graph, at->a.graph, at->inputs_b, at->inputs_a, inverse(question.permutation), {}, false,
                  {},          nullptr,     threads_,     tries_pairs};
   other.reads_input = question.reads_input;
+  other.exact_shape = question.exact_shape;
   for (const ValueId v : at->b.from) {
     const Match* from = alignment_.of_b(v);
     other.before.push_back(from ? layer_of_b(*from) : std::string());
@@ -133,6 +135,43 @@ void Comparison::uncross_exchanged() {
   }
 }
 
+// Two stretches that follow each other and need three changes by themselves may need fewer taken together: that is the
+// simpler explanation of all of their numbers.
+void Comparison::join_for_fewer(std::size_t i) {
+  constexpr std::size_t of_unknown = 3;
+  const auto changes = [&](std::size_t j) {
+    const auto& cause = states_[j].cause;
+    return !cause || cause->edits.empty() ? of_unknown : cause->edits.size();
+  };
+  const auto differs = [&](std::size_t j) {
+    return states_[j].compared && !states_[j].dropped && !states_[j].gap.same;
+  };
+  if (!differs(i) || alignment_.matches[i].how == How::Output) return;
+  std::size_t apart = changes(i);
+  bool any = false;
+  const auto readers = readers_of_match(i);
+  for (const std::size_t j : readers)
+    if (differs(j)) apart += changes(j), any = true;
+  if (!any || apart < 3) return;
+  set(i, false);
+  std::size_t together = 0;
+  std::vector<std::pair<std::size_t, Explained>> found;
+  for (const std::size_t j : readers) {
+    auto other = gap(j);
+    if (other && other->same) continue;
+    auto cause = other ? cause_of(j, true) : Result<Explained>(pass(other));
+    together += cause && !cause->edits.empty() ? cause->edits.size() : apart;
+    if (together >= apart) break;
+    found.emplace_back(j, *std::move(cause));
+  }
+  if (together >= apart || found.empty()) return set(i, true);
+  states_[i].dropped = true;
+  for (auto& [j, cause] : found) {
+    states_[j].gap = cause.before;
+    states_[j].cause = std::move(cause);
+  }
+}
+
 Status Comparison::explain_all() {
   uncross_exchanged();
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -148,6 +187,7 @@ Status Comparison::explain_all() {
     auto cause = cause_of(i, true);
     if (cause) state.cause = *std::move(cause);
   }
+  for (std::size_t i = 0; i < states_.size(); ++i) join_for_fewer(i);
   return {};
 }
 

@@ -2,9 +2,17 @@
 #include "diagnose/compare.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace convoy::diagnose {
+
+namespace {
+
+// Not only within the bound, which is loose behind many steps, but as near as correct layers are.
+bool is_close(const Gap& gap) { return gap.r <= std::max(16.0, gap.limit / 8); }
+
+}  // namespace
 
 // The same may be computed by cuts that lie elsewhere: then everything behind agrees without this match.
 bool Comparison::only_seems(std::size_t i) {
@@ -14,7 +22,7 @@ bool Comparison::only_seems(std::size_t i) {
   bool all = true;
   for (const std::size_t j : readers) {
     const auto other = gap(j);
-    all = all && other && other->same;
+    all = all && other && other->same && is_close(*other);
     if (!all) break;
   }
   if (!all) set(i, true);
@@ -40,6 +48,33 @@ void Comparison::try_own_sizes(std::size_t i) {
       return;
     }
   state.own_sizes = false;
+}
+
+// What agrees under another order of axes, but not what reads it: then the order itself may be the one difference.
+void Comparison::turn_upright(std::size_t i) {
+  Match& match = alignment_.matches[i];
+  const auto differs = [&](std::size_t j) {
+    return states_[j].compared && !states_[j].dropped && !states_[j].gap.same;
+  };
+  const auto readers = readers_of_match(i);
+  const auto before = std::ranges::count_if(readers, differs);
+  if (before == 0 || differs(i) || sized_.a[match.a].fact.rank() != sized_.b[match.b].fact.rank()) return;
+  const Sizes order = match.permutation;
+  const State old = states_[i];
+  states_[i].upright = true;
+  std::iota(match.permutation.begin(), match.permutation.end(), Size{0});
+  const auto own = gap(i);
+  std::vector<std::pair<std::size_t, Gap>> found;
+  for (const std::size_t j : readers)
+    if (const auto other = own ? gap(j) : own) found.emplace_back(j, *other);
+  const auto left = std::ranges::count_if(found, [](const auto& one) { return !one.second.same; });
+  if (found.size() < readers.size() || left + 1 > before) {
+    match.permutation = order;
+    states_[i] = old;
+    return;
+  }
+  states_[i].gap = *own;
+  for (const auto& [j, other] : found) states_[j].gap = other;
 }
 
 // A cell that gives its last step and one that gives all of them are no counterparts by their values, nor is what puts

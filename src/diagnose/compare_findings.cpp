@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace convoy::diagnose {
 
@@ -64,7 +65,7 @@ std::string Comparison::layer_of_b(const Match& match) const {
 }
 
 // The layer whose operator stands in the other stretch where this one's stands: the first of its kind for the first.
-std::string Comparison::twin_in_stretch(const Match& match, const std::string& layer, bool of_b) const {
+std::optional<std::string> Comparison::twin_in_stretch(const Match& match, const std::string& layer, bool of_b) const {
   const auto at = stretch(static_cast<std::size_t>(&match - alignment_.matches.data()));
   if (at) {
     const Graph &here = of_b ? at->b.graph : at->a.graph, &there = of_b ? at->a.graph : at->b.graph;
@@ -77,26 +78,45 @@ std::string Comparison::twin_in_stretch(const Match& match, const std::string& l
         if (is_alike(other) && passed++ == before) return other.layer;
     }
   }
-  return of_b ? layer_of_a(match) : layer_of_b(match);
+  return std::nullopt;
+}
+
+// Where b lacks the layer: the layer of b behind which it would stand.
+std::string Comparison::b_in_front_of(const std::string& layer_a, const Match& match) const {
+  const auto at = stretch(static_cast<std::size_t>(&match - alignment_.matches.data()));
+  if (!at) return layer_of_b(match);
+  const Graph& piece = at->a.graph;
+  const auto node = std::ranges::find(piece.nodes, layer_a, &Node::layer);
+  if (node == piece.nodes.end() || node->inputs.empty() || !node->inputs[0]) return layer_of_b(match);
+  if (const NodeId maker = piece[node->inputs[0]].producer) return b_of(piece[maker].layer, match);
+  const auto input = std::ranges::find(piece.inputs, node->inputs[0]);
+  const Match* from = input == piece.inputs.end()
+                          ? nullptr
+                          : alignment_.of_a(at->a.from[static_cast<std::size_t>(input - piece.inputs.begin())]);
+  return from && from->how != How::Input ? layer_of_b(*from) : layer_of_b(match);
 }
 
 // The layer of b that stands for this one of a: matched with one of its operators, else what the stretch is about.
 std::string Comparison::b_of(const std::string& layer_a, const Match& match) const {
-  const Match* found = match.node_a && sized_.a[match.node_a].layer == layer_a ? &match : nullptr;
-  for (const Match& other : alignment_.matches) {
-    if (!other.node_a || !other.node_b || sized_.a[other.node_a].layer != layer_a) continue;
-    if (!found || (found->how == How::Place && other.how != How::Place)) found = &other;
-  }
-  return found ? layer_of_b(*found) : twin_in_stretch(match, layer_a, false);
+  if (match.node_a && sized_.a[match.node_a].layer == layer_a) return layer_of_b(match);
+  std::set<std::string> by_numbers, by_place;
+  for (const Match& other : alignment_.matches)
+    if (other.node_a && other.node_b && sized_.a[other.node_a].layer == layer_a)
+      (other.how == How::Place ? by_place : by_numbers).insert(layer_of_b(other));
+  if (by_numbers.size() == 1) return *by_numbers.begin();
+  if (auto twin = twin_in_stretch(match, layer_a, false)) return *std::move(twin);
+  return by_place.size() == 1 ? *by_place.begin() : layer_of_b(match);
 }
 
 std::string Comparison::a_of(const std::string& layer_b, const Match& match) const {
-  const Match* found = match.node_b && sized_.b[match.node_b].layer == layer_b ? &match : nullptr;
-  for (const Match& other : alignment_.matches) {
-    if (!other.node_a || !other.node_b || sized_.b[other.node_b].layer != layer_b) continue;
-    if (!found || (found->how == How::Place && other.how != How::Place)) found = &other;
-  }
-  return found ? layer_of_a(*found) : twin_in_stretch(match, layer_b, true);
+  if (match.node_b && sized_.b[match.node_b].layer == layer_b) return layer_of_a(match);
+  std::set<std::string> by_numbers, by_place;
+  for (const Match& other : alignment_.matches)
+    if (other.node_a && other.node_b && sized_.b[other.node_b].layer == layer_b)
+      (other.how == How::Place ? by_place : by_numbers).insert(layer_of_a(other));
+  if (by_numbers.size() == 1) return *by_numbers.begin();
+  if (auto twin = twin_in_stretch(match, layer_b, true)) return *std::move(twin);
+  return by_place.size() == 1 ? *by_place.begin() : layer_of_a(match);
 }
 
 void Comparison::report(Diagnosis& into) const {
@@ -159,7 +179,10 @@ void Comparison::report(Diagnosis& into) const {
       finding.says = edit.says;
       if (!edit.layer.empty()) {
         finding.a = state.cause->of_b ? a_of(edit.layer, match) : edit.layer;
-        finding.b = state.cause->of_b ? edit.layer : b_of(edit.layer, match);
+        const bool is_lost = edit.cause == "activation_missing" && !state.cause->of_b;
+        finding.b = state.cause->of_b ? edit.layer
+                    : is_lost         ? b_in_front_of(edit.layer, match)
+                                      : b_of(edit.layer, match);
       }
       const bool is_said = std::ranges::any_of(into.findings, [&](const Finding& said) {
         return said.a == finding.a && said.b == finding.b && said.cause == finding.cause;

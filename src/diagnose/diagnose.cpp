@@ -75,11 +75,13 @@ void merge(Diagnosis& into, const Diagnosis& more) {
     if (!layer.same && it->same) *it = layer;
   }
   for (const Finding& finding : more.findings) {
-    const auto it = std::ranges::find(into.findings, finding.a, &Finding::a);
-    if (it != into.findings.end()) {
-      narrow(*it, finding);
-      continue;
-    }
+    const auto is_here = [&](const Finding& said) { return said.a == finding.a; };
+    const auto is_this = [&](const Finding& said) { return said.a == finding.a && said.cause == finding.cause; };
+    const auto here = std::ranges::count_if(into.findings, is_here);
+    auto it = std::ranges::find_if(into.findings, is_this);
+    if (it == into.findings.end() && here == 1) it = std::ranges::find_if(into.findings, is_here);
+    if (it != into.findings.end()) narrow(*it, finding);
+    if (here > 0) continue;
     into.findings.push_back(finding);
     const bool has_row = finding.shows_in < more.layers.size();
     const auto row = has_row ? same_layer(more.layers[finding.shows_in]) : into.layers.end();
@@ -101,6 +103,36 @@ std::string turning_layer(const Graph& a, const std::string& layer) {
       const NodeId before = a[node->inputs[0]].producer;
       node = before ? &a[before] : nullptr;
     }
+  }
+  return layer;
+}
+
+// The pad that reads the model's input as its file has it: passes take it into the layer behind.
+std::string padding_in_front(const Graph& a, const std::string& layer) {
+  for (const Node& node : a.nodes) {
+    if (node.layer != layer || node.inputs.empty() || !node.inputs[0]) continue;
+    const NodeId maker = a[node.inputs[0]].producer;
+    const bool is_pad = maker && std::holds_alternative<Pad>(a[maker].op);
+    if (is_pad && std::ranges::find(a.inputs, a[maker].inputs[0]) != a.inputs.end()) return a[maker].layer;
+  }
+  return layer;
+}
+
+bool is_about_pads(std::string_view cause) {
+  return cause.starts_with("pad_") || cause == "pads_hw_swapped" || cause == "same_as_symmetric" ||
+         cause == "odd_cell_on_the_other_side";
+}
+
+// The layer that pads for this one, where this one does not pad by itself.
+std::string pad_of(const Graph& b, const std::string& layer) {
+  for (const Node& node : b.nodes) {
+    const auto* conv = std::get_if<Conv>(&node.op);
+    if (!conv || node.layer != layer || !b[node.inputs[0]].producer) continue;
+    const bool is_bare = std::ranges::all_of(conv->paddings, [](Padding p) {
+      return p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && p.before == 0 && p.after == 0);
+    });
+    const Node& maker = b[b[node.inputs[0]].producer];
+    if (is_bare && std::holds_alternative<Pad>(maker.op)) return maker.layer;
   }
   return layer;
 }
@@ -237,6 +269,9 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
       comparison.report(one);
       for (Finding& finding : one.findings) {
         if (finding.cause == "depth_to_space_order") finding.a = turning_layer(a, finding.a);
+        if (is_about_pads(finding.cause)) finding.b = pad_of(b, finding.b);
+        if (finding.cause == "preprocessing" || finding.cause == "channel_order")
+          finding.a = padding_in_front(a, finding.a);
         draw_windows(*at, one.layers, finding);
         finding.fix = fix_of(a, at->a, finding.a, finding.cause);
       }

@@ -25,10 +25,14 @@ std::optional<Graph> with_zeros_in_front(const Scene& scene, std::size_t node, c
   bool any = false;
   for (std::size_t i = 0; i < op.paddings.size(); ++i) {
     const auto axis = static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)));
-    pad.before[axis] = op.paddings[i].before;
-    pad.after[axis] = op.paddings[i].after;
+    Padding own = op.paddings[i];
+    if (const auto read = pads_to_window(own, op.windows[i], scene.shape(scene.a.nodes[node].inputs[0])[axis]);
+        read && own.leftover != Leftover::Drop)
+      own = {Spelling::Explicit, read->before, std::max(own.after, read->after)};
+    pad.before[axis] = own.before;
+    pad.after[axis] = own.after;
     any = any || pad.before[axis] > 0 || pad.after[axis] > 0;
-    bare.paddings[i] = {Spelling::Explicit, 0, 0, op.paddings[i].leftover};
+    bare.paddings[i] = {Spelling::Explicit, 0, 0};
   }
   if (!any) return std::nullopt;
   return with_node_in_front(with_op(scene.a, node, bare), node, 0, pad);
@@ -85,8 +89,10 @@ void guess_average(Guesses& guesses, std::size_t node, const AveragePool& pool) 
 void guess_pool(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
-  if (const auto* pool = std::get_if<MaxPool>(&about.op); pool && about.outputs.size() == 1)
-    guess_max(guesses, node, *pool);
+  if (const auto* pool = std::get_if<MaxPool>(&about.op)) {
+    if (about.outputs.size() == 1) guess_max(guesses, node, *pool);
+    else guess_windows(guesses, node, *pool, pools_of(scene));
+  }
   if (const auto* pool = std::get_if<AveragePool>(&about.op)) guess_average(guesses, node, *pool);
   if (const auto* reduce = std::get_if<Reduce>(&about.op)) {
     for (const Reduction other : {Reduction::Mean, Reduction::Maximum, Reduction::Sum, Reduction::Minimum}) {

@@ -19,7 +19,10 @@ void guess_resize(Guesses& guesses, std::size_t node) {
     with(corners ? "align_corners" : "resize_coordinates",
          corners ? "the corners aligned otherwise" : "other coordinates", now);
     now.factors.clear();
-    if (!now.sizes.empty()) with(corners ? "align_corners" : "resize_coordinates", "other coordinates", now);
+    if (now.sizes.empty())
+      for (const Size axis : now.axes)
+        now.sizes.push_back(scene.shape(about.outputs[0])[static_cast<std::size_t>(axis)]);
+    with(corners ? "align_corners" : "resize_coordinates", "other coordinates", now);
   }
   for (const Rounding rounding : {Rounding::Floor, Rounding::RoundHalfUp, Rounding::RoundHalfDown, Rounding::Ceil}) {
     if (resize->interpolation != Interpolation::Nearest) break;

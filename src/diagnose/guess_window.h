@@ -177,10 +177,10 @@ class WindowGuesses {
         every([&](std::size_t i) { return is_turned(padding(i), theirs[i], op_.windows[i], in_[i]); }))
       return "odd_cell_on_the_other_side";
     if (every([&](std::size_t i) { return none(i); })) return "pad_where_none";
-    if (in_.size() == 2 && every([&](std::size_t i) {
-          return is_taken_from(padding(1 - i), op_.windows[1 - i], in_[1 - i], theirs[i], op_.windows[i], in_[i]);
-        }))
-      return "pads_hw_swapped";
+    const auto is_from_other = [&](std::size_t i) {
+      return is_taken_from(padding(1 - i), op_.windows[1 - i], in_[1 - i], theirs[i], op_.windows[i], in_[i]);
+    };
+    if (in_.size() == 2 && is_from_other(0) && is_from_other(1)) return "pads_hw_swapped";
     if (every([&](std::size_t i) { return is_bare(theirs[i]); }))
       return !pools || std::ranges::any_of(op_.paddings, starts_outside) ? "pad_missing" : "ceil_mode";
     return "pad_amount";

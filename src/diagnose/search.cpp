@@ -128,7 +128,10 @@ class Search {
 
   double r_of(const Graph& piece, const Rounded& got, const std::vector<Tensor>& inputs) const {
     const auto value = evaluate(piece, inputs, q_.threads);
-    return value ? gap_between(got, *value, q_.permutation).r : infinite;
+    if (!value) return infinite;
+    if (q_.exact_shape && value->rank() != static_cast<Size>(q_.permutation.size())) return infinite;
+    if (q_.exact_shape && value->permuted(q_.permutation).shape() != got.value.shape()) return infinite;
+    return gap_between(got, *value, q_.permutation).r;
   }
 
   std::vector<Tried> tried(std::vector<Hypothesis> guesses) const {
@@ -151,22 +154,32 @@ class Search {
   }
 
   // Two faults at once: each guess, and behind it every guess about the stretch as that one makes it. Where many guesses
-  // would cost too much, those that came nearest go first.
+  // would cost too much, those that came nearest go first. Other weights explain what any change of a layer does: where
+  // they are part of what is found first, the other guesses about that layer are tried in their place.
   std::vector<Tried> pairs(std::vector<Tried> singles, double r_before) const {
     std::erase_if(singles, [&](const Tried& one) { return one.r == r_before && std::isfinite(one.r); });
     std::ranges::stable_sort(singles, {}, &Tried::r);
     double left = most_work;
+    std::vector<Tried> found;
+    std::string other_weights;  // the layer
     for (const Tried& first : singles) {
       if (left <= 0) break;
+      const Edit& edit = first.hypothesis.edits.back();
+      if (!found.empty() && (edit.layer != other_weights || is_any_weights(edit))) continue;
       const auto values = values_of(first.hypothesis.piece, q_.inputs_a, q_.threads);
       if (!values) continue;
       auto guesses = guesses_for(scene(first.hypothesis.piece, *values), first.hypothesis.edits);
       left -= work_ * static_cast<double>(guesses.size() + 1);
-      auto good = within_limit(tried(std::move(guesses)));
-      if (!good.empty()) return good;
+      for (Tried& good : within_limit(tried(std::move(guesses)))) found.push_back(std::move(good));
+      if (found.empty()) continue;
+      const auto best = std::ranges::min_element(found, is_earlier);
+      const auto generic = std::ranges::find_if(best->hypothesis.edits, is_any_weights);
+      if (generic == best->hypothesis.edits.end()) break;
+      other_weights = generic->layer;
     }
-    return {};
+    return found;
   }
+  static bool is_any_weights(const Edit& edit) { return edit.cause == "weights_differ"; }
 
   // Guesses of different causes that agree on the model's own numbers, on fresh ones: those that stay.
   std::vector<Tried> told_apart(std::vector<Tried> accepted) const {

@@ -34,6 +34,7 @@ struct Question {
   const std::map<std::uint64_t, std::string>* kernels = nullptr;
   int threads = 0;
   bool tries_pairs = true;
+  bool exact_shape = false;  // the output has b's very shape, or is wrong
   std::vector<Op> readers = {};  // of the stretch's output in a
 };
 // Fails: as the kernels do on the models' own stretches.

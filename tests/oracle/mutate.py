@@ -162,7 +162,9 @@ def two(base, net, made, others, choose):
         if second is None or not changes(base, second, before):
             continue
         alone, _ = mutated(base, base.net, [], other, choose, only=both[1][0])
-        if alone is not None and changes(base, alone, base.answers):
+        if alone is None or not changes(base, alone, base.answers):
+            continue
+        if changes(base, second, [alone.run({i: feed_of(alone, i, value) for i, value in feed.items()}) for feed in base.feeds]):
             return second, both
     return net, made
 

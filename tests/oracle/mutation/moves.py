@@ -10,6 +10,8 @@ def flatten_order(net, node):
     if len(shape) != 4 or len(out) != 2 or shape[1] == 1 or shape[2] * shape[3] == 1:
         return False
     reader = net.only_reader(node.output[0])
+    while reader is not None and reader.op_type in ("Dropout", "Identity"):
+        reader = net.only_reader(reader.output[0])
     also = [node.name if reader is None else reader.name]
     return net.in_front(node, 0, "Transpose", perm=[0, 2, 3, 1]) and also
 
