@@ -419,7 +419,13 @@ const Match* Alignment::of_b(ValueId v) const {
 Alignment align(const Graph& a, const Graph& b, const Guide& guide) { return Aligner(a, b, guide).run(); }
 
 Alignment turned(Alignment alignment, const Graph& a) {
-  for (Match& match : alignment.matches) match.permutation = turned_order(a[match.a].fact.shape.size());
+  for (Match& match : alignment.matches) {
+    const Sizes order = turned_order(a[match.a].fact.shape.size());
+    const bool keeps_order = match.how == How::Output && match.permutation.size() == order.size();
+    if (keeps_order)
+      for (Size& axis : match.permutation) axis = order[static_cast<std::size_t>(axis)];
+    else match.permutation = order;
+  }
   return alignment;
 }
 
