@@ -18,6 +18,7 @@ WEIGHTS_SHA256 = "0123"
 def block(inputs, filters, kernel_size, name):
     x = layers.Conv2D(filters, 3, padding="same", use_bias=False, name=f"{name}_1_conv")(inputs)
     x = layers.ReLU(name=f"{name}_1_relu")(x)
+    x = layers.MaxPooling2D(3, strides=1, padding="same", name=f"{name}_pool")(x)
     x = layers.Conv2D(filters, kernel_size, padding="same", use_bias=False, name=f"{name}_2_conv")(
         x
     )
@@ -39,6 +40,7 @@ def build() -> keras.Model:
         stage2_block3
     )
     x = layers.ReLU(name="stage3_block1_1_relu")(x)
+    x = layers.MaxPooling2D(3, strides=1, padding="same", name="stage3_block1_pool")(x)
     x = layers.Conv2D(6, 5, padding="same", use_bias=False, name="stage3_block1_2_conv")(x)
     x = layers.Add(name="stage3_block1_add")([stage3_block1_shortcut, x])
     for i in range(2, 5):

@@ -1,10 +1,12 @@
-// The lines of Keras source: a call each, functions for blocks that are alike but for names and numbers, loops over them.
+// Blocks of Keras source that are alike but for names and numbers: one function takes both.
 #pragma once
 #include "formats/keras/write/blocks.h"
 #include "formats/python.h"
 
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,50 +36,12 @@ struct SourceParts {
 // Finds out which blocks are alike. `all` must outlive `parts`.
 Status count_blocks(SourceParts& parts, const std::vector<Part>& all);
 
-// The lines of one function: build, or a block.
-class Lines {
- public:
-  // `prefix`: what the names of layers begin with in a block, which is called with its name instead.
-  Lines(SourceParts& parts, std::string prefix);
+// The function of a repeated block. Null: it stands there once, or no more than `times`, as often as what is around it.
+Result<const BlockFunction*> function_of(SourceParts& parts, const Part& block, std::size_t times);
 
-  void name_input(const Reference& r, const std::string& wanted, bool brief);
-  // `outputs` are read behind the last line. `plain`: every block is written out, so is one that stands there no more than
-  // `times`, as often as what is around it.
-  // `arguments` are what a function of a block is called with.
-  Status write(const std::vector<Part>& all, const std::vector<Reference>& outputs, bool plain, std::size_t times,
-               const std::vector<Reference>& arguments = {});
-
-  std::string tensor(const Reference& r) const;
-  // One statement a line, long ones not wrapped yet.
-  const std::string& text() const { return text_; }
-
- private:
-  struct Item {
-    const Part* part;
-    const BlockFunction* function = nullptr;  // of a block that is called
-  };
-
-  std::vector<Reference> reads(const Item& item) const;
-  Status flatten(const std::vector<Part>& all, bool plain, std::size_t times);
-  Status write_item(std::size_t i);
-  void write_call(std::size_t i);
-  std::size_t loop_end(std::size_t i) const;
-  void write_loop(std::size_t from, std::size_t end);
-  std::string variable_for(const Step& made, std::size_t at, const std::string& wanted);
-  std::string name_text(std::string layer) const;
-  std::string text_of_name(const std::string& name) const;
-  Result<std::string> table(const Tensor& numbers);
-  void line(const std::string& text, std::size_t indent = 4) { text_ += std::string(indent, ' ') + text + "\n"; }
-
-  SourceParts& parts_;
-  std::string prefix_;
-  python::Names names_;
-  std::vector<Item> items_;
-  std::map<Step, std::string> variables_;
-  std::map<Step, std::size_t> last_use_;
-  std::map<std::size_t, std::string> shared_;
-  std::string text_;
-};
+inline constexpr std::string_view name_mark = "name=";  // in front of the names of layers
+// What variables are not called: the text itself uses these words.
+const std::set<std::string>& taken_names();
 
 // Lines wrapped as they stand in a file.
 std::string wrapped_lines(const std::string& text);

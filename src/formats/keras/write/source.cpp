@@ -1,7 +1,7 @@
 #include "formats/keras/write/source.h"
 
 #include "formats/keras/weights.h"
-#include "formats/keras/write/functions.h"
+#include "formats/keras/write/lines.h"
 #include "formats/keras/write/python.h"
 #include "formats/source_text.h"
 
