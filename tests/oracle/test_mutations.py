@@ -1,4 +1,5 @@
-"""A sample of tests/oracle/mutate.py, with its seed, held to less than docs/diagnosis.md measured on a thousand."""
+"""A sample of tests/oracle/mutate.py, with its seed, held to its goal on a thousand: first layer 99 in 100, cause 95, wrong
+confident causes one in 200. A hundred may miss each by what chance allows."""
 import pytest
 from carrying import CONVOY, ROOT, SHARED
 
@@ -14,6 +15,6 @@ def test_known_mistakes_are_found_and_named(capsys):
     said = capsys.readouterr().out
     asked = total["asked"]
     assert asked == 100, said
-    assert total["layer"] >= 0.92 * asked, said
-    assert total["named"] >= 0.9 * asked, said
-    assert total["claimed"] <= 0.05 * asked, said
+    assert total["layer"] >= 0.96 * asked, said
+    assert total["named"] >= 0.93 * asked, said
+    assert total["claimed"] <= 0.02 * asked, said
