@@ -74,6 +74,9 @@ void ModelOptions::offer(CLI::App& app) {
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
   app.add_option("--shape", shapes, "full shape of one input, such as image=1,64,64,3 (may be repeated)");
   app.add_option("--weights", weights, "weights for a file that has none (model.json, source)");
+  app.add_option("--allow-root", roots,
+                 "source: imports are also found below this folder, beside the package of the file (may be repeated)")
+      ->allow_extra_args(false);
   const auto arguments = std::make_shared<std::string>();
   app.add_option("--args", *arguments, "source: what the class or function is called with, such as 3,64,stride=2");
   app.parse_complete_callback([this, arguments] {
@@ -87,6 +90,7 @@ void ModelOptions::offer(CLI::App& app) {
 Result<LoadOptions> ModelOptions::parsed() const {
   LoadOptions options;
   if (!weights.empty()) options.weights = weights;
+  for (std::size_t i = 0; i < roots.size(); ++i) options.side_files[import_root + std::to_string(i)] = roots[i];
   if (!outputs.empty()) options.outputs = split(outputs, ',');
   if (!size.empty())
     for (const auto& word : split(size, 'x')) {

@@ -25,10 +25,10 @@ enum Exit {
 // One line on standard error, "convoy: place: sentence"; returns the exit code that belongs to the kind of fault.
 int report(const Error& error);
 
-// --size, --shape, --weights, --outputs as they were typed; every command that loads a model offers them.
+// --size, --shape, --weights, --allow-root, --outputs as they were typed; every command that loads a model offers them.
 struct ModelOptions {
   std::string file, size, weights, outputs;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, roots;
   void offer(CLI::App& app);
   // Fails (Usage): words that are not sizes or shapes.
   Result<LoadOptions> parsed() const;

@@ -66,6 +66,9 @@ Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file
              {"weights", o.model.weights.empty() ? "" : file.path_from_here(o.model.weights)},
              {"without", o.without},
              {"weights_format", o.weights_format}};
+  Json roots = Json::array();
+  for (const std::string& root : o.model.roots) roots.push_back(file.path_from_here(root));
+  asked["roots"] = std::move(roots);
   asked["opset"] = o.opset ? Json(*o.opset) : Json();
   asked["external_data"] = o.external_data;
   asked["optimize"] = o.optimizes;
@@ -82,6 +85,7 @@ Port asked_again(const Json& asked, const std::filesystem::path& folder) {
   o.model.shapes = words_in(asked, "shapes");
   o.model.outputs = word_in(asked, "outputs");
   o.model.weights = in_folder(word_in(asked, "weights"));
+  for (const std::string& root : words_in(asked, "roots")) o.model.roots.push_back(in_folder(root));
   o.to = word_in(asked, "to");
   o.output = std::filesystem::path(word_in(asked, "output")).filename().string();
   o.without = word_in(asked, "without");

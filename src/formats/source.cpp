@@ -2,9 +2,8 @@
 #include "formats/source.h"
 
 #include "base/mapped_file.h"
-#include "containers/python/interpreter.h"
-#include "formats/keras/source/library.h"
-#include "formats/torch/source/library.h"
+#include "containers/python/unread.h"
+#include "formats/arrays.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -51,37 +50,74 @@ fs::path package_root(const fs::path& file) {
   return folder;
 }
 
-// Modules as files below the root, no symbolic link on the way. A folder is written as its way from the root.
-python::FindSource finder(const fs::path& file) {
-  if (file == "-") return {};
-  const fs::path root = package_root(file), top = fs::absolute(file).parent_path();
-  return [root, top](const std::string& module, Size dots,
-                     const std::string& importing) -> Result<std::optional<python::SourceFile>> {
-    std::error_code ignored;
-    const fs::path here = importing.empty() ? top : root / importing;
-    fs::path folder = dots > 0 ? here : root;
-    for (Size i = 1; i < dots; ++i) folder = folder.parent_path();
-    const auto inside = fs::relative(folder, root, ignored).string();
-    if (ignored || inside.starts_with("..")) return std::nullopt;
+// The file of the module `path` in the folder `base`, no symbolic link on the way. Nothing: there is none.
+Result<std::optional<python::SourceFile>> source_below(const fs::path& base, const std::string& path,
+                                                       const fs::path& root, std::size_t number) {
+  std::error_code ignored;
+  for (const char* end : {".py", "/__init__.py"}) {
+    if (path.empty() && end[0] == '.') continue;  // the package itself
+    const fs::path found = (path.empty() ? base / "__init__.py" : base / (path + end)).lexically_normal();
+    if (!fs::is_regular_file(found, ignored)) continue;
+    for (fs::path part = found; part != base && part.has_relative_path(); part = part.parent_path())
+      if (fs::is_symlink(part, ignored))
+        return fail(Fault::UnsafePath, "module '" + path + "' lies behind a symbolic link");
+    auto source = source_at(found);
+    if (!source) return pass(source);
+    source->name = fs::relative(found, root, ignored).string();
+    source->folder = fs::relative(found.parent_path(), root, ignored).string();
+    if (source->folder == ".") source->folder.clear();
+    if (number > 0) source->folder = "@" + std::to_string(number) + "/" + source->folder;
+    return std::optional(std::move(*source));
+  }
+  return std::nullopt;
+}
+
+// Modules as files below the root of the program and those that --allow-root adds. A folder is written as its way from its
+// root.
+python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roots) {
+  if (file == "-" && roots.empty()) return {};
+  const bool is_file = file != "-";
+  const fs::path root = is_file ? package_root(file) : fs::path(),
+                 top = is_file ? fs::absolute(file).parent_path() : fs::path();
+  std::vector<fs::path> others;
+  for (const fs::path& one : roots) others.push_back(fs::absolute(one).lexically_normal());
+  return [root, top, others](const std::string& module, Size dots,
+                             const std::string& importing) -> Result<std::optional<python::SourceFile>> {
     std::string path = module;
     std::ranges::replace(path, '.', '/');
     if (path.find("..") != std::string::npos || path.starts_with("/")) return std::nullopt;
-    for (const fs::path& base : {folder, dots > 0 ? folder : here})
-      for (const char* end : {".py", "/__init__.py"}) {
-        const fs::path found = (base / (path + end)).lexically_normal();
-        if (!fs::is_regular_file(found, ignored)) continue;
-        for (fs::path part = found; part != base && part.has_relative_path(); part = part.parent_path())
-          if (fs::is_symlink(part, ignored))
-            return fail(Fault::UnsafePath, "module '" + module + "' lies behind a symbolic link");
-        auto source = source_at(found);
-        if (!source) return pass(source);
-        source->name = fs::relative(found, root, ignored).string();
-        source->folder = fs::relative(found.parent_path(), root, ignored).string();
-        if (source->folder == ".") source->folder.clear();
-        return std::optional(std::move(*source));
-      }
+    // `importing` is a way from the root that its file was found below: "@2/models" counts the others from 1.
+    const bool of_other = importing.starts_with("@");
+    const std::size_t number = of_other ? std::stoul(importing.substr(1)) : 0;
+    const fs::path& own_root = of_other ? others.at(number - 1) : root;
+    const auto slash = importing.find('/');
+    const std::string way = !of_other ? importing : slash == std::string::npos ? "" : importing.substr(slash + 1);
+    const fs::path here = importing.empty() ? top : own_root / way;
+    std::vector<std::pair<fs::path, std::size_t>> places;  // where to look, below which root
+    if (dots > 0) {
+      fs::path folder = here;
+      for (Size i = 1; i < dots; ++i) folder = folder.parent_path();
+      std::error_code ignored;
+      const auto inside = fs::relative(folder, own_root, ignored).string();
+      if (!ignored && !inside.starts_with("..") && !here.empty()) places.emplace_back(folder, number);
+    } else {
+      if (!root.empty()) places.emplace_back(root, 0);
+      if (!here.empty()) places.emplace_back(here, number);
+      for (std::size_t i = 0; i < others.size(); ++i) places.emplace_back(others[i], i + 1);
+    }
+    for (const auto& [base, which] : places) {
+      auto found = source_below(base, path, which ? others[which - 1] : root, which);
+      if (!found || *found) return found;
+    }
     return std::nullopt;
   };
+}
+
+std::vector<fs::path> roots_in(const LoadOptions& options) {
+  std::vector<fs::path> roots;
+  for (const auto& [name, folder] : options.side_files)
+    if (name.starts_with(import_root)) roots.push_back(folder);
+  return roots;
 }
 
 // What stands behind the file's name: "Net", "Net(3, 64)", "(3, 64)".
@@ -99,7 +135,9 @@ class Program {
         part_(std::move(part)),
         keras_(options),
         torch_(options),
-        in_({&torch_, &keras_}, finder(file_)) {
+        arrays_(keras_, torch_),
+        options_(options),
+        in_({&torch_, &arrays_, &keras_}, finder(file_, roots_in(options))) {
     if (const auto open = part_.find('('); open != std::string::npos) {
       arguments_ = part_.substr(open);
       part_.resize(open);
@@ -115,8 +153,9 @@ class Program {
   Result<Graph> run(python::SourceFile given) {
     const python::SourceFile* source = &given;
     name_ = source->name;
-    auto scope = in_.run(*source);
+    auto scope = in_.run_as_far(*source);
     if (!scope) return pass(scope);
+    if (const auto* lost = spoiling()) return std::unexpected(lost->error);
     auto model = part_.empty() ? chosen(**scope) : named(**scope);
     if (!model) return within(name_, Result<Graph>(pass(model)));
     auto graph = graph_of(*model);
@@ -151,9 +190,22 @@ class Program {
     return given;
   }
 
+  // The parameters of a function that --shape names are inputs.
+  void give_inputs(const Value& maker, python::Arguments& given) {
+    const auto* function = maker.as<python::Function>();
+    if (!function) return;
+    const auto is_array = [](const std::string& word) { return word == "tf" || word == "np" || word == "tensorflow"; };
+    const bool as_arrays = python::mentions(*function->body, is_array);
+    const auto& parameters = function->parameters->parts;
+    for (std::size_t i = given.placed.size(); i < parameters.size(); ++i)
+      if (const auto said = options_.shapes.find(parameters[i].text); said != options_.shapes.end())
+        given.named.emplace_back(said->first, torch_.input(in_, said->first, said->second, as_arrays));
+  }
+
   Result<Value> made(Value maker) {
     auto given = arguments();
     if (!given) return pass(given);
+    give_inputs(maker, *given);
     auto model = in_.call(maker, std::move(*given));
     if (!model && model.error().where.empty() && model.error().what.find("is missing") != std::string::npos)
       return fail(Fault::Usage, model.error().what + "; give it with --args");
@@ -164,8 +216,10 @@ class Program {
 
   Result<Value> named(python::Scope& scope) {
     const Value* found = scope.names.find(part_);
+    if (!found && !in_.left_out().empty()) return std::unexpected(in_.left_out().front().error);
     if (!found) return fail(Fault::Usage, "there is no '" + part_ + "' in it" + listed(scope));
     if (is_model(*found) || is_tensor(*found)) return *found;
+    if (const auto* unread = found->as<python::Unread>()) return unread->refused(in_);
     if (is_class(*found) || found->as<python::Function>()) return within(part_, made(*found));
     return fail(Fault::Usage,
                 "'" + part_ + "' is a " + python::type_name(*found) + ", which is no model" + listed(scope));
@@ -183,9 +237,16 @@ class Program {
     const auto& all = scope.names.all();
     for (const bool tensors : {false, true})
       for (std::size_t i = all.size(); i-- > 0;)
-        if (tensors ? is_tensor(all[i].second) : is_model(all[i].second)) return all[i].second;
+        if (tensors ? is_tensor(all[i].second) : is_model(all[i].second)) {
+          if (const auto* left = rival(scope, i)) return std::unexpected(asking_for_a_name(*left));
+          return all[i].second;
+        }
     for (std::size_t i = all.size(); i-- > 0;)
-      if (is_class(all[i].second) && !is_base(all, i)) return within(all[i].first, made(all[i].second));
+      if (is_class(all[i].second) && !is_base(all, i)) {
+        if (const auto* left = rival(scope, i)) return std::unexpected(asking_for_a_name(*left));
+        return within(all[i].first, made(all[i].second));
+      }
+    if (!in_.left_out().empty()) return std::unexpected(in_.left_out().front().error);
     // A function that can be called as it stands.
     std::vector<std::pair<std::string, Value>> makers;
     for (const auto& [name, value] : all)
@@ -194,7 +255,9 @@ class Program {
           return p.parts[0].kind == python::SyntaxKind::Absent &&
                  static_cast<python::ParameterKind>(p.integer) <= python::ParameterKind::NameOnly;
         });
-        if (ready || !arguments_.empty()) makers.emplace_back(name, value);
+        const bool has_inputs = std::ranges::any_of(
+            f->parameters->parts, [&](const python::Syntax& p) { return options_.shapes.contains(p.text); });
+        if (ready || has_inputs || !arguments_.empty()) makers.emplace_back(name, value);
       }
     // The last of them that makes one: others load files, or check.
     std::optional<Result<Value>> first_refused;
@@ -207,6 +270,45 @@ class Program {
     return fail(
         Fault::Unsupported,
         "holds no model: no module, no Keras model, and no function that makes one as it stands" + listed(scope));
+  }
+
+  using LeftOut = Interpreter::LeftOut;
+
+  bool is_of_models(const Value* v) const { return v && (is_model(*v) || is_tensor(*v) || is_class(*v)); }
+
+  // A statement that was not understood and might have changed a model or a class of the program.
+  const LeftOut* spoiling() const {
+    for (const LeftOut& left : in_.left_out())
+      for (const std::string& name : left.changed)
+        if (is_of_models(left.before.find(name))) return &left;
+    return nullptr;
+  }
+
+  // What was not understood and might have been the model that is meant, rather than the one at this place: a class, or
+  // what is made of models, bound behind it.
+  const LeftOut* rival(const python::Scope& scope, std::size_t place) const {
+    const auto& all = scope.names.all();
+    for (const LeftOut& left : in_.left_out()) {
+      const auto is_meant = [&](const std::string& word) {
+        return is_of_models(left.before.find(word)) || is_of_models(scope.names.find(word));
+      };
+      const bool binds = left.statement->kind == python::SyntaxKind::Assign;
+      if (left.statement->kind != python::SyntaxKind::Class &&
+          !(binds && python::mentions(left.statement->parts.back(), is_meant)))
+        continue;
+      for (const std::string& name : left.bound) {
+        const auto found = std::ranges::find(all, name, &std::pair<std::string, Value>::first);
+        const bool was_model = is_of_models(left.before.find(name));
+        if (was_model || (found != all.end() && static_cast<std::size_t>(found - all.begin()) > place)) return &left;
+      }
+    }
+    return nullptr;
+  }
+
+  Error asking_for_a_name(const LeftOut& left) const {
+    Error error = left.error;
+    error.what += "\n    (another model of the file is read where it is named, as in " + name_ + ":Net)";
+    return error;
   }
 
   // Whether another class of the program derives from it.
@@ -222,6 +324,8 @@ class Program {
   std::string part_, arguments_, name_;
   keras::SourceLibrary keras_;
   torch::SourceLibrary torch_;
+  ArrayLibrary arrays_;
+  const LoadOptions& options_;
   Interpreter in_;
 };
 

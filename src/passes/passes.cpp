@@ -1,5 +1,6 @@
 #include "passes/passes.h"
 
+#include "passes/fold_crops.h"
 #include "passes/rewrites.h"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ constexpr Pass kernels{"order_kernels", "stores kernels and matrices in the targ
 constexpr Pass gates{"order_gates", "stores the gates of recurrent cells in the target's order", order_gates, true};
 constexpr Pass folding{"fold_padding", "takes a pad in front of a convolution or a pool into the layer's own padding",
                        fold_padding, false};
+constexpr Pass folding_crops{"fold_crops", "takes zeros and cuts behind a transposed convolution into its own crops",
+                             fold_crops, false};
 constexpr Pass crops{"spell_crops", "says the crops of transposed convolutions as padding, or as a crop or pad behind",
                      spell_crops, true};
 constexpr Pass padding{"spell_padding", "says the padding of convolutions in the target's words, or as a pad in front",
@@ -36,10 +39,11 @@ constexpr Pass softmax{"spell_softmax", "spells out a softmax over several axes"
 constexpr Pass shuffling{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
                          shuffle_channels, true};
 
-constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, crops,
+constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, folding_crops, crops,
                                   padding,  pools,  resizing, norms, softmax, shuffling};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping, moving, kernels, folding, crops, padding, pools, resizing, norms, softmax};
+constexpr std::array onnx_passes{dropping, moving, kernels,  folding, folding_crops, crops,
+                                 padding,  pools,  resizing, norms,   softmax};
 constexpr Pass transposed{"spell_transposed",
                           "says transposed convolutions with groups or dilation by layers that the target has",
                           spell_transposed, true};
@@ -55,8 +59,9 @@ constexpr Pass powers{"spell_powers", "says pools of powers and local response b
 constexpr Pass patches{"spell_patches",
                        "says windows laid side by side, or added back, by convolutions with one tap each",
                        spell_patches, true};
-constexpr std::array keras_passes{dropping, patches, moving_last, transposed, adaptive, powers,   dilation,  kernels,
-                                  gates,    folding, crops,       padding,    pools,    resizing, shuffling, pads};
+constexpr std::array keras_passes{dropping, patches, moving_last, transposed, adaptive,      powers,
+                                  dilation, kernels, gates,       folding,    folding_crops, crops,
+                                  padding,  pools,   resizing,    shuffling,  pads};
 
 }  // namespace
 

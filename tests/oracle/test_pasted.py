@@ -171,6 +171,87 @@ model = SeparableConv(6, 4)
 """),
 }
 
+# Beside these: text that PyTorch's side does not run, because its imports find nothing there either.
+UNRUN = {
+    "trained_below": ((2, 1, 28, 28), """
+import cv2, pandas as pd
+from ..utils import weird
+from tqdm import tqdm
+import torch.optim as optim
+from torchvision import datasets, transforms
+from torch.utils.data import DataLoader, Dataset
+
+class Digits(Dataset):
+    def __init__(self, frame: pd.DataFrame, transform: weird.Thing = None):
+        self.frame = pd.read_csv(frame)
+    def __len__(self):
+        return len(self.frame)
+""", """
+class Net(nn.Module):
+    def __init__(self):
+        super(Net, self).__init__()
+        self.conv1 = nn.Conv2d(1, 10, kernel_size=5)
+        self.fc = nn.Linear(1440, 10)
+    def forward(self, x):
+        x = F.relu(F.max_pool2d(self.conv1(x), 2))
+        return F.log_softmax(self.fc(x.view(-1, 1440)), dim=1)
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = Net().to(device)
+""", """
+loader = DataLoader(datasets.MNIST('../data', train=True, download=True), batch_size=64, shuffle=True)
+optimizer = optim.SGD(model.parameters(), lr=0.01, momentum=0.5)
+criterion = nn.CrossEntropyLoss()
+
+def train(epoch):
+    model.train()
+    for index, (data, target) in enumerate(loader):
+        optimizer.zero_grad()
+        loss = criterion(model(data), target)
+        loss.backward()
+        optimizer.step()
+
+for epoch in tqdm(range(1, 11)):
+    train(epoch)
+torch.save(model.state_dict(), 'digits.pt')
+"""),
+    "settings": ((1, 3, 12, 10), """
+from dataclasses import dataclass, field
+from enum import Enum
+from contextlib import nullcontext
+import fancy_logging
+""", """
+class Kind(Enum):
+    PLAIN = "plain"
+    NORMED = "normed"
+    DEFAULT = NORMED
+
+@dataclass
+class Settings:
+    width: int
+    depth: int = 2
+    kind: Kind = Kind.DEFAULT
+    sizes: list = field(default_factory=lambda: [3, 5])
+
+def layers_of(s):
+    for i in range(s.depth):
+        yield nn.Conv2d(3 if i == 0 else s.width, s.width, s.sizes[i], padding='same')
+        if s.kind is Kind.NORMED:
+            yield nn.BatchNorm2d(s.width)
+        yield nn.ReLU()
+
+class Net(nn.Module):
+    def __init__(self, s=Settings(width=6)):
+        super().__init__()
+        self.body = nn.Sequential(*layers_of(s))
+    def forward(self, x):
+        with nullcontext():
+            return self.body(x)
+""", """
+fancy_logging.info(f"{Settings(3)=}")
+"""),
+}
+
 KERAS = {
     "old_names": ((30, 41, 3), """
 model = Sequential()
@@ -276,6 +357,27 @@ def test_pasted_pytorch(name, tmp_path):
     assert_close(got, [t.numpy() for t in y], TOLERANCE, name)
 
 
+@pytest.mark.parametrize("name", sorted(UNRUN))
+def test_what_cannot_be_imported_is_missed_only_where_it_is_used(name, tmp_path):
+    torch = pytest.importorskip("torch")
+    shape, before, text, after = UNRUN[name]
+    if name == "settings":
+        before = before.replace("import fancy_logging\n", "")
+    scope = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "__name__": "snippet"}
+    exec(before if name == "settings" else "", scope)
+    exec(text, scope)
+    torch.manual_seed(3)
+    net = scope["Net"]().eval()
+    torch.save(net.state_dict(), tmp_path / "weights.pt")
+    x = torch.randn(*shape)
+    with torch.no_grad():
+        y = net(x)
+    (tmp_path / "pasted.py").write_text(UNRUN[name][1] + "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+                                        + text + after)
+    got = run_natively([tmp_path / "pasted.py", "--weights", tmp_path / "weights.pt"], {"x": x.numpy()}, tmp_path)
+    assert_close(got, [y.numpy()], TOLERANCE, name)
+
+
 def plain(text: str) -> str:
     """What Python itself can run of it."""
     lines = [line for line in text.splitlines() if not line.startswith(("!", "%", "print "))]
@@ -306,6 +408,44 @@ def test_pasted_keras(name, tmp_path):
     (tmp_path / "pasted.py").write_text(text)
     source = [f"{tmp_path / 'pasted.py'}:model", "--weights", tmp_path / "net.weights.h5"]
     assert_close(run_natively(source, {"x": x}, tmp_path), [want], TOLERANCE, name)
+
+
+# What may not be read over: it might be the model that is meant, or change it.
+MISSED = {
+    "a base": ("pasted.py:7:", "from torch import nn\nfrom mylib import Base\nclass A(nn.Module):\n    def __init__(self):\n"
+               "        super().__init__()\n        self.l = nn.Linear(3, 4)\nclass Net(Base):\n    pass\n"),
+    "a layer": ("pasted.py:4:", "from torch import nn\nfrom mylib import Weird\nnet = nn.Sequential(nn.Linear(3, 4))\n"
+                "net.append(Weird(4))\n"),
+    "a loop": ("pasted.py:5:", "from torch import nn\nfrom mylib import Weird\nnet = nn.Sequential(nn.Linear(3, 4))\n"
+               "for n in (1, 2):\n    net.add_module(str(n), Weird(n))\n"),
+    "a function": ("pasted.py:5:", "from torch import nn\nimport mylib\nnet = nn.Sequential(nn.Linear(3, 4))\n"
+                   "def patch(m):\n    m[0] = mylib.Weird()\npatch(net)\n"),
+    "a wrapper": ("pasted.py:4:", "from torch import nn\nimport mylib\nnet = nn.Sequential(nn.Linear(3, 4))\n"
+                  "net = mylib.wrap(net)\n"),
+    "a whole module": ("pasted.py:3:", "from torch import nn\nfrom mylib import *\nnet = nn.Sequential(Linear(3, 4))\n"),
+    "loaded weights": ("--weights", "import torch\nfrom torch import nn\nnet = nn.Linear(3, 4)\n"
+                       "net.load_state_dict(torch.load('net.pt'))\n"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(MISSED))
+def test_what_might_change_the_model_is_not_read_over(name, tmp_path):
+    words, text = MISSED[name]
+    (tmp_path / "pasted.py").write_text(text)
+    if name == "loaded weights":
+        np.save(tmp_path / "x.npy", np.zeros((2, 3), np.float32))
+        said = convoy("run", tmp_path / "pasted.py", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy", code=None)
+        assert words in said.stderr
+        return
+    done = convoy("summary", tmp_path / "pasted.py", "--shape", "2,3", code=6)
+    assert words in done.stderr and ("mylib" in done.stderr), done.stderr
+
+
+def test_an_import_that_is_used_is_refused_at_its_use(tmp_path):
+    (tmp_path / "pasted.py").write_text("import cv2\nfrom torch import nn\n\ndef build(n=3):\n    size = cv2.imread('a.png').shape\n"
+                                        "    return nn.Linear(n, size[0])\n")
+    said = convoy("summary", tmp_path / "pasted.py:build", code=6).stderr
+    assert "pasted.py:5:16:" in said and "'cv2' is not read" in said and "cv2.imread" in said and "known are torch" in said
 
 
 REFUSED = {

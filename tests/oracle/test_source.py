@@ -198,3 +198,88 @@ def test_a_hostile_program_is_refused_at_once(name, tmp_path):
     assert done.returncode in (2, 5, 6), (done.returncode, done.stderr)
     assert len(done.stderr) < 2000
     assert time.monotonic() - start < 10  # under 1 s on an idle machine
+
+
+# ---- functions of TensorFlow and NumPy on arrays
+
+
+@snippets
+def test_the_two_calls_of_a_comparison_are_told_apart(tmp_path):
+    want = json.loads((SNIPPETS / "expected.json").read_text())["stride_two_compared"]
+    source = SNIPPETS / "stride_two_compared.py"
+    assert "outputs output [1, 5, 5, 8]" in convoy("summary", f"{source}:there").stdout
+    assert "outputs output [1, 8, 5, 5]" in convoy("summary", f"{source}:here").stdout
+    done = convoy("diff", f"{source}:there", f"{source}:here", "--json", code=None)
+    assert want["cause"] in done.stdout and done.returncode == 1, done.stdout + done.stderr
+    assert "(0, 1, 0, 1)" in convoy("diff", f"{source}:there", f"{source}:here", code=None).stdout
+
+
+@snippets
+@pytest.mark.parametrize("row", range(7))
+def test_a_transposed_convolution_written_by_hand_is_what_pytorch_computes(row, tmp_path):
+    torch = pytest.importorskip("torch")
+    case = json.loads((SNIPPETS / "expected.json").read_text())["transposed_ported_by_hand"][row]
+    random = np.random.RandomState(row)
+    x = random.randint(-4, 5, (2, 3, case["length"])).astype(np.float32)
+    w = random.randint(-3, 4, (3, 2, case["kernel"])).astype(np.float32)
+    given = f"stride={case['stride']},padding={case['padding']},output_padding={case['output_padding']}"
+    source = [f"{SNIPPETS / 'transposed_ported_by_hand.py'}:transposed", "--args", given, *shapes({"x": x, "w": w})]
+    want = torch.nn.functional.conv_transpose1d(torch.tensor(x), torch.tensor(w), stride=case["stride"], padding=case["padding"],
+                                                output_padding=case["output_padding"])
+    got = run_natively(source, {"x": x, "w": w}, tmp_path)
+    assert list(got[0].shape) == case["output"]
+    assert_close(got, [want.numpy()], 0, given)
+
+
+def test_two_sources_are_compared_and_standard_input_is_ported(tmp_path):
+    (tmp_path / "a.py").write_text("from keras import Sequential, layers\nnet = Sequential([layers.Input((9, 8, 3)), "
+                                   "layers.Conv2D(4, 3, strides=2, padding='same'), layers.ReLU()])\n")
+    text = ("import torch.nn as nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.conv = nn.Conv2d(3, 4, 3, stride=2, padding=1)\n    def forward(self, x):\n"
+            "        return self.conv(x).relu()\n")
+    (tmp_path / "b.py").write_text(text)
+    said = convoy("diff", tmp_path / "a.py", f"{tmp_path / 'b.py'}:Net", code=None)
+    assert said.returncode == 1 and "SAME" in said.stdout.upper(), said.stdout + said.stderr
+    done = subprocess.run([CONVOY, "port", "-", "--to", "torch", "-o", "port.py", "--no-proof"], capture_output=True,
+                          input=(tmp_path / "a.py").read_text(), text=True, cwd=tmp_path)
+    assert done.returncode == 0 and "nn.Conv2d(3, 4" in (tmp_path / "port.py").read_text(), done.stderr
+
+
+def test_imports_are_found_below_another_root(tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "net").mkdir()
+    (tmp_path / "shared" / "blocks.py").write_text("from torch import nn\nfrom sizes import WIDTH\n"
+                                                  "def block(i):\n    return nn.Conv2d(i, WIDTH, 3)\n")
+    (tmp_path / "shared" / "sizes.py").write_text("WIDTH = 7\n")
+    (tmp_path / "net" / "net.py").write_text("from torch import nn\nfrom blocks import block\nnet = nn.Sequential(block(3))\n")
+    source = tmp_path / "net" / "net.py"
+    assert "'blocks.block' is not read" in convoy("summary", source, code=6).stderr
+    assert "196 parameters" in convoy("summary", source, "--allow-root", tmp_path / "shared").stdout
+
+
+@pytest.mark.parametrize("seed", [0])
+def test_a_port_of_source_without_weights_starts_as_pytorch_does(seed, tmp_path):
+    torch = pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text("from torch import nn\nnet = nn.Sequential(nn.Conv2d(3, 4, (3, 5)), nn.ReLU(), nn.Conv2d(4, 2, 1))\n")
+    ported = port([tmp_path / "net.py", "--shape", "1,3,9,8", "--seed", str(seed)], tmp_path / "out.py")
+    torch.manual_seed(seed)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, (3, 5)), torch.nn.ReLU(), torch.nn.Conv2d(4, 2, 1))
+    x = torch.randn(1, 3, 9, 8)
+    with torch.no_grad():
+        assert_close(ported([x.numpy()]), [net(x).numpy()], TOLERANCE, str(seed))
+
+
+def test_a_keras_kernel_is_drawn_as_glorot_says(tmp_path):
+    (tmp_path / "net.py").write_text("from keras import Sequential, layers\nnet = Sequential([layers.Input((40,)), layers.Dense(50)])\n")
+    kernels = []
+    for i, seed in enumerate((1, 1, 2)):
+        convoy("port", tmp_path / "net.py", "--to", "torch", "--seed", str(seed), "-o", tmp_path / f"net{i}.py")
+        convoy("weights", tmp_path / f"net{i}.safetensors", "-o", tmp_path / f"net{i}.npz")
+        arrays = np.load(tmp_path / f"net{i}.npz")
+        kernels.append(next(arrays[k] for k in arrays if arrays[k].ndim == 2))
+        assert all((arrays[k] == 0).all() for k in arrays if arrays[k].ndim == 1)
+    limit = np.sqrt(6 / 90)
+    assert (kernels[0] == kernels[1]).all()
+    for kernel in kernels:
+        assert np.abs(kernel).max() <= limit and np.abs(kernel).max() > 0.98 * limit
+        assert abs(kernel.var() / (limit**2 / 3) - 1) < 0.1 and abs(kernel.mean()) < 0.02

@@ -1,6 +1,8 @@
 // Python's builtin functions, those that compute on known values.
 #include "containers/python/builtins.h"
 
+#include "containers/python/unread.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -119,7 +121,12 @@ bool of_type(Interpreter& in, const Value& value, const Value& type) {
   return false;
 }
 
-Made isinstance(Interpreter& in, Arguments& a) { return Value::of(of_type(in, a.placed[0], a.placed[1])); }
+Made isinstance(Interpreter& in, Arguments& a) {
+  for (const Value& one : a.placed[1].as<Sequence>() ? a.placed[1].as<Sequence>()->items : ValueList{a.placed[1]})
+    if (const auto* unread = one.as<Unread>()) return unread->refused(in);
+  if (const auto* unread = a.placed[0].as<Unread>()) return unread->refused(in);
+  return Value::of(of_type(in, a.placed[0], a.placed[1]));
+}
 
 Made issubclass(Interpreter&, Arguments& a) {
   const auto *x = a.placed[0].as<Class>(), *y = a.placed[1].as<Class>();
@@ -240,20 +247,43 @@ void add_builtins(Interpreter& in) {
     });
   }
   for (const char* name : refused_functions)
-    in.builtins[name] = in.native(name, [name](Interpreter&, Arguments&) -> Made {
-      return fail(Fault::Unsupported,
-                  "'" + std::string(name) + "' is not read: source is read as data, and nothing is run or opened");
+    in.builtins[name] = in.native(name, [name](Interpreter& with, Arguments&) -> Made {
+      return with.forbidden("'" + std::string(name) +
+                            "' is not read: source is read as data, and nothing is run or opened");
     });
   in.builtins["object"] = Value::of(in.object_class);
   in.builtins["NotImplemented"] = Value();
   in.exception_class = in.make_class("Exception", {});
   in.exception_class->is_exception = true;
   in.builtins["Exception"] = Value::of(in.exception_class);
-  for (const char* name :
-       {"ValueError", "TypeError", "NotImplementedError", "RuntimeError", "KeyError", "ImportError", "AssertionError",
-        "AttributeError", "IndexError", "NameError", "OSError", "Warning", "UserWarning", "DeprecationWarning"})
+  for (const char* name : {"ValueError",
+                           "TypeError",
+                           "NotImplementedError",
+                           "RuntimeError",
+                           "KeyError",
+                           "ImportError",
+                           "AssertionError",
+                           "AttributeError",
+                           "IndexError",
+                           "NameError",
+                           "OSError",
+                           "StopIteration",
+                           "EOFError",
+                           "FileNotFoundError",
+                           "ZeroDivisionError",
+                           "ArithmeticError",
+                           "KeyboardInterrupt",
+                           "SystemExit",
+                           "IOError",
+                           "Warning",
+                           "UserWarning",
+                           "DeprecationWarning",
+                           "FutureWarning",
+                           "RuntimeWarning",
+                           "PendingDeprecationWarning"})
     in.builtins[name] = Value::of(in.make_class(name, {in.exception_class}));
   in.builtins["ModuleNotFoundError"] = in.builtins["ImportError"];
+  in.builtins["BaseException"] = in.builtins["Exception"];
 }
 
 }  // namespace convoy::python

@@ -9,7 +9,10 @@ Class* Interpreter::make_class(std::string name, std::vector<Class*> bases) {
   auto* made = make<Class>();
   made->name = std::move(name);
   if (bases.empty()) bases.push_back(object_class);
-  for (const Class* base : bases) made->is_exception = made->is_exception || base->is_exception;
+  for (const Class* base : bases) {
+    made->is_exception = made->is_exception || base->is_exception;
+    made->is_enum = made->is_enum || base->is_enum;
+  }
   // An empty order says that there is none. C3: the first class that is behind no other list's head. Source: Python's method resolution order.
   constexpr std::size_t longest = 100;
   for (const Class* base : bases)
@@ -75,6 +78,15 @@ Status Class::set_attribute(Interpreter&, const std::string& word, Value value) 
 }
 
 Result<Value> Class::call(Interpreter& in, Arguments& arguments) {
+  if (is_enum) {  // Color(2): the member of this value
+    for (const auto& [word, member] : members.all()) {
+      if (arguments.placed.size() != 1) break;
+      const auto same = in.equal(*member.as<Instance>()->attributes.find("value"), arguments.placed[0]);
+      if (!same) return std::unexpected(same.error());
+      if (*same) return member;
+    }
+    return fail(Fault::Format, "'" + name + "' has no member of this value");
+  }
   if (const Value* made = find("__new__"))
     return in.call(*made, std::move(arguments));  // ours: programs may not say it
   auto* instance = in.make<Instance>(this);

@@ -253,8 +253,12 @@ Result<Value> Mapping::item(Interpreter& in, Value key) {
   if (is_set) return wrong("a set has no items");
   const auto found = find(key);
   if (!found) return std::unexpected(found.error());
-  if (!*found) return wrong("the dictionary has no key " + repr(in, key));
-  return **found;
+  if (*found) return **found;
+  if (otherwise.is_none()) return wrong("the dictionary has no key " + repr(in, key));
+  const auto made = in.call(otherwise, ValueList{});
+  if (!made) return made;
+  if (auto done = put(in, key, *made); !done) return pass(done);
+  return made;
 }
 
 Status Mapping::set_item(Interpreter& in, Value key, Value value) { return put(in, key, value); }

@@ -115,6 +115,19 @@ Result<Value> Evaluator::bare(const Syntax& s) {
       if (!holds) return std::unexpected(holds.error());
       return value(s.parts[*holds ? 1 : 2]);
     }
+    case SyntaxKind::Yield: {
+      const auto given = value(s.parts[0]);
+      if (!given) return given;
+      ValueList all{*given};
+      if (s.text == "from") {
+        auto some = in_.elements(*given);
+        if (!some) return pass(some);
+        all = std::move(*some);
+      }
+      yielded.insert(yielded.end(), all.begin(), all.end());
+      if (auto paid = in_.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
+      return Value();
+    }
     case SyntaxKind::Lambda: return function(s);
     case SyntaxKind::Tuple:
     case SyntaxKind::List:
@@ -141,6 +154,11 @@ Result<Value> Evaluator::name(const Syntax& s) {
   if (global && file_.scope)
     if (const Value* found = file_.scope->names.find(s.text)) return *found;
   if (const auto found = in_.builtins.find(s.text); found != in_.builtins.end()) return found->second;
+  if (!file_.starred.empty())  // it may come from there, whatever else is called so
+    return fail(Fault::Unsupported,
+                "'" + s.text + "' is not defined, and 'from " + file_.starred.front() +
+                    " import *' is not read: no module of that name is known here, and no file of it "
+                    "lies beside this one");
   for (Library* library : in_.libraries_) {
     auto found = library->implied(in_, s.text);
     if (!found) return pass(found);
@@ -373,6 +391,7 @@ Result<Value> Evaluator::function(const Syntax& s) {
   made->parameters = &s.parts[0];
   made->body = &s.parts[1];
   made->file = &file_;
+  made->yields = s.kind == SyntaxKind::Def && s.integer == 1;
   made->outer = &scope_;
   for (const Syntax& parameter : s.parts[0].parts) {
     if (parameter.parts[0].kind == SyntaxKind::Absent) continue;

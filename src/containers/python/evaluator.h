@@ -11,7 +11,9 @@ class Evaluator {
   Result<Value> value(const Syntax& s);
   enum class Next : std::uint8_t { Go, Break, Continue, Return };
   Result<Next> block(const Syntax& s);
+  Result<Next> statement(const Syntax& s);
   Value returned;
+  ValueList yielded;
 
  private:
   Result<Value> bare(const Syntax& s);
@@ -27,7 +29,6 @@ class Evaluator {
   Result<Value> function(const Syntax& s);
   Result<Value> super_of(Arguments& given);
 
-  Result<Next> statement(const Syntax& s);
   Result<Next> bare_statement(const Syntax& s);
   Result<Next> loop(const Syntax& s);
   Result<Next> while_loop(const Syntax& s);
@@ -37,7 +38,11 @@ class Evaluator {
   Status define(const Syntax& s);
   Status define_class(const Syntax& s);
   Status import(const Syntax& s);
+  // The value of an import that failed: nothing is said of it before it is used. Fails: limits, and inside a `try` that
+  // catches it.
+  Result<Value> unread(const Syntax& alias, const std::string& name, const Error& why);
   Status import_from(const Syntax& s);
+  Status import_all(const Value& module);
   Status assign(const Syntax& target, Value value);
   Status unpack(const Syntax& target, Value value);
   Status augmented(const Syntax& s);

@@ -1,7 +1,9 @@
 // Statements.
 #include "containers/python/evaluator.h"
+#include "containers/python/unread.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace convoy::python {
 namespace {
@@ -54,6 +56,7 @@ Result<Evaluator::Next> Evaluator::bare_statement(const Syntax& s) {
       return Next::Go;
     }
     case SyntaxKind::Annotated: {
+      if (scope_.is_class && s.parts[0].kind == SyntaxKind::Name) scope_.typed.push_back(s.parts[0].text);
       if (s.parts[1].kind == SyntaxKind::Absent) return Next::Go;
       const auto made = value(s.parts[1]);
       if (!made) return std::unexpected(made.error());
@@ -183,7 +186,18 @@ std::string words_of_exception(std::string what) {
 Result<Evaluator::Next> Evaluator::attempt(const Syntax& s) {
   const auto handlers = s.parts.size() - 2;
   in_.raised_ = nullptr;
+  const auto catches_imports = [](const Syntax& handler) {
+    return handler.parts[0].kind == SyntaxKind::Absent || mentions(handler.parts[0], [](const std::string& word) {
+             return word == "ImportError" || word == "ModuleNotFoundError" || word == "Exception" ||
+                    word == "BaseException";
+           });
+  };
+  const bool tries = std::exchange(
+      in_.tries_imports_,
+      in_.tries_imports_ ||
+          std::any_of(s.parts.begin() + 1, s.parts.begin() + static_cast<std::ptrdiff_t>(handlers), catches_imports));
   auto next = block(s.parts[0]);
+  in_.tries_imports_ = tries;
   if (!next && in_.raised_) {
     for (std::size_t i = 1; i < handlers; ++i) {
       const auto caught = catches(s.parts[i], in_.raised_);
@@ -236,6 +250,7 @@ Status Evaluator::define_class(const Syntax& s) {
   std::vector<Class*> bases;
   for (const Value& base : given->placed) {
     if (auto* type = base.as<Class>()) bases.push_back(type);
+    else if (const auto* unread = base.as<Unread>()) return unread->refused(in_);
     else
       return fail(Fault::Unsupported,
                   "'" + s.text + "' derives from " + repr(in_, base) + ", which is no class that is known");
@@ -250,12 +265,15 @@ Status Evaluator::define_class(const Syntax& s) {
   Evaluator inner(in_, file_, *scope);
   auto body = inner.block(s.parts[0]);
   if (!body) return pass(body);
+  made->fields = scope->typed;
   for (const auto& [word, inside] : scope->names.all()) {
     made->attributes.set(word, inside);
     Value function = inside;
     if (const auto* described = function.as<Described>()) function = described->function;
     if (auto* method = function.as<Function>(); method && method->outer == scope) method->owner = made;
   }
+  if (made->is_enum)
+    if (auto listed = make_members(in_, *made); !listed) return listed;
   Value result = Value::of(made);
   for (std::size_t i = s.parts[1].parts.size(); i-- > 0;) {
     const auto decorator = value(s.parts[1].parts[i]);
@@ -397,17 +415,42 @@ Status Evaluator::remove(const Syntax& target) {
   return object->object()->delete_item(in_, *key);
 }
 
+namespace {
+
+// "torchvision/utils.py:556:36: what is wrong" in one line.
+std::string sentence_of(const Error& e) {
+  std::string what = e.what.substr(0, e.what.find('\n'));
+  return e.where.empty() ? what : e.where + ": " + what;
+}
+
+}  // namespace
+
+Result<Value> Evaluator::unread(const Syntax& alias, const std::string& name, const Error& why) {
+  if (in_.forbidden_ || (why.fault != Fault::Unsupported && why.fault != Fault::Format && why.fault != Fault::Usage))
+    return at(alias, Result<Value>(std::unexpected(why)));
+  if (in_.tries_imports_ &&
+      (in_.raised_ || !in_.placed_)) {  // not there; one that is there, but not understood, is no exception
+    in_.raised_ = in_.builtins["ImportError"].as<Class>();
+    return at(alias, Result<Value>(std::unexpected(why)));
+  }
+  in_.placed_ = false;
+  in_.raised_ = nullptr;
+  return Value::of(in_.make<Unread>(name, sentence_of(why)));
+}
+
 Status Evaluator::import(const Syntax& s) {
   for (const Syntax& alias : s.parts) {
     const std::string top = alias.text.substr(0, alias.text.find('.'));
-    const auto whole = in_.import(alias.text, &file_);
-    if (!whole) return at(alias, Status(std::unexpected(whole.error())));
+    auto whole = in_.import(alias.text, &file_);
+    if (!whole) whole = unread(alias, alias.text, whole.error());
+    if (!whole) return pass(whole);
     if (!alias.parts.empty()) {
       set(alias.parts[0].text, *whole);
       continue;
     }
-    const auto first = in_.import(top, &file_);
-    if (!first) return at(alias, Status(std::unexpected(first.error())));
+    auto first = in_.import(top, &file_);
+    if (!first) first = unread(alias, top, first.error());
+    if (!first) return pass(first);
     set(top, *first);
   }
   return {};
@@ -415,26 +458,59 @@ Status Evaluator::import(const Syntax& s) {
 
 Status Evaluator::import_from(const Syntax& s) {
   if (s.text == "__future__") return {};
-  const auto module = s.integer == 0 ? in_.import(s.text, &file_) : in_.import_source(s.text, s.integer, &file_);
-  if (!module) return std::unexpected(module.error());
+  const std::string dots(static_cast<std::size_t>(std::clamp<std::int64_t>(s.integer, 0, 50)), '.');
+  const std::string from = dots + s.text;
+  auto module = s.integer == 0 ? in_.import(s.text, &file_) : in_.import_source(s.text, s.integer, &file_);
+  std::optional<Error> missing;
+  if (!module) {
+    missing = module.error();
+    if (auto none = unread(s, from, *missing); !none) return pass(none);
+  }
   for (const Syntax& alias : s.parts) {
     if (alias.text == "*") {
-      if (const auto* all = module->as<Module>())
-        for (const auto& [word, inside] : all->attributes.all())
-          if (word[0] != '_') set(word, inside);
+      if (auto done = missing ? Status() : import_all(*module); !done) return done;
+      if (missing) file_.starred.push_back(from);
       continue;
     }
-    auto found = in_.find_attribute(*module, alias.text);
-    if (!found) return at(alias, Status(pass(found)));
-    if (!*found) {  // a module inside the module
+    std::optional<Value> found;
+    if (!missing) {
+      auto inside = in_.find_attribute(*module, alias.text);
+      if (!inside) return at(alias, Status(pass(inside)));
+      found = *inside;
+    }
+    std::optional<Error> why = missing;
+    if (!found) {  // a module inside the module, whose own file may be missing
       const std::string name = s.text.empty() ? alias.text : s.text + "." + alias.text;
       const auto inner = s.integer == 0 ? in_.import(name, &file_) : in_.import_source(name, s.integer, &file_);
-      if (!inner && in_.placed_) return std::unexpected(inner.error());
-      if (inner) found = std::optional(*inner);
+      if (inner) found = *inner;
+      else if (in_.placed_) why = inner.error();
+      else if (!missing)
+        why = Error{Fault::Unsupported, "", "'" + from + "' has no '" + alias.text + "' that is known here"};
     }
-    if (!*found) return refused(alias, "'" + s.text + "' has no '" + alias.text + "' that is known here");
-    set(alias.parts.empty() ? alias.text : alias.parts[0].text, **found);
+    if (!found) {
+      const auto none = unread(alias, from + (s.text.empty() ? "" : ".") + alias.text, *why);
+      if (!none) return std::unexpected(none.error());
+      found = *none;
+    }
+    set(alias.parts.empty() ? alias.text : alias.parts[0].text, *found);
   }
+  return {};
+}
+
+// `from module import *`: what __all__ lists, or every name that does not begin with '_'.
+Status Evaluator::import_all(const Value& module) {
+  if (const auto* unread = module.as<Unread>()) return unread->refused(in_);
+  const auto* all = module.as<Module>();
+  if (!all) return {};
+  const Value* said = all->attributes.find("__all__");
+  if (const auto* listed = said ? said->as<Sequence>() : nullptr) {
+    for (const Value& one : listed->items)
+      if (const auto* word = one.as<Text>())
+        if (const Value* inside = all->attributes.find(word->text)) set(word->text, *inside);
+    return {};
+  }
+  for (const auto& [word, inside] : all->attributes.all())
+    if (word[0] != '_') set(word, inside);
   return {};
 }
 

@@ -36,14 +36,30 @@ Made partial(Interpreter& in, Arguments& a) {
   });
 }
 
-// A decorator that leaves the function as it is, with or without arguments of its own.
-Made unchanged(Interpreter& in, Arguments& a) {
+Made as_it_is(Interpreter&, Arguments& a) {
+  if (a.placed.size() != 1) return wrong("a decorator of other than one function");
+  return a.placed[0];
+}
+
+// A decorator that leaves what the function does as it is, and lets it tell the name and signature of another.
+Made wraps(Interpreter& in, Arguments& a) {
+  const auto* wrapped = a.placed[0].as<Function>();
+  return in.native("decorator", [wrapped](Interpreter& with, Arguments& b) -> Made {
+    auto same = as_it_is(with, b);
+    auto* wrapper = same ? same->as<Function>() : nullptr;
+    if (!wrapper || !wrapped) return same;
+    wrapper->name = wrapped->name;
+    const Function& told = wrapped->told();
+    if (&told != wrapper) wrapper->wrapped = &told;
+    return same;
+  });
+}
+
+// A decorator that remembers answers, with or without arguments of its own.
+Made cached(Interpreter& in, Arguments& a) {
   if (a.placed.size() == 1 && a.named.empty() && (a.placed[0].as<Function>() || a.placed[0].as<Class>()))
     return a.placed[0];
-  return in.native("decorator", [](Interpreter&, Arguments& b) -> Made {
-    if (b.placed.size() != 1) return wrong("a decorator of other than one function");
-    return b.placed[0];
-  });
+  return in.native("decorator", as_it_is);
 }
 
 Made repeat(Interpreter& in, Arguments& a) {
@@ -125,7 +141,8 @@ Module* functools_module(Interpreter& in) {
   auto* m = in.make<Module>("functools");
   add_function(in, *m, "reduce", 2, reduce);
   add_function(in, *m, "partial", 1, partial);
-  for (const char* name : {"lru_cache", "wraps", "cache"}) add_function(in, *m, name, 0, unchanged);
+  add_function(in, *m, "wraps", 1, wraps);
+  for (const char* name : {"lru_cache", "cache"}) add_function(in, *m, name, 0, cached);
   m->attributes.set("cached_property", in.builtins["property"]);
   return m;
 }

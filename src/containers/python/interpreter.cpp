@@ -3,8 +3,10 @@
 
 #include "containers/python/evaluator.h"
 #include "containers/python/pasted.h"
+#include "containers/python/unread.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace convoy::python {
 namespace {
@@ -26,7 +28,8 @@ bool may_be_said(const std::string& name) {
       "__init__",  "__call__",     "__name__",    "__class__",   "__len__",      "__getitem__", "__setitem__",
       "__iter__",  "__contains__", "__version__", "__add__",     "__mul__",      "__sub__",     "__enter__",
       "__doc__",   "__bool__",     "__radd__",    "__truediv__", "__floordiv__", "__setattr__", "__is__",
-      "__isnot__", "__not__",      "__and__",     "__or__",      "__xor__",      "__lshift__",  "__rshift__"};
+      "__isnot__", "__not__",      "__and__",     "__or__",      "__xor__",      "__lshift__",  "__rshift__",
+      "__eq__",    "__all__",      "__file__",    "__repr__",    "__module__"};
   return known.contains(name);
 }
 
@@ -74,14 +77,9 @@ Status Interpreter::step(Size count) {
   return {};
 }
 
-Result<Scope*> Interpreter::run(const SourceFile& source) {
-  placed_ = false;
-  auto file = std::make_unique<ProgramFile>();
-  file->source = source;
-  return run_in(std::move(file));
-}
-
-Result<Scope*> Interpreter::run_in(std::unique_ptr<ProgramFile> made) {
+Result<ProgramFile*> Interpreter::opened(const SourceFile& source) {
+  auto made = std::make_unique<ProgramFile>();
+  made->source = source;
   ProgramFile& file = *made;
   files_.push_back(std::move(made));
   if (auto paid = charge(static_cast<Size>(file.source.text.size()) * 8); !paid) return pass(paid);
@@ -89,16 +87,69 @@ Result<Scope*> Interpreter::run_in(std::unique_ptr<ProgramFile> made) {
   auto tree = parse_program(file.source.text);
   if (!tree) {
     placed_ = true;
-    return within(file.source.name, Result<Scope*>(pass(tree)));
+    return within(file.source.name, Result<ProgramFile*>(pass(tree)));
   }
   file.tree = std::move(*tree);
   file.scope = make<Scope>(nullptr);
   file.scope->names.set("__name__", text("program"));
   file.scope->names.set("__file__", text(file.source.name));
-  Evaluator evaluator(*this, file, *file.scope);
-  auto done = evaluator.block(file.tree);
+  return &file;
+}
+
+Result<Scope*> Interpreter::run(const SourceFile& source) {
+  placed_ = false;
+  const auto file = opened(source);
+  if (!file) return std::unexpected(file.error());
+  Evaluator evaluator(*this, **file, *(*file)->scope);
+  auto done = evaluator.block((*file)->tree);
   if (!done) return pass(done);
-  return file.scope;
+  return (*file)->scope;
+}
+
+Result<Scope*> Interpreter::run_as_far(const SourceFile& source) {
+  placed_ = false;
+  const auto file = opened(source);
+  if (!file) return std::unexpected(file.error());
+  if (auto done = follow(**file, &left_out_); !done) return pass(done);
+  return (*file)->scope;
+}
+
+std::unexpected<Error> Interpreter::forbidden(std::string what) {
+  forbidden_ = true;
+  return fail(Fault::Unsupported, std::move(what));
+}
+
+std::unexpected<Error> Interpreter::fail_again(const Error& first) {
+  placed_ = true;
+  return std::unexpected(first);
+}
+
+// What Python itself refuses or raises ends a program; what is only not understood here does not.
+bool Interpreter::ends_all(const Error& error) const {
+  return forbidden_ || raised_ || (error.fault != Fault::Unsupported && error.fault != Fault::Usage);
+}
+
+Status Interpreter::follow(ProgramFile& file, std::vector<LeftOut>* left_out) {
+  Evaluator evaluator(*this, file, *file.scope);
+  raised_ = nullptr;
+  for (const Syntax& one : file.tree.parts) {
+    auto next = evaluator.statement(one);
+    if (next) continue;
+    if (ends_all(next.error())) return pass(next);
+    placed_ = false;
+    if (auto paid = charge(Size{100} << 10); !paid) return paid;  // a thousand of them are no program
+    Touched touched = touched_by(one, *file.scope);
+    LeftOut left{&one, next.error(), std::move(touched.bound), std::move(touched.changed), {}};
+    for (const auto* names : {&left.bound, &left.changed})
+      for (const std::string& name : *names) {
+        const Value* old = file.scope->names.find(name);
+        if (names == &left.changed && (!old || old->as<Module>() || old->as<Unread>())) continue;
+        if (old && !old->as<Unread>()) left.before.set(name, *old);
+        file.scope->names.set(name, Value::of(make<Unread>(name, next.error())));
+      }
+    if (left_out) left_out->push_back(std::move(left));
+  }
+  return {};
 }
 
 Result<Value> Interpreter::import(const std::string& name, const ProgramFile* from) {
@@ -112,6 +163,7 @@ Result<Value> Interpreter::import(const std::string& name, const ProgramFile* fr
   return import_source(name, 0, from);
 }
 
+// A module that imports one which is being read has those names of it that are bound so far, as in Python.
 Result<Value> Interpreter::import_source(const std::string& name, Size dots, const ProgramFile* from) {
   std::optional<SourceFile> source;
   if (find_) {
@@ -126,24 +178,38 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
   }
   const std::string key = "file " + source->name;
   if (const auto known = imported_.find(key); known != imported_.end()) return known->second;
-  if (!importing_.insert(key).second) return fail(Fault::Unsupported, "module '" + name + "' imports itself");
-  const Deeper deeper(depth_);
-  if (importing_.size() > 100 || depth_ > limits_.depth) return fail(Fault::Limit, "imports are nested too deep");
-  auto file = std::make_unique<ProgramFile>();
-  file->source = std::move(*source);
-  const auto scope = run_in(std::move(file));
-  importing_.erase(key);
-  if (!scope) return std::unexpected(scope.error());
-  auto* module = make<Module>(name);
-  module->attributes = (*scope)->names;
-  return imported_[key] = Value::of(module);
+  const Deeper deeper(depth_), further(imports_);
+  if (imports_ > 100 || depth_ > limits_.depth) return fail(Fault::Limit, "imports are nested too deep");
+  const bool tries = std::exchange(tries_imports_, false);
+  const auto file = opened(*source);
+  Status done;
+  if (file) {
+    auto* module = make<Module>(name);
+    Scope* scope = (*file)->scope;
+    module->more = [scope](Interpreter&, const std::string& word) -> Result<std::optional<Value>> {
+      const Value* found = scope->names.find(word);
+      return found ? std::optional(*found) : std::nullopt;
+    };
+    imported_[key] = Value::of(module);
+    done = follow(**file, nullptr);
+    module->attributes = scope->names;
+    module->more = nullptr;
+  } else {
+    done = std::unexpected(file.error());
+  }
+  tries_imports_ = tries;
+  if (!done) {
+    imported_.erase(key);
+    return std::unexpected(done.error());
+  }
+  return imported_[key];
 }
 
 // ---- attributes and items
 
 Result<std::optional<Value>> Interpreter::find_attribute(Value of, const std::string& name) {
   if (is_special(name) && !may_be_said(name))
-    return fail(Fault::Unsupported, "attribute '" + name + "' is not read: it leads out of the program");
+    return forbidden("attribute '" + name + "' is not read: it leads out of the program");
   if (!of.is_object()) {
     if (of.is_number() && (name == "real" || name == "numerator")) return of;
     if (of.is_number() && (name == "item" || name == "bit_length" || name == "is_integer" || name == "numpy")) {
@@ -164,6 +230,7 @@ Result<std::optional<Value>> Interpreter::find_attribute(Value of, const std::st
     }
     return std::nullopt;
   }
+  if (name == "__module__") return text("program");
   return of.object()->attribute(*this, name);
 }
 
@@ -177,9 +244,9 @@ Result<Value> Interpreter::attribute(Value of, const std::string& name) {
 }
 
 Status Interpreter::set_attribute(Value of, const std::string& name, Value value) {
-  if (name == "__doc__" || name == "__name__") return {};  // says nothing of what is computed
-  if (is_special(name))
-    return fail(Fault::Unsupported, "attribute '" + name + "' is not set: it leads out of the program");
+  if (name == "__doc__" || name == "__name__" || name == "__annotations__" || name == "__module__")
+    return {};  // says nothing of what is computed
+  if (is_special(name)) return forbidden("attribute '" + name + "' is not set: it leads out of the program");
   if (!of.is_object()) return fail(Fault::Format, "a " + python::type_name(of) + " has no attributes");
   if (auto paid = charge(64); !paid) return paid;
   return of.object()->set_attribute(*this, name, value);
@@ -250,6 +317,7 @@ Result<Value> Interpreter::call_function(Function& function, Arguments arguments
   if (function.body->kind != SyntaxKind::Block) return evaluator.value(*function.body);
   auto done = evaluator.block(*function.body);
   if (!done) return pass(done);
+  if (function.yields) return Value::of(make<Iterator>(std::move(evaluator.yielded)));
   return evaluator.returned;
 }
 

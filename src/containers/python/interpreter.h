@@ -38,6 +38,7 @@ struct ProgramFile {
   SourceFile source;
   Syntax tree;
   Scope* scope = nullptr;
+  std::vector<std::string> starred;  // modules whose names it wants all, and that are not read
 };
 
 // Text of the module "a.b" beside the program; nothing: there is none. `folder`: of the file that imports. Fails: a path
@@ -51,6 +52,21 @@ class Interpreter {
 
   // Runs a program and gives its names. Fails with "file:line:column" as place and the line itself in the sentence.
   Result<Scope*> run(const SourceFile& file);
+  // The same as far as it is understood: a statement that is not leaves the names that it would have bound or changed unread
+  // (unread.h), and the program goes on behind it. Fails: what Python refuses, what leads out of the program, limits.
+  Result<Scope*> run_as_far(const SourceFile& file);
+  struct LeftOut {
+    const Syntax* statement = nullptr;
+    Error error;
+    std::set<std::string> bound, changed;  // the names that are unread now
+    NameTable before;  // their values until then
+  };
+  const std::vector<LeftOut>& left_out() const { return left_out_; }  // of the program itself, not of its imports
+
+  // A refusal that ends the program wherever it stands.
+  std::unexpected<Error> forbidden(std::string what);
+  // A failure that was met before, and has its place.
+  std::unexpected<Error> fail_again(const Error& first);
 
   template <class T, class... Parts>
   T* make(Parts&&... parts) {
@@ -101,7 +117,9 @@ class Interpreter {
 
  private:
   friend class Evaluator;
-  Result<Scope*> run_in(std::unique_ptr<ProgramFile> file);
+  Result<ProgramFile*> opened(const SourceFile& source);
+  Status follow(ProgramFile& file, std::vector<LeftOut>* left_out);
+  bool ends_all(const Error& error) const;
   Result<Value> import_source(const std::string& name, Size dots, const ProgramFile* from);
   Status bind(Function& function, Arguments& arguments, Scope& scope);
 
@@ -113,7 +131,10 @@ class Interpreter {
   std::vector<std::unique_ptr<Object>> objects_;
   std::vector<std::unique_ptr<ProgramFile>> files_;
   std::map<std::string, Value> imported_;
-  std::set<std::string> importing_;
+  std::vector<LeftOut> left_out_;
+  int imports_ = 0;  // files that are being read inside each other
+  bool forbidden_ = false;
+  bool tries_imports_ = false;  // inside a `try` that catches imports which find nothing
   bool placed_ = false;
   Class* raised_ = nullptr;  // what the program raised, or the import that found nothing: what `except` can catch
 };
@@ -126,6 +147,8 @@ Result<std::vector<std::optional<Value>>> bound(const Arguments& given, std::str
 void add_builtins(Interpreter& in);
 // math, functools, operator, itertools, collections, typing, numpy's constants and their like. Nothing: not one of them.
 std::optional<Value> standard_module(Interpreter& in, const std::string& name);
+
+Status make_members(Interpreter& in, Class& type);  // of a class that derives from Enum
 
 // a[start:stop:step] of n elements: the indices.
 struct Part {

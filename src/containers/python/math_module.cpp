@@ -1,5 +1,6 @@
 // Numbers: the modules math and numpy, as far as they compute on known values.
 #include "containers/python/modules.h"
+#include "containers/python/vector.h"
 
 #include <cmath>
 #include <limits>
@@ -106,13 +107,7 @@ Module* numpy_module(Interpreter& in) {
   made->attributes.set("newaxis", Value());
   for (const char* word : {"float32", "float64", "float16", "int64", "int32", "uint8", "bool_"})
     made->attributes.set(word, in.text(word));
-  made->attributes.set("array", in.native("array", [](Interpreter&, Arguments& a) -> Made {
-    return a.placed.empty() ? Made(wrong("array() of nothing")) : Made(a.placed[0]);
-  }));
-  made->attributes.set("abs", in.builtins["abs"]);
-  made->attributes.set("sum", in.builtins["sum"]);
-  made->attributes.set("max", in.builtins["max"]);
-  made->attributes.set("min", in.builtins["min"]);
+  add_array_functions(in, *made);
   return made;
 }
 

@@ -62,10 +62,11 @@ Made named_tuple(Interpreter& in, Arguments& a) {
   return Value::of(made);
 }
 
+// defaultdict(list): a key that is not there is made by its function.
 Made default_dict(Interpreter& in, Arguments& a) {
-  (void)a;
-  (void)in;
-  return fail(Fault::Unsupported, "'defaultdict' is not read; write a dict");
+  auto* made = in.make<Mapping>();
+  if (!a.placed.empty()) made->otherwise = a.placed[0];
+  return Value::of(made);
 }
 
 Module* collections(Interpreter& in, const std::string& name) {
@@ -109,28 +110,15 @@ Module* hints(Interpreter& in, const std::string& name) {
   return m;
 }
 
-// What lies outside of the network: it may be named and handed around, nothing of it is done, and nothing may depend on
-// it.
-class Outside : public Object {
- public:
-  explicit Outside(std::string called) : name(std::move(called)) {}
-  std::string type_name() const override { return "value of '" + name + "', which is not read"; }
-  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& word) override {
-    if (word.starts_with("__")) return std::nullopt;
-    return Value::of(in.make<Outside>(name + "." + word));
-  }
-  Result<Value> call(Interpreter& in, Arguments&) override { return Value::of(in.make<Outside>(name + "()")); }
-  Result<std::optional<Value>> binary(Interpreter& in, std::string_view symbol, Value, bool) override {
-    if (symbol == "/") return Value::of(in.make<Outside>(name));
-    return std::nullopt;
-  }
-  Result<bool> truth(Interpreter&) override { return fail(Fault::Unsupported, "a decision by a " + type_name()); }
-  const std::string name;
-};
-
-constexpr std::array<std::string_view, 12> outside_modules{
-    "sys",    "pathlib",     "hashlib",           "time",   "datetime",         "json", "argparse",
-    "random", "safetensors", "safetensors.torch", "pprint", "matplotlib.pyplot"};
+constexpr std::array<std::string_view, 18> outside_modules{"sys",         "pathlib",
+                                                           "hashlib",     "time",
+                                                           "datetime",    "json",
+                                                           "argparse",    "random",
+                                                           "safetensors", "safetensors.torch",
+                                                           "pprint",      "matplotlib.pyplot",
+                                                           "matplotlib",  "re",
+                                                           "glob",        "shutil",
+                                                           "pickle",      "tqdm"};
 
 // Paths are put together, and nothing is opened.
 Module* os_module(Interpreter& in) {
@@ -154,9 +142,8 @@ Module* os_module(Interpreter& in) {
   m->attributes.set("path", Value::of(path));
   m->attributes.set("environ", Value::of(in.make<Outside>("os.environ")));
   m->more = [](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
-    return with.native(word, [word](Interpreter&, Arguments&) -> Made {
-      return fail(Fault::Unsupported,
-                  "'os." + word + "' is not read: source is read as data, and nothing is run or opened");
+    return with.native(word, [word](Interpreter& inner, Arguments&) -> Made {
+      return inner.forbidden("'os." + word + "' is not read: source is read as data, and nothing is run or opened");
     });
   };
   return m;
@@ -186,22 +173,6 @@ Made deep_copy(Interpreter& in, const Value& of, int depth) {
   }
   if (of.as<Instance>()) return fail(Fault::Unsupported, "deepcopy() of a " + type_name(of));
   return of;
-}
-
-// Questions about values of the program.
-Module* inspect_module(Interpreter& in) {
-  auto* m = in.make<Module>("inspect");
-  add_function(in, *m, "isfunction", 1,
-               [](Interpreter&, Arguments& a) -> Made { return Value::of(a.placed[0].as<Function>() != nullptr); });
-  add_function(in, *m, "isclass", 1,
-               [](Interpreter&, Arguments& a) -> Made { return Value::of(a.placed[0].as<Class>() != nullptr); });
-  return m;
-}
-
-Made data_class(Interpreter& in, Arguments& a) {
-  (void)in;
-  (void)a;
-  return fail(Fault::Unsupported, "'dataclass' is not read; write an __init__");
 }
 
 }  // namespace
@@ -234,9 +205,16 @@ std::optional<Value> standard_module(Interpreter& in, const std::string& name) {
   if (name == "os.path") return made(os_module(in)->attributes.find("path")->object());
   if (name == "inspect") return made(inspect_module(in));
   if (std::ranges::find(outside_modules, name) != outside_modules.end()) return made(in.make<Outside>(name));
-  if (name == "dataclasses") {
+  if (name == "dataclasses") return made(dataclasses_module(in));
+  if (name == "enum") return made(enum_module(in));
+  if (name == "contextlib") {
     auto* m = in.make<Module>(name);
-    add_function(in, *m, "dataclass", 0, data_class);
+    add_function(in, *m, "nullcontext", 0, [](Interpreter& with, Arguments&) -> Made {
+      auto* context = with.make<Module>("nullcontext()");
+      context->attributes.set("__enter__",
+                              with.native("__enter__", [](Interpreter&, Arguments&) -> Made { return Value(); }));
+      return Value::of(context);
+    });
     return made(m);
   }
   if (name == "copy") {

@@ -43,6 +43,7 @@ enum class SyntaxKind : std::uint8_t {
   Comprehension,  // element (and value, where text is "dict"), Clause ...; text: "list", "set", "dict", "generator"
   Clause,  // target, iterable, condition ...
   Walrus,  // value; text: the name
+  Yield,  // value or Absent; text: "from" or empty
   // statements
   Expression,  // value
   Assign,  // target ..., value
@@ -55,7 +56,7 @@ enum class SyntaxKind : std::uint8_t {
   Break,
   Continue,
   Pass,
-  Def,  // Parameters, Block, decorator ...; text: the name
+  Def,  // Parameters, Block, decorator ...; text: the name; integer: 1 where it yields
   Parameters,  // Parameter ...
   Parameter,  // default or Absent; text: the name; integer: what it takes, a ParameterKind
   Class,  // Block, Decorators, Argument ...; text: the name

@@ -1,6 +1,8 @@
 // What gives names to a module: functions, classes and imports.
 #include "containers/python/syntax_parser.h"
 
+#include <utility>
+
 namespace convoy::python {
 
 SyntaxParser::Made SyntaxParser::decorated() {
@@ -27,11 +29,15 @@ SyntaxParser::Made SyntaxParser::definition(std::vector<Syntax> decorators) {
   if (!accept(")")) return expected("')'");
   if (accept("->"))
     if (auto typed = skip_type({":"}); !typed) return pass(typed);
+  const bool around = std::exchange(yields_, false);
   auto body = block();
+  const bool yields = std::exchange(yields_, around);
   if (!body) return body;
   std::vector<Syntax> parts{std::move(*taken), std::move(*body)};
   for (Syntax& one : decorators) parts.push_back(std::move(one));
-  return node(SyntaxKind::Def, at, std::move(parts), std::move(*said));
+  auto made = node(SyntaxKind::Def, at, std::move(parts), std::move(*said));
+  if (made) made->integer = yields ? 1 : 0;
+  return made;
 }
 
 // Up to the closing symbol, which stays.

@@ -46,7 +46,8 @@ SyntaxParser::Made SyntaxParser::expression_list(bool starred) {
 SyntaxParser::Made SyntaxParser::expression() {
   return nested([&]() -> Made {
     if (is_word("lambda")) return lambda();
-    if (is_word("yield") || is_word("await") || is_word("async"))
+    if (is_word("yield")) return yield();
+    if (is_word("await") || is_word("async"))
       return wrong(here(), "'" + token().text + "' is not read: write a loop or a list", Fault::Unsupported);
     const std::size_t at = here();
     if (token().kind == TokenKind::Name && is(":=", 1)) {
@@ -65,6 +66,20 @@ SyntaxParser::Made SyntaxParser::expression() {
     if (!otherwise) return otherwise;
     return node(SyntaxKind::Conditional, at, {std::move(*condition), std::move(*value), std::move(*otherwise)});
   });
+}
+
+SyntaxParser::Made SyntaxParser::yield() {
+  const std::size_t at = here();
+  ++next_;
+  yields_ = true;
+  const bool from = accept_word("from");
+  Syntax given = leaf(SyntaxKind::Absent);
+  if (!at_line_end() && !is(")")) {
+    auto value = expression_list();
+    if (!value) return value;
+    given = std::move(*value);
+  }
+  return node(SyntaxKind::Yield, at, {std::move(given)}, from ? "from" : "");
 }
 
 SyntaxParser::Made SyntaxParser::lambda() {

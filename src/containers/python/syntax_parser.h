@@ -74,6 +74,7 @@ class SyntaxParser {
   Made subscript(Syntax object);
   Made slice();
   Made lambda();
+  Made yield();
   Made target_list();
 
   // ---- statements
@@ -102,6 +103,7 @@ class SyntaxParser {
   std::vector<Token> tokens_;
   std::size_t next_ = 0, shift_ = 0;
   int depth_ = 0;
+  bool yields_ = false;  // the function that is being read has a `yield`
 };
 
 }  // namespace convoy::python

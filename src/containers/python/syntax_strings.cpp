@@ -55,7 +55,16 @@ SyntaxParser::Made SyntaxParser::formatted_text(std::string_view body, std::size
         else if (open == 0 && (d == '}' || d == ':' || (d == '!' && (end + 1 >= body.size() || body[end + 1] != '='))))
           break;
       }
-      const std::string_view inner = body.substr(i + 1, end - i - 1);
+      std::string_view inner = body.substr(i + 1, end - i - 1);
+      // f"{x=}" writes the expression in front of its value.
+      std::string_view bare = inner;
+      while (bare.ends_with(' ')) bare.remove_suffix(1);
+      const bool says_itself = bare.size() > 1 && bare.ends_with('=') &&
+                               std::string_view("=!<>").find(bare[bare.size() - 2]) == std::string_view::npos;
+      if (says_itself) {
+        plain.text += inner;
+        inner = bare.substr(0, bare.size() - 1);
+      }
       auto tokens = tokens_of(inner);
       if (!tokens) return wrong(at + i, tokens.error().what, tokens.error().fault);
       SyntaxParser parser(text_, std::move(*tokens), at + i + 1, depth_ + 1);
@@ -63,6 +72,7 @@ SyntaxParser::Made SyntaxParser::formatted_text(std::string_view body, std::size
       if (!value) return value;
       std::string conversion;
       if (end < body.size() && body[end] == '!') conversion = body.substr(end + 1, 1), end += 2;
+      if (says_itself && conversion.empty()) conversion = "r";
       Syntax format = leaf(SyntaxKind::Absent);
       if (end < body.size() && body[end] == ':') {
         const std::size_t first = ++end;

@@ -165,6 +165,7 @@ class Mapping : public Object {
   Result<Value*> find(Value key);
   Status put(Interpreter&, Value key, Value value);
   const bool is_set;
+  Value otherwise;  // what makes the value of a key that is not there; None: nothing does
   std::vector<std::pair<Value, Value>> entries;
 
  private:
@@ -229,6 +230,13 @@ class Function : public Object {
   Scope* outer = nullptr;
   Class* owner = nullptr;  // the class whose body defined it
   ValueList defaults;  // of the parameters that have one, in their order
+  bool yields = false;  // what it yields is gathered, and gone through behind it
+  const Function* wrapped = nullptr;  // the function whose signature functools.wraps lends it; never round in a ring
+  const Function& told() const {
+    const Function* last = this;
+    while (last->wrapped) last = last->wrapped;
+    return *last;
+  }
 };
 
 class Bound : public Object {  // a method with its instance
@@ -261,9 +269,15 @@ class Class : public Object {
   bool derives_from(const Class* other) const;
   std::string name;
   std::vector<Class*> order;  // itself first: Python's method resolution order
+  Result<Value> item(Interpreter&, Value key) override;
+  Result<ValueList> elements(Interpreter&) override;
+  Result<Size> length(Interpreter&) override;
   NameTable attributes;
   std::string native;  // the framework's own word where this class is the framework's
   bool is_exception = false;
+  bool is_enum = false;
+  std::vector<std::string> fields;  // names with a type in its body: the fields of a dataclass
+  NameTable members;  // of an enum
 };
 
 class Instance : public Object {
@@ -317,6 +331,7 @@ class Scope : public Object {
   const Function* function = nullptr;
   bool is_class = false;
   std::vector<std::string> global_names, outer_names;
+  std::vector<std::string> typed;  // names that the body of a class gives a type
 };
 
 // "3", "'word'", "[1, 2]": as Python's repr writes it, cut off where it is long.

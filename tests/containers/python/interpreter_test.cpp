@@ -51,8 +51,70 @@ TEST(PythonInterpreter, ComputesAsPythonDoes) {
        "([{'k': [1]}], [{'k': [1, 2]}])"},
       {"x = list[int]((1, 2))", "[1, 2]"},
       {"x = (chr(3 + 97), ord('d'))", "('d', 100)"},
+      {"def f(n):\n  for i in range(n):\n    yield i * i\n  yield from 'ab'\nx = list(f(3))", "[0, 1, 4, 'a', 'b']"},
+      {"def f():\n  def g():\n    yield 1\n  return 5\nx = f()", "5"},
+      {"def f():\n  yield 1\n  return\n  yield 2\nx = [*f()]", "[1]"},
+      {"from dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass A:\n  a: int\n  b: list = "
+       "field(default_factory=list)\n@dataclass\nclass B(A):\n  c: int = 7\nx = (B(1).b, B(1, c=2).c, B(3, [4]).b, "
+       "A(a=5).a)",
+       "([], 2, [4], 5)"},
+      {"from enum import Enum\nclass E(Enum):\n  A = 1\n  B = 2\n  C = 1\n  def double(self): return self.value * 2\n"
+       "x = (E.C is E.A, E(2) is E.B, E['B'].name, [e.name for e in E], len(E), E.B.double(), isinstance(E.A, E))",
+       "(True, True, 'B', ['A', 'B'], 2, 4, True)"},
+      {"n = 3\nx = f'{n=} {n + 1 = } {n!r} {n == 3}'", "'n=3 n + 1 = 4 3 True'"},
+      {"from collections import defaultdict\nd = defaultdict(list)\nd['a'].append(1)\nd['a'].append(2)\nx = d['a'], "
+       "len(d)",
+       "([1, 2], 1)"},
+      {"import inspect\ndef f(a, *, b=2): pass\np = inspect.signature(f).parameters\nx = [(k, v.kind == "
+       "v.KEYWORD_ONLY) "
+       "for k, v in p.items()], p['b'].default",
+       "([('a', False), ('b', True)], 2)"},
+      {"import numpy as np\nx = [float(v) for v in np.linspace(0, 1, 5)], list(np.arange(1, 8, 3)), "
+       "list(np.linspace(0, 1, 2, "
+       "endpoint=False))",
+       "([0.0, 0.25, 0.5, 0.75, 1.0], [1, 4, 7], [0.0, 0.5])"},
+      {"import numpy as np\na = np.array([[1, 2, 3], [4, 5, 6]])\nx = list((a * 2)[1]), a.shape, a[1, 2], "
+       "int(a.sum()), "
+       "list(np.cumsum([1, 2, 3])), list(np.ceil(np.array([0.5, 2.0])))",
+       "([8, 10, 12], (2, 3), 6, 21, [1, 3, 6], [1.0, 2.0])"},
+      {"import weird, other.part as part\nfrom ..up import x as y\nfrom . import z\nx = 3", "3"},
+      {"class A: pass\nA.__annotations__ = {'a': 1}\nx = 1", "1"},
   };
   for (const auto& [program, want] : rows) EXPECT_EQ(answer(program), want) << program;
+}
+
+// What x is at the end of a program that is read as far as it is understood.
+std::string as_far(const std::string& program) {
+  Interpreter in({}, {});
+  const auto scope = in.run_as_far({"p.py", program});
+  if (!scope) return message(scope.error());
+  const Value* x = (*scope)->names.find("x");
+  if (!x) return "no x";
+  const auto used =
+      in.call(Value::of(in.make<Bound>(*x, in.native("f",
+                                                     [](Interpreter& with, Arguments& a) -> Result<Value> {
+                                                       const auto holds = with.truth(a.placed[0]);
+                                                       if (!holds) return std::unexpected(holds.error());
+                                                       return a.placed[0];
+                                                     }))),
+              ValueList{});
+  return used ? repr(in, *used) : message(used.error());
+}
+
+TEST(PythonInterpreter, ReadsOverWhatIsNotUnderstoodAndMissesItWhereItIsUsed) {
+  EXPECT_EQ(as_far("import weird\nx = 5\nfor i in weird.loader():\n  y = x\n"), "5");
+  EXPECT_EQ(as_far("import weird\nx = 5\nx = weird.f(x)\n").substr(0, 30), "p.py:3:11: 'weird' is not read");
+  EXPECT_EQ(as_far("import weird\ny = weird.f()\nx = y\n").substr(0, 23), "p.py:2:11: 'weird' is n");
+  EXPECT_EQ(as_far("import weird\nx = [1]\nx.append(weird.f())\n").substr(0, 23), "p.py:3:16: 'weird' is n");
+  EXPECT_EQ(as_far("import weird\ndef f(a): a.append(weird.f())\nx = [1]\nf(x)\n").substr(0, 23),
+            "p.py:2:26: 'weird' is n");
+  EXPECT_EQ(as_far("import weird\ndef f(a): weird.f(a)\nx = [1]\nprint(weird.f(x))\n"), "[1]");
+  EXPECT_EQ(as_far("try:\n  import weird\nexcept ImportError:\n  weird = 4\nx = weird"), "4");
+  EXPECT_EQ(as_far("from weird import *\nx = unknown\n").substr(0, 34), "p.py:2:5: 'unknown' is not defined");
+  // What leads out of the program ends it, and so does what Python refuses.
+  EXPECT_EQ(as_far("x = 5\nopen('f')\n").substr(0, 26), "p.py:2:5: 'open' is not re");
+  EXPECT_EQ(as_far("x = 5\ny = x.__bases__\n").substr(0, 31), "p.py:2:7: attribute '__bases__'");
+  EXPECT_EQ(as_far("x = 5\nraise ValueError('n')\n").substr(0, 23), "p.py:2:1: the program r");
 }
 
 TEST(PythonInterpreter, ReadsWhatIsCopiedFromConsolesAndNotebooks) {
@@ -81,9 +143,10 @@ TEST(PythonInterpreter, RefusesWithThePlaceAndTheLine) {
 }
 
 TEST(PythonInterpreter, ReachesNothingOutsideOfItself) {
-  for (const char* program : {"__import__('os')", "eval('1')", "exec('1')", "open('/etc/passwd')",
-                              "().__class__.__bases__", "(lambda: 0).__globals__", "getattr(print, '__self__')",
-                              "import os\nos.system('true')", "import subprocess", "globals()", "from ..a import b"})
+  for (const char* program :
+       {"__import__('os')", "eval('1')", "exec('1')", "open('/etc/passwd')", "().__class__.__bases__",
+        "(lambda: 0).__globals__", "getattr(print, '__self__')", "import os\nos.system('true')",
+        "import subprocess\nsubprocess.run('true')", "globals()", "from ..a import b\nb()"})
     EXPECT_EQ(answer(program).substr(0, 5), "p.py:") << program;
 }
 

@@ -1,4 +1,5 @@
 // The classes of Keras: Layer, Model, Sequential, and one for each layer that has a signature.
+#include "containers/python/modules.h"
 #include "formats/keras/source/library.h"
 #include "formats/keras/source/signatures.h"
 
@@ -54,8 +55,15 @@ void SourceLibrary::make_model_class(Interpreter& in) {
   model_ = in.make_class("Model", {layer_});
   model_->native = "Model";
   define(in, model_, "__init__", [this](Interpreter& with, Arguments& given) { return make_model(with, given); });
-  for (const char* name : {"compile", "summary", "fit", "evaluate", "predict", "save", "save_weights"})
+  for (const char* name : {"compile", "summary", "save", "save_weights"})
     define(in, model_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+  // What training gives is no part of the model.
+  for (const char* name :
+       {"fit", "fit_generator", "evaluate", "evaluate_generator", "predict", "predict_classes", "predict_generator",
+        "train_on_batch", "test_on_batch", "predict_on_batch", "to_json", "count_params", "get_config"})
+    define(in, model_, name, [name = std::string(name)](Interpreter& with, Arguments&) -> Made {
+      return Value::of(with.make<python::Outside>("model." + name + "()"));
+    });
   define(in, model_, "load_weights", [this](Interpreter&, Arguments& given) -> Made {
     state_of(given.placed.front())->loads_weights = true;
     return Value();

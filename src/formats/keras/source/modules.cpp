@@ -1,4 +1,5 @@
 // What keras, keras.layers, tensorflow.keras and their like hold.
+#include "containers/python/modules.h"
 #include "formats/keras/call.h"
 #include "formats/keras/source/library.h"
 #include "formats/keras/source/signatures.h"

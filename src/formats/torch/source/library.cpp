@@ -1,6 +1,7 @@
 // The modules torch, torch.nn and torch.nn.functional, and a module's way to a graph.
 #include "formats/torch/source/library.h"
 
+#include "containers/python/modules.h"
 #include "formats/torch/source/tracer.h"
 
 #include <algorithm>
@@ -73,13 +74,15 @@ Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
   if (!tensor) return fail(Fault::Unsupported, "a parameter of what is no tensor");
   const auto value = tracer.value_of(*tensor);
   if (!value) return std::unexpected(value.error());
-  if (!tracer.graph[*value].constant) return fail(Fault::Unsupported, "a parameter that is computed from weights");
-  const Tensor numbers = *tracer.graph[*value].constant;
+  const bool is_random = tensor->is_random || !tracer.graph[*value].constant;
+  const auto known = tracer.numbers_of(*tensor);
+  if (!known) return within("a parameter", Made(std::unexpected(known.error())));
+  const Tensor& numbers = *known;
   if (numbers.dtype() != DType::F32)
     return fail(Fault::Unsupported, "a parameter of element type " + std::string(name_of(numbers.dtype())));
-  auto made = tracer.parameter(in, numbers.shape(),
-                               Filling{tensor->is_random ? Filling::How::Normal : Filling::How::Constant, 0, 1});
-  if (!made || tensor->is_random) return made;
+  auto made =
+      tracer.parameter(in, numbers.shape(), Filling{is_random ? Filling::How::Normal : Filling::How::Constant, 0, 1});
+  if (!made || is_random) return made;
   // Its own numbers, which nothing is drawn for.
   const ValueId own = made->as<SourceTensor>()->value;
   tracer.graph[own].constant = numbers;
@@ -109,8 +112,36 @@ std::optional<Value> initialiser(Tracer& tracer, Interpreter& in, const std::str
 
 }  // namespace
 
+namespace {
+
+// What trains a model, feeds it, saves it: read over.
+bool is_training(const std::string& name) {
+  return std::ranges::any_of(
+      std::array<std::string_view, 9>{"torch.optim", "torch.utils.data", "torch.utils.tensorboard", "torch.cuda",
+                                      "torch.backends", "torch.distributed", "torch.onnx", "torch.random",
+                                      "torch.multiprocessing"},
+      [&](std::string_view one) { return name == one || name.starts_with(std::string(one) + "."); });
+}
+
+python::Module* training_module(Interpreter& in, const std::string& name) {
+  auto* made = in.make<python::Module>(name);
+  if (name == "torch.utils.data")
+    for (const char* word : {"Dataset", "IterableDataset", "Sampler"})
+      made->attributes.set(word, Value::of(in.make_class(word, {})));
+  if (name == "torch.cuda")
+    for (const char* word : {"is_available", "is_bf16_supported"})
+      made->attributes.set(word, in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); }));
+  made->more = [name](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
+    return Value::of(with.make<python::Outside>(name + "." + word));
+  };
+  return made;
+}
+
+}  // namespace
+
 Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::string& name) {
   if (name != "torch" && !name.starts_with("torch.")) return std::nullopt;
+  if (is_training(name)) return Value::of(training_module(in, name));
   auto* made = in.make<python::Module>(name);
   Tracer& tracer = all_->tracer;
   ModuleClasses& classes = all_->classes;
@@ -131,6 +162,7 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
           return parameter_of(tracer, in_it, given);
         });
       if (auto found = classes.named(with, word)) return found;
+      if (word.ends_with("Loss")) return Value::of(with.make<python::Outside>("torch.nn." + word));
       for (const std::string_view part : {"functional", "init", "modules", "parameter", "utils"})
         if (word == part) return inner("torch.nn." + word);
       return std::nullopt;
@@ -140,7 +172,8 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
     if (name == "torch") {
       for (const Named& one : dtypes)
         if (word == one.word) return with.text(std::string(one.value));
-      for (const std::string_view part : {"nn", "jit", "utils", "autograd", "hub", "fx", "backends"})
+      for (const std::string_view part : {"nn", "jit", "utils", "autograd", "hub", "fx", "backends", "optim", "cuda",
+                                          "distributed", "onnx", "random", "multiprocessing", "_C"})
         if (word == part) return inner("torch." + word);
       if (word == "pi") return Value::of(3.141592653589793);
       if (word == "inf") return Value::of(std::numeric_limits<double>::infinity());
@@ -159,6 +192,10 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
           return context->call(in_it, given);
         });
       if (word == "compile") return with.native(word, unchanged);
+      if (word == "save" || word == "load")
+        return with.native(word, [word](Interpreter& in_it, Arguments&) -> Made {
+          return Value::of(in_it.make<python::Outside>("torch." + word + "()"));
+        });
       if (word == "manual_seed" || word == "set_grad_enabled" || word == "set_num_threads")
         return with.native(word,
                            [](Interpreter& in_it, Arguments&) -> Made { return Value::of(in_it.make<Context>()); });
@@ -171,6 +208,12 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
       if (word == "weight_norm" || word == "remove_weight_norm" || word == "remove_parametrizations")
         return with.native(word, unchanged);
       if (word == "parametrizations" || word == "parametrize") return inner("torch.nn.utils." + word);
+      return std::nullopt;
+    }
+    if (name == "torch._C" && word == "_log_api_usage_once")
+      return with.native(word, [](Interpreter&, Arguments&) -> Made { return Value(); });
+    if (name == "torch.utils") {
+      if (word == "data" || word == "tensorboard") return inner("torch.utils." + word);
       return std::nullopt;
     }
     if (name == "torch.autograd" && word == "Variable") return with.native(word, unchanged);
@@ -201,6 +244,16 @@ Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::
                    name == "Module" || name == "ModuleList";
   if (own) return all_->classes.named(in, name);
   return std::nullopt;
+}
+
+Tracer& SourceLibrary::tracer() { return all_->tracer; }
+
+Value SourceLibrary::input(Interpreter& in, const std::string& name, const Shape& shape, bool as_array) {
+  Tracer& tracer = all_->tracer;
+  const Value made = as_array ? tracer.array(in, ValueId{}, tracer.fresh_storage()) : tracer.tensor(in, ValueId{});
+  made.as<SourceTensor>()->input_name = name;
+  made.as<SourceTensor>()->said = shape;
+  return made;
 }
 
 bool SourceLibrary::is_model(Value value) const { return is_module(value); }
@@ -300,8 +353,16 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
     // A line of a script: what its tensors were made of are its inputs.
     if (auto done = tracer.bind({}); !done) return pass(done);
     if (auto done = take_outputs(tracer, in, model, "output"); !done) return pass(done);
+    // Where random numbers are among them, or inputs with shapes of their own, the others are known.
+    const auto is_read = [&](std::int32_t index) {
+      return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+        return std::ranges::find(node.inputs, ValueId{index}) != node.inputs.end();
+      });
+    };
+    const bool draws = !graph.inputs.empty() || std::ranges::any_of(tracer.random_values, is_read);
     for (std::size_t i = 0; i < graph.values.size(); ++i) {
       const ValueId value{static_cast<std::int32_t>(i)};
+      if (draws && !tracer.random_values.contains(value.index)) continue;
       const bool read = std::ranges::any_of(
           graph.nodes, [&](const Node& node) { return std::ranges::find(node.inputs, value) != node.inputs.end(); });
       if (!graph[value].constant || tracer.weights.contains(value.index) || !read) continue;

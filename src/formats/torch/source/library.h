@@ -9,6 +9,7 @@
 namespace convoy::torch {
 
 class Libraries;
+class Tracer;
 
 class SourceLibrary : public python::Library {
  public:
@@ -16,6 +17,10 @@ class SourceLibrary : public python::Library {
   ~SourceLibrary() override;
   Result<std::optional<python::Value>> module(python::Interpreter& in, const std::string& name) override;
   Result<std::optional<python::Value>> implied(python::Interpreter& in, const std::string& name) override;
+
+  Tracer& tracer();
+  // An input of this shape for a function of the program: a tensor of PyTorch, or an array of NumPy and TensorFlow.
+  python::Value input(python::Interpreter& in, const std::string& name, const Shape& shape, bool as_array);
 
   bool is_model(python::Value value) const;  // an instance of a torch.nn.Module
   bool is_tensor(python::Value value) const;

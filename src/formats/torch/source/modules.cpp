@@ -1,4 +1,5 @@
 // torch.nn.Module and the modules that hold others.
+#include "containers/python/modules.h"
 #include "formats/torch/source/tracer.h"
 
 #include <algorithm>
@@ -7,9 +8,6 @@
 namespace convoy::torch {
 
 namespace {
-
-// Of an instance that was made by Module.__init__: the class chain says so.
-Class* base_of_modules = nullptr;
 
 Instance* self_of(Arguments& given) { return given.placed.empty() ? nullptr : given.placed.front().as<Instance>(); }
 
@@ -43,17 +41,22 @@ Made registered(Tracer& tracer, Interpreter& in, Arguments& given, bool buffer) 
   if (!taken) return std::unexpected(taken.error());
   const auto* name = (*taken)[0]->as<python::Text>();
   if (!name) return fail(Fault::Format, "the name of a buffer is no text");
-  auto* tensor = (*taken)[1]->as<SourceTensor>();
+  Value kept = *(*taken)[1];
+  auto* tensor = kept.as<SourceTensor>();
   if (buffer && tensor) {
     const auto value = tracer.value_of(*tensor);
     if (!value) return std::unexpected(value.error());
-    if (!tracer.graph[*value].constant) return fail(Fault::Unsupported, "a buffer that is computed from weights");
+    if (!tracer.graph[*value].constant) {
+      auto numbers = tracer.numbers_of(*tensor);
+      if (!numbers) return within("a buffer", Made(pass(numbers)));
+      kept = tracer.constant(in, std::move(*numbers));
+      tensor = kept.as<SourceTensor>();
+    }
     tensor->is_buffer = true;
     tensor->persistent = !((*taken)[2] && (*taken)[2]->is_whole() && (*taken)[2]->whole() == 0);
-    if (tensor->persistent) tracer.weights.insert(value->index);
+    if (tensor->persistent) tracer.weights.insert(tensor->value.index);
   }
-  self->attributes.set(name->text, *(*taken)[1]);
-  (void)in;
+  self->attributes.set(name->text, kept);
   return Value();
 }
 
@@ -73,8 +76,7 @@ void add_method(Interpreter& in, Class* to, const std::string& name, python::Nat
 
 bool is_module(const Value& value) {
   const auto* instance = value.as<Instance>();
-  return instance && base_of_modules &&
-         std::ranges::any_of(instance->type->order, [](const Class* c) { return c->native == "Module"; });
+  return instance && std::ranges::any_of(instance->type->order, [](const Class* c) { return c->native == "Module"; });
 }
 
 std::vector<std::pair<std::string, Instance*>> children_of(const Instance& module) {
@@ -88,7 +90,6 @@ Class* ModuleClasses::module_class(Interpreter& in) {
   if (module_) return module_;
   module_ = in.make_class("Module", {});
   module_->native = "Module";
-  base_of_modules = module_;
   Tracer& tracer = tracer_;
   add_method(in, module_, "__init__", [](Interpreter&, Arguments&) -> Made { return Value(); });
   add_method(in, module_, "__call__",
@@ -121,6 +122,14 @@ Class* ModuleClasses::module_class(Interpreter& in) {
         if (const auto* tensor = value.as<SourceTensor>(); tensor && tensor->is_parameter)
           tracer.graph[tensor->value].trainable = *said;
     return given.placed.front();
+  });
+  // Weights of a file come with --weights.
+  add_method(in, module_, "load_state_dict", [&tracer](Interpreter& with, Arguments&) -> Made {
+    tracer.loads_weights = true;
+    return Value::of(with.make<python::Outside>("load_state_dict()"));
+  });
+  add_method(in, module_, "state_dict", [](Interpreter& with, Arguments&) -> Made {
+    return Value::of(with.make<python::Outside>("state_dict()"));
   });
   add_method(in, module_, "reset_parameters", [](Interpreter&, Arguments&) -> Made { return Value(); });
   add_method(in, module_, "extra_repr", [](Interpreter& with, Arguments&) -> Made { return with.text(""); });

@@ -103,7 +103,8 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
   if (name == "tensor" || name == "as_tensor" || name == "from_numpy") {
     const auto dtype = given.take("dtype");
     if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
-    if (given.placed[0].as<SourceTensor>()) return given.placed[0];
+    if (auto* tensor = given.placed[0].as<SourceTensor>())  // PyTorch's own, whoever held it
+      return tensor->value ? Made(tracer.tensor(in, tensor->value, tensor->storage)) : Made(given.placed[0]);
     Sizes shape;
     std::vector<double> numbers;
     bool whole = true;
@@ -137,6 +138,7 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
   if (!values) return std::unexpected(values.error());
   const Value made = tracer.tensor(in, (*values)[0]);
   made.as<SourceTensor>()->is_random = drawn;
+  if (drawn) tracer.random_values.insert((*values)[0].index);
   return made;
 }
 

@@ -1,5 +1,6 @@
 #include "formats/torch/source/tracer.h"
 
+#include "formats/torch/source/array.h"
 #include "formats/torch/weight_norm.h"
 #include "run/run.h"
 
@@ -29,6 +30,30 @@ Value Tracer::tensor(Interpreter& in, ValueId value, int storage) {
   auto* made = in.make<SourceTensor>(*this, value, memory);
   sharing_[memory].push_back(made);
   return Value::of(made);
+}
+
+Value Tracer::array(Interpreter& in, ValueId value, int storage) {
+  auto* made = in.make<Array>(*this, value, storage);
+  sharing_[storage].push_back(made);
+  return Value::of(made);
+}
+
+Result<Tensor> Tracer::numbers_of(SourceTensor& tensor) {
+  const auto value = value_of(tensor);
+  if (!value) return std::unexpected(value.error());
+  if (graph[*value].constant) return *graph[*value].constant;
+  const auto sizes = sizes_of(graph[*value].fact.shape);
+  std::vector<ValueId> open{*value};
+  for (std::size_t i = 0; i < open.size() && i < 1000; ++i) {
+    const NodeId producer = graph[open[i]].producer;
+    const bool known = graph[open[i]].constant && !weights.contains(open[i].index);
+    if (!known && !producer) return fail(Fault::Unsupported, "numbers that are computed from weights");
+    if (producer)
+      for (const ValueId input : graph[producer].inputs)
+        if (input) open.push_back(input);
+  }
+  if (!sizes) return fail(Fault::Unsupported, "random numbers of a free shape");
+  return zeros(*sizes, graph[*value].fact.dtype);
 }
 
 Status Tracer::write(SourceTensor& tensor, ValueId value) {
@@ -90,7 +115,8 @@ Result<Shape> Tracer::shape_of(SourceTensor& tensor) {
 Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<ValueId> values) {
   for (std::size_t i = first; i < graph.nodes.size(); ++i)
     for (const ValueId input : graph.nodes[i].inputs)
-      if (input && (!graph[input].constant || weights.contains(input.index))) return values;
+      if (input && (!graph[input].constant || weights.contains(input.index) || random_values.contains(input.index)))
+        return values;
   for (std::size_t i = first; i < graph.nodes.size(); ++i) {
     std::vector<const Tensor*> inputs;
     for (const ValueId input : graph.nodes[i].inputs) inputs.push_back(input ? &*graph[input].constant : nullptr);
@@ -148,8 +174,14 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   // Weights are paid for by their file; in another order they stay weights.
   const bool of_weights =
       std::ranges::any_of(tensors, [&](const auto& one) { return weights.contains(one.second.index); });
+  // No row may compute with numbers that are drawn.
+  std::vector<std::pair<ValueId, std::optional<Tensor>>> drawn;
+  for (const auto& [word, id] : tensors)
+    if (random_values.contains(id.index)) drawn.emplace_back(id, std::exchange(graph[id].constant, std::nullopt));
   FunctionCall call(graph, std::string(row.name), arguments, std::move(tensors), layer, {0, results});
   auto made = row.read(call);
+  for (auto& [id, numbers] : drawn)
+    if (numbers) graph[id].constant = std::move(numbers);
   if (auto done = call.done(); !done)
     return within(
         calling.empty() || calling.back().path.empty() ? kind + "()" : "module '" + layer + "' (" + kind + ")",
@@ -222,6 +254,11 @@ Status Tracer::bind(const std::vector<std::pair<std::string, SourceTensor*>>& na
   bound = true;
   if (!options_.weights) {
     if (options_.structure_only) return {};
+    if (loads_weights)
+      return fail(
+          Fault::Usage,
+          "the program loads the model's weights from a file; give it with --weights, or leave load_state_dict() "
+          "out");
     std::mt19937 generator(0);
     for (const ValueId made : made_parameters)
       graph[made].constant = drawn(*graph[made].constant, fillings[made.index], generator);

@@ -62,6 +62,7 @@ class Tracer {
   Result<ValueId> value_of(SourceTensor& tensor, const std::optional<Shape>& wanted = {}, DType dtype = DType::F32);
   Result<Shape> shape_of(SourceTensor& tensor);
   python::Value tensor(python::Interpreter& in, ValueId value, int storage = -1);
+  python::Value array(python::Interpreter& in, ValueId value, int storage);  // the same as an Array
   // A convolution over `pad` was just added without padding: says SAME in it where that is what the pads are at every
   // size. Fails (Usage) where they are something else.
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
@@ -83,10 +84,15 @@ class Tracer {
   std::map<std::string, int> scope_calls;
   Graph graph;
   bool bound = false;  // weights have their numbers
+  bool loads_weights = false;  // the program reads them from a file that it names
   bool follows_script = false;  // functions are called outside of any model
   std::map<std::int32_t, Filling> fillings;  // by value: parameters without numbers, in the order made
   std::vector<ValueId> made_parameters;
   std::set<std::int32_t> weights;  // values that a file may give
+  std::set<std::int32_t>
+      random_values;  // random numbers that a program draws outside of any model: what it computes is open
+  // The tensor's numbers; zeros of its shape where only random numbers say them. Fails: what is computed from weights.
+  Result<Tensor> numbers_of(SourceTensor& tensor);
   // Numbers for every weight: those of the file by name, or drawn. Fails: a name that only one side has.
   Status bind(const std::vector<std::pair<std::string, SourceTensor*>>& named);
   const LoadOptions& options() const { return options_; }

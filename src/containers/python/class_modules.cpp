@@ -1,0 +1,203 @@
+// What makes classes and tells of them: dataclasses, enum and inspect; and values outside of the network.
+#include "containers/python/modules.h"
+
+#include <algorithm>
+
+namespace convoy::python {
+
+using Made = Result<Value>;
+
+Result<std::optional<Value>> Outside::attribute(Interpreter& in, const std::string& word) {
+  if (word == "__enter__") return in.native(word, [this](Interpreter&, Arguments&) -> Made { return Value::of(this); });
+  if (word.starts_with("__")) return std::nullopt;
+  return Value::of(in.make<Outside>(name + "." + word));
+}
+
+Result<Value> Outside::call(Interpreter& in, Arguments&) {
+  if (auto paid = in.charge(static_cast<Size>(name.size())); !paid) return pass(paid);
+  return Value::of(in.make<Outside>(name + "()"));
+}
+
+Result<Value> Outside::item(Interpreter& in, Value) { return Value::of(in.make<Outside>(name + "[]")); }
+
+Result<std::optional<Value>> Outside::binary(Interpreter& in, std::string_view symbol, Value, bool) {
+  const bool compares = symbol.find_first_of("<>=!") != std::string_view::npos;
+  if (compares) return fail(Fault::Unsupported, "a comparison with a " + type_name());
+  return Value::of(in.make<Outside>(name));
+}
+
+Result<bool> Outside::truth(Interpreter&) { return fail(Fault::Unsupported, "a decision by a " + type_name()); }
+
+namespace {
+
+std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
+
+// field(default=..., default_factory=...): what a field starts with.
+class Field : public Object {
+ public:
+  std::string type_name() const override { return "field"; }
+  std::optional<Value> otherwise, factory;
+};
+
+Made field(Interpreter& in, Arguments& a) {
+  auto* made = in.make<Field>();
+  made->otherwise = a.take("default");
+  made->factory = a.take("default_factory");
+  return Value::of(made);
+}
+
+// The __init__ of a dataclass: its fields in order, those of its bases first; then __post_init__.
+Made fill_fields(Interpreter& in, const std::vector<std::string>& fields, Arguments& a) {
+  auto* self = a.placed.empty() ? nullptr : a.placed[0].as<Instance>();
+  if (!self) return wrong("a dataclass without itself");
+  a.placed.erase(a.placed.begin());
+  std::string words;
+  for (const auto& name : fields) words += (words.empty() ? "" : " ") + name;
+  const auto given = bound(a, words, 0, self->type->name);
+  if (!given) return std::unexpected(given.error());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    std::optional<Value> value = (*given)[i];
+    const Value* otherwise = self->type->find(fields[i]);
+    const auto* made = otherwise ? otherwise->as<Field>() : nullptr;
+    if (!value && made && made->factory) {
+      const auto fresh = in.call(*made->factory, ValueList{});
+      if (!fresh) return fresh;
+      value = *fresh;
+    } else if (!value) {
+      value = made ? made->otherwise : otherwise ? std::optional(*otherwise) : std::nullopt;
+    }
+    if (!value) return wrong(self->type->name + "(): argument '" + fields[i] + "' is missing");
+    self->attributes.set(fields[i], *value);
+  }
+  if (const Value* then = self->type->find("__post_init__")) return in.call(*then, ValueList{Value::of(self)});
+  return Value();
+}
+
+Made data_class(Interpreter& in, Arguments& a) {
+  if (a.placed.empty()) return in.native("dataclass", data_class);  // @dataclass(frozen=True)
+  auto* type = a.placed[0].as<Class>();
+  if (!type) return wrong("dataclass() of what is no class");
+  std::vector<std::string> fields;
+  for (std::size_t i = type->order.size(); i-- > 0;)
+    for (const std::string& name : type->order[i]->fields)
+      if (std::ranges::find(fields, name) == fields.end()) fields.push_back(name);
+  if (!type->attributes.find("__init__"))
+    type->attributes.set("__init__", in.native("__init__", [fields](Interpreter& with, Arguments& b) {
+      return fill_fields(with, fields, b);
+    }));
+  return a.placed[0];
+}
+
+class Parameter : public Object {
+ public:
+  Parameter(std::string called, ParameterKind takes, std::optional<Value> value)
+      : name(std::move(called)),
+        kind(takes),
+        otherwise(value) {}
+  std::string type_name() const override { return "parameter"; }
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& word) override {
+    if (word == "name") return in.text(name);
+    if (word == "default") return otherwise ? *otherwise : in.text("<class 'inspect._empty'>");
+    const char* words[] = {"POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY", "VAR_POSITIONAL", "VAR_KEYWORD"};
+    if (word == "kind") return in.text(words[static_cast<std::size_t>(kind)]);
+    for (const char* one : words)
+      if (word == one) return in.text(one);
+    return std::nullopt;
+  }
+  const std::string name;
+  const ParameterKind kind;
+  const std::optional<Value> otherwise;
+};
+
+Made signature(Interpreter& in, Arguments& a) {
+  const Function* f = a.placed[0].as<Function>();
+  if (!f) return fail(Fault::Unsupported, "signature() of a " + type_name(a.placed[0]));
+  f = &f->told();
+  auto* all = in.make<Mapping>();
+  std::size_t next_default = 0;
+  for (const Syntax& one : f->parameters->parts) {
+    std::optional<Value> otherwise;
+    if (one.parts[0].kind != SyntaxKind::Absent) otherwise = f->defaults[next_default++];
+    auto* made = in.make<Parameter>(one.text, static_cast<ParameterKind>(one.integer), otherwise);
+    if (auto put = all->put(in, in.text(one.text), Value::of(made)); !put) return pass(put);
+  }
+  auto* m = in.make<Module>("signature");
+  m->attributes.set("parameters", Value::of(all));
+  return Value::of(m);
+}
+
+}  // namespace
+
+Module* dataclasses_module(Interpreter& in) {
+  auto* m = in.make<Module>("dataclasses");
+  add_function(in, *m, "dataclass", 0, data_class);
+  add_function(in, *m, "field", 0, field);
+  return m;
+}
+
+Module* inspect_module(Interpreter& in) {
+  auto* m = in.make<Module>("inspect");
+  add_function(in, *m, "isfunction", 1,
+               [](Interpreter&, Arguments& a) -> Made { return Value::of(a.placed[0].as<Function>() != nullptr); });
+  add_function(in, *m, "isclass", 1,
+               [](Interpreter&, Arguments& a) -> Made { return Value::of(a.placed[0].as<Class>() != nullptr); });
+  add_function(in, *m, "signature", 1, signature);
+  return m;
+}
+
+Module* enum_module(Interpreter& in) {
+  auto* m = in.make<Module>("enum");
+  Class* base = in.make_class("Enum", {});
+  base->is_enum = true;
+  m->attributes.set("Enum", Value::of(base));
+  add_function(in, *m, "unique", 1, [](Interpreter&, Arguments& a) -> Made { return a.placed[0]; });
+  return m;
+}
+
+// The values that the body of an enum gives become its members; equal ones are one.
+Status make_members(Interpreter& in, Class& type) {
+  for (const auto& [word, value] : type.attributes.all()) {
+    const bool plain = !value.as<Function>() && !value.as<Native>() && !value.as<Described>() && word[0] != '_';
+    if (!plain) continue;
+    const Value* same = nullptr;
+    for (const auto& [other, member] : type.members.all()) {
+      const Value* held = member.as<Instance>()->attributes.find("value");
+      const bool one = value.same(*held) || (!value.as<Instance>() && in.equal(value, *held).value_or(false));
+      if (one && !same) same = &member;
+    }
+    if (same) {
+      const Value member = *same;
+      type.members.set(word, member);
+      continue;
+    }
+    auto* member = in.make<Instance>(&type);
+    for (const char* name : {"value", "_value_"}) member->attributes.set(name, value);
+    for (const char* name : {"name", "_name_"}) member->attributes.set(name, in.text(word));
+    type.members.set(word, Value::of(member));
+  }
+  for (const auto& [word, member] : type.members.all()) type.attributes.set(word, member);
+  return in.charge(static_cast<Size>(type.members.all().size()) * 200);
+}
+
+Result<Value> Class::item(Interpreter& in, Value key) {
+  const auto* word = key.as<Text>();
+  if (!is_enum) return Value::of(this);  // a type hint: Foo[int]
+  const Value* member = word ? members.find(word->text) : nullptr;
+  return member ? Result<Value>(*member) : fail(Fault::Format, "'" + name + "' has no member " + repr(in, key));
+}
+
+Result<ValueList> Class::elements(Interpreter& in) {
+  if (!is_enum) return Object::elements(in);
+  ValueList all;
+  for (const auto& [word, member] : members.all())
+    if (member.as<Instance>()->attributes.find("name")->as<Text>()->text == word) all.push_back(member);
+  return all;
+}
+
+Result<Size> Class::length(Interpreter& in) {
+  if (!is_enum) return Object::length(in);
+  const auto all = elements(in);
+  return all ? Result<Size>(static_cast<Size>(all->size())) : std::unexpected(all.error());
+}
+
+}  // namespace convoy::python

@@ -1,0 +1,270 @@
+#include "containers/python/vector.h"
+
+#include "containers/python/modules.h"
+
+#include <cmath>
+
+namespace convoy::python {
+namespace {
+
+using Made = Result<Value>;
+
+std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
+
+Made made_of(Interpreter& in, ValueList all) {
+  if (auto paid = in.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
+  return Value::of(in.make<Vector>(std::move(all)));
+}
+
+Value shape_of(Interpreter& in, const Sequence& array) {
+  ValueList sizes;
+  for (const Sequence* at = &array; at; at = at->items.empty() ? nullptr : at->items[0].as<Vector>())
+    sizes.push_back(Value::of(static_cast<std::int64_t>(at->items.size())));
+  return in.tuple(std::move(sizes));
+}
+
+// Every number, in order.
+Status numbers_in(Interpreter& in, const Sequence& array, ValueList& into) {
+  for (const Value& one : array.items) {
+    if (auto paid = in.step(); !paid) return paid;
+    if (const auto* inner = one.as<Vector>()) {
+      if (auto done = numbers_in(in, *inner, into); !done) return done;
+    } else {
+      into.push_back(one);
+    }
+  }
+  return {};
+}
+
+// sum, mean, max, min, prod over all numbers.
+Made over_all(Interpreter& in, const Sequence& array, const std::string& name) {
+  ValueList all;
+  if (auto done = numbers_in(in, array, all); !done) return pass(done);
+  if (name == "max" || name == "min") return in.call(in.builtins[name], ValueList{in.list(std::move(all))});
+  Made total = Value::of(std::int64_t{name == "prod"});
+  for (const Value& one : all)
+    if (total) total = in.binary(name == "prod" ? "*" : "+", *total, one);
+  if (!total || name != "mean") return total;
+  return in.binary("/", *total, Value::of(static_cast<std::int64_t>(all.size())));
+}
+
+// Each number by itself.
+Made each(Interpreter& in, const Value& value, const std::function<Made(const Value&)>& compute) {
+  const auto* array = value.as<Sequence>();
+  if (!array) return compute(value);
+  ValueList all;
+  for (const Value& one : array->items) {
+    if (auto paid = in.step(); !paid) return pass(paid);
+    auto made = each(in, one, compute);
+    if (!made) return made;
+    all.push_back(*made);
+  }
+  return made_of(in, std::move(all));
+}
+
+Made as_type(Interpreter& in, const Value& value, const std::string& type) {
+  if (!type.starts_with("int") && !type.starts_with("float") && !type.starts_with("uint"))
+    return fail(Fault::Unsupported, "an array of element type " + type);
+  const Value convert = in.builtins[type.starts_with("float") ? "float" : "int"];
+  return each(in, value, [&](const Value& one) { return in.call(convert, ValueList{one}); });
+}
+
+}  // namespace
+
+Result<std::optional<Value>> Vector::attribute(Interpreter& in, const std::string& name) {
+  if (name == "shape") return shape_of(in, *this);
+  if (name == "ndim") return Value::of(static_cast<std::int64_t>(shape_of(in, *this).as<Sequence>()->items.size()));
+  if (name == "size") {
+    ValueList all;
+    if (auto done = numbers_in(in, *this, all); !done) return pass(done);
+    return Value::of(static_cast<std::int64_t>(all.size()));
+  }
+  if (name == "tolist" || name == "copy")
+    return in.native(name, [this, name](Interpreter& with, Arguments&) -> Made {
+      return name == "copy" ? made_of(with, items) : with.list(items);
+    });
+  if (name == "astype")
+    return in.native(name, [this](Interpreter& with, Arguments& a) -> Made {
+      const auto* type = a.placed.empty() ? nullptr : a.placed[0].as<Text>();
+      const auto* builtin = a.placed.empty() ? nullptr : a.placed[0].as<Native>();
+      return as_type(with, Value::of(this), type ? type->text : builtin ? builtin->name : "that is not known");
+    });
+  if (name == "sum" || name == "mean" || name == "max" || name == "min" || name == "prod")
+    return in.native(name, [this, name](Interpreter& with, Arguments& a) -> Made {
+      if (!a.placed.empty() || !a.named.empty()) return fail(Fault::Unsupported, name + "() of an array along an axis");
+      return over_all(with, *this, name);
+    });
+  return std::nullopt;
+}
+
+Made Vector::item(Interpreter& in, Value key) {
+  if (const auto* several = key.as<Sequence>(); several && several->is_tuple && !several->items.empty()) {
+    Made at = item(in, several->items[0]);
+    if (several->items.size() == 1 || !at) return at;
+    if (!several->items[0].is_whole()) return fail(Fault::Unsupported, "a part of an array along several axes");
+    return in.item(*at, in.tuple(ValueList(several->items.begin() + 1, several->items.end())));
+  }
+  auto part = Sequence::item(in, key);
+  if (!part || !part->as<Sequence>() || part->as<Vector>()) return part;
+  return made_of(in, part->as<Sequence>()->items);
+}
+
+Result<std::optional<Value>> Vector::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  const auto* list = other.as<Sequence>();
+  if (!other.is_number() && !list) return std::nullopt;
+  if (list && list->items.size() != items.size())
+    return fail(Fault::Unsupported, "arrays of " + std::to_string(items.size()) + " and " +
+                                        std::to_string(list->items.size()) + " elements in one computation");
+  ValueList all;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Value mine = items[i], theirs = list ? list->items[i] : other;
+    const Value left = reversed ? theirs : mine, right = reversed ? mine : theirs;
+    const bool compares = symbol == "==" || symbol == "!=" || symbol.find_first_of("<>") == 0;
+    Made made = Value();
+    if (compares && !mine.as<Vector>()) {
+      const auto holds = in.compare(symbol, left, right);
+      if (!holds) return std::unexpected(holds.error());
+      made = Value::of(*holds);
+    } else if (compares) {
+      return fail(Fault::Unsupported, "a comparison of arrays of several axes");
+    } else {
+      made = in.binary(symbol, left, right);
+    }
+    if (!made) return pass(made);
+    all.push_back(*made);
+  }
+  auto made = made_of(in, std::move(all));
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<std::optional<Value>> Vector::unary(Interpreter& in, std::string_view symbol) {
+  auto made = each(in, Value::of(this), [&](const Value& one) { return in.unary(symbol, one); });
+  if (!made) return pass(made);
+  return *made;
+}
+
+Result<bool> Vector::truth(Interpreter& in) {
+  if (items.size() != 1) return fail(Fault::Format, "a decision by an array of several numbers");
+  return in.truth(items[0]);
+}
+
+Result<Value> array_of(Interpreter& in, const Value& value, int depth) {
+  const auto* list = value.as<Sequence>();
+  if (!list && !value.as<Range>()) return value;
+  if (depth > 8) return fail(Fault::Limit, "an array of more than 8 axes");
+  auto all = in.elements(value);
+  if (!all) return pass(all);
+  for (Value& one : *all) {
+    auto inner = array_of(in, one, depth + 1);
+    if (!inner) return inner;
+    if (!inner->is_number() && !inner->as<Vector>()) return value;
+    one = *inner;
+  }
+  return made_of(in, std::move(*all));
+}
+
+namespace {
+
+// Whole numbers of a size that is known to be small enough.
+Result<Size> count_of(const Value& v, std::string_view function) {
+  if (!v.is_whole() || v.whole() < 0 || v.whole() > 1'000'000)
+    return fail(Fault::Limit, std::string(function) + "() of other than up to a million numbers");
+  return v.whole();
+}
+
+Made linspace(Interpreter& in, Arguments& a) {
+  const auto given = bound(a, "start stop num endpoint retstep dtype axis", 2, "linspace");
+  if (!given) return std::unexpected(given.error());
+  const auto n = count_of((*given)[2].value_or(Value::of(std::int64_t{50})), "linspace");
+  if (!n) return std::unexpected(n.error());
+  if (!(*given)[0]->is_number() || !(*given)[1]->is_number()) return wrong("linspace() between what is no number");
+  const bool ends = !(*given)[3] || (*given)[3]->whole() != 0;
+  if ((*given)[4] && (*given)[4]->whole() != 0) return fail(Fault::Unsupported, "linspace() with its step");
+  const double start = (*given)[0]->real(), stop = (*given)[1]->real();
+  const double parts = static_cast<double>(ends ? *n - 1 : *n), step = parts > 0 ? (stop - start) / parts : 0;
+  if (auto paid = in.step(*n); !paid) return pass(paid);
+  ValueList all;
+  for (Size i = 0; i < *n; ++i) all.push_back(Value::of(static_cast<double>(i) * step + start));
+  if (ends && *n > 1) all.back() = Value::of(stop);
+  return made_of(in, std::move(all));
+}
+
+Made arange(Interpreter& in, Arguments& a) {
+  a.take("dtype");
+  const auto given = bound(a, a.placed.size() == 1 ? "stop" : "start stop step", 1, "arange");
+  if (!given) return std::unexpected(given.error());
+  Value start = Value::of(std::int64_t{0}), stop = *(*given)[0], step = Value::of(std::int64_t{1});
+  if (given->size() > 1) {
+    start = stop;
+    stop = (*given)[1].value_or(Value());
+    step = (*given)[2].value_or(step);
+  }
+  if (!start.is_number() || !stop.is_number() || !step.is_number() || step.real() == 0)
+    return wrong("arange() of what is no number");
+  const double parts = std::ceil((stop.real() - start.real()) / step.real());
+  if (!(parts < 1e6)) return fail(Fault::Limit, "arange() of more than a million numbers");
+  const bool whole = start.is_whole() && stop.is_whole() && step.is_whole();
+  if (auto paid = in.step(static_cast<Size>(std::max(parts, 0.0))); !paid) return pass(paid);
+  ValueList all;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(parts); ++i)
+    all.push_back(whole ? Value::of(start.whole() + i * step.whole())
+                        : Value::of(start.real() + static_cast<double>(i) * step.real()));
+  return made_of(in, std::move(all));
+}
+
+}  // namespace
+
+void add_array_functions(Interpreter& in, Module& numpy) {
+  const auto add = [&](const char* name, NativeFunction run, std::size_t least = 1) {
+    add_function(in, numpy, name, least, std::move(run));
+  };
+  add("linspace", linspace, 0);
+  add("arange", arange);
+  for (const char* name : {"array", "asarray"})
+    add(name, [](Interpreter& with, Arguments& a) -> Made {
+      const auto made = array_of(with, a.placed[0]);
+      const auto type = a.take("dtype");
+      const Value said = type ? *type : a.placed.size() > 1 ? a.placed[1] : Value();
+      const auto* word = said.as<Text>();
+      const auto* builtin = said.as<Native>();
+      if (!made || (!word && !builtin) || !made->as<Vector>()) return made;
+      return as_type(with, *made, word ? word->text : builtin->name);
+    });
+  for (const char* name : {"sum", "mean", "max", "min", "prod"})
+    add(name, [name = std::string(name)](Interpreter& with, Arguments& a) -> Made {
+      if (a.placed.size() > 1 || !a.named.empty()) return fail(Fault::Unsupported, name + "() along an axis");
+      const auto array = array_of(with, a.placed[0]);
+      if (!array) return array;
+      if (const auto* all = array->as<Vector>()) return over_all(with, *all, name);
+      const auto method = with.attribute(*array, name);
+      return method ? with.call(*method, ValueList{}) : method;
+    });
+  add("cumsum", [](Interpreter& with, Arguments& a) -> Made {
+    const auto all = with.elements(a.placed[0]);
+    if (!all) return std::unexpected(all.error());
+    ValueList sums;
+    for (const Value& one : *all) {
+      const auto next = sums.empty() ? Made(one) : with.binary("+", sums.back(), one);
+      if (!next) return next;
+      sums.push_back(*next);
+    }
+    return made_of(with, std::move(sums));
+  });
+  // Functions of one number, of arrays number by number.
+  for (const char* name :
+       {"ceil", "floor", "sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tanh", "abs", "round"}) {
+    const Value* known = numpy.attributes.find(name);
+    const Value one_by_one = known ? *known : in.builtins[name];
+    add(name, [one_by_one](Interpreter& with, Arguments& a) -> Made {
+      if (!a.placed[0].as<Sequence>()) return with.call(one_by_one, std::move(a));
+      return each(with, a.placed[0], [&](const Value& one) {
+        auto made = with.call(one_by_one, ValueList{one});
+        // Python's own functions round to whole numbers, NumPy's keep the type.
+        return made && !one.is_whole() && made->is_whole() ? Made(Value::of(made->real())) : made;
+      });
+    });
+  }
+}
+
+}  // namespace convoy::python

@@ -1,0 +1,143 @@
+#include "formats/arrays.h"
+
+#include "containers/python/modules.h"
+#include "formats/tf/functions.h"
+#include "formats/torch/source/array.h"
+#include "formats/torch/source/functions.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+using python::Arguments;
+using python::Interpreter;
+using Made = Result<python::Value>;
+
+namespace {
+
+bool holds(const Arguments& given, const std::function<bool(const python::Value&)>& is_meant) {
+  const auto any = [&](const python::Value& v) {
+    const auto* all = v.as<python::Sequence>();
+    return is_meant(v) || (all && std::ranges::any_of(all->items, is_meant));
+  };
+  return std::ranges::any_of(given.placed, any) ||
+         std::ranges::any_of(given.named, [&](const auto& one) { return any(one.second); });
+}
+
+bool of_keras_tensors(const Arguments& given) {
+  return holds(given, [](const python::Value& v) { return v.as<keras::SourceTensor>() != nullptr; });
+}
+bool of_arrays(const Arguments& given) {
+  return holds(given, [](const python::Value& v) { return v.as<torch::SourceTensor>() != nullptr; });
+}
+
+// "tensorflow.nn" -> "nn."
+std::string front_of(const std::string& module, std::string_view root) {
+  return module.size() == root.size() ? "" : module.substr(root.size() + 1) + ".";
+}
+
+// By the rows that read TensorFlow's own words.
+Made by_row(torch::Tracer& tracer, Interpreter& in, const FunctionRow& row, const Arguments& given) {
+  auto named = torch::named_arguments(in, given, row.parameters, std::string(row.name));
+  if (!named) return pass(named);
+  for (auto& [word, value] : *named) {
+    const bool is_tensor = word == "input" || word == "filters" || word == "filter" || word == "value" || word == "x" ||
+                           word == "tensor" || word == "features";
+    if (!is_tensor) continue;
+    auto array = torch::as_array(tracer, in, value);
+    if (!array) return array;
+    value = *array;
+  }
+  auto ready = torch::prepared(tracer, in, *named);
+  if (!ready) return pass(ready);
+  const auto values = tracer.call(in, row, ready->plain, std::move(ready->tensors));
+  if (!values) return std::unexpected(values.error());
+  auto made = torch::answered(tracer, in, *values, -1, false);
+  return made ? torch::as_array(tracer, in, *made) : made;
+}
+
+}  // namespace
+
+Made ArrayLibrary::call(Interpreter& in, const std::string& name, Arguments& given,
+                        const std::optional<python::Value>& of_keras) {
+  torch::Tracer& tracer = torch_.tracer();
+  if (of_keras && of_keras_tensors(given)) return in.call(*of_keras, std::move(given));
+  const FunctionRow* row = row_of(tf::functions(), name);
+  if (row && of_arrays(given)) return by_row(tracer, in, *row, given);
+  const std::string plain =
+      name.starts_with("math.") || name.starts_with("linalg.") ? name.substr(name.find('.') + 1) : name;
+  if (const auto function = torch::array_function(tracer, in, plain)) return in.call(*function, std::move(given));
+  if (of_keras) return in.call(*of_keras, std::move(given));
+  return fail(Fault::Unsupported, "tf." + name + "() of arrays is not known here");
+}
+
+Result<std::optional<python::Value>> ArrayLibrary::member(Interpreter& in, const std::string& module,
+                                                          const std::string& word) {
+  const std::string name = front_of(module, "tensorflow") + word;
+  auto inner = keras_.module(in, module);
+  if (!inner) return inner;
+  std::optional<python::Value> of_keras;
+  if (*inner) {
+    auto found = in.find_attribute(**inner, word);
+    if (!found) return found;
+    of_keras = *found;
+  }
+  const bool is_row = row_of(tf::functions(), name) != nullptr;
+  const bool is_plain = torch::array_function(torch_.tracer(), in, name).has_value();
+  for (const char* part : {"nn", "math", "image", "random", "linalg"})
+    if (word == part && module == "tensorflow") {
+      auto made = in.import("tensorflow." + word);
+      if (!made) return pass(made);
+      return *made;
+    }
+  if (!is_row && !is_plain && !(of_keras && of_keras->as<python::Native>() && module != "tensorflow")) return of_keras;
+  if (of_keras && !of_keras->as<python::Native>()) return of_keras;
+  return in.native(
+      word, [this, name, of_keras](Interpreter& with, Arguments& given) { return call(with, name, given, of_keras); });
+}
+
+// numpy, its functions on arrays, and numpy.random.
+Result<std::optional<python::Value>> ArrayLibrary::numpy(Interpreter& in, const std::string& name) {
+  torch::Tracer& tracer = torch_.tracer();
+  auto* made = in.make<python::Module>(name);
+  if (name == "numpy.random") {
+    made->more = [&tracer](Interpreter& with, const std::string& word) -> Result<std::optional<python::Value>> {
+      if (word == "RandomState" || word == "default_rng")
+        return with.native(word, [](Interpreter& in_it, Arguments&) { return in_it.import("numpy.random"); });
+      if (word == "seed") return with.native(word, [](Interpreter&, Arguments&) -> Made { return python::Value(); });
+      return torch::array_function(tracer, with, "random." + word);
+    };
+    return python::Value::of(made);
+  }
+  const auto known = python::standard_module(in, "numpy");
+  made->attributes = known->as<python::Module>()->attributes;
+  // Functions on lists stay where no tensor is among their arguments.
+  for (const auto& [word, value] : known->as<python::Module>()->attributes.all())
+    if (const auto function = value.as<python::Native>() ? torch::array_function(tracer, in, word) : std::nullopt)
+      made->attributes.set(word,
+                           in.native(word, [plain = value, function = *function](Interpreter& with, Arguments& given) {
+                             return with.call(of_arrays(given) ? function : plain, std::move(given));
+                           }));
+  made->more = [&tracer](Interpreter& with, const std::string& word) -> Result<std::optional<python::Value>> {
+    if (word == "random") {
+      auto inner = with.import("numpy.random");
+      if (!inner) return pass(inner);
+      return *inner;
+    }
+    return torch::array_function(tracer, with, word);
+  };
+  return python::Value::of(made);
+}
+
+Result<std::optional<python::Value>> ArrayLibrary::module(Interpreter& in, const std::string& name) {
+  if (name == "numpy" || name == "numpy.random") return numpy(in, name);
+  const bool ours = name == "tensorflow" || name == "tensorflow.nn" || name == "tensorflow.math" ||
+                    name == "tensorflow.image" || name == "tensorflow.random" || name == "tensorflow.linalg";
+  if (!ours) return std::nullopt;
+  auto* made = in.make<python::Module>(name);
+  made->attributes.set("__version__", in.text("2.21.0"));
+  made->more = [this, name](Interpreter& with, const std::string& word) { return member(with, name, word); };
+  return python::Value::of(made);
+}
+
+}  // namespace convoy
