@@ -147,6 +147,10 @@ class Program {
   Result<Graph> run() {
     auto source = source_at(file_);
     if (!source) return pass(source);
+    // As if it had been imported: another file of the package that imports this one gets the same module.
+    std::error_code ignored;
+    source->folder = fs::relative(fs::absolute(file_).parent_path(), package_root(file_), ignored).string();
+    if (source->folder == ".") source->folder.clear();
     return run(std::move(*source));
   }
 

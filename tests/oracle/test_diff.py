@@ -45,6 +45,7 @@ def trained(model, seed=0):
 def test_all_three_faults_of_a_block_ported_by_hand_are_named_in_one_run(tmp_path):
     keras = pytest.importorskip("keras")
     torch = pytest.importorskip("torch")
+    keras.utils.clear_session()  # the names of layers count from the start of the session
     there = {**vars(keras.layers), "Sequential": keras.Sequential}
     exec((SNIPPETS / "keras_block.py").read_text(), there)  # noqa: S102  the snippet has no imports of its own
     original = trained(there["net"])

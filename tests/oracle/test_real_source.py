@@ -103,8 +103,7 @@ def flat(y) -> list:
 APPLICATIONS = folder_of("keras.src.applications") if importlib.util.find_spec("keras") else None
 # The size that most networks read, small enough to be quick: the constructors take any from 75 on.
 SIZE = (96, 111, 3)
-# What numpy computes, and layers with weights of their own.
-NOT_KERAS = {f"ConvNeXt{size}": "numpy.linspace" for size in ("Tiny", "Small", "Base", "Large", "XLarge")}
+NOT_KERAS = {f"ConvNeXt{size}": "a layer with weights of its own" for size in ("Tiny", "Small", "Base", "Large", "XLarge")}
 
 
 def constructors() -> dict[str, str]:

@@ -245,6 +245,17 @@ def test_two_sources_are_compared_and_standard_input_is_ported(tmp_path):
     assert done.returncode == 0 and "nn.Conv2d(3, 4" in (tmp_path / "port.py").read_text(), done.stderr
 
 
+def test_a_file_that_another_of_its_package_imports_is_read_once(tmp_path):
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "__init__.py").write_text("KNOWN = {}\nfrom . import small\n")
+    (tmp_path / "nets" / "small.py").write_text(
+        "import torch.nn as nn\nfrom . import KNOWN\n\ndef register(f):\n    if f.__name__ in KNOWN:\n"
+        "        raise ValueError(f.__name__)\n    KNOWN[f.__name__] = f\n    return f\n\n@register\ndef small():\n"
+        "    return nn.Conv2d(3, 4, (3, 5))\n")
+    said = convoy("summary", f"{tmp_path / 'nets' / 'small.py'}:small", "--shape", "x=1,3,8,9").stdout
+    assert "184 parameters" in said
+
+
 def test_imports_are_found_below_another_root(tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "net").mkdir()

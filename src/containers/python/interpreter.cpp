@@ -19,6 +19,21 @@ struct Deeper {
   int& depth_;
 };
 
+// What tells a source file from all others.
+std::string key_of(const SourceFile& source) {
+  return "file " + source.folder + "/" + source.name.substr(source.name.find_last_of('/') + 1);
+}
+
+// It has those names that are bound so far.
+Module* module_being_read(Interpreter& in, const std::string& name, const Scope* scope) {
+  auto* module = in.make<Module>(name);
+  module->more = [scope](Interpreter&, const std::string& word) -> Result<std::optional<Value>> {
+    const Value* found = scope->names.find(word);
+    return found ? std::optional(*found) : std::nullopt;
+  };
+  return module;
+}
+
 bool is_special(const std::string& name) { return name.size() > 4 && name.starts_with("__") && name.ends_with("__"); }
 
 // The special names that programs may say, "__is__" and what follows as TorchScript's operators; every other one leads out
@@ -110,6 +125,7 @@ Result<Scope*> Interpreter::run_as_far(const SourceFile& source) {
   placed_ = false;
   const auto file = opened(source);
   if (!file) return std::unexpected(file.error());
+  imported_[key_of(source)] = Value::of(module_being_read(*this, source.name, (*file)->scope));
   if (auto done = follow(**file, &left_out_); !done) return pass(done);
   return (*file)->scope;
 }
@@ -176,7 +192,7 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
     return fail(Fault::Unsupported, "module '" + std::string(static_cast<std::size_t>(std::min<Size>(dots, 50)), '.') +
                                         name + "' is not known here, and no file of that name lies beside this one");
   }
-  const std::string key = "file " + source->name;
+  const std::string key = key_of(*source);
   if (const auto known = imported_.find(key); known != imported_.end()) return known->second;
   const Deeper deeper(depth_), further(imports_);
   if (imports_ > 100 || depth_ > limits_.depth) return fail(Fault::Limit, "imports are nested too deep");
@@ -184,15 +200,10 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
   const auto file = opened(*source);
   Status done;
   if (file) {
-    auto* module = make<Module>(name);
-    Scope* scope = (*file)->scope;
-    module->more = [scope](Interpreter&, const std::string& word) -> Result<std::optional<Value>> {
-      const Value* found = scope->names.find(word);
-      return found ? std::optional(*found) : std::nullopt;
-    };
+    auto* module = module_being_read(*this, name, (*file)->scope);
     imported_[key] = Value::of(module);
     done = follow(**file, nullptr);
-    module->attributes = scope->names;
+    module->attributes = (*file)->scope->names;
     module->more = nullptr;
   } else {
     done = std::unexpected(file.error());
@@ -231,6 +242,8 @@ Result<std::optional<Value>> Interpreter::find_attribute(Value of, const std::st
     return std::nullopt;
   }
   if (name == "__module__") return text("program");
+  if (name == "__class__" && (of.as<Function>() || of.as<Native>() || of.as<Bound>()))
+    return Value::of(make_class(type_name(of), {}));
   return of.object()->attribute(*this, name);
 }
 

@@ -225,7 +225,12 @@ std::optional<Value> standard_module(Interpreter& in, const std::string& name) {
       const auto method = with.find_attribute(a.placed[0], "copy");
       if (!method) return std::unexpected(method.error());
       if (*method) return with.call(**method, ValueList{});
-      return fail(Fault::Unsupported, "a copy of a " + type_name(a.placed[0]));
+      const auto* instance = a.placed[0].as<Instance>();
+      if (!instance || instance->extra) return fail(Fault::Unsupported, "a copy of a " + type_name(a.placed[0]));
+      auto* same = with.make<Instance>(instance->type);
+      same->attributes = instance->attributes;
+      if (auto paid = with.charge(static_cast<Size>(same->attributes.all().size()) * 64); !paid) return pass(paid);
+      return Value::of(same);
     });
     return made(m);
   }

@@ -78,6 +78,15 @@ TEST(PythonInterpreter, ComputesAsPythonDoes) {
        "list(np.cumsum([1, 2, 3])), list(np.ceil(np.array([0.5, 2.0])))",
        "([8, 10, 12], (2, 3), 6, 21, [1, 3, 6], [1.0, 2.0])"},
       {"import weird, other.part as part\nfrom ..up import x as y\nfrom . import z\nx = 3", "3"},
+      {"import functools, inspect\ndef known(a, *, b=2): return a + b\n@functools.wraps(known)\n"
+       "def plain(*args): return known(*args)\n"
+       "x = plain(1), plain.__name__, list(inspect.signature(plain).parameters), plain.__class__.__name__",
+       "(3, 'known', ['a', 'b'], 'function')"},
+      {"import functools\ndef f(): return 1\ndef g(): return 2\nfunctools.wraps(f)(g)\nx = functools.wraps(g)(f)()",
+       "1"},
+      {"import copy\nclass A:\n  n = 1\na = A()\na.all = [1]\nb = copy.copy(a)\nb.n = 2\nb.all.append(3)\nx = a.n, "
+       "b.n, a.all",
+       "(1, 2, [1, 3])"},
       {"class A: pass\nA.__annotations__ = {'a': 1}\nx = 1", "1"},
   };
   for (const auto& [program, want] : rows) EXPECT_EQ(answer(program), want) << program;
