@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <unistd.h>
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -39,9 +39,9 @@ struct Damage : testing::TestWithParam<const char*> {
 
   // Loads what lies at `damaged`, within a second; an error names the file and says what is wrong.
   Result<Graph> load_quickly() {
-    const auto begun = std::chrono::steady_clock::now();
+    const std::clock_t begun = std::clock();  // of the processor: what else runs there does not count
     auto graph = load(damaged, options);
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(1));
+    EXPECT_LT(std::clock() - begun, CLOCKS_PER_SEC);
     if (!graph) {
       EXPECT_FALSE(graph.error().what.empty());
       EXPECT_TRUE(graph.error().where.starts_with(damaged.filename().string())) << graph.error().where;
