@@ -1,5 +1,5 @@
-#include "passes/fold_crops.h"
-
+// Zeros and cuts behind a transposed convolution become its own crops. A pad of zeros is an extension where nothing was cut
+// off on its side and no bias would stand in its cells; a slice in steps of one along an axis of space is a crop.
 #include "ops/transposed_vocabulary.h"
 #include "passes/rewrites.h"
 
@@ -11,13 +11,7 @@ namespace {
 
 class Folder {
  public:
-  explicit Folder(const Graph& graph) : graph_(graph), patch_(graph) {
-    readers_.resize(graph.values.size());
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-      for (const ValueId v : graph.nodes[i].inputs)
-        if (v) readers_[static_cast<std::size_t>(v.index)].push_back(static_cast<std::int32_t>(i));
-    for (const ValueId v : graph.outputs) readers_[static_cast<std::size_t>(v.index)].push_back(-1);
-  }
+  explicit Folder(const Graph& graph) : graph_(graph), patch_(graph), readers_(readers_of(graph)) {}
 
   Result<Patch> run() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
@@ -39,8 +33,8 @@ class Folder {
     ValueId last = node.outputs[0];
     for (;;) {
       const auto& readers = readers_[static_cast<std::size_t>(last.index)];
-      if (readers.size() != 1 || readers[0] < 0) break;
-      const NodeId next{readers[0]};
+      if (readers.size() != 1 || std::ranges::find(graph_.outputs, last) != graph_.outputs.end()) break;
+      const NodeId next = readers[0];
       const auto* pad = std::get_if<Pad>(&graph_[next].op);
       const auto* slice = std::get_if<Slice>(&graph_[next].op);
       const bool folds = pad ? extends(conv, *pad, has_bias) : slice && cuts(conv, *slice, graph_[last].fact.shape);
@@ -110,7 +104,7 @@ class Folder {
 
   const Graph& graph_;
   Patch patch_;
-  std::vector<std::vector<std::int32_t>> readers_;
+  std::vector<std::vector<NodeId>> readers_;
 };
 
 }  // namespace

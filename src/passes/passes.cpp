@@ -1,6 +1,5 @@
 #include "passes/passes.h"
 
-#include "passes/fold_crops.h"
 #include "passes/rewrites.h"
 
 #include <algorithm>

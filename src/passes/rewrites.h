@@ -10,6 +10,7 @@ Result<Patch> move_axes(const Graph& graph, const Target& target);
 Result<Patch> order_kernels(const Graph& graph, const Target& target);
 Result<Patch> order_gates(const Graph& graph, const Target& target);
 Result<Patch> fold_padding(const Graph& graph, const Target& target);
+Result<Patch> fold_crops(const Graph& graph, const Target& target);
 Result<Patch> spell_crops(const Graph& graph, const Target& target);
 Result<Patch> spell_patches(const Graph& graph, const Target& target);
 Result<Patch> spell_padding(const Graph& graph, const Target& target);

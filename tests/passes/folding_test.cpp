@@ -53,6 +53,22 @@ TEST(FoldPadding, AMaximumTakesMinusInfinityAndAnAverageZeros) {
   expect_same_numbers(least, rewritten(least), {{2, 9, 7, 2}});
 }
 
+TEST(FoldCrops, CutsAndZerosBehindATransposedConvolutionAreItsOwn) {
+  const std::string layer =
+      "input x float32[2,5,6,3]\nconst k float32[3,4,2,3] = seed 1\nwide = conv_transpose(x, k, _) "
+      "axes=channels_last/2 kernel_order=space_out_in windows=3/2,4/2 paddings=0:0,0:0\n";
+  const Graph cut = parsed(layer + "y = slice(wide) axis=1 start=1 stop=-2\noutput y\n");
+  EXPECT_EQ(operators(rewritten(cut)).find("slice"), std::string::npos) << operators(rewritten(cut));
+  expect_same_numbers(cut, rewritten(cut), {{2, 5, 6, 3}});
+  const Graph more = parsed(layer + "y = pad(wide) before=0,0,0,0 after=0,1,0,0\noutput y\n");
+  EXPECT_EQ(operators(rewritten(more)).find("pad before"), std::string::npos) << operators(rewritten(more));
+  expect_same_numbers(more, rewritten(more), {{2, 5, 6, 3}});
+  // What somebody else reads stays.
+  const Graph read = parsed(layer + "y = slice(wide) axis=1 start=1 stop=-2\noutput y\noutput wide\n");
+  EXPECT_NE(operators(rewritten(read)).find("slice"), std::string::npos);
+  expect_same_numbers(read, rewritten(read), {{2, 5, 6, 3}});
+}
+
 TEST(FoldPadding, APoolThatTellsPositionsKeepsItsInput) {
   const Graph graph = parsed(source("1,1 1,1,0 value=-inf",
                                     "y, at = max_pool(wide) axes=channels_last/2 windows=3/2,3/2 paddings=valid,valid "
