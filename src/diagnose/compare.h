@@ -64,6 +64,7 @@ class Comparison {
   std::string layer_of_a(const Match& match) const;
   std::string layer_of_b(const Match& match) const;
   std::optional<std::string> twin_in_stretch(const Match& match, const std::string& layer, bool of_b) const;
+  std::string counterpart(const std::string& layer, const Match& match, bool of_b) const;
   std::string a_of(const std::string& layer_b, const Match& match) const;
   std::string b_of(const std::string& layer_a, const Match& match) const;
   std::string b_in_front_of(const std::string& layer_a, const Match& match) const;

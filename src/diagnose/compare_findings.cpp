@@ -96,27 +96,28 @@ std::string Comparison::b_in_front_of(const std::string& layer_a, const Match& m
   return from && from->how != How::Input ? layer_of_b(*from) : layer_of_b(match);
 }
 
-// The layer of b that stands for this one of a: matched with one of its operators, else what the stretch is about.
-std::string Comparison::b_of(const std::string& layer_a, const Match& match) const {
-  if (match.node_a && sized_.a[match.node_a].layer == layer_a) return layer_of_b(match);
+// The layer of the other side that stands for this one: matched with one of its operators, else what the stretch is about.
+std::string Comparison::counterpart(const std::string& layer, const Match& match, bool of_b) const {
+  const auto is_of_layer = [&](const Match& one) {
+    const NodeId own = of_b ? one.node_b : one.node_a;
+    return own && (of_b ? sized_.b : sized_.a)[own].layer == layer;
+  };
+  const auto other_side = [&](const Match& one) { return of_b ? layer_of_a(one) : layer_of_b(one); };
+  if (is_of_layer(match)) return other_side(match);
   std::set<std::string> by_numbers, by_place;
   for (const Match& other : alignment_.matches)
-    if (other.node_a && other.node_b && sized_.a[other.node_a].layer == layer_a)
-      (other.how == How::Place ? by_place : by_numbers).insert(layer_of_b(other));
+    if (other.node_a && other.node_b && is_of_layer(other))
+      (other.how == How::Place ? by_place : by_numbers).insert(other_side(other));
   if (by_numbers.size() == 1) return *by_numbers.begin();
-  if (auto twin = twin_in_stretch(match, layer_a, false)) return *std::move(twin);
-  return by_place.size() == 1 ? *by_place.begin() : layer_of_b(match);
+  if (auto twin = twin_in_stretch(match, layer, of_b)) return *std::move(twin);
+  return by_place.size() == 1 ? *by_place.begin() : other_side(match);
 }
 
+std::string Comparison::b_of(const std::string& layer_a, const Match& match) const {
+  return counterpart(layer_a, match, false);
+}
 std::string Comparison::a_of(const std::string& layer_b, const Match& match) const {
-  if (match.node_b && sized_.b[match.node_b].layer == layer_b) return layer_of_a(match);
-  std::set<std::string> by_numbers, by_place;
-  for (const Match& other : alignment_.matches)
-    if (other.node_a && other.node_b && sized_.b[other.node_b].layer == layer_b)
-      (other.how == How::Place ? by_place : by_numbers).insert(layer_of_a(other));
-  if (by_numbers.size() == 1) return *by_numbers.begin();
-  if (auto twin = twin_in_stretch(match, layer_b, true)) return *std::move(twin);
-  return by_place.size() == 1 ? *by_place.begin() : layer_of_a(match);
+  return counterpart(layer_b, match, true);
 }
 
 void Comparison::report(Diagnosis& into) const {
