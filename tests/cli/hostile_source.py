@@ -86,7 +86,7 @@ PROGRAMS = {
     "a huge layer": (NET + "        return nn.Linear(10 ** 9, 10 ** 9)(x)\nm = Net()\nx = nn.Linear(10 ** 9, 10 ** 9)", "8 GiB"),
     "a huge table": ("import torch\nx = torch.zeros(10 ** 6, 10 ** 6)", "numbers"),
     "many tables": ("import torch\n" + LOOP + "x = torch.ones(4000, 1000)", ROOM),
-    "sums of tables": ("import torch\nx = torch.ones(400, 1000)\n" + LOOP + "x = x + x", STEPS),
+    "sums of tables": ("import torch\nx = torch.ones(400, 1000)\n" + LOOP + "x = x + x", "the program"),
     "products of tables": ("import torch\nx = torch.ones(2000, 2000)\n" + LOOP + "x = x @ x", STEPS),
     "repeated tables": ("import torch\nx = torch.ones(10)\n" + LOOP + "x = x.repeat(10)", "the program"),
     "endless layers": (NET + "        while True:\n            x = torch.relu(x)", STEPS),

@@ -60,6 +60,32 @@ std::string pool(const std::vector<std::uint64_t>& kernel, const std::vector<std
   return of_x(node("MaxPool", {"x"}, "y",
                    integers("kernel_shape", kernel) + integers("strides", strides) + integers("pads", pads)));
 }
+// Numbers made of few: `w` as many times as asked, and doubled; no x goes with what comes out.
+std::string doubled(const std::string& maker, const std::vector<std::uint64_t>& shape, std::size_t times) {
+  std::string counts;
+  for (const std::uint64_t n : shape)
+    for (int byte = 0; byte < 8; ++byte) counts += static_cast<char>(n >> (8 * byte));
+  std::string nodes =
+      run(1, node(maker, maker == "Tile" ? std::vector<std::string>{"w", "s"} : std::vector<std::string>{"s"}, "n0"));
+  const auto axis = run(5, run(1, "axis") + number(3, 0) + number(20, 2));
+  for (std::size_t i = 0; i < times; ++i) {
+    const std::string last = "n" + std::to_string(i);
+    nodes += run(1, node("Concat", {last, last}, "n" + std::to_string(i + 1), axis));
+  }
+  nodes += run(1, node("Add", {"x", "n" + std::to_string(times)}, "y"));
+  return model(nodes + run(5, tensor("s", {shape.size()}, counts, 7)) +
+               run(5, tensor("w", {1}, std::string(8, '\1'), 7)) + run(11, value("x", {1, 2, 5, 4})) +
+               run(12, value("y", {})));
+}
+std::string range(std::uint64_t start, std::uint64_t limit, std::uint64_t step) {
+  const auto whole = [](const std::string& name, std::uint64_t n) {
+    std::string bytes;
+    for (int byte = 0; byte < 8; ++byte) bytes += static_cast<char>(n >> (8 * byte));
+    return run(5, tensor(name, {}, bytes, 7));
+  };
+  return model(run(1, node("Range", {"a", "b", "c"}, "r")) + run(1, node("Add", {"x", "r"}, "y")) + whole("a", start) +
+               whole("b", limit) + whole("c", step) + run(11, value("x", {1, 2, 5, 4})) + run(12, value("y", {})));
+}
 // An If in an If in an If; every one with a condition that is known.
 std::string nested(int depth) {
   std::string graph = run(1, node("Neg", {"x"}, "r")) + run(2, "inner") + run(12, value("r", {}));
@@ -132,6 +158,13 @@ std::vector<std::pair<std::string, std::string>> files() {
       {"a transposition of an axis 9", of_x(node("Transpose", {"x"}, "y", integers("perm", {0, 1, 2, 9})))},
       {"an attribute of a tensor of text",
        of_x(node("Constant", {}, "c", run(5, run(1, "value") + run(5, tensor("t", {1}, "abc", 8)) + number(20, 4))))},
+      {"2^26 numbers that are made before anything runs", doubled("ConstantOfShape", {1U << 26}, 0)},
+      {"2^24 numbers doubled twelve times", doubled("ConstantOfShape", {1U << 24}, 12)},
+      {"3,000 whole numbers doubled forty times", doubled("Tile", {3000}, 40)},
+      {"a number repeated 2^40 times", doubled("Tile", {std::uint64_t{1} << 40}, 0)},
+      {"a range of 2^62 numbers", range(0, huge, 1)},
+      {"a range that steps by 2^63 - 1", range(5, 10, top - 1)},
+      {"a range that steps back by 2^63", range(10, 5, top)},
       {"an opset of 2^63",
        number(1, 8) + run(7, run(1, node("Neg", {"x"}, "y")) + run(11, value("x", {2})) + run(12, value("y", {}))) +
            run(8, number(2, top))},

@@ -67,6 +67,7 @@ class ModelReader {
   Graph graph_;
   UnknownSizes sizes_;
   FileNames file_names_;
+  Allowance allowance_;
   std::unordered_set<std::string> read_;  // names that an output needs
 };
 

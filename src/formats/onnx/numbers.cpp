@@ -228,13 +228,13 @@ std::optional<Numbers> range(const std::vector<const Numbers*>& in) {
   }
   if (!whole) return range_of_reals(in);
   const std::int64_t start = in[0]->all[0].whole, limit = in[1]->all[0].whole, step = in[2]->all[0].whole;
-  if (step == 0 || std::abs(static_cast<double>(limit) - static_cast<double>(start)) > 1e9) return std::nullopt;
-  Numbers out{in[0]->dtype, {}, {}};
-  for (std::int64_t at = start; step > 0 ? at < limit : at > limit; at += step) {
-    if (static_cast<Size>(out.all.size()) >= most_numbers) return std::nullopt;
-    out.all.push_back(Number::of(at));
-  }
-  out.shape = {static_cast<Size>(out.all.size())};
+  if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+  if (std::abs(static_cast<double>(limit) - static_cast<double>(start)) > 1e9) return std::nullopt;
+  const Size length = step > 0 ? limit - start : start - limit,
+             count = length <= 0 ? 0 : (length - 1) / std::abs(step) + 1;
+  if (count > most_numbers) return std::nullopt;
+  Numbers out{in[0]->dtype, {count}, {}};
+  for (Size i = 0; i < count; ++i) out.all.push_back(Number::of(std::int64_t{start + i * step}));
   return out;
 }
 
@@ -288,7 +288,8 @@ std::optional<std::vector<Numbers>> moved(const ModelNode& node, Size opset, std
     pool.insert(pool.end(), in[i]->all.begin(), in[i]->all.end());
     tensors.emplace_back(Tensor::of(in[i]->shape, std::move(places)));
   }
-  auto results = compute(node, opset, tensors);
+  Allowance allowance{2 * most_numbers};
+  auto results = compute(node, opset, tensors, allowance);
   if (!results) return std::nullopt;
   std::vector<Numbers> out;
   for (const Tensor& places : *results) {

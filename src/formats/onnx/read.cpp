@@ -108,6 +108,7 @@ Status ModelReader::add_initializers(const ModelGraph& graph, Names& names) {
   for (const StoredTensor& stored : graph.initializers) {
     auto tensor = within("initializer '" + stored.name + "'", source_.tensor(stored));
     if (!tensor) return pass(tensor);
+    allowance_.add(tensor->count());
     const bool trainable = is_floating(tensor->dtype());
     if (auto s = names.add(stored.name, {{}, std::move(*tensor), {}, trainable, false, stored.name}); !s) return s;
   }

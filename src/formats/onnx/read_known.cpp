@@ -21,16 +21,16 @@ Status ModelReader::add_filled(const ModelNode& node, const std::vector<Known*>&
     value = tensor->reshaped({});
   }
   Known known;
-  if (!shape->known()) {
+  Sizes sizes;
+  for (const Number& n : shape->all) sizes.push_back(n.known() ? n.whole : 0);
+  const auto count = checked_count(sizes);
+  if (!count) return fail(Fault::Limit, "makes a tensor of shape " + text_of(sizes) + ", which is too large");
+  // What is too much to be held is made when the model runs.
+  if (!shape->known() || !allowance_.spend(*count)) {
     known.filled = value;
     known.fill = *shape;
     return names.add(node.outputs[0], std::move(known));
   }
-  Sizes sizes;
-  for (const Number& n : shape->all) sizes.push_back(n.whole);
-  constexpr Size most = Size{1} << 26;
-  const auto count = checked_count(sizes);
-  if (!count || *count > most) return fail(Fault::Limit, "makes a tensor of shape " + text_of(sizes));
   const auto one = value.bytes();
   std::vector<std::byte> bytes;
   bytes.reserve(static_cast<std::size_t>(*count) * one.size());
@@ -79,6 +79,7 @@ Status ModelReader::add_constant(const ModelNode& node, Names& names) {
   if (a.name == "value" && a.tensor) {
     auto tensor = source_.tensor(*a.tensor);
     if (!tensor) return pass(tensor);
+    allowance_.add(tensor->count());
     known.tensor = std::move(*tensor);
   } else if (a.name == "value_float") {
     known.tensor = Tensor::of(Sizes{}, std::vector{a.number});

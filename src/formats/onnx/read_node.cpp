@@ -44,7 +44,7 @@ Result<bool> ModelReader::add_computed(const ModelNode& node, const std::vector<
       return true;
     }
   if (!all_known) return false;
-  auto results = compute(node, opset_, tensors);
+  auto results = compute(node, opset_, tensors, allowance_);
   if (!results || results->size() < node.outputs.size()) return false;  // its row says why
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     if (auto s = names.add(node.outputs[i], {{}, std::move((*results)[i]), {}, false, false}); !s) return pass(s);

@@ -2,10 +2,10 @@
 
 #include "formats/torch/source/array.h"
 #include "formats/torch/weight_norm.h"
+#include "run/cost.h"
 #include "run/run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
 namespace convoy::torch {
@@ -135,28 +135,10 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
 
 namespace {
 
-// What a call of known numbers costs, before they are computed: room for every number that is made, and a step for every
-// 4096 products. A sum is taken to run over the longest line of a square input.
-Status pay_for(Interpreter& in, const Graph& graph, std::size_t first_value) {
-  for (std::size_t i = first_value; i < graph.values.size(); ++i) {
-    const auto& value = graph.values[i];
-    const auto sizes = value.constant ? std::optional(value.constant->shape()) : sizes_of(value.fact.shape);
-    const Size count = sizes ? checked_count(*sizes).value_or(Size{1} << 60) : 0;
-    Size line = 1;
-    if (value.producer) {
-      const auto& inputs = graph[value.producer].inputs;
-      const auto counted = [&](ValueId v) { return v && graph[v].constant; };
-      const bool known = std::ranges::all_of(
-          inputs, [&](ValueId v) { return counted(v) || !v || static_cast<std::size_t>(v.index) >= first_value; });
-      if (!known) continue;
-      for (const ValueId v : inputs)
-        if (counted(v))
-          line = std::max(line, static_cast<Size>(std::sqrt(static_cast<double>(graph[v].constant->count()))));
-    }
-    if (auto step = in.step(checked_multiply(count, line).value_or(Size{1} << 60) / 4096); !step) return step;
-    if (auto paid = in.charge(checked_multiply(count, 4).value_or(Size{1} << 60)); !paid) return paid;
-  }
-  return {};
+// Room for every number that a call makes, and a step for every 4096 numbers or products.
+Status pay_for(Interpreter& in, const Cost& cost) {
+  if (auto step = in.step((cost.numbers + cost.products) / 4096); !step) return step;
+  return in.charge(checked_multiply(cost.numbers, 4).value_or(Size{1} << 60));
 }
 
 }  // namespace
@@ -187,7 +169,7 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
         calling.empty() || calling.back().path.empty() ? kind + "()" : "module '" + layer + "' (" + kind + ")",
         Result<std::vector<ValueId>>(pass(done)));
   if (!of_weights)
-    if (auto paid = pay_for(in, graph, first_value); !paid) return pass(paid);
+    if (auto paid = pay_for(in, cost_of(graph, first_value)); !paid) return pass(paid);
   auto values = folded(first, std::move(made));
   if (!values) return values;
   for (std::size_t i = first; i < graph.nodes.size(); ++i) {
