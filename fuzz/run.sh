@@ -14,7 +14,7 @@ longest() {
   case $1 in
     python) echo 512 ;;
     pickle | safetensors | onnx) echo 4096 ;;
-    checkpoint) echo 8192 ;;
+    checkpoint | exported) echo 8192 ;;
     *) echo 32768 ;;
   esac
 }

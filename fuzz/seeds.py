@@ -2,6 +2,7 @@
 """Puts small files of every format that is fuzzed into FOLDER/TARGET, named by their content, from tests/data and
 fuzz/seeds. seeds.py FOLDER."""
 import hashlib
+import io
 import json
 import re
 import struct
@@ -30,6 +31,36 @@ def files(*patterns: str) -> list[bytes]:
     return [file.read_bytes() for file in found]
 
 
+def programs() -> list[bytes]:
+    """Exported programs without what no reader asks for, which is most of them: where each node came from, sample inputs
+    and white space. The shorter, the more of them in a second."""
+    found = sorted(DATA.glob("pairs/*/*.pt2")) + sorted((ROOT / "fuzz" / "seeds" / "exported").glob("*"))
+    found += sorted(ROOT.parent.glob("shared/corpus/torch/*/*.pt2"))
+    shrunk = (shrunk_program(file.read_bytes()) for file in found)
+    return [content for content in shrunk if len(content) <= LARGEST // 2]
+
+
+def shrunk_program(archive: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(made, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if "sample_inputs" in name or "serialization_id" in name:
+                continue
+            if name.endswith(".json"):
+                content = json.dumps(without_origins(json.loads(content)), separators=(",", ":")).encode()
+            new.writestr(zipfile.ZipInfo(name), content)
+    return made.getvalue()
+
+
+def without_origins(value):
+    if isinstance(value, list):
+        return [without_origins(part) for part in value]
+    if isinstance(value, dict):
+        return {key: without_origins(part) for key, part in value.items() if key not in ("stack_trace", "torch_fn")}
+    return value
+
+
 def python_lines() -> list[bytes]:
     """Calls as people write them, from the tutorial."""
     text = (ROOT / "docs" / "padding.md").read_text() + (ROOT / "README.md").read_text()
@@ -48,7 +79,7 @@ def seeds() -> dict[str, list[bytes]]:
     return {
         "pickle": pickles + [content for content in checkpoints if content[:2] != b"PK"],
         "checkpoint": checkpoints,
-        "exported": [],
+        "exported": programs(),
         "safetensors": small + files("checkpoints/*.safetensors"),
         "onnx": files("corpus/onnx/*/model.onnx"),
         "hdf5": files("containers/*.h5", "corpus/keras/*/model.weights.h5"),
@@ -58,15 +89,13 @@ def seeds() -> dict[str, list[bytes]]:
 
 
 def archive_member(archive: bytes) -> bytes:
-    import io
-
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         return opened.read(next(name for name in opened.namelist() if name.endswith("data.pkl")))
 
 
 def main(folder: Path):
     for target, contents in seeds().items():
-        kept = sorted((ROOT / "fuzz" / "seeds" / target).glob("*")) + sorted((ROOT / "fuzz" / "found" / target).glob("*"))
+        kept = sorted((ROOT / "fuzz" / "found" / target).glob("*"))
         contents = contents[:: max(1, len(contents) // MOST)] + [file.read_bytes() for file in kept]
         (folder / target).mkdir(parents=True, exist_ok=True)
         for content in contents:
