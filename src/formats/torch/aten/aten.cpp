@@ -61,8 +61,9 @@ void rename(Json& arguments, const char* from, const char* to) {
 
 // convolution(..., transposed, output_padding, ...) is one of six functions.
 AtenRow convolution(Json arguments, Size weight_rank) {
-  const bool transposed = arguments.value("transposed", false);
-  arguments.erase("transposed");
+  const auto said = arguments.find("transposed");
+  const bool told = said != arguments.end() && said->is_boolean(), transposed = told && said->get<bool>();
+  if (told) arguments.erase(said);  // what is no truth value is left for the row to refuse
   if (!transposed) arguments.erase("output_padding");
   const std::string name = (transposed ? "conv_transpose" : "conv") + std::to_string(weight_rank - 2) + "d";
   return {row_of(functions(), name), std::move(arguments)};

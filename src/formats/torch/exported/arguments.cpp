@@ -173,8 +173,8 @@ class Arguments {
 
   std::vector<SymbolicSize> sizes_of_input() const {
     const Json* name = member(*input_, "name");
-    return values_ && name ? Symbols::sizes_of(member(*values_, name->get<std::string>()))
-                           : std::vector<SymbolicSize>();
+    return values_ && name && name->is_string() ? Symbols::sizes_of(member(*values_, name->get<std::string>()))
+                                                : std::vector<SymbolicSize>();
   }
 
   const Json& node_;
