@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -220,18 +221,17 @@ std::vector<std::byte> rounded(const std::vector<double>& from, Round round) {
   return bytes;
 }
 
-std::vector<std::byte> permuted_bytes(const Tensor& source, const Sizes& axes) {
+// `to` has room for all of the source's bytes.
+void copy_permuted(const Tensor& source, std::span<const Size> axes, std::byte* to) {
   const auto from = source.bytes();
-  std::vector<std::byte> bytes(from.size());
-  if (bytes.empty()) return bytes;
+  if (from.empty()) return;
   auto strides = joined_strides(source.shape(), axes);
   switch (bytes_of(source.dtype())) {
-    case 1: copy_permuted<std::uint8_t>(from.data(), bytes.data(), std::move(strides)); break;
-    case 2: copy_permuted<std::uint16_t>(from.data(), bytes.data(), std::move(strides)); break;
-    case 4: copy_permuted<std::uint32_t>(from.data(), bytes.data(), std::move(strides)); break;
-    default: copy_permuted<std::uint64_t>(from.data(), bytes.data(), std::move(strides)); break;
+    case 1: copy_permuted<std::uint8_t>(from.data(), to, std::move(strides)); break;
+    case 2: copy_permuted<std::uint16_t>(from.data(), to, std::move(strides)); break;
+    case 4: copy_permuted<std::uint32_t>(from.data(), to, std::move(strides)); break;
+    default: copy_permuted<std::uint64_t>(from.data(), to, std::move(strides)); break;
   }
-  return bytes;
 }
 
 }  // namespace
@@ -273,19 +273,24 @@ struct Tensor::Deferred {
   Tensor source;
   Sizes axes;
   std::mutex guard;
-  std::vector<std::byte> bytes;
+  std::unique_ptr<std::byte[]> bytes;  // none until they are asked for; not zeroed first, which takes as long again
 };
 
 std::span<const std::byte> Tensor::deferred_bytes() const {
   const std::lock_guard lock(deferred_->guard);
-  if (deferred_->bytes.empty()) deferred_->bytes = permuted_bytes(deferred_->source, deferred_->axes);
-  return deferred_->bytes;
+  const auto length = deferred_->source.bytes().size();
+  if (!deferred_->bytes) {
+    auto bytes = std::make_unique_for_overwrite<std::byte[]>(length);
+    copy_permuted(deferred_->source, deferred_->axes, bytes.get());
+    deferred_->bytes = std::move(bytes);
+  }
+  return {deferred_->bytes.get(), length};
 }
 
 void Tensor::let_go() const {
   if (!deferred_) return;
   const std::lock_guard lock(deferred_->guard);
-  std::vector<std::byte>().swap(deferred_->bytes);
+  deferred_->bytes.reset();
 }
 
 Size Tensor::count() const { return checked_count(shape_).value_or(0); }
@@ -315,8 +320,11 @@ Tensor Tensor::permuted(std::span<const Size> axes) const {
   constexpr Size worth_deferring = 64 << 10;  // bytes
   Sizes shape;
   for (const Size axis : axes) shape.push_back(shape_[static_cast<std::size_t>(axis)]);
-  if (count() * bytes_of(dtype_) < worth_deferring)
-    return own_bytes(dtype_, std::move(shape), permuted_bytes(*this, {axes.begin(), axes.end()}));
+  if (count() * bytes_of(dtype_) < worth_deferring) {
+    std::vector<std::byte> permuted(bytes().size());
+    copy_permuted(*this, axes, permuted.data());
+    return own_bytes(dtype_, std::move(shape), std::move(permuted));
+  }
   Tensor result;
   result.dtype_ = dtype_;
   result.shape_ = std::move(shape);
