@@ -16,6 +16,19 @@ std::size_t end_of_real(std::string_view text, std::size_t at) {
   return at;
 }
 
+// The end of "(1, 7)", which begins at `at`; `at` where that is no tuple of numbers.
+std::size_t end_of_tuple(std::string_view text, std::size_t at) {
+  if (text[at] != '(' || at == 0 || (text[at - 1] != ' ' && text[at - 1] != '=' && text[at - 1] != '(')) return at;
+  std::size_t to = at + 1, numbers = 0;
+  while (to < text.size() && digit(text[to])) {
+    while (to < text.size() && digit(text[to])) ++to;
+    ++numbers;
+    if (text.substr(to).starts_with(", ")) to += 2;
+    else return numbers > 1 && to < text.size() && text[to] == ')' ? to + 1 : at;
+  }
+  return at;
+}
+
 }  // namespace
 
 std::string Numbered::skeleton() const {
@@ -38,6 +51,12 @@ Numbered numbered(std::string_view text, std::string_view counted, bool takes_re
       counts = !counted.empty() && before.ends_with(counted);
     } else if (quote && c == quote) {
       quote = '\0';
+    }
+    if (const auto end = !quote && takes_reals ? end_of_tuple(text, i) : i; end > i) {
+      made.words.push_back(std::exchange(word, {}));
+      made.numbers.emplace_back(text.substr(i, end - i));
+      i = end - 1;
+      continue;
     }
     const bool begins = digit(c) && (quote ? counts && !digit(text[i - 1]) : i == 0 || !in_word(text[i - 1]));
     if (!begins) {

@@ -89,15 +89,13 @@ Status write_check(const PortReport& r, const Append& append) {
   return write_safetensors(std::move(tensors), {{"format", "pt"}}, append);
 }
 
-Result<torch::Source> module_text(const PortReport& r, const fs::path& source, const TorchFiles& files,
-                                  const std::string& weights_sha256) {
+torch::SourceOptions said_of(const PortReport& r, const fs::path& source, const TorchFiles& files) {
   torch::SourceOptions options;
   options.source_file = source.filename().string();
   options.module_name = files.module.stem().string();
   options.weights_file = files.weights.filename().string();
-  options.weights_sha256 = weights_sha256;
   options.fixed_size = has_fixed_size(r.target);
-  return torch::write_source(r.target, options);
+  return options;
 }
 
 }  // namespace
@@ -113,7 +111,8 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
   if (!begun) return pass(begun);
   PortReport& r = *begun;
 
-  const auto parameters = torch::state_dict(r.target);
+  torch::SourceOptions said = said_of(r, source, *files);
+  const auto parameters = torch::state_dict(r.target, said);
   if (!parameters) return std::unexpected(parameters.error());
   if (auto s = write_weights(*parameters, options.weights_format, out->sink(0)); !s) return pass(s);
   const auto weights_sha256 = out->close(0);
@@ -128,7 +127,8 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
     if (!r.proof->holds) return begun;
     if (auto s = write_check(r, out->sink(1)); !s) return pass(s);
   }
-  const auto text = module_text(r, source, *files, *weights_sha256);
+  said.weights_sha256 = *weights_sha256;
+  const auto text = torch::write_source(r.target, said);
   if (!text) return std::unexpected(text.error());
   if (options.proves) {
     auto shown = show_written_text(r, text->text, last_class, out->temporary(0));

@@ -21,6 +21,13 @@ TEST(NumberedText, CountsInNamesAndTakesRealsWhereAsked) {
   EXPECT_NE(text.skeleton(), numbered("f(0.25, mode=\"same2\", name=f\"{name}_2_conv03\")", "name=", true).skeleton());
 }
 
+TEST(NumberedText, ATupleIsOneNumberWhereRealsAre) {
+  const Numbered text = numbered("f(8, (1, 7), pads=((0, 1), 3), range(2, 5))", {}, true);
+  EXPECT_EQ(text.numbers, (Words{"8", "(1, 7)", "(0, 1)", "3", "2", "5"}));
+  EXPECT_EQ(text.skeleton(), numbered("f(8, 3, pads=((1, 2), 3), range(2, 6))", {}, true).skeleton());
+  EXPECT_EQ(numbered("f(8, (1, 7))").numbers, (Words{"8", "1", "7"}));
+}
+
 TEST(NumberedText, NumbersThatVaryAlikeAreOneParameter) {
   const Variation found = variation({numbered("f(3, 8, 1, 8)"), numbered("f(3, 6, 2, 6)")});
   EXPECT_EQ(found.parameters, (std::vector<Words>{{"8", "6"}, {"1", "2"}}));

@@ -99,11 +99,12 @@ void Call::result_of_module(const std::string& self, const Expression& x) {
 }
 
 Block::Block(ModuleText& module, const std::vector<Step>& steps, const std::vector<ValueId>& inputs,
-             const std::vector<ValueId>& outputs)
+             const std::vector<ValueId>& outputs, bool nested)
     : text_(module),
       steps_(steps),
       inputs_(inputs),
       outputs_(outputs),
+      nested_in_(nested),
       members_(taken_members),
       names_(taken_variables()) {
   graph_ = &module.graph;
@@ -143,16 +144,21 @@ std::string Block::constant_text(ValueId v) {
   std::string wanted = value.name;
   for (const Scope& scope : node_->scopes)
     if (wanted.starts_with(scope.name + "/")) wanted.erase(0, scope.name.size() + 1);
+  // In a class that several layers share: after the last word of the name.
+  if (!steps_[at_].spoken.empty()) {
+    const std::string word = wanted.substr(wanted.find_last_of("/.") + 1);
+    wanted = steps_[at_].spoken + "_" + word.substr(0, word.find_first_of("0123456789"));
+  }
   State state{identifier(wanted), t, v, !(value.trainable && floating)};
   const std::string key = "tensor " + std::to_string(v.index);
   if (const auto known = known_members_.find(key); known != known_members_.end()) return "self." + known->second;
   const std::string member = members_.take(state.name);
   known_members_[key] = member;
   if (state.buffer) {
-    init_ += statement(8, fmt::format("self.register_buffer(\"{}\", {})", member, empty_tensor(t)));
+    declare(fmt::format("self.register_buffer(\"{}\", {})", member, empty_tensor(t)));
     own_buffers_.push_back({member, t, v, true});
   } else {
-    init_ += statement(8, fmt::format("self.{} = nn.Parameter({})", member, empty_tensor(t)));
+    declare(fmt::format("self.{} = nn.Parameter({})", member, empty_tensor(t)));
     own_parameters_.push_back({member, t, v, false});
   }
   return "self." + member;
@@ -164,7 +170,7 @@ std::string Block::tensor(State state) {
   const std::string member = members_.take(identifier(layer_ + "_" + state.name));
   known_members_[key] = member;
   const char* form = state.buffer ? "self.register_buffer(\"{}\", {})" : "self.{} = nn.Parameter({})";
-  init_ += statement(8, fmt::format(fmt::runtime(form), member, empty_tensor(state.tensor)));
+  declare(fmt::format(fmt::runtime(form), member, empty_tensor(state.tensor)));
   (state.buffer ? own_buffers_ : own_parameters_).push_back({member, state.tensor, state.value, state.buffer});
   return "self." + member;
 }
@@ -258,6 +264,11 @@ std::string Block::class_of(const std::string& wanted, const std::string& body) 
 
 // ---- modules
 
+// A line of __init__. In a class that may become one with others it is wrapped when its numbers have become arguments.
+void Block::declare(const std::string& text, const std::string& comment) {
+  init_ += nested_in_ && comment.empty() ? "        " + text + "\n" : statement(8, text, comment);
+}
+
 // The layer's name; where a layer has several modules, the word that its weights have in front of "kernel" tells them
 // apart: separable/depthwise_kernel, bidirectional/forward/kernel.
 std::string Block::member_name(const std::vector<State>& states) {
@@ -283,9 +294,9 @@ std::string Block::module(std::string constructor, std::vector<State> states, st
                         return !weights(s) || !(*graph_)[s.value].trainable;
                       });
   if (frozen) constructor += ".requires_grad_(False)";
-  init_ += statement(8, "self." + member + " = " + constructor, comment);
+  declare("self." + member + " = " + constructor, comment);
   if (!frozen)
-    for (const std::string& line : then) init_ += statement(8, "self." + member + "." + line);
+    for (const std::string& line : then) declare("self." + member + "." + line);
   for (State& s : states) children_.push_back({member + "." + s.name, std::move(s.tensor), s.value, s.buffer});
   return "self." + member;
 }
@@ -297,7 +308,7 @@ Status Block::write_step(const Step& step) {
   if (pending_ && std::ranges::find(step.inputs, pending_->value) == step.inputs.end()) flush();
   if (!step.node) return write_nested(step);
   node_ = &(*graph_)[step.node];
-  layer_ = layer_of(*node_, text_.flattened);
+  layer_ = step.spoken.empty() ? layer_of(*node_, text_.flattened) : step.spoken;
   taking_ = true;
   return within(place_of(*node_), write_node(node_->op, *this));
 }

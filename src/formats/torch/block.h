@@ -35,7 +35,7 @@ struct WrittenClass {
 class Block : public Call {
  public:
   Block(ModuleText& module, const std::vector<Step>& steps, const std::vector<ValueId>& inputs,
-        const std::vector<ValueId>& outputs);
+        const std::vector<ValueId>& outputs, bool nested = false);
   // `wanted`: the class's name. `top`: arguments are named after the graph's inputs, `check` are lines in front of forward.
   Result<WrittenClass> write(const std::vector<std::string>& arguments, const std::string& check);
 
@@ -45,6 +45,7 @@ class Block : public Call {
   std::string module(std::string constructor, std::vector<State> states, std::string comment,
                      std::vector<std::string> then) override;
   std::string tensor(State state) override;
+  bool says_defaults() const override { return nested_in_; }
   void helper(std::string_view source) override;
   std::string class_of(const std::string& wanted, const std::string& body) override;
   void result(Expression e) override;
@@ -74,12 +75,14 @@ class Block : public Call {
   void flush();
   void set_result(ValueId v, Expression e);
   std::string return_line();
+  void declare(const std::string& text, const std::string& comment = {});
   std::string member_name(const std::vector<State>& states);
 
   ModuleText& text_;
   const std::vector<Step>& steps_;
   const std::vector<ValueId>& inputs_;
   const std::vector<ValueId>& outputs_;
+  bool nested_in_ = false;  // a class that others use
   std::map<ValueId, int> uses_;
   std::map<ValueId, std::size_t> last_use_, made_at_;
   std::map<ValueId, std::string> variables_;

@@ -45,6 +45,8 @@ class Call {
                              std::vector<std::string> then = {}) = 0;
   // Declares a parameter or buffer outside of any module and returns "self.scale".
   virtual std::string tensor(State state) = 0;
+  // Numbers at their default are said, too: blocks that differ in them are one class, which drops what never varies.
+  virtual bool says_defaults() const = 0;
   // A function of the module's own file, written once.
   virtual void helper(std::string_view source) = 0;
 

@@ -8,8 +8,9 @@ namespace convoy::torch {
 namespace {
 
 // The arguments all windows share, in the order of PyTorch's signature up to dilation.
-void say(std::vector<std::string>& arguments, std::string_view name, const Sizes& values, Size usual) {
-  if (std::ranges::any_of(values, [&](Size v) { return v != usual; }))
+void say(std::vector<std::string>& arguments, std::string_view name, const Sizes& values, Size usual,
+         bool always = false) {
+  if (always || std::ranges::any_of(values, [&](Size v) { return v != usual; }))
     arguments.push_back(fmt::format("{}={}", name, tuple_or_one(values)));
 }
 
@@ -50,7 +51,7 @@ Status write_conv(const Conv& conv, Call& c) {
   const auto [kernels, strides, dilations] = lists_of(conv.windows);
   std::vector<std::string> arguments{std::to_string(kernel.shape()[1] * conv.groups), std::to_string(kernel.shape()[0]),
                                      tuple_or_one(kernels)};
-  say(arguments, "stride", strides, 1);
+  say(arguments, "stride", strides, 1, c.says_defaults());
   const auto form = form_of({Framework::Torch, Windowed::Convolutions}, conv.paddings, conv.windows);
   if (!form) return c.broken("padding of a convolution that PyTorch has no word for");
   if (*form == Form::SameUpper) {
@@ -58,7 +59,7 @@ Status write_conv(const Conv& conv, Call& c) {
   } else {
     Sizes pads;
     for (const Padding& p : conv.paddings) pads.push_back(p.spelling == Spelling::Explicit ? p.before : 0);
-    say(arguments, "padding", pads, 0);
+    say(arguments, "padding", pads, 0, c.says_defaults());
   }
   say(arguments, "dilation", dilations, 1);
   if (conv.groups != 1) arguments.push_back(fmt::format("groups={}", conv.groups));
@@ -84,8 +85,8 @@ Status write_conv_transpose(const ConvTranspose& conv, Call& c) {
   }
   std::vector<std::string> arguments{std::to_string(kernel.shape()[0]), std::to_string(kernel.shape()[1] * conv.groups),
                                      tuple_or_one(kernels)};
-  say(arguments, "stride", strides, 1);
-  say(arguments, "padding", pads, 0);
+  say(arguments, "stride", strides, 1, c.says_defaults());
+  say(arguments, "padding", pads, 0, c.says_defaults());
   say(arguments, "output_padding", output_pads, 0);
   if (conv.groups != 1) arguments.push_back(fmt::format("groups={}", conv.groups));
   if (!c.has(2)) arguments.emplace_back("bias=False");

@@ -2,8 +2,10 @@
 #include "formats/source_text.h"
 #include "formats/torch/block.h"
 #include "formats/torch/families.h"
+#include "formats/torch/repeated_steps.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <array>
 
 namespace convoy::torch {
@@ -72,12 +74,13 @@ std::string size_check(const Graph& graph, const std::vector<std::string>& argum
   return text;
 }
 
-Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_size) {
+Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_size, bool repeats) {
   std::set<std::string> flattened;
   for (int tries = 0; tries < 1000; ++tries) {
     const std::size_t before = flattened.size();
-    const auto steps = steps_of(graph, flattened);
+    auto steps = steps_of(graph, flattened);
     if (flattened.size() != before) continue;
+    if (repeats) steps = with_repeated_blocks(graph, flattened, std::move(steps), graph.outputs);
     ModuleText text{.graph = graph,
                     .flattened = flattened,
                     .classes = {},
@@ -97,6 +100,25 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
     return Top{std::move(*top), std::move(text.classes), std::move(text.helpers), std::move(arguments)};
   }
   return fail(Fault::Internal, "nested models could not be put in order");
+}
+
+std::size_t lines_of(const Top& top) {
+  std::string text = top.top.body;
+  for (const ClassText& one : top.classes) text += one.body + "\n\n\n";
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+// With the blocks that repeat themselves as classes, where that is less to read.
+Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_size) {
+  auto plain = write_top(graph, name, fixed_size, false);
+  if (!plain) return plain;
+  auto blocks = write_top(graph, name, fixed_size, true);
+  return blocks && lines_of(*blocks) < lines_of(*plain) ? std::move(blocks) : std::move(plain);
+}
+
+std::string class_of_module(const SourceOptions& options) {
+  const std::string name = class_name(options.module_name);
+  return name == "F" || name == "Path" || name == "Tensor" ? name + "Network" : name;
 }
 
 std::string load_text(const std::string& class_, const SourceOptions& o, bool pickled) {
@@ -132,15 +154,14 @@ std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled)
 
 }  // namespace
 
-Result<std::vector<Parameter>> state_dict(const Graph& graph) {
-  auto top = write_top(graph, "Network", false);
+Result<std::vector<Parameter>> state_dict(const Graph& graph, const SourceOptions& options) {
+  auto top = write_top(graph, class_of_module(options), options.fixed_size);
   if (!top) return pass(top);
   return std::move(top->top.parameters);
 }
 
 Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
-  std::string name = class_name(options.module_name);
-  if (name == "F" || name == "Path" || name == "Tensor") name += "Network";
+  const std::string name = class_of_module(options);
   auto top = write_top(graph, name, options.fixed_size);
   if (!top) return pass(top);
   const bool pickled = options.weights_file.ends_with(".pt") || options.weights_file.ends_with(".pth");

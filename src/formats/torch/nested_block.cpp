@@ -6,6 +6,8 @@
 namespace convoy::torch {
 namespace {
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 bool same_parameters(const std::vector<Parameter>& a, const std::vector<Parameter>& b) {
   return std::ranges::equal(a, b, [](const Parameter& p, const Parameter& q) {
     return p.name == q.name && p.value == q.value && (p.value || same_bytes(p.tensor, q.tensor));
@@ -16,15 +18,17 @@ bool same_parameters(const std::vector<Parameter>& a, const std::vector<Paramete
 
 // The class of a nested model, written where no equal one is known.
 Result<Block::Made> Block::class_for(const Step& step) {
-  Block inner(text_, step.inside, step.inputs, step.outputs);
+  Block inner(text_, step.inside, step.inputs, step.outputs, true);
   std::vector<std::string> arguments;
   Names names(taken_variables());
-  for (const ValueId v : step.inputs)
-    arguments.push_back(step.inputs.size() == 1 ? "x" : names.take(identifier((*graph_)[v].name)));
+  for (std::size_t i = 0; i < step.inputs.size(); ++i)
+    arguments.push_back(!step.arguments.empty()   ? step.arguments[i]
+                        : step.inputs.size() == 1 ? "x"
+                                                  : names.take(identifier((*graph_)[step.inputs[i]].name)));
   auto written = inner.write(arguments, {});
   if (!written) return pass(written);
   // The number of a block in its row says nothing.
-  std::string wanted = step.name;
+  std::string wanted = step.class_word.empty() ? step.name : step.class_word;
   const auto last = wanted.find_last_not_of("0123456789");
   if (last != std::string::npos && last + 1 < wanted.size() && (wanted[last] == '_' || wanted[last] == '.'))
     wanted = wanted.substr(0, last) + "_block";
@@ -53,7 +57,15 @@ Status Block::write_sequence(std::size_t end) {
     const std::string other = identifier(steps_[i].name);
     common.resize(static_cast<std::size_t>(std::ranges::mismatch(common, other).in1 - common.begin()));
   }
+  // No half of a word.
+  const bool torn = std::ranges::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(at_),
+                                        steps_.begin() + static_cast<std::ptrdiff_t>(end), [&](const Step& step) {
+                                          const std::string name = identifier(step.name);
+                                          return name.size() > common.size() && is_letter(name[common.size()]);
+                                        });
+  if (torn) common.resize(common.find_last_of('_') == std::string::npos ? 0 : common.find_last_of('_'));
   while (!common.empty() && (common.back() == '_' || (common.back() >= '0' && common.back() <= '9'))) common.pop_back();
+  if (!common.empty() && common == steps_[at_].class_word) common += "s";
   const std::string attribute = members_.take(common.empty() ? "blocks" : common);
   std::vector<std::string> blocks;
   for (std::size_t i = at_; i < end; ++i) {
@@ -82,7 +94,7 @@ Status Block::write_nested(const Step& step) {
   auto nested = nested_.find(step.path);
   if (nested == nested_.end()) {
     const std::string attribute = members_.take(identifier(step.name));
-    init_ += statement(8, "self." + attribute + " = " + class_ + "()");
+    declare("self." + attribute + " = " + class_ + "()");
     for (const Parameter& p : written->parameters)
       children_.push_back({attribute + "." + p.name, p.tensor, p.value, p.buffer});
     nested = nested_.emplace(step.path, Nested{attribute, class_, written->parameters}).first;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -31,7 +32,8 @@ struct Constructor {
 
 Constructor constructor_of(const std::string& body) {
   const std::size_t end = std::min(body.find("\n    def ", opening.size()), body.size());
-  return {python::numbered(std::string_view(body).substr(opening.size(), end - opening.size())), body.substr(end)};
+  return {python::numbered(std::string_view(body).substr(opening.size(), end - opening.size()), {}, true),
+          body.substr(end)};
 }
 
 struct Argument {
@@ -84,6 +86,83 @@ bool uses(const std::string& text, const std::string& name) {
   return false;
 }
 
+std::string type_of(const std::vector<std::string>& values) {
+  const auto tuple = [](const std::string& value) { return value.starts_with('('); };
+  const auto real = [&](const std::string& value) { return !tuple(value) && value.find_first_of(".e") < value.size(); };
+  if (std::ranges::any_of(values, real)) return "float";
+  if (std::ranges::none_of(values, tuple)) return "int";
+  std::string type = "tuple[int";
+  for (const char c : *std::ranges::find_if(values, tuple)) type += c == ',' ? ", int" : "";
+  return (std::ranges::all_of(values, tuple) ? "" : "int | ") + type + "]";
+}
+
+// Every `Name(` in the text, where Name is no part of a longer word.
+void rename_uses(std::string& text, const std::string& name, const std::string& by) {
+  const std::string call = name + "(";
+  for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at)) {
+    if (at > 0 && in_word(text[at - 1])) {
+      at += call.size();
+      continue;
+    }
+    text.replace(at, name.size(), by);
+    at += by.size() + 1;
+  }
+}
+
+// Classes that have become one leave gaps behind them: Block, Block4 are Block, Block2.
+void number_anew(std::vector<ClassText>& classes, std::string& top) {
+  std::set<std::string> taken;
+  for (const ClassText& one : classes) taken.insert(one.name);
+  for (ClassText& one : classes) {
+    const std::size_t digits = one.name.find_last_not_of("0123456789") + 1;
+    if (digits == one.name.size()) continue;
+    const std::string stem = one.name.substr(0, digits);
+    if (!taken.contains(stem)) continue;  // its number is part of its name
+    taken.erase(one.name);
+    const std::string name = Names(taken).take(stem, "");
+    taken.insert(name);
+    if (name == one.name) continue;
+    for (ClassText& other : classes) rename_uses(other.body, one.name, name);
+    rename_uses(top, one.name, name);
+    one.name = name;
+  }
+}
+
+// Drops what stands at its default in every use, and wraps the lines of __init__ that are too long.
+std::string finished(const std::string& body) {
+  const std::size_t rest = std::min(body.find("\n    def ", 1), body.size());
+  std::string made;
+  for (std::size_t from = 0; from < rest;) {
+    const std::size_t to = std::min(body.find('\n', from), rest);
+    std::string line = body.substr(from, to - from);
+    from = to + 1;
+    if (line.find(" = nn.Conv") != std::string::npos)
+      for (const std::string_view usual : {", stride=1", ", padding=0"})
+        if (const auto at = line.find(usual); at != std::string::npos && at + usual.size() < line.size())
+          if (const char next = line[at + usual.size()]; next == ',' || next == ')') line.erase(at, usual.size());
+    const bool whole =
+        line.starts_with("        self.") && std::ranges::count(line, '(') == std::ranges::count(line, ')');
+    if (whole && line.find(sequence) == std::string::npos && line.find("  # ") == std::string::npos)
+      made += statement(8, line.substr(8));
+    else made += line + "\n";
+  }
+  if (rest > 0 && body[rest - 1] != '\n') made.pop_back();
+  return made + body.substr(rest);
+}
+
+// What counts channels is called after its place in the whole class: what comes in, what goes out, what lies between.
+std::optional<std::string> name_of_width(const std::vector<std::size_t>& widths, std::size_t parameter,
+                                         const std::set<std::string>& words) {
+  if (std::ranges::find(widths, parameter) == widths.end()) return std::nullopt;
+  const bool features = std::ranges::all_of(words, [](const std::string& w) { return w.ends_with("features"); });
+  const std::string word = features ? "features" : "channels";
+  const bool first = widths.front() == parameter, last = widths.back() == parameter;
+  const std::set<std::size_t> all(widths.begin(), widths.end());
+  if (first && last) return word;
+  if (all.size() == 1) return std::nullopt;
+  return (first ? "in_" : last ? "out_" : "hidden_") + word;
+}
+
 struct Merged {
   ClassText made;
   std::vector<std::string> signature;
@@ -100,9 +179,14 @@ Merged merged(const std::vector<const ClassText*>& same, const Signatures& known
   made.calls.resize(same.size());
   // A parameter is named after all places where it stands.
   std::vector<std::set<std::string>> spoken(varying.parameters.size());
+  std::vector<std::size_t> widths;  // parameters that count channels, in the order of their places
   std::string before = all[0].words[0];
   for (std::size_t i = 0; i < varying.places.size(); ++i) {
-    if (const auto parameter = varying.places[i]) spoken[*parameter].insert(name_of_number(before, known));
+    if (const auto parameter = varying.places[i]) {
+      const std::string name = name_of_number(before, known);
+      spoken[*parameter].insert(name);
+      if (name.ends_with("channels") || name.ends_with("features")) widths.push_back(*parameter);
+    }
     before += all[0].numbers[i] + all[0].words[i + 1];
   }
   Names names({"self", "nn", "torch", "F", "x"});
@@ -110,9 +194,8 @@ Merged merged(const std::vector<const ClassText*>& same, const Signatures& known
   for (std::size_t i = 0; i < varying.places.size(); ++i) {
     const auto parameter = varying.places[i];
     if (parameter && *parameter == made.signature.size()) {  // met for the first time
-      const auto& words = spoken[*parameter];
-      const bool both = words.contains("in_channels") && words.contains("out_channels");
-      made.signature.push_back(names.take(both ? "channels" : name_of_number(body, known)));
+      made.signature.push_back(
+          names.take(name_of_width(widths, *parameter, spoken[*parameter]).value_or(name_of_number(body, known))));
       for (std::size_t k = 0; k < same.size(); ++k)
         made.calls[k] += (made.calls[k].empty() ? "" : ", ") + varying.parameters[*parameter][k];
     }
@@ -120,28 +203,29 @@ Merged merged(const std::vector<const ClassText*>& same, const Signatures& known
     body += all[0].words[i + 1];
   }
   std::string parameter_text = "self";
-  for (const std::string& name : made.signature) parameter_text += ", " + name + ": int";
-  // Lines that a name made too long are wrapped anew.
-  std::string lines;
-  for (std::size_t from = 0; from < body.size();) {
-    const std::size_t to = std::min(body.find('\n', from), body.size());
-    const std::string line = body.substr(from, to - from);
-    const bool whole =
-        line.starts_with("        self.") && std::ranges::count(line, '(') == std::ranges::count(line, ')');
-    if (whole && line.find(sequence) == std::string::npos && line.find("  # ") == std::string::npos)
-      lines += statement(8, line.substr(8));
-    else lines += line + "\n";
-    from = to + 1;
-  }
-  if (!body.ends_with('\n') && lines.ends_with('\n')) lines.pop_back();
+  for (std::size_t i = 0; i < made.signature.size(); ++i)
+    parameter_text += ", " + made.signature[i] + ": " + type_of(varying.parameters[i]);
   made.made.name = same[0]->name;
   made.made.body =
-      statement(4, "def __init__(" + parameter_text + ") -> None:") + "        super().__init__()\n" + lines + rest;
+      statement(4, "def __init__(" + parameter_text + ") -> None:") + "        super().__init__()\n" + body + rest;
   for (std::string& call : made.calls) call = made.made.name + "(" + call + ")";
   return made;
 }
 
 }  // namespace
+
+std::pair<std::string, std::vector<std::string>> kind_of_class(const std::string& body) {
+  const Constructor parts = constructor_of(body);
+  return {parts.text.skeleton() + parts.rest, parts.text.numbers};
+}
+
+double lines_of_class(const std::string& body) {
+  const Constructor parts = constructor_of(body);
+  std::string made;
+  for (const std::string& word : parts.text.words) made += word;
+  const auto forward = static_cast<double>(std::ranges::count(parts.rest, '\n')) - 2;
+  return static_cast<double>(std::ranges::count(made, '\n')) + std::max(forward, 1.0) / 2;
+}
 
 std::vector<ClassText> shared(std::vector<ClassText> classes, std::string& top) {
   // How deep a class stands over those that it uses: inner ones are settled before outer ones are compared.
@@ -184,7 +268,8 @@ std::vector<ClassText> shared(std::vector<ClassText> classes, std::string& top) 
       if (!gone.contains(i)) left.push_back(std::move(classes[i]));
     classes = std::move(left);
   }
-  for (ClassText& one : classes) one.body = with_sequences(one.body);
+  number_anew(classes, top);
+  for (ClassText& one : classes) one.body = with_sequences(finished(one.body));
   top = with_sequences(top);
   return classes;
 }

@@ -1,6 +1,7 @@
 // Classes that differ in numbers only become one class that takes the numbers.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convoy::torch {
@@ -8,6 +9,11 @@ namespace convoy::torch {
 struct ClassText {
   std::string name, body;  // the body starts behind the docstring
 };
+
+// What classes that become one have in common, the body without the numbers that turn into arguments; and those.
+std::pair<std::string, std::vector<std::string>> kind_of_class(const std::string& body);
+// How much text a class adds to one around it, in lines: what it computes often joins what stands before.
+double lines_of_class(const std::string& body);
 
 // The classes, inner before outer; `top` is the body of the class that uses them, and follows their new names. A class
 // says `Name()` where it makes another.

@@ -12,6 +12,9 @@ struct Step {
   NodeId node;               // none: a nested model
   std::string path;          // of the nested model, by the source's names: "encoder/block1"
   std::string name;          // its own name
+  std::string spoken;        // of a node: what its layer is called in a class that several layers share
+  std::string class_word;    // of a model that no source has: what its class is called
+  std::vector<std::string> arguments;  // of such a model: what its inputs are called
   std::vector<Step> inside;
   std::vector<ValueId> inputs, outputs;  // without constants
 };

@@ -34,7 +34,7 @@ struct Source {
 std::vector<std::pair<std::string_view, std::string_view>> operators();
 
 // The state_dict alone: names and tensors. Does not depend on the options' checksum.
-Result<std::vector<Parameter>> state_dict(const Graph& graph);
+Result<std::vector<Parameter>> state_dict(const Graph& graph, const SourceOptions& options = {});
 // Fails: an operator that PyTorch has no form for, or that a pass should have rewritten, naming the layer.
 Result<Source> write_source(const Graph& graph, const SourceOptions& options);
 
