@@ -1,383 +1,22 @@
 #include "diagnose/carry.h"
 
-#include "diagnose/align.h"
+#include "diagnose/carrier.h"
 #include "diagnose/comparable.h"
 #include "diagnose/hypothesis.h"
 #include "diagnose/kinds.h"
 #include "diagnose/moved.h"
-#include "diagnose/numbering.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
+#include <cctype>
 #include <map>
-#include <optional>
-#include <set>
+#include <utility>
 
 namespace convoy::diagnose {
 
 namespace {
-
-// Numbers for one weight of b: a's, and where in a's file each of them lies, as far as they were only moved.
-struct Numbers {
-  Tensor values;
-  std::optional<Tensor> places;
-  std::string how;  // says what was computed
-};
-
-std::string quoted(const std::string& name) { return "'" + name + "'"; }
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + quoted(names[i]);
-  return text;
-}
-
-std::string shape_text(const Sizes& shape) {
-  std::string text;
-  for (const Size n : shape) text += (text.empty() ? "" : ", ") + std::to_string(n);
-  return "[" + text + "]";
-}
-
-Sizes without_ones(const Sizes& shape) {
-  Sizes result;
-  for (const Size n : shape)
-    if (n != 1) result.push_back(n);
-  return result;
-}
-
-bool is_kernel_layer(const Op& op) {
-  const Family family = family_of(op);
-  return family == Family::Convolution || family == Family::Transposed || family == Family::Product;
-}
-
-// Where a kernel of a layer lies: a matrix may stand on either side of a product.
-std::size_t kernel_slot(const Graph& graph, const Node& node) {
-  return std::holds_alternative<MatMul>(node.op) && !constant_of(graph, node, 1) ? 0 : 1;
-}
-
-// Kernels with the output channels first, whatever the operator; transposed convolutions as they are.
-Tensor outputs_first(const Node& node, const Tensor& kernel) {
-  const auto* linear = std::get_if<Linear>(&node.op);
-  const bool turned = (linear && linear->order == LinearOrder::InOut) || std::holds_alternative<MatMul>(node.op);
-  return turned && kernel.rank() == 2 ? kernel.permuted(Sizes{1, 0}) : kernel;
-}
-
-Tensor filled(Size count, float value) {
-  return Tensor::of({count}, std::vector<float>(static_cast<std::size_t>(count), value));
-}
-
-struct Sides {
-  const Graph& real;      // a
-  const Graph& numbered;  // a with the numbers of places
-  const Graph& b;         // b with the numbers of places
-};
-
-class Carrier {
- public:
-  Carrier(const Sides& sides, const Alignment& alignment, const Numbering& of_b)
-      : sides_(sides),
-        alignment_(alignment),
-        of_b_(of_b),
-        readers_a_(readers_of(sides.real)),
-        readers_b_(readers_of(sides.b)) {}
-
-  Status run() {
-    for (const Match& match : alignment_.matches) {
-      if (!match.node_a || !match.node_b || !is_kernel_layer(sides_.real[match.node_a].op)) continue;
-      if (auto done = kernel_layer(match.node_a, match.node_b); !done) return done;
-    }
-    for (const Match& match : alignment_.matches) {
-      if (!match.node_a || !match.node_b || done_a_.contains(match.node_a)) continue;
-      if (auto done = other_layer(match.node_a, match.node_b); !done) return done;
-    }
-    return all_carried();
-  }
-
-  // Per constant of b's form.
-  const std::map<ValueId, Numbers>& wanted() const { return wanted_; }
-  const std::map<ValueId, std::pair<NodeId, NodeId>>& layers() const { return layers_; }
-
- private:
-  Numbers of_a(NodeId n, std::size_t slot) const {
-    const Tensor* real = constant_of(sides_.real, sides_.real[n], slot);
-    const Tensor* places = constant_of(sides_.numbered, sides_.numbered[n], slot);
-    return {real ? *real : Tensor(), places ? std::optional(*places) : std::nullopt, {}};
-  }
-  bool has_a(NodeId n, std::size_t slot) const { return constant_of(sides_.real, sides_.real[n], slot) != nullptr; }
-  bool has_b(NodeId n, std::size_t slot) const { return constant_of(sides_.b, sides_.b[n], slot) != nullptr; }
-  const std::string& name_a(NodeId n) const { return sides_.real[n].layer; }
-  const std::string& name_b(NodeId n) const { return sides_.b[n].layer; }
-
-  NodeId norm_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, NodeId n) const {
-    const auto& next = readers[static_cast<std::size_t>(graph[n].outputs[0].index)];
-    if (next.size() != 1 || !std::holds_alternative<BatchNorm>(graph[next[0]].op)) return {};
-    return constant_of(graph, graph[next[0]], 4) ? next[0] : NodeId{};
-  }
-
-  // Puts numbers where b's layer reads them, under its shape.
-  Status put(NodeId a, NodeId b, std::size_t slot, Numbers numbers) {
-    const ValueId to = sides_.b[b].inputs[slot];
-    const Sizes& shape = sides_.b[to].constant->shape();
-    const Sizes& from = numbers.values.shape();
-    const bool same_rows = !from.empty() && !shape.empty() && from[0] == shape[0];
-    const bool fits = from == shape || without_ones(from) == without_ones(shape) ||
-                      (slot <= 1 && same_rows && numbers.values.count() == sides_.b[to].constant->count());
-    if (!fits)
-      return fail(Fault::Proof, fmt::format("layer {} of a has weights of shape {} where {} of b has {}: these are not "
-                                            "the same layers",
-                                            quoted(name_a(a)), shape_text(from), quoted(name_b(b)), shape_text(shape)));
-    numbers.values = numbers.values.reshaped(shape);
-    if (numbers.places) numbers.places = numbers.places->reshaped(shape);
-    const auto known = wanted_.find(to);
-    if (known != wanted_.end() && !same_bytes(known->second.values, numbers.values))
-      return fail(Fault::Proof,
-                  fmt::format("layer {} of b is used more than once, and a has other weights there ({} is the other)",
-                              quoted(name_b(b)), quoted(name_a(a))));
-    wanted_.insert_or_assign(to, std::move(numbers));
-    layers_.insert_or_assign(to, std::pair(a, b));
-    done_a_.insert(a);
-    done_b_.insert(b);
-    return {};
-  }
-
-  std::size_t channels_axis(const Node& node) const {
-    if (std::holds_alternative<ConvTranspose>(node.op)) return 1;
-    return 0;
-  }
-
-  // The factor and offset per channel that a batch norm is.
-  std::pair<std::vector<double>, std::vector<double>> affine_of(NodeId n) const {
-    const Graph& graph = sides_.real;
-    const auto mean = constant_of(graph, graph[n], 3)->doubles(), variance = constant_of(graph, graph[n], 4)->doubles();
-    std::vector<double> factor(mean.size(), 1), offset(mean.size(), 0);
-    if (const Tensor* gamma = constant_of(graph, graph[n], 1)) factor = gamma->doubles();
-    if (const Tensor* beta = constant_of(graph, graph[n], 2)) offset = beta->doubles();
-    const double epsilon = std::get<BatchNorm>(graph[n].op).epsilon;
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      factor[i] /= std::sqrt(variance[i] + epsilon);
-      offset[i] -= mean[i] * factor[i];
-    }
-    return {std::move(factor), std::move(offset)};
-  }
-
-  // A kernel with its batch norm in it; output channels as they lie in groups.
-  Numbers folded(const Node& node, const Tensor& kernel, const std::vector<double>& factor,
-                 const std::string& norm) const {
-    const auto axis = channels_axis(node);
-    const auto* up = std::get_if<ConvTranspose>(&node.op);
-    const std::size_t groups = up ? static_cast<std::size_t>(up->groups) : 1;
-    const Sizes& shape = kernel.shape();
-    std::size_t inner = 1;
-    for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
-    const auto width = static_cast<std::size_t>(shape[axis]);
-    const std::size_t per_group = static_cast<std::size_t>(shape[0]) / groups;
-    auto values = kernel.doubles();
-    std::vector<float> result(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      std::size_t channel = i / inner % width;
-      if (up) channel += i / (inner * width) / per_group * width;
-      result[i] = static_cast<float>(values[i] * factor[channel]);
-    }
-    return {Tensor::of(shape, std::move(result)), {}, "with batch norm " + quoted(norm) + " folded in"};
-  }
-
-  Status kernel_layer(NodeId a, NodeId b) {
-    const Node &node_a = sides_.real[a], &node_b = sides_.b[b];
-    const std::size_t slot_a = kernel_slot(sides_.real, node_a), slot_b = kernel_slot(sides_.b, node_b);
-    if (!has_a(a, slot_a) && !has_b(b, slot_b)) return {};
-    if (!has_a(a, slot_a) || !has_b(b, slot_b))
-      return fail(Fault::Proof, fmt::format("layer {} of a and {} of b: only one of them has a kernel of its own",
-                                            quoted(name_a(a)), quoted(name_b(b))));
-    const NodeId norm_a = norm_behind(sides_.real, readers_a_, a), norm_b = norm_behind(sides_.b, readers_b_, b);
-    const bool folds = norm_a && !norm_b, unfolds = norm_b && !norm_a;
-    Numbers kernel = of_a(a, slot_a);
-    kernel.values = outputs_first(node_a, kernel.values);
-    if (kernel.places) kernel.places = outputs_first(node_a, *kernel.places);
-    std::vector<double> factor, offset;
-    if (folds) {
-      std::tie(factor, offset) = affine_of(norm_a);
-      kernel = folded(node_a, kernel.values, factor, name_a(norm_a));
-      done_a_.insert(norm_a);
-    }
-    const Tensor* to = constant_of(sides_.b, node_b, slot_b);
-    const bool turns = outputs_first(node_b, *to).shape() != to->shape() ||
-                       (std::holds_alternative<MatMul>(node_b.op) && to->rank() == 2);
-    if (turns) {
-      const Sizes rows = outputs_first(node_b, *to).shape();
-      if (checked_count(rows) == kernel.values.count() && kernel.values.shape()[0] == rows[0]) {
-        kernel.values = kernel.values.reshaped(rows).permuted(Sizes{1, 0});
-        if (kernel.places) kernel.places = kernel.places->reshaped(rows).permuted(Sizes{1, 0});
-      }
-    }
-    if (auto done = put(a, b, slot_b, std::move(kernel)); !done) return done;
-    if (unfolds)
-      if (auto done = identity_norm(a, b, norm_b); !done) return done;
-    return bias(a, b, folds ? norm_a : NodeId{}, norm_a && norm_b, norm_b, factor, offset);
-  }
-
-  // b keeps a batch norm that a has folded: one that changes nothing, but may hold a bias.
-  Status identity_norm(NodeId a, NodeId b, NodeId norm) {
-    const Size channels = constant_of(sides_.b, sides_.b[norm], 3)->count();
-    const double epsilon = std::get<BatchNorm>(sides_.b[norm].op).epsilon;
-    const std::string how = "a has it folded into " + quoted(name_a(a));
-    Numbers beta{filled(channels, 0), {}, how};
-    if (has_a(a, 2) && !has_b(b, 2)) beta = of_a(a, 2), beta.how.clear();
-    if (has_b(norm, 1))
-      if (auto done = put(a, norm, 1, {filled(channels, 1), {}, how}); !done) return done;
-    if (has_b(norm, 2)) {
-      if (auto done = put(a, norm, 2, std::move(beta)); !done) return done;
-    } else if (has_a(a, 2) && !has_b(b, 2)) {
-      return no_bias(a, b);
-    }
-    if (auto done = put(a, norm, 3, {filled(channels, 0), {}, how}); !done) return done;
-    return put(a, norm, 4, {filled(channels, static_cast<float>(1 - epsilon)), {}, how});
-  }
-
-  Status no_bias(NodeId a, NodeId b) const {
-    return fail(Fault::Proof, fmt::format("layer {} of a has a bias, {} of b has no place for one", quoted(name_a(a)),
-                                          quoted(name_b(b))));
-  }
-
-  Status bias(NodeId a, NodeId b, NodeId folded_norm, bool both_norms, NodeId norm_b, const std::vector<double>& factor,
-              const std::vector<double>& offset) {
-    Numbers bias = has_a(a, 2) ? of_a(a, 2) : Numbers{};
-    const bool has_one = has_a(a, 2);
-    if (folded_norm) {
-      auto values = has_one ? bias.values.doubles() : std::vector<double>(factor.size(), 0);
-      std::vector<float> sums(values.size());
-      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<float>(values[i] * factor[i] + offset[i]);
-      const auto channels = static_cast<Size>(sums.size());
-      bias = {
-          Tensor::of({channels}, std::move(sums)), {}, "with batch norm " + quoted(name_a(folded_norm)) + " folded in"};
-      if (!has_b(b, 2)) return no_bias(folded_norm, b);
-      return put(a, b, 2, std::move(bias));
-    }
-    if (has_b(b, 2)) {
-      if (!has_one) {
-        const Size channels = constant_of(sides_.b, sides_.b[b], 2)->count();
-        bias = {filled(channels, 0), {}, "zeros: a has no bias"};
-      }
-      return put(a, b, 2, std::move(bias));
-    }
-    if (!has_one) return {};
-    const auto values = bias.values.floats();
-    if (std::ranges::all_of(values, [](float v) { return v == 0; })) return {};
-    if (both_norms) {
-      shifts_[norm_b] = bias.values.doubles();  // (x + bias) - mean = x - (mean - bias)
-      return {};
-    }
-    return norm_b ? Status() : no_bias(a, b);  // an identity norm took it
-  }
-
-  // Everything else: what a's node holds goes to the same place of b's node.
-  Status other_layer(NodeId a, NodeId b) {
-    const Node &node_a = sides_.real[a], &node_b = sides_.b[b];
-    if (std::holds_alternative<Binary>(node_b.op)) return scalars(a, b);
-    const std::size_t slots = std::max(node_a.inputs.size(), node_b.inputs.size());
-    const bool is_norm = family_of(node_b.op) == Family::Norm;
-    const bool sums = std::holds_alternative<Lstm>(node_b.op) || std::holds_alternative<SimpleRnn>(node_b.op);
-    for (std::size_t slot = 1; slot < slots; ++slot) {
-      const bool here = has_a(a, slot), there = has_b(b, slot);
-      if (!here && !there) continue;
-      Numbers numbers = here ? of_a(a, slot) : Numbers{};
-      const bool is_scale = is_norm && slot == 1;
-      if (!here) {
-        const Tensor& like = *constant_of(sides_.b, node_b, slot);
-        numbers = {filled(like.count(), is_scale ? 1 : 0).reshaped(like.shape()), {}, "a has none"};
-      }
-      if (const auto shift = shifts_.find(b); slot == 3 && shift != shifts_.end()) {
-        auto values = numbers.values.doubles();
-        std::vector<float> shifted(values.size());
-        for (std::size_t i = 0; i < values.size(); ++i) shifted[i] = static_cast<float>(values[i] - shift->second[i]);
-        numbers = {Tensor::of(numbers.values.shape(), std::move(shifted)), {}, "less the bias in front of it"};
-      }
-      if (!there) {
-        const auto values = numbers.values.floats();
-        const float none = is_scale ? 1.0F : 0.0F;
-        if (std::ranges::all_of(values, [&](float v) { return v == none; })) continue;
-        return fail(Fault::Proof,
-                    fmt::format("layer {} of a has weights that {} of b has no place for (input {} of {})",
-                                quoted(name_a(a)), quoted(name_b(b)), slot, name_of(node_b.op)));
-      }
-      // A cell whose two biases are one tensor in b's file.
-      if (sums && slot == 3 && has_a(a, 4) && is_made(b, 4) && !is_made(b, 3)) numbers = sum(a);
-      if (sums && slot == 4 && is_made(b, 4) && !is_made(b, 3)) continue;
-      if (sums && slot == 3 && has_a(a, 4) && is_made(b, 3) && !is_made(b, 4)) continue;
-      if (sums && slot == 4 && is_made(b, 3) && !is_made(b, 4)) numbers = sum(a);
-      if (auto done = put(a, b, slot, std::move(numbers)); !done) return done;
-    }
-    done_a_.insert(a);
-    done_b_.insert(b);
-    return {};
-  }
-
-  // Not from b's file: the zeros that stand for an absent bias.
-  bool is_made(NodeId b, std::size_t slot) const {
-    const Tensor* constant = constant_of(sides_.b, sides_.b[b], slot);
-    return constant && constant->count() > 0 && !of_b_.place(constant->floats()[0]);
-  }
-
-  Numbers sum(NodeId a) const {
-    Numbers first = of_a(a, 3);
-    const auto second = of_a(a, 4).values.doubles();
-    if (std::ranges::all_of(second, [](double v) { return v == 0; })) return first;
-    auto values = first.values.doubles();
-    if (std::ranges::all_of(values, [](double v) { return v == 0; })) return of_a(a, 4);
-    std::vector<float> both(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) both[i] = static_cast<float>(values[i] + second[i]);
-    return {Tensor::of(first.values.shape(), std::move(both)), {}, "the sum of a's two biases"};
-  }
-
-  Status scalars(NodeId a, NodeId b) {
-    const auto constant = [](const Graph& graph, NodeId n) -> std::size_t {
-      return constant_of(graph, graph[n], 0) ? 0 : constant_of(graph, graph[n], 1) ? 1 : 2;
-    };
-    const std::size_t from = constant(sides_.real, a), to = constant(sides_.b, b);
-    if (from > 1 || to > 1) return {};
-    if (constant_of(sides_.b, sides_.b[b], to)->count() == 1) return {};
-    return put(a, b, to, of_a(a, from));
-  }
-
-  // Every layer with weights has found its counterpart.
-  Status all_carried() const {
-    const auto left = [](const Graph& graph, const std::set<NodeId>& done) {
-      std::vector<std::string> names;
-      for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-        const Node& node = graph.nodes[i];
-        const Family family = family_of(node.op);
-        const bool has_weights = is_kernel_layer(node.op) || family == Family::Norm || family == Family::Recurrent ||
-                                 family == Family::Table;
-        bool holds = false;
-        for (std::size_t slot = 0; slot < node.inputs.size(); ++slot)
-          holds = holds || constant_of(graph, node, slot) != nullptr;
-        const bool is_new = std::ranges::find(names, node.layer) == names.end();
-        if (has_weights && holds && is_new && !done.contains({static_cast<std::int32_t>(i)}))
-          names.push_back(node.layer);
-      }
-      return names;
-    };
-    const auto only_a = left(sides_.real, done_a_), only_b = left(sides_.b, done_b_);
-    if (only_a.empty() && only_b.empty()) return {};
-    std::string sentence = "the match is not certain: ";
-    if (!only_a.empty()) sentence += fmt::format("nothing in b stands for {} of a", listed(only_a));
-    if (!only_a.empty() && !only_b.empty()) sentence += ", ";
-    if (!only_b.empty()) sentence += fmt::format("nothing in a stands for {} of b", listed(only_b));
-    return fail(Fault::Proof, sentence);
-  }
-
-  const Sides& sides_;
-  const Alignment& alignment_;
-  const Numbering& of_b_;
-  std::vector<std::vector<NodeId>> readers_a_, readers_b_;
-  std::map<ValueId, Numbers> wanted_;
-  std::map<ValueId, std::pair<NodeId, NodeId>> layers_;
-  std::map<NodeId, std::vector<double>> shifts_;  // per batch norm of b: the bias in front of a's
-  std::set<NodeId> done_a_, done_b_;
-};
 
 // ---- layers that may be exchanged ------------------------------------------------------------------------------------
 
@@ -434,18 +73,18 @@ struct Filling {
   NodeId node_a, node_b;
 };
 
-Result<std::map<ValueId, Filling>> fillings(const Carrier& carrier, const Graph& form_b, const Numbering& of_a,
-                                            const Numbering& of_b) {
+Result<std::map<ValueId, Filling>> fillings(const std::map<ValueId, CarriedNumbers>& carried, const Graph& form_b,
+                                            const Numbering& of_a, const Numbering& of_b) {
   std::map<ValueId, Filling> all;
-  for (const auto& [v, numbers] : carrier.wanted()) {
+  for (const auto& [v, numbers] : carried) {
     const auto cells = form_b[v].constant->floats(), values = numbers.values.floats();
     const auto places = numbers.places ? numbers.places->floats() : std::vector<float>();
-    const auto [node_a, node_b] = carrier.layers().at(v);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const auto to = of_b.place(cells[i]);
       if (!to) {
         if (values[i] == 0) continue;
-        return fail(Fault::Proof, "layer '" + form_b[node_b].layer + "' of b has no weight for what a has there");
+        return fail(Fault::Proof,
+                    "layer '" + form_b[numbers.node_b].layer + "' of b has no weight for what a has there");
       }
       const auto [weight, at] = of_b.cell(*to);
       Filling& filling = all[weight];
@@ -454,8 +93,8 @@ Result<std::map<ValueId, Filling>> fillings(const Carrier& carrier, const Graph&
         filling.values.assign(count, 0);
         filling.places.assign(count, -2);
         filling.how = numbers.how;
-        filling.node_a = node_a;
-        filling.node_b = node_b;
+        filling.node_a = numbers.node_a;
+        filling.node_b = numbers.node_b;
       }
       const auto cell = static_cast<std::size_t>(at);
       const auto from = places.empty() ? std::nullopt : of_a.place(places[i]);
@@ -498,9 +137,9 @@ Result<CarriedModel> carry(const Graph& a, const Graph& b) {
     alignment = align(real->a, real->b, guide);
   }
   const Sides sides{real->a, numbered->a, real->b};
-  Carrier carrier(sides, alignment, of_b);
-  if (auto done = carrier.run(); !done) return pass(done);
-  auto filled_weights = fillings(carrier, real->b, of_a, of_b);
+  const auto carried = carried_numbers(sides, alignment, of_b);
+  if (!carried) return std::unexpected(carried.error());
+  auto filled_weights = fillings(*carried, real->b, of_a, of_b);
   if (!filled_weights) return pass(filled_weights);
 
   CarriedModel result;
