@@ -4,7 +4,6 @@
 #include "graph/graph.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,11 +44,6 @@ struct Guide {
 };
 
 Alignment align(const Graph& a, const Graph& b, const Guide& guide = {});
-// Whether the files have the axes of the models' inputs in the same order. Both in the comparable form.
-bool alike_inputs(const Graph& a, const Graph& b);
-// The order of axes that brings an output of a into that of b's, their own, where both have inputs and output as their files
-// have them, in one order. Nothing: they may lie in any order.
-std::optional<Sizes> order_of_outputs(const Graph& a, ValueId of_a, const Graph& b, ValueId of_b);
 // The same where rows of a are columns of b.
 Alignment turned(Alignment alignment, const Graph& a);
 

@@ -1,5 +1,6 @@
 #include "diagnose/compare.h"
 
+#include "diagnose/axis_order.h"
 #include "diagnose/error_map.h"
 #include "diagnose/fingerprint.h"
 #include "diagnose/hypothesis.h"

@@ -1,0 +1,63 @@
+#include "diagnose/axis_order.h"
+
+#include "diagnose/comparable.h"
+#include "ops/axes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace convoy::diagnose {
+
+namespace {
+
+// Where an earlier layer already gives another shape, only the channels can tell whether they lie first or last.
+Sizes order_by_channels(const Sizes& from, const Sizes& to) {
+  const Size space = static_cast<Size>(from.size()) - 2;
+  if (from.size() != to.size() || space < 1 || from[1] == to[1] || from.back() == to.back()) return {};
+  if (from.back() == to[1]) return to_channels_first(space);
+  if (from[1] == to.back()) return to_channels_last(space);
+  return {};
+}
+
+// From the file's order of axes to that of the comparable form; nothing: the axes were split as well.
+std::optional<Sizes> order_since_file(const Graph& graph, ValueId v) {
+  const auto& origin = graph[v].origin;
+  Sizes order(graph[v].fact.shape.size());
+  std::iota(order.begin(), order.end(), Size{0});
+  if (!origin) return order;
+  if (!origin->split.empty()) return std::nullopt;
+  if (origin->permutation.empty()) return order;
+  return origin->permutation.size() == order.size() ? std::optional(origin->permutation) : std::nullopt;
+}
+
+}  // namespace
+
+Sizes likely_order(const Sizes& from, const Sizes& to) {
+  const auto found = permutations_between(from, to);
+  if (found.empty()) return order_by_channels(from, to);
+  const Size space = static_cast<Size>(from.size()) - 2;
+  const Sizes& first = found.front();
+  if (from.size() != to.size()) return first;
+  const bool is_layout =
+      is_identity(first) || space < 1 || first == to_channels_first(space) || first == to_channels_last(space);
+  // Axes of length 1 count here: between them, rows and columns that changed places look like another layout.
+  Sizes under;
+  for (const Size axis : first) under.push_back(from[static_cast<std::size_t>(axis)]);
+  return is_layout && (is_identity(first) || under == to) ? first : Sizes{};
+}
+
+bool alike_inputs(const Graph& a, const Graph& b) {
+  for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i)
+    if (order_since_file(a, a.inputs[i]) != order_since_file(b, b.inputs[i])) return false;
+  return true;
+}
+
+std::optional<Sizes> order_of_outputs(const Graph& a, ValueId of_a, const Graph& b, ValueId of_b) {
+  const auto first = order_since_file(a, of_a), second = order_since_file(b, of_b);
+  if (!first || !second || *first != *second || !alike_inputs(a, b)) return std::nullopt;
+  Sizes order(first->size());
+  std::iota(order.begin(), order.end(), Size{0});
+  return order;
+}
+
+}  // namespace convoy::diagnose

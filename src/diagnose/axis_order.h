@@ -1,0 +1,18 @@
+// In which order of axes two models hold the same value. Both graphs are in the comparable form.
+#pragma once
+#include "graph/graph.h"
+
+#include <optional>
+
+namespace convoy::diagnose {
+
+// The permutation that brings the shape `from` of a into `to` of b. Channels may lie first in one and last in the other; any
+// other order must show in the numbers before it is believed: sizes that only look exchanged are a difference (nothing).
+Sizes likely_order(const Sizes& from, const Sizes& to);
+// Whether the files have the axes of the models' inputs in the same order.
+bool alike_inputs(const Graph& a, const Graph& b);
+// The order of axes that brings an output of a into that of b's, their own, where both have inputs and output as their files
+// have them, in one order. Nothing: they may lie in any order.
+std::optional<Sizes> order_of_outputs(const Graph& a, ValueId of_a, const Graph& b, ValueId of_b);
+
+}  // namespace convoy::diagnose
