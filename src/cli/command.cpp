@@ -65,6 +65,18 @@ Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::st
   return sizes;
 }
 
+Result<std::uint64_t> seed_of_option(const std::string& word) {
+  const char* end = word.data() + word.size();
+  if (std::uint64_t seed = 0;
+      !word.empty() && std::from_chars(word.data(), end, seed) == std::from_chars_result{.ptr = end, .ec = std::errc{}})
+    return seed;
+  if (std::int64_t seed = 0;
+      !word.empty() && std::from_chars(word.data(), end, seed) == std::from_chars_result{.ptr = end, .ec = std::errc{}})
+    return static_cast<std::uint64_t>(seed);
+  return fail(Fault::Usage,
+              fmt::format("--seed: '{}' is no seed; write a whole number from -2^63 to 2^64 - 1, such as 42", word));
+}
+
 void ModelOptions::offer(CLI::App& app) {
   app.add_option("file", file,
                  "the model: .keras, .h5, .hdf5, .json, .onnx, .pt2, TorchScript, or source: net.py, net.py:Net, - for "
@@ -90,7 +102,7 @@ void ModelOptions::offer(CLI::App& app) {
 Result<LoadOptions> ModelOptions::parsed() const {
   LoadOptions options;
   if (!weights.empty()) options.weights = weights;
-  for (std::size_t i = 0; i < roots.size(); ++i) options.side_files[import_root + std::to_string(i)] = roots[i];
+  options.import_roots.assign(roots.begin(), roots.end());
   if (!outputs.empty()) options.outputs = split(outputs, ',');
   if (!size.empty())
     for (const auto& word : split(size, 'x')) {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ struct ModelOptions {
   // Loads the file; the failure carries the file's name as place.
   Result<Graph> load() const;
 };
+
+// A seed as frameworks take them: from -2^63 to 2^64 - 1, a negative one as its two's complement. Fails (Usage).
+Result<std::uint64_t> seed_of_option(const std::string& word);
 
 // "100x20" -> {100, 20}; "?" is a free size. Fails (Usage) with the option's name.
 Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::string& option);

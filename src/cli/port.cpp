@@ -25,9 +25,8 @@ namespace {
 
 struct Port {
   ModelOptions model;
-  std::string to, output, without, weights_format = "safetensors", report_file;
+  std::string to, output, without, weights_format = "safetensors", report_file, seed = "0";
   bool force = false, no_proof = false, json = false, quiet = false;
-  std::uint64_t seed = 0;
   int threads = 0;
   std::optional<Size> opset;
   bool external_data = false, optimizes = false;
@@ -36,6 +35,9 @@ struct Port {
 Result<PortOptions> parsed(const Port& o) {
   auto load = o.model.parsed();
   if (!load) return pass(load);
+  const auto seed = seed_of_option(o.seed);
+  if (!seed) return std::unexpected(seed.error());
+  load->seed = *seed;
   PortOptions options;
   options.load = std::move(*load);
   options.to = o.to;
@@ -47,7 +49,7 @@ Result<PortOptions> parsed(const Port& o) {
   options.opset = o.opset;
   options.external_data = o.external_data;
   options.optimizes = o.optimizes;
-  options.proof.seed = o.seed;
+  options.proof.seed = *seed;
   options.proof.threads = o.threads;
   return options;
 }
@@ -73,7 +75,7 @@ Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file
   asked["external_data"] = o.external_data;
   asked["optimize"] = o.optimizes;
   asked["proof"] = !o.no_proof;
-  asked["seed"] = o.seed;
+  asked["seed"] = seed_of_option(o.seed).value_or(0);
   return asked;
 }
 
@@ -94,7 +96,7 @@ Port asked_again(const Json& asked, const std::filesystem::path& folder) {
   o.external_data = flag_in(asked, "external_data");
   o.optimizes = flag_in(asked, "optimize");
   o.no_proof = !flag_in(asked, "proof");
-  o.seed = seed_in(asked);
+  o.seed = std::to_string(seed_in(asked));
   return o;
 }
 
@@ -209,7 +211,9 @@ void offer_port(CLI::App& app, int& code) {
   command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
   command->add_option("--report", o->report_file,
                       "keep a certificate of the proof as JSON, which diff --check runs again");
-  command->add_option("--seed", o->seed, "for the probing inputs");
+  command->add_option("--seed", o->seed,
+                      "for the probing inputs; source without weights: the initial weights are those behind the "
+                      "framework's own seed");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
   command->add_flag("--json", o->json, "one JSON object on standard output instead of text");
   command->add_flag("-q,--quiet", o->quiet, "print nothing when all went well");

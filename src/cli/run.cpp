@@ -19,7 +19,7 @@ namespace {
 struct Run {
   ModelOptions model;
   std::vector<std::string> inputs;
-  std::string output;
+  std::string output, seed;
   bool doubles = false, force = false;
   int threads = 0;
 };
@@ -48,6 +48,14 @@ Result<std::map<std::string, Shape>> shapes_of(const Run& o) {
 Result<Graph> loaded(const Run& o) {
   auto options = o.model.parsed();
   if (!options) return pass(options);
+  if (!o.seed.empty()) {
+    const auto seed = seed_of_option(o.seed);
+    if (!seed) return std::unexpected(seed.error());
+    if (!is_source(o.model.file) || options->weights)
+      return fail(Fault::Usage, "--seed draws the initial weights of source, and here " +
+                                    std::string(options->weights ? "--weights gives them" : "the file holds them"));
+    options->seed = *seed;
+  }
   const bool open = options->shapes.empty();
   auto graph = open && is_source(o.model.file) ? Result<Graph>(fail(Fault::Usage, "")) : load(o.model.file, *options);
   if (graph || !open || graph.error().fault != Fault::Usage) return graph;
@@ -164,6 +172,7 @@ void offer_run(CLI::App& app, int& code) {
   command->add_option("-o,--output", o->output, "y.npy, or y.npz for several outputs (default: print)");
   command->add_flag("-f,--force", o->force, "replace a file that exists");
   command->add_flag("--float64", o->doubles, "compute in float64");
+  command->add_option("--seed", o->seed, "source: the initial weights are those behind the framework's own seed (0)");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
   command->callback([o, &code] { code = run_model(*o); });
 }

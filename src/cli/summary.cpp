@@ -41,12 +41,14 @@ int summary(const Summary& o) {
   auto options = o.model.parsed();
   if (!options) return report(options.error());
   std::vector<ListedLayer> layers;
+  std::vector<std::string> remarks;
   options->listing = &layers;
+  options->remarks = &remarks;
   auto loaded = load(o.model.file, *options);
   if (!loaded && loaded.error().fault == Fault::Usage && o.model.weights.empty() && !is_source(o.model.file)) {
     // A model without weights still has layers and shapes.
     options->structure_only = true;
-    layers.clear();
+    layers.clear(), remarks.clear();
     loaded = load(o.model.file, *options);
   }
   const std::string name = std::filesystem::path(o.model.file).filename().string();
@@ -57,8 +59,14 @@ int summary(const Summary& o) {
   }
   if (!loaded) return report(loaded.error());
   if (o.graph) fmt::print("{}", text_of(*loaded));
-  else if (o.json) fmt::print("{}\n", summary_json(*loaded, name).dump(1));
-  else fmt::print("{}", summary_text(*loaded, name));
+  else if (o.json) {
+    Json facts = summary_json(*loaded, name);
+    facts["remarks"] = remarks;
+    fmt::print("{}\n", facts.dump(1));
+  } else {
+    fmt::print("{}", summary_text(*loaded, name));
+    for (const std::string& remark : remarks) fmt::print("note    {}\n", remark);
+  }
   return Done;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "graph/graph.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -24,6 +25,11 @@ struct LoadOptions {
   std::map<std::string, std::filesystem::path> side_files;
   bool structure_only = false;                   // weights are not read: constants are zeros of the declared shapes
   std::vector<ListedLayer>* listing = nullptr;   // filled with the file's layers, also where one cannot be carried
+  std::vector<std::string>* remarks = nullptr;   // gains what the user must know of how it was read, in sentences
+  // Of source alone. Folders below which imports are found as well, as those of the file's package are (--allow-root);
+  // what weights that no file gives are drawn with, a negative seed as its two's complement (absent: 0).
+  std::vector<std::filesystem::path> import_roots;
+  std::optional<std::uint64_t> seed;
 };
 
 struct LoadedTensor {

@@ -113,13 +113,6 @@ python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roo
   };
 }
 
-std::vector<fs::path> roots_in(const LoadOptions& options) {
-  std::vector<fs::path> roots;
-  for (const auto& [name, folder] : options.side_files)
-    if (name.starts_with(import_root)) roots.push_back(folder);
-  return roots;
-}
-
 // What stands behind the file's name: "Net", "Net(3, 64)", "(3, 64)".
 std::string part_of(const fs::path& file) {
   const std::string text = file.string(), whole = file_of(file).string();
@@ -137,7 +130,7 @@ class Program {
         torch_(options),
         arrays_(keras_, torch_),
         options_(options),
-        in_({&torch_, &arrays_, &keras_}, finder(file_, roots_in(options))) {
+        in_({&torch_, &arrays_, &keras_}, finder(file_, options.import_roots)) {
     if (const auto open = part_.find('('); open != std::string::npos) {
       arguments_ = part_.substr(open);
       part_.resize(open);
@@ -164,11 +157,28 @@ class Program {
     if (!model) return within(name_, Result<Graph>(pass(model)));
     auto graph = graph_of(*model);
     if (graph && graph->name.empty()) graph->name = part_.empty() ? fs::path(name_).stem().string() : part_;
+    if (graph && options_.remarks) tell_left_out(given.text);
     if (!graph && graph.error().where.find(name_) == std::string::npos) return within(name_, std::move(graph));
     return graph;
   }
 
  private:
+  // The first words of what was read over; of many statements the first few.
+  void tell_left_out(const std::string& text) {
+    constexpr std::size_t most = 5;
+    const auto& all = in_.left_out();
+    for (std::size_t i = 0; i < all.size() && i < most; ++i) {
+      const std::size_t at = std::min(all[i].statement->at, text.size());
+      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      std::string words = python::line_around(text, at);
+      if (words.size() > 50) words = words.substr(0, 50) + "...";
+      options_.remarks->push_back(name_ + ":" + std::to_string(line) + " was read over: " + words);
+    }
+    if (all.size() > most)
+      options_.remarks->push_back(std::to_string(all.size() - most) + " more statements of " + name_ +
+                                  " were read over");
+  }
+
   bool is_model(Value v) const { return keras_.is_model(v) || torch_.is_model(v); }
   bool is_tensor(Value v) const { return v.as<keras::SourceTensor>() || torch_.is_tensor(v); }
   bool is_class(Value v) const { return keras_.is_model_class(v) || torch_.is_model_class(v); }

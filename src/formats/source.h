@@ -8,10 +8,6 @@ namespace convoy {
 std::filesystem::path file_of(const std::filesystem::path& file);
 bool is_source(const std::filesystem::path& file);
 
-// A folder below which imports are found as well, as those of the file's package are, stands in the options' side files
-// under a name that begins so.
-constexpr const char* import_root = "imports below/";
-
 // Without a name: the last model that the file leaves behind; else the last class of a module in it; else its last
 // function that gives a model as it stands. A shape without a name in the options is that of the first input.
 // Fails: what Python would refuse, or what is not known here, with "file:line:column" as place and the line shown.

@@ -41,10 +41,13 @@ std::vector<std::string> remarks_on(const fs::path& source, const LoadOptions& l
 
 Result<PortReport> rewritten(const fs::path& source, const PortOptions& options, const Target& target) {
   PortReport r;
-  auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, options.load);
+  LoadOptions told = options.load;
+  told.remarks = &r.remarks;
+  auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, told);
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
-  r.remarks = remarks_on(source, options.load, r.source);
+  const auto more = remarks_on(source, options.load, r.source);
+  r.remarks.insert(r.remarks.end(), more.begin(), more.end());
   r.target = r.source;
   name_origins(r.target);  // every value starts as its own origin; the passes keep that up to date
   auto reports = run_passes(r.target, target, options.without);

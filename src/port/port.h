@@ -48,7 +48,7 @@ struct PortReport {
   std::optional<Proof> proof;            // absent: declined
   std::vector<WrittenFile> files;        // empty when the proof does not hold
   std::string source_sha256;
-  std::vector<std::string> remarks;      // what the source says and is not so, one sentence each
+  std::vector<std::string> remarks;      // what the source says and is not so, or was not read, one sentence each
   std::vector<std::string> read_back;    // what of the files was read back and proved, in words, one line each
 
   bool holds() const { return !proof || proof->holds; }

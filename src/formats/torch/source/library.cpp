@@ -80,34 +80,13 @@ Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
   const Tensor& numbers = *known;
   if (numbers.dtype() != DType::F32)
     return fail(Fault::Unsupported, "a parameter of element type " + std::string(name_of(numbers.dtype())));
-  auto made =
-      tracer.parameter(in, numbers.shape(), Filling{is_random ? Filling::How::Normal : Filling::How::Constant, 0, 1});
-  if (!made || is_random) return made;
-  // Its own numbers, which nothing is drawn for.
+  auto made = tracer.parameter(in, numbers.shape(), Filling{});
+  if (!made) return made;
   const ValueId own = made->as<SourceTensor>()->value;
-  tracer.graph[own].constant = numbers;
-  std::erase(tracer.made_parameters, own);
+  tracer.draws.pop_back();  // it has numbers, or will have those of the random tensors that it is made of
+  if (is_random) tracer.draws.push_back({Tracer::Draw::What::Compute, own, {}, *value, 0});
+  else tracer.graph[own].constant = numbers;
   return made;
-}
-
-// torch.nn.init: constants as they are said; what is drawn stays as PyTorch's layers draw it.
-std::optional<Value> initialiser(Tracer& tracer, Interpreter& in, const std::string& name) {
-  if (!name.ends_with("_")) {
-    if (name == "calculate_gain")
-      return in.native(name, [](Interpreter&, Arguments&) -> Made { return Value::of(1.0); });
-    return std::nullopt;
-  }
-  return in.native(name, [&tracer, name](Interpreter&, Arguments& given) -> Made {
-    auto* tensor = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
-    if (!tensor) return given.placed.empty() ? Value() : given.placed[0];
-    if (!tracer.weights.contains(tensor->value.index))
-      return fail(Fault::Unsupported, "nn.init." + name + "() of what is no weight");
-    const auto constant = [&](double x) { tracer.fillings[tensor->value.index] = {Filling::How::Constant, x, 0}; };
-    if (name == "zeros_") constant(0);
-    if (name == "ones_") constant(1);
-    if (name == "constant_" && given.placed.size() > 1) constant(given.placed[1].real());
-    return given.placed[0];
-  });
 }
 
 }  // namespace
@@ -196,7 +175,14 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
         return with.native(word, [word](Interpreter& in_it, Arguments&) -> Made {
           return Value::of(in_it.make<python::Outside>("torch." + word + "()"));
         });
-      if (word == "manual_seed" || word == "set_grad_enabled" || word == "set_num_threads")
+      if (word == "manual_seed")
+        return with.native(word, [&tracer](Interpreter& in_it, Arguments& given) -> Made {
+          if (!given.placed.empty() && given.placed[0].is_whole())
+            tracer.draws.push_back(
+                {Tracer::Draw::What::Restart, {}, {}, {}, static_cast<std::uint64_t>(given.placed[0].whole())});
+          return Value::of(in_it.make<Context>());
+        });
+      if (word == "set_grad_enabled" || word == "set_num_threads")
         return with.native(word,
                            [](Interpreter& in_it, Arguments&) -> Made { return Value::of(in_it.make<Context>()); });
       if (word == "device")

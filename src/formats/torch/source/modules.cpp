@@ -131,7 +131,16 @@ Class* ModuleClasses::module_class(Interpreter& in) {
   add_method(in, module_, "state_dict", [](Interpreter& with, Arguments&) -> Made {
     return Value::of(with.make<python::Outside>("state_dict()"));
   });
-  add_method(in, module_, "reset_parameters", [](Interpreter&, Arguments&) -> Made { return Value(); });
+  // Draws once more what its weights were first filled with.
+  add_method(in, module_, "reset_parameters", [&tracer](Interpreter&, Arguments& given) -> Made {
+    for (const auto& [name, value] : self_of(given)->attributes.all())
+      if (const auto* tensor = value.as<SourceTensor>(); tensor && !tracer.bound && tensor->is_parameter) {
+        const auto first = std::ranges::find(tracer.draws, tensor->value, &Tracer::Draw::value);
+        if (first != tracer.draws.end() && first->what == Tracer::Draw::What::Fill)
+          tracer.draws.push_back(Tracer::Draw(*first));
+      }
+    return Value();
+  });
   add_method(in, module_, "extra_repr", [](Interpreter& with, Arguments&) -> Made { return with.text(""); });
   module_->attributes.set("training", Value::of(false));
   // What PyTorch keeps modules in.

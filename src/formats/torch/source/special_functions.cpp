@@ -139,6 +139,12 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
   const Value made = tracer.tensor(in, (*values)[0]);
   made.as<SourceTensor>()->is_random = drawn;
   if (drawn) tracer.random_values.insert((*values)[0].index);
+  if (drawn && name != "empty")
+    tracer.draws.push_back({Tracer::Draw::What::Fill,
+                            (*values)[0],
+                            Filling{name == "rand" ? Filling::How::Uniform : Filling::How::Normal, 0, 1},
+                            {},
+                            0});
   return made;
 }
 

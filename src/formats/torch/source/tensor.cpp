@@ -103,20 +103,15 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
       return Value::of(this);
     });
   if (name == "fill_" || name == "normal_" || name == "uniform_" || name == "zero_" || name == "copy_") {
-    return in.native(name, [this, name](Interpreter&, Arguments& given) -> Made {
+    return in.native(name, [this, name](Interpreter& with, Arguments& given) -> Made {
       if (!tracer.weights.contains(value.index) || tracer.bound)
         return fail(Fault::Unsupported, "'." + name + "()' of what is no weight");
       if (name == "copy_") return fail(Fault::Unsupported, "'.copy_()' of weights");
-      if (name == "fill_" && !given.placed.empty() && given.placed[0].is_number())
-        tracer.fillings[value.index] = {Filling::How::Constant, given.placed[0].real(), 0};
-      if (name == "zero_") tracer.fillings[value.index] = {Filling::How::Constant, 0, 0};
-      if (name == "normal_")
-        tracer.fillings[value.index] = {Filling::How::Normal, given.placed.empty() ? 0 : given.placed[0].real(),
-                                        given.placed.size() > 1 ? given.placed[1].real() : 1};
-      if (name == "uniform_")
-        tracer.fillings[value.index] = {Filling::How::Uniform, given.placed.empty() ? 0 : given.placed[0].real(),
-                                        given.placed.size() > 1 ? given.placed[1].real() : 1};
-      return Value::of(this);
+      const auto fills = initialiser(tracer, with, name == "fill_" ? "constant_" : name == "zero_" ? "zeros_" : name);
+      given.placed.insert(given.placed.begin(), Value::of(this));
+      for (auto& [word, bound] : given.named)  // uniform_(from, to), as methods of tensors call them
+        if (word == "from" || word == "to") word = word == "from" ? "a" : "b";
+      return with.call(*fills, std::move(given));
     });
   }
   if (!is_function(name)) return std::nullopt;

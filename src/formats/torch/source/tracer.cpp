@@ -78,8 +78,7 @@ Result<Value> Tracer::parameter(Interpreter& in, const Sizes& shape, Filling fil
   if (!numbers) return pass(numbers);
   const int n = unnamed_["parameter"]++;
   const ValueId value = graph.constant("parameter_" + std::to_string(n), std::move(*numbers), !buffer);
-  fillings[value.index] = filling;
-  made_parameters.push_back(value);
+  draws.push_back({Draw::What::Fill, value, filling, {}, 0});
   weights.insert(value.index);
   const Value made = tensor(in, value);
   made.as<SourceTensor>()->is_parameter = !buffer;
@@ -187,26 +186,6 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
 
 namespace {
 
-// As PyTorch draws on a CPU: 24 bits of every number of the Mersenne twister. Source: ATen/core/DistributionsHelper.h.
-Tensor drawn(const Tensor& like, const Filling& filling, std::mt19937& generator) {
-  const auto count = static_cast<std::size_t>(like.count());
-  if (like.dtype() == DType::I64)
-    return Tensor::of(like.shape(), std::vector<std::int64_t>(count, static_cast<std::int64_t>(filling.a)));
-  std::vector<float> values(count, static_cast<float>(filling.a));
-  const auto part = [&] { return static_cast<float>(generator() & 0xFFFFFFU) * 0x1p-24F; };
-  if (filling.how == Filling::How::Uniform) {
-    const auto low = static_cast<float>(filling.a), high = static_cast<float>(filling.b);
-    for (float& x : values) x = part() * (high - low) + low;
-  } else if (filling.how == Filling::How::Normal) {
-    for (float& x : values) {
-      const double radius = std::sqrt(-2 * std::log1p(-static_cast<double>(part()))),
-                   angle = 6.283185307179586 * static_cast<double>(part());
-      x = static_cast<float>(filling.a + filling.b * radius * std::cos(angle));
-    }
-  }
-  return Tensor::of(like.shape(), std::move(values)).converted(like.dtype());
-}
-
 std::string shape_text(const Sizes& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
@@ -225,6 +204,56 @@ void strip(std::vector<LoadedTensor>& all, const std::set<std::string>& wanted) 
 
 }  // namespace
 
+Status Tracer::refill(const SourceTensor& weight, const Filling& filling, const std::string& by) {
+  if (!weights.contains(weight.value.index) || bound) return fail(Fault::Unsupported, by + "() of what is no weight");
+  draws.push_back({Draw::What::Fill, weight.value, filling, {}, 0});
+  return {};
+}
+
+// The numbers of what is computed from random tensors.
+Result<Tensor> Tracer::computed(ValueId value, const std::map<std::int32_t, Tensor>& drawn, int depth) {
+  if (const auto known = drawn.find(value.index); known != drawn.end()) return known->second;
+  if (graph[value].constant) return *graph[value].constant;
+  const NodeId producer = graph[value].producer;
+  if (!producer || depth > 100) return fail(Fault::Unsupported, "a parameter that is computed from what is not known");
+  std::vector<Tensor> numbers;
+  for (const ValueId input : graph[producer].inputs) {
+    auto one = input ? computed(input, drawn, depth + 1) : Result<Tensor>(Tensor());
+    if (!one) return one;
+    numbers.push_back(std::move(*one));
+  }
+  std::vector<const Tensor*> inputs;
+  for (std::size_t i = 0; i < numbers.size(); ++i) inputs.push_back(graph[producer].inputs[i] ? &numbers[i] : nullptr);
+  auto made = run_node(graph[producer], inputs, Precision::Single, 1);
+  if (!made) return pass(made);
+  const auto& outputs = graph[producer].outputs;
+  return (*made)[static_cast<std::size_t>(std::ranges::find(outputs, value) - outputs.begin())];
+}
+
+Status Tracer::draw_weights() {
+  Draws source(options_.seed.value_or(0));
+  const bool keeps = std::ranges::any_of(draws, [](const Draw& d) { return d.what == Draw::What::Compute; });
+  std::map<std::int32_t, Tensor> drawn;  // tensors that are no weights
+  for (const Draw& draw : draws) {
+    if (draw.what == Draw::What::Restart) {
+      source.restart(draw.seed);
+      continue;
+    }
+    if (draw.what == Draw::What::Compute) {
+      auto numbers = computed(draw.from, drawn, 0);
+      if (!numbers) return pass(numbers);
+      graph[draw.value].constant = std::move(*numbers);
+      continue;
+    }
+    const Tensor& like = *graph[draw.value].constant;
+    auto numbers = source.fill(like.shape(), like.dtype(), draw.filling);
+    if (!numbers) return pass(numbers);
+    if (weights.contains(draw.value.index)) graph[draw.value].constant = std::move(*numbers);
+    else if (keeps) drawn.insert_or_assign(draw.value.index, std::move(*numbers));
+  }
+  return {};
+}
+
 Status Tracer::bind(const std::vector<std::pair<std::string, SourceTensor*>>& named) {
   std::set<std::int32_t> seen;
   std::set<std::string> wanted;
@@ -241,10 +270,7 @@ Status Tracer::bind(const std::vector<std::pair<std::string, SourceTensor*>>& na
           Fault::Usage,
           "the program loads the model's weights from a file; give it with --weights, or leave load_state_dict() "
           "out");
-    std::mt19937 generator(0);
-    for (const ValueId made : made_parameters)
-      graph[made].constant = drawn(*graph[made].constant, fillings[made.index], generator);
-    return {};
+    return draw_weights();
   }
   auto loaded = load_weights(*options_.weights);
   if (!loaded) return pass(loaded);

@@ -4,10 +4,10 @@
 #include "containers/python/interpreter.h"
 #include "formats/format.h"
 #include "formats/function.h"
+#include "formats/torch/source/draws.h"
 #include "formats/torch/source/free_size.h"
 
 #include <map>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,12 +45,6 @@ class SourceTensor : public python::Object {
       free_pad;  // padded by sizes that are free: only a convolution that makes SAME of it may read it
 };
 
-// What a parameter is filled with where no file gives its numbers.
-struct Filling {
-  enum class How : std::uint8_t { Constant, Uniform, Normal } how = How::Constant;
-  double a = 0, b = 0;  // the constant; least and most; mean and deviation
-};
-
 class Tracer {
  public:
   explicit Tracer(const LoadOptions& options) : options_(options) {}
@@ -86,8 +80,17 @@ class Tracer {
   bool bound = false;  // weights have their numbers
   bool loads_weights = false;  // the program reads them from a file that it names
   bool follows_script = false;  // functions are called outside of any model
-  std::map<std::int32_t, Filling> fillings;  // by value: parameters without numbers, in the order made
-  std::vector<ValueId> made_parameters;
+  // What the program draws or fills, in its order, where no file gives the weights.
+  struct Draw {
+    enum class What : std::uint8_t { Fill, Compute, Restart } what = What::Fill;
+    ValueId value;  // filled, or made the numbers of `from`
+    Filling filling;
+    ValueId from;  // computed from tensors that were drawn
+    std::uint64_t seed = 0;  // torch.manual_seed(seed)
+  };
+  std::vector<Draw> draws;
+  // The weight is filled anew. Fails: what is no weight, or a model that runs already.
+  Status refill(const SourceTensor& weight, const Filling& filling, const std::string& by);
   std::set<std::int32_t> weights;  // values that a file may give
   std::set<std::int32_t>
       random_values;  // random numbers that a program draws outside of any model: what it computes is open
@@ -99,6 +102,8 @@ class Tracer {
 
  private:
   Result<std::vector<ValueId>> folded(std::size_t first, std::vector<ValueId> values);
+  Status draw_weights();
+  Result<Tensor> computed(ValueId value, const std::map<std::int32_t, Tensor>& drawn, int depth);
   const LoadOptions& options_;
   int storages_ = 0;
   std::map<int, std::vector<SourceTensor*>> sharing_;
@@ -120,6 +125,9 @@ Result<python::Value> settled_sizes(Tracer& tracer, python::Interpreter& in, Sou
 // What a model gave, as the outputs of the tracer's graph: dictionaries and tuples entry by entry.
 Status take_outputs(Tracer& tracer, python::Interpreter& in, const python::Value& value, const std::string& name,
                     int depth = 0);
+
+// torch.nn.init.NAME; nothing: there is none.
+std::optional<python::Value> initialiser(Tracer& tracer, python::Interpreter& in, const std::string& name);
 
 // Classes of torch.nn. `module_class` is the base of all.
 class ModuleClasses {
