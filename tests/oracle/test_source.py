@@ -268,7 +268,7 @@ def test_imports_are_found_below_another_root(tmp_path):
     assert "196 parameters" in convoy("summary", source, "--allow-root", tmp_path / "shared").stdout
 
 
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", [0, 3, 2**32 + 9, -7, 2**64 - 1])
 def test_a_port_of_source_without_weights_starts_as_pytorch_does(seed, tmp_path):
     torch = pytest.importorskip("torch")
     (tmp_path / "net.py").write_text("from torch import nn\nnet = nn.Sequential(nn.Conv2d(3, 4, (3, 5)), nn.ReLU(), nn.Conv2d(4, 2, 1))\n")
@@ -278,6 +278,111 @@ def test_a_port_of_source_without_weights_starts_as_pytorch_does(seed, tmp_path)
     x = torch.randn(1, 3, 9, 8)
     with torch.no_grad():
         assert_close(ported([x.numpy()]), [net(x).numpy()], TOLERANCE, str(seed))
+
+
+# Every kind of layer that draws, and every initialiser of torch.nn.init that is followed.
+DRAWN = """
+from torch import nn
+import torch
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv1d(6, 4, 3, groups=2)
+        self.b = nn.ConvTranspose1d(4, 6, 2, bias=False)
+        self.c = nn.GRU(6, 5, num_layers=2, bidirectional=True, batch_first=True)
+        self.d = nn.Linear(10, 7)
+        self.scale = nn.Parameter(0.1 * torch.randn(1, 1, 7) + torch.rand(7))
+        self.e = nn.Sequential(nn.Linear(7, 33), nn.LayerNorm(33), nn.PReLU(), nn.Linear(33, 3))
+        self.apply(self.start)
+        nn.init.orthogonal_(self.d.weight, gain=nn.init.calculate_gain('tanh'))
+        self.e[3].weight.data.normal_(0, 0.3)
+        self.e[3].bias.data.uniform_(-0.1, 0.1)
+        torch.nn.init.trunc_normal_(self.scale, std=.5, a=-.6)
+    def start(self, m):
+        if isinstance(m, nn.Conv1d):
+            nn.init.kaiming_normal_(m.weight, mode='fan_out', nonlinearity='relu')
+            nn.init.constant_(m.bias, 0.25)
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_normal_(m.weight)
+    def forward(self, x):
+        y = self.b(self.a(x)).transpose(1, 2)
+        return self.e(self.d(self.c(y)[0]) * self.scale)
+net = Net()
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 2**40 + 5, -2])
+def test_everything_that_pytorch_draws_is_drawn_in_its_order(seed, tmp_path):
+    torch = pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text(DRAWN)
+    x = np.random.RandomState(3).randn(2, 6, 11).astype(np.float32)
+    torch.manual_seed(seed)
+    scope: dict = {}
+    exec(DRAWN, scope)
+    with torch.no_grad():
+        want = scope["net"].eval()(torch.from_numpy(x)).numpy()
+    got = run_natively([tmp_path / "net.py", "--seed", str(seed)], {"x": x}, tmp_path)
+    assert_close(got, [want], 1e-5, f"seed {seed}")
+
+
+KERAS_DRAWN = """
+import keras
+from keras import layers as L
+x = inputs = L.Input((12, 13, 3))
+x = L.Conv2D(4, (2, 3), activation='relu')(x)
+x = L.Dropout(0.3)(x)
+x = L.SeparableConv2D(6, 3, depth_multiplier=2)(x)
+x = L.DepthwiseConv2D(2, depthwise_initializer=keras.initializers.HeUniform())(x)
+x = L.BatchNormalization(gamma_initializer='zeros', beta_initializer='ones')(x)
+x = L.Conv2DTranspose(5, 3, kernel_initializer='lecun_normal', bias_initializer=keras.initializers.Constant(0.2))(x)
+x = L.TimeDistributed(L.Dense(4, kernel_initializer=keras.initializers.TruncatedNormal(stddev=0.3)))(x)
+x = L.Reshape((10, -1))(x)
+x = L.Bidirectional(L.LSTM(3, return_sequences=True))(x)
+x = L.SimpleRNN(4, return_sequences=True)(x)
+shared = keras.initializers.VarianceScaling(scale=2.0, mode='fan_out', distribution='uniform')
+x = L.Dense(4, kernel_initializer=shared)(x) + L.Dense(4, kernel_initializer=shared, use_bias=False)(x)
+x = L.GRU(5, recurrent_initializer='glorot_normal')(x)
+net = keras.Model(inputs, L.Dense(2, 'softmax', kernel_initializer='orthogonal')(x))
+"""
+
+
+@pytest.mark.parametrize("seed", [0, 4294967295, 12])
+def test_everything_that_keras_draws_is_drawn_in_its_order(seed, tmp_path):
+    keras = pytest.importorskip("keras")
+    (tmp_path / "net.py").write_text(KERAS_DRAWN)
+    keras.utils.set_random_seed(seed)
+    scope: dict = {}
+    exec(KERAS_DRAWN, scope)
+    x = np.random.RandomState(3).rand(2, 12, 13, 3).astype(np.float32)
+    got = run_natively([tmp_path / "net.py", "--seed", str(seed)], {"x": x}, tmp_path)
+    assert_close(got, [keras.ops.convert_to_numpy(scope["net"](x))], 1e-5, f"seed {seed}")
+
+
+def test_a_seed_where_nothing_is_drawn_or_that_is_none_is_refused(tmp_path):
+    (tmp_path / "net.py").write_text("from torch import nn\nnet = nn.Linear(3, 2)\n")
+    (tmp_path / "keras.py").write_text("from keras import Sequential, layers\nnet = Sequential([layers.Input((3,)), layers.Dense(2)])\n")
+    np.save(tmp_path / "x.npy", np.zeros((1, 3), np.float32))
+    run = ["run", tmp_path / "net.py", "--input", tmp_path / "x.npy", "--seed"]
+    assert "gives them" in convoy(*run, "1", "--weights", tmp_path / "w.pt", code=2).stderr
+    assert "'18446744073709551616' is no seed" in convoy(*run, str(2**64), code=2).stderr
+    assert "'1.5' is no seed" in convoy(*run, "1.5", code=2).stderr
+    convoy(*run, str(-(2**63)))
+    keras = ["run", tmp_path / "keras.py", "--input", tmp_path / "x.npy", "--seed"]
+    assert "0 to 4294967295" in convoy(*keras, "-1", code=2).stderr
+
+
+def test_what_was_read_over_is_told(tmp_path):
+    (tmp_path / "train.py").write_text("from torch import nn\nnet = nn.Linear(3, 2)\nfor e in range(10):\n    strange(e)\n")
+    words = "train.py:3 was read over: for e in range(10):"
+    assert f"note    {words}" in convoy("summary", tmp_path / "train.py").stdout
+    assert words in facts(tmp_path / "train.py")["remarks"]
+    assert f"note    {words}" in convoy("port", tmp_path / "train.py", "--to", "torch", "-o", tmp_path / "out.py").stdout
+    assert "remarks" not in convoy("run", tmp_path / "train.py", "--input", np_file(tmp_path)).stdout
+
+
+def np_file(folder):
+    np.save(folder / "x.npy", np.zeros((1, 3), np.float32))
+    return folder / "x.npy"
 
 
 def test_a_keras_kernel_is_drawn_as_glorot_says(tmp_path):

@@ -1,5 +1,6 @@
 // Walks a model in its order of computation and calls every layer that an output needs.
 #include "formats/keras/call.h"
+#include "formats/keras/initial.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,6 +10,13 @@ namespace convoy::keras {
 namespace {
 
 constexpr std::size_t most_calls = 100000;
+
+const Json* find(const Json* object, std::initializer_list<const char*> keys) {
+  if (!object || !object->is_object()) return nullptr;
+  for (const char* key : keys)
+    if (const auto it = object->find(key); it != object->end() && !it->is_null()) return &*it;
+  return nullptr;
+}
 
 bool drops_mask(const std::string& c) {
   return c.starts_with("Conv") || c.starts_with("SeparableConv") || c.starts_with("DepthwiseConv") ||
@@ -31,9 +39,48 @@ Status follow_masks(Builder& builder, const Layer& layer, const Values& in, cons
   return {};
 }
 
+// A weight of a layer that the program wrote itself: one of the arrays of that layer.
+Result<Values> source_weight_of(Builder& builder, const Layer& layer, const std::string& full_name,
+                                const Location& location) {
+  if (const auto known = builder.bound.find(full_name); known != builder.bound.end()) return Values{known->second};
+  const Json& config = *layer.config;
+  const auto said = config.find("shape"), place = config.find("index"), all = config.find("count");
+  if (said == config.end() || place == config.end() || all == config.end() || !place->is_number_integer() ||
+      !all->is_number_integer() || !said->is_array())
+    return fail(Fault::Format, "is no layer that a file can hold");
+  Sizes shape;
+  for (const Json& n : *said) shape.push_back(n.is_number_integer() && n >= 0 ? n.get<Size>() : 0);
+  Result<Tensor> numbers = Tensor();
+  if (!builder.weights) {
+    numbers = initial_weight("", config, "kernel", shape);
+  } else {
+    if (!builder.weights->nests())
+      return fail(
+          Fault::Unsupported,
+          "is a weight of a layer of the program's own, whose place in an .h5 file of Keras 1 or 2 is not known; "
+          "save the weights as NAME.weights.h5");
+    auto held = builder.weights->of(location);
+    if (!held) return pass(held);
+    if (held->all.size() != all->get<std::size_t>())
+      return fail(Fault::Format, "the file holds " + std::to_string(held->all.size()) + " arrays at '" +
+                                     location.group + "', the program makes " + std::to_string(all->get<Size>()));
+    numbers = held->all.at(place->get<std::size_t>()).tensor;
+    if (numbers->shape() != shape)
+      return fail(Fault::Format, "has another shape in the file, at '" + location.group + "'");
+  }
+  if (!numbers) return pass(numbers);
+  const auto trains = config.find("trainable");
+  const ValueId made =
+      builder.graph.constant(full_name, numbers->converted(DType::F32), trains == config.end() || *trains == true);
+  builder.bound.emplace(full_name, made);
+  return Values{made};
+}
+
 Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
                           const std::vector<Scope>& scopes, const std::string& prefix, const Location& location,
                           std::shared_ptr<Variables> shared) {
+  if (layer.class_name == source_weight && layer.config)
+    return source_weight_of(builder, layer, prefix + layer.name, location);
   const LayerRow* row = row_of(layer);
   if (!row) return fail(Fault::Unsupported, refusal_of(layer));
   Call one(builder, layer, call, inputs, scopes, prefix, location, std::move(shared));
@@ -49,6 +96,11 @@ std::vector<std::string> groups_of(const Model& model, const std::string& group)
   std::map<std::string, int> counts;
   std::vector<std::string> groups;
   for (const Layer& layer : model.layers) {
+    if (const Json* said = find(layer.config, {group_key}); said && said->is_string()) {
+      const auto path = said->get<std::string>();
+      groups.push_back(group.empty() || path.empty() ? group + path : group + "/" + path);
+      continue;
+    }
     const std::string base = snake_case(layer.class_name);
     if (is_operation(layer)) {  // has no arrays, and no group: one of the same class would be another layer's
       groups.push_back("operations/" + layer.name);
@@ -200,13 +252,6 @@ Result<Values> run_sequential(Builder& builder, const Model& model, Values value
 }
 
 // ---- inputs of the whole model
-
-const Json* find(const Json* object, std::initializer_list<const char*> keys) {
-  if (!object || !object->is_object()) return nullptr;
-  for (const char* key : keys)
-    if (const auto it = object->find(key); it != object->end() && !it->is_null()) return &*it;
-  return nullptr;
-}
 
 Result<Shape> shape_of(const Json& value) {
   const Json& list = *Attrs::tuple_of(&value);

@@ -1,5 +1,7 @@
 #include "formats/keras/call.h"
 
+#include "formats/keras/initial.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -20,7 +22,7 @@ constexpr auto without_meaning = std::to_array<std::string_view>(
      "recurrent_regularizer", "beta_regularizer", "gamma_regularizer", "embeddings_regularizer", "alpha_regularizer",
      "activity_regularizer", "kernel_constraint", "bias_constraint", "depthwise_constraint", "pointwise_constraint",
      "recurrent_constraint", "beta_constraint", "gamma_constraint", "embeddings_constraint", "alpha_constraint",
-     "lora_rank", "lora_alpha",
+     "lora_rank", "lora_alpha", starts_anew, group_key,
     // Keras 1
      "init", "inner_init", "forget_bias_init", "weights", "W_regularizer", "b_regularizer", "U_regularizer",
      "W_constraint", "b_constraint", "beta_init", "gamma_init", "input_dim", "input_length"});
@@ -208,6 +210,12 @@ Tensor Call::take(std::string_view name, const Shape& expected) {
     const auto shape = sizes_of(expected);
     if (!shape) {
       refuse(Fault::Unsupported, std::string(name) + " has no known shape without weights");
+      return {};
+    }
+    if (layer.config && layer.config->is_object() && layer.config->contains(starts_anew)) {
+      auto made = initial_weight(layer.class_name, *layer.config, name, *shape);
+      if (made) return std::move(*made);
+      attrs.refuse(made.error());
       return {};
     }
     auto made = zeros(*shape, builder_.zeros);

@@ -79,7 +79,8 @@ Values cast(Call& call) {
   const Json* said = option(call, "dtype", 1);
   const std::string word = said && said->is_string() ? said->get<std::string>() : "";
   const ValueId x = operand(call, "x", 0);
-  for (const DType type : {DType::F32, DType::I32, DType::I64, DType::I8, DType::U8, DType::Bool})
+  for (const DType type :
+       {DType::F32, DType::F64, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})
     if (word == convoy::name_of(type)) return {call.add(Cast{type}, {x})};
   call.refuse(Fault::Unsupported, "casts to '" + word + "', which this version does not carry");
   return {};

@@ -23,6 +23,11 @@ void SourceLibrary::define(Interpreter& in, python::Class* of, const char* name,
                                      }));
 }
 
+void SourceLibrary::keep(Interpreter& in, Instance& instance, SourceLayer* layer) {
+  instance.extra = layer;
+  if (!instance.attributes.find("name")) instance.attributes.set("name", in.text(layer->name));
+}
+
 void SourceLibrary::prepare(Interpreter& in) {
   if (layer_) return;
   make_layer_class(in);
@@ -37,15 +42,21 @@ void SourceLibrary::make_layer_class(Interpreter& in) {
     auto* instance = given.placed.front().as<Instance>();
     auto* state = with.make<SourceLayer>();
     state->class_name = instance->type->name;
+    state->instance = instance;
     const auto name = given.take("name");
     const auto* word = name ? name->as<python::Text>() : nullptr;
     state->name = word ? word->text : fresh_name(instance->type->name);
-    instance->extra = state;
+    keep(with, *instance, state);
     return Value();
   });
   define(in, layer_, "__call__", [this](Interpreter& with, Arguments& given) { return call_instance(with, given); });
-  define(in, layer_, "add_weight", [](Interpreter&, Arguments&) -> Made {
-    return fail(Fault::Unsupported, "a layer with weights of its own is not read; write it with the layers of Keras");
+  for (const char* name : {"add_weight", "add_variable"})
+    define(in, layer_, name, [this](Interpreter& with, Arguments& given) { return add_weight(with, given); });
+  // super().call(x) in a layer that derives from one of Keras.
+  define(in, layer_, "call", [this](Interpreter& with, Arguments& given) -> Made {
+    SourceLayer* state = state_of(given.placed.front());
+    given.placed.erase(given.placed.begin());
+    return call(with, *state, given);
   });
   for (const char* name : {"build", "add_loss", "get_config"})
     define(in, layer_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
@@ -102,9 +113,10 @@ void SourceLibrary::make_sequential_class(Interpreter& in) {
     auto* state = with.make<SourceLayer>();
     state->class_name = "Sequential";
     state->module = "keras";
+    state->instance = instance;
     const auto* word = (*taken)[2] ? (*taken)[2]->as<python::Text>() : nullptr;
     state->name = word ? word->text : fresh_name("Sequential");
-    instance->extra = state;
+    keep(with, *instance, state);
     if (!(*taken)[0] || (*taken)[0]->is_none()) return Value();
     const auto all = with.elements(*(*taken)[0]);
     if (!all) return std::unexpected(all.error());
@@ -123,6 +135,43 @@ void SourceLibrary::make_sequential_class(Interpreter& in) {
     }
     return Value();
   });
+}
+
+// Lambda(function): the function is followed where the layer is called.
+Value SourceLibrary::lambda_class(Interpreter& in) {
+  python::Class* made = in.make_class("Lambda", {layer_});
+  made->native = "Lambda";
+  made->attributes.set("__init__", in.native("__init__", [this](Interpreter& with, Arguments& given) -> Made {
+    auto* instance = given.placed.empty() ? nullptr : given.placed.front().as<Instance>();
+    if (!instance) return fail(Fault::Format, "Lambda() without itself");
+    given.placed.erase(given.placed.begin());
+    for (const char* word : {"input_shape", "batch_input_shape", "trainable", "dtype"})
+      if (const auto said = given.take(word); said && std::string_view(word).ends_with("input_shape"))
+        instance->attributes.set(std::string("$") + word, *said);
+    const auto taken = python::bound(given, "function output_shape mask arguments name", 1, "Lambda");
+    if (!taken) return std::unexpected(taken.error());
+    auto* layer = with.make<SourceLayer>();
+    layer->class_name = "Lambda";
+    layer->instance = instance;
+    const auto* word = (*taken)[4] ? (*taken)[4]->as<python::Text>() : nullptr;
+    layer->name = word ? word->text : fresh_name("Lambda");
+    if (const Value* whole = instance->attributes.find("$batch_input_shape")) {
+      auto sizes = json_of(with, *whole);
+      if (!sizes) return pass(sizes);
+      layer->config["batch_input_shape"] = std::move(*sizes);
+    } else if (const Value* sizes_said = instance->attributes.find("$input_shape")) {
+      auto sizes = json_of(with, *sizes_said);
+      if (!sizes) return pass(sizes);
+      if (!sizes->is_array()) *sizes = Json::array({*sizes});
+      sizes->insert(sizes->begin(), Json());
+      layer->config["batch_input_shape"] = std::move(*sizes);
+    }
+    instance->attributes.set("$function", *(*taken)[0]);
+    if ((*taken)[3]) instance->attributes.set("$arguments", *(*taken)[3]);
+    keep(with, *instance, layer);
+    return Value();
+  }));
+  return Value::of(made);
 }
 
 std::optional<Value> SourceLibrary::layer_class(Interpreter& in, const std::string& name) {
@@ -144,6 +193,7 @@ std::optional<Value> SourceLibrary::layer_class(Interpreter& in, const std::stri
       return input_function(with, given);
     });
   }
+  if (name == "Lambda") return classes_[name] = lambda_class(in);
   if (!signature_of(name)) return std::nullopt;
   python::Class* made = in.make_class(name, {layer_});
   made->native = name;

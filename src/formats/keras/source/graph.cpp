@@ -5,45 +5,17 @@
 #include "formats/keras/source/library.h"
 
 #include <algorithm>
-#include <cmath>
-#include <random>
 
 namespace convoy::keras {
 
 namespace {
 
-// What Keras starts with: Glorot's uniform numbers for kernels, ones for scales and variances, small numbers for tables,
-// and zeros. Source: keras/src/initializers/random_initializers.py.
-void initialise(Graph& graph) {
-  std::mt19937 generator(0);
-  for (convoy::Value& value : graph.values) {
-    if (!value.constant || value.constant->dtype() != DType::F32) continue;
-    const std::string word = value.name.substr(value.name.rfind('/') + 1);
-    const Sizes& shape = value.constant->shape();
-    const auto count = static_cast<std::size_t>(value.constant->count());
-    const bool ones = word == "gamma" || word == "moving_variance" || word == "scale";
-    double most = word == "embeddings" ? 0.05 : 0;
-    if (word.ends_with("kernel") && shape.size() >= 2) {
-      double receptive = 1;
-      for (std::size_t i = 0; i + 2 < shape.size(); ++i) receptive *= static_cast<double>(shape[i]);
-      const double both = receptive * static_cast<double>(shape[shape.size() - 1] + shape[shape.size() - 2]);
-      most = both > 0 ? std::sqrt(6 / both) : 0;
-    }
-    if (!ones && most == 0) continue;
-    std::vector<float> numbers(count, 1.0F);
-    if (!ones)
-      for (float& x : numbers)
-        x = static_cast<float>((static_cast<double>(generator() >> 8U) * 0x1p-24 * 2 - 1) * most);
-    value.constant = Tensor::of(shape, std::move(numbers));
-  }
-}
-
 Result<Graph> with_weights(const Json& object, const LoadOptions& options) {
   const Version version = version_of(source_version);
   if (!options.weights) {
-    auto graph = build(object, version, nullptr, options);
-    if (graph && !options.structure_only) initialise(*graph);
-    return graph;
+    if (!options.structure_only && options.seed.value_or(0) > 0xFFFFFFFFU)
+      return fail(Fault::Usage, "--seed: keras.utils.set_random_seed() takes 0 to 4294967295");
+    return build(object, version, nullptr, options);
   }
   auto bytes = open_file(options.weights->string());
   if (!bytes) return pass(bytes);
@@ -67,27 +39,51 @@ bool SourceLibrary::is_model_class(Value value) const {
   return type && model_ && type != model_ && type != sequential_ && type->derives_from(model_);
 }
 
-// A model with a call() of its own, called on inputs of the shapes that --shape gives.
-Result<SourceLayer*> SourceLibrary::traced(Interpreter& in, Value model) {
-  SourceLayer* state = state_of(model);
-  if (options_.shapes.empty())
+// Inputs of the shapes that --shape gives, or that the first layer of a Sequential says.
+Result<std::vector<SourceTensor*>> SourceLibrary::model_inputs(Interpreter& in, SourceLayer& model) {
+  std::vector<SourceTensor*> inputs;
+  std::map<std::string, Shape> shapes = options_.shapes;
+  const SourceLayer* first = model.layers.empty() ? nullptr : model.layers.front();
+  const auto said = [&](const char* word) {
+    return first && first->config.contains(word) ? first->config[word] : Json();
+  };
+  for (const Json& sizes : {said("batch_shape"), said("batch_input_shape")}) {
+    if (!shapes.empty() || !sizes.is_array()) continue;
+    Shape shape;
+    for (const Json& n : sizes) shape.push_back(n.is_number_integer() && n >= 0 ? Dim(n.get<Size>()) : Dim::unknown());
+    shapes[first->class_name == "InputLayer" ? first->name : first->name + "_input"] = std::move(shape);
+  }
+  if (shapes.empty())
     return fail(Fault::Usage,
                 "the source does not say the shape of the model's input; give it with --shape x=?,32,32,3");
+  for (const auto& [name, shape] : shapes) {
+    auto tensor = input(in, shape, name, "");
+    if (!tensor) return pass(tensor);
+    inputs.push_back(*tensor);
+  }
+  return inputs;
+}
+
+// A model with a call() of its own, or a Sequential of such layers, followed from its inputs on.
+Result<SourceLayer*> SourceLibrary::traced(Interpreter& in, Value model) {
+  SourceLayer* state = state_of(model);
   auto* made = in.make<SourceLayer>();
   made->class_name = "Functional";
   made->module = "keras";
   made->name = state->name;
+  made->root = state;
+  auto inputs = model_inputs(in, *state);
+  if (!inputs) return pass(inputs);
+  made->inputs = std::move(*inputs);
   Arguments given;
-  for (const auto& [name, shape] : options_.shapes) {
-    auto tensor = input(in, shape, name, "");
-    if (!tensor) return pass(tensor);
-    made->inputs.push_back(*tensor);
-    given.placed.push_back(Value::of(*tensor));
-  }
+  for (SourceTensor* tensor : made->inputs) given.placed.push_back(Value::of(tensor));
   const auto outputs = in.call(model, std::move(given));
   if (!outputs) return std::unexpected(outputs.error());
   ValueList all{*outputs};
-  if (!outputs->as<SourceTensor>()) {
+  if (const auto* map = outputs->as<python::Mapping>(); map && !map->is_set) {
+    all.clear();
+    for (const auto& [key, one] : map->entries) all.push_back(one);
+  } else if (!outputs->as<SourceTensor>()) {
     auto some = in.elements(*outputs);
     if (!some) return pass(some);
     all = std::move(*some);
@@ -117,7 +113,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
       if (std::ranges::find(seen, t) != seen.end()) continue;
       seen.push_back(t);
       const SourceCall& call = t->layer->calls[t->call_number];
-      if (call.tensors.empty()) state->inputs.push_back(t);
+      if (call.tensors.empty() && !t->layer->is_weight()) state->inputs.push_back(t);
       open.insert(open.end(), call.tensors.begin(), call.tensors.end());
     }
   }
@@ -126,7 +122,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
     return fail(Fault::Usage,
                 "the program loads the model's weights from a file; give it with --weights, or build the model without "
                 "(--args weights=None)");
-  if (state->class_name == "Model") {
+  if (state->class_name == "Model" || (state->class_name == "Sequential" && state->holds_own())) {
     auto followed = traced(in, model);
     if (!followed) return pass(followed);
     state = *followed;

@@ -16,7 +16,7 @@ namespace {
 // What no numbers depend on, whatever it is: initialisers and the like are objects of their own.
 bool has_no_meaning(std::string_view word) {
   return word.ends_with("_initializer") || word.ends_with("_regularizer") || word.ends_with("_constraint") ||
-         word == "init" || word == "weights" || word == "seed" || word == "noise_shape";
+         word == "init" || word == "weights" || word == "noise_shape";
 }
 
 // By place and by name, as the constructor takes them.
@@ -70,11 +70,15 @@ Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, A
   given.placed.erase(given.placed.begin());
   auto* layer = in.make<SourceLayer>();
   layer->class_name = usual_name(class_name);
+  layer->instance = instance;
   const bool old = speaks_keras_1(class_name, given);
   const auto words = old ? old_signature_of(class_name) : signature_of(class_name);
   auto named = named_arguments(given, words.value_or(""), class_name);
   if (!named) return pass(named);
+  std::map<std::string, Value> initialisers;
   for (const auto& [word, value] : *named) {
+    if (word == "init" || word.ends_with("_initializer"))
+      initialisers.insert_or_assign(word == "init" ? "kernel_initializer" : word, value);
     if (has_no_meaning(word)) continue;
     if (word == "layer" || word == "backward_layer") {
       auto inner = layer_in(in, value);
@@ -113,7 +117,21 @@ Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, A
   layer->name = layer->config.contains("name") && layer->config["name"].is_string()
                     ? layer->config["name"].get<std::string>()
                     : fresh_name(layer->class_name);
-  instance->extra = layer;
+  if (auto done = draw(in, *layer, initialisers); !done) return pass(done);
+  layer->config.erase("seed");  // said nothing but what was drawn
+  if (layer->class_name == "Bidirectional" && layer->config.contains("layer")) {
+    // Both ways are copies of the layer that was given.
+    const bool alone = !layer->config.contains("backward_layer");
+    Json back = layer->config["layer"];
+    draw_again(layer->config["layer"]);
+    if (alone) {
+      draw_again(back);
+      if (!back.contains("config")) back["config"] = Json::object();
+      back["config"]["go_backwards"] = !back["config"].value("go_backwards", false);
+      layer->config["backward_layer"] = std::move(back);
+    }
+  }
+  keep(in, *instance, layer);
   return Value();
 }
 
@@ -130,9 +148,10 @@ Made SourceLibrary::make_model(Interpreter& in, Arguments& given) {
   auto* layer = in.make<SourceLayer>();
   layer->module = "keras";
   layer->class_name = "Functional";
+  layer->instance = instance;
   const auto* called = (*taken)[2] ? (*taken)[2]->as<python::Text>() : nullptr;
   layer->name = called ? called->text : fresh_name((*taken)[1] ? "Functional" : instance->type->name);
-  instance->extra = layer;
+  keep(in, *instance, layer);
   if (!(*taken)[0] || !(*taken)[1]) {
     layer->class_name = "Model";
     return Value();
@@ -164,7 +183,7 @@ Made SourceLibrary::make_model(Interpreter& in, Arguments& given) {
 Result<SourceLayer*> SourceLibrary::layer_in(Interpreter& in, Value value) {
   if (auto* tensor = value.as<SourceTensor>()) return tensor->layer;  // Input(...) in a list of layers
   if (auto* state = state_of(value)) {
-    if (state->class_name != "Model") return state;
+    if (state->class_name != "Model" || state->is_own()) return state;
     return fail(Fault::Unsupported, "a model with a call() of its own inside another is not read as a layer of a list");
   }
   return fail(Fault::Unsupported,
@@ -243,12 +262,24 @@ Result<Json> argument_json(Interpreter& in, Value value, SourceCall& call, int d
   return json_of(in, value);
 }
 
+// Shapes are asked for, no numbers.
+void leave_unfilled(Json& value) {
+  if (value.is_object()) value.erase(starts_anew);
+  if (value.is_structured())
+    for (Json& inner : value) leave_unfilled(inner);
+}
+
 }  // namespace
 
 // The facts of the outputs come from the reader itself, which looks at this one layer.
 Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) {
+  if (layer.class_name == "Sequential" && layer.holds_own()) {
+    if (given.placed.size() != 1) return fail(Fault::Format, "a Sequential is called on one tensor");
+    return follow_sequential(in, layer, given.placed[0]);
+  }
   SourceCall call;
   call.order = ++calls_;
+  if (!within_.empty()) std::tie(call.within, call.within_call) = within_.front();
   for (const Value& one : given.placed) {
     auto json = argument_json(in, one, call, 0);
     if (!json) return pass(json);
@@ -264,6 +295,7 @@ Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) 
   if (auto paid = in.charge(2000); !paid) return pass(paid);
   auto object = json_of(layer);
   if (!object) return pass(object);
+  leave_unfilled(*object);
   Builder builder;
   builder.version = version_of(source_version);
   const auto read = read_layer(*object, builder.version);
@@ -289,6 +321,16 @@ Made SourceLibrary::operate(Interpreter& in, const std::string& class_name, Argu
   layer->class_name = class_name;
   layer->module = "keras.src.ops";
   layer->name = fresh_name(class_name);
+  // One free size of a new shape is worked out.
+  if (class_name == "Reshape" && arguments.placed.size() > 1)
+    if (const auto* sizes = arguments.placed[1].as<python::Sequence>()) {
+      ValueList items = sizes->items;
+      const bool settled = std::ranges::any_of(items, [](const Value& n) { return n.is_whole() && n.whole() < 0; });
+      if (!settled && std::ranges::count_if(items, [](const Value& n) { return n.is_none(); }) == 1) {
+        std::ranges::replace_if(items, [](const Value& n) { return n.is_none(); }, Value::of(std::int64_t{-1}));
+        arguments.placed[1] = in.list(std::move(items));
+      }
+    }
   // What to sum over is a word of the constructor; the function takes it in front.
   if (class_name == "Einsum" && !arguments.placed.empty() && arguments.placed[0].as<python::Text>()) {
     arguments.named.emplace_back("subscripts", arguments.placed[0]);
@@ -297,32 +339,4 @@ Made SourceLibrary::operate(Interpreter& in, const std::string& class_name, Argu
   return call(in, *layer, arguments);
 }
 
-// layer(x), model(x): a program's own class is followed through its call().
-Made SourceLibrary::call_instance(Interpreter& in, Arguments& given) {
-  const Value self = given.placed.front();
-  auto* instance = self.as<Instance>();
-  SourceLayer* state = state_of(self);
-  const Value* own = instance->type->find("call");
-  if (own && own->as<python::Function>()) {
-    if (const Value* build = instance->type->find("build");
-        build && build->as<python::Function>() && !instance->attributes.find("$built")) {
-      instance->attributes.set("$built", Value::of(true));
-      Value shape;
-      if (given.placed.size() > 1)
-        if (const auto* tensor = given.placed[1].as<SourceTensor>()) {
-          auto said = in.attribute(Value::of(const_cast<SourceTensor*>(tensor)), "shape");
-          if (!said) return said;
-          shape = *said;
-        }
-      if (auto built = in.call(*build, ValueList{self, shape}); !built) return built;
-    }
-    const bool takes_training =
-        std::ranges::any_of(given.named, [](const auto& one) { return one.first == "training"; });
-    if (takes_training) given.take("training");
-    return in.call(*own, std::move(given));
-  }
-  if (!state) return fail(Fault::Format, "a " + instance->type->name + " is called before its super().__init__()");
-  given.placed.erase(given.placed.begin());
-  return call(in, *state, given);
-}
 }  // namespace convoy::keras

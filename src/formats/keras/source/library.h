@@ -1,7 +1,9 @@
 // The modules of Keras and of tensorflow.keras, as far as networks are built with them.
 #pragma once
 #include "formats/format.h"
+#include "formats/keras/initial.h"
 #include "formats/keras/source/objects.h"
+#include "formats/keras/source/seeds.h"
 
 #include <optional>
 
@@ -12,7 +14,7 @@ constexpr const char* source_version = "3.15.1";
 
 class SourceLibrary : public python::Library {
  public:
-  explicit SourceLibrary(const LoadOptions& options) : options_(options) {}
+  explicit SourceLibrary(const LoadOptions& options) : options_(options), seeds_(options.seed.value_or(0)) {}
   Result<std::optional<python::Value>> module(python::Interpreter& in, const std::string& name) override;
   Result<std::optional<python::Value>> implied(python::Interpreter& in, const std::string& name) override;
 
@@ -36,22 +38,41 @@ class SourceLibrary : public python::Library {
   void make_model_class(python::Interpreter& in);
   void make_sequential_class(python::Interpreter& in);
   std::optional<python::Value> backend_word(python::Interpreter& in, const std::string& word, bool is_keras);
+  python::Value lambda_class(python::Interpreter& in);
   std::optional<python::Value> layer_class(python::Interpreter& in, const std::string& name);
   Result<std::optional<python::Value>> function(python::Interpreter& in, const std::string& name, bool backend);
   Result<python::Value> make_layer(python::Interpreter& in, const std::string& class_name, python::Arguments& given);
   Result<python::Value> make_model(python::Interpreter& in, python::Arguments& given);
   Result<python::Value> call_instance(python::Interpreter& in, python::Arguments& given);
+  Result<python::Value> follow(python::Interpreter& in, SourceLayer* state, python::Value function,
+                               python::Arguments given);
+  Result<python::Value> follow_sequential(python::Interpreter& in, SourceLayer& model, python::Value x);
+  Status build_once(python::Interpreter& in, python::Instance& instance, const python::Arguments& given);
+  Result<python::Value> add_weight(python::Interpreter& in, python::Arguments& given);
+  // Initialisers: the JSON of a word with the seed that it draws, of what a program gives, and keras.initializers.WORD.
+  Json fresh(std::string_view word);
+  Result<Json> initialiser_of(python::Interpreter& in, const python::Value& value);
+  std::optional<python::Value> initialiser(python::Interpreter& in, const std::string& word);
+  python::Value seeding(python::Interpreter& in,
+                        const std::string& word);  // keras.utils.set_random_seed, SeedGenerator
+  // What the layer's constructor draws, in its order; `said`: the initialisers that the program gives.
+  Status draw(python::Interpreter& in, SourceLayer& layer, const std::map<std::string, python::Value>& said);
+  void draw_again(Json& object);
   Result<python::Value> input_function(python::Interpreter& in, python::Arguments& given);
   Result<python::Value> add(python::Interpreter& in, python::Arguments& given);
+  void keep(python::Interpreter& in, python::Instance& instance, SourceLayer* layer);  // what an instance is made of
   SourceLayer* state_of(python::Value value) const;
   Result<SourceLayer*> layer_in(python::Interpreter& in, python::Value value);
   Result<SourceLayer*> traced(python::Interpreter& in, python::Value model);
+  Result<std::vector<SourceTensor*>> model_inputs(python::Interpreter& in, SourceLayer& model);
 
   const LoadOptions& options_;
   python::Class *layer_ = nullptr, *model_ = nullptr, *sequential_ = nullptr;
   std::map<std::string, python::Value> classes_;
   std::map<std::string, int> counts_, uids_;
   std::size_t calls_ = 0;
+  Seeds seeds_;
+  std::vector<std::pair<SourceLayer*, std::size_t>> within_;  // the program's own layers that are being followed
 };
 
 }  // namespace convoy::keras

@@ -101,6 +101,13 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
         const bool of_tensors =
             first && std::ranges::any_of(first->items, [](const Value& one) { return one.as<SourceTensor>(); });
         const bool of_list = given.placed.size() == 1 || of_tensors;  // else a table of numbers and a tensor
+        if (!of_list && name == "dot") {
+          // Over the last axis of the first and the last but one of the second.
+          const auto* second = given.placed.size() > 1 ? given.placed[1].as<SourceTensor>() : nullptr;
+          if (second && second->fact.rank() > 2)
+            return fail(Fault::Unsupported, "dot() with a second tensor of more than two axes");
+          return operate(with, "Matmul", given);
+        }
         if (!of_list) return operate(with, camel(name), given);
         const auto type = layer_class(with, camel(name));
         Arguments made{{}, given.named};
@@ -134,7 +141,12 @@ Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::
       if (!made) return pass(made);
       return *made;
     }
-  return layer_class(in, name);
+  if (auto layer = layer_class(in, name)) return layer;
+  // from keras.layers import *
+  if (name == "add" || name == "subtract" || name == "multiply" || name == "average" || name == "maximum" ||
+      name == "minimum" || name == "concatenate" || name == "dot")
+    return function(in, name, false);
+  return std::nullopt;
 }
 
 // keras.backend, whose words keras itself has but for one.
@@ -191,6 +203,12 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
   made->attributes.set("__version__", in.text(tensorflow ? "2.21.0" : source_version));
   made->more = [this, name, rest, tensorflow, silent_part, activation](
                    Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
+    if (rest.starts_with("initializers") || word.ends_with("_initializer"))
+      if (auto made_one = initialiser(with, word)) return made_one;
+    if (word == "InputSpec") return silent(with, word);
+    if (word == "shape" && (tensorflow || rest.starts_with("ops") || rest.starts_with("backend")))
+      return *backend_word(with, "int_shape", false);
+    if (word == "SeedGenerator" || word == "set_random_seed") return seeding(with, word);
     if (silent_part) return silent(with, word);
     if (tensorflow && (word == "float32" || word == "int32" || word == "float16" || word == "int64" || word == "bool"))
       return with.text(word);

@@ -1,6 +1,7 @@
 // Tensors without numbers, and layers as JSON.
 #include "formats/keras/source/objects.h"
 
+#include "formats/keras/source/groups.h"
 #include "formats/keras/source/library.h"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ Result<std::vector<Node>> nodes_of(const SourceLayer& model) {
     found.push_back(node);
     if (inputs.contains(node)) continue;
     const SourceCall* call = call_of(node);
+    if (node.layer->is_weight()) continue;
     if (!call || call->tensors.empty())
       return fail(Fault::Format, "the model's outputs read '" + node.layer->name + "', which is none of its inputs");
     for (SourceTensor* t : call->tensors) open.push_back({t->layer, t->call_number});
@@ -120,12 +122,21 @@ class Functional {
     auto nodes = nodes_of(model_);
     if (!nodes) return pass(nodes);
     for (const Node& node : *nodes) places_[node] = counts_[node.layer]++;
-    const std::vector<SourceLayer*> layers = ordered();
+    find_groups(*nodes);
+    const std::vector<SourceLayer*> layers = ordered(
+        [](const Node& node) {
+          const SourceCall* call = call_of(node);
+          return call ? call->tensors : std::vector<SourceTensor*>();
+        },
+        [](const SourceTensor& t) { return Node{t.layer, t.call_number}; });
+    for (SourceLayer* layer : layers) name(*layer);
     Json list = Json::array();
     for (SourceLayer* layer : layers) {
       auto object = layer->is_model() ? json_of(*layer) : Result<Json>(layer_object(*layer));
       if (!object) return object;
-      (*object)["name"] = layer->name;
+      (*object)["name"] = (*object)["config"]["name"] = names_[layer];
+      if (const auto group = groups_.find(layer); group != groups_.end())
+        (*object)["config"][group_key] = group->second;
       Json inbound = Json::array();
       const bool is_input =
           std::ranges::any_of(model_.inputs, [&](const SourceTensor* t) { return t->layer == layer; });
@@ -141,32 +152,79 @@ class Functional {
   }
 
  private:
+  // Layers inside others of the program's own may have the names of those elsewhere.
+  void name(SourceLayer& layer) {
+    std::string wanted = layer.name;
+    for (int n = 1; taken_.contains(wanted); ++n) wanted = layer.name + "_" + std::to_string(n);
+    taken_.insert(wanted);
+    names_[&layer] = wanted;
+  }
+
+  // Groups are said where layers of the program's own are among them, which stand in a file as one layer each.
+  void find_groups(const std::vector<Node>& nodes) {
+    if (model_.root) add_groups(*model_.root, "", groups_);
+    else if (std::ranges::any_of(nodes, [](const Node& node) { return node.layer->is_weight() || within(node); })) {
+      std::vector<SourceLayer*> kept;
+      for (SourceLayer* layer : ordered(
+               [](const Node& node) {
+                 const auto& followed = node.layer->followed;
+                 if (node.call < followed.size()) return followed[node.call];
+                 const SourceCall* call = call_of(node);
+                 return call ? call->tensors : std::vector<SourceTensor*>();
+               },
+               [](const SourceTensor& t) {
+                 const SourceCall* call = call_of({t.layer, t.call_number});
+                 return call && call->within ? Node{call->within, call->within_call} : Node{t.layer, t.call_number};
+               }))
+        if (!layer->is_weight()) kept.push_back(layer);
+      const auto names = numbered(kept);
+      for (std::size_t i = 0; i < kept.size(); ++i)
+        if (kept[i]->module != "keras.src.ops") add_groups(*kept[i], "layers/" + names[i], groups_);
+    }
+    for (const auto& [layer, path] : groups_) {
+      // Trained ones stand before the others.
+      std::size_t place = 0;
+      for (const bool trained : {true, false})
+        for (SourceLayer* weight : layer->variables)
+          if (weight->config["trainable"] == trained) weight->config["index"] = place++;
+      for (SourceLayer* weight : layer->variables) weight->config["count"] = place;
+    }
+  }
+  static bool within(const Node& node) {
+    const SourceCall* call = call_of(node);
+    return call && call->within;
+  }
+
   // As Keras keeps them, which decides how weights in a file are counted: from the inputs down by the longest way to an
   // output, those of one depth in the order in which a walk up from the outputs meets them. Source:
   // keras/src/ops/function.py, map_graph.
-  std::vector<SourceLayer*> ordered() {
+  template <class Reads, class NodeOf>
+  std::vector<SourceLayer*> ordered(const Reads& reads, const NodeOf& node_of) {
     std::vector<Node> finished;  // every node behind those that it reads
     std::map<SourceLayer*, std::size_t> met;
     std::set<Node> inputs, seen;
     for (SourceTensor* t : model_.inputs) inputs.insert({t->layer, t->call_number});
     struct Visit {
       Node node;
+      std::vector<SourceTensor*> read;
       std::size_t next = 0;
+    };
+    const auto read_by = [&](const Node& node) {
+      return inputs.contains(node) ? std::vector<SourceTensor*>() : reads(node);
     };
     std::vector<Visit> open;
     const auto enter = [&](const SourceTensor& t) {
-      const Node node{t.layer, t.call_number};
+      const Node node = node_of(t);
       if (!seen.insert(node).second) return;
       met.try_emplace(node.layer, met.size());
-      open.push_back({node});
+      open.push_back({node, read_by(node), 0});
     };
     for (SourceTensor* output : model_.outputs) {
       enter(*output);
       while (!open.empty()) {
         Visit& visit = open.back();
-        const SourceCall* call = inputs.contains(visit.node) ? nullptr : call_of(visit.node);
-        if (call && visit.next < call->tensors.size()) {
-          const SourceTensor& read = *call->tensors[visit.next++];
+        if (visit.next < visit.read.size()) {
+          const SourceTensor& read = *visit.read[visit.next++];
           enter(read);
         } else {
           finished.push_back(visit.node);
@@ -179,9 +237,8 @@ class Functional {
     for (auto node = finished.rbegin(); node != finished.rend(); ++node) {
       std::size_t& own = depth[*node];
       own = deepest[node->layer] = std::max(own, deepest[node->layer]);
-      const SourceCall* call = inputs.contains(*node) ? nullptr : call_of(*node);
-      for (std::size_t i = 0; call && i < call->tensors.size(); ++i) {
-        std::size_t& read = depth[{call->tensors[i]->layer, call->tensors[i]->call_number}];
+      for (const SourceTensor* t : read_by(*node)) {
+        std::size_t& read = depth[node_of(*t)];
         read = std::max(read, own + 1);
       }
     }
@@ -206,7 +263,7 @@ class Functional {
     return all;
   }
   Json triple(const SourceTensor& t) {
-    return Json::array({t.layer->name, places_[{t.layer, t.call_number}], t.tensor});
+    return Json::array({names_[t.layer], places_[{t.layer, t.call_number}], t.tensor});
   }
   Json written(const SourceCall& call) {
     return Json{{"args", with_tensors(call.args, call)}, {"kwargs", with_tensors(call.kwargs, call)}};
@@ -228,6 +285,9 @@ class Functional {
   const SourceLayer& model_;
   std::map<Node, std::size_t> places_;
   std::map<SourceLayer*, std::size_t> counts_;
+  std::map<SourceLayer*, std::string> names_;
+  std::set<std::string> taken_;
+  Groups groups_;
 };
 
 }  // namespace

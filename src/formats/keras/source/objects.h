@@ -50,9 +50,13 @@ struct SourceCall {
   std::vector<SourceTensor*> tensors;
   Json args = Json::array(), kwargs = Json::object();
   std::size_t order = 0;  // among all calls of the program
+  // The outermost layer of the program's own whose call() made this one, and which call of it; none: it stands in the model.
+  SourceLayer* within = nullptr;
+  std::size_t within_call = 0;
 };
 
-// A layer, a function of keras.ops, or a model; what an instance of a Keras class keeps.
+// A layer, a function of keras.ops, a model, or a weight of a layer of the program's own (source_weight); what an instance
+// of a Keras class keeps.
 class SourceLayer : public python::Object {
  public:
   std::string type_name() const override { return class_name; }
@@ -60,9 +64,18 @@ class SourceLayer : public python::Object {
   std::string name, class_name, module = "keras.layers";
   Json config = Json::object();
   std::vector<SourceCall> calls;
-  std::vector<SourceLayer*> layers;                 // of a Sequential
-  std::vector<SourceTensor*> inputs, outputs;       // of a functional model
-  bool loads_weights = false;                       // the program reads them from a file that it names
+  std::vector<SourceLayer*> layers;  // of a Sequential
+  std::vector<SourceTensor*> inputs, outputs;  // of a functional model
+  bool loads_weights = false;  // the program reads them from a file that it names
+  Instance* instance = nullptr;  // none of what functions make
+  std::vector<SourceLayer*> variables;  // of add_weight, in the order made
+  std::vector<std::vector<SourceTensor*>> followed;  // what its own call() was called on, call by call
+  SourceLayer* root = nullptr;  // of a functional model: the program's own model that it was made of
+
+  bool is_weight() const;
+  bool is_own() const;  // its class has a call() of its own
+  bool holds_own() const;  // of a Sequential: one of its layers is the program's own
+  std::string own_class() const;  // the name of its class in the program
 };
 
 // {"class_name", "config", ...} as Keras writes it. Fails: a model whose outputs do not come from its inputs.

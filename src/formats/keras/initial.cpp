@@ -1,0 +1,208 @@
+#include "formats/keras/initial.h"
+
+#include "base/orthogonal.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+namespace convoy::keras {
+namespace {
+
+using Four = std::array<std::uint32_t, 4>;
+using Key = std::array<std::uint32_t, 2>;
+
+// Ten rounds of Philox 4x32. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3".
+Four philox(Four counter, Key key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0], b = std::uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<std::uint32_t>(b >> 32U) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+               static_cast<std::uint32_t>(a >> 32U) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return counter;
+}
+
+// TensorFlow's stateless stream behind the seed [seed, 0].
+class Stream {
+ public:
+  explicit Stream(std::uint64_t seed) {
+    const Four mixed = philox({static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U), 0, 0},
+                              {0x3EC8F720, 0x02461E29});
+    key_ = {mixed[0], mixed[1]};
+    high_ = {mixed[2], mixed[3]};
+  }
+  Four block(std::uint64_t n) const {
+    return philox({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32U), high_[0], high_[1]}, key_);
+  }
+
+ private:
+  Key key_{};
+  std::array<std::uint32_t, 2> high_{};
+};
+
+float unit(std::uint32_t x) { return static_cast<float>(x & 0x7FFFFFU) * 0x1p-23F; }
+
+std::array<float, 2> pair_of(std::uint32_t a, std::uint32_t b) {
+  const float radius = std::sqrt(-2.0F * std::log(std::max(unit(a), 1e-7F)));
+  const float angle = 2 * std::numbers::pi_v<float> * unit(b);
+  return {std::sin(angle) * radius, std::cos(angle) * radius};
+}
+
+std::vector<float> uniform(const Stream& stream, std::size_t count, double low, double high) {
+  const auto from = static_cast<float>(low), to = static_cast<float>(high);
+  std::vector<float> all(count);
+  Four four{};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % 4 == 0) four = stream.block(i / 4);
+    all[i] = unit(four[i % 4]) * (to - from) + from;
+  }
+  return all;
+}
+
+std::vector<float> normal(const Stream& stream, std::size_t count, double mean, double deviation) {
+  const auto middle = static_cast<float>(mean), width = static_cast<float>(deviation);
+  std::vector<float> all(count);
+  for (std::size_t i = 0; i < count; i += 2) {
+    const Four four = stream.block(i / 4);
+    const auto both = pair_of(four[i % 4], four[i % 4 + 1]);
+    for (std::size_t k = 0; k < 2 && i + k < count; ++k) all[i + k] = both[k] * width + middle;
+  }
+  return all;
+}
+
+// Four numbers at a time out of a stretch of 256 blocks of their own; those beyond two deviations are left out.
+Result<std::vector<float>> truncated(const Stream& stream, std::size_t count, double mean, double deviation) {
+  const auto middle = static_cast<float>(mean), width = static_cast<float>(deviation);
+  std::vector<float> all;
+  for (std::size_t group = 0; all.size() < count; ++group) {
+    std::size_t found = 0;
+    for (std::uint64_t block = 0; found < 4; ++block) {
+      if (block == 256) return fail(Fault::Internal, "a truncated normal distribution that comes to no end");
+      const Four four = stream.block(std::uint64_t{group} * 256 + block);
+      for (const std::size_t half : {0, 2})
+        for (const float x : pair_of(four[half], four[half + 1]))
+          if (std::abs(x) < 2 && found < 4) all.push_back(x * width + middle), ++found;
+    }
+  }
+  all.resize(count);
+  return all;
+}
+
+// Q of a matrix of normal numbers, one row for each of the last axis' columns or the other way round.
+std::vector<float> orthogonal(const Stream& stream, const Sizes& shape, std::size_t count, double gain) {
+  const auto columns = static_cast<std::size_t>(shape.back()), rows = columns ? count / columns : 0;
+  const bool wide = rows < columns;
+  const auto drawn = normal(stream, count, 0, 1);
+  const auto q = orthogonal_factor({drawn.begin(), drawn.end()}, std::max(rows, columns), std::min(rows, columns));
+  std::vector<float> all(count);
+  for (std::size_t i = 0; i < count; ++i)
+    all[i] = static_cast<float>(gain) * static_cast<float>(q[wide ? i % columns * rows + i / columns : i]);
+  return all;
+}
+
+// Numbers going in and out of one cell.
+std::array<double, 2> fans_of(const Sizes& shape) {
+  if (shape.empty()) return {1, 1};
+  if (shape.size() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
+  double receptive = 1;
+  for (std::size_t i = 0; i + 2 < shape.size(); ++i) receptive *= static_cast<double>(shape[i]);
+  return {receptive * static_cast<double>(shape[shape.size() - 2]), receptive * static_cast<double>(shape.back())};
+}
+
+struct Scaling {
+  std::string_view name, mode, distribution;
+  double scale;
+};
+constexpr std::array scalings{
+    Scaling{"GlorotUniform", "fan_avg", "uniform", 1}, Scaling{"GlorotNormal", "fan_avg", "truncated_normal", 1},
+    Scaling{"LecunUniform", "fan_in", "uniform", 1},   Scaling{"LecunNormal", "fan_in", "truncated_normal", 1},
+    Scaling{"HeUniform", "fan_in", "uniform", 2},      Scaling{"HeNormal", "fan_in", "truncated_normal", 2}};
+
+std::string word(const Json& config, const char* key, std::string_view usual) {
+  const auto found = config.find(key);
+  return found != config.end() && found->is_string() ? found->get<std::string>() : std::string(usual);
+}
+double number(const Json& config, const char* key, double usual) {
+  const auto found = config.find(key);
+  return found != config.end() && found->is_number() ? found->get<double>() : usual;
+}
+
+Result<std::vector<float>> scaled(const Stream& stream, const Sizes& shape, std::size_t count, const Json& config,
+                                  const Scaling* named) {
+  const auto [in, out] = fans_of(shape);
+  const std::string mode = named ? std::string(named->mode) : word(config, "mode", "fan_in");
+  const std::string kind = named ? std::string(named->distribution) : word(config, "distribution", "truncated_normal");
+  const double fan = mode == "fan_in" ? in : mode == "fan_out" ? out : (in + out) / 2;
+  const double scale = (named ? named->scale : number(config, "scale", 1)) / std::max(1.0, fan);
+  if (kind == "uniform") return uniform(stream, count, -std::sqrt(3 * scale), std::sqrt(3 * scale));
+  if (kind == "untruncated_normal") return normal(stream, count, 0, std::sqrt(scale));
+  return truncated(stream, count, 0, std::sqrt(scale) / 0.87962566103423978);
+}
+
+Result<std::vector<float>> identity(const Sizes& shape, std::size_t count, double gain) {
+  if (shape.size() != 2) return fail(Fault::Format, "an identity of " + std::to_string(shape.size()) + " axes");
+  std::vector<float> all(count, 0.0F);
+  for (Size i = 0; i < std::min(shape[0], shape[1]); ++i)
+    all[static_cast<std::size_t>(i * shape[1] + i)] = static_cast<float>(gain);
+  return all;
+}
+
+}  // namespace
+
+Result<Tensor> initial_numbers(const Json& initialiser, const Sizes& shape) {
+  const std::string name = word(initialiser, "class_name", "");
+  const auto held = initialiser.find("config");
+  const Json config = held != initialiser.end() && held->is_object() ? *held : Json::object();
+  const auto count = static_cast<std::size_t>(checked_count(shape).value_or(0));
+  // Seeds go through 32 bits with a sign.
+  const auto said = static_cast<std::int64_t>(number(config, "seed", 0)) % 2147483646;
+  const Stream stream(static_cast<std::uint64_t>(said < 0 ? said + 2147483646 : said));
+  Result<std::vector<float>> numbers = fail(Fault::Unsupported, "initialiser '" + name + "' is not known");
+  if (name == "Zeros") numbers = std::vector<float>(count, 0.0F);
+  if (name == "Ones") numbers = std::vector<float>(count, 1.0F);
+  if (name == "Constant") numbers = std::vector<float>(count, static_cast<float>(number(config, "value", 0)));
+  if (name == "Identity") numbers = identity(shape, count, number(config, "gain", 1));
+  if (name == "RandomUniform")
+    numbers = uniform(stream, count, number(config, "minval", -0.05), number(config, "maxval", 0.05));
+  if (name == "RandomNormal")
+    numbers = normal(stream, count, number(config, "mean", 0), number(config, "stddev", 0.05));
+  if (name == "TruncatedNormal")
+    numbers = truncated(stream, count, number(config, "mean", 0), number(config, "stddev", 0.05));
+  if (name == "Orthogonal" && shape.size() >= 2) numbers = orthogonal(stream, shape, count, number(config, "gain", 1));
+  const auto named = std::ranges::find(scalings, name, &Scaling::name);
+  if (name == "VarianceScaling" || named != scalings.end())
+    numbers = scaled(stream, shape, count, config, named == scalings.end() ? nullptr : &*named);
+  if (!numbers) return pass(numbers);
+  return Tensor::of(shape, std::move(*numbers));
+}
+
+Result<Tensor> initial_weight(std::string_view class_name, const Json& config, std::string_view name,
+                              const Sizes& shape) {
+  const bool ones = name == "gamma" || name == "moving_variance" || name == "variance" || name == "scale";
+  Json initialiser{{"class_name", ones ? "Ones" : "Zeros"}};
+  const std::string whole(name), part = whole.ends_with("_kernel") ? whole.substr(0, whole.size() - 7) : whole;
+  for (const std::string& key : {whole, part, std::string(whole == "kernel" ? "depthwise" : whole)})
+    if (const auto found = config.find(key + "_initializer"); found != config.end() && found->is_object()) {
+      initialiser = *found;
+      break;
+    }
+  auto numbers = initial_numbers(initialiser, shape);
+  const auto said = config.find("unit_forget_bias");
+  if (!numbers || class_name != "LSTM" || name != "bias" || shape.size() != 1 ||
+      (said != config.end() && *said == false))
+    return numbers;
+  // The second of the four gates forgets nothing at first.
+  const auto held = numbers->floats();
+  std::vector<float> biases(held.begin(), held.end());
+  const std::size_t units = biases.size() / 4;
+  std::fill_n(biases.begin() + static_cast<std::ptrdiff_t>(units), units, 1.0F);
+  return Tensor::of(shape, std::move(biases));
+}
+
+}  // namespace convoy::keras

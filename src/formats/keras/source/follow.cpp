@@ -1,0 +1,168 @@
+// Layers and models of the program's own: their call() is followed, their build() runs once, and add_weight makes weights.
+#include "formats/keras/source/library.h"
+
+#include <algorithm>
+
+namespace convoy::keras {
+
+bool SourceLayer::is_weight() const { return class_name == source_weight; }
+
+bool SourceLayer::is_own() const {
+  if (class_name == "Lambda") return true;
+  const Value* call = instance ? instance->type->find("call") : nullptr;
+  return call && call->as<python::Function>();
+}
+
+bool SourceLayer::holds_own() const {
+  return std::ranges::any_of(layers, [](const SourceLayer* one) {
+    return one->is_own() || (one->class_name == "Sequential" && one->holds_own());
+  });
+}
+
+std::string SourceLayer::own_class() const {
+  if (!instance || !instance->type->native.empty()) return class_name;
+  return instance->type->name;
+}
+
+namespace {
+
+void tensors_in(const Value& value, std::vector<SourceTensor*>& into, int depth) {
+  if (auto* tensor = value.as<SourceTensor>()) into.push_back(tensor);
+  if (depth > 16) return;
+  if (const auto* all = value.as<python::Sequence>())
+    for (const Value& one : all->items) tensors_in(one, into, depth + 1);
+  if (const auto* map = value.as<python::Mapping>())
+    for (const auto& [key, one] : map->entries) tensors_in(one, into, depth + 1);
+}
+
+// The shape of a tensor, or a list of those of several.
+Made shape_in(Interpreter& in, const Value& value) {
+  if (value.as<SourceTensor>()) return in.attribute(value, "shape");
+  const auto* all = value.as<python::Sequence>();
+  if (!all) return Value();
+  ValueList shapes;
+  for (const Value& one : all->items) {
+    auto shape = shape_in(in, one);
+    if (!shape) return shape;
+    shapes.push_back(*shape);
+  }
+  return in.list(std::move(shapes));
+}
+
+bool takes(const Value& function, std::string_view parameter) {
+  const auto* own = function.as<python::Function>();
+  return own &&
+         std::ranges::any_of(own->parameters->parts, [&](const python::Syntax& one) { return one.text == parameter; });
+}
+
+}  // namespace
+
+// What a layer calls inside belongs to the outermost one: to a file of Keras that is the layer.
+Made SourceLibrary::follow(Interpreter& in, SourceLayer* state, Value function, Arguments given) {
+  if (!state) return in.call(function, std::move(given));
+  auto& read = state->followed.emplace_back();
+  for (const Value& one : given.placed) tensors_in(one, read, 0);
+  for (const auto& [word, one] : given.named) tensors_in(one, read, 0);
+  within_.emplace_back(state, state->followed.size() - 1);
+  auto made = in.call(function, std::move(given));
+  within_.pop_back();
+  return made;
+}
+
+Made SourceLibrary::follow_sequential(Interpreter& in, SourceLayer& model, Value x) {
+  auto& read = model.followed.emplace_back();
+  tensors_in(x, read, 0);
+  within_.emplace_back(&model, model.followed.size() - 1);
+  Made y = x;
+  for (SourceLayer* layer : model.layers) {
+    if (!y || layer->class_name == "InputLayer") continue;
+    Arguments given{{*y}, {}};
+    y = layer->is_own() ? in.call(Value::of(layer->instance), std::move(given)) : call(in, *layer, given);
+  }
+  within_.pop_back();
+  return y;
+}
+
+Status SourceLibrary::build_once(Interpreter& in, Instance& instance, const Arguments& given) {
+  const Value* build = instance.type->find("build");
+  if (!build || !build->as<python::Function>() || instance.attributes.find("$built")) return {};
+  instance.attributes.set("$built", Value::of(true));
+  auto shape = given.placed.size() > 1 ? shape_in(in, given.placed[1]) : Made(Value());
+  if (!shape) return pass(shape);
+  const auto around = std::exchange(within_, {});
+  const auto built = in.call(*build, ValueList{Value::of(&instance), *shape});
+  within_ = around;
+  if (!built) return std::unexpected(built.error());
+  return {};
+}
+
+// layer(x), model(x): a program's own class is followed through its call().
+Made SourceLibrary::call_instance(Interpreter& in, Arguments& given) {
+  const Value self = given.placed.front();
+  auto* instance = self.as<Instance>();
+  SourceLayer* state = state_of(self);
+  const Value* own = instance->type->find("call");
+  if (own && own->as<python::Function>()) {
+    if (auto built = build_once(in, *instance, given); !built) return pass(built);
+    while (given.take("training")) {}
+    // At rest; a parameter without a default is given it, too.
+    if (takes(*own, "training") && given.placed.size() <= 2) given.named.emplace_back("training", Value::of(false));
+    return follow(in, state, *own, std::move(given));
+  }
+  if (!state) return fail(Fault::Format, "a " + instance->type->name + " is called before its super().__init__()");
+  given.placed.erase(given.placed.begin());
+  if (state->class_name == "Lambda") {
+    if (const Value* more = instance->attributes.find("$arguments"))
+      if (const auto* map = more->as<python::Mapping>())
+        for (const auto& [key, value] : map->entries)
+          if (const auto* word = key.as<python::Text>()) given.named.emplace_back(word->text, value);
+    return follow(in, state, *instance->attributes.find("$function"), std::move(given));
+  }
+  return call(in, *state, given);
+}
+
+// add_weight(shape, initializer, ...) of Keras 3, add_weight(name, shape, ...) of Keras 1 and 2.
+Made SourceLibrary::add_weight(Interpreter& in, Arguments& given) {
+  SourceLayer* owner = state_of(given.placed.front());
+  given.placed.erase(given.placed.begin());
+  const bool named_first = !given.placed.empty() && given.placed[0].as<python::Text>();
+  const auto taken =
+      python::bound(given,
+                    named_first ? "name shape dtype initializer regularizer trainable constraint autocast "
+                                  "aggregation experimental_autocast synchronization use_resource"
+                                : "shape initializer dtype trainable autocast regularizer constraint "
+                                  "aggregation overwrite_with_gradient name experimental_autocast "
+                                  "synchronization use_resource",
+                    0, "add_weight");
+  if (!taken) return std::unexpected(taken.error());
+  const auto said = [&](std::size_t first, std::size_t otherwise) {
+    const auto& one = (*taken)[named_first ? first : otherwise];
+    return one ? *one : Value();
+  };
+  const Value name = said(0, 9), shape = said(1, 0), dtype = said(2, 2), initializer = said(3, 1), trains = said(5, 3);
+  if (const auto* type = dtype.as<python::Text>(); type && type->text != "float32")
+    return fail(Fault::Unsupported, "add_weight() of element type " + type->text);
+  auto sizes = shape.is_none() ? Result<Json>(Json::array()) : json_of(in, shape);
+  if (!sizes) return pass(sizes);
+  if (!sizes->is_array()) *sizes = Json::array({*sizes});
+  Fact fact;
+  for (const Json& n : *sizes) {
+    if (!n.is_number_integer() || n < 0)
+      return fail(Fault::Format, "add_weight(): the shape " + sizes->dump() + " holds what is no size");
+    fact.shape.push_back(Dim(n.get<Size>()));
+  }
+  auto start = initializer.is_none() ? Result<Json>(fresh("GlorotUniform")) : initialiser_of(in, initializer);
+  if (!start) return pass(start);
+  const auto trained = trains.is_none() ? Result<bool>(true) : in.truth(trains);
+  if (!trained) return std::unexpected(trained.error());
+  auto* weight = in.make<SourceLayer>();
+  weight->class_name = source_weight;
+  const auto* word = name.as<python::Text>();
+  weight->name = owner->name + "/" + (word ? word->text : "variable");
+  weight->config = {{"shape", *sizes}, {"trainable", *trained}, {"kernel_initializer", *start}, {starts_anew, true}};
+  weight->calls.emplace_back().order = ++calls_;
+  owner->variables.push_back(weight);
+  return Value::of(in.make<SourceTensor>(*this, weight, 0, 0, std::move(fact)));
+}
+
+}  // namespace convoy::keras
