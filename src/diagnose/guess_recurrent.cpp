@@ -8,6 +8,8 @@ namespace convoy::diagnose {
 
 namespace {
 
+constexpr std::size_t weights = 5;  // inputs from 1 on up to here hold gates; behind them are states and peepholes
+
 template <class Cell>
 constexpr Size gates_of() {
   return std::is_same_v<Cell, Lstm> ? 4 : std::is_same_v<Cell, Gru> ? 3 : 1;
@@ -18,7 +20,7 @@ template <class Cell>
 Graph with_gates(const Graph& piece, std::size_t node, const Cell& cell, const Sizes& order) {
   Graph changed = piece;
   const Node about = piece.nodes[node];
-  for (std::size_t input = 1; input < about.inputs.size(); ++input) {
+  for (std::size_t input = 1; input < std::min(weights, about.inputs.size()); ++input) {
     const Tensor* tensor = constant_of(piece, about, input);
     if (!tensor) continue;
     const std::size_t axis = tensor->rank() == 2 && cell.gates == GateOrder::Keras ? 1 : 0;
@@ -53,7 +55,7 @@ void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
   Cell other = cell;
   other.backwards = !cell.backwards;
   guesses.add("sequence_end", about, "walked the other way", with_op(scene.a, node, other));
-  for (std::size_t input = 3; input < about.inputs.size(); ++input)
+  for (std::size_t input = 3; input < std::min(weights, about.inputs.size()); ++input)
     if (constant_of(scene.a, about, input))
       guesses.add("bias_missing", about, "without a bias", without_input(scene.a, node, input));
   if constexpr (std::is_same_v<Cell, Gru>) {

@@ -51,6 +51,31 @@ const Tensor* FunctionCall::constant(ValueId value) const {
   return value && graph_[value].constant ? &*graph_[value].constant : nullptr;
 }
 
+namespace {
+
+template <class... Ops>
+bool is_one(const Op& op) {
+  return (std::holds_alternative<Ops>(op) || ...);
+}
+
+}  // namespace
+
+// Zeros that are moved, repeated or cut stay zeros.
+bool FunctionCall::is_zeros(ValueId value) const {
+  while (value && !graph_[value].constant) {
+    const NodeId producer = graph_[value].producer;
+    if (!producer) return false;
+    const Node& node = graph_[producer];
+    if (const auto* affine = std::get_if<Affine>(&node.op); affine && affine->scale == 0 && affine->offset == 0)
+      return true;
+    if (!is_one<ExpandLike, Tile, Reshape, Flatten, Unsqueeze, Squeeze, Transpose, Slice, Split, Identity, Cast>(
+            node.op))
+      return false;
+    value = node.inputs.front();
+  }
+  return value && std::ranges::all_of(graph_[value].constant->doubles(), [](double v) { return v == 0; });
+}
+
 ValueId FunctionCall::add(Op op, std::vector<ValueId> inputs) {
   const auto outputs = add_all(std::move(op), std::move(inputs));
   return outputs.empty() ? ValueId{} : outputs.front();

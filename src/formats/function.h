@@ -46,6 +46,8 @@ class FunctionCall {
   Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
   // The numbers of a tensor that is known beforehand; null where they come only when the model runs.
   const Tensor* constant(ValueId value) const;
+  // Whether all its numbers are zeros, however many there are.
+  bool is_zeros(ValueId value) const;
 
   // Adds a node; refers to nothing once the call has failed. Absent inputs at the end may be left out.
   ValueId add(Op op, std::vector<ValueId> inputs);

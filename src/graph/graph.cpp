@@ -207,10 +207,14 @@ void prune(Graph& graph) {
   for (const ValueId v : graph.inputs) needed[static_cast<std::size_t>(v.index)] = 1;
   std::vector<char> kept(graph.nodes.size(), 0);
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    const Node& node = graph.nodes[i];
-    kept[i] = std::any_of(node.outputs.begin(), node.outputs.end(),
-                          [&](ValueId v) { return needed[static_cast<std::size_t>(v.index)]; });
+    Node& node = graph.nodes[i];
+    const auto is_needed = [&](ValueId v) { return needed[static_cast<std::size_t>(v.index)] != 0; };
+    kept[i] = std::ranges::any_of(node.outputs, is_needed);
     if (!kept[i]) continue;
+    if (auto* lstm = std::get_if<Lstm>(&node.op); lstm && lstm->returns_cell && !is_needed(node.outputs[1])) {
+      lstm->returns_cell = false;
+      node.outputs.pop_back();
+    }
     for (const ValueId v : node.inputs)
       if (v) needed[static_cast<std::size_t>(v.index)] = 1;
     for (const ValueId v : node.outputs) needed[static_cast<std::size_t>(v.index)] = 1;

@@ -104,7 +104,7 @@ Status check(const Graph& graph);
 // keep origins up to date, and the proof compares by them.
 void name_origins(Graph& graph);
 
-// Drops nodes and values that no output needs; renumbers.
+// Drops nodes and values that no output needs, and asks no cell for what nobody reads of it; renumbers.
 void prune(Graph& graph);
 
 }  // namespace convoy

@@ -56,7 +56,10 @@ class Finder {
     } else {
       ++found_.transposes;
     }
-    if (walk.returns_sequence && !outputs(node.outputs[0], walk.backwards, cell)) {
+    cell.first_state = with_axis(node, 5);
+    cell.first_cell = with_axis(node, 6);
+    if (walk.returns_sequence &&
+        !outputs(node.outputs[0], node.outputs.size() > 1 ? node.outputs[1] : ValueId{}, walk.backwards, cell)) {
       ++found_.transposes;
       const NodeId turn = walk.backwards ? only_reader(node.outputs[0]) : NodeId{};
       if (turn && graph_[turn].op == Op(Slice{1, {}, {}, -1})) {
@@ -67,6 +70,16 @@ class Finder {
     found_.cells.emplace(id, cell);
   }
 
+  // What a squeeze makes a first state of.
+  ValueId with_axis(const Node& node, std::size_t input) {
+    if (input >= node.inputs.size() || !node.inputs[input]) return {};
+    const ValueId state = node.inputs[input];
+    const NodeId squeeze = graph_[state].producer;
+    if (!squeeze || graph_[squeeze].op != Op(Squeeze{{0}})) return {};
+    if (only_reader(state)) go(squeeze);
+    return graph_[squeeze].inputs[0];
+  }
+
   // The transpose behind a value that nobody else reads, then what it gives.
   ValueId turned(ValueId v, std::vector<NodeId>& passed) const {
     const NodeId turn = only_reader(v);
@@ -75,30 +88,37 @@ class Finder {
     return graph_[turn].outputs[0];
   }
 
-  bool outputs(ValueId w, bool backwards, TimeFirst::Cell& cell) {
+  bool outputs(ValueId w, ValueId last_cell, bool backwards, TimeFirst::Cell& cell) {
     if (is_output(w) || readers(w).empty()) return false;
+    const TimeFirst::Cell unmade = cell;
     std::vector<NodeId> passed;
+    if (last_cell && (is_output(last_cell) || !readers(last_cell).empty())) {
+      const NodeId apart = only_reader(last_cell);
+      if (!apart || graph_[apart].op != Op(Unsqueeze{{0}})) return false;
+      passed.push_back(apart);
+      cell.last_cell = graph_[apart].outputs[0];
+    }
     for (const NodeId reader : readers(w)) {
       const auto* slice = std::get_if<Slice>(&graph_[reader].op);
       if (slice && *slice == Slice{1, -1, {}, 1} && !cell.state) {
         passed.push_back(reader);
         cell.state = turned(graph_[reader].outputs[0], passed);
-        if (!cell.state) return cell = {.x = cell.x}, false;
+        if (!cell.state) return cell = unmade, false;
         continue;
       }
       ValueId in_time = w;
       NodeId next = reader;
       if (backwards) {
-        if (!slice || *slice != Slice{1, {}, {}, -1}) return cell = {.x = cell.x}, false;
+        if (!slice || *slice != Slice{1, {}, {}, -1}) return cell = unmade, false;
         passed.push_back(reader);
         in_time = graph_[reader].outputs[0];
         next = only_reader(in_time);
       }
-      if (!next || !is_turn(graph_[next]) || cell.y) return cell = {.x = cell.x}, false;
+      if (!next || !is_turn(graph_[next]) || cell.y) return cell = unmade, false;
       passed.push_back(next);
       const NodeId apart = only_reader(graph_[next].outputs[0]);
       const auto* unsqueeze = apart ? std::get_if<Unsqueeze>(&graph_[apart].op) : nullptr;
-      if (!unsqueeze || unsqueeze->axes != Sizes{1}) return cell = {.x = cell.x}, false;
+      if (!unsqueeze || unsqueeze->axes != Sizes{1}) return cell = unmade, false;
       passed.push_back(apart);
       cell.y = graph_[apart].outputs[0];
     }

@@ -3,6 +3,7 @@
 #include "ops/expect.h"
 
 #include <string>
+#include <utility>
 
 namespace convoy {
 
@@ -23,9 +24,15 @@ Result<Facts> walked(GateOrder order, Size gates, bool returns_sequence, const I
     return pass(s);
   if (auto s = expect_shape("recurrent kernel", in[2], keras ? Shape{units, stacked} : Shape{stacked, units}); !s)
     return pass(s);
+  const Shape state{in[0].shape[0], units};
+  const std::pair<std::string_view, Shape> more[] = {{"bias", {stacked}},
+                                                     {"recurrent bias", {stacked}},
+                                                     {"first state", state},
+                                                     {"first cell", state},
+                                                     {"peepholes", {*units * 3}}};
   for (std::size_t i = 3; i < in.count(); ++i)
     if (in.has(i))
-      if (auto s = expect_shape(i == 3 ? "bias" : "recurrent bias", in[i], {stacked}); !s) return pass(s);
+      if (auto s = expect_shape(more[i - 3].first, in[i], more[i - 3].second); !s) return pass(s);
   const DType dtype = arithmetic(in[0].dtype);
   if (returns_sequence) return one_fact(dtype, {in[0].shape[0], in[0].shape[1], units});
   return one_fact(dtype, {in[0].shape[0], units});
@@ -33,7 +40,11 @@ Result<Facts> walked(GateOrder order, Size gates, bool returns_sequence, const I
 
 }  // namespace
 
-Result<Facts> infer(const Lstm& op, const Inputs& in) { return walked(op.gates, 4, op.returns_sequence, in); }
+Result<Facts> infer(const Lstm& op, const Inputs& in) {
+  auto facts = walked(op.gates, 4, op.returns_sequence, in);
+  if (facts && op.returns_cell) facts->push_back({facts->front().dtype, {in[0].shape[0], facts->front().shape.back()}});
+  return facts;
+}
 Result<Facts> infer(const Gru& op, const Inputs& in) { return walked(op.gates, 3, op.returns_sequence, in); }
 Result<Facts> infer(const SimpleRnn& op, const Inputs& in) { return walked(op.gates, 1, op.returns_sequence, in); }
 

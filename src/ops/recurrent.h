@@ -25,20 +25,27 @@ enum class CellFunction : std::uint8_t {
 // Keras: LSTM i,f,c,o and GRU z,r,h with kernels [F, gates*U]. PyTorch: LSTM i,f,g,o and GRU r,z,n with [gates*U, F].
 enum class GateOrder : std::uint8_t { Keras, Torch };
 
-// x [N, T, F], kernel, recurrent kernel, bias? (Keras LSTM, RNN: [gates*U]), recurrent bias? -> [N, T, U] or, without
-// `returns_sequence`, the last step [N, U]. `backwards` walks time from the end and returns the sequence in walking
-// order. In Keras order a GRU with reset_after has a bias of [2, 3U] (input, recurrent), split by the reader into
-// inputs 3 and 4.
+// x [N, T, F], kernel, recurrent kernel, bias? (Keras LSTM, RNN: [gates*U]), recurrent bias?, first state? [N, U]
+// (absent: zeros) -> [N, T, U] or, without `returns_sequence`, the last step [N, U]. `backwards` walks time from the end
+// and returns the sequence in walking order. In Keras order a GRU with reset_after has a bias of [2, 3U] (input,
+// recurrent), split by the reader into inputs 3 and 4.
+//
+// Input 6, first cell? [N, U]: what c is before the first step. Input 7, peepholes? [3U], in either order of gates of
+// i, f, o: c before the step, times them, is added to the gates i and f, c behind the step to the gate o.
+// `returns_cell`: the last c [N, U] is a second result.
 struct Lstm {
   static constexpr std::string_view name = "lstm";
-  static constexpr std::size_t least_inputs = 3, most_inputs = 5;
+  static constexpr std::size_t least_inputs = 3, most_inputs = 8;
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
-  bool backwards = false, returns_sequence = false;
+  bool backwards = false, returns_sequence = false, returns_cell = false;
   static constexpr auto fields() {
-    return std::tuple{Field{"gates", &Lstm::gates}, Field{"activation", &Lstm::activation},
-                      Field{"recurrent_activation", &Lstm::recurrent_activation}, Field{"backwards", &Lstm::backwards},
-                      Field{"returns_sequence", &Lstm::returns_sequence}};
+    return std::tuple{Field{"gates", &Lstm::gates},
+                      Field{"activation", &Lstm::activation},
+                      Field{"recurrent_activation", &Lstm::recurrent_activation},
+                      Field{"backwards", &Lstm::backwards},
+                      Field{"returns_sequence", &Lstm::returns_sequence},
+                      Field{"returns_cell", &Lstm::returns_cell}};
   }
   friend bool operator==(const Lstm&, const Lstm&) = default;
 };
@@ -46,7 +53,7 @@ struct Lstm {
 // reset_after: the reset gate is applied behind the recurrent product (Keras 2 default, PyTorch), else before it.
 struct Gru {
   static constexpr std::string_view name = "gru";
-  static constexpr std::size_t least_inputs = 3, most_inputs = 5;
+  static constexpr std::size_t least_inputs = 3, most_inputs = 6;
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
   bool reset_after = true, backwards = false, returns_sequence = false;
@@ -63,7 +70,7 @@ struct Gru {
 
 struct SimpleRnn {
   static constexpr std::string_view name = "simple_rnn";
-  static constexpr std::size_t least_inputs = 3, most_inputs = 5;
+  static constexpr std::size_t least_inputs = 3, most_inputs = 6;
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh;
   bool backwards = false, returns_sequence = false;

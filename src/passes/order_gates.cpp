@@ -1,24 +1,28 @@
-// Stores recurrent cells as [gates*U, F] with two biases, gates in the order i, f, g, o and r, z, n. Cells whose
-// functions the target's own module lacks keep their order: their writer spells the steps out, or refuses.
+// Stores recurrent cells as [gates*U, F] with two biases, gates in the order i, f, g, o and r, z, n. Cells that PyTorch has
+// no module for are stored as for Keras: their writer spells the steps out.
 // For Keras as [F, gates*U] with one bias, the sum of both, gates in the order i, f, c, o and z, r, h; a GRU that resets
 // behind the product keeps two.
 #include "passes/constants.h"
 #include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace convoy {
 
 namespace {
 
-bool has_module(const Lstm& op) {
-  return op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
+constexpr std::size_t weights = 5;  // inputs from 1 on up to here hold gates; behind them are states and peepholes
+
+bool has_module(const Node& node, const Lstm& op) {
+  const bool peepholes = node.inputs.size() > 7 && node.inputs[7];
+  return !peepholes && op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
 }
-bool has_module(const Gru& op) {
+bool has_module(const Node&, const Gru& op) {
   return op.reset_after && op.activation == CellFunction::Tanh && op.recurrent_activation == CellFunction::Sigmoid;
 }
-bool has_module(const SimpleRnn& op) {
+bool has_module(const Node&, const SimpleRnn& op) {
   return op.activation == CellFunction::Tanh || op.activation == CellFunction::Relu;
 }
 
@@ -40,19 +44,29 @@ class Gates {
     constexpr bool swaps_first_two = std::is_same_v<Cell, Gru>;
     const Node& node = graph_[id];
     if (keras_) return cell_of_keras(id, op, swaps_first_two);
-    if (op.gates == GateOrder::Torch || !has_module(op)) return {};
-    for (std::size_t i = 1; i < node.inputs.size(); ++i)
+    for (std::size_t i = 1; i < std::min(weights, node.inputs.size()); ++i)
       if (node.inputs[i] && !graph_[node.inputs[i]].constant) return {};
+    if (!has_module(node, op)) return cell_of_keras(id, op, swaps_first_two);
+    if (op.gates == GateOrder::Torch) return {};
     op.gates = GateOrder::Torch;
     std::vector<ValueId> inputs = node.inputs;
-    inputs.resize(5);
-    for (std::size_t i = 1; i < 5; ++i)
+    inputs.resize(std::max(weights, inputs.size()));
+    for (std::size_t i = 1; i < weights; ++i)
       if (inputs[i]) inputs[i] = ordered(inputs[i], swaps_first_two);
     if (const ValueId bias = inputs[3] ? inputs[3] : inputs[4]) {
       for (const std::size_t i : {std::size_t{3}, std::size_t{4}})
         if (!inputs[i]) inputs[i] = zeros_like(node, bias, i == 3 ? "bias" : "recurrent_bias");
     }
-    return patch_.become(id, patch_.one(node, op, std::move(inputs)));
+    return become(id, op, std::move(inputs));
+  }
+
+  Status become(NodeId id, const Op& op, std::vector<ValueId> inputs) {
+    const Node& node = graph_[id];
+    auto now = patch_.node(node, op, std::move(inputs), node.outputs.size());
+    if (!now) return pass(now);
+    for (std::size_t i = 0; i < now->size(); ++i) patch_.replace(node.outputs[i], (*now)[i]);
+    patch_.remove(id);
+    return {};
   }
 
   template <class Cell>
@@ -61,30 +75,29 @@ class Gates {
     bool two = false;
     if constexpr (requires { op.reset_after; }) two = op.reset_after;
     std::vector<ValueId> inputs = node.inputs;
-    inputs.resize(5);
+    inputs.resize(std::max(weights, inputs.size()));
     const bool one_is_missing = !inputs[3] != !inputs[4];
     if (op.gates == GateOrder::Keras && (two ? !one_is_missing : !inputs[4])) return {};
-    for (std::size_t i = 1; i < inputs.size(); ++i)
+    for (std::size_t i = 1; i < weights; ++i)
       if (inputs[i] && !graph_[inputs[i]].constant)
         return within(place_of(node), Status(fail(Fault::Unsupported,
                                                   "computes its weights, which a layer of Keras "
                                                   "does not take")));
-    if (op.gates == GateOrder::Torch) {
-      if (swaps_first_two && !two)
-        return fail(Fault::Internal, "a GRU in PyTorch's order resets in front of the product");
-      for (std::size_t i = 1; i < inputs.size(); ++i)
-        if (inputs[i]) inputs[i] = from_torch(inputs[i], swaps_first_two);
-    }
+    const bool turns = op.gates == GateOrder::Torch;
+    const ValueId added =
+        !two && inputs[3] && inputs[4] ? sum(node, inputs[3], inputs[4], turns && swaps_first_two) : ValueId{};
+    for (std::size_t i = 1; turns && i < weights; ++i)
+      if (inputs[i] && !(added && i > 2)) inputs[i] = from_torch(inputs[i], swaps_first_two);
     op.gates = GateOrder::Keras;
     if (two && one_is_missing) {
       const std::size_t missing = inputs[3] ? 4 : 3;
       inputs[missing] = zeros_like(node, inputs[7 - missing], missing == 3 ? "bias" : "recurrent_bias");
     } else if (!two) {
-      if (inputs[3] && inputs[4]) inputs[3] = sum(node, inputs[3], inputs[4]);
+      if (added) inputs[3] = added;
       else if (inputs[4]) inputs[3] = inputs[4];
       inputs[4] = {};
     }
-    return patch_.become(id, patch_.one(node, op, std::move(inputs)));
+    return become(id, op, std::move(inputs));
   }
 
   // [gates*U, F] -> [F, gates*U], or a bias; r, z, n becomes z, r, h where asked.
@@ -94,15 +107,18 @@ class Gates {
     return constants_.taken(constant, 0, second_gate_first(shape.front() / 3), shape.size() == 2);
   }
 
-  // Of two biases of the graph, which need no other order.
-  ValueId sum(const Node& node, ValueId bias, ValueId other) {
+  // Of two biases of the graph, with r, z, n as z, r, h where asked.
+  ValueId sum(const Node& node, ValueId bias, ValueId other, bool swaps_first_two) {
     const auto key = std::pair{bias, other};
     if (const auto it = sums_.find(key); it != sums_.end()) return it->second;
     const Tensor& a = *graph_[bias].constant;
     auto numbers = a.doubles();
     const auto more = graph_[other].constant->doubles();
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += more[i];
-    patch_.remark(node, "its two biases are added, because a layer of Keras has one");
+    if (const auto units = static_cast<std::ptrdiff_t>(numbers.size() / 3); swaps_first_two)
+      std::swap_ranges(numbers.begin(), numbers.begin() + units, numbers.begin() + units);
+    patch_.remark(node, keras_ ? "its two biases are added, because a layer of Keras has one"
+                               : "its two biases are added, because nothing stands between them");
     return sums_[key] =
                patch_.constant(node.layer + "/bias", Tensor::of(a.shape(), std::move(numbers)).converted(a.dtype()));
   }

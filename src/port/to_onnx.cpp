@@ -2,6 +2,7 @@
 // back, so what was written is what was meant.
 #include "base/mapped_file.h"
 #include "formats/onnx/onnx.h"
+#include "graph/time_first.h"
 #include "passes/optimize.h"
 #include "port/journey.h"
 
@@ -24,19 +25,35 @@ Result<std::vector<fs::path>> files_of(const fs::path& source, const PortOptions
   return std::vector{fs::path(model.string() + ".data"), model};
 }
 
+// What a recurrent cell of ONNX gives and takes in another form, so that the file does not say it.
+std::set<ValueId> unsaid(const Graph& target) {
+  const TimeFirst found = time_first(target);
+  std::set<ValueId> values, said;
+  for (std::size_t i = 0; i < target.nodes.size(); ++i)
+    if (found.goes[i]) values.insert(target.nodes[i].outputs.begin(), target.nodes[i].outputs.end());
+  for (const auto& [node, cell] : found.cells) {
+    if (cell.made) values.insert(target[node].outputs.begin(), target[node].outputs.end());
+    said.insert({cell.y, cell.state, cell.last_cell, cell.in_time});
+  }
+  for (const ValueId v : said) values.erase(v);
+  return values;
+}
+
 // ONNX keeps the names of values. Those of recurrent weights say nothing of their order: the file holds their gates in
 // another one than any permutation of axes says.
 std::map<std::string, ValueId> names_in_file(const Graph& target) {
-  std::set<ValueId> of_cells;
+  std::set<ValueId> without = unsaid(target);
   for (const Node& node : target.nodes) {
     const bool cell = std::holds_alternative<Lstm>(node.op) || std::holds_alternative<Gru>(node.op) ||
                       std::holds_alternative<SimpleRnn>(node.op);
-    if (cell) of_cells.insert(node.inputs.begin() + 1, node.inputs.end());
+    if (!cell) continue;
+    for (const ValueId v : node.inputs)
+      if (v && target[v].constant) without.insert(v);
   }
   std::map<std::string, ValueId> names;
   for (std::size_t i = 0; i < target.values.size(); ++i) {
     const ValueId v{static_cast<std::int32_t>(i)};
-    if (!of_cells.contains(v)) names.emplace(target[v].name, v);
+    if (!without.contains(v)) names.emplace(target[v].name, v);
   }
   return names;
 }

@@ -307,12 +307,18 @@ Bounds walked(const Evaluation& at, GateOrder gates, bool state_is_bounded) {
   const Sizes& x = at.inputs[0]->shape();
   const Size steps = x[1], units = at.outputs[0].shape().back(), terms = x[2] + units;
   const double limit = limit_of(terms) * static_cast<double>(std::max<Size>(steps, 1));
-  const double state = state_is_bounded ? 1 : 1 + largest(&at.outputs[0]);
+  const auto input = [&](std::size_t i) { return i < at.inputs.size() ? at.inputs[i] : nullptr; };
+  const double state = (state_is_bounded ? 1 : 1 + largest(&at.outputs[0])) + largest(input(5)) + largest(input(6));
   double size =
       1 + largest_sum(*at.inputs[1], across) * largest(at.inputs[0]) + largest_sum(*at.inputs[2], across) * state;
   for (std::size_t i = 3; i < at.inputs.size(); ++i) size += largest(at.inputs[i]);
+  // The cell that a peephole sees grows by at most one a step.
+  size += largest(input(7)) * (state + static_cast<double>(steps));
   double error = limit * unit_rounding * size;
   if (at.errors[0]) error += largest(at.errors[0]) * largest_sum(*at.inputs[1], across) * static_cast<double>(steps);
+  for (const std::size_t i : {5, 6})
+    if (i < at.errors.size() && at.errors[i])
+      error += largest(at.errors[i]) * (1 + largest_sum(*at.inputs[2], across)) * static_cast<double>(steps);
   std::vector<Tensor> errors;
   for (const Tensor& output : at.outputs) {
     errors.push_back(Tensor::of(

@@ -67,5 +67,28 @@ TEST(TimeFirst, WantsTheSequenceOfABackwardsCellInTheOrderOfTime) {
   EXPECT_EQ(found.transposes, 1U);
 }
 
+TEST(TimeFirst, TakesStatesAndTheLastCellWithTheirAxisInFront) {
+  const Graph graph =
+      parsed(std::string("input x float32[4,2,5]\ninput h float32[1,2,3]\ninput c float32[1,2,3]\n") + weights +
+             "turned = transpose(x) permutation=1,0,2\n"
+             "h0 = squeeze(h) axes=0\n"
+             "c0 = squeeze(c) axes=0\n"
+             "cell, last = lstm(turned, w, r, _, _, h0, c0) gates=torch returns_sequence=true "
+             "returns_cell=true\n"
+             "back = transpose(cell) permutation=1,0,2\n"
+             "y = unsqueeze(back) axes=1\n"
+             "z = unsqueeze(last) axes=0\n"
+             "again = relu(c0)\n"
+             "output y\noutput z\noutput again\n");
+  const TimeFirst found = time_first(graph);
+  const TimeFirst::Cell& cell = found.cells.begin()->second;
+  EXPECT_TRUE(cell.made);
+  EXPECT_EQ(graph[cell.first_state].name, "h");
+  EXPECT_EQ(graph[cell.first_cell].name, "c");
+  EXPECT_EQ(graph[cell.last_cell].name, "z");
+  EXPECT_TRUE(found.goes[1]);   // the squeeze of h
+  EXPECT_FALSE(found.goes[2]);  // that of c, which somebody else reads
+}
+
 }  // namespace
 }  // namespace convoy

@@ -452,8 +452,6 @@ REFUSED = {
     "attention": ("MultiheadAttention", "import torch.nn as nn\n\nclass Net(nn.Module):\n    def __init__(self):\n"
                   "        super().__init__()\n        self.a = nn.MultiheadAttention(8, 2)\n"),
     "spectral": ("spectral_norm", "from torch import nn\nfrom torch.nn.utils import spectral_norm\nnet = spectral_norm(nn.Conv2d(1, 2, 3))\n"),
-    "cell_state": ("pasted.py:8:", "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-                   "        self.l = nn.LSTM(3, 4)\n    def forward(self, x):\n        return self.l(x)[1][1] * 2\n"),
 }
 
 

@@ -47,5 +47,59 @@ TEST(Recurrent, WalkingBackwardsBeginsAtTheEnd) {
                  {0.357772164, -0.371315931, -0.020328699, -0.780978466, 0.165679588, 0.388010907}, 1e-6);
 }
 
+TEST(Recurrent, AnLstmBeginsWithStatesAndGivesItsLastCell) {
+  const Tensor kernel = filled({12, 2}, 5), recurrent = filled({12, 3}, 7), bias = filled({12}, 4);
+  const std::vector<Tensor> inputs{
+      x, kernel, recurrent, bias, numbers({12}, std::vector<double>(12, 0)), filled({2, 3}, 2), filled({2, 3}, 6)};
+  const Lstm cell{.gates = GateOrder::Torch, .returns_sequence = true, .returns_cell = true};
+  expect_numbers(cell, inputs, {2, 3, 3},
+                 {-0.184969735, 0.105712035, -0.03691616, -0.085916123, 0.118200732, 0.126199078, -0.120140004,
+                  0.084541897, 0.224448297, 0.040664241, -0.03039905, 0.159356221, -0.039531599, 0.036394992,
+                  0.239629482, -0.078095498, -0.029787753, 0.186719143},
+                 1e-6);
+  const auto out = test::ran(cell, inputs);
+  ASSERT_TRUE(out) << message(out.error());
+  ASSERT_EQ(out->size(), 2U);
+  EXPECT_EQ(out->at(1).shape(), (Sizes{2, 3}));
+  const auto last = out->at(1).doubles();
+  const std::vector<double> wanted{-0.245381623, 0.133825419, 0.570567049, -0.211758771, -0.06001202, 0.757077435};
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(last[i], wanted[i], 1e-6) << "at " << i;
+}
+
+TEST(Recurrent, PeepholesSeeTheCellBeforeAndBehindTheStep) {
+  const Tensor none = numbers({12}, std::vector<double>(12, 0)), zeros = numbers({2, 3}, std::vector<double>(6, 0));
+  expect_numbers(
+      Lstm{.gates = GateOrder::Torch, .returns_sequence = true},
+      {x, filled({12, 2}, 5), filled({12, 3}, 7), filled({12}, 4), none, zeros, filled({2, 3}, 6), filled({9}, 3)},
+      {2, 3, 3},
+      {-0.186035229, 0.056864478, -0.008844923, -0.076350623, 0.112064331, 0.118387532, -0.117424782, 0.077982521,
+       0.200194327, 0.044809782, 0.008578455, 0.142449348, -0.039202441, 0.052590743, 0.199565974, -0.079998301,
+       -0.027246364, 0.151194899},
+      1e-6);
+}
+
+TEST(Recurrent, OtherCellsBeginWithAStateToo) {
+  expect_numbers(Gru{.gates = GateOrder::Torch, .returns_sequence = true},
+                 {x, filled({9, 2}, 5), filled({9, 3}, 7), filled({9}, 4), filled({9}, 2), filled({2, 3}, 2)},
+                 {2, 3, 3},
+                 {-0.596482227, -0.168333471, 0.035322515, -0.306811402, 0.071392844, 0.22630293, -0.461989819,
+                  0.072323915, 0.324406441, -0.009489945, 0.334958911, 0.655067517, -0.326904114, 0.248126154,
+                  0.662435543, -0.556271833, 0.107421695, 0.628871143},
+                 1e-6);
+  const Tensor none = numbers({3}, {0, 0, 0});
+  expect_numbers(SimpleRnn{.backwards = true},
+                 {x, filled({2, 3}, 5), filled({3, 3}, 7), filled({3}, 4), none, filled({2, 3}, 2)}, {2, 3},
+                 {0.313571608, -0.372341153, 0.032753243, -0.626445415, 0.08919823, 0.405363297}, 1e-6);
+}
+
+TEST(Recurrent, AStateOfAnotherSizeIsRefused) {
+  const Tensor none = numbers({3}, {0, 0, 0});
+  const auto out =
+      test::ran(SimpleRnn{}, {x, filled({2, 3}, 5), filled({3, 3}, 7), filled({3}, 4), none, filled({3, 3}, 2)});
+  ASSERT_FALSE(out);
+  EXPECT_NE(message(out.error()).find("first state has shape [3, 3], expected [2, 3]"), std::string::npos)
+      << message(out.error());
+}
+
 }  // namespace
 }  // namespace convoy

@@ -351,12 +351,13 @@ Values Call::run_inside(const Layer& inner, const std::string& attribute, Values
 Status Call::check_arguments() const {
   if (!call || is_operation(layer)) return {};
   for (const auto& [key, value] : call->kwargs.items()) {
-    if (value.is_null() || (key == "training" && value == false)) continue;
+    if (value.is_null() || (key == "training" && value == false) || understood_.contains(key)) continue;
     if (key == "training") return fail(Fault::Unsupported, "is called in training mode");
     return fail(Fault::Unsupported, "call argument '" + key + "' is not understood");
   }
   for (std::size_t i = 1; i < call->args.size(); ++i)
-    if (!call->args[i].is_null() && !call->args[i].is_object())
+    if (!call->args[i].is_null() && !call->args[i].is_object() &&
+        std::ranges::none_of(understood_, [&](const auto& one) { return one.second == i; }))
       return fail(Fault::Unsupported, "call argument " + std::to_string(i) + " is not understood");
   return {};
 }

@@ -69,6 +69,8 @@ class Call {
   // The same as a tensor, for what must be cut up first. Not shared between calls: guard with `bound`.
   Tensor take(std::string_view name, const Shape& expected);
   std::optional<ValueId> bound(std::string_view name) const;
+  // An argument of the call, by its name or its place among those, that the layer reads beside its inputs.
+  void understands(std::string_view argument, std::size_t place) { understood_.emplace(argument, place); }
   void skip_weights() { skips_weights_ = true; }  // arrays that inference does not read
   void enter(const std::string& attribute);       // the arrays of a part of the layer: "cell"
   void leave();
@@ -99,6 +101,7 @@ class Call {
   std::shared_ptr<Variables> variables_;  // null until asked for
   bool own_variables_ = true;             // not the list of the wrapper around this layer
   bool skips_weights_ = false;
+  std::map<std::string, std::size_t, std::less<>> understood_;
   std::vector<std::pair<Location, std::shared_ptr<Variables>>> outside_;
   std::map<std::string, std::shared_ptr<Variables>> entered_;  // by group
 };

@@ -1,6 +1,7 @@
 // LSTM, GRU and SimpleRNN, and the pair of them that Bidirectional runs both ways.
-#include "formats/keras/call.h"
+#include "formats/keras/operation.h"
 
+#include <algorithm>
 #include <array>
 
 namespace convoy::keras {
@@ -29,7 +30,7 @@ CellFunction cell_function(Call& call, std::string_view key, const char* otherwi
 
 struct Common {
   Size units = 0;
-  bool bias = true, backwards = false, sequence = false;
+  bool bias = true, backwards = false, sequence = false, states = false;
 };
 
 Common common_of(Call& call) {
@@ -41,8 +42,7 @@ Common common_of(Call& call) {
   common.bias = call.attrs.truth("use_bias", true);
   common.backwards = call.attrs.truth("go_backwards", false);
   common.sequence = call.attrs.truth("return_sequences", false);
-  if (call.attrs.truth("return_state", false))
-    call.refuse(Fault::Unsupported, "returns its state, which this version does not carry");
+  common.states = call.attrs.truth("return_state", false);
   if (call.attrs.truth("stateful", false))
     call.refuse(Fault::Unsupported, "keeps its state between calls, which this version does not carry");
   if (call.attrs.truth("time_major", false))
@@ -52,6 +52,50 @@ Common common_of(Call& call) {
   if (!call.failed() && (common.units < 1 || common.units > (1 << 24)))
     call.refuse(Fault::Format, "attribute 'units' is " + std::to_string(common.units));
   return common;
+}
+
+// What the layer is called with behind x: `count` states before the first step. None: zeros.
+Values first_states(Call& call, std::size_t count) {
+  Values states(call.inputs.begin() + 1, call.inputs.end());  // Keras 2 keeps them beside x
+  call.understands("initial_state", 1);
+  const Json* said = option(call, "initial_state", 1);
+  // One array of numbers is a state, [[...], ...]; a list holds several.
+  const bool is_list = said && said->is_array() && !said->empty() &&
+                       !(said->front().is_array() && !said->front().empty() && said->front().front().is_number());
+  if (is_list) states = operands(call, "initial_state", 1);
+  else if (said) states = {operand(call, "initial_state", 1)};
+  if (!call.failed() && !states.empty() && states.size() != count)
+    call.refuse(Fault::Format,
+                "begins with " + std::to_string(states.size()) + " states, it has " + std::to_string(count));
+  return states;
+}
+
+ValueId sequence_of(Call& call) {
+  if (!call.inputs.empty()) return call.inputs.front();
+  call.refuse(Fault::Format, "has no input");
+  return {};
+}
+
+// The layer's results: all steps or the last one, then the states behind the last step where they are asked for.
+Values results_of(Call& call, const Common& common, const Values& made) {
+  if (!common.states || made.empty()) return made.empty() ? made : Values{made.front()};
+  ValueId state = made.front();
+  if (common.sequence) state = call.add(Squeeze{{1}}, {call.add(Slice{1, -1, {}, 1}, {state}, "last")}, "state");
+  Values all{made.front(), state};
+  if (made.size() > 1) all.push_back(made[1]);
+  return all;
+}
+
+// Adds the cell over `inputs` (x, kernel, recurrent kernel, biases) with the states that it begins with.
+template <class Cell>
+Values walked(Call& call, const Common& common, const Cell& op, Values inputs) {
+  const Values states = first_states(call, std::is_same_v<Cell, Lstm> ? 2 : 1);
+  if (call.failed()) return {};
+  if (!states.empty()) {
+    inputs.resize(5);
+    inputs.insert(inputs.end(), states.begin(), states.end());
+  }
+  return results_of(call, common, call.add_all(op, std::move(inputs)));
 }
 
 // x, kernel, recurrent kernel and bias, for `gates` gates.
@@ -66,18 +110,22 @@ Values cell_inputs(Call& call, ValueId x, const Common& common, Size gates) {
 }
 
 Values lstm(Call& call) {
-  const ValueId x = call.x();
+  const ValueId x = sequence_of(call);
   const Common common = common_of(call);
-  Lstm op{GateOrder::Keras, cell_function(call, "activation", "tanh"),
-          cell_function(call, "recurrent_activation", "sigmoid"), common.backwards, common.sequence};
+  Lstm op{GateOrder::Keras,
+          cell_function(call, "activation", "tanh"),
+          cell_function(call, "recurrent_activation", "sigmoid"),
+          common.backwards,
+          common.sequence,
+          common.states};
   const Values inputs = cell_inputs(call, x, common, 4);
   if (call.failed()) return {};
-  return {call.add(op, inputs)};
+  return walked(call, common, op, inputs);
 }
 
 // With reset_after the bias has two rows: of the input, and of the state.
 Values gru(Call& call) {
-  const ValueId x = call.x();
+  const ValueId x = sequence_of(call);
   Common common = common_of(call);
   const bool after = call.attrs.truth("reset_after", call.version.major >= 3 || call.version.tensorflow);
   Gru op{GateOrder::Keras,
@@ -89,14 +137,14 @@ Values gru(Call& call) {
   if (!after || !common.bias) {
     const Values inputs = cell_inputs(call, x, common, 3);
     if (call.failed()) return {};
-    return {call.add(op, inputs)};
+    return walked(call, common, op, inputs);
   }
   common.bias = false;
   Values inputs = cell_inputs(call, x, common, 3);
   if (call.failed()) return {};
   if (const auto known = call.bound("bias")) {
     inputs.insert(inputs.end(), {*known, *call.bound("recurrent_bias")});
-    return {call.add(op, inputs)};
+    return walked(call, common, op, inputs);
   }
   call.enter("cell");
   const Tensor both = call.take("bias", {2, 3 * common.units});
@@ -108,16 +156,16 @@ Values gru(Call& call) {
       call.constant("bias", Tensor::of({3 * common.units}, std::vector<float>(numbers.begin(), half)), true));
   inputs.push_back(
       call.constant("recurrent_bias", Tensor::of({3 * common.units}, std::vector<float>(half, numbers.end())), true));
-  return {call.add(op, inputs)};
+  return walked(call, common, op, inputs);
 }
 
 Values simple_rnn(Call& call) {
-  const ValueId x = call.x();
+  const ValueId x = sequence_of(call);
   const Common common = common_of(call);
   SimpleRnn op{GateOrder::Keras, cell_function(call, "activation", "tanh"), common.backwards, common.sequence};
   const Values inputs = cell_inputs(call, x, common, 1);
   if (call.failed()) return {};
-  return {call.add(op, inputs)};
+  return walked(call, common, op, inputs);
 }
 
 bool returns_sequences(const Layer& layer) {
@@ -142,14 +190,21 @@ Values bidirectional(Call& call) {
     turned["go_backwards"] = !(was != turned.end() && *was == true);
     backward.config = &turned;
   }
+  // Absent means the default, null means both as they are.
+  const Json* config = call.layer.config;
+  const bool merges_as_usual = config && config->is_object() && !config->contains("merge_mode");
   const Json* said = call.attrs.raw("merge_mode");
-  const std::string mode = said && said->is_string() ? said->get<std::string>() : "";
+  const std::string mode = merges_as_usual ? "concat" : said && said->is_string() ? said->get<std::string>() : "";
   const bool sequence = returns_sequences(forward);
   if (backward.name == forward.name)
     backward.name = "backward_" + backward.name, forward.name = "forward_" + forward.name;
   const Values there = call.run_inside(forward, "forward_layer", {x});
   Values back = call.run_inside(backward, "backward_layer", {x});
-  if (call.failed() || there.size() != 1 || back.size() != 1) return {};
+  if (call.failed()) return {};
+  if (there.size() != 1 || back.size() != 1) {
+    call.refuse(Fault::Unsupported, "returns the states of both its cells, which this version does not carry");
+    return {};
+  }
   // The sequence of the way back comes in walking order and is turned round.
   if (sequence) back = {call.add(Slice{1, {}, {}, -1}, back, "turned")};
   if (mode.empty()) return {there.front(), back.front()};

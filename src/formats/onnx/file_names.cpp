@@ -6,13 +6,15 @@
 namespace convoy::onnx {
 
 void FileNames::of_blocks(const Graph& graph, const ModelNode& node, const std::string& layer, std::size_t first) {
-  constexpr std::string_view words[] = {"weight_ih", "weight_hh", "bias_ih"};
+  constexpr std::pair<std::string_view, std::size_t> words[] = {{"weight_ih", 1}, {"weight_hh", 2}, {"bias_ih", 3},
+                                                                {"initial_h", 5}, {"initial_c", 6}, {"peepholes", 7}};
   const Attribute* direction = node.attribute("direction");
   const bool both = direction && direction->text == "bidirectional";
   for (std::size_t i = first; i < graph.values.size(); ++i)
-    for (std::size_t w = 0; w < std::size(words) && w + 1 < node.inputs.size(); ++w) {
+    for (const auto& [word, input] : words) {
+      if (input >= node.inputs.size()) break;
       const Value& value = graph.values[i];
-      const std::string forward = layer + "/" + std::string(words[w]), &weight = node.inputs[w + 1];
+      const std::string forward = layer + "/" + std::string(word), &weight = node.inputs[input];
       if (!value.constant || weight.empty()) continue;
       const ValueId v{static_cast<std::int32_t>(i)};
       if (value.name == forward) blocks_.emplace_back(v, both ? weight + "_forward" : weight);

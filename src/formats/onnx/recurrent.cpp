@@ -1,5 +1,5 @@
-// LSTM, GRU and RNN over time first (layout 0) or batch first, in both directions, from a state of zeros. Weights hold one
-// block of rows per gate: i, o, f, c and z, r, h; ours are those of PyTorch: i, f, c, o and r, z, h.
+// LSTM, GRU and RNN over time first (layout 0) or batch first, in both directions. Weights hold one block of rows per
+// gate: i, o, f, c and z, r, h; ours are those of PyTorch: i, f, c, o and r, z, h. Peepholes are i, o, f; ours are i, f, o.
 #include "formats/onnx/arguments.h"
 
 #include "ops/expect.h"
@@ -121,15 +121,6 @@ Tensor blocks(const Tensor& all, Size direction, const Kind& kind, std::size_t f
   return *Tensor::owning(all.dtype(), shape, std::move(bytes));
 }
 
-// A state of zeros is the only one that is carried.
-void expect_zeros(FunctionCall& call, std::string_view input) {
-  const ValueId value = call.optional(input);
-  if (!value) return;
-  const Tensor* state = call.constant(value);
-  if (!state || std::ranges::any_of(state->doubles(), [](double v) { return v != 0; }))
-    call.refuse(Fault::Unsupported, "input '" + std::string(input) + "' is a state to begin with other than zeros");
-}
-
 struct Cells {
   ValueId x;
   Tensor kernel, recurrent;
@@ -165,8 +156,54 @@ std::optional<Cells> cells_of(FunctionCall& call, const Kind& kind, Size directi
   return cells;
 }
 
+// Sequences end where `sequence_lens` says: carried where that is the last step of all.
+void expect_whole_sequences(FunctionCall& call, Dim steps) {
+  const ValueId lengths = call.optional("sequence_lens");
+  if (!lengths) return;
+  const Tensor* known = call.constant(lengths);
+  if (known && steps.known() && std::ranges::all_of(known->integers(), [&](Size n) { return n == *steps; })) return;
+  call.refuse(Fault::Unsupported, known ? "input 'sequence_lens' ends a sequence before its last step"
+                                        : "input 'sequence_lens' is computed by the model");
+}
+
+// What `input` says of direction d, a state [N, U] before the first step; nothing: zeros.
+ValueId state_of(FunctionCall& call, const std::string& input, Size d, Size directions, Size axis) {
+  const ValueId all = call.optional(input);
+  if (!all || call.is_zeros(all)) return {};
+  if (call.rank(all) != 3 || call.dim(all, axis) != Dim(directions)) {
+    call.refuse(Fault::Format, "input '" + input + "' has shape " + text_of(call.shape(all)) + ", expected " +
+                                   std::to_string(directions) + " along axis " + std::to_string(axis));
+    return {};
+  }
+  if (const Tensor* known = call.constant(all)) {
+    const Tensor turned = axis == 0 ? *known : known->permuted(Sizes{1, 0, 2});
+    const Sizes one{turned.shape()[1], turned.shape()[2]};
+    const auto bytes = turned.bytes();
+    const std::size_t length = bytes.size() / static_cast<std::size_t>(directions);
+    const auto from = bytes.subspan(static_cast<std::size_t>(d) * length, length);
+    return call.make_constant(input + (d == 1 ? "_reverse" : ""),
+                              *Tensor::owning(turned.dtype(), one, {from.begin(), from.end()}));
+  }
+  const ValueId one = directions == 1 ? all : call.add(Slice{axis, d, d + 1, 1}, {all});
+  return call.add(Squeeze{{axis}}, {one});
+}
+
+// Direction d of [directions, 3 * units]; nothing: zeros.
+ValueId peepholes_of(FunctionCall& call, Size d, const Cells& cells) {
+  const ValueId all = call.optional("P");
+  if (!all || call.is_zeros(all)) return {};
+  const Tensor* known = call.constant(all);
+  if (!known || known->shape() != Sizes{cells.directions, 3 * cells.units}) {
+    call.refuse(known ? Fault::Format : Fault::Unsupported,
+                known ? "input 'P' has shape " + text_of(known->shape()) : "input 'P' is computed by the model");
+    return {};
+  }
+  return call.make_constant(d == 1 ? "peepholes_reverse" : "peepholes",
+                            blocks(*known, d, {"", {0, 2, 1}, {}}, 0, cells.units));
+}
+
 Op cell_op(FunctionCall& call, const Kind& kind, const std::vector<CellFunction>& f, bool backwards) {
-  if (kind.type == "LSTM") return Lstm{GateOrder::Torch, f[1], f[0], backwards, true};
+  if (kind.type == "LSTM") return Lstm{GateOrder::Torch, f[1], f[0], backwards, true, call.results > 2};
   if (kind.type == "RNN") return SimpleRnn{GateOrder::Torch, f[0], backwards, true};
   return Gru{GateOrder::Torch, f[1], f[0], call.attrs.truth("linear_before_reset", false), backwards, true};
 }
@@ -181,13 +218,12 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
   if (kind.type == "LSTM" && call.attrs.truth("input_forget", false))
     call.refuse(Fault::Unsupported, "attribute 'input_forget' couples two gates");
   const auto functions = functions_of(call, kind, static_cast<std::size_t>(directions));
-  expect_zeros(call, "initial_h");
-  if (kind.type == "LSTM") expect_zeros(call, "initial_c");
   const auto cells = cells_of(call, kind, directions);
-  if (call.results > 2) call.refuse(Fault::Unsupported, "is asked for the state of its cells");
   if (!cells || call.failed()) return {};
+  expect_whole_sequences(call, call.dim(cells->x, batch_first ? 1 : 0));
   const ValueId x = batch_first ? cells->x : call.add(Transpose{{1, 0, 2}}, {cells->x});
-  std::vector<ValueId> sequences, states;
+  const Size axis = batch_first ? 1 : 0;  // of directions, in states
+  std::vector<ValueId> sequences, states, last_cells;
   for (Size d = 0; d < directions; ++d) {
     const bool backwards = direction == "reverse" || d == 1;
     const std::string end = d == 1 ? "_reverse" : "";
@@ -199,7 +235,16 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
       inputs.push_back(
           call.make_constant("bias_hh" + end, blocks(*cells->bias, d, kind, kind.gates.size(), cells->units)));
     }
-    const ValueId walked = call.add(cell_op(call, kind, functions, backwards), inputs);
+    inputs.resize(5);
+    inputs.push_back(state_of(call, "initial_h", d, directions, axis));
+    if (kind.type == "LSTM") {
+      inputs.push_back(state_of(call, "initial_c", d, directions, axis));
+      inputs.push_back(peepholes_of(call, d, *cells));
+    }
+    const auto results = call.add_all(cell_op(call, kind, functions, backwards), inputs);
+    if (call.failed()) return {};
+    const ValueId walked = results.front();
+    if (results.size() > 1) last_cells.push_back(call.add(Unsqueeze{{axis}}, {results[1]}));
     const ValueId state = call.add(Slice{1, -1, {}, 1}, {walked});
     states.push_back(batch_first ? state : call.add(Transpose{{1, 0, 2}}, {state}));
     const ValueId in_time = backwards ? call.add(Slice{1, {}, {}, -1}, {walked}) : walked;
@@ -207,8 +252,12 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
     sequences.push_back(call.add(Unsqueeze{{batch_first ? 2 : 1}}, {placed}));
   }
   if (call.failed()) return {};
-  if (directions == 1) return {sequences.front(), states.front()};
-  return {call.add(Concat{batch_first ? 2 : 1}, sequences), call.add(Concat{batch_first ? 1 : 0}, states)};
+  const auto joined = [&](const std::vector<ValueId>& all, Size along) {
+    return directions == 1 ? all.front() : call.add(Concat{along}, all);
+  };
+  std::vector<ValueId> results{joined(sequences, batch_first ? 2 : 1), joined(states, axis)};
+  if (!last_cells.empty()) results.push_back(joined(last_cells, axis));
+  return results;
 }
 
 constexpr std::array rows{FunctionRow{"LSTM", "X W R B sequence_lens initial_h initial_c P", recurrent},

@@ -77,9 +77,26 @@ std::string empty_tensor(const Tensor& t) {
 }  // namespace
 
 const std::set<std::string>& taken_variables() {
-  static const std::set<std::string> names{
-      "self",  "torch", "nn",  "F",   "Tensor", "same_pad", "same_lower_pad", "symmetric_pad", "list", "tuple", "int",
-      "float", "max",   "min", "zip", "len",    "str",      "ValueError"};
+  static const std::set<std::string> names{"self",
+                                           "torch",
+                                           "nn",
+                                           "F",
+                                           "Tensor",
+                                           "same_pad",
+                                           "same_lower_pad",
+                                           "symmetric_pad",
+                                           "sequence_and_cell",
+                                           "state_and_cell",
+                                           "list",
+                                           "tuple",
+                                           "int",
+                                           "float",
+                                           "max",
+                                           "min",
+                                           "zip",
+                                           "len",
+                                           "str",
+                                           "ValueError"};
   return names;
 }
 

@@ -54,10 +54,17 @@ Walked<T> walked(GateOrder order, const Call<T>& call) {
   return w;
 }
 
+// What a state is before the first step.
+template <class T>
+std::vector<T> first(const Call<T>& call, std::size_t input, const Walked<T>& w) {
+  if (call.has(input)) return {call.in[input].values.begin(), call.in[input].values.end()};
+  return std::vector<T>(static_cast<std::size_t>(w.batch * w.units), T{0});
+}
+
 // Walks time and calls cell(n, gates of the input, gates of the state, state to replace) for every sample and step.
 template <class T, class Cell>
 void walk(const Walked<T>& w, bool backwards, bool returns_sequence, const Call<T>& call, const Cell& cell) {
-  std::vector<T> state(static_cast<std::size_t>(w.batch * w.units), T{0});
+  std::vector<T> state = first(call, 5, w);
   std::vector<T> inner(static_cast<std::size_t>(w.batch * w.width));
   T* y = call.out[0].values.data();
   for (Size i = 0; i < w.steps; ++i) {
@@ -79,17 +86,20 @@ template <class T>
 Status compute(const Lstm& op, const Call<T>& call) {
   const Walked<T> w = walked(op.gates, call);
   const Size u = w.units;
-  std::vector<T> carry(static_cast<std::size_t>(w.batch * u), T{0});
+  std::vector<T> carry = first(call, 6, w);
+  const T* peepholes = call.optional(7);
   walk(w, op.backwards, op.returns_sequence, call, [&](Size n, const T* x, const T* inner, T* h) {
     const auto gate = [&](Size g, Size i) { return x[g * u + i] + inner[g * u + i]; };
     for (Size i = 0; i < u; ++i) {
       T& c = carry[static_cast<std::size_t>(n * u + i)];
-      const T input = cell_function(op.recurrent_activation, gate(0, i));
-      const T forget = cell_function(op.recurrent_activation, gate(1, i));
+      const auto seen = [&](Size peephole) { return peepholes ? peepholes[peephole * u + i] * c : T{0}; };
+      const T input = cell_function(op.recurrent_activation, gate(0, i) + seen(0));
+      const T forget = cell_function(op.recurrent_activation, gate(1, i) + seen(1));
       c = forget * c + input * cell_function(op.activation, gate(2, i));
-      h[i] = cell_function(op.recurrent_activation, gate(3, i)) * cell_function(op.activation, c);
+      h[i] = cell_function(op.recurrent_activation, gate(3, i) + seen(2)) * cell_function(op.activation, c);
     }
   });
+  if (op.returns_cell) std::ranges::copy(carry, call.out[1].values.data());
   return {};
 }
 

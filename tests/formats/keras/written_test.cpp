@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace convoy::keras {
@@ -109,6 +110,75 @@ TEST(KerasWritten, ALayerCalledTwiceIsOneLayer) {
   EXPECT_EQ(document.layers[1].calls.size(), 2U);
   EXPECT_FALSE(document.is_sequential());
   EXPECT_EQ(document.outputs.front(), (Reference{1, 1, 0}));
+}
+
+// Two LSTMs over x [N, 5, 2], 3 units each, one from each end, side by side; and, if asked for, the sum of the one's steps.
+Graph two_ways(bool read_elsewhere) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim::unknown(), 5, 2}});
+  const auto cell = [&](bool backwards, float first) {
+    const std::string name = backwards ? "rnn/back" : "rnn/there";
+    const ValueId kernel = graph.constant(name + "/kernel", numbers({2, 12}, first));
+    const ValueId recurrent = graph.constant(name + "/recurrent", numbers({3, 12}, first + 100));
+    return add(graph, Lstm{.backwards = backwards, .returns_sequence = true}, {x, kernel, recurrent}, "rnn");
+  };
+  const ValueId there = cell(false, 1), back = cell(true, 500);
+  const ValueId turned = add(graph, Slice{1, {}, {}, -1}, {back}, "rnn");
+  std::vector<ValueId> outputs{add(graph, Concat{2}, {there, turned}, "rnn")};
+  if (read_elsewhere) outputs.push_back(add(graph, Unary{Function::Tanh}, {there}, "tanh"));
+  return finished(std::move(graph), outputs);
+}
+
+TEST(KerasWritten, CellsFromBothEndsAreOneLayer) {
+  const Graph graph = two_ways(false);
+  const Document document = written(graph);
+  ASSERT_EQ(document.layers.size(), 2U);
+  const DocumentLayer& layer = document.layers[1];
+  EXPECT_EQ(layer.class_name, "Bidirectional");
+  EXPECT_EQ(layer.name, "rnn");
+  EXPECT_EQ(layer.arguments["layer"]["config"].dump(),
+            R"({"name":"lstm","units":3,"use_bias":false,"return_sequences":true})");
+  std::vector<std::string> parts;
+  for (const DocumentWeight& weight : layer.weights) parts.push_back(weight.part + ":" + weight.name);
+  EXPECT_EQ(parts, (std::vector<std::string>{"forward_layer/cell:kernel", "forward_layer/cell:recurrent_kernel",
+                                             "backward_layer/cell:kernel", "backward_layer/cell:recurrent_kernel"}));
+  const auto file = file_of(archive_of(document));
+  const Blob blob = blob_of(file);
+  const auto read = read_archive(blob.bytes, blob.keeper, {});
+  ASSERT_TRUE(read) << message(read.error());
+  for (const Value& value : read->values) {
+    if (!value.constant) continue;
+    ASSERT_TRUE(document.carried.contains(value.name)) << value.name;
+    EXPECT_TRUE(same_bytes(*value.constant, *graph[document.carried.at(value.name)].constant)) << value.name;
+  }
+}
+
+TEST(KerasWritten, ACellThatSomebodyElseReadsStaysALayerOfItsOwn) {
+  const Document document = written(two_ways(true));
+  std::vector<std::string> classes;
+  for (const DocumentLayer& layer : document.layers) classes.push_back(layer.class_name);
+  EXPECT_EQ(std::ranges::count(classes, "LSTM"), 2);
+  EXPECT_EQ(std::ranges::count(classes, "Bidirectional"), 0);
+}
+
+TEST(KerasWritten, StatesToBeginWithAreAnArgumentOfTheCall) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {2, 5, 2}}), h = graph.input("h", {DType::F32, {2, 3}});
+  const ValueId kernel = graph.constant("rnn/kernel", numbers({2, 12}, 0));
+  const ValueId recurrent = graph.constant("rnn/recurrent", numbers({3, 12}, 0));
+  auto made = graph.add(Lstm{.returns_cell = true}, {x, kernel, recurrent, {}, {}, h}, "rnn");
+  ASSERT_TRUE(made) << message(made.error());
+  const ValueId cell = made->at(1);
+  const Document document = written(finished(std::move(graph), {cell}));
+  ASSERT_EQ(document.layers.size(), 4U);
+  EXPECT_EQ(document.layers[2].class_name, "ZerosLike");  // c, which is not said
+  const DocumentCall& call = document.layers[3].calls.front();
+  ASSERT_EQ(call.kwargs.size(), 1U);
+  EXPECT_EQ(call.kwargs[0].first, "initial_state");
+  const auto& states = std::get<std::vector<Item>>(call.kwargs[0].second);
+  EXPECT_EQ(std::get<Reference>(states.at(0)), (Reference{1, 0, 0}));
+  EXPECT_EQ(std::get<Reference>(states.at(1)), (Reference{2, 0, 0}));
+  EXPECT_EQ(document.outputs.front(), (Reference{3, 0, 2}));  // behind the steps and h
 }
 
 TEST(KerasWritten, NamesKeepTheModulesOfTheSource) {

@@ -60,6 +60,14 @@ void set_version(Hdf5Node& node) {
   node.set("keras_version", std::string(written_version));
 }
 
+// "lstm_cell/" in front of the name of a cell's weight, "forward_lstm/lstm_cell/" inside a Bidirectional.
+std::string legacy_part(const DocumentLayer& layer, const std::string& part) {
+  if (part.empty()) return "";
+  if (!layer.arguments.contains("layer")) return snake_case(layer.class_name) + "_cell/";
+  const std::string inner = snake_case(layer.arguments["layer"]["class_name"].get<std::string>());
+  return part.substr(0, part.find('_') + 1) + inner + "/" + inner + "_cell/";
+}
+
 // Keras drops an `axis` that lists several when it loads the older form, and goes on with its default.
 Status check_legacy(const DocumentLayer& layer) {
   if (layer.is_operation())
@@ -112,11 +120,9 @@ Status write_hdf5(const Document& document, const AppendBytes& append) {
     for (const bool trainable : {true, false})  // as Keras lists a layer's weights
       for (const DocumentWeight& weight : layer.weights)
         if (weight.name.starts_with("moving_") != trainable)
-          names.push_back(layer.name + "/" + (weight.part.empty() ? "" : snake_case(layer.class_name) + "_cell/") +
-                          weight.name);
+          names.push_back(layer.name + "/" + legacy_part(layer, weight.part) + weight.name);
     for (const DocumentWeight& weight : layer.weights)
-      weights.dataset(layer.name + "/" + layer.name + "/" +
-                          (weight.part.empty() ? "" : snake_case(layer.class_name) + "_cell/") + weight.name,
+      weights.dataset(layer.name + "/" + layer.name + "/" + legacy_part(layer, weight.part) + weight.name,
                       weight.tensor);
     set_names(weights.group(layer.name), "weight_names", names);
   }

@@ -52,7 +52,7 @@ std::string object_text(const Json& value) {
   inner.module = value.value("module", "keras.layers");
   std::string name;
   for (const auto& [key, argument] : config.items())
-    if (key == "name") name = value_text(argument);
+    if (key == "name") name = argument == snake_case(inner.class_name) ? "" : value_text(argument);
     else inner.arguments[key] = argument;
   return constructor_text(inner, name);
 }

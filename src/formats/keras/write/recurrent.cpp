@@ -1,5 +1,7 @@
-// LSTM, GRU and SimpleRNN.
+// LSTM, GRU and SimpleRNN, and Bidirectional where two of them walk one sequence from both ends.
 #include "formats/keras/write/sink.h"
+
+#include "formats/keras/weights.h"
 
 #include <array>
 
@@ -30,10 +32,35 @@ Status say_function(Said& said, const char* key, CellFunction function, CellFunc
   return {};
 }
 
+// Input i, a state before the first step: absent, it is zeros like input `other`.
+Item state_of(Sink& sink, std::size_t i, std::size_t other) {
+  if (const Tensor* known = sink.constant(i)) return *known;
+  if (sink.has(i)) return std::get<Reference>(sink.argument(i));
+  if (const Tensor* known = sink.constant(other))
+    return Tensor::of(known->shape(), std::vector<float>(static_cast<std::size_t>(known->count()), 0.0F));
+  Said zeros = sink.operation("numpy", "ZerosLike");
+  zeros.args = {sink.argument(other)};
+  return std::get<Reference>(sink.step(std::move(zeros), "zeros", sink.fact(other)));
+}
+
+// The call's argument initial_state: h and c of an LSTM, else h.
+void begin_with_states(Said& said, bool has_cell, Sink& sink) {
+  if (!sink.has(5) && !sink.has(6)) return;
+  for (const std::size_t i : {std::size_t{5}, std::size_t{6}})
+    if (sink.constant(i))
+      said.numbers.emplace_back(has_cell ? (i == 5 ? "initial_state_0" : "initial_state_1") : "initial_state",
+                                sink.node().inputs[i]);
+  if (has_cell)
+    said.kwargs.emplace_back("initial_state", std::vector<Item>{state_of(sink, 5, 6), state_of(sink, 6, 5)});
+  else if (const Tensor* known = sink.constant(5)) said.kwargs.emplace_back("initial_state", *known);
+  else said.kwargs.emplace_back("initial_state", sink.argument(5));
+}
+
 template <class Op>
 Result<Said> cell(const Op& op, const char* class_name, Sink& sink) {
   if (op.gates != GateOrder::Keras) return sink.broken("gates in another framework's order");
   if (!sink.constant(1) || !sink.constant(2)) return sink.refused("a kernel that the model computes");
+  if (sink.has(7)) return sink.refused("an LSTM with peepholes");
   Said said = sink.layer(class_name);
   said.arguments["units"] = sink.constant(2)->shape()[0];
   if (auto ok = say_function(said, "activation", op.activation, CellFunction::Tanh, sink); !ok) return pass(ok);
@@ -42,36 +69,38 @@ Result<Said> cell(const Op& op, const char* class_name, Sink& sink) {
   if (op.backwards) said.arguments["go_backwards"] = true;
   if (auto ok = sink.weigh(said, 1, "kernel", "cell"); !ok) return pass(ok);
   if (auto ok = sink.weigh(said, 2, "recurrent_kernel", "cell"); !ok) return pass(ok);
+  begin_with_states(said, std::is_same_v<Op, Lstm>, sink);
   return said;
 }
 
 // Keras adds one bias.
-Status one_bias(Said said, Sink& sink) {
+Status weigh_one_bias(Said& said, Sink& sink) {
   if (sink.has(4)) return sink.broken("a second bias of a cell");
-  if (sink.has(3))
-    if (auto ok = sink.weigh(said, 3, "bias", "cell"); !ok) return ok;
-  return sink.last(std::move(said));
+  return sink.has(3) ? sink.weigh(said, 3, "bias", "cell") : Status();
 }
 
-Status write_lstm(const Lstm& op, Sink& sink) {
+Result<Said> said_of(const Lstm& op, Sink& sink) {
   auto said = cell(op, "LSTM", sink);
-  if (!said) return pass(said);
+  if (!said) return said;
   if (auto ok = say_function(*said, "recurrent_activation", op.recurrent_activation, CellFunction::Sigmoid, sink); !ok)
-    return ok;
-  return one_bias(std::move(*said), sink);
+    return pass(ok);
+  if (auto ok = weigh_one_bias(*said, sink); !ok) return pass(ok);
+  if (op.returns_cell) said->arguments["return_state"] = true;
+  return said;
 }
 
 // With reset_after Keras keeps two rows of bias: of the input, and of the state.
-Status write_gru(const Gru& op, Sink& sink) {
+Result<Said> said_of(const Gru& op, Sink& sink) {
   auto said = cell(op, "GRU", sink);
-  if (!said) return pass(said);
+  if (!said) return said;
   if (auto ok = say_function(*said, "recurrent_activation", op.recurrent_activation, CellFunction::Sigmoid, sink); !ok)
-    return ok;
+    return pass(ok);
   if (!op.reset_after) {
     said->arguments["reset_after"] = false;
-    return one_bias(std::move(*said), sink);
+    if (auto ok = weigh_one_bias(*said, sink); !ok) return pass(ok);
+    return said;
   }
-  if (!sink.has(3) && !sink.has(4)) return sink.last(std::move(*said));
+  if (!sink.has(3) && !sink.has(4)) return said;
   const Size width = sink.constant(1)->shape()[1];
   std::vector<float> both;
   bool trainable = false;
@@ -87,14 +116,68 @@ Status write_gru(const Gru& op, Sink& sink) {
     trainable = trainable || sink.graph()[sink.node().inputs[i]].trainable;
   }
   said->weights.push_back({"cell", "bias", Tensor::of({2, width}, std::move(both)), trainable});
-  return sink.last(std::move(*said));
+  return said;
 }
 
-Status write_simple_rnn(const SimpleRnn& op, Sink& sink) {
+Result<Said> said_of(const SimpleRnn& op, Sink& sink) {
   auto said = cell(op, "SimpleRNN", sink);
-  if (!said) return pass(said);
-  return one_bias(std::move(*said), sink);
+  if (!said) return said;
+  if (auto ok = weigh_one_bias(*said, sink); !ok) return pass(ok);
+  return said;
 }
+
+template <class Cell>
+Status write_cell(const Cell& op, Sink& sink) {
+  auto said = said_of(op, sink);
+  if (!said) return pass(said);
+  if (sink.node().outputs.size() == 1) return sink.last(std::move(*said));
+  // Keras gives the last h in front of the last c.
+  return sink.last(std::move(*said), {{sink.result_fact(0), sink.result_fact(1), sink.result_fact(1)}, {0, 2}});
+}
+
+Status write_lstm(const Lstm& op, Sink& sink) { return write_cell(op, sink); }
+Status write_gru(const Gru& op, Sink& sink) { return write_cell(op, sink); }
+Status write_simple_rnn(const SimpleRnn& op, Sink& sink) { return write_cell(op, sink); }
+
+Result<Said> said_at(NodeId node, Sink& sink) {
+  sink.begin(node);
+  const Op& op = sink.node().op;
+  if (const auto* lstm = std::get_if<Lstm>(&op)) return said_of(*lstm, sink);
+  if (const auto* gru = std::get_if<Gru>(&op)) return said_of(*gru, sink);
+  return said_of(std::get<SimpleRnn>(op), sink);
+}
+
+}  // namespace
+
+// Keras makes the second cell from the first: alike but for its end, their names with a word in front.
+Status write_both_ways(const BothWays& pair, NodeId merge, Sink& sink) {
+  Said both;
+  both.class_name = "Bidirectional";
+  for (const auto& [node, word] : {std::pair{pair.forward, std::string("forward")}, {pair.backward, "backward"}}) {
+    auto one = said_at(node, sink);
+    if (!one) return pass(one);
+    const std::string name = snake_case(one->class_name), inner = word + "_" + name;
+    for (DocumentWeight& weight : one->weights) {
+      weight.part = word + "_layer/" + weight.part;
+      both.weights.push_back(std::move(weight));
+    }
+    for (auto& [weight, value] : one->carried) both.carried.emplace_back(inner + "/" + weight, value);
+    both.numbers.emplace_back(inner, sink.node().outputs.front());
+    if (node != pair.forward) continue;
+    both.args = std::move(one->args);
+    Json config{{"name", name}};
+    for (const auto& [key, value] : one->arguments.items()) config[key] = value;
+    both.arguments["layer"] = {{"module", "keras.layers"},
+                               {"class_name", one->class_name},
+                               {"config", std::move(config)},
+                               {"registered_name", nullptr}};
+  }
+  if (pair.merge != "concat") both.arguments["merge_mode"] = pair.merge;
+  sink.begin(merge);
+  return sink.last(std::move(both));
+}
+
+namespace {
 
 constexpr std::array rows{writes<write_lstm>(), writes<write_gru>(), writes<write_simple_rnn>()};
 static_assert(decides<Recurrent>(rows));

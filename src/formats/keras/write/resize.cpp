@@ -73,8 +73,10 @@ Status write_resize(const Resize& op, Sink& sink) {
   return sink.last(std::move(said));
 }
 
-constexpr std::array rows{writes<write_resize>(),
-                          lacks<GridSample, Sink>("Keras reads no image at places that the model computes")};
+constexpr std::array rows{
+    writes<write_resize>(),
+    lacks<GridSample, Sink>("keras.ops.image.map_coordinates wants places along samples and channels as well, "
+                            "and rounds halves as its backend does")};
 static_assert(decides<ResizeFamily>(rows));
 
 }  // namespace

@@ -62,7 +62,10 @@ std::string layer_name(const Node& node) {
   return name;
 }
 
-Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(document) {
+Sink::Sink(const Graph& graph, Document& document)
+    : graph_(graph),
+      document_(document),
+      pairs_(writing::both_ways(graph)) {
   // Of the nodes that one source layer became, the one that holds its weights takes its name, else the last.
   std::map<std::string, std::size_t> main;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -79,6 +82,16 @@ Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(do
   for (const std::size_t i : mains) names_of_nodes_[i] = unique(bases_of_nodes_[i]);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (!mains.contains(i)) names_of_nodes_[i] = unique(bases_of_nodes_[i] + "_" + word_of(graph.nodes[i].op));
+  // What merges two cells takes the name of the layer that all of them come from.
+  for (const auto& [merge, pair] : pairs_.merged) {
+    const auto at = static_cast<std::size_t>(merge.index), forward = static_cast<std::size_t>(pair.forward.index);
+    if (bases_of_nodes_[at] == bases_of_nodes_[forward]) std::swap(names_of_nodes_[at], names_of_nodes_[forward]);
+  }
+}
+
+const BothWays* Sink::both_ways(NodeId node) const {
+  const auto found = pairs_.merged.find(node);
+  return found == pairs_.merged.end() ? nullptr : &found->second;
 }
 
 void Sink::begin(NodeId node) { at_ = node; }
@@ -164,35 +177,42 @@ Argument Sink::step(Said said, std::string_view suffix, Fact result) {
 }
 
 // The same layer called with other inputs: the same weights (the very constants of the graph) and the same arguments.
-bool Sink::call_again(const Said& said) {
+bool Sink::call_again(const Said& said, const Giving& giving) {
   std::vector<std::int32_t> weights;
   for (const auto& [word, value] : said.carried) weights.push_back(value.index);
   if (weights.empty()) return false;
   for (const std::size_t at : weighted_[weights]) {
     DocumentLayer& layer = document_.layers[at];
     if (layer.class_name != said.class_name || layer.arguments != said.arguments) continue;
-    for (std::size_t i = 0; i < node().outputs.size(); ++i) given_[node().outputs[i]] = {at, layer.calls.size(), i};
     document_.carried.emplace(layer.name + "." + std::to_string(layer.calls.size()), node().outputs.front());
     layer.calls.push_back({said.args, said.kwargs, {}});
-    for (std::size_t i = 0; i < std::min(said.results, node().outputs.size()); ++i)
-      layer.calls.back().results.push_back(result_fact(i));
+    give(said.results, giving, at, layer.calls.size() - 1);
     return true;
   }
   weighted_[weights].push_back(document_.layers.size());
   return false;
 }
 
-Status Sink::last(Said said) {
-  const std::size_t results = std::min(said.results, node().outputs.size());
-  if (call_again(said)) return {};
-  const std::size_t at = add(std::move(said), names_of_nodes_[static_cast<std::size_t>(at_.index)]);
-  DocumentLayer& layer = document_.layers[at];
-  for (std::size_t i = 0; i < results; ++i) {
-    const ValueId v = node().outputs[i];
-    given_[v] = {at, 0, i};
-    document_.carried.emplace(layer.name + (i == 0 ? "" : "." + std::to_string(i)), v);
-    layer.calls.back().results.push_back(graph_[v].fact);
+// The results of the node, the first `results` at most, as a call of the layer gives them.
+void Sink::give(std::size_t results, const Giving& giving, std::size_t layer, std::size_t call) {
+  std::vector<Fact>& facts = document_.layers[layer].calls[call].results;
+  facts = giving.facts;
+  for (std::size_t i = 0; i < std::min(results, node().outputs.size()); ++i) {
+    given_[node().outputs[i]] = {layer, call, giving.places.empty() ? i : giving.places[i]};
+    if (giving.facts.empty()) facts.push_back(result_fact(i));
   }
+}
+
+Status Sink::last(Said said) { return last(std::move(said), {}); }
+
+Status Sink::last(Said said, const Giving& giving) {
+  if (call_again(said, giving)) return {};
+  const std::size_t results = std::min(said.results, node().outputs.size());
+  const std::size_t at = add(std::move(said), names_of_nodes_[static_cast<std::size_t>(at_.index)]);
+  give(results, giving, at, 0);
+  const std::string& name = document_.layers[at].name;
+  for (std::size_t i = 0; i < results; ++i)
+    document_.carried.emplace(name + (i == 0 ? "" : "." + std::to_string(i)), node().outputs[i]);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // What one row of the table of operators sees while it writes one node: its inputs as arguments, its weights, and the
 // document that takes layers and operations.
 #pragma once
+#include "formats/keras/write/both_ways.h"
 #include "formats/keras/write/document.h"
 #include "formats/rows.h"
 
@@ -28,11 +29,20 @@ struct Said {
   std::size_t results = std::numeric_limits<std::size_t>::max();  // tensors that it gives, if fewer than the node
 };
 
+// A layer that gives more than the results of the node: all of its tensors, and which one each of those results is.
+struct Giving {
+  std::vector<Fact> facts;
+  std::vector<std::size_t> places;
+};
+
 class Sink {
  public:
   Sink(const Graph& graph, Document& document);
 
   void begin(NodeId node);
+  // The cells that a node merges; null for others. Whether a node is written by such a one.
+  const BothWays* both_ways(NodeId node) const;
+  bool is_made(NodeId node) const { return pairs_.goes[static_cast<std::size_t>(node.index)] != 0; }
   const Graph& graph() const { return graph_; }
   const Node& node() const { return graph_[at_]; }
   bool has(std::size_t i) const { return i < node().inputs.size() && static_cast<bool>(node().inputs[i]); }
@@ -59,6 +69,7 @@ class Sink {
   Argument step(Said said, std::string_view suffix, Fact result);
   // Adds the layer that gives this node's results.
   Status last(Said said);
+  Status last(Said said, const Giving& giving);
 
   std::unexpected<Error> broken(std::string what) const {
     return fail(Fault::Internal, "a pass left " + std::move(what) + ", which Keras's words do not cover");
@@ -73,8 +84,9 @@ class Sink {
 
  private:
   std::size_t add(Said said, const std::string& name);
+  void give(std::size_t results, const Giving& giving, std::size_t layer, std::size_t call);
   std::string unique(const std::string& wanted);
-  bool call_again(const Said& said);
+  bool call_again(const Said& said, const Giving& giving);
 
   const Graph& graph_;
   Document& document_;
@@ -85,6 +97,7 @@ class Sink {
   std::vector<std::string> names_of_nodes_;  // of the layer that gives each node's results
   std::vector<std::string> bases_of_nodes_;  // the name of the source's layer
   std::map<std::vector<std::int32_t>, std::vector<std::size_t>> weighted_;  // layers by their weights
+  Pairs pairs_;
 };
 
 using Row = WriteRow<Sink>;
@@ -102,6 +115,7 @@ std::span<const Row> reshape_rows();
 std::span<const Row> slice_concat_rows();
 std::span<const Row> resize_rows();
 std::span<const Row> recurrent_rows();
+Status write_both_ways(const BothWays& pair, NodeId merge, Sink& sink);
 
 // One number where all are equal, else a list: how a person writes kernel_size.
 Json one_or_all(const Sizes& sizes);

@@ -20,7 +20,10 @@ auto all_rows() {
                     slice_concat_rows(),  resize_rows(),     recurrent_rows()};
 }
 
-Status write_node(const Node& node, Sink& sink) {
+Status write_node(NodeId at, Sink& sink) {
+  sink.begin(at);
+  if (const BothWays* pair = sink.both_ways(at)) return write_both_ways(*pair, at, sink);
+  const Node& node = sink.node();
   static const auto rows = by_operator(all_rows());
   const Row& row = rows.at(name_of(node.op));
   if (!row.write) return fail(Fault::Unsupported, std::string(row.why_not));
@@ -176,9 +179,9 @@ Result<Document> document_of(const Graph& whole) {
   Sink sink(graph, document);
   for (const ValueId v : graph.inputs) sink.input(v);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    sink.begin({static_cast<std::int32_t>(i)});
-    if (auto written = within(place_of(graph.nodes[i]), write_node(graph.nodes[i], sink)); !written)
-      return pass(written);
+    const NodeId at{static_cast<std::int32_t>(i)};
+    if (sink.is_made(at)) continue;
+    if (auto written = within(place_of(graph[at]), write_node(at, sink)); !written) return pass(written);
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     auto given = sink.output(graph.outputs[i]);

@@ -1,6 +1,6 @@
-// LSTM, GRU and RNN over time first, one direction each, from a state of zeros. Weights hold one block of rows per gate:
-// i, o, f, c and z, r, h; ours are i, f, c, o, and z, r, h (Keras) or r, z, h (PyTorch). A cell that walks backwards gives
-// its sequence in the order of time there, in the order of walking here.
+// LSTM, GRU and RNN over time first, one direction each. Weights hold one block of rows per gate: i, o, f, c and z, r, h;
+// ours are i, f, c, o, and z, r, h (Keras) or r, z, h (PyTorch). Peepholes are i, o, f there and i, f, o here. A cell that
+// walks backwards gives its sequence in the order of time there, in the order of walking here. States are [1, N, U] there.
 #include "formats/onnx/write/sink.h"
 
 #include <array>
@@ -15,7 +15,7 @@ struct Cell {
   std::vector<std::size_t> blocks;  // blocks[i]: our block that is block i of ONNX
   GateOrder gates;
   std::vector<CellFunction> functions;  // in ONNX's order
-  bool backwards, returns_sequence;
+  bool backwards, returns_sequence, returns_cell = false;
 };
 
 // The word of a function, and its two numbers where they are not the ones that ONNX takes by itself.
@@ -93,10 +93,47 @@ std::string squeezed(Sink& sink, const std::string& x, Size axis) {
   return sink.step("Squeeze", {x, sink.numbers({axis})});
 }
 
+// Input i, a state before the first step, as [1, N, U]; `known` is the value that is one already.
+std::string state_of(Sink& sink, std::size_t i, ValueId known) {
+  if (known) return sink.name_of(known);
+  if (!sink.has(i)) return {};
+  if (const Tensor* numbers = sink.constant(i)) return sink.reshaped(i, {1, numbers->shape()[0], numbers->shape()[1]});
+  if (sink.opset() < 13) return sink.step("Unsqueeze", {sink.name(i)}, {{"axes", Sizes{0}}});
+  return sink.step("Unsqueeze", {sink.name(i), sink.numbers({0})});
+}
+
+std::string peepholes_of(Sink& sink) {
+  if (!sink.has(7)) return {};
+  const Tensor& known = *sink.constant(7);
+  const Cell order{"", {0, 2, 1}, GateOrder::Torch, {}, false, false};
+  return sink.made_of(7, stacked({&known}, order));
+}
+
+// Gives the results of the node from Y, Y_h and Y_c.
+void write_results(const Cell& cell, Sink& sink, const std::vector<std::string>& made) {
+  const bool old = sink.opset() < 13;
+  if (cell.returns_cell) {
+    if (old) sink.gives(1, "Squeeze", {made[2]}, {{"axes", Sizes{0}}});
+    else sink.gives(1, "Squeeze", {made[2], sink.numbers({0})});
+  }
+  if (!cell.returns_sequence) {  // the state behind the last step: [1, N, U]
+    if (old) sink.last("Squeeze", {made[1]}, {{"axes", Sizes{0}}});
+    else sink.last("Squeeze", {made[1], sink.numbers({0})});
+    return;
+  }
+  std::string y = squeezed(sink, made[0], 1);  // [T, N, U]
+  constexpr Size beyond = std::numeric_limits<Size>::max();
+  const Attributes turned{{"perm", Sizes{1, 0, 2}}};
+  if (const ValueId in_time = sink.cell().in_time) return sink.named("Transpose", {y}, {sink.name_of(in_time)}, turned);
+  if (cell.backwards)
+    y = sink.step("Slice", {y, sink.numbers({-1}), sink.numbers({-beyond}), sink.numbers({0}), sink.numbers({-1})});
+  sink.last("Transpose", {y}, turned);
+}
+
 Status write_cell(const Cell& cell, Sink& sink) {
   const Tensor *kernel = sink.constant(1), *recurrent = sink.constant(2);
-  if (!kernel || !recurrent || (sink.has(3) && !sink.constant(3)) || (sink.has(4) && !sink.constant(4)))
-    return sink.refused("a recurrent layer whose weights the model computes");
+  for (const std::size_t i : {1, 2, 3, 4, 7})
+    if (sink.has(i) && !sink.constant(i)) return sink.refused("a recurrent layer whose weights the model computes");
   const auto blocks = static_cast<Size>(cell.blocks.size());
   const Size width = recurrent->shape()[cell.gates == GateOrder::Keras ? 1 : 0], units = width / blocks;
   auto attributes = attributes_of(cell, units, sink);
@@ -106,27 +143,22 @@ Status write_cell(const Cell& cell, Sink& sink) {
   const TimeFirst::Cell& around = sink.cell();
   const std::string x =
       around.x ? sink.name_of(around.x) : sink.step("Transpose", {sink.name()}, {{"perm", Sizes{1, 0, 2}}});
-  const std::vector<std::string> inputs{x, sink.made_of(1, stacked({kernel}, cell)),
+  const std::vector<std::string> inputs{x,
+                                        sink.made_of(1, stacked({kernel}, cell)),
                                         sink.made_of(2, stacked({recurrent}, cell)),
-                                        bias_of(cell, width, kernel->dtype(), sink)};
+                                        bias_of(cell, width, kernel->dtype(), sink),
+                                        "",  // sequence_lens
+                                        state_of(sink, 5, around.first_state),
+                                        state_of(sink, 6, around.first_cell),
+                                        peepholes_of(sink)};
   const auto name = [&](ValueId v) { return v ? sink.name_of(v) : std::string(); };
   if (around.made) {
-    sink.named(cell.op, inputs, {name(around.y), name(around.state)}, std::move(*attributes));
+    sink.named(cell.op, inputs, {name(around.y), name(around.state), name(around.last_cell)}, std::move(*attributes));
     return {};
   }
-  if (!cell.returns_sequence) {  // the state behind the last step: [1, N, U]
-    const auto state = sink.step_of(1, cell.op, inputs, std::move(*attributes));
-    if (sink.opset() < 13) sink.last("Squeeze", {state}, {{"axes", Sizes{0}}});
-    else sink.last("Squeeze", {state, sink.numbers({0})});
-    return {};
-  }
-  std::string y = squeezed(sink, sink.step(cell.op, inputs, std::move(*attributes)), 1);  // [T, N, U]
-  constexpr Size beyond = std::numeric_limits<Size>::max();
-  const Attributes turned{{"perm", Sizes{1, 0, 2}}};
-  if (around.in_time) return sink.named("Transpose", {y}, {name(around.in_time)}, turned), Status();
-  if (cell.backwards)
-    y = sink.step("Slice", {y, sink.numbers({-1}), sink.numbers({-beyond}), sink.numbers({0}), sink.numbers({-1})});
-  sink.last("Transpose", {y}, turned);
+  write_results(cell, sink,
+                sink.steps_of({cell.returns_sequence, !cell.returns_sequence, cell.returns_cell}, cell.op, inputs,
+                              std::move(*attributes)));
   return {};
 }
 
@@ -136,7 +168,8 @@ Status write_lstm(const Lstm& op, Sink& sink) {
                      op.gates,
                      {op.recurrent_activation, op.activation, op.activation},
                      op.backwards,
-                     op.returns_sequence},
+                     op.returns_sequence,
+                     op.returns_cell},
                     sink);
 }
 

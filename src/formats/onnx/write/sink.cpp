@@ -142,12 +142,25 @@ std::string Sink::step(std::string op, std::vector<std::string> inputs, Attribut
 }
 
 std::string Sink::step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes) {
-  std::vector<std::string> outputs(place + 1);
+  std::vector<bool> wanted(place + 1);
+  wanted.back() = true;
+  return steps_of(wanted, std::move(op), std::move(inputs), std::move(attributes)).back();
+}
+
+std::vector<std::string> Sink::steps_of(const std::vector<bool>& wanted, std::string op,
+                                        std::vector<std::string> inputs, Attributes attributes) {
   const std::string name = main_ + "/" + op;
-  outputs.back() = unique(name);
-  std::string output = outputs.back();
-  add(name, std::move(op), std::move(inputs), std::move(outputs), std::move(attributes));
-  return output;
+  std::vector<std::string> outputs;
+  for (const bool one : wanted) outputs.push_back(one ? unique(name) : "");
+  auto named = outputs;
+  while (named.back().empty()) named.pop_back();
+  add(name, std::move(op), std::move(inputs), std::move(named), std::move(attributes));
+  return outputs;
+}
+
+void Sink::gives(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes) {
+  const std::string name = main_ + "/" + op;
+  add(name, std::move(op), std::move(inputs), {result(place)}, std::move(attributes));
 }
 
 void Sink::last(std::string op, std::vector<std::string> inputs, Attributes attributes) {

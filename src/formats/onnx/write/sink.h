@@ -50,6 +50,11 @@ class Sink {
   std::string step(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
   // The same for an operator's result number `place`, the ones before it left out.
   std::string step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes);
+  // The same for those results that are wanted; "" for the others.
+  std::vector<std::string> steps_of(const std::vector<bool>& wanted, std::string op, std::vector<std::string> inputs,
+                                    Attributes attributes);
+  // A step that gives the operator's result number `place`.
+  void gives(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes = {});
   void last(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
   // With these names for its results; "" for one that nobody wants.
   void named(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs, Attributes attributes);

@@ -1,4 +1,4 @@
-// lstm, gru and rnn over whole sequences: layers on top of one another, in one or both directions, from a state of zeros.
+// lstm, gru and rnn over whole sequences: layers on top of one another, in one or both directions.
 #include "formats/torch/aten/aten.h"
 
 #include <algorithm>
@@ -9,47 +9,58 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-bool is_zero(FunctionCall& call, ValueId state) {
-  const Tensor* known = call.constant(state);
-  return known && std::ranges::all_of(known->doubles(), [](double v) { return v == 0; });
-}
-
 // Weights of one layer in one direction: from the input, from the state, and their biases.
 struct Weights {
   ValueId input, state, input_bias, state_bias;
 };
 
+// The states of one layer in one direction before its first step, [N, H]; nothing: zeros.
+struct First {
+  ValueId state, cell;
+};
+
 Op cell(const std::string& kind, bool backwards) {
-  if (kind == "lstm") return Lstm{GateOrder::Torch, CellFunction::Tanh, CellFunction::Sigmoid, backwards, true};
+  if (kind == "lstm") return Lstm{GateOrder::Torch, CellFunction::Tanh, CellFunction::Sigmoid, backwards, true, true};
   if (kind == "gru") return Gru{GateOrder::Torch, CellFunction::Tanh, CellFunction::Sigmoid, true, backwards, true};
   return SimpleRnn{GateOrder::Torch, kind == "rnn_relu" ? CellFunction::Relu : CellFunction::Tanh, backwards, true};
 }
 
 struct Walked {
   ValueId sequence;  // in the order of time
-  ValueId last;  // [1, N, H]: the state after the last step that was walked
+  ValueId last, last_cell;  // [1, N, H]: the state and the cell after the last step that was walked
 };
 
-Walked walk(FunctionCall& call, const std::string& kind, ValueId x, const Weights& w, bool backwards) {
-  const ValueId y = call.add(cell(kind, backwards), {x, w.input, w.state, w.input_bias, w.state_bias});
+Walked walk(FunctionCall& call, const std::string& kind, ValueId x, const Weights& w, const First& first,
+            bool backwards) {
+  const auto made =
+      call.add_all(cell(kind, backwards), {x, w.input, w.state, w.input_bias, w.state_bias, first.state, first.cell});
+  if (call.failed()) return {};
+  const ValueId y = made.front();
   const ValueId last = call.add(Slice{.axis = 1, .start = -1, .stop = {}}, {y});
   const ValueId in_time = backwards ? call.add(Slice{.axis = 1, .start = {}, .stop = {}, .step = -1}, {y}) : y;
-  return {in_time, call.add(Transpose{{1, 0, 2}}, {last})};
+  return {in_time, call.add(Transpose{{1, 0, 2}}, {last}),
+          made.size() > 1 ? call.add(Unsqueeze{{0}}, {made[1]}) : ValueId{}};
 }
 
-// The states to begin with, which must be zeros: one for gru and rnn, those of h and of c for lstm.
-void expect_zeros(FunctionCall& call) {
-  auto states = call.several("hx");
-  if (const ValueId one = call.optional("hx")) states.push_back(one);
-  for (const ValueId state : states)
-    if (!is_zero(call, state))
-      call.refuse(Fault::Unsupported, "argument 'hx' is a state to begin with other than zeros");
+// One of the states [layers * directions, N, H] that are handed in.
+ValueId part_of(FunctionCall& call, ValueId states, std::size_t place, std::size_t count) {
+  if (!states || call.is_zeros(states) || call.failed()) return {};
+  if (call.rank(states) != 3 || call.dim(states, 0) != Dim(static_cast<Size>(count))) {
+    call.refuse(Fault::Format, "argument 'hx' has shape " + text_of(call.shape(states)) + ", expected " +
+                                   std::to_string(count) + " along its first axis");
+    return {};
+  }
+  const auto first = static_cast<Size>(place);
+  const ValueId one = count == 1 ? states : call.add(Slice{0, first, first + 1, 1}, {states});
+  return call.add(Squeeze{{0}}, {one});
 }
 
 Results recurrent(FunctionCall& call) {
   const std::string kind = call.name.substr(0, call.name.find('.'));
   ValueId x = call.tensor("input");
-  expect_zeros(call);
+  auto handed_in = call.several("hx");  // one for gru and rnn, those of h and of c for lstm
+  if (const ValueId one = call.optional("hx")) handed_in.push_back(one);
+  handed_in.resize(2);
   const auto params = call.several("params");
   const bool biases = call.attrs.truth("has_biases", true), both = call.attrs.truth("bidirectional", false);
   const bool batch_first = call.attrs.truth("batch_first", false);
@@ -62,21 +73,31 @@ Results recurrent(FunctionCall& call) {
   if (!call.failed() && call.rank(x) != 3) call.refuse(Fault::Unsupported, "a sequence without a batch");
   if (call.failed()) return {};
   if (!batch_first) x = call.add(Transpose{{1, 0, 2}}, {x});
-  std::vector<ValueId> states;
+  std::vector<ValueId> states, last_cells;
+  const std::size_t walks = static_cast<std::size_t>(layers) * directions;
   for (std::size_t layer = 0; layer < static_cast<std::size_t>(layers); ++layer) {
     std::vector<ValueId> sequences;
     for (std::size_t d = 0; d < directions; ++d) {
       const std::size_t at = (layer * directions + d) * each;
       Weights weights{params[at], params[at + 1], {}, {}};
       if (biases) weights.input_bias = params[at + 2], weights.state_bias = params[at + 3];
-      const Walked walked = walk(call, kind, x, weights, d == 1);
+      const First first{part_of(call, handed_in[0], states.size(), walks),
+                        part_of(call, handed_in[1], states.size(), walks)};
+      const Walked walked = walk(call, kind, x, weights, first, d == 1);
+      if (call.failed()) return {};
       sequences.push_back(walked.sequence);
       states.push_back(walked.last);
+      if (walked.last_cell) last_cells.push_back(walked.last_cell);
     }
     x = directions == 1 ? sequences.front() : call.add(Concat{2}, sequences);
   }
   if (!batch_first) x = call.add(Transpose{{1, 0, 2}}, {x});
-  return {x, states.size() == 1 ? states.front() : call.add(Concat{0}, states)};
+  const auto joined = [&](const std::vector<ValueId>& all) {
+    return all.size() == 1 ? all.front() : call.add(Concat{0}, all);
+  };
+  Results results{x, joined(states)};
+  if (!last_cells.empty()) results.push_back(joined(last_cells));
+  return results;
 }
 
 constexpr std::array rows{

@@ -16,12 +16,6 @@ constexpr std::string_view parameters =
 constexpr std::string_view parameters_of_rnn =
     "input_size hidden_size num_layers nonlinearity bias batch_first dropout bidirectional device dtype";
 
-// The state of the cells behind the last step, which no row gives.
-class CellState : public python::Object {
- public:
-  std::string type_name() const override { return "last state of an LSTM's cells, which is not carried"; }
-};
-
 std::int64_t whole(const Instance& self, const char* word, std::int64_t otherwise) {
   const Value* said = self.attributes.find(word);
   return said && said->is_whole() ? said->whole() : otherwise;
@@ -118,10 +112,10 @@ Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Ins
                        {"num_layers", whole(self, "num_layers", 1)},
                        {"bidirectional", whole(self, "bidirectional", 0) != 0},
                        {"batch_first", whole(self, "batch_first", 0) != 0}};
-  const auto values = tracer.call(in, *row, arguments, std::move(tensors), 2);
+  const auto values = tracer.call(in, *row, arguments, std::move(tensors), name == "LSTM" ? 3 : 2);
   if (!values) return std::unexpected(values.error());
   Value last = tracer.tensor(in, (*values)[1]);
-  if (name == "LSTM") last = in.tuple({last, Value::of(in.make<CellState>())});
+  if (name == "LSTM") last = in.tuple({last, tracer.tensor(in, (*values)[2])});
   return in.tuple({tracer.tensor(in, (*values)[0]), last});
 }
 
