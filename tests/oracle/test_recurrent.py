@@ -55,7 +55,7 @@ def everywhere(source, inputs: dict, want: list, folder, without: tuple = ()) ->
 # ---- ONNX
 
 
-def onnx_cell(op: str, folder, directions=1, states="constants", peepholes=False, outputs=("Y", "Y_h"), **attributes):
+def onnx_cell(op, folder, directions=1, states="constants", peepholes=False, outputs=("Y", "Y_h"), lengths=None, **attributes):
     """A model of one node; `states`: "constants", "inputs", "half" (h only), "no". Its inputs beside it."""
     from onnx import TensorProto, helper, numpy_helper, save
 
@@ -73,6 +73,8 @@ def onnx_cell(op: str, folder, directions=1, states="constants", peepholes=False
         (inputs if states == "inputs" else arrays)[name] = numbers(*shape, seed=5 + i)
     if peepholes:
         names[7], arrays["P"] = "P", numbers(directions, 3 * UNITS, seed=8)
+    if lengths:
+        names[4], arrays["lengths"] = "lengths", np.array(lengths, np.int32)
     while not names[-1]:
         names.pop()
     results = [name if name in outputs else "" for name in ("Y", "Y_h", "Y_c")[: 3 if op == "LSTM" else 2]]
@@ -106,6 +108,7 @@ ONNX = {
     "lstm_peepholes_states": ("LSTM", dict(peepholes=True, directions=2, outputs=("Y", "Y_h", "Y_c")), NO_KERAS),
     "lstm_peepholes_inputs": ("LSTM", dict(peepholes=True, states="inputs", outputs=("Y_c",)), NO_KERAS),
     "lstm_hard": ("LSTM", dict(activations=["HardSigmoid", "Relu", "Relu"], activation_alpha=[1 / 6]), ()),
+    "lstm_whole_sequences": ("LSTM", dict(lengths=[STEPS] * BATCH), ()),
     "gru_states": ("GRU", dict(linear_before_reset=1), ()),
     "gru_reset_in_front": ("GRU", dict(linear_before_reset=0), ()),
     "gru_reset_in_front_inputs": ("GRU", dict(linear_before_reset=0, states="inputs", directions=2), ()),
@@ -128,6 +131,21 @@ def test_peepholes_are_refused_for_keras_by_name(tmp_path):
     said = convoy("port", path, "-o", tmp_path / "port.keras", code=6).stderr
     assert "an LSTM with peepholes has no form in Keras" in said
     assert not (tmp_path / "port.keras").exists()
+
+
+REFUSED = {
+    "clip": (dict(clip=2.0), "attribute 'clip'"),
+    "input_forget": (dict(input_forget=1), "attribute 'input_forget' couples two gates"),
+    "lengths": (dict(lengths=[STEPS, STEPS - 1]), "input 'sequence_lens' ends a sequence before its last step"),
+    "activations": (dict(activations=["Sigmoid", "ThresholdedRelu", "Tanh"]), "attribute 'activations' names 'ThresholdedRelu'"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_carried_is_refused_by_name(name, tmp_path):
+    options, words = REFUSED[name]
+    path, _ = onnx_cell("LSTM", tmp_path, **options)
+    assert words in convoy("port", path, "-o", tmp_path / "port.py", code=6).stderr
 
 
 def test_onnx_keeps_states_through_a_second_round(tmp_path):

@@ -25,7 +25,11 @@ std::vector<ValueId> binary(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
   if (call.name == "Div" && a && b && !is_floating(call.fact(a).dtype) && !is_floating(call.fact(b).dtype))
     return {call.add(Binary{BinaryFunction::TruncateDivide}, {a, b})};
-  return {call.add(Binary{function_of(call.name)}, {a, b})};
+  const ValueId y = call.add(Binary{function_of(call.name)}, {a, b});
+  // A power has the type of its base.
+  if (call.name == "Pow" && !call.failed() && call.fact(y).dtype != call.fact(a).dtype)
+    return {call.add(Cast{call.fact(a).dtype}, {y})};
+  return {y};
 }
 
 // The remainder with the sign of b, or, as C's fmod, with that of a.

@@ -15,6 +15,7 @@ std::span<const FunctionRow> padding_functions();
 std::span<const FunctionRow> resize_functions();
 std::span<const FunctionRow> reshape_functions();
 std::span<const FunctionRow> slice_concat_functions();
+std::span<const FunctionRow> scatter_functions();
 std::span<const FunctionRow> normalization_functions();
 std::span<const FunctionRow> activation_functions();
 std::span<const FunctionRow> elementwise_functions();

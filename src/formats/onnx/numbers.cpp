@@ -7,6 +7,8 @@
 #include "ops/expect.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -318,7 +320,14 @@ Result<Tensor> Numbers::tensor() const {
   }
   std::vector<std::int64_t> wholes;
   for (const Number& n : all) wholes.push_back(n.kind == Kind::Whole ? n.whole : static_cast<std::int64_t>(n.real));
-  return Tensor::of(shape, std::move(wholes));
+  if (dtype == DType::I64) return Tensor::of(shape, std::move(wholes));
+  // The low bytes of a whole number are the number in every narrower type.
+  std::vector<std::byte> bytes;
+  for (const std::int64_t n : wholes) {
+    const auto one = std::bit_cast<std::array<std::byte, sizeof(n)>>(n);
+    bytes.insert(bytes.end(), one.begin(), one.begin() + bytes_of(dtype));
+  }
+  return Tensor::owning(dtype, shape, std::move(bytes));
 }
 
 Numbers numbers_of(const Tensor& tensor) {

@@ -182,8 +182,14 @@ std::string Block::constant_text(ValueId v) {
 }
 
 std::string Block::tensor(State state) {
-  const std::string key = fmt::format("state {} {} {}", layer_, state.name, state.value.index);
-  if (const auto known = known_members_.find(key); known != known_members_.end()) return "self." + known->second;
+  std::string key = fmt::format("state {} {} {}", layer_, state.name, state.value.index);
+  const auto& declared = state.buffer ? own_buffers_ : own_parameters_;
+  // Numbers that the graph does not hold as a value are told apart by themselves.
+  for (auto known = known_members_.find(key); known != known_members_.end(); known = known_members_.find(key += "+")) {
+    const auto same = std::ranges::find(declared, known->second, &Parameter::name);
+    if (state.value || (same != declared.end() && same_bytes(same->tensor, state.tensor)))
+      return "self." + known->second;
+  }
   const std::string member = members_.take(identifier(layer_ + "_" + state.name));
   known_members_[key] = member;
   const char* form = state.buffer ? "self.register_buffer(\"{}\", {})" : "self.{} = nn.Parameter({})";
