@@ -53,4 +53,20 @@ Cost cost_of(const Graph& graph, std::size_t first) {
   return cost;
 }
 
+Cost made_constants(const Graph& graph, std::size_t first) {
+  Cost cost;
+  for (std::size_t i = first; i < graph.values.size(); ++i)
+    if (graph.values[i].constant) cost.numbers = std::min(most, cost.numbers + graph.values[i].constant->count());
+  return cost;
+}
+
+Status Allowance::spend(const Cost& cost) {
+  const Size wanted = cost.numbers + cost.products / 16;
+  if (wanted > numbers)
+    return fail(Fault::Limit, "makes " + std::to_string(wanted) + " numbers before the model runs, of which " +
+                                  std::to_string(numbers) + " are left to a file that holds so few");
+  numbers -= wanted;
+  return {};
+}
+
 }  // namespace convoy

@@ -14,4 +14,18 @@ struct Cost {
 // Of the values from `first` on that are constants or computed of constants. Such of unknown size count nothing.
 Cost cost_of(const Graph& graph, std::size_t first = 0);
 
+// Of the constants alone, which are made already.
+Cost made_constants(const Graph& graph, std::size_t first);
+
+// How many numbers may still be made while a file is read: a small file must not make the reader work or allocate
+// without bound. Sixteen products count as a number.
+struct Allowance {
+  Size numbers = Size{1} << 23;
+
+  // For numbers that the file itself holds, which are turned and converted a few times.
+  void add(Size held) { numbers += 4 * held; }
+  // Fails: Limit, saying how many are wanted.
+  Status spend(const Cost& cost);
+};
+
 }  // namespace convoy

@@ -68,9 +68,9 @@ ValueId counting(FunctionCall& call, Size count, Size axis, Size rank, Size from
 }
 
 bool fits(FunctionCall& call, Size count) {
-  constexpr Size most = Size{1} << 24;
+  constexpr Size most = Size{1} << 23;
   if (count >= 0 && count <= most) return true;
-  call.refuse(Fault::Limit, "a table of " + std::to_string(count) + " numbers");
+  call.refuse(Fault::Limit, "a table of " + std::to_string(count) + " numbers, more than " + std::to_string(most));
   return false;
 }
 

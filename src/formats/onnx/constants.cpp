@@ -2,7 +2,6 @@
 #include "formats/onnx/constants.h"
 
 #include "base/words.h"
-#include "run/cost.h"
 #include "run/run.h"
 
 #include <charconv>
@@ -66,14 +65,6 @@ Result<RowCall> row_call(const ModelNode& node, Size opset, std::size_t results)
   return call;
 }
 
-Status Allowance::spend(Size wanted) {
-  if (wanted > numbers)
-    return fail(Fault::Limit, "makes " + std::to_string(wanted) + " numbers beforehand, of which " +
-                                  std::to_string(numbers) + " are allowed for a file that holds so few");
-  numbers -= wanted;
-  return {};
-}
-
 Result<std::vector<Tensor>> compute(const ModelNode& node, Size opset, const std::vector<std::optional<Tensor>>& inputs,
                                     Allowance& allowance) {
   const auto call = row_call(node, opset, node.outputs.size());
@@ -86,8 +77,7 @@ Result<std::vector<Tensor>> compute(const ModelNode& node, Size opset, const std
   auto outputs =
       call_function(functions(), graph, node.type, call->attributes, std::move(tensors), node.type, call->setting);
   if (!outputs) return pass(outputs);
-  const Cost cost = cost_of(graph, given);
-  if (auto s = allowance.spend(cost.numbers + cost.products / 16); !s) return pass(s);
+  if (auto s = allowance.spend(cost_of(graph, given)); !s) return pass(s);
   graph.outputs = *outputs;
   for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back(std::to_string(i));
   auto values = run(graph, {}, {.precision = Precision::Double});

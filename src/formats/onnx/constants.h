@@ -3,6 +3,7 @@
 #pragma once
 #include "formats/onnx/functions.h"
 #include "formats/onnx/tensor.h"
+#include "run/cost.h"
 
 #include <optional>
 #include <string>
@@ -20,17 +21,6 @@ struct RowCall {
 // `results`: how many of the node's outputs anybody reads. Fails: an operator without a row, an attribute that holds a
 // tensor or a graph, more inputs than the operator has.
 Result<RowCall> row_call(const ModelNode& node, Size opset, std::size_t results);
-
-// How many numbers may still be computed while a file is read: a small file must not make the reader work or allocate
-// without bound. Sixteen products of a sum count as a number.
-struct Allowance {
-  Size numbers = Size{1} << 23;
-
-  // For numbers that the file itself holds, which are turned and converted a few times.
-  void add(Size held) { numbers += 4 * held; }
-  // Fails: Limit, saying how many are wanted.
-  Status spend(Size wanted);
-};
 
 // Runs the node's row by the plain kernels in float64. `inputs`: nothing where absent. Results keep the element type
 // that the operator gives. Fails: Limit, before anything is computed.

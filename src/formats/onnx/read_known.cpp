@@ -26,7 +26,7 @@ Status ModelReader::add_filled(const ModelNode& node, const std::vector<Known*>&
   const auto count = checked_count(sizes);
   if (!count) return fail(Fault::Limit, "makes a tensor of shape " + text_of(sizes) + ", which is too large");
   // What is too much to be held is made when the model runs.
-  if (!shape->known() || !allowance_.spend(*count)) {
+  if (!shape->known() || !allowance_.spend({.numbers = *count})) {
     known.filled = value;
     known.fill = *shape;
     return names.add(node.outputs[0], std::move(known));

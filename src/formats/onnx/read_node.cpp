@@ -111,6 +111,7 @@ Status ModelReader::add_row(const ModelNode& node, const std::string& name, cons
   auto outputs =
       call_function(functions(), graph_, node.type, call->attributes, std::move(tensors), name, call->setting);
   if (!outputs) return pass(outputs);
+  if (auto s = allowance_.spend(made_constants(graph_, before)); !s) return s;
   if (node.type == "LSTM" || node.type == "GRU" || node.type == "RNN")
     file_names_.of_blocks(graph_, node, name, before);
   sizes_.follow(graph_);

@@ -1,6 +1,8 @@
 // Tensors made of numbers alone, worked out while the program is read.
 #include "formats/torch/aten/aten.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 
@@ -9,7 +11,7 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-constexpr Size most_numbers = Size{1} << 24;
+constexpr Size most_numbers = Size{1} << 23;
 
 void ignore_placement(FunctionCall& call) { call.attrs.ignore({"pin_memory", "layout", "device"}); }
 
@@ -33,7 +35,7 @@ Results made(FunctionCall& call, const Sizes& shape, std::vector<double> values,
 
 bool fits(FunctionCall& call, double count) {
   if (count >= 0 && count <= static_cast<double>(most_numbers)) return true;
-  call.refuse(Fault::Limit, "a table of " + std::to_string(count) + " numbers");
+  call.refuse(Fault::Limit, fmt::format("a table of {:.0f} numbers, more than {}", count, most_numbers));
   return false;
 }
 

@@ -5,6 +5,7 @@
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
 #include "ops/expect.h"
+#include "run/cost.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -149,7 +150,10 @@ class Reader {
     const auto found = from.find(known_as);
     if (name.empty() || found == from.end()) return malformed("'" + known_as + "' is not in the archive");
     auto& made = weights_[known_as];
-    if (!made) made = graph_.constant(known_as, found->second, trainable);
+    if (!made) {
+      made = graph_.constant(known_as, found->second, trainable);
+      allowance_.add(found->second.count());
+    }
     tensors_[name] = made;
     return {};
   }
@@ -199,34 +203,35 @@ class Reader {
     // What a module computes between the modules inside it stands beside them.
     const bool is_between = module.path.empty() || around_.contains(module.path);
     const std::string layer = !is_between ? module.path : module.path.empty() ? name : module.path + "." + name;
-    const std::size_t first = graph_.nodes.size();
+    const std::size_t first = graph_.nodes.size(), first_value = graph_.values.size();
     const auto& outputs = list_member(node, "outputs");
     const auto names = output_names(outputs);
     FunctionCall made(graph_, std::string(row->name), plain, std::move(arguments->tensors), layer,
                       {0, std::max<std::size_t>(1, names.size())});
     const auto results = row->read(made);
     if (auto s = made.done(); !s) return s;
+    if (auto s = allowance_.spend(made_constants(graph_, first_value)); !s) return s;
     for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
       Node& added = graph_.nodes[i];
       added.kind = is_between ? name : module.type;
       for (const std::string& outer : outer_paths(layer)) added.scopes.push_back({outer, 0});
     }
-    if (auto s = fold(first); !s) return s;
+    if (auto s = fold(first, first_value); !s) return s;
     for (std::size_t i = 0; i < names.size(); ++i)
       if (!names[i].empty()) tensors_[names[i]] = i < results.size() ? results[i] : ValueId{};
     return {};
   }
 
-  // Nodes of known numbers alone become known numbers, as long as no weight of the model is among them.
-  Status fold(std::size_t first) {
-    constexpr Size most = Size{1} << 24;
+  // Nodes of known numbers alone become known numbers, as long as no weight of the model is among them and they are few.
+  Status fold(std::size_t first, std::size_t first_value) {
     for (std::size_t i = first; i < graph_.nodes.size(); ++i)
       for (const ValueId v : graph_.nodes[i].inputs) {
         if (!v) continue;
         const bool inner = graph_[v].producer && static_cast<std::size_t>(graph_[v].producer.index) >= first;
         const Value& value = graph_[v];
-        if (!inner && (!value.constant || value.trainable || value.constant->count() > most)) return {};
+        if (!inner && (!value.constant || value.trainable)) return {};
       }
+    if (!allowance_.spend(cost_of(graph_, first_value))) return {};  // they are made when the model runs
     for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       if (node.inputs.empty()) return {};
@@ -269,6 +274,7 @@ class Reader {
   const ExportedArchive& archive_;
   const LoadOptions& options_;
   Graph graph_;
+  Allowance allowance_;
   std::set<std::string> around_;  // paths of modules that have others inside
   Symbols symbols_;
   const Json* values_ = nullptr;
