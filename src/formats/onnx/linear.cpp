@@ -68,10 +68,39 @@ std::string letters_that_stay(const std::string& equation) {
   return once;
 }
 
+// "...": as many axes as no letter names, under letters that stand nowhere.
+void spell_out_dots(std::string& from, std::string& to, Size rank) {
+  const auto dots = from.find("...");
+  if (dots == std::string::npos || from.find('.', dots + 3) != std::string::npos) return;
+  std::string letters;
+  for (char letter = 'A'; letter <= 'Z'; ++letter)
+    if (from.find(letter) == std::string::npos && static_cast<Size>(from.size() - 3 + letters.size()) < rank)
+      letters += letter;
+  from.replace(dots, 3, letters);
+  if (const auto in_result = to.find("..."); in_result != std::string::npos) to.replace(in_result, 3, letters);
+}
+
+// x with two neighbouring axes of one letter as their diagonal: they become one axis, of which each (n + 1)th is taken.
+ValueId diagonal(FunctionCall& call, ValueId x, std::string& from) {
+  const auto twice = std::ranges::adjacent_find(from);
+  if (twice == from.end() || static_cast<Size>(from.size()) != call.rank(x)) return x;
+  const auto axis = static_cast<Size>(twice - from.begin());
+  const Dim n = call.dim(x, axis);
+  if (!n.known() || call.dim(x, axis + 1) != n || *n < 1 || *n > (Size{1} << 24)) return x;
+  Sizes to(static_cast<std::size_t>(axis), 0);  // as they are
+  to.push_back(*n * *n);
+  for (Size i = axis + 2; i < call.rank(x); ++i) to.push_back(call.dim(x, i).known() ? *call.dim(x, i) : -1);
+  if (std::ranges::count(to, -1) > 1) return x;
+  from.erase(twice);
+  return call.add(Slice{axis, {}, {}, *n + 1}, {call.add(Reshape{to}, {x})});
+}
+
 // Axes that the result lacks are summed, the others put in its order.
 ValueId of_one(FunctionCall& call, ValueId x, const std::string& equation) {
   const auto arrow = equation.find("->");
-  const std::string from = equation.substr(0, arrow), to = equation.substr(arrow + 2);
+  std::string from = equation.substr(0, arrow), to = equation.substr(arrow + 2);
+  spell_out_dots(from, to, call.rank(x));
+  x = diagonal(call, x, from);
   const auto unlike = [](std::string letters) {
     std::ranges::sort(letters);
     return std::ranges::adjacent_find(letters) == letters.end();
