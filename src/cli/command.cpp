@@ -101,6 +101,7 @@ void ModelOptions::offer(CLI::App& app) {
 
 Result<LoadOptions> ModelOptions::parsed() const {
   LoadOptions options;
+  options.for_one_model = !is_one_of_two;
   if (!weights.empty()) options.weights = weights;
   options.import_roots.assign(roots.begin(), roots.end());
   if (!outputs.empty()) options.outputs = split(outputs, ',');

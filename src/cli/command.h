@@ -29,6 +29,7 @@ int report(const Error& error);
 // --size, --shape, --weights, --allow-root, --outputs as they were typed; every command that loads a model offers them.
 struct ModelOptions {
   std::string file, size, weights, outputs;
+  bool is_one_of_two = false;  // sizes and shapes are for two models: neither need take them all
   std::vector<std::string> shapes, roots;
   void offer(CLI::App& app);
   // Fails (Usage): words that are not sizes or shapes.

@@ -36,6 +36,7 @@ Result<Graph> load_one(const Diff& o, const std::string& file, const std::string
   model.size = o.size;
   model.weights = weights;
   model.shapes = o.shapes;
+  model.is_one_of_two = true;
   return model.load();
 }
 

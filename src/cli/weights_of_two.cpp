@@ -20,6 +20,7 @@ Result<LoadOptions> load_options(const WeightsOfTwo& o, const std::string& file,
   model.size = o.size;
   model.weights = weights;
   model.shapes = o.shapes;
+  model.is_one_of_two = true;
   return model.parsed();
 }
 

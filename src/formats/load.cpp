@@ -117,6 +117,38 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, 
   return unread(known_format(blob.bytes));
 }
 
+std::string input_names(const Graph& graph) {
+  std::string names;
+  for (const ValueId v : graph.inputs) names += (names.empty() ? "'" : ", '") + graph[v].name + "'";
+  return names;
+}
+
+// Whether an input of images has the spatial sizes that were asked for, wherever its channels lie.
+bool takes_size(const Shape& shape, const std::vector<std::optional<Size>>& size) {
+  if (shape.size() != size.size() + 2) return false;
+  const auto holds_at = [&](std::size_t first) {
+    for (std::size_t i = 0; i < size.size(); ++i)
+      if (shape[first + i] != (size[i] ? Dim(*size[i]) : Dim::unknown())) return false;
+    return true;
+  };
+  return holds_at(1) || holds_at(2);
+}
+
+// What was asked of the inputs is what some input has.
+Status all_taken(const Graph& graph, const LoadOptions& options) {
+  for (const auto& [name, shape] : options.shapes)
+    if (!name.empty() && std::ranges::none_of(graph.inputs, [&](ValueId v) { return graph[v].name == name; }))
+      return fail(Fault::Usage,
+                  "--shape names '" + name + "', which is no input of the model; it has " + input_names(graph));
+  const bool taken = options.size.empty() || std::ranges::any_of(graph.inputs, [&](ValueId v) {
+                       return takes_size(graph[v].fact.shape, options.size);
+                     });
+  if (!taken)
+    return fail(Fault::Usage, "no input takes a --size of " + std::to_string(options.size.size()) +
+                                  " axes; say whole shapes with --shape of " + input_names(graph));
+  return {};
+}
+
 Result<WeightsFile> weights_of(WeightsKind kind, Result<std::vector<LoadedTensor>> tensors) {
   if (!tensors) return pass(tensors);
   return WeightsFile{kind, std::move(*tensors)};
@@ -157,10 +189,7 @@ Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::pa
   return unread(known_format(blob.bytes));
 }
 
-}  // namespace
-
-Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options) {
-  if (is_source(file)) return read_source(file, options);
+Result<Graph> load_file(const std::filesystem::path& file, const LoadOptions& options) {
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
   const Blob blob = blob_of(*bytes);
@@ -169,6 +198,15 @@ Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options
     graph = fail(Fault::Usage,
                  "holds its own weights, so '" + options.weights->string() + "' is not read; leave out " + "--weights");
   return within(file.filename().string(), std::move(graph));
+}
+
+}  // namespace
+
+Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options) {
+  auto graph = is_source(file) ? read_source(file, options) : load_file(file, options);
+  if (graph && options.for_one_model)
+    if (auto taken = within(file.filename().string(), all_taken(*graph, options)); !taken) return pass(taken);
+  return graph;
 }
 
 Result<WeightsFile> load_weights_file(const std::filesystem::path& file) {

@@ -1,5 +1,6 @@
 #include "port/port.h"
 
+#include "formats/source.h"
 #include "port/journey.h"
 
 #include <algorithm>
@@ -62,6 +63,8 @@ Result<PortReport> port(const fs::path& source, const PortOptions& options) {
   const auto target = target_of(source, options);
   if (!target) return std::unexpected(target.error());
   if (auto fits = check_options(*target, options); !fits) return pass(fits);
+  if (options.output.empty() && file_of(source) == "-")
+    return fail(Fault::Usage, "standard input has no name to write under; name the file with -o");
   auto done = target->port(source, options);
   if (!done && done.error().fault == Fault::Internal && !options.without.empty()) {
     // What the target cannot say is then no fault of ours: the pass that would have rewritten it was left out.

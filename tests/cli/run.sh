@@ -173,6 +173,12 @@ holds_only "nothing is left of what was refused" copied m.keras
 
 ends 2 "weights for a model that has its own are a usage error" "$convoy" summary "$good/model.keras" --weights none.h5
 says "the weights are named" "holds its own weights, so 'none.h5' is not read"
+ends 2 "a shape of no input is a usage error" "$convoy" summary "$good/model.keras" --shape nobody=1,2,3,4
+says "the inputs are named" "--shape names 'nobody', which is no input of the model; it has '"
+ends 2 "a size that no input takes is a usage error" "$convoy" summary "$good/model.keras" --size 7
+says "what would do is said" "no input takes a --size of 1 axes; say whole shapes with --shape of '"
+ends 2 "standard input has no name" "$convoy" port - --to torch
+says "how it gets one is said" "name the file with -o"
 echo 'x = 1' >net.py
 ends 6 "source holds no weights" "$convoy" weights net.py
 says "where weights lie is said" "name the file that does"
