@@ -54,6 +54,10 @@ std::string shared_front(const LayerNames& use) {
   std::optional<std::string> common;
   for (std::size_t i = 0; i < use.names.size(); ++i) {
     if (use.opaque[i] || use.names[i].empty()) continue;
+    // "add_25" in the midst of "stage_0_block_1_...": no part of it.
+    const bool foreign = common && words_of_name(*common) != std::vector<std::string>{} &&
+                         words_of_name(use.names[i])[0] != words_of_name(*common)[0];
+    if (foreign && role_of(words_of_name(use.names[i])[0]) == Role::Combines) continue;
     if (!common) {
       common = use.names[i];
       continue;
@@ -79,6 +83,16 @@ Role role_of(std::string_view word) {
   return among(activations, word) ? Role::Activates : Role::Other;
 }
 
+std::vector<std::string> words_of_name(const std::string& name) {
+  std::vector<std::string> words;
+  for (std::size_t from = 0; from < name.size();) {
+    const std::size_t to = std::min(name.find_first_of(separators, from), name.size());
+    if (to > from) words.push_back(name.substr(from, to - from));
+    from = to + 1;
+  }
+  return words;
+}
+
 std::string block_name(const std::vector<std::string>& words) {
   std::vector<std::string> loud;
   for (const std::string& word : words)
@@ -94,6 +108,13 @@ std::string block_name(const std::vector<std::string>& words) {
   for (const std::string_view main : {"depthwise", "separable", "conv", "conv_transpose", "linear", "lstm", "gru"})
     if (has(main)) return std::string(main) + "_block";
   return loud.size() == 1 ? loud[0] : loud[0] + "_block";
+}
+
+std::string attribute_name(const std::string& name) {
+  const auto behind = name.find_first_not_of("0123456789");
+  if (behind == 0 || behind == std::string::npos) return identifier(name);
+  const std::size_t word = behind + (separators.find(name[behind]) != std::string::npos ? 1 : 0);
+  return identifier(name.substr(word) + "_" + name.substr(0, behind));
 }
 
 BlockNames names_in_block(const std::vector<LayerNames>& uses, const std::vector<std::string>& words) {
@@ -120,10 +141,7 @@ BlockNames names_in_block(const std::vector<LayerNames>& uses, const std::vector
     }
     std::string name = whole.size() == 1 ? *whole.begin() : counted.size() == 1 ? *counted.begin() : "";
     if (!name.empty() && name.find_first_not_of("0123456789_.-/") == std::string::npos) name.clear();
-    // "1_conv" -> "conv_1"
-    if (const auto behind = name.find_first_not_of("0123456789"); behind > 0 && behind < name.size())
-      name = name.substr(behind + (separators.contains(name[behind]) ? 1 : 0)) + "_" + name.substr(0, behind);
-    made.inside.push_back(identifier(name.empty() ? words[i] : name));
+    made.inside.push_back(name.empty() ? words[i] : name);
   }
   return made;
 }

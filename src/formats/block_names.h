@@ -12,6 +12,9 @@ namespace convoy::python {
 enum class Role : std::uint8_t { Other, Computes, Adjusts, Activates, Combines };
 Role role_of(std::string_view word);
 
+// "stage2_block1_conv" -> stage2, block1, conv
+std::vector<std::string> words_of_name(const std::string& name);
+
 // "conv_bn_relu", "residual_block", "attention_block": after the words of its operators, in order ("conv", "bn", "add").
 std::string block_name(const std::vector<std::string>& words);
 
@@ -28,6 +31,9 @@ struct BlockNames {
   std::vector<std::string> uses;  // of each use: "stage_2_block_1"; empty: the names tell no use from another
   std::string word;  // what all uses are called: "denselayer"; empty: nothing
 };
+// An identifier: "1_conv" -> "conv_1".
+std::string attribute_name(const std::string& name);
+
 BlockNames names_in_block(const std::vector<LayerNames>& uses, const std::vector<std::string>& words);
 
 }  // namespace convoy::python

@@ -29,6 +29,15 @@ std::size_t end_of_tuple(std::string_view text, std::size_t at) {
   return at;
 }
 
+// The end of "same" or "valid" where they say a padding: they stand for its numbers. `at`: that is no such word.
+std::size_t end_of_choice(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  if (!before.ends_with("padding=") && !before.ends_with(", ")) return at;
+  for (const std::string_view word : {"\"same\"", "\"valid\""})
+    if (text.substr(at).starts_with(word)) return at + word.size();
+  return at;
+}
+
 }  // namespace
 
 std::string Numbered::skeleton() const {
@@ -44,6 +53,12 @@ Numbered numbered(std::string_view text, std::string_view counted, bool takes_re
   bool counts = false;  // in quotes whose digits are numbers
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
+    if (const auto end = !quote && takes_reals ? end_of_choice(text, i) : i; end > i) {
+      made.words.push_back(std::exchange(word, {}));
+      made.numbers.emplace_back(text.substr(i, end - i));
+      i = end - 1;
+      continue;
+    }
     if (!quote && (c == '"' || c == '\'')) {
       quote = c;
       std::string_view before = text.substr(0, i);

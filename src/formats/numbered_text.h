@@ -15,7 +15,8 @@ struct Numbered {
 };
 
 // Whole numbers that stand by themselves, not in a name, 0.5 or 1e-05. Digits in quotes are words; behind `counted`
-// ("name=") every row of digits in quotes is a number. `takes_reals`: so are 0.5 and 1e-05, and (1, 7) is one number like 3.
+// ("name=") every row of digits in quotes is a number. `takes_reals`: so are 0.5 and 1e-05, (1, 7) is one number
+// like 3, and so are the arguments "same" and "valid".
 Numbered numbered(std::string_view text, std::string_view counted = {}, bool takes_reals = false);
 
 // Of texts that are alike: numbers that vary alike are one parameter.

@@ -15,11 +15,12 @@
 namespace convoy::python {
 namespace {
 
+constexpr std::size_t any_words = 1000;
 constexpr std::size_t longest_block = 400;  // pieces: what is longer is looked at in parts
 // Uses with many arguments are hard to read: lines for each beyond the few.
 constexpr std::size_t few_arguments = 4, most_arguments = 10;
-constexpr double argument_lines = 0.3;
-constexpr double torn_worth = 0.4;  // of a block that leaves its sum to those who use it
+constexpr double argument_lines = 0.5;
+constexpr double torn_cost = 0.6;  // of a block that leaves its sum to its user, or is a part of what has one name
 
 // A piece, or a block in its place.
 struct Symbol {
@@ -30,6 +31,9 @@ struct Symbol {
   bool glued = false;  // to the symbol before it: no block ends or begins between them
   bool joins = false;  // what the symbol before it gave with something older: a block had better not end between them
   std::vector<std::string> numbers;  // of all its pieces
+  // Words that its name begins with, as the name before it does; and all names inside it. Many: no name says so.
+  std::size_t shared = 0, shared_inside = any_words;
+  std::size_t counted = any_words;  // how many words of its name there are up to one that counts: "block1"
 };
 
 // The program, or the body of a block as it stands where the block was first found.
@@ -46,7 +50,7 @@ struct Window {
 struct Candidate {
   std::size_t length = 0;
   double lines = 0;  // of one of them
-  bool torn = false;  // one of them ends in front of what joins it with something older
+  std::size_t torn = 0;  // how many end in front of what joins them with something older, or inside of a name
   std::vector<Window> windows;
 };
 
@@ -66,6 +70,23 @@ bool belongs_to(const ProgramPiece& before, const ProgramPiece& piece) {
   const Role first = role_of(before.word), second = role_of(piece.word);
   if (second == Role::Adjusts) return first == Role::Computes;
   return second == Role::Activates && (first == Role::Computes || first == Role::Adjusts || before.word == "add");
+}
+
+// How far names agree, from the first word on.
+void compare_names(const std::vector<ProgramPiece>& pieces, std::vector<Symbol>& symbols) {
+  std::vector<std::string> before;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].name.empty()) {
+      symbols[i].shared = any_words;
+      continue;
+    }
+    auto words = words_of_name(pieces[i].name);
+    symbols[i].shared = static_cast<std::size_t>(std::ranges::mismatch(words, before).in1 - words.begin());
+    const auto counts = [](const std::string& word) { return word.find_first_of("0123456789") != std::string::npos; };
+    const auto first = std::ranges::find_if(words, counts);
+    if (first != words.end()) symbols[i].counted = static_cast<std::size_t>(first - words.begin()) + 1;
+    before = std::move(words);
+  }
 }
 
 class Search {
@@ -91,6 +112,7 @@ class Search {
                                  .joins = follows && role_of(piece.word) == Role::Combines,
                                  .numbers = piece.numbers});
     }
+    compare_names(pieces, program.symbols);
     next_kind_ = static_cast<int>(kinds.size());
     bodies_.push_back(std::move(program));
   }
@@ -118,6 +140,7 @@ class Search {
     std::multiset<std::size_t> leaving;  // the last readers of what is made here and read further on
     Digest form;
     double lines = 0;
+    std::size_t shared = any_words, counted = any_words;  // by all names inside
     for (std::size_t end = from; end < symbols.size() && end - from < longest; ++end) {
       const Symbol& symbol = symbols[end];
       if (symbol.kind < 0) return;
@@ -132,6 +155,8 @@ class Search {
       }
       if (outside.size() > cost_.most_inputs) return;
       lines += symbol.lines;
+      shared = std::min({shared, symbol.shared_inside, end == from ? any_words : symbol.shared});
+      if (counted == any_words) counted = symbol.counted;
       leaving.erase(end);
       for (std::size_t i = 0; i < symbol.makes.size(); ++i) {
         made.emplace(symbol.makes[i], std::pair{end - from, i});
@@ -147,10 +172,14 @@ class Search {
       Candidate& one = found[whole.value];
       one.length = end - from + 1;
       one.lines = lines;
-      one.torn = one.torn || (end + 1 < symbols.size() && symbols[end + 1].joins);
+      const Symbol* next = end + 1 < symbols.size() ? &symbols[end + 1] : nullptr;
+      const auto part_of = [&](std::size_t with) { return with != any_words && with >= shared && shared >= counted; };
+      const bool torn = (next && (next->joins || part_of(next->shared))) || (from > 0 && part_of(symbols[from].shared));
       const bool overlaps =
           !one.windows.empty() && one.windows.back().body == body && one.windows.back().from + one.length > from;
-      if (!overlaps) one.windows.push_back({body, from});
+      if (overlaps) continue;
+      one.windows.push_back({body, from});
+      if (torn) ++one.torn;
     }
   }
 
@@ -201,7 +230,7 @@ class Search {
     if (arguments > most_arguments) return 0;
     const double many = arguments > few_arguments ? static_cast<double>(arguments - few_arguments) : 0;
     const double all = could_save(one) - many * argument_lines * static_cast<double>(one.windows.size());
-    return one.torn ? torn_worth * all : all;
+    return all * (1 - torn_cost * static_cast<double>(one.torn) / static_cast<double>(one.windows.size()));
   }
 
   std::optional<Candidate> best_candidate() const {
@@ -232,8 +261,12 @@ class Search {
     std::set<int> inside;
     made.glued = body.symbols[from].glued;
     made.joins = body.symbols[from].joins;
+    made.shared = body.symbols[from].shared;
+    made.counted = body.symbols[from].counted;
     for (std::size_t i = from; i < from + length; ++i) {
       std::ranges::copy(body.symbols[i].numbers, std::back_inserter(made.numbers));
+      made.shared_inside =
+          std::min({made.shared_inside, body.symbols[i].shared_inside, i == from ? any_words : body.symbols[i].shared});
       for (const int value : body.symbols[i].reads)
         if (!inside.contains(value) && std::ranges::find(made.reads, value) == made.reads.end())
           made.reads.push_back(value);
@@ -302,6 +335,36 @@ void wire(Grouped& one, const std::vector<ProgramPiece>& pieces, const std::map<
 }
 
 }  // namespace
+
+std::vector<std::size_t> branch_by_branch(const std::vector<ProgramPiece>& pieces, const std::vector<int>& results) {
+  std::map<int, std::size_t> maker;
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    for (const int value : pieces[i].makes) maker[value] = i;
+  std::vector<std::size_t> order;
+  std::vector<bool> placed(pieces.size());
+  struct Visit {
+    std::size_t piece, next_read;
+  };
+  std::vector<Visit> open;
+  const auto visit = [&](std::size_t first) {
+    if (!placed[first]) open.push_back({first, 0});
+    while (!open.empty()) {
+      auto& [piece, next] = open.back();
+      if (placed[piece] || next == pieces[piece].reads.size()) {
+        if (!placed[piece]) order.push_back(piece);
+        placed[piece] = true;
+        open.pop_back();
+        continue;
+      }
+      const auto made = maker.find(pieces[piece].reads[next++]);
+      if (made != maker.end() && !placed[made->second]) open.push_back({made->second, 0});
+    }
+  };
+  for (const int value : results)
+    if (const auto made = maker.find(value); made != maker.end()) visit(made->second);
+  for (std::size_t i = 0; i < pieces.size(); ++i) visit(i);
+  return order;
+}
 
 std::vector<Grouped> repeated_blocks(const std::vector<ProgramPiece>& pieces, const std::vector<int>& results,
                                      const BlockCost& cost) {

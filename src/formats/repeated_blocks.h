@@ -12,10 +12,15 @@ namespace convoy::python {
 struct ProgramPiece {
   std::string kind;  // equal for pieces whose text is alike but for numbers; empty: like no other
   std::string word;  // what it computes: "conv", "bn"; a convolution and its norm are not torn apart
+  std::string
+      name;  // "stage2_block1_conv": a block had better not tear what its names hold together; empty: says nothing
   std::vector<std::string> numbers;  // in its text; as many in all of one kind
   double lines = 1;  // how much text it is
   std::vector<int> reads, makes;  // values, in order; numbers known beforehand are none
 };
+
+// The pieces' places in an order that follows one branch to its end before the next begins, as a person writes it.
+std::vector<std::size_t> branch_by_branch(const std::vector<ProgramPiece>& pieces, const std::vector<int>& results);
 
 // How much text a block is, besides its pieces.
 struct BlockCost {
@@ -35,7 +40,8 @@ struct Grouped {
 };
 
 // The pieces in their order, blocks in blocks. A block gives one value. The one that saves the most lines is taken first,
-// then the next, until none is worth it; of equal ones, the one that begins first. `results` are read behind the last
+// then the next, until none is worth it; of equal ones, the one that begins first; one that tears a sum from what is summed, or names apart that begin
+// alike, must save more. `results` are read behind the last
 // piece. The same pieces give the same blocks.
 std::vector<Grouped> repeated_blocks(const std::vector<ProgramPiece>& pieces, const std::vector<int>& results,
                                      const BlockCost& cost);

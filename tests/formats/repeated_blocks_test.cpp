@@ -88,7 +88,7 @@ TEST(BlockNames, AreWhatTheNamesOfLayersShare) {
   const BlockNames made = names_in_block({{{"s0_unit3_1_conv", "s0_unit3_bn", ""}, {false, false, true}},
                                           {{"s2_unit1_1_conv", "s2_unit1_bn", ""}, {false, false, true}}},
                                          {"conv", "bn", "relu"});
-  EXPECT_EQ(made.inside, (std::vector<std::string>{"conv_1", "bn", "relu"}));
+  EXPECT_EQ(made.inside, (std::vector<std::string>{"1_conv", "bn", "relu"}));
   EXPECT_EQ(made.uses, (std::vector<std::string>{"s0_unit3", "s2_unit1"}));
 }
 

@@ -32,7 +32,7 @@ std::string word_of(const Graph& graph, const Node& node) {
     const std::string word = text.substr(function + 9, text.find(' ', function) - function - 9);
     return word;
   }
-  return name;
+  return name == "binary" ? "add" : name == "unary" ? "sigmoid" : name;  // the first of each goes unsaid
 }
 
 // "conv2d_5", "Conv_12": named after the source's word for the operator.
@@ -103,6 +103,7 @@ class Repeats {
       piece.kind = std::move(kind);
       piece.numbers = std::move(numbers);
       piece.word = word_of(graph_, node);
+      if (std::string name = layer_of(node, flattened_); !is_opaque(node, name)) piece.name = std::move(name);
       piece.lines = lines_of_class(*text);
       return piece;
     }
@@ -182,6 +183,7 @@ class Repeats {
     }
     words_of(*uses[0], all);
     made.names = python::names_in_block(layers, words);
+    for (std::string& name : made.names.inside) name = python::attribute_name(name);
     made.word = made.names.word.empty() ? python::block_name(all) : made.names.word;
     // What was made last is x; what skips layers is called so.
     const auto& inputs = uses[0]->reads;

@@ -3,15 +3,35 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <optional>
 
 namespace convoy::torch {
 namespace {
+
+// Where the new axes of length 1 stand, if nothing else is new: they need no numbers.
+std::optional<Sizes> new_axes(const Shape& from, const Shape& to) {
+  Sizes axes;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const bool same = at < from.size() && from[at].known() == to[i].known() && (!to[i].known() || *from[at] == *to[i]);
+    if (same && (to[i].known() || i == 0)) ++at;
+    else if (to[i].known() && *to[i] == 1) axes.push_back(static_cast<Size>(i));
+    else return std::nullopt;
+  }
+  return at == from.size() && !axes.empty() && axes.size() < 4 ? std::optional(axes) : std::nullopt;
+}
 
 // -1 for the one size that is not known; where several are not, those that are copied ask the tensor.
 Status write_reshape(const Reshape& op, Call& c) {
   const Shape& shape = c.result_fact().shape;
   const auto unknown = std::ranges::count_if(shape, [](Dim d) { return !d.known(); });
   std::vector<std::string> sizes;
+  if (const auto axes = new_axes(c.fact(0).shape, shape)) {
+    std::string text;
+    for (const Size axis : *axes) text += fmt::format(".unsqueeze({})", axis);
+    apply_method(c, text);
+    return {};
+  }
   if (unknown <= 1) {
     for (const Dim d : shape) sizes.push_back(std::to_string(d.known() ? *d : -1));
     apply_method(c, ".reshape(" + joined(sizes) + ")");

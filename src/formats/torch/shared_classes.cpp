@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -50,6 +51,8 @@ constexpr std::array arguments{
     Argument{"PReLU", {"channels", "", ""}},
     Argument{"MaxPool", {"kernel_size", "stride", ""}},
     Argument{"AvgPool", {"kernel_size", "stride", ""}},
+    Argument{"Dropout", {"rate", "", ""}},
+    Argument{"Embedding", {"words", "features", ""}},
 };
 
 using Signatures = std::map<std::string, std::vector<std::string>>;  // of classes that take arguments already
@@ -88,7 +91,16 @@ bool uses(const std::string& text, const std::string& name) {
 
 std::string type_of(const std::vector<std::string>& values) {
   const auto tuple = [](const std::string& value) { return value.starts_with('('); };
-  const auto real = [&](const std::string& value) { return !tuple(value) && value.find_first_of(".e") < value.size(); };
+  const auto real = [&](const std::string& value) {
+    return value.find_first_of("\"(") == std::string::npos && value.find_first_of(".e") != std::string::npos;
+  };
+  const auto word = [](const std::string& value) { return value.starts_with('"'); };
+  if (std::ranges::all_of(values, word)) return "str";
+  if (std::ranges::any_of(values, word)) {
+    std::vector<std::string> others;
+    std::ranges::remove_copy_if(values, std::back_inserter(others), word);
+    return type_of(others) + " | str";
+  }
   if (std::ranges::any_of(values, real)) return "float";
   if (std::ranges::none_of(values, tuple)) return "int";
   std::string type = "tuple[int";

@@ -1,5 +1,7 @@
 #include "formats/torch/steps.h"
 
+#include "formats/repeated_blocks.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -35,36 +37,22 @@ std::vector<Level> levels_of(const Node& node, const std::set<std::string>& flat
   return levels;
 }
 
-// The steps in an order that follows one branch to its end before the next begins, as a person writes it.
+// As a person writes them.
 std::vector<Step> branch_by_branch(std::vector<Step> steps, const std::vector<ValueId>& outputs) {
-  std::map<ValueId, std::size_t> maker;
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    for (const ValueId v : steps[i].outputs) maker[v] = i;
-  std::vector<std::size_t> order;
-  std::vector<bool> placed(steps.size());
-  struct Visit {
-    std::size_t step, next_input;
+  const auto numbers = [](const std::vector<ValueId>& values) {
+    std::vector<int> made;
+    for (const ValueId v : values) made.push_back(v.index);
+    return made;
   };
-  std::vector<Visit> open;
-  const auto visit = [&](std::size_t first) {
-    if (!placed[first]) open.push_back({first, 0});
-    while (!open.empty()) {
-      auto& [step, next] = open.back();
-      if (placed[step] || next == steps[step].inputs.size()) {
-        if (!placed[step]) order.push_back(step);
-        placed[step] = true;
-        open.pop_back();
-        continue;
-      }
-      const auto made = maker.find(steps[step].inputs[next++]);
-      if (made != maker.end() && !placed[made->second]) open.push_back({made->second, 0});
-    }
-  };
-  for (const ValueId v : outputs)
-    if (const auto made = maker.find(v); made != maker.end()) visit(made->second);
-  for (std::size_t i = 0; i < steps.size(); ++i) visit(i);
+  std::vector<python::ProgramPiece> pieces;
+  for (const Step& step : steps) {
+    python::ProgramPiece piece;
+    piece.reads = numbers(step.inputs);
+    piece.makes = numbers(step.outputs);
+    pieces.push_back(std::move(piece));
+  }
   std::vector<Step> ordered;
-  for (const std::size_t i : order) ordered.push_back(std::move(steps[i]));
+  for (const std::size_t i : python::branch_by_branch(pieces, numbers(outputs))) ordered.push_back(std::move(steps[i]));
   return ordered;
 }
 

@@ -1,6 +1,7 @@
 #include "formats/keras/write/blocks.h"
 
 #include "formats/keras/weights.h"
+#include "formats/repeated_blocks.h"
 
 #include <algorithm>
 #include <map>
@@ -72,7 +73,7 @@ std::string scope_at(const std::vector<Scope>& scopes, std::size_t depth) {
 
 class Builder {
  public:
-  explicit Builder(const Document& document) : document_(document) {
+  Builder(const Document& document, bool by_names) : document_(document), by_names_(by_names) {
     flat_ = std::ranges::all_of(document.layers, [](const DocumentLayer& one) { return one.scopes.empty(); });
     for (const DocumentLayer& one : document.layers) scopes_.push_back(one.scopes);
     for (const Reference& r : document.outputs) readers_[step_of(r)].push_back({});
@@ -83,11 +84,30 @@ class Builder {
     if (!steps) return pass(steps);
     for (const Step& step : *steps)
       for (const Reference& r : reads_of(document_, step)) readers_[step_of(r)].push_back(step);
-    if (flat_) scopes_from_names(*steps);
+    if (flat_) *steps = branch_by_branch(*steps);
+    if (flat_ && by_names_) scopes_from_names(*steps);
     return level(*steps, 0);
   }
 
  private:
+  // One branch after the other, as a person writes it.
+  std::vector<Step> branch_by_branch(const std::vector<Step>& steps) const {
+    std::map<Step, int> numbers;
+    const auto number = [&](const Step& step) { return numbers.emplace(step, numbers.size()).first->second; };
+    std::vector<python::ProgramPiece> pieces;
+    for (const Step& step : steps) {
+      python::ProgramPiece piece;
+      for (const Reference& r : reads_of(document_, step)) piece.reads.push_back(number(step_of(r)));
+      piece.makes.push_back(number(step));
+      pieces.push_back(std::move(piece));
+    }
+    std::vector<int> results;
+    for (const Reference& r : document_.outputs) results.push_back(number(step_of(r)));
+    std::vector<Step> ordered;
+    for (const std::size_t i : python::branch_by_branch(pieces, results)) ordered.push_back(steps[i]);
+    return ordered;
+  }
+
   // Layers that Keras named belong to what stands around them; words that come back further on say nothing.
   void scopes_from_names(const std::vector<Step>& steps) {
     std::vector<bool> usual;
@@ -176,6 +196,7 @@ class Builder {
   }
 
   const Document& document_;
+  bool by_names_ = true;
   bool flat_ = false;  // the source tells no modules: names of layers stand for them
   std::vector<std::vector<Scope>> scopes_;  // by layer
   std::map<Step, std::vector<std::optional<Step>>> readers_;  // nothing: an output of the model
@@ -191,6 +212,8 @@ std::vector<Reference> reads_of(const Document& document, const Step& step) {
   return all;
 }
 
-Result<std::vector<Part>> parts_of(const Document& document) { return Builder(document).run(); }
+Result<std::vector<Part>> parts_of(const Document& document, bool by_names) {
+  return Builder(document, by_names).run();
+}
 
 }  // namespace convoy::keras

@@ -15,7 +15,6 @@ using namespace python;  // the words of Python text
 namespace {
 
 constexpr std::size_t least_block = 3;  // lines that a function is worth
-constexpr std::string_view usual_stride = ", strides=1";
 
 std::size_t lines_of(const Part& part) {
   std::size_t n = part.step ? 1 : 0;
@@ -33,19 +32,20 @@ bool is_one_of_a_kind(const Document& document, const Part& part) {
 
 bool may_be_function(const Document& document, const Part& part) {
   return !part.step && !part.prefix.empty() && part.outputs.size() == 1 && !part.inputs.empty() &&
-         lines_of(part) >= least_block && !is_one_of_a_kind(document, part) &&
+         (lines_of(part) >= least_block || !part.word.empty()) && !is_one_of_a_kind(document, part) &&
          document.layers[part.outputs[0].layer].calls[part.outputs[0].call].results.size() == 1;
 }
 
-std::string without_usual_strides(std::string text) {
-  for (auto at = text.find(usual_stride); at != std::string::npos; at = text.find(usual_stride, at)) {
-    const char next = at + usual_stride.size() < text.size() ? text[at + usual_stride.size()] : ' ';
-    // A pool without strides has those of its window.
-    const auto layer = std::min(text.rfind("layers.", at), at);
-    const bool convolution = text.substr(layer, text.find('(', layer) - layer).find("Conv") != std::string::npos;
-    if (convolution && (next == ',' || next == ')')) text.erase(at, usual_stride.size());
-    else ++at;
-  }
+std::string without_usual(std::string text) {
+  for (const std::string_view usual : {", strides=1", ", padding=\"valid\""})
+    for (auto at = text.find(usual); at != std::string::npos; at = text.find(usual, at)) {
+      const char next = at + usual.size() < text.size() ? text[at + usual.size()] : ' ';
+      // A pool without strides has those of its window.
+      const auto layer = std::min(text.rfind("layers.", at), at);
+      const bool convolution = text.substr(layer, text.find('(', layer) - layer).find("Conv") != std::string::npos;
+      if (convolution && (next == ',' || next == ')')) text.erase(at, usual.size());
+      else ++at;
+    }
   return text;
 }
 
@@ -84,6 +84,7 @@ std::string word_of(const Part& block, const Document& document) {
 
 // "basic_block", after what all these blocks are called; else after their first layer.
 std::string function_name(const std::vector<const Part*>& same, const Document& document) {
+  if (!same[0]->word.empty()) return identifier(same[0]->word);
   std::string word = word_of(*same[0], document);
   if (!std::ranges::all_of(same, [&](const Part* one) { return word_of(*one, document) == word; })) word.clear();
   if (word.empty()) word = snake_case(document.layers[first_of(*same[0]).step->layer].class_name);
@@ -149,7 +150,7 @@ void write_function(SourceParts& parts, const std::string& kind, const std::vect
     for (const auto& values : varying.parameters) own.push_back(values[k]);
   }
   made.name = parts.names.take(function_name(same, parts.document));
-  body = without_usual_strides(std::move(body));
+  body = without_usual(std::move(body));
   const auto end = body.find('\n');
   std::vector<std::string> signature{body.substr(0, end)};
   signature.insert(signature.end(), made.signature.begin(), made.signature.end());
@@ -188,6 +189,29 @@ Result<const BlockFunction*> function_of(SourceParts& parts, const Part& block, 
   }
   write_function(parts, kind->second, bodies);
   return &parts.functions.at(kind->second);
+}
+
+PartText text_alone(SourceParts& parts, const Part& part) {
+  if (is_one_of_a_kind(parts.document, part)) return {};
+  if (!part.step && !may_be_function(parts.document, part)) return {};
+  if (!part.step) {
+    const auto body = body_of(parts, part, true, 0);
+    if (!body) return {};
+    auto text = numbered(*body, name_mark, true);
+    return {"block " + text.skeleton(), std::move(text.numbers), 1};
+  }
+  const DocumentLayer& layer = parts.document.layers[part.step->layer];
+  Lines lines(parts, layer.name);
+  const auto inputs = reads_of(parts.document, *part.step);
+  if (!lines.write({part}, {{part.step->layer, part.step->call, 0}}, true, 0, inputs)) return {};
+  std::string text = lines.text();
+  // The name goes: what a line does is asked here.
+  if (const auto at = text.find(name_mark); at != std::string::npos) {
+    const auto quote = text.find('"', at);
+    text.erase(at, text.find('"', quote + 1) + 1 - at);
+  }
+  auto made = numbered(text, {}, true);
+  return {made.skeleton(), std::move(made.numbers), 1 + text.size() / 100};
 }
 
 SourceParts::SourceParts(const Document& of) : document(of), names(taken_names()) {}

@@ -33,6 +33,14 @@ struct SourceParts {
   std::vector<std::pair<Tensor, std::string>> known_tables;
 };
 
+// What the text of a part is, but for its names and numbers; and those numbers. Empty: like no other.
+struct PartText {
+  std::string kind;
+  std::vector<std::string> numbers;
+  std::size_t lines = 0;
+};
+PartText text_alone(SourceParts& parts, const Part& part);
+
 // Finds out which blocks are alike. `all` must outlive `parts`.
 Status count_blocks(SourceParts& parts, const std::vector<Part>& all);
 

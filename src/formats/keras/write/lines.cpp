@@ -36,13 +36,15 @@ std::string without_braces(const std::string& text) {
   return made;
 }
 
-// A convolution with its stride said, so that blocks of several strides are alike.
+// A convolution with its stride and padding said, so that blocks of several strides are alike.
 DocumentLayer with_stride(DocumentLayer layer) {
-  if (layer.class_name.find("Conv") == std::string::npos || layer.arguments.contains("strides")) return layer;
+  if (layer.class_name.find("Conv") == std::string::npos) return layer;
   Json arguments = Json::object();
   for (const auto& [key, value] : layer.arguments.items()) {
     arguments[key] = value;
-    if (key == "kernel_size") arguments["strides"] = 1;
+    if (key == "kernel_size" && !layer.arguments.contains("strides")) arguments["strides"] = 1;
+    const bool last = key == "strides" || (key == "kernel_size" && !layer.arguments.contains("strides"));
+    if (last && !layer.arguments.contains("padding")) arguments["padding"] = "valid";
   }
   layer.arguments = std::move(arguments);
   return layer;
@@ -95,6 +97,9 @@ void Lines::name_input(const Reference& r, const std::string& wanted, bool brief
 Status Lines::write(const std::vector<Part>& all, const std::vector<Reference>& outputs, bool plain, std::size_t times,
                     const std::vector<Reference>& arguments) {
   if (auto ok = flatten(all, plain, times); !ok) return ok;
+  // A variable of that name would hide the function from the whole body.
+  for (const Item& item : items_)
+    if (item.function && names_.free(item.function->name)) names_.take(item.function->name);
   for (std::size_t i = 0; i < items_.size(); ++i)
     for (const Reference& r : reads(items_[i])) last_use_[{r.layer, r.call}] = i;
   for (const Reference& r : outputs) last_use_[{r.layer, r.call}] = items_.size();
@@ -205,7 +210,8 @@ void Lines::write_call(std::size_t i) {
   const std::string name = name_of_block(*item.part);
   passed.push_back(std::string(name_mark) + text_of_name(name));
   const Reference& out = item.part->outputs[0];
-  const std::string variable = variable_for({out.layer, out.call}, i, name);
+  const std::string own = name.starts_with(prefix_) ? name.substr(prefix_.size()) : name;
+  const std::string variable = variable_for({out.layer, out.call}, i, own);
   variables_[{out.layer, out.call}] = variable;
   line(variable + " = " + item.function->name + "(" + joined(passed) + ")");
 }

@@ -3,6 +3,7 @@
 #include "formats/keras/weights.h"
 #include "formats/keras/write/lines.h"
 #include "formats/keras/write/python.h"
+#include "formats/keras/write/repeated.h"
 #include "formats/source_text.h"
 
 #include <fmt/format.h>
@@ -23,11 +24,9 @@ std::string list_or_one(const std::vector<std::string>& all) {
   return all.size() == 1 ? all[0] : "[" + joined(all) + "]";
 }
 
-Result<std::string> functional(SourceParts& parts, const std::string& docstring) {
+Result<std::string> functional(SourceParts& parts, const std::vector<Part>& all, const std::string& docstring) {
   const Document& document = parts.document;
-  auto all = parts_of(document);
-  if (!all) return pass(all);
-  if (auto ok = count_blocks(parts, *all); !ok) return pass(ok);
+  if (auto ok = count_blocks(parts, all); !ok) return pass(ok);
   Lines lines(parts, {});
   std::string inputs;
   std::vector<std::string> from, to;
@@ -38,7 +37,7 @@ Result<std::string> functional(SourceParts& parts, const std::string& docstring)
     from.push_back(lines.tensor(r));
     inputs += statement(4, from.back() + " = " + input_text(layer));
   }
-  if (auto ok = lines.write(*all, document.outputs, false, 1); !ok) return pass(ok);
+  if (auto ok = lines.write(all, document.outputs, false, 1); !ok) return pass(ok);
   for (const Reference& r : document.outputs) to.push_back(lines.tensor(r));
   std::string functions;
   for (const std::string& kind : parts.order) functions += parts.functions.at(kind).text + "\n\n";
@@ -54,6 +53,48 @@ std::string sequential(const Document& document, const std::string& docstring) {
                                                             : constructor_text(layer, python::quoted(layer.name))) +
                               ",");
   return text + "        ],\n        name=" + python::quoted(document.name) + ",\n    )\n";
+}
+
+// build() and its functions, and the tables that they use.
+struct Built {
+  std::string text;
+  std::vector<std::string> tables;
+
+  auto lines() const {
+    auto n = std::ranges::count(text, '\n');
+    for (const std::string& table : tables) n += std::ranges::count(table, '\n');
+    return n;
+  }
+};
+
+Result<Built> built_of(const Document& document, const std::vector<Part>& all, const std::string& docstring) {
+  SourceParts parts(document);
+  auto text = functional(parts, all, docstring);
+  if (!text) return std::unexpected(text.error());
+  return Built{std::move(*text), std::move(parts.tables)};
+}
+
+// The shortest of: blocks of the source alone, blocks by structure as well, and by structure alone. A row of layers stays
+// one, unless blocks are much shorter.
+Result<Built> build_text(const Document& document, const std::string& docstring) {
+  Built best;
+  if (document.is_sequential()) {
+    best.text = sequential(document, docstring);
+  } else {
+    const auto all = parts_of(document);
+    if (!all) return std::unexpected(all.error());
+    auto made = built_of(document, *all, docstring);
+    if (!made) return made;
+    best = std::move(*made);
+  }
+  for (const bool by_names : {true, false}) {
+    const auto repeated = with_repeated_blocks(document, by_names);
+    if (!repeated || !repeated->any) continue;
+    auto made = built_of(repeated->document, repeated->parts, docstring);
+    const auto most = document.is_sequential() && by_names ? best.lines() * 3 / 4 : best.lines();
+    if (made && made->lines() < most) best = std::move(*made);
+  }
+  return best;
 }
 
 std::string load_text(const SourceOptions& o) {
@@ -99,18 +140,12 @@ std::string check_text(const Graph& graph, const SourceOptions& o) {
 }  // namespace
 
 Result<std::string> write_source(const Document& document, const Graph& graph, const SourceOptions& o) {
-  SourceParts parts(document);
   std::vector<std::string> labels;
   for (const ValueId v : graph.inputs) labels.push_back(identifier(input_name(graph, v)));
   const std::string docstring = shapes_docstring(graph, labels);
-  std::string built;
-  if (document.is_sequential()) {
-    built = sequential(document, docstring);
-  } else {
-    auto text = functional(parts, docstring);
-    if (!text) return text;
-    built = std::move(*text);
-  }
+  const auto made = build_text(document, docstring);
+  if (!made) return std::unexpected(made.error());
+  const std::string& built = made->text;
   const std::string format = graph.source_format.empty() ? "" : " (" + prose(graph.source_format) + ")";
   std::string text = fmt::format(
       "\"\"\"{}, ported by convoy {} from {}{}.\n\nWeights: {}. Check: python {}.py\n\"\"\"\n\n", prose(document.name),
@@ -120,7 +155,7 @@ Result<std::string> write_source(const Document& document, const Graph& graph, c
   text += built.find("ops.") != std::string::npos ? "layers, ops\n" : "layers\n";
   text += "\nHERE = Path(__file__).resolve()\n";
   if (!o.weights_sha256.empty()) text += "WEIGHTS_SHA256 = " + python::quoted(o.weights_sha256) + "\n";
-  for (const std::string& table : parts.tables) text += table;
+  for (const std::string& table : made->tables) text += table;
   text += "\n\n" + built + "\n\n" + load_text(o) + "\n\n" + check_text(graph, o);
   text +=
       "\n\nif __name__ == \"__main__\":\n"
