@@ -116,6 +116,12 @@ Status Layout::emit(const Node& node, Op op, std::vector<ValueId> inputs, const 
   if (!made) return pass(made);
   for (std::size_t i = 0; i < made->size(); ++i) {
     const ValueId source = node.outputs[i];
+    const Size rank = fact(source).rank();
+    if (rank != static_cast<Size>(order.size())) {  // the last cell beside all steps
+      held_[static_cast<std::size_t>(source.index)] = {(*made)[i], source_order(rank), source_order(rank)};
+      patch_.replace(source, (*made)[i]);
+      continue;
+    }
     held_[static_cast<std::size_t>(source.index)] = {(*made)[i], order, home, features};
     patch_.replace(source, (*made)[i], is_identity(order) ? Sizes{} : order);
     const auto& origin = graph_[source].origin;
@@ -137,7 +143,6 @@ Status Layout::in_source_order(const Node& node) {
     if (!made) return pass(made);
     inputs[i] = *made;
   }
-  // Every output has a rank of its own.
   const Sizes order = source_order(fact(node.outputs[0]).rank());
   return emit(node, node.op, std::move(inputs), order, order);
 }

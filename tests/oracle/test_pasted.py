@@ -316,6 +316,13 @@ x = ops.concatenate([x, ops.mean(x, axis=-1, keepdims=True)], axis=-1)
 x = layers.GRU(3, return_sequences=False)(x[:, ::2])
 model = Model(inp, x)
 """),
+    "joined_along_the_first_axis": ((6, 5), """
+from keras import layers, ops, Model, Input
+inp = Input((6, 5))
+x = ops.transpose(layers.Dense(4)(inp), axes=(1, 0, 2))
+x = ops.transpose(ops.concatenate([x, ops.tanh(x)]), axes=(1, 0, 2))
+model = Model(inp, layers.concatenate([x, ops.sin(x)]))
+"""),
     "sub_models": ((10, 8, 3), """
 from keras.models import Sequential, Model
 from keras.layers import *

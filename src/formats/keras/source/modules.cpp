@@ -231,7 +231,9 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
     if (!tensorflow && !activation && !rest.starts_with("ops"))
       if (auto found = layer_class(with, word)) return found;
     if (functions && !(rest.empty() && !tensorflow)) {
-      auto found = function(with, word, activation || tensorflow);
+      // ops.concatenate joins along the first axis, layers.concatenate along the last.
+      const bool of_ops = rest.starts_with("ops") && word == "concatenate";
+      auto found = function(with, word, activation || tensorflow || of_ops);
       if (!found || *found) return found;
     }
     if (std::ranges::find(parts, word) != parts.end()) {
