@@ -11,7 +11,7 @@
 namespace convoy::onnx {
 namespace {
 
-constexpr Size most_places = Size{1} << 24;
+constexpr Size most_places = Size{1} << 22;  // that tables of places may have, all rounds together
 
 // Sizes of the first `count` axes. Nothing, with a refusal: one of them is unknown, or there are too few.
 std::optional<Sizes> first_sizes(FunctionCall& call, ValueId x, Size count) {
@@ -133,7 +133,10 @@ std::vector<Sizes> rounds_of(const Sizes& places, Size cells, bool keeps_last) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     Size& round = count[static_cast<std::size_t>(places[i])];
     const auto at = keeps_last ? std::size_t{0} : static_cast<std::size_t>(round++);
-    if (at >= rounds.size()) rounds.emplace_back(static_cast<std::size_t>(cells), -1);
+    if (at >= rounds.size()) {
+      rounds.emplace_back(static_cast<std::size_t>(cells), -1);
+      if (static_cast<Size>(rounds.size()) * cells > most_places) break;
+    }
     rounds[at][static_cast<std::size_t>(places[i])] = static_cast<Size>(i);
   }
   return rounds;
@@ -142,9 +145,11 @@ std::vector<Sizes> rounds_of(const Sizes& places, Size cells, bool keeps_last) {
 // data [cells, rest...] with updates [places, rest...] put in, the last of several for one place, or reduced into it.
 ValueId scattered(FunctionCall& call, ValueId data, ValueId updates, const Sizes& places, Size cells,
                   const std::string& reduction) {
-  constexpr std::size_t most_rounds = 64;
   const auto rounds = rounds_of(places, cells, reduction == "none");
-  if (rounds.size() > most_rounds) call.refuse(Fault::Limit, std::to_string(rounds.size()) + " updates of one place");
+  if (rounds.size() > 1 && static_cast<Size>(rounds.size()) * cells > most_places) {
+    call.refuse(Fault::Limit, "updates of one place, again and again, among " + std::to_string(cells));
+    return {};
+  }
   if (reduction == "none") {
     if (rounds.empty()) return data;
     Take take{0, rounds.front()};
