@@ -3,6 +3,7 @@ with weights that their frameworks saved answer as the frameworks do; what is re
 import ast
 import importlib
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,10 @@ def makers() -> dict[str, tuple[str, str]]:
         if not names or "torch.randn" not in words:
             continue
         drawn = words.split("torch.randn(")[1].split(")")[0].replace("batch", "1").replace(" ", "")
-        drawn = drawn.replace("in_size[0]", "224").replace("in_size[1]", "224")
+        said = re.search(r"\bin_size = \((\d+), (\d+)\)", words)  # what the file's own test draws, where that is small
+        small = said and max(map(int, said.groups())) <= 640
+        for axis in (0, 1):
+            drawn = drawn.replace(f"in_size[{axis}]", said.group(axis + 1) if small else "224")
         sizes = drawn.split(",")
         if all(s.isdigit() for s in sizes):
             found[file.stem] = (names[0], ",".join(["1", *sizes[1:]]))
@@ -86,7 +90,7 @@ def test_most_networks_of_pytorchcv_are_read():
     refused = [r for f, (m, s) in makers().items() if (r := refusal(f"{PYTORCHCV}/models/{f}.py:{m}", "--shape", s))]
     read = len(makers()) - len(refused)
     print(f"{read} of {len(makers())} files of pytorchcv are read", *refused, sep="\n")
-    assert read >= 0.75 * len(makers())
+    assert read >= 0.95 * len(makers())
 
 
 def flat(y) -> list:

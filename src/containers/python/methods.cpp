@@ -313,6 +313,52 @@ Made set_add(Interpreter& in, Mapping& self, Taken& a) {
   return Value();
 }
 
+// Every element of `all` is in the set.
+Result<bool> holds_all(Interpreter& in, Mapping& set, const Value& all) {
+  const auto wanted = in.elements(all);
+  if (!wanted) return std::unexpected(wanted.error());
+  for (const Value& one : *wanted) {
+    const auto there = set.contains(in, one);
+    if (!there || !*there) return there;
+  }
+  return true;
+}
+
+Result<Mapping*> as_set(Interpreter& in, const Value& of) {
+  if (auto* set = of.as<Mapping>()) return set;
+  const auto all = in.elements(of);
+  if (!all) return std::unexpected(all.error());
+  auto* made = in.make<Mapping>(true);
+  for (const Value& one : *all)
+    if (auto put = made->put(in, one, Value()); !put) return pass(put);
+  return made;
+}
+
+Made is_within(Interpreter& in, Mapping& self, Taken& a) {
+  auto other = as_set(in, *a[0]);
+  if (!other) return std::unexpected(other.error());
+  auto holds = holds_all(in, **other, Value::of(&self));
+  return holds ? Made(Value::of(*holds)) : pass(holds);
+}
+Made surrounds(Interpreter& in, Mapping& self, Taken& a) {
+  auto holds = holds_all(in, self, *a[0]);
+  return holds ? Made(Value::of(*holds)) : pass(holds);
+}
+// union, intersection and difference, as the operators of sets.
+template <char Symbol>
+Made together(Interpreter& in, Mapping& self, Taken& a) {
+  if (!a[0]) return map_copy(in, self, a);
+  auto other = as_set(in, *a[0]);
+  return other ? in.binary(std::string(1, Symbol), Value::of(&self), Value::of(*other)) : pass(other);
+}
+Made set_update(Interpreter& in, Mapping& self, Taken& a) {
+  const auto all = in.elements(*a[0]);
+  if (!all) return std::unexpected(all.error());
+  for (const Value& one : *all)
+    if (auto put = self.put(in, one, Value()); !put) return pass(put);
+  return Value();
+}
+
 constexpr std::array dict_methods{Method<Mapping>{"keys", "", 0, parts<0>},
                                   Method<Mapping>{"values", "", 0, parts<1>},
                                   Method<Mapping>{"items", "", 0, parts<2>},
@@ -321,7 +367,13 @@ constexpr std::array dict_methods{Method<Mapping>{"keys", "", 0, parts<0>},
                                   Method<Mapping>{"pop", "key default", 1, map_pop},
                                   Method<Mapping>{"copy", "", 0, map_copy}};
 constexpr std::array set_methods{Method<Mapping>{"add", "element", 1, set_add},
-                                 Method<Mapping>{"copy", "", 0, map_copy}};
+                                 Method<Mapping>{"copy", "", 0, map_copy},
+                                 Method<Mapping>{"update", "others", 1, set_update},
+                                 Method<Mapping>{"issubset", "other", 1, is_within},
+                                 Method<Mapping>{"issuperset", "other", 1, surrounds},
+                                 Method<Mapping>{"union", "other", 0, together<'|'>},
+                                 Method<Mapping>{"intersection", "other", 1, together<'&'>},
+                                 Method<Mapping>{"difference", "other", 1, together<'-'>}};
 
 }  // namespace
 

@@ -149,32 +149,6 @@ Module* os_module(Interpreter& in) {
   return m;
 }
 
-// Lists and dictionaries anew, with all that is in them; what cannot change is shared.
-Made deep_copy(Interpreter& in, const Value& of, int depth) {
-  if (depth > 64) return fail(Fault::Limit, "deepcopy() of what is nested over 64 deep");
-  if (auto paid = in.step(); !paid) return pass(paid);
-  if (const auto* all = of.as<Sequence>()) {
-    ValueList items;
-    for (const Value& one : all->items) {
-      auto copy = deep_copy(in, one, depth + 1);
-      if (!copy) return copy;
-      items.push_back(*copy);
-    }
-    return all->is_tuple ? in.tuple(std::move(items)) : in.list(std::move(items));
-  }
-  if (const auto* map = of.as<Mapping>()) {
-    auto* made = in.make<Mapping>(map->is_set);
-    for (const auto& [key, value] : map->entries) {
-      auto copy = deep_copy(in, value, depth + 1);
-      if (!copy) return copy;
-      if (auto put = made->put(in, key, *copy); !put) return pass(put);
-    }
-    return Value::of(made);
-  }
-  if (of.as<Instance>()) return fail(Fault::Unsupported, "deepcopy() of a " + type_name(of));
-  return of;
-}
-
 }  // namespace
 
 void add_function(Interpreter& in, Module& to, const std::string& name, std::size_t least, NativeFunction run) {
@@ -219,8 +193,7 @@ std::optional<Value> standard_module(Interpreter& in, const std::string& name) {
   }
   if (name == "copy") {
     auto* m = in.make<Module>(name);
-    add_function(in, *m, "deepcopy", 1,
-                 [](Interpreter& with, Arguments& a) { return deep_copy(with, a.placed[0], 0); });
+    add_function(in, *m, "deepcopy", 1, [](Interpreter& with, Arguments& a) { return deep_copy(with, a.placed[0]); });
     add_function(in, *m, "copy", 1, [](Interpreter& with, Arguments& a) -> Made {
       const auto method = with.find_attribute(a.placed[0], "copy");
       if (!method) return std::unexpected(method.error());

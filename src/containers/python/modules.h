@@ -23,6 +23,9 @@ class Outside : public Object {
   const std::string name;
 };
 
+// Lists, dictionaries and objects anew, with all that is in them, each once; what cannot change is shared.
+Result<Value> deep_copy(Interpreter& in, const Value& of);
+
 Module* math_module(Interpreter& in);
 Module* numpy_module(Interpreter& in);
 Module* functools_module(Interpreter& in);

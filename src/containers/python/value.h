@@ -113,6 +113,8 @@ class Object {
   virtual Result<Size> length(Interpreter&);
   virtual Result<ValueList> elements(Interpreter&);
   virtual Result<bool> contains(Interpreter&, Value value);
+  // Of its own, for copy.deepcopy. Nothing: it never changes, and is shared.
+  virtual Result<std::optional<Value>> copied(Interpreter&) { return std::nullopt; }
 };
 
 class Text : public Object {

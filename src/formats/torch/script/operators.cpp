@@ -265,7 +265,7 @@ class Call {
   Made answered(const std::vector<ValueId>& values, bool in_place) {
     if (values.empty()) return fail(Fault::Internal, "an operator of ATen gives nothing");
     if (in_place && first_) {
-      if (auto done = tracer_.write(*first_, values[0]); !done) return pass(done);
+      if (auto done = tracer_.write(in_, *first_, values[0]); !done) return pass(done);
       return Value::of(first_);
     }
     const int storage = has(views, schema_.name) && first_ ? first_->storage : -1;

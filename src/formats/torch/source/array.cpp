@@ -257,7 +257,7 @@ Result<std::optional<Value>> Array::attribute(Interpreter& in, const std::string
   return std::nullopt;
 }
 
-Made Array::item(Interpreter& in, Value key) { return arrays(tracer, in, SourceTensor::item(in, key)); }
+Made Array::item(Interpreter& in, Value at) { return arrays(tracer, in, SourceTensor::item(in, at)); }
 
 Status Array::set_item(Interpreter&, Value, Value) { return fail(Fault::Unsupported, "an array is changed in place"); }
 

@@ -11,18 +11,19 @@ namespace convoy::torch {
 namespace {
 
 // Of no number at all, in a model that is not trained.
-constexpr std::array<std::string_view, 14> handed_on{"contiguous", "detach", "clone",   "cpu",     "cuda",
-                                                     "float",      "to",     "type_as", "data",    "requires_grad_",
-                                                     "eval",       "type",   "alias",   "positive"};
+constexpr std::array<std::string_view, 22> handed_on{
+    "contiguous", "detach", "clone",    "cpu",    "cuda", "float", "to",   "type_as", "data", "requires_grad_", "eval",
+    "type",       "alias",  "positive", "double", "half", "int",   "long", "short",   "bool", "bfloat16",       "byte"};
 // These give another view of the same memory.
 constexpr std::array<std::string_view, 20> views{"view",      "reshape",   "permute",   "expand",     "flatten",
                                                  "unflatten", "transpose", "swapaxes",  "swapdims",   "t",
                                                  "squeeze",   "unsqueeze", "chunk",     "split",      "unbind",
                                                  "select",    "narrow",    "expand_as", "contiguous", "detach"};
 // What tensors are made of.
-constexpr std::array<std::string_view, 13> makers{"zeros",     "ones",       "full",     "arange", "linspace",
-                                                  "tensor",    "rand",       "randn",    "empty",  "zeros_like",
-                                                  "ones_like", "from_numpy", "as_tensor"};
+constexpr std::array<std::string_view, 20> makers{"zeros",     "ones",       "full",      "arange",    "linspace",
+                                                  "tensor",    "rand",       "randn",     "empty",     "zeros_like",
+                                                  "ones_like", "from_numpy", "as_tensor", "rand_like", "randn_like",
+                                                  "eye",       "randperm",   "randint",   "full_like", "empty_like"};
 constexpr std::array<std::string_view, 8> noises{
     "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "rrelu_", "identity"};
 
@@ -31,19 +32,31 @@ bool has(const Table& table, std::string_view name) {
   return std::ranges::find(table, name) != table.end();
 }
 
-// The element type that float(), to(...) or type(...) asks for; None: none.
-Value element_type(Interpreter& in, const std::string& name, const Arguments& given) {
-  if (name == "float") return in.text("float32");
-  if (name != "to" && name != "type") return {};
-  const auto is_type = [](const Value& v) {
+// Methods that are an element type.
+struct Typed {
+  std::string_view method, type;
+};
+constexpr std::array typed{Typed{"float", "float32"}, Typed{"double", "float64"},    Typed{"half", "float16"},
+                           Typed{"int", "int32"},     Typed{"long", "int64"},        Typed{"short", "int16"},
+                           Typed{"bool", "bool"},     Typed{"bfloat16", "bfloat16"}, Typed{"byte", "uint8"}};
+
+// The element type that float(), to(...), type(...) or type_as(...) asks for; None: none.
+Value element_type(const Tracer& tracer, Interpreter& in, const std::string& name, const Arguments& given) {
+  if (const auto found = std::ranges::find(typed, name, &Typed::method); found != typed.end())
+    return in.text(std::string(found->type));
+  if (name != "to" && name != "type" && name != "type_as") return {};
+  const auto type_of = [&](const Value& v) -> Value {
+    if (const auto* other = v.as<SourceTensor>())
+      return in.text(other->value ? std::string(name_of(tracer.graph[other->value].fact.dtype)) : "float32");
     const auto* word = v.as<python::Text>();
-    return word && (word->text.starts_with("float") || word->text.starts_with("int") ||
-                    word->text.starts_with("uint") || word->text == "bfloat16" || word->text == "bool");
+    const bool is_type = word && (word->text.starts_with("float") || word->text.starts_with("int") ||
+                                  word->text.starts_with("uint") || word->text == "bfloat16" || word->text == "bool");
+    return is_type ? v : Value();
   };
   for (std::size_t i = 1; i < given.placed.size(); ++i)
-    if (is_type(given.placed[i])) return given.placed[i];
+    if (const Value type = type_of(given.placed[i]); !type.is_none()) return type;
   for (const auto& [word, value] : given.named)
-    if (is_type(value)) return value;
+    if (const Value type = type_of(value); !type.is_none()) return type;
   return {};
 }
 
@@ -106,14 +119,6 @@ Made settled_sizes(Tracer& tracer, Interpreter& in, SourceTensor& tensor, const 
   return in.list(std::move(settled));
 }
 
-bool is_function(const std::string& name) {
-  std::string plain = name;
-  if (plain.ends_with("_") && !plain.ends_with("__")) plain.pop_back();
-  return has(handed_on, plain) || has(makers, plain) || has(noises, plain) || plain == "split" || plain == "max" ||
-         plain == "min" || plain == "repeat" || plain == "embedding" || plain == "numel" || plain == "is_tensor" ||
-         plain == "std" || plain == "upsample_nearest" || plain == "grid_sample" || row_named(plain) != nullptr;
-}
-
 // Tensors by name, the rest as JSON.
 Result<Prepared> prepared(Tracer& tracer, Interpreter& in, const std::vector<std::pair<std::string, Value>>& named) {
   Prepared made;
@@ -167,88 +172,119 @@ std::optional<Value> function_named(Tracer& tracer, Interpreter& in, const std::
   });
 }
 
-Made call_function_named(Tracer& tracer, Interpreter& in, const std::string& called, Arguments given) {
-  std::string name = called;
-  bool in_place = false;
-  if (name.ends_with("_") && name != "requires_grad_") name.pop_back(), in_place = true;
-  if (auto out = given.take("out"); out && !out->is_none())
-    return fail(Fault::Unsupported, name + "() writes into another tensor by 'out'");
-  if (name == "is_tensor") return Value::of(!given.placed.empty() && given.placed[0].as<SourceTensor>());
-  if (has(makers, name)) return filled(tracer, in, name, std::move(given));
-  if (has(noises, name)) return dropped(tracer, in, called, std::move(given));
-  if (given.placed.empty() && given.named.empty()) return fail(Fault::Format, name + "() of nothing");
-  if (has(handed_on, name)) {
-    if (const Value dtype = element_type(in, name, given); !dtype.is_none() && !given.placed.empty())
-      return call_function_named(tracer, in, "_to", Arguments{{given.placed[0], dtype}, {}});
-    auto* tensor = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
-    if (!tensor)
-      return given.placed.empty() ? Made(fail(Fault::Format, name + "() of nothing")) : Made(given.placed[0]);
-    if (name == "clone") {
-      const auto value = tracer.value_of(*tensor);
-      if (!value) return std::unexpected(value.error());
-      return tracer.tensor(in, *value);
-    }
-    return given.placed[0];
-  }
-  if (name == "_to") {
-    auto named = named_arguments(in, given, "input dtype", "to");
-    auto ready = prepared(tracer, in, *named);
-    if (!ready) return pass(ready);
-    const auto values = tracer.call(in, *aten_named("to"), ready->plain, std::move(ready->tensors));
-    if (!values) return std::unexpected(values.error());
-    return answered(tracer, in, *values, -1, false);
-  }
-  if (name == "max" || name == "min") return extreme(tracer, in, name, std::move(given));
-  if (name == "repeat") return repeated(tracer, in, std::move(given));
-  if (name == "grid_sample") return sampled(tracer, in, std::move(given));
-  if (name == "embedding") return embedded(tracer, in, std::move(given));
-  if (name == "std") {
-    auto variance = call_function_named(tracer, in, "var", std::move(given));
-    return variance ? call_function_named(tracer, in, "sqrt", Arguments{{*variance}, {}}) : variance;
-  }
-  const Spelled* said = spelling_of(name);
-  const FunctionRow* row = row_named(name);
-  std::string_view parameters = said ? said->parameters : row ? row->parameters : "";
-  if (name == "split") {
-    auto named = named_arguments(in, given, "input split_size_or_sections dim", name);
-    if (!named) return pass(named);
-    bool listed = false;
-    for (auto& [word, value] : *named)
-      if (word == "split_size_or_sections" || word == "split_size") {
-        listed = value.as<python::Sequence>() != nullptr;
-        word = listed ? "split_sizes" : "split_size";
-      }
-    auto ready = prepared(tracer, in, *named);
-    if (!ready) return pass(ready);
-    const int storage = ready->first ? ready->first->storage : -1;
-    const auto values = tracer.call(in, *aten_named(listed ? "split_with_sizes" : "split.Tensor"), ready->plain,
-                                    std::move(ready->tensors), 2);
-    if (!values) return std::unexpected(values.error());
-    return answered(tracer, in, *values, storage, true);
-  }
-  if (!row) return fail(Fault::Unsupported, "'" + name + "' is not known here");
-  auto named = named_arguments(in, given, parameters, name);
+namespace {
+
+using Run = Made (*)(Tracer&, Interpreter&, const std::string& name, Arguments given);
+struct Special {
+  std::string_view name;
+  Run run;
+};
+
+Made is_tensor(Tracer&, Interpreter&, const std::string&, Arguments given) {
+  return Value::of(!given.placed.empty() && given.placed[0].as<SourceTensor>());
+}
+
+// In another element type.
+Made cast(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) {
+  auto named = named_arguments(in, given, "input dtype", "to");
   if (!named) return pass(named);
+  auto ready = prepared(tracer, in, *named);
+  if (!ready) return pass(ready);
+  const auto values = tracer.call(in, *aten_named("to"), ready->plain, std::move(ready->tensors));
+  if (!values) return std::unexpected(values.error());
+  return answered(tracer, in, *values, -1, false);
+}
+
+Made deviation(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) {
+  auto variance = call_function_named(tracer, in, "var", std::move(given));
+  return variance ? call_function_named(tracer, in, "sqrt", Arguments{{*variance}, {}}) : variance;
+}
+
+Made asserted(Tracer&, Interpreter& in, const std::string&, Arguments given) {
+  const auto taken = python::bound(given, "condition message", 1, "_assert");
+  if (!taken) return std::unexpected(taken.error());
+  const auto holds = in.truth(*(*taken)[0]);
+  if (!holds) return std::unexpected(holds.error());
+  if (*holds) return Value();
+  const auto* said = (*taken)[1] ? (*taken)[1]->as<python::Text>() : nullptr;
+  return fail(Fault::Format, said ? "the assertion does not hold: " + said->text : "the assertion does not hold");
+}
+
+// Functions that more must be said of than a row can.
+constexpr std::array specials{Special{"is_tensor", is_tensor},
+                              Special{"_to", cast},
+                              Special{"max", extreme},
+                              Special{"min", extreme},
+                              Special{"repeat", repeated},
+                              Special{"grid_sample", sampled},
+                              Special{"affine_grid", gridded},
+                              Special{"embedding", embedded},
+                              Special{"std", deviation},
+                              Special{"topk", ordered},
+                              Special{"sort", ordered},
+                              Special{"split", split_up},
+                              Special{"tensor_split", tensor_split},
+                              Special{"meshgrid", meshgrid},
+                              Special{"_unfold_axis", unfolded},
+                              Special{"nonzero", nonzero},
+                              Special{"diff", difference},
+                              Special{"_assert", asserted}};
+
+const Special* special_named(std::string_view name) {
+  const auto found = std::ranges::find(specials, name, &Special::name);
+  return found == specials.end() ? nullptr : &*found;
+}
+
+// What a model at rest makes nothing of, but perhaps another element type.
+Made handed(Tracer& tracer, Interpreter& in, const std::string& name, const Arguments& given) {
+  if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
+  const Value x = given.placed[0];
+  if (const Value dtype = element_type(tracer, in, name, given); !dtype.is_none())
+    return call_function_named(tracer, in, "_to", Arguments{{x, dtype}, {}});
+  auto* tensor = x.as<SourceTensor>();
+  if (!tensor || name != "clone") return x;
+  const auto value = tracer.value_of(*tensor);
+  if (!value) return std::unexpected(value.error());
+  return tracer.tensor(in, *value);
+}
+
+// Rules that some rows have about their arguments. Nothing: go on; a value: that is the answer.
+Result<std::optional<Value>> settled_arguments(Tracer& tracer, Interpreter& in, const std::string& name,
+                                               NamedValues& named) {
   if (name == "norm")  // 'fro' is the length of the vector
-    std::erase_if(*named, [](const auto& one) { return one.first == "ord" && one.second.template as<python::Text>(); });
+    std::erase_if(named, [](const auto& one) { return one.first == "ord" && one.second.template as<python::Text>(); });
   if (name == "interpolate" || name == "upsample")
-    for (auto& [word, value] : *named)
+    for (auto& [word, value] : named)
       if (word == "size" && value.as<python::Sequence>() &&
           std::ranges::any_of(value.as<python::Sequence>()->items,
                               [](const Value& v) { return v.as<FreeSize>() != nullptr; }))
         return fail(Fault::Usage, "interpolate() to a size that is free; give the sizes of the input with --shape");
-  if (name == "pad")
-    if (auto free = padded_freely(tracer, in, *named); !free || *free) return free ? Made(**free) : pass(free);
-  // A convolution may make SAME of pads that a free size decides.
-  std::shared_ptr<FreePad> free_pad;
-  if (name == "conv1d" || name == "conv2d" || name == "conv3d")
-    if (auto* tensor = named->empty() ? nullptr : named->front().second.as<SourceTensor>();
-        tensor && tensor->free_pad) {
-      free_pad = tensor->free_pad;
-      named->front().second = tracer.tensor(in, free_pad->of);
-    }
+  if (name == "pad") return padded_freely(tracer, in, named);
   if (name == "view" || name == "reshape")
-    if (auto settled = settle_free(tracer, in, *named); !settled) return pass(settled);
+    if (auto settled = settle_free(tracer, in, named); !settled) return pass(settled);
+  return std::nullopt;
+}
+
+// A convolution may make SAME of pads that a free size decides: then it reads what is padded.
+std::shared_ptr<FreePad> free_pad_of(Tracer& tracer, Interpreter& in, const std::string& name, NamedValues& named) {
+  if (name != "conv1d" && name != "conv2d" && name != "conv3d") return nullptr;
+  auto* tensor = named.empty() ? nullptr : named.front().second.as<SourceTensor>();
+  if (!tensor || !tensor->free_pad) return nullptr;
+  auto pad = tensor->free_pad;
+  named.front().second = tracer.tensor(in, pad->of);
+  return pad;
+}
+
+Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_place, const Arguments& given) {
+  const Spelled* said = spelling_of(name);
+  const FunctionRow* row = row_named(name);
+  if (!row) return fail(Fault::Unsupported, "'" + name + "' is not known here");
+  auto named = named_arguments(in, given, said ? said->parameters : row->parameters, name);
+  if (!named) return pass(named);
+  auto settled = settled_arguments(tracer, in, name, *named);
+  if (!settled) return pass(settled);
+  if (*settled) return **settled;
+  const auto free_pad = free_pad_of(tracer, in, name, *named);
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
   if (name == "batch_norm" && ready->plain.value("training", false))
@@ -265,10 +301,33 @@ Made call_function_named(Tracer& tracer, Interpreter& in, const std::string& cal
     return tracer.tensor(in, *same);
   }
   if (writes && target && values->size() == 1) {
-    if (auto done = tracer.write(*target, (*values)[0]); !done) return pass(done);
+    if (auto done = tracer.write(in, *target, (*values)[0]); !done) return pass(done);
     return Value::of(target);
   }
   return answered(tracer, in, *values, storage, name == "chunk" || name == "unbind");
+}
+
+}  // namespace
+
+bool is_function(const std::string& name) {
+  std::string plain = name;
+  if (plain.ends_with("_") && !plain.ends_with("__")) plain.pop_back();
+  return has(handed_on, plain) || has(makers, plain) || has(noises, plain) || special_named(plain) ||
+         plain == "numel" || plain == "upsample_nearest" || row_named(plain) != nullptr;
+}
+
+Made call_function_named(Tracer& tracer, Interpreter& in, const std::string& called, Arguments given) {
+  std::string name = called;
+  const bool in_place = name.ends_with("_") && name != "requires_grad_";
+  if (in_place) name.pop_back();
+  if (auto out = given.take("out"); out && !out->is_none())
+    return fail(Fault::Unsupported, name + "() writes into another tensor by 'out'");
+  if (has(makers, name)) return filled(tracer, in, name, std::move(given));
+  if (has(noises, name)) return dropped(tracer, in, called, std::move(given));
+  if (given.placed.empty() && given.named.empty()) return fail(Fault::Format, name + "() of nothing");
+  if (has(handed_on, name)) return handed(tracer, in, name, given);
+  if (const Special* special = special_named(name)) return special->run(tracer, in, name, std::move(given));
+  return by_row(tracer, in, name, in_place, given);
 }
 
 }  // namespace convoy::torch

@@ -42,12 +42,33 @@ Result<python::Value> answered(Tracer& tracer, python::Interpreter& in, const st
 // F.pad by sizes that are free. Nothing: all pads are known.
 Result<std::optional<python::Value>> padded_freely(Tracer& tracer, python::Interpreter& in, const NamedValues& named);
 Result<python::Value> filled(Tracer& tracer, python::Interpreter& in, const std::string& name, python::Arguments given);
-Result<python::Value> extreme(Tracer& tracer, python::Interpreter& in, const std::string& name,
-                              python::Arguments given);
 Result<python::Value> dropped(Tracer& tracer, python::Interpreter& in, const std::string& called,
                               python::Arguments given);
-Result<python::Value> repeated(Tracer& tracer, python::Interpreter& in, python::Arguments given);
-Result<python::Value> sampled(Tracer& tracer, python::Interpreter& in, python::Arguments given);
-Result<python::Value> embedded(Tracer& tracer, python::Interpreter& in, python::Arguments given);
+// `name` is the function's own.
+Result<python::Value> extreme(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                              python::Arguments given);
+Result<python::Value> ordered(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                              python::Arguments given);
+Result<python::Value> repeated(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                               python::Arguments given);
+Result<python::Value> sampled(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                              python::Arguments given);
+Result<python::Value> gridded(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                              python::Arguments given);
+Result<python::Value> embedded(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                               python::Arguments given);
+Result<python::Value> split_up(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                               python::Arguments given);
+Result<python::Value> tensor_split(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                                   python::Arguments given);
+Result<python::Value> meshgrid(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                               python::Arguments given);
+Result<python::Value> difference(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                                 python::Arguments given);
+Result<python::Value> nonzero(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                              python::Arguments given);
+// x.unfold(dim, size, step), which is not F.unfold.
+Result<python::Value> unfolded(Tracer& tracer, python::Interpreter& in, const std::string& name,
+                               python::Arguments given);
 
 }  // namespace convoy::torch

@@ -383,7 +383,7 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   }
   const Value* in_place = self->attributes.find("inplace");
   if (in_place && in_place->is_whole() && in_place->whole() != 0 && values->size() == 1) {
-    if (auto done = tracer.write(*x, (*values)[0]); !done) return pass(done);
+    if (auto done = tracer.write(in, *x, (*values)[0]); !done) return pass(done);
     return Value::of(x);
   }
   if (values->size() == 1) return tracer.tensor(in, (*values)[0], extra ? x->storage : -1);

@@ -52,6 +52,14 @@ Made registered(Tracer& tracer, Interpreter& in, Arguments& given, bool buffer) 
       kept = tracer.constant(in, std::move(*numbers));
       tensor = kept.as<SourceTensor>();
     }
+    if (tracer.weights.contains(tensor->value.index)) {  // self.weight.clone(): a tensor of its own
+      auto copy = tensor->copied(in);
+      if (!copy) return pass(copy);
+      kept = **copy;
+      tensor = kept.as<SourceTensor>();
+      tensor->is_parameter = false;
+      tracer.graph[tensor->value].trainable = false;
+    }
     tensor->is_buffer = true;
     tensor->persistent = !((*taken)[2] && (*taken)[2]->is_whole() && (*taken)[2]->whole() == 0);
     if (tensor->persistent) tracer.weights.insert(tensor->value.index);
@@ -86,53 +94,59 @@ std::vector<std::pair<std::string, Instance*>> children_of(const Instance& modul
   return all;
 }
 
-Class* ModuleClasses::module_class(Interpreter& in) {
-  if (module_) return module_;
-  module_ = in.make_class("Module", {});
-  module_->native = "Module";
-  Tracer& tracer = tracer_;
-  add_method(in, module_, "__init__", [](Interpreter&, Arguments&) -> Made { return Value(); });
-  add_method(in, module_, "__call__",
+namespace {
+
+Made add_module(Interpreter&, Arguments& given) {
+  const auto taken =
+      python::bound({{given.placed.begin() + 1, given.placed.end()}, given.named}, "name module", 2, "add_module");
+  if (!taken) return std::unexpected(taken.error());
+  const auto* name = (*taken)[0]->as<python::Text>();
+  if (!name) return fail(Fault::Format, "add_module() wants a name and a module");
+  self_of(given)->attributes.set(name->text, *(*taken)[1]);
+  return Value();
+}
+
+Made trains_or_not(Tracer& tracer, Interpreter& in, Arguments& given) {
+  const auto said = given.placed.size() > 1 ? in.truth(given.placed[1]) : Result<bool>(true);
+  if (!said) return std::unexpected(said.error());
+  std::vector<std::pair<std::string, Instance*>> all;
+  all_modules(*self_of(given), "", all, 0);
+  for (const auto& [path, module] : all)
+    for (const auto& [name, value] : module->attributes.all())
+      if (const auto* tensor = value.as<SourceTensor>(); tensor && tensor->is_parameter)
+        tracer.graph[tensor->value].trainable = *said;
+  return given.placed.front();
+}
+
+// How a module is put together, and what it is told before it is called.
+void add_building(Tracer& tracer, Interpreter& in, Class* module) {
+  add_method(in, module, "__init__", [](Interpreter&, Arguments&) -> Made { return Value(); });
+  add_method(in, module, "__call__",
              [&tracer](Interpreter& with, Arguments& given) { return module_call(tracer, with, given); });
-  add_method(in, module_, "register_buffer",
+  add_method(in, module, "register_buffer",
              [&tracer](Interpreter& with, Arguments& given) { return registered(tracer, with, given, true); });
-  add_method(in, module_, "register_parameter",
+  add_method(in, module, "register_parameter",
              [&tracer](Interpreter& with, Arguments& given) { return registered(tracer, with, given, false); });
-  const auto add_module = [](Interpreter&, Arguments& given) -> Made {
-    const auto* name = given.placed.size() == 3 ? given.placed[1].as<python::Text>() : nullptr;
-    if (!name) return fail(Fault::Format, "add_module() wants a name and a module");
-    self_of(given)->attributes.set(name->text, given.placed[2]);
-    return Value();
-  };
-  add_method(in, module_, "add_module", add_module);
-  add_method(in, module_, "register_module", add_module);
+  add_method(in, module, "add_module", add_module);
+  add_method(in, module, "register_module", add_module);
   for (const char* name : {"eval", "train", "to", "cuda", "cpu", "float", "share_memory", "compile"})
-    add_method(in, module_, name, [name = std::string(name)](Interpreter&, Arguments& given) -> Made {
+    add_method(in, module, name, [name = std::string(name)](Interpreter&, Arguments& given) -> Made {
       if (name == "train" && given.placed.size() == 1)
         return fail(Fault::Unsupported, "a model in training; call eval()");
       return given.placed.front();
     });
-  add_method(in, module_, "requires_grad_", [&tracer](Interpreter& with, Arguments& given) -> Made {
-    const auto said = given.placed.size() > 1 ? with.truth(given.placed[1]) : Result<bool>(true);
-    if (!said) return std::unexpected(said.error());
-    std::vector<std::pair<std::string, Instance*>> all;
-    all_modules(*self_of(given), "", all, 0);
-    for (const auto& [path, module] : all)
-      for (const auto& [name, value] : module->attributes.all())
-        if (const auto* tensor = value.as<SourceTensor>(); tensor && tensor->is_parameter)
-          tracer.graph[tensor->value].trainable = *said;
-    return given.placed.front();
-  });
+  add_method(in, module, "requires_grad_",
+             [&tracer](Interpreter& with, Arguments& given) { return trains_or_not(tracer, with, given); });
   // Weights of a file come with --weights.
-  add_method(in, module_, "load_state_dict", [&tracer](Interpreter& with, Arguments&) -> Made {
+  add_method(in, module, "load_state_dict", [&tracer](Interpreter& with, Arguments&) -> Made {
     tracer.loads_weights = true;
     return Value::of(with.make<python::Outside>("load_state_dict()"));
   });
-  add_method(in, module_, "state_dict", [](Interpreter& with, Arguments&) -> Made {
+  add_method(in, module, "state_dict", [](Interpreter& with, Arguments&) -> Made {
     return Value::of(with.make<python::Outside>("state_dict()"));
   });
   // Draws once more what its weights were first filled with.
-  add_method(in, module_, "reset_parameters", [&tracer](Interpreter&, Arguments& given) -> Made {
+  add_method(in, module, "reset_parameters", [&tracer](Interpreter&, Arguments& given) -> Made {
     for (const auto& [name, value] : self_of(given)->attributes.all())
       if (const auto* tensor = value.as<SourceTensor>(); tensor && !tracer.bound && tensor->is_parameter) {
         const auto first = std::ranges::find(tracer.draws, tensor->value, &Tracer::Draw::value);
@@ -141,58 +155,73 @@ Class* ModuleClasses::module_class(Interpreter& in) {
       }
     return Value();
   });
-  add_method(in, module_, "extra_repr", [](Interpreter& with, Arguments&) -> Made { return with.text(""); });
-  module_->attributes.set("training", Value::of(false));
-  // What PyTorch keeps modules in.
-  module_->attributes.set("_modules", Value::of(in.make<python::Described>(
-                                          python::Described::As::Property,
-                                          in.native("_modules", [](Interpreter& with, Arguments& given) -> Made {
-                                            auto* all = with.make<python::Mapping>();
-                                            for (const auto& [name, child] : children_of(*self_of(given)))
-                                              if (auto put = all->put(with, with.text(name), Value::of(child)); !put)
-                                                return pass(put);
-                                            return Value::of(all);
-                                          }))));
+  add_method(in, module, "zero_grad", [](Interpreter&, Arguments&) -> Made { return Value(); });
+  add_method(in, module, "extra_repr", [](Interpreter& with, Arguments&) -> Made { return with.text(""); });
+  module->attributes.set("training", Value::of(false));
+}
+
+Made modules_in(Interpreter& in, Arguments& given) {
+  auto* all = in.make<python::Mapping>();
+  for (const auto& [name, child] : children_of(*self_of(given)))
+    if (auto put = all->put(in, in.text(name), Value::of(child)); !put) return pass(put);
+  return Value::of(all);
+}
+
+Made apply(Interpreter& in, Arguments& given) {
+  std::vector<std::pair<std::string, Instance*>> found;
+  all_modules(*self_of(given), "", found, 0);
+  for (const auto& [path, module] : found)
+    if (auto done = in.call(given.placed[1], ValueList{Value::of(module)}); !done) return done;
+  return given.placed.front();
+}
+
+// What a module holds, itself and further down.
+void add_walks(Interpreter& in, Class* module) {
+  module->attributes.set("_modules", Value::of(in.make<python::Described>(python::Described::As::Property,
+                                                                          in.native("_modules", modules_in))));
   const auto listed = [](bool deep, bool with_names) {
-    return [deep, with_names](Interpreter& in_it, Arguments& given) -> Made {
+    return [deep, with_names](Interpreter& with, Arguments& given) -> Made {
       std::vector<std::pair<std::string, Instance*>> found;
       if (deep) all_modules(*self_of(given), "", found, 0);
       else found = children_of(*self_of(given));
       ValueList all;
-      for (const auto& [name, module] : found)
-        all.push_back(with_names ? in_it.tuple({in_it.text(name), Value::of(module)}) : Value::of(module));
-      return in_it.list(std::move(all));
+      for (const auto& [name, one] : found)
+        all.push_back(with_names ? with.tuple({with.text(name), Value::of(one)}) : Value::of(one));
+      return with.list(std::move(all));
     };
   };
-  add_method(in, module_, "children", listed(false, false));
-  add_method(in, module_, "named_children", listed(false, true));
-  add_method(in, module_, "modules", listed(true, false));
-  add_method(in, module_, "named_modules", listed(true, true));
-  const auto parameters = [](bool with_names) {
-    return [with_names](Interpreter& in_it, Arguments& given) -> Made {
+  add_method(in, module, "children", listed(false, false));
+  add_method(in, module, "named_children", listed(false, true));
+  add_method(in, module, "modules", listed(true, false));
+  add_method(in, module, "named_modules", listed(true, true));
+  const auto tensors = [](bool buffers, bool with_names) {
+    return [buffers, with_names](Interpreter& with, Arguments& given) -> Made {
       std::vector<std::pair<std::string, Instance*>> found;
       all_modules(*self_of(given), "", found, 0);
       ValueList all;
-      for (const auto& [path, module] : found)
-        for (const auto& [name, value] : module->attributes.all())
-          if (const auto* tensor = value.as<SourceTensor>(); tensor && tensor->is_parameter)
-            all.push_back(with_names ? in_it.tuple({in_it.text(path.empty() ? name : path + "." + name), value})
-                                     : value);
-      return in_it.list(std::move(all));
+      for (const auto& [path, one] : found)
+        for (const auto& [name, value] : one->attributes.all())
+          if (const auto* tensor = value.as<SourceTensor>();
+              tensor && (buffers ? tensor->is_buffer : tensor->is_parameter))
+            all.push_back(with_names ? with.tuple({with.text(path.empty() ? name : path + "." + name), value}) : value);
+      return with.list(std::move(all));
     };
   };
-  add_method(in, module_, "parameters", parameters(false));
-  add_method(in, module_, "named_parameters", parameters(true));
-  add_method(
-      in, module_, "apply",
-      [](Interpreter& with, Arguments& given) -> Made {
-        std::vector<std::pair<std::string, Instance*>> found;
-        all_modules(*self_of(given), "", found, 0);
-        for (const auto& [path, module] : found)
-          if (auto done = with.call(given.placed[1], ValueList{Value::of(module)}); !done) return done;
-        return given.placed.front();
-      },
-      2);
+  add_method(in, module, "parameters", tensors(false, false));
+  add_method(in, module, "named_parameters", tensors(false, true));
+  add_method(in, module, "buffers", tensors(true, false));
+  add_method(in, module, "named_buffers", tensors(true, true));
+  add_method(in, module, "apply", apply, 2);
+}
+
+}  // namespace
+
+Class* ModuleClasses::module_class(Interpreter& in) {
+  if (module_) return module_;
+  module_ = in.make_class("Module", {});
+  module_->native = "Module";
+  add_building(tracer_, in, module_);
+  add_walks(in, module_);
   return module_;
 }
 

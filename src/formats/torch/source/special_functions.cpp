@@ -1,4 +1,4 @@
-// Functions whose arguments say more than a row can: tensors of numbers, the largest of, repeats, dropout.
+// Functions whose arguments say more than a row can: the largest of, repeats, samples, dropout.
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/source/functions.h"
@@ -8,29 +8,7 @@
 
 namespace convoy::torch {
 
-namespace {
-
-// A tensor of numbers that stand in the program.
-Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, std::vector<double>& out, bool& whole,
-                  std::size_t depth) {
-  if (value.is_number()) {
-    whole = whole && value.is_whole();
-    out.push_back(value.real());
-    return in.charge(8);
-  }
-  if (depth > 8 || !value.is_object()) return fail(Fault::Unsupported, "a tensor of a " + python::type_name(value));
-  const auto all = in.elements(value);
-  if (!all) return std::unexpected(all.error());
-  if (shape.size() <= depth) shape.push_back(static_cast<Size>(all->size()));
-  if (shape[depth] != static_cast<Size>(all->size())) return fail(Fault::Format, "a tensor of lists of unlike lengths");
-  for (const Value& one : *all)
-    if (auto done = numbers_of(in, one, shape, out, whole, depth + 1); !done) return done;
-  return {};
-}
-
-}  // namespace
-
-Made repeated(Tracer& tracer, Interpreter& in, Arguments given) {
+Made repeated(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) {
   static constexpr FunctionRow row{"repeat", "input sizes", [](FunctionCall& call) -> std::vector<ValueId> {
                                      ValueId x = call.tensor("input");
                                      const Sizes sizes = call.attrs.list("sizes");
@@ -56,7 +34,7 @@ Made repeated(Tracer& tracer, Interpreter& in, Arguments given) {
   return answered(tracer, in, *values, -1, false);
 }
 
-Made embedded(Tracer& tracer, Interpreter& in, Arguments given) {
+Made embedded(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) {
   auto named = named_arguments(in, given, "indices weight padding_idx max_norm norm_type scale_grad_by_freq sparse",
                                "embedding");
   if (!named) return pass(named);
@@ -78,7 +56,7 @@ Made embedded(Tracer& tracer, Interpreter& in, Arguments given) {
 }
 
 // F.grid_sample says by words what the row takes as their places.
-Made sampled(Tracer& tracer, Interpreter& in, Arguments given) {
+Made sampled(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) {
   auto named = named_arguments(in, given, "input grid mode padding_mode align_corners", "grid_sample");
   if (!named) return pass(named);
   auto ready = prepared(tracer, in, *named);
@@ -98,55 +76,31 @@ Made sampled(Tracer& tracer, Interpreter& in, Arguments given) {
   return answered(tracer, in, *values, -1, false);
 }
 
-Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
-  std::erase_if(given.named, [](const auto& one) { return is_silent(one.first); });
-  if (name == "tensor" || name == "as_tensor" || name == "from_numpy") {
-    const auto dtype = given.take("dtype");
-    if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
-    if (auto* tensor = given.placed[0].as<SourceTensor>())  // PyTorch's own, whoever held it
-      return tensor->value ? Made(tracer.tensor(in, tensor->value, tensor->storage)) : Made(given.placed[0]);
-    Sizes shape;
-    std::vector<double> numbers;
-    bool whole = true;
-    if (auto done = numbers_of(in, given.placed[0], shape, numbers, whole, 0); !done) return pass(done);
-    const auto* word = dtype ? dtype->as<python::Text>() : nullptr;
-    if (word ? word->text == "int64" : whole)
-      return tracer.constant(in, Tensor::of(shape, std::vector<std::int64_t>(numbers.begin(), numbers.end())));
-    return tracer.constant(in, Tensor::of(shape, std::vector<float>(numbers.begin(), numbers.end())));
-  }
-  if (name.ends_with("_like")) {
-    auto* like = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
-    if (!like) return fail(Fault::Format, name + "() of what is no tensor");
-    const auto shape = in.attribute(given.placed[0], "shape");
-    if (!shape) return shape;
-    return filled(tracer, in, name.substr(0, name.find('_')), Arguments{{*shape}, given.named});
-  }
-  const bool drawn = name == "rand" || name == "randn" || name == "empty";
-  if (drawn && tracer.bound)
-    return fail(Fault::Unsupported, name + "() inside the model: its numbers come from nowhere");
-  const bool sized = name == "zeros" || name == "ones" || drawn;
-  std::string_view parameters = sized                ? "size..."
-                                : name == "full"     ? "size fill_value"
-                                : name == "linspace" ? "start end steps"
-                                                     : "start end step";
-  if (name == "arange" && given.placed.size() == 1) parameters = "end";
-  auto named = named_arguments(in, given, parameters, name);
+// theta and the shape of the input that is sampled.
+Made gridded(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) {
+  auto named = named_arguments(in, given, "theta size align_corners", "affine_grid");
   if (!named) return pass(named);
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
-  const auto values = tracer.call(in, *aten_named(drawn ? "zeros" : name), ready->plain, std::move(ready->tensors));
+  const auto values = tracer.call(in, *aten_named("affine_grid_generator"), ready->plain, std::move(ready->tensors));
   if (!values) return std::unexpected(values.error());
-  const Value made = tracer.tensor(in, (*values)[0]);
-  made.as<SourceTensor>()->is_random = drawn;
-  if (drawn) tracer.random_values.insert((*values)[0].index);
-  if (drawn && name != "empty")
-    tracer.draws.push_back({Tracer::Draw::What::Fill,
-                            (*values)[0],
-                            Filling{name == "rand" ? Filling::How::Uniform : Filling::How::Normal, 0, 1},
-                            {},
-                            0});
-  return made;
+  return answered(tracer, in, *values, -1, false);
 }
+
+namespace {
+
+// (values, indices), which the program may also say by these names.
+class Extremes : public Sequence {
+ public:
+  Extremes(const Value& values, const Value& indices) : Sequence(true, {values, indices}) {}
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override {
+    if (name == "values") return items[0];
+    if (name == "indices") return items[1];
+    return Sequence::attribute(in, name);
+  }
+};
+
+}  // namespace
 
 // max(x), max(x, dim), max(x, y)
 Made extreme(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
@@ -162,9 +116,26 @@ Made extreme(Tracer& tracer, Interpreter& in, const std::string& name, Arguments
     if (!values) return std::unexpected(values.error());
     return answered(tracer, in, *values, -1, false);
   }
-  auto best = call_function_named(tracer, in, "a" + name, std::move(given));
+  const auto best = call_function_named(tracer, in, "a" + name, given);
   if (!best) return best;
-  return in.tuple({*best, Value()});  // where it stands is not read
+  const auto place = call_function_named(tracer, in, "arg" + name, std::move(given));
+  if (!place) return place;
+  return Value::of(in.make<Extremes>(*best, *place));
+}
+
+// topk(x, k) and sort(x): the numbers, and where they stand.
+Made ordered(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
+  auto named = named_arguments(in, given, name == "topk" ? "input k dim largest sorted" : "input dim descending", name);
+  if (!named) return pass(named);
+  auto ready = prepared(tracer, in, *named);
+  if (!ready) return pass(ready);
+  const auto values = tracer.call(in, *aten_named(name), ready->plain, std::move(ready->tensors), 2);
+  if (!values) return std::unexpected(values.error());
+  const auto both = answered(tracer, in, *values, -1, true);
+  if (!both) return both;
+  const auto& all = both->as<Sequence>()->items;
+  if (all.size() != 2) return fail(Fault::Internal, name + "() gives " + std::to_string(all.size()) + " tensors");
+  return Value::of(in.make<Extremes>(all[0], all[1]));
 }
 
 // At rest they hand on what they get; F.dropout acts unless it is told not to.

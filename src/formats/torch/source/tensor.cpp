@@ -42,6 +42,26 @@ Made count(SourceTensor& tensor, Interpreter& in) {
   return product;
 }
 
+Value number_of(DType dtype, double x) {
+  if (dtype == DType::Bool) return Value::of(x != 0);
+  const bool is_real = dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
+  return is_real ? Value::of(x) : Value::of(static_cast<std::int64_t>(x));
+}
+
+// Numbers in order as lists of lists.
+Value nested(Interpreter& in, ValueList all, const Sizes& shape) {
+  for (std::size_t axis = shape.size(); axis-- > 1;) {
+    const auto width = static_cast<std::ptrdiff_t>(shape[axis]);
+    Size rows = 1;
+    for (std::size_t i = 0; i < axis; ++i) rows *= shape[i];
+    ValueList lists;
+    for (std::ptrdiff_t row = 0; row < rows; ++row)
+      lists.push_back(in.list(ValueList(all.begin() + row * width, all.begin() + (row + 1) * width)));
+    all = std::move(lists);
+  }
+  return in.list(std::move(all));
+}
+
 }  // namespace
 
 Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std::string& name) {
@@ -85,14 +105,12 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
         return fail(Fault::Unsupported, "'." + name + "()' of numbers that come only when the model runs");
       if (numbers->count() > 100000)
         return fail(Fault::Limit, "'." + name + "()' of " + std::to_string(numbers->count()) + " numbers");
+      if (auto paid = with.charge(numbers->count() * 24); !paid) return pass(paid);
       ValueList all;
-      const bool whole = numbers->dtype() == DType::I64;
-      for (const double x : numbers->doubles())
-        all.push_back(whole ? Value::of(static_cast<std::int64_t>(x)) : Value::of(x));
+      for (const double x : numbers->doubles()) all.push_back(number_of(numbers->dtype(), x));
       if (name == "item")
         return all.size() == 1 ? Made(all[0]) : Made(fail(Fault::Format, "'.item()' of several numbers"));
-      return numbers->rank() <= 1 ? (numbers->rank() == 1 ? with.list(std::move(all)) : all[0])
-                                  : Made(fail(Fault::Unsupported, "'.tolist()' of a table"));
+      return numbers->rank() == 0 ? all[0] : nested(with, std::move(all), numbers->shape());
     });
   }
   if (name == "requires_grad_")
@@ -102,18 +120,18 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
       if (value && is_parameter) tracer.graph[value].trainable = *trains;
       return Value::of(this);
     });
-  if (name == "fill_" || name == "normal_" || name == "uniform_" || name == "zero_" || name == "copy_") {
-    return in.native(name, [this, name](Interpreter& with, Arguments& given) -> Made {
-      if (!tracer.weights.contains(value.index) || tracer.bound)
-        return fail(Fault::Unsupported, "'." + name + "()' of what is no weight");
-      if (name == "copy_") return fail(Fault::Unsupported, "'.copy_()' of weights");
-      const auto fills = initialiser(tracer, with, name == "fill_" ? "constant_" : name == "zero_" ? "zeros_" : name);
-      given.placed.insert(given.placed.begin(), Value::of(this));
-      for (auto& [word, bound] : given.named)  // uniform_(from, to), as methods of tensors call them
-        if (word == "from" || word == "to") word = word == "from" ? "a" : "b";
-      return with.call(*fills, std::move(given));
+  if (auto method = filling_method(*this, in, name)) return method;
+  if (name == "set_")  // without a storage: its memory is given back, and nobody reads it again
+    return in.native(name, [this](Interpreter&, Arguments& given) -> Made {
+      if (!given.placed.empty()) return fail(Fault::Unsupported, "'.set_()' to another memory");
+      stale = true;
+      return Value::of(this);
     });
-  }
+  if (name == "unfold")  // along one axis, unlike F.unfold
+    return in.native(name, [this](Interpreter& with, Arguments& given) {
+      given.placed.insert(given.placed.begin(), Value::of(this));
+      return call_function_named(tracer, with, "_unfold_axis", std::move(given));
+    });
   if (!is_function(name)) return std::nullopt;
   return in.native(name, [this, name](Interpreter& with, Arguments& given) {
     given.placed.insert(given.placed.begin(), Value::of(this));
@@ -121,76 +139,28 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   });
 }
 
-// x[...]: whole numbers, slices, None, `...`, and one list of whole numbers.
-Made SourceTensor::item(Interpreter& in, Value key) {
-  ValueList parts{key};
-  if (const auto* all = key.as<python::Sequence>(); all && all->is_tuple) parts = all->items;
-  const auto shape = tracer.shape_of(*this);
-  if (!shape) return std::unexpected(shape.error());
-  Size named = 0;
-  for (const Value& part : parts) named += !part.is_none() && part.type() != Value::Type::Ellipsis;
-  if (named > static_cast<Size>(shape->size()))
-    return fail(Fault::Format,
-                "more indices than the " + std::to_string(shape->size()) + " axes of " + text_of(*shape));
-  Made x = Value::of(this);
-  std::int64_t axis = 0;
-  const auto step = [&](const char* name, ValueList rest) {
-    rest.insert(rest.begin(), *x);
-    x = call_function_named(tracer, in, name, Arguments{std::move(rest), {}});
-  };
-  for (const Value& part : parts) {
-    if (!x) return x;
-    if (part.is_none()) {
-      step("unsqueeze", {Value::of(axis++)});
-    } else if (part.type() == Value::Type::Ellipsis) {
-      axis += static_cast<Size>(shape->size()) - named;
-    } else if (part.is_whole() && !part.is_truth()) {
-      step("select", {Value::of(axis), part});
-    } else if (const auto* cut = part.as<python::Cut>()) {
-      Json arguments{{"dim", axis}};
-      for (const auto& [word, bound] : {std::pair{"start", cut->start}, {"end", cut->stop}, {"step", cut->step}}) {
-        if (bound.is_none()) continue;
-        auto json = json_of(in, bound);
-        if (!json) return pass(json);
-        arguments[word] = std::move(*json);
-      }
-      if (arguments.size() > 1) {
-        auto* now = x->as<SourceTensor>();
-        const auto id = tracer.value_of(*now);
-        if (!id) return std::unexpected(id.error());
-        const auto made = tracer.call(in, *row_of(aten_parts(), "slice.Tensor"), arguments, {{"input", *id}});
-        if (!made) return std::unexpected(made.error());
-        x = tracer.tensor(in, (*made)[0], storage);
-      }
-      ++axis;
-    } else if (const auto* list = part.as<python::Sequence>()) {
-      auto numbers =
-          call_function_named(tracer, in, "tensor", Arguments{{Value::of(const_cast<python::Sequence*>(list))}, {}});
-      if (!numbers) return numbers;
-      step("index_select", {Value::of(axis++), *numbers});
-    } else if (part.as<SourceTensor>()) {
-      step("index_select", {Value::of(axis++), part});
-    } else {
-      return fail(Fault::Unsupported, "an index that is a " + python::type_name(part));
-    }
-  }
-  return x;
-}
-
-Status SourceTensor::set_item(Interpreter&, Value, Value) {
-  return fail(Fault::Unsupported, "writes into a part of a tensor; put the parts together with torch.cat");
-}
-
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
                                                   bool reversed) {
   struct Operator {
     std::string_view symbol, name, turned;
   };
-  static constexpr std::array operators{
-      Operator{"+", "add", "add"}, Operator{"-", "sub", "rsub"}, Operator{"*", "mul", "mul"},
-      Operator{"/", "div", ""},    Operator{"**", "pow", ""},    Operator{"@", "matmul", ""},
-      Operator{"<", "lt", "gt"},   Operator{"<=", "le", "ge"},   Operator{">", "gt", "lt"},
-      Operator{">=", "ge", "le"},  Operator{"==", "eq", "eq"},   Operator{"!=", "ne", "ne"}};
+  static constexpr std::array operators{Operator{"+", "add", "add"},
+                                        Operator{"-", "sub", "rsub"},
+                                        Operator{"*", "mul", "mul"},
+                                        Operator{"/", "div", ""},
+                                        Operator{"**", "pow", ""},
+                                        Operator{"@", "matmul", ""},
+                                        Operator{"//", "floor_divide", ""},
+                                        Operator{"%", "remainder", ""},
+                                        Operator{"&", "bitwise_and", "bitwise_and"},
+                                        Operator{"|", "bitwise_or", "bitwise_or"},
+                                        Operator{"^", "bitwise_xor", "bitwise_xor"},
+                                        Operator{"<", "lt", "gt"},
+                                        Operator{"<=", "le", "ge"},
+                                        Operator{">", "gt", "lt"},
+                                        Operator{">=", "ge", "le"},
+                                        Operator{"==", "eq", "eq"},
+                                        Operator{"!=", "ne", "ne"}};
   const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
   if (found == operators.end() || (!other.is_number() && !other.as<SourceTensor>())) {
     if (other.as<FreeSize>())
@@ -198,6 +168,7 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
                                     ", which is free; give the sizes of the input with --shape");
     return std::nullopt;
   }
+  if (other.is_truth()) other = Value::of(other.whole());
   ValueList both{Value::of(this), other};
   std::string name(found->name);
   if (reversed && found->turned.empty()) {
@@ -216,14 +187,14 @@ Result<std::optional<Value>> SourceTensor::augmented(Interpreter& in, std::strin
   if (!made || !*made) return made;
   const auto* result = (*made)->as<SourceTensor>();
   if (!result) return made;
-  if (auto done = tracer.write(*this, result->value); !done) return pass(done);
+  if (auto done = tracer.write(in, *this, result->value); !done) return pass(done);
   return Value::of(this);
 }
 
 Result<std::optional<Value>> SourceTensor::unary(Interpreter& in, std::string_view symbol) {
   if (symbol == "+") return Value::of(this);
-  if (symbol != "-") return std::nullopt;
-  auto made = call_function_named(tracer, in, "neg", Arguments{{Value::of(this)}, {}});
+  if (symbol != "-" && symbol != "~") return std::nullopt;
+  auto made = call_function_named(tracer, in, symbol == "-" ? "neg" : "bitwise_not", Arguments{{Value::of(this)}, {}});
   if (!made) return pass(made);
   return *made;
 }

@@ -1,7 +1,6 @@
 #include "formats/torch/source/tracer.h"
 
 #include "formats/torch/source/array.h"
-#include "formats/torch/weight_norm.h"
 #include "run/cost.h"
 #include "run/run.h"
 
@@ -56,15 +55,27 @@ Result<Tensor> Tracer::numbers_of(SourceTensor& tensor) {
   return zeros(*sizes, graph[*value].fact.dtype);
 }
 
-Status Tracer::write(SourceTensor& tensor, ValueId value) {
+Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId value) {
   if (!bound && tensor.value && weights.contains(tensor.value.index))
     return fail(Fault::Unsupported, "a weight is changed in place while the module is built");
-  for (SourceTensor* other : sharing_[tensor.storage])
-    if (other != &tensor) {
-      if (other->value == tensor.value) other->value = value;  // the same tensor under another name
-      else other->stale = true;
-    }
+  std::vector<SourceTensor*> wholes;  // that this is a part of, from the nearest on
+  ValueId seen = tensor.of_whole;
+  for (SourceTensor* one = tensor.whole; one && !one->stale && one->value == seen; one = one->whole) {
+    wholes.push_back(one);
+    seen = one->of_whole;
+  }
+  for (SourceTensor* other : sharing_[tensor.storage]) {
+    if (other == &tensor || std::ranges::find(wholes, other) != wholes.end()) continue;
+    if (other->value == tensor.value) other->value = value;  // the same tensor under another name
+    else other->stale = true;
+  }
   tensor.value = value;
+  if (wholes.empty()) return {};
+  SourceTensor* whole = wholes.front();
+  tensor.of_whole = {};
+  if (auto done = whole->set_item(in, tensor.key, Value::of(&tensor)); !done) return done;
+  tensor.stale = false;
+  tensor.of_whole = whole->value;
   return {};
 }
 
@@ -112,9 +123,14 @@ Result<Shape> Tracer::shape_of(SourceTensor& tensor) {
 
 // Nodes of known numbers become known numbers.
 Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<ValueId> values) {
+  const auto is_own = [&](ValueId input) {  // made by a node of this very call
+    const NodeId producer = graph[input].producer;
+    return producer && static_cast<std::size_t>(producer.index) >= first;
+  };
   for (std::size_t i = first; i < graph.nodes.size(); ++i)
     for (const ValueId input : graph.nodes[i].inputs)
-      if (input && (!graph[input].constant || weights.contains(input.index) || random_values.contains(input.index)))
+      if (input && !is_own(input) &&
+          (!graph[input].constant || weights.contains(input.index) || random_values.contains(input.index)))
         return values;
   for (std::size_t i = first; i < graph.nodes.size(); ++i) {
     std::vector<const Tensor*> inputs;
@@ -182,133 +198,6 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
       if (!around.leaf && !around.path.empty()) node.scopes.push_back({around.path, around.call});
   }
   return values;
-}
-
-namespace {
-
-std::string shape_text(const Sizes& shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
-// What wrappers put in front of every name.
-void strip(std::vector<LoadedTensor>& all, const std::set<std::string>& wanted) {
-  for (const std::string prefix : {"state_dict.", "model_state_dict.", "model.", "module.", "net."}) {
-    if (all.empty() || !std::ranges::all_of(all, [&](const LoadedTensor& t) { return t.name.starts_with(prefix); }))
-      continue;
-    if (std::ranges::any_of(all, [&](const LoadedTensor& t) { return wanted.contains(t.name); })) return;
-    for (LoadedTensor& one : all) one.name.erase(0, prefix.size());
-  }
-}
-
-}  // namespace
-
-Status Tracer::refill(const SourceTensor& weight, const Filling& filling, const std::string& by) {
-  if (!weights.contains(weight.value.index) || bound) return fail(Fault::Unsupported, by + "() of what is no weight");
-  draws.push_back({Draw::What::Fill, weight.value, filling, {}, 0});
-  return {};
-}
-
-// The numbers of what is computed from random tensors.
-Result<Tensor> Tracer::computed(ValueId value, const std::map<std::int32_t, Tensor>& drawn, int depth) {
-  if (const auto known = drawn.find(value.index); known != drawn.end()) return known->second;
-  if (graph[value].constant) return *graph[value].constant;
-  const NodeId producer = graph[value].producer;
-  if (!producer || depth > 100) return fail(Fault::Unsupported, "a parameter that is computed from what is not known");
-  std::vector<Tensor> numbers;
-  for (const ValueId input : graph[producer].inputs) {
-    auto one = input ? computed(input, drawn, depth + 1) : Result<Tensor>(Tensor());
-    if (!one) return one;
-    numbers.push_back(std::move(*one));
-  }
-  std::vector<const Tensor*> inputs;
-  for (std::size_t i = 0; i < numbers.size(); ++i) inputs.push_back(graph[producer].inputs[i] ? &numbers[i] : nullptr);
-  auto made = run_node(graph[producer], inputs, Precision::Single, 1);
-  if (!made) return pass(made);
-  const auto& outputs = graph[producer].outputs;
-  return (*made)[static_cast<std::size_t>(std::ranges::find(outputs, value) - outputs.begin())];
-}
-
-Status Tracer::draw_weights() {
-  Draws source(options_.seed.value_or(0));
-  const bool keeps = std::ranges::any_of(draws, [](const Draw& d) { return d.what == Draw::What::Compute; });
-  std::map<std::int32_t, Tensor> drawn;  // tensors that are no weights
-  for (const Draw& draw : draws) {
-    if (draw.what == Draw::What::Restart) {
-      source.restart(draw.seed);
-      continue;
-    }
-    if (draw.what == Draw::What::Compute) {
-      auto numbers = computed(draw.from, drawn, 0);
-      if (!numbers) return pass(numbers);
-      graph[draw.value].constant = std::move(*numbers);
-      continue;
-    }
-    const Tensor& like = *graph[draw.value].constant;
-    auto numbers = source.fill(like.shape(), like.dtype(), draw.filling);
-    if (!numbers) return pass(numbers);
-    if (weights.contains(draw.value.index)) graph[draw.value].constant = std::move(*numbers);
-    else if (keeps) drawn.insert_or_assign(draw.value.index, std::move(*numbers));
-  }
-  return {};
-}
-
-Status Tracer::bind(const std::vector<std::pair<std::string, SourceTensor*>>& named) {
-  std::set<std::int32_t> seen;
-  std::set<std::string> wanted;
-  for (const auto& [name, tensor] : named) {
-    wanted.insert(name);
-    if (seen.insert(tensor->value.index).second) graph[tensor->value].name = graph.unique_name(name);
-    if (options_.weights || options_.structure_only) tensor->is_random = false;  // its numbers come from the file
-  }
-  bound = true;
-  if (!options_.weights) {
-    if (options_.structure_only) return {};
-    if (loads_weights)
-      return fail(
-          Fault::Usage,
-          "the program loads the model's weights from a file; give it with --weights, or leave load_state_dict() "
-          "out");
-    return draw_weights();
-  }
-  auto loaded = load_weights(*options_.weights);
-  if (!loaded) return pass(loaded);
-  strip(*loaded, wanted);
-  // Weights that the file keeps as norms and directions, and the program by their plain names.
-  if (const auto normed = normed_weights(*loaded);
-      std::ranges::any_of(normed, [&](const NormedWeight& one) { return wanted.contains(one.name); })) {
-    auto plain = with_plain_weights(std::move(*loaded));
-    if (!plain) return pass(plain);
-    loaded = std::move(plain);
-  }
-  const std::string file = options_.weights->filename().string();
-  std::map<std::string, Tensor> given;
-  for (LoadedTensor& one : *loaded) {
-    if (!wanted.contains(one.name) && !one.name.ends_with("num_batches_tracked"))
-      return fail(Fault::Format, file + " holds '" + one.name + "', which the source has no weight for");
-    given.emplace(one.name, std::move(one.tensor));
-  }
-  std::set<std::int32_t> filled;
-  for (const auto& [name, tensor] : named) {
-    const auto found = given.find(name);
-    auto& constant = graph[tensor->value].constant;
-    if (found == given.end()) {
-      if (name.ends_with("num_batches_tracked")) continue;
-      return fail(Fault::Format, file + " holds no '" + name + "', of shape " + shape_text(constant->shape()));
-    }
-    if (found->second.shape() != constant->shape())
-      return fail(Fault::Format, "'" + name + "' has shape " + shape_text(found->second.shape()) + " in " + file +
-                                     ", and " + shape_text(constant->shape()) + " in the source");
-    Tensor numbers = found->second;
-    if (numbers.dtype() != constant->dtype() && constant->dtype() != DType::I64)
-      numbers = numbers.converted(constant->dtype());
-    if (!filled.insert(tensor->value.index).second && !same_bytes(*constant, numbers))
-      return fail(Fault::Format, "'" + name + "' is one with another weight in the source, and " + file +
-                                     " gives them unlike numbers");
-    constant = std::move(numbers);
-  }
-  return {};
 }
 
 Result<Json> json_of(Interpreter& in, const Value& value, int depth) {

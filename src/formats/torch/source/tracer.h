@@ -23,7 +23,10 @@ class SourceTensor : public python::Object {
   std::string type_name() const override { return "Tensor"; }
   Result<std::optional<python::Value>> attribute(python::Interpreter& in, const std::string& name) override;
   Result<python::Value> item(python::Interpreter& in, python::Value key) override;
+  // Gives a part other numbers, as x[:, 0] = y does. Fails: parts by lists of cells, cells whose sizes are free.
   Status set_item(python::Interpreter& in, python::Value key, python::Value given) override;
+  Status set_attribute(python::Interpreter& in, const std::string& name, python::Value given) override;
+  Result<std::optional<python::Value>> copied(python::Interpreter& in) override;
   Result<std::optional<python::Value>> binary(python::Interpreter& in, std::string_view symbol, python::Value other,
                                               bool reversed) override;
   Result<std::optional<python::Value>> augmented(python::Interpreter& in, std::string_view symbol,
@@ -43,6 +46,10 @@ class SourceTensor : public python::Object {
   std::optional<Shape> said;  // its shape, where that is known before anybody uses it
   std::shared_ptr<FreePad>
       free_pad;  // padded by sizes that are free: only a convolution that makes SAME of it may read it
+  // Where it is whole[key]: what is written into it is written there, too, while that still has the value `of_whole`.
+  SourceTensor* whole = nullptr;
+  python::Value key;
+  ValueId of_whole;
 };
 
 class Tracer {
@@ -61,7 +68,7 @@ class Tracer {
   // size. Fails (Usage) where they are something else.
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);
   // The tensor takes this value in place.
-  Status write(SourceTensor& tensor, ValueId value);
+  Status write(python::Interpreter& in, SourceTensor& tensor, ValueId value);
   Result<python::Value> parameter(python::Interpreter& in, const Sizes& shape, Filling filling, bool buffer = false,
                                   DType dtype = DType::F32);
   python::Value constant(python::Interpreter& in, Tensor numbers);
@@ -82,25 +89,33 @@ class Tracer {
   bool follows_script = false;  // functions are called outside of any model
   // What the program draws or fills, in its order, where no file gives the weights.
   struct Draw {
-    enum class What : std::uint8_t { Fill, Compute, Restart } what = What::Fill;
+    enum class What : std::uint8_t { Fill, Compute, Restart, Set, Copy } what = What::Fill;
     ValueId value;  // filled, or made the numbers of `from`
     Filling filling;
-    ValueId from;  // computed from tensors that were drawn
+    ValueId from;  // computed from tensors that were drawn; the weight that is copied
     std::uint64_t seed = 0;  // torch.manual_seed(seed)
+    std::optional<Tensor> numbers;  // that the value is set to
   };
   std::vector<Draw> draws;
   // The weight is filled anew. Fails: what is no weight, or a model that runs already.
   Status refill(const SourceTensor& weight, const Filling& filling, const std::string& by);
+  // A weight takes these numbers while its module is built.
+  void start(ValueId weight, Tensor numbers);
+  // The numbers that a weight starts with, as far as the program has come; nothing: they are drawn.
+  std::optional<Tensor> starting(ValueId weight) const;
+  std::map<std::int32_t, Size> spectral;  // weights under spectral_norm, with the axis of their rows
   std::set<std::int32_t> weights;  // values that a file may give
   std::set<std::int32_t>
       random_values;  // random numbers that a program draws outside of any model: what it computes is open
   // The tensor's numbers; zeros of its shape where only random numbers say them. Fails: what is computed from weights.
   Result<Tensor> numbers_of(SourceTensor& tensor);
   // Numbers for every weight: those of the file by name, or drawn. Fails: a name that only one side has.
-  Status bind(const std::vector<std::pair<std::string, SourceTensor*>>& named);
+  using NamedWeights = std::vector<std::pair<std::string, SourceTensor*>>;
+  Status bind(const NamedWeights& named);
   const LoadOptions& options() const { return options_; }
 
  private:
+  Status take(std::vector<LoadedTensor> loaded, const NamedWeights& named);
   Result<std::vector<ValueId>> folded(std::size_t first, std::vector<ValueId> values);
   Status draw_weights();
   Result<Tensor> computed(ValueId value, const std::map<std::int32_t, Tensor>& drawn, int depth);
@@ -122,6 +137,8 @@ bool is_function(const std::string& name);
 // The list of a new shape with whole numbers for the free sizes in it: 0 keeps the size at its place, -1 is worked out.
 Result<python::Value> settled_sizes(Tracer& tracer, python::Interpreter& in, SourceTensor& tensor,
                                     const python::Value& list);
+// In-place methods that say numbers: fill_, zero_, copy_, normal_, uniform_. Nothing: another method.
+std::optional<python::Value> filling_method(SourceTensor& tensor, python::Interpreter& in, const std::string& name);
 // What a model gave, as the outputs of the tracer's graph: dictionaries and tuples entry by entry.
 Status take_outputs(Tracer& tracer, python::Interpreter& in, const python::Value& value, const std::string& name,
                     int depth = 0);
@@ -135,6 +152,8 @@ class ModuleClasses {
   explicit ModuleClasses(Tracer& tracer) : tracer_(tracer) {}
   python::Class* module_class(python::Interpreter& in);
   std::optional<python::Value> named(python::Interpreter& in, const std::string& name);
+  // Layers that PyTorch itself puts together of others, MultiheadAttention and the Transformer's: nothing for another name.
+  Result<std::optional<python::Value>> composed(python::Interpreter& in, const std::string& name);
 
  private:
   python::Class* container(python::Interpreter& in, const std::string& name);

@@ -1,0 +1,119 @@
+// Functions that make tensors of numbers: those that stand in the program, one number everywhere, ranges, and numbers that
+// are drawn.
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/source/functions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+
+namespace {
+
+// A tensor of numbers that stand in the program.
+Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, std::vector<double>& out, bool& whole,
+                  std::size_t depth) {
+  if (value.is_number()) {
+    whole = whole && value.is_whole();
+    out.push_back(value.real());
+    return in.charge(8);
+  }
+  if (depth > 8 || !value.is_object()) return fail(Fault::Unsupported, "a tensor of a " + python::type_name(value));
+  const auto all = in.elements(value);
+  if (!all) return std::unexpected(all.error());
+  if (shape.size() <= depth) shape.push_back(static_cast<Size>(all->size()));
+  if (shape[depth] != static_cast<Size>(all->size())) return fail(Fault::Format, "a tensor of lists of unlike lengths");
+  for (const Value& one : *all)
+    if (auto done = numbers_of(in, one, shape, out, whole, depth + 1); !done) return done;
+  return {};
+}
+
+// tensor(...), as_tensor(...), from_numpy(...)
+Made tensor_of(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
+  const auto dtype = given.take("dtype");
+  if (const auto said = given.take("data")) given.placed.insert(given.placed.begin(), *said);
+  if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
+  if (auto* tensor = given.placed[0].as<SourceTensor>())  // PyTorch's own, whoever held it
+    return tensor->value ? Made(tracer.tensor(in, tensor->value, tensor->storage)) : Made(given.placed[0]);
+  Sizes shape;
+  std::vector<double> numbers;
+  bool whole = true;
+  if (auto done = numbers_of(in, given.placed[0], shape, numbers, whole, 0); !done) return pass(done);
+  const auto* word = dtype ? dtype->as<python::Text>() : nullptr;
+  const bool is_real = word && (word->text.starts_with("float") || word->text == "bfloat16");
+  const bool as_whole = (!word && whole) || (word && !is_real);
+  const Value made =
+      as_whole ? tracer.constant(in, Tensor::of(shape, std::vector<std::int64_t>(numbers.begin(), numbers.end())))
+               : tracer.constant(in, Tensor::of(shape, std::vector<float>(numbers.begin(), numbers.end())));
+  if (!word || word->text == "float32" || word->text == "int64") return made;
+  return call_function_named(tracer, in, "_to", Arguments{{made, *dtype}, {}});
+}
+
+// Of this shape, and computed with by nobody: what is drawn inside a model comes from nowhere.
+Made drawn_inside(Tracer& tracer, Interpreter& in, const NamedValues& named) {
+  const Value made = tracer.tensor(in, ValueId{});
+  auto* tensor = made.as<SourceTensor>();
+  tensor->is_random = true;
+  Shape shape;
+  for (const auto& [word, value] : named)
+    if (word == "size")
+      for (const Value& one : value.as<Sequence>() ? value.as<Sequence>()->items : ValueList{value})
+        shape.push_back(one.is_whole() ? Dim(one.whole()) : Dim::unknown());
+  tensor->said = std::move(shape);
+  return made;
+}
+
+std::string_view parameters_of(const std::string& name, const Arguments& given) {
+  if (name == "full") return "size fill_value";
+  if (name == "eye") return "n m";
+  if (name == "linspace") return "start end steps";
+  if (name == "randint") return given.placed.size() > 2 ? "low high size" : "high size";
+  if (name == "arange") return given.placed.size() == 1 ? "end" : "start end step";
+  return "size...";
+}
+
+}  // namespace
+
+Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments given) {
+  std::erase_if(given.named, [](const auto& one) { return is_silent(one.first) || one.first == "generator"; });
+  if (name == "tensor" || name == "as_tensor" || name == "from_numpy")
+    return tensor_of(tracer, in, name, std::move(given));
+  if (name.ends_with("_like")) {
+    auto* like = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
+    if (!like) return fail(Fault::Format, name + "() of what is no tensor");
+    const auto shape = in.attribute(given.placed[0], "shape");
+    if (!shape) return shape;
+    given.placed[0] = *shape;
+    const bool is_typed =
+        std::ranges::any_of(given.named, [](const auto& one) { return one.first == "dtype"; }) || !like->value;
+    if (!is_typed)
+      given.named.emplace_back("dtype", in.text(std::string(name_of(tracer.graph[like->value].fact.dtype))));
+    return filled(tracer, in, name.substr(0, name.find('_')), std::move(given));
+  }
+  const bool drawn = name.starts_with("rand") || name == "empty";
+  auto named = named_arguments(in, given, parameters_of(name, given), name);
+  if (!named) return pass(named);
+  if (drawn && tracer.bound) return drawn_inside(tracer, in, *named);
+  if (name == "randint")
+    std::erase_if(*named, [](const auto& one) { return one.first == "low" || one.first == "high"; });
+  auto ready = prepared(tracer, in, *named);
+  if (!ready) return pass(ready);
+  const bool of_reals = std::ranges::any_of(given.placed, &Value::is_real);
+  if (name == "arange" && of_reals && !ready->plain.contains("dtype")) ready->plain["dtype"] = "float32";
+  if ((name == "randint" || name == "randperm") && !ready->plain.contains("dtype")) ready->plain["dtype"] = "int64";
+  const auto values = tracer.call(in, *aten_named(drawn ? "zeros" : name), ready->plain, std::move(ready->tensors));
+  if (!values) return std::unexpected(values.error());
+  const Value made = tracer.tensor(in, (*values)[0]);
+  made.as<SourceTensor>()->is_random = drawn;
+  if (drawn) tracer.random_values.insert((*values)[0].index);
+  if (name == "rand" || name == "randn")
+    tracer.draws.push_back({Tracer::Draw::What::Fill,
+                            (*values)[0],
+                            Filling{name == "rand" ? Filling::How::Uniform : Filling::How::Normal, 0, 1},
+                            {},
+                            0,
+                            {}});
+  return made;
+}
+
+}  // namespace convoy::torch

@@ -1,0 +1,274 @@
+// What each word of PyTorch's modules is.
+#include "formats/torch/source/torch_module.h"
+
+#include "containers/python/modules.h"
+#include "formats/torch/source/spectral_norm.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::torch {
+
+namespace {
+
+using Found = Result<std::optional<Value>>;
+
+struct Named {
+  std::string_view word, value;
+};
+constexpr std::array dtypes{Named{"float32", "float32"},
+                            Named{"float", "float32"},
+                            Named{"float16", "float16"},
+                            Named{"half", "float16"},
+                            Named{"bfloat16", "bfloat16"},
+                            Named{"float64", "float64"},
+                            Named{"double", "float64"},
+                            Named{"int64", "int64"},
+                            Named{"long", "int64"},
+                            Named{"int32", "int32"},
+                            Named{"int", "int32"},
+                            Named{"uint8", "uint8"},
+                            Named{"bool", "bool"},
+                            Named{"channels_last", "channels_last"},
+                            Named{"contiguous_format", "contiguous_format"},
+                            Named{"preserve_format", "preserve_format"},
+                            Named{"channels_last_3d", "channels_last_3d"},
+                            Named{"strided", "strided"}};
+
+// torch.no_grad(): a context and a decorator that change nothing here.
+class Context : public python::Object {
+ public:
+  std::string type_name() const override { return "context"; }
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override {
+    if (name == "__enter__") return in.native(name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+    return std::nullopt;
+  }
+  Made call(Interpreter&, Arguments& given) override {
+    return given.placed.empty() ? Value::of(this) : given.placed[0];
+  }
+};
+
+// Left as it is: torch.jit.script, torch.compile.
+Made unchanged(Interpreter& in, Arguments& given) {
+  if (!given.placed.empty()) return given.placed[0];
+  return in.native("decorator", [](Interpreter&, Arguments& a) -> Made {
+    return a.placed.empty() ? Made(Value()) : Made(a.placed[0]);
+  });
+}
+
+Made parameter_of(Tracer& tracer, Interpreter& in, Arguments& given) {
+  const auto taken = python::bound(given, "data requires_grad persistent", 1, "Parameter");
+  if (!taken) return std::unexpected(taken.error());
+  auto* tensor = (*taken)[0]->as<SourceTensor>();
+  if (!tensor) return fail(Fault::Unsupported, "a parameter of what is no tensor");
+  const auto value = tracer.value_of(*tensor);
+  if (!value) return std::unexpected(value.error());
+  const bool is_random = tensor->is_random || !tracer.graph[*value].constant;
+  const auto known = tracer.numbers_of(*tensor);
+  if (!known) return within("a parameter", Made(std::unexpected(known.error())));
+  const Tensor& numbers = *known;
+  if (numbers.dtype() != DType::F32)
+    return fail(Fault::Unsupported, "a parameter of element type " + std::string(name_of(numbers.dtype())));
+  auto made = tracer.parameter(in, numbers.shape(), Filling{});
+  if (!made) return made;
+  const ValueId own = made->as<SourceTensor>()->value;
+  if ((*taken)[1] && (*taken)[1]->is_whole() && (*taken)[1]->whole() == 0) tracer.graph[own].trainable = false;
+  tracer.draws.pop_back();  // it has numbers, or will have those of the random tensors that it is made of
+  if (is_random) tracer.draws.push_back({Tracer::Draw::What::Compute, own, {}, *value, 0, {}});
+  else tracer.graph[own].constant = numbers;
+  return made;
+}
+
+// What trains a model, feeds it, saves it: read over.
+bool is_training(const std::string& name) {
+  return std::ranges::any_of(
+      std::array<std::string_view, 11>{"torch.optim", "torch.utils.data", "torch.utils.tensorboard", "torch.cuda",
+                                       "torch.backends", "torch.distributed", "torch.onnx", "torch.random",
+                                       "torch.multiprocessing", "torch.hub", "torch.utils.model_zoo"},
+      [&](std::string_view one) { return name == one || name.starts_with(std::string(one) + "."); });
+}
+
+python::Module* training_module(Interpreter& in, const std::string& name) {
+  auto* made = in.make<python::Module>(name);
+  if (name == "torch.utils.data")
+    for (const char* word : {"Dataset", "IterableDataset", "Sampler"})
+      made->attributes.set(word, Value::of(in.make_class(word, {})));
+  if (name == "torch.cuda")
+    for (const char* word : {"is_available", "is_bf16_supported"})
+      made->attributes.set(word, in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); }));
+  made->more = [name](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
+    return Value::of(with.make<python::Outside>(name + "." + word));
+  };
+  return made;
+}
+
+Found inner(Interpreter& in, const std::string& full) {
+  auto found = in.import(full);
+  if (!found) return pass(found);
+  return *found;
+}
+
+Value silent(Interpreter& in, const std::string& word) {
+  return in.native(word, [](Interpreter&, Arguments&) -> Made { return Value(); });
+}
+
+// torch.Tensor(...), torch.LongTensor(...): a list is its numbers; whole numbers are sizes of what nothing is known of.
+Value tensor_class(Tracer& tracer, Interpreter& in, const std::string& type) {
+  return in.native("Tensor", [&tracer, type](Interpreter& with, Arguments& given) -> Made {
+    const bool listed = given.placed.size() == 1 && given.placed[0].as<Sequence>();
+    given.named.emplace_back("dtype", with.text(type));
+    if (given.placed.empty()) return fail(Fault::Unsupported, "torch.Tensor() without numbers or sizes");
+    return call_function_named(tracer, with, listed ? "tensor" : "empty", std::move(given));
+  });
+}
+
+constexpr std::array tensor_types{Named{"Tensor", "float32"}, Named{"FloatTensor", "float32"},
+                                  Named{"DoubleTensor", "float64"}, Named{"LongTensor", "int64"},
+                                  Named{"BoolTensor", "bool"}};
+
+// Words of torch that are no functions of tensors.
+Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
+  for (const std::string_view part : {"nn", "jit", "utils", "autograd", "hub", "fx", "backends", "optim", "cuda",
+                                      "distributed", "onnx", "random", "multiprocessing", "_C"})
+    if (word == part) return inner(in, "torch." + word);
+  if (word == "pi") return Value::of(3.141592653589793);
+  if (word == "inf") return Value::of(std::numeric_limits<double>::infinity());
+  if (word == "nan") return Value::of(std::numeric_limits<double>::quiet_NaN());
+  for (const Named& one : tensor_types)
+    if (word == one.word) return tensor_class(tracer, in, std::string(one.value));
+  if (word == "Size") return in.builtins["tuple"];
+  if (word == "no_grad" || word == "inference_mode" || word == "enable_grad" || word == "autocast")
+    return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
+      auto* context = with.make<Context>();
+      return context->call(with, given);
+    });
+  if (word == "compile") return in.native(word, unchanged);
+  if (word == "save" || word == "load")
+    return in.native(word, [word](Interpreter& with, Arguments&) -> Made {
+      return Value::of(with.make<python::Outside>("torch." + word + "()"));
+    });
+  if (word == "manual_seed")
+    return in.native(word, [&tracer](Interpreter& with, Arguments& given) -> Made {
+      if (!given.placed.empty() && given.placed[0].is_whole())
+        tracer.draws.push_back(
+            {Tracer::Draw::What::Restart, {}, {}, {}, static_cast<std::uint64_t>(given.placed[0].whole()), {}});
+      return Value::of(with.make<Context>());
+    });
+  if (word == "set_grad_enabled" || word == "set_num_threads")
+    return in.native(word, [](Interpreter& with, Arguments&) -> Made { return Value::of(with.make<Context>()); });
+  if (word == "device") return in.native(word, [](Interpreter& with, Arguments&) -> Made { return with.text("cpu"); });
+  return std::nullopt;
+}
+
+Found nn_word(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std::string& word) {
+  if (word == "Parameter" || word == "Buffer")
+    return in.native(word,
+                     [&tracer](Interpreter& with, Arguments& given) { return parameter_of(tracer, with, given); });
+  if (auto found = classes.named(in, word)) return found;
+  if (auto found = classes.composed(in, word); !found || *found) return found;
+  constexpr std::array<std::string_view, 4> repeats{"_single", "_pair", "_triple", "_quadruple"};
+  if (const auto count = std::ranges::find(repeats, word) - repeats.begin(); count < std::ssize(repeats))
+    return in.native(word, [count](Interpreter& with, Arguments& given) -> Made {
+      if (given.placed.size() != 1) return fail(Fault::Format, "one number, or a list of them, is repeated");
+      if (!given.placed[0].as<Sequence>())
+        return with.tuple(ValueList(static_cast<std::size_t>(count) + 1, given.placed[0]));
+      return with.call(with.builtins["tuple"], std::move(given.placed));
+    });
+  if (word == "DataParallel") return in.native(word, unchanged);
+  if (word.ends_with("Loss")) return Value::of(in.make<python::Outside>("torch.nn." + word));
+  for (const std::string_view part : {"functional", "init", "modules", "parameter", "utils"})
+    if (word == part) return inner(in, "torch.nn." + word);
+  return std::nullopt;
+}
+
+// torch.nn.utils. Norms and directions become plain weights when a file is bound; at the start they are the plain weights.
+Found nn_utils_word(Tracer& tracer, Interpreter& in, const std::string& word) {
+  if (word == "weight_norm" || word == "remove_weight_norm" || word == "remove_parametrizations" ||
+      word == "remove_spectral_norm")
+    return in.native(word, unchanged);
+  if (word == "spectral_norm")
+    return in.native(word, [&tracer](Interpreter& with, Arguments& given) { return spectral(tracer, with, given); });
+  if (word == "parametrizations" || word == "parametrize") return inner(in, "torch.nn.utils." + word);
+  return std::nullopt;
+}
+
+Found jit_word(Interpreter& in, const std::string& word) {
+  if (word == "load") return std::nullopt;
+  if (word == "is_scripting" || word == "is_tracing")
+    return in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); });
+  return in.native(word, unchanged);
+}
+
+// What a word of the module of this name is.
+Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std::string& name,
+              const std::string& word) {
+  if (name == "torch")
+    for (const Named& one : dtypes)
+      if (word == one.word) return in.text(std::string(one.value));
+  if (name == "torch" || name == "torch.nn.functional")
+    if (auto found = function_named(tracer, in, word)) return found;
+  if (name == "torch") return torch_word(tracer, in, word);
+  if (name == "torch.nn.init") return initialiser(tracer, in, word);
+  if (name.starts_with("torch.nn.utils")) return nn_utils_word(tracer, in, word);
+  if (name == "torch.nn" || name.starts_with("torch.nn.modules") || name == "torch.nn.parameter")
+    return nn_word(tracer, classes, in, word);
+  if (name == "torch._C" && word == "_log_api_usage_once") return silent(in, word);
+  if (name == "torch.utils") {
+    if (word == "data" || word == "tensorboard" || word == "checkpoint" || word == "model_zoo")
+      return inner(in, "torch.utils." + word);
+    return std::nullopt;
+  }
+  // Computed again for the gradient: the same numbers.
+  if (name == "torch.utils.checkpoint" && word == "checkpoint")
+    return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
+      if (given.placed.empty()) return fail(Fault::Format, "checkpoint() of nothing");
+      const Value function = given.placed.front();
+      given.placed.erase(given.placed.begin());
+      for (const char* own : {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug"})
+        given.take(own);
+      return with.call(function, std::move(given));
+    });
+  if (name == "torch.autograd" && word == "Variable") return in.native(word, unchanged);
+  if (name.starts_with("torch.autograd") && word == "Function") return Value::of(function_class(in));
+  if (name.starts_with("torch.autograd") && word == "function") return inner(in, "torch.autograd.function");
+  if (name == "torch.jit") return jit_word(in, word);
+  return std::nullopt;
+}
+
+// Modules that are one word here; those of torch.nn.modules and torch.nn.utils have further names below them.
+bool is_known(const std::string& name) {
+  constexpr std::array<std::string_view, 17> known{"torch",
+                                                   "torch.nn",
+                                                   "torch.nn.functional",
+                                                   "torch.nn.init",
+                                                   "torch.nn.utils",
+                                                   "torch.nn.modules",
+                                                   "torch.nn.parameter",
+                                                   "torch.jit",
+                                                   "torch.utils",
+                                                   "torch.autograd",
+                                                   "torch.autograd.function",
+                                                   "torch.utils.checkpoint",
+                                                   "torch.fx",
+                                                   "torch._C",
+                                                   "torch.nn.utils.parametrize",
+                                                   "torch.nn.utils.parametrizations",
+                                                   "torch.nn.utils.weight_norm"};
+  return std::ranges::find(known, name) != known.end() || name.starts_with("torch.nn.modules.");
+}
+
+}  // namespace
+
+Found torch_module(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std::string& name) {
+  if (name != "torch" && !name.starts_with("torch.")) return std::nullopt;
+  if (is_training(name)) return Value::of(training_module(in, name));
+  if (!is_known(name)) return std::nullopt;
+  auto* made = in.make<python::Module>(name);
+  made->attributes.set("__version__", in.text("2.13.0"));
+  made->more = [&tracer, &classes, name](Interpreter& with, const std::string& word) {
+    return word_of(tracer, classes, with, name, word);
+  };
+  return Value::of(made);
+}
+
+}  // namespace convoy::torch
