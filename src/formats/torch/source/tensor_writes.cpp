@@ -337,8 +337,8 @@ Made fill(SourceTensor& tensor, Interpreter& in, const std::string& name, const 
     if (tensor.tracer.bound || !tensor.value)
       return fail(Fault::Unsupported, "'." + name + "()' inside the model: its numbers come from nowhere");
     const bool normal = name == "normal_";
-    const Filling filling{normal ? Filling::How::Normal : Filling::How::Uniform,
-                          number(0, normal ? "mean" : "from", 0), number(1, normal ? "std" : "to", 1)};
+    const Filling filling{normal ? Filling::How::Normal : Filling::How::Uniform, number(0, normal ? "mean" : "from", 0),
+                          number(1, normal ? "std" : "to", 1)};
     if (!tensor.tracer.weights.contains(tensor.value.index)) {
       tensor.is_random = true;
       tensor.tracer.random_values.insert(tensor.value.index);
