@@ -42,6 +42,7 @@ int summary(const Summary& o) {
   if (!options) return report(options.error());
   std::vector<ListedLayer> layers;
   std::vector<std::string> remarks;
+  options->structure_only = is_source(o.model.file) && o.model.weights.empty();  // numbers that are drawn are not shown
   options->listing = &layers;
   options->remarks = &remarks;
   auto loaded = load(o.model.file, *options);

@@ -2,6 +2,8 @@
 
 #include "containers/python/modules.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace convoy::python {
@@ -63,9 +65,11 @@ Made each(Interpreter& in, const Value& value, const std::function<Made(const Va
 }
 
 Made as_type(Interpreter& in, const Value& value, const std::string& type) {
-  if (!type.starts_with("int") && !type.starts_with("float") && !type.starts_with("uint"))
-    return fail(Fault::Unsupported, "an array of element type " + type);
-  const Value convert = in.builtins[type.starts_with("float") ? "float" : "int"];
+  constexpr std::array types{std::pair{"float", "float"}, std::pair{"int", "int"}, std::pair{"uint", "int"},
+                             std::pair{"bool", "bool"}};
+  const auto named = std::ranges::find_if(types, [&](const auto& one) { return type.starts_with(one.first); });
+  if (named == types.end()) return fail(Fault::Unsupported, "an array of element type " + type);
+  const Value convert = in.builtins[named->second];
   return each(in, value, [&](const Value& one) { return in.call(convert, ValueList{one}); });
 }
 

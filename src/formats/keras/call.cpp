@@ -212,13 +212,9 @@ Tensor Call::take(std::string_view name, const Shape& expected) {
       refuse(Fault::Unsupported, std::string(name) + " has no known shape without weights");
       return {};
     }
-    if (layer.config && layer.config->is_object() && layer.config->contains(starts_anew)) {
-      auto made = initial_weight(layer.class_name, *layer.config, name, *shape);
-      if (made) return std::move(*made);
-      attrs.refuse(made.error());
-      return {};
-    }
-    auto made = zeros(*shape, builder_.zeros);
+    auto made = zeros(*shape, builder_.zeros);  // first: it counts what all of them take
+    if (made && layer.config && layer.config->is_object() && layer.config->contains(starts_anew))
+      made = initial_weight(layer.class_name, *layer.config, name, *shape);
     if (!made) {
       attrs.refuse(made.error());
       return {};

@@ -155,11 +155,20 @@ Result<std::vector<float>> identity(const Sizes& shape, std::size_t count, doubl
 
 }  // namespace
 
+void leave_unfilled(Json& value) {
+  if (value.is_object()) value.erase(starts_anew);
+  if (value.is_structured())
+    for (Json& inner : value) leave_unfilled(inner);
+}
+
 Result<Tensor> initial_numbers(const Json& initialiser, const Sizes& shape) {
   const std::string name = word(initialiser, "class_name", "");
   const auto held = initialiser.find("config");
   const Json config = held != initialiser.end() && held->is_object() ? *held : Json::object();
-  const auto count = static_cast<std::size_t>(checked_count(shape).value_or(0));
+  constexpr Size most = Size{1} << 32;
+  const auto known = checked_count(shape);
+  if (!known || *known > most) return fail(Fault::Limit, "the declared weights take more than 16 GiB");
+  const auto count = static_cast<std::size_t>(*known);
   // Seeds go through 32 bits with a sign.
   const auto said = static_cast<std::int64_t>(number(config, "seed", 0)) % 2147483646;
   const Stream stream(static_cast<std::uint64_t>(said < 0 ? said + 2147483646 : said));

@@ -10,6 +10,8 @@ namespace convoy::keras {
 
 // A layer's config marks by this key that its weights are drawn, by initialisers whose seeds it holds.
 constexpr const char* starts_anew = "$initial";
+// Takes that mark from every layer in `value`, where shapes are asked for and no numbers.
+void leave_unfilled(Json& value);
 
 // How weights of the program's own layers stand among the layers of a model: its config is {"shape", "index", "count"}, the
 // place among the arrays of the layer's group.

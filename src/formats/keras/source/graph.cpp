@@ -15,7 +15,10 @@ Result<Graph> with_weights(const Json& object, const LoadOptions& options) {
   if (!options.weights) {
     if (!options.structure_only && options.seed.value_or(0) > 0xFFFFFFFFU)
       return fail(Fault::Usage, "--seed: keras.utils.set_random_seed() takes 0 to 4294967295");
-    return build(object, version, nullptr, options);
+    if (!options.structure_only) return build(object, version, nullptr, options);
+    Json unfilled = object;
+    leave_unfilled(unfilled);
+    return build(unfilled, version, nullptr, options);
   }
   auto bytes = open_file(options.weights->string());
   if (!bytes) return pass(bytes);

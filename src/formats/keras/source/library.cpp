@@ -262,13 +262,6 @@ Result<Json> argument_json(Interpreter& in, Value value, SourceCall& call, int d
   return json_of(in, value);
 }
 
-// Shapes are asked for, no numbers.
-void leave_unfilled(Json& value) {
-  if (value.is_object()) value.erase(starts_anew);
-  if (value.is_structured())
-    for (Json& inner : value) leave_unfilled(inner);
-}
-
 }  // namespace
 
 // The facts of the outputs come from the reader itself, which looks at this one layer.
