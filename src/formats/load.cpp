@@ -134,12 +134,21 @@ bool takes_size(const Shape& shape, const std::vector<std::optional<Size>>& size
   return holds_at(1) || holds_at(2);
 }
 
-// What was asked of the inputs is what some input has.
+// Whether an input of this shape, with sizes that may be free, can be of that one.
+bool holds(const Shape& shape, const Shape& asked) {
+  return std::ranges::equal(shape, asked, [](Dim own, Dim other) { return !own.known() || own == other; });
+}
+
+// What was asked of the inputs is what some input has. The only input of a program may go by any name.
 Status all_taken(const Graph& graph, const LoadOptions& options) {
-  for (const auto& [name, shape] : options.shapes)
-    if (!name.empty() && std::ranges::none_of(graph.inputs, [&](ValueId v) { return graph[v].name == name; }))
+  for (const auto& [name, shape] : options.shapes) {
+    const auto takes = [&, &asked = shape, &word = name](ValueId v) {
+      return graph[v].name == word || (graph.inputs.size() == 1 && holds(graph[v].fact.shape, asked));
+    };
+    if (!name.empty() && std::ranges::none_of(graph.inputs, takes))
       return fail(Fault::Usage,
                   "--shape names '" + name + "', which is no input of the model; it has " + input_names(graph));
+  }
   const bool taken = options.size.empty() || std::ranges::any_of(graph.inputs, [&](ValueId v) {
                        return takes_size(graph[v].fact.shape, options.size);
                      });
