@@ -290,6 +290,8 @@ class Net(nn.Module):
         self.a = nn.Conv1d(6, 4, 3, groups=2)
         self.b = nn.ConvTranspose1d(4, 6, 2, bias=False)
         self.c = nn.GRU(6, 5, num_layers=2, bidirectional=True, batch_first=True)
+        self.attend = nn.MultiheadAttention(10, 2, batch_first=True)
+        self.encode = nn.TransformerEncoderLayer(10, 5, 12, batch_first=True)
         self.d = nn.Linear(10, 7)
         self.scale = nn.Parameter(0.1 * torch.randn(1, 1, 7) + torch.rand(7))
         self.e = nn.Sequential(nn.Linear(7, 33), nn.LayerNorm(33), nn.PReLU(), nn.Linear(33, 3))
@@ -306,7 +308,9 @@ class Net(nn.Module):
             nn.init.xavier_normal_(m.weight)
     def forward(self, x):
         y = self.b(self.a(x)).transpose(1, 2)
-        return self.e(self.d(self.c(y)[0]) * self.scale)
+        y = self.c(y)[0]
+        y = self.encode(self.attend(y, y, y)[0])
+        return self.e(self.d(y) * self.scale)
 net = Net()
 """
 

@@ -32,13 +32,18 @@ class MultiheadAttention(nn.Module):
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         if self._qkv_same_embed_dim:
             self.in_proj_weight = nn.Parameter(torch.empty(3 * embed_dim, embed_dim))
-            nn.init.xavier_uniform_(self.in_proj_weight)
         else:
             self.q_proj_weight = nn.Parameter(torch.empty(embed_dim, embed_dim))
             self.k_proj_weight = nn.Parameter(torch.empty(embed_dim, self.kdim))
             self.v_proj_weight = nn.Parameter(torch.empty(embed_dim, self.vdim))
         self.in_proj_bias = nn.Parameter(torch.zeros(3 * embed_dim)) if bias else None
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
+        if self._qkv_same_embed_dim:
+            nn.init.xavier_uniform_(self.in_proj_weight)
+        else:
+            nn.init.xavier_uniform_(self.q_proj_weight)
+            nn.init.xavier_uniform_(self.k_proj_weight)
+            nn.init.xavier_uniform_(self.v_proj_weight)
         if bias:
             nn.init.zeros_(self.out_proj.bias)
 
