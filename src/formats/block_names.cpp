@@ -110,6 +110,23 @@ std::string block_name(const std::vector<std::string>& words) {
   return loud.size() == 1 ? loud[0] : loud[0] + "_block";
 }
 
+BlockWords words_of_block(const Grouped& block, const std::function<std::string(const Grouped& piece)>& word) {
+  const auto gather = [&](const auto& self, const Grouped& one, std::vector<std::string>& words) -> void {
+    if (one.piece) words.push_back(word(one));
+    for (const Grouped& inner : one.inside) self(self, inner, words);
+  };
+  BlockWords made;
+  std::vector<std::string> all;
+  for (const Grouped& inner : block.inside) {
+    std::vector<std::string> own;
+    gather(gather, inner, own);
+    all.insert(all.end(), own.begin(), own.end());
+    made.lines.push_back(inner.piece ? own.front() : block_name(own));
+  }
+  made.name = block_name(all);
+  return made;
+}
+
 std::string attribute_name(const std::string& name) {
   const auto behind = name.find_first_not_of("0123456789");
   if (behind == 0 || behind == std::string::npos) return identifier(name);

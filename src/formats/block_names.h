@@ -1,7 +1,10 @@
 // What a reader would call a block of a program that no source has named: after what it computes, or after what the names
 // of its layers share.
 #pragma once
+#include "formats/repeated_blocks.h"
+
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +20,13 @@ std::vector<std::string> words_of_name(const std::string& name);
 
 // "conv_bn_relu", "residual_block", "attention_block": after the words of its operators, in order ("conv", "bn", "add").
 std::string block_name(const std::vector<std::string>& words);
+
+struct BlockWords {
+  std::vector<std::string> lines;  // what each line of the block computes; for a block inside, the name of that
+  std::string name;  // of the block, after all pieces in it
+};
+// `word` says what a piece computes.
+BlockWords words_of_block(const Grouped& block, const std::function<std::string(const Grouped& piece)>& word);
 
 // The names of one block's layers, use by use, in order; empty where a line has none. `opaque`: names that say no more than
 // the operator ("conv2d_5", "Conv_12").

@@ -150,9 +150,8 @@ class Repeats {
     return step.node ? layer_of(graph_[step.node], flattened_) : step.name;
   }
 
-  void words_of(const Grouped& one, std::vector<std::string>& words) const {
-    if (one.piece) words.push_back(step_at(one).node ? word_of(graph_, graph_[step_at(one).node]) : step_at(one).name);
-    for (const Grouped& inner : one.inside) words_of(inner, words);
+  std::string word_at(const Grouped& piece) const {
+    return step_at(piece).node ? word_of(graph_, graph_[step_at(piece).node]) : step_at(piece).name;
   }
 
   struct Named {
@@ -175,16 +174,10 @@ class Repeats {
       }
       layers.push_back(std::move(own));
     }
-    std::vector<std::string> words, all;
-    for (const Grouped& inner : uses[0]->inside) {
-      std::vector<std::string> own;
-      words_of(inner, own);
-      words.push_back(inner.piece ? own[0] : python::block_name(own));
-    }
-    words_of(*uses[0], all);
-    made.names = python::names_in_block(layers, words);
+    const auto words = python::words_of_block(*uses[0], [&](const Grouped& piece) { return word_at(piece); });
+    made.names = python::names_in_block(layers, words.lines);
     for (std::string& name : made.names.inside) name = python::attribute_name(name);
-    made.word = made.names.word.empty() ? python::block_name(all) : made.names.word;
+    made.word = made.names.word.empty() ? words.name : made.names.word;
     // What was made last is x; what skips layers is called so.
     const auto& inputs = uses[0]->reads;
     const auto latest =

@@ -125,9 +125,8 @@ class Repeats {
 
   const Part& at(const Grouped& one) const { return (*parts_)[*one.piece]; }
 
-  void words_of(const Grouped& one, std::vector<std::string>& words) const {
-    if (one.piece) words.push_back(at(one).step ? word_of(document_.layers[at(one).step->layer]) : "block");
-    for (const Grouped& inner : one.inside) words_of(inner, words);
+  std::string word_at(const Grouped& piece) const {
+    return at(piece).step ? word_of(document_.layers[at(piece).step->layer]) : "block";
   }
 
   Named names_of(const std::vector<const Grouped*>& uses) const {
@@ -145,17 +144,11 @@ class Repeats {
       }
       layers.push_back(std::move(own));
     }
-    std::vector<std::string> words, all;
-    for (const Grouped& inner : uses[0]->inside) {
-      std::vector<std::string> own;
-      words_of(inner, own);
-      words.push_back(inner.piece ? own[0] : python::block_name(own));
-    }
-    words_of(*uses[0], all);
-    made.names = python::names_in_block(layers, words);
+    const auto words = python::words_of_block(*uses[0], [&](const Grouped& piece) { return word_at(piece); });
+    made.names = python::names_in_block(layers, words.lines);
     python::Names inside;
     for (std::string& name : made.names.inside) name = inside.take(name);
-    made.word = made.names.word.empty() ? python::block_name(all) : made.names.word;
+    made.word = made.names.word.empty() ? words.name : made.names.word;
     return made;
   }
 
