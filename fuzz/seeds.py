@@ -32,32 +32,43 @@ def files(*patterns: str) -> list[bytes]:
 
 
 def programs() -> list[bytes]:
-    """Exported programs without what no reader asks for, which is most of them: where each node came from, sample inputs
-    and white space. The shorter, the more of them in a second."""
+    """Exported programs without what no reader asks for, which is most of them. The shorter, the more of them in a
+    second."""
     found = sorted(DATA.glob("pairs/*/*.pt2")) + sorted((ROOT / "fuzz" / "seeds" / "exported").glob("*"))
     found += sorted(ROOT.parent.glob("shared/corpus/torch/*/*.pt2"))
     shrunk = (shrunk_program(file.read_bytes()) for file in found)
     return [content for content in shrunk if len(content) <= LARGEST // 2]
 
 
+UNREAD_MEMBERS = re.compile("sample_inputs|serialization_id|archive_version|[.]data/version")
+# Where a node came from, how the program is called, and what the reader computes for itself.
+UNREAD = {
+    *("stack_trace", "torch_fn", "module_call_graph", "range_constraints", "guards_code", "verifiers", "opset_version"),
+    *("is_single_tensor_return", "is_hop_single_tensor_return", "treespec_namedtuple_fields"),
+    *("sym_bool_values", "sym_float_values", "custom_obj_values"),
+}
+UNREAD_OF_VALUES = {"requires_grad", "device", "strides", "storage_offset", "layout"}
+
+
 def shrunk_program(archive: bytes) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(made, "w") as new:
         for name in old.namelist():
-            content = old.read(name)
-            if "sample_inputs" in name or "serialization_id" in name:
+            if UNREAD_MEMBERS.search(name):
                 continue
+            content = old.read(name)
             if name.endswith(".json"):
-                content = json.dumps(without_origins(json.loads(content)), separators=(",", ":")).encode()
+                content = json.dumps(without(UNREAD, json.loads(content)), separators=(",", ":")).encode()
             new.writestr(zipfile.ZipInfo(name), content)
     return made.getvalue()
 
 
-def without_origins(value):
+def without(keys: set[str], value):
     if isinstance(value, list):
-        return [without_origins(part) for part in value]
+        return [without(keys, part) for part in value]
     if isinstance(value, dict):
-        return {key: without_origins(part) for key, part in value.items() if key not in ("stack_trace", "torch_fn")}
+        inner = {"tensor_values": keys | UNREAD_OF_VALUES}
+        return {key: without(inner.get(key, keys), part) for key, part in value.items() if key not in keys}
     return value
 
 
