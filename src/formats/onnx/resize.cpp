@@ -80,6 +80,12 @@ void keep_ratio(FunctionCall& call, ValueId x, Target& target, bool larger) {
       call.refuse(Fault::Unsupported, "attribute 'keep_aspect_ratio_policy' needs known sizes");
       return;
     }
+    // More is no length of an axis, and its share of another one might be no integer.
+    constexpr Size most = Size{1} << 30;
+    if (const Size length = target.sizes[i]; length < 1 || length > most || *in > most) {
+      call.refuse(Fault::Format, "'sizes' makes " + std::to_string(*in) + " cells into " + std::to_string(length));
+      return;
+    }
     const float mine = static_cast<float>(target.sizes[i]) / static_cast<float>(*in);
     factor = !factor ? mine : larger ? std::max(*factor, mine) : std::min(*factor, mine);
   }

@@ -51,7 +51,8 @@ Interpolation method_of(FunctionCall& call, bool first_version) {
 
 Sizes size_of(FunctionCall& call) {
   Sizes size = numbers(call, "size");
-  if (size.size() == 2 && size[0] > 0 && size[1] > 0) return size;
+  constexpr Size most = Size{1} << 30;
+  if (size.size() == 2 && size[0] > 0 && size[1] > 0 && size[0] <= most && size[1] <= most) return size;
   call.refuse(Fault::Format, "argument 'size' is " + text_of(size) + ", expected a height and a width");
   return {1, 1};
 }
