@@ -15,6 +15,15 @@ NodeId node_at(std::size_t i) { return {static_cast<std::int32_t>(i)}; }
 
 bool in_range(const Graph& g, ValueId v) { return v.index >= 0 && static_cast<std::size_t>(v.index) < g.values.size(); }
 
+// Whether the operator does without its second result from now on: the last cell of an LSTM, the places of maxima.
+bool drop_second(Op& op) {
+  if (auto* lstm = std::get_if<Lstm>(&op)) return std::exchange(lstm->returns_cell, false);
+  if (auto* pool = std::get_if<MaxPool>(&op)) return std::exchange(pool->positions, Positions::None) != Positions::None;
+  if (auto* pool = std::get_if<AdaptivePool>(&op))
+    return std::exchange(pool->positions, Positions::None) != Positions::None;
+  return false;
+}
+
 std::vector<Input> inputs_of(const Graph& g, const std::vector<ValueId>& ids) {
   std::vector<Input> all;
   all.reserve(ids.size());
@@ -211,10 +220,7 @@ void prune(Graph& graph) {
     const auto is_needed = [&](ValueId v) { return needed[static_cast<std::size_t>(v.index)] != 0; };
     kept[i] = std::ranges::any_of(node.outputs, is_needed);
     if (!kept[i]) continue;
-    if (auto* lstm = std::get_if<Lstm>(&node.op); lstm && lstm->returns_cell && !is_needed(node.outputs[1])) {
-      lstm->returns_cell = false;
-      node.outputs.pop_back();
-    }
+    if (node.outputs.size() == 2 && !is_needed(node.outputs[1]) && drop_second(node.op)) node.outputs.pop_back();
     for (const ValueId v : node.inputs)
       if (v) needed[static_cast<std::size_t>(v.index)] = 1;
     for (const ValueId v : node.outputs) needed[static_cast<std::size_t>(v.index)] = 1;

@@ -144,7 +144,8 @@ std::optional<Resize> spoken_in_onnx(const Resize& op, const Shape& in, const Sh
       (said.coordinates == Coordinates::HalfPixelSymmetric && opset < 19) || (said.antialias && opset < 18))
     return std::nullopt;
   if (said == op || repeats(op) || same_taps(op, said, in, out)) return said;
-  const bool plain = op.interpolation == Interpolation::Linear && op.factors.empty() && !op.antialias;
+  const bool smooth = op.interpolation == Interpolation::Linear || op.interpolation == Interpolation::Cubic;
+  const bool plain = smooth && !op.antialias && (op.factors.empty() || integer_factors(op));
   return plain ? std::optional(said) : std::nullopt;
 }
 

@@ -85,8 +85,10 @@ void ModelReader::adapt(const ModelNode& node, const std::vector<Known*>& inputs
   if (const Numbers* shape = open(1); shape && node.type == "Reshape") instead[1] = reshape_target(*shape, data);
   if (const Numbers* ends = open(2); ends && node.type == "Slice")
     instead[2] = slice_ends(*ends, inputs.size() > 3 && inputs[3] ? numbers(*inputs[3]) : nullptr, data);
-  if (const Numbers* sizes = open(3); sizes && node.type == "Resize" && opset_ >= 11 && !node.attribute("axes"))
+  if (const Numbers* sizes = open(3); sizes && node.type == "Resize" && opset_ >= 11 && !node.attribute("axes")) {
     if ((instead[3] = resize_factors(*sizes, data))) call.inputs[3] = "scales", call.inputs[2].clear();
+    else instead[3] = resize_sizes(*sizes, data);
+  }
 }
 
 Status ModelReader::add_row(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,

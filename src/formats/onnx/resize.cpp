@@ -1,6 +1,7 @@
 // Resize and its forerunner Upsample. Until opset 10 there are no attributes for places: cell i reads i / factor, and a
 // nearest cell is the next one where an axis shrinks.
 #include "formats/onnx/arguments.h"
+#include "formats/onnx/shape_inputs.h"
 
 #include "ops/expect.h"
 
@@ -122,6 +123,11 @@ Target target_of(FunctionCall& call, ValueId x) {
   }
   if (!right_count(call, "sizes", sizes->size(), target.axes.size())) return target;
   target.sizes = *sizes;
+  for (std::size_t i = target.axes.size(); i-- > 0;) {
+    if (target.sizes[i] != own_length) continue;
+    target.axes.erase(target.axes.begin() + static_cast<std::ptrdiff_t>(i));
+    target.sizes.erase(target.sizes.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   if (policy == "not_larger" || policy == "not_smaller") keep_ratio(call, x, target, policy == "not_smaller");
   else if (policy != "stretch") call.refuse(Fault::Format, "attribute 'keep_aspect_ratio_policy' is '" + policy + "'");
   return target;

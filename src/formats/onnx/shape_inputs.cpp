@@ -70,4 +70,15 @@ std::optional<Tensor> resize_factors(const Numbers& sizes, const Shaped& data) {
   return Tensor::of({count}, std::move(factors));
 }
 
+std::optional<Tensor> resize_sizes(const Numbers& sizes, const Shaped& data) {
+  if (sizes.all.size() != data.shape.size()) return std::nullopt;
+  std::vector<std::int64_t> to;
+  for (std::size_t i = 0; i < sizes.all.size(); ++i) {
+    const Number& n = sizes.all[i];
+    if (n.kind != Kind::Whole && !is_size(n, data, i)) return std::nullopt;
+    to.push_back(n.kind == Kind::Whole ? n.whole : own_length);
+  }
+  return list(std::move(to));
+}
+
 }  // namespace convoy::onnx

@@ -2,6 +2,7 @@
 #pragma once
 #include "formats/onnx/numbers.h"
 
+#include <limits>
 #include <span>
 
 namespace convoy::onnx {
@@ -19,5 +20,8 @@ std::optional<Tensor> reshape_target(const Numbers& wanted, const Shaped& data);
 std::optional<Tensor> slice_ends(const Numbers& ends, const Numbers* axes, const Shaped& data);
 // Resize: factors where sizes are multiples of the ones there are.
 std::optional<Tensor> resize_factors(const Numbers& sizes, const Shaped& data);
+// Resize: the sizes, `own_length` where one is the axis' own.
+std::optional<Tensor> resize_sizes(const Numbers& sizes, const Shaped& data);
+constexpr Size own_length = std::numeric_limits<Size>::min();
 
 }  // namespace convoy::onnx

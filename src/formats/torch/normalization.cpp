@@ -51,12 +51,30 @@ std::string axis_comment(const Call& c) {
   return fmt::format("over axis {}", axis);
 }
 
+// A scale, an offset or statistics that the model computes: the function takes what no module holds.
+Status write_computed_norm(const BatchNorm& norm, Call& c) {
+  const auto operand = [&](const char* known_as, std::size_t i, bool buffer) -> std::string {
+    if (!c.has(i)) return "None";
+    return c.constant(i) ? c.tensor(c.state(known_as, i, buffer)) : c.name(i);
+  };
+  const std::string mean = operand("running_mean", 3, true), variance = operand("running_var", 4, true);
+  const std::string x = c.name(0), weight = operand("weight", 1, false), bias = operand("bias", 2, false);
+  c.result(
+      {fmt::format("F.batch_norm({}, {}, {}, {}, {}, eps={})", x, mean, variance, weight, bias, number(norm.epsilon)),
+       Binds::Atom,
+       1,
+       false,
+       {}});
+  return {};
+}
+
 Status write_batch_norm(const BatchNorm& norm, Call& c) {
   const Fact& x = c.fact(0);
   if (norm.axis != 1) return c.broken(fmt::format("a batch normalization over axis {}", norm.axis));
   if (x.rank() < 2 || x.rank() > 5) return c.refused(fmt::format("a batch normalization of rank {}", x.rank()));
   const Tensor *mean = c.constant(3), *variance = c.constant(4);
-  if (!mean || !variance) return c.refused("a batch normalization whose statistics the model computes");
+  if (!mean || !variance || (c.has(1) && !c.constant(1)) || (c.has(2) && !c.constant(2)))
+    return write_computed_norm(norm, c);
   const Size n = mean->count();
   const bool gamma = c.has(1), beta = c.has(2), affine = gamma || beta;
   std::vector<State> states;

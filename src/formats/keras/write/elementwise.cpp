@@ -73,8 +73,48 @@ Status write_trained_factor(std::size_t factor, Size axes, Sink& sink) {
   return sink.last(std::move(said));
 }
 
+// keras.ops.add on TensorFlow takes a second operand that is one vector (all other axes 1) for a bias where its length is
+// that of the first one's last axis or, else, of axis 1, and adds it there, wherever it stood. Source: Keras 3.15.1,
+// backend/tensorflow/numpy.py. Is it ruled out, or does the vector stand there?
+bool is_added_in_place(const Shape& first, const Shape& second) {
+  if (first.size() < 2) return true;
+  std::vector<std::size_t> long_axes;
+  for (std::size_t i = 0; i < second.size(); ++i)
+    if (second[i].known() && *second[i] > 1) long_axes.push_back(i);
+  const bool all_known = std::ranges::all_of(second, [](Dim n) { return n.known(); });
+  if (long_axes.size() != 1) return long_axes.size() > 1 || all_known;
+  const Dim length = second[long_axes[0]];
+  const bool is_last = long_axes[0] + 1 == second.size();
+  if (is_last && first.back() == length) return true;
+  const bool other_lengths = first.back().known() && first.back() != length && first[1].known() && first[1] != length;
+  return other_lengths;
+}
+
+enum class Addends : std::uint8_t { AsTheyStand, Swapped, Subtracted };
+// In which order a sum is right whatever the sizes: a second operand as large as the sum is never moved.
+Addends order_of_addends(const Sink& sink) {
+  const Shape &first = sink.fact(0).shape, &second = sink.fact(1).shape, &sum = sink.result_fact().shape;
+  if (is_added_in_place(first, second) || second == sum) return Addends::AsTheyStand;
+  return first == sum ? Addends::Swapped : Addends::Subtracted;
+}
+
+// x1 - (-x2), or x2 - (-x1) where x2 are numbers: neither operand is taken for a bias.
+Status write_sum_by_difference(Sink& sink) {
+  const std::size_t kept = sink.constant(1) ? 1 : 0, negated = 1 - kept;
+  Said negative = sink.operation("numpy", "Negative");
+  sink.operand(negative, 0, negated, "x");
+  const Argument other = sink.step(std::move(negative), "negative", sink.fact(negated));
+  Said said = sink.operation("numpy", "Subtract");
+  sink.operand(said, 0, kept, "x1");
+  said.args.push_back(other);
+  return sink.last(std::move(said));
+}
+
 // A merging layer puts axes behind the batch of an input that has fewer, unlike numpy, so ranks must agree.
 Status write_binary(const Binary& op, Sink& sink) {
+  const Addends order = op.function == BinaryFunction::Add ? order_of_addends(sink) : Addends::AsTheyStand;
+  if (order == Addends::Subtracted) return write_sum_by_difference(sink);
+  const std::size_t first = order == Addends::Swapped ? 1 : 0, second = 1 - first;
   const Word word = word_of(op.function);
   if (!word.operation) return sink.refused("a division that rounds toward zero");
   // A merging layer also wants one batch.
@@ -83,15 +123,16 @@ Status write_binary(const Binary& op, Sink& sink) {
   if (word.layer && one_batch && !sink.constant(0) && !sink.constant(1) && sink.rank(0) == sink.rank(1) &&
       sink.rank(0) > 0) {
     Said said = sink.layer(word.layer);
-    said.args = {std::vector<Item>{std::get<Reference>(sink.argument(0)), std::get<Reference>(sink.argument(1))}};
+    said.args = {
+        std::vector<Item>{std::get<Reference>(sink.argument(first)), std::get<Reference>(sink.argument(second))}};
     return sink.last(std::move(said));
   }
   if (op.function == BinaryFunction::Multiply)
     for (const std::size_t factor : {std::size_t{1}, std::size_t{0}})
       if (const auto axes = trained_axes(factor, sink)) return write_trained_factor(factor, *axes, sink);
   Said said = sink.operation("numpy", word.operation);
-  sink.operand(said, 0, 0, "x1");
-  sink.operand(said, 1, 1, "x2");
+  sink.operand(said, 0, first, "x1");
+  sink.operand(said, 1, second, "x2");
   return sink.last(std::move(said));
 }
 

@@ -62,7 +62,40 @@ Status write_group_norm(const GroupNorm& op, Sink& sink) {
   return sink.last(std::move(said));
 }
 
+// Keras lays the scale along the last axes, whichever ones are normalised: a product of its own lays it along others.
+Status write_rms_norm_elsewhere(const RmsNorm& op, Sink& sink) {
+  Said norm = sink.operation("nn", "RMSNorm");
+  norm.args = {sink.argument()};
+  norm.arguments["axis"] = op.axes.size() == 1 ? Json(op.axes.front()) : Json(op.axes);
+  norm.arguments["epsilon"] = op.epsilon;
+  norm.kwargs.emplace_back("scale", Json());
+  const Argument normal = sink.step(std::move(norm), "normal", sink.fact());
+  std::string letters, scaled;
+  Json shape = Json::array();
+  for (Size i = 0; i < sink.rank(); ++i) {
+    letters += static_cast<char>('a' + i);
+    if (i > 0) shape.push_back(sink.dim(i).known() ? Json(*sink.dim(i)) : Json());
+  }
+  Sizes lengths;
+  for (const Size axis : op.axes) {
+    scaled += letters[static_cast<std::size_t>(axis)];
+    lengths.push_back(sink.dim(axis).known() ? *sink.dim(axis) : 1);
+  }
+  Said said = sink.layer("EinsumDense");
+  said.args = {normal};
+  said.arguments["equation"] = letters + "," + scaled + "->" + letters;
+  said.arguments["output_shape"] = std::move(shape);
+  if (auto ok = sink.weigh(said, 1, "kernel"); !ok) return ok;
+  Tensor& kernel = said.weights.back().tensor;
+  if (kernel.count() != checked_count(lengths).value_or(-1)) return sink.refused("a scale of axes of unknown length");
+  kernel = kernel.reshaped(lengths);
+  return sink.last(std::move(said));
+}
+
 Status write_rms_norm(const RmsNorm& op, Sink& sink) {
+  const auto count = static_cast<Size>(op.axes.size());
+  if (sink.has(1) && !op.axes.empty() && op.axes.front() != sink.rank() - count)
+    return write_rms_norm_elsewhere(op, sink);
   if (!sink.has(1)) {
     Said said = sink.operation("nn", "RMSNorm");
     said.arguments["axis"] = one_or_all(op.axes).is_array() ? Json(op.axes) : Json(op.axes.front());

@@ -9,6 +9,8 @@
 namespace convoy::torch {
 namespace {
 
+constexpr std::string_view computed_from_free = "is computed from a size that is free; give the input a size";
+
 SymbolicSize size_in(const Json& json) {
   if (json.is_number_integer()) return {json.get<Size>(), {}};
   if (const Json* number = member(json, "as_int"); number && number->is_number_integer())
@@ -116,11 +118,11 @@ class Arguments {
   SymbolicSize resolved(const Json& json) const {
     if (const Json* name = member(json, "as_name"); name && name->is_string())
       return symbols_.named(name->get<std::string>());
-    return size_in(json);
+    return symbols_.worked_out(size_in(json));
   }
 
   Status put(const std::string& name, const SymbolicSize& size) {
-    if (!size.known) return fail(Fault::Unsupported, "is computed from a size that is free");
+    if (!size.known) return fail(Fault::Unsupported, std::string(computed_from_free));
     found_.plain[name] = *size.known;
     return {};
   }
@@ -155,11 +157,12 @@ class Arguments {
         found_.tensors["like." + std::to_string(i)] = owner->value;
         found_.plain["from"] = from;
       } else {
-        return fail(Fault::Unsupported, "is computed from a size that is free");
+        return fail(Fault::Unsupported, std::string(computed_from_free));
       }
     }
     if (found_.plain.contains("from")) found_.plain["from"] = std::move(from);
-    if (others > 1) return fail(Fault::Unsupported, "has several sizes that are computed from free ones");
+    if (others > 1)
+      return fail(Fault::Unsupported, "has several sizes that are computed from free ones; give the input a size");
     found_.plain[name] = std::move(plain);
     return {};
   }
@@ -173,8 +176,10 @@ class Arguments {
 
   std::vector<SymbolicSize> sizes_of_input() const {
     const Json* name = member(*input_, "name");
-    return values_ && name && name->is_string() ? Symbols::sizes_of(member(*values_, name->get<std::string>()))
-                                                : std::vector<SymbolicSize>();
+    auto sizes = values_ && name && name->is_string() ? Symbols::sizes_of(member(*values_, name->get<std::string>()))
+                                                      : std::vector<SymbolicSize>();
+    for (SymbolicSize& size : sizes) size = symbols_.worked_out(std::move(size));
+    return sizes;
   }
 
   const Json& node_;
@@ -195,7 +200,16 @@ void Symbols::read(const Json& graph) {
 
 SymbolicSize Symbols::named(const std::string& name) const {
   const auto found = named_.find(name);
-  return found == named_.end() ? SymbolicSize{{}, "?" + name} : found->second;
+  return found == named_.end() ? SymbolicSize{{}, "?" + name} : worked_out(found->second);
+}
+
+void Symbols::set(const std::string& expression, Size value) {
+  if (auto one = solved(expression, value)) numbers_.insert(std::move(*one));
+}
+
+SymbolicSize Symbols::worked_out(SymbolicSize size) const {
+  if (!size.known && !numbers_.empty()) size.known = value_of(size.expression, numbers_);
+  return size;
 }
 
 std::vector<SymbolicSize> Symbols::sizes_of(const Json* meta) {

@@ -3,6 +3,7 @@
 #pragma once
 #include "containers/json.h"
 #include "formats/function.h"
+#include "formats/torch/exported/expressions.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,6 +27,10 @@ class Symbols {
  public:
   void read(const Json& graph);
   SymbolicSize named(const std::string& name) const;
+  // From now on the size `expression` is `value`: the symbol in it has a number, and sizes that are computed from it.
+  void set(const std::string& expression, Size value);
+  // With the number that its symbols give, if they have one.
+  SymbolicSize worked_out(SymbolicSize size) const;
   // An input whose axis has a free size, by the size's expression.
   struct Owner {
     ValueId value;
@@ -41,6 +46,7 @@ class Symbols {
 
  private:
   std::map<std::string, SymbolicSize> named_;
+  KnownSymbols numbers_;
   std::map<std::string, Owner> owners_;
 };
 

@@ -128,8 +128,12 @@ class Reader {
     const ValueId input = graph_.input(name, *fact);
     tensors_[name] = input;
     const auto sizes = Symbols::sizes_of(values_ ? member(*values_, name) : nullptr);
-    for (std::size_t axis = 0; axis < sizes.size(); ++axis)
-      if (!sizes[axis].known) symbols_.add_owner(sizes[axis].expression, {input, static_cast<Size>(axis)});
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      if (sizes[axis].known) continue;
+      symbols_.add_owner(sizes[axis].expression, {input, static_cast<Size>(axis)});
+      if (axis < fact->shape.size() && fact->shape[axis].known())
+        symbols_.set(sizes[axis].expression, *fact->shape[axis]);
+    }
     return {};
   }
 
@@ -140,8 +144,10 @@ class Reader {
     const auto dtype = exported_dtype(*number);
     if (!dtype) return std::unexpected(dtype.error());
     Fact fact{*dtype, {}};
-    for (const auto& size : Symbols::sizes_of(meta))
+    for (const auto& said : Symbols::sizes_of(meta)) {
+      const auto size = symbols_.worked_out(said);  // an input before it may have told the number
       fact.shape.push_back(size.known ? Dim(*size.known) : Dim::unknown());
+    }
     return fact;
   }
 
@@ -184,8 +190,8 @@ class Reader {
   // ---- nodes
   Status call(const Json& node) {
     const std::string target = text_member(node, "target");
-    if (target.starts_with("_operator.") || target == "torch.ops.aten.sym_size.int" ||
-        target == "torch.ops.aten._assert_tensor_metadata.default" ||
+    if (target.starts_with("_operator.") || target.starts_with("torch.sym_") || target.starts_with("math.") ||
+        target == "torch.ops.aten.sym_size.int" || target == "torch.ops.aten._assert_tensor_metadata.default" ||
         target == "torch.ops.aten._assert_scalar.default" ||
         target == "torch.ops.aten.sym_constrain_range_for_size.default")
       return {};  // sizes are known by their expressions; assertions compute nothing
