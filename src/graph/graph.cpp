@@ -232,6 +232,7 @@ void prune(Graph& graph) {
     if (!needed[i]) continue;
     now[i] = {static_cast<std::int32_t>(values.size())};
     values.push_back(std::move(graph.values[i]));
+    values.back().producer = {};  // told again by the nodes that are kept
   }
   const auto renumber = [&](std::vector<ValueId>& ids) {
     for (ValueId& v : ids)

@@ -46,7 +46,64 @@ def modules() -> dict:
     def conv(out=4):
         return nn.Conv2d(3, out, 2)
 
+    class Symmetric(nn.Module):
+        def forward(self, w):
+            return (w + w.transpose(2, 3)) / 2
+
+    def parametrized():
+        layer = nn.Conv2d(3, 4, 3)
+        nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+        return layer
+
+    # What is written in place is seen by all that shares its memory.
+    def through_select(s, x):
+        y = s.c(x)
+        y[:, 0].mul_(2)
+        return y + 1
+
+    def seen_by_a_view(s, x):
+        y = s.c(x)
+        flat, turned = y.flatten(1), y.permute(0, 2, 3, 1)
+        y.add_(1)
+        return flat * 2 + turned.reshape(2, -1)
+
+    def through_two_views(s, x):
+        y = s.c(x)
+        y.permute(0, 2, 3, 1)[..., 1].sub_(0.5)
+        y.unsqueeze(0).clamp_(-1, 2)
+        return y
+
+    def parts_assigned(s, x):
+        y = s.c(x)
+        y[..., 0:2] = y[..., 0:2].sigmoid() * 2
+        y[:, :, 1:5:2] = x[:, :1, 1:5:2, 1:]
+        y[:, 2] = 1.5
+        y[y < -1] = 0.25
+        return y
+
+    def split_changed(s, x):
+        y = s.c(x)
+        first = y[:, :2]
+        first.tanh_()
+        return torch.cat([first, y], 1)
+
+    def made_whole(s, x):
+        y = torch.zeros_like(x)
+        y[:, :2, 1:-1] = x[:, 1:, :-2]
+        y[:, 2].fill_(1.5)
+        return s.c(y) + torch.arange(0.0, 6.0)
+
+    def composed(s, x):
+        y = s.c(x)
+        angles = F.cosine_similarity(y, y.flip(1), dim=1).unsqueeze(1)
+        last, first = torch.tensor_split(y, 3, 1)[::2]
+        turned = y.rot90(1, (2, 3)).movedim(2, -1)
+        rows, _ = torch.meshgrid(torch.arange(7), torch.arange(6), indexing="ij")
+        marks = F.one_hot(y.argmax(1), 4).permute(0, 3, 1, 2).to(y.dtype)
+        return angles + last + first + turned + rows + marks + y.frac() + y.unfold(2, 7, 1).mean(-1)
+
     one, free = [IMAGE], [IMAGE, (3, 3, 12, 13)]
+    in_place = (through_select, seen_by_a_view, through_two_views, parts_assigned, split_changed, made_whole, composed)
     return {
         "max_pool": (nn.MaxPool2d((3, 2), stride=(2, 3), padding=(1, 0), ceil_mode=True), one),
         "max_pool_dilated": (nn.MaxPool2d((2, 3), stride=2, padding=1, dilation=(1, 2)), free),
@@ -57,6 +114,14 @@ def modules() -> dict:
         "rms_norm": (Net(lambda s, x: s.n(s.c(x)), c=conv(6), n=nn.RMSNorm((7, 6), eps=1e-3)), one),
         "up_by_factors": (nn.Upsample(scale_factor=(2, 3), mode="bilinear"), free),
         "size_of_skip": (UNet(), one),
+        "parametrized": (Net(lambda s, x: s.c(x), c=parametrized()), one),
+        "weight_norm": (nn.utils.parametrizations.weight_norm(conv()), one),
+        "log_sigmoid": (Net(lambda s, x: F.logsigmoid(F.selu(F.celu(s.c(x), 0.7))), c=conv()), one),
+        "circular": (nn.Conv2d(3, 4, (3, 5), padding=(1, 2), padding_mode="circular"), one),
+        "log_sum_exp": (Net(lambda s, x: torch.logsumexp(s.c(x), (2, 3)), c=conv()), one),
+        "any": (Net(lambda s, x: (s.c(x) > 0.5).any(1).float(), c=conv()), one),
+        "group_norm_free": (Net(lambda s, x: s.n(s.c(x)), c=conv(6), n=nn.GroupNorm(3, 6)), free),
+        **{call.__name__: (Net(call, c=conv()), one) for call in in_place},
     }
 
 
@@ -105,6 +170,7 @@ def check(source, sets, folder, *options, targets=(".py", ".onnx", ".keras")):
             assert_close([sides["outputs"][0].from_port(y)], [want], TOLERANCE, suffix)
 
 
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("decomposed", [False, True], ids=["", "decomposed"])
 @pytest.mark.parametrize("name", modules())
 def test_program(name, decomposed, tmp_path):

@@ -148,7 +148,9 @@ std::string Block::constant_text(ValueId v) {
   const Tensor& t = *value.constant;
   const bool floating =
       t.dtype() == DType::F32 || t.dtype() == DType::F64 || t.dtype() == DType::F16 || t.dtype() == DType::BF16;
-  if (t.count() == 1 && !value.trainable && t.dtype() == DType::F32 && std::holds_alternative<Binary>(node_->op)) {
+  const bool returned = at_ >= steps_.size();  // an output of the whole: no node takes it
+  if (!returned && t.count() == 1 && !value.trainable && t.dtype() == DType::F32 &&
+      std::holds_alternative<Binary>(node_->op)) {
     const auto function = std::get<Binary>(node_->op).function;
     const bool infix = function < BinaryFunction::Maximum ||
                        (function >= BinaryFunction::Equal && function <= BinaryFunction::GreaterOrEqual);
@@ -159,10 +161,11 @@ std::string Block::constant_text(ValueId v) {
     if (infix && other_is_larger) return number_of_float(t.floats()[0]);
   }
   std::string wanted = value.name;
-  for (const Scope& scope : node_->scopes)
-    if (wanted.starts_with(scope.name + "/")) wanted.erase(0, scope.name.size() + 1);
+  if (!returned)
+    for (const Scope& scope : node_->scopes)
+      if (wanted.starts_with(scope.name + "/")) wanted.erase(0, scope.name.size() + 1);
   // In a class that several layers share: after the last word of the name.
-  if (!steps_[at_].spoken.empty()) {
+  if (!returned && !steps_[at_].spoken.empty()) {
     const std::string word = wanted.substr(wanted.find_last_of("/.") + 1);
     wanted = steps_[at_].spoken + "_" + word.substr(0, word.find_first_of("0123456789"));
   }

@@ -30,12 +30,28 @@ Lists lists_of(const std::vector<Window>& windows) {
 Status check_layout(const Call& c, const Axes& axes, const char* what) {
   if (axes.order != Order::ChannelsFirst && axes.space > 0) return c.broken(std::string(what) + " with channels last");
   if (axes.space < 1 || axes.space > 3) return c.refused(fmt::format("{} over {} axes", what, axes.space));
-  if (!c.constant(1)) return c.refused(std::string(what) + " whose kernel the model computes");
-  if (c.has(2) && !c.constant(2)) return c.refused(std::string(what) + " whose bias the model computes");
+  const Shape& kernel = c.fact(1).shape;
+  if (!kernel[0].known() || !kernel[1].known()) return c.refused(std::string(what) + " whose channels are free");
+  return {};
+}
+
+// A kernel or a bias that the model computes: the function takes what no module holds. The first three arguments are those
+// of a module alone.
+Status finish_function(Call& c, const std::string& kind, Size space, const std::vector<std::string>& arguments) {
+  const auto operand = [&](const char* word, std::size_t i) {
+    return c.constant(i) ? c.tensor(c.state(word, i)) : c.name(i);
+  };
+  std::vector<std::string> said{c.name(0), operand("weight", 1)};
+  if (c.has(2)) said.push_back(operand("bias", 2));
+  for (std::size_t i = 3; i < arguments.size(); ++i)
+    if (arguments[i] != "bias=False") said.push_back(arguments[i]);
+  const std::string function = kind == "Conv" ? "conv" : "conv_transpose";
+  c.result({fmt::format("F.{}{}d({})", function, space, joined(said)), Binds::Atom, 1, false, {}});
   return {};
 }
 
 Status finish(Call& c, const std::string& kind, Size space, std::vector<std::string> arguments) {
+  if (!c.constant(1) || (c.has(2) && !c.constant(2))) return finish_function(c, kind, space, arguments);
   std::vector<State> states{c.state("weight", 1)};
   if (c.has(2)) states.push_back(c.state("bias", 2));
   if (c.constant(1)->dtype() != DType::F32) arguments.push_back("dtype=" + dtype(c.constant(1)->dtype()));
@@ -47,9 +63,9 @@ Status finish(Call& c, const std::string& kind, Size space, std::vector<std::str
 Status write_conv(const Conv& conv, Call& c) {
   if (auto ok = check_layout(c, conv.axes, "a convolution"); !ok) return ok;
   if (conv.kernel_order != KernelOrder::OutInSpace) return c.broken("a kernel in another framework's order");
-  const Tensor& kernel = *c.constant(1);
+  const Shape& kernel = c.fact(1).shape;
   const auto [kernels, strides, dilations] = lists_of(conv.windows);
-  std::vector<std::string> arguments{std::to_string(kernel.shape()[1] * conv.groups), std::to_string(kernel.shape()[0]),
+  std::vector<std::string> arguments{std::to_string(*kernel[1] * conv.groups), std::to_string(*kernel[0]),
                                      tuple_or_one(kernels)};
   say(arguments, "stride", strides, 1, c.says_defaults());
   const auto form = form_of({Framework::Torch, Windowed::Convolutions}, conv.paddings, conv.windows);
@@ -70,7 +86,7 @@ Status write_conv(const Conv& conv, Call& c) {
 Status write_conv_transpose(const ConvTranspose& conv, Call& c) {
   if (auto ok = check_layout(c, conv.axes, "a transposed convolution"); !ok) return ok;
   if (conv.kernel_order != KernelOrder::InOutSpace) return c.broken("a kernel in another framework's order");
-  const Tensor& kernel = *c.constant(1);
+  const Shape& kernel = c.fact(1).shape;
   const auto [kernels, strides, dilations] = lists_of(conv.windows);
   Sizes pads, output_pads;
   for (std::size_t i = 0; i < conv.paddings.size(); ++i) {
@@ -83,7 +99,7 @@ Status write_conv_transpose(const ConvTranspose& conv, Call& c) {
     pads.push_back(p.before);
     output_pads.push_back(extra);
   }
-  std::vector<std::string> arguments{std::to_string(kernel.shape()[0]), std::to_string(kernel.shape()[1] * conv.groups),
+  std::vector<std::string> arguments{std::to_string(*kernel[0]), std::to_string(*kernel[1] * conv.groups),
                                      tuple_or_one(kernels)};
   say(arguments, "stride", strides, 1, c.says_defaults());
   say(arguments, "padding", pads, 0, c.says_defaults());

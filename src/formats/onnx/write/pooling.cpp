@@ -85,6 +85,11 @@ Status write_average_pool(const AveragePool& op, Sink& sink) {
 }
 
 Status write_lp_pool(const LpPool& op, Sink& sink) {
+  const auto is_word = [](const Padding& p) {
+    return p.spelling != Spelling::Explicit && p.spelling != Spelling::Valid;
+  };
+  if (std::ranges::any_of(op.paddings, is_word))
+    return fail(Fault::Unsupported, "pads of an Lp pool that depend on a size that is free; give it with --size");
   auto attributes = attributes_of(op, sink, "a pool");
   if (!attributes) return pass(attributes);
   const bool even = std::fmod(op.p, 2) == 0;

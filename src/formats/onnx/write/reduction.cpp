@@ -21,6 +21,15 @@ const char* word_of(Reduction reduction) {
 Status write_reduce(const Reduce& op, Sink& sink) {
   const Size since = op.reduction == Reduction::Sum ? 13 : 18;
   const DocumentAttribute keeps{"keepdims", Size{op.keeps_axes}};
+  if (sink.fact().dtype == DType::Bool) {  // truths are compared from operator set 20 on: before, as numbers
+    constexpr Size int32 = 6, truth = 9;
+    const std::string numbers = sink.step("Cast", {sink.name()}, {{"to", int32}});
+    const std::string reduced = sink.opset() < since
+                                    ? sink.step(word_of(op.reduction), {numbers}, {{"axes", op.axes}, keeps})
+                                    : sink.step(word_of(op.reduction), {numbers, sink.numbers(op.axes)}, {keeps});
+    sink.last("Cast", {reduced}, {{"to", truth}});
+    return {};
+  }
   if (sink.opset() < since) sink.last(word_of(op.reduction), {sink.name()}, {{"axes", op.axes}, keeps});
   else sink.last(word_of(op.reduction), {sink.name(), sink.numbers(op.axes)}, {keeps});
   return {};

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace convoy::torch {
 namespace {
@@ -185,6 +186,48 @@ Results clamp(FunctionCall& call) {
   return {call.add(Clip{bound(call, "min"), bound(call, "max")}, {call.tensor("input")})};
 }
 
+// Bounds that are tensors.
+Results clamp_by_tensors(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  if (const ValueId least = call.optional("min")) x = call.add(Binary{BinaryFunction::Maximum}, {x, least});
+  if (const ValueId most = call.optional("max")) x = call.add(Binary{BinaryFunction::Minimum}, {x, most});
+  return {x};
+}
+
+Results fraction(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  return {call.add(Binary{BinaryFunction::Subtract}, {x, call.add(Unary{Function::Truncate}, {x})})};
+}
+
+// scale * x above 0, scale * alpha * (exp(input_scale * x) - 1) below: what elu, celu and selu become.
+Results elu(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const double alpha = call.attrs.number("alpha", 1.0), scale = call.attrs.number("scale", 1.0),
+               inner = call.attrs.number("input_scale", 1.0);
+  if (inner != 1 && std::abs(inner * alpha - 1) > 1e-12)
+    call.refuse(Fault::Unsupported, "an elu whose input is scaled by itself");
+  const ValueId y = inner == 1 ? call.add(Elu{alpha}, {x}) : call.add(Celu{alpha}, {x});
+  return {scale == 1 ? y : call.add(Affine{scale, 0}, {y})};
+}
+
+// NaN and the infinities become numbers, the largest ones where none are said.
+Results nan_to_num(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  if (call.failed() || is_whole(call.fact(x).dtype)) return {x};
+  constexpr double most = std::numeric_limits<float>::max(), endless = std::numeric_limits<double>::infinity();
+  const DType dtype = call.fact(x).dtype;
+  if (dtype != DType::F32) call.refuse(Fault::Unsupported, "numbers in place of NaN in another type than float32");
+  const auto number = [&](double value) {
+    return call.make_constant("number", Tensor::of({}, std::vector<double>{value}).converted(dtype));
+  };
+  const double for_nan = call.attrs.number("nan", 0.0), above = call.attrs.number("posinf", most),
+               below = call.attrs.number("neginf", -most);
+  const auto swap = [&](ValueId where, double value) { return call.add(Where{}, {where, number(value), x}); };
+  x = swap(call.add(Binary{BinaryFunction::NotEqual}, {x, x}), for_nan);
+  x = swap(call.add(Binary{BinaryFunction::Equal}, {x, number(endless)}), above);
+  return {swap(call.add(Binary{BinaryFunction::Equal}, {x, number(-endless)}), below)};
+}
+
 Results cast(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   call.attrs.ignore({"non_blocking", "copy"});
@@ -272,6 +315,14 @@ constexpr std::array rows{
     FunctionRow{"sigmoid", "input", unary<Function::Sigmoid>},
     FunctionRow{"tanh", "input", unary<Function::Tanh>},
     FunctionRow{"clamp.default", "input min max", clamp},
+    FunctionRow{"clamp.Tensor", "input min max", clamp_by_tensors},
+    FunctionRow{"clamp_min.Tensor", "input min", clamp_by_tensors},
+    FunctionRow{"clamp_max.Tensor", "input max", clamp_by_tensors},
+    FunctionRow{"max.other", "input other", binary<BinaryFunction::Maximum>},
+    FunctionRow{"min.other", "input other", binary<BinaryFunction::Minimum>},
+    FunctionRow{"frac", "input", fraction},
+    FunctionRow{"elu", "input alpha scale input_scale", elu},
+    FunctionRow{"nan_to_num", "input nan posinf neginf", nan_to_num},
     FunctionRow{"clamp_min.default", "input min", clamp},
     FunctionRow{"clamp_max.default", "input max", clamp},
     FunctionRow{"to", "input dtype", cast},

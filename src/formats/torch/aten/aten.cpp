@@ -39,10 +39,11 @@ constexpr std::array renamed{
     Renamed{"_upsample_bicubic2d_aa", "interpolate", R"({"mode": "bicubic", "antialias": true})"},
     Renamed{"_softmax", "softmax"},
     Renamed{"_log_softmax", "log_softmax"},
+    Renamed{"log_sigmoid", "logsigmoid"},
 };
 
-constexpr std::array families{aten_arithmetic, aten_shapes,         aten_parts,     aten_reductions,
-                              aten_products,   aten_normalizations, aten_constants, aten_recurrent};
+constexpr std::array families{aten_arithmetic,     aten_shapes,    aten_parts,     aten_reductions, aten_products,
+                              aten_normalizations, aten_constants, aten_recurrent, aten_writes,     aten_composed};
 
 const FunctionRow* own_row(std::string_view name) {
   for (const auto& family : families)
@@ -85,7 +86,8 @@ AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank) 
   std::string name = overload.substr(0, overload.find('.'));
   if (name.ends_with('_')) name.pop_back();  // in place: what it answers is the same
   if (name == "convolution" || name == "_convolution") return convolution(std::move(arguments), weight_rank);
-  if (const FunctionRow* row = own_row(overload)) return {row, std::move(arguments)};
+  const std::string kind = overload.substr(std::min(overload.find('.'), overload.size()));
+  if (const FunctionRow* row = own_row(name + kind)) return {row, std::move(arguments)};
   if (const FunctionRow* row = own_row(name)) return {row, std::move(arguments)};
   const auto known = std::ranges::find(renamed, name, &Renamed::operation);
   if (known == renamed.end()) return {row_of(functions(), name), std::move(arguments)};

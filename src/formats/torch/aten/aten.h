@@ -13,6 +13,8 @@ std::span<const FunctionRow> aten_products();
 std::span<const FunctionRow> aten_normalizations();
 std::span<const FunctionRow> aten_constants();
 std::span<const FunctionRow> aten_recurrent();
+std::span<const FunctionRow> aten_writes();
+std::span<const FunctionRow> aten_composed();
 
 // x with its axes of size 1 repeated as often as other values are long, whose sizes are free: {"like.0", ...} are those
 // values by place in the shape, the argument "from" the axis of each.

@@ -80,6 +80,11 @@ Results new_full(FunctionCall& call) {
   return filled(call, call.attrs.number("fill_value"), name_of(call.fact(call.tensor("input")).dtype));
 }
 
+Results empty_permuted(FunctionCall& call) {
+  call.attrs.ignore({"physical_layout"});
+  return zeros(call);
+}
+
 // One number of this type.
 Results scalar_tensor(FunctionCall& call) { return made(call, {}, {call.attrs.number("s")}, "float32"); }
 
@@ -101,7 +106,11 @@ Results arange(FunctionCall& call) {
   if (call.failed() || !fits(call, count)) return {};
   std::vector<double> values;
   for (Size i = 0; i < static_cast<Size>(count); ++i) values.push_back(start + static_cast<double>(i) * step);
-  const bool whole = start == std::floor(start) && step == std::floor(step) && end == std::floor(end);
+  const auto is_whole = [&](const char* key) {
+    const Json* said = call.attrs.raw(key);
+    return !said || said->is_number_integer();
+  };
+  const bool whole = is_whole("start") && is_whole("end") && is_whole("step");
   return made(call, {static_cast<Size>(count)}, std::move(values), whole ? "int64" : "float32");
 }
 
@@ -120,6 +129,11 @@ Results linspace(FunctionCall& call) {
 
 constexpr std::array rows{
     FunctionRow{"zeros", "size dtype from like...", zeros},
+    // What is there before it is written says nothing: the cells that are read were written.
+    FunctionRow{"empty", "size dtype from like...", zeros},
+    FunctionRow{"empty_permuted", "size physical_layout dtype", empty_permuted},
+    FunctionRow{"new_empty", "input size dtype from like...", new_zeros},
+    FunctionRow{"empty_like", "input dtype", zeros_like},
     FunctionRow{"ones", "size dtype from like...", ones},
     FunctionRow{"full", "size fill_value dtype from like...", full},
     FunctionRow{"new_zeros", "input size dtype from like...", new_zeros},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace convoy::torch {
 namespace {
@@ -32,6 +33,14 @@ std::string parameter(const std::string& name) { return name == "self" ? "input"
 bool trains(const std::string& name, const Json& value) {
   return (name == "train" || name == "training" || name == "use_input_stats") && value.is_boolean() &&
          value.get<bool>();
+}
+
+// Numbers that JSON has no digits for come as words.
+Json with_numbers(const Json& value) {
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  return value;
 }
 
 class Arguments {
@@ -66,7 +75,7 @@ class Arguments {
   Status take(const std::string& said_name, const Union& argument) {
     const std::string name = parameter(said_name);
     const auto& [key, value] = argument;
-    if (is_silent(key)) return {};
+    if (is_silent(key) || is_known_by_shape(said_name)) return {};
     if (key == "as_tensor") return tensor(name, *value);
     if (key == "as_tensors" || key == "as_optional_tensors") return several(name, *value);
     if (key == "as_scalar_type") {
@@ -78,12 +87,21 @@ class Arguments {
     if (key == "as_sym_int") return put(name, resolved(*value));
     if (key == "as_sym_ints") return sizes(name, *value);
     if (key == "as_int" || key == "as_ints" || key == "as_float" || key == "as_floats" || key == "as_bool" ||
-        key == "as_bools" || key == "as_string") {
+        key == "as_bools") {
       if (trains(said_name, *value)) found_.trains = target_.find("instance_norm") == std::string::npos;
+      found_.plain[name] = with_numbers(*value);
+      return {};
+    }
+    if (key == "as_string") {
       found_.plain[name] = *value;
       return {};
     }
     return fail(Fault::Unsupported, "is of kind '" + std::string(key) + "', which is not carried");
+  }
+
+  // Sizes of the input, said once more.
+  bool is_known_by_shape(const std::string& name) const {
+    return target_ == "torch.ops.aten.native_group_norm.default" && (name == "N" || name == "C" || name == "HxW");
   }
 
   Result<ValueId> value_named(const Json& json) const {
@@ -169,8 +187,9 @@ class Arguments {
 
   // Rows that repeat axes of size 1 as often as a free size says.
   bool makes_a_shape() const {
-    for (const std::string_view name : {"zeros", "ones", "full", "new_zeros", "new_ones", "new_full"})
+    for (const std::string_view name : {"zeros", "ones", "full", "new_zeros", "new_ones", "new_full", "new_empty"})
       if (target_ == "torch.ops.aten." + std::string(name) + ".default") return true;
+    if (target_ == "torch.ops.aten.empty.memory_format") return true;
     return false;
   }
 

@@ -4,6 +4,7 @@
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
+#include "formats/torch/exported/views.h"
 #include "ops/expect.h"
 #include "run/cost.h"
 #include "run/run.h"
@@ -192,7 +193,7 @@ class Reader {
     const std::string target = text_member(node, "target");
     if (target.starts_with("_operator.") || target.starts_with("torch.sym_") || target.starts_with("math.") ||
         target == "torch.ops.aten.sym_size.int" || target == "torch.ops.aten._assert_tensor_metadata.default" ||
-        target == "torch.ops.aten._assert_scalar.default" ||
+        target == "torch.ops.aten._assert_scalar.default" || target.starts_with("torch.ops.aten._assert_async.") ||
         target == "torch.ops.aten.sym_constrain_range_for_size.default")
       return {};  // sizes are known by their expressions; assertions compute nothing
     constexpr std::string_view aten = "torch.ops.aten.";
@@ -200,9 +201,25 @@ class Reader {
     auto arguments = call_arguments(node, tensors_, symbols_, values_);
     if (!arguments) return pass(arguments);
     if (arguments->trains) return fail(Fault::Unsupported, std::string(in_training));
-    const auto weight = arguments->tensors.find("weight");
-    const Size weight_rank = weight == arguments->tensors.end() ? 0 : graph_[weight->second].fact.rank();
-    const auto [row, plain] = aten_row(target.substr(aten.size()), std::move(arguments->plain), weight_rank);
+    const std::string overload = target.substr(aten.size()), operation = overload.substr(0, overload.find('.'));
+    const auto names = output_names(list_member(node, "outputs"));
+    auto results = add_call(node, overload, std::move(arguments->plain), std::move(arguments->tensors), names.size());
+    if (!results) return pass(results);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i].empty()) continue;
+      tensors_[names[i]] = i < results->size() ? (*results)[i] : ValueId{};
+      own_sizes(names[i]);
+    }
+    share(node, operation, names);
+    return changes_in_place(operation) && !names.empty() ? change(node, names[0]) : Status();
+  }
+
+  // The nodes of one operator, under the name and in the scopes of the module that called it.
+  Result<std::vector<ValueId>> add_call(const Json& node, const std::string& overload, Json arguments,
+                                        TensorArguments tensors, std::size_t wanted) {
+    const auto weight = tensors.find("weight");
+    const Size weight_rank = weight == tensors.end() ? 0 : graph_[weight->second].fact.rank();
+    const auto [row, plain] = aten_row(overload, std::move(arguments), weight_rank);
     if (!row) return fail(Fault::Unsupported, "is an operator that is not carried");
     const Module module = innermost(stack_of(node));
     const std::string name = text_member(node, "name");
@@ -210,22 +227,115 @@ class Reader {
     const bool is_between = module.path.empty() || around_.contains(module.path);
     const std::string layer = !is_between ? module.path : module.path.empty() ? name : module.path + "." + name;
     const std::size_t first = graph_.nodes.size(), first_value = graph_.values.size();
-    const auto& outputs = list_member(node, "outputs");
-    const auto names = output_names(outputs);
-    FunctionCall made(graph_, std::string(row->name), plain, std::move(arguments->tensors), layer,
-                      {0, std::max<std::size_t>(1, names.size())});
-    const auto results = row->read(made);
-    if (auto s = made.done(); !s) return s;
-    if (auto s = allowance_.spend(made_constants(graph_, first_value)); !s) return s;
+    FunctionCall made(graph_, std::string(row->name), plain, std::move(tensors), layer,
+                      {0, std::max<std::size_t>(1, wanted)});
+    auto results = row->read(made);
+    if (auto s = made.done(); !s) return pass(s);
+    if (auto s = allowance_.spend(made_constants(graph_, first_value)); !s) return pass(s);
     for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
       Node& added = graph_.nodes[i];
       added.kind = is_between ? name : module.type;
       for (const std::string& outer : outer_paths(layer)) added.scopes.push_back({outer, 0});
     }
-    if (auto s = fold(first, first_value); !s) return s;
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (!names[i].empty()) tensors_[names[i]] = i < results.size() ? results[i] : ValueId{};
+    if (auto s = fold(first, first_value); !s) return pass(s);
+    return results;
+  }
+
+  // ---- tensors that are changed in place
+  const Json* meta_of(const std::string& name) const { return values_ ? member(*values_, name) : nullptr; }
+
+  // Whose free sizes a later shape may take from this tensor.
+  void own_sizes(const std::string& name) {
+    const auto sizes = Symbols::sizes_of(meta_of(name));
+    const ValueId value = tensors_[name];
+    for (std::size_t axis = 0; value && axis < sizes.size(); ++axis)
+      if (!sizes[axis].known) symbols_.add_owner(sizes[axis].expression, {value, static_cast<Size>(axis)});
+  }
+
+  // The name of the first tensor among the inputs.
+  static std::string subject(const Json& node) {
+    for (const Json& input : list_member(node, "inputs"))
+      if (const Json* argument = member(input, "arg"))
+        if (const Json* tensor = member(*argument, "as_tensor")) return text_member(*tensor, "name");
     return {};
+  }
+
+  void share(const Json& node, const std::string& operation, const std::vector<std::string>& names) {
+    const std::string of = subject(node);
+    const auto known = tensors_.find(of);
+    if (known == tensors_.end() || names.empty()) return;
+    Sharing sharing = changes_in_place(operation) ? Sharing::Always : sharing_of(operation);
+    if (operation == "to" && known->second == tensors_[names[0]]) sharing = Sharing::Always;
+    const bool row_major = sharing != Sharing::Never && sharing != Sharing::Always && is_row_major(meta_of(of));
+    if (sharing == Sharing::Never || (sharing == Sharing::WhereRowMajor && !row_major)) return;
+    const bool certain = sharing != Sharing::PerhapsWhereRowMajor || row_major;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      views_.add(names[i], {of, changes_in_place(operation) ? nullptr : &node, operation, i, certain});
+  }
+
+  // The first tensor of the node is what it answered from now on, and so is what it shows and what shows it. What cannot be
+  // followed is no longer known, which is told only where it is read.
+  Status change(const Json& node, const std::string& answer) {
+    std::string name = subject(node);
+    const auto before = tensors_.find(name);
+    if (before == tensors_.end() || !before->second) return {};
+    ValueId value = tensors_[answer];
+    if (value && graph_[value].fact != graph_[before->second].fact) {
+      auto same = add_call(node, "copy.default", Json::object(), {{"input", before->second}, {"src", value}}, 1);
+      value = same && !same->empty() ? same->front() : ValueId{};
+    }
+    std::set<std::string> changed{name};
+    std::vector<std::string> rest{name};
+    tensors_[name] = value;
+    while (const View* view = views_.find(name)) {
+      const ValueId whole = tensors_[view->of];
+      auto put = view->certain && value && whole ? put_back(*view, whole, value) : Result<ValueId>(ValueId{});
+      value = put ? *put : ValueId{};
+      name = view->of;
+      tensors_[name] = value;
+      changed.insert(name);
+      rest.push_back(name);
+    }
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      const std::string of = rest[i];
+      for (const std::string& shown : views_.shown(of)) {
+        if (!changed.insert(shown).second) continue;
+        if (auto s = show_again(shown, tensors_[of]); !s) return s;
+        rest.push_back(shown);
+      }
+    }
+    return {};
+  }
+
+  Status show_again(const std::string& name, ValueId of) {
+    const View& view = *views_.find(name);
+    if (!of || !view.certain) tensors_[name] = {};
+    else if (!view.node) tensors_[name] = of;
+    else {
+      auto arguments = call_arguments(*view.node, tensors_, symbols_, values_);
+      if (!arguments) return pass(arguments);
+      const std::string target = text_member(*view.node, "target");
+      auto results = add_call(*view.node, target.substr(std::string_view("torch.ops.aten.").size()),
+                              std::move(arguments->plain), std::move(arguments->tensors), view.part + 1);
+      if (!results) return pass(results);
+      tensors_[name] = view.part < results->size() ? (*results)[view.part] : ValueId{};
+    }
+    return {};
+  }
+
+  // `whole` with `part` where the view shows it.
+  Result<ValueId> put_back(const View& view, ValueId whole, ValueId part) {
+    if (!view.node) return part;
+    auto arguments = call_arguments(*view.node, tensors_, symbols_, values_);
+    if (!arguments) return pass(arguments);
+    auto way = way_back(view, arguments->plain, graph_[whole].fact.shape);
+    if (!way) return pass(way);
+    if (way->overload.empty()) return part;
+    TensorArguments tensors{{"input", part}};
+    if (way->overload.find("scatter") != std::string::npos) tensors = {{"input", whole}, {"src", part}};
+    auto made = add_call(*view.node, way->overload, way->arguments, std::move(tensors), 1);
+    if (!made) return pass(made);
+    return made->empty() ? ValueId{} : made->front();
   }
 
   // Nodes of known numbers alone become known numbers, as long as no weight of the model is among them and they are few.
@@ -285,6 +395,7 @@ class Reader {
   Symbols symbols_;
   const Json* values_ = nullptr;
   ExportedTensors tensors_;
+  Views views_;
   std::map<std::string, ValueId> weights_;
 };
 

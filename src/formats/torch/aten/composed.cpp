@@ -1,0 +1,190 @@
+// Operators that are others, one behind another.
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/functions/arguments.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace convoy::torch {
+namespace {
+
+using Results = std::vector<ValueId>;
+
+Size dim(FunctionCall& call, const char* key, ValueId x, Size otherwise) {
+  return axis_of(call, call.attrs.integer(key, otherwise), call.rank(x));
+}
+
+// The length of an axis that must be known for what is made of it.
+Size length(FunctionCall& call, ValueId x, Size axis) {
+  const Dim n = call.dim(x, axis);
+  if (!n.known()) call.refuse(Fault::Unsupported, "cuts up an axis whose size is free; give the input a size");
+  return n.known() ? *n : 1;
+}
+
+// The axes `source` go to the places `destination`; the others keep their order.
+Results movedim(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Sizes source = call.attrs.list("source"), destination = call.attrs.list("destination");
+  const Size rank = call.rank(x);
+  if (source.size() != destination.size()) call.refuse(Fault::Format, "moves axes to another number of places");
+  if (call.failed()) return {};
+  Sizes order(static_cast<std::size_t>(rank), -1);
+  std::vector<char> moved(static_cast<std::size_t>(rank), 0);
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const Size from = axis_of(call, source[i], rank), to = axis_of(call, destination[i], rank);
+    if (call.failed()) return {};
+    order[static_cast<std::size_t>(to)] = from;
+    moved[static_cast<std::size_t>(from)] = 1;
+  }
+  Size next = 0;
+  for (Size& axis : order) {
+    if (axis >= 0) continue;
+    while (next < rank && moved[static_cast<std::size_t>(next)]) ++next;
+    axis = next++;
+  }
+  return {call.add(Transpose{order}, {x})};
+}
+
+Results tile(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const Sizes times = call.attrs.list("dims");
+  const auto rank = static_cast<std::size_t>(call.rank(x));
+  if (call.failed()) return {};
+  if (times.size() > rank) {
+    Sizes front(times.size() - rank);
+    std::iota(front.begin(), front.end(), Size{0});
+    x = call.add(Unsqueeze{front}, {x});
+  }
+  const std::size_t first = times.size() < rank ? rank - times.size() : 0;
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (times[i] != 1) x = call.add(Tile{static_cast<Size>(first + i), times[i]}, {x});
+  return {x};
+}
+
+// As many parts as asked for, the first ones a cell longer where it does not come out even.
+Results tensor_split(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size axis = dim(call, "dim", x, 0), count = call.attrs.integer("sections"), n = length(call, x, axis);
+  if (count < 1 || count > 65536) call.refuse(Fault::Format, "argument 'sections' is " + std::to_string(count));
+  if (call.failed()) return {};
+  Split split{axis, {}};
+  for (Size i = 0; i < count; ++i) split.sizes.push_back(n / count + (i < n % count));
+  return call.add_all(split, {x});
+}
+
+// Windows of an axis, which become the last axis.
+Results windows(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size axis = dim(call, "dimension", x, 0), size = call.attrs.integer("size"), step = call.attrs.integer("step");
+  const Size n = length(call, x, axis), rank = call.rank(x);
+  if (size < 1 || step < 1 || size > n) call.refuse(Fault::Format, "windows of " + std::to_string(size) + " cells");
+  constexpr Size most = Size{1} << 24;
+  const Size count = call.failed() ? 1 : (n - size) / step + 1;
+  if (checked_multiply(count, size).value_or(most + 1) > most) call.refuse(Fault::Limit, "takes too many cells");
+  if (call.failed()) return {};
+  Take take{axis, {}};
+  for (Size i = 0; i < count; ++i)
+    for (Size k = 0; k < size; ++k) take.indices.push_back(i * step + k);
+  Sizes to, order;
+  for (Size i = 0; i < rank; ++i) {
+    if (i == axis) to.insert(to.end(), {count, size});
+    else to.push_back(i < axis ? 0 : call.dim(x, i).size().value_or(-1));
+  }
+  if (std::ranges::count(to, Size{-1}) > 1)
+    call.refuse(Fault::Unsupported, "several sizes behind the windows are free; give the input a size");
+  for (Size i = 0; i <= rank; ++i)
+    if (i != axis + 1) order.push_back(i);
+  order.push_back(axis + 1);
+  return {call.add(Transpose{order}, {call.add(Reshape{to}, {call.add(take, {x})})})};
+}
+
+// Rows of the unit matrix.
+Results one_hot(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size count = call.attrs.integer("num_classes", -1);
+  if (count < 1 || count > 4096)
+    call.refuse(Fault::Unsupported, "argument 'num_classes' is " + std::to_string(count) + ", expected 1 to 4096");
+  if (call.failed()) return {};
+  std::vector<std::int64_t> table(static_cast<std::size_t>(count * count), 0);
+  for (Size i = 0; i < count; ++i) table[static_cast<std::size_t>(i * count + i)] = 1;
+  return {call.add(Gather{0}, {call.make_constant("classes", Tensor::of({count, count}, std::move(table))), x})};
+}
+
+// One axis each, repeated along those of the others.
+Results meshgrid(FunctionCall& call) {
+  const auto given = call.several("tensors");
+  const bool swaps = call.attrs.word("indexing", "ij") == "xy" && given.size() > 1;
+  if (call.failed()) return {};
+  const auto place = [&](std::size_t i) { return static_cast<Size>(swaps && i < 2 ? 1 - i : i); };
+  Results grids;
+  for (std::size_t i = 0; i < given.size() && !call.failed(); ++i) {
+    ValueId x = given[i];
+    if (call.rank(x) > 1) call.refuse(Fault::Format, "takes lists alone");
+    Sizes others;
+    for (std::size_t k = 0; k < given.size(); ++k)
+      if (k != i || call.rank(x) == 0) others.push_back(place(k));
+    std::ranges::sort(others);
+    if (!others.empty()) x = call.add(Unsqueeze{others}, {x});
+    for (std::size_t k = 0; k < given.size() && !call.failed(); ++k)
+      if (k != i && call.rank(given[k]) == 1) {
+        const Size n = length(call, given[k], 0);
+        if (n != 1) x = call.add(Tile{place(k), n}, {x});
+      }
+    grids.push_back(x);
+  }
+  return grids;
+}
+
+// x1 x2 / (max(|x1|, eps) max(|x2|, eps)) along an axis.
+Results cosine_similarity(FunctionCall& call) {
+  const ValueId a = call.tensor("x1"), b = call.tensor("x2");
+  const double least = call.attrs.number("eps", 1e-8);
+  const Size axis = dim(call, "dim", a, 1);
+  const auto length_of = [&](ValueId x) {
+    const ValueId squares = call.add(Reduce{Reduction::Sum, {axis}, false}, {call.add(Unary{Function::Square}, {x})});
+    return call.add(Clip{least, std::nullopt}, {call.add(Unary{Function::Sqrt}, {squares})});
+  };
+  const ValueId product =
+      call.add(Reduce{Reduction::Sum, {axis}, false}, {call.add(Binary{BinaryFunction::Multiply}, {a, b})});
+  const ValueId lengths = call.add(Binary{BinaryFunction::Multiply}, {length_of(a), length_of(b)});
+  return {call.add(Binary{BinaryFunction::Divide}, {product, lengths})};
+}
+
+// Quarter turns from the first of two axes toward the second.
+Results rot90(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const Size turns = ((call.attrs.integer("k", 1) % 4) + 4) % 4;
+  const Sizes dims = call.attrs.list("dims", Sizes{0, 1});
+  if (dims.size() != 2) call.refuse(Fault::Format, "argument 'dims' is not two axes");
+  if (call.failed()) return {};
+  const Size a = axis_of(call, dims[0], call.rank(x)), b = axis_of(call, dims[1], call.rank(x));
+  if (call.failed() || turns == 0) return {x};
+  const auto flipped = [&](ValueId v, Size axis) {
+    return call.add(Slice{.axis = axis, .start = {}, .stop = {}, .step = -1}, {v});
+  };
+  if (turns == 2) return {flipped(flipped(x, a), b)};
+  Sizes order(static_cast<std::size_t>(call.rank(x)));
+  std::iota(order.begin(), order.end(), Size{0});
+  std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
+  return {flipped(call.add(Transpose{order}, {x}), turns == 1 ? a : b)};
+}
+
+constexpr std::array rows{
+    FunctionRow{"movedim", "input source destination", movedim},
+    FunctionRow{"moveaxis", "input source destination", movedim},
+    FunctionRow{"tile", "input dims", tile},
+    FunctionRow{"tensor_split.sections", "input sections dim", tensor_split},
+    FunctionRow{"unfold", "input dimension size step", windows},
+    FunctionRow{"one_hot", "input num_classes", one_hot},
+    FunctionRow{"meshgrid", "tensors... indexing", meshgrid},
+    FunctionRow{"cosine_similarity", "x1 x2 dim eps", cosine_similarity},
+    FunctionRow{"rot90", "input k dims", rot90},
+};
+
+}  // namespace
+
+std::span<const FunctionRow> aten_composed() { return rows; }
+
+}  // namespace convoy::torch

@@ -1,0 +1,145 @@
+// Tensors with a part written anew, as programs say it that change tensors in place, and tensors that are yet to be written.
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/functions/arguments.h"
+#include "ops/expect.h"
+
+#include <array>
+#include <limits>
+
+namespace convoy::torch {
+namespace {
+
+using Results = std::vector<ValueId>;
+
+// `x` with the type and the shape of `like`, repeated where it is one cell long.
+ValueId stretched_to(FunctionCall& call, ValueId x, ValueId like) {
+  if (call.failed()) return x;
+  if (call.fact(x).dtype != call.fact(like).dtype) x = call.add(Cast{call.fact(like).dtype}, {x});
+  const Size rank = call.rank(like), missing = rank - call.rank(x);
+  if (missing < 0) call.refuse(Fault::Format, "writes a tensor of more axes than there are");
+  if (call.failed()) return x;
+  if (missing > 0) {
+    Sizes front;
+    for (Size i = 0; i < missing; ++i) front.push_back(i);
+    x = call.add(Unsqueeze{front}, {x});
+  }
+  for (Size axis = 0; axis < rank && !call.failed(); ++axis) {
+    const Dim from = call.dim(x, axis), to = call.dim(like, axis);
+    if (from != Dim(1) || to == Dim(1)) continue;
+    x = to.known() ? call.add(Tile{axis, *to}, {x}) : call.add(ExpandLike{axis, axis}, {x, like});
+  }
+  return x;
+}
+
+// x with `part` in place of x[range] along its axis.
+ValueId with_part(FunctionCall& call, ValueId x, ValueId part, const Slice& range) {
+  const Dim length = call.dim(x, range.axis);
+  std::optional<Size> start = range.start, stop = range.stop;
+  if (length.known()) {
+    const auto [first, count] = resolve(range, *length);
+    if (count == 0) return x;
+    if (range.step != 1) {  // cell by cell, from x or from the part
+      Take take{range.axis, {}};
+      for (Size i = 0; i < *length; ++i) take.indices.push_back(i);
+      for (Size i = 0; i < count; ++i) take.indices[static_cast<std::size_t>(first + i * range.step)] = *length + i;
+      return call.add(take, {call.add(Concat{range.axis}, {x, part})});
+    }
+    start = first;
+    stop = first + count == *length ? std::nullopt : std::optional(first + count);
+  } else if (range.step != 1) {
+    call.refuse(Fault::Unsupported, "writes every few cells of an axis whose size is free");
+  }
+  std::vector<ValueId> pieces;
+  if (start.value_or(0) != 0) pieces.push_back(call.add(Slice{.axis = range.axis, .start = {}, .stop = start}, {x}));
+  pieces.push_back(part);
+  if (stop && *stop != std::numeric_limits<Size>::max())
+    pieces.push_back(call.add(Slice{.axis = range.axis, .start = stop, .stop = {}}, {x}));
+  return pieces.size() == 1 ? part : call.add(Concat{range.axis}, std::move(pieces));
+}
+
+Results copy(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), from = call.tensor("src");
+  call.attrs.ignore({"non_blocking"});
+  return {stretched_to(call, from, x)};
+}
+
+Results slice_scatter(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), part = call.tensor("src");
+  const Size rank = call.rank(x), axis = axis_of(call, call.attrs.integer("dim", 0), rank);
+  Slice range{.axis = axis, .start = {}, .stop = {}, .step = call.attrs.integer("step", 1)};
+  if (call.attrs.has("start")) range.start = call.attrs.integer("start");
+  if (call.attrs.has("end")) range.stop = call.attrs.integer("end");
+  if (range.step < 1) call.refuse(Fault::Format, "argument 'step' is not above 0");
+  if (call.failed()) return {};
+  return {with_part(call, x, part, range)};
+}
+
+Results select_scatter(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), part = call.tensor("src");
+  const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x)), index = call.attrs.integer("index");
+  if (call.failed()) return {};
+  Slice range{.axis = axis, .start = index, .stop = index + 1};
+  if (index == -1) range.stop.reset();
+  return {with_part(call, x, call.add(Unsqueeze{{axis}}, {part}), range)};
+}
+
+// Every cell the same number: a tensor like x, or one that is given.
+Results filled_with(FunctionCall& call, ValueId x, ValueId number) { return {stretched_to(call, number, x)}; }
+
+ValueId number_like(FunctionCall& call, ValueId x, double number) {
+  const DType dtype = call.fact(x).dtype;
+  const Tensor one = is_floating(dtype) ? Tensor::of({}, std::vector<double>{number})
+                                        : Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(number)});
+  return call.make_constant("value", is_floating(dtype) ? one.converted(dtype) : one);
+}
+
+Results zero(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  if (call.failed()) return {};
+  return filled_with(call, x, number_like(call, x, 0));
+}
+
+Results fill(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), value = call.optional("value");
+  if (call.failed()) return {};
+  return filled_with(call, x, value ? value : number_like(call, x, call.attrs.number("value")));
+}
+
+// x[mask] = number
+Results index_put(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), values = call.tensor("values");
+  const bool adds = call.attrs.truth("accumulate", false);
+  std::vector<ValueId> indices;
+  for (Size at = 0; at < call.rank(x); ++at)
+    if (const ValueId given = call.optional("indices." + std::to_string(at))) indices.push_back(given);
+  if (call.failed()) return {};
+  const bool masks = indices.size() == 1 && call.fact(indices[0]).dtype == DType::Bool && !adds;
+  const auto one = sizes_of(call.shape(values));
+  if (!masks || !one || checked_count(*one) != Size{1}) {
+    call.refuse(Fault::Unsupported, "writes other than one number where a mask of truths says");
+    return {};
+  }
+  ValueId mask = indices[0], number = values;
+  Sizes behind, all;
+  for (Size i = call.rank(mask); i < call.rank(x); ++i) behind.push_back(i);
+  if (!behind.empty()) mask = call.add(Unsqueeze{behind}, {mask});
+  for (Size i = 0; i < call.rank(number); ++i) all.push_back(i);
+  if (!all.empty()) number = call.add(Squeeze{all}, {number});
+  if (call.fact(number).dtype != call.fact(x).dtype) number = call.add(Cast{call.fact(x).dtype}, {number});
+  return {call.add(Where{}, {mask, number, x})};
+}
+
+constexpr std::array rows{
+    FunctionRow{"copy", "input src", copy},
+    FunctionRow{"slice_scatter", "input src dim start end step", slice_scatter},
+    FunctionRow{"select_scatter", "input src dim index", select_scatter},
+    FunctionRow{"zero", "input", zero},
+    FunctionRow{"fill", "input value", fill},
+    FunctionRow{"index_put", "input indices values accumulate", index_put},
+};
+
+}  // namespace
+
+std::span<const FunctionRow> aten_writes() { return rows; }
+
+}  // namespace convoy::torch
