@@ -100,6 +100,12 @@ Made divmod(Interpreter& in, Arguments& a) {
   return in.tuple({*times, *rest});
 }
 
+bool can_be_called(const Value& value) {
+  const auto* instance = value.as<Instance>();
+  return value.as<Function>() || value.as<Native>() || value.as<Bound>() || value.as<Class>() ||
+         (instance && instance->type->find("__call__"));
+}
+
 bool of_type(Interpreter& in, const Value& value, const Value& type) {
   if (const auto* all = type.as<Sequence>())
     return std::ranges::any_of(all->items, [&](const Value& one) { return of_type(in, value, one); });
@@ -113,7 +119,7 @@ bool of_type(Interpreter& in, const Value& value, const Value& type) {
     if (name == "float") return value.is_real();
     if (name == "Iterable" || name == "Sequence")
       return value.as<Sequence>() || value.as<Mapping>() || value.as<Range>() || value.as<Text>();
-    if (name == "Callable") return value.as<Function>() || value.as<Native>() || value.as<Bound>() || value.as<Class>();
+    if (name == "Callable") return can_be_called(value);
     if (name == "Number" || name == "Integral" || name == "Real")
       return name == "Integral" ? value.is_whole() : value.is_number();
     return type_name(value) == name;
@@ -133,12 +139,7 @@ Made issubclass(Interpreter&, Arguments& a) {
   return Value::of(x && y && x->derives_from(y));
 }
 
-Made callable(Interpreter&, Arguments& a) {
-  const Value f = a.placed[0];
-  const auto* instance = f.as<Instance>();
-  return Value::of(f.as<Function>() || f.as<Native>() || f.as<Bound>() || f.as<Class>() ||
-                   (instance && instance->type->find("__call__")));
-}
+Made callable(Interpreter&, Arguments& a) { return Value::of(can_be_called(a.placed[0])); }
 
 Made type(Interpreter& in, Arguments& a) {
   if (a.placed.size() != 1) return fail(Fault::Unsupported, "type() of other than one value");

@@ -1,5 +1,6 @@
 // Builtin functions that make, measure and go through lists and their like.
 #include "containers/python/builtins.h"
+#include "containers/python/generator.h"
 
 #include <algorithm>
 #include <limits>
@@ -174,6 +175,16 @@ Made sum(Interpreter& in, Arguments& a) {
 
 template <bool Any>
 Made some(Interpreter& in, Arguments& a) {
+  if (auto* generator = a.placed[0].as<Generator>()) {  // what stands behind the answer is not looked at
+    for (;;) {
+      const auto one = generator->pull(in);
+      if (!one) return std::unexpected(one.error());
+      if (!*one) return Value::of(!Any);
+      const auto holds = in.truth(**one);
+      if (!holds) return std::unexpected(holds.error());
+      if (*holds == Any) return Value::of(Any);
+    }
+  }
   const auto all = in.elements(a.placed[0]);
   if (!all) return std::unexpected(all.error());
   for (const Value& one : *all) {
@@ -225,7 +236,12 @@ Made iter(Interpreter& in, Arguments& a) {
   return Value::of(in.make<Iterator>(std::move(*all)));
 }
 
-Made next(Interpreter&, Arguments& a) {
+Made next(Interpreter& in, Arguments& a) {
+  if (auto* generator = a.placed[0].as<Generator>()) {
+    const auto one = generator->pull(in);
+    if (!one) return std::unexpected(one.error());
+    if (*one) return **one;
+  }
   auto* iterator = a.placed[0].as<Iterator>();
   if (!iterator) return wrong("next() of a " + type_name(a.placed[0]));
   if (iterator->next < iterator->items.size()) return iterator->items[iterator->next++];

@@ -103,6 +103,22 @@ Result<Value> Class::call(Interpreter& in, Arguments& arguments) {
   return self;
 }
 
+namespace {
+
+// self.__setattr__(name, value): as setattr() does.
+Value own_way(Interpreter& in, const std::string& word, const Value& self) {
+  return in.native(word, [word, self](Interpreter& with, Arguments& a) -> Result<Value> {
+    const auto* name = a.placed.empty() ? nullptr : a.placed[0].as<Text>();
+    if (!name || a.placed.size() != 2)
+      return fail(Fault::Format, word + "() wants the name of an attribute and its value");
+    auto done = with.set_attribute(self, name->text, a.placed[1]);
+    if (!done) return pass(done);
+    return Value();
+  });
+}
+
+}  // namespace
+
 Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::string& word) {
   if (word == "__class__") return Value::of(type);
   const Value* of_class = type->find(word);
@@ -116,8 +132,9 @@ Result<std::optional<Value>> Instance::attribute(Interpreter& in, const std::str
     if (const Value* more = type->find("__getattr__"); more && more->as<Native>()) {
       auto made = in.call(*more, ValueList{Value::of(this), in.text(word)});
       if (!made) return pass(made);
-      return made->type() == Value::Type::Ellipsis ? std::nullopt : std::optional(*made);
+      if (made->type() != Value::Type::Ellipsis) return *made;
     }
+    if (word == "__setattr__") return own_way(in, word, Value::of(this));
     return std::nullopt;
   }
   auto made = in.described(*of_class, Value::of(this), type);

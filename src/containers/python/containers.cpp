@@ -1,4 +1,5 @@
 // Texts, lists, tuples, dictionaries, sets and ranges: their items, slices and sums.
+#include "containers/python/generator.h"
 #include "containers/python/interpreter.h"
 
 #include <algorithm>
@@ -223,6 +224,14 @@ Result<std::optional<Value>> Sequence::binary(Interpreter& in, std::string_view 
 
 Result<std::optional<Value>> Sequence::augmented(Interpreter& in, std::string_view symbol, Value other) {
   if (is_tuple || symbol != "+") return std::nullopt;
+  if (auto* generator = other.as<Generator>()) {  // which may look at what it has given before
+    for (;;) {
+      auto one = generator->pull(in);
+      if (!one) return pass(one);
+      if (!*one) return Value::of(this);
+      items.push_back(**one);
+    }
+  }
   auto more = in.elements(other);
   if (!more) return pass(more);
   if (auto paid = in.charge(static_cast<Size>(more->size()) * 16); !paid) return pass(paid);
@@ -338,6 +347,24 @@ Result<ValueList> Iterator::elements(Interpreter&) {
   ValueList rest(items.begin() + static_cast<std::ptrdiff_t>(next), items.end());
   next = items.size();
   return rest;
+}
+
+Result<ValueList> Generator::elements(Interpreter& in) {
+  ValueList rest;
+  for (;;) {
+    auto one = pull(in);
+    if (!one) return pass(one);
+    if (!*one) return rest;
+    rest.push_back(**one);
+  }
+}
+
+Result<std::optional<Value>> Generator::pull(Interpreter& in) {
+  if (done_) return std::nullopt;
+  auto made = make_(in);
+  done_ = !made || !*made;
+  if (auto paid = in.charge(16); !paid) return pass(paid);
+  return made;
 }
 
 }  // namespace convoy::python

@@ -1,5 +1,6 @@
 // Expressions.
 #include "containers/python/evaluator.h"
+#include "containers/python/generator.h"
 
 #include <algorithm>
 #include <set>
@@ -318,6 +319,7 @@ Result<Value> Evaluator::comprehension(const Syntax& s) {
   Evaluator inner(in_, file_, *scope);
   ValueList made;
   const std::size_t first = s.text == "dict" ? 2 : 1;
+  if (s.text == "generator" && s.parts.size() == first + 1) return generator(s, *scope);
   if (auto done = clause(s, first, made, inner); !done) return pass(done);
   if (s.text == "list") return in_.list(std::move(made));
   if (s.text == "generator") return Value::of(in_.make<Iterator>(std::move(made)));
@@ -327,6 +329,42 @@ Result<Value> Evaluator::comprehension(const Syntax& s) {
     if (auto put = mapping->put(in_, key, one); !put) return pass(put);
   }
   return Value::of(mapping);
+}
+
+// One `for`: its list is known at once, each value is made when it is asked for.
+Result<Value> Evaluator::generator(const Syntax& s, Scope& scope) {
+  const Syntax& part = s.parts[1];
+  const auto iterable = value(part.parts[1]);
+  if (!iterable) return iterable;
+  auto all = in_.elements(*iterable);
+  if (!all) return at(part, Result<Value>(pass(all)));
+  return Value::of(in_.make<Generator>([&s, &part, &scope, &file = file_, all = std::move(*all), next = std::size_t{0}](
+                                           Interpreter& in) mutable -> Result<std::optional<Value>> {
+    Evaluator inner(in, file, scope);
+    while (next < all.size()) {
+      if (auto paid = in.step(); !paid) return inner.at(part, Result<std::optional<Value>>(pass(paid)));
+      if (auto set_to = inner.assign(part.parts[0], all[next++]); !set_to) return pass(set_to);
+      const auto holds = inner.passes(part);
+      if (!holds) return std::unexpected(holds.error());
+      if (!*holds) continue;
+      auto made = inner.value(s.parts[0]);
+      if (!made) return pass(made);
+      return *made;
+    }
+    return std::nullopt;
+  }));
+}
+
+// The conditions of a clause.
+Result<bool> Evaluator::passes(const Syntax& part) {
+  for (std::size_t i = 2; i < part.parts.size(); ++i) {
+    const auto condition = value(part.parts[i]);
+    if (!condition) return std::unexpected(condition.error());
+    auto truth = in_.truth(*condition);
+    if (!truth) return at(part, Result<bool>(pass(truth)));
+    if (!*truth) return false;
+  }
+  return true;
 }
 
 Status Evaluator::clause(const Syntax& s, std::size_t index, ValueList& into, Evaluator& inner) {
@@ -347,15 +385,9 @@ Status Evaluator::clause(const Syntax& s, std::size_t index, ValueList& into, Ev
   for (const Value& one : *all) {
     if (auto paid = in_.step(); !paid) return at(part, paid);
     if (auto set_to = inner.assign(part.parts[0], one); !set_to) return set_to;
-    bool holds = true;
-    for (std::size_t i = 2; i < part.parts.size() && holds; ++i) {
-      const auto condition = inner.value(part.parts[i]);
-      if (!condition) return std::unexpected(condition.error());
-      const auto truth = in_.truth(*condition);
-      if (!truth) return at(part, Status(std::unexpected(truth.error())));
-      holds = *truth;
-    }
-    if (!holds) continue;
+    const auto holds = inner.passes(part);
+    if (!holds) return std::unexpected(holds.error());
+    if (!*holds) continue;
     if (auto done = clause(s, index + 1, into, inner); !done) return done;
   }
   return {};

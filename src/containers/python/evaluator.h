@@ -23,6 +23,8 @@ class Evaluator {
   Result<Value> comparison(const Syntax& s);
   Result<Value> comprehension(const Syntax& s);
   Status clause(const Syntax& s, std::size_t at, ValueList& into, Evaluator& inner);
+  Result<Value> generator(const Syntax& s, Scope& scope);
+  Result<bool> passes(const Syntax& part);
   Result<Value> sequence(const Syntax& s);
   Result<Value> dictionary(const Syntax& s);
   Result<Value> formatted(const Syntax& s);

@@ -1,5 +1,6 @@
 // Statements, but for imports and assignments.
 #include "containers/python/evaluator.h"
+#include "containers/python/generator.h"
 #include "containers/python/unread.h"
 
 #include <algorithm>
@@ -107,7 +108,8 @@ Result<Evaluator::Next> Evaluator::loop(const Syntax& s) {
   auto* list = iterable->as<Sequence>();
   const auto* range = iterable->as<Range>();
   ValueList all;
-  if (!list && !range) {
+  auto* generator = iterable->as<Generator>();
+  if (!list && !range && !generator) {
     auto gone = in_.elements(*iterable);
     if (!gone) return at(s.parts[1], Result<Next>(pass(gone)));
     all = std::move(*gone);
@@ -116,11 +118,17 @@ Result<Evaluator::Next> Evaluator::loop(const Syntax& s) {
   const auto count = [&] {
     return range ? static_cast<std::size_t>(range->count()) : (list ? list->items : all).size();
   };
-  for (std::size_t i = 0; i < count(); ++i) {
+  for (std::size_t i = 0; generator || i < count(); ++i) {
     if (auto paid = in_.step(); !paid) return at(s, Result<Next>(pass(paid)));
+    if (generator) {
+      const auto pulled = generator->pull(in_);
+      if (!pulled) return std::unexpected(pulled.error());
+      if (!*pulled) break;
+      all = {**pulled};
+    }
     const Value one = range  ? Value::of(range->start + static_cast<std::int64_t>(i) * range->step)
                       : list ? list->items[i]
-                             : all[i];
+                             : all[generator ? 0 : i];
     if (auto put = assign(s.parts[0], one); !put) return pass(put);
     auto next = block(s.parts[2]);
     if (!next || *next == Next::Return) return next;

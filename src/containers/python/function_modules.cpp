@@ -21,19 +21,46 @@ Made reduce(Interpreter& in, Arguments& a) {
   return total;
 }
 
-Made partial(Interpreter& in, Arguments& a) {
-  const Value function = a.placed[0];
-  Arguments first = a;
-  first.placed.erase(first.placed.begin());
-  return in.native("partial", [function, first](Interpreter& with, Arguments& more) -> Made {
-    Arguments all = first;
-    all.placed.insert(all.placed.end(), more.placed.begin(), more.placed.end());
+// functools.partial(function, ...): a class whose instances tell what they were made of.
+Class* partial_class(Interpreter& in) {
+  Class* made = in.make_class("partial", {});
+  made->attributes.set("__init__", in.native("__init__", [](Interpreter& with, Arguments& a) -> Made {
+    auto* self = a.placed.empty() ? nullptr : a.placed[0].as<Instance>();
+    if (!self || a.placed.size() < 2) return wrong("partial() of no function");
+    Value function = a.placed[1];
+    ValueList first(a.placed.begin() + 2, a.placed.end());
+    auto* words = with.make<Mapping>();
+    if (const auto* inner = function.as<Instance>(); inner && inner->type == self->type) {  // they are laid together
+      const auto* before = inner->attributes.find("args")->as<Sequence>();
+      first.insert(first.begin(), before->items.begin(), before->items.end());
+      for (const auto& [key, value] : inner->attributes.find("keywords")->as<Mapping>()->entries)
+        if (auto put = words->put(with, key, value); !put) return pass(put);
+      function = *inner->attributes.find("func");
+    }
+    for (const auto& [word, value] : a.named)
+      if (auto put = words->put(with, with.text(word), value); !put) return pass(put);
+    self->attributes.set("func", function);
+    self->attributes.set("args", with.tuple(std::move(first)));
+    self->attributes.set("keywords", Value::of(words));
+    return Value();
+  }));
+  made->attributes.set("__call__", in.native("__call__", [](Interpreter& with, Arguments& more) -> Made {
+    const auto* self = more.placed.empty() ? nullptr : more.placed[0].as<Instance>();
+    const Value* function = self ? self->attributes.find("func") : nullptr;
+    const Value *args = self ? self->attributes.find("args") : nullptr,
+                *words = self ? self->attributes.find("keywords") : nullptr;
+    if (!function || !args->as<Sequence>() || !words->as<Mapping>()) return wrong("a partial() without a function");
+    Arguments all{args->as<Sequence>()->items, {}};
+    all.placed.insert(all.placed.end(), more.placed.begin() + 1, more.placed.end());
+    for (const auto& [key, value] : words->as<Mapping>()->entries)
+      all.named.emplace_back(key.as<Text>() ? key.as<Text>()->text : std::string(), value);
     for (const auto& [word, value] : more.named) {
       all.take(word);
       all.named.emplace_back(word, value);
     }
-    return with.call(function, std::move(all));
-  });
+    return with.call(*function, std::move(all));
+  }));
+  return made;
 }
 
 Made as_it_is(Interpreter&, Arguments& a) {
@@ -140,7 +167,7 @@ Made islice(Interpreter& in, Arguments& a) {
 Module* functools_module(Interpreter& in) {
   auto* m = in.make<Module>("functools");
   add_function(in, *m, "reduce", 2, reduce);
-  add_function(in, *m, "partial", 1, partial);
+  m->attributes.set("partial", Value::of(partial_class(in)));
   add_function(in, *m, "wraps", 1, wraps);
   for (const char* name : {"lru_cache", "cache"}) add_function(in, *m, name, 0, cached);
   m->attributes.set("cached_property", in.builtins["property"]);

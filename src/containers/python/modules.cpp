@@ -101,8 +101,21 @@ class Hint : public Object {
   }
 };
 
+// SimpleNamespace(a=1), argparse.Namespace(a=1): an object of these attributes.
+Class* namespace_class(Interpreter& in, const std::string& name) {
+  Class* made = in.make_class(name, {});
+  made->attributes.set("__init__", in.native("__init__", [](Interpreter&, Arguments& a) -> Made {
+    auto* self = a.placed.size() == 1 ? a.placed[0].as<Instance>() : nullptr;
+    if (!self) return wrong("a namespace is made of named values");
+    for (const auto& [word, value] : a.named) self->attributes.set(word, value);
+    return Value();
+  }));
+  return made;
+}
+
 Module* hints(Interpreter& in, const std::string& name) {
   auto* m = in.make<Module>(name);
+  if (name == "types") m->attributes.set("SimpleNamespace", Value::of(namespace_class(in, "SimpleNamespace")));
   m->more = [](Interpreter& with, const std::string&) -> Result<std::optional<Value>> {
     return Value::of(with.make<Hint>());
   };

@@ -25,6 +25,14 @@ Value shape_of(Interpreter& in, const Sequence& array) {
   return in.tuple(std::move(sizes));
 }
 
+// A list of numbers is of one axis as an array is.
+std::size_t rank_of(const Sequence& array) {
+  std::size_t rank = 1;
+  for (const Sequence* at = &array; !at->items.empty() && at->items[0].as<Sequence>() && rank < 9; ++rank)
+    at = at->items[0].as<Sequence>();
+  return rank;
+}
+
 // Every number, in order.
 Status numbers_in(Interpreter& in, const Sequence& array, ValueList& into) {
   for (const Value& one : array.items) {
@@ -64,6 +72,22 @@ Made each(Interpreter& in, const Value& value, const std::function<Made(const Va
   return made_of(in, std::move(all));
 }
 
+// Of one axis as it is, of two with rows for columns.
+Made transposed(Interpreter& in, Vector& array) {
+  if (rank_of(array) == 1) return Value::of(&array);
+  if (rank_of(array) != 2) return fail(Fault::Unsupported, "'.T' of an array of more than two axes");
+  ValueList columns;
+  const std::size_t width = array.items[0].as<Sequence>()->items.size();
+  for (std::size_t i = 0; i < width; ++i) {
+    ValueList column;
+    for (const Value& row : array.items) column.push_back(row.as<Sequence>()->items.at(i));
+    auto made = made_of(in, std::move(column));
+    if (!made) return made;
+    columns.push_back(*made);
+  }
+  return made_of(in, std::move(columns));
+}
+
 Made as_type(Interpreter& in, const Value& value, const std::string& type) {
   constexpr std::array types{std::pair{"float", "float"}, std::pair{"int", "int"}, std::pair{"uint", "int"},
                              std::pair{"bool", "bool"}};
@@ -77,6 +101,11 @@ Made as_type(Interpreter& in, const Value& value, const std::string& type) {
 
 Result<std::optional<Value>> Vector::attribute(Interpreter& in, const std::string& name) {
   if (name == "shape") return shape_of(in, *this);
+  if (name == "T") {
+    auto turned = transposed(in, *this);
+    if (!turned) return pass(turned);
+    return *turned;
+  }
   if (name == "ndim") return Value::of(static_cast<std::int64_t>(shape_of(in, *this).as<Sequence>()->items.size()));
   if (name == "size") {
     ValueList all;
@@ -103,11 +132,31 @@ Result<std::optional<Value>> Vector::attribute(Interpreter& in, const std::strin
 
 Made Vector::item(Interpreter& in, Value key) {
   if (const auto* several = key.as<Sequence>(); several && several->is_tuple && !several->items.empty()) {
-    Made at = item(in, several->items[0]);
-    if (several->items.size() == 1 || !at) return at;
-    if (!several->items[0].is_whole()) return fail(Fault::Unsupported, "a part of an array along several axes");
-    return in.item(*at, in.tuple(ValueList(several->items.begin() + 1, several->items.end())));
+    const Value first = several->items[0];
+    const ValueList behind(several->items.begin() + 1, several->items.end());
+    if (first.is_none()) {  // a new axis of one element
+      auto inner = behind.empty() ? Made(Value::of(this)) : item(in, in.tuple(behind));
+      if (!inner) return inner;
+      return made_of(in, {*inner});
+    }
+    Made at = item(in, first);
+    if (behind.empty() || !at) return at;
+    if (first.is_whole()) return in.item(*at, in.tuple(behind));
+    if (!first.as<Cut>() || !at->as<Vector>())
+      return fail(Fault::Unsupported, "a part of an array by other than whole numbers, slices and None");
+    ValueList rows;
+    for (const Value& row : at->as<Vector>()->items) {
+      // None stands behind the last axis, too.
+      Made part = row;
+      if (row.as<Vector>()) part = in.item(row, in.tuple(behind));
+      else if (behind.size() == 1 && behind[0].is_none()) part = made_of(in, {row});
+      else part = fail(Fault::Format, "an array has fewer axes than its index");
+      if (!part) return part;
+      rows.push_back(*part);
+    }
+    return made_of(in, std::move(rows));
   }
+  if (key.is_none()) return made_of(in, {Value::of(this)});
   auto part = Sequence::item(in, key);
   if (!part || !part->as<Sequence>() || part->as<Vector>()) return part;
   return made_of(in, part->as<Sequence>()->items);
@@ -116,12 +165,29 @@ Made Vector::item(Interpreter& in, Value key) {
 Result<std::optional<Value>> Vector::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
   const auto* list = other.as<Sequence>();
   if (!other.is_number() && !list) return std::nullopt;
-  if (list && list->items.size() != items.size())
+  // Axes are counted from the last: what has fewer of them meets every part of the other.
+  const std::size_t own_rank = rank_of(*this), other_rank = list ? rank_of(*list) : 0;
+  const bool in_parts = list && own_rank == other_rank;
+  if (list && own_rank < other_rank) {
+    ValueList parts;
+    for (const Value& part : list->items) {
+      auto one = binary(in, symbol, part, reversed);
+      if (!one) return one;
+      if (!*one) return std::nullopt;
+      parts.push_back(**one);
+    }
+    auto made = made_of(in, std::move(parts));
+    if (!made) return pass(made);
+    return *made;
+  }
+  const std::size_t count = in_parts ? std::max(items.size(), list->items.size()) : items.size();
+  if (in_parts && items.size() != list->items.size() && items.size() != 1 && list->items.size() != 1)
     return fail(Fault::Unsupported, "arrays of " + std::to_string(items.size()) + " and " +
                                         std::to_string(list->items.size()) + " elements in one computation");
   ValueList all;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const Value mine = items[i], theirs = list ? list->items[i] : other;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value mine = items[items.size() == 1 ? 0 : i];
+    const Value theirs = in_parts ? list->items[list->items.size() == 1 ? 0 : i] : other;
     const Value left = reversed ? theirs : mine, right = reversed ? mine : theirs;
     const bool compares = symbol == "==" || symbol == "!=" || symbol.find_first_of("<>") == 0;
     Made made = Value();
@@ -235,6 +301,24 @@ void add_array_functions(Interpreter& in, Module& numpy) {
       if (!made || (!word && !builtin) || !made->as<Vector>()) return made;
       return as_type(with, *made, word ? word->text : builtin->name);
     });
+  // Arrays side by side along a new first axis.
+  add("stack", [](Interpreter& with, Arguments& a) -> Made {
+    if (a.placed.size() > 1 || !a.named.empty()) return fail(Fault::Unsupported, "stack() along another axis");
+    return array_of(with, a.placed[0]);
+  });
+  add("transpose", [](Interpreter& with, Arguments& a) -> Made {
+    const auto array = array_of(with, a.placed[0]);
+    if (!array || a.placed.size() > 1 || !array->as<Vector>())
+      return array ? fail(Fault::Unsupported, "transpose() by a list of axes, or of what is no array") : array;
+    return transposed(with, *array->as<Vector>());
+  });
+  add("outer", [](Interpreter& with, Arguments& a) -> Made {
+    if (a.placed.size() != 2) return wrong("outer() wants two arrays");
+    const auto rows = array_of(with, a.placed[0]), columns = array_of(with, a.placed[1]);
+    if (!rows || !columns) return rows ? columns : rows;
+    if (!rows->as<Vector>()) return wrong("outer() wants two arrays");
+    return each(with, *rows, [&](const Value& one) { return with.binary("*", one, *columns); });
+  });
   for (const char* name : {"sum", "mean", "max", "min", "prod"})
     add(name, [name = std::string(name)](Interpreter& with, Arguments& a) -> Made {
       if (a.placed.size() > 1 || !a.named.empty()) return fail(Fault::Unsupported, name + "() along an axis");

@@ -54,13 +54,16 @@ Result<Values> source_weight_of(Builder& builder, const Layer& layer, const std:
   if (!builder.weights) {
     numbers = initial_weight("", config, "kernel", shape);
   } else {
-    if (!builder.weights->nests())
+    // An .h5 file of Keras 1 or 2 has a group for each layer of the model; what lies in others is not told apart.
+    const std::string owner = layer.name.substr(0, layer.name.rfind('/'));
+    auto held = builder.weights->of(builder.weights->nests() ? location : Location{"", {owner}});
+    if (!held) return pass(held);
+    if (!builder.weights->nests() && held->all.size() != all->get<std::size_t>())
       return fail(
           Fault::Unsupported,
-          "is a weight of a layer of the program's own, whose place in an .h5 file of Keras 1 or 2 is not known; "
-          "save the weights as NAME.weights.h5");
-    auto held = builder.weights->of(location);
-    if (!held) return pass(held);
+          "is a weight of a layer of the program's own, and an .h5 file of Keras 1 or 2 does not say which of " +
+              std::to_string(held->all.size()) + " arrays of '" + owner +
+              "' it is; save the weights as NAME.weights.h5");
     if (held->all.size() != all->get<std::size_t>())
       return fail(Fault::Format, "the file holds " + std::to_string(held->all.size()) + " arrays at '" +
                                      location.group + "', the program makes " + std::to_string(all->get<Size>()));

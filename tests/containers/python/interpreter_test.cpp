@@ -53,6 +53,23 @@ TEST(PythonInterpreter, ComputesAsPythonDoes) {
       {"x = (chr(3 + 97), ord('d'))", "('d', 100)"},
       {"def f(n):\n  for i in range(n):\n    yield i * i\n  yield from 'ab'\nx = list(f(3))", "[0, 1, 4, 'a', 'b']"},
       {"def f():\n  def g():\n    yield 1\n  return 5\nx = f()", "5"},
+      // A generator makes each value when it is asked for.
+      {"x = [1, 2]\nx.extend(n + x[-1] for n in (10, 20))", "[1, 2, 12, 32]"},
+      {"x = [1]\nx += (x[-1] * n for n in (2, 3) if x[-1] < 9)", "[1, 2, 6]"},
+      {"a = [0]\nx = []\nfor n in (a[0] for _ in range(3)):\n  a[0] += 5\n  x.append(n)", "[0, 5, 10]"},
+      {"g = (1 // n for n in (2, 1, 0))\nx = (next(g), any(g), next((i for i in ()), 7))", "(0, True, 7)"},
+      {"n = 3\ng = (n * i for i in range(n))\nn = 10\nx = list(g) + list(g)", "[0, 10, 20]"},
+      {"import functools\nf = functools.partial(functools.partial(max, 4), 7, key=abs)\n"
+       "x = (f(-9, key=lambda v: v), f.func is max, f.args, type(f) == functools.partial, callable(f))",
+       "(7, True, (4, 7), True, True)"},
+      {"from types import SimpleNamespace\na = SimpleNamespace(k=3)\na.s = a.k + 1\nx = a.s * 2", "8"},
+      {"class A: pass\na = A()\na.__setattr__('k', 5)\nx = a.k", "5"},
+      {"import numpy as np\na = np.array([1, 2, 3])\nx = (a[:, None] * a[None, :2]).tolist()",
+       "[[1, 2], [2, 4], [3, 6]]"},
+      {"import numpy as np\na = np.array([[1, 2, 3], [4, 5, 6]])\nx = (a[:, 1].tolist(), a[..., 0:1].shape if False "
+       "else "
+       "a[:, 1:].T.tolist(), (a + np.array([10, 20, 30]))[1].tolist(), np.stack([a, a]).shape)",
+       "([2, 5], [[2, 5], [3, 6]], [14, 25, 36], (2, 2, 3))"},
       {"def f():\n  yield 1\n  return\n  yield 2\nx = [*f()]", "[1]"},
       {"from dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass A:\n  a: int\n  b: list = "
        "field(default_factory=list)\n@dataclass\nclass B(A):\n  c: int = 7\nx = (B(1).b, B(1, c=2).c, B(3, [4]).b, "

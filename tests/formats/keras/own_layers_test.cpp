@@ -77,6 +77,45 @@ net = keras.Sequential([Input((3,)), Lambda(lambda x, by: x - by, arguments={'by
             (std::vector<float>{0, 3, 9, 12}));
 }
 
+TEST(KerasPrograms, SetTheOrderOfTheAxesForAllLayersBehind) {
+  const auto graph = read(R"(
+K.set_image_data_format('channels_first')
+net = keras.Sequential([Input((3, 5, 4)), ZeroPadding2D((1, 0))])
+)");
+  ASSERT_TRUE(graph) << message(graph.error());
+  EXPECT_EQ(text_of((*graph)[graph->outputs[0]].fact.shape), "[N, 3, 7, 4]");
+  const auto unknown = read("K.set_floatx('float16')\nnet = keras.Sequential([Input((3,)), ReLU()])\n");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(message(unknown.error()).find("set_floatx"), std::string::npos);
+}
+
+TEST(KerasPrograms, AskForLayersAndTheirTensors) {
+  EXPECT_EQ(answer(R"(
+base = keras.Sequential([Input((3,)), Lambda(lambda x: x * 2, name='twice'), Lambda(lambda x: x + 1), ReLU()])
+base.pop()
+assert base.output_shape == (None, 3) and len(base.layers) == 2 and base.layers[-1].input_shape == (None, 3)
+net = keras.Model(base.input, [base.get_layer('twice').output])
+)",
+                   pairs),
+            (std::vector<float>{2, 4, 6, 8, 10, 12}));
+  const auto missing = read(
+      "net = keras.Sequential([Input((3,)), ReLU(name='a')])\nx = net.get_layer('b').output\n"
+      "net = keras.Model(net.input, x)\n");
+  ASSERT_FALSE(missing);
+  EXPECT_NE(message(missing.error()).find("has no layer 'b'; it has a"), std::string::npos) << message(missing.error());
+}
+
+TEST(KerasPrograms, MergeAsKeras1Did) {
+  EXPECT_EQ(answer(R"(
+x = Input((3,))
+y = keras.layers.merge([x, x], mode='mul')
+net = keras.Model(input=x, output=merge([y, x], mode=lambda t: t[0] - t[1], output_shape=(3,)))
+)",
+                   pairs),
+            (std::vector<float>{0, 2, 6, 12, 20, 30}));
+  EXPECT_FALSE(read("x = Input((3,))\nnet = keras.Model(x, merge([x, x], mode='cos'))\n"));
+}
+
 TEST(OwnLayers, MayNotDrawOrBeOfOtherElements) {
   const auto half = read(
       "class A(Layer):\n    def build(self, s):\n        self.w = self.add_weight(shape=(3,), dtype='float16')\n"

@@ -60,6 +60,26 @@ void SourceLibrary::make_layer_class(Interpreter& in) {
   });
   for (const char* name : {"build", "add_loss", "get_config"})
     define(in, layer_, name, [](Interpreter&, Arguments&) -> Made { return Value(); });
+  layer_->attributes.set("__getattr__", in.native("__getattr__", [this](Interpreter& with, Arguments& given) -> Made {
+    auto* instance = given.placed.size() == 2 ? given.placed[0].as<Instance>() : nullptr;
+    const auto* word = instance ? given.placed[1].as<python::Text>() : nullptr;
+    if (!word) return Value::ellipsis();
+    auto found = asked(with, *instance, word->text);
+    if (!found) return pass(found);
+    return found->value_or(Value::ellipsis());
+  }));
+  layer_->attributes.set("__setattr__", in.native("__setattr__", [this](Interpreter& with, Arguments& given) -> Made {
+    auto* instance = given.placed.size() == 3 ? given.placed[0].as<Instance>() : nullptr;
+    const auto* word = instance ? given.placed[1].as<python::Text>() : nullptr;
+    if (!word) return fail(Fault::Format, "__setattr__() wants an attribute's name and value");
+    if (const Value* of_class = instance->type->find(word->text); of_class && of_class->as<python::Described>())
+      return fail(Fault::Unsupported, "'" + word->text + "' is a property, which cannot be set");
+    instance->attributes.set(word->text, given.placed[2]);
+    SourceLayer* state = state_of(given.placed[0]);
+    if (word->text != "trainable" || !state || !given.placed[2].is_truth()) return Value();
+    if (auto done = set_trainable(with, *state, given.placed[2].whole() != 0); !done) return pass(done);
+    return Value();
+  }));
 }
 
 void SourceLibrary::make_model_class(Interpreter& in) {
@@ -79,26 +99,6 @@ void SourceLibrary::make_model_class(Interpreter& in) {
     state_of(given.placed.front())->loads_weights = true;
     return Value();
   });
-  const auto border = [&](const char* name, bool output) {
-    model_->attributes.set(
-        name, Value::of(in.make<python::Described>(
-                  python::Described::As::Property,
-                  in.native(name, [this, output](Interpreter& with, Arguments& given) -> Made {
-                    const SourceLayer* state = given.placed.empty() ? nullptr : state_of(given.placed.front());
-                    if (!state) return fail(Fault::Format, "a model's inputs before super().__init__()");
-                    const auto& all = output ? state->outputs : state->inputs;
-                    if (all.empty())
-                      return fail(Fault::Unsupported, "the inputs and outputs of this model are not known yet");
-                    if (all.size() == 1) return Value::of(all.front());
-                    ValueList tensors;
-                    for (SourceTensor* t : all) tensors.push_back(Value::of(t));
-                    return with.list(std::move(tensors));
-                  }))));
-  };
-  border("input", false);
-  border("inputs", false);
-  border("output", true);
-  border("outputs", true);
 }
 
 void SourceLibrary::make_sequential_class(Interpreter& in) {

@@ -96,8 +96,20 @@ Status SourceLibrary::build_once(Interpreter& in, Instance& instance, const Argu
   return {};
 }
 
-// layer(x), model(x): a program's own class is followed through its call().
+// layer(x), model(x); what its first call reads and gives is what layer.input and layer.output say.
 Made SourceLibrary::call_instance(Interpreter& in, Arguments& given) {
+  auto* instance = given.placed.front().as<Instance>();
+  const Value read = given.placed.size() > 1 ? given.placed[1] : Value();
+  auto made = called(in, given);
+  if (made && !instance->attributes.find("$output")) {
+    instance->attributes.set("$input", read);
+    instance->attributes.set("$output", *made);
+  }
+  return made;
+}
+
+// A program's own class is followed through its call().
+Made SourceLibrary::called(Interpreter& in, Arguments& given) {
   const Value self = given.placed.front();
   auto* instance = self.as<Instance>();
   SourceLayer* state = state_of(self);

@@ -121,6 +121,10 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
     }
   }
   if (!state) return fail(Fault::Internal, "a value that is no model");
+  if (sets_weights_ && !options_.weights && !options_.structure_only)
+    return fail(Fault::Usage,
+                "the program gives layers weights with set_weights(), which is not followed; give the model's weights "
+                "with --weights");
   if (state->loads_weights && !options_.weights && !options_.structure_only)
     return fail(Fault::Usage,
                 "the program loads the model's weights from a file; give it with --weights, or build the model without "

@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "formats/keras/call.h"
 #include "formats/keras/keras.h"
+#include "formats/keras/source/parameters.h"
 #include "formats/keras/source/signatures.h"
 
 #include <algorithm>
@@ -107,6 +108,13 @@ Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, A
       std::ranges::transform(said, said.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       layer->config[word] = std::move(said);
     }
+  // backend.set_image_data_format("channels_first") speaks for every layer that does not say it itself.
+  const auto parameters = words_in(words.value_or(""));
+  const bool knows_format = std::ranges::any_of(
+      parameters, [](std::string_view one) { return one == "data_format" || one == "dim_ordering"; });
+  const auto format = layer->config.find("data_format");
+  if (channels_first_ && knows_format && (format == layer->config.end() || format->is_null()))
+    layer->config["data_format"] = "channels_first";
   // What files always say, and constructors where a program does not.
   if (layer->class_name == "Normalization" && !layer->config.contains("axis")) layer->config["axis"] = -1;
   if (layer->class_name == "Bidirectional" && !layer->config.contains("merge_mode"))
@@ -310,6 +318,21 @@ Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) 
 }
 
 Made SourceLibrary::operate(Interpreter& in, const std::string& class_name, Arguments arguments) {
+  // tf.matmul(a, b, transpose_b=True)
+  for (const auto& [flag, place] :
+       {std::pair{"transpose_a", std::size_t{0}}, std::pair{"transpose_b", std::size_t{1}}}) {
+    const auto said = class_name == "Matmul" ? arguments.take(flag) : std::nullopt;
+    if (!said || !said->is_whole() || said->whole() == 0) continue;
+    Value* turned = place < arguments.placed.size() ? &arguments.placed[place] : nullptr;
+    for (auto& [word, value] : arguments.named)
+      if (word == (place == 0 ? "a" : "b")) turned = &value;
+    if (!turned) return fail(Fault::Format, std::string(flag) + " of a tensor that is not there");
+    auto made =
+        operate(in, "Swapaxes", Arguments{{*turned, Value::of(std::int64_t{-1}), Value::of(std::int64_t{-2})}, {}});
+    if (!made) return made;
+    *turned = *made;
+  }
+  if (auto settled = in_words_of_keras(in, class_name, arguments); !settled) return pass(settled);
   auto* layer = in.make<SourceLayer>();
   layer->class_name = class_name;
   layer->module = "keras.src.ops";

@@ -44,6 +44,10 @@ class SourceLibrary : public python::Library {
   Result<python::Value> make_layer(python::Interpreter& in, const std::string& class_name, python::Arguments& given);
   Result<python::Value> make_model(python::Interpreter& in, python::Arguments& given);
   Result<python::Value> call_instance(python::Interpreter& in, python::Arguments& given);
+  Result<python::Value> called(python::Interpreter& in, python::Arguments& given);
+  // A layer that is written in the words of others (composed.cpp); nothing: there is none of this name.
+  Result<std::optional<python::Value>> composed(python::Interpreter& in, const std::string& name);
+  python::Value merge_function(python::Interpreter& in);
   Result<python::Value> follow(python::Interpreter& in, SourceLayer* state, python::Value function,
                                python::Arguments given);
   Result<python::Value> follow_sequential(python::Interpreter& in, SourceLayer& model, python::Value x);
@@ -62,6 +66,15 @@ class SourceLibrary : public python::Library {
   Result<python::Value> add(python::Interpreter& in, python::Arguments& given);
   void keep(python::Interpreter& in, python::Instance& instance, SourceLayer* layer);  // what an instance is made of
   SourceLayer* state_of(python::Value value) const;
+  // What a program asks of a layer: asked.cpp.
+  Result<std::optional<python::Value>> asked(python::Interpreter& in, python::Instance& instance,
+                                             const std::string& word);
+  Status unroll(python::Interpreter& in, SourceLayer& model);
+  python::Instance* instance_of(python::Interpreter& in, SourceLayer& layer);
+  Result<python::ValueList> layers_in(python::Interpreter& in, SourceLayer& model);
+  Result<python::Value> border(python::Interpreter& in, SourceLayer& layer, bool output);
+  Result<python::Value> layer_named(python::Interpreter& in, SourceLayer& model, python::Arguments given);
+  Status set_trainable(python::Interpreter& in, SourceLayer& layer, bool trains);
   Result<SourceLayer*> layer_in(python::Interpreter& in, python::Value value);
   Result<SourceLayer*> traced(python::Interpreter& in, python::Value model);
   Result<std::vector<SourceTensor*>> model_inputs(python::Interpreter& in, SourceLayer& model);
@@ -69,9 +82,12 @@ class SourceLibrary : public python::Library {
   const LoadOptions& options_;
   python::Class *layer_ = nullptr, *model_ = nullptr, *sequential_ = nullptr;
   std::map<std::string, python::Value> classes_;
+  python::Scope* composed_ = nullptr;
   std::map<std::string, int> counts_, uids_;
   std::size_t calls_ = 0;
   Seeds seeds_;
+  bool channels_first_ = false;  // what the program has set for layers that do not say it
+  bool sets_weights_ = false;  // the program gives layers weights that it has from elsewhere
   std::vector<std::pair<SourceLayer*, std::size_t>> within_;  // the program's own layers that are being followed
 };
 

@@ -91,6 +91,36 @@ Value silent(Interpreter& in, const std::string& name) {
 
 }  // namespace
 
+// merge([a, b], mode="concat", concat_axis=1) of Keras 1.
+Value SourceLibrary::merge_function(Interpreter& in) {
+  return in.native("merge", [this](Interpreter& with, Arguments& given) -> Made {
+    const auto taken =
+        python::bound(given, "inputs mode concat_axis dot_axes output_shape output_mask arguments name", 1, "merge");
+    if (!taken) return std::unexpected(taken.error());
+    const Value mode = (*taken)[1].value_or(with.text("sum"));
+    Arguments made;
+    if ((*taken)[7]) made.named.emplace_back("name", *(*taken)[7]);
+    const auto* word = mode.as<python::Text>();
+    std::string class_name = "Lambda";
+    if (!word) {
+      made.placed.push_back(mode);
+      if ((*taken)[6]) made.named.emplace_back("arguments", *(*taken)[6]);
+    } else {
+      constexpr std::array modes{Word{"sum", "Add"},     Word{"mul", "Multiply"},       Word{"ave", "Average"},
+                                 Word{"max", "Maximum"}, Word{"concat", "Concatenate"}, Word{"dot", "Dot"}};
+      const auto found = std::ranges::find(modes, word->text, &Word::name);
+      if (found == modes.end())
+        return fail(Fault::Unsupported,
+                    "merge() by mode '" + word->text + "'; known are sum, mul, ave, max, concat, dot and functions");
+      class_name = std::string(found->class_name);
+    }
+    if (class_name == "Concatenate" && (*taken)[2]) made.named.emplace_back("axis", *(*taken)[2]);
+    if (class_name == "Dot") made.named.emplace_back("axes", (*taken)[3].value_or(Value::of(std::int64_t{-1})));
+    const auto layer = with.call(*layer_class(with, class_name), std::move(made));
+    return layer ? with.call(*layer, ValueList{*(*taken)[0]}) : layer;
+  });
+}
+
 Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std::string& name, bool activation) {
   // add([a, b]), concatenate([a, b], axis=-1): a layer made and called at once.
   for (const std::string_view merging :
@@ -142,6 +172,8 @@ Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::
       return *made;
     }
   if (auto layer = layer_class(in, name)) return layer;
+  if (auto layer = composed(in, name); !layer || *layer) return layer;
+  if (name == "merge") return merge_function(in);
   // from keras.layers import *
   if (name == "add" || name == "subtract" || name == "multiply" || name == "average" || name == "maximum" ||
       name == "minimum" || name == "concatenate" || name == "dot")
@@ -152,7 +184,33 @@ Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::
 // keras.backend, whose words keras itself has but for one.
 std::optional<Value> SourceLibrary::backend_word(Interpreter& in, const std::string& word, bool is_keras) {
   if (word == "image_data_format")
-    return in.native(word, [](Interpreter& with, Arguments&) -> Made { return with.text("channels_last"); });
+    return in.native(word, [this](Interpreter& with, Arguments&) -> Made {
+      return with.text(channels_first_ ? "channels_first" : "channels_last");
+    });
+  if (word == "image_dim_ordering")  // Keras 1
+    return in.native(
+        word, [this](Interpreter& with, Arguments&) -> Made { return with.text(channels_first_ ? "th" : "tf"); });
+  if (word == "set_image_data_format" || word == "set_image_dim_ordering")
+    return in.native(word, [this, word](Interpreter& with, Arguments& given) -> Made {
+      const Value said = given.placed.empty() ? given.take("data_format").value_or(Value()) : given.placed[0];
+      const auto* text = said.as<python::Text>();
+      const bool first = text && (text->text == "channels_first" || text->text == "th");
+      if (!first && !(text && (text->text == "channels_last" || text->text == "tf")))
+        return with.forbidden(word + "() of other than 'channels_first' or 'channels_last'");
+      channels_first_ = first;
+      return Value();
+    });
+  if (word == "set_floatx")
+    return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
+      const auto* text = given.placed.empty() ? nullptr : given.placed[0].as<python::Text>();
+      if (!text || text->text != "float32") return with.forbidden("set_floatx() of other than 'float32' is not read");
+      return Value();
+    });
+  if (word == "set_learning_phase" || word == "set_session" || word == "manual_variable_initialization")
+    return silent(in, word);
+  if (word == "epsilon") return in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(1e-7); });
+  if (word == "floatx")
+    return in.native(word, [](Interpreter& with, Arguments&) -> Made { return with.text("float32"); });
   if (word == "int_shape")
     return in.native(word, [](Interpreter& with, Arguments& given) -> Made {
       return given.placed.empty() ? Made(fail(Fault::Format, "int_shape() of nothing"))
@@ -212,15 +270,40 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
     if (silent_part) return silent(with, word);
     if (tensorflow && (word == "float32" || word == "int32" || word == "float16" || word == "int64" || word == "bool"))
       return with.text(word);
-    if (rest.starts_with("backend") || rest.empty())
+    if (rest.starts_with("backend") || rest.starts_with("config") || rest.empty())
       if (auto known = backend_word(with, word, rest.empty())) return known;
     if (word == "register_keras_serializable" || word == "function" || word == "keras_export")
       return with.native(word, registered);
-    constexpr std::array<std::string_view, 28> parts{
-        "layers",        "models",     "ops",          "activations",  "backend",         "optimizers", "callbacks",
-        "losses",        "metrics",    "regularizers", "initializers", "constraints",     "utils",      "saving",
-        "keras",         "nn",         "math",         "image",        "engine",          "src",        "core",
-        "convolutional", "api_export", "random",       "file_utils",   "operation_utils", "layer",      "image_utils"};
+    constexpr std::array<std::string_view, 30> parts{"layers",
+                                                     "models",
+                                                     "ops",
+                                                     "activations",
+                                                     "backend",
+                                                     "optimizers",
+                                                     "callbacks",
+                                                     "losses",
+                                                     "metrics",
+                                                     "regularizers",
+                                                     "initializers",
+                                                     "constraints",
+                                                     "utils",
+                                                     "saving",
+                                                     "keras",
+                                                     "nn",
+                                                     "math",
+                                                     "image",
+                                                     "engine",
+                                                     "src",
+                                                     "core",
+                                                     "config",
+                                                     "mixed_precision",
+                                                     "convolutional",
+                                                     "api_export",
+                                                     "random",
+                                                     "file_utils",
+                                                     "operation_utils",
+                                                     "layer",
+                                                     "image_utils"};
     if (tensorflow && word == "keras") {
       auto inner = with.import("tensorflow.keras");
       if (!inner) return pass(inner);
@@ -230,6 +313,22 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
                            rest.empty() || rest.starts_with("layers");
     if (!tensorflow && !activation && !rest.starts_with("ops"))
       if (auto found = layer_class(with, word)) return found;
+    if (rest.starts_with("layers")) {
+      if (word == "merge" && rest == "layers") return merge_function(with);
+      if (auto found = composed(with, word); !found || *found) return found;
+    }
+    if (tensorflow && (word == "device" || word == "name_scope" || word == "variable_scope"))
+      return with.native(word, [](Interpreter& inner, Arguments&) -> Made { return Value::of(inner.make<Context>()); });
+    if (tensorflow)
+      if (auto found = composed(with, "tf." + word); !found || *found) return found;
+    if (rest.starts_with("backend"))
+      if (auto found = composed(with, "K." + word); !found || *found) return found;
+    // What is set for the whole program is known, or ends it: what is read over would change every layer behind it.
+    if ((rest.starts_with("backend") || rest.starts_with("config") || rest.starts_with("mixed_precision")) &&
+        word.starts_with("set_"))
+      return with.native(word, [word, name](Interpreter& inner, Arguments&) -> Made {
+        return inner.forbidden("'" + name + "." + word + "' is not read, and what it sets may change the model");
+      });
     if (functions && !(rest.empty() && !tensorflow)) {
       // ops.concatenate joins along the first axis, layers.concatenate along the last.
       const bool of_ops = rest.starts_with("ops") && word == "concatenate";

@@ -123,12 +123,7 @@ class Functional {
     if (!nodes) return pass(nodes);
     for (const Node& node : *nodes) places_[node] = counts_[node.layer]++;
     find_groups(*nodes);
-    const std::vector<SourceLayer*> layers = ordered(
-        [](const Node& node) {
-          const SourceCall* call = call_of(node);
-          return call ? call->tensors : std::vector<SourceTensor*>();
-        },
-        [](const SourceTensor& t) { return Node{t.layer, t.call_number}; });
+    const std::vector<SourceLayer*> layers = in_order();
     for (SourceLayer* layer : layers) name(*layer);
     Json list = Json::array();
     for (SourceLayer* layer : layers) {
@@ -195,6 +190,17 @@ class Functional {
     return call && call->within;
   }
 
+ public:
+  std::vector<SourceLayer*> in_order() {
+    return ordered(
+        [](const Node& node) {
+          const SourceCall* call = call_of(node);
+          return call ? call->tensors : std::vector<SourceTensor*>();
+        },
+        [](const SourceTensor& t) { return Node{t.layer, t.call_number}; });
+  }
+
+ private:
   // As Keras keeps them, which decides how weights in a file are counted: from the inputs down by the longest way to an
   // output, those of one depth in the order in which a walk up from the outputs meets them. Source:
   // keras/src/ops/function.py, map_graph.
@@ -291,6 +297,8 @@ class Functional {
 };
 
 }  // namespace
+
+std::vector<SourceLayer*> layers_of(const SourceLayer& functional) { return Functional(functional).in_order(); }
 
 Result<Json> json_of(const SourceLayer& layer) {
   if (layer.class_name == "Functional") return Functional(layer).run();

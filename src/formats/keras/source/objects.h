@@ -65,7 +65,8 @@ class SourceLayer : public python::Object {
   Json config = Json::object();
   std::vector<SourceCall> calls;
   std::vector<SourceLayer*> layers;  // of a Sequential
-  std::vector<SourceTensor*> inputs, outputs;  // of a functional model
+  std::vector<SourceTensor*> inputs, outputs;  // of a functional model; of a Sequential that is asked for them
+  std::vector<SourceTensor*> steps;  // of a Sequential that is asked for them: what each of its layers gives
   bool loads_weights = false;  // the program reads them from a file that it names
   Instance* instance = nullptr;  // none of what functions make
   std::vector<SourceLayer*> variables;  // of add_weight, in the order made
@@ -80,6 +81,9 @@ class SourceLayer : public python::Object {
 
 // {"class_name", "config", ...} as Keras writes it. Fails: a model whose outputs do not come from its inputs.
 Result<Json> json_of(const SourceLayer& layer);
+
+// The layers of a functional model in the order in which Keras keeps them.
+std::vector<SourceLayer*> layers_of(const SourceLayer& functional);
 
 // Python values as JSON; layers as their own objects, functions of activations as their names.
 Result<Json> json_of(python::Interpreter& in, python::Value value, int depth = 0);

@@ -53,6 +53,12 @@ Attributes same_attributes(const Pool& op) {
   return {{"auto_pad", std::string("SAME_UPPER")}, {"kernel_shape", kernel}, {"strides", strides}};
 }
 
+// Then pads or a partial window are no reason to leave the folding be: a second result, which nobody reads, is.
+bool stands_behind_pad(const Sink& sink) {
+  const NodeId producer = sink.graph()[sink.node().inputs[0]].producer;
+  return producer && std::holds_alternative<Pad>(sink.graph()[producer].op);
+}
+
 Status write_max_pool(const MaxPool& op, Sink& sink) {
   Attributes attributes = same_attributes(op);
   if (!is_same(op)) {
@@ -61,7 +67,11 @@ Status write_max_pool(const MaxPool& op, Sink& sink) {
     attributes = std::move(*said);
   }
   switch (op.positions) {
-    case Positions::None: sink.last("MaxPool", {sink.name()}, std::move(attributes)); return {};
+    case Positions::None:
+      if (stands_behind_pad(sink) && !has(attributes, "auto_pad"))
+        sink.named("MaxPool", {sink.name()}, {sink.result(), sink.result() + "_places"}, std::move(attributes));
+      else sink.last("MaxPool", {sink.name()}, std::move(attributes));
+      return {};
     case Positions::TensorColumns: attributes.emplace_back("storage_order", Size{1}); [[fallthrough]];
     case Positions::Tensor: sink.last_of_many("MaxPool", {sink.name()}, std::move(attributes)); return {};
     default: return sink.refused("a maximum with positions counted another way");

@@ -1,6 +1,7 @@
 // What a program asks of a tensor: its shape, its methods, parts of it, arithmetic.
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/source/tracer.h"
+#include "formats/torch/source/written_out.h"
 
 #include <algorithm>
 #include <array>
@@ -82,7 +83,13 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   if (name == "numel" || name == "nelement")
     return in.native(name, [this](Interpreter& with, Arguments&) { return count(*this, with); });
   if (name == "dtype") return in.text(value ? std::string(name_of(tracer.graph[value].fact.dtype)) : "float32");
-  if (name == "device") return in.text("cpu");
+  if (name == "device") {
+    const auto framework = in.import("torch");
+    const auto type = framework ? in.attribute(*framework, name) : framework;
+    auto made = type ? in.call(*type, ValueList{in.text("cpu")}) : type;
+    if (!made) return pass(made);
+    return *made;
+  }
   if (name == "is_cuda" || name == "requires_grad" || name == "is_sparse" || name == "is_quantized")
     return Value::of(false);
   if (name == "data") return Value::of(this);
@@ -132,7 +139,11 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
       given.placed.insert(given.placed.begin(), Value::of(this));
       return call_function_named(tracer, with, "_unfold_axis", std::move(given));
     });
-  if (!is_function(name)) return std::nullopt;
+  if (!is_function(name)) {
+    auto found = written_out(in, name);
+    if (!found || !*found || !(*found)->as<python::Function>()) return found ? std::nullopt : std::move(found);
+    return Value::of(in.make<python::Bound>(Value::of(this), **found));
+  }
   return in.native(name, [this, name](Interpreter& with, Arguments& given) {
     given.placed.insert(given.placed.begin(), Value::of(this));
     return call_function_named(tracer, with, name, std::move(given));

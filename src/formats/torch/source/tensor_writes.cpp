@@ -358,6 +358,19 @@ Made fill(SourceTensor& tensor, Interpreter& in, const std::string& name, const 
 }  // namespace
 
 std::optional<Value> filling_method(SourceTensor& tensor, Interpreter& in, const std::string& name) {
+  constexpr std::array<std::string_view, 5> scaling{"mul_", "div_", "add_", "sub_", "clamp_"};
+  // A weight of a module that is being built: a file will give its numbers, and what changes them before says nothing.
+  const Tracer& tracer = tensor.tracer;
+  const bool is_unfilled =
+      !tracer.bound && tensor.is_parameter && tensor.value && tracer.weights.contains(tensor.value.index);
+  if (is_unfilled && std::ranges::find(scaling, name) != scaling.end())
+    return in.native(name, [&tensor](Interpreter&, Arguments&) -> Made {
+      const LoadOptions& options = tensor.tracer.options();
+      if (options.weights || options.structure_only) return Value::of(&tensor);
+      return fail(Fault::Unsupported,
+                  "the numbers that a weight starts with are computed with while the module is built; give the weights "
+                  "with --weights");
+    });
   if (name != "fill_" && name != "normal_" && name != "uniform_" && name != "zero_" && name != "copy_")
     return std::nullopt;
   return in.native(name,

@@ -3,6 +3,7 @@
 
 #include "containers/python/modules.h"
 #include "formats/torch/source/spectral_norm.h"
+#include "formats/torch/source/written_out.h"
 
 #include <algorithm>
 #include <array>
@@ -93,9 +94,19 @@ python::Module* training_module(Interpreter& in, const std::string& name) {
   if (name == "torch.utils.data")
     for (const char* word : {"Dataset", "IterableDataset", "Sampler"})
       made->attributes.set(word, Value::of(in.make_class(word, {})));
-  if (name == "torch.cuda")
-    for (const char* word : {"is_available", "is_bf16_supported"})
-      made->attributes.set(word, in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); }));
+  const auto absent = [&](python::Module& of) {  // no such device
+    for (const char* word : {"is_available", "is_bf16_supported", "is_built"})
+      of.attributes.set(word, in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); }));
+    of.attributes.set("device_count", in.native("device_count", [](Interpreter&, Arguments&) -> Made {
+      return Value::of(std::int64_t{0});
+    }));
+  };
+  if (name == "torch.cuda") absent(*made);
+  if (name == "torch.backends") {
+    auto* other = in.make<python::Module>("torch.backends.mps");
+    absent(*other);
+    made->attributes.set("mps", Value::of(other));
+  }
   made->more = [name](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
     return Value::of(with.make<python::Outside>(name + "." + word));
   };
@@ -110,6 +121,19 @@ Found inner(Interpreter& in, const std::string& full) {
 
 Value silent(Interpreter& in, const std::string& word) {
   return in.native(word, [](Interpreter&, Arguments&) -> Made { return Value(); });
+}
+
+// torch.device("cuda:0"): whatever it is called, nothing depends on it.
+python::Class* device_class(Interpreter& in) {
+  python::Class* made = in.make_class("device", {});
+  made->attributes.set("__init__", in.native("__init__", [](Interpreter& with, Arguments& given) -> Made {
+    auto* self = given.placed.empty() ? nullptr : given.placed[0].as<Instance>();
+    if (!self) return fail(Fault::Format, "torch.device() without itself");
+    self->attributes.set("type", with.text("cpu"));
+    self->attributes.set("index", Value());
+    return Value();
+  }));
+  return made;
 }
 
 // torch.Tensor(...), torch.LongTensor(...): a list is its numbers; whole numbers are sizes of what nothing is known of.
@@ -156,7 +180,7 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
     });
   if (word == "set_grad_enabled" || word == "set_num_threads")
     return in.native(word, [](Interpreter& with, Arguments&) -> Made { return Value::of(with.make<Context>()); });
-  if (word == "device") return in.native(word, [](Interpreter& with, Arguments&) -> Made { return with.text("cpu"); });
+  if (word == "device") return Value::of(device_class(in));
   return std::nullopt;
 }
 
@@ -205,7 +229,8 @@ Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
   if (name == "torch")
     for (const Named& one : dtypes)
       if (word == one.word) return in.text(std::string(one.value));
-  if (name == "torch" || name == "torch.nn.functional")
+  const bool is_part = name == "torch" && word == "cuda";  // a method of tensors is called so, too
+  if ((name == "torch" || name == "torch.nn.functional") && !is_part)
     if (auto found = function_named(tracer, in, word)) return found;
   if (name == "torch") return torch_word(tracer, in, word);
   if (name == "torch.nn.init") return initialiser(tracer, in, word);
@@ -262,11 +287,20 @@ bool is_known(const std::string& name) {
 Found torch_module(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std::string& name) {
   if (name != "torch" && !name.starts_with("torch.")) return std::nullopt;
   if (is_training(name)) return Value::of(training_module(in, name));
+  if (name == written_out_name) {
+    auto made = written_out_module(in);
+    if (!made) return pass(made);
+    return *made;
+  }
   if (!is_known(name)) return std::nullopt;
   auto* made = in.make<python::Module>(name);
   made->attributes.set("__version__", in.text("2.13.0"));
-  made->more = [&tracer, &classes, name](Interpreter& with, const std::string& word) {
-    return word_of(tracer, classes, with, name, word);
+  made->more = [&tracer, &classes, name](Interpreter& with, const std::string& word) -> Found {
+    auto found = word_of(tracer, classes, with, name, word);
+    const bool is_class = !word.empty() && word[0] >= 'A' && word[0] <= 'Z';
+    const bool holds = is_class ? name == "torch.nn" || name.starts_with("torch.nn.modules")
+                                : name == "torch" || name == "torch.nn.functional";
+    return found && !*found && holds ? written_out(with, word) : std::move(found);
   };
   return Value::of(made);
 }

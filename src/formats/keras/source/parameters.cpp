@@ -1,0 +1,141 @@
+#include "formats/keras/source/parameters.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace convoy::keras {
+namespace {
+
+struct Parameters {
+  std::string_view class_name, names;
+};
+// Source: the signatures of keras.ops of Keras 3.15.
+constexpr std::array known{
+    Parameters{"Mean", "x axis keepdims"},
+    Parameters{"Sum", "x axis keepdims"},
+    Parameters{"Max", "x axis keepdims initial"},
+    Parameters{"Min", "x axis keepdims initial"},
+    Parameters{"Prod", "x axis keepdims dtype"},
+    Parameters{"Softmax", "x axis"},
+    Parameters{"LogSoftmax", "x axis"},
+    Parameters{"Glu", "x axis"},
+    Parameters{"Clip", "x x_min x_max"},
+    Parameters{"Reshape", "x newshape"},
+    Parameters{"Transpose", "x axes"},
+    Parameters{"Concatenate", "xs axis"},
+    Parameters{"Stack", "x axis"},
+    Parameters{"Squeeze", "x axis"},
+    Parameters{"ExpandDims", "x axis"},
+    Parameters{"Swapaxes", "x axis1 axis2"},
+    Parameters{"Moveaxis", "x source destination"},
+    Parameters{"Flip", "x axis"},
+    Parameters{"Tile", "x repeats"},
+    Parameters{"Repeat", "x repeats axis"},
+    Parameters{"Take", "x indices axis"},
+    Parameters{"TakeAlongAxis", "x indices axis"},
+    Parameters{"Pad", "x pad_width mode constant_values"},
+    Parameters{"Split", "x indices_or_sections axis"},
+    Parameters{"Resize",
+               "images size interpolation antialias data_format crop_to_aspect_ratio pad_to_aspect_ratio fill_mode "
+               "fill_value"},
+    Parameters{"Matmul", "x1 x2"},
+    Parameters{"Cast", "x dtype"},
+    Parameters{"LeakyRelu", "x negative_slope"},
+    Parameters{"Elu", "x alpha"},
+    Parameters{"Celu", "x alpha"},
+    Parameters{"Gelu", "x approximate"},
+    Parameters{"Squareplus", "x b"},
+    Parameters{"HardShrink", "x threshold"},
+    Parameters{"SoftShrink", "x threshold"},
+    Parameters{"Threshold", "x threshold default_value"},
+    Parameters{"Normalize", "x axis order epsilon"},
+    Parameters{"RMSNorm", "x scale axis epsilon"},
+    Parameters{"Round", "x decimals"},
+    Parameters{"MaxPool", "inputs pool_size strides padding data_format"},
+    Parameters{"AveragePool", "inputs pool_size strides padding data_format"},
+    Parameters{"Conv", "inputs kernel strides padding data_format dilation_rate"},
+    Parameters{"DepthToSpace", "x block_size data_format"},
+    Parameters{"SpaceToDepth", "x block_size data_format"},
+    Parameters{"Einsum", "subscripts"},
+};
+
+struct Other {
+  std::string_view word, keras;
+};
+// Source: the signatures of TensorFlow 2.
+constexpr std::array others{Other{"input_tensor", "x"},
+                            Other{"tensor", "x"},
+                            Other{"input", "x"},
+                            Other{"logits", "x"},
+                            Other{"features", "x"},
+                            Other{"a", "x1"},
+                            Other{"b", "x2"},
+                            Other{"y", "x2"},
+                            Other{"perm", "axes"},
+                            Other{"pattern", "axes"},
+                            Other{"multiples", "repeats"},
+                            Other{"n", "repeats"},
+                            Other{"paddings", "pad_width"},
+                            Other{"method", "interpolation"},
+                            Other{"shape", "newshape"},
+                            Other{"target_shape", "newshape"},
+                            Other{"values", "xs"},
+                            Other{"arrays", "xs"},
+                            Other{"tensors", "xs"},
+                            Other{"num_or_size_splits", "indices_or_sections"},
+                            Other{"clip_value_min", "x_min"},
+                            Other{"clip_value_max", "x_max"},
+                            Other{"min_value", "x_min"},
+                            Other{"max_value", "x_max"},
+                            Other{"alpha", "negative_slope"},
+                            Other{"axes", "axis"},
+                            Other{"keep_dims", "keepdims"},
+                            Other{"x", "x1"},
+                            Other{"x", "xs"},
+                            Other{"values", "x"},
+                            Other{"arrays", "x"},
+                            Other{"x", "inputs"},
+                            Other{"x", "images"}};
+
+bool is_among(std::string_view names, std::string_view word) {
+  for (std::size_t at = 0; at <= names.size();) {
+    const auto end = std::min(names.find(' ', at), names.size());
+    if (names.substr(at, end - at) == word) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+Value lowered(Interpreter& in, const Value& value) {
+  const auto* text = value.as<python::Text>();
+  if (!text) return value;
+  std::string words = text->text;
+  std::ranges::transform(words, words.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return in.text(std::move(words));
+}
+
+}  // namespace
+
+Status in_words_of_keras(Interpreter& in, const std::string& class_name, Arguments& given) {
+  const auto found = std::ranges::find(known, class_name, &Parameters::class_name);
+  const std::string_view names = found == known.end() ? "x x1 x2" : found->names;
+  std::erase_if(given.named, [](const auto& one) { return one.first == "name"; });
+  for (auto& [word, value] : given.named) {
+    if (is_among(names, word)) continue;
+    const auto other = std::ranges::find_if(others, [&, said = std::string_view(word)](const Other& o) {
+      return o.word == said && is_among(names, o.keras);
+    });
+    if (other == others.end())
+      return fail(Fault::Unsupported,
+                  "argument '" + word + "' of this function is not read; it takes " + std::string(names));
+    word = std::string(other->keras);
+  }
+  if (class_name == "Pad" || class_name == "Resize") {  // tf.pad says its modes in large letters
+    for (Value& value : given.placed) value = lowered(in, value);
+    for (auto& [word, value] : given.named) value = lowered(in, value);
+  }
+  return {};
+}
+
+}  // namespace convoy::keras
