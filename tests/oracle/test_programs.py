@@ -100,7 +100,7 @@ def modules() -> dict:
         turned = y.rot90(1, (2, 3)).movedim(2, -1)
         rows, _ = torch.meshgrid(torch.arange(7), torch.arange(6), indexing="ij")
         marks = F.one_hot(y.argmax(1), 4).permute(0, 3, 1, 2).to(y.dtype)
-        return angles + last + first + turned + rows + marks + y.frac() + y.unfold(2, 7, 1).mean(-1)
+        return torch.lerp(angles, y, 0.75) + last + first + turned + rows + marks + y.frac() + y.unfold(2, 7, 1).mean(-1)
 
     one, free = [IMAGE], [IMAGE, (3, 3, 12, 13)]
     in_place = (through_select, seen_by_a_view, through_two_views, parts_assigned, split_changed, made_whole, composed)
@@ -119,6 +119,8 @@ def modules() -> dict:
         "log_sigmoid": (Net(lambda s, x: F.logsigmoid(F.selu(F.celu(s.c(x), 0.7))), c=conv()), one),
         "circular": (nn.Conv2d(3, 4, (3, 5), padding=(1, 2), padding_mode="circular"), one),
         "log_sum_exp": (Net(lambda s, x: torch.logsumexp(s.c(x), (2, 3)), c=conv()), one),
+        "both_ways": (
+            Net(lambda s, x: s.r(x.flatten(2).transpose(1, 2))[0], r=nn.GRU(3, 4, bidirectional=True, batch_first=True)), one),
         "any": (Net(lambda s, x: (s.c(x) > 0.5).any(1).float(), c=conv()), one),
         "group_norm_free": (Net(lambda s, x: s.n(s.c(x)), c=conv(6), n=nn.GroupNorm(3, 6)), free),
         **{call.__name__: (Net(call, c=conv()), one) for call in in_place},

@@ -44,6 +44,7 @@ Result<Graph> without_constant_nodes(const Graph& graph) {
       trainable = trainable && v && all[v].trainable;
     }
     if (!known || node.inputs.empty()) {
+      for (const ValueId v : node.outputs) all[v].producer = {static_cast<std::int32_t>(all.nodes.size())};
       all.nodes.push_back(node);
       continue;
     }

@@ -199,6 +199,16 @@ Results fraction(FunctionCall& call) {
   return {call.add(Binary{BinaryFunction::Subtract}, {x, call.add(Unary{Function::Truncate}, {x})})};
 }
 
+// From x to end: x + weight (end - x), or end - (1 - weight)(end - x) from the middle on. Source: ATen/native/Lerp.h.
+Results lerp(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), end = call.tensor("end");
+  const double weight = call.attrs.number("weight");
+  const bool from_end = weight >= 0.5;
+  const ValueId way = call.add(Binary{BinaryFunction::Subtract}, {end, x});
+  const ValueId part = call.add(Affine{from_end ? 1 - weight : weight, 0}, {way});
+  return {call.add(Binary{from_end ? BinaryFunction::Subtract : BinaryFunction::Add}, {from_end ? end : x, part})};
+}
+
 // scale * x above 0, scale * alpha * (exp(input_scale * x) - 1) below: what elu, celu and selu become.
 Results elu(FunctionCall& call) {
   const ValueId x = call.tensor("input");
@@ -321,6 +331,7 @@ constexpr std::array rows{
     FunctionRow{"max.other", "input other", binary<BinaryFunction::Maximum>},
     FunctionRow{"min.other", "input other", binary<BinaryFunction::Minimum>},
     FunctionRow{"frac", "input", fraction},
+    FunctionRow{"lerp.Scalar", "input end weight", lerp},
     FunctionRow{"elu", "input alpha scale input_scale", elu},
     FunctionRow{"nan_to_num", "input nan posinf neginf", nan_to_num},
     FunctionRow{"clamp_min.default", "input min", clamp},

@@ -75,6 +75,7 @@ Results swapped(FunctionCall& call, Size a, Size b) {
   return transposed(call, x, axes);
 }
 Results transpose(FunctionCall& call) { return swapped(call, call.attrs.integer("dim0"), call.attrs.integer("dim1")); }
+Results swapaxes(FunctionCall& call) { return swapped(call, call.attrs.integer("axis0"), call.attrs.integer("axis1")); }
 Results matrix_transpose(FunctionCall& call) { return swapped(call, 0, -1); }
 
 Results unsqueeze(FunctionCall& call) {
@@ -148,6 +149,7 @@ constexpr std::array rows{
     FunctionRow{"unflatten", "input dim sizes", unflatten},
     FunctionRow{"permute", "input dims", permute},
     FunctionRow{"transpose", "input dim0 dim1", transpose},
+    FunctionRow{"swapaxes", "input axis0 axis1", swapaxes},
     FunctionRow{"t", "input", matrix_transpose},
     FunctionRow{"unsqueeze", "input dim", unsqueeze},
     FunctionRow{"squeeze", "input dim", squeeze},
