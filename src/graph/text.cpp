@@ -92,11 +92,10 @@ std::string print_fields(const Op& op) {
         using Operator = std::remove_cvref_t<decltype(o)>;
         const Operator usual{};
         std::string text;
-        const auto add = [&](const auto& field) {
-          if (o.*field.member == usual.*field.member) return;
-          text += " " + std::string(field.name) + "=" + print(o.*field.member);
-        };
-        std::apply([&](const auto&... field) { (add(field), ...); }, Operator::fields());
+        Operator::fields([&](std::string_view field, auto member) {
+          if (o.*member == usual.*member) return;
+          text += " " + std::string(field) + "=" + print(o.*member);
+        });
         return text;
       },
       op);

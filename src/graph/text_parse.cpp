@@ -68,12 +68,11 @@ void read_fields(Line& line, Op& op) {
     bool known = false, understood = false;
     std::visit(
         [&](auto& o) {
-          const auto set = [&](const auto& field) {
-            if (field.name != field_name) return;
+          std::remove_cvref_t<decltype(o)>::fields([&](std::string_view field, auto member) {
+            if (field != field_name) return;
             known = true;
-            understood = text::parse(value, o.*field.member);
-          };
-          std::apply([&](const auto&... field) { (set(field), ...); }, std::remove_cvref_t<decltype(o)>::fields());
+            understood = text::parse(value, o.*member);
+          });
         },
         op);
     if (!known) line.complain(std::string(name_of(op)) + " has no field '" + field_name + "'");

@@ -1,6 +1,5 @@
 // Functions of one number applied to every element, and the few that look along an axis.
 #pragma once
-#include "ops/field.h"
 #include "ops/infer.h"
 
 #include <optional>
@@ -64,7 +63,10 @@ struct Unary {
   static constexpr std::string_view name = "unary";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Function function = Function::Sigmoid;
-  static constexpr auto fields() { return std::tuple{Field{"function", &Unary::function}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("function", &Unary::function);
+  }
   friend bool operator==(const Unary&, const Unary&) = default;
 };
 
@@ -76,9 +78,12 @@ struct Relu {
   std::optional<double> max_value{};
   double negative_slope = 0, threshold = 0;
   bool strict = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"max_value", &Relu::max_value}, Field{"negative_slope", &Relu::negative_slope},
-                      Field{"threshold", &Relu::threshold}, Field{"strict", &Relu::strict}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("max_value", &Relu::max_value);
+    visit("negative_slope", &Relu::negative_slope);
+    visit("threshold", &Relu::threshold);
+    visit("strict", &Relu::strict);
   }
   friend bool operator==(const Relu&, const Relu&) = default;
 };
@@ -88,7 +93,10 @@ struct Elu {
   static constexpr std::string_view name = "elu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double alpha = 1;
-  static constexpr auto fields() { return std::tuple{Field{"alpha", &Elu::alpha}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("alpha", &Elu::alpha);
+  }
   friend bool operator==(const Elu&, const Elu&) = default;
 };
 
@@ -97,7 +105,10 @@ struct Celu {
   static constexpr std::string_view name = "celu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double alpha = 1;
-  static constexpr auto fields() { return std::tuple{Field{"alpha", &Celu::alpha}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("alpha", &Celu::alpha);
+  }
   friend bool operator==(const Celu&, const Celu&) = default;
 };
 
@@ -106,7 +117,11 @@ struct Clip {
   static constexpr std::string_view name = "clip";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   std::optional<double> least{}, most{};
-  static constexpr auto fields() { return std::tuple{Field{"least", &Clip::least}, Field{"most", &Clip::most}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("least", &Clip::least);
+    visit("most", &Clip::most);
+  }
   friend bool operator==(const Clip&, const Clip&) = default;
 };
 
@@ -115,8 +130,10 @@ struct HardSigmoid {
   static constexpr std::string_view name = "hard_sigmoid";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double alpha = 1.0 / 6, beta = 0.5;
-  static constexpr auto fields() {
-    return std::tuple{Field{"alpha", &HardSigmoid::alpha}, Field{"beta", &HardSigmoid::beta}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("alpha", &HardSigmoid::alpha);
+    visit("beta", &HardSigmoid::beta);
   }
   friend bool operator==(const HardSigmoid&, const HardSigmoid&) = default;
 };
@@ -127,7 +144,11 @@ struct Shrink {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double lambda = 0.5;
   bool soft = false;
-  static constexpr auto fields() { return std::tuple{Field{"lambda", &Shrink::lambda}, Field{"soft", &Shrink::soft}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("lambda", &Shrink::lambda);
+    visit("soft", &Shrink::soft);
+  }
   friend bool operator==(const Shrink&, const Shrink&) = default;
 };
 
@@ -136,7 +157,10 @@ struct Squareplus {
   static constexpr std::string_view name = "squareplus";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double b = 4;
-  static constexpr auto fields() { return std::tuple{Field{"b", &Squareplus::b}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("b", &Squareplus::b);
+  }
   friend bool operator==(const Squareplus&, const Squareplus&) = default;
 };
 
@@ -146,8 +170,10 @@ struct Softplus {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double beta = 1;
   std::optional<double> threshold{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"beta", &Softplus::beta}, Field{"threshold", &Softplus::threshold}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("beta", &Softplus::beta);
+    visit("threshold", &Softplus::threshold);
   }
   friend bool operator==(const Softplus&, const Softplus&) = default;
 };
@@ -157,8 +183,10 @@ struct Threshold {
   static constexpr std::string_view name = "threshold";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double threshold = 0, value = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"threshold", &Threshold::threshold}, Field{"value", &Threshold::value}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("threshold", &Threshold::threshold);
+    visit("value", &Threshold::value);
   }
   friend bool operator==(const Threshold&, const Threshold&) = default;
 };
@@ -169,8 +197,10 @@ struct Softmax {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes axes;
   bool logarithm = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &Softmax::axes}, Field{"logarithm", &Softmax::logarithm}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &Softmax::axes);
+    visit("logarithm", &Softmax::logarithm);
   }
   friend bool operator==(const Softmax&, const Softmax&) = default;
 };
@@ -180,7 +210,10 @@ struct Glu {
   static constexpr std::string_view name = "glu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Size axis = -1;
-  static constexpr auto fields() { return std::tuple{Field{"axis", &Glu::axis}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &Glu::axis);
+  }
   friend bool operator==(const Glu&, const Glu&) = default;
 };
 
@@ -188,7 +221,8 @@ struct Glu {
 struct PRelu {
   static constexpr std::string_view name = "prelu";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
-  static constexpr auto fields() { return std::tuple{}; }
+  template <class Visit>
+  static void fields(Visit) {}
   friend bool operator==(const PRelu&, const PRelu&) = default;
 };
 

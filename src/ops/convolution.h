@@ -1,7 +1,6 @@
 // Windows that multiply and sum, and their transpose.
 #pragma once
 #include "ops/axes.h"
-#include "ops/field.h"
 #include "ops/infer.h"
 #include "ops/transposed_padding.h"
 
@@ -24,10 +23,13 @@ struct Conv {
   std::vector<Window> windows;
   std::vector<Padding> paddings;  // as the file says it
   Size groups = 1;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &Conv::axes}, Field{"kernel_order", &Conv::kernel_order},
-                      Field{"windows", &Conv::windows}, Field{"paddings", &Conv::paddings},
-                      Field{"groups", &Conv::groups}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &Conv::axes);
+    visit("kernel_order", &Conv::kernel_order);
+    visit("windows", &Conv::windows);
+    visit("paddings", &Conv::paddings);
+    visit("groups", &Conv::groups);
   }
   friend bool operator==(const Conv&, const Conv&) = default;
 };
@@ -45,10 +47,13 @@ struct ConvTranspose {
   std::vector<Window> windows;
   std::vector<TransposedPadding> paddings;
   Size groups = 1;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &ConvTranspose::axes}, Field{"kernel_order", &ConvTranspose::kernel_order},
-                      Field{"windows", &ConvTranspose::windows}, Field{"paddings", &ConvTranspose::paddings},
-                      Field{"groups", &ConvTranspose::groups}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &ConvTranspose::axes);
+    visit("kernel_order", &ConvTranspose::kernel_order);
+    visit("windows", &ConvTranspose::windows);
+    visit("paddings", &ConvTranspose::paddings);
+    visit("groups", &ConvTranspose::groups);
   }
   friend bool operator==(const ConvTranspose&, const ConvTranspose&) = default;
 };

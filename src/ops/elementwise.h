@@ -1,7 +1,6 @@
 // Functions of two numbers, element by element with numpy's broadcasting, choices between them, and what leaves numbers
 // as they are.
 #pragma once
-#include "ops/field.h"
 #include "ops/infer.h"
 
 #include <string_view>
@@ -40,7 +39,10 @@ struct Binary {
   static constexpr std::string_view name = "binary";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
   BinaryFunction function = BinaryFunction::Add;
-  static constexpr auto fields() { return std::tuple{Field{"function", &Binary::function}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("function", &Binary::function);
+  }
   friend bool operator==(const Binary&, const Binary&) = default;
 };
 
@@ -49,7 +51,8 @@ struct Binary {
 struct Where {
   static constexpr std::string_view name = "where";
   static constexpr std::size_t least_inputs = 3, most_inputs = 3;
-  static constexpr auto fields() { return std::tuple{}; }
+  template <class Visit>
+  static void fields(Visit) {}
   friend bool operator==(const Where&, const Where&) = default;
 };
 
@@ -58,8 +61,10 @@ struct Affine {
   static constexpr std::string_view name = "affine";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   double scale = 1, offset = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"scale", &Affine::scale}, Field{"offset", &Affine::offset}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("scale", &Affine::scale);
+    visit("offset", &Affine::offset);
   }
   friend bool operator==(const Affine&, const Affine&) = default;
 };
@@ -74,9 +79,11 @@ struct Dropout {
   Noise noise = Noise::Dropout;
   double rate = 0.5;
   Size channel = 1;
-  static constexpr auto fields() {
-    return std::tuple{Field{"noise", &Dropout::noise}, Field{"rate", &Dropout::rate},
-                      Field{"channel", &Dropout::channel}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("noise", &Dropout::noise);
+    visit("rate", &Dropout::rate);
+    visit("channel", &Dropout::channel);
   }
   friend bool operator==(const Dropout&, const Dropout&) = default;
 };
@@ -85,7 +92,8 @@ struct Dropout {
 struct Identity {
   static constexpr std::string_view name = "identity";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr auto fields() { return std::tuple{}; }
+  template <class Visit>
+  static void fields(Visit) {}
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
@@ -94,7 +102,10 @@ struct Cast {
   static constexpr std::string_view name = "cast";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   DType to = DType::F32;
-  static constexpr auto fields() { return std::tuple{Field{"to", &Cast::to}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("to", &Cast::to);
+  }
   friend bool operator==(const Cast&, const Cast&) = default;
 };
 

@@ -1,6 +1,5 @@
 // Products of matrices, and rows looked up in a table.
 #pragma once
-#include "ops/field.h"
 #include "ops/infer.h"
 
 #include <string>
@@ -16,7 +15,10 @@ struct Linear {
   static constexpr std::string_view name = "linear";
   static constexpr std::size_t least_inputs = 2, most_inputs = 3;
   LinearOrder order = LinearOrder::OutIn;
-  static constexpr auto fields() { return std::tuple{Field{"order", &Linear::order}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("order", &Linear::order);
+  }
   friend bool operator==(const Linear&, const Linear&) = default;
 };
 
@@ -24,7 +26,8 @@ struct Linear {
 struct MatMul {
   static constexpr std::string_view name = "matmul";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
-  static constexpr auto fields() { return std::tuple{}; }
+  template <class Visit>
+  static void fields(Visit) {}
   friend bool operator==(const MatMul&, const MatMul&) = default;
 };
 
@@ -33,7 +36,10 @@ struct Einsum {
   static constexpr std::string_view name = "einsum";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
   std::string equation;
-  static constexpr auto fields() { return std::tuple{Field{"equation", &Einsum::equation}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("equation", &Einsum::equation);
+  }
   friend bool operator==(const Einsum&, const Einsum&) = default;
 };
 
@@ -41,7 +47,8 @@ struct Einsum {
 struct Embedding {
   static constexpr std::string_view name = "embedding";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
-  static constexpr auto fields() { return std::tuple{}; }
+  template <class Visit>
+  static void fields(Visit) {}
   friend bool operator==(const Embedding&, const Embedding&) = default;
 };
 

@@ -1,6 +1,5 @@
 // Values brought to a common mean and scale.
 #pragma once
-#include "ops/field.h"
 #include "ops/infer.h"
 
 #include <string_view>
@@ -16,9 +15,11 @@ struct BatchNorm {
   static constexpr std::size_t least_inputs = 5, most_inputs = 5;
   Size axis = 1;
   double epsilon = 1e-3, momentum = 0.99;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axis", &BatchNorm::axis}, Field{"epsilon", &BatchNorm::epsilon},
-                      Field{"momentum", &BatchNorm::momentum}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &BatchNorm::axis);
+    visit("epsilon", &BatchNorm::epsilon);
+    visit("momentum", &BatchNorm::momentum);
   }
   friend bool operator==(const BatchNorm&, const BatchNorm&) = default;
 };
@@ -31,9 +32,11 @@ struct LayerNorm {
   Sizes axes;
   double epsilon = 1e-3;
   bool keras_rms_scaling = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &LayerNorm::axes}, Field{"epsilon", &LayerNorm::epsilon},
-                      Field{"keras_rms_scaling", &LayerNorm::keras_rms_scaling}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &LayerNorm::axes);
+    visit("epsilon", &LayerNorm::epsilon);
+    visit("keras_rms_scaling", &LayerNorm::keras_rms_scaling);
   }
   friend bool operator==(const LayerNorm&, const LayerNorm&) = default;
 };
@@ -44,9 +47,11 @@ struct GroupNorm {
   static constexpr std::size_t least_inputs = 1, most_inputs = 3;
   Size axis = 1, groups = 1;
   double epsilon = 1e-3;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axis", &GroupNorm::axis}, Field{"groups", &GroupNorm::groups},
-                      Field{"epsilon", &GroupNorm::epsilon}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &GroupNorm::axis);
+    visit("groups", &GroupNorm::groups);
+    visit("epsilon", &GroupNorm::epsilon);
   }
   friend bool operator==(const GroupNorm&, const GroupNorm&) = default;
 };
@@ -57,8 +62,10 @@ struct RmsNorm {
   static constexpr std::size_t least_inputs = 1, most_inputs = 2;
   Sizes axes;
   double epsilon = 1e-6;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &RmsNorm::axes}, Field{"epsilon", &RmsNorm::epsilon}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &RmsNorm::axes);
+    visit("epsilon", &RmsNorm::epsilon);
   }
   friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
 };
@@ -69,8 +76,10 @@ struct UnitNorm {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes axes;
   double epsilon = 1e-12;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &UnitNorm::axes}, Field{"epsilon", &UnitNorm::epsilon}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &UnitNorm::axes);
+    visit("epsilon", &UnitNorm::epsilon);
   }
   friend bool operator==(const UnitNorm&, const UnitNorm&) = default;
 };
@@ -81,9 +90,11 @@ struct LengthNorm {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes axes;
   double p = 2, epsilon = 1e-12;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &LengthNorm::axes}, Field{"p", &LengthNorm::p},
-                      Field{"epsilon", &LengthNorm::epsilon}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &LengthNorm::axes);
+    visit("p", &LengthNorm::p);
+    visit("epsilon", &LengthNorm::epsilon);
   }
   friend bool operator==(const LengthNorm&, const LengthNorm&) = default;
 };
@@ -97,10 +108,14 @@ struct LocalResponseNorm {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Size axis = 1, before = 2, after = 2;
   double alpha = 1, beta = 0.5, bias = 1;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axis", &LocalResponseNorm::axis},   Field{"before", &LocalResponseNorm::before},
-                      Field{"after", &LocalResponseNorm::after}, Field{"alpha", &LocalResponseNorm::alpha},
-                      Field{"beta", &LocalResponseNorm::beta},   Field{"bias", &LocalResponseNorm::bias}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &LocalResponseNorm::axis);
+    visit("before", &LocalResponseNorm::before);
+    visit("after", &LocalResponseNorm::after);
+    visit("alpha", &LocalResponseNorm::alpha);
+    visit("beta", &LocalResponseNorm::beta);
+    visit("bias", &LocalResponseNorm::bias);
   }
   friend bool operator==(const LocalResponseNorm&, const LocalResponseNorm&) = default;
 };

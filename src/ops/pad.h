@@ -1,6 +1,5 @@
 // Cells added around a tensor, as an operator of its own.
 #pragma once
-#include "ops/field.h"
 #include "ops/infer.h"
 #include "ops/padding.h"
 
@@ -34,14 +33,15 @@ struct Pad {
   double value = 0;
   Cutting cutting = Cutting::First;
   bool repeats = false, may_be_empty = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"before", &Pad::before},
-                      Field{"after", &Pad::after},
-                      Field{"mode", &Pad::mode},
-                      Field{"value", &Pad::value},
-                      Field{"cutting", &Pad::cutting},
-                      Field{"repeats", &Pad::repeats},
-                      Field{"may_be_empty", &Pad::may_be_empty}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("before", &Pad::before);
+    visit("after", &Pad::after);
+    visit("mode", &Pad::mode);
+    visit("value", &Pad::value);
+    visit("cutting", &Pad::cutting);
+    visit("repeats", &Pad::repeats);
+    visit("may_be_empty", &Pad::may_be_empty);
   }
   friend bool operator==(const Pad&, const Pad&) = default;
 };
@@ -56,9 +56,12 @@ struct PadToWindow {
   std::vector<Window> windows;
   std::vector<Padding> paddings;
   double value = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &PadToWindow::axes}, Field{"windows", &PadToWindow::windows},
-                      Field{"paddings", &PadToWindow::paddings}, Field{"value", &PadToWindow::value}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &PadToWindow::axes);
+    visit("windows", &PadToWindow::windows);
+    visit("paddings", &PadToWindow::paddings);
+    visit("value", &PadToWindow::value);
   }
   friend bool operator==(const PadToWindow&, const PadToWindow&) = default;
 };

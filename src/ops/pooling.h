@@ -1,7 +1,6 @@
 // Windows that reduce: maximum, average and norm over space, and the way back from a maximum.
 #pragma once
 #include "ops/axes.h"
-#include "ops/field.h"
 #include "ops/infer.h"
 #include "ops/padding.h"
 
@@ -33,9 +32,12 @@ struct MaxPool {
   std::vector<Window> windows;
   std::vector<Padding> paddings;
   Positions positions = Positions::None;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &MaxPool::axes}, Field{"windows", &MaxPool::windows},
-                      Field{"paddings", &MaxPool::paddings}, Field{"positions", &MaxPool::positions}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &MaxPool::axes);
+    visit("windows", &MaxPool::windows);
+    visit("paddings", &MaxPool::paddings);
+    visit("positions", &MaxPool::positions);
   }
   friend bool operator==(const MaxPool&, const MaxPool&) = default;
 };
@@ -51,10 +53,13 @@ struct AveragePool {
   std::vector<Padding> paddings;
   bool counts_padding = false;
   std::optional<Size> divisor{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &AveragePool::axes}, Field{"windows", &AveragePool::windows},
-                      Field{"paddings", &AveragePool::paddings}, Field{"counts_padding", &AveragePool::counts_padding},
-                      Field{"divisor", &AveragePool::divisor}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &AveragePool::axes);
+    visit("windows", &AveragePool::windows);
+    visit("paddings", &AveragePool::paddings);
+    visit("counts_padding", &AveragePool::counts_padding);
+    visit("divisor", &AveragePool::divisor);
   }
   friend bool operator==(const AveragePool&, const AveragePool&) = default;
 };
@@ -75,9 +80,13 @@ struct LpPool {
   std::vector<Padding> paddings;
   double p = 2;
   PowerRule rule = PowerRule::Norm;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &LpPool::axes}, Field{"windows", &LpPool::windows},
-                      Field{"paddings", &LpPool::paddings}, Field{"p", &LpPool::p}, Field{"rule", &LpPool::rule}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &LpPool::axes);
+    visit("windows", &LpPool::windows);
+    visit("paddings", &LpPool::paddings);
+    visit("p", &LpPool::p);
+    visit("rule", &LpPool::rule);
   }
   friend bool operator==(const LpPool&, const LpPool&) = default;
 };
@@ -93,9 +102,12 @@ struct AdaptivePool {
   Extreme kind = Extreme::Average;
   Sizes out;
   Positions positions = Positions::None;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &AdaptivePool::axes}, Field{"kind", &AdaptivePool::kind},
-                      Field{"out", &AdaptivePool::out}, Field{"positions", &AdaptivePool::positions}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &AdaptivePool::axes);
+    visit("kind", &AdaptivePool::kind);
+    visit("out", &AdaptivePool::out);
+    visit("positions", &AdaptivePool::positions);
   }
   friend bool operator==(const AdaptivePool&, const AdaptivePool&) = default;
 };
@@ -109,9 +121,11 @@ struct MaxUnpool {
   Axes axes;
   Sizes out;
   Positions positions = Positions::Plane;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &MaxUnpool::axes}, Field{"out", &MaxUnpool::out},
-                      Field{"positions", &MaxUnpool::positions}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &MaxUnpool::axes);
+    visit("out", &MaxUnpool::out);
+    visit("positions", &MaxUnpool::positions);
   }
   friend bool operator==(const MaxUnpool&, const MaxUnpool&) = default;
 };

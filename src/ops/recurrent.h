@@ -1,7 +1,6 @@
 // Cells that walk along time. Gates are stored in the file's order; the field says which.
 #pragma once
 #include "ops/activation.h"
-#include "ops/field.h"
 #include "ops/infer.h"
 
 #include <string_view>
@@ -39,13 +38,14 @@ struct Lstm {
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
   bool backwards = false, returns_sequence = false, returns_cell = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"gates", &Lstm::gates},
-                      Field{"activation", &Lstm::activation},
-                      Field{"recurrent_activation", &Lstm::recurrent_activation},
-                      Field{"backwards", &Lstm::backwards},
-                      Field{"returns_sequence", &Lstm::returns_sequence},
-                      Field{"returns_cell", &Lstm::returns_cell}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("gates", &Lstm::gates);
+    visit("activation", &Lstm::activation);
+    visit("recurrent_activation", &Lstm::recurrent_activation);
+    visit("backwards", &Lstm::backwards);
+    visit("returns_sequence", &Lstm::returns_sequence);
+    visit("returns_cell", &Lstm::returns_cell);
   }
   friend bool operator==(const Lstm&, const Lstm&) = default;
 };
@@ -57,13 +57,14 @@ struct Gru {
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
   bool reset_after = true, backwards = false, returns_sequence = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"gates", &Gru::gates},
-                      Field{"activation", &Gru::activation},
-                      Field{"recurrent_activation", &Gru::recurrent_activation},
-                      Field{"reset_after", &Gru::reset_after},
-                      Field{"backwards", &Gru::backwards},
-                      Field{"returns_sequence", &Gru::returns_sequence}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("gates", &Gru::gates);
+    visit("activation", &Gru::activation);
+    visit("recurrent_activation", &Gru::recurrent_activation);
+    visit("reset_after", &Gru::reset_after);
+    visit("backwards", &Gru::backwards);
+    visit("returns_sequence", &Gru::returns_sequence);
   }
   friend bool operator==(const Gru&, const Gru&) = default;
 };
@@ -74,10 +75,12 @@ struct SimpleRnn {
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh;
   bool backwards = false, returns_sequence = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"gates", &SimpleRnn::gates}, Field{"activation", &SimpleRnn::activation},
-                      Field{"backwards", &SimpleRnn::backwards},
-                      Field{"returns_sequence", &SimpleRnn::returns_sequence}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("gates", &SimpleRnn::gates);
+    visit("activation", &SimpleRnn::activation);
+    visit("backwards", &SimpleRnn::backwards);
+    visit("returns_sequence", &SimpleRnn::returns_sequence);
   }
   friend bool operator==(const SimpleRnn&, const SimpleRnn&) = default;
 };

@@ -1,7 +1,6 @@
 // Axes folded into one number each, and what else looks along one whole axis: where the extremes lie, running sums, the
 // largest few. Global pooling is a reduction over the spatial axes.
 #pragma once
-#include "ops/field.h"
 #include "ops/infer.h"
 
 #include <string_view>
@@ -18,9 +17,11 @@ struct Reduce {
   Reduction reduction = Reduction::Mean;
   Sizes axes;
   bool keeps_axes = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"reduction", &Reduce::reduction}, Field{"axes", &Reduce::axes},
-                      Field{"keeps_axes", &Reduce::keeps_axes}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("reduction", &Reduce::reduction);
+    visit("axes", &Reduce::axes);
+    visit("keeps_axes", &Reduce::keeps_axes);
   }
   friend bool operator==(const Reduce&, const Reduce&) = default;
 };
@@ -33,9 +34,12 @@ struct ArgExtreme {
   bool largest = true;
   Size axis = 1;
   bool keeps_axis = false, last = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"largest", &ArgExtreme::largest}, Field{"axis", &ArgExtreme::axis},
-                      Field{"keeps_axis", &ArgExtreme::keeps_axis}, Field{"last", &ArgExtreme::last}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("largest", &ArgExtreme::largest);
+    visit("axis", &ArgExtreme::axis);
+    visit("keeps_axis", &ArgExtreme::keeps_axis);
+    visit("last", &ArgExtreme::last);
   }
   friend bool operator==(const ArgExtreme&, const ArgExtreme&) = default;
 };
@@ -47,8 +51,11 @@ struct TopK {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Size axis = 1, count = 1;
   bool largest = true;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axis", &TopK::axis}, Field{"count", &TopK::count}, Field{"largest", &TopK::largest}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &TopK::axis);
+    visit("count", &TopK::count);
+    visit("largest", &TopK::largest);
   }
   friend bool operator==(const TopK&, const TopK&) = default;
 };
@@ -61,9 +68,12 @@ struct Accumulate {
   Reduction reduction = Reduction::Sum;
   Size axis = 1;
   bool exclusive = false, backwards = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"reduction", &Accumulate::reduction}, Field{"axis", &Accumulate::axis},
-                      Field{"exclusive", &Accumulate::exclusive}, Field{"backwards", &Accumulate::backwards}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("reduction", &Accumulate::reduction);
+    visit("axis", &Accumulate::axis);
+    visit("exclusive", &Accumulate::exclusive);
+    visit("backwards", &Accumulate::backwards);
   }
   friend bool operator==(const Accumulate&, const Accumulate&) = default;
 };

@@ -1,7 +1,6 @@
 // The same numbers under other axes.
 #pragma once
 #include "ops/axes.h"
-#include "ops/field.h"
 #include "ops/infer.h"
 
 #include <string_view>
@@ -15,7 +14,10 @@ struct Reshape {
   static constexpr std::string_view name = "reshape";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes to;
-  static constexpr auto fields() { return std::tuple{Field{"to", &Reshape::to}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("to", &Reshape::to);
+  }
   friend bool operator==(const Reshape&, const Reshape&) = default;
 };
 
@@ -23,7 +25,8 @@ struct Reshape {
 struct Flatten {
   static constexpr std::string_view name = "flatten";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr auto fields() { return std::tuple{}; }
+  template <class Visit>
+  static void fields(Visit) {}
   friend bool operator==(const Flatten&, const Flatten&) = default;
 };
 
@@ -32,7 +35,10 @@ struct Transpose {
   static constexpr std::string_view name = "transpose";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes permutation;
-  static constexpr auto fields() { return std::tuple{Field{"permutation", &Transpose::permutation}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("permutation", &Transpose::permutation);
+  }
   friend bool operator==(const Transpose&, const Transpose&) = default;
 };
 
@@ -41,14 +47,20 @@ struct Unsqueeze {
   static constexpr std::string_view name = "unsqueeze";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes axes;
-  static constexpr auto fields() { return std::tuple{Field{"axes", &Unsqueeze::axes}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &Unsqueeze::axes);
+  }
   friend bool operator==(const Unsqueeze&, const Unsqueeze&) = default;
 };
 struct Squeeze {
   static constexpr std::string_view name = "squeeze";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes axes;
-  static constexpr auto fields() { return std::tuple{Field{"axes", &Squeeze::axes}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &Squeeze::axes);
+  }
   friend bool operator==(const Squeeze&, const Squeeze&) = default;
 };
 
@@ -60,9 +72,11 @@ struct DepthToSpace {
   Order order = Order::ChannelsFirst;
   Size block = 2;
   bool depth_first = true;  // DCR
-  static constexpr auto fields() {
-    return std::tuple{Field{"order", &DepthToSpace::order}, Field{"block", &DepthToSpace::block},
-                      Field{"depth_first", &DepthToSpace::depth_first}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("order", &DepthToSpace::order);
+    visit("block", &DepthToSpace::block);
+    visit("depth_first", &DepthToSpace::depth_first);
   }
   friend bool operator==(const DepthToSpace&, const DepthToSpace&) = default;
 };
@@ -72,9 +86,11 @@ struct SpaceToDepth {
   Order order = Order::ChannelsFirst;
   Size block = 2;
   bool depth_first = true;
-  static constexpr auto fields() {
-    return std::tuple{Field{"order", &SpaceToDepth::order}, Field{"block", &SpaceToDepth::block},
-                      Field{"depth_first", &SpaceToDepth::depth_first}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("order", &SpaceToDepth::order);
+    visit("block", &SpaceToDepth::block);
+    visit("depth_first", &SpaceToDepth::depth_first);
   }
   friend bool operator==(const SpaceToDepth&, const SpaceToDepth&) = default;
 };
@@ -88,9 +104,12 @@ struct SpaceToBatch {
   static constexpr std::string_view name = "space_to_batch";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes axes, block, before, after;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &SpaceToBatch::axes}, Field{"block", &SpaceToBatch::block},
-                      Field{"before", &SpaceToBatch::before}, Field{"after", &SpaceToBatch::after}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &SpaceToBatch::axes);
+    visit("block", &SpaceToBatch::block);
+    visit("before", &SpaceToBatch::before);
+    visit("after", &SpaceToBatch::after);
   }
   friend bool operator==(const SpaceToBatch&, const SpaceToBatch&) = default;
 };
@@ -98,9 +117,12 @@ struct BatchToSpace {
   static constexpr std::string_view name = "batch_to_space";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Sizes axes, block, before, after;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &BatchToSpace::axes}, Field{"block", &BatchToSpace::block},
-                      Field{"before", &BatchToSpace::before}, Field{"after", &BatchToSpace::after}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &BatchToSpace::axes);
+    visit("block", &BatchToSpace::block);
+    visit("before", &BatchToSpace::before);
+    visit("after", &BatchToSpace::after);
   }
   friend bool operator==(const BatchToSpace&, const BatchToSpace&) = default;
 };

@@ -1,7 +1,6 @@
 // Axes stretched or shrunk by interpolation, and images read at places that the model computes.
 #pragma once
 #include "ops/axes.h"
-#include "ops/field.h"
 #include "ops/infer.h"
 #include "ops/pad.h"
 
@@ -74,22 +73,23 @@ struct Resize {
   bool drops_outside = false, cubic_table = false, antialias = false;
   std::vector<double> starts, ends;
   double outside_value = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axes", &Resize::axes},
-                      Field{"sizes", &Resize::sizes},
-                      Field{"factors", &Resize::factors},
-                      Field{"interpolation", &Resize::interpolation},
-                      Field{"coordinates", &Resize::coordinates},
-                      Field{"rounding", &Resize::rounding},
-                      Field{"arithmetic", &Resize::arithmetic},
-                      Field{"fixed", &Resize::fixed},
-                      Field{"cubic_a", &Resize::cubic_a},
-                      Field{"drops_outside", &Resize::drops_outside},
-                      Field{"cubic_table", &Resize::cubic_table},
-                      Field{"antialias", &Resize::antialias},
-                      Field{"starts", &Resize::starts},
-                      Field{"ends", &Resize::ends},
-                      Field{"outside_value", &Resize::outside_value}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axes", &Resize::axes);
+    visit("sizes", &Resize::sizes);
+    visit("factors", &Resize::factors);
+    visit("interpolation", &Resize::interpolation);
+    visit("coordinates", &Resize::coordinates);
+    visit("rounding", &Resize::rounding);
+    visit("arithmetic", &Resize::arithmetic);
+    visit("fixed", &Resize::fixed);
+    visit("cubic_a", &Resize::cubic_a);
+    visit("drops_outside", &Resize::drops_outside);
+    visit("cubic_table", &Resize::cubic_table);
+    visit("antialias", &Resize::antialias);
+    visit("starts", &Resize::starts);
+    visit("ends", &Resize::ends);
+    visit("outside_value", &Resize::outside_value);
   }
   friend bool operator==(const Resize&, const Resize&) = default;
 };
@@ -121,9 +121,11 @@ struct GridSample {
   Interpolation interpolation = Interpolation::Linear;
   PadMode border = PadMode::Constant;
   bool align_corners = false;
-  static constexpr auto fields() {
-    return std::tuple{Field{"interpolation", &GridSample::interpolation}, Field{"border", &GridSample::border},
-                      Field{"align_corners", &GridSample::align_corners}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("interpolation", &GridSample::interpolation);
+    visit("border", &GridSample::border);
+    visit("align_corners", &GridSample::align_corners);
   }
   friend bool operator==(const GridSample&, const GridSample&) = default;
 };

@@ -1,6 +1,5 @@
 // Parts taken out of tensors and tensors put side by side.
 #pragma once
-#include "ops/field.h"
 #include "ops/infer.h"
 
 #include <optional>
@@ -14,7 +13,10 @@ struct Concat {
   static constexpr std::string_view name = "concat";
   static constexpr std::size_t least_inputs = 1, most_inputs = 65536;
   Size axis = 1;
-  static constexpr auto fields() { return std::tuple{Field{"axis", &Concat::axis}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &Concat::axis);
+  }
   friend bool operator==(const Concat&, const Concat&) = default;
 };
 
@@ -25,9 +27,12 @@ struct Slice {
   Size axis = 0;
   std::optional<Size> start{}, stop{};
   Size step = 1;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axis", &Slice::axis}, Field{"start", &Slice::start}, Field{"stop", &Slice::stop},
-                      Field{"step", &Slice::step}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &Slice::axis);
+    visit("start", &Slice::start);
+    visit("stop", &Slice::stop);
+    visit("step", &Slice::step);
   }
   friend bool operator==(const Slice&, const Slice&) = default;
 };
@@ -38,7 +43,11 @@ struct Split {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Size axis = 1;
   Sizes sizes;
-  static constexpr auto fields() { return std::tuple{Field{"axis", &Split::axis}, Field{"sizes", &Split::sizes}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &Split::axis);
+    visit("sizes", &Split::sizes);
+  }
   friend bool operator==(const Split&, const Split&) = default;
 };
 
@@ -47,7 +56,11 @@ struct Tile {
   static constexpr std::string_view name = "tile";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Size axis = 0, times = 1;
-  static constexpr auto fields() { return std::tuple{Field{"axis", &Tile::axis}, Field{"times", &Tile::times}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &Tile::axis);
+    visit("times", &Tile::times);
+  }
   friend bool operator==(const Tile&, const Tile&) = default;
 };
 
@@ -57,7 +70,11 @@ struct Take {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Size axis = 0;
   Sizes indices;
-  static constexpr auto fields() { return std::tuple{Field{"axis", &Take::axis}, Field{"indices", &Take::indices}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &Take::axis);
+    visit("indices", &Take::indices);
+  }
   friend bool operator==(const Take&, const Take&) = default;
 };
 
@@ -67,7 +84,10 @@ struct Gather {
   static constexpr std::string_view name = "gather";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
   Size axis = 0;
-  static constexpr auto fields() { return std::tuple{Field{"axis", &Gather::axis}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &Gather::axis);
+  }
   friend bool operator==(const Gather&, const Gather&) = default;
 };
 
@@ -77,7 +97,10 @@ struct GatherElements {
   static constexpr std::string_view name = "gather_elements";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
   Size axis = 0;
-  static constexpr auto fields() { return std::tuple{Field{"axis", &GatherElements::axis}}; }
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &GatherElements::axis);
+  }
   friend bool operator==(const GatherElements&, const GatherElements&) = default;
 };
 
@@ -87,8 +110,10 @@ struct ExpandLike {
   static constexpr std::string_view name = "expand_like";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
   Size axis = 0, from = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"axis", &ExpandLike::axis}, Field{"from", &ExpandLike::from}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &ExpandLike::axis);
+    visit("from", &ExpandLike::from);
   }
   friend bool operator==(const ExpandLike&, const ExpandLike&) = default;
 };

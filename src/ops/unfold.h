@@ -1,6 +1,5 @@
 // Windows laid out side by side as columns of numbers, and columns added back into space.
 #pragma once
-#include "ops/field.h"
 #include "ops/infer.h"
 #include "ops/padding.h"
 
@@ -17,8 +16,10 @@ struct Unfold {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   std::vector<Window> windows;  // one per spatial axis
   std::vector<Padding> paddings;
-  static constexpr auto fields() {
-    return std::tuple{Field{"windows", &Unfold::windows}, Field{"paddings", &Unfold::paddings}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("windows", &Unfold::windows);
+    visit("paddings", &Unfold::paddings);
   }
   friend bool operator==(const Unfold&, const Unfold&) = default;
 };
@@ -32,8 +33,11 @@ struct Fold {
   std::vector<Window> windows;  // one per spatial axis
   std::vector<Padding> paddings;
   Sizes out;
-  static constexpr auto fields() {
-    return std::tuple{Field{"windows", &Fold::windows}, Field{"paddings", &Fold::paddings}, Field{"out", &Fold::out}};
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("windows", &Fold::windows);
+    visit("paddings", &Fold::paddings);
+    visit("out", &Fold::out);
   }
   friend bool operator==(const Fold&, const Fold&) = default;
 };

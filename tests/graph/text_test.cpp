@@ -35,7 +35,7 @@ void change(std::optional<T>& field) {
 template <class Operator>
 void expect_round_trip() {
   Operator op{};
-  std::apply([&](const auto&... field) { (change(op.*field.member), ...); }, Operator::fields());
+  Operator::fields([&](std::string_view, auto member) { change(op.*member); });
   const std::string printed = text_of(Op(op));
   const auto back = parse_op(printed);
   ASSERT_TRUE(back) << printed << "\n" << message(back.error());

@@ -5,6 +5,8 @@
 #include "formats/onnx/tensor.h"
 #include "run/cost.h"
 
+#include <nlohmann/json.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>

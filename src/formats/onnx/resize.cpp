@@ -5,6 +5,8 @@
 
 #include "ops/expect.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -2,6 +2,8 @@
 #include "formats/tf/arguments.h"
 #include "formats/tf/functions.h"
 
+#include <nlohmann/json.hpp>
+
 #include <array>
 
 namespace convoy::tf {

@@ -4,6 +4,8 @@
 
 #include "ops/expect.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

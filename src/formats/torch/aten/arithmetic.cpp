@@ -1,6 +1,8 @@
 // Functions of one and of two numbers, element by element. A number among the operands is a scalar.
 #include "formats/torch/aten/aten.h"
 
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <cmath>
 #include <limits>

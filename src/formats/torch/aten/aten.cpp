@@ -3,6 +3,8 @@
 
 #include "formats/torch/functions/functions.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 

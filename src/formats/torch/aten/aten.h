@@ -3,6 +3,8 @@
 #pragma once
 #include "formats/function.h"
 
+#include <nlohmann/json.hpp>
+
 namespace convoy::torch {
 
 std::span<const FunctionRow> aten_arithmetic();

@@ -1,6 +1,8 @@
 // Tensors made of numbers alone, worked out while the program is read.
 #include "formats/torch/aten/aten.h"
 
+#include <nlohmann/json.hpp>
+
 #include <fmt/format.h>
 
 #include <array>

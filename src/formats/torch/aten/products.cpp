@@ -1,6 +1,8 @@
 // Products of matrices, tables, and attention.
 #include "formats/torch/aten/aten.h"
 
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <cmath>
 

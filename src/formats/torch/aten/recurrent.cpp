@@ -1,6 +1,8 @@
 // lstm, gru and rnn over whole sequences: layers on top of one another, in one or both directions.
 #include "formats/torch/aten/aten.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 

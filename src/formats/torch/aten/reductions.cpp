@@ -2,6 +2,8 @@
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/arguments.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>

@@ -9,6 +9,8 @@
 #include "run/cost.h"
 #include "run/run.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <set>
 #include <utility>

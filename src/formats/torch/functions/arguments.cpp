@@ -3,6 +3,8 @@
 
 #include "ops/expect.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <utility>
 

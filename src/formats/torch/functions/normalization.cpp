@@ -5,6 +5,8 @@
 #include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>

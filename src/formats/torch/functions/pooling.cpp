@@ -4,6 +4,8 @@
 #include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -5,6 +5,8 @@
 #include "formats/torch/script/schemas.h"
 #include "ops/expect.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 

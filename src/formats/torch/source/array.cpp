@@ -3,6 +3,8 @@
 
 #include "formats/torch/source/functions.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 

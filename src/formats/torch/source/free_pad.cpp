@@ -1,6 +1,8 @@
 // SAME as programs write it: F.pad by numbers that are computed of the input's size, and a convolution behind it.
 #include "formats/torch/source/functions.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 namespace convoy::torch {

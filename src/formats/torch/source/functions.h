@@ -2,6 +2,8 @@
 #pragma once
 #include "formats/torch/source/tracer.h"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <string_view>
 #include <utility>

@@ -5,6 +5,8 @@
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/source/recurrent.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

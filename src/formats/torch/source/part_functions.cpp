@@ -2,6 +2,8 @@
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/source/functions.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 namespace convoy::torch {

@@ -5,6 +5,8 @@
 #include "base/words.h"
 #include "formats/torch/aten/aten.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 
 namespace convoy::torch {

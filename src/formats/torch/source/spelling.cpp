@@ -4,6 +4,8 @@
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/source/functions.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 

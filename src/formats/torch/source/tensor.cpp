@@ -3,6 +3,8 @@
 #include "formats/torch/source/tracer.h"
 #include "formats/torch/source/written_out.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 

@@ -4,6 +4,8 @@
 #include "run/cost.h"
 #include "run/run.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 
