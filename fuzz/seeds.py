@@ -47,7 +47,7 @@ UNREAD = {
     *("is_single_tensor_return", "is_hop_single_tensor_return", "treespec_namedtuple_fields"),
     *("sym_bool_values", "sym_float_values", "custom_obj_values"),
 }
-UNREAD_OF_VALUES = {"requires_grad", "device", "strides", "storage_offset", "layout"}
+UNREAD_OF_VALUES = {"requires_grad", "device", "storage_offset", "layout"}
 
 
 def shrunk_program(archive: bytes) -> bytes:
