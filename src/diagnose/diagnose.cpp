@@ -158,6 +158,18 @@ void draw_windows(const Sized& at, const std::vector<Layer>& layers, Finding& fi
   if (finding.windows_b.empty()) finding.windows_b = windows_of(at.b, layer.b);
 }
 
+// Where a network begins, its offsets are 0 and its scales 1, under which a layer may change nothing and hide what stands
+// around it: a tensor of one number becomes one of many. Scales and variances stay positive.
+Tensor varied(const Tensor& weight, int which) {
+  if (weight.dtype() != DType::F32 || weight.count() < 2) return weight;
+  const auto old = weight.floats();
+  if (std::ranges::any_of(old, [&](float n) { return n != old[0]; })) return weight;
+  std::vector<float> numbers;
+  for (std::size_t i = 0; i < old.size(); ++i)
+    numbers.push_back(old[0] + (static_cast<float>((i * 5 + static_cast<std::size_t>(which) * 3) % 13) - 6) / 16);
+  return Tensor::of(weight.shape(), std::move(numbers));
+}
+
 // Gives b the numbers of a where layers stand for each other and the shapes fit; how many tensors.
 int share_weights(Sized& at, const Alignment& alignment) {
   int shared = 0;
@@ -166,9 +178,10 @@ int share_weights(Sized& at, const Alignment& alignment) {
     const Node &a = at.a[match.node_a], &b = at.b[match.node_b];
     for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i) {
       if (!a.inputs[i] || !b.inputs[i]) continue;
-      const auto& ours = at.a[a.inputs[i]].constant;
+      auto& ours = at.a[a.inputs[i]].constant;
       auto& theirs = at.b[b.inputs[i]].constant;
       if (!ours || !theirs || ours->shape() != theirs->shape() || ours->dtype() != theirs->dtype()) continue;
+      ours = varied(*ours, shared);
       theirs = *ours;
       ++shared;
     }

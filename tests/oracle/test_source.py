@@ -245,6 +245,25 @@ def test_two_sources_are_compared_and_standard_input_is_ported(tmp_path):
     assert done.returncode == 0 and "nn.Conv2d(3, 4" in (tmp_path / "port.py").read_text(), done.stderr
 
 
+# Batch norm begins as the identity, under which positive numbers stay positive and pads of zeros hide.
+@pytest.mark.parametrize(("body", "in_order"), [("self.norm(self.conv(x).relu())", True), ("self.norm(self.conv(x)).relu()", False)])
+@pytest.mark.parametrize("zeros", [True, False])
+def test_a_pool_is_compared_as_trained_numbers_would_show_it(body, in_order, zeros, tmp_path):
+    (tmp_path / "a.py").write_text(
+        "from keras import Sequential, layers\nnet = Sequential([layers.Input((9, 12, 3)), layers.Conv2D(4, 3), layers.ReLU(), "
+        "layers.BatchNormalization(), layers.MaxPooling2D(3, strides=2, padding='same')])\n")
+    pool = "F.pad(x, (0, 1, 1, 1))" if zeros else "F.pad(x, (0, 1, 1, 1), value=float('-inf'))"
+    (tmp_path / "b.py").write_text(
+        "import torch.nn as nn\nimport torch.nn.functional as F\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.conv = nn.Conv2d(3, 4, 3)\n        self.norm = nn.BatchNorm2d(4, eps=1e-3)\n"
+        f"    def forward(self, x):\n        x = {body}\n        return F.max_pool2d({pool}, 3, 2)\n")
+    done = convoy("diff", tmp_path / "a.py", f"{tmp_path / 'b.py'}:Net", code=None)
+    right = in_order and not zeros
+    assert done.returncode == (0 if right else 1), done.stdout + done.stderr
+    if in_order and zeros:
+        assert "pool_pad_value" in done.stdout
+
+
 def test_a_file_that_another_of_its_package_imports_is_read_once(tmp_path):
     (tmp_path / "nets").mkdir()
     (tmp_path / "nets" / "__init__.py").write_text("KNOWN = {}\nfrom . import small\n")
