@@ -3,6 +3,8 @@
 #include "convoy/arguments.h"
 #include "formats/function.h"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
 

@@ -294,8 +294,8 @@ class Reader {
       auto put = view->certain && value && whole ? put_back(*view, whole, value) : Result<ValueId>(ValueId{});
       value = put ? *put : ValueId{};
       name = view->of;
+      if (!changed.insert(name).second) return malformed("changes a view of itself");
       tensors_[name] = value;
-      changed.insert(name);
       rest.push_back(name);
     }
     for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -310,6 +310,8 @@ class Reader {
   }
 
   Status show_again(const std::string& name, ValueId of) {
+    // Every change takes every view along: their product is what a file could ask for.
+    if (++shown_again_ > most_shown_again) return fail(Fault::Limit, "changes tensors of too many views, too often");
     const View& view = *views_.find(name);
     if (!of || !view.certain) tensors_[name] = {};
     else if (!view.node) tensors_[name] = of;
@@ -398,6 +400,8 @@ class Reader {
   const Json* values_ = nullptr;
   ExportedTensors tensors_;
   Views views_;
+  int shown_again_ = 0;
+  static constexpr int most_shown_again = 100'000;
   std::map<std::string, ValueId> weights_;
 };
 
