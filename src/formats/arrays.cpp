@@ -90,8 +90,9 @@ Result<std::optional<python::Value>> ArrayLibrary::member(Interpreter& in, const
       if (!made) return pass(made);
       return *made;
     }
-  if (!is_row && !is_plain && !(of_keras && of_keras->as<python::Native>() && module != "tensorflow")) return of_keras;
-  if (of_keras && !of_keras->as<python::Native>()) return of_keras;
+  const bool is_function = of_keras && (of_keras->as<python::Native>() || of_keras->as<python::Function>());
+  if (!is_row && !is_plain && !(is_function && module != "tensorflow")) return of_keras;
+  if (of_keras && !is_function) return of_keras;
   return in.native(
       word, [this, name, of_keras](Interpreter& with, Arguments& given) { return call(with, name, given, of_keras); });
 }
