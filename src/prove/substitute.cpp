@@ -122,17 +122,21 @@ void replace_weights(WholeModels& models, const std::vector<Stretch>& stretches,
 // A number that both graphs have in their operators and that whole numbers cannot carry.
 struct Parameter {
   std::function<double*(Op&)> of;  // null: this operator has none
-  double becomes;
+  double (*becomes)(double number);
 };
 
 double* epsilon_of(Op& op) {
   auto* norm = std::get_if<BatchNorm>(&op);
   return norm ? &norm->epsilon : nullptr;
 }
+double no_epsilon(double) { return 0; }
 double* slope_of(Op& op) {
   auto* relu = std::get_if<Relu>(&op);
   return relu && relu->negative_slope != 0 && relu->negative_slope != 1 ? &relu->negative_slope : nullptr;
 }
+
+// Its sign decides whether a bound binds what it makes.
+double whole_slope(double slope) { return slope > 0 ? 2 : -1; }
 
 // As float32: formats keep them so.
 std::multiset<float> numbers_of(Graph& graph, const std::vector<NodeId>& nodes, const Parameter& parameter) {
@@ -165,7 +169,7 @@ void replace_parameter(WholeModels& models, const std::vector<Stretch>& stretche
   const auto replace = [&](Graph& graph, const std::set<NodeId>& kept) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       if (kept.contains({static_cast<std::int32_t>(i)})) continue;
-      if (double* number = parameter.of(graph.nodes[i].op)) *number = parameter.becomes;
+      if (double* number = parameter.of(graph.nodes[i].op)) *number = parameter.becomes(*number);
     }
   };
   replace(models.source, kept_in_source);
@@ -213,8 +217,8 @@ WholeModels with_whole_numbers(const Graph& source, const Graph& target, std::ui
   WholeModels models{source, target};
   const auto stretches = stretches_of(source, target, counterparts(names_of(source), target));
   replace_weights(models, stretches, seed);
-  replace_parameter(models, stretches, {epsilon_of, 0});
-  replace_parameter(models, stretches, {slope_of, -1});
+  replace_parameter(models, stretches, {epsilon_of, no_epsilon});
+  replace_parameter(models, stretches, {slope_of, whole_slope});
   return models;
 }
 

@@ -11,7 +11,7 @@ namespace convoy {
 
 // The two graphs with other weights: kernels of -3 ... 3 without zero, biases up to 1000, variances 1, 4 and 16, scales of
 // a power of two. Where both graphs normalise with the same epsilon it becomes 0 in both, and a slope that both share
-// becomes -1: numbers that were compared as numbers, and that whole numbers cannot carry. Weights that a pass computed stay
+// becomes 2, a negative one -1: numbers that were compared as numbers, and that whole numbers cannot carry. Weights that a pass computed stay
 // as they are, and so do those of the source that it may have computed them from.
 struct WholeModels {
   Graph source, target;

@@ -242,6 +242,8 @@ Demand demand_of(const Node& node, const Lengths& inputs) {
           return {8, 1};  // by 2, in quarters
         } else if constexpr (std::is_same_v<O, PRelu>) {
           return {static_cast<double>(largest_kernel_number), 1};
+        } else if constexpr (std::is_same_v<O, Relu>) {
+          return {std::max(1.0, std::abs(op.negative_slope)), 1};
         } else if constexpr (std::is_same_v<O, Binary>) {
           return {op.function == BinaryFunction::Multiply ? square_root : 2, 1};
         } else if constexpr (std::is_same_v<O, Unary>) {

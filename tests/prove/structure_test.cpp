@@ -74,6 +74,17 @@ TEST(Structure, WholeNumbersAreExactWhereNothingRounds) {
   EXPECT_FALSE(layer_of(proof, "curve").structure.is_exact());
 }
 
+// ONNX has the bound and the slope apart. A slope above zero makes nothing that the bound could bind.
+TEST(Structure, ASlopeKeepsItsSign) {
+  const std::string one = "input x float32[2,3]\ny = relu(x) max_value=6 negative_slope=0.1 @ act\noutput y\n";
+  const std::string apart =
+      "input x float32[2,3]\nleaky = relu(x) negative_slope=0.1 @ act\ny = clip(leaky) most=6 @ act\noutput y\n";
+  const Proof proof = proof_of(one, apart);
+  EXPECT_TRUE(proof.holds) << proof.reason;
+  EXPECT_TRUE(layer_of(proof, "act").structure.is_exact());
+  EXPECT_FALSE(proof_of(replaced(one, "0.1", "-0.1"), replaced(apart, "0.1", "-0.1")).holds);
+}
+
 TEST(Structure, EveryRemainderOfALayersStridesIsTried) {
   const Proof proof = proof_of(chain, chain);
   const LayerStructure& conv = layer_of(proof, "conv").structure;
