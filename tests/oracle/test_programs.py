@@ -96,11 +96,12 @@ def modules() -> dict:
     def composed(s, x):
         y = s.c(x)
         angles = F.cosine_similarity(y, y.flip(1), dim=1).unsqueeze(1)
-        last, first = torch.tensor_split(y, 3, 1)[::2]
+        two, one_each = torch.tensor_split(y, 3, 1)[::2]
         turned = y.rot90(1, (2, 3)).movedim(2, -1)
         rows, _ = torch.meshgrid(torch.arange(7), torch.arange(6), indexing="ij")
         marks = F.one_hot(y.argmax(1), 4).permute(0, 3, 1, 2).to(y.dtype)
-        return torch.lerp(angles, y, 0.75) + last + first + turned + rows + marks + y.frac() + y.unfold(2, 7, 1).mean(-1)
+        parts = two.amax(1, keepdim=True) + one_each + y.frac() + y.unfold(2, 7, 1).mean(-1)
+        return torch.lerp(angles, y, 0.75) + parts + turned + rows + marks
 
     one, free = [IMAGE], [IMAGE, (3, 3, 12, 13)]
     in_place = (through_select, seen_by_a_view, through_two_views, parts_assigned, split_changed, made_whole, composed)

@@ -86,7 +86,7 @@ AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank) 
   for (const char* silent : {"cudnn_enabled", "cudnn_enable", "half_to_float", "train", "training"})
     arguments.erase(silent);
   std::string name = overload.substr(0, overload.find('.'));
-  if (name.ends_with('_')) name.pop_back();  // in place: what it answers is the same
+  if (name.ends_with('_') && !name.starts_with("__")) name.pop_back();  // in place: what it answers is the same
   if (name == "convolution" || name == "_convolution") return convolution(std::move(arguments), weight_rank);
   const std::string kind = overload.substr(std::min(overload.find('.'), overload.size()));
   if (const FunctionRow* row = own_row(name + kind)) return {row, std::move(arguments)};
