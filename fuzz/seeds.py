@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Puts small files of every format that is fuzzed into FOLDER/TARGET, named by their content, from tests/data and
-fuzz/seeds. seeds.py FOLDER."""
+"""Puts small files of every format that is fuzzed into FOLDER/TARGET, named by their content, from tests/data, fuzz/seeds
+and fuzz/corpus, where what earlier runs came across lies (`-merge=1` of the target, packed as TARGET.tar.xz).
+seeds.py FOLDER."""
 import hashlib
 import io
 import json
 import re
 import struct
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -104,10 +106,18 @@ def archive_member(archive: bytes) -> bytes:
         return opened.read(next(name for name in opened.namelist() if name.endswith("data.pkl")))
 
 
+def corpus(target: str) -> list[bytes]:
+    packed = ROOT / "fuzz" / "corpus" / f"{target}.tar.xz"
+    if not packed.exists():
+        return []
+    with tarfile.open(packed) as opened:
+        return [opened.extractfile(member).read() for member in opened]
+
+
 def main(folder: Path):
     for target, contents in seeds().items():
         kept = sorted((ROOT / "fuzz" / "found" / target).glob("*"))
-        contents = contents[:: max(1, len(contents) // MOST)] + [file.read_bytes() for file in kept]
+        contents = contents[:: max(1, len(contents) // MOST)] + [file.read_bytes() for file in kept] + corpus(target)
         (folder / target).mkdir(parents=True, exist_ok=True)
         for content in contents:
             (folder / target / hashlib.sha1(content).hexdigest()).write_bytes(content)
