@@ -28,10 +28,7 @@ struct Pair {
   ValueId a, b;
 };
 ValueId scalar(FunctionCall& call, std::string_view argument, DType dtype) {
-  const double number = call.attrs.number(argument);
-  if (!is_whole(dtype))
-    return call.make_constant(argument, Tensor::of({}, std::vector<double>{number}).converted(dtype));
-  return call.make_constant(argument, Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(number)}));
+  return number_constant(call, argument, call.attrs.number(argument), dtype);
 }
 Pair operands(FunctionCall& call, std::string_view first, std::string_view second) {
   Pair pair{call.optional(first), call.optional(second)};
@@ -229,9 +226,7 @@ Results nan_to_num(FunctionCall& call) {
   constexpr double most = std::numeric_limits<float>::max(), endless = std::numeric_limits<double>::infinity();
   const DType dtype = call.fact(x).dtype;
   if (dtype != DType::F32) call.refuse(Fault::Unsupported, "numbers in place of NaN in another type than float32");
-  const auto number = [&](double value) {
-    return call.make_constant("number", Tensor::of({}, std::vector<double>{value}).converted(dtype));
-  };
+  const auto number = [&](double value) { return number_constant(call, "number", value, dtype); };
   const double for_nan = call.attrs.number("nan", 0.0), above = call.attrs.number("posinf", most),
                below = call.attrs.number("neginf", -most);
   const auto swap = [&](ValueId where, double value) { return call.add(Where{}, {where, number(value), x}); };

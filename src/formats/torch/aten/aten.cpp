@@ -2,11 +2,14 @@
 #include "formats/torch/aten/aten.h"
 
 #include "formats/torch/functions/functions.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 namespace convoy::torch {
 namespace {
@@ -73,6 +76,22 @@ AtenRow convolution(Json arguments, Size weight_rank) {
 }
 
 }  // namespace
+
+ValueId number_constant(FunctionCall& call, std::string_view word, double number, DType dtype) {
+  if (is_floating(dtype)) return call.make_constant(word, Tensor::of({}, std::vector<double>{number}).converted(dtype));
+  if (!(std::abs(number) < 0x1p63)) {
+    call.refuse(Fault::Format, "argument '" + std::string(word) + "' is " + std::to_string(number) +
+                                   ", which no whole number of 64 bits is");
+    return {};
+  }
+  return call.make_constant(word, Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(number)}));
+}
+
+Slice cell_at(Size axis, Size index) {
+  Slice one{.axis = axis, .start = index, .stop = {}};
+  if (index != -1 && index != std::numeric_limits<Size>::max()) one.stop = index + 1;
+  return one;
+}
 
 ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes) {
   const Sizes from = call.attrs.list("from", Sizes{});

@@ -18,6 +18,11 @@ std::span<const FunctionRow> aten_recurrent();
 std::span<const FunctionRow> aten_writes();
 std::span<const FunctionRow> aten_composed();
 
+// A constant of no axes. Whole types cut a fraction off; refuses what they cannot hold, infinities among it.
+ValueId number_constant(FunctionCall& call, std::string_view word, double number, DType dtype);
+// The one cell at an index, which may count from the end.
+Slice cell_at(Size axis, Size index);
+
 // x with its axes of size 1 repeated as often as other values are long, whose sizes are free: {"like.0", ...} are those
 // values by place in the shape, the argument "from" the axis of each.
 ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes);

@@ -116,6 +116,7 @@ Results one_hot(FunctionCall& call) {
 Results meshgrid(FunctionCall& call) {
   const auto given = call.several("tensors");
   const bool swaps = call.attrs.word("indexing", "ij") == "xy" && given.size() > 1;
+  if (given.size() > 64) call.refuse(Fault::Limit, "makes tensors of " + std::to_string(given.size()) + " axes");
   if (call.failed()) return {};
   const auto place = [&](std::size_t i) { return static_cast<Size>(swaps && i < 2 ? 1 - i : i); };
   Results grids;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -21,8 +22,12 @@ Results made(FunctionCall& call, const Sizes& shape, std::vector<double> values,
   ignore_placement(call);
   const std::string wanted = call.attrs.word("dtype", std::string(usual));
   if (call.failed()) return {};
-  if (wanted == "int64")
+  if (wanted == "int64") {
+    if (!std::ranges::all_of(values, [](double value) { return std::abs(value) < 0x1p63; }))
+      call.refuse(Fault::Format, "numbers that no whole number of 64 bits is");
+    if (call.failed()) return {};
     return {call.make_constant("numbers", Tensor::of(shape, std::vector<std::int64_t>(values.begin(), values.end())))};
+  }
   if (wanted == "bool") {
     std::vector<std::byte> truths;
     for (const double value : values) truths.push_back(static_cast<std::byte>(value != 0));

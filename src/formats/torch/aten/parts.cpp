@@ -94,9 +94,7 @@ Results narrow(FunctionCall& call) {
 }
 
 ValueId selected(FunctionCall& call, ValueId x, Size at, Size index) {
-  Slice one{.axis = at, .start = index, .stop = index + 1};
-  if (index == -1) one.stop.reset();
-  return call.add(Squeeze{{at}}, {call.add(one, {x})});
+  return call.add(Squeeze{{at}}, {call.add(cell_at(at, index), {x})});
 }
 
 Results select(FunctionCall& call) {

@@ -39,6 +39,10 @@ ValueId with_part(FunctionCall& call, ValueId x, ValueId part, const Slice& rang
     const auto [first, count] = resolve(range, *length);
     if (count == 0) return x;
     if (range.step != 1) {  // cell by cell, from x or from the part
+      if (constexpr Size most = Size{1} << 24; *length > most) {
+        call.refuse(Fault::Limit, "writes every few cells of an axis of " + std::to_string(*length));
+        return x;
+      }
       Take take{range.axis, {}};
       for (Size i = 0; i < *length; ++i) take.indices.push_back(i);
       for (Size i = 0; i < count; ++i) take.indices[static_cast<std::size_t>(first + i * range.step)] = *length + i;
@@ -78,31 +82,25 @@ Results select_scatter(FunctionCall& call) {
   const ValueId x = call.tensor("input"), part = call.tensor("src");
   const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x)), index = call.attrs.integer("index");
   if (call.failed()) return {};
-  Slice range{.axis = axis, .start = index, .stop = index + 1};
-  if (index == -1) range.stop.reset();
-  return {with_part(call, x, call.add(Unsqueeze{{axis}}, {part}), range)};
+  return {with_part(call, x, call.add(Unsqueeze{{axis}}, {part}), cell_at(axis, index))};
 }
 
-// Every cell the same number: a tensor like x, or one that is given.
-Results filled_with(FunctionCall& call, ValueId x, ValueId number) { return {stretched_to(call, number, x)}; }
-
-ValueId number_like(FunctionCall& call, ValueId x, double number) {
-  const DType dtype = call.fact(x).dtype;
-  const Tensor one = is_floating(dtype) ? Tensor::of({}, std::vector<double>{number})
-                                        : Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(number)});
-  return call.make_constant("value", is_floating(dtype) ? one.converted(dtype) : one);
+// Every cell the same number.
+Results filled_with(FunctionCall& call, ValueId x, double number) {
+  return {stretched_to(call, number_constant(call, "value", number, call.fact(x).dtype), x)};
 }
 
 Results zero(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   if (call.failed()) return {};
-  return filled_with(call, x, number_like(call, x, 0));
+  return filled_with(call, x, 0);
 }
 
 Results fill(FunctionCall& call) {
   const ValueId x = call.tensor("input"), value = call.optional("value");
   if (call.failed()) return {};
-  return filled_with(call, x, value ? value : number_like(call, x, call.attrs.number("value")));
+  if (value) return {stretched_to(call, value, x)};
+  return filled_with(call, x, call.attrs.number("value"));
 }
 
 // x[mask] = number
