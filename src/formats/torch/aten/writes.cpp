@@ -81,6 +81,8 @@ Results slice_scatter(FunctionCall& call) {
 Results select_scatter(FunctionCall& call) {
   const ValueId x = call.tensor("input"), part = call.tensor("src");
   const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x)), index = call.attrs.integer("index");
+  if (const Dim n = call.dim(x, axis); n.known() && (index < -*n || index >= *n))
+    call.refuse(Fault::Format, "argument 'index' is " + std::to_string(index) + " of " + std::to_string(*n));
   if (call.failed()) return {};
   return {with_part(call, x, call.add(Unsqueeze{{axis}}, {part}), cell_at(axis, index))};
 }
