@@ -1,5 +1,7 @@
 #include "base/atomic_output.h"
 
+#include "base/hash_behind.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,11 +13,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <functional>
 #include <future>
 #include <random>
 #include <set>
-#include <thread>
 #include <utility>
 
 namespace convoy {
@@ -95,48 +95,6 @@ bool same_file(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, fault) && !fault;
 }
 
-// One piece of work at a time, done beside its caller. The thread stays until the end: one that lives for a single
-// piece begins on its maker's core and waits for it.
-class Aside {
- public:
-  Aside() = default;
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-  ~Aside() {
-    wait();
-    hand_over(State::Leave);
-  }
-
-  // What `work` refers to must stay until wait() returns.
-  void begin(std::function<void()> work) {
-    wait();
-    work_ = std::move(work);
-    if (!thread_.joinable()) thread_ = std::jthread([this] { serve(); });
-    hand_over(State::Work);
-  }
-  void wait() const { state_.wait(State::Work); }
-
- private:
-  enum class State { Idle, Work, Leave };
-
-  void hand_over(State state) {
-    state_ = state;
-    state_.notify_all();
-  }
-  void serve() {
-    for (;;) {
-      state_.wait(State::Idle);
-      if (state_ == State::Leave) return;
-      work_();
-      hand_over(State::Idle);
-    }
-  }
-
-  std::atomic<State> state_ = State::Idle;
-  std::function<void()> work_;
-  std::jthread thread_;  // last: it ends before what it uses
-};
-
 }  // namespace
 
 struct OutputSet::File {
@@ -144,12 +102,12 @@ struct OutputSet::File {
   std::string temporary_text;  // what a signal handler reads
   int handle = -1;
   Size written = 0, started = 0;
-  Sha256 hash;
-  Aside hashing;
   std::string sha256;
+  HashBehind hash;
   std::future<int> synced;  // from close to commit: the fault's number, 0 for none
 
   ~File() {
+    hash.abandon();
     if (synced.valid()) synced.wait();
     if (handle >= 0) ::close(handle);
     if (!temporary_text.empty()) {
@@ -185,6 +143,7 @@ struct OutputSet::File {
       data += n, left -= static_cast<std::size_t>(n);
     }
     written += static_cast<Size>(bytes.size());
+    hash.follow(handle, written);
     start_writing_back();
     return {};
   }
@@ -232,24 +191,14 @@ Append OutputSet::sink(std::size_t i) {
   return [this, i](Bytes bytes) { return append(i, bytes); };
 }
 
-Status OutputSet::append(std::size_t i, Bytes bytes) {
-  constexpr std::size_t worth_a_thread = 1 << 20;
-  File& file = *files_[i];
-  if (bytes.size() < worth_a_thread) {
-    file.hash.update(bytes);
-    return file.write(bytes);
-  }
-  // Hashing costs about what writing costs: a large piece is hashed while it is written.
-  file.hashing.begin([&] { file.hash.update(bytes); });
-  auto written = file.write(bytes);
-  file.hashing.wait();
-  return written;
-}
+Status OutputSet::append(std::size_t i, Bytes bytes) { return files_[i]->write(bytes); }
 
 Result<std::string> OutputSet::close(std::size_t i) {
   File& file = *files_[i];
   if (file.handle < 0) return file.sha256;
-  file.sha256 = file.hash.finish_hex();
+  if (const int fault = file.hash.finish(file.handle, file.written); fault != 0)
+    return io(file.named, "cannot be read back: " + reason(fault));
+  file.sha256 = file.hash.hex();
   // The disk is waited for in commit: meanwhile the caller goes on. A failed sync is final, the kernel may have dropped
   // the pages.
   file.synced = std::async(std::launch::async, [handle = std::exchange(file.handle, -1)] {

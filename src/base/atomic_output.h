@@ -2,7 +2,6 @@
 // place in the order given: data first, the file that refers to them last.
 #pragma once
 #include "base/bytes.h"
-#include "base/sha256.h"
 #include "convoy/result.h"
 
 #include <filesystem>

@@ -1,6 +1,7 @@
 #include "convoy/tensor.h"
 
 #include "base/half.h"
+#include "base/permute.h"
 
 #include <algorithm>
 #include <cassert>
@@ -131,86 +132,6 @@ Tensor own_bytes(DType dtype, Sizes shape, std::vector<std::byte> bytes) {
   return tensor ? *std::move(tensor) : Tensor();
 }
 
-// One axis of a permutation after neighbours that stay neighbours have been joined: its length, and how
-// far one step moves in the source and in the result, in elements.
-struct Stride {
-  Size size, from, to;
-};
-
-std::vector<Stride> joined_strides(const Sizes& shape, std::span<const Size> axes) {
-  Sizes step(shape.size());
-  Size running = 1;
-  for (Size i = static_cast<Size>(shape.size()) - 1; i >= 0; --i) {
-    step[static_cast<std::size_t>(i)] = running;
-    running *= shape[static_cast<std::size_t>(i)];
-  }
-  std::vector<Stride> strides;  // innermost of the result first
-  Size to = 1;
-  for (Size i = static_cast<Size>(axes.size()) - 1; i >= 0; --i) {
-    const auto axis = static_cast<std::size_t>(axes[static_cast<std::size_t>(i)]);
-    const Size size = shape[axis];
-    if (size == 1) continue;
-    if (!strides.empty() && strides.back().from * strides.back().size == step[axis]) strides.back().size *= size;
-    else strides.push_back({size, step[axis], to});
-    to *= size;
-  }
-  return strides;
-}
-
-// Copies one plane: `a` is the innermost axis of the result, `b` the innermost of the source. Small tiles
-// keep both sides in cache.
-template <class T>
-void copy_plane(const std::byte* from, std::byte* to, const Stride& a, const Stride& b) {
-  constexpr Size tile = 32;
-  constexpr Size width = sizeof(T);
-  for (Size i0 = 0; i0 < b.size; i0 += tile) {
-    for (Size j0 = 0; j0 < a.size; j0 += tile) {
-      const Size i1 = std::min(i0 + tile, b.size), j1 = std::min(j0 + tile, a.size);
-      for (Size i = i0; i < i1; ++i) {
-        for (Size j = j0; j < j1; ++j) {
-          std::memcpy(to + (i * b.to + j) * width, from + (i * b.from + j * a.from) * width, sizeof(T));
-        }
-      }
-    }
-  }
-}
-
-template <class T>
-void copy_permuted(const std::byte* from, std::byte* to, std::vector<Stride> strides) {
-  constexpr Size width = sizeof(T);
-  if (strides.empty()) {
-    std::memcpy(to, from, sizeof(T));
-    return;
-  }
-  const Stride inner = strides.front();
-  strides.erase(strides.begin());
-  Stride plane{1, 0, 0};
-  if (inner.from != 1) {  // the axis that is innermost in the source runs in the inner loops too
-    const auto it = std::min_element(strides.begin(), strides.end(),
-                                     [](const Stride& x, const Stride& y) { return x.from < y.from; });
-    if (it != strides.end()) {
-      plane = *it;
-      strides.erase(it);
-    }
-  }
-  Sizes index(strides.size(), 0);
-  for (;;) {
-    if (inner.from == 1) std::memcpy(to, from, static_cast<std::size_t>(inner.size * width));
-    else copy_plane<T>(from, to, inner, plane);
-    std::size_t axis = 0;
-    for (; axis < strides.size(); ++axis) {
-      const Stride& s = strides[axis];
-      from += s.from * width;
-      to += s.to * width;
-      if (++index[axis] < s.size) break;
-      from -= s.from * s.size * width;
-      to -= s.to * s.size * width;
-      index[axis] = 0;
-    }
-    if (axis == strides.size()) return;
-  }
-}
-
 template <class To, class Round>
 std::vector<std::byte> rounded(const std::vector<double>& from, Round round) {
   std::vector<std::byte> bytes(from.size() * sizeof(To));
@@ -219,19 +140,6 @@ std::vector<std::byte> rounded(const std::vector<double>& from, Round round) {
     std::memcpy(bytes.data() + i * sizeof(To), &value, sizeof(To));
   }
   return bytes;
-}
-
-// `to` has room for all of the source's bytes.
-void copy_permuted(const Tensor& source, std::span<const Size> axes, std::byte* to) {
-  const auto from = source.bytes();
-  if (from.empty()) return;
-  auto strides = joined_strides(source.shape(), axes);
-  switch (bytes_of(source.dtype())) {
-    case 1: copy_permuted<std::uint8_t>(from.data(), to, std::move(strides)); break;
-    case 2: copy_permuted<std::uint16_t>(from.data(), to, std::move(strides)); break;
-    case 4: copy_permuted<std::uint32_t>(from.data(), to, std::move(strides)); break;
-    default: copy_permuted<std::uint64_t>(from.data(), to, std::move(strides)); break;
-  }
 }
 
 }  // namespace
@@ -281,7 +189,8 @@ std::span<const std::byte> Tensor::deferred_bytes() const {
   const auto length = deferred_->source.bytes().size();
   if (!deferred_->bytes) {
     auto bytes = std::make_unique_for_overwrite<std::byte[]>(length);
-    copy_permuted(deferred_->source, deferred_->axes, bytes.get());
+    const Tensor& source = deferred_->source;
+    copy_permuted(source.bytes(), source.shape(), bytes_of(source.dtype()), deferred_->axes, bytes.get());
     deferred_->bytes = std::move(bytes);
   }
   return {deferred_->bytes.get(), length};
@@ -322,7 +231,7 @@ Tensor Tensor::permuted(std::span<const Size> axes) const {
   for (const Size axis : axes) shape.push_back(shape_[static_cast<std::size_t>(axis)]);
   if (count() * bytes_of(dtype_) < worth_deferring) {
     std::vector<std::byte> permuted(bytes().size());
-    copy_permuted(*this, axes, permuted.data());
+    copy_permuted(bytes(), shape_, bytes_of(dtype_), axes, permuted.data());
     return own_bytes(dtype_, std::move(shape), std::move(permuted));
   }
   Tensor result;

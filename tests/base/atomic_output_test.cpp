@@ -1,5 +1,7 @@
 #include "base/atomic_output.h"
 
+#include "base/sha256.h"
+
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -42,6 +44,38 @@ TEST_F(AtomicOutput, LeavesNothingWhenItIsGivenUp) {
     auto set = OutputSet::begin({folder / "weights"}, false);
     ASSERT_TRUE(set);
     ASSERT_TRUE(set->append(0, bytes_of("half")));
+  }
+  EXPECT_EQ(files(), 0u);
+}
+
+// Pieces on both sides of what wakes the thread that hashes, and a last one that it is not told of.
+TEST_F(AtomicOutput, TellsTheChecksumOfAllThatWasAppended) {
+  auto set = OutputSet::begin({folder / "weights", folder / "small", folder / "empty"}, false);
+  ASSERT_TRUE(set) << message(set.error());
+  std::string all;
+  for (const std::size_t length : {3u, 1u << 20, 5u, (1u << 19) + 1u, 3u << 20, 7u}) {
+    const std::string piece(length, static_cast<char>('a' + all.size() % 23));
+    all += piece;
+    ASSERT_TRUE(set->append(0, bytes_of(piece)));
+  }
+  ASSERT_TRUE(set->append(1, bytes_of("text")));
+  for (const auto& [i, content] :
+       {std::pair{0u, all}, std::pair{1u, std::string("text")}, std::pair{2u, std::string()}}) {
+    const auto sha256 = set->close(i);
+    ASSERT_TRUE(sha256) << message(sha256.error());
+    EXPECT_EQ(*sha256, sha256_hex(bytes_of(content)));
+    EXPECT_EQ(set->close(i).value(), *sha256);
+  }
+  ASSERT_TRUE(set->commit());
+  EXPECT_EQ(content(folder / "weights"), all);
+}
+
+TEST_F(AtomicOutput, IsGivenUpWhileItIsHashed) {
+  const std::string piece(8 << 20, 'x');
+  for (int i = 0; i < 5; ++i) {
+    auto set = OutputSet::begin({folder / "weights"}, false);
+    ASSERT_TRUE(set);
+    ASSERT_TRUE(set->append(0, bytes_of(piece)));
   }
   EXPECT_EQ(files(), 0u);
 }
