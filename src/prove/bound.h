@@ -7,8 +7,9 @@
 //   batch norm, a = gamma / sqrt(variance + epsilon)         8 u (|a| (|x| + |mean|) + |beta|), and |a| e
 //   layer, group, instance norm over K numbers               (2 sqrt(K) + 16) u |g| (|x| + |m|) / s (1 + (m^2 + v) / s^2)
 //                                                            + u |beta|, s^2 = v + epsilon; and |g| / s (2 + |x - m| / s) e
-//   softmax                                                  4 u y (|x - max| + 8 + sqrt(K)), and 2 y e
-//   other functions                                          a few u of what they add up; e by evaluating at x - e, x + e
+//   softmax                                                  4 u y (|x - max| + 8 + sqrt(K)), and y (exp(2 e) - 1), 1 at most
+//   other functions                                          a few u of what they add up; e by evaluating at x - e, x + e;
+//                                                            without end where a pole lies between these
 //   recurrent cells                                          per step limit(K) u (1 + |W| |x| + |U| |h| + |b|), largest
 //                                                            magnitudes, summed over the steps
 //

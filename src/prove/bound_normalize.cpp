@@ -63,12 +63,15 @@ Groups grouped(const Evaluation& at, const Sizes& axes) {
 // |parameter| for each element, found by its place along the parameter's axes; `usual` where the parameter is absent.
 class Magnitudes {
  public:
-  Magnitudes(const Evaluation& at, std::size_t input, const std::vector<std::int32_t>& index, double usual)
-      : index_(index) {
-    if (input < at.inputs.size() && at.inputs[input]) values_ = at.inputs[input]->doubles();
+  Magnitudes(const std::vector<const Tensor*>& tensors, std::size_t input, const std::vector<std::int32_t>& index,
+             double usual = 0)
+      : index_(index),
+        usual_(usual) {
+    if (input < tensors.size() && tensors[input]) values_ = tensors[input]->doubles();
     for (double& value : values_) value = std::abs(value);
-    usual_ = usual;
   }
+  Magnitudes(const Evaluation& at, std::size_t input, const std::vector<std::int32_t>& index, double usual)
+      : Magnitudes(at.inputs, input, index, usual) {}
   double operator[](std::size_t i) const {
     return values_.empty() ? usual_ : values_[static_cast<std::size_t>(index_[i])];
   }
@@ -90,6 +93,7 @@ NodeBound by_element(const Evaluation& at, double limit, Size terms, Error error
 Bounds normalized(const Evaluation& at, const Groups& groups, const Sizes& axes, double epsilon, bool keeps_mean) {
   const auto index = index_along(at.inputs[0]->shape(), axes);
   const Magnitudes gamma(at, 1, index, 1), beta(at, 2, index, 0);
+  const Magnitudes off_gamma(at.errors, 1, index), off_beta(at.errors, 2, index);
   const auto x = at.inputs[0]->floats();
   const double limit = 2 * std::sqrt(static_cast<double>(groups.size)) + 16;
   return by_element(at, limit, groups.size, [&](std::size_t i) {
@@ -98,8 +102,23 @@ Bounds normalized(const Evaluation& at, const Groups& groups, const Sizes& axes,
     const double value = static_cast<double>(x[i]), scale = gamma[i] / deviation;
     const double size = scale * (std::abs(value) + std::abs(mean)) * (1 + (mean * mean + groups.variance[g]) / square);
     const double distance = std::abs(keeps_mean ? value : value - mean) / deviation;
-    return limit * unit_rounding * (size + beta[i]) + scale * (2 + distance) * groups.error[g];
+    const double carried = (2 + distance) / deviation * groups.error[g];
+    return limit * unit_rounding * (size + beta[i]) + (gamma[i] + off_gamma[i]) * carried + off_gamma[i] * distance +
+           off_beta[i];
   });
+}
+
+}  // namespace
+
+namespace {
+
+// How much a share of a softmax may move where every exponent is off by up to e: by a factor of exp(2 e), and no share is
+// above 1. One too small for float32 is at most exp(-apart).
+double moved_share(double share, double e, double apart) {
+  if (e <= 0) return 0;
+  const double exponent = 2 * e + (share > 0 ? std::log(share) : -apart);
+  if (exponent >= 0) return 1;
+  return share > 0 && e < 1 ? share * std::expm1(2 * e) : std::exp(exponent);
 }
 
 }  // namespace
@@ -110,10 +129,10 @@ Bounds bound(const Softmax& op, const Evaluation& at) {
   const double root = std::sqrt(static_cast<double>(groups.size));
   return by_element(at, 4, groups.size, [&](std::size_t i) {
     const auto g = static_cast<std::size_t>(groups.of[i]);
-    const double size = std::abs(static_cast<double>(x[i]) - groups.largest[g]) + 8 + root;
+    const double apart = std::abs(static_cast<double>(x[i]) - groups.largest[g]), size = apart + 8 + root;
     const auto result = std::abs(static_cast<double>(y[i]));
     if (op.logarithm) return 4 * unit_rounding * (size + result) + 2 * groups.error[g];
-    return result * (4 * unit_rounding * size + 2 * groups.error[g]) + 1e-38;
+    return result * 4 * unit_rounding * size + 1e-38 + moved_share(result, groups.error[g], apart);
   });
 }
 
@@ -130,10 +149,22 @@ Bounds bound(const BatchNorm& op, const Evaluation& at) {
   const Tensor input = singles(*at.inputs[0]);
   const auto x = input.raw<float>();
   const float* errors = at.errors[0] ? at.errors[0]->raw<float>().data() : nullptr;
+  const auto off = [&](std::size_t i, std::size_t c) {
+    return at.errors[i] ? static_cast<double>(at.errors[i]->raw<float>()[c]) : 0.0;
+  };
+  // Parameters that are off themselves: what they add at x, by the factor at the smallest variance it may be.
+  const bool moves = is_off(at);
   return by_element(at, 8, 0, [&](std::size_t i) {
     const auto c = static_cast<std::size_t>(index[i]);
-    const double size = scale[c] * std::abs(static_cast<double>(x[i])) + offset[c];
-    return 8 * unit_rounding * size + (errors ? scale[c] * static_cast<double>(errors[i]) : 0);
+    const auto value = static_cast<double>(x[i]);
+    const double size = scale[c] * std::abs(value) + offset[c];
+    if (!moves) return 8 * unit_rounding * size;
+    const double carried = (errors ? static_cast<double>(errors[i]) : 0.0) + off(3, c);
+    const double distance = std::abs(value - mean[c]) + carried, g = std::abs(gamma.empty() ? 1 : gamma[c]) + off(1, c);
+    const double root = std::sqrt(variance[c] + op.epsilon);
+    const double least = std::sqrt(std::max(variance[c] - off(4, c), 0.0) + op.epsilon);
+    return 8 * unit_rounding * size + g / root * carried + off(1, c) / root * distance + off(2, c) +
+           g * distance * (1 / least - 1 / root);
   });
 }
 
@@ -159,13 +190,14 @@ Bounds bound(const GroupNorm& op, const Evaluation& at) {
 Bounds bound(const RmsNorm& op, const Evaluation& at) {
   const Groups groups = grouped(at, op.axes);
   const auto index = index_along(at.inputs[0]->shape(), op.axes);
-  const Magnitudes gamma(at, 1, index, 1);
+  const Magnitudes gamma(at, 1, index, 1), off_gamma(at.errors, 1, index);
   const auto x = at.inputs[0]->floats();
   const double limit = 2 * std::sqrt(static_cast<double>(groups.size)) + 16;
   return by_element(at, limit, groups.size, [&](std::size_t i) {
     const auto g = static_cast<std::size_t>(groups.of[i]);
     const double root = std::sqrt(groups.square[g] + op.epsilon), share = std::abs(static_cast<double>(x[i])) / root;
-    return gamma[i] * (limit * unit_rounding * share + (1 + share) / root * groups.error[g]);
+    const double carried = (1 + share) / root * groups.error[g];
+    return gamma[i] * limit * unit_rounding * share + (gamma[i] + off_gamma[i]) * carried + off_gamma[i] * share;
   });
 }
 

@@ -5,10 +5,25 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace convoy {
 
 namespace {
+
+// Whether the function has a pole between the ends of where an input may be: what it makes there is bounded by nothing.
+bool may_divide_by_zero(const Evaluation& at, std::size_t input) {
+  if (const auto* op = std::get_if<Unary>(&at.node.op))
+    return op->function == Function::Reciprocal || op->function == Function::Rsqrt || op->function == Function::Log;
+  const auto* op = std::get_if<Binary>(&at.node.op);
+  return op && op->function == BinaryFunction::Divide && input == 1;
+}
+
+// A root ends at 0: a number that is only off lies on the side where there is one.
+bool ends_at_zero(const Evaluation& at) {
+  const auto* op = std::get_if<Unary>(&at.node.op);
+  return op && op->function == Function::Sqrt;
+}
 
 // The largest change of the output when every input that is off moves to either end of where it may be.
 Result<std::vector<double>> followed(const Evaluation& at) {
@@ -27,7 +42,13 @@ Result<std::vector<double>> followed(const Evaluation& at) {
       auto values = at.inputs[off[j]]->doubles();
       const auto error = at.errors[off[j]]->raw<float>();
       const double sign = (corner >> j & 1) != 0 ? -1 : 1;
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] += sign * static_cast<double>(error[i]);
+      const bool has_pole = may_divide_by_zero(at, off[j]), is_root = ends_at_zero(at);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double e = static_cast<double>(error[i]);
+        if (has_pole && e > 0 && std::abs(values[i]) <= e) values[i] = std::numeric_limits<double>::quiet_NaN();
+        else if (is_root && values[i] >= 0) values[i] = std::max(values[i] + sign * e, 0.0);
+        else values[i] += sign * e;
+      }
       ends[j] = Tensor::of(at.inputs[off[j]]->shape(), std::move(values));
       inputs[off[j]] = &ends[j];
     }
@@ -36,7 +57,9 @@ Result<std::vector<double>> followed(const Evaluation& at) {
     const auto values = end->at(0).doubles();
     for (std::size_t i = 0; i < change.size(); ++i) {
       const double apart = std::abs(values[i] - middle[i]);
-      if (!(apart <= change[i])) change[i] = apart;
+      const bool is_alike = values[i] == middle[i] || (std::isnan(values[i]) && std::isnan(middle[i]));
+      if (!std::isfinite(apart)) change[i] = is_alike ? change[i] : std::numeric_limits<double>::infinity();
+      else change[i] = std::max(change[i], apart);
     }
   }
   // Twice: a function may rise and fall again between the ends, by less than it does across them.
@@ -188,7 +211,7 @@ Bounds bound(const Affine& op, const Evaluation& at) {
 
 Bounds bound(const Cast& op, const Evaluation& at) {
   switch (op.to) {
-    case DType::F16: return relative(at, 0x1p14);   // 2^-10: one rounding to 11 bits, and one before it
+    case DType::F16: return relative(at, 0x1p14);  // 2^-10: one rounding to 11 bits, and one before it
     case DType::BF16: return relative(at, 0x1p17);  // 2^-7
     default: return exactly(at);
   }

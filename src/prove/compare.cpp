@@ -92,6 +92,7 @@ Difference compare_all(std::span<const Got> got, std::span<const Wanted> wanted,
     if (apart <= 0) continue;
     worst.largest = std::max(worst.largest, apart);
     const double allowed = bound.at(i);
+    if (std::isinf(allowed)) continue;  // a pole lies within the rounding of what was read: any number may follow
     const double r = allowed > 0 ? limit * (apart / allowed) : std::numeric_limits<double>::infinity();
     if (r <= worst.r) continue;
     worst.r = r;

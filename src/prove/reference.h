@@ -1,6 +1,7 @@
 // The source graph in float64, layer by layer, as far as somebody asks: what the target is held to.
 #pragma once
 #include "graph/graph.h"
+#include "prove/bound.h"
 #include "prove/prove.h"
 #include "prove/substitute.h"
 
@@ -41,6 +42,9 @@ class Reference {
   Result<Tensor> value(ValueId v);
   // What both graphs go on from: the value rounded to float32, or the fresh numbers in its place.
   Result<Tensor> met(ValueId v);
+  // Of a value that was computed: how far it may be off in a port that computed beforehand, and in float32, what is made of
+  // constants alone. None: nothing on the way is.
+  const NodeBound& beforehand(ValueId v) const { return held_[static_cast<std::size_t>(v.index)].beforehand; }
   // Of a value that was computed, with whole numbers: whether float32 rounds nothing on the way to it.
   bool is_exact(ValueId v) const { return held_[static_cast<std::size_t>(v.index)].is_exact; }
   void release(ValueId v);
@@ -48,12 +52,15 @@ class Reference {
  private:
   Status compute_next();
   Result<std::vector<Tensor>> evaluate(const Node& node, const std::vector<const Tensor*>& inputs);
+  Status follow_known(const Node& node, const std::vector<const Tensor*>& inputs, const std::vector<Tensor>& outputs);
 
   struct Held {
     std::optional<Tensor> exact, met;
     int uses = 0;
     Size bytes = 0;
     bool is_exact = true;
+    bool known = false;  // made of constants alone
+    NodeBound beforehand;  // errors: one, or none
   };
   const Graph& graph_;
   std::vector<Held> held_;

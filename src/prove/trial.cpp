@@ -1,6 +1,6 @@
 #include "prove/trial.h"
 
-#include "prove/bound.h"
+#include "prove/bound_operators.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -158,8 +158,21 @@ Status Trial::settle(const Node& node, ValueId v, HeldValue held) {
                                     : settle_rounded(node, v, std::move(held), *wanted, *forced);
 }
 
+// What the source makes of constants alone may have been computed when the port was written: its rounding is then in the
+// port's constants, which are taken to be exact, and not in its nodes.
+void Trial::add_beforehand(ValueId v, HeldValue& held) const {
+  const NodeBound& bound = reference_.beforehand(counterpart_[static_cast<std::size_t>(v.index)]);
+  if (bound.errors.empty()) return;
+  auto error = carried(*bound.errors[0], *target_[v].origin, held.tensor.shape());
+  if (!error) return;  // the values cannot be compared either, which is said then
+  held.error = held.error ? magnitude(*error, 1, &*held.error) : *std::move(error);
+  held.terms = std::max(held.terms, bound.terms);
+  held.limit = std::max(held.limit, bound.limit);
+}
+
 // Within the bound.
 Status Trial::settle_rounded(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced) {
+  add_beforehand(v, held);
   reference_.release(counterpart_[static_cast<std::size_t>(v.index)]);
   auto brought = carried(wanted, *target_[v].origin, held.tensor.shape());
   if (!brought) {

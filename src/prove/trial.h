@@ -39,6 +39,7 @@ class Trial {
   std::vector<int> uses() const;
   Status run_one(const Node& node);
   Status settle(const Node& node, ValueId v, HeldValue held);
+  void add_beforehand(ValueId v, HeldValue& held) const;
   // `wanted`: the source's numbers; `forced`: what both graphs go on from.
   Status settle_rounded(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced);
   Status settle_whole(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced);
