@@ -9,5 +9,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$(tools/oracle_venv.sh)
 export TF_ENABLE_ONEDNN_OPTS=0 TF_CPP_MIN_LOG_LEVEL=3 KERAS_BACKEND=tensorflow CUDA_VISIBLE_DEVICES=''
-[ $# -gt 0 ] || set -- tests/oracle
+if [ $# -eq 0 ]; then
+  # A process for each processor, which then has one thread: most of the time goes into building small models.
+  export OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
+  set -- tests/oracle --numprocesses "$(nproc)" --dist worksteal
+fi
 exec "$python" -m pytest -q -p no:cacheprovider "$@"

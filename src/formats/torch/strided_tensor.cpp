@@ -66,6 +66,7 @@ Result<Tensor> gathered(DType dtype, const Sizes& sizes, const Sizes& strides, S
     std::memcpy(bytes.data() + static_cast<std::size_t>(i) * width,
                 storage.data() + static_cast<std::size_t>(place) * width, width);
     for (std::size_t a = sizes.size(); a-- > 0;) {
+      if (sizes[a] == 1) continue;  // its stride may be any number: no step is made
       place += strides[a];
       if (++at[a] < sizes[a]) break;
       place -= at[a] * strides[a];

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 
 namespace convoy {
@@ -91,6 +92,9 @@ TEST(StridedTensor, StaysInsideItsStorage) {
             (std::vector<float>{0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(torch::strided_tensor(DType::F32, {2, 2}, {0, 2}, 1, storage(six)).value().floats(),
             (std::vector<float>{1, 3, 1, 3}));
+  constexpr Size last = std::numeric_limits<Size>::max();  // an axis of one cell may have any stride
+  EXPECT_EQ(torch::strided_tensor(DType::F32, {2, 1, 2}, {3, last, 2}, 0, storage(six)).value().floats(),
+            (std::vector<float>{0, 2, 3, 5}));
   EXPECT_FALSE(torch::strided_tensor(DType::F32, {3, 2}, {1, 3}, 1, storage(six)));
   EXPECT_FALSE(torch::strided_tensor(DType::F32, {2}, {-1}, 3, storage(six)));
   EXPECT_FALSE(torch::strided_tensor(DType::F32, {2}, {1}, -1, storage(six)));
