@@ -1,6 +1,6 @@
 // Walks a model in its order of computation and calls every layer that an output needs.
 #include "formats/keras/call.h"
-#include "formats/keras/initial.h"
+#include "formats/keras/source_values.h"
 
 #include <algorithm>
 #include <functional>
@@ -39,51 +39,13 @@ Status follow_masks(Builder& builder, const Layer& layer, const Values& in, cons
   return {};
 }
 
-// A weight of a layer that the program wrote itself: one of the arrays of that layer.
-Result<Values> source_weight_of(Builder& builder, const Layer& layer, const std::string& full_name,
-                                const Location& location) {
-  if (const auto known = builder.bound.find(full_name); known != builder.bound.end()) return Values{known->second};
-  const Json& config = *layer.config;
-  const auto said = config.find("shape"), place = config.find("index"), all = config.find("count");
-  if (said == config.end() || place == config.end() || all == config.end() || !place->is_number_integer() ||
-      !all->is_number_integer() || !said->is_array())
-    return fail(Fault::Format, "is no layer that a file can hold");
-  Sizes shape;
-  for (const Json& n : *said) shape.push_back(n.is_number_integer() && n >= 0 ? n.get<Size>() : 0);
-  Result<Tensor> numbers = Tensor();
-  if (!builder.weights) {
-    numbers = initial_weight("", config, "kernel", shape);
-  } else {
-    // An .h5 file of Keras 1 or 2 has a group for each layer of the model; what lies in others is not told apart.
-    const std::string owner = layer.name.substr(0, layer.name.rfind('/'));
-    auto held = builder.weights->of(builder.weights->nests() ? location : Location{"", {owner}});
-    if (!held) return pass(held);
-    if (!builder.weights->nests() && held->all.size() != all->get<std::size_t>())
-      return fail(
-          Fault::Unsupported,
-          "is a weight of a layer of the program's own, and an .h5 file of Keras 1 or 2 does not say which of " +
-              std::to_string(held->all.size()) + " arrays of '" + owner +
-              "' it is; save the weights as NAME.weights.h5");
-    if (held->all.size() != all->get<std::size_t>())
-      return fail(Fault::Format, "the file holds " + std::to_string(held->all.size()) + " arrays at '" +
-                                     location.group + "', the program makes " + std::to_string(all->get<Size>()));
-    numbers = held->all.at(place->get<std::size_t>()).tensor;
-    if (numbers->shape() != shape)
-      return fail(Fault::Format, "has another shape in the file, at '" + location.group + "'");
-  }
-  if (!numbers) return pass(numbers);
-  const auto trains = config.find("trainable");
-  const ValueId made =
-      builder.graph.constant(full_name, numbers->converted(DType::F32), trains == config.end() || *trains == true);
-  builder.bound.emplace(full_name, made);
-  return Values{made};
-}
-
 Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
                           const std::vector<Scope>& scopes, const std::string& prefix, const Location& location,
                           std::shared_ptr<Variables> shared) {
-  if (layer.class_name == source_weight && layer.config)
-    return source_weight_of(builder, layer, prefix + layer.name, location);
+  if (auto known = source_value(builder, layer, prefix + layer.name, location); !known || *known) {
+    if (!known) return pass(known);
+    return Values{**known};
+  }
   const LayerRow* row = row_of(layer);
   if (!row) return fail(Fault::Unsupported, refusal_of(layer));
   Call one(builder, layer, call, inputs, scopes, prefix, location, std::move(shared));
