@@ -31,9 +31,21 @@ bool of_arrays(const Arguments& given) {
   return holds(given, [](const python::Value& v) { return v.as<torch::SourceTensor>() != nullptr; });
 }
 
-// "tensorflow.nn" -> "nn."
-std::string front_of(const std::string& module, std::string_view root) {
-  return module.size() == root.size() ? "" : module.substr(root.size() + 1) + ".";
+// Modules of Keras that have functions of arrays as well.
+bool of_keras_functions(const std::string& module) {
+  return module.ends_with("keras.ops") || module.ends_with("keras.backend") || module == "keras.ops.numpy";
+}
+
+// "tensorflow.nn" -> "nn.", "keras.ops" -> ""
+std::string front_of(const std::string& module) {
+  constexpr std::string_view root = "tensorflow";
+  const bool is_root = module.size() == root.size() || of_keras_functions(module);
+  return is_root ? "" : module.substr(root.size() + 1) + ".";
+}
+
+// math.sin and linalg.matmul go by their last word.
+std::string plain(const std::string& name) {
+  return name.starts_with("math.") || name.starts_with("linalg.") ? name.substr(name.find('.') + 1) : name;
 }
 
 // By the rows that read TensorFlow's own words.
@@ -64,16 +76,14 @@ Made ArrayLibrary::call(Interpreter& in, const std::string& name, Arguments& giv
   if (of_keras && of_keras_tensors(given)) return in.call(*of_keras, std::move(given));
   const FunctionRow* row = row_of(tf::functions(), name);
   if (row && of_arrays(given)) return by_row(tracer, in, *row, given);
-  const std::string plain =
-      name.starts_with("math.") || name.starts_with("linalg.") ? name.substr(name.find('.') + 1) : name;
-  if (const auto function = torch::array_function(tracer, in, plain)) return in.call(*function, std::move(given));
+  if (const auto function = torch::array_function(tracer, in, plain(name))) return in.call(*function, std::move(given));
   if (of_keras) return in.call(*of_keras, std::move(given));
   return fail(Fault::Unsupported, "tf." + name + "() of arrays is not known here");
 }
 
 Result<std::optional<python::Value>> ArrayLibrary::member(Interpreter& in, const std::string& module,
                                                           const std::string& word) {
-  const std::string name = front_of(module, "tensorflow") + word;
+  const std::string name = front_of(module) + word;
   auto inner = keras_.module(in, module);
   if (!inner) return inner;
   std::optional<python::Value> of_keras;
@@ -83,7 +93,7 @@ Result<std::optional<python::Value>> ArrayLibrary::member(Interpreter& in, const
     of_keras = *found;
   }
   const bool is_row = row_of(tf::functions(), name) != nullptr;
-  const bool is_plain = torch::array_function(torch_.tracer(), in, name).has_value();
+  const bool is_plain = torch::array_function(torch_.tracer(), in, plain(name)).has_value();
   for (const char* part : {"nn", "math", "image", "random", "linalg"})
     if (word == part && module == "tensorflow") {
       auto made = in.import("tensorflow." + word);
@@ -134,7 +144,7 @@ Result<std::optional<python::Value>> ArrayLibrary::module(Interpreter& in, const
   if (name == "numpy" || name == "numpy.random") return numpy(in, name);
   const bool ours = name == "tensorflow" || name == "tensorflow.nn" || name == "tensorflow.math" ||
                     name == "tensorflow.image" || name == "tensorflow.random" || name == "tensorflow.linalg";
-  if (!ours) return std::nullopt;
+  if (!ours && !of_keras_functions(name)) return std::nullopt;
   auto* made = in.make<python::Module>(name);
   made->attributes.set("__version__", in.text("2.21.0"));
   made->more = [this, name](Interpreter& with, const std::string& word) { return member(with, name, word); };

@@ -1,4 +1,4 @@
-"""Keras programs as people paste them, those of Keras 1 and 2 among them (pasted_keras_2.py): with the parameters that Keras
+"""Keras programs as people paste them, those of Keras 1 and 2 among them (pasted_keras_2.py, pasted_keras_3.py): with the parameters that Keras
 counts, bound to the weights that it saved, and equal; then as the PyTorch module that is written for them."""
 import re
 
@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from carrying import assert_close, convoy, port, run_natively
 from pasted_keras_2 import PROGRAMS
+from pasted_keras_3 import PROGRAMS as MORE
 
 TOLERANCE = 2e-5
+ALL = PROGRAMS | MORE
 
 
 def words_of_keras_1(layers) -> dict:
@@ -62,9 +64,9 @@ def made(version: int, text: str):
     return scope["model"]
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_pasted_keras(name, tmp_path):
-    version, shapes, text = PROGRAMS[name]
+    version, shapes, text = ALL[name]
     model = made(version, text)
     random = np.random.RandomState(1)
     inputs = {w: random.randint(0, 9, (2, *s)).astype(np.float32) if w.startswith("ids") else

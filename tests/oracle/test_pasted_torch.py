@@ -1,11 +1,13 @@
-"""PyTorch programs as people paste them (pasted_torch.py): bound to the weights that PyTorch saved they answer as PyTorch does,
+"""PyTorch programs as people paste them (pasted_torch*.py): bound to the weights that PyTorch saved they answer as PyTorch does,
 here, as the PyTorch module that is written for them, and in ONNX Runtime."""
 import numpy as np
 import pytest
 from carrying import assert_close, convoy, port, run_natively
 from pasted_torch import NOT_CARRIED, PROGRAMS
+from pasted_torch_2 import PROGRAMS as MORE
 
 TOLERANCE = 2e-5
+ALL = PROGRAMS | MORE
 
 
 def tensors(answer) -> list:
@@ -16,10 +18,10 @@ def tensors(answer) -> list:
     return [] if answer is None else [answer.numpy()]
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_pasted_pytorch(name, tmp_path):
     torch = pytest.importorskip("torch")
-    shapes, text = PROGRAMS[name]
+    shapes, text = ALL[name]
     scope = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "__name__": "snippet"}
     torch.manual_seed(3)
     exec(text, scope)

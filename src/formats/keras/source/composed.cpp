@@ -15,6 +15,19 @@ constexpr const char* text = R"(
 import math
 from keras import layers, ops, activations
 
+def masked(scores, mask, causal):  # scores over [..., queries, keys], those that nobody sees far below the others
+    if mask is not None:
+        mask = ops.cast(mask, "bool")
+        for _ in range(len(scores.shape) - len(mask.shape)):
+            mask = ops.expand_dims(mask, -3)
+        scores = ops.where(mask, scores, -1e9)
+    if causal:
+        queries, keys = scores.shape[-2:]
+        if queries is None or keys is None:
+            raise NotImplementedError("a causal mask over a free number of steps is not read; give it with --shape")
+        scores = ops.where(ops.tril(ops.ones((queries, keys), dtype="bool")), scores, -1e9)
+    return scores
+
 class MultiHeadAttention(layers.Layer):
     def __init__(self, num_heads, key_dim, value_dim=None, dropout=0.0, use_bias=True, output_shape=None,
                  attention_axes=None, name=None, **kwargs):
@@ -38,15 +51,13 @@ class MultiHeadAttention(layers.Layer):
         self.output_dense = self.dense("abcd,cde->abe", [None, last], "e")
 
     def call(self, query, value, key=None, attention_mask=None, return_attention_scores=False, use_causal_mask=False):
-        if attention_mask is not None or use_causal_mask:
-            raise NotImplementedError("MultiHeadAttention with a mask is not read")
         self.prepare(query)
         q = self.query_dense(query)
         k = self.key_dense(value if key is None else key)
         v = self.value_dense(value)
         scores = ops.matmul(ops.transpose(q * (1.0 / math.sqrt(float(self.key_dim))), (0, 2, 1, 3)),
                             ops.transpose(k, (0, 2, 3, 1)))
-        weights = ops.softmax(scores, axis=-1)
+        weights = ops.softmax(masked(scores, attention_mask, use_causal_mask), axis=-1)
         summed = ops.transpose(ops.matmul(weights, ops.transpose(v, (0, 2, 1, 3))), (0, 2, 1, 3))
         made = self.output_dense(summed)
         return (made, weights) if return_attention_scores else made
@@ -67,11 +78,15 @@ class Attention(layers.Layer):
         return made * self.scale if self.use_scale else made
 
     def call(self, inputs, mask=None, return_attention_scores=False, use_causal_mask=False):
-        if mask is not None or use_causal_mask:
-            raise NotImplementedError("attention with a mask is not read")
         query, value = inputs[0], inputs[1]
-        weights = ops.softmax(self.scores(query, inputs[2] if len(inputs) > 2 else value), axis=-1)
+        scores = self.scores(query, inputs[2] if len(inputs) > 2 else value)
+        seen = None
+        if mask is not None and mask[1] is not None:
+            seen = ops.expand_dims(ops.cast(mask[1], "bool"), -2)
+        weights = ops.softmax(masked(scores, seen, use_causal_mask), axis=-1)
         made = ops.matmul(weights, value)
+        if mask is not None and mask[0] is not None:
+            made = made * ops.expand_dims(ops.cast(mask[0], "float32"), -1)
         return (made, weights) if return_attention_scores else made
 
 class AdditiveAttention(Attention):

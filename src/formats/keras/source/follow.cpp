@@ -1,11 +1,13 @@
 // Layers and models of the program's own: their call() is followed, their build() runs once, and add_weight makes weights.
 #include "formats/keras/source/library.h"
+#include "formats/keras/source_values.h"
 
 #include <algorithm>
 
 namespace convoy::keras {
 
 bool SourceLayer::is_weight() const { return class_name == source_weight; }
+bool SourceLayer::is_known() const { return is_weight() || class_name == source_constant; }
 
 bool SourceLayer::is_own() const {
   if (class_name == "Lambda") return true;

@@ -116,7 +116,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
       if (std::ranges::find(seen, t) != seen.end()) continue;
       seen.push_back(t);
       const SourceCall& call = t->layer->calls[t->call_number];
-      if (call.tensors.empty() && !t->layer->is_weight()) state->inputs.push_back(t);
+      if (call.tensors.empty() && !t->layer->is_known()) state->inputs.push_back(t);
       open.insert(open.end(), call.tensors.begin(), call.tensors.end());
     }
   }

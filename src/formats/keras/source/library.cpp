@@ -253,7 +253,12 @@ Made SourceLibrary::input_function(Interpreter& in, Arguments& given) {
 namespace {
 
 // Arguments as JSON, tensors by their place in `call`.
-Result<Json> argument_json(Interpreter& in, Value value, SourceCall& call, int depth) {
+Result<Json> argument_json(SourceLibrary& library, Interpreter& in, Value value, SourceCall& call, int depth) {
+  if (!value.as<python::Sequence>() && is_known_array(in, value)) {
+    auto made = library.constant(in, value);
+    if (!made) return pass(made);
+    value = Value::of(*made);
+  }
   if (auto* tensor = value.as<SourceTensor>()) {
     call.tensors.push_back(tensor);
     return Json{{"$tensor", call.tensors.size() - 1}};
@@ -261,7 +266,7 @@ Result<Json> argument_json(Interpreter& in, Value value, SourceCall& call, int d
   if (const auto* all = value.as<python::Sequence>(); all && depth < 16) {
     Json list = Json::array();
     for (const Value& one : all->items) {
-      auto inner = argument_json(in, one, call, depth + 1);
+      auto inner = argument_json(library, in, one, call, depth + 1);
       if (!inner) return inner;
       list.push_back(std::move(*inner));
     }
@@ -281,14 +286,22 @@ Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) 
   SourceCall call;
   call.order = ++calls_;
   if (!within_.empty()) std::tie(call.within, call.within_call) = within_.front();
+  // Layers read tensors; functions take lists of sizes, too.
+  const bool reads_tensors = layer.module == "keras.layers";
+  for (Value& one : given.placed)
+    if (reads_tensors && one.as<python::Sequence>() && is_known_array(in, one)) {
+      auto made = constant(in, one);
+      if (!made) return pass(made);
+      one = Value::of(*made);
+    }
   for (const Value& one : given.placed) {
-    auto json = argument_json(in, one, call, 0);
+    auto json = argument_json(*this, in, one, call, 0);
     if (!json) return pass(json);
     call.args.push_back(std::move(*json));
   }
   for (const auto& [word, value] : given.named) {
     if (word == "training" || word == "name") continue;
-    auto json = argument_json(in, value, call, 0);
+    auto json = argument_json(*this, in, value, call, 0);
     if (!json) return pass(json);
     call.kwargs[word] = std::move(*json);
   }

@@ -12,6 +12,9 @@ namespace convoy::keras {
 // Whose words programs are read in.
 constexpr const char* source_version = "3.15.1";
 
+// Whether a value is an array: it tells its shape and gives its numbers as lists, whichever library it is of.
+bool is_known_array(python::Interpreter& in, const python::Value& value);
+
 class SourceLibrary : public python::Library {
  public:
   explicit SourceLibrary(const LoadOptions& options) : options_(options), seeds_(options.seed.value_or(0)) {}
@@ -30,6 +33,8 @@ class SourceLibrary : public python::Library {
   Result<python::Value> operate(python::Interpreter& in, const std::string& class_name, python::Arguments arguments);
   Result<SourceTensor*> input(python::Interpreter& in, Shape shape, const std::string& name, const std::string& dtype);
   std::string fresh_name(const std::string& class_name);
+  // An array of known numbers as a tensor. Fails: numbers that come only when the model runs.
+  Result<SourceTensor*> constant(python::Interpreter& in, const python::Value& array);
 
  private:
   void prepare(python::Interpreter& in);
@@ -87,6 +92,7 @@ class SourceLibrary : public python::Library {
   std::size_t calls_ = 0;
   Seeds seeds_;
   bool channels_first_ = false;  // what the program has set for layers that do not say it
+  std::size_t constants_ = 0;
   bool sets_weights_ = false;  // the program gives layers weights that it has from elsewhere
   std::vector<std::pair<SourceLayer*, std::size_t>> within_;  // the program's own layers that are being followed
 };

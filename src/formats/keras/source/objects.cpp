@@ -15,8 +15,10 @@ namespace {
 struct Operator {
   std::string_view symbol, class_name;
 };
-constexpr std::array operators{Operator{"+", "Add"},    Operator{"-", "Subtract"}, Operator{"*", "Multiply"},
-                               Operator{"/", "Divide"}, Operator{"**", "Power"},   Operator{"@", "Matmul"}};
+constexpr std::array operators{Operator{"+", "Add"},           Operator{"-", "Subtract"},   Operator{"*", "Multiply"},
+                               Operator{"/", "Divide"},        Operator{"**", "Power"},     Operator{"@", "Matmul"},
+                               Operator{"<", "Less"},          Operator{"<=", "LessEqual"}, Operator{">", "Greater"},
+                               Operator{">=", "GreaterEqual"}, Operator{"&", "LogicalAnd"}, Operator{"|", "LogicalOr"}};
 
 Value shape_of(Interpreter& in, const Shape& shape) {
   ValueList sizes;
@@ -44,7 +46,8 @@ Result<Value> SourceTensor::item(Interpreter& in, Value key) {
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
                                                   bool reversed) {
   const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
-  if (found == operators.end() || !(other.is_number() || other.as<SourceTensor>())) return std::nullopt;
+  if (found == operators.end() || !(other.is_number() || other.as<SourceTensor>() || is_known_array(in, other)))
+    return std::nullopt;
   ValueList both{Value::of(this), other};
   if (reversed) std::swap(both[0], both[1]);
   auto made = library.operate(in, std::string(found->class_name), Arguments{std::move(both), {}});
@@ -53,8 +56,8 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
 }
 
 Result<std::optional<Value>> SourceTensor::unary(Interpreter& in, std::string_view symbol) {
-  if (symbol != "-") return std::nullopt;
-  auto made = library.operate(in, "Negative", Arguments{{Value::of(this)}, {}});
+  if (symbol != "-" && symbol != "~") return std::nullopt;
+  auto made = library.operate(in, symbol == "-" ? "Negative" : "LogicalNot", Arguments{{Value::of(this)}, {}});
   if (!made) return pass(made);
   return *made;
 }
@@ -90,7 +93,7 @@ Result<std::vector<Node>> nodes_of(const SourceLayer& model) {
     found.push_back(node);
     if (inputs.contains(node)) continue;
     const SourceCall* call = call_of(node);
-    if (node.layer->is_weight()) continue;
+    if (node.layer->is_known()) continue;
     if (!call || call->tensors.empty())
       return fail(Fault::Format, "the model's outputs read '" + node.layer->name + "', which is none of its inputs");
     for (SourceTensor* t : call->tensors) open.push_back({t->layer, t->call_number});
@@ -171,7 +174,7 @@ class Functional {
                  const SourceCall* call = call_of({t.layer, t.call_number});
                  return call && call->within ? Node{call->within, call->within_call} : Node{t.layer, t.call_number};
                }))
-        if (!layer->is_weight()) kept.push_back(layer);
+        if (!layer->is_known()) kept.push_back(layer);
       const auto names = numbered(kept);
       for (std::size_t i = 0; i < kept.size(); ++i)
         if (kept[i]->module != "keras.src.ops") add_groups(*kept[i], "layers/" + names[i], groups_);

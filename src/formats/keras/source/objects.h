@@ -74,6 +74,7 @@ class SourceLayer : public python::Object {
   SourceLayer* root = nullptr;  // of a functional model: the program's own model that it was made of
 
   bool is_weight() const;
+  bool is_known() const;  // a weight of the program's own, or an array of known numbers: nothing calls it
   bool is_own() const;  // its class has a call() of its own
   bool holds_own() const;  // of a Sequential: one of its layers is the program's own
   std::string own_class() const;  // the name of its class in the program

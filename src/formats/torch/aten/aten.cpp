@@ -47,8 +47,9 @@ constexpr std::array renamed{
     Renamed{"log_sigmoid", "logsigmoid"},
 };
 
-constexpr std::array families{aten_arithmetic,     aten_shapes,    aten_parts,     aten_reductions, aten_products,
-                              aten_normalizations, aten_constants, aten_recurrent, aten_writes,     aten_composed};
+constexpr std::array families{aten_arithmetic, aten_shapes,    aten_parts,          aten_reductions,
+                              aten_products,   aten_attention, aten_normalizations, aten_constants,
+                              aten_recurrent,  aten_writes,    aten_composed};
 
 const FunctionRow* own_row(std::string_view name) {
   for (const auto& family : families)

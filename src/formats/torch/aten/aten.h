@@ -12,6 +12,7 @@ std::span<const FunctionRow> aten_shapes();
 std::span<const FunctionRow> aten_parts();
 std::span<const FunctionRow> aten_reductions();
 std::span<const FunctionRow> aten_products();
+std::span<const FunctionRow> aten_attention();
 std::span<const FunctionRow> aten_normalizations();
 std::span<const FunctionRow> aten_constants();
 std::span<const FunctionRow> aten_recurrent();

@@ -1,10 +1,9 @@
-// Products of matrices, tables, and attention.
+// Products of matrices, and tables.
 #include "formats/torch/aten/aten.h"
 
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <cmath>
 
 namespace convoy::torch {
 namespace {
@@ -56,27 +55,6 @@ Results embedding(FunctionCall& call) {
   return {call.add(Embedding{}, {rows_wanted, table})};
 }
 
-// softmax(q k^T * scale + mask) v
-Results attention(FunctionCall& call) {
-  const ValueId q = call.tensor("query"), k = call.tensor("key"), v = call.tensor("value");
-  if (call.optional("attn_mask") || call.attrs.truth("is_causal", false) || call.attrs.number("dropout_p", 0.0) != 0 ||
-      call.attrs.truth("enable_gqa", false)) {
-    call.refuse(Fault::Unsupported, "attention with a mask, dropout or grouped heads");
-    return {};
-  }
-  const Size rank = call.rank(q);
-  const Dim depth = call.dim(q, rank - 1);
-  if (!depth.known()) call.refuse(Fault::Unsupported, "attention over a depth that is free");
-  if (call.failed() || rank < 2 || call.rank(k) != rank) return {};
-  const double scale = call.attrs.number("scale", 1 / std::sqrt(static_cast<double>(*depth)));
-  Sizes swap(static_cast<std::size_t>(rank));
-  for (Size i = 0; i < rank; ++i) swap[static_cast<std::size_t>(i)] = i;
-  std::swap(swap[swap.size() - 1], swap[swap.size() - 2]);
-  const ValueId scores = call.add(MatMul{}, {q, call.add(Transpose{swap}, {k})});
-  const ValueId scaled = call.add(Affine{scale, 0}, {scores});
-  return {call.add(MatMul{}, {call.add(Softmax{{rank - 1}}, {scaled}), v})};
-}
-
 constexpr std::array rows{
     FunctionRow{"addmm", "input mat1 mat2", addmm},
     FunctionRow{"baddbmm", "input batch1 batch2", baddbmm},
@@ -85,7 +63,6 @@ constexpr std::array rows{
     FunctionRow{"matmul", "input other", product<other>},
     FunctionRow{"einsum", "equation tensors...", einsum},
     FunctionRow{"embedding", "weight indices padding_idx", embedding},
-    FunctionRow{"scaled_dot_product_attention", "query key value attn_mask dropout_p is_causal scale", attention},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "formats/torch/exported/reader.h"
 
 #include "formats/torch/aten/aten.h"
+#include "formats/torch/declared_type.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
 #include "formats/torch/exported/views.h"
@@ -368,15 +369,6 @@ class Reader {
     }
     graph_.nodes.resize(first);
     return {};
-  }
-
-  // Kernels answer in float32 or int64; truth and the other floating types go back to what the operator gives.
-  static Tensor as_declared(const Tensor& tensor, DType dtype) {
-    if (is_floating(dtype)) return tensor.converted(dtype);
-    if (dtype != DType::Bool) return tensor;
-    std::vector<std::byte> truths;
-    for (const double value : tensor.doubles()) truths.push_back(static_cast<std::byte>(value != 0));
-    return *Tensor::owning(DType::Bool, tensor.shape(), std::move(truths));
   }
 
   // Names of the outputs in order; a list of tensors counts one by one.

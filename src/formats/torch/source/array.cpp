@@ -107,7 +107,29 @@ constexpr std::array renamed{Renamed{"reshape", "reshape", "tensor shape name"},
                              Renamed{"sqrt", "sqrt", "x name"},
                              Renamed{"square", "square", "x name"},
                              Renamed{"tanh", "tanh", "x name"},
-                             Renamed{"sigmoid", "sigmoid", "x name"}};
+                             Renamed{"sigmoid", "sigmoid", "x name"},
+                             Renamed{"sin", "sin", "x name"},
+                             Renamed{"cos", "cos", "x name"},
+                             Renamed{"log", "log", "x name"},
+                             Renamed{"floor", "floor", "x name"},
+                             Renamed{"ceil", "ceil", "x name"},
+                             Renamed{"sign", "sign", "x name"},
+                             Renamed{"negative", "neg", "x name"},
+                             Renamed{"pow", "pow", "x y name"},
+                             Renamed{"power", "pow", "x y"},
+                             Renamed{"tril", "tril", "m k"},
+                             Renamed{"triu", "triu", "m k"},
+                             Renamed{"where", "where", "condition x y name"},
+                             Renamed{"greater", "gt", "x y name"},
+                             Renamed{"greater_equal", "ge", "x y name"},
+                             Renamed{"less", "lt", "x y name"},
+                             Renamed{"less_equal", "le", "x y name"},
+                             Renamed{"equal", "eq", "x y name"},
+                             Renamed{"not_equal", "ne", "x y name"},
+                             Renamed{"logical_and", "logical_and", "x y name"},
+                             Renamed{"logical_or", "logical_or", "x y name"},
+                             Renamed{"logical_not", "logical_not", "x name"},
+                             Renamed{"repeat", "repeat_interleave", "input repeats axis name"}};
 constexpr std::array reductions{Renamed{"reduce_mean", "mean", ""}, Renamed{"reduce_sum", "sum", ""},
                                 Renamed{"reduce_max", "amax", ""},  Renamed{"reduce_min", "amin", ""},
                                 Renamed{"mean", "mean", ""},        Renamed{"sum", "sum", ""},
@@ -150,7 +172,10 @@ bool makes(std::string_view name) {
 
 // zeros(shape), full(shape, number): of float32, as far as the numbers of a model go.
 Made made_of_one(Tracer& tracer, Interpreter& in, std::string name, Arguments given) {
-  for (const char* word : {"dtype", "order", "name"}) given.take(word);
+  const auto type = given.take("dtype");
+  const auto* word_of_type = type ? type->as<python::Text>() : nullptr;
+  const bool truths = word_of_type && word_of_type->text == "bool";
+  for (const char* word : {"order", "name"}) given.take(word);
   if (name == "fill") name = "full";
   if (name == "empty") name = "zeros";
   for (auto& [word, value] : given.named)
@@ -162,7 +187,43 @@ Made made_of_one(Tracer& tracer, Interpreter& in, std::string name, Arguments gi
   if (given.placed.size() < most) return fail(Fault::Format, name + "() with too few arguments");
   given.placed.resize(most);
   if (!name.ends_with("_like") && given.placed[0].is_whole()) given.placed[0] = in.list({given.placed[0]});
-  return arrays(tracer, in, filled(tracer, in, name, std::move(given)));
+  auto made = filled(tracer, in, name, std::move(given));
+  if (made && truths) made = call_function_named(tracer, in, "_to", Arguments{{*made, in.text("bool")}, {}});
+  return arrays(tracer, in, std::move(made));
+}
+
+// linalg.band_part(input, num_lower, num_upper): a matrix without what lies further from its diagonal; -1 keeps all.
+Made band(Tracer& tracer, Interpreter& in, const Arguments& given) {
+  const auto taken = python::bound(given, "input num_lower num_upper name", 3, "band_part");
+  if (!taken) return std::unexpected(taken.error());
+  auto made = as_array(tracer, in, *(*taken)[0]);
+  for (const auto& [place, function] : {std::pair{1, "triu"}, std::pair{2, "tril"}}) {
+    const Value most = *(*taken)[static_cast<std::size_t>(place)];
+    if (!most.is_whole()) return fail(Fault::Format, "band_part() of what is no number of diagonals");
+    if (most.whole() < 0 || !made) continue;
+    const Value diagonal = Value::of(place == 1 ? -most.whole() : most.whole());
+    made = call_function_named(tracer, in, function, Arguments{{*made, diagonal}, {}});
+  }
+  return arrays(tracer, in, std::move(made));
+}
+
+// range(n), arange(start, stop, step): whole numbers where all of these are.
+Made counted(Tracer& tracer, Interpreter& in, Arguments given) {
+  for (auto& [word, value] : given.named) {
+    if (word == "limit") word = "stop";
+    if (word == "delta") word = "step";
+  }
+  const auto type = given.take("dtype");
+  if (given.placed.size() == 1 && !std::ranges::any_of(given.named, [](auto& one) { return one.first == "stop"; }))
+    given.placed.insert(given.placed.begin(), Value::of(std::int64_t{0}));
+  const auto taken = python::bound(given, "start stop step dtype name", 1, "arange");
+  if (!taken) return std::unexpected(taken.error());
+  if (!(*taken)[1]) return fail(Fault::Format, "arange() without an end");
+  Arguments said{{*(*taken)[0], *(*taken)[1], (*taken)[2].value_or(Value::of(std::int64_t{1}))}, {}};
+  auto made = filled(tracer, in, "arange", std::move(said));
+  const Value wanted = type ? *type : (*taken)[3].value_or(Value());
+  if (made && wanted.as<python::Text>()) made = call_function_named(tracer, in, "_to", Arguments{{*made, wanted}, {}});
+  return arrays(tracer, in, std::move(made));
 }
 
 }  // namespace
@@ -182,14 +243,19 @@ std::optional<Value> array_function(Tracer& tracer, Interpreter& in, const std::
   if (makes(name))
     return native(
         [&tracer, name](Interpreter& with, Arguments& given) { return made_of_one(tracer, with, name, given); });
+  if (name == "band_part")
+    return native([&tracer](Interpreter& with, Arguments& given) { return band(tracer, with, given); });
+  if (name == "arange" || name == "range")
+    return native([&tracer](Interpreter& with, Arguments& given) { return counted(tracer, with, given); });
   if (name == "constant" || name == "convert_to_tensor" || name == "Variable" || name == "identity" || name == "cast" ||
       name == "asarray" || name == "array" || name == "stop_gradient")
     return native([&tracer, name](Interpreter& with, Arguments& given) -> Made {
       if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
-      if (given.placed.size() > 1 && given.placed[1].as<python::Text>() && given.placed[0].as<SourceTensor>())
-        return arrays(tracer, with,
-                      call_function_named(tracer, with, "_to", Arguments{{given.placed[0], given.placed[1]}, {}}));
-      return as_array(tracer, with, given.placed[0]);
+      const auto type = given.take("dtype");
+      const Value wanted = type ? *type : given.placed.size() > 1 ? given.placed[1] : Value();
+      const auto array = as_array(tracer, with, given.placed[0]);
+      if (!array || !wanted.as<python::Text>() || !array->as<SourceTensor>()) return array;
+      return arrays(tracer, with, call_function_named(tracer, with, "_to", Arguments{{*array, wanted}, {}}));
     });
   if (name == "shape")
     return native([](Interpreter& with, Arguments& given) -> Made {
@@ -261,7 +327,7 @@ Result<std::optional<Value>> Array::attribute(Interpreter& in, const std::string
 
 Made Array::item(Interpreter& in, Value at) { return arrays(tracer, in, SourceTensor::item(in, at)); }
 
-Status Array::set_item(Interpreter&, Value, Value) { return fail(Fault::Unsupported, "an array is changed in place"); }
+Status Array::set_item(Interpreter& in, Value at, Value given) { return SourceTensor::set_item(in, at, given); }
 
 Result<std::optional<Value>> Array::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
   auto made = SourceTensor::binary(in, symbol, other, reversed);

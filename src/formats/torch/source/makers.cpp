@@ -98,6 +98,13 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
   if (drawn && tracer.bound) return drawn_inside(tracer, in, *named);
   if (name == "randint")
     std::erase_if(*named, [](const auto& one) { return one.first == "low" || one.first == "high"; });
+  for (auto& [word, value] : *named)  // a number that stands in a tensor
+    if (word == "fill_value" && value.as<SourceTensor>()) {
+      const auto item = in.attribute(value, "item");
+      auto number = item ? in.call(*item, ValueList{}) : item;
+      if (!number) return number;
+      value = *number;
+    }
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
   const bool of_reals = std::ranges::any_of(given.placed, &Value::is_real);

@@ -65,7 +65,7 @@ constexpr std::array spelled{
     Spelled{"baddbmm", "baddbmm", "input batch1 batch2 beta alpha"},
     Spelled{"addmm", "addmm", "input mat1 mat2 beta alpha"},
     Spelled{"scaled_dot_product_attention", "scaled_dot_product_attention",
-            "query key value attn_mask dropout_p is_causal scale"},
+            "query key value attn_mask dropout_p is_causal scale enable_gqa"},
     Spelled{"round", "round.default", "input"},
     Spelled{"new_zeros", "new_zeros", "input size..."},
     Spelled{"new_ones", "new_ones", "input size..."},
@@ -94,8 +94,8 @@ const Spelled* spelling_of(std::string_view name) {
 }
 
 const FunctionRow* aten_named(std::string_view name) {
-  for (const auto rows :
-       {aten_arithmetic(), aten_shapes(), aten_parts(), aten_reductions(), aten_products(), aten_constants()})
+  for (const auto rows : {aten_arithmetic(), aten_shapes(), aten_parts(), aten_reductions(), aten_products(),
+                          aten_attention(), aten_constants()})
     if (const FunctionRow* row = row_of(rows, name)) return row;
   return nullptr;
 }
@@ -105,7 +105,7 @@ const FunctionRow* row_named(std::string_view name) {
   const std::string_view row = said ? said->row : name;
   if (const FunctionRow* own = row_of(functions(), row)) return own;
   if (said) return aten_named(row);
-  for (const auto rows : {aten_arithmetic(), aten_products()})
+  for (const auto rows : {aten_arithmetic(), aten_products(), aten_attention()})
     if (const FunctionRow* own = row_of(rows, row)) return own;
   return nullptr;
 }

@@ -184,20 +184,26 @@ Found torch_word(Tracer& tracer, Interpreter& in, const std::string& word) {
   return std::nullopt;
 }
 
+// _pair(n) of torch.nn.modules.utils and its like.
+std::optional<Value> repeated_word(Interpreter& in, const std::string& word) {
+  constexpr std::array<std::string_view, 4> repeats{"_single", "_pair", "_triple", "_quadruple"};
+  const auto count = std::ranges::find(repeats, word) - repeats.begin();
+  if (count == std::ssize(repeats)) return std::nullopt;
+  return in.native(word, [count](Interpreter& with, Arguments& given) -> Made {
+    if (given.placed.size() != 1) return fail(Fault::Format, "one number, or a list of them, is repeated");
+    if (!given.placed[0].as<Sequence>())
+      return with.tuple(ValueList(static_cast<std::size_t>(count) + 1, given.placed[0]));
+    return with.call(with.builtins["tuple"], std::move(given.placed));
+  });
+}
+
 Found nn_word(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std::string& word) {
   if (word == "Parameter" || word == "Buffer")
     return in.native(word,
                      [&tracer](Interpreter& with, Arguments& given) { return parameter_of(tracer, with, given); });
   if (auto found = classes.named(in, word)) return found;
   if (auto found = classes.composed(in, word); !found || *found) return found;
-  constexpr std::array<std::string_view, 4> repeats{"_single", "_pair", "_triple", "_quadruple"};
-  if (const auto count = std::ranges::find(repeats, word) - repeats.begin(); count < std::ssize(repeats))
-    return in.native(word, [count](Interpreter& with, Arguments& given) -> Made {
-      if (given.placed.size() != 1) return fail(Fault::Format, "one number, or a list of them, is repeated");
-      if (!given.placed[0].as<Sequence>())
-        return with.tuple(ValueList(static_cast<std::size_t>(count) + 1, given.placed[0]));
-      return with.call(with.builtins["tuple"], std::move(given.placed));
-    });
+  if (auto found = repeated_word(in, word)) return *found;
   if (word == "DataParallel") return in.native(word, unchanged);
   if (word.ends_with("Loss")) return Value::of(in.make<python::Outside>("torch.nn." + word));
   for (const std::string_view part : {"functional", "init", "modules", "parameter", "utils"})
@@ -213,7 +219,7 @@ Found nn_utils_word(Tracer& tracer, Interpreter& in, const std::string& word) {
   if (word == "spectral_norm")
     return in.native(word, [&tracer](Interpreter& with, Arguments& given) { return spectral(tracer, with, given); });
   if (word == "parametrizations" || word == "parametrize") return inner(in, "torch.nn.utils." + word);
-  return std::nullopt;
+  return repeated_word(in, word);  // torch.nn.modules.utils, by way of torch.nn.modules
 }
 
 Found jit_word(Interpreter& in, const std::string& word) {

@@ -1,5 +1,6 @@
 #include "formats/torch/source/tracer.h"
 
+#include "formats/torch/declared_type.h"
 #include "formats/torch/source/array.h"
 #include "run/cost.h"
 #include "run/run.h"
@@ -141,7 +142,7 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
     if (!numbers) return pass(numbers);
     const auto outputs = graph.nodes[i].outputs;
     for (std::size_t k = 0; k < outputs.size() && k < numbers->size(); ++k) {
-      graph[outputs[k]].constant = std::move((*numbers)[k]);
+      graph[outputs[k]].constant = as_declared((*numbers)[k], graph[outputs[k]].fact.dtype);
       graph[outputs[k]].trainable = false;
       graph[outputs[k]].producer = {};
     }

@@ -1,0 +1,256 @@
+"""More PyTorch programs as people paste them: masks of attention, detection heads, paddings in odd spellings.
+Name: (shapes of the inputs, text), as in pasted_torch.py."""
+PROGRAMS = {
+    "hand_mask": ({"x": (2, 6, 8)}, r"""
+class Head(nn.Module):
+    def __init__(self, n_embd, head_size, block_size):
+        super().__init__()
+        self.key = nn.Linear(n_embd, head_size, bias=False)
+        self.query = nn.Linear(n_embd, head_size, bias=False)
+        self.value = nn.Linear(n_embd, head_size, bias=False)
+        self.register_buffer('tril', torch.tril(torch.ones(block_size, block_size)))
+    def forward(self, x):
+        B,T,C = x.shape
+        k = self.key(x)
+        q = self.query(x)
+        wei = q @ k.transpose(-2,-1) * C**-0.5
+        wei = wei.masked_fill(self.tril[:T, :T] == 0, float('-inf'))
+        wei = F.softmax(wei, dim=-1)
+        return wei @ self.value(x)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleList([Head(8, 4, 10) for _ in range(2)])
+        self.proj = nn.Linear(8, 8)
+    def forward(self, x):
+        out = torch.cat([h(x) for h in self.heads], dim=-1)
+        m = torch.ones(x.size(1), x.size(1)).tril().bool()
+        y = F.scaled_dot_product_attention(x, x, x, attn_mask=m)
+        z = F.scaled_dot_product_attention(x.unsqueeze(1), x.unsqueeze(1), x.unsqueeze(1), is_causal=True, scale=0.3).squeeze(1)
+        b = torch.zeros(6, 6).masked_fill(~m, float('-inf'))
+        w = F.scaled_dot_product_attention(x, x, x, b)
+        return self.proj(out), y, z, w
+"""),
+    "mha_mask": ({"x": (2, 5, 8)}, r"""
+class Net(nn.Module):
+    def __init__(self, d=8, heads=2, size=5):
+        super().__init__()
+        self.attn = nn.MultiheadAttention(d, heads, batch_first=True)
+        self.norm = nn.LayerNorm(d)
+        self.register_buffer('mask', torch.triu(torch.ones(size, size), diagonal=1).bool())
+        self.fmask = nn.Transformer.generate_square_subsequent_mask(size)
+    def forward(self, x):
+        y, _ = self.attn(x, x, x, attn_mask=self.mask[:x.size(1), :x.size(1)], need_weights=False)
+        z, w = self.attn(y, x, x, attn_mask=self.fmask)
+        return self.norm(x + z), w
+"""),
+    "yolo_detect": ({"x": (1, 3, 64, 96)}, r"""
+import math
+def autopad(k, p=None, d=1):  # kernel, padding, dilation
+    if d > 1:
+        k = d * (k - 1) + 1 if isinstance(k, int) else [d * (x - 1) + 1 for x in k]  # actual kernel-size
+    if p is None:
+        p = k // 2 if isinstance(k, int) else [x // 2 for x in k]  # auto-pad
+    return p
+class Conv(nn.Module):
+    default_act = nn.SiLU()  # default activation
+    def __init__(self, c1, c2, k=1, s=1, p=None, g=1, d=1, act=True):
+        super().__init__()
+        self.conv = nn.Conv2d(c1, c2, k, s, autopad(k, p, d), groups=g, dilation=d, bias=False)
+        self.bn = nn.BatchNorm2d(c2)
+        self.act = self.default_act if act is True else act if isinstance(act, nn.Module) else nn.Identity()
+    def forward(self, x):
+        return self.act(self.bn(self.conv(x)))
+    def forward_fuse(self, x):
+        return self.act(self.conv(x))
+class DWConv(Conv):
+    def __init__(self, c1, c2, k=1, s=1, d=1, act=True):
+        super().__init__(c1, c2, k, s, g=math.gcd(c1, c2), d=d, act=act)
+class Bottleneck(nn.Module):
+    def __init__(self, c1, c2, shortcut=True, g=1, k=(3, 3), e=0.5):
+        super().__init__()
+        c_ = int(c2 * e)
+        self.cv1 = Conv(c1, c_, k[0], 1)
+        self.cv2 = Conv(c_, c2, k[1], 1, g=g)
+        self.add = shortcut and c1 == c2
+    def forward(self, x):
+        return x + self.cv2(self.cv1(x)) if self.add else self.cv2(self.cv1(x))
+class C2f(nn.Module):
+    def __init__(self, c1, c2, n=1, shortcut=False, g=1, e=0.5):
+        super().__init__()
+        self.c = int(c2 * e)
+        self.cv1 = Conv(c1, 2 * self.c, 1, 1)
+        self.cv2 = Conv((2 + n) * self.c, c2, 1)
+        self.m = nn.ModuleList(Bottleneck(self.c, self.c, shortcut, g, k=((3, 3), (3, 3)), e=1.0) for _ in range(n))
+    def forward(self, x):
+        y = list(self.cv1(x).chunk(2, 1))
+        y.extend(m(y[-1]) for m in self.m)
+        return self.cv2(torch.cat(y, 1))
+class SPPF(nn.Module):
+    def __init__(self, c1, c2, k=5):
+        super().__init__()
+        c_ = c1 // 2
+        self.cv1 = Conv(c1, c_, 1, 1)
+        self.cv2 = Conv(c_ * 4, c2, 1, 1)
+        self.m = nn.MaxPool2d(kernel_size=k, stride=1, padding=k // 2)
+    def forward(self, x):
+        y = [self.cv1(x)]
+        y.extend(self.m(y[-1]) for _ in range(3))
+        return self.cv2(torch.cat(y, 1))
+class Concat(nn.Module):
+    def __init__(self, dimension=1):
+        super().__init__()
+        self.d = dimension
+    def forward(self, x):
+        return torch.cat(x, self.d)
+class DFL(nn.Module):
+    def __init__(self, c1=16):
+        super().__init__()
+        self.conv = nn.Conv2d(c1, 1, 1, bias=False).requires_grad_(False)
+        x = torch.arange(c1, dtype=torch.float)
+        self.conv.weight.data[:] = nn.Parameter(x.view(1, c1, 1, 1))
+        self.c1 = c1
+    def forward(self, x):
+        b, _, a = x.shape  # batch, channels, anchors
+        return self.conv(x.view(b, 4, self.c1, a).transpose(2, 1).softmax(1)).view(b, 4, a)
+def make_anchors(feats, strides, grid_cell_offset=0.5):
+    anchor_points, stride_tensor = [], []
+    assert feats is not None
+    dtype, device = feats[0].dtype, feats[0].device
+    for i, stride in enumerate(strides):
+        _, _, h, w = feats[i].shape
+        sx = torch.arange(end=w, device=device, dtype=dtype) + grid_cell_offset  # shift x
+        sy = torch.arange(end=h, device=device, dtype=dtype) + grid_cell_offset  # shift y
+        sy, sx = torch.meshgrid(sy, sx, indexing="ij")
+        anchor_points.append(torch.stack((sx, sy), -1).view(-1, 2))
+        stride_tensor.append(torch.full((h * w, 1), stride, dtype=dtype, device=device))
+    return torch.cat(anchor_points), torch.cat(stride_tensor)
+def dist2bbox(distance, anchor_points, xywh=True, dim=-1):
+    lt, rb = distance.chunk(2, dim)
+    x1y1 = anchor_points - lt
+    x2y2 = anchor_points + rb
+    if xywh:
+        c_xy = (x1y1 + x2y2) / 2
+        wh = x2y2 - x1y1
+        return torch.cat((c_xy, wh), dim)
+    return torch.cat((x1y1, x2y2), dim)
+class Detect(nn.Module):
+    dynamic = False
+    export = False
+    shape = None
+    anchors = torch.empty(0)
+    strides = torch.empty(0)
+    def __init__(self, nc=80, ch=()):
+        super().__init__()
+        self.nc = nc
+        self.nl = len(ch)
+        self.reg_max = 4
+        self.no = nc + self.reg_max * 4
+        self.stride = torch.tensor([8., 16.])
+        c2, c3 = max((8, ch[0] // 4, self.reg_max * 4)), max(ch[0], min(self.nc, 100))
+        self.cv2 = nn.ModuleList(nn.Sequential(Conv(x, c2, 3), Conv(c2, c2, 3), nn.Conv2d(c2, 4 * self.reg_max, 1)) for x in ch)
+        self.cv3 = nn.ModuleList(nn.Sequential(nn.Sequential(DWConv(x, x, 3), Conv(x, c3, 1)), nn.Conv2d(c3, self.nc, 1)) for x in ch)
+        self.dfl = DFL(self.reg_max) if self.reg_max > 1 else nn.Identity()
+    def forward(self, x):
+        for i in range(self.nl):
+            x[i] = torch.cat((self.cv2[i](x[i]), self.cv3[i](x[i])), 1)
+        if self.training:
+            return x
+        shape = x[0].shape
+        x_cat = torch.cat([xi.view(shape[0], self.no, -1) for xi in x], 2)
+        if self.dynamic or self.shape != shape:
+            self.anchors, self.strides = (x.transpose(0, 1) for x in make_anchors(x, self.stride, 0.5))
+            self.shape = shape
+        box, cls = x_cat.split((self.reg_max * 4, self.nc), 1)
+        dbox = dist2bbox(self.dfl(box), self.anchors.unsqueeze(0), xywh=True, dim=1) * self.strides
+        y = torch.cat((dbox, cls.sigmoid()), 1)
+        return y if self.export else (y, x)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = nn.Sequential(Conv(3, 8, 3, 2), Conv(8, 8, 3, 2), C2f(8, 8, 1, True), Conv(8, 12, 3, 2), C2f(12, 12, 2, True), Conv(12, 16, 3, 2), SPPF(16, 16, 5))
+        self.up = nn.Upsample(None, 2, 'nearest')
+        self.cat = Concat()
+        self.head = C2f(28, 12)
+        self.detect = Detect(3, (12, 16))
+    def forward(self, x):
+        ys = []
+        for i, m in enumerate(self.model):
+            x = m(x)
+            if i in {4, 6}:
+                ys.append(x)
+        h = self.head(self.cat([self.up(ys[1]), ys[0]]))
+        return self.detect([h, ys[1]])
+"""),
+    "same_variants": ({"x": (1, 3, 17, 22)}, r"""
+import torch.nn.functional as F
+from torch.nn.modules.utils import _pair
+from itertools import repeat
+import collections.abc
+def _ntuple(n):
+    def parse(x):
+        if isinstance(x, collections.abc.Iterable):
+            return x
+        return tuple(repeat(x, n))
+    return parse
+to_2tuple = _ntuple(2)
+def get_same_padding(x: int, k: int, s: int, d: int):
+    return max((-(x // -s) - 1) * s + (k - 1) * d + 1 - x, 0)
+def pad_same(x, k, s, d=(1, 1), value: float = 0):
+    ih, iw = x.size()[-2:]
+    pad_h, pad_w = get_same_padding(ih, k[0], s[0], d[0]), get_same_padding(iw, k[1], s[1], d[1])
+    if pad_h > 0 or pad_w > 0:
+        x = F.pad(x, [pad_w // 2, pad_w - pad_w // 2, pad_h // 2, pad_h - pad_h // 2], value=value)
+    return x
+def conv2d_same(x, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups: int = 1):
+    x = pad_same(x, weight.shape[-2:], stride, dilation)
+    return F.conv2d(x, weight, bias, stride, (0, 0), dilation, groups)
+class Conv2dSame(nn.Conv2d):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
+        super(Conv2dSame, self).__init__(in_channels, out_channels, kernel_size, stride, 0, dilation, groups, bias)
+    def forward(self, x):
+        return conv2d_same(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+class MaxPool2dSame(nn.MaxPool2d):
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+        kernel_size = to_2tuple(kernel_size)
+        stride = to_2tuple(stride)
+        super(MaxPool2dSame, self).__init__(kernel_size, stride, (0, 0), to_2tuple(dilation), ceil_mode)
+    def forward(self, x):
+        x = pad_same(x, self.kernel_size, self.stride, value=-float('inf'))
+        return F.max_pool2d(x, self.kernel_size, self.stride, (0, 0), self.dilation, self.ceil_mode)
+class SamePad2d(nn.Module):
+    def __init__(self, kernel_size, stride):
+        super(SamePad2d, self).__init__()
+        self.kernel_size = torch.nn.modules.utils._pair(kernel_size)
+        self.stride = _pair(stride)
+    def forward(self, input):
+        in_width = input.size()[2]
+        in_height = input.size()[3]
+        out_width = math.ceil(float(in_width) / float(self.stride[0]))
+        out_height = math.ceil(float(in_height) / float(self.stride[1]))
+        pad_along_width = ((out_width - 1) * self.stride[0] + self.kernel_size[0] - in_width)
+        pad_along_height = ((out_height - 1) * self.stride[1] + self.kernel_size[1] - in_height)
+        pad_left = math.floor(pad_along_width / 2)
+        pad_top = math.floor(pad_along_height / 2)
+        pad_right = pad_along_width - pad_left
+        pad_bottom = pad_along_height - pad_top
+        return F.pad(input, (pad_top, pad_bottom, pad_left, pad_right), 'constant', 0)
+import math
+class TFAvgPool(nn.AvgPool2d):
+    def forward(self, x):
+        h, w = x.shape[2:]
+        ph = (h % self.stride == 0 and max(self.kernel_size - self.stride, 0)) or max(self.kernel_size - h % self.stride, 0)
+        pw = (w % self.stride == 0 and max(self.kernel_size - self.stride, 0)) or max(self.kernel_size - w % self.stride, 0)
+        return super().forward(F.pad(x, (pw // 2, pw - pw // 2, ph // 2, ph - ph // 2), mode='replicate'))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = Conv2dSame(3, 4, (3, 5), stride=(2, 1), bias=False)
+        self.p = MaxPool2dSame(3, 2)
+        self.s = SamePad2d((4, 3), (1, 2))
+        self.b = nn.Conv2d(4, 5, (4, 3), (1, 2))
+        self.q = TFAvgPool(3, 2)
+    def forward(self, x):
+        return self.q(self.b(self.s(self.p(self.a(x)))))
+"""),
+}
