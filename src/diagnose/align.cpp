@@ -18,6 +18,20 @@ bool computes(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.inputs, [&](ValueId v) { return v && !graph[v].constant; });
 }
 
+// Behind a cell that walks with the steps first, the value with the batch first again.
+ValueId batch_first(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
+  const auto& next = readers[static_cast<std::size_t>(v.index)];
+  const auto* turns = next.size() == 1 ? std::get_if<Transpose>(&graph[next[0]].op) : nullptr;
+  return turns && turns->permutation == Sizes{1, 0, 2} ? graph[next[0]].outputs[0] : v;
+}
+
+// Whether the cell reads its steps first and what it makes stays so: passes may have carried the turn back further on.
+bool is_left_turned(const Graph& graph, const Node& cell, ValueId out) {
+  const NodeId before = graph[cell.inputs[0]].producer;
+  const auto* turns = before ? std::get_if<Transpose>(&graph[before].op) : nullptr;
+  return turns && turns->permutation == Sizes{1, 0, 2} && out == cell.outputs[0];
+}
+
 // Where a cut right behind `v` is its only use, the value that is left: a convolution and the crop that belongs to it.
 ValueId cut_out(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
   while (readers[static_cast<std::size_t>(v.index)].size() == 1) {
@@ -40,6 +54,8 @@ class Aligner {
         guide_(guide),
         readers_a_(readers_of(a)),
         readers_b_(readers_of(b)),
+        norms_a_(norms_in(a)),
+        norms_b_(norms_in(b)),
         likeness_(a, b),
         in_a_(a.values.size(), -1),
         in_b_(b.values.size(), -1),
@@ -89,17 +105,25 @@ class Aligner {
     const Family family = family_of(a_[a].op);
     if (how == How::Scaled || (how == How::Place && (family == Family::Convolution || family == Family::Product))) {
       const ValueId norm_a = norm_behind(a_, readers_a_, out_a), norm_b = norm_behind(b_, readers_b_, out_b);
-      if (norm_a && !norm_b) out_a = norm_a;
-      if (norm_b && !norm_a) out_b = norm_b;
+      // One that folds its norms has fewer of them: otherwise they stand elsewhere.
+      if (norm_a && !norm_b && norms_a_ > norms_b_) out_a = norm_a;
+      if (norm_b && !norm_a && norms_b_ > norms_a_) out_b = norm_b;
     }
     if (how == How::Place && family == Family::Norm) {
       const bool scales_a = holds_numbers(a_, a), scales_b = holds_numbers(b_, b);
       if (scales_a && !scales_b) out_b = scaled_behind(b_, readers_b_, out_b, taken_b_);
       if (scales_b && !scales_a) out_a = scaled_behind(a_, readers_a_, out_a, taken_a_);
     }
+    bool turned = false;
+    if (family == Family::Recurrent) {
+      out_a = batch_first(a_, readers_a_, out_a);
+      out_b = batch_first(b_, readers_b_, out_b);
+      turned = is_left_turned(a_, a_[a], out_a) != is_left_turned(b_, b_[b], out_b);
+    }
     taken_a_.insert(a);
     taken_b_.insert(b);
-    add(cut_out(a_, readers_a_, out_a), cut_out(b_, readers_b_, out_b), how, a, b);
+    const bool added = add(cut_out(a_, readers_a_, out_a), cut_out(b_, readers_b_, out_b), how, a, b);
+    if (added && turned && a_[out_a].fact.rank() == 3) result_.matches.back().permutation = {1, 0, 2};
   }
 
   static bool holds_numbers(const Graph& graph, NodeId n) {
@@ -118,6 +142,10 @@ class Aligner {
       v = graph[next[0]].outputs[0];
     }
     return v;
+  }
+
+  static std::ptrdiff_t norms_in(const Graph& graph) {
+    return std::ranges::count_if(graph.nodes, [](const Node& n) { return std::holds_alternative<BatchNorm>(n.op); });
   }
 
   static ValueId norm_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
@@ -339,6 +367,7 @@ class Aligner {
   const Graph& b_;
   const Guide& guide_;
   std::vector<std::vector<NodeId>> readers_a_, readers_b_;
+  std::ptrdiff_t norms_a_, norms_b_;
   Likeness likeness_;
   std::vector<int> in_a_, in_b_;  // index of the match, -1: none
   std::vector<bool> matched_a_, matched_b_;

@@ -120,6 +120,22 @@ std::string Comparison::a_of(const std::string& layer_b, const Match& match) con
   return counterpart(layer_b, match, true);
 }
 
+// Where b cannot be run on what a reads, because a layer in front has another number of channels: nothing can be said of
+// this one before that is mended.
+bool Comparison::follows_another(std::size_t i) const {
+  if (states_[i].trouble.empty()) return false;
+  const auto at = stretch(i);
+  return at && std::ranges::any_of(at->reads, [&](std::size_t from) {
+           const auto channels = [](const Graph& graph, ValueId v) {
+             Shape shape = graph[v].fact.shape;
+             std::ranges::sort(shape, {}, [](const Dim& n) { return n.size().value_or(0); });
+             return shape;
+           };
+           const Match& match = alignment_.matches[from];
+           return channels(sized_.a, match.a) != channels(sized_.b, match.b);
+         });
+}
+
 void Comparison::report(Diagnosis& into) const {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const State& state = states_[i];
@@ -162,6 +178,7 @@ void Comparison::report(Diagnosis& into) const {
     finding.cause = "unknown";
     finding.says = state.trouble;
     if (!state.cause || state.cause->edits.empty()) {
+      if (follows_another(i) && !into.findings.empty()) continue;
       if (state.cause) finding.next = state.cause->next, finding.ratio_next = state.cause->r_next;
       finding.ratio_after_fix = layer.r;
       finding.certain = false;
@@ -180,7 +197,8 @@ void Comparison::report(Diagnosis& into) const {
       finding.says = edit.says;
       if (!edit.layer.empty()) {
         finding.a = state.cause->of_b ? a_of(edit.layer, match) : edit.layer;
-        const bool is_lost = edit.cause == "activation_missing" && !state.cause->of_b;
+        const bool is_lost =
+            (edit.cause == "activation_missing" || edit.cause == "layer_missing") && !state.cause->of_b;
         finding.b = state.cause->of_b ? edit.layer
                     : is_lost         ? b_in_front_of(edit.layer, match)
                                       : b_of(edit.layer, match);

@@ -4,6 +4,7 @@
 #include "diagnose/error_map.h"
 #include "diagnose/fix.h"
 #include "diagnose/separate.h"
+#include "diagnose/share.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -158,37 +159,6 @@ void draw_windows(const Sized& at, const std::vector<Layer>& layers, Finding& fi
   if (finding.windows_b.empty()) finding.windows_b = windows_of(at.b, layer.b);
 }
 
-// Where a network begins, its offsets are 0 and its scales 1, under which a layer may change nothing and hide what stands
-// around it: a tensor of one number becomes one of many. Scales and variances stay positive.
-Tensor varied(const Tensor& weight, int which) {
-  if (weight.dtype() != DType::F32 || weight.count() < 2) return weight;
-  const auto old = weight.floats();
-  if (std::ranges::any_of(old, [&](float n) { return n != old[0]; })) return weight;
-  std::vector<float> numbers;
-  for (std::size_t i = 0; i < old.size(); ++i)
-    numbers.push_back(old[0] + (static_cast<float>((i * 5 + static_cast<std::size_t>(which) * 3) % 13) - 6) / 16);
-  return Tensor::of(weight.shape(), std::move(numbers));
-}
-
-// Gives b the numbers of a where layers stand for each other and the shapes fit; how many tensors.
-int share_weights(Sized& at, const Alignment& alignment) {
-  int shared = 0;
-  for (const Match& match : alignment.matches) {
-    if (!match.node_a || !match.node_b) continue;
-    const Node &a = at.a[match.node_a], &b = at.b[match.node_b];
-    for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i) {
-      if (!a.inputs[i] || !b.inputs[i]) continue;
-      auto& ours = at.a[a.inputs[i]].constant;
-      auto& theirs = at.b[b.inputs[i]].constant;
-      if (!ours || !theirs || ours->shape() != theirs->shape() || ours->dtype() != theirs->dtype()) continue;
-      ours = varied(*ours, shared);
-      theirs = *ours;
-      ++shared;
-    }
-  }
-  return shared;
-}
-
 // Whether everything agrees once rows of a are taken for columns of b.
 bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis& result) {
   if (a.inputs.size() != 1 || a[a.inputs[0]].fact.shape.size() != 4) return false;
@@ -199,7 +169,7 @@ bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis
   bool agrees = false;
   for (const bool only_input : {false, true}) {
     Alignment alignment = align(at->a, at->b);
-    if (options.shares_weights) share_weights(*at, alignment);
+    if (options.shares_weights) share_weights(*at, alignment, {});
     if (only_input) {
       for (Match& match : alignment.matches)
         if (match.how == How::Input) match.permutation = turned_order(at->a[match.a].fact.shape.size());
@@ -248,7 +218,8 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
     free = at->free && options.inputs.empty();
     result.sizes.push_back(at->size);
     const Alignment alignment = align(at->a, at->b);
-    if (options.shares_weights) result.shared = share_weights(*at, alignment);
+    if (options.shares_weights)
+      result.shared = share_weights(*at, alignment, places_of(a, b, trial, options.seed, options.inputs));
     if (trial == 0) {
       for (const Node& node : at->a.nodes) order.emplace_back(node.layer, at->a[node.outputs[0]].name);
       result.weighted_a = alignment.weighted_a;

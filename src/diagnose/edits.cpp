@@ -200,6 +200,7 @@ std::vector<Hypothesis> guesses_for(const Scene& scene, std::vector<Edit> so_far
     guess_moved(guesses, i);
     guess_resize(guesses, i);
     guess_recurrent(guesses, i);
+    guess_other_layer(guesses, i);
   }
   guess_order(guesses);
   return std::move(guesses.all);

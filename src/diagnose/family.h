@@ -40,7 +40,8 @@ class Likeness {
  private:
   struct Known {
     std::vector<bool> reached;  // outputs
-    std::string words, steps, shape, name;  // the operator; it and what leads to it; numbers of its result
+    std::string words, steps, shape, name,
+        kernel;  // the operator; it and what leads to it; numbers of its result and weights
   };
   static std::vector<Known> known_of(const Graph& graph);
   std::vector<Known> a_, b_;

@@ -93,6 +93,10 @@ constexpr std::array known{
           "Concatenate()([...]) with the original's order of inputs"},
     Known{"preprocessing", "the original's scale and offset in front of the model",
           "Rescaling with the original's scale and offset in front of the model"},
+    Known{"sequence_axis", "nn.LSTM(..., batch_first=True)  # x is [batch, steps, features]",
+          "x is [batch, steps, features]: ops.transpose(x, (1, 0, 2)) where the steps come first"},
+    Known{"layer_extra", "no layer here", "no layer here"},
+    Known{"layer_missing", "the original's layer here", "the original's layer here"},
     Known{"reset_after", "nn.GRU applies the reset gate behind the recurrent product; write the cell out",
           "reset_after=True is what PyTorch does"},
 };
@@ -121,6 +125,44 @@ struct Words {
                     norm.axis == 1 ? "" : fmt::format("  # on axis {}", norm.axis)),
         fmt::format("BatchNormalization(axis={}, epsilon={})", keras_axis(norm.axis, rank()), number(norm.epsilon))};
   }
+  // The kernel's sizes and what the channels are, in the words of a constructor; the rest of the call as it is.
+  Fix operator()(const Conv& conv) const {
+    const Shape& kernel = form[node.inputs[1]].fact.shape;
+    if (kernel.size() < 3 || !kernel[0].known() || !kernel[1].known()) return {};
+    std::string cells;
+    for (const Window& w : conv.windows) cells += (cells.empty() ? "" : ", ") + std::to_string(w.kernel);
+    const Size out = *kernel[0], in = *kernel[1] * conv.groups, dimensions = rank() - 2;
+    const std::string groups = conv.groups == 1 ? "" : fmt::format(", groups={}", conv.groups);
+    const bool is_depthwise = conv.groups == in && in > 1 && dimensions < 3;
+    return {fmt::format("nn.Conv{}d({}, {}, ({}), ...{})", dimensions, in, out, cells, groups),
+            is_depthwise ? fmt::format("DepthwiseConv{}D(({}), ..., depth_multiplier={})", dimensions, cells, out / in)
+                         : fmt::format("Conv{}D({}, ({}), ...{})", dimensions, out, cells, groups)};
+  }
+  Fix operator()(const Linear&) const {
+    const Shape& matrix = form[node.inputs[1]].fact.shape;
+    if (matrix.size() != 2 || !matrix[0].known() || !matrix[1].known()) return {};
+    return {fmt::format("nn.Linear({}, {})", *matrix[1], *matrix[0]), fmt::format("Dense({})", *matrix[0])};
+  }
+  Fix operator()(const Binary& op) const {
+    switch (op.function) {
+      case BinaryFunction::Add: return {"a + b", "Add()([a, b])"};
+      case BinaryFunction::Subtract: return {"a - b", "Subtract()([a, b])"};
+      case BinaryFunction::Multiply: return {"a * b", "Multiply()([a, b])"};
+      case BinaryFunction::Maximum: return {"torch.maximum(a, b)", "Maximum()([a, b])"};
+      case BinaryFunction::Minimum: return {"torch.minimum(a, b)", "Minimum()([a, b])"};
+      default: return {};
+    }
+  }
+  Fix cell(std::string_view torch, std::string_view keras) const {
+    const Shape& x = form[node.inputs[0]].fact.shape;
+    const Shape& y = form[node.outputs[0]].fact.shape;
+    if (x.empty() || y.empty() || !x.back().known() || !y.back().known()) return {};
+    return {fmt::format("nn.{}({}, {}, batch_first=True)", torch, *x.back(), *y.back()),
+            fmt::format("{}({})", keras, *y.back())};
+  }
+  Fix operator()(const Lstm&) const { return cell("LSTM", "LSTM"); }
+  Fix operator()(const Gru&) const { return cell("GRU", "GRU"); }
+  Fix operator()(const SimpleRnn&) const { return cell("RNN", "SimpleRNN"); }
   Fix operator()(const LayerNorm& norm) const {
     std::string shape, axes;
     for (const Size axis : norm.axes) {
@@ -212,7 +254,12 @@ struct Words {
                                                                    : "bicubic";
     const bool nearest = op.interpolation == Interpolation::Nearest,
                corners = op.coordinates == Coordinates::AlignCorners;
-    return {fmt::format("F.interpolate(x, size=..., mode='{}'{})", mode,
+    std::string size;
+    for (const Size axis : op.axes) {
+      const Dim length = form[node.outputs[0]].fact.shape[static_cast<std::size_t>(axis)];
+      size += (size.empty() ? "" : ", ") + (length.known() ? std::to_string(*length) : "...");
+    }
+    return {fmt::format("F.interpolate(x, size=({}), mode='{}'{})", size, mode,
                         nearest   ? ""
                         : corners ? ", align_corners=True"
                                   : ", align_corners=False"),
@@ -236,6 +283,12 @@ constexpr std::string_view depth_words =
 bool concerns(std::string_view cause, const Op& op) {
   return std::visit(
       [&]<class O>(const O&) {
+        if (cause == "layer_missing") return true;
+        if (cause == "groups" || cause == "kernel_size" || cause == "channels")
+          return std::is_same_v<O, Conv> || std::is_same_v<O, Linear>;
+        if (cause == "merge_kind") return std::is_same_v<O, Binary>;
+        if (cause == "cell_kind")
+          return std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>;
         if (cause.starts_with("bn_")) return std::is_same_v<O, BatchNorm>;
         if (cause.starts_with("norm_"))
           return std::is_same_v<O, LayerNorm> || std::is_same_v<O, GroupNorm> || std::is_same_v<O, RmsNorm>;
@@ -275,8 +328,41 @@ bool about_windows(std::string_view cause) {
                               "transposed_shifted",
                               "transposed_output_size",
                               "transposed_tail_bias",
-                              "pool_pad_value"};
+                              "pool_pad_value",
+                              "layer_missing"};
   return std::ranges::find(causes, cause) != causes.end();
+}
+
+// What was flattened into the layer's features: [C, n...] in the comparable form. Nothing: no such step is in sight.
+std::optional<Sizes> flattened_into(const Graph& form, const std::string& layer) {
+  for (const Node& node : form.nodes) {
+    if (node.layer != layer || node.inputs.empty()) continue;
+    for (ValueId v = node.inputs[0]; v && form[v].producer; v = form[form[v].producer].inputs[0]) {
+      const ValueId from = form[form[v].producer].inputs[0];
+      const auto sizes = from ? sizes_of(form[from].fact.shape) : std::nullopt;
+      if (sizes && sizes->size() > 2) return Sizes(sizes->begin() + 1, sizes->end());
+      if (!from) break;
+    }
+  }
+  return std::nullopt;
+}
+
+// Either the features in the original's order, or its matrix in the order of the features, once.
+Fix of_flatten(const Sizes& shape) {
+  std::string last, rows, back;
+  for (std::size_t i = 1; i < shape.size(); ++i) {
+    last += std::to_string(i + 1) + ", ";
+    rows += std::to_string(shape[i]) + ", ";
+    back += fmt::format(", {}", i);
+  }
+  const std::size_t channels = shape.size();
+  std::string keras;
+  for (std::size_t i = 1; i < channels; ++i) keras += fmt::format(", {}", i);
+  return {
+      fmt::format("x = x.permute(0, {}1).flatten(1)  # channels last, as the original's features; or once: weight = "
+                  "kernel.T.reshape(-1, {}{}).permute(0, {}{}).flatten(1)",
+                  last, rows, shape[0], channels, back),
+      fmt::format("x = Permute(({}{}))(x); Flatten()  # channels first, as the original's features", channels, keras)};
 }
 
 }  // namespace
@@ -290,6 +376,8 @@ Fix fix_of(const Graph& as_read, const Graph& form, const std::string& layer, st
     Fix fix = std::visit(Words{form, node, cause}, node.op);
     if (!fix.torch.empty()) return fix;
   }
+  if (cause == "flatten_order")
+    if (const auto shape = flattened_into(form, layer)) return of_flatten(*shape);
   for (const Known& one : known)
     if (one.cause == cause) return {std::string(one.torch), std::string(one.keras)};
   if (cause == "depth_to_space_order") return {std::string(depth_words), "tf.nn.depth_to_space(x, b)"};

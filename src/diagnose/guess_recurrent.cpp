@@ -33,6 +33,44 @@ Graph with_gates(const Graph& piece, std::size_t node, const Cell& cell, const S
   return changed;
 }
 
+// Steps and batch exchanged in front of the cell, and back behind it; the end is then that of the sequence still.
+template <class Cell>
+void guess_time(Guesses& guesses, std::size_t node, const Cell& cell) {
+  const Node& about = guesses.scene.a.nodes[node];
+  const ValueId out = about.outputs[0];
+  Cell all = cell;
+  all.returns_sequence = true;
+  Graph changed = with_op(guesses.scene.a, node, all);
+  if (!cell.returns_sequence) {
+    changed = with_node_behind(changed, out, Squeeze{{1}}, about);
+    changed = with_node_behind(changed, out, Slice{1, -1, {}, 1}, about);
+  }
+  changed = with_node_behind(changed, out, Transpose{{1, 0, 2}}, about);
+  const auto at = std::ranges::find(changed.nodes, about.outputs, &Node::outputs);
+  if (at == changed.nodes.end()) return;
+  guesses.add(
+      "sequence_axis", about, "walked along the batch",
+      with_node_in_front(changed, static_cast<std::size_t>(at - changed.nodes.begin()), 0, Transpose{{1, 0, 2}}));
+}
+
+// B's cell in the place of a's, with the weights that it has: one of another kind, or one whose weights have other shapes.
+template <class Other, class Cell>
+void guess_kind(Guesses& guesses, std::size_t node, const Cell& cell, std::string_view cause) {
+  for (const Node* twin : twins<Other>(guesses.scene)) {
+    auto theirs = std::get<Other>(twin->op);
+    if constexpr (std::is_same_v<Other, Gru> && std::is_same_v<Cell, Gru>)
+      if (theirs.reset_after == cell.reset_after) continue;
+    theirs.returns_sequence = cell.returns_sequence;
+    theirs.backwards = cell.backwards;
+    Graph changed = with_op(guesses.scene.a, node, theirs);
+    for (std::size_t input = 1; input < std::max(twin->inputs.size(), changed.nodes[node].inputs.size()); ++input) {
+      const Tensor* tensor = constant_of(guesses.scene.b, *twin, input);
+      changed = tensor ? with_constant(changed, node, input, *tensor) : without_input(changed, node, input);
+    }
+    guesses.add(cause, guesses.scene.a.nodes[node], "b's cell with its own weights", std::move(changed));
+  }
+}
+
 template <class Cell>
 void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
   const Scene& scene = guesses.scene;
@@ -52,6 +90,10 @@ void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
     guesses.add("sequence_end", about, "the steps in reverse order",
                 with_node_behind(scene.a, about.outputs[0], Slice{1, {}, {}, -1}, about));
   }
+  guess_time(guesses, node, cell);
+  if constexpr (!std::is_same_v<Cell, Lstm>) guess_kind<Lstm>(guesses, node, cell, "cell_kind");
+  guess_kind<Gru>(guesses, node, cell, std::is_same_v<Cell, Gru> ? "reset_after" : "cell_kind");
+  if constexpr (!std::is_same_v<Cell, SimpleRnn>) guess_kind<SimpleRnn>(guesses, node, cell, "cell_kind");
   Cell other = cell;
   other.backwards = !cell.backwards;
   guesses.add("sequence_end", about, "walked the other way", with_op(scene.a, node, other));

@@ -76,6 +76,7 @@ void guess_resize(Guesses& guesses, std::size_t node) {
       cause = "align_corners";
     else if (theirs.rounding != resize->rounding) cause = "resize_rounding";
     else if (theirs.cubic_a != resize->cubic_a) cause = "resize_cubic";
+    else if (theirs.coordinates == resize->coordinates) cause = "resize_size";
     if (theirs.axes == resize->axes) with(cause, "b's way", theirs);
   }
 }

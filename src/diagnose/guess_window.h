@@ -78,6 +78,15 @@ class WindowGuesses {
   bool causal(std::size_t i) const { return in_.size() == 1 && is_causal(padding(i), op_.windows[i]); }
   std::optional<Padding> same(std::size_t i, Window w) const { return in_numbers({Spelling::SameUpper}, w, in_[i]); }
 
+  // B pads nowhere: then its pads were not exchanged, they are gone.
+  bool other_is_bare() const {
+    const auto others = twins<O>(scene_);
+    return !others.empty() && std::ranges::all_of(others, [](const Node* other) {
+      return std::ranges::all_of(std::get<O>(other->op).paddings,
+                                 [](Padding p) { return p.before == 0 && p.after == 0; });
+    });
+  }
+
   void pads() {
     using Changed = std::optional<Padding>;
     on_axes("same_as_symmetric", [&](std::size_t i) -> Changed {
@@ -115,7 +124,7 @@ class WindowGuesses {
     if (in_.size() == 2) {
       O turned = op_;
       std::swap(turned.paddings[0], turned.paddings[1]);
-      add("pads_hw_swapped", turned);
+      add("pads_hw_swapped", turned, other_is_bare() ? 1 : 0);
     }
     on_axes("pad_ignores_dilation", [&](std::size_t i) -> Changed {
       if (op_.windows[i].dilation == 1) return {};
@@ -177,12 +186,12 @@ class WindowGuesses {
         every([&](std::size_t i) { return is_turned(padding(i), theirs[i], op_.windows[i], in_[i]); }))
       return "odd_cell_on_the_other_side";
     if (every([&](std::size_t i) { return none(i); })) return "pad_where_none";
+    if (every([&](std::size_t i) { return is_bare(theirs[i]); }))
+      return !pools || std::ranges::any_of(op_.paddings, starts_outside) ? "pad_missing" : "ceil_mode";
     const auto is_from_other = [&](std::size_t i) {
       return is_taken_from(padding(1 - i), op_.windows[1 - i], in_[1 - i], theirs[i], op_.windows[i], in_[i]);
     };
     if (in_.size() == 2 && is_from_other(0) && is_from_other(1)) return "pads_hw_swapped";
-    if (every([&](std::size_t i) { return is_bare(theirs[i]); }))
-      return !pools || std::ranges::any_of(op_.paddings, starts_outside) ? "pad_missing" : "ceil_mode";
     return "pad_amount";
   }
 

@@ -54,6 +54,7 @@ void guess_activation(Guesses& guesses, std::size_t node);
 void guess_moved(Guesses& guesses, std::size_t node);  // reshapes, transposes, shuffles, concatenations, softmax axes
 void guess_resize(Guesses& guesses, std::size_t node);
 void guess_recurrent(Guesses& guesses, std::size_t node);
+void guess_other_layer(Guesses& guesses, std::size_t node);  // groups, sizes and channels; gone; put together otherwise
 void guess_order(Guesses& guesses);  // layers in another order, activations too many
 void guess_input(Guesses& guesses);  // channels and scale of the model's input
 // All of the above.

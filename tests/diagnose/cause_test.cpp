@@ -50,6 +50,33 @@ std::vector<Row> rows() {
        "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\n", "dilation"},
       {"a bias lost", conv, "y = conv(x, k, c) windows=3,3 paddings=1:1,1:1\n",
        "y = conv(x, k) windows=3,3 paddings=1:1,1:1\n", "bias_missing"},
+      {"groups forgotten",
+       "input x float32[2,4,8,11]\nconst k float32[6,2,3,3] = seed 1\nconst l float32[6,4,3,3] = seed 2\nconst c "
+       "float32[6] = seed 3\n",
+       "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0 groups=2\n", "y = conv(x, l, c) windows=3,3 paddings=0:0,0:0\n",
+       "groups"},
+      {"a smaller kernel",
+       std::string(image) + "const k float32[4,3,5,3] = seed 1\nconst l float32[4,3,3,3] = seed 2\n",
+       "y = conv(x, k, _) windows=5,3 paddings=0:0,0:0\n", "y = conv(x, l, _) windows=3,3 paddings=0:0,0:0\n",
+       "kernel_size"},
+      {"fewer channels",
+       std::string(image) +
+           "const k float32[4,3,3,3] = seed 1\nconst l float32[2,3,3,3] = seed 2\nconst c float32[4] = "
+           "seed 3\nconst d float32[2] = seed 4\n",
+       "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\n", "y = conv(x, l, d) windows=3,3 paddings=0:0,0:0\n",
+       "channels"},
+      {"a norm lost", norm + kernel, "z = batch_norm(x, g, o, m, v)\ny = conv(z, k, c) windows=3,3 paddings=0:0,0:0\n",
+       "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\n", "layer_missing"},
+      {"a pool lost", conv,
+       "z = conv(x, k, c) windows=3,3 paddings=0:0,0:0\ny = max_pool(z) windows=2,3 paddings=0:0,0:0\n",
+       "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\n", "layer_missing"},
+      {"a product for a sum", conv + "const e float32[4,3,3,3] = seed 5\n",
+       "z = conv(x, k, c) windows=3,3 paddings=0:0,0:0\nw = conv(x, e, _) windows=3,3 paddings=0:0,0:0\ny = binary(z, "
+       "w)\n",
+       "z = conv(x, k, c) windows=3,3 paddings=0:0,0:0\nw = conv(x, e, _) windows=3,3 paddings=0:0,0:0\ny = binary(z, "
+       "w) "
+       "function=multiply\n",
+       "merge_kind"},
       {"a border that is mirrored", conv, "y = conv(x, k, c) windows=3,3 paddings=1:1,1:1\n",
        "p = pad(x) before=0,0,1,1 after=0,0,1,1 mode=reflect\ny = conv(p, k, c) windows=3,3 paddings=0:0,0:0\n",
        "pad_mode"},

@@ -1,0 +1,145 @@
+// What goes wrong with a layer as a whole: it has weights of another shape, is not there, or puts branches together in
+// another way. Weights of another shape are b's own, so that the layer's numbers are no evidence of more than the shape.
+#include "diagnose/family.h"
+#include "diagnose/hypothesis.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace convoy::diagnose {
+
+namespace {
+
+// With b's kernel; b's bias where the output has other channels.
+void with_their_weights(Guesses& guesses, std::size_t node, const Node& other, std::string_view cause, std::string says,
+                        Graph changed) {
+  const Scene& scene = guesses.scene;
+  const Tensor *own = constant_of(scene.a, scene.a.nodes[node], 2), *bias = constant_of(scene.b, other, 2);
+  changed = with_constant(changed, node, 1, *constant_of(scene.b, other, 1));
+  if (bias && (!own || own->shape() != bias->shape())) changed = with_constant(changed, node, 2, *bias);
+  if (!bias) changed = without_input(changed, node, 2);
+  guesses.add(cause, scene.a.nodes[node], std::move(says), std::move(changed));
+}
+
+std::string kernel_text(const std::vector<Window>& windows) {
+  std::string text;
+  for (const Window& w : windows) text += (text.empty() ? "" : "x") + std::to_string(w.kernel);
+  return text;
+}
+
+std::vector<Window> with_kernels(std::vector<Window> windows, const std::vector<Window>& of) {
+  for (std::size_t i = 0; i < windows.size(); ++i) windows[i].kernel = of[i].kernel;
+  return windows;
+}
+
+// [O, I, k...] of a convolution, [I, O, k...] of its transpose: only what differs is taken over.
+template <class O>
+void guess_shape(Guesses& guesses, std::size_t node, const O& op) {
+  const Scene& scene = guesses.scene;
+  const Tensor* own = constant_of(scene.a, scene.a.nodes[node], 1);
+  if (!own) return;
+  for (const Node* other : twins<O>(scene)) {
+    const auto& theirs = std::get<O>(other->op);
+    const Tensor* kernel = constant_of(scene.b, *other, 1);
+    if (!kernel || kernel->rank() != own->rank() || theirs.windows.size() != op.windows.size()) continue;
+    O now = op;
+    now.groups = theirs.groups;
+    now.windows = with_kernels(op.windows, theirs.windows);
+    const bool other_groups = now.groups != op.groups, other_cells = now.windows != op.windows;
+    if (other_groups && !other_cells)
+      with_their_weights(guesses, node, *other, "groups",
+                         fmt::format("{} groups in place of {}", now.groups, op.groups), with_op(scene.a, node, now));
+    if (other_cells && !other_groups) {
+      const std::string says =
+          fmt::format("a kernel of {} in place of {}", kernel_text(now.windows), kernel_text(op.windows));
+      with_their_weights(guesses, node, *other, "kernel_size", says, with_op(scene.a, node, now));
+      now.paddings = theirs.paddings;
+      if (now.paddings != op.paddings)
+        with_their_weights(guesses, node, *other, "kernel_size", says, with_op(scene.a, node, now));
+    }
+    if (!other_groups && !other_cells && kernel->shape() != own->shape())
+      with_their_weights(guesses, node, *other, "channels",
+                         fmt::format("a kernel of {} by {} channels in place of {} by {}", kernel->shape()[0],
+                                     kernel->shape()[1], own->shape()[0], own->shape()[1]),
+                         scene.a);
+  }
+}
+
+void guess_units(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Tensor* own = constant_of(scene.a, scene.a.nodes[node], 1);
+  for (const Node* other : twins<Linear>(scene)) {
+    const Tensor* matrix = constant_of(scene.b, *other, 1);
+    if (!own || !matrix || matrix->rank() != 2 || own->rank() != 2 || matrix->shape() == own->shape()) continue;
+    with_their_weights(guesses, node, *other, "channels",
+                       fmt::format("{} features in place of {}", matrix->shape()[0], own->shape()[0]), scene.a);
+  }
+}
+
+// Functions and pads have causes of their own.
+bool may_be_forgotten(const Op& op) {
+  switch (family_of(op)) {
+    case Family::Convolution:
+    case Family::Transposed:
+    case Family::Product:
+    case Family::Window:
+    case Family::Norm:
+    case Family::Resize:
+    case Family::Recurrent:
+    case Family::Sum:
+    case Family::Factor: return true;
+    default: return false;
+  }
+}
+
+// Two branches meet: neither operand is the other's own function, as in x * sigmoid(x).
+bool merges(const Graph& piece, const Node& node) {
+  if (!std::holds_alternative<Binary>(node.op) || constant_of(piece, node, 0) || constant_of(piece, node, 1))
+    return false;
+  const auto is_function_of = [&](ValueId v, ValueId of) {
+    for (NodeId maker = piece[v].producer; maker; maker = piece[v].producer) {
+      if (!is_function(piece[maker].op)) return v == of;
+      v = piece[maker].inputs[0];
+      if (v == of) return true;
+    }
+    return v == of;
+  };
+  const ValueId x = node.inputs[0], y = node.inputs[1];
+  return !is_function_of(x, y) && !is_function_of(y, x);
+}
+
+void guess_gone(Guesses& guesses, std::size_t node) {
+  const Node& about = guesses.scene.a.nodes[node];
+  if (!may_be_forgotten(about.op) || about.inputs.empty() || about.outputs.size() > 1) return;
+  const bool meets = std::holds_alternative<Binary>(about.op);
+  if (meets && !constant_of(guesses.scene.a, about, 1) && !merges(guesses.scene.a, about)) return;
+  guesses.add("layer_missing", about, "without it", without_node(guesses.scene.a, node));
+  if (!merges(guesses.scene.a, about)) return;
+  Graph turned = guesses.scene.a;
+  std::swap(turned.nodes[node].inputs[0], turned.nodes[node].inputs[1]);
+  guesses.add("layer_missing", about, "without it", without_node(turned, node));
+}
+
+void guess_merge(Guesses& guesses, std::size_t node, const Binary& op) {
+  const Node& about = guesses.scene.a.nodes[node];
+  if (!merges(guesses.scene.a, about)) return;
+  constexpr std::array ways{BinaryFunction::Add, BinaryFunction::Multiply, BinaryFunction::Subtract,
+                            BinaryFunction::Maximum, BinaryFunction::Minimum};
+  for (const BinaryFunction way : ways)
+    if (way != op.function)
+      guesses.add("merge_kind", about, "another operation", with_op(guesses.scene.a, node, Binary{way}));
+}
+
+}  // namespace
+
+void guess_other_layer(Guesses& guesses, std::size_t node) {
+  const Op& op = guesses.scene.a.nodes[node].op;
+  if (const auto* conv = std::get_if<Conv>(&op)) guess_shape(guesses, node, *conv);
+  if (const auto* up = std::get_if<ConvTranspose>(&op)) guess_shape(guesses, node, *up);
+  if (std::holds_alternative<Linear>(op)) guess_units(guesses, node);
+  if (const auto* binary = std::get_if<Binary>(&op)) guess_merge(guesses, node, *binary);
+  guess_gone(guesses, node);
+}
+
+}  // namespace convoy::diagnose
