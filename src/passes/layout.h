@@ -41,6 +41,7 @@ class Layout {
   Status reduce(const Node& node, Reduce op);
   Status linear(const Node& node, const Linear& op);
   Status einsum(const Node& node, const Einsum& op);
+  Status expand_like(const Node& node, ExpandLike op);
   template <class Norm>
   Status trailing_norm(const Node& node, Norm op);
   Status reshape(const Node& node);

@@ -39,6 +39,15 @@ Status Layout::linear(const Node& node, const Linear& op) {
   return emit(node, op, std::move(*inputs), order, home);
 }
 
+// Of the other tensor a length alone is read, wherever it lies.
+Status Layout::expand_like(const Node& node, ExpandLike op) {
+  const Held x = held(node.inputs[0]);
+  const Held& other = held(node.inputs[1]);
+  op.axis = place_in(x.order, op.axis);
+  op.from = place_in(other.order, op.from);
+  return emit(node, op, {x.id, other.id}, x.order, x.home);
+}
+
 // Letters follow their axes, so an equation takes every order and gives the one that is wished for.
 Status Layout::einsum(const Node& node, const Einsum& op) {
   const auto comma = op.equation.find(','), arrow = op.equation.find("->");

@@ -76,6 +76,7 @@ Status Layout::step(const Node& node) {
   if (const auto* op = std::get_if<Einsum>(&node.op)) return einsum(node, *op);
   if (const auto* op = std::get_if<LayerNorm>(&node.op)) return trailing_norm(node, *op);
   if (const auto* op = std::get_if<RmsNorm>(&node.op)) return trailing_norm(node, *op);
+  if (const auto* op = std::get_if<ExpandLike>(&node.op)) return expand_like(node, *op);
   if (std::holds_alternative<Flatten>(node.op)) return flatten(node);
   if (std::holds_alternative<Reshape>(node.op))
     return fact(node.outputs[0]).rank() == 2 && fact(x).rank() > 2 ? flatten(node) : reshape(node);

@@ -58,9 +58,15 @@ constexpr Pass powers{"spell_powers", "says pools of powers and local response b
 constexpr Pass patches{"spell_patches",
                        "says windows laid side by side, or added back, by convolutions with one tap each",
                        spell_patches, true};
-constexpr std::array keras_passes{dropping, patches, moving_last, transposed, adaptive,      powers,
-                                  dilation, kernels, gates,       folding,    folding_crops, crops,
-                                  padding,  pools,   resizing,    shuffling,  pads};
+constexpr Pass choices{"spell_top_k",
+                       "says the largest or smallest few along any axis by the largest along the last one", spell_top_k,
+                       true};
+constexpr Pass grids{"spell_grid_sample",
+                     "says what an image is at places of a grid by looking up the cells around them", spell_grid_sample,
+                     true};
+constexpr std::array keras_passes{dropping, patches,  grids,    moving_last, choices, transposed,    adaptive,
+                                  powers,   dilation, kernels,  gates,       folding, folding_crops, crops,
+                                  padding,  pools,    resizing, shuffling,   pads};
 
 }  // namespace
 

@@ -261,6 +261,25 @@ Values repeat(Call& call) {
   return {call.add(op, {x})};
 }
 
+void list_numbers(Call& call, const Json& list, Sizes& shape, std::vector<std::int64_t>& all, std::size_t depth) {
+  if (list.is_number_integer()) return all.push_back(list.get<std::int64_t>());
+  if (!list.is_array() || depth > 8) return call.refuse(Fault::Unsupported, "holds indices that are no whole numbers");
+  if (shape.size() <= depth) shape.push_back(static_cast<Size>(list.size()));
+  if (shape[depth] != static_cast<Size>(list.size())) return call.refuse(Fault::Format, "holds a ragged array");
+  for (const Json& one : list) list_numbers(call, one, shape, all, depth + 1);
+}
+
+// An array of whole numbers in lists of lists.
+Tensor whole_numbers(Call& call, const Json& list) {
+  Sizes shape;
+  std::vector<std::int64_t> all;
+  list_numbers(call, list, shape, all, 0);
+  if (!call.failed() && checked_count(shape) != static_cast<Size>(all.size()))
+    call.refuse(Fault::Format, "holds an array of unlike rows");
+  if (call.failed()) return Tensor::of(Sizes{0}, std::vector<std::int64_t>{});
+  return Tensor::of(shape, std::move(all));
+}
+
 // The cells at whole numbers known beforehand; negative ones count from the end.
 Values take(Call& call) {
   const ValueId x = operand(call, "x", 0);
@@ -272,6 +291,10 @@ Values take(Call& call) {
   if (said && said->is_object() && said->contains("$tensor") && along)
     return {call.add(Gather{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))},
                      {x, operand(call, "indices", 1)})};
+  if (said && said->is_array() && !said->empty() && (*said)[0].is_array() && along) {
+    const ValueId listed = call.constant("indices", whole_numbers(call, *said));
+    return {call.add(Gather{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))}, {x, listed})};
+  }
   if (!said || !said->is_array() || !along)
     call.refuse(Fault::Unsupported, "takes cells by something other than a list of whole numbers along one axis");
   if (call.failed()) return {};
@@ -283,6 +306,35 @@ Values take(Call& call) {
     else call.refuse(Fault::Unsupported, "counts cells from the end of an axis of unknown size");
   }
   return {call.add(op, {x})};
+}
+
+// As many as x has cells: one number, repeated along every axis.
+template <int number>
+Values filled_like(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  const Json* said = option(call, "dtype", 1);
+  const Size rank = call.rank(x);
+  const std::string word = said && said->is_string() ? said->get<std::string>()
+                           : call.failed()           ? ""
+                                                     : std::string(convoy::name_of(call.fact(x).dtype));
+  const Tensor one = Tensor::of(Sizes(static_cast<std::size_t>(rank), 1), std::vector<std::int64_t>{number});
+  std::optional<DType> wanted;
+  for (const DType dtype : {DType::F32, DType::I32, DType::I64})
+    if (word == convoy::name_of(dtype)) wanted = dtype;
+  if (!wanted) call.refuse(Fault::Unsupported, "fills with numbers of type '" + word + "'");
+  if (call.failed()) return {};
+  Shape missing = call.fact(x).shape;
+  const auto left = std::ranges::count_if(missing, [](Dim n) { return n != Dim(1); });
+  ValueId y = call.constant("number", one.converted(*wanted));
+  if (left == 0) return {call.add(Identity{}, {y})};
+  Size done = 0;
+  for (Size axis = 0; axis < rank; ++axis) {
+    const Dim n = call.dim(x, axis);
+    if (n == Dim(1)) continue;
+    const std::string step = ++done < left ? "along_" + std::to_string(axis) : "";
+    y = n.known() ? call.add(Tile{axis, *n}, {y}, step) : call.add(ExpandLike{axis, axis}, {y, x}, step);
+  }
+  return {y};
 }
 
 Values take_along(Call& call) {
@@ -412,6 +464,8 @@ constexpr std::array rows{
     LayerRow{"Repeat", repeat},
     LayerRow{"Take", take},
     LayerRow{"TakeAlongAxis", take_along},
+    LayerRow{"OnesLike", filled_like<1>},
+    LayerRow{"ZerosLike", filled_like<0>},
     LayerRow{"DepthToSpace", space_and_depth<DepthToSpace>},
     LayerRow{"SpaceToDepth", space_and_depth<SpaceToDepth>},
     LayerRow{"MaxPool", pool<MaxPool>},

@@ -81,14 +81,72 @@ Status write_lookup(const Op& op, Sink& sink, const char* class_name) {
 Status write_gather(const Gather& op, Sink& sink) { return write_lookup(op, sink, "Take"); }
 Status write_gather_elements(const GatherElements& op, Sink& sink) { return write_lookup(op, sink, "TakeAlongAxis"); }
 
-constexpr std::array rows{writes<write_concat>(),
-                          writes<write_slice>(),
-                          writes<write_split>(),
-                          writes<write_tile>(),
-                          writes<write_take>(),
-                          writes<write_gather>(),
-                          writes<write_gather_elements>(),
-                          lacks<ExpandLike, Sink>("Keras repeats no axis as often as another tensor is long")};
+// The other tensor's cells 0 along all axes but one, laid along `axis` of `rank`, as ones of this type.
+Argument ones_along(const ExpandLike& op, Size axis, Size rank, DType dtype, Sink& sink) {
+  const Fact& other = sink.fact(1);
+  Argument ones = sink.argument(1);
+  Fact fact{other.dtype, Shape(static_cast<std::size_t>(other.rank()), Dim(1))};
+  fact.shape[static_cast<std::size_t>(op.from)] = sink.dim(op.from, 1);
+  const auto stepped = [&](std::string class_name, std::string_view suffix, auto&& fill) {
+    Said said;
+    said.class_name = std::move(class_name);
+    said.module = "keras.src.ops.numpy";
+    said.args = {std::move(ones)};
+    fill(said);
+    ones = sink.step(std::move(said), suffix, fact);
+  };
+  if (other.rank() > 1)
+    stepped("GetItem", "cells", [&](Said& said) {
+      Json key = Json::array();
+      for (Size i = 0; i < other.rank(); ++i)
+        key.push_back(slice_of({}, i == op.from ? std::nullopt : std::optional<Size>(1), 1));
+      said.args.emplace_back(std::move(key));
+    });
+  if (rank != other.rank() || axis != op.from) {
+    Sizes to(static_cast<std::size_t>(rank), 1);
+    to[static_cast<std::size_t>(axis)] = -1;
+    fact.shape = Shape(static_cast<std::size_t>(rank), Dim(1));
+    fact.shape[static_cast<std::size_t>(axis)] = sink.dim(op.from, 1);
+    stepped("Reshape", "length", [&](Said& said) { said.arguments["newshape"] = to; });
+  }
+  fact.dtype = dtype;
+  stepped("OnesLike", "ones", [&](Said& said) { said.arguments["dtype"] = std::string(convoy::name_of(dtype)); });
+  return ones;
+}
+
+// A weight for every example: a layer without bias, whose input is 1.
+Status write_expanded_weight(const ExpandLike& op, const Tensor& weight, Sink& sink) {
+  const Size count = weight.count();
+  Said said = sink.layer("Dense");
+  said.arguments["units"] = count;
+  said.arguments["use_bias"] = false;
+  said.args = {ones_along(op, 0, 2, DType::F32, sink)};
+  if (auto ok = sink.weigh(said, 0, "kernel"); !ok) return ok;
+  said.weights.back().tensor = weight.reshaped({1, count});
+  if (weight.rank() == 2) return sink.last(std::move(said));
+  Said laid_out = sink.layer("Reshape");
+  laid_out.arguments["target_shape"] = Sizes(weight.shape().begin() + 1, weight.shape().end());
+  laid_out.args = {sink.step(std::move(said), "weight", Fact{DType::F32, {sink.dim(op.from, 1), Dim(count)}})};
+  return sink.last(std::move(laid_out));
+}
+
+// Times as many ones, which leaves every number what it is.
+Status write_expand_like(const ExpandLike& op, Sink& sink) {
+  const Tensor* known = sink.constant(0);
+  const DType dtype = sink.fact().dtype;
+  if (dtype == DType::Bool) return sink.refused("truths repeated as often as another tensor is long");
+  if (known && op.axis == 0 && dtype == DType::F32 && known->rank() > 1 && known->count() > 0)
+    return write_expanded_weight(op, *known, sink);
+  const Argument ones = ones_along(op, op.axis, std::max<Size>(1, sink.rank()), dtype, sink);
+  Said said = sink.operation("numpy", "Multiply");
+  sink.operand(said, 0, 0, "x1");
+  said.args.push_back(ones);
+  return sink.last(std::move(said));
+}
+
+constexpr std::array rows{
+    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
 static_assert(decides<SliceConcat>(rows));
 
 }  // namespace

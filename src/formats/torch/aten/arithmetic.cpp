@@ -181,8 +181,26 @@ Results unary(FunctionCall& call) {
 std::optional<double> bound(FunctionCall& call, std::string_view key) {
   return call.attrs.has(key) ? std::optional(call.attrs.number(key)) : std::nullopt;
 }
+// Whole numbers stay whole between whole bounds, and become float32 beside a fraction.
 Results clamp(FunctionCall& call) {
-  return {call.add(Clip{bound(call, "min"), bound(call, "max")}, {call.tensor("input")})};
+  ValueId x = call.tensor("input");
+  if (call.failed()) return {};
+  const DType dtype = call.fact(x).dtype;
+  const auto is_fraction = [&](std::string_view key) {
+    const Json* said = call.attrs.raw(key);
+    return said && said->is_number_float();
+  };
+  if (is_whole(dtype) && !is_fraction("min") && !is_fraction("max")) {
+    const auto bounded = [&](std::string_view key, BinaryFunction function) {
+      if (const auto number = bound(call, key))
+        x = call.add(Binary{function}, {x, number_constant(call, key, *number, dtype)});
+    };
+    bounded("min", BinaryFunction::Maximum);
+    bounded("max", BinaryFunction::Minimum);
+    return {x};
+  }
+  if (is_whole(dtype)) x = call.add(Cast{DType::F32}, {x});
+  return {call.add(Clip{bound(call, "min"), bound(call, "max")}, {x})};
 }
 
 // Bounds that are tensors.

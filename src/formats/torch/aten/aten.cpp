@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace convoy::torch {
 namespace {
@@ -47,9 +48,9 @@ constexpr std::array renamed{
     Renamed{"log_sigmoid", "logsigmoid"},
 };
 
-constexpr std::array families{aten_arithmetic, aten_shapes,    aten_parts,          aten_reductions,
-                              aten_products,   aten_attention, aten_normalizations, aten_constants,
-                              aten_recurrent,  aten_writes,    aten_composed};
+constexpr std::array families{aten_arithmetic, aten_shapes,    aten_parts,     aten_picks,
+                              aten_reductions, aten_products,  aten_attention, aten_normalizations,
+                              aten_constants,  aten_recurrent, aten_writes,    aten_composed};
 
 const FunctionRow* own_row(std::string_view name) {
   for (const auto& family : families)
@@ -77,6 +78,23 @@ AtenRow convolution(Json arguments, Size weight_rank) {
 }
 
 }  // namespace
+
+Size known_size(FunctionCall& call, ValueId x, Size axis) {
+  const Dim size = call.dim(x, axis);
+  if (!size.known()) call.refuse(Fault::Unsupported, "cuts up an axis whose size is free; give the input a size");
+  return size.known() ? *size : 1;
+}
+
+ValueId with_axes_in_front(FunctionCall& call, ValueId x, Size rank) {
+  const Size missing = rank - call.rank(x);
+  if (missing < 0)
+    call.refuse(Fault::Format,
+                "takes a tensor of " + std::to_string(call.rank(x)) + " axes for one of " + std::to_string(rank));
+  if (missing <= 0 || call.failed()) return x;
+  Sizes front(static_cast<std::size_t>(missing));
+  std::iota(front.begin(), front.end(), Size{0});
+  return call.add(Unsqueeze{front}, {x});
+}
 
 ValueId number_constant(FunctionCall& call, std::string_view word, double number, DType dtype) {
   if (is_floating(dtype)) return call.make_constant(word, Tensor::of({}, std::vector<double>{number}).converted(dtype));

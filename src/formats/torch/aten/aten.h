@@ -10,6 +10,7 @@ namespace convoy::torch {
 std::span<const FunctionRow> aten_arithmetic();
 std::span<const FunctionRow> aten_shapes();
 std::span<const FunctionRow> aten_parts();
+std::span<const FunctionRow> aten_picks();
 std::span<const FunctionRow> aten_reductions();
 std::span<const FunctionRow> aten_products();
 std::span<const FunctionRow> aten_attention();
@@ -18,6 +19,11 @@ std::span<const FunctionRow> aten_constants();
 std::span<const FunctionRow> aten_recurrent();
 std::span<const FunctionRow> aten_writes();
 std::span<const FunctionRow> aten_composed();
+
+// The length of an axis that must be known for what is made of it; refuses a free one.
+Size known_size(FunctionCall& call, ValueId x, Size axis);
+// x with axes of size 1 in front, so that it has `rank` of them. Refuses one that has more.
+ValueId with_axes_in_front(FunctionCall& call, ValueId x, Size rank);
 
 // A constant of no axes. Whole types cut a fraction off; refuses what they cannot hold, infinities among it.
 ValueId number_constant(FunctionCall& call, std::string_view word, double number, DType dtype);

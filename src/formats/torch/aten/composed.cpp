@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numbers>
 #include <numeric>
 
 namespace convoy::torch {
@@ -14,13 +15,6 @@ using Results = std::vector<ValueId>;
 
 Size dim(FunctionCall& call, const char* key, ValueId x, Size otherwise) {
   return axis_of(call, call.attrs.integer(key, otherwise), call.rank(x));
-}
-
-// The length of an axis that must be known for what is made of it.
-Size length(FunctionCall& call, ValueId x, Size axis) {
-  const Dim n = call.dim(x, axis);
-  if (!n.known()) call.refuse(Fault::Unsupported, "cuts up an axis whose size is free; give the input a size");
-  return n.known() ? *n : 1;
 }
 
 // The axes `source` go to the places `destination`; the others keep their order.
@@ -52,11 +46,7 @@ Results tile(FunctionCall& call) {
   const Sizes times = call.attrs.list("dims");
   const auto rank = static_cast<std::size_t>(call.rank(x));
   if (call.failed()) return {};
-  if (times.size() > rank) {
-    Sizes front(times.size() - rank);
-    std::iota(front.begin(), front.end(), Size{0});
-    x = call.add(Unsqueeze{front}, {x});
-  }
+  if (times.size() > rank) x = with_axes_in_front(call, x, static_cast<Size>(times.size()));
   const std::size_t first = times.size() < rank ? rank - times.size() : 0;
   for (std::size_t i = 0; i < times.size(); ++i)
     if (times[i] != 1) x = call.add(Tile{static_cast<Size>(first + i), times[i]}, {x});
@@ -66,7 +56,7 @@ Results tile(FunctionCall& call) {
 // As many parts as asked for, the first ones a cell longer where it does not come out even.
 Results tensor_split(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size axis = dim(call, "dim", x, 0), count = call.attrs.integer("sections"), n = length(call, x, axis);
+  const Size axis = dim(call, "dim", x, 0), count = call.attrs.integer("sections"), n = known_size(call, x, axis);
   if (count < 1 || count > 65536) call.refuse(Fault::Format, "argument 'sections' is " + std::to_string(count));
   if (call.failed()) return {};
   Split split{axis, {}};
@@ -78,7 +68,7 @@ Results tensor_split(FunctionCall& call) {
 Results windows(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = dim(call, "dimension", x, 0), size = call.attrs.integer("size"), step = call.attrs.integer("step");
-  const Size n = length(call, x, axis), rank = call.rank(x);
+  const Size n = known_size(call, x, axis), rank = call.rank(x);
   if (size < 1 || step < 1 || size > n) call.refuse(Fault::Format, "windows of " + std::to_string(size) + " cells");
   constexpr Size most = Size{1} << 24;
   const Size count = call.failed() ? 1 : (n - size) / step + 1;
@@ -130,7 +120,7 @@ Results meshgrid(FunctionCall& call) {
     if (!others.empty()) x = call.add(Unsqueeze{others}, {x});
     for (std::size_t k = 0; k < given.size() && !call.failed(); ++k)
       if (k != i && call.rank(given[k]) == 1) {
-        const Size n = length(call, given[k], 0);
+        const Size n = known_size(call, given[k], 0);
         if (n != 1) x = call.add(Tile{place(k), n}, {x});
       }
     grids.push_back(x);
@@ -172,6 +162,26 @@ Results rot90(FunctionCall& call) {
   return {flipped(call.add(Transpose{order}, {x}), turns == 1 ? a : b)};
 }
 
+// The angle of the point (x, y), from -pi to pi: atan(y / x), half a turn further where x is negative. A zero has the side of
+// its sign, which 1 / 0 shows.
+Results angle_of(FunctionCall& call) {
+  const ValueId y = call.tensor("input"), x = call.tensor("other");
+  if (call.failed()) return {};
+  const auto number = [&](double value) { return number_constant(call, "number", value, call.fact(y).dtype); };
+  const ValueId zero = number(0);
+  const auto apply = [&](BinaryFunction f, ValueId a, ValueId b) { return call.add(Binary{f}, {a, b}); };
+  const auto is_negative = [&](ValueId v) {
+    const ValueId turned = call.add(Unary{Function::Reciprocal}, {v});
+    return apply(BinaryFunction::Or, apply(BinaryFunction::Less, v, zero), apply(BinaryFunction::Less, turned, zero));
+  };
+  const ValueId slope = apply(BinaryFunction::Divide, y, x);
+  const ValueId is_nothing = apply(BinaryFunction::And, apply(BinaryFunction::Equal, x, zero),
+                                   apply(BinaryFunction::Equal, y, zero));  // 0 / 0 is not taken
+  const ValueId angle = call.add(Unary{Function::Atan}, {call.add(Where{}, {is_nothing, y, slope})});
+  const ValueId turn = call.add(Where{}, {is_negative(y), number(-std::numbers::pi), number(std::numbers::pi)});
+  return {call.add(Where{}, {is_negative(x), apply(BinaryFunction::Add, angle, turn), angle})};
+}
+
 constexpr std::array rows{
     FunctionRow{"movedim", "input source destination", movedim},
     FunctionRow{"moveaxis", "input source destination", movedim},
@@ -182,6 +192,8 @@ constexpr std::array rows{
     FunctionRow{"meshgrid", "tensors... indexing", meshgrid},
     FunctionRow{"cosine_similarity", "x1 x2 dim eps", cosine_similarity},
     FunctionRow{"rot90", "input k dims", rot90},
+    FunctionRow{"atan2", "input other", angle_of},
+    FunctionRow{"arctan2", "input other", angle_of},
 };
 
 }  // namespace

@@ -105,7 +105,22 @@ Results eye(FunctionCall& call) {
   return made(call, {rows, columns}, std::move(values), "float32");
 }
 
+// 0, 1, ... as many as a free size says.
+Results count_along(FunctionCall& call) {
+  ignore_placement(call);
+  const std::string wanted = call.attrs.word("dtype", "int64");
+  if (call.attrs.number("start", 0.0) != 0 || call.attrs.number("step", 1.0) != 1)
+    call.refuse(Fault::Unsupported, "counts along a free size from another number than 0, or in other steps than 1");
+  const ValueId one = call.make_constant("one", Tensor::of({1}, std::vector<std::int64_t>{1}));
+  const ValueId counted = call.add(Accumulate{Reduction::Sum, 0, false, false}, {stretched_like(call, one, 1)});
+  const ValueId numbers = call.add(Binary{BinaryFunction::Subtract}, {counted, one});
+  if (wanted == "int64") return {numbers};
+  if (wanted != "float32") call.refuse(Fault::Unsupported, "a table of type '" + wanted + "'");
+  return {call.add(Cast{DType::F32}, {numbers})};
+}
+
 Results arange(FunctionCall& call) {
+  if (call.optional("like.0")) return count_along(call);
   const double start = call.attrs.number("start", 0.0), end = call.attrs.number("end"),
                step = call.attrs.number("step", 1.0);
   if (step == 0) call.refuse(Fault::Format, "argument 'step' is 0");
@@ -151,7 +166,7 @@ constexpr std::array rows{
     FunctionRow{"full_like", "input fill_value dtype", full_like},
     FunctionRow{"scalar_tensor", "s dtype", scalar_tensor},
     FunctionRow{"eye", "n m dtype", eye},
-    FunctionRow{"arange", "start end step dtype", arange},
+    FunctionRow{"arange", "start end step dtype from like...", arange},
     FunctionRow{"linspace", "start end steps dtype", linspace},
 };
 

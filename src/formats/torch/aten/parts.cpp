@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 
 namespace convoy::torch {
@@ -14,13 +15,6 @@ namespace {
 using Results = std::vector<ValueId>;
 
 Size axis(FunctionCall& call, ValueId x) { return axis_of(call, call.attrs.integer("dim", 0), call.rank(x)); }
-
-// A size that must be known to say what the call means.
-Size known_size(FunctionCall& call, ValueId x, Size at) {
-  const Dim size = call.dim(x, at);
-  if (!size.known()) call.refuse(Fault::Unsupported, "cuts up an axis whose size is free");
-  return size.known() ? *size : 1;
-}
 
 Results cat(FunctionCall& call) {
   const auto parts = call.several("tensors");
@@ -111,78 +105,19 @@ Results unbind(FunctionCall& call) {
   return parts;
 }
 
-// A known list along one axis, which keeps its place; negative ones count from the end.
-ValueId taken(FunctionCall& call, ValueId x, Size at, const Tensor& known) {
-  Take take{at, known.integers()};
-  for (Size& i : take.indices)
-    if (i < 0) i += known_size(call, x, at);
-  return call.add(take, {x});
-}
-
-// x[:, a, b] with a [n, 1] and b [m]: each list along its own axis. Nothing: the lists go together in another way.
-std::optional<ValueId> taken_apart(FunctionCall& call, ValueId x, const std::vector<std::pair<Size, Tensor>>& lists) {
-  const std::size_t count = lists.size();
-  for (std::size_t k = 0; k < count; ++k) {
-    if (lists[k].first != lists[0].first + static_cast<Size>(k)) return std::nullopt;
-    const Sizes& shape = lists[k].second.shape();
-    const std::size_t place = count - 1 - k;  // counted from the last axis
-    if (shape.size() <= place || shape.size() > count) return std::nullopt;
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      if (shape.size() - 1 - i != place && shape[i] != 1) return std::nullopt;
-  }
-  for (const auto& [at, list] : lists) x = taken(call, x, at, list.reshaped({list.count()}));
-  return x;
-}
-
-// x[:, indices]: lists of whole numbers that are known beforehand, or one that is computed.
-Results index(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  std::vector<std::pair<Size, Tensor>> lists;
-  std::vector<std::pair<Size, ValueId>> computed;
-  for (Size at = 0; at < call.rank(x); ++at) {
-    const ValueId given = call.optional("indices." + std::to_string(at));
-    if (!given) continue;
-    if (call.fact(given).dtype == DType::Bool) {
-      call.refuse(Fault::Unsupported, "picks by truth, so that the numbers say how many there are");
-      return {};
-    }
-    if (const Tensor* known = call.constant(given)) lists.emplace_back(at, *known);
-    else computed.emplace_back(at, given);
-  }
-  if (lists.empty() && computed.empty()) return {x};
-  if (computed.empty() && lists.size() == 1 && lists[0].second.rank() == 1)
-    return {taken(call, x, lists[0].first, lists[0].second)};
-  if (lists.size() + computed.size() == 1) {
-    const Size at = computed.empty() ? lists[0].first : computed[0].first;
-    const ValueId given = computed.empty() ? call.optional("indices." + std::to_string(at)) : computed[0].second;
-    return {call.add(Gather{at}, {x, given})};
-  }
-  if (computed.empty())
-    if (const auto apart = taken_apart(call, x, lists)) return {*apart};
-  call.refuse(Fault::Unsupported, "picks single cells by several lists of indices");
-  return {};
-}
-
-Results index_select(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), given = call.tensor("index");
-  const Size at = axis(call, x);
-  if (call.rank(given) != 1) call.refuse(Fault::Unsupported, "argument 'index' is no list");
-  if (call.failed()) return {};
-  if (const Tensor* known = call.constant(given)) return {taken(call, x, at, *known)};
-  return {call.add(Gather{at}, {x, given})};
-}
-
-Results gather(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), given = call.tensor("index");
-  call.attrs.ignore({"sparse_grad"});
-  return {call.add(GatherElements{axis(call, x)}, {x, given})};
-}
-
 Results flip(FunctionCall& call) {
   ValueId x = call.tensor("input");
   for (const Size said : call.attrs.list("dims"))
     x = call.add(Slice{.axis = axis_of(call, said, call.rank(x)), .start = {}, .stop = {}, .step = -1}, {x});
   return {x};
+}
+
+// By one cell, at any size.
+ValueId rolled_by_one(FunctionCall& call, ValueId x, Size at, bool forward) {
+  const Size cut = forward ? -1 : 1;
+  const ValueId behind = call.add(Slice{.axis = at, .start = cut, .stop = {}}, {x});
+  const ValueId before = call.add(Slice{.axis = at, .start = {}, .stop = cut}, {x});
+  return call.add(Concat{at}, {behind, before});
 }
 
 // The last `shift` cells come first.
@@ -191,7 +126,13 @@ Results roll(FunctionCall& call) {
   const Sizes shifts = call.attrs.list("shifts"), dims = call.attrs.list("dims", Sizes{});
   if (dims.empty() || shifts.size() != dims.size()) call.refuse(Fault::Unsupported, "rolls the whole as one row");
   for (std::size_t i = 0; i < dims.size() && !call.failed(); ++i) {
-    const Size at = axis_of(call, dims[i], call.rank(x)), size = known_size(call, x, at);
+    const Size at = axis_of(call, dims[i], call.rank(x));
+    constexpr Size most_steps = 8;  // as the size may be smaller than the shift
+    if (!call.dim(x, at).known() && shifts[i] >= -most_steps && shifts[i] <= most_steps) {
+      for (Size k = std::abs(shifts[i]); k > 0; --k) x = rolled_by_one(call, x, at, shifts[i] > 0);
+      continue;
+    }
+    const Size size = known_size(call, x, at);
     if (call.failed() || size == 0) return {x};
     const Size shift = ((shifts[i] % size) + size) % size;
     if (shift == 0) continue;
@@ -206,17 +147,11 @@ Results roll(FunctionCall& call) {
 Results repeat(FunctionCall& call) {
   ValueId x = call.tensor("input");
   const Sizes times = call.attrs.list("repeats");
-  const Size missing = static_cast<Size>(times.size()) - call.rank(x);
-  if (missing < 0) call.refuse(Fault::Format, "argument 'repeats' is shorter than the axes");
+  x = with_axes_in_front(call, x, static_cast<Size>(times.size()));
   if (call.failed()) return {};
-  if (missing > 0) {
-    Sizes front;
-    for (Size i = 0; i < missing; ++i) front.push_back(i);
-    x = call.add(Unsqueeze{front}, {x});
-  }
   for (std::size_t i = 0; i < times.size(); ++i)
     if (times[i] != 1) x = call.add(Tile{static_cast<Size>(i), times[i]}, {x});
-  return {x};
+  return {stretched_like(call, x, times.size())};
 }
 
 // Each cell `repeats` times in a row.
@@ -296,12 +231,9 @@ constexpr std::array rows{
     FunctionRow{"narrow", "input dim start length", narrow},
     FunctionRow{"select.int", "input dim index", select},
     FunctionRow{"unbind", "input dim", unbind},
-    FunctionRow{"index.Tensor", "input indices", index},
-    FunctionRow{"_unsafe_index.Tensor", "input indices", index},
-    FunctionRow{"gather", "input dim index", gather},
     FunctionRow{"flip", "input dims", flip},
     FunctionRow{"roll", "input shifts dims", roll},
-    FunctionRow{"repeat", "input repeats", repeat},
+    FunctionRow{"repeat", "input repeats from like...", repeat},
     FunctionRow{"repeat_interleave.self_int", "input repeats dim", repeat_interleaved},
     FunctionRow{"grid_sampler", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
     FunctionRow{"grid_sampler_2d", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
@@ -309,7 +241,6 @@ constexpr std::array rows{
     FunctionRow{"affine_grid_generator", "theta size align_corners", affine_grid},
     FunctionRow{"max_unpool2d", "input indices output_size", max_unpool},
     FunctionRow{"max_unpool3d", "input indices output_size", max_unpool},
-    FunctionRow{"index_select", "input dim index", index_select},
 };
 
 }  // namespace

@@ -79,6 +79,7 @@ Results swapped(FunctionCall& call, Size a, Size b) {
 Results transpose(FunctionCall& call) { return swapped(call, call.attrs.integer("dim0"), call.attrs.integer("dim1")); }
 Results swapaxes(FunctionCall& call) { return swapped(call, call.attrs.integer("axis0"), call.attrs.integer("axis1")); }
 Results matrix_transpose(FunctionCall& call) { return swapped(call, 0, -1); }
+Results last_two_swapped(FunctionCall& call) { return swapped(call, -2, -1); }  // of real numbers alone
 
 Results unsqueeze(FunctionCall& call) {
   const ValueId x = call.tensor("input");
@@ -104,16 +105,7 @@ Results squeeze(FunctionCall& call) {
 
 // Axes of size 1 repeated; new ones come in front. A free size, or -1, stays as it is.
 Results repeated(FunctionCall& call, ValueId x, const std::vector<std::optional<Size>>& to) {
-  const auto rank = static_cast<std::size_t>(call.rank(x));
-  if (to.size() < rank) {
-    call.refuse(Fault::Format, "an expansion to fewer axes than there are");
-    return {};
-  }
-  if (to.size() > rank) {
-    Sizes front(to.size() - rank);
-    std::iota(front.begin(), front.end(), Size{0});
-    x = call.add(Unsqueeze{front}, {x});
-  }
+  x = with_axes_in_front(call, x, static_cast<Size>(to.size()));
   for (std::size_t axis = 0; axis < to.size() && !call.failed(); ++axis) {
     const Dim size = call.dim(x, static_cast<Size>(axis));
     if (!to[axis] || *to[axis] == -1 || (size.known() && *size == *to[axis])) continue;
@@ -153,6 +145,9 @@ constexpr std::array rows{
     FunctionRow{"transpose", "input dim0 dim1", transpose},
     FunctionRow{"swapaxes", "input axis0 axis1", swapaxes},
     FunctionRow{"t", "input", matrix_transpose},
+    FunctionRow{"mT", "input", last_two_swapped},
+    FunctionRow{"mH", "input", last_two_swapped},
+    FunctionRow{"adjoint", "input", last_two_swapped},
     FunctionRow{"unsqueeze", "input dim", unsqueeze},
     FunctionRow{"squeeze", "input dim", squeeze},
     FunctionRow{"expand", "input size from like...", expand},

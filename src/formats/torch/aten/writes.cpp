@@ -15,14 +15,8 @@ using Results = std::vector<ValueId>;
 ValueId stretched_to(FunctionCall& call, ValueId x, ValueId like) {
   if (call.failed()) return x;
   if (call.fact(x).dtype != call.fact(like).dtype) x = call.add(Cast{call.fact(like).dtype}, {x});
-  const Size rank = call.rank(like), missing = rank - call.rank(x);
-  if (missing < 0) call.refuse(Fault::Format, "writes a tensor of more axes than there are");
-  if (call.failed()) return x;
-  if (missing > 0) {
-    Sizes front;
-    for (Size i = 0; i < missing; ++i) front.push_back(i);
-    x = call.add(Unsqueeze{front}, {x});
-  }
+  const Size rank = call.rank(like);
+  x = with_axes_in_front(call, x, rank);
   for (Size axis = 0; axis < rank && !call.failed(); ++axis) {
     const Dim from = call.dim(x, axis), to = call.dim(like, axis);
     if (from != Dim(1) || to == Dim(1)) continue;

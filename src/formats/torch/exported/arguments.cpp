@@ -84,7 +84,10 @@ class Arguments {
       found_.plain[name] = std::string(name_of(*dtype));
       return {};
     }
-    if (key == "as_sym_int") return put(name, resolved(*value));
+    if (key == "as_sym_int") {
+      const SymbolicSize size = resolved(*value);
+      return counts_along(name, size) ? Status() : put(name, size);
+    }
     if (key == "as_sym_ints") return sizes(name, *value);
     if (key == "as_int" || key == "as_ints" || key == "as_float" || key == "as_floats" || key == "as_bool" ||
         key == "as_bools") {
@@ -139,6 +142,16 @@ class Arguments {
     return symbols_.worked_out(size_in(json));
   }
 
+  // 0, 1, ... as far as a free size goes.
+  bool counts_along(const std::string& name, const SymbolicSize& size) {
+    const bool counts = name == "end" && target_.starts_with("torch.ops.aten.arange.") && !size.known;
+    const Symbols::Owner* owner = counts ? symbols_.owner(size.expression) : nullptr;
+    if (!owner) return false;
+    found_.tensors["like.0"] = owner->value;
+    found_.plain["from"] = Json::array({owner->axis});
+    return true;
+  }
+
   Status put(const std::string& name, const SymbolicSize& size) {
     if (!size.known) return fail(Fault::Unsupported, std::string(computed_from_free));
     found_.plain[name] = *size.known;
@@ -166,6 +179,8 @@ class Arguments {
         others += *size.known == -1 && !repeats;
       } else if (kept) {
         plain.push_back(repeats ? -1 : 0);
+      } else if (i == 0 && target_.ends_with("aten.affine_grid_generator.default")) {
+        plain.push_back(1);  // the matrices say how many there are
       } else if (shapes && !repeats) {
         plain.push_back(-1);
         ++others;
@@ -189,7 +204,7 @@ class Arguments {
   bool makes_a_shape() const {
     for (const std::string_view name : {"zeros", "ones", "full", "new_zeros", "new_ones", "new_full", "new_empty"})
       if (target_ == "torch.ops.aten." + std::string(name) + ".default") return true;
-    if (target_ == "torch.ops.aten.empty.memory_format") return true;
+    if (target_ == "torch.ops.aten.empty.memory_format" || target_ == "torch.ops.aten.repeat.default") return true;
     return false;
   }
 

@@ -96,7 +96,7 @@ class Indexing {
       if (!places) return std::unexpected(places.error());
       tensors["indices." + std::to_string(axis)] = *places;
     }
-    const auto made = tracer_.call(in_, *row_of(aten_parts(), "index.Tensor"), Json::object(), std::move(tensors));
+    const auto made = tracer_.call(in_, *row_of(aten_picks(), "index.Tensor"), Json::object(), std::move(tensors));
     if (!made) return std::unexpected(made.error());
     return tracer_.tensor(in_, (*made)[0]);
   }

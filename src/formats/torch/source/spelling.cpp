@@ -94,8 +94,8 @@ const Spelled* spelling_of(std::string_view name) {
 }
 
 const FunctionRow* aten_named(std::string_view name) {
-  for (const auto rows : {aten_arithmetic(), aten_shapes(), aten_parts(), aten_reductions(), aten_products(),
-                          aten_attention(), aten_constants()})
+  for (const auto rows : {aten_arithmetic(), aten_shapes(), aten_parts(), aten_picks(), aten_reductions(),
+                          aten_products(), aten_attention(), aten_constants()})
     if (const FunctionRow* row = row_of(rows, name)) return row;
   return nullptr;
 }

@@ -1,0 +1,49 @@
+// Says the largest few along any axis, and the smallest few, by the largest few along the last axis.
+#include "ops/expect.h"
+#include "passes/node_by_node.h"
+#include "passes/rewrites.h"
+
+#include <numeric>
+#include <utility>
+
+namespace convoy {
+
+namespace {
+
+Status spell(const Graph& graph, NodeId id, const TopK& op, Patch& patch) {
+  const Node& node = graph[id];
+  const Fact& fact = graph[node.inputs[0]].fact;
+  const Size last = fact.rank() - 1;
+  const bool turned = op.axis != last, negated = !op.largest;
+  const bool has_opposites = is_floating(fact.dtype) || fact.dtype == DType::I64 || fact.dtype == DType::I32;
+  if ((!turned && !negated) || (negated && !has_opposites)) return {};
+  Sizes swapped(static_cast<std::size_t>(fact.rank()));
+  std::iota(swapped.begin(), swapped.end(), Size{0});
+  std::swap(swapped[static_cast<std::size_t>(op.axis)], swapped[static_cast<std::size_t>(last)]);
+  const auto step = [&](bool wanted, Op made, ValueId x) {
+    return wanted ? patch.one(node, std::move(made), {x}) : Result<ValueId>(x);
+  };
+  auto x = step(turned, Transpose{swapped}, node.inputs[0]);
+  if (x) x = step(negated, Unary{Function::Negate}, *x);
+  if (!x) return pass(x);
+  auto both = patch.node(node, TopK{last, op.count, true}, {*x}, node.outputs.size());
+  if (!both) return pass(both);
+  for (std::size_t i = 0; i < both->size(); ++i) {
+    auto y = step(negated && i == 0, Unary{Function::Negate}, (*both)[i]);
+    if (y) y = step(turned, Transpose{swapped}, *y);
+    if (!y) return pass(y);
+    patch.replace(node.outputs[i], *y);
+  }
+  patch.remove(id);
+  patch.remark(node, "the largest or smallest few, taken along the last axis");
+  return {};
+}
+
+}  // namespace
+
+Result<Patch> spell_top_k(const Graph& graph, const Target&) {
+  Patch patch(graph);
+  return node_by_node<TopK>(graph, patch, [&](NodeId id, const auto& op) { return spell(graph, id, op, patch); });
+}
+
+}  // namespace convoy
