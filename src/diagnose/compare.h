@@ -57,6 +57,8 @@ class Comparison {
   void drop_other_ends();
   void drop_crossed();
   bool join(std::size_t match);
+  std::optional<std::vector<std::pair<std::size_t, Explained>>> each_by_one_change(
+      const std::vector<std::size_t>& matches);
   void join_for_fewer(std::size_t match);
   void uncross_exchanged();
   Result<Explained> cause_of(std::size_t match, bool tries_pairs) const;

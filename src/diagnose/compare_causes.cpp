@@ -78,23 +78,47 @@ bool Comparison::join(std::size_t i) {
       readers, [&](std::size_t j) { return states_[j].compared && !states_[j].gap.same && !states_[j].cause; });
   if (!any) return false;
   set(i, false);
-  bool all = true;
-  std::vector<std::pair<std::size_t, Explained>> found;
-  for (const std::size_t j : readers) {
-    const auto other = gap(j);
-    if (other && other->same) continue;
-    auto cause = cause_of(j, false);
-    all = all && cause && cause->edits.size() == 1;
-    if (!all) break;
-    found.emplace_back(j, *std::move(cause));
-  }
-  if (!all || found.empty()) {
+  auto found = each_by_one_change(readers);
+  if (!found) {
     set(i, true);
     return false;
   }
+  // A layer that is gone here and too many there was moved past the one between.
+  const auto is = [](std::string_view cause) {
+    return [cause](const auto& one) { return one.second.edits[0].cause == cause; };
+  };
+  const auto gone = std::ranges::find_if(*found, is("layer_missing"));
+  if (gone != found->end() && std::ranges::any_of(*found, is("layer_extra"))) {
+    const std::size_t between = alignment_.matches[gone->first].how == How::Output
+                                    ? std::ranges::find_if(*found, is("layer_extra"))->first
+                                    : gone->first;
+    auto both = readers_of_match(between);
+    std::erase(both, i);
+    for (const auto& [j, cause] : *found)
+      if (j != between && std::ranges::find(both, j) == both.end()) both.push_back(j);
+    set(between, false);
+    auto moved = each_by_one_change(both);
+    if (moved && moved->size() == 1) states_[between].dropped = true, found = std::move(moved);
+    else set(between, true);
+  }
   states_[i].dropped = true;
-  for (auto& [j, cause] : found) states_[j].cause = std::move(cause);
+  for (auto& [j, cause] : *found) states_[j].cause = std::move(cause);
   return true;
+}
+
+// The causes of those that differ, where each has a single one and there are any.
+std::optional<std::vector<std::pair<std::size_t, Explained>>> Comparison::each_by_one_change(
+    const std::vector<std::size_t>& matches) {
+  std::vector<std::pair<std::size_t, Explained>> found;
+  for (const std::size_t j : matches) {
+    const auto other = gap(j);
+    if (other && other->same) continue;
+    auto cause = cause_of(j, false);
+    if (!cause || cause->edits.size() != 1) return std::nullopt;
+    found.emplace_back(j, *std::move(cause));
+  }
+  if (found.empty()) return std::nullopt;
+  return found;
 }
 
 // Layers that hold each other's numbers were laid side by side crosswise. By their place, both differ by just that.

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 
 namespace convoy::diagnose {
 
@@ -109,13 +109,28 @@ bool merges(const Graph& piece, const Node& node) {
   return !is_function_of(x, y) && !is_function_of(y, x);
 }
 
+// Whether b has fewer of its kind.
+bool is_fewer_in_b(const Scene& scene, const Op& op) {
+  const auto count = [&](const Graph& graph) {
+    return std::ranges::count_if(graph.nodes, [&](const Node& n) { return family_of(n.op) == family_of(op); });
+  };
+  return count(scene.b) < count(scene.a);
+}
+
 void guess_gone(Guesses& guesses, std::size_t node) {
   const Node& about = guesses.scene.a.nodes[node];
   if (!may_be_forgotten(about.op) || about.inputs.empty() || about.outputs.size() > 1) return;
+  if (!is_fewer_in_b(guesses.scene, about.op)) return;
   const bool meets = std::holds_alternative<Binary>(about.op);
-  if (meets && !constant_of(guesses.scene.a, about, 1) && !merges(guesses.scene.a, about)) return;
-  guesses.add("layer_missing", about, "without it", without_node(guesses.scene.a, node));
-  if (!merges(guesses.scene.a, about)) return;
+  const bool is_branch = meets && !constant_of(guesses.scene.a, about, 1);
+  if (is_branch && (!guesses.so_far.empty() || !merges(guesses.scene.a, about))) return;
+  // A factor that b computes too is not one that it forgot: what is dropped is made for this product alone.
+  const bool is_sum = family_of(about.op) == Family::Sum;
+  const auto may_drop = [&](std::size_t input) {
+    return !is_branch || is_sum || guesses.scene.a[about.inputs[input]].producer;
+  };
+  if (may_drop(1)) guesses.add("layer_missing", about, "without it", without_node(guesses.scene.a, node));
+  if (!is_branch || !may_drop(0)) return;
   Graph turned = guesses.scene.a;
   std::swap(turned.nodes[node].inputs[0], turned.nodes[node].inputs[1]);
   guesses.add("layer_missing", about, "without it", without_node(turned, node));
@@ -123,12 +138,14 @@ void guess_gone(Guesses& guesses, std::size_t node) {
 
 void guess_merge(Guesses& guesses, std::size_t node, const Binary& op) {
   const Node& about = guesses.scene.a.nodes[node];
-  if (!merges(guesses.scene.a, about)) return;
-  constexpr std::array ways{BinaryFunction::Add, BinaryFunction::Multiply, BinaryFunction::Subtract,
-                            BinaryFunction::Maximum, BinaryFunction::Minimum};
-  for (const BinaryFunction way : ways)
-    if (way != op.function)
-      guesses.add("merge_kind", about, "another operation", with_op(guesses.scene.a, node, Binary{way}));
+  // Beside another fault too much would look like one.
+  if (!guesses.so_far.empty() || !merges(guesses.scene.a, about)) return;
+  for (const Node* other : twins<Binary>(guesses.scene)) {
+    const auto& theirs = std::get<Binary>(other->op);
+    const bool has_constant = constant_of(guesses.scene.b, *other, 0) || constant_of(guesses.scene.b, *other, 1);
+    if (theirs.function != op.function && !has_constant)
+      guesses.add("merge_kind", about, "another operation", with_op(guesses.scene.a, node, theirs));
+  }
 }
 
 }  // namespace
