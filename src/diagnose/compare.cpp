@@ -160,6 +160,8 @@ Result<Gap> Comparison::gap(std::size_t i) {
   auto got = evaluate_rounded(at->b.graph, at->inputs_b, threads_);
   if (!got) return pass(got);
   Match& match = alignment_.matches[i];
+  if (auto allowed = allow_for_known(*got, at->a.graph, at->inputs_a, match.permutation, threads_); !allowed)
+    return pass(allowed);
   Gap best = gap_between(*got, *wanted, match.permutation);
   if (has_exact_shape(i) && wanted->permuted(match.permutation).shape() != got->value.shape()) {
     constexpr double infinite = std::numeric_limits<double>::infinity();

@@ -1,7 +1,7 @@
 #include "diagnose/piece.h"
 
 #include "diagnose/comparable.h"
-#include "prove/bound.h"
+#include "prove/beforehand.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -116,6 +116,43 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
                                                                std::max(limit, bound->limit)};
   }
   return std::move(held[static_cast<std::size_t>(piece.outputs[0].index)]);
+}
+
+Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,
+                       int threads) {
+  const auto is_known = [&](const Node& node) {
+    return !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](ValueId v) { return !v || a[v].constant; });
+  };
+  if (std::ranges::none_of(a.nodes, is_known)) return {};
+  auto values = values_of(a, inputs, threads);
+  if (!values) return pass(values);
+  std::vector<Beforehand> found(a.values.size());
+  for (std::size_t i = 0; i < found.size(); ++i) found[i].known = a.values[i].constant.has_value();
+  const auto at = [](ValueId v) { return static_cast<std::size_t>(v.index); };
+  for (const Node& node : a.nodes) {
+    std::vector<const Tensor*> numbers;
+    std::vector<const Beforehand*> read;
+    for (const ValueId v : node.inputs) {
+      numbers.push_back(v ? &(*values)[at(v)] : nullptr);
+      read.push_back(v ? &found[at(v)] : nullptr);
+    }
+    std::vector<Tensor> outputs;
+    for (const ValueId v : node.outputs) outputs.push_back((*values)[at(v)]);
+    auto followed = followed_beforehand(node, numbers, read, outputs, threads);
+    if (!followed) return pass(followed);
+    for (std::size_t i = 0; i < followed->size(); ++i) found[at(node.outputs[i])] = std::move((*followed)[i]);
+  }
+  const Beforehand& known = found[at(a.outputs[0])];
+  if (!known.error) return {};
+  const Tensor brought = arranged(*known.error, permutation, got.value.shape());
+  if (brought.shape() != got.value.shape()) return {};  // another shape is no matter of rounding
+  auto error = brought.floats();
+  const auto own = got.error ? got.error->floats() : std::vector<float>(error.size(), 0.0F);
+  for (std::size_t i = 0; i < error.size(); ++i) error[i] += own[i];
+  got.error = Tensor::of(got.value.shape(), std::move(error));
+  got.terms = std::max(got.terms, known.terms);
+  got.limit = std::max(got.limit, known.limit);
+  return {};
 }
 
 Gap gap_between(const Rounded& got, const Tensor& wanted, const Sizes& permutation) {

@@ -30,6 +30,10 @@ struct Rounded {
 };
 Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
 
+// Adds what b may be off by because it holds computed what the stretch of a computes from constants alone.
+Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,
+                       int threads);
+
 // How far `got` of b is from `wanted` of a, brought into b's order of axes.
 struct Gap {
   double r = 0, limit = 0, largest = 0;

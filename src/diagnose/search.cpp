@@ -105,6 +105,8 @@ class Search {
   Result<Explained> run() {
     auto got = evaluate_rounded(q_.b, q_.inputs_b, q_.threads);
     if (!got) return pass(got);
+    if (auto allowed = allow_for_known(*got, q_.a, q_.inputs_a, q_.permutation, q_.threads); !allowed)
+      return pass(allowed);
     got_ = *std::move(got);
     auto values = values_of(q_.a, q_.inputs_a, q_.threads);
     if (!values) return pass(values);
@@ -190,8 +192,8 @@ class Search {
     std::mt19937_64 random(accepted.size());
     std::vector<Tensor> inputs;
     for (const Tensor& input : q_.inputs_a) inputs.push_back(fresh(input, random));
-    const auto got = evaluate_rounded(q_.b, q_.for_b(inputs), q_.threads);
-    if (!got) return accepted;
+    auto got = evaluate_rounded(q_.b, q_.for_b(inputs), q_.threads);
+    if (!got || !allow_for_known(*got, q_.a, inputs, q_.permutation, q_.threads)) return accepted;
     std::vector<Tried> left;
     for (const Tried& one : accepted) {
       const auto value = evaluate(one.hypothesis.piece, inputs, q_.threads);

@@ -3,7 +3,6 @@
 #include "prove/compare.h"
 #include "run/run.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -99,7 +98,7 @@ void Reference::release(ValueId v) {
   held.bytes = 0;
   held.exact.reset();
   held.met.reset();
-  held.beforehand.errors.clear();
+  held.beforehand.error.reset();
 }
 
 namespace {
@@ -134,61 +133,22 @@ Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vec
   return run_node(node, inputs, exact ? Precision::Single : Precision::Double, threads_);
 }
 
-namespace {
-
-// The part of a bound that the inputs' errors make: all of it less what stands there without them.
-Tensor carried_part(const Tensor& all, const Tensor& own) {
-  auto rest = all.floats();
-  const auto less = own.floats();
-  for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = rest[i] > less[i] ? rest[i] - less[i] : 0;
-  return Tensor::of(all.shape(), std::move(rest));
-}
-
-}  // namespace
-
 // Values that the port makes as well are compared and forced, which ends what they carry.
 Status Reference::follow_known(const Node& node, const std::vector<const Tensor*>& inputs,
                                const std::vector<Tensor>& outputs) {
-  bool known = !node.inputs.empty(), off = false;
-  std::vector<const Tensor*> errors, none(node.inputs.size(), nullptr);
-  Size terms = 0;
-  double limit = 0;
-  for (const ValueId v : node.inputs) {
-    errors.push_back(nullptr);
-    if (!v || graph_[v].constant) continue;
-    const Held& held = held_[static_cast<std::size_t>(v.index)];
-    known = known && held.known;
-    if (held.beforehand.errors.empty() || meets_[static_cast<std::size_t>(v.index)]) continue;
-    off = true;
-    errors.back() = &*held.beforehand.errors[0];
-    terms = std::max(terms, held.beforehand.terms);
-    limit = std::max(limit, held.beforehand.limit);
+  std::vector<Beforehand> forced(node.inputs.size());
+  std::vector<const Beforehand*> read;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId v = node.inputs[i];
+    const auto at = static_cast<std::size_t>(v ? v.index : 0);
+    const bool is_constant = v && graph_[v].constant;
+    forced[i].known = is_constant || (v && held_[at].beforehand.known);
+    read.push_back(!v ? nullptr : is_constant || meets_[at] ? &forced[i] : &held_[at].beforehand);
   }
-  for (const ValueId v : node.outputs) held_[static_cast<std::size_t>(v.index)].known = known;
-  if (!known && !off) return {};
-  std::vector<Tensor> single_inputs(inputs.size()), single_outputs;
-  std::vector<const Tensor*> read;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i]) single_inputs[i] = rounded(*inputs[i]);
-    read.push_back(inputs[i] ? &single_inputs[i] : nullptr);
-  }
-  for (const Tensor& output : outputs) single_outputs.push_back(rounded(output));
-  auto all = bound_of({node, read, errors, single_outputs, threads_});
-  if (!all) return pass(all);
-  std::optional<NodeBound> own;
-  if (!known) {
-    auto bound = bound_of({node, read, none, single_outputs, threads_});
-    if (!bound) return pass(bound);
-    own = *std::move(bound);
-  }
-  for (std::size_t i = 0; i < node.outputs.size() && i < all->errors.size(); ++i) {
-    if (!all->errors[i]) continue;
-    Held& held = held_[static_cast<std::size_t>(node.outputs[i].index)];
-    const bool has_own = own && own->errors[i];
-    held.beforehand = {{has_own ? carried_part(*all->errors[i], *own->errors[i]) : *all->errors[i]},
-                       std::max(terms, known ? all->terms : 0),
-                       std::max(limit, known ? all->limit : 0)};
-  }
+  auto followed = followed_beforehand(node, inputs, read, outputs, threads_);
+  if (!followed) return pass(followed);
+  for (std::size_t i = 0; i < followed->size(); ++i)
+    held_[static_cast<std::size_t>(node.outputs[i].index)].beforehand = std::move((*followed)[i]);
   return {};
 }
 

@@ -1,7 +1,7 @@
 // The source graph in float64, layer by layer, as far as somebody asks: what the target is held to.
 #pragma once
 #include "graph/graph.h"
-#include "prove/bound.h"
+#include "prove/beforehand.h"
 #include "prove/prove.h"
 #include "prove/substitute.h"
 
@@ -44,7 +44,7 @@ class Reference {
   Result<Tensor> met(ValueId v);
   // Of a value that was computed: how far it may be off in a port that computed beforehand, and in float32, what is made of
   // constants alone. None: nothing on the way is.
-  const NodeBound& beforehand(ValueId v) const { return held_[static_cast<std::size_t>(v.index)].beforehand; }
+  const Beforehand& beforehand(ValueId v) const { return held_[static_cast<std::size_t>(v.index)].beforehand; }
   // Of a value that was computed, with whole numbers: whether float32 rounds nothing on the way to it.
   bool is_exact(ValueId v) const { return held_[static_cast<std::size_t>(v.index)].is_exact; }
   void release(ValueId v);
@@ -59,8 +59,7 @@ class Reference {
     int uses = 0;
     Size bytes = 0;
     bool is_exact = true;
-    bool known = false;  // made of constants alone
-    NodeBound beforehand;  // errors: one, or none
+    Beforehand beforehand;
   };
   const Graph& graph_;
   std::vector<Held> held_;

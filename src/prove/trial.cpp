@@ -161,9 +161,9 @@ Status Trial::settle(const Node& node, ValueId v, HeldValue held) {
 // What the source makes of constants alone may have been computed when the port was written: its rounding is then in the
 // port's constants, which are taken to be exact, and not in its nodes.
 void Trial::add_beforehand(ValueId v, HeldValue& held) const {
-  const NodeBound& bound = reference_.beforehand(counterpart_[static_cast<std::size_t>(v.index)]);
-  if (bound.errors.empty()) return;
-  auto error = carried(*bound.errors[0], *target_[v].origin, held.tensor.shape());
+  const Beforehand& bound = reference_.beforehand(counterpart_[static_cast<std::size_t>(v.index)]);
+  if (!bound.error) return;
+  auto error = carried(*bound.error, *target_[v].origin, held.tensor.shape());
   if (!error) return;  // the values cannot be compared either, which is said then
   held.error = held.error ? magnitude(*error, 1, &*held.error) : *std::move(error);
   held.terms = std::max(held.terms, bound.terms);

@@ -244,6 +244,32 @@ TEST(Cause, ASizeThatTellsTwoCausesApartIsNamed) {
   EXPECT_NE(std::find(finding.also.begin(), finding.also.end(), "odd_cell_on_the_other_side"), finding.also.end());
 }
 
+// A computes its offset from weights as it runs, and loses digits on the way; b was written with it computed.
+TEST(Cause, ConstantsThatWereComputedInFloat32AreNoDifference) {
+  const Graph a = parsed(
+      "input x float32[2,40]\nconst p float32[40] = seed 1\nu = affine(p) scale=1000.5\nt = binary(u, p)\n"
+      "s = binary(t, u) function=subtract\ny = binary(x, s)\noutput y\n");
+  Graph b = parsed("input x float32[2,40]\nconst s float32[40] = seed 2\ny = binary(x, s)\noutput y\n");
+  const auto constant = [](const Graph& graph) {
+    return std::ranges::find_if(graph.values, [](const Value& value) { return value.constant.has_value(); });
+  };
+  auto numbers = constant(a)->constant->floats();
+  for (float& p : numbers) {
+    const float u = p * 1000.5F, t = u + p;
+    p = t - u;
+  }
+  const auto place = b.values.begin() + (constant(b) - b.values.begin());
+  place->constant = Tensor::of({40}, numbers);
+  auto found = diagnose(a, b);
+  ASSERT_TRUE(found.has_value()) << message(found.error());
+  EXPECT_TRUE(found->same);
+  numbers[7] *= 1.01F;
+  place->constant = Tensor::of({40}, numbers);
+  found = diagnose(a, b);
+  ASSERT_TRUE(found.has_value()) << message(found.error());
+  EXPECT_FALSE(found->same);
+}
+
 TEST(Cause, WhatNoKnownMistakeExplainsIsNotGuessed) {
   const std::string before = std::string(image) + kernel;
   const Graph a = parsed(before + "y = conv(x, k, c) windows=3,3 paddings=1:1,1:1\noutput y\n");
