@@ -134,6 +134,8 @@ AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank) 
   if (known->function == "interpolate") {
     rename(arguments, "output_size", "size");
     rename(arguments, "scale_factors", "scale_factor");
+    if (arguments.contains("from") && name.find("bicubic") == std::string::npos)
+      return {own_row("one_cell_resized"), std::move(arguments)};
     // Where the mode has no corners to align, the operator's false says nothing.
     if (name.find("nearest") != std::string::npos) arguments.erase("align_corners");
   }

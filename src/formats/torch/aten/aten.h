@@ -30,6 +30,9 @@ ValueId number_constant(FunctionCall& call, std::string_view word, double number
 // The one cell at an index, which may count from the end.
 Slice cell_at(Size axis, Size index);
 
+// 0, 1, ... as many as `like` is long along the axis.
+ValueId counted_along(FunctionCall& call, ValueId like, Size axis);
+
 // x with its axes of size 1 repeated as often as other values are long, whose sizes are free: {"like.0", ...} are those
 // values by place in the shape, the argument "from" the axis of each.
 ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes);

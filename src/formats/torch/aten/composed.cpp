@@ -182,6 +182,39 @@ Results angle_of(FunctionCall& call) {
   return {call.add(Where{}, {is_negative(x), apply(BinaryFunction::Add, angle, turn), angle})};
 }
 
+// (sum |x1 - x2 + eps|^p)^(1/p) along the last axis.
+Results pairwise_distance(FunctionCall& call) {
+  const ValueId a = call.tensor("x1"), b = call.tensor("x2");
+  const double p = call.attrs.number("p", 2.0), added = call.attrs.number("eps", 1e-6);
+  const bool keeps = call.attrs.truth("keepdim", false);
+  if (p != 1 && p != 2) call.refuse(Fault::Unsupported, "distances of another norm than 1 or 2");
+  const ValueId between = call.add(Affine{1, added}, {call.add(Binary{BinaryFunction::Subtract}, {a, b})});
+  if (call.failed()) return {};
+  const Reduce sum{Reduction::Sum, {call.rank(between) - 1}, keeps};
+  if (p == 1) return {call.add(sum, {call.add(Unary{Function::Abs}, {between})})};
+  return {call.add(Unary{Function::Sqrt}, {call.add(sum, {call.add(Unary{Function::Square}, {between})})})};
+}
+
+// An image of one cell, resized as large as another tensor: that cell everywhere.
+Results one_cell_resized(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const Sizes to = call.attrs.list("size"), from = call.attrs.list("from");
+  call.attrs.ignore({"scale_factor", "align_corners"});
+  const auto space = std::ssize(to);
+  bool one = from.size() == to.size() && call.rank(x) == space + 2;
+  for (Size i = 0; i < space; ++i) one = one && call.dim(x, i + 2) == Dim(1);
+  if (!one)
+    call.refuse(Fault::Unsupported,
+                "argument 'output_size': is computed from a size that is free; give the input a size");
+  for (std::size_t i = 0; i < to.size() && !call.failed(); ++i) {
+    const auto axis = static_cast<Size>(i) + 2;
+    if (const ValueId like = call.optional("like." + std::to_string(i)))
+      x = call.add(ExpandLike{axis, from[i]}, {x, like});
+    else if (to[i] != 1) x = call.add(Tile{axis, to[i]}, {x});
+  }
+  return {x};
+}
+
 constexpr std::array rows{
     FunctionRow{"movedim", "input source destination", movedim},
     FunctionRow{"moveaxis", "input source destination", movedim},
@@ -192,6 +225,8 @@ constexpr std::array rows{
     FunctionRow{"meshgrid", "tensors... indexing", meshgrid},
     FunctionRow{"cosine_similarity", "x1 x2 dim eps", cosine_similarity},
     FunctionRow{"rot90", "input k dims", rot90},
+    FunctionRow{"pairwise_distance", "x1 x2 p eps keepdim", pairwise_distance},
+    FunctionRow{"one_cell_resized", "input size from like...", one_cell_resized},
     FunctionRow{"atan2", "input other", angle_of},
     FunctionRow{"arctan2", "input other", angle_of},
 };

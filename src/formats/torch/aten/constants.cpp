@@ -111,9 +111,10 @@ Results count_along(FunctionCall& call) {
   const std::string wanted = call.attrs.word("dtype", "int64");
   if (call.attrs.number("start", 0.0) != 0 || call.attrs.number("step", 1.0) != 1)
     call.refuse(Fault::Unsupported, "counts along a free size from another number than 0, or in other steps than 1");
-  const ValueId one = call.make_constant("one", Tensor::of({1}, std::vector<std::int64_t>{1}));
-  const ValueId counted = call.add(Accumulate{Reduction::Sum, 0, false, false}, {stretched_like(call, one, 1)});
-  const ValueId numbers = call.add(Binary{BinaryFunction::Subtract}, {counted, one});
+  const Sizes from = call.attrs.list("from");
+  if (from.size() != 1) call.refuse(Fault::Format, "argument 'from' is not one axis");
+  if (call.failed()) return {};
+  const ValueId numbers = counted_along(call, call.tensor("like.0"), from[0]);
   if (wanted == "int64") return {numbers};
   if (wanted != "float32") call.refuse(Fault::Unsupported, "a table of type '" + wanted + "'");
   return {call.add(Cast{DType::F32}, {numbers})};
@@ -171,6 +172,13 @@ constexpr std::array rows{
 };
 
 }  // namespace
+
+ValueId counted_along(FunctionCall& call, ValueId like, Size axis) {
+  const ValueId one = call.make_constant("one", Tensor::of({1}, std::vector<std::int64_t>{1}));
+  const ValueId ones = call.add(ExpandLike{0, axis}, {one, like});
+  const ValueId counted = call.add(Accumulate{Reduction::Sum, 0, false, false}, {ones});
+  return call.add(Binary{BinaryFunction::Subtract}, {counted, one});
+}
 
 std::span<const FunctionRow> aten_constants() { return rows; }
 

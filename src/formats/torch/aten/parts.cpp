@@ -71,6 +71,13 @@ Results split_with_sizes(FunctionCall& call) {
 
 Results slice(FunctionCall& call) {
   const ValueId x = call.tensor("input");
+  if (const ValueId like = call.optional("like.0")) {  // as far as another tensor is long
+    const Sizes from = call.attrs.list("from");
+    if (call.attrs.integer("start", 0) != 0 || call.attrs.integer("step", 1) != 1 || from.size() != 1)
+      call.refuse(Fault::Unsupported, "argument 'end': is computed from a size that is free; give the input a size");
+    if (call.failed()) return {};
+    return {call.add(Gather{axis(call, x)}, {x, counted_along(call, like, from[0])})};
+  }
   Slice part{.axis = axis(call, x), .start = {}, .stop = {}, .step = call.attrs.integer("step", 1)};
   if (call.attrs.has("start")) part.start = call.attrs.integer("start");
   if (call.attrs.has("end")) part.stop = call.attrs.integer("end");
@@ -151,7 +158,21 @@ Results repeat(FunctionCall& call) {
   if (call.failed()) return {};
   for (std::size_t i = 0; i < times.size(); ++i)
     if (times[i] != 1) x = call.add(Tile{static_cast<Size>(i), times[i]}, {x});
-  return {stretched_like(call, x, times.size())};
+  const Sizes from = call.attrs.list("from", Sizes{});
+  for (std::size_t i = 0; i < from.size() && i < times.size() && !call.failed(); ++i) {
+    const ValueId like = call.optional("like." + std::to_string(i));
+    const auto at = static_cast<Size>(i);
+    if (!like) continue;
+    if (call.dim(x, at) == Dim(1)) {
+      x = call.add(ExpandLike{at, from[i]}, {x, like});
+      continue;
+    }
+    Sizes to(i, 0);  // an axis in front is repeated and merged
+    to.push_back(-1);
+    for (Size behind = at + 1; behind < call.rank(x); ++behind) to.push_back(known_size(call, x, behind));
+    x = call.add(Reshape{to}, {call.add(ExpandLike{at, from[i]}, {call.add(Unsqueeze{{at}}, {x}), like})});
+  }
+  return {x};
 }
 
 // Each cell `repeats` times in a row.
@@ -227,7 +248,7 @@ constexpr std::array rows{
     FunctionRow{"chunk", "input chunks dim", chunk},
     FunctionRow{"split.Tensor", "input split_size dim", split},
     FunctionRow{"split_with_sizes", "input split_sizes dim", split_with_sizes},
-    FunctionRow{"slice.Tensor", "input dim start end step", slice},
+    FunctionRow{"slice.Tensor", "input dim start end step from like...", slice},
     FunctionRow{"narrow", "input dim start length", narrow},
     FunctionRow{"select.int", "input dim index", select},
     FunctionRow{"unbind", "input dim", unbind},

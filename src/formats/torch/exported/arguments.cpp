@@ -142,10 +142,18 @@ class Arguments {
     return symbols_.worked_out(size_in(json));
   }
 
-  // 0, 1, ... as far as a free size goes.
+  // 0, 1, ... as far as a free size goes, and a slice that ends there: no slice where the axis is that long.
   bool counts_along(const std::string& name, const SymbolicSize& size) {
-    const bool counts = name == "end" && target_.starts_with("torch.ops.aten.arange.") && !size.known;
-    const Symbols::Owner* owner = counts ? symbols_.owner(size.expression) : nullptr;
+    const bool slices = target_ == "torch.ops.aten.slice.Tensor";
+    if (name != "end" || size.known || (!slices && !target_.starts_with("torch.ops.aten.arange."))) return false;
+    if (slices && input_) {
+      const auto sizes = sizes_of_input();
+      const auto said = found_.plain.find("dim");
+      const Size dim = said != found_.plain.end() && said->is_number_integer() ? said->get<Size>() : 0;
+      const Size axis = dim < 0 ? dim + std::ssize(sizes) : dim;
+      if (axis >= 0 && axis < std::ssize(sizes) && sizes[static_cast<std::size_t>(axis)].same(size)) return true;
+    }
+    const Symbols::Owner* owner = symbols_.owner(size.expression);
     if (!owner) return false;
     found_.tensors["like.0"] = owner->value;
     found_.plain["from"] = Json::array({owner->axis});
@@ -167,7 +175,8 @@ class Arguments {
     const auto before = shapes && input_ ? sizes_of_input() : std::vector<SymbolicSize>();
     Json plain = Json::array();
     int others = 0;
-    const bool makes = repeats || makes_a_shape();
+    const bool makes =
+        repeats || makes_a_shape() || (name == "output_size" && target_.find("aten.upsample_") != std::string::npos);
     Json from = Json::array();
     for (std::size_t i = 0; i < list.size(); ++i) {
       const SymbolicSize size = resolved(list[i]);
@@ -194,8 +203,42 @@ class Arguments {
       }
     }
     if (found_.plain.contains("from")) found_.plain["from"] = std::move(from);
-    if (others > 1)
+    if (others > 1) return between_kept(name, list, before);
+    found_.plain[name] = std::move(plain);
+    return {};
+  }
+
+  // A new shape with several free sizes: "kept" says how many axes on the left and on the right stay as they are. Where what
+  // lies between has several free sizes as well, each is that of another tensor.
+  Status between_kept(const std::string& name, const Json& list, const std::vector<SymbolicSize>& before) {
+    std::vector<SymbolicSize> after;
+    for (const Json& one : list) after.push_back(resolved(one));
+    const std::size_t most = std::min(before.size(), after.size());
+    std::size_t left = 0, right = 0;
+    while (left < most && before[left].same(after[left])) ++left;
+    while (left + right < most && before[before.size() - 1 - right].same(after[after.size() - 1 - right])) ++right;
+    Json plain = Json::array(), from = Json::array();
+    TensorArguments likes;
+    std::size_t free = 0, owned = 0;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      const bool kept = i < left || i + right >= after.size(), is_free = !after[i].known || *after[i].known == -1;
+      plain.push_back(kept ? 0 : is_free ? -1 : *after[i].known);
+      from.push_back(0);
+      if (kept || !is_free) continue;
+      ++free;
+      const Symbols::Owner* owner = after[i].known ? nullptr : symbols_.owner(after[i].expression);
+      if (!owner) continue;
+      ++owned;
+      from.back() = owner->axis;
+      likes["like." + std::to_string(i)] = owner->value;
+    }
+    if (free > 1 && owned < free)
       return fail(Fault::Unsupported, "has several sizes that are computed from free ones; give the input a size");
+    if (free > 1) {
+      found_.tensors.merge(likes);
+      found_.plain["from"] = std::move(from);
+    }
+    found_.plain["kept"] = Json::array({left, right});
     found_.plain[name] = std::move(plain);
     return {};
   }

@@ -4,6 +4,7 @@
 #include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
 
+#include <algorithm>
 #include <array>
 
 namespace convoy::torch {
@@ -58,6 +59,12 @@ std::vector<ValueId> channel_shuffle(FunctionCall& call) {
     call.refuse(Fault::Unsupported, "groups is " + std::to_string(groups) + ", which does not divide the channels of " +
                                         text_of(call.shape(x)));
   if (call.failed()) return {};
+  const Shape& shape = call.shape(x);
+  if (std::count_if(shape.begin() + 2, shape.end(), [](Dim n) { return !n.known(); }) > 1) {
+    Take take{1, {}};
+    for (Size c = 0; c < *channels; ++c) take.indices.push_back(c % groups * (*channels / groups) + c / groups);
+    return {call.add(take, {x})};
+  }
   Sizes back{0, *channels};
   for (const Size n : behind_channels(call, x)) back.push_back(n);
   const ValueId grouped = call.add(Reshape{{0, groups, *channels / groups, -1}}, {x});
