@@ -81,6 +81,32 @@ Result<Graph> shaped(const Graph& graph, Pair sizes, bool equal) {
   return with_input_shapes(graph, shapes);
 }
 
+// How far the indices count, where they are 0, 1, ... along an axis: steps of a running sum, by other axes and types.
+std::optional<Size> count_behind(const Graph& graph, ValueId indices) {
+  for (int steps = 0; steps < 16 && indices && graph[indices].producer; ++steps) {
+    const Node& node = graph[graph[indices].producer];
+    if (const auto* sum = std::get_if<Accumulate>(&node.op))
+      return graph[node.outputs[0]].fact.shape[static_cast<std::size_t>(sum->axis)].size();
+    indices = node.inputs.empty() ? ValueId{} : node.inputs[0];
+  }
+  return std::nullopt;
+}
+
+// Whether what counts along an axis ends inside the table that it looks up.
+bool counts_fit(const Graph& graph) {
+  const auto fits = [&](ValueId indices, ValueId table, Size axis) {
+    const auto count = count_behind(graph, indices);
+    const Dim length = graph[table].fact.shape[static_cast<std::size_t>(axis)];
+    return !count || !length.known() || *count <= *length;
+  };
+  for (const Node& node : graph.nodes) {
+    if (const auto* op = std::get_if<Gather>(&node.op); op && !fits(node.inputs[1], node.inputs[0], op->axis))
+      return false;
+    if (std::holds_alternative<Embedding>(node.op) && !fits(node.inputs[0], node.inputs[1], 0)) return false;
+  }
+  return true;
+}
+
 std::string complaint(const Graph& graph) {
   for (const ValueId v : graph.inputs) {
     if (has_free_size(graph[v].fact.shape)) {
@@ -95,10 +121,12 @@ Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
   for (const ValueId v : graph.inputs) free = free || has_free_size(graph[v].fact.shape);
   if (!free) return shaped(graph, {}, false);
   std::optional<Error> first;
+  std::optional<Graph> too_long;
   const auto attempt = [&](Pair sizes, bool equal) -> std::optional<Graph> {
     auto result = shaped(graph, sizes, equal);
-    if (result) return *std::move(result);
-    if (!first) first = std::move(result.error());
+    if (result && counts_fit(*result)) return *std::move(result);
+    if (result && !too_long) too_long = *std::move(result);
+    else if (!result && !first) first = std::move(result.error());
     return std::nullopt;
   };
   const std::span<const Pair> sizes = trial % 2 == 0 ? std::span<const Pair>(even_sizes) : odd_sizes;
@@ -107,6 +135,7 @@ Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
       if (auto result = attempt(pair, equal)) return *std::move(result);
     }
   }
+  if (too_long) return *std::move(too_long);
   return within(complaint(graph), Result<Graph>(std::unexpected(*std::move(first))));
 }
 
