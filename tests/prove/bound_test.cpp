@@ -201,5 +201,28 @@ TEST(Bound, WhatThePortComputesItselfIsForcedAndKeepsTheNarrowBound) {
   }
 }
 
+// Another runtime may add a long row one by one in float32, where ours keeps more digits.
+TEST(Bound, AWrittenModelsOwnCheckAllowsForSumsInAnyOrder) {
+  const std::string text =
+      "input x float32[1,3000]\na = affine(x) offset=100\nm = reduce(a) axes=1 keeps_axes=true\n"
+      "y = binary(a, m) function=subtract\noutput y\n";
+  const Proof proof = prove(graph_of(text), graph_of(text)).value_or(Proof{});
+  ASSERT_TRUE(proof.holds) << proof.reason;
+  ASSERT_EQ(proof.check.outputs.size(), 1U);
+  auto x = proof.check.inputs[0].floats();
+  float sum = 0;
+  for (float& one : x) one += 100, sum += one;
+  const float mean = sum / static_cast<float>(x.size());
+  const auto wanted = proof.check.outputs[0].doubles(), allowed = proof.check.bounds[0].doubles();
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double apart = std::abs(static_cast<double>(x[i] - mean) - wanted[i]);
+    worst = std::max(worst, apart);
+    EXPECT_LE(apart, allowed[i]);
+  }
+  EXPECT_GT(worst, 1e-5) << "added one by one it is off by more than a last digit of what comes out";
+  EXPECT_LT(allowed[0], 0.1) << "a mean that is left out is still seen";
+}
+
 }  // namespace
 }  // namespace convoy
