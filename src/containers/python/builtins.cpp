@@ -4,6 +4,7 @@
 #include "containers/python/unread.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -53,6 +54,10 @@ Made real(Interpreter& in, Arguments& a) {
     if (text->text == "inf" || text->text == "infinity") return Value::of(std::numeric_limits<double>::infinity());
     if (text->text == "-inf") return Value::of(-std::numeric_limits<double>::infinity());
     if (text->text == "nan") return Value::of(std::numeric_limits<double>::quiet_NaN());
+    double number = 0;
+    const char* end = text->text.data() + text->text.size();
+    const auto read = std::from_chars(text->text.data(), end, number);
+    if (read.ec == std::errc() && read.ptr == end && std::isfinite(number)) return Value::of(number);
   }
   return fail(Fault::Unsupported, "float() of " + repr(in, a.placed[0]));
 }
@@ -122,6 +127,7 @@ bool of_type(Interpreter& in, const Value& value, const Value& type) {
     if (name == "Callable") return can_be_called(value);
     if (name == "Number" || name == "Integral" || name == "Real")
       return name == "Integral" ? value.is_whole() : value.is_number();
+    if (name == "ndarray" && type_name(value) == "array") return true;
     return type_name(value) == name;
   }
   return false;

@@ -1,5 +1,6 @@
 // Files, calls, attributes and classes.
 #include "containers/python/interpreter.h"
+#include "containers/python/modules.h"
 
 #include "containers/python/evaluator.h"
 #include "containers/python/pasted.h"
@@ -190,7 +191,9 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
   if (!source) {
     raised_ = builtins["ImportError"].as<Class>();
     return fail(Fault::Unsupported, "module '" + std::string(static_cast<std::size_t>(std::min<Size>(dots, 50)), '.') +
-                                        name + "' is not known here, and no file of that name lies beside this one");
+                                        name +
+                                        "' is not known here, and no file of that name lies beside this one or below a "
+                                        "folder given with --allow-root (where pip put it: .../site-packages)");
   }
   const std::string key = key_of(*source);
   if (const auto known = imported_.find(key); known != imported_.end()) return known->second;
@@ -218,7 +221,20 @@ Result<Value> Interpreter::import_source(const std::string& name, Size dots, con
 
 // ---- attributes and items
 
+namespace {
+
+// Name.__new__.__defaults__ of a namedtuple, by which programs give its last fields values.
+bool is_of_named_tuple(const Value& of, const std::string& name) {
+  if (name == "__defaults__") return of.is_object() && of.object()->type_name() == "constructor";
+  const auto* type = of.as<Class>();
+  return name == "__new__" && type && type->attributes.find(fields_of_tuple);
+}
+
+}  // namespace
+
 Result<std::optional<Value>> Interpreter::find_attribute(Value of, const std::string& name) {
+  if (is_of_named_tuple(of, name))
+    return name == "__new__" ? *of.as<Class>()->attributes.find(fields_of_tuple) : of.object()->attribute(*this, name);
   if (is_special(name) && !may_be_said(name))
     return forbidden("attribute '" + name + "' is not read: it leads out of the program");
   if (!of.is_object()) {
@@ -259,7 +275,8 @@ Result<Value> Interpreter::attribute(Value of, const std::string& name) {
 Status Interpreter::set_attribute(Value of, const std::string& name, Value value) {
   if (name == "__doc__" || name == "__name__" || name == "__annotations__" || name == "__module__")
     return {};  // says nothing of what is computed
-  if (is_special(name)) return forbidden("attribute '" + name + "' is not set: it leads out of the program");
+  if (is_special(name) && !is_of_named_tuple(of, name))
+    return forbidden("attribute '" + name + "' is not set: it leads out of the program");
   if (!of.is_object()) return fail(Fault::Format, "a " + python::type_name(of) + " has no attributes");
   if (auto paid = charge(64); !paid) return paid;
   return of.object()->set_attribute(*this, name, value);

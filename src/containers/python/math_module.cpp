@@ -107,6 +107,9 @@ Module* numpy_module(Interpreter& in) {
   made->attributes.set("newaxis", Value());
   for (const char* word : {"float32", "float64", "float16", "int64", "int32", "uint8", "bool_"})
     made->attributes.set(word, in.text(word));
+  made->attributes.set("ndarray", in.native("ndarray", [](Interpreter&, Arguments&) -> Made {
+    return fail(Fault::Unsupported, "numpy.ndarray() is not called; arrays are made by numpy.array()");
+  }));
   add_array_functions(in, *made);
   return made;
 }

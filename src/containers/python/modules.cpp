@@ -11,57 +11,6 @@ using Made = Result<Value>;
 
 std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
 
-Made named_tuple(Interpreter& in, Arguments& a) {
-  if (a.placed.size() < 2) return wrong("namedtuple() wants a name and fields");
-  std::vector<std::string> fields;
-  if (const auto* text = a.placed[1].as<Text>()) {
-    std::string word;
-    for (const char c : text->text + " ") {
-      if (c != ' ' && c != ',') word += c;
-      else if (!word.empty()) fields.push_back(std::exchange(word, ""));
-    }
-  } else {
-    const auto all = in.elements(a.placed[1]);
-    if (!all) return std::unexpected(all.error());
-    for (const Value& one : *all)
-      if (const auto* name = one.as<Text>()) fields.push_back(name->text);
-  }
-  Class* made = in.make_class(a.placed[0].as<Text>() ? a.placed[0].as<Text>()->text : "tuple", {});
-  made->attributes.set("__init__", in.native("__init__", [fields](Interpreter& with, Arguments& b) -> Made {
-    auto* self = b.placed.empty() ? nullptr : b.placed[0].as<Instance>();
-    if (!self) return wrong("a namedtuple without itself");
-    b.placed.erase(b.placed.begin());
-    std::string words;
-    for (const auto& field : fields) words += (words.empty() ? "" : " ") + field;
-    const auto given = bound(b, words, fields.size(), "namedtuple");
-    if (!given) return std::unexpected(given.error());
-    ValueList items;
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      self->attributes.set(fields[i], *(*given)[i]);
-      items.push_back(*(*given)[i]);
-    }
-    self->extra = with.tuple(std::move(items)).object();
-    return Value();
-  }));
-  made->attributes.set("__iter__", in.native("__iter__", [](Interpreter&, Arguments& b) -> Made {
-    return b.placed.empty() || !b.placed[0].as<Instance>() || !b.placed[0].as<Instance>()->extra
-               ? Made(wrong("a namedtuple without itself"))
-               : Made(Value::of(b.placed[0].as<Instance>()->extra));
-  }));
-  made->attributes.set("__getitem__", in.native("__getitem__", [](Interpreter& with, Arguments& b) -> Made {
-    if (b.placed.size() < 2 || !b.placed[0].as<Instance>() || !b.placed[0].as<Instance>()->extra)
-      return wrong("a namedtuple without itself");
-    return b.placed[0].as<Instance>()->extra->item(with, b.placed[1]);
-  }));
-  made->attributes.set("__len__", in.native("__len__", [](Interpreter& with, Arguments& b) -> Made {
-    if (b.placed.empty() || !b.placed[0].as<Instance>() || !b.placed[0].as<Instance>()->extra)
-      return wrong("a namedtuple without itself");
-    const auto n = b.placed[0].as<Instance>()->extra->length(with);
-    return n ? Made(Value::of(*n)) : Made(std::unexpected(n.error()));
-  }));
-  return Value::of(made);
-}
-
 // defaultdict(list): a key that is not there is made by its function.
 Made default_dict(Interpreter& in, Arguments& a) {
   auto* made = in.make<Mapping>();
@@ -115,6 +64,7 @@ Class* namespace_class(Interpreter& in, const std::string& name) {
 
 Module* hints(Interpreter& in, const std::string& name) {
   auto* m = in.make<Module>(name);
+  if (name.starts_with("typing")) m->attributes.set("NamedTuple", Value::of(named_tuple_base(in)));
   if (name == "types") m->attributes.set("SimpleNamespace", Value::of(namespace_class(in, "SimpleNamespace")));
   m->more = [](Interpreter& with, const std::string&) -> Result<std::optional<Value>> {
     return Value::of(with.make<Hint>());
@@ -123,15 +73,15 @@ Module* hints(Interpreter& in, const std::string& name) {
   return m;
 }
 
-constexpr std::array<std::string_view, 18> outside_modules{"sys",         "pathlib",
+constexpr std::array<std::string_view, 17> outside_modules{"sys",         "pathlib",
                                                            "hashlib",     "time",
                                                            "datetime",    "json",
                                                            "argparse",    "random",
                                                            "safetensors", "safetensors.torch",
                                                            "pprint",      "matplotlib.pyplot",
-                                                           "matplotlib",  "re",
-                                                           "glob",        "shutil",
-                                                           "pickle",      "tqdm"};
+                                                           "matplotlib",  "glob",
+                                                           "shutil",      "pickle",
+                                                           "tqdm"};
 
 // Paths are put together, and nothing is opened.
 Module* os_module(Interpreter& in) {
@@ -153,6 +103,11 @@ Module* os_module(Interpreter& in) {
     });
   auto* m = in.make<Module>("os");
   m->attributes.set("path", Value::of(path));
+  // Nothing is looked up or made; the answer is known to nobody.
+  for (const char* word : {"getcwd", "listdir", "makedirs", "mkdir", "cpu_count", "getenv"})
+    add_function(in, *m, word, 0, [word](Interpreter& with, Arguments&) -> Made {
+      return Value::of(with.make<Outside>("os." + std::string(word) + "()"));
+    });
   m->attributes.set("environ", Value::of(in.make<Outside>("os.environ")));
   m->more = [](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
     return with.native(word, [word](Interpreter& inner, Arguments&) -> Made {
@@ -189,6 +144,7 @@ std::optional<Value> standard_module(Interpreter& in, const std::string& name) {
   }
   if (name == "numpy") return made(numpy_module(in));
   if (name == "os") return made(os_module(in));
+  if (name == "re") return made(regex_module(in));
   if (name == "os.path") return made(os_module(in)->attributes.find("path")->object());
   if (name == "inspect") return made(inspect_module(in));
   if (std::ranges::find(outside_modules, name) != outside_modules.end()) return made(in.make<Outside>(name));

@@ -26,6 +26,12 @@ class Outside : public Object {
 // Lists, dictionaries and objects anew, with all that is in them, each once; what cannot change is shared.
 Result<Value> deep_copy(Interpreter& in, const Value& of);
 
+// collections.namedtuple(name, fields, defaults=...), and typing.NamedTuple, from which a class with fields derives.
+Result<Value> named_tuple(Interpreter& in, Arguments& given);
+Class* named_tuple_base(Interpreter& in);
+// The attribute of such a class that holds its constructor's defaults; no program can name it.
+constexpr const char* fields_of_tuple = "$new";
+
 Module* math_module(Interpreter& in);
 Module* numpy_module(Interpreter& in);
 Module* functools_module(Interpreter& in);
@@ -34,5 +40,6 @@ Module* itertools_module(Interpreter& in);
 Module* dataclasses_module(Interpreter& in);
 Module* enum_module(Interpreter& in);
 Module* inspect_module(Interpreter& in);
+Module* regex_module(Interpreter& in);
 
 }  // namespace convoy::python
