@@ -1,5 +1,6 @@
 // Merges of several inputs, and layers that leave numbers as they are at inference.
 #include "formats/keras/call.h"
+#include "formats/keras/merge_modes.h"
 
 #include <algorithm>
 #include <array>
@@ -98,12 +99,11 @@ Values old_merge(Call& call) {
                      "layers", "node_indices", "tensor_indices", "dot_axes"});
   const std::string mode = call.attrs.word("mode", "sum");
   const Size concat_axis = call.attrs.integer("concat_axis", -1);
-  if (mode == "sum") return {folded(call, BinaryFunction::Add, "")};
-  if (mode == "mul") return {folded(call, BinaryFunction::Multiply, "")};
-  if (mode == "max") return {folded(call, BinaryFunction::Maximum, "")};
-  if (mode == "ave") return average(call);
-  if (mode == "concat" && !call.inputs.empty())
+  const std::string_view merging = merging_class(mode);
+  if (merging == "Concatenate" && !call.inputs.empty())
     return {call.add(Concat{call.axis(concat_axis, call.rank(call.inputs.front()))}, call.inputs)};
+  for (const LayerRow& row : elementwise_rows())
+    if (row.type == merging) return row.read(call);
   call.refuse(Fault::Unsupported, "merges by '" + mode + "', which this version does not carry");
   return {};
 }
