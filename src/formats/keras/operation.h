@@ -21,4 +21,7 @@ double number(Call& call, std::string_view name, std::size_t place, double other
 
 Order order_of(Call& call);
 
+// Those that slide a window over space.
+std::span<const LayerRow> operation_window_rows();
+
 }  // namespace convoy::keras

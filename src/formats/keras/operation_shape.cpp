@@ -1,4 +1,4 @@
-// keras.ops nodes that move, cut, join and resize, and those that look over space.
+// keras.ops nodes that move, cut, join and resize.
 #include "formats/keras/operation.h"
 #include "formats/keras/resize.h"
 
@@ -356,38 +356,6 @@ Values space_and_depth(Call& call) {
   return {call.add(Op{order, block, true}, {x})};
 }
 
-template <class Pool>
-Values pool(Call& call) {
-  const ValueId x = operand(call, "inputs", 0);
-  const Size space = call.rank(x) - 2;
-  if (space < 1 || space > 3) {
-    call.refuse(Fault::Unsupported, "pools a tensor of rank " + std::to_string(call.rank(x)));
-    return {};
-  }
-  const auto axes = static_cast<std::size_t>(space);
-  const auto sizes = [&](const Json* said, const char* name, Sizes otherwise) {
-    const Sizes all = said ? list_of(call, said, name) : std::move(otherwise);
-    return all.size() == 1 ? Sizes(axes, all[0]) : all;
-  };
-  const Sizes kernel = sizes(option(call, "pool_size", 1), "pool_size", {});
-  const Sizes strides = sizes(option(call, "strides", 2), "strides", kernel);
-  const Json* said = option(call, "padding", 3);
-  const bool same = said && *said == "same";
-  if (said && !same && *said != "valid")
-    call.refuse(Fault::Unsupported, "argument 'padding' is neither 'valid' nor 'same'");
-  if (kernel.size() != axes || strides.size() != axes)
-    call.refuse(Fault::Format, "'pool_size' and 'strides' are not one number per axis");
-  if (call.failed()) return {};
-  Pool op;
-  op.axes = {order_of(call), space};
-  for (std::size_t i = 0; i < axes; ++i) {
-    op.windows.push_back({kernel[i], strides[i], 1});
-    op.paddings.push_back({same ? Spelling::SameUpper : Spelling::Valid});
-    if (!op.windows.back().sane()) call.refuse(Fault::Format, "'pool_size' and 'strides' are no window");
-  }
-  return {call.add(op, {x})};
-}
-
 Values einsum(Call& call) {
   const Json* said = option(call, "subscripts", nowhere);
   if (!said || !said->is_string() || !call.call || call.call->args.size() != 2) {
@@ -400,53 +368,7 @@ Values einsum(Call& call) {
   return {call.add(Einsum{equation}, {operand(call, "x1", 0), operand(call, "x2", 1)})};
 }
 
-// ops.conv(inputs, kernel, ...): the kernel is a tensor like others, [*window, channels per group, filters].
-Values convolve(Call& call) {
-  const ValueId x = operand(call, "inputs", 0), kernel = operand(call, "kernel", 1);
-  if (call.failed()) return {};
-  const Size space = call.rank(x) - 2;
-  if (space < 1 || space > 3 || call.rank(kernel) != space + 2) {
-    call.refuse(Fault::Unsupported, "convolves a tensor of rank " + std::to_string(call.rank(x)) +
-                                        " with a kernel of rank " + std::to_string(call.rank(kernel)));
-    return {};
-  }
-  const auto axes = static_cast<std::size_t>(space);
-  const auto sizes = [&](const char* name, std::size_t place) {
-    const Json* said = option(call, name, place);
-    const Sizes all = said ? list_of(call, said, name) : Sizes{1};
-    return all.size() == 1 ? Sizes(axes, all[0]) : all;
-  };
-  const Sizes strides = sizes("strides", 2), dilations = sizes("dilation_rate", 5);
-  const Json* said = option(call, "padding", 3);
-  const bool same = said && *said == "same";
-  if (said && !same && *said != "valid")
-    call.refuse(Fault::Unsupported, "argument 'padding' is neither 'valid' nor 'same'");
-  if (strides.size() != axes || dilations.size() != axes)
-    call.refuse(Fault::Format, "'strides' and 'dilation_rate' are not one number per axis");
-  Conv op;
-  op.axes = {order_of(call), space};
-  op.kernel_order = KernelOrder::SpaceInOut;
-  const Shape& shape = call.fact(kernel).shape;
-  for (std::size_t i = 0; i < axes && !call.failed(); ++i) {
-    if (!shape[i].known()) {
-      call.refuse(Fault::Unsupported, "convolves with a kernel whose size is free");
-      break;
-    }
-    op.windows.push_back({*shape[i], strides[i], dilations[i]});
-    op.paddings.push_back({same ? Spelling::SameUpper : Spelling::Valid});
-    if (!op.windows.back().sane()) call.refuse(Fault::Format, "'strides' and 'dilation_rate' are no window");
-  }
-  const Dim channels = call.dim(x, op.axes.channel()), in = shape[axes];
-  if (!call.failed() && channels.known() && in.known() && *in > 0) {
-    if (*channels % *in != 0) call.refuse(Fault::Format, "the kernel's channels do not divide those of the input");
-    op.groups = *channels / *in;
-  }
-  if (call.failed()) return {};
-  return {call.add(op, {x, kernel})};
-}
-
 constexpr std::array rows{
-    LayerRow{"Conv", convolve},
     LayerRow{"Pad", pad},
     LayerRow{"GetItem", get_item},
     LayerRow{"Split", split},
@@ -468,8 +390,6 @@ constexpr std::array rows{
     LayerRow{"ZerosLike", filled_like<0>},
     LayerRow{"DepthToSpace", space_and_depth<DepthToSpace>},
     LayerRow{"SpaceToDepth", space_and_depth<SpaceToDepth>},
-    LayerRow{"MaxPool", pool<MaxPool>},
-    LayerRow{"AveragePool", pool<AveragePool>},
     LayerRow{"Einsum", einsum},
 };
 

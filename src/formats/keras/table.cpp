@@ -1,6 +1,6 @@
 // Which function reads which class, and what is said of the classes that none reads.
-#include "formats/keras/call.h"
 #include "formats/keras/keras.h"
+#include "formats/keras/operation.h"
 
 #include <algorithm>
 #include <array>
@@ -47,8 +47,9 @@ constexpr std::array refusals{
 };
 
 const LayerRow* find_operation(std::string_view name) {
-  const LayerRow* row = find(operation_rows(), name);
-  return row ? row : find(operation_shape_rows(), name);
+  for (const auto rows : {operation_rows(), operation_shape_rows(), operation_window_rows()})
+    if (const LayerRow* row = find(rows, name)) return row;
+  return nullptr;
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ std::vector<std::string_view> layer_classes() {
   std::vector<std::string_view> names{"InputLayer", "Functional", "Model", "Sequential"};
   for (const Table table : layer_tables)
     for (const LayerRow& row : table()) names.push_back(row.type);
-  for (const auto table : {operation_rows(), operation_shape_rows()})
+  for (const auto table : {operation_rows(), operation_shape_rows(), operation_window_rows()})
     for (const LayerRow& row : table)
       if (std::ranges::find(names, row.type) == names.end()) names.push_back(row.type);
   std::ranges::sort(names);
