@@ -83,6 +83,7 @@ Made ArrayLibrary::call(Interpreter& in, const std::string& name, Arguments& giv
 
 Result<std::optional<python::Value>> ArrayLibrary::member(Interpreter& in, const std::string& module,
                                                           const std::string& word) {
+  if (word == "newaxis") return python::Value();
   const std::string name = front_of(module) + word;
   auto inner = keras_.module(in, module);
   if (!inner) return inner;

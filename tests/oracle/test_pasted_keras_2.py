@@ -38,7 +38,10 @@ def words_of_keras_1(layers) -> dict:
         simple = {"sum": layers.Add, "mul": layers.Multiply, "ave": layers.Average, "max": layers.Maximum}
         return (made[mode]() if mode in made else simple[mode](name=name))(inputs)
 
-    return {"Convolution1D": convolution(1), "Convolution2D": convolution(2), "merge": merge,
+    def layer(layers=None, **more):
+        return lambda inputs: merge(inputs, **more)
+
+    return {"Merge": layer, "Convolution1D": convolution(1), "Convolution2D": convolution(2), "merge": merge,
             "Dense": lambda *placed, **more: layers.Dense(*placed, **given(more)),
             "MaxPooling2D": lambda *placed, **more: layers.MaxPooling2D(*placed, **given(more))}
 
@@ -92,3 +95,31 @@ def test_pasted_keras(name, tmp_path):
     bound = [source, *shape, "--weights", weights]
     assert_close(run_natively(bound, inputs, tmp_path), want, TOLERANCE, name)
     assert_close(port(bound, tmp_path / "ported.py")(list(inputs.values())), want, TOLERANCE, name)
+
+
+TWO_MODELS = """
+from keras.models import Sequential
+from keras.layers import Dense, Merge, Dropout
+left = Sequential()
+left.add(Dense(32, input_dim=8))
+right = Sequential([Dense(31, input_dim=6, activation='relu')])
+model = Sequential()
+model.add(Merge([left, right], mode='concat'))
+model.add(Dropout(0.5))
+model.add(Dense(3, init='uniform', activation='softmax'))
+"""
+
+
+def test_models_in_front_of_a_merge_of_keras_1_are_its_inputs(tmp_path):
+    (tmp_path / "pasted.py").write_text(TWO_MODELS)
+    said = convoy("summary", tmp_path / "pasted.py").stdout
+    count = (8 * 32 + 32) + (6 * 31 + 31) + (63 * 3 + 3)
+    assert f"({count} trainable" in said, said
+    assert "[N, 8]" in said and "[N, 6]" in said and "[N, 63]" in said, said
+
+
+def test_a_lambda_over_a_variable_that_changes_behind_it_is_refused(tmp_path):
+    text = ALL["bound_in_a_loop"][2].replace("lambda x, i=i: x[:, :, 2*i:2*i+2]", "lambda x: x[:, :, 2*i:2*i+2]")
+    (tmp_path / "pasted.py").write_text(text)
+    said = convoy("summary", tmp_path / "pasted.py", code=6).stderr
+    assert "reads 'i', which was 0 when the layer was called and is 2 at the end" in said, said

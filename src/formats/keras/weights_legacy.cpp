@@ -30,7 +30,7 @@ class Groups : public WeightSource {
 
   Result<Variables> of(const Location& location) override {
     if (location.names.empty()) return Variables{};
-    auto whole = group_of(location.names.front());
+    auto whole = group_of(in_words_of_keras_2(location.names.front()));
     if (!whole) return pass(whole);
     Variables part;
     for (const Variable& variable : **whole) {
@@ -46,6 +46,13 @@ class Groups : public WeightSource {
   static std::string last_word(const std::string& name) {
     const auto slash = name.rfind('/');
     return slash == std::string::npos ? name : name.substr(slash + 1);
+  }
+
+  // Models that a program gives no name are counted from "functional" by Keras 3, from "model" before.
+  std::string in_words_of_keras_2(const std::string& name) const {
+    constexpr std::string_view now = "functional";
+    const bool counted = name.starts_with(now) && (name.size() == now.size() || name[now.size()] == '_');
+    return counted && !group_.has(name) ? "model" + name.substr(now.size()) : name;
   }
 
   Result<const std::vector<Variable>*> group_of(const std::string& layer) {

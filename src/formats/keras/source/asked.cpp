@@ -121,7 +121,12 @@ Made SourceLibrary::border(Interpreter& in, SourceLayer& layer, bool output) {
     return tensors_of(in, output ? layer.outputs : layer.inputs);
   }
   if (layer.class_name == "Functional") return tensors_of(in, output ? layer.outputs : layer.inputs);
-  const Value* made = layer.instance ? layer.instance->attributes.find(output ? "$output" : "$input") : nullptr;
+  const auto called = [&] {
+    return layer.instance ? layer.instance->attributes.find(output ? "$output" : "$input") : nullptr;
+  };
+  const Value* made = called();
+  if (const auto holder = holders_.find(&layer); !made && holder != holders_.end())
+    if (auto done = unroll(in, *holder->second); done) made = called();
   if (!made)
     return fail(Fault::Unsupported,
                 "layer '" + layer.name + "' has no " + (output ? "output" : "input") + " yet: nothing has called it");
@@ -143,6 +148,25 @@ Made SourceLibrary::layer_named(Interpreter& in, SourceLayer& model, Arguments g
   }
   return fail(Fault::Format, "model '" + model.name + "' has no layer " +
                                  (wanted ? "'" + wanted->text + "'" : "of this name") + "; it has " + known);
+}
+
+// compute_output_shape(input_shape): that of the layer called on such a tensor, which leaves no trace.
+Made SourceLibrary::shape_behind(Interpreter& in, const SourceLayer& layer, const Arguments& given) {
+  const auto* sizes = given.placed.size() == 1 ? given.placed[0].as<python::Sequence>() : nullptr;
+  if (!sizes) return fail(Fault::Unsupported, "compute_output_shape() of other than one shape");
+  Shape shape;
+  for (const Value& n : sizes->items) {
+    if (!n.is_none() && (!n.is_whole() || n.whole() < 0))
+      return fail(Fault::Format, "compute_output_shape(): the shape holds " + python::repr(in, n));
+    shape.push_back(n.is_none() ? Dim::unknown() : Dim(n.whole()));
+  }
+  auto* trial = in.make<SourceLayer>();
+  trial->name = layer.name, trial->class_name = layer.class_name;
+  trial->module = layer.module, trial->config = layer.config;
+  auto* like = in.make<SourceTensor>(*this, trial, 0, 0, Fact{DType::F32, std::move(shape)});
+  Arguments on{{Value::of(like)}, {}};
+  const auto made = call(in, *trial, on);
+  return made ? shapes_of(in, *made) : made;
 }
 
 // An attribute that is not the instance's own. Nothing: there is none.
@@ -181,6 +205,9 @@ Result<std::optional<Value>> SourceLibrary::asked(Interpreter& in, Instance& ins
       state->steps.resize(std::min(state->steps.size(), state->layers.size()));
       return Value();
     });
+  if (word == "compute_output_shape" && !is_model)
+    return in.native(word,
+                     [this, state](Interpreter& with, Arguments& given) { return shape_behind(with, *state, given); });
   if (word == "count_params" || word == "get_weights" || word == "get_config")
     return in.native(word, [word](Interpreter& with, Arguments&) -> Made {
       return Value::of(with.make<python::Outside>("layer." + word + "()"));

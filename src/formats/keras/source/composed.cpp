@@ -1,5 +1,4 @@
-// Layers of Keras that are others put together, and functions of keras.backend by those of keras.ops, in the words that
-// programs use themselves. What they hold lies in weights files where Keras keeps it: by the attributes that lead there.
+// Layers of Keras that are others put together, in the words that programs use themselves. What they hold lies in weights files where Keras keeps it: by the attributes that lead there.
 #include "formats/keras/source/library.h"
 
 #include <algorithm>
@@ -10,10 +9,11 @@ namespace convoy::keras {
 namespace {
 
 // Sources: keras/src/layers/attention/multi_head_attention.py, attention.py, additive_attention.py and
-// keras/src/layers/rnn/conv_lstm.py of Keras 3.15; tf_keras/src/backend.py of Keras 2.
+// keras/src/layers/rnn/conv_lstm.py of Keras 3.15; keras/engine/topology.py of Keras 1 for Merge.
 constexpr const char* text = R"(
 import math
 from keras import layers, ops, activations
+from keras.layers import merge
 
 def masked(scores, mask, causal):  # scores over [..., queries, keys], those that nobody sees far below the others
     if mask is not None:
@@ -169,215 +169,49 @@ class ConvLSTM2D(conv_lstm(2)):
 class ConvLSTM3D(conv_lstm(3)):
     pass
 
-class K:
-    def reverse(x, axes):
-        for axis in axes if isinstance(axes, (list, tuple)) else [axes]:
-            x = ops.flip(x, axis=axis)
-        return x
+class Merge(layers.Layer):  # of Keras 1: a layer with a word for what it does, in front of it the models that it joins
+    def __init__(self, layers=None, mode="sum", concat_axis=-1, dot_axes=-1, output_shape=None, output_mask=None,
+                 arguments=None, node_indices=None, tensor_indices=None, name=None, **kwargs):
+        super().__init__(name=name)
+        self.branches = list(layers or [])
+        self.mode, self.concat_axis, self.dot_axes, self.arguments = mode, concat_axis, dot_axes, arguments
 
-    def l2_normalize(x, axis=None):
-        total = ops.sum(ops.square(x), axis=axis, keepdims=True)
-        return x / ops.sqrt(ops.maximum(total, 1e-12))
+    def call(self, inputs):
+        if self.branches:
+            inputs = [branch(x) for branch, x in zip(self.branches, inputs)]
+        return merge(inputs, mode=self.mode, concat_axis=self.concat_axis, dot_axes=self.dot_axes,
+                     arguments=self.arguments or {})
 
-    def std(x, axis=None, keepdims=False):
-        return ops.sqrt(K.var(x, axis, keepdims))
+class CenterCrop(layers.Layer):
+    def __init__(self, height, width, data_format=None, name=None, **kwargs):
+        super().__init__(name=name)
+        self.size, self.first = (height, width), data_format == "channels_first"
 
-    def var(x, axis=None, keepdims=False):
-        mean = ops.mean(x, axis=axis, keepdims=True)
-        return ops.mean(ops.square(x - mean), axis=axis, keepdims=keepdims)
-
-    def clip(x, min_value, max_value):
-        return ops.clip(x, min_value, max_value)
-
-    def flatten(x):
-        return ops.reshape(x, (-1,))
-
-    def batch_flatten(x):
-        return ops.reshape(x, (-1, math.prod(x.shape[1:])))
-
-    def permute_dimensions(x, pattern):
-        return ops.transpose(x, pattern)
-
-    def expand_dims(x, axis=-1):
-        return ops.expand_dims(x, axis)
-
-    def concatenate(tensors, axis=-1):
-        return ops.concatenate(tensors, axis=axis)
-
-    def stack(x, axis=0):
-        return ops.stack(x, axis=axis)
-
-    def repeat_elements(x, rep, axis):
-        return ops.repeat(x, rep, axis=axis)
-
-    def repeat(x, n):
-        return ops.stack([x] * n, axis=1)
-
-    def tile(x, n):
-        return ops.tile(x, n)
-
-    def cast(x, dtype):
-        return x if isinstance(x, (int, float)) else ops.cast(x, dtype)
-
-    def cast_to_floatx(x):
-        return x
-
-    def relu(x, alpha=0.0, max_value=None, threshold=0.0):
-        return layers.ReLU(max_value=max_value, negative_slope=alpha, threshold=threshold)(x)
-
-    def elu(x, alpha=1.0):
-        return layers.ELU(alpha)(x)
-
-    def hard_sigmoid(x):
-        return ops.clip(0.2 * x + 0.5, 0.0, 1.0)
-
-    def softmax(x, axis=-1):
-        return ops.softmax(x, axis=axis)
-
-    def pow(x, a):
-        return x ** a
-
-    def sum(x, axis=None, keepdims=False):
-        return ops.sum(x, axis=axis, keepdims=keepdims)
-
-    def mean(x, axis=None, keepdims=False):
-        return ops.mean(x, axis=axis, keepdims=keepdims)
-
-    def max(x, axis=None, keepdims=False):
-        return ops.max(x, axis=axis, keepdims=keepdims)
-
-    def min(x, axis=None, keepdims=False):
-        return ops.min(x, axis=axis, keepdims=keepdims)
-
-    def prod(x, axis=None, keepdims=False):
-        return ops.prod(x, axis=axis, keepdims=keepdims)
-
-    def dot(x, y):
-        if len(y.shape) > 2:
-            raise NotImplementedError("K.dot() with a second tensor of more than two axes is not read")
-        return ops.matmul(x, y)
-
-    def batch_dot(x, y, axes=None):
-        a, b = len(x.shape), len(y.shape)
-        if isinstance(axes, int):
-            axes = (axes, axes)
-        first, second = axes if axes is not None else (a - 1, b - 2 if b > 2 else b - 1)
-        first, second = first % a, second % b
-        if a == 2 and b == 2:
-            return ops.sum(x * y, axis=1, keepdims=True)
-        if a != 3 or b != 3:
-            raise NotImplementedError("K.batch_dot() of tensors with other than three axes is not read")
-        x = x if first == 2 else ops.transpose(x, (0, 2, 1))
-        y = y if second == 1 else ops.transpose(y, (0, 2, 1))
-        return ops.matmul(x, y)
-
-    def zeros_like(x):
-        return x * 0.0
-
-    def ones_like(x):
-        return x * 0.0 + 1.0
-
-    def identity(x):
-        return x
-
-    def stop_gradient(x):
-        return x
-
-    def in_train_phase(x, alt, training=None):
-        return alt() if callable(alt) else alt
-
-    def in_test_phase(x, alt, training=None):
-        return x() if callable(x) else x
-
-    def bias_add(x, bias, data_format=None):
-        if data_format == "channels_first":
-            raise NotImplementedError("K.bias_add() with channels first is not read")
-        return x + bias
-
-    def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
-        return ops.conv(x, kernel, strides=strides, padding=padding, data_format=data_format, dilation_rate=dilation_rate)
-
-    def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)):
-        return ops.conv(x, kernel, strides=strides, padding=padding, data_format=data_format, dilation_rate=dilation_rate)
-
-    def pool2d(x, pool_size, strides=(1, 1), padding="valid", data_format=None, pool_mode="max"):
-        pool = layers.MaxPooling2D if pool_mode == "max" else layers.AveragePooling2D
-        return pool(pool_size, strides, padding, data_format)(x)
-
-    def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
-        return layers.ZeroPadding2D(padding, data_format)(x)
-
-    def temporal_padding(x, padding=(1, 1)):
-        return layers.ZeroPadding1D(padding)(x)
-
-    def resize_images(x, height_factor, width_factor, data_format=None, interpolation="nearest"):
-        return layers.UpSampling2D((height_factor, width_factor), data_format, interpolation)(x)
-
-    def batch_normalization(x, mean, var, beta, gamma, axis=-1, epsilon=1e-3):
-        made = (x - mean) / ops.sqrt(var + epsilon)
-        made = made if gamma is None else made * gamma
-        return made if beta is None else made + beta
-
-    def ndim(x):
-        return len(x.shape)
-
-def pair(numbers):
-    return numbers if isinstance(numbers, int) or numbers is None else tuple(numbers)[1:3] if len(numbers) == 4 else numbers
-
-class tf:
-    def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
-        return x / ops.sqrt(ops.maximum(ops.sum(ops.square(x), axis=axis, keepdims=True), epsilon))
-
-    def split(value, num_or_size_splits, axis=0, num=None, name=None):
-        if isinstance(num_or_size_splits, (list, tuple)):  # how much each takes, not where it begins
-            ends = [sum(num_or_size_splits[:i + 1]) for i in range(len(num_or_size_splits) - 1)]
-            return ops.split(value, ends, axis=axis)
-        return ops.split(value, num_or_size_splits, axis=axis)
-
-    def moments(x, axes, shift=None, keepdims=False, name=None):
-        return ops.mean(x, axis=axes, keepdims=keepdims), K.var(x, axes, keepdims)
-
-    def bias_add(value, bias, data_format=None, name=None):
-        return K.bias_add(value, bias, "channels_first" if data_format in ("NCHW", "NCW") else None)
-
-    def conv2d(input, filters, strides=1, padding="VALID", data_format="NHWC", dilations=None, name=None):
-        if not isinstance(padding, str) or data_format != "NHWC":
-            raise NotImplementedError("tf.nn.conv2d() with a list of pads or with channels first is not read here")
-        return ops.conv(input, filters, strides=pair(strides), padding=padding.lower(),
-                        data_format="channels_last", dilation_rate=pair(dilations) or 1)
-
-    def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-        return layers.MaxPooling2D(pair(ksize), pair(strides), padding.lower())(input)
-
-    def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-        return layers.AveragePooling2D(pair(ksize), pair(strides), padding.lower())(input)
-
-    def identity(input, name=None):
-        return input
-
-    def stop_gradient(input, name=None):
-        return input
+    def call(self, x):
+        cuts = []
+        for size, wanted in zip(x.shape[2:] if self.first else x.shape[1:3], self.size):
+            if size is None or size < wanted:
+                raise NotImplementedError("CenterCrop of images that are smaller, or of a free size, is not read")
+            cuts.append(slice((size - wanted) // 2, (size - wanted) // 2 + wanted))
+        return x[:, :, cuts[0], cuts[1]] if self.first else x[:, cuts[0], cuts[1]]
 )";
 
 }  // namespace
 
 Result<std::optional<Value>> SourceLibrary::composed(Interpreter& in, const std::string& name) {
-  constexpr std::array<std::string_view, 6> classes{"MultiHeadAttention", "Attention",  "AdditiveAttention",
-                                                    "ConvLSTM1D",         "ConvLSTM2D", "ConvLSTM3D"};
-  const auto dot = name.find('.');  // K.reverse, tf.moments
-  const bool is_function = dot != std::string::npos;
-  if (!is_function && std::ranges::find(classes, name) == classes.end()) return std::nullopt;
+  constexpr std::array<std::string_view, 8> classes{
+      "MultiHeadAttention", "Attention",  "AdditiveAttention", "Merge",
+      "ConvLSTM1D",         "ConvLSTM2D", "ConvLSTM3D",        "CenterCrop"};
+  if (name.find('.') != std::string::npos) return composed_function(in, name);
+  if (std::ranges::find(classes, name) == classes.end()) return std::nullopt;
   if (!composed_) {
     auto made = in.run({"keras", text, ""});
     if (!made) return pass(made);
     composed_ = *made;
   }
-  const Value* found = composed_->names.find(name.substr(0, dot));
+  const Value* found = composed_->names.find(name);
   if (!found) return fail(Fault::Internal, "a layer that is put together is not there: " + name);
-  if (!is_function) return *found;
-  const auto* all = found->as<python::Class>();
-  const Value* function = all ? all->attributes.find(name.substr(dot + 1)) : nullptr;
-  return function ? std::optional(*function) : std::nullopt;
+  return *found;
 }
 
 }  // namespace convoy::keras

@@ -10,9 +10,13 @@ bool SourceLayer::is_weight() const { return class_name == source_weight; }
 bool SourceLayer::is_known() const { return is_weight() || class_name == source_constant; }
 
 bool SourceLayer::is_own() const {
-  if (class_name == "Lambda") return true;
+  if (class_name == "Lambda" || own_activation()) return true;
   const Value* call = instance ? instance->type->find("call") : nullptr;
   return call && call->as<python::Function>();
+}
+
+const Value* SourceLayer::own_activation() const {
+  return instance ? instance->attributes.find("$activation") : nullptr;
 }
 
 bool SourceLayer::holds_own() const {
@@ -69,6 +73,16 @@ Made SourceLibrary::follow(Interpreter& in, SourceLayer* state, Value function, 
   auto made = in.call(function, std::move(given));
   within_.pop_back();
   return made;
+}
+
+std::vector<SourceLayer*> SourceLibrary::branches_of(const SourceLayer& layer) const {
+  std::vector<SourceLayer*> all;
+  const Value* said =
+      layer.instance && layer.class_name == "Merge" ? layer.instance->attributes.find("branches") : nullptr;
+  if (const auto* list = said ? said->as<python::Sequence>() : nullptr)
+    for (const Value& one : list->items)
+      if (SourceLayer* branch = state_of(one)) all.push_back(branch);
+  return all;
 }
 
 Made SourceLibrary::follow_sequential(Interpreter& in, SourceLayer& model, Value x) {
@@ -130,9 +144,13 @@ Made SourceLibrary::called(Interpreter& in, Arguments& given) {
       if (const auto* map = more->as<python::Mapping>())
         for (const auto& [key, value] : map->entries)
           if (const auto* word = key.as<python::Text>()) given.named.emplace_back(word->text, value);
-    return follow(in, state, *instance->attributes.find("$function"), std::move(given));
+    const Value function = *instance->attributes.find("$function");
+    remember_captured(in, *state, function);
+    return follow(in, state, function, std::move(given));
   }
-  return call(in, *state, given);
+  const Value* activation = state->own_activation();
+  auto made = call(in, *state, given);
+  return made && activation ? in.call(*activation, ValueList{*made}) : made;
 }
 
 // add_weight(shape, initializer, ...) of Keras 3, add_weight(name, shape, ...) of Keras 1 and 2.

@@ -47,6 +47,13 @@ Result<std::vector<SourceTensor*>> SourceLibrary::model_inputs(Interpreter& in, 
   std::vector<SourceTensor*> inputs;
   std::map<std::string, Shape> shapes = options_.shapes;
   const SourceLayer* first = model.layers.empty() ? nullptr : model.layers.front();
+  if (shapes.empty() && first)  // Merge([left, right]) of Keras 1: the inputs of both
+    for (SourceLayer* branch : branches_of(*first)) {
+      auto some = model_inputs(in, *branch);
+      if (!some) return some;
+      inputs.insert(inputs.end(), some->begin(), some->end());
+    }
+  if (!inputs.empty()) return inputs;
   const auto said = [&](const char* word) {
     return first && first->config.contains(word) ? first->config[word] : Json();
   };
@@ -56,6 +63,8 @@ Result<std::vector<SourceTensor*>> SourceLibrary::model_inputs(Interpreter& in, 
     for (const Json& n : sizes) shape.push_back(n.is_number_integer() && n >= 0 ? Dim(n.get<Size>()) : Dim::unknown());
     shapes[first->class_name == "InputLayer" ? first->name : first->name + "_input"] = std::move(shape);
   }
+  if (const Json width = said("input_dim"); shapes.empty() && width.is_number_integer() && first->class_name == "Dense")
+    shapes[first->name + "_input"] = {Dim::unknown(), Dim(width.get<Size>())};
   if (shapes.empty())
     return fail(Fault::Usage,
                 "the source does not say the shape of the model's input; give it with --shape x=?,32,32,3");
@@ -145,6 +154,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
       first.config["batch_input_shape"] = std::move(sizes);
     }
   }
+  if (auto same = check_captured(in); !same) return std::unexpected(same.error());
   auto object = json_of(*state);
   if (!object) return pass(object);
   auto graph = with_weights(*object, options_);

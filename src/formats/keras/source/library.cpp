@@ -84,9 +84,19 @@ Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, A
     if (word == "layer" || word == "backward_layer") {
       auto inner = layer_in(in, value);
       if (!inner) return pass(inner);
+      if ((*inner)->own_activation())
+        return fail(Fault::Unsupported,
+                    class_name + "() of a layer whose activation is a function of the program's own");
       auto object = json_of(**inner);
       if (!object) return pass(object);
       layer->config[word] = std::move(*object);
+      continue;
+    }
+    const bool ends = layer->class_name == "Dense" || layer->class_name == "Activation" ||
+                      layer->class_name.find("Conv") != std::string::npos;
+    if (word == "activation" && ends && value.as<python::Function>()) {  // followed behind the layer
+      instance->attributes.set("$activation", value);
+      if (layer->class_name == "Activation") layer->config[word] = "linear";
       continue;
     }
     auto json = json_of(in, value);
@@ -204,6 +214,7 @@ Made SourceLibrary::add(Interpreter& in, Arguments& given) {
   auto layer = layer_in(in, given.placed[1]);
   if (!layer) return pass(layer);
   model->layers.push_back(*layer);
+  holders_[*layer] = model;
   return Value();
 }
 
@@ -280,8 +291,9 @@ Result<Json> argument_json(SourceLibrary& library, Interpreter& in, Value value,
 // The facts of the outputs come from the reader itself, which looks at this one layer.
 Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) {
   if (layer.class_name == "Sequential" && layer.holds_own()) {
-    if (given.placed.size() != 1) return fail(Fault::Format, "a Sequential is called on one tensor");
-    return follow_sequential(in, layer, given.placed[0]);
+    const bool joins = !layer.layers.empty() && !branches_of(*layer.layers.front()).empty();
+    if (given.placed.size() != 1 && !joins) return fail(Fault::Format, "a Sequential is called on one tensor");
+    return follow_sequential(in, layer, given.placed.size() == 1 ? given.placed[0] : in.list(given.placed));
   }
   SourceCall call;
   call.order = ++calls_;

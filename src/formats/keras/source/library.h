@@ -15,6 +15,14 @@ constexpr const char* source_version = "3.15.1";
 // Whether a value is an array: it tells its shape and gives its numbers as lists, whichever library it is of.
 bool is_known_array(python::Interpreter& in, const python::Value& value);
 
+// A value from outside that a Lambda layer read when it was called.
+struct Captured {
+  const SourceLayer* layer;
+  const python::Scope* scope;
+  std::string name;
+  python::Value value;
+};
+
 class SourceLibrary : public python::Library {
  public:
   explicit SourceLibrary(const LoadOptions& options) : options_(options), seeds_(options.seed.value_or(0)) {}
@@ -52,9 +60,13 @@ class SourceLibrary : public python::Library {
   Result<python::Value> called(python::Interpreter& in, python::Arguments& given);
   // A layer that is written in the words of others (composed.cpp); nothing: there is none of this name.
   Result<std::optional<python::Value>> composed(python::Interpreter& in, const std::string& name);
+  Result<std::optional<python::Value>> composed_function(python::Interpreter& in, const std::string& name);
   python::Value merge_function(python::Interpreter& in);
   Result<python::Value> follow(python::Interpreter& in, SourceLayer* state, python::Value function,
                                python::Arguments given);
+  void remember_captured(python::Interpreter& in, const SourceLayer& layer, const python::Value& function);
+  Status check_captured(python::Interpreter& in) const;
+  std::vector<SourceLayer*> branches_of(const SourceLayer& layer) const;  // of a Merge in front of a Sequential
   Result<python::Value> follow_sequential(python::Interpreter& in, SourceLayer& model, python::Value x);
   Status build_once(python::Interpreter& in, python::Instance& instance, const python::Arguments& given);
   Result<python::Value> add_weight(python::Interpreter& in, python::Arguments& given);
@@ -75,6 +87,7 @@ class SourceLibrary : public python::Library {
   Result<std::optional<python::Value>> asked(python::Interpreter& in, python::Instance& instance,
                                              const std::string& word);
   Status unroll(python::Interpreter& in, SourceLayer& model);
+  Result<python::Value> shape_behind(python::Interpreter& in, const SourceLayer& layer, const python::Arguments& given);
   python::Instance* instance_of(python::Interpreter& in, SourceLayer& layer);
   Result<python::ValueList> layers_in(python::Interpreter& in, SourceLayer& model);
   Result<python::Value> border(python::Interpreter& in, SourceLayer& layer, bool output);
@@ -87,11 +100,13 @@ class SourceLibrary : public python::Library {
   const LoadOptions& options_;
   python::Class *layer_ = nullptr, *model_ = nullptr, *sequential_ = nullptr;
   std::map<std::string, python::Value> classes_;
-  python::Scope* composed_ = nullptr;
+  python::Scope *composed_ = nullptr, *functions_ = nullptr;
   std::map<std::string, int> counts_, uids_;
   std::size_t calls_ = 0;
   Seeds seeds_;
   bool channels_first_ = false;  // what the program has set for layers that do not say it
+  std::map<const SourceLayer*, SourceLayer*> holders_;  // the Sequential that a layer was added to
+  std::vector<Captured> captured_;
   std::size_t constants_ = 0;
   bool sets_weights_ = false;  // the program gives layers weights that it has from elsewhere
   std::vector<std::pair<SourceLayer*, std::size_t>> within_;  // the program's own layers that are being followed

@@ -1,6 +1,7 @@
 // What keras, keras.layers, tensorflow.keras and their like hold.
 #include "containers/python/modules.h"
 #include "formats/keras/call.h"
+#include "formats/keras/merge_modes.h"
 #include "formats/keras/source/library.h"
 #include "formats/keras/source/signatures.h"
 
@@ -106,13 +107,10 @@ Value SourceLibrary::merge_function(Interpreter& in) {
       made.placed.push_back(mode);
       if ((*taken)[6]) made.named.emplace_back("arguments", *(*taken)[6]);
     } else {
-      constexpr std::array modes{Word{"sum", "Add"},     Word{"mul", "Multiply"},       Word{"ave", "Average"},
-                                 Word{"max", "Maximum"}, Word{"concat", "Concatenate"}, Word{"dot", "Dot"}};
-      const auto found = std::ranges::find(modes, word->text, &Word::name);
-      if (found == modes.end())
+      class_name = std::string(merging_class(word->text));
+      if (class_name.empty())
         return fail(Fault::Unsupported,
                     "merge() by mode '" + word->text + "'; known are sum, mul, ave, max, concat, dot and functions");
-      class_name = std::string(found->class_name);
     }
     if (class_name == "Concatenate" && (*taken)[2]) made.named.emplace_back("axis", *(*taken)[2]);
     if (class_name == "Dot") made.named.emplace_back("axes", (*taken)[3].value_or(Value::of(std::int64_t{-1})));
@@ -245,9 +243,14 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
     }
   const bool tensorflow = !ours && (name == "tensorflow" || name.starts_with("tensorflow."));
   if (!ours && !tensorflow) return std::nullopt;
+  // The networks that come with Keras are read from their files, which lie in its own package.
+  if (rest.starts_with("applications")) {
+    if (name.starts_with("keras")) return std::nullopt;
+    auto own = in.import("keras." + rest);
+    if (!own) return pass(own);
+    return *own;
+  }
   auto* made = in.make<python::Module>(name);
-  // The networks that come with Keras are read from their files.
-  if (rest.starts_with("applications")) return std::nullopt;
   const bool silent_part = rest.starts_with("utils.file_utils") || rest.starts_with("optimizers") ||
                            rest.starts_with("callbacks") || rest.starts_with("losses") || rest.starts_with("metrics") ||
                            rest.starts_with("regularizers") || rest.starts_with("initializers") ||
@@ -256,7 +259,13 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
   if (activation)
     made->attributes.set("get", in.native("get", [](Interpreter& with, Arguments& given) -> Made {
       if (given.placed.size() != 1) return fail(Fault::Format, "activations.get() of other than one value");
-      return given.placed[0].is_none() ? with.text("linear") : given.placed[0];
+      if (given.placed[0].is_none()) return with.text("linear");
+      const auto* word = given.placed[0].as<python::Text>();
+      if (!word) return given.placed[0];
+      const auto all = with.import("keras.activations");  // the function, which may be called as well
+      if (!all) return all;
+      const auto found = with.find_attribute(*all, word->text);
+      return found && *found ? Made(**found) : Made(given.placed[0]);
     }));
   made->attributes.set("__version__", in.text(tensorflow ? "2.21.0" : source_version));
   made->more = [this, name, rest, tensorflow, silent_part, activation](

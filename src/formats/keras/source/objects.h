@@ -75,7 +75,8 @@ class SourceLayer : public python::Object {
 
   bool is_weight() const;
   bool is_known() const;  // a weight of the program's own, or an array of known numbers: nothing calls it
-  bool is_own() const;  // its class has a call() of its own
+  bool is_own() const;  // its class has a call() of its own, or its activation is a function of the program's own
+  const python::Value* own_activation() const;  // null: none
   bool holds_own() const;  // of a Sequential: one of its layers is the program's own
   std::string own_class() const;  // the name of its class in the program
 };

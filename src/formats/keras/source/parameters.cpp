@@ -55,6 +55,8 @@ constexpr std::array known{
     Parameters{"MaxPool", "inputs pool_size strides padding data_format"},
     Parameters{"AveragePool", "inputs pool_size strides padding data_format"},
     Parameters{"Conv", "inputs kernel strides padding data_format dilation_rate"},
+    Parameters{"DepthwiseConv", "inputs kernel strides padding data_format dilation_rate"},
+    Parameters{"ConvTranspose", "inputs kernel strides padding output_padding data_format dilation_rate"},
     Parameters{"DepthToSpace", "x block_size data_format"},
     Parameters{"SpaceToDepth", "x block_size data_format"},
     Parameters{"Einsum", "subscripts"},

@@ -47,6 +47,19 @@ Made arrays(Tracer& tracer, Interpreter& in, Made made) {
   return in.list(std::move(items));
 }
 
+// A list whose parts are arrays, those of plain numbers as well.
+Made as_arrays(Tracer& tracer, Interpreter& in, const Value& list) {
+  const auto* all = list.as<python::Sequence>();
+  if (!all) return list;
+  ValueList items;
+  for (const Value& one : all->items) {
+    auto array = as_array(tracer, in, one);
+    if (!array) return array;
+    items.push_back(*array);
+  }
+  return in.list(std::move(items));
+}
+
 Result<std::size_t> rank_of(Tracer& tracer, SourceTensor& tensor) {
   const auto shape = tracer.shape_of(tensor);
   if (!shape) return std::unexpected(shape.error());
@@ -273,6 +286,17 @@ std::optional<Value> array_function(Tracer& tracer, Interpreter& in, const std::
       Arguments said;
       for (const auto& value : *taken)
         if (value && !value->is_none()) said.placed.push_back(*value);
+      // Numbers of the program alone: as an array without axes.
+      if (!said.placed.empty() && std::ranges::all_of(said.placed, &Value::is_number)) {
+        auto number = filled(tracer, with, "tensor", Arguments{{said.placed[0]}, {{"dtype", with.text("float32")}}});
+        if (!number) return number;
+        said.placed[0] = *number;
+      }
+      if (one->torch == "cat" || one->torch == "stack") {
+        auto ready = as_arrays(tracer, with, said.placed[0]);
+        if (!ready) return ready;
+        said.placed[0] = *ready;
+      }
       if (one->name == "squeeze" && said.placed.size() == 1)
         return arrays(tracer, with, call_function_named(tracer, with, "squeeze", std::move(said)));
       return arrays(tracer, with, call_function_named(tracer, with, std::string(one->torch), std::move(said)));

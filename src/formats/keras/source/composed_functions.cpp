@@ -1,0 +1,263 @@
+// Functions of keras.backend and of tf.nn by those of keras.ops, in the words that programs use themselves.
+#include "formats/keras/source/library.h"
+
+namespace convoy::keras {
+
+namespace {
+
+// Sources: tf_keras/src/backend.py of Keras 2; the documentation of tf.nn of TensorFlow 2.
+constexpr const char* text = R"(
+import math
+from keras import layers, ops
+
+class K:
+    def reverse(x, axes):
+        for axis in axes if isinstance(axes, (list, tuple)) else [axes]:
+            x = ops.flip(x, axis=axis)
+        return x
+
+    def l2_normalize(x, axis=None):
+        total = ops.sum(ops.square(x), axis=axis, keepdims=True)
+        return x / ops.sqrt(ops.maximum(total, 1e-12))
+
+    def std(x, axis=None, keepdims=False):
+        return ops.sqrt(K.var(x, axis, keepdims))
+
+    def var(x, axis=None, keepdims=False):
+        mean = ops.mean(x, axis=axis, keepdims=True)
+        return ops.mean(ops.square(x - mean), axis=axis, keepdims=keepdims)
+
+    def clip(x, min_value, max_value):
+        return ops.clip(x, min_value, max_value)
+
+    def flatten(x):
+        return ops.reshape(x, (-1,))
+
+    def batch_flatten(x):
+        return ops.reshape(x, (-1, math.prod(x.shape[1:])))
+
+    def permute_dimensions(x, pattern):
+        return ops.transpose(x, pattern)
+
+    def expand_dims(x, axis=-1):
+        return ops.expand_dims(x, axis)
+
+    def concatenate(tensors, axis=-1):
+        return ops.concatenate(tensors, axis=axis)
+
+    def stack(x, axis=0):
+        return ops.stack(x, axis=axis)
+
+    def repeat_elements(x, rep, axis):
+        return ops.repeat(x, rep, axis=axis)
+
+    def repeat(x, n):
+        return ops.stack([x] * n, axis=1)
+
+    def tile(x, n):
+        return ops.tile(x, n)
+
+    def cast(x, dtype):
+        return x if isinstance(x, (int, float)) else ops.cast(x, dtype)
+
+    def cast_to_floatx(x):
+        return x
+
+    def relu(x, alpha=0.0, max_value=None, threshold=0.0):
+        return layers.ReLU(max_value=max_value, negative_slope=alpha, threshold=threshold)(x)
+
+    def elu(x, alpha=1.0):
+        return layers.ELU(alpha)(x)
+
+    def hard_sigmoid(x):
+        return ops.clip(0.2 * x + 0.5, 0.0, 1.0)
+
+    def softmax(x, axis=-1):
+        return ops.softmax(x, axis=axis)
+
+    def pow(x, a):
+        return x ** a
+
+    def sum(x, axis=None, keepdims=False):
+        return ops.sum(x, axis=axis, keepdims=keepdims)
+
+    def mean(x, axis=None, keepdims=False):
+        return ops.mean(x, axis=axis, keepdims=keepdims)
+
+    def max(x, axis=None, keepdims=False):
+        return ops.max(x, axis=axis, keepdims=keepdims)
+
+    def min(x, axis=None, keepdims=False):
+        return ops.min(x, axis=axis, keepdims=keepdims)
+
+    def prod(x, axis=None, keepdims=False):
+        return ops.prod(x, axis=axis, keepdims=keepdims)
+
+    def dot(x, y):
+        if len(y.shape) > 2:
+            raise NotImplementedError("K.dot() with a second tensor of more than two axes is not read")
+        return ops.matmul(x, y)
+
+    def batch_dot(x, y, axes=None):
+        a, b = len(x.shape), len(y.shape)
+        if isinstance(axes, int):
+            axes = (axes, axes)
+        first, second = axes if axes is not None else (a - 1, b - 2 if b > 2 else b - 1)
+        first, second = first % a, second % b
+        if a == 2 and b == 2:
+            return ops.sum(x * y, axis=1, keepdims=True)
+        if a != 3 or b != 3:
+            raise NotImplementedError("K.batch_dot() of tensors with other than three axes is not read")
+        x = x if first == 2 else ops.transpose(x, (0, 2, 1))
+        y = y if second == 1 else ops.transpose(y, (0, 2, 1))
+        return ops.matmul(x, y)
+
+    def zeros_like(x):
+        return x * 0.0
+
+    def ones_like(x):
+        return x * 0.0 + 1.0
+
+    def identity(x):
+        return x
+
+    def stop_gradient(x):
+        return x
+
+    def in_train_phase(x, alt, training=None):
+        return alt() if callable(alt) else alt
+
+    def in_test_phase(x, alt, training=None):
+        return x() if callable(x) else x
+
+    def bias_add(x, bias, data_format=None):
+        if data_format == "channels_first":
+            raise NotImplementedError("K.bias_add() with channels first is not read")
+        return x + bias
+
+    def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
+        return ops.conv(x, kernel, strides=strides, padding=padding, data_format=data_format, dilation_rate=dilation_rate)
+
+    def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)):
+        return ops.conv(x, kernel, strides=strides, padding=padding, data_format=data_format, dilation_rate=dilation_rate)
+
+    def pool2d(x, pool_size, strides=(1, 1), padding="valid", data_format=None, pool_mode="max"):
+        pool = layers.MaxPooling2D if pool_mode == "max" else layers.AveragePooling2D
+        return pool(pool_size, strides, padding, data_format)(x)
+
+    def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
+        return layers.ZeroPadding2D(padding, data_format)(x)
+
+    def temporal_padding(x, padding=(1, 1)):
+        return layers.ZeroPadding1D(padding)(x)
+
+    def resize_images(x, height_factor, width_factor, data_format=None, interpolation="nearest"):
+        return layers.UpSampling2D((height_factor, width_factor), data_format, interpolation)(x)
+
+    def batch_normalization(x, mean, var, beta, gamma, axis=-1, epsilon=1e-3):
+        made = (x - mean) / ops.sqrt(var + epsilon)
+        made = made if gamma is None else made * gamma
+        return made if beta is None else made + beta
+
+    def ndim(x):
+        return len(x.shape)
+
+def pair(numbers):
+    return numbers if isinstance(numbers, int) or numbers is None else tuple(numbers)[1:3] if len(numbers) == 4 else numbers
+
+class tf:
+    def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
+        return x / ops.sqrt(ops.maximum(ops.sum(ops.square(x), axis=axis, keepdims=True), epsilon))
+
+    def split(value, num_or_size_splits, axis=0, num=None, name=None):
+        if isinstance(num_or_size_splits, (list, tuple)):  # how much each takes, not where it begins
+            ends = [sum(num_or_size_splits[:i + 1]) for i in range(len(num_or_size_splits) - 1)]
+            return ops.split(value, ends, axis=axis)
+        return ops.split(value, num_or_size_splits, axis=axis)
+
+    def moments(x, axes, shift=None, keepdims=False, name=None):
+        return ops.mean(x, axis=axes, keepdims=keepdims), K.var(x, axes, keepdims)
+
+    def bias_add(value, bias, data_format=None, name=None):
+        return K.bias_add(value, bias, "channels_first" if data_format in ("NCHW", "NCW") else None)
+
+    def conv2d(input, filters, strides=1, padding="VALID", data_format="NHWC", dilations=None, name=None):
+        if not isinstance(padding, str) or data_format != "NHWC":
+            raise NotImplementedError("tf.nn.conv2d() with a list of pads or with channels first is not read here")
+        return ops.conv(input, filters, strides=pair(strides), padding=padding.lower(),
+                        data_format="channels_last", dilation_rate=pair(dilations) or 1)
+
+    def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+        return layers.MaxPooling2D(pair(ksize), pair(strides), padding.lower())(input)
+
+    def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+        return layers.AveragePooling2D(pair(ksize), pair(strides), padding.lower())(input)
+
+    def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None):
+        if not isinstance(padding, str) or data_format == "NCHW":
+            raise NotImplementedError("tf.nn.depthwise_conv2d() with a list of pads or with channels first is not read here")
+        return ops.depthwise_conv(input, filter, strides=pair(strides), padding=padding.lower(),
+                                  data_format="channels_last", dilation_rate=pair(dilations) or 1)
+
+    def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None,
+                         name=None):
+        made = tf.depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
+        return tf.conv2d(made, pointwise_filter, 1, "VALID")
+
+    def atrous_conv2d(value, filters, rate, padding, name=None):
+        return tf.conv2d(value, filters, 1, padding, dilations=rate)
+
+    def conv1d(input, filters, stride=1, padding="VALID", data_format="NWC", dilations=None, name=None):
+        if data_format != "NWC":
+            raise NotImplementedError("tf.nn.conv1d() with channels first is not read here")
+        one = lambda n: n if isinstance(n, int) or n is None else n[len(n) // 2]
+        return ops.conv(input, filters, strides=one(stride), padding=padding.lower(), data_format="channels_last",
+                        dilation_rate=one(dilations) or 1)
+
+    def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None,
+                         name=None):
+        if data_format != "NHWC" or not isinstance(padding, str):
+            raise NotImplementedError("tf.nn.conv2d_transpose() with a list of pads or with channels first is not read here")
+        made = ops.conv_transpose(input, filters, strides=pair(strides), padding=padding.lower(),
+                                  data_format="channels_last", dilation_rate=pair(dilations) or 1)
+        for wanted, is_made in zip(list(output_shape)[1:3], made.shape[1:3]):
+            if isinstance(wanted, int) and is_made is not None and wanted != is_made:
+                raise NotImplementedError(f"tf.nn.conv2d_transpose() with output_shape {wanted} where the usual is {is_made}")
+        return made
+
+    def xw_plus_b(x, weights, biases, name=None):
+        return ops.matmul(x, weights) + biases
+
+    def relu_layer(x, weights, biases, name=None):
+        return ops.relu(ops.matmul(x, weights) + biases)
+
+    def dropout(x, rate=None, keep_prob=None, noise_shape=None, seed=None, name=None):
+        return x
+
+    def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+        return K.batch_normalization(x, mean, variance, offset, scale, -1, variance_epsilon)
+
+    def identity(input, name=None):
+        return input
+
+    def stop_gradient(input, name=None):
+        return input
+)";
+
+}  // namespace
+
+// "K.reverse", "tf.moments"; nothing: there is none of this name.
+Result<std::optional<Value>> SourceLibrary::composed_function(Interpreter& in, const std::string& name) {
+  if (!functions_) {
+    auto made = in.run({"keras", text, ""});
+    if (!made) return pass(made);
+    functions_ = *made;
+  }
+  const auto dot = name.find('.');
+  const Value* group = functions_->names.find(name.substr(0, dot));
+  const auto* all = group ? group->as<python::Class>() : nullptr;
+  const Value* function = all ? all->attributes.find(name.substr(dot + 1)) : nullptr;
+  return function ? std::optional(*function) : std::nullopt;
+}
+
+}  // namespace convoy::keras
