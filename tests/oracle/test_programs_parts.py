@@ -106,6 +106,23 @@ def modules() -> dict:
             whole = F.interpolate(self.b(F.adaptive_avg_pool2d(x, 1)), size=x.shape[2:], mode="bilinear")
             return self.out(torch.cat([self.a(x), whole], 1))
 
+    class Frozen(nn.Module):
+        """A trunk without gradients, changed in place inside and behind."""
+
+        def __init__(self):
+            super().__init__()
+            self.trunk = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True))
+            self.head = nn.Linear(4, 2)
+
+        def forward(self, x):
+            with torch.no_grad():
+                y = self.trunk(x)
+                means = y.mean((2, 3))
+                y[:, 2:].mul_(0.5)
+                first = y[:, :2].mean((2, 3))
+            y.add_(1)
+            return self.head(means) + y.amax((2, 3))[:, 1:3] + first
+
     def net(call, shapes, **parts):
         return Net(call, **parts), shapes
 
@@ -168,6 +185,7 @@ def modules() -> dict:
         "rolled": net(lambda s, x: torch.roll(s.c(x), (1, -2), (2, 3)), [(2, 3, 8, 9), (3, 3, 12, 7)], c=conv()),
         "largest_along_rows": net(lambda s, x: torch.topk(s.c(x), 2, dim=2)[0], IMAGES, c=conv()),
         "smallest_channels": net(lambda s, x: torch.topk(s.c(x), 3, dim=1, largest=False)[0], IMAGES, c=conv()),
+        "without_gradients": (Frozen(), free),
         "cells_that_attend": (Attending(), free),
         "pyramid": (Pyramid(), free),
         "channels_last": net(channels_last, free, c=conv(), l=nn.Linear(4, 5)),

@@ -199,6 +199,7 @@ class Reader {
         target == "torch.ops.aten._assert_scalar.default" || target.starts_with("torch.ops.aten._assert_async.") ||
         target == "torch.ops.aten.sym_constrain_range_for_size.default")
       return {};  // sizes are known by their expressions; assertions compute nothing
+    if (target == "torch.ops.higher_order.wrap_with_set_grad_enabled") return call_inner(node);
     constexpr std::string_view aten = "torch.ops.aten.";
     if (!target.starts_with(aten)) return fail(Fault::Unsupported, "calls what is no operator of ATen");
     auto arguments = call_arguments(node, tensors_, symbols_, values_);
@@ -215,6 +216,56 @@ class Reader {
     }
     share(node, operation, names);
     return changes_in_place(operation) && !names.empty() ? change(node, names[0]) : Status();
+  }
+
+  // A graph inside the graph, which `with torch.no_grad()` makes: its names are its own while its nodes are read.
+  Status call_inner(const Json& node) {
+    const Json* inner = nullptr;
+    std::vector<std::string> given;
+    for (const Json& input : list_member(node, "inputs")) {
+      const Json* argument = member(input, "arg");
+      if (!argument) return malformed("an input is not a name and an arg");
+      if (const Json* graph = member(*argument, "as_graph")) inner = member(*graph, "graph");
+      else if (const Json* tensor = member(*argument, "as_tensor")) given.push_back(text_member(*tensor, "name"));
+      else if (!member(*argument, "as_bool"))
+        return fail(Fault::Unsupported, "hands what is no tensor to a graph inside the graph");
+    }
+    const auto wanted = inner ? output_names(list_member(*inner, "inputs")) : std::vector<std::string>();
+    if (!inner || wanted.size() != given.size()) return malformed("an inner graph that takes other inputs");
+    if (++depth_ > most_depth) return fail(Fault::Limit, "graphs inside one another, too deep");
+    ExportedTensors tensors;
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (const auto found = tensors_.find(given[i]); found != tensors_.end()) tensors[wanted[i]] = found->second;
+    const ExportedTensors before = tensors;
+    Views views;
+    const Json* values = member(*inner, "tensor_values");
+    const auto exchange = [&] {
+      std::swap(tensors, tensors_);
+      std::swap(views, views_);
+      std::swap(values, values_);
+    };
+    exchange();
+    symbols_.read(*inner);
+    for (const Json& one : list_member(*inner, "nodes"))
+      if (auto s = within(place(one), call(one)); !s) return s;
+    exchange();
+    --depth_;
+    for (const auto& [name, value] : before)
+      if (tensors[name] != value) return fail(Fault::Unsupported, "changes a tensor of the graph around it in place");
+    const auto results = output_names(list_member(*inner, "outputs")),
+               names = output_names(list_member(node, "outputs"));
+    std::map<std::string, std::string> outside;  // what shows which memory, by the inner name of the whole
+    for (std::size_t i = 0; i < given.size(); ++i) outside.emplace(wanted[i], given[i]);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto found = i < results.size() ? tensors.find(results[i]) : tensors.end();
+      if (names[i].empty()) continue;
+      tensors_[names[i]] = found == tensors.end() ? ValueId{} : found->second;
+      if (found == tensors.end()) continue;
+      own_sizes(names[i]);
+      const auto [shown, is_first] = outside.emplace(views.whole(results[i]), names[i]);
+      if (!is_first && shown->second != names[i]) views_.add(names[i], {shown->second, nullptr, {}, i, false});
+    }
+    return {};
   }
 
   // The nodes of one operator, under the name and in the scopes of the module that called it.
@@ -392,7 +443,8 @@ class Reader {
   const Json* values_ = nullptr;
   ExportedTensors tensors_;
   Views views_;
-  int shown_again_ = 0;
+  int shown_again_ = 0, depth_ = 0;
+  static constexpr int most_depth = 16;
   static constexpr int most_shown_again = 100'000;
   std::map<std::string, ValueId> weights_;
 };

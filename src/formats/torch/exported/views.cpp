@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 namespace convoy::torch {
@@ -58,6 +59,13 @@ void Views::add(const std::string& name, View view) {
 const View* Views::find(const std::string& name) const {
   const auto found = views_.find(name);
   return found == views_.end() ? nullptr : &found->second;
+}
+
+const std::string& Views::whole(const std::string& name) const {
+  const std::string* at = &name;
+  std::set<std::string_view> seen{name};  // views that show each other
+  for (const View* view = find(*at); view && seen.insert(view->of).second; view = find(*at)) at = &view->of;
+  return *at;
 }
 
 const std::vector<std::string>& Views::shown(const std::string& name) const {

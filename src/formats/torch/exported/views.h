@@ -25,6 +25,8 @@ class Views {
  public:
   void add(const std::string& name, View view);
   const View* find(const std::string& name) const;
+  // The tensor whose memory this one shows, through all that lie between; itself where it shows none.
+  const std::string& whole(const std::string& name) const;
   // Names that show this tensor directly, in the order in which they were made.
   const std::vector<std::string>& shown(const std::string& name) const;
 
