@@ -35,17 +35,18 @@ ValueId taken(FunctionCall& call, ValueId x, Size at, const Tensor& known) {
 // x[:, a, b] with a [n, 1] and b [m]: each list along its own axis. Nothing: the lists go together in another way.
 std::optional<ValueId> taken_apart(FunctionCall& call, ValueId x, const Lists& lists) {
   const std::size_t count = lists.size();
-  std::vector<const Tensor*> known;
+  std::vector<Tensor> known;  // the graph's own move when it grows
   for (std::size_t k = 0; k < count; ++k) {
-    known.push_back(call.constant(lists[k].value));
-    if (!known[k] || lists[k].axis != lists[0].axis + static_cast<Size>(k)) return std::nullopt;
-    const Sizes& shape = known[k]->shape();
+    const Tensor* list = call.constant(lists[k].value);
+    if (!list || lists[k].axis != lists[0].axis + static_cast<Size>(k)) return std::nullopt;
+    known.push_back(*list);
+    const Sizes& shape = known[k].shape();
     const std::size_t place = count - 1 - k;  // counted from the last axis
     if (shape.size() <= place || shape.size() > count) return std::nullopt;
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (shape.size() - 1 - i != place && shape[i] != 1) return std::nullopt;
   }
-  for (std::size_t k = 0; k < count; ++k) x = taken(call, x, lists[k].axis, known[k]->reshaped({known[k]->count()}));
+  for (std::size_t k = 0; k < count; ++k) x = taken(call, x, lists[k].axis, known[k].reshaped({known[k].count()}));
   return x;
 }
 
