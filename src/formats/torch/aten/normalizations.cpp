@@ -1,6 +1,7 @@
 // Normalisations as exported programs spell them: with every argument, decomposed or not, and weights in two parts.
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/arguments.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
@@ -67,6 +68,7 @@ Results weight_norm(FunctionCall& call) {
   const Tensor *v = call.constant(direction), *g = call.constant(length);
   const Size rank = call.rank(direction), axis = axis_of(call, call.attrs.integer("dim", 0), rank);
   if (!v || !g) call.refuse(Fault::Unsupported, "a weight norm of weights that the model computes");
+  else if (!is_floating(v->dtype())) call.refuse(Fault::Format, "a weight norm of whole numbers");
   if (call.failed()) return {};
   const Size count = v->shape()[static_cast<std::size_t>(axis)];
   if (g->count() != count) {

@@ -1,5 +1,6 @@
 // lstm, gru and rnn over whole sequences: layers on top of one another, in one or both directions.
 #include "formats/torch/aten/aten.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
@@ -36,7 +37,8 @@ struct Walked {
 // state [4H, P] behind the projection [P, H]: the weights from the state as it is before it is projected.
 ValueId behind_projection(FunctionCall& call, ValueId state, ValueId projection) {
   const Tensor *a = call.constant(state), *b = call.constant(projection);
-  const bool fit = a && b && a->rank() == 2 && b->rank() == 2 && a->shape()[1] == b->shape()[0];
+  const bool fit =
+      a && b && is_floating(a->dtype()) && a->rank() == 2 && b->rank() == 2 && a->shape()[1] == b->shape()[0];
   constexpr Size most = Size{1} << 31;
   const auto work = fit ? checked_count(Sizes{a->shape()[0], a->shape()[1], b->shape()[1]}) : std::nullopt;
   if (!fit) call.refuse(Fault::Format, "a projection that does not fit the state");

@@ -1,6 +1,7 @@
 // Numbers for the weights of a program: those of a file by name, or drawn as PyTorch draws them.
 #include "formats/torch/source/spectral_norm.h"
 #include "formats/torch/weight_norm.h"
+#include "ops/expect.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -121,7 +122,7 @@ Status Tracer::take(std::vector<LoadedTensor> loaded, const NamedWeights& named)
       return fail(Fault::Format, "'" + name + "' has shape " + shape_text(found->second.shape()) + " in " + file +
                                      ", and " + shape_text(constant->shape()) + " in the source");
     Tensor numbers = found->second;
-    if (numbers.dtype() != constant->dtype() && constant->dtype() != DType::I64)
+    if (numbers.dtype() != constant->dtype() && is_floating(constant->dtype()))
       numbers = numbers.converted(constant->dtype());
     if (!filled.insert(tensor->value.index).second && !same_bytes(*constant, numbers))
       return fail(Fault::Format, "'" + name + "' is one with another weight in the source, and " + file +
