@@ -91,7 +91,30 @@ class Recurrent(nn.Module):
         return self.rnn(x)[0][:, -1]
 
 
+class Masked(nn.Module):
+    """At rest nn.MultiheadAttention is one operator."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(12, 3, batch_first=True)
+        self.register_buffer("later", torch.ones(7, 7).triu(1).bool())
+
+    def forward(self, x):
+        y, _ = self.attention(x, x, x, attn_mask=self.later, need_weights=False)
+        z, w = self.attention(y, y, y)
+        s = F.scaled_dot_product_attention(y[:, None], y[:, None], y[:, None], is_causal=True)
+        return {"z": z, "w": w, "s": s}
+
+
+def encoder(**more):
+    """At rest each layer is one operator where the batch comes first."""
+    return nn.TransformerEncoder(nn.TransformerEncoderLayer(12, 3, 10, batch_first=True, **more), 2)
+
+
 MODELS = {
+    "encoder": (encoder, (2, 7, 12)),
+    "encoder_norm_first": (lambda: encoder(norm_first=True, activation="gelu"), (2, 7, 12)),
+    "masked": (Masked, (2, 7, 12)),
     "residual": (Residual, (2, 3, 17, 22)),
     "updown": (UpDown, (1, 3, 14, 18)),
     "attention": (Attention, (2, 6, 12)),

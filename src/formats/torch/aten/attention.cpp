@@ -90,7 +90,95 @@ Results attention(FunctionCall& call) {
   return {call.add(MatMul{}, {weights, v})};
 }
 
+// What a mask of self-attention is laid over: [queries, keys], [batch, keys], or whole.
+enum class MaskOver : std::uint8_t { Pairs, Keys, Scores };
+
+// Self-attention with its projections over x [N, T, E]; the mask hides what it is not zero for.
+struct Projected {
+  ValueId weight, bias, last_weight, last_bias;
+  Size heads = 1;
+  ValueId mask;
+  MaskOver over = MaskOver::Scores;
+};
+struct Attended {
+  ValueId answer, weights;
+};
+
+Attended self_attention(FunctionCall& call, ValueId x, const Projected& by) {
+  const Dim said = call.failed() ? Dim::unknown() : call.dim(x, 2);
+  const Size width = said.known() ? *said : 0;
+  if (width < 1 || by.heads < 1 || width % by.heads != 0 || call.rank(x) != 3)
+    call.refuse(Fault::Format, "heads that do not divide the width of the input");
+  if (call.failed()) return {};
+  const Results parts =
+      call.add_all(Split{2, {width, width, width}}, {call.add(Linear{LinearOrder::OutIn}, {x, by.weight, by.bias})});
+  if (call.failed()) return {};
+  const auto apart = [&](ValueId part, const Sizes& order) {
+    return call.add(Transpose{order}, {call.add(Reshape{{0, 0, by.heads, width / by.heads}}, {part})});
+  };
+  const ValueId q = apart(parts[0], {0, 2, 1, 3}), k = apart(parts[1], {0, 2, 3, 1}), v = apart(parts[2], {0, 2, 1, 3});
+  const double scale = 1 / std::sqrt(static_cast<double>(width / by.heads));
+  ValueId scores = call.add(Affine{scale, 0}, {call.add(MatMul{}, {q, k})});
+  if (call.failed()) return {};
+  if (by.mask) {
+    ValueId mask = by.mask;
+    if (call.fact(mask).dtype != DType::Bool) mask = call.add(Cast{DType::Bool}, {mask});
+    if (by.over == MaskOver::Keys) mask = call.add(Unsqueeze{{1, 2}}, {mask});
+    const DType dtype = call.fact(scores).dtype;
+    const ValueId nothing = number_constant(call, "unseen", -std::numeric_limits<double>::infinity(), dtype);
+    scores = call.add(Where{}, {mask, nothing, scores});
+  }
+  const ValueId weights = call.add(Softmax{{3}}, {scores});
+  const ValueId summed = call.add(Transpose{{0, 2, 1, 3}}, {call.add(MatMul{}, {weights, v})});
+  const ValueId joined = call.add(Reshape{{0, 0, width}}, {summed});
+  return {call.add(Linear{LinearOrder::OutIn}, {joined, by.last_weight, by.last_bias}), weights};
+}
+
+Projected projected(FunctionCall& call, std::string_view heads) {
+  return {call.tensor("qkv_weight"),
+          call.tensor("qkv_bias"),
+          call.tensor("proj_weight"),
+          call.tensor("proj_bias"),
+          call.attrs.integer(heads),
+          call.optional("mask"),
+          static_cast<MaskOver>(call.attrs.integer("mask_type", 2))};
+}
+
+// nn.MultiheadAttention at rest. Source: native_multi_head_attention_cpu of PyTorch 2.13.
+Results native_attention(FunctionCall& call) {
+  const ValueId x = call.tensor("query");
+  const bool alike = call.tensor("key") == x && call.tensor("value") == x;
+  if (!alike) call.refuse(Fault::Unsupported, "attention of one tensor over another in one operator");
+  const bool average = call.attrs.truth("average_attn_weights", true);
+  call.attrs.ignore({"need_weights", "embed_dim"});
+  const Attended made = self_attention(call, x, projected(call, "num_head"));
+  return {made.answer, average ? call.add(Reduce{Reduction::Mean, {1}, false}, {made.weights}) : made.weights};
+}
+
+// nn.TransformerEncoderLayer at rest. Source: transformer_encoder_layer_forward of PyTorch 2.13.
+Results encoder_layer(FunctionCall& call) {
+  const ValueId x = call.tensor("src");
+  const bool gelu = call.attrs.truth("use_gelu"), first = call.attrs.truth("norm_first");
+  const double epsilon = call.attrs.number("eps");
+  call.attrs.ignore({"embed_dim"});
+  const auto normed = [&](ValueId of, const char* weight, const char* bias) {
+    return call.add(LayerNorm{{2}, epsilon, false}, {of, call.tensor(weight), call.tensor(bias)});
+  };
+  const auto sum = [&](ValueId a, ValueId b) { return call.add(Binary{BinaryFunction::Add}, {a, b}); };
+  const ValueId looked_at = first ? normed(x, "norm_weight_1", "norm_bias_1") : x;
+  ValueId y = sum(self_attention(call, looked_at, projected(call, "num_heads")).answer, x);
+  if (!first) y = normed(y, "norm_weight_1", "norm_bias_1");
+  ValueId z = first ? normed(y, "norm_weight_2", "norm_bias_2") : y;
+  z = call.add(Linear{LinearOrder::OutIn}, {z, call.tensor("ffn_weight_1"), call.tensor("ffn_bias_1")});
+  z = gelu ? call.add(Unary{Function::Gelu}, {z}) : call.add(Relu{}, {z});
+  z = call.add(Linear{LinearOrder::OutIn}, {z, call.tensor("ffn_weight_2"), call.tensor("ffn_bias_2")});
+  z = sum(z, y);
+  return {first ? z : normed(z, "norm_weight_2", "norm_bias_2")};
+}
+
 constexpr std::array rows{
+    FunctionRow{"_transformer_encoder_layer_fwd", "src embed_dim num_heads", encoder_layer},
+    FunctionRow{"_native_multi_head_attention", "query key value embed_dim num_head", native_attention},
     FunctionRow{"scaled_dot_product_attention", "query key value attn_mask dropout_p is_causal scale", attention},
 };
 

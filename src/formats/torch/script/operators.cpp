@@ -393,7 +393,8 @@ Made call_primitive(Tracer& tracer, Interpreter& in, const std::string& name, Ar
     if (word == "NumToTensor" || word == "data" || word == "unchecked_unwrap_optional") return all[0];
     if (word == "shape") return call_operator(tracer, in, "size", Arguments{{all[0]}, {}});
     if (word == "device") return in.text("cpu");
-    if (word == "is_cuda") return Value::of(false);
+    for (const char* other : {"is_cuda", "is_nested", "is_sparse", "is_quantized", "is_mkldnn", "requires_grad"})
+      if (word == other) return Value::of(false);
     if (word == "min" || word == "max") {
       if (all.size() == 1) return in.call(in.builtins[word], std::move(given));
       return call_operator(tracer, in, word, std::move(given));

@@ -34,8 +34,18 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"_native_batch_norm_legit", "no_stats", "input:T weight:T? bias:T? training:b momentum:f eps:f", "TTT"},
     Schema{"_native_batch_norm_legit_no_training", "default",
            "input:T weight:T? bias:T? running_mean:T running_var:T momentum:f eps:f", "TTT"},
+    Schema{"_native_multi_head_attention", "default",
+           "query:T key:T value:T embed_dim:i num_head:i qkv_weight:T qkv_bias:T proj_weight:T proj_bias:T mask:T?= "
+           "need_weights:b= average_attn_weights:b= mask_type:i?=",
+           "TT"},
     Schema{"_softmax", "default", "input:T dim:i half_to_float:b", "T"},
     Schema{"_to_copy", "default", "input:T * $ non_blocking:d= memory_format:d?=", "T"},
+    Schema{
+        "_transformer_encoder_layer_fwd", "default",
+        "src:T embed_dim:i num_heads:i qkv_weight:T qkv_bias:T proj_weight:T proj_bias:T use_gelu:b norm_first:b eps:f "
+        "norm_weight_1:T norm_bias_1:T norm_weight_2:T norm_bias_2:T ffn_weight_1:T ffn_bias_1:T ffn_weight_2:T "
+        "ffn_bias_2:T mask:T?= mask_type:i?=",
+        "T"},
     Schema{"_unsafe_index", "Tensor", "input:T indices:L", "T"},
     Schema{"_unsafe_view", "default", "input:T size:I", "T"},
     Schema{"_upsample_bicubic2d_aa", "default", "input:T output_size:I align_corners:b scales_h:f?= scales_w:f?=", "T"},
@@ -344,6 +354,7 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"to", "device", "input:T device:d dtype:t non_blocking:d= copy:b= memory_format:d?=", "T"},
     Schema{"to", "dtype", "input:T dtype:t non_blocking:d= copy:b= memory_format:d?=", "T"},
     Schema{"to", "other", "input:T other:T non_blocking:d= copy:b= memory_format:d?=", "T"},
+    Schema{"to", "dtype_layout", "input:T * $ non_blocking:d= copy:b= memory_format:d?=", "T"},
     Schema{"to", "prim_Device", "input:T device:d? dtype:t?= non_blocking:d= copy:b=", "T"},
     Schema{"to", "prim_dtype", "input:T dtype:t?= non_blocking:d= copy:b=", "T"},
     Schema{"topk", "default", "input:T k:i dim:i= largest:b= sorted:b=", "TT"},
