@@ -75,8 +75,8 @@ Status write_resize(const Resize& op, Sink& sink) {
 
 constexpr std::array rows{
     writes<write_resize>(),
-    lacks<GridSample, Sink>("keras.ops.image.map_coordinates wants places along samples and channels as well, "
-                            "and rounds halves as its backend does")};
+    lacks<GridSample, Sink>("Keras looks cells up bilinearly or at the nearest place, in images of two axes and grids "
+                            "whose sizes are known (a pass spells it); this is another one")};
 static_assert(decides<ResizeFamily>(rows));
 
 }  // namespace
