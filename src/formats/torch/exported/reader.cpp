@@ -5,6 +5,7 @@
 #include "formats/torch/declared_type.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
+#include "formats/torch/exported/nodes.h"
 #include "formats/torch/exported/views.h"
 #include "ops/expect.h"
 #include "run/cost.h"
@@ -25,37 +26,6 @@ constexpr std::string_view in_training =
 
 std::unexpected<Error> malformed(std::string what) { return fail(Fault::Format, std::move(what)); }
 
-std::string text_member(const Json& object, std::string_view key) {
-  const Json* found = member(object, key);
-  return found && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-const Json& list_member(const Json& object, std::string_view key) {
-  static const Json none = Json::array();
-  const Json* found = member(object, key);
-  return found && found->is_array() ? *found : none;
-}
-
-// "conv1" and "torch.nn.modules.conv.Conv2d" of "L__self__,,Net;L__self__conv1,conv1,torch.nn.modules.conv.Conv2d".
-struct Module {
-  std::string path, type;
-};
-Module innermost(const std::string& stack) {
-  const std::string last = stack.substr(stack.rfind(';') + 1);
-  const auto first = last.find(','), second = last.find(',', first + 1);
-  if (first == std::string::npos || second == std::string::npos) return {};
-  const std::string type = last.substr(second + 1);
-  return {last.substr(first + 1, second - first - 1), type.substr(type.rfind('.') + 1)};
-}
-
-// "layer1" and "layer1.0" of "layer1.0.conv1".
-std::vector<std::string> outer_paths(const std::string& path) {
-  std::vector<std::string> all;
-  for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1))
-    all.push_back(path.substr(0, dot));
-  return all;
-}
-
 class Reader {
  public:
   Reader(const ExportedArchive& archive, const LoadOptions& options) : archive_(archive), options_(options) {}
@@ -70,7 +40,7 @@ class Reader {
     symbols_.read(*graph);
     if (auto s = inputs(*signature); !s) return pass(s);
     for (const Json& node : list_member(*graph, "nodes")) {
-      const std::string path = innermost(stack_of(node)).path;
+      const std::string path = module_of(node).path;
       for (const std::string& outer : outer_paths(path)) around_.insert(outer);
     }
     for (const Json& node : list_member(*graph, "nodes"))
@@ -82,15 +52,10 @@ class Reader {
 
  private:
   std::string place(const Json& node) const {
-    const Module module = innermost(stack_of(node));
+    const Module module = module_of(node);
     const std::string name = "node '" + text_member(node, "name") + "' (" + text_member(node, "target") + ")";
     return module.path.empty() ? name : "module '" + module.path + "' (" + module.type + "): " + name;
   }
-  static std::string stack_of(const Json& node) {
-    const Json* metadata = member(node, "metadata");
-    return metadata ? text_member(*metadata, "nn_module_stack") : std::string();
-  }
-
   // ---- signature
   Status inputs(const Json& signature) {
     for (const Json& spec : list_member(signature, "input_specs")) {
@@ -206,7 +171,7 @@ class Reader {
     if (!arguments) return pass(arguments);
     if (arguments->trains) return fail(Fault::Unsupported, std::string(in_training));
     const std::string overload = target.substr(aten.size()), operation = overload.substr(0, overload.find('.'));
-    const auto names = output_names(list_member(node, "outputs"));
+    const auto names = names_in(list_member(node, "outputs"));
     auto results = add_call(node, overload, std::move(arguments->plain), std::move(arguments->tensors), names.size());
     if (!results) return pass(results);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -230,7 +195,7 @@ class Reader {
       else if (!member(*argument, "as_bool"))
         return fail(Fault::Unsupported, "hands what is no tensor to a graph inside the graph");
     }
-    const auto wanted = inner ? output_names(list_member(*inner, "inputs")) : std::vector<std::string>();
+    const auto wanted = inner ? names_in(list_member(*inner, "inputs")) : std::vector<std::string>();
     if (!inner || wanted.size() != given.size()) return malformed("an inner graph that takes other inputs");
     if (++depth_ > most_depth) return fail(Fault::Limit, "graphs inside one another, too deep");
     ExportedTensors tensors;
@@ -252,8 +217,7 @@ class Reader {
     --depth_;
     for (const auto& [name, value] : before)
       if (tensors[name] != value) return fail(Fault::Unsupported, "changes a tensor of the graph around it in place");
-    const auto results = output_names(list_member(*inner, "outputs")),
-               names = output_names(list_member(node, "outputs"));
+    const auto results = names_in(list_member(*inner, "outputs")), names = names_in(list_member(node, "outputs"));
     std::map<std::string, std::string> outside;  // what shows which memory, by the inner name of the whole
     for (std::size_t i = 0; i < given.size(); ++i) outside.emplace(wanted[i], given[i]);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -275,7 +239,7 @@ class Reader {
     const Size weight_rank = weight == tensors.end() ? 0 : graph_[weight->second].fact.rank();
     const auto [row, plain] = aten_row(overload, std::move(arguments), weight_rank);
     if (!row) return fail(Fault::Unsupported, "is an operator that is not carried");
-    const Module module = innermost(stack_of(node));
+    const Module module = module_of(node);
     const std::string name = text_member(node, "name");
     // What a module computes between the modules inside it stands beside them.
     const bool is_between = module.path.empty() || around_.contains(module.path);
@@ -306,16 +270,8 @@ class Reader {
       if (!sizes[axis].known) symbols_.add_owner(sizes[axis].expression, {value, static_cast<Size>(axis)});
   }
 
-  // The name of the first tensor among the inputs.
-  static std::string subject(const Json& node) {
-    for (const Json& input : list_member(node, "inputs"))
-      if (const Json* argument = member(input, "arg"))
-        if (const Json* tensor = member(*argument, "as_tensor")) return text_member(*tensor, "name");
-    return {};
-  }
-
   void share(const Json& node, const std::string& operation, const std::vector<std::string>& names) {
-    const std::string of = subject(node);
+    const std::string of = subject_of(node);
     const auto known = tensors_.find(of);
     if (known == tensors_.end() || names.empty()) return;
     Sharing sharing = changes_in_place(operation) ? Sharing::Always : sharing_of(operation);
@@ -330,7 +286,7 @@ class Reader {
   // The first tensor of the node is what it answered from now on, and so is what it shows and what shows it. What cannot be
   // followed is no longer known, which is told only where it is read.
   Status change(const Json& node, const std::string& answer) {
-    std::string name = subject(node);
+    std::string name = subject_of(node);
     const auto before = tensors_.find(name);
     if (before == tensors_.end() || !before->second) return {};
     ValueId value = tensors_[answer];
@@ -420,18 +376,6 @@ class Reader {
     }
     graph_.nodes.resize(first);
     return {};
-  }
-
-  // Names of the outputs in order; a list of tensors counts one by one.
-  static std::vector<std::string> output_names(const Json& outputs) {
-    std::vector<std::string> names;
-    for (const Json& output : outputs) {
-      if (const Json* one = member(output, "as_tensor")) names.push_back(text_member(*one, "name"));
-      else if (member(output, "as_tensors"))
-        for (const Json& each : list_member(output, "as_tensors")) names.push_back(text_member(each, "name"));
-      else names.emplace_back();
-    }
-    return names;
   }
 
   const ExportedArchive& archive_;
