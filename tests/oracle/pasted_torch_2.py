@@ -522,4 +522,84 @@ def get_model_params(model_name, override_params):
     return blocks_args, global_params
 net = EfficientNet.from_name('efficientnet-b0', num_classes=5)
 """),
+    "typed_match": ({"x": (2, 3, 12, 10)}, r"""
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar, Dict, Generic, Literal, NamedTuple, Optional, Tuple, TypeVar, Union
+T = TypeVar('T')
+class Norm(Enum):
+    BATCH = 'batch'
+    GROUP = 'group'
+    NONE = 'none'
+class Act(Enum):
+    RELU = nn.ReLU
+    GELU = nn.GELU
+    LEAKY = 'leaky'
+@dataclass(frozen=True)
+class StageConfig:
+    width: int
+    depth: int = 1
+    stride: int | tuple[int, int] = 1
+    norm: Norm = Norm.BATCH
+    act: Literal['relu', 'gelu', 'leaky'] = 'relu'
+    extra: Dict[str, Any] = field(default_factory=dict)
+    @property
+    def out(self) -> int:
+        return self.width * 2
+class Spec(NamedTuple):
+    name: str
+    dims: Tuple[int, ...] = (4, 6)
+class Base(nn.Module, ABC, Generic[T]):
+    kinds: ClassVar[Dict[str, int]] = {}
+    @abstractmethod
+    def head(self, x: torch.Tensor) -> torch.Tensor: ...
+def make_norm(norm: Norm, channels: int) -> nn.Module:
+    match norm:
+        case Norm.BATCH:
+            return nn.BatchNorm2d(channels)
+        case Norm.GROUP if channels % 2 == 0:
+            return nn.GroupNorm(2, channels)
+        case _:
+            return nn.Identity()
+def make_act(name: str, match: int = 0) -> nn.Module:
+    match name:
+        case 'relu' | 'gelu':
+            return Act[name.upper()].value()
+        case None:
+            return nn.Identity()
+        case other:
+            return {'leaky': nn.LeakyReLU(0.3)}[other]
+class Stage(nn.Sequential):
+    def __init__(self, cin: int, cfg: StageConfig) -> None:
+        layers: list[nn.Module] = []
+        for i in range(cfg.depth):
+            layers.extend([
+                nn.Conv2d(cin if i == 0 else cfg.out, cfg.out, kernel_size=3, stride=cfg.stride if i == 0 else 1, padding=1, bias=cfg.norm is Norm.NONE),
+                make_norm(cfg.norm, cfg.out),
+                make_act(cfg.act),
+            ])
+        super().__init__(*layers)
+        self.out_channels = cfg.out
+class Net(Base[int]):
+    def __init__(self, spec: Spec = Spec('tiny'), num_classes: Optional[int] = 3, **kwargs: Any) -> None:
+        super().__init__()
+        cfgs = [StageConfig(w, depth=i + 1, stride=(2, 1) if i else 2, norm=list(Norm)[i], act=a) for i, (w, a) in enumerate(zip(spec.dims, ('gelu', 'leaky')))]
+        cfgs.append(StageConfig(5, norm=Norm('none')))
+        c = 3
+        for i, cfg in enumerate(cfgs):
+            stage = Stage(c, cfg)
+            setattr(self, f'stage{i + 1}', stage)
+            c = stage.out_channels
+        self.num_stages: int = len(cfgs)
+        self.fc = nn.Linear(c, num_classes) if num_classes else nn.Identity()
+    def head(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc(x.mean((-2, -1)))
+    def forward(self, x: torch.Tensor, *, return_all: bool = False) -> Union[torch.Tensor, Dict[str, torch.Tensor]]:
+        feats: dict[str, torch.Tensor] = {}
+        for i in range(1, self.num_stages + 1):
+            x = getattr(self, f'stage{i}')(x)
+            feats[f"{'p'}{i:02d}"] = x
+        return {**feats, 'logits': self.head(x)}
+"""),
 }

@@ -259,6 +259,7 @@ Status Evaluator::define_class(const Syntax& s) {
   for (const Value& base : given->placed) {
     if (auto* type = base.as<Class>()) bases.push_back(type);
     else if (const auto* unread = base.as<Unread>()) return unread->refused(in_);
+    else if (type_name(base) == "type hint") continue;  // ABC, Generic[T], Protocol: nothing of what is computed
     else
       return fail(Fault::Unsupported,
                   "'" + s.text + "' derives from " + repr(in_, base) + ", which is no class that is known");

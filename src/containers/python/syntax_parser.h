@@ -85,6 +85,10 @@ class SyntaxParser {
   Made block();
   Made compound();
   Made if_statement();
+  bool begins_match() const;
+  Made case_value(std::string& captured);
+  Status one_case(std::vector<Syntax>& into);
+  Status match_statement(std::vector<Syntax>& into);
   Made for_statement();
   Made while_statement();
   Made definition(std::vector<Syntax> decorators);

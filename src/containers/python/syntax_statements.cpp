@@ -39,6 +39,7 @@ Status SyntaxParser::statement(std::vector<Syntax>& into) {
       into.push_back(std::move(*made));
       return {};
     }
+  if (begins_match()) return nested([&] { return match_statement(into); });
   if (is("@")) {
     auto made = decorated();
     if (!made) return pass(made);
