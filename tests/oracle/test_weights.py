@@ -226,3 +226,12 @@ def test_a_file_without_a_graph_says_how_to_get_one(file, tmp_path):
     for target in ("net.py", "net.onnx"):
         done = convoy("port", TORCH / "act_leaky" / file, "-o", tmp_path / target, code=6)
         assert 'torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2")' in done.stderr
+
+
+@pytest.mark.parametrize("zipped", [False, True], ids=["old", "zip"])
+def test_a_tensor_of_complex_numbers_is_refused_by_its_class(zipped, tmp_path):
+    import torch
+
+    held = {"w": torch.ones(2, 3), "c": torch.ones(2, 2, dtype=torch.complex64)}
+    torch.save(held, tmp_path / "net.pt", _use_new_zipfile_serialization=zipped)
+    assert "a storage of class 'torch ComplexFloatStorage' is not carried" in convoy("weights", tmp_path / "net.pt", code=6).stderr

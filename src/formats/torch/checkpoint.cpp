@@ -115,6 +115,16 @@ std::map<std::string, Size> widths_of(const Pickle& object, Size values) {
   return widths;
 }
 
+// Why the width of this storage is not known: its class is not carried, or nothing names it.
+std::unexpected<Error> without_width(const Pickle& object, const std::string& name) {
+  for (std::int32_t i = 0; i < object.size(); ++i) {
+    if (!object.is({i}, PickleKind::Persistent)) continue;
+    if (auto storage = storage_of(object, {i}); !storage && storage.error().fault == Fault::Unsupported)
+      return std::unexpected(std::move(storage.error()));
+  }
+  return fail(Fault::Format, "storage '" + name + "' belongs to no tensor");
+}
+
 }  // namespace
 
 bool begins_stream(Bytes bytes) {
@@ -148,7 +158,7 @@ Result<std::vector<LoadedTensor>> weights_of_stream(const Blob& file) {
   for (const PickleId key : (*keys)[keys->root()].items) {
     const std::string name = keys->is(key, PickleKind::Text) ? (*keys)[key].text : std::string();
     const auto width = widths.find(name);
-    if (width == widths.end()) return fail(Fault::Format, "storage '" + name + "' belongs to no tensor");
+    if (width == widths.end()) return without_width(*object, name);
     const auto bytes = checked_multiply(static_cast<Size>(reader.u64()), width->second);
     const Bytes content = reader.take(bytes.value_or(-1));
     if (!reader.ok()) return reader.failure("storage '" + name + "'");
