@@ -109,6 +109,28 @@ TEST(PythonInterpreter, ComputesAsPythonDoes) {
   for (const auto& [program, want] : rows) EXPECT_EQ(answer(program), want) << program;
 }
 
+TEST(PythonInterpreter, TakesTextsTuplesAndCasesApartAsPythonDoes) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"import re\nx = (re.split(r'(\\d.*)', 's22'), re.match('a(b)?', 'ac').groups(), re.sub('_+', '-', 'a__b_c'))",
+       "(['s', '22', ''], (None,), 'a-b-c')"},
+      {"import re\np = re.compile(r'[a-z]+(\\d)')\nx = (p.findall('ab1 c2'), p.search('..d3').group(1), "
+       "p.fullmatch('x'))",
+       "(['1', '2'], '3', None)"},
+      {"from collections import namedtuple\nA = namedtuple('A', 'k s', defaults=[1])\nb = A(4).s\n"
+       "A.__new__.__defaults__ = (3, 5)\na = A(k=2)\nx = (b, a.s, a._replace(s=9)[1], len(A._fields), list(A()))",
+       "(1, 5, 9, 2, [3, 5])"},
+      {"def f(n, most=9):\n  match n:\n    case 1 | -2:\n      return 'a'\n    case 'k' if most > 9:\n      return "
+       "'b'\n"
+       "    case None:\n      return 'c'\n    case other:\n      return other\n"
+       "x = [f(1), f(-2), f('k'), f('k', 10), f(None), f(0)]",
+       "['a', 'a', 'k', 'b', 'c', 0]"},
+      {"match = [3]\nmatch[0] += 1\nx = match", "[4]"},
+      {"x = (float('0.25'), float(' -1e3') if False else float('-1e3'))", "(0.25, -1000.0)"},
+  };
+  for (const auto& [program, want] : rows) EXPECT_EQ(answer(program), want) << program;
+  EXPECT_NE(answer("import re\nre.match('(a{9}){9}', 'a')").find("holds counts"), std::string::npos);
+}
+
 // What x is at the end of a program that is read as far as it is understood.
 std::string as_far(const std::string& program) {
   Interpreter in({}, {});
