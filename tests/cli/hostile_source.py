@@ -71,6 +71,10 @@ PROGRAMS = {
     "open behind a model": ("from torch import nn\nnet = nn.Linear(3, 4)\nopen('/etc/passwd').read()", OUT),
     "a loop behind a model": ("from torch import nn\nnet = nn.Linear(3, 4)\n" + LOOP + "pass", STEPS),
     "many statements that fail": ("import weird\n" + "x = weird.f()\n" * 60000, ROOM),
+    "patterns": (
+        "import re\nfor i in range(100000):\n    re.search('(a*)*' * 11 + 'b', 'a' * 100)",
+        "takes more than",
+    ),
     "import": ("import os\nos.system('true')", "'os.system' is not read"),
     "__import__": ("__import__('os').system('true')", OUT),
     "eval": ("eval('1')", OUT),

@@ -9,13 +9,13 @@ namespace {
 
 using Made = Result<Value>;
 
-constexpr std::size_t longest_pattern = 100, longest_text = 1000;
+constexpr std::size_t longest_pattern = 60, longest_text = 100;
 
 // The kind of matcher whose work is bounded by pattern times text; counted repeats would make the pattern itself long.
 Result<std::regex> pattern_of(const std::string& text) {
   if (text.size() > longest_pattern || text.find('{') != std::string::npos || text.find("(?") != std::string::npos)
     return fail(Fault::Unsupported, "the pattern '" + text.substr(0, longest_pattern) +
-                                        "' is not read: it is longer than 100, or holds counts or '(?'");
+                                        "' is not read: it is longer than 60, or holds counts or '(?'");
   try {
     return std::regex(text, std::regex::ECMAScript | std::regex_constants::__polynomial);
   } catch (const std::regex_error&) { return fail(Fault::Format, "the pattern '" + text + "' is none"); }
@@ -29,8 +29,9 @@ struct Asked {
 Result<Asked> asked(Interpreter& in, const Value& pattern, const Value& text) {
   const auto *said = pattern.as<Text>(), *over = text.as<Text>();
   if (!said || !over) return fail(Fault::Unsupported, "a pattern or a text that is not known");
-  if (over->text.size() > longest_text) return fail(Fault::Limit, "a pattern over a text longer than 1000");
-  if (auto paid = in.step(static_cast<Size>(said->text.size() * (over->text.size() + 1))); !paid) return pass(paid);
+  if (over->text.size() > longest_text) return fail(Fault::Limit, "a pattern over a text longer than 100");
+  const auto work = static_cast<Size>(1 + said->text.size() * said->text.size() * over->text.size() / 16);
+  if (auto paid = in.step(work); !paid) return pass(paid);
   auto made = pattern_of(said->text);
   if (!made) return pass(made);
   return Asked{std::move(*made), over->text};
