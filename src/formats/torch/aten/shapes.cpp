@@ -55,7 +55,8 @@ Results looked_up(FunctionCall& call, ValueId x, const Sizes& to, Size left, Siz
 Results reshape_between(FunctionCall& call, ValueId x, const Sizes& to) {
   const Sizes kept = call.attrs.list("kept");
   const Size rank = call.rank(x), wanted = std::ssize(to);
-  if (kept.size() != 2 || kept[0] < 0 || kept[1] < 0 || kept[0] + kept[1] > std::min(rank, wanted))
+  if (kept.size() != 2 || kept[0] < 0 || kept[1] < 0 || kept[0] > std::min(rank, wanted) ||
+      kept[1] > std::min(rank, wanted) - kept[0])
     call.refuse(Fault::Format, "argument 'kept' is no two numbers of axes");
   if (call.failed()) return {};
   const Size left = kept[0], right = kept[1], between = wanted - left - right;
