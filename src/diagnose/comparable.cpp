@@ -335,6 +335,13 @@ std::vector<Sizes> permutations_between(const Sizes& from, const Sizes& to) {
   return found;
 }
 
+bool have_same_sizes(const Sizes& x, const Sizes& y) {
+  Sizes of_x = without_ones(x), of_y = without_ones(y);
+  std::ranges::sort(of_x);
+  std::ranges::sort(of_y);
+  return of_x == of_y;
+}
+
 Tensor arranged(const Tensor& from, const Sizes& permutation, const Sizes& to) {
   Tensor tensor = permutation.empty() || is_identity(permutation) ? from : from.permuted(permutation);
   return checked_count(to) == tensor.count() ? tensor.reshaped(to) : tensor;

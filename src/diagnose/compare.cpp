@@ -103,8 +103,11 @@ Result<Comparison::Stretch> Comparison::stretch(std::size_t i) const {
     const auto shape = sizes_of(sized_.b[v].fact.shape);
     const auto at = static_cast<std::size_t>(from - alignment_.matches.data());
     const Tensor own = forced(*from, states_[i].fresh);
-    result.inputs_b.push_back(
-        arranged(own, from->permutation, states_[at].upright ? own.shape() : shape.value_or(Sizes{})));
+    const bool keeps_own = was_put_along_another_axis(*from);
+    result.inputs_b.push_back(arranged(own, from->permutation,
+                                       keeps_own             ? Sizes{}
+                                       : states_[at].upright ? own.shape()
+                                                             : shape.value_or(Sizes{})));
     result.reads.push_back(at);
     other_sizes = other_sizes || result.inputs_b.back().shape() != shape;
   }
@@ -151,6 +154,27 @@ bool Comparison::has_exact_shape(std::size_t i) const {
   return match.how == How::Output && order_of_outputs(sized_.a, match.a, sized_.b, match.b).has_value();
 }
 
+// The same pieces side by side along another axis make other sizes of as many numbers, which may even lie in one order.
+bool Comparison::was_put_along_another_axis(const Match& match) const {
+  if (!match.node_a || !match.node_b) return false;
+  const Node &a = sized_.a[match.node_a], &b = sized_.b[match.node_b];
+  if (!std::holds_alternative<Concat>(a.op) || !std::holds_alternative<Concat>(b.op)) return false;
+  const auto of_a = sizes_of(sized_.a[match.a].fact.shape), of_b = sizes_of(sized_.b[match.b].fact.shape);
+  return of_a && of_b && of_a->size() == of_b->size() && !have_same_sizes(*of_a, *of_b);
+}
+
+// Outputs, and what is put side by side, have the same sizes, in whatever order: as many numbers are not enough. Not
+// where the stretch of b is fed under other sizes than a's.
+bool Comparison::keeps_sizes(std::size_t i, const Stretch& at) const {
+  const Match& match = alignment_.matches[i];
+  if (match.how != How::Output && !was_put_along_another_axis(match)) return false;
+  for (std::size_t n = 0; n < at.b.from.size(); ++n) {
+    const Match* from = alignment_.of_b(at.b.from[n]);
+    if (!from || !have_same_sizes(values_a_[index(from->a)].shape(), at.inputs_b[n].shape())) return false;
+  }
+  return true;
+}
+
 // Where more than one order of axes fits the shapes, the one under which the numbers agree.
 Result<Gap> Comparison::gap(std::size_t i) {
   auto at = stretch(i);
@@ -163,13 +187,12 @@ Result<Gap> Comparison::gap(std::size_t i) {
   if (auto allowed = allow_for_known(*got, at->a.graph, at->inputs_a, match.permutation, threads_); !allowed)
     return pass(allowed);
   Gap best = gap_between(*got, *wanted, match.permutation);
-  if (has_exact_shape(i) && wanted->permuted(match.permutation).shape() != got->value.shape()) {
-    constexpr double infinite = std::numeric_limits<double>::infinity();
-    best = {infinite, best.limit, infinite, 1, best.terms, false, true};
-  }
+  const bool is_sized = !keeps_sizes(i, *at) || have_same_sizes(wanted->shape(), got->value.shape());
+  if (!is_sized || (has_exact_shape(i) && wanted->permuted(match.permutation).shape() != got->value.shape()))
+    best = of_another_shape(best);
   if (maps_) states_[i].map = error_map(*got, arranged(*wanted, match.permutation, got->value.shape()));
   if (best.same) return best;
-  if (states_[i].upright || has_exact_shape(i)) return best;
+  if (!is_sized || states_[i].upright || has_exact_shape(i)) return best;
   for (const Sizes& order : permutations_between(wanted->shape(), got->value.shape())) {
     const Gap other = gap_between(*got, *wanted, order);
     if (!other.same) continue;

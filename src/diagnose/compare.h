@@ -71,6 +71,8 @@ class Comparison {
   std::string b_of(const std::string& layer_a, const Match& match) const;
   std::string b_in_front_of(const std::string& layer_a, const Match& match) const;
   bool has_exact_shape(std::size_t match) const;
+  bool keeps_sizes(std::size_t match, const Stretch& at) const;
+  bool was_put_along_another_axis(const Match& match) const;
   bool follows_another(std::size_t match) const;
   Tensor forced(const Match& match, bool fresh) const;
   static std::optional<Tensor> fresh_like(const Tensor& own, const Sizes& shape, std::uint64_t seed);

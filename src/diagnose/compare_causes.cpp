@@ -34,6 +34,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
     question.reads_input = question.reads_input || (from && from->how == How::Input);
   }
   question.exact_shape = has_exact_shape(i);
+  question.keeps_sizes = keeps_sizes(i, *at);
   for (const Node& node : sized_.a.nodes)
     if (std::ranges::find(node.inputs, alignment_.matches[i].a) != node.inputs.end())
       question.readers.push_back(node.op);
@@ -57,6 +58,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
                  {},          nullptr,     threads_,     tries_pairs};
   other.reads_input = question.reads_input;
   other.exact_shape = question.exact_shape;
+  other.keeps_sizes = question.keeps_sizes;
   for (const ValueId v : at->b.from) {
     const Match* from = alignment_.of_b(v);
     other.before.push_back(from ? layer_of_b(*from) : std::string());

@@ -36,7 +36,8 @@ void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, in
     const Tensor& theirs = b->at(match.b);
     const Tensor ours = arranged(a->at(match.a), match.permutation, theirs.shape());
     const auto x = ours.doubles(), y = theirs.doubles();
-    if (ours.shape() != theirs.shape()) into.outputs_largest = std::numeric_limits<double>::infinity();
+    if (!have_same_sizes(a->at(match.a).shape(), theirs.shape()))
+      into.outputs_largest = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
       into.outputs_largest = std::max(into.outputs_largest, std::abs(x[i] - y[i]));
       into.outputs_scale = std::max(into.outputs_scale, std::abs(x[i]));

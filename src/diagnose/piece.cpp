@@ -155,15 +155,17 @@ Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& 
   return {};
 }
 
+Gap of_another_shape(const Gap& gap) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  return {infinite, gap.limit, infinite, 1, gap.terms, false, true};
+}
+
 Gap gap_between(const Rounded& got, const Tensor& wanted, const Sizes& permutation) {
   Gap gap;
   gap.terms = got.terms;
   gap.limit = got.error ? got.limit : 0;
   const Tensor brought = arranged(wanted, permutation, got.value.shape());
-  if (brought.shape() != got.value.shape()) {
-    constexpr double infinite = std::numeric_limits<double>::infinity();
-    return {infinite, gap.limit, infinite, 1, gap.terms, false, true};
-  }
+  if (brought.shape() != got.value.shape()) return of_another_shape(gap);
   const Difference difference = compare(got.value, brought, got.error, gap.limit);
   gap.r = difference.r;
   gap.largest = difference.largest;

@@ -42,6 +42,8 @@ struct Gap {
   bool same = true;
   bool other_shape = false;
 };
+// The same for numbers that may agree, but under a shape that is not theirs.
+Gap of_another_shape(const Gap& gap);
 Gap gap_between(const Rounded& got, const Tensor& wanted, const Sizes& permutation);
 
 }  // namespace convoy::diagnose

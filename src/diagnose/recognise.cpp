@@ -70,10 +70,49 @@ struct Written {
   bool of_scope = false;  // goes by the name that all of its steps share, where they share one
 };
 
+// The mean of each group of channels, over the image as well, once for every channel of it: averaged over the image, then
+// over the channels of a group, and repeated. What it is of, and how many groups.
+std::optional<std::pair<ValueId, Size>> mean_of_groups(const Graph& graph, ValueId v) {
+  Size times = 1;
+  const Node* node = maker_of(graph, v);
+  for (; node && !std::holds_alternative<Reduce>(node->op); node = maker_of(graph, node->inputs[0])) {
+    if (const auto* tile = std::get_if<Tile>(&node->op); tile && tile->axis == 2 && times == 1) times = tile->times;
+    else if (!std::holds_alternative<Reshape>(node->op)) return std::nullopt;
+  }
+  ValueId grouped, image;
+  const Reduce* of_group = node ? mean_of(graph, node->outputs[0], grouped) : nullptr;
+  const Node* groups = of_group ? maker_of(graph, grouped) : nullptr;
+  if (!groups || of_group->axes != Sizes{2} || !std::holds_alternative<Reshape>(groups->op)) return std::nullopt;
+  const Reduce* of_image = mean_of(graph, groups->inputs[0], image);
+  if (!of_image) return std::nullopt;
+  const Shape &x = graph[image].fact.shape, &y = graph[grouped].fact.shape, &held = graph[v].fact.shape;
+  Sizes space;
+  for (std::size_t axis = 2; axis < x.size(); ++axis) space.push_back(static_cast<Size>(axis));
+  if (x.size() < 3 || y.size() != 3 || of_image->axes != space) return std::nullopt;
+  if (!x[1].known() || !y[1].known() || !y[2].known() || *y[1] * *y[2] != *x[1] || *y[2] != times) return std::nullopt;
+  if (held != graph[groups->inputs[0]].fact.shape) return std::nullopt;
+  return std::pair(image, *y[1]);
+}
+
+// x - its groups' means over the root of the groups' means of its squares.
+std::optional<Written> group_norm_at(const Graph& graph, ValueId above, ValueId variance, double epsilon) {
+  const auto squares = mean_of_groups(graph, variance);
+  const Node* difference = maker_of(graph, above);
+  const auto* binary = difference ? std::get_if<Binary>(&difference->op) : nullptr;
+  if (!squares || !is_square_of(graph, squares->first, above) || !binary ||
+      binary->function != BinaryFunction::Subtract)
+    return std::nullopt;
+  const auto mean = mean_of_groups(graph, difference->inputs[1]);
+  if (!mean || mean->first != difference->inputs[0] || mean->second != squares->second) return std::nullopt;
+  return Written{GroupNorm{1, mean->second, epsilon}, mean->first, true};
+}
+
 std::optional<Written> norm_at(const Graph& graph, const Node& node) {
   ValueId above;
   const ValueId under = divided_by_root(graph, node, above);
   const auto sum = under ? with_number_added(graph, under) : std::nullopt;
+  if (sum)
+    if (auto grouped = group_norm_at(graph, above, sum->first, sum->second)) return grouped;
   ValueId squares;
   const Reduce* variance = sum ? mean_of(graph, sum->first, squares) : nullptr;
   if (!variance || !is_square_of(graph, squares, above)) return std::nullopt;

@@ -6,7 +6,7 @@
 namespace convoy::diagnose {
 
 // x - mean over the root of the mean of its squares, an epsilon under the root: a layer norm over the same axes; without
-// the difference a norm by the root of mean squares. Scale and offset stay where they are.
+// the difference a norm by the root of mean squares; with means of groups of channels a group norm. Scale and offset stay where they are.
 Result<Patch> recognise_norms(const Graph& graph, const Target& target);
 // An average with counted zeros divided by the same average of ones.
 // A line cut off at 0 and 1, however it is written, as a hard sigmoid.

@@ -1,6 +1,7 @@
 #include "diagnose/search.h"
 
 #include "diagnose/cause.h"
+#include "diagnose/comparable.h"
 #include "graph/text.h"
 
 #include <algorithm>
@@ -113,6 +114,7 @@ class Search {
     Explained result;
     const auto output = static_cast<std::size_t>(q_.a.outputs[0].index);
     result.before = gap_between(got_, (*values)[output], q_.permutation);
+    if (!has_its_shape((*values)[output], got_.value.shape())) result.before = of_another_shape(result.before);
     limit_ = result.before.limit;
     work_ = work_of(q_.a, *values);
     auto singles = tried(guesses_for(scene(q_.a, *values)));
@@ -131,9 +133,13 @@ class Search {
   double r_of(const Graph& piece, const Rounded& got, const std::vector<Tensor>& inputs) const {
     const auto value = evaluate(piece, inputs, q_.threads);
     if (!value) return infinite;
-    if (q_.exact_shape && value->rank() != static_cast<Size>(q_.permutation.size())) return infinite;
-    if (q_.exact_shape && value->permuted(q_.permutation).shape() != got.value.shape()) return infinite;
-    return gap_between(got, *value, q_.permutation).r;
+    return has_its_shape(*value, got.value.shape()) ? gap_between(got, *value, q_.permutation).r : infinite;
+  }
+
+  bool has_its_shape(const Tensor& value, const Sizes& shape) const {
+    if (q_.keeps_sizes && !have_same_sizes(value.shape(), shape)) return false;
+    if (!q_.exact_shape) return true;
+    return value.rank() == static_cast<Size>(q_.permutation.size()) && value.permuted(q_.permutation).shape() == shape;
   }
 
   std::vector<Tried> tried(std::vector<Hypothesis> guesses) const {

@@ -35,6 +35,7 @@ struct Question {
   int threads = 0;
   bool tries_pairs = true;
   bool exact_shape = false;  // the output has b's very shape, or is wrong
+  bool keeps_sizes = false;  // it has b's sizes, in whatever order, or is wrong
   std::vector<Op> readers = {};  // of the stretch's output in a
 };
 // Fails: as the kernels do on the models' own stretches.

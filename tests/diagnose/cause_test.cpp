@@ -114,6 +114,20 @@ std::vector<Row> rows() {
        "v = reduce(q) axes=3 keeps_axes=true\ne = affine(v) offset=0.001\ns = unary(e) function=sqrt\n"
        "y = binary(d, s) function=divide\n",
        "y = layer_norm(x) axes=3 epsilon=1e-05\n", "norm_eps"},
+      {"a group norm written out, with another epsilon", "input x float32[2,6,4,5]\n",
+       "y = group_norm(x) groups=3 epsilon=0.0001\n",
+       "m = reduce(x) axes=2,3 keeps_axes=true\nn = reshape(m) to=0,3,2\no = reduce(n) axes=2 keeps_axes=true\n"
+       "p = tile(o) axis=2 times=2\nr = reshape(p) to=0,6,1,1\nd = binary(x, r) function=subtract\n"
+       "q = binary(d, d) function=multiply\nt = reduce(q) axes=2,3 keeps_axes=true\nu = reshape(t) to=0,3,2\n"
+       "v = reduce(u) axes=2 keeps_axes=true\nw = tile(v) axis=2 times=2\nz = reshape(w) to=0,6,1,1\n"
+       "e = affine(z) offset=0.001\ns = unary(e) function=sqrt\ny = binary(d, s) function=divide\n",
+       "norm_eps"},
+      {"side by side along another axis, all numbers in one order", image,
+       "p = reduce(x) axes=2 keeps_axes=true\nq = reduce(x) axes=2 reduction=maximum keeps_axes=true\n"
+       "y = concat(p, q) axis=2\n",
+       "p = reduce(x) axes=2 keeps_axes=true\nq = reduce(x) axes=2 reduction=maximum keeps_axes=true\n"
+       "y = concat(p, q) axis=3\n",
+       "concat_axis"},
       {"a maximum with its own pads and pads of its own", image, "y = max_pool(x) windows=3/2,3/2 paddings=1:1,1:1\n",
        "p = pad(x) before=0,0,1,1 after=0,0,1,1\ny = max_pool(p) windows=3/2,3/2 paddings=0:0,0:0\n", "pool_pad_value"},
       {"five inputs, two of them exchanged", "input x float32[2,3,8,11]\n",
