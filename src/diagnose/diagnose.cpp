@@ -139,14 +139,31 @@ std::string pad_of(const Graph& b, const std::string& layer) {
   return layer;
 }
 
+using Order = std::vector<std::pair<std::string, std::string>>;  // layers and values, as they are computed
+
+// A layer that passes took into the one behind it stands where that one does.
+std::string standing(const Graph& a, const Order& order, std::string layer) {
+  constexpr int most = 8;
+  for (int i = 0; i < most && std::ranges::find(order, layer, &Order::value_type::first) == order.end(); ++i) {
+    const auto own = std::ranges::find(a.nodes, layer, &Node::layer);
+    if (own == a.nodes.end()) break;
+    const auto reader = std::ranges::find_if(a.nodes, [&](const Node& node) {
+      return node.layer != layer && std::ranges::find(node.inputs, own->outputs[0]) != node.inputs.end();
+    });
+    if (reader == a.nodes.end()) break;
+    layer = reader->layer;
+  }
+  return layer;
+}
+
 // Where a computes the layer: of several with its name, the last one up to the stretch in which the fault shows.
-std::size_t place_of(const Finding& finding, const std::vector<Layer>& layers,
-                     const std::vector<std::pair<std::string, std::string>>& order) {
+std::size_t place_of(const Finding& finding, const std::string& layer, const std::vector<Layer>& layers,
+                     const Order& order) {
   std::size_t end = order.size(), place = order.size();
   for (std::size_t i = 0; i < order.size() && finding.shows_in < layers.size(); ++i)
     if (order[i].second == layers[finding.shows_in].value_a) end = i + 1;
   for (std::size_t i = 0; i < order.size(); ++i)
-    if (order[i].first == finding.a && (i < end || place == order.size())) place = i;
+    if (order[i].first == layer && (i < end || place == order.size())) place = i;
   return place;
 }
 
@@ -210,7 +227,7 @@ bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis
 
 Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& options) {
   Diagnosis result;
-  std::vector<std::pair<std::string, std::string>> order;  // a's layers and values, as it computes them
+  Order order;  // of a
   bool free = true;
   for (int trial = 0; trial < 2 && (trial == 0 || free); ++trial) {
     auto at = at_one_size(a, b, trial, options.seed, options.inputs);
@@ -269,8 +286,9 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
     }
   }
   // What a later trial found may lie further in front.
-  std::ranges::stable_sort(result.findings, {},
-                           [&](const Finding& finding) { return place_of(finding, result.layers, order); });
+  std::ranges::stable_sort(result.findings, {}, [&](const Finding& finding) {
+    return place_of(finding, standing(a, order, finding.a), result.layers, order);
+  });
   for (Finding& finding : result.findings) finding.separating_size = separating_size(a, finding);
   result.same = result.findings.empty();
   return result;

@@ -98,17 +98,21 @@ void guess_layout(Guesses& guesses, std::size_t node) {
     while (std::ranges::next_permutation(order.begin() + 1, order.end()).found) add(order);
   };
   const std::string_view cause = out.size() == 2 && shape.size() > 2 ? "flatten_order" : "reshape_layout";
+  // Between two reshapes the order of axes is a matter of layout: it is the second that reads it as it should not.
+  const bool is_read_flat = out.size() > 2 && std::ranges::any_of(scene.a.nodes, [&](const Node& next) {
+                              return std::holds_alternative<Reshape>(next.op) && next.inputs[0] == about.outputs[0];
+                            });
   // Another order in front, and the same numbers read under that order's shape.
   turned(shape, [&](const Sizes& order) {
     guesses.add(cause, about, "the axes in another order in front",
-                with_node_in_front(scene.a, node, 0, Transpose{order}));
+                with_node_in_front(scene.a, node, 0, Transpose{order}), is_read_flat ? 1 : 0);
   });
   turned(out, [&](const Sizes& order) {
     Sizes under;
     for (const Size axis : order) under.push_back(out[static_cast<std::size_t>(axis)]);
     Graph changed = with_op(scene.a, node, Reshape{under});
     guesses.add(cause, about, "the axes in another order behind",
-                with_node_behind(changed, about.outputs[0], Transpose{inverse(order)}, about));
+                with_node_behind(changed, about.outputs[0], Transpose{inverse(order)}, about), is_read_flat ? 1 : 0);
   });
 }
 
@@ -177,6 +181,41 @@ void guess_moved(Guesses& guesses, std::size_t node) {
 
 // ---- the model's input -------------------------------------------------------------------------------------------------
 
+namespace {
+
+// What b does to its input in several steps with one number each: after every step, as one scale and offset.
+std::vector<Affine> lines_from_inputs(const Graph& b) {
+  std::vector<Affine> lines;
+  std::vector<std::pair<ValueId, Affine>> open;
+  for (const ValueId v : b.inputs) open.emplace_back(v, Affine{1, 0});
+  for (std::size_t at = 0; at < open.size() && at < 16; ++at) {
+    const auto [from, line] = open[at];
+    for (const Node& node : b.nodes) {
+      if (node.inputs.empty() || node.inputs[0] != from) continue;
+      const auto* affine = std::get_if<Affine>(&node.op);
+      const auto* binary = std::get_if<Binary>(&node.op);
+      const Tensor* number = binary ? constant_of(b, node, 1) : nullptr;
+      if (!affine && (!number || number->count() != 1)) continue;
+      Affine now = line;
+      if (affine) {
+        now = {line.scale * affine->scale, line.offset * affine->scale + affine->offset};
+      } else {
+        const double n = number->doubles()[0];
+        if (binary->function == BinaryFunction::Multiply) now = {line.scale * n, line.offset * n};
+        else if (binary->function == BinaryFunction::Divide && n != 0) now = {line.scale / n, line.offset / n};
+        else if (binary->function == BinaryFunction::Add) now.offset += n;
+        else if (binary->function == BinaryFunction::Subtract) now.offset -= n;
+        else continue;
+      }
+      lines.push_back(now);
+      open.emplace_back(node.outputs[0], now);
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
 void guess_input(Guesses& guesses) {
   const Scene& scene = guesses.scene;
   if (!scene.reads_input) return;
@@ -201,11 +240,12 @@ void guess_input(Guesses& guesses) {
       guesses.add("input_hw_swapped", before, "rows and columns exchanged",
                   with_node_behind(scene.a, scene.a.inputs[i], Transpose{{0, 1, 3, 2}}, before));
     // What b does to its input, done to a's; and what a does left out.
-    for (const Node& node : scene.b.nodes)
-      if (const auto* affine = std::get_if<Affine>(&node.op))
-        guesses.add("preprocessing", before,
-                    fmt::format("the input times {:.6g} plus {:.6g}", affine->scale, affine->offset),
-                    with_node_behind(scene.a, scene.a.inputs[i], *affine, before));
+    std::vector<Affine> lines = lines_from_inputs(scene.b);
+    for (const Node* node : twins<Affine>(scene)) lines.push_back(std::get<Affine>(node->op));
+    for (const Affine& affine : lines)
+      guesses.add("preprocessing", before,
+                  fmt::format("the input times {:.6g} plus {:.6g}", affine.scale, affine.offset),
+                  with_node_behind(scene.a, scene.a.inputs[i], affine, before));
   }
   for (std::size_t n = 0; n < scene.a.nodes.size(); ++n) {
     const auto* affine = std::get_if<Affine>(&scene.a.nodes[n].op);

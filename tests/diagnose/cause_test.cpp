@@ -128,6 +128,10 @@ std::vector<Row> rows() {
        "p = reduce(x) axes=2 keeps_axes=true\nq = reduce(x) axes=2 reduction=maximum keeps_axes=true\n"
        "y = concat(p, q) axis=3\n",
        "concat_axis"},
+      {"the input scaled and shifted in two steps", conv + "const f float32[1] = seed 5\nconst h float32[1] = seed 6\n",
+       "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\n",
+       "p = binary(x, f) function=multiply\nq = binary(p, h)\ny = conv(q, k, c) windows=3,3 paddings=0:0,0:0\n",
+       "preprocessing"},
       {"a maximum with its own pads and pads of its own", image, "y = max_pool(x) windows=3/2,3/2 paddings=1:1,1:1\n",
        "p = pad(x) before=0,0,1,1 after=0,0,1,1\ny = max_pool(p) windows=3/2,3/2 paddings=0:0,0:0\n", "pool_pad_value"},
       {"five inputs, two of them exchanged", "input x float32[2,3,8,11]\n",
@@ -215,6 +219,17 @@ TEST(Cause, SiblingsInAnotherOrderAreTheSame) {
 }
 
 // What an earlier mistake makes longer is padded otherwise by the same rule: no second mistake.
+TEST(Cause, OfTwoReshapesTheOneThatReadsAnotherOrderIsAtFault) {
+  const std::string before = "input x float32[2,2,3,5,7]\nm = reshape(x) to=0,6,5,7\n";
+  const Graph a = parsed(before + "y = reshape(m) to=0,2,3,35\noutput y\n");
+  const Graph b = parsed(before + "t = transpose(m) permutation=0,2,3,1\ny = reshape(t) to=0,2,3,35\noutput y\n");
+  const auto found = diagnose(a, b);
+  ASSERT_TRUE(found.has_value()) << message(found.error());
+  ASSERT_EQ(found->findings.size(), 1U);
+  EXPECT_EQ(found->findings[0].cause, "reshape_layout");
+  EXPECT_EQ(found->findings[0].a, "y");
+}
+
 TEST(Cause, PadsThatFollowAnotherSizeAreNoDifference) {
   const std::string before =
       std::string(image) + kernel + "const l float32[4,4,3,3] = seed 5\nconst n float32[4,4,3,3] = seed 6\n";
