@@ -162,7 +162,9 @@ Results squeeze(FunctionCall& call) {
   for (Size axis : asked) {
     axis = axis_of(call, axis, call.rank(x));
     const Dim size = call.dim(x, axis);
-    if (!size.known()) call.refuse(Fault::Unsupported, "whether the axis goes depends on a size that is free");
+    if (!size.known())
+      call.refuse(Fault::Unsupported,
+                  "whether the axis goes depends on a size that is free; give the sizes of the input with --shape");
     else if (*size == 1) axes.push_back(axis);
   }
   std::ranges::sort(axes);

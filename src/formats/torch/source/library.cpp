@@ -2,6 +2,7 @@
 #include "formats/torch/source/library.h"
 
 #include "containers/python/modules.h"
+#include "formats/torch/source/parameters.h"
 #include "formats/torch/source/torch_module.h"
 
 #include <algorithm>
@@ -107,36 +108,6 @@ Result<std::vector<std::string>> input_names(const Tracer& tracer, const Instanc
   return names;
 }
 
-// Parameters that PyTorch counts and no output depends on.
-void tell_unused(const Graph& graph, const std::vector<std::pair<std::string, SourceTensor*>>& weights,
-                 std::vector<std::string>& remarks) {
-  std::set<std::int32_t> live;
-  std::vector<ValueId> open = graph.outputs;
-  while (!open.empty()) {
-    const ValueId value = open.back();
-    open.pop_back();
-    if (!value || !live.insert(value.index).second) continue;
-    if (const NodeId producer = graph[value].producer)
-      open.insert(open.end(), graph[producer].inputs.begin(), graph[producer].inputs.end());
-  }
-  Size count = 0;
-  std::size_t tensors = 0;
-  std::string names;
-  std::set<std::int32_t> counted;
-  for (const auto& [name, tensor] : weights) {
-    const bool is_unused = tensor->is_parameter && tensor->value && !live.contains(tensor->value.index);
-    const Shape* shape = is_unused ? &graph[tensor->value].fact.shape : nullptr;
-    if (!shape || !counted.insert(tensor->value.index).second) continue;
-    Size cells = 1;
-    for (const Dim n : *shape) cells *= n.known() ? *n : 1;
-    count += cells;
-    if (tensors++ < 3) names += (names.empty() ? "" : ", ") + name;
-  }
-  if (count == 0) return;
-  if (tensors > 3) names += " and " + std::to_string(tensors - 3) + " more";
-  remarks.push_back(std::to_string(count) + " parameters that no output depends on are left out: " + names);
-}
-
 }  // namespace
 
 Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const std::string& name, int depth) {
@@ -236,7 +207,9 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
     for (const ValueId value : graph.inputs)
       if (graph[value].name == name) ordered.push_back(value);
   if (ordered.size() == graph.inputs.size()) graph.inputs = std::move(ordered);
-  if (tracer.options().remarks) tell_unused(graph, weights, *tracer.options().remarks);
+  const LiveParameters parameters(tracer, *module, weights);
+  parameters.train_reordered();
+  if (tracer.options().remarks) parameters.tell(*tracer.options().remarks);
   prune(graph);
   return std::move(graph);
 }

@@ -2,6 +2,7 @@
 #include "formats/torch/source/torch_module.h"
 
 #include "containers/python/modules.h"
+#include "formats/torch/source/parameters.h"
 #include "formats/torch/source/spectral_norm.h"
 #include "formats/torch/source/written_out.h"
 
@@ -213,9 +214,11 @@ Found nn_word(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
 
 // torch.nn.utils. Norms and directions become plain weights when a file is bound; at the start they are the plain weights.
 Found nn_utils_word(Tracer& tracer, Interpreter& in, const std::string& word) {
-  if (word == "weight_norm" || word == "remove_weight_norm" || word == "remove_parametrizations" ||
-      word == "remove_spectral_norm")
-    return in.native(word, unchanged);
+  if (word == "weight_norm")
+    return in.native(word, [&tracer](Interpreter&, Arguments& given) { return weight_norm(tracer, given); });
+  if (word == "remove_weight_norm" || word == "remove_parametrizations")
+    return in.native(word, [](Interpreter&, Arguments& given) { return without_weight_norm(given); });
+  if (word == "remove_spectral_norm") return in.native(word, unchanged);
   if (word == "spectral_norm")
     return in.native(word, [&tracer](Interpreter& with, Arguments& given) { return spectral(tracer, with, given); });
   if (word == "parametrizations" || word == "parametrize") return inner(in, "torch.nn.utils." + word);

@@ -124,6 +124,16 @@ Result<Shape> Tracer::shape_of(SourceTensor& tensor) {
   return graph[*value].fact.shape;
 }
 
+namespace {
+
+bool only_reorders(const Op& op) {
+  return std::holds_alternative<Reshape>(op) || std::holds_alternative<Flatten>(op) ||
+         std::holds_alternative<Transpose>(op) || std::holds_alternative<Unsqueeze>(op) ||
+         std::holds_alternative<Squeeze>(op);
+}
+
+}  // namespace
+
 // Nodes of known numbers become known numbers.
 Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<ValueId> values) {
   const auto is_own = [&](ValueId input) {  // made by a node of this very call
@@ -146,6 +156,9 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
       graph[outputs[k]].trainable = false;
       graph[outputs[k]].producer = {};
     }
+    if (!only_reorders(graph.nodes[i].op)) continue;
+    if (const auto of = reordered.find(graph.nodes[i].inputs.front().index); of != reordered.end())
+      reordered.emplace(outputs.front().index, of->second);
   }
   graph.nodes.resize(first);
   return values;
@@ -178,8 +191,21 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   std::vector<std::pair<ValueId, std::optional<Tensor>>> drawn;
   for (const auto& [word, id] : tensors)
     if (random_values.contains(id.index)) drawn.emplace_back(id, std::exchange(graph[id].constant, std::nullopt));
+  std::vector<std::pair<ValueId, ValueId>> whole;  // weights that are given, or constants made of them, with the weight
+  for (const auto& [word, id] : tensors) {
+    if (weights.contains(id.index)) whole.emplace_back(id, id);
+    else if (const auto of = reordered.find(id.index); of != reordered.end()) whole.emplace_back(id, of->second);
+  }
   FunctionCall call(graph, std::string(row.name), arguments, std::move(tensors), layer, {0, results});
   auto made = row.read(call);
+  for (std::size_t i = first_value; i < graph.values.size() && !whole.empty(); ++i) {
+    const auto& numbers = graph.values[i].constant;
+    if (!numbers || graph.values[i].producer || numbers->rank() == 0) continue;
+    for (const auto& [given, weight] : whole)
+      if (graph[given].constant && graph[given].constant->count() == numbers->count() &&
+          graph[given].constant->dtype() == numbers->dtype())
+        reordered.emplace(static_cast<std::int32_t>(i), weight);
+  }
   for (auto& [id, numbers] : drawn)
     if (numbers) graph[id].constant = std::move(numbers);
   if (auto done = call.done(); !done)

@@ -105,6 +105,7 @@ class Tracer {
   std::optional<Tensor> starting(ValueId weight) const;
   std::map<std::int32_t, Size> spectral;  // weights under spectral_norm, with the axis of their rows
   std::set<std::int32_t> weights;  // values that a file may give
+  std::map<std::int32_t, ValueId> reordered;  // constants that hold all numbers of a weight in another order
   std::set<std::int32_t>
       random_values;  // random numbers that a program draws outside of any model: what it computes is open
   // The tensor's numbers; zeros of its shape where only random numbers say them. Fails: what is computed from weights.
