@@ -207,6 +207,13 @@ TEST(Prove, AnIdentityMayGo) {
   EXPECT_TRUE(proof.holds) << proof.reason;
 }
 
+// No identity by its kind, but by its numbers; the input is float32 and what is computed from it float64.
+TEST(Prove, AnOutputMayBeTheInputThatAComputationLeavesAsItIs) {
+  const std::string identity = "input x float32[2,3]\na = pad(x) before=0,0 after=0,0\noutput a\n";
+  const Proof proof = proof_of(identity, "input x float32[2,3]\noutput x\n");
+  EXPECT_TRUE(proof.holds) << proof.reason;
+}
+
 // What a stretch of several of the target's nodes may be off by follows from all of them.
 struct Stretch {
   std::string_view source, target;
