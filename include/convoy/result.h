@@ -8,8 +8,12 @@
 
 namespace convoy {
 
-// Internal always means a fault of ours; every other kind can be provoked by a file or a request.
-enum class Fault { Format, Truncated, Limit, Unsupported, UnsafePath, Io, Numeric, Proof, Usage, Internal };
+// Internal always means a fault of ours; every other kind can be provoked by a file or a request. Limit: no sound file
+// says this; Budget: sound or not, it takes more memory or work than was granted.
+enum class Fault { Format, Truncated, Limit, Budget, Unsupported, UnsafePath, Io, Numeric, Proof, Usage, Internal };
+
+// Too much of something: whoever tries several ways tries no other after it.
+constexpr bool is_too_much(Fault fault) { return fault == Fault::Limit || fault == Fault::Budget; }
 
 struct Error {
   Fault fault = Fault::Internal;

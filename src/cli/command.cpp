@@ -16,6 +16,7 @@ int exit_code(Fault fault) {
     case Fault::Truncated:
     case Fault::Limit:
     case Fault::UnsafePath: return BrokenFile;
+    case Fault::Budget:
     case Fault::Unsupported: return NotSupported;
     case Fault::Io: return InputOutput;
     case Fault::Numeric:

@@ -30,7 +30,7 @@ int run(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done; 1 diff: they differ; 2 wrong command line; 3 not shown to be equal; 4 input or output; 5 "
       "broken file;\n"
-      "6 understood but not supported; 70 a fault of convoy.");
+      "6 understood but not supported, or over the budget; 70 a fault of convoy.");
   int code = convoy::cli::Done;
   convoy::cli::offer_port(app, code);
   convoy::cli::offer_diff(app, code);

@@ -98,7 +98,7 @@ void note_words(Spoken& spoken, const Arguments& arguments) {
 
 // A pasted call is no file: what is wrong with its numbers is wrong with the command line.
 Error of_command_line(Error e) {
-  if (e.fault == Fault::Format || e.fault == Fault::Limit) e.fault = Fault::Usage;
+  if (e.fault == Fault::Format || is_too_much(e.fault)) e.fault = Fault::Usage;
   return e;
 }
 

@@ -277,7 +277,7 @@ class Program {
     std::optional<Result<Value>> first_refused;
     for (auto maker = makers.rbegin(); maker != makers.rend(); ++maker) {
       auto model = within(maker->first, made(maker->second));
-      if (model || model.error().fault == Fault::Limit) return model;
+      if (model || is_too_much(model.error().fault)) return model;
       if (!first_refused) first_refused = std::move(model);
     }
     if (first_refused) return std::move(*first_refused);

@@ -16,8 +16,7 @@ Result<std::optional<Value>> settled(Interpreter& in, const FreeSize::At& comput
   for (const Size n : tried_sizes()) {
     const auto one = compute(in, n);
     if (!one)
-      return one.error().fault == Fault::Limit ? Result<std::optional<Value>>(std::unexpected(one.error()))
-                                               : std::nullopt;
+      return is_too_much(one.error().fault) ? Result<std::optional<Value>>(std::unexpected(one.error())) : std::nullopt;
     if (!one->is_number()) return std::nullopt;
     if (!first) first = *one;
     if (!first->same(*one)) return std::nullopt;
