@@ -7,9 +7,9 @@
 namespace convoy {
 namespace {
 
-using State = std::array<std::uint32_t, 5>;
+using Sha1State = std::array<std::uint32_t, 5>;
 
-void add_block(State& state, const std::byte* block) {
+void add_block(Sha1State& state, const std::byte* block) {
   std::array<std::uint32_t, 80> words{};
   for (std::size_t i = 0; i < 16; ++i)
     for (std::size_t j = 0; j < 4; ++j) words[i] = words[i] << 8 | std::to_integer<std::uint32_t>(block[4 * i + j]);
@@ -36,7 +36,7 @@ void add_block(State& state, const std::byte* block) {
 }  // namespace
 
 std::string sha1_hex(Bytes bytes) {
-  State state{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+  Sha1State state{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
   const std::size_t whole = bytes.size() / 64 * 64, rest = bytes.size() - whole;
   for (std::size_t at = 0; at < whole; at += 64) add_block(state, bytes.data() + at);
   // The end: the bytes left, a one bit, zeros, and the length in bits.

@@ -21,7 +21,7 @@ alignas(16) constexpr std::uint32_t round_constants[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-using State = std::array<std::uint32_t, 8>;
+using Sha256State = std::array<std::uint32_t, 8>;
 
 std::uint32_t big_endian(const std::uint8_t* p) {
   std::uint32_t word = 0;
@@ -29,7 +29,7 @@ std::uint32_t big_endian(const std::uint8_t* p) {
   return std::byteswap(word);
 }
 
-void compress_plain(State& state, const std::uint8_t* data, std::size_t blocks) {
+void compress_plain(Sha256State& state, const std::uint8_t* data, std::size_t blocks) {
   for (; blocks > 0; --blocks, data += 64) {
     std::uint32_t w[64];
     for (int t = 0; t < 16; ++t) w[t] = big_endian(data + 4 * t);
@@ -38,7 +38,7 @@ void compress_plain(State& state, const std::uint8_t* data, std::size_t blocks) 
       const auto s1 = std::rotr(w[t - 2], 17) ^ std::rotr(w[t - 2], 19) ^ (w[t - 2] >> 10);
       w[t] = w[t - 16] + s0 + w[t - 7] + s1;
     }
-    State s = state;
+    Sha256State s = state;
     for (int t = 0; t < 64; ++t) {
       const auto big1 = std::rotr(s[4], 6) ^ std::rotr(s[4], 11) ^ std::rotr(s[4], 25);
       const auto choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
@@ -53,7 +53,7 @@ void compress_plain(State& state, const std::uint8_t* data, std::size_t blocks) 
 
 #if defined(__x86_64__)
 // The processor's own rounds, about seven times as fast: hashing 100 MB must not cost more than copying it.
-__attribute__((target("sha,sse4.1"))) void compress_sha(State& state, const std::uint8_t* data, std::size_t blocks) {
+__attribute__((target("sha,sse4.1"))) void compress_sha(Sha256State& state, const std::uint8_t* data, std::size_t blocks) {
   const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
   const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(state.data()));
   const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(state.data() + 4));
@@ -94,7 +94,7 @@ bool has_sha_rounds() {
 }
 #endif
 
-void compress(State& state, const std::uint8_t* data, std::size_t blocks) {
+void compress(Sha256State& state, const std::uint8_t* data, std::size_t blocks) {
 #if defined(__x86_64__)
   static const bool fast = has_sha_rounds();
   if (fast) return compress_sha(state, data, blocks);

@@ -44,7 +44,7 @@ bool lacks_weights(const Graph& graph, const std::string& weights) {
   return weights.empty() && graph.source_format.ends_with("source");
 }
 
-Result<std::vector<Tensor>> read_inputs(const Graph& a, const std::vector<std::string>& words) {
+Result<std::vector<Tensor>> read_inputs_of_both(const Graph& a, const std::vector<std::string>& words) {
   std::vector<Tensor> inputs;
   if (words.empty()) return inputs;
   if (words.size() != a.inputs.size())
@@ -126,7 +126,7 @@ int run_diff(const Diff& o) {
   if (!b) return report(b.error());
   if (o.fixes)
     if (const auto place = place_for_mended(*b, o.b, o.folder, o.force); !place) return report(place.error());
-  auto inputs = read_inputs(*a, o.inputs);
+  auto inputs = read_inputs_of_both(*a, o.inputs);
   if (!inputs) return report(inputs.error());
   diagnose::Options options;
   options.inputs = *std::move(inputs);
@@ -169,7 +169,7 @@ Result<Json> diff_again(const Json& asked, const std::filesystem::path& folder, 
   if (!a) return std::unexpected(a.error());
   const auto b = load_one(o, o.b, o.weights_b);
   if (!b) return std::unexpected(b.error());
-  auto inputs = read_inputs(*a, o.inputs);
+  auto inputs = read_inputs_of_both(*a, o.inputs);
   if (!inputs) return pass(inputs);
   diagnose::Options options;
   options.inputs = *std::move(inputs);

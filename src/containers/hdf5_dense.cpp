@@ -7,7 +7,6 @@ namespace convoy::hdf5 {
 
 namespace {
 
-constexpr unsigned depth_limit = 16;
 
 struct Tree {
   unsigned type = 0;

@@ -59,6 +59,8 @@ struct File {
 };
 
 // Fails with "at byte N: what".
+inline constexpr unsigned depth_limit = 16;  // of trees and groups
+
 std::unexpected<Error> wrong(Size place, std::string what, Fault fault = Fault::Format);
 
 bool begins(Bytes bytes);

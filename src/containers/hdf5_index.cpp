@@ -8,7 +8,7 @@ namespace convoy::hdf5 {
 
 namespace {
 
-constexpr unsigned depth_limit = 16, rank_limit = 32;
+constexpr unsigned rank_limit = 32;
 
 Status walk_tree(File& file, const Chunking& c, Size node, std::optional<unsigned> level, std::vector<Chunk>& chunks) {
   auto r = file.at(node, "a B-tree of chunks");

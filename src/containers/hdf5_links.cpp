@@ -8,7 +8,6 @@ namespace convoy::hdf5 {
 
 namespace {
 
-constexpr unsigned depth_limit = 16;
 constexpr Size name_limit = 65'536;
 
 // The zero-ended text at `at` of a local heap.

@@ -16,15 +16,15 @@ namespace convoy {
 namespace {
 
 // Protocol 2 in the few opcodes that torch's restricted reader knows.
-class Pickle {
+class PickleText {
  public:
-  Pickle() { text_ = "\x80\x02"; }
+  PickleText() { text_ = "\x80\x02"; }
 
-  Pickle& op(char code) {
+  PickleText& op(char code) {
     text_ += code;
     return *this;
   }
-  Pickle& global(std::string_view module, std::string_view name) {
+  PickleText& global(std::string_view module, std::string_view name) {
     text_ += 'c';
     text_ += module;
     text_ += '\n';
@@ -32,13 +32,13 @@ class Pickle {
     text_ += '\n';
     return *this;
   }
-  Pickle& string(std::string_view text) {
+  PickleText& string(std::string_view text) {
     text_ += 'X';
     little(text.size(), 4);
     text_ += text;
     return *this;
   }
-  Pickle& integer(Size n) {
+  PickleText& integer(Size n) {
     if (n >= 0 && n <= 0xFF) return op('K').little(static_cast<std::uint64_t>(n), 1);
     if (n >= 0 && n <= 0xFFFF) return op('M').little(static_cast<std::uint64_t>(n), 2);
     if (n >= std::numeric_limits<std::int32_t>::min() && n <= std::numeric_limits<std::int32_t>::max()) {
@@ -46,17 +46,17 @@ class Pickle {
     }
     return op('\x8a').op('\x08').little(static_cast<std::uint64_t>(n), 8);
   }
-  Pickle& tuple(const Sizes& items) {
+  PickleText& tuple(const Sizes& items) {
     op('(');
     for (const Size n : items) integer(n);
     return op('t');
   }
-  Pickle& ordered_dict() { return global("collections", "OrderedDict").op(')').op('R'); }
+  PickleText& ordered_dict() { return global("collections", "OrderedDict").op(')').op('R'); }
 
   const std::string& text() const { return text_; }
 
  private:
-  Pickle& little(std::uint64_t value, int width) {
+  PickleText& little(std::uint64_t value, int width) {
     for (int i = 0; i < width; ++i) text_ += static_cast<char>(value >> (8 * i) & 0xFF);
     return *this;
   }
@@ -94,7 +94,7 @@ Sizes contiguous_strides(const Sizes& shape) {
   return strides;
 }
 
-void write_tensor(Pickle& pickle, const Tensor& t, std::size_t key) {
+void write_tensor(PickleText& pickle, const Tensor& t, std::size_t key) {
   const auto storage = storage_class(t.dtype());
   pickle.global("torch._utils", storage ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3").op('(');
   pickle.op('(').string("storage");
@@ -126,7 +126,7 @@ std::vector<std::size_t> storage_keys(const std::vector<NamedTensor>& tensors) {
 }  // namespace
 
 Status write_state_dict(const std::vector<NamedTensor>& tensors, const std::function<Status(Bytes)>& append) {
-  Pickle pickle;
+  PickleText pickle;
   std::vector<const Tensor*> storages;
   std::set<std::string_view> names;
   const auto keys = storage_keys(tensors);

@@ -19,13 +19,6 @@ namespace {
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-Sizes without_ones(const Sizes& shape) {
-  Sizes result;
-  for (const Size n : shape)
-    if (n != 1) result.push_back(n);
-  return result;
-}
-
 bool is_kernel_layer(const Op& op) {
   const Family family = family_of(op);
   return family == Family::Convolution || family == Family::Transposed || family == Family::Product;

@@ -302,16 +302,12 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
 
 // ---- orders of axes --------------------------------------------------------------------------------------------------
 
-namespace {
-
 Sizes without_ones(const Sizes& shape) {
   Sizes result;
   for (const Size n : shape)
     if (n != 1) result.push_back(n);
   return result;
 }
-
-}  // namespace
 
 std::vector<Sizes> permutations_between(const Sizes& from, const Sizes& to) {
   const Sizes wanted = without_ones(to);

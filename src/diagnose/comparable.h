@@ -32,6 +32,7 @@ Sizes turned_order(std::size_t rank);
 
 // The permutations that bring the axes of `from` into `to`, axes of length 1 not counted; likeliest first.
 std::vector<Sizes> permutations_between(const Sizes& from, const Sizes& to);
+Sizes without_ones(const Sizes& shape);
 // Whether the axes that are longer than 1 are the same, in whatever order.
 bool have_same_sizes(const Sizes& x, const Sizes& y);
 // `from` permuted, and under the shape `to` where it has as many numbers.

@@ -33,7 +33,7 @@ double work_of(const Graph& piece, const std::vector<Tensor>& values) {
   return work + 3e4 * static_cast<double>(piece.nodes.size());
 }
 
-std::vector<Sizes> shapes_of(const std::vector<Tensor>& values) {
+std::vector<Sizes> sizes_of_all(const std::vector<Tensor>& values) {
   std::vector<Sizes> shapes;
   for (const Tensor& value : values) shapes.push_back(value.shape());
   return shapes;
@@ -127,7 +127,7 @@ class Search {
 
  private:
   Scene scene(const Graph& piece, const std::vector<Tensor>& values) const {
-    return {piece, q_.b, values, shapes_of(values), q_.reads_input, q_.before, q_.kernels, q_.readers};
+    return {piece, q_.b, values, sizes_of_all(values), q_.reads_input, q_.before, q_.kernels, q_.readers};
   }
 
   double r_of(const Graph& piece, const Rounded& got, const std::vector<Tensor>& inputs) const {

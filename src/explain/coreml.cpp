@@ -8,10 +8,10 @@
 namespace convoy::explain {
 namespace {
 
-Line line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
+Line coreml_line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
   return {Framework::CoreMl, std::move(code), std::move(holds), true, std::move(remark)};
 }
-Line none(std::string why) { return {Framework::CoreMl, {}, {}, true, std::move(why)}; }
+Line coreml_none(std::string why) { return {Framework::CoreMl, {}, {}, true, std::move(why)}; }
 
 // pad_type and pad, whose numbers go axis by axis: before, after, before, after.
 std::vector<std::string> pads(const Sizes& before, const Sizes& after) {
@@ -42,19 +42,19 @@ std::string operation(const Layer& layer, const std::vector<std::string>& paddin
 }
 
 std::vector<Line> windows(const Layer& layer) {
-  if (layer.pools() && !all_are(dilations(layer), 1)) return {none("Core ML's pools have no dilation")};
-  if (layer.does == Does::PowerNorm && layer.power != 2) return {none("Core ML has no pool of powers but l2_pool")};
-  if (layer.divisor) return {none("avg_pool has no divisor of its own: pad, avg_pool(valid), mul")};
+  if (layer.pools() && !all_are(dilations(layer), 1)) return {coreml_none("Core ML's pools have no dilation")};
+  if (layer.does == Does::PowerNorm && layer.power != 2) return {coreml_none("Core ML has no pool of powers but l2_pool")};
+  if (layer.divisor) return {coreml_none("avg_pool has no divisor of its own: pad, avg_pool(valid), mul")};
   if (layer.front) {
     const FrontPad& front = *layer.front;
     if (front.mode == PadMode::Wrap || front.mode == PadMode::Symmetric)
-      return {none("no such mode of padding: concatenate the borders in front of the operator")};
+      return {coreml_none("no such mode of padding: concatenate the borders in front of the operator")};
     Sizes all;
     for (std::size_t i = 0; i < front.before.size(); ++i) all.insert(all.end(), {front.before[i], front.after[i]});
     const char* mode = front.mode == PadMode::Reflect ? "reflect"
                        : front.mode == PadMode::Edge  ? "replicate"
                                                       : "constant";
-    return {line({fmt::format("pad(pad={}, mode=\"{}\")", list(all), mode), operation(layer, {"pad_type=\"valid\""})},
+    return {coreml_line({fmt::format("pad(pad={}, mode=\"{}\")", list(all), mode), operation(layer, {"pad_type=\"valid\""})},
                  "every size")};
   }
   const auto said = direct(Framework::CoreMl, layer);
@@ -65,12 +65,12 @@ std::vector<Line> windows(const Layer& layer) {
       after.push_back(p.spelling == Spelling::Explicit ? p.after : 0);
     }
     const bool ceils = said->form == Form::RoundedUp;
-    return {line({operation(layer, pads(before, after), ceils)}, said->validity.words)};
+    return {coreml_line({operation(layer, pads(before, after), ceils)}, said->validity.words)};
   }
   const auto cells = in_front(layer);
-  if (!cells) return {none("the pads change with the size; give --size")};
-  if (layer.does == Does::Average) return {none("divide avg_pool of the padded input by that of padded ones")};
-  return {line({operation(layer, pads(cells->before, cells->after))}, cells->validity.words)};
+  if (!cells) return {coreml_none("the pads change with the size; give --size")};
+  if (layer.does == Does::Average) return {coreml_none("divide avg_pool of the padded input by that of padded ones")};
+  return {coreml_line({operation(layer, pads(cells->before, cells->after))}, cells->validity.words)};
 }
 
 std::vector<Line> transposed(const Layer& layer) {
@@ -85,7 +85,7 @@ std::vector<Line> transposed(const Layer& layer) {
   std::vector<std::string> code{operation(layer, pads(cut_before, cut_after))};
   const bool extends = !all_are(more, 0);
   if (extends) code.push_back(fmt::format("pad(pad={})", list(more)));
-  return {line(std::move(code), "every size", extends && layer.biased ? "the bias is added behind the pad" : "")};
+  return {coreml_line(std::move(code), "every size", extends && layer.biased ? "the bias is added behind the pad" : "")};
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace convoy::explain {
 namespace {
 
-constexpr Size side = 26, gap = 14, left = 64, margin = 16, line = 18, tap = 12;
+constexpr Size side = 26, gap = 14, left = 64, margin = 16, line_height = 18, tap = 12;
 
 // Both colour schemes keep a contrast of at least 4.5 to 1 for text; kinds differ by line style as well as by colour.
 constexpr const char* style =
@@ -66,14 +66,14 @@ Size width_of(const Drawing& drawing) {
 }
 
 Size height_of(const Drawing& drawing) {
-  return line + side + 6 + static_cast<Size>(drawing.windows.size()) * line + (drawing.shortened ? line : 0) +
+  return line_height + side + 6 + static_cast<Size>(drawing.windows.size()) * line_height + (drawing.shortened ? line_height : 0) +
          2 * margin;
 }
 
 std::string svg_of(const Drawing& drawing, Size top) {
   const auto x = places(drawing);
   std::string svg = fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", margin, top + 12, escaped(drawing.headline));
-  const Size cells = top + line + 4;
+  const Size cells = top + line_height + 4;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto& cell = drawing.cells[i];
     if (cell.gap_before && i > 0)
@@ -89,7 +89,7 @@ std::string svg_of(const Drawing& drawing, Size top) {
   for (std::size_t i = 0; i < drawing.windows.size(); ++i) {
     if (i == half) {
       svg += fmt::format("<text x=\"{}\" y=\"{}\">…</text>\n", margin, y + 10);
-      y += line;
+      y += line_height;
     }
     const auto& window = drawing.windows[i];
     svg += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", margin, y + 10, window.label);
@@ -100,7 +100,7 @@ std::string svg_of(const Drawing& drawing, Size top) {
     for (const std::size_t at : window.cells)
       svg += fmt::format("<rect class=\"tap {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
                          class_of(drawing.cells[at].kind), x[at] + (side - tap) / 2 - 1, y, tap, tap);
-    y += line;
+    y += line_height;
   }
   return svg;
 }
@@ -108,7 +108,7 @@ std::string svg_of(const Drawing& drawing, Size top) {
 }  // namespace
 
 std::string svg_of(const std::string& title, const std::vector<Drawing>& drawings) {
-  Size width = left + static_cast<Size>(title.size()) * 8 + margin, height = line + 2 * margin;
+  Size width = left + static_cast<Size>(title.size()) * 8 + margin, height = line_height + 2 * margin;
   for (const auto& drawing : drawings) {
     width = std::max(width, width_of(drawing));
     height += height_of(drawing);
@@ -118,7 +118,7 @@ std::string svg_of(const std::string& title, const std::vector<Drawing>& drawing
       "<title>{2}</title>\n{3}<rect class=\"page\" width=\"{0}\" height=\"{1}\"/>\n"
       "<text class=\"title\" x=\"{4}\" y=\"{5}\">{2}</text>\n",
       width, height, escaped(title), style, margin, margin + 12);
-  Size top = line + 2 * margin;
+  Size top = line_height + 2 * margin;
   for (const auto& drawing : drawings) {
     svg += svg_of(drawing, top);
     top += height_of(drawing);

@@ -10,7 +10,7 @@
 namespace convoy::explain {
 namespace {
 
-constexpr Axes line{Order::ChannelsFirst, 1};
+constexpr Axes one_axis{Order::ChannelsFirst, 1};
 
 Tensor along_time(const Numbers& x) { return Tensor::of({1, 1, static_cast<Size>(x.size())}, x); }
 
@@ -38,7 +38,7 @@ Window window(Size kernel, Size stride, Size dilation = 1) { return {kernel, str
 
 Result<Numbers> convolved(const Numbers& x, const Numbers& kernel, Padding padding, Size stride, Size dilation) {
   Conv op;
-  op.axes = line;
+  op.axes = one_axis;
   op.windows = {window(static_cast<Size>(kernel.size()), stride, dilation)};
   op.paddings = {padding};
   return result(op, x, &kernel);
@@ -46,7 +46,7 @@ Result<Numbers> convolved(const Numbers& x, const Numbers& kernel, Padding paddi
 
 Result<Numbers> transposed(const Numbers& x, const Numbers& kernel, TransposedPadding padding, Size stride) {
   ConvTranspose op;
-  op.axes = line;
+  op.axes = one_axis;
   op.windows = {window(static_cast<Size>(kernel.size()), stride)};
   op.paddings = {padding};
   return result(op, x, &kernel);
@@ -54,7 +54,7 @@ Result<Numbers> transposed(const Numbers& x, const Numbers& kernel, TransposedPa
 
 Result<Numbers> maximum(const Numbers& x, Size kernel, Padding padding, Size stride) {
   MaxPool op;
-  op.axes = line;
+  op.axes = one_axis;
   op.windows = {window(kernel, stride)};
   op.paddings = {padding};
   return result(op, x);
@@ -62,7 +62,7 @@ Result<Numbers> maximum(const Numbers& x, Size kernel, Padding padding, Size str
 
 Result<Numbers> average(const Numbers& x, Size kernel, Padding padding, Size stride, bool counts_padding) {
   AveragePool op;
-  op.axes = line;
+  op.axes = one_axis;
   op.windows = {window(kernel, stride)};
   op.paddings = {padding};
   op.counts_padding = counts_padding;

@@ -8,10 +8,10 @@
 namespace convoy::explain {
 namespace {
 
-Line line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
+Line keras_line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
   return {Framework::Keras, std::move(code), std::move(holds), true, std::move(remark)};
 }
-Line none(std::string why) { return {Framework::Keras, {}, {}, true, std::move(why)}; }
+Line keras_none(std::string why) { return {Framework::Keras, {}, {}, true, std::move(why)}; }
 
 // ((1, 2), (0, 0)); one pair in one dimension.
 std::string pairs(const Sizes& before, const Sizes& after) {
@@ -27,28 +27,28 @@ class Keras {
 
   std::vector<Line> windows() const {
     if (l_.front) return {with_front()};
-    if (l_.pools() && !all_are(dilations(l_), 1)) return {none("Keras' pools have no dilation")};
-    if (l_.does == Does::PowerNorm) return {none("Keras has no pool of powers")};
+    if (l_.pools() && !all_are(dilations(l_), 1)) return {keras_none("Keras' pools have no dilation")};
+    if (l_.does == Does::PowerNorm) return {keras_none("Keras has no pool of powers")};
     const auto said = direct(Framework::Keras, l_);
-    if (said && takes_divisor(*said)) return {line(scaled({layer(word(*said))}), said->validity.words)};
+    if (said && takes_divisor(*said)) return {keras_line(scaled({layer(word(*said))}), said->validity.words)};
     const auto cells = in_front(l_);
-    if (!cells) return {none("the pads in front change with the size; give --size")};
+    if (!cells) return {keras_none("the pads in front change with the size; give --size")};
     if (strided_and_dilated()) return {sampled(*cells)};
     if (l_.does == Does::Maximum)
-      return {line({padded_with("float(\"-inf\")", *cells), layer("")}, cells->validity.words)};
+      return {keras_line({padded_with("float(\"-inf\")", *cells), layer("")}, cells->validity.words)};
     if (l_.does == Does::Average && !(l_.counts_padding && cells->validity.here)) return {average(*cells)};
     std::vector<std::string> code;
     if (!cells->none())
       code.push_back(call("layers.ZeroPadding" + dimensions(l_), {pad_argument(cells->before, cells->after)}));
     code.push_back(layer(""));
-    return {line(scaled(std::move(code)), cells->validity.words)};
+    return {keras_line(scaled(std::move(code)), cells->validity.words)};
   }
 
   std::vector<Line> transposed() const {
     if (l_.groups > 1)
-      return {none("Keras' transposed layers have no groups: split the channels, one layer each, concatenate")};
+      return {keras_none("Keras' transposed layers have no groups: split the channels, one layer each, concatenate")};
     if (!all_are(dilations(l_), 1) && !all_are(strides(l_), 1))
-      return {none("Keras refuses strides with dilation: spread the kernel with zeros and leave the dilation out")};
+      return {keras_none("Keras refuses strides with dilation: spread the kernel with zeros and leave the dilation out")};
     const auto crops = cuts_of(l_);
     if (!crops) return {};
     if (auto direct = transposed_word(*crops)) return {std::move(*direct)};
@@ -66,7 +66,7 @@ class Keras {
     if (!all_are(cut_before, 0) || !all_are(cut_after, 0))
       code.push_back(call("layers.Cropping" + dimensions(l_), {pad_argument(cut_before, cut_after)}));
     if (extends) code.push_back(call("layers.ZeroPadding" + dimensions(l_), {pad_argument(more_before, more_after)}));
-    return {line(std::move(code), "every size", extends && l_.biased ? "the bias is added behind the padding" : "")};
+    return {keras_line(std::move(code), "every size", extends && l_.biased ? "the bias is added behind the padding" : "")};
   }
 
  private:
@@ -133,7 +133,7 @@ class Keras {
     std::string every = "x = x[:";
     for (const Size s : strides(l_)) every += fmt::format(", ::{}", s);
     code.push_back(every + "]");
-    return line(std::move(code), cells.validity.words, "Keras refuses strides with dilation");
+    return keras_line(std::move(code), cells.validity.words, "Keras refuses strides with dilation");
   }
 
   Line average(const InFront& cells) const {
@@ -142,7 +142,7 @@ class Keras {
       if (!cells.none())
         code.push_back(call("layers.ZeroPadding" + dimensions(l_), {pad_argument(cells.before, cells.after)}));
       code.push_back(layer(""));
-      return line(scaled(std::move(code)), cells.validity.words);
+      return keras_line(scaled(std::move(code)), cells.validity.words);
     }
     const std::string pads = pairs_of_all_axes(Order::ChannelsLast, cells.before, cells.after);
     const std::string window = tuple_or_one(kernels(l_)) + ", " + tuple_or_one(strides(l_));
@@ -152,7 +152,7 @@ class Keras {
       ones = fmt::format("keras.ops.pad(keras.ops.pad(keras.ops.ones_like(x), {}, constant_values=1.0), {})", declared,
                          beyond);
     }
-    return line(
+    return keras_line(
         {"ones = " + ones,
          fmt::format("x = keras.ops.average_pool(keras.ops.pad(x, {0}), {1}) / keras.ops.average_pool(ones, {1})", pads,
                      window)},
@@ -189,7 +189,7 @@ class Keras {
       }
     }
     code.push_back(layer(""));
-    return line(std::move(code), "every size",
+    return keras_line(std::move(code), "every size",
                 front.mode == PadMode::Wrap || front.mode == PadMode::Edge ? "Keras has no such mode of padding" : "");
   }
 
@@ -221,7 +221,7 @@ class Keras {
           if (extra.size() <= i) break;
         }
         if (extra.size() == l_.space())
-          return line(
+          return keras_line(
               {transposed_layer(spelling == CropSpelling::KerasSame ? "same" : "", padded ? extra : Sizes{}, true)},
               "every size");
       }

@@ -8,10 +8,10 @@
 namespace convoy::explain {
 namespace {
 
-Line line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
+Line onnx_line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
   return {Framework::Onnx, std::move(code), std::move(holds), true, std::move(remark)};
 }
-Line none(std::string why) { return {Framework::Onnx, {}, {}, true, std::move(why)}; }
+Line onnx_none(std::string why) { return {Framework::Onnx, {}, {}, true, std::move(why)}; }
 
 std::string begins_then_ends(const Sizes& before, const Sizes& after) {
   Sizes all = before;
@@ -29,26 +29,26 @@ class Onnx {
     auto said = direct(Framework::Onnx, l_);
     if (l_.divisor && said && said->form != Form::Valid) said.reset();  // every window is a whole one
     if (l_.does == Does::PowerNorm && said && said->form == Form::RoundedUp)
-      return {none("PyTorch scales a window that hangs over up to a whole one")};
+      return {onnx_none("PyTorch scales a window that hangs over up to a whole one")};
     // Numbers before a word, where the size is known.
     if (said && (said->form == Form::SameUpper || said->form == Form::SameLower) && l_.size_known())
       if (const auto numbers = direct(Framework::Onnx, l_, Form::Numbers, false))
-        lines.push_back(line(scaled({node(attributes(*numbers))}), numbers->validity.words));
+        lines.push_back(onnx_line(scaled({node(attributes(*numbers))}), numbers->validity.words));
     if (said && !(l_.does == Does::Average && said->form == Form::RoundedUp && !said->validity.always))
-      lines.push_back(line(scaled({node(attributes(*said))}), said->validity.words));
+      lines.push_back(onnx_line(scaled({node(attributes(*said))}), said->validity.words));
     if (lines.empty() || lines.back().holds != "every size")
       if (const auto word = l_.divisor ? std::nullopt : direct(Framework::Onnx, l_, Form::SameUpper, true))
-        lines.push_back(line(scaled({node(attributes(*word))}), "every size"));
+        lines.push_back(onnx_line(scaled({node(attributes(*word))}), "every size"));
     if (!lines.empty()) return lines;
-    if (said) return {line(scaled({node(attributes(*said))}), said->validity.words)};
+    if (said) return {onnx_line(scaled({node(attributes(*said))}), said->validity.words)};
     const auto cells = in_front(l_);
-    if (!cells) return {none("the pads change with the size, and auto_pad is refused with dilation; give --size")};
+    if (!cells) return {onnx_none("the pads change with the size, and auto_pad is refused with dilation; give --size")};
     if (l_.does == Does::Average && !l_.counts_padding && !l_.divisor)
-      return {none("ONNX Runtime takes no pad as long as the kernel; divide by an average of ones")};
+      return {onnx_none("ONNX Runtime takes no pad as long as the kernel; divide by an average of ones")};
     std::vector<std::string> code;
     if (!cells->none()) code.push_back(pad(cells->before, cells->after, l_.does == Does::Maximum ? "value=-inf" : ""));
     code.push_back(node({}));
-    return {line(scaled(std::move(code)), cells->validity.words)};
+    return {onnx_line(scaled(std::move(code)), cells->validity.words)};
   }
 
   std::vector<Line> transposed() const {
@@ -71,7 +71,7 @@ class Onnx {
     std::vector<std::string> code{node(padding)};
     const bool extends = !all_are(more_before, 0) || !all_are(more_after, 0);
     if (extends) code.push_back(pad(more_before, more_after, ""));
-    return {line(std::move(code), "every size", extends && l_.biased ? "the bias is added behind the Pad" : "")};
+    return {onnx_line(std::move(code), "every size", extends && l_.biased ? "the bias is added behind the Pad" : "")};
   }
 
  private:
@@ -133,9 +133,9 @@ class Onnx {
     if (front.mode == PadMode::Reflect) more = "mode=\"reflect\"";
     else if (front.mode == PadMode::Edge) more = "mode=\"edge\"";
     else if (front.mode == PadMode::Wrap) more = "mode=\"wrap\"";
-    else if (front.mode == PadMode::Symmetric) return none("no symmetric mode; Gather the mirrored cells");
+    else if (front.mode == PadMode::Symmetric) return onnx_none("no symmetric mode; Gather the mirrored cells");
     else if (front.value != 0) more = fmt::format("value={}", front.value);
-    return line({pad(front.before, front.after, more), node({})}, "every size",
+    return onnx_line({pad(front.before, front.after, more), node({})}, "every size",
                 front.mode == PadMode::Wrap ? "from opset 19" : "");
   }
 

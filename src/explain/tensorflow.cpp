@@ -8,36 +8,36 @@
 namespace convoy::explain {
 namespace {
 
-Line line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
+Line tensorflow_line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
   return {Framework::TensorFlow, std::move(code), std::move(holds), true, std::move(remark)};
 }
-Line none(std::string why) { return {Framework::TensorFlow, {}, {}, true, std::move(why)}; }
+Line tensorflow_none(std::string why) { return {Framework::TensorFlow, {}, {}, true, std::move(why)}; }
 
 class TensorFlow {
  public:
   explicit TensorFlow(const Layer& layer) : l_(layer) {}
 
   std::vector<Line> windows() const {
-    if (l_.does == Does::PowerNorm) return {none("TensorFlow has no pool of powers")};
+    if (l_.does == Does::PowerNorm) return {tensorflow_none("TensorFlow has no pool of powers")};
     if (l_.pools() && !all_are(dilations(l_), 1) && !all_are(strides(l_), 1))
-      return {none("TensorFlow's pools take no stride together with a dilation")};
+      return {tensorflow_none("TensorFlow's pools take no stride together with a dilation")};
     if (l_.depthwise && l_.space() != 2)
       return {
-          none(l_.space() == 1
+          tensorflow_none(l_.space() == 1
                    ? "depthwise runs on [n, 1, time, c]: tf.nn.depthwise_conv2d between tf.expand_dims and tf.squeeze"
                    : "TensorFlow has no depthwise convolution in 3-D")};
     if (l_.depthwise && !all_are(strides(l_), strides(l_)[0]))
-      return {none("tf.nn.depthwise_conv2d takes one stride for both axes")};
+      return {tensorflow_none("tf.nn.depthwise_conv2d takes one stride for both axes")};
     if (l_.depthwise && !all_are(strides(l_), 1) && !all_are(dilations(l_), 1))
       return {
-          none("tf.nn.depthwise_conv2d with stride and dilation is not a dilated convolution; spread the kernel with "
+          tensorflow_none("tf.nn.depthwise_conv2d with stride and dilation is not a dilated convolution; spread the kernel with "
                "zeros")};
-    if (l_.groups > 1 && !l_.depthwise && l_.space() == 3) return {none("TensorFlow has no groups in 3-D")};
+    if (l_.groups > 1 && !l_.depthwise && l_.space() == 3) return {tensorflow_none("TensorFlow has no groups in 3-D")};
     if (l_.front) return {with_front()};
     if (const auto said = direct(Framework::TensorFlow, l_); said && takes_divisor(*said))
-      return {line(scaled({"x = " + function(word(*said))}), said->validity.words, remark())};
+      return {tensorflow_line(scaled({"x = " + function(word(*said))}), said->validity.words, remark())};
     const auto cells = in_front(l_);
-    if (!cells) return {none("the pads in front change with the size; give --size")};
+    if (!cells) return {tensorflow_none("the pads in front change with the size; give --size")};
     if (l_.does == Does::Average && !l_.divisor && !(l_.counts_padding && cells->validity.here))
       return {average(*cells)};
     std::vector<std::string> code;
@@ -46,11 +46,11 @@ class TensorFlow {
                                  pairs_of_all_axes(Order::ChannelsLast, cells->before, cells->after),
                                  l_.does == Does::Maximum ? ", constant_values=float(\"-inf\")" : ""));
     code.push_back("x = " + function("\"VALID\""));
-    return {line(scaled(std::move(code)), cells->validity.words, remark())};
+    return {tensorflow_line(scaled(std::move(code)), cells->validity.words, remark())};
   }
 
   std::vector<Line> transposed() const {
-    if (l_.groups > 1 && l_.space() == 3) return {none("TensorFlow has no groups in 3-D")};
+    if (l_.groups > 1 && l_.space() == 3) return {tensorflow_none("TensorFlow has no groups in 3-D")};
     const auto crops = cuts_of(l_);
     if (!crops) return {};
     std::vector<Line> lines;
@@ -131,7 +131,7 @@ class TensorFlow {
     }
     const std::string d = std::to_string(l_.space()) + "d";
     const std::string window = numbers(kernels(l_), false) + ", " + numbers(strides(l_), false) + ", \"VALID\"";
-    return line(
+    return tensorflow_line(
         {"ones = " + ones,
          fmt::format("x = tf.nn.avg_pool{0}(tf.pad(x, {1}), {2}) / tf.nn.avg_pool{0}(ones, {2})", d, pads, window)},
         cells.validity.words, "what a window counts is what it divides by");
@@ -152,7 +152,7 @@ class TensorFlow {
         if (parts.size() > 1) code.push_back(fmt::format("x = tf.concat([{}], {})", fmt::join(parts, ", "), i + 1));
       }
     code.push_back("x = " + function("\"VALID\""));
-    return line(std::move(code), "every size", remark());
+    return tensorflow_line(std::move(code), "every size", remark());
   }
 
   std::string transposed_call(const std::vector<std::string>& lengths, const std::string& padding) const {
@@ -181,7 +181,7 @@ class TensorFlow {
     if (!said || said->form != CropForm::Same) return std::nullopt;
     std::vector<std::string> lengths;
     for (std::size_t i = 0; i < l_.space(); ++i) lengths.push_back(length(i, crops.before[i], crops.after[i]));
-    return line({"x = " + transposed_call(lengths, "SAME")}, lengths_hold(), dilated_remark());
+    return tensorflow_line({"x = " + transposed_call(lengths, "SAME")}, lengths_hold(), dilated_remark());
   }
 
   // The whole scatter, then a slice; zeros where more is wanted than there is.
@@ -208,7 +208,7 @@ class TensorFlow {
     std::vector<std::string> code{"x = " + transposed_call(lengths, "VALID") + (cuts ? "[:" + slice + "]" : "")};
     if (!all_are(before, 0) || !all_are(after, 0))
       code.push_back(fmt::format("x = tf.pad(x, {})", pairs_of_all_axes(Order::ChannelsLast, before, after)));
-    return line(std::move(code), lengths_hold(), dilated_remark());
+    return tensorflow_line(std::move(code), lengths_hold(), dilated_remark());
   }
 
   // Lengths that are written as numbers belong to one size; the crops are the same at every one.

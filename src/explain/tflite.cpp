@@ -8,10 +8,10 @@
 namespace convoy::explain {
 namespace {
 
-Line line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
+Line tflite_line(std::vector<std::string> code, std::string holds, std::string remark = {}) {
   return {Framework::Tflite, std::move(code), std::move(holds), true, std::move(remark)};
 }
-Line none(std::string why) { return {Framework::Tflite, {}, {}, true, std::move(why)}; }
+Line tflite_none(std::string why) { return {Framework::Tflite, {}, {}, true, std::move(why)}; }
 
 std::string per_axis(const Layer& layer, std::string_view before, std::string_view after, const Sizes& numbers) {
   static constexpr std::string_view letters[] = {"d", "h", "w"};
@@ -43,20 +43,20 @@ std::string between(const Layer& layer) {
 }
 
 std::vector<Line> windows(const Layer& layer) {
-  if (layer.does == Does::PowerNorm) return {none("TFLite has no pool of powers but L2_POOL_2D")};
+  if (layer.does == Does::PowerNorm) return {tflite_none("TFLite has no pool of powers but L2_POOL_2D")};
   if (layer.pools() && (!all_are(dilations(layer), 1) || layer.space() == 3))
-    return {none(layer.space() == 3 ? "TFLite has no pool in 3-D" : "TFLite's pools have no dilation")};
-  if (layer.divisor) return {none("AVERAGE_POOL_2D has no divisor of its own: PAD, AVERAGE_POOL_2D(VALID), MUL")};
-  if (layer.depthwise && layer.space() == 3) return {none("TFLite has no depthwise convolution in 3-D")};
+    return {tflite_none(layer.space() == 3 ? "TFLite has no pool in 3-D" : "TFLite's pools have no dilation")};
+  if (layer.divisor) return {tflite_none("AVERAGE_POOL_2D has no divisor of its own: PAD, AVERAGE_POOL_2D(VALID), MUL")};
+  if (layer.depthwise && layer.space() == 3) return {tflite_none("TFLite has no depthwise convolution in 3-D")};
   if (const auto said = direct(Framework::Tflite, layer); said && !layer.front)
-    return {line({operation(layer, said->form == Form::SameUpper ? "SAME" : "VALID")}, said->validity.words,
+    return {tflite_line({operation(layer, said->form == Form::SameUpper ? "SAME" : "VALID")}, said->validity.words,
                  between(layer))};
   if (layer.front) {
     const FrontPad& front = *layer.front;
     const std::string pads = pairs_of_all_axes(Order::ChannelsLast, front.before, front.after);
     if (front.mode == PadMode::Edge || front.mode == PadMode::Wrap)
-      return {none("no such mode of padding: SLICE the borders, CONCATENATION, then VALID")};
-    return {line(
+      return {tflite_none("no such mode of padding: SLICE the borders, CONCATENATION, then VALID")};
+    return {tflite_line(
         {(front.mode == PadMode::Constant  ? front.value == 0 ? "PAD(" : "PADV2("
           : front.mode == PadMode::Reflect ? "MIRROR_PAD(REFLECT, "
                                            : "MIRROR_PAD(SYMMETRIC, ") +
@@ -65,25 +65,25 @@ std::vector<Line> windows(const Layer& layer) {
         "every size", between(layer))};
   }
   const auto cells = in_front(layer);
-  if (!cells) return {none("the pads change with the size; give --size")};
+  if (!cells) return {tflite_none("the pads change with the size; give --size")};
   if (layer.does == Does::Average && !(layer.counts_padding && cells->validity.here))
-    return {none("divide AVERAGE_POOL_2D of the padded input by that of padded ones")};
+    return {tflite_none("divide AVERAGE_POOL_2D of the padded input by that of padded ones")};
   const std::string pads = pairs_of_all_axes(Order::ChannelsLast, cells->before, cells->after);
   std::vector<std::string> code;
   if (!cells->none())
     code.push_back(layer.does == Does::Maximum ? fmt::format("PADV2({}, -inf)", pads) : fmt::format("PAD({})", pads));
   code.push_back(operation(layer, "VALID"));
-  return {line(std::move(code), cells->validity.words, between(layer))};
+  return {tflite_line(std::move(code), cells->validity.words, between(layer))};
 }
 
 std::vector<Line> transposed(const Layer& layer) {
-  if (layer.groups > 1) return {none("TRANSPOSE_CONV has no groups: SPLIT, one each, CONCATENATION")};
-  if (!all_are(dilations(layer), 1)) return {none("TRANSPOSE_CONV has no dilation: spread the kernel with zeros")};
+  if (layer.groups > 1) return {tflite_none("TRANSPOSE_CONV has no groups: SPLIT, one each, CONCATENATION")};
+  if (!all_are(dilations(layer), 1)) return {tflite_none("TRANSPOSE_CONV has no dilation: spread the kernel with zeros")};
   const auto crops = cuts_of(layer);
   if (!crops) return {};
   const std::string remark = between(layer);
   if (const auto said = respell_transposed(Framework::Tflite, layer.crops, layer.windows, layer.sizes()))
-    return {line({operation(layer, said->form == CropForm::Same ? "SAME" : "VALID")}, "every size", remark)};
+    return {tflite_line({operation(layer, said->form == CropForm::Same ? "SAME" : "VALID")}, "every size", remark)};
   std::string slice;
   Sizes before, after;
   for (std::size_t i = 0; i < layer.space(); ++i) {
@@ -96,7 +96,7 @@ std::vector<Line> transposed(const Layer& layer) {
   std::vector<std::string> code{operation(layer, "VALID"), "STRIDED_SLICE " + slice};
   if (!all_are(before, 0) || !all_are(after, 0))
     code.push_back("PAD(" + pairs_of_all_axes(Order::ChannelsLast, before, after) + ")");
-  return {line(std::move(code), "every size", remark)};
+  return {tflite_line(std::move(code), "every size", remark)};
 }
 
 }  // namespace

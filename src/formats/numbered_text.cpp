@@ -7,7 +7,7 @@
 namespace convoy::python {
 namespace {
 
-bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
 
 // The end of 1e-05 or 0.5, whose digits end at `to`.
@@ -20,8 +20,8 @@ std::size_t end_of_real(std::string_view text, std::size_t at) {
 std::size_t end_of_tuple(std::string_view text, std::size_t at) {
   if (text[at] != '(' || at == 0 || (text[at - 1] != ' ' && text[at - 1] != '=' && text[at - 1] != '(')) return at;
   std::size_t to = at + 1, numbers = 0;
-  while (to < text.size() && digit(text[to])) {
-    while (to < text.size() && digit(text[to])) ++to;
+  while (to < text.size() && is_digit(text[to])) {
+    while (to < text.size() && is_digit(text[to])) ++to;
     ++numbers;
     if (text.substr(to).starts_with(", ")) to += 2;
     else return numbers > 1 && to < text.size() && text[to] == ')' ? to + 1 : at;
@@ -73,13 +73,13 @@ Numbered numbered(std::string_view text, std::string_view counted, bool takes_re
       i = end - 1;
       continue;
     }
-    const bool begins = digit(c) && (quote ? counts && !digit(text[i - 1]) : i == 0 || !in_word(text[i - 1]));
+    const bool begins = is_digit(c) && (quote ? counts && !is_digit(text[i - 1]) : i == 0 || !in_word(text[i - 1]));
     if (!begins) {
       word += c;
       continue;
     }
     std::size_t to = i;
-    while (to < text.size() && digit(text[to])) ++to;
+    while (to < text.size() && is_digit(text[to])) ++to;
     const bool padded = quote && c == '0' && to > i + 1;  // "conv_01": no number says it
     const bool real = !quote && to < text.size() && in_word(text[to]);
     if (real) to = end_of_real(text, i);

@@ -7,7 +7,7 @@
 namespace convoy::python {
 
 std::string input_name(const Graph& graph, ValueId input) {
-  const Value& value = graph[input];
+  const convoy::Value& value = graph[input];
   return value.origin ? value.origin->source : value.name;
 }
 
@@ -25,7 +25,7 @@ std::string shape_text(const Shape& shape) {
 std::string shapes_docstring(const Graph& graph, const std::vector<std::string>& arguments) {
   std::vector<std::string> from, to, read;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const Value& value = graph[graph.inputs[i]];
+    const convoy::Value& value = graph[graph.inputs[i]];
     const std::string label = graph.inputs.size() == 1 ? "" : arguments[i] + " ";
     from.push_back(label + std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape));
     if (!value.origin || !value.origin->split.empty() || is_identity(value.origin->permutation)) continue;
@@ -54,7 +54,7 @@ std::string shapes_docstring(const Graph& graph, const std::vector<std::string>&
 std::vector<std::string> stored_inputs(const Graph& graph) {
   std::vector<std::string> all;
   for (const ValueId v : graph.inputs)
-    all.push_back("stored[" + quoted(graph.inputs.size() == 1 ? "input" : "input." + input_name(graph, v)) + "]");
+    all.push_back("stored[" + python::quoted(graph.inputs.size() == 1 ? "input" : "input." + input_name(graph, v)) + "]");
   return all;
 }
 
@@ -77,7 +77,7 @@ std::string comparison_text(const Graph& graph, const std::string& module, const
     text += compare(4, "\"output\"", "\"bound\"");
   } else {
     std::vector<std::string> outputs;
-    for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(quoted(output_name(graph, i)));
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(python::quoted(output_name(graph, i)));
     text += "    largest, agrees = 0.0, True\n";
     text += statement(4, "for name, " + words.answer + " in zip((" + joined(outputs) + "), answers, strict=True):");
     text += compare(8, "f\"output.{name}\"", "f\"bound.{name}\"");
@@ -93,8 +93,8 @@ std::string comparison_text(const Graph& graph, const std::string& module, const
 }
 
 std::string beside(const std::string& file, const std::string& module_name) {
-  if (file.starts_with(module_name + ".")) return "HERE.with_suffix(" + quoted(file.substr(module_name.size())) + ")";
-  return "HERE.with_name(" + quoted(file) + ")";
+  if (file.starts_with(module_name + ".")) return "HERE.with_suffix(" + python::quoted(file.substr(module_name.size())) + ")";
+  return "HERE.with_name(" + python::quoted(file) + ")";
 }
 
 }  // namespace convoy::python

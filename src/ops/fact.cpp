@@ -8,6 +8,12 @@ namespace convoy {
 
 Fact fact_of(const Tensor& t) { return {t.dtype(), Shape(t.shape().begin(), t.shape().end())}; }
 
+std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
+  std::vector<Shape> shapes;
+  for (const Tensor& tensor : tensors) shapes.push_back(fact_of(tensor).shape);
+  return shapes;
+}
+
 std::string text_of(const Shape& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) {

@@ -33,6 +33,7 @@ struct Fact {
 };
 
 Fact fact_of(const Tensor& t);
+std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors);
 // "[N, 8, ?, 3]": an unknown first size is written N, others ?.
 std::string text_of(const Shape& shape);
 std::string text_of(const Fact& fact);  // "float32 [N, 8, 14, 3]"

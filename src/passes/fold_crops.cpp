@@ -9,9 +9,9 @@ namespace convoy {
 
 namespace {
 
-class Folder {
+class CropFolder {
  public:
-  explicit Folder(const Graph& graph) : graph_(graph), patch_(graph), readers_(readers_of(graph)) {}
+  explicit CropFolder(const Graph& graph) : graph_(graph), patch_(graph), readers_(readers_of(graph)) {}
 
   Result<Patch> run() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
@@ -109,6 +109,6 @@ class Folder {
 
 }  // namespace
 
-Result<Patch> fold_crops(const Graph& graph, const Target&) { return Folder(graph).run(); }
+Result<Patch> fold_crops(const Graph& graph, const Target&) { return CropFolder(graph).run(); }
 
 }  // namespace convoy

@@ -57,9 +57,9 @@ constexpr Windowed kind = std::is_same_v<Op, Conv>      ? Windowed::Convolutions
 template <class Op>
 constexpr double worth_nothing = std::is_same_v<Op, MaxPool> ? -std::numeric_limits<double>::infinity() : 0;
 
-class Folder {
+class PaddingFolder {
  public:
-  Folder(const Graph& graph, const Target& target) : graph_(graph), target_(target), patch_(graph) {
+  PaddingFolder(const Graph& graph, const Target& target) : graph_(graph), target_(target), patch_(graph) {
     uses_.resize(graph.values.size());
     for (const Node& node : graph.nodes)
       for (const ValueId v : node.inputs)
@@ -119,6 +119,6 @@ class Folder {
 
 }  // namespace
 
-Result<Patch> fold_padding(const Graph& graph, const Target& target) { return Folder(graph, target).run(); }
+Result<Patch> fold_padding(const Graph& graph, const Target& target) { return PaddingFolder(graph, target).run(); }
 
 }  // namespace convoy

@@ -10,9 +10,9 @@ namespace convoy {
 
 namespace {
 
-class Speller {
+class AdaptiveSpeller {
  public:
-  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  explicit AdaptiveSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
     return node_by_node<AdaptivePool>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
@@ -79,6 +79,6 @@ class Speller {
 
 }  // namespace
 
-Result<Patch> spell_adaptive(const Graph& graph, const Target&) { return Speller(graph).run(); }
+Result<Patch> spell_adaptive(const Graph& graph, const Target&) { return AdaptiveSpeller(graph).run(); }
 
 }  // namespace convoy

@@ -15,9 +15,9 @@ namespace convoy {
 
 namespace {
 
-class Speller {
+class DilationSpeller {
  public:
-  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  explicit DilationSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
     return node_by_node<Conv, MaxPool>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
@@ -121,6 +121,6 @@ class Speller {
 
 }  // namespace
 
-Result<Patch> spell_dilation(const Graph& graph, const Target&) { return Speller(graph).run(); }
+Result<Patch> spell_dilation(const Graph& graph, const Target&) { return DilationSpeller(graph).run(); }
 
 }  // namespace convoy

@@ -10,9 +10,9 @@ namespace convoy {
 
 namespace {
 
-class Speller {
+class PadSpeller {
  public:
-  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  explicit PadSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
     return node_by_node<Pad>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
@@ -125,6 +125,6 @@ class Speller {
 
 }  // namespace
 
-Result<Patch> spell_pads(const Graph& graph, const Target&) { return Speller(graph).run(); }
+Result<Patch> spell_pads(const Graph& graph, const Target&) { return PadSpeller(graph).run(); }
 
 }  // namespace convoy

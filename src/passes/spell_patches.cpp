@@ -11,9 +11,9 @@ namespace convoy {
 
 namespace {
 
-class Speller {
+class PatchSpeller {
  public:
-  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  explicit PatchSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
     return node_by_node<Unfold, Fold>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
@@ -81,6 +81,6 @@ class Speller {
 
 }  // namespace
 
-Result<Patch> spell_patches(const Graph& graph, const Target&) { return Speller(graph).run(); }
+Result<Patch> spell_patches(const Graph& graph, const Target&) { return PatchSpeller(graph).run(); }
 
 }  // namespace convoy

@@ -18,9 +18,9 @@ namespace {
 using AllPaddings = std::vector<Padding>;
 
 template <class Pool>
-class Speller {
+class PoolSpeller {
  public:
-  Speller(const Graph& graph, Patch& patch, NodeId id, const Pool& pool, const Target& target)
+  PoolSpeller(const Graph& graph, Patch& patch, NodeId id, const Pool& pool, const Target& target)
       : patch_(patch),
         target_(target),
         node_(graph[id]),
@@ -87,7 +87,7 @@ class Speller {
 };
 
 Status spell(const Graph& graph, NodeId id, const MaxPool& pool, const Target& target, Patch& patch) {
-  Speller speller(graph, patch, id, pool, target);
+  PoolSpeller speller(graph, patch, id, pool, target);
   if (const auto direct = speller.spoken(Windowed::MaxPools)) {
     if (*direct == pool.paddings) return {};
     speller.remark("padding " + words(pool.paddings) + " is " + words(*direct));
@@ -106,7 +106,7 @@ Status spell(const Graph& graph, NodeId id, const MaxPool& pool, const Target& t
 
 // PyTorch's Lp pools have no padding: zeros in front are worth nothing to a norm.
 Status spell(const Graph& graph, NodeId id, const LpPool& pool, const Target& target, Patch& patch) {
-  Speller speller(graph, patch, id, pool, target);
+  PoolSpeller speller(graph, patch, id, pool, target);
   const bool plain = std::ranges::all_of(pool.paddings, [](const Padding& p) {
     const bool none = p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && !p.before && !p.after);
     return none && p.leftover == Leftover::Drop;
@@ -125,7 +125,7 @@ struct Surplus {
   Sizes windows;
 };
 
-std::optional<Surplus> surplus(const Speller<AveragePool>& speller) {
+std::optional<Surplus> surplus(const PoolSpeller<AveragePool>& speller) {
   Surplus found;
   for (std::size_t i = 0; i < speller.pool_.windows.size(); ++i) {
     const Window w = speller.pool_.windows[i];
@@ -144,7 +144,7 @@ std::optional<Surplus> surplus(const Speller<AveragePool>& speller) {
 
 // prod(k) / (cells that the window counts), for every output cell; the factor that takes a sum over padding zeros,
 // divided by the whole window, to the average.
-std::optional<Tensor> correction(const Speller<AveragePool>& speller) {
+std::optional<Tensor> correction(const PoolSpeller<AveragePool>& speller) {
   const AveragePool& pool = speller.pool_;
   Sizes shape(static_cast<std::size_t>(pool.axes.rank()), 1);
   std::vector<float> map{1.0F};
@@ -167,7 +167,7 @@ std::optional<Tensor> correction(const Speller<AveragePool>& speller) {
 }
 
 // The padding that counts, as ones around a map of ones; what a ceil window hangs over is zeros behind it.
-Result<ValueId> counted_ones(Speller<AveragePool>& speller, ValueId ones) {
+Result<ValueId> counted_ones(PoolSpeller<AveragePool>& speller, ValueId ones) {
   const AveragePool& pool = speller.pool_;
   Pad declared{.before = Sizes(speller.shape_.size()), .after = Sizes(speller.shape_.size())};
   Pad overhang = declared;
@@ -189,7 +189,7 @@ Result<ValueId> counted_ones(Speller<AveragePool>& speller, ValueId ones) {
   return made ? speller.make(overhang, {*made}) : made;
 }
 
-Status divide_by_ones(Speller<AveragePool>& speller) {
+Status divide_by_ones(PoolSpeller<AveragePool>& speller) {
   const ValueId input = speller.node_.inputs[0];
   const bool counts = speller.pool_.counts_padding;
   speller.remark("padding " + words(speller.pool_.paddings) +
@@ -207,7 +207,7 @@ Status divide_by_ones(Speller<AveragePool>& speller) {
 }
 
 // Zeros that count are zeros in front, but for the overhang of a ceil window, which never counts.
-Status count_in_front(Speller<AveragePool>& speller) {
+Status count_in_front(PoolSpeller<AveragePool>& speller) {
   const AveragePool& pool = speller.pool_;
   const bool drops = std::ranges::all_of(pool.paddings, [](Padding p) { return p.leftover == Leftover::Drop; });
   if (!drops && !pool.divisor)
@@ -221,7 +221,7 @@ Status count_in_front(Speller<AveragePool>& speller) {
 }
 
 // A divisor that the target cannot be given: the sum over zeros in front, divided afterwards.
-Status divide_by_own(Speller<AveragePool>& speller) {
+Status divide_by_own(PoolSpeller<AveragePool>& speller) {
   AveragePool whole = speller.without_padding();
   double cells = 1;
   for (const Window& w : whole.windows) cells *= static_cast<double>(w.kernel);
@@ -234,7 +234,7 @@ Status divide_by_own(Speller<AveragePool>& speller) {
 }
 
 Status spell(const Graph& graph, NodeId id, const AveragePool& pool, const Target& target, Patch& patch) {
-  Speller speller(graph, patch, id, pool, target);
+  PoolSpeller speller(graph, patch, id, pool, target);
   const ValueId input = speller.node_.inputs[0];
   if (pool.divisor && target.framework != Framework::Torch) return divide_by_own(speller);
   if (speller.padless()) return {};

@@ -8,9 +8,9 @@ namespace convoy {
 
 namespace {
 
-class Speller {
+class PowerSpeller {
  public:
-  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  explicit PowerSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
     return node_by_node<LpPool, LocalResponseNorm>(graph_, patch_,
@@ -77,6 +77,6 @@ class Speller {
 
 }  // namespace
 
-Result<Patch> spell_powers(const Graph& graph, const Target&) { return Speller(graph).run(); }
+Result<Patch> spell_powers(const Graph& graph, const Target&) { return PowerSpeller(graph).run(); }
 
 }  // namespace convoy

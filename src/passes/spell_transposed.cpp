@@ -12,9 +12,9 @@ namespace convoy {
 
 namespace {
 
-class Speller {
+class TransposedSpeller {
  public:
-  explicit Speller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  explicit TransposedSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
 
   Result<Patch> run() {
     return node_by_node<ConvTranspose>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
@@ -158,6 +158,6 @@ class Speller {
 
 }  // namespace
 
-Result<Patch> spell_transposed(const Graph& graph, const Target&) { return Speller(graph).run(); }
+Result<Patch> spell_transposed(const Graph& graph, const Target&) { return TransposedSpeller(graph).run(); }
 
 }  // namespace convoy

@@ -27,7 +27,7 @@ SourceFiles files_of(const fs::path& module) {
   return {stem.string() + ".weights.h5", stem.string() + ".check.npz", module};
 }
 
-Status write_check(const PortReport& r, const Append& append) {
+Status write_check_npz(const PortReport& r, const Append& append) {
   const CheckData& data = r.proof->check;
   std::vector<std::pair<std::string, Tensor>> tensors;
   const auto add = [&](const char* word, const std::vector<Tensor>& all, const std::vector<Carried>& carried) {
@@ -61,7 +61,7 @@ Result<PortReport> port_to_keras_source(const fs::path& source, const PortOption
     if (!proof) return pass(proof);
     r.proof = std::move(*proof);
     if (!r.proof->holds) return begun;
-    if (auto s = write_check(r, out->sink(1)); !s) return pass(s);
+    if (auto s = write_check_npz(r, out->sink(1)); !s) return pass(s);
   }
   keras::SourceOptions said;
   said.source_file = source.filename().string();

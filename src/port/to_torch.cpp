@@ -76,7 +76,7 @@ bool has_fixed_size(const Graph& g) {
   });
 }
 
-Status write_check(const PortReport& r, const Append& append) {
+Status write_check_safetensors(const PortReport& r, const Append& append) {
   const CheckData& data = r.proof->check;
   std::vector<NamedTensor> tensors;
   const auto add = [&](const char* word, const std::vector<Tensor>& all, const std::vector<Carried>& carried) {
@@ -125,7 +125,7 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
     if (!proof) return pass(proof);
     r.proof = std::move(*proof);
     if (!r.proof->holds) return begun;
-    if (auto s = write_check(r, out->sink(1)); !s) return pass(s);
+    if (auto s = write_check_safetensors(r, out->sink(1)); !s) return pass(s);
   }
   said.weights_sha256 = *weights_sha256;
   const auto text = torch::write_source(r.target, said);

@@ -51,8 +51,6 @@ Result<std::vector<Tensor>> rerun(const Evaluation& at, Op op, const std::vector
 
 namespace {
 
-NodeBound exact(const Evaluation& at) { return {std::vector<std::optional<Tensor>>(at.outputs.size()), 0, 0}; }
-
 NodeBound bounded(std::vector<Tensor> errors, Size terms, double limit) {
   NodeBound result{{}, terms, limit};
   for (Tensor& error : errors) result.errors.emplace_back(singles(error));

@@ -10,8 +10,6 @@ namespace convoy {
 
 namespace {
 
-NodeBound exact(const Evaluation& at) { return {std::vector<std::optional<Tensor>>(at.outputs.size()), 0, 0}; }
-
 float largest_of(const Tensor* tensor) {
   float most = 0;
   if (tensor)

@@ -133,12 +133,6 @@ std::string size_text(const Graph& graph, const std::vector<Tensor>& inputs) {
   return text;
 }
 
-std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
-  std::vector<Shape> shapes;
-  for (const Tensor& tensor : tensors) shapes.emplace_back(fact_of(tensor).shape);
-  return shapes;
-}
-
 // The two graphs at the sizes of these inputs.
 struct Sized {
   Graph source, target;

@@ -14,12 +14,6 @@ namespace convoy {
 
 namespace {
 
-std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
-  std::vector<Shape> shapes;
-  for (const Tensor& tensor : tensors) shapes.push_back(fact_of(tensor).shape);
-  return shapes;
-}
-
 // These inputs with whole numbers in place of floats; indices stay.
 std::vector<Tensor> with_whole_inputs(const Graph& source, const Graph& target, std::vector<Tensor> inputs,
                                       std::uint64_t seed) {

@@ -69,8 +69,6 @@ Json rows_json(const CarriedModel& carried) {
   return rows;
 }
 
-double plain(double value) { return std::isfinite(value) ? value : 1e30; }
-
 }  // namespace
 
 bool all_equal(const MatchedModels& models) {
@@ -86,7 +84,7 @@ std::string matched_text(const MatchedModels& models, const std::string& file_a,
 Json matched_json(const MatchedModels& models) {
   Json json{{"schema", 1}, {"equal", all_equal(models)}, {"tensors", rows_json(models.carried)}};
   const auto unlike = differences(models);
-  for (auto& row : json["tensors"]) row["largest"] = plain(unlike.at(row["target"].get<std::string>()));
+  for (auto& row : json["tensors"]) row["largest"] = finite(unlike.at(row["target"].get<std::string>()));
   return json;
 }
 
@@ -130,8 +128,8 @@ Json copied_json(const CopiedWeights& copied) {
   json["tensors"] = rows_json(copied.carried);
   json["kept"] = copied.carried.kept;
   if (copied.proof)
-    json["outputs"] = {{"largest", plain(copied.proof->outputs_largest)},
-                       {"scale", plain(copied.proof->outputs_scale)}};
+    json["outputs"] = {{"largest", finite(copied.proof->outputs_largest)},
+                       {"scale", finite(copied.proof->outputs_scale)}};
   json["output"] =
       copied.file
           ? Json{{"path", copied.file->path.string()}, {"bytes", copied.file->bytes}, {"sha256", copied.file->sha256}}

@@ -75,25 +75,23 @@ std::string finding_text(const Finding& f) {
   return text;
 }
 
-double plain(double value) { return std::isfinite(value) ? value : 1e30; }
-
 Json finding_json(const Finding& f) {
   Json json;
   json["a"] = f.a;
   json["b"] = f.b;
   json["cause"] = f.cause;
   json["also"] = f.also;
-  json["ratio"] = plain(f.ratio);
+  json["ratio"] = finite(f.ratio);
   json["limit"] = f.limit;
-  json["ratio_after_fix"] = plain(f.ratio_after_fix);
+  json["ratio_after_fix"] = finite(f.ratio_after_fix);
   json["certain"] = f.certain;
-  json["largest"] = plain(f.largest);
+  json["largest"] = finite(f.largest);
   json["share"] = f.share;
   json["size"] = f.size;
   json["separating_size"] = f.separating_size;
   json["change"] = f.says;
   json["next"] = f.next;
-  json["ratio_next"] = plain(f.ratio_next);
+  json["ratio_next"] = finite(f.ratio_next);
   json["operator_a"] = f.what_a;
   json["operator_b"] = f.what_b;
   json["fix"] = {{"torch", f.fix.torch}, {"keras", f.fix.keras}};
@@ -121,7 +119,7 @@ Json diff_json(const Diagnosis& d) {
   json["sizes"] = d.sizes;
   json["aligned"] = {{"weighted_a", d.weighted_a}, {"weighted_b", d.weighted_b}, {"by_weights", d.by_weights},
                      {"by_place", d.by_place},     {"only_a", d.only_a},         {"only_b", d.only_b}};
-  json["outputs_largest"] = plain(d.outputs_largest);
+  json["outputs_largest"] = finite(d.outputs_largest);
   json["first"] = d.findings.empty() ? Json() : finding_json(d.findings.front());
   json["differences"] = Json::array();
   for (const Finding& f : d.findings) json["differences"].push_back(finding_json(f));
@@ -130,10 +128,10 @@ Json diff_json(const Diagnosis& d) {
     json["layers"].push_back({{"a", layer.a},
                               {"b", layer.b},
                               {"same", layer.same},
-                              {"ratio", plain(layer.r)},
+                              {"ratio", finite(layer.r)},
                               {"limit", layer.limit},
                               {"share", layer.share},
-                              {"largest", plain(layer.largest)},
+                              {"largest", finite(layer.largest)},
                               {"pads_a", layer.pads_a},
                               {"pads_b", layer.pads_b},
                               {"terms", layer.terms}});

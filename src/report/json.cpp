@@ -1,4 +1,5 @@
 #include "report/layers.h"
+#include "report/table.h"
 #include "report/text.h"
 
 #include <nlohmann/json.hpp>
@@ -36,8 +37,6 @@ Json layers_json(const Graph& g) {
 }
 
 // JSON has no word for infinity: another shape, or one bit apart where every bit must agree.
-double plain(double value) { return std::isfinite(value) ? value : 1e30; }
-
 Json structure_json(const LayerStructure& s) {
   Json j;
   j["exact"] = s.is_exact();
@@ -76,13 +75,13 @@ Json proof_json(const Proof& p) {
                   {"folded", p.weights_folded},
                   {"different", p.weights_different},
                   {"left", p.weights_left}};
-  j["whole_largest"] = plain(p.whole_largest);
+  j["whole_largest"] = finite(p.whole_largest);
   Json layers = Json::array(), tensors = Json::array();
   for (const auto& l : p.layers)
     layers.push_back({{"layer", l.layer},
                       {"kind", l.kind},
-                      {"largest", plain(l.largest)},
-                      {"r", plain(l.r)},
+                      {"largest", finite(l.largest)},
+                      {"r", finite(l.r)},
                       {"limit", l.limit},
                       {"terms", l.terms},
                       {"same", l.same},

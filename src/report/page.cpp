@@ -105,7 +105,7 @@ std::string drawing_of(const std::string& title, const std::vector<AxisOfWindows
   return "data:image/svg+xml;base64," + base64({reinterpret_cast<const std::uint8_t*>(svg.data()), svg.size()});
 }
 
-Json finding_json(const Finding& f) {
+Json finding_of_page(const Finding& f) {
   return {{"a", f.a},
           {"b", f.b},
           {"row", f.shows_in},
@@ -155,7 +155,7 @@ Json data_of(const Diagnosis& d, const Graph& a, const Graph& b, const DiffNames
                     {"pads_b", layer.pads_b},
                     {"map", map_json(layer.map)}});
   Json findings = Json::array();
-  for (const Finding& finding : d.findings) findings.push_back(finding_json(finding));
+  for (const Finding& finding : d.findings) findings.push_back(finding_of_page(finding));
   return {
       {"version", CONVOY_VERSION},
       {"same", d.same},

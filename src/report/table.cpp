@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace convoy {
 namespace {
@@ -30,6 +31,8 @@ std::string Table::text() const {
   }
   return all;
 }
+
+double finite(double value) { return std::isfinite(value) ? value : 1e30; }
 
 std::string with_commas(long long n) {
   std::string digits = std::to_string(n);

@@ -18,6 +18,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// JSON has no infinity.
+double finite(double value);
+
 // 38960 -> "38,960"
 std::string with_commas(long long n);
 

@@ -14,8 +14,6 @@ namespace {
 
 using Made = Result<Value>;
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 // What an object of a framework knows to do of itself: "of_int". Nothing: it does not.
 Result<std::optional<Value>> own(Interpreter& in, const Value& x, const char* word) {
   if (!x.is_object() || x.as<Instance>() || x.as<Text>()) return std::nullopt;

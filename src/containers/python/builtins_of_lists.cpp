@@ -10,8 +10,6 @@ namespace {
 
 using Made = Result<Value>;
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 Made len(Interpreter& in, Arguments& a) {
   const auto n = in.length(a.placed[0]);
   if (!n) return std::unexpected(n.error());

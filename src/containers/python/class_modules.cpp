@@ -30,8 +30,6 @@ Result<bool> Outside::truth(Interpreter&) { return fail(Fault::Unsupported, "a d
 
 namespace {
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 // field(default=..., default_factory=...): what a field starts with.
 class Field : public Object {
  public:

@@ -9,8 +9,6 @@
 namespace convoy::python {
 namespace {
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 Result<std::size_t> index_in(Interpreter& in, Value key, Size n, std::string_view what) {
   if (!key.is_whole()) return wrong(std::string(what) + " has no item " + repr(in, key));
   const Size i = key.whole() < 0 ? key.whole() + n : key.whole();

@@ -8,14 +8,6 @@
 namespace convoy::python {
 namespace {
 
-struct Deeper {
-  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
-  ~Deeper() { --depth_; }
-  int& depth_;
-};
-
 constexpr std::string_view accepted =
     "; known are Python's builtins, math, functools, operator, itertools, collections, torch and keras";
 

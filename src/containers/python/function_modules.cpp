@@ -9,8 +9,6 @@ namespace {
 
 using Made = Result<Value>;
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 Made reduce(Interpreter& in, Arguments& a) {
   const auto all = in.elements(a.placed[1]);
   if (!all) return std::unexpected(all.error());

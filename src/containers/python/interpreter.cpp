@@ -12,14 +12,6 @@
 namespace convoy::python {
 namespace {
 
-struct Deeper {
-  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
-  ~Deeper() { --depth_; }
-  int& depth_;
-};
-
 // What tells a source file from all others.
 std::string key_of(const SourceFile& source) {
   return "file " + source.folder + "/" + source.name.substr(source.name.find_last_of('/') + 1);

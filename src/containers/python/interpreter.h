@@ -10,6 +10,18 @@
 
 namespace convoy::python {
 
+// What a program does that Python would refuse.
+inline std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
+
+// Counts one level of nesting while it lives.
+struct Deeper {
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  ~Deeper() { --depth_; }
+  int& depth_;
+};
+
 struct Limits {
   Size steps = 1'500'000;
   Size memory = Size{128} << 20;  // bytes made in all, whether still used or not

@@ -12,8 +12,6 @@ namespace {
 
 using Made = Result<Value>;
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 template <double (*F)(double)>
 Made real_function(Interpreter&, Arguments& a) {
   if (!a.placed[0].is_number()) return wrong("a function of math of a " + type_name(a.placed[0]));

@@ -12,8 +12,6 @@ namespace {
 
 using Made = Result<Value>;
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 template <class Of>
 struct Method {
   std::string_view name, words;

@@ -9,8 +9,6 @@ namespace {
 
 using Made = Result<Value>;
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 // defaultdict(list): a key that is not there is made by its function.
 Made default_dict(Interpreter& in, Arguments& a) {
   auto* made = in.make<Mapping>();

@@ -9,8 +9,6 @@ namespace {
 
 using Made = Result<Value>;
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 // What Name.__new__ is: it holds the defaults of the last fields, and a program may set them.
 class Constructor : public Object {
  public:

@@ -79,14 +79,6 @@ Result<std::optional<Value>> numbers(std::string_view symbol, Value a, Value b) 
   return std::nullopt;
 }
 
-struct Deeper {
-  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
-  Deeper(const Deeper&) = delete;
-  Deeper& operator=(const Deeper&) = delete;
-  ~Deeper() { --depth_; }
-  int& depth_;
-};
-
 }  // namespace
 
 Result<Value> Interpreter::binary(std::string_view symbol, Value a, Value b) {

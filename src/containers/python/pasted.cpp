@@ -6,8 +6,8 @@
 namespace convoy::python {
 namespace {
 
-bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -25,7 +25,7 @@ std::size_t prompt_in(std::string_view line) {
     if (line.starts_with(mark) && (line.size() == 3 || line[3] == ' ')) return std::min<std::size_t>(4, line.size());
   if (line.starts_with("In [")) {
     std::size_t at = 4;
-    while (at < line.size() && digit(line[at])) ++at;
+    while (at < line.size() && is_digit(line[at])) ++at;
     if (at > 4 && line.substr(at).starts_with("]:")) return std::min(at + 3, line.size());
   }
   const std::size_t dots = line.find_first_not_of(' ');
@@ -36,7 +36,7 @@ std::size_t prompt_in(std::string_view line) {
 
 bool of_notebook(std::string_view line) {
   if (line.size() < 2) return false;
-  return (line[0] == '!' || line[0] == '%') && (letter(line[1]) || line[1] == line[0]);
+  return (line[0] == '!' || line[0] == '%') && (is_letter(line[1]) || line[1] == line[0]);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace convoy::python {
 namespace {
 
-constexpr std::size_t longest_text = std::size_t{1} << 20;
+constexpr std::size_t longest_source = std::size_t{1} << 20;
 
 constexpr std::size_t deepest_block = 100;
 
@@ -38,7 +38,7 @@ class Reader {
   Reader(std::string_view text, Layout layout) : text_(text), lines_(layout == Layout::Lines) {}
 
   Result<std::vector<Token>> read() {
-    if (text_.size() > longest_text) return fail(Fault::Limit, "the text is longer than 1 MiB");
+    if (text_.size() > longest_source) return fail(Fault::Limit, "the text is longer than 1 MiB");
     if (lines_ && here("\xEF\xBB\xBF")) at_ = 3;  // a byte order mark
     if (auto made = lines_ ? indentation() : Status{}; !made) return pass(made);
     for (;;) {

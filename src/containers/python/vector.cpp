@@ -11,8 +11,6 @@ namespace {
 
 using Made = Result<Value>;
 
-std::unexpected<Error> wrong(std::string what) { return fail(Fault::Format, std::move(what)); }
-
 Made made_of(Interpreter& in, ValueList all) {
   if (auto paid = in.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
   return Value::of(in.make<Vector>(std::move(all)));

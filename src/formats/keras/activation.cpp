@@ -101,7 +101,7 @@ Values prelu(Call& call) {
   return {call.add(PRelu{}, {x, call.weight("alpha", shape)})};
 }
 
-constexpr std::array rows{
+constexpr std::array activation_table{
     LayerRow{"Activation", activation}, LayerRow{"ReLU", relu},
     LayerRow{"LeakyReLU", leaky_relu},  LayerRow{"ELU", elu},
     LayerRow{"Softmax", softmax},       LayerRow{"ThresholdedReLU", thresholded_relu},
@@ -125,6 +125,6 @@ ValueId activate(Call& call, ValueId y, const std::string& word, std::string_vie
   return {};
 }
 
-std::span<const LayerRow> activation_rows() { return rows; }
+std::span<const LayerRow> activation_rows() { return activation_table; }
 
 }  // namespace convoy::keras

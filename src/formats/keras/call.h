@@ -128,6 +128,8 @@ std::span<const LayerRow> operation_shape_rows();  // keras.ops: what moves, cut
 
 // An activation by its word. Fails on an unknown one.
 ValueId activate(Call& call, ValueId y, const std::string& word, std::string_view step = {});
+// Whether a class of this module is Keras's own; old files give no module.
+bool of_keras(const std::string& module);
 const LayerRow* row_of(const Layer& layer);
 // Whether this is a call of keras.ops, which takes arguments instead of a config.
 bool is_operation(const Layer& layer);

@@ -299,7 +299,7 @@ Values deconvolution_2d(Call& call) {
   return {call.activated(call.add(op, inputs, call.step("conv")))};
 }
 
-constexpr std::array rows{
+constexpr std::array convolution_table{
     LayerRow{"Conv1D", conv_1d},
     LayerRow{"Conv2D", conv_2d},
     LayerRow{"Conv3D", conv_3d},
@@ -321,6 +321,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const LayerRow> convolution_rows() { return rows; }
+std::span<const LayerRow> convolution_rows() { return convolution_table; }
 
 }  // namespace convoy::keras

@@ -108,7 +108,7 @@ Values old_merge(Call& call) {
   return {};
 }
 
-constexpr std::array rows{
+constexpr std::array elementwise_table{
     LayerRow{"Add", merge<BinaryFunction::Add>},
     LayerRow{"Multiply", merge<BinaryFunction::Multiply>},
     LayerRow{"Maximum", merge<BinaryFunction::Maximum>},
@@ -152,6 +152,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const LayerRow> elementwise_rows() { return rows; }
+std::span<const LayerRow> elementwise_rows() { return elementwise_table; }
 
 }  // namespace convoy::keras

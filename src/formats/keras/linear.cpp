@@ -136,11 +136,11 @@ Values dot(Call& call) {
   return {vectors ? call.add(Unsqueeze{{1}}, {y}) : y};
 }
 
-constexpr std::array rows{LayerRow{"Dense", dense}, LayerRow{"EinsumDense", einsum_dense},
+constexpr std::array linear_table{LayerRow{"Dense", dense}, LayerRow{"EinsumDense", einsum_dense},
                           LayerRow{"Embedding", embedding}, LayerRow{"Dot", dot}};
 
 }  // namespace
 
-std::span<const LayerRow> linear_rows() { return rows; }
+std::span<const LayerRow> linear_rows() { return linear_table; }
 
 }  // namespace convoy::keras

@@ -189,7 +189,7 @@ Values rescaling(Call& call) {
   return {call.add(Binary{BinaryFunction::Add}, {scaled, vector(*offset, "offset")})};
 }
 
-constexpr std::array rows{
+constexpr std::array normalization_table{
     LayerRow{"BatchNormalization", batch_norm},   LayerRow{"BatchNormalizationV1", batch_norm},
     LayerRow{"BatchNormalizationV2", batch_norm}, LayerRow{"SyncBatchNormalization", batch_norm},
     LayerRow{"LayerNormalization", layer_norm},   LayerRow{"GroupNormalization", group_norm},
@@ -199,6 +199,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const LayerRow> normalization_rows() { return rows; }
+std::span<const LayerRow> normalization_rows() { return normalization_table; }
 
 }  // namespace convoy::keras

@@ -139,7 +139,7 @@ Values round(Call& call) {
   return {call.add(Unary{Function::Round}, {x})};
 }
 
-Values rms_norm(Call& call) {
+Values rms_norm_of_operand(Call& call) {
   const ValueId x = operand(call, "x", 0);
   const Json* axis = option(call, "axis", 2);
   if (option(call, "scale", 1)) call.refuse(Fault::Unsupported, "scales by a tensor");
@@ -147,7 +147,7 @@ Values rms_norm(Call& call) {
   return {call.add(RmsNorm{axes, number(call, "epsilon", 3, 1e-7)}, {x})};
 }
 
-constexpr std::array rows{
+constexpr std::array operation_table{
     LayerRow{"Add", binary<BinaryFunction::Add>},
     LayerRow{"Subtract", binary<BinaryFunction::Subtract>},
     LayerRow{"Multiply", binary<BinaryFunction::Multiply>},
@@ -240,13 +240,13 @@ constexpr std::array rows{
     LayerRow{"Normalize", normalize},
     LayerRow{"Threshold", threshold},
     LayerRow{"Round", round},
-    LayerRow{"RMSNorm", rms_norm},
+    LayerRow{"RMSNorm", rms_norm_of_operand},
     LayerRow{"Identity", identity},
     LayerRow{"StopGradient", identity},
 };
 
 }  // namespace
 
-std::span<const LayerRow> operation_rows() { return rows; }
+std::span<const LayerRow> operation_rows() { return operation_table; }
 
 }  // namespace convoy::keras

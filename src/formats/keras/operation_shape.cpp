@@ -368,7 +368,7 @@ Values einsum(Call& call) {
   return {call.add(Einsum{equation}, {operand(call, "x1", 0), operand(call, "x2", 1)})};
 }
 
-constexpr std::array rows{
+constexpr std::array operation_shape_table{
     LayerRow{"Pad", pad},
     LayerRow{"GetItem", get_item},
     LayerRow{"Split", split},
@@ -395,6 +395,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const LayerRow> operation_shape_rows() { return rows; }
+std::span<const LayerRow> operation_shape_rows() { return operation_shape_table; }
 
 }  // namespace convoy::keras

@@ -125,7 +125,7 @@ Values convolve_transposed(Call& call) {
   return {call.add(ConvTranspose{over.axes, KernelOrder::SpaceOutIn, over.windows, paddings, 1}, {x, kernel})};
 }
 
-constexpr std::array rows{
+constexpr std::array operation_window_table{
     LayerRow{"Conv", convolve},
     LayerRow{"DepthwiseConv", convolve_depthwise},
     LayerRow{"ConvTranspose", convolve_transposed},
@@ -135,6 +135,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const LayerRow> operation_window_rows() { return rows; }
+std::span<const LayerRow> operation_window_rows() { return operation_window_table; }
 
 }  // namespace convoy::keras

@@ -74,7 +74,7 @@ Values cropping(Call& call) {
   return shift(call, "cropping", space, -1);
 }
 
-constexpr std::array rows{
+constexpr std::array padding_table{
     LayerRow{"ZeroPadding1D", zero_padding<1>}, LayerRow{"ZeroPadding2D", zero_padding<2>},
     LayerRow{"ZeroPadding3D", zero_padding<3>}, LayerRow{"Cropping1D", cropping<1>},
     LayerRow{"Cropping2D", cropping<2>},        LayerRow{"Cropping3D", cropping<3>},
@@ -82,6 +82,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const LayerRow> padding_rows() { return rows; }
+std::span<const LayerRow> padding_rows() { return padding_table; }
 
 }  // namespace convoy::keras

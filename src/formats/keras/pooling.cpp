@@ -67,7 +67,7 @@ Values adaptive_max(Call& call) {
   return adaptive(call, Extreme::Maximum, space);
 }
 
-constexpr std::array rows{
+constexpr std::array pooling_table{
     LayerRow{"MaxPooling1D", max_pool<1>},
     LayerRow{"MaxPooling2D", max_pool<2>},
     LayerRow{"MaxPooling3D", max_pool<3>},
@@ -90,6 +90,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const LayerRow> pooling_rows() { return rows; }
+std::span<const LayerRow> pooling_rows() { return pooling_table; }
 
 }  // namespace convoy::keras

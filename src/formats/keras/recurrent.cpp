@@ -217,11 +217,11 @@ Values bidirectional(Call& call) {
   return {};
 }
 
-constexpr std::array rows{LayerRow{"LSTM", lstm}, LayerRow{"GRU", gru}, LayerRow{"SimpleRNN", simple_rnn},
+constexpr std::array recurrent_table{LayerRow{"LSTM", lstm}, LayerRow{"GRU", gru}, LayerRow{"SimpleRNN", simple_rnn},
                           LayerRow{"Bidirectional", bidirectional}};
 
 }  // namespace
 
-std::span<const LayerRow> recurrent_rows() { return rows; }
+std::span<const LayerRow> recurrent_rows() { return recurrent_table; }
 
 }  // namespace convoy::keras

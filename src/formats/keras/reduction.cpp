@@ -25,7 +25,7 @@ Values maximum(Call& call) {
   return global(call, Reduction::Maximum, space);
 }
 
-constexpr std::array rows{
+constexpr std::array reduction_table{
     LayerRow{"GlobalAveragePooling1D", average<1>}, LayerRow{"GlobalAveragePooling2D", average<2>},
     LayerRow{"GlobalAveragePooling3D", average<3>}, LayerRow{"GlobalAvgPool1D", average<1>},
     LayerRow{"GlobalAvgPool2D", average<2>},        LayerRow{"GlobalAvgPool3D", average<3>},
@@ -36,6 +36,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const LayerRow> reduction_rows() { return rows; }
+std::span<const LayerRow> reduction_rows() { return reduction_table; }
 
 }  // namespace convoy::keras

@@ -44,11 +44,11 @@ Values repeat_vector(Call& call) {
   return {call.add(Tile{1, n}, {call.add(Unsqueeze{{1}}, {x}, "row")})};
 }
 
-constexpr std::array rows{LayerRow{"Flatten", flatten}, LayerRow{"Reshape", reshape}, LayerRow{"Permute", permute},
+constexpr std::array reshape_table{LayerRow{"Flatten", flatten}, LayerRow{"Reshape", reshape}, LayerRow{"Permute", permute},
                           LayerRow{"RepeatVector", repeat_vector}};
 
 }  // namespace
 
-std::span<const LayerRow> reshape_rows() { return rows; }
+std::span<const LayerRow> reshape_rows() { return reshape_table; }
 
 }  // namespace convoy::keras

@@ -47,7 +47,7 @@ Values resizing(Call& call) {
   return {call.add(resize, {x})};
 }
 
-constexpr std::array rows{LayerRow{"UpSampling1D", up_sampling<1>}, LayerRow{"UpSampling2D", up_sampling<2>},
+constexpr std::array resize_table{LayerRow{"UpSampling1D", up_sampling<1>}, LayerRow{"UpSampling2D", up_sampling<2>},
                           LayerRow{"UpSampling3D", up_sampling<3>}, LayerRow{"Resizing", resizing}};
 
 }  // namespace
@@ -93,6 +93,6 @@ Resize resize_by(Call& call, const Axes& axes, const std::string& word, bool ant
   return resize;
 }
 
-std::span<const LayerRow> resize_rows() { return rows; }
+std::span<const LayerRow> resize_rows() { return resize_table; }
 
 }  // namespace convoy::keras

@@ -15,10 +15,10 @@ Values concatenate(Call& call) {
   return {call.add(Concat{call.axis(said, call.rank(call.inputs.front()))}, call.inputs)};
 }
 
-constexpr std::array rows{LayerRow{"Concatenate", concatenate}};
+constexpr std::array slice_concat_table{LayerRow{"Concatenate", concatenate}};
 
 }  // namespace
 
-std::span<const LayerRow> slice_concat_rows() { return rows; }
+std::span<const LayerRow> slice_concat_rows() { return slice_concat_table; }
 
 }  // namespace convoy::keras

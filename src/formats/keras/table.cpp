@@ -25,11 +25,6 @@ const LayerRow* find_layer(std::string_view name) {
   return nullptr;
 }
 
-bool of_keras(const std::string& module) {
-  return module.empty() || module == "keras" || module.starts_with("keras.") || module.starts_with("keras_core") ||
-         module.starts_with("tensorflow.") || module.starts_with("tf_keras") || module == "builtins";
-}
-
 struct Refusal {
   std::string_view name, why;
 };
@@ -63,6 +58,11 @@ bool is_operation(const Layer& layer) {
   if (layer.class_name == "Reshape") return has_config && layer.config->contains("newshape");
   if (layer.class_name == "Softmax" || layer.class_name == "Concatenate") return false;
   return !layer.calls.empty() && layer.calls.front().args.size() > 1;
+}
+
+bool of_keras(const std::string& module) {
+  return module.empty() || module == "keras" || module.starts_with("keras.") || module.starts_with("keras_core") ||
+         module.starts_with("tensorflow.") || module.starts_with("tf_keras") || module == "builtins";
 }
 
 const LayerRow* row_of(const Layer& layer) {

@@ -230,11 +230,6 @@ Result<Model> read_functional(const Json& config, Model model, const Version& ve
   return model;
 }
 
-bool of_keras(const std::string& module) {
-  return module.empty() || module == "keras" || module.starts_with("keras.") || module.starts_with("keras_core") ||
-         module.starts_with("tensorflow.") || module.starts_with("tf_keras") || module == "builtins";
-}
-
 }  // namespace
 
 bool is_model_class(const std::string& class_name) {

@@ -56,11 +56,11 @@ Values spectral_normalization(Call& call) {
   return call.run_inside(inner, "layer", {call.x()});
 }
 
-constexpr std::array rows{LayerRow{"TimeDistributed", time_distributed},
+constexpr std::array wrapper_table{LayerRow{"TimeDistributed", time_distributed},
                           LayerRow{"SpectralNormalization", spectral_normalization}};
 
 }  // namespace
 
-std::span<const LayerRow> wrapper_rows() { return rows; }
+std::span<const LayerRow> wrapper_rows() { return wrapper_table; }
 
 }  // namespace convoy::keras

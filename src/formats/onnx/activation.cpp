@@ -10,11 +10,11 @@
 namespace convoy::onnx {
 namespace {
 
-struct Named {
+struct NamedUnary {
   std::string_view word;
   Function function;
 };
-constexpr Named unaries[] = {
+constexpr NamedUnary unaries[] = {
     {"Abs", Function::Abs},           {"Neg", Function::Negate},        {"Ceil", Function::Ceil},
     {"Floor", Function::Floor},       {"Round", Function::Round},       {"Reciprocal", Function::Reciprocal},
     {"Sqrt", Function::Sqrt},         {"Exp", Function::Exp},           {"Log", Function::Log},
@@ -27,7 +27,7 @@ constexpr Named unaries[] = {
     {"Atanh", Function::Atanh}};
 
 std::vector<ValueId> unary(FunctionCall& call) {
-  const auto found = std::ranges::find(unaries, call.name, &Named::word);
+  const auto found = std::ranges::find(unaries, call.name, &NamedUnary::word);
   const ValueId x = call.tensor("X");
   return {call.add(Unary{found->function}, {x})};
 }
@@ -144,7 +144,7 @@ std::vector<ValueId> prelu(FunctionCall& call) {
   return {call.add(PRelu{}, {x, slope})};
 }
 
-constexpr std::array rows{FunctionRow{"Abs", "X", unary},
+constexpr std::array activation_table{FunctionRow{"Abs", "X", unary},
                           FunctionRow{"Neg", "X", unary},
                           FunctionRow{"Ceil", "X", unary},
                           FunctionRow{"Floor", "X", unary},
@@ -189,6 +189,6 @@ constexpr std::array rows{FunctionRow{"Abs", "X", unary},
 
 }  // namespace
 
-std::span<const FunctionRow> activation_functions() { return rows; }
+std::span<const FunctionRow> activation_functions() { return activation_table; }
 
 }  // namespace convoy::onnx

@@ -15,11 +15,11 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-struct Named {
+struct NamedComparison {
   std::string_view word;
   BinaryFunction function;
 };
-constexpr Named words[] = {{"Equal", BinaryFunction::Equal},
+constexpr NamedComparison words[] = {{"Equal", BinaryFunction::Equal},
                            {"Less", BinaryFunction::Less},
                            {"LessOrEqual", BinaryFunction::LessOrEqual},
                            {"Greater", BinaryFunction::Greater},
@@ -30,7 +30,7 @@ constexpr Named words[] = {{"Equal", BinaryFunction::Equal},
 
 Results compare(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
-  return {call.add(Binary{std::ranges::find(words, call.name, &Named::word)->function}, {a, b})};
+  return {call.add(Binary{std::ranges::find(words, call.name, &NamedComparison::word)->function}, {a, b})};
 }
 
 Results negate(FunctionCall& call) { return {call.add(Unary{Function::Not}, {call.tensor("X")})}; }
@@ -139,7 +139,7 @@ Results hardmax(FunctionCall& call) {
   return {call.add(Cast{call.fact(x).dtype}, {hot})};
 }
 
-constexpr std::array rows{FunctionRow{"Equal", "A B", compare},
+constexpr std::array comparison_table{FunctionRow{"Equal", "A B", compare},
                           FunctionRow{"Less", "A B", compare},
                           FunctionRow{"LessOrEqual", "A B", compare},
                           FunctionRow{"Greater", "A B", compare},
@@ -157,6 +157,6 @@ constexpr std::array rows{FunctionRow{"Equal", "A B", compare},
 
 }  // namespace
 
-std::span<const FunctionRow> comparison_functions() { return rows; }
+std::span<const FunctionRow> comparison_functions() { return comparison_table; }
 
 }  // namespace convoy::onnx

@@ -141,10 +141,10 @@ std::vector<ValueId> conv_transpose(FunctionCall& call) {
                {x, weight, bias})};
 }
 
-constexpr std::array rows{FunctionRow{"Conv", "X W B", conv}, FunctionRow{"ConvTranspose", "X W B", conv_transpose}};
+constexpr std::array convolution_table{FunctionRow{"Conv", "X W B", conv}, FunctionRow{"ConvTranspose", "X W B", conv_transpose}};
 
 }  // namespace
 
-std::span<const FunctionRow> convolution_functions() { return rows; }
+std::span<const FunctionRow> convolution_functions() { return convolution_table; }
 
 }  // namespace convoy::onnx

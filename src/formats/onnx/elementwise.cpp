@@ -10,16 +10,16 @@
 namespace convoy::onnx {
 namespace {
 
-struct Named {
+struct NamedBinary {
   std::string_view word;
   BinaryFunction function;
 };
-constexpr Named binaries[] = {
+constexpr NamedBinary binaries[] = {
     {"Add", BinaryFunction::Add},     {"Sub", BinaryFunction::Subtract}, {"Mul", BinaryFunction::Multiply},
     {"Div", BinaryFunction::Divide},  {"Pow", BinaryFunction::Power},    {"Max", BinaryFunction::Maximum},
     {"Min", BinaryFunction::Minimum}, {"Sum", BinaryFunction::Add},      {"Mean", BinaryFunction::Add}};
 
-BinaryFunction function_of(std::string_view name) { return std::ranges::find(binaries, name, &Named::word)->function; }
+BinaryFunction function_of(std::string_view name) { return std::ranges::find(binaries, name, &NamedBinary::word)->function; }
 
 std::vector<ValueId> binary(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
@@ -90,7 +90,7 @@ std::vector<ValueId> cast_like(FunctionCall& call) {
   return {call.add(Cast{call.fact(like).dtype}, {x})};
 }
 
-constexpr std::array rows{FunctionRow{"Add", "A B", binary},
+constexpr std::array elementwise_table{FunctionRow{"Add", "A B", binary},
                           FunctionRow{"Sub", "A B", binary},
                           FunctionRow{"Mul", "A B", binary},
                           FunctionRow{"Div", "A B", binary},
@@ -107,6 +107,6 @@ constexpr std::array rows{FunctionRow{"Add", "A B", binary},
 
 }  // namespace
 
-std::span<const FunctionRow> elementwise_functions() { return rows; }
+std::span<const FunctionRow> elementwise_functions() { return elementwise_table; }
 
 }  // namespace convoy::onnx

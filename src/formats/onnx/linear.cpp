@@ -132,11 +132,11 @@ std::vector<ValueId> einsum(FunctionCall& call) {
   return {call.add(Einsum{equation}, inputs)};
 }
 
-constexpr std::array rows{FunctionRow{"MatMul", "A B", matmul}, FunctionRow{"Gemm", "A B C", gemm},
+constexpr std::array linear_table{FunctionRow{"MatMul", "A B", matmul}, FunctionRow{"Gemm", "A B C", gemm},
                           FunctionRow{"Einsum", "inputs...", einsum}};
 
 }  // namespace
 
-std::span<const FunctionRow> linear_functions() { return rows; }
+std::span<const FunctionRow> linear_functions() { return linear_table; }
 
 }  // namespace convoy::onnx

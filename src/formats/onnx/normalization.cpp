@@ -124,7 +124,7 @@ std::vector<ValueId> rms_normalization(FunctionCall& call) {
   return {call.add(RmsNorm{axes, epsilon}, {x, scale})};
 }
 
-constexpr std::array rows{FunctionRow{"BatchNormalization", "X scale B input_mean input_var", batch_normalization},
+constexpr std::array normalization_table{FunctionRow{"BatchNormalization", "X scale B input_mean input_var", batch_normalization},
                           FunctionRow{"InstanceNormalization", "input scale B", instance_normalization},
                           FunctionRow{"GroupNormalization", "X scale bias", group_normalization},
                           FunctionRow{"LRN", "X", lrn},
@@ -134,6 +134,6 @@ constexpr std::array rows{FunctionRow{"BatchNormalization", "X scale B input_mea
 
 }  // namespace
 
-std::span<const FunctionRow> normalization_functions() { return rows; }
+std::span<const FunctionRow> normalization_functions() { return normalization_table; }
 
 }  // namespace convoy::onnx

@@ -71,10 +71,10 @@ std::vector<ValueId> pad(FunctionCall& call) {
   return {call.add(Pad{pads.before, pads.after, mode, value, Cutting::First, mode == PadMode::Wrap, true}, {x})};
 }
 
-constexpr std::array rows{FunctionRow{"Pad", "data pads constant_value axes", pad}};
+constexpr std::array padding_table{FunctionRow{"Pad", "data pads constant_value axes", pad}};
 
 }  // namespace
 
-std::span<const FunctionRow> padding_functions() { return rows; }
+std::span<const FunctionRow> padding_functions() { return padding_table; }
 
 }  // namespace convoy::onnx

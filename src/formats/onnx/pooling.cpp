@@ -197,7 +197,7 @@ std::vector<ValueId> max_unpool(FunctionCall& call) {
   return {call.add(MaxUnpool{channels_first(static_cast<Size>(space)), out, Positions::Tensor}, {x, positions})};
 }
 
-constexpr std::array rows{FunctionRow{"MaxPool", "X", max_pool},
+constexpr std::array pooling_table{FunctionRow{"MaxPool", "X", max_pool},
                           FunctionRow{"AveragePool", "X", average_pool},
                           FunctionRow{"LpPool", "X", lp_pool},
                           FunctionRow{"GlobalAveragePool", "X", global_pool},
@@ -207,6 +207,6 @@ constexpr std::array rows{FunctionRow{"MaxPool", "X", max_pool},
 
 }  // namespace
 
-std::span<const FunctionRow> pooling_functions() { return rows; }
+std::span<const FunctionRow> pooling_functions() { return pooling_table; }
 
 }  // namespace convoy::onnx

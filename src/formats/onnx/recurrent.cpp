@@ -14,13 +14,13 @@
 namespace convoy::onnx {
 namespace {
 
-struct Kind {
+struct CellKind {
   std::string_view type;
   std::vector<std::size_t> gates;  // gates[i]: ONNX's block that becomes block i
   std::vector<std::string> activations;  // the defaults
 };
 
-Kind kind_of(std::string_view type) {
+CellKind kind_of(std::string_view type) {
   if (type == "LSTM") return {type, {0, 2, 3, 1}, {"Sigmoid", "Tanh", "Tanh"}};
   if (type == "GRU") return {type, {1, 0, 2}, {"Sigmoid", "Tanh"}};
   return {type, {0}, {"Tanh"}};
@@ -78,7 +78,7 @@ class Scales {
 };
 
 // The functions of every direction, which must be the same ones.
-std::vector<CellFunction> functions_of(FunctionCall& call, const Kind& kind, std::size_t directions) {
+std::vector<CellFunction> functions_of(FunctionCall& call, const CellKind& kind, std::size_t directions) {
   std::vector<std::string> said;
   if (const Json* list = call.attrs.raw("activations"); list && list->is_array())
     for (const Json& one : *list) said.push_back(one.is_string() ? one.get<std::string>() : "");
@@ -107,7 +107,7 @@ std::vector<CellFunction> functions_of(FunctionCall& call, const Kind& kind, std
 }
 
 // The blocks of one direction in PyTorch's order, from block `first` on: rows of [direction, blocks * units, ...].
-Tensor blocks(const Tensor& all, Size direction, const Kind& kind, std::size_t first, Size units) {
+Tensor blocks(const Tensor& all, Size direction, const CellKind& kind, std::size_t first, Size units) {
   Sizes shape{static_cast<Size>(kind.gates.size()) * units};
   Size row = bytes_of(all.dtype());
   if (all.rank() == 3) {
@@ -130,7 +130,7 @@ struct Cells {
   Size directions = 1, units = 1;
 };
 
-std::optional<Cells> cells_of(FunctionCall& call, const Kind& kind, Size directions) {
+std::optional<Cells> cells_of(FunctionCall& call, const CellKind& kind, Size directions) {
   Cells cells{call.tensor("X"), {}, {}, {}, directions, call.attrs.integer("hidden_size", 0)};
   const ValueId w = call.tensor("W"), r = call.tensor("R"), b = call.optional("B");
   const Tensor *kernel = call.constant(w), *recurrent = call.constant(r), *bias = call.constant(b);
@@ -204,14 +204,14 @@ ValueId peepholes_of(FunctionCall& call, Size d, const Cells& cells) {
                             blocks(*known, d, {"", {0, 2, 1}, {}}, 0, cells.units));
 }
 
-Op cell_op(FunctionCall& call, const Kind& kind, const std::vector<CellFunction>& f, bool backwards) {
+Op cell_op(FunctionCall& call, const CellKind& kind, const std::vector<CellFunction>& f, bool backwards) {
   if (kind.type == "LSTM") return Lstm{GateOrder::Torch, f[1], f[0], backwards, true, call.results > 2};
   if (kind.type == "RNN") return SimpleRnn{GateOrder::Torch, f[0], backwards, true};
   return Gru{GateOrder::Torch, f[1], f[0], call.attrs.truth("linear_before_reset", false), backwards, true};
 }
 
 std::vector<ValueId> recurrent(FunctionCall& call) {
-  const Kind kind = kind_of(call.name);
+  const CellKind kind = kind_of(call.name);
   const std::string direction = call.attrs.word("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     call.refuse(Fault::Format, "attribute 'direction' is '" + direction + "'");
@@ -262,12 +262,12 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
   return results;
 }
 
-constexpr std::array rows{FunctionRow{"LSTM", "X W R B sequence_lens initial_h initial_c P", recurrent},
+constexpr std::array recurrent_table{FunctionRow{"LSTM", "X W R B sequence_lens initial_h initial_c P", recurrent},
                           FunctionRow{"GRU", "X W R B sequence_lens initial_h", recurrent},
                           FunctionRow{"RNN", "X W R B sequence_lens initial_h", recurrent}};
 
 }  // namespace
 
-std::span<const FunctionRow> recurrent_functions() { return rows; }
+std::span<const FunctionRow> recurrent_functions() { return recurrent_table; }
 
 }  // namespace convoy::onnx

@@ -25,11 +25,11 @@ Fold fold_of(FunctionCall& call, ValueId x) {
   return fold;
 }
 
-struct Named {
+struct NamedReduction {
   std::string_view word;
   Reduction reduction;
 };
-constexpr Named plain[] = {{"ReduceMean", Reduction::Mean},
+constexpr NamedReduction plain[] = {{"ReduceMean", Reduction::Mean},
                            {"ReduceSum", Reduction::Sum},
                            {"ReduceMax", Reduction::Maximum},
                            {"ReduceMin", Reduction::Minimum},
@@ -39,7 +39,7 @@ std::vector<ValueId> reduce(FunctionCall& call) {
   const ValueId x = call.tensor("data");
   const Fold fold = fold_of(call, x);
   if (fold.nothing) return {call.add(Identity{}, {x})};
-  const Reduction reduction = std::ranges::find(plain, call.name, &Named::word)->reduction;
+  const Reduction reduction = std::ranges::find(plain, call.name, &NamedReduction::word)->reduction;
   return {call.add(Reduce{reduction, fold.axes, fold.keeps_axes}, {x})};
 }
 
@@ -99,7 +99,7 @@ std::vector<ValueId> accumulate(FunctionCall& call) {
   return {call.add(Accumulate{reduction, axis, exclusive, backwards}, {x})};
 }
 
-constexpr std::array rows{FunctionRow{"ReduceMean", "data axes", reduce},
+constexpr std::array reduction_table{FunctionRow{"ReduceMean", "data axes", reduce},
                           FunctionRow{"ReduceSum", "data axes", reduce},
                           FunctionRow{"ReduceMax", "data axes", reduce},
                           FunctionRow{"ReduceMin", "data axes", reduce},
@@ -117,6 +117,6 @@ constexpr std::array rows{FunctionRow{"ReduceMean", "data axes", reduce},
 
 }  // namespace
 
-std::span<const FunctionRow> reduction_functions() { return rows; }
+std::span<const FunctionRow> reduction_functions() { return reduction_table; }
 
 }  // namespace convoy::onnx

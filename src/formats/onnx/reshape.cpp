@@ -101,7 +101,7 @@ std::vector<ValueId> space_to_depth(FunctionCall& call) {
   return {call.add(SpaceToDepth{Order::ChannelsFirst, block, first}, {x})};
 }
 
-constexpr std::array rows{
+constexpr std::array reshape_table{
     FunctionRow{"Reshape", "data shape", reshape},       FunctionRow{"Flatten", "input", flatten},
     FunctionRow{"Transpose", "data", transpose},         FunctionRow{"Unsqueeze", "data axes", unsqueeze},
     FunctionRow{"Squeeze", "data axes", squeeze},        FunctionRow{"DepthToSpace", "input", depth_to_space},
@@ -109,6 +109,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> reshape_functions() { return rows; }
+std::span<const FunctionRow> reshape_functions() { return reshape_table; }
 
 }  // namespace convoy::onnx

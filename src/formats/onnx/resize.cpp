@@ -242,12 +242,12 @@ std::vector<ValueId> grid_sample(FunctionCall& call) {
   return {call.add(op, {x, grid})};
 }
 
-constexpr std::array rows{FunctionRow{"GridSample", "X grid", grid_sample},
+constexpr std::array resize_table{FunctionRow{"GridSample", "X grid", grid_sample},
                           FunctionRow{"Upsample", "X scales", upsample},
                           FunctionRow{"Resize", "X roi scales sizes", resize}};
 
 }  // namespace
 
-std::span<const FunctionRow> resize_functions() { return rows; }
+std::span<const FunctionRow> resize_functions() { return resize_table; }
 
 }  // namespace convoy::onnx

@@ -242,13 +242,13 @@ std::vector<ValueId> scatter_elements(FunctionCall& call) {
   return {call.add(Reshape{*sizes}, {scattered(call, flat, put, places, *cells, reduction)})};
 }
 
-constexpr std::array rows{FunctionRow{"GatherND", "data indices", gather_nd},
+constexpr std::array scatter_table{FunctionRow{"GatherND", "data indices", gather_nd},
                           FunctionRow{"ScatterND", "data indices updates", scatter_nd},
                           FunctionRow{"ScatterElements", "data indices updates", scatter_elements},
                           FunctionRow{"Scatter", "data indices updates", scatter_elements}};
 
 }  // namespace
 
-std::span<const FunctionRow> scatter_functions() { return rows; }
+std::span<const FunctionRow> scatter_functions() { return scatter_table; }
 
 }  // namespace convoy::onnx

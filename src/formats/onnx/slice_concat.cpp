@@ -151,7 +151,7 @@ std::vector<ValueId> gather_elements(FunctionCall& call) {
   return {call.add(GatherElements{axis}, {x, indices})};
 }
 
-constexpr std::array rows{FunctionRow{"Concat", "inputs...", concat},
+constexpr std::array slice_concat_table{FunctionRow{"Concat", "inputs...", concat},
                           FunctionRow{"Slice", "data starts ends axes steps", slice},
                           FunctionRow{"Split", "input split", split},
                           FunctionRow{"Tile", "input repeats", tile},
@@ -161,6 +161,6 @@ constexpr std::array rows{FunctionRow{"Concat", "inputs...", concat},
 
 }  // namespace
 
-std::span<const FunctionRow> slice_concat_functions() { return rows; }
+std::span<const FunctionRow> slice_concat_functions() { return slice_concat_table; }
 
 }  // namespace convoy::onnx

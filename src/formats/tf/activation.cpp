@@ -105,7 +105,7 @@ std::vector<ValueId> bias_add(FunctionCall& call) {
 }
 
 constexpr std::string_view features = "features name", axis = "logits axis name";
-constexpr std::array rows{
+constexpr std::array activation_table{
     FunctionRow{"nn.relu", features, relu},
     FunctionRow{"nn.relu6", features, relu6},
     FunctionRow{"nn.leaky_relu", "features alpha name", leaky_relu},
@@ -126,6 +126,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> activation_functions() { return rows; }
+std::span<const FunctionRow> activation_functions() { return activation_table; }
 
 }  // namespace convoy::tf

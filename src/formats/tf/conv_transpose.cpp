@@ -133,12 +133,12 @@ std::vector<ValueId> backprop_input(FunctionCall& call) {
                            numbers(call, "input_sizes"), std::move(paddings)});
 }
 
-constexpr std::string_view parameters = "input filters output_shape strides padding data_format dilations name";
-constexpr std::array rows{
-    FunctionRow{"nn.conv1d_transpose", parameters, conv_transpose<1>},
-    FunctionRow{"nn.conv2d_transpose", parameters, conv_transpose<2>},
-    FunctionRow{"nn.conv3d_transpose", parameters, conv_transpose<3>},
-    FunctionRow{"nn.conv_transpose", parameters, any_conv_transpose},
+constexpr std::string_view conv_transpose_parameters = "input filters output_shape strides padding data_format dilations name";
+constexpr std::array conv_transpose_table{
+    FunctionRow{"nn.conv1d_transpose", conv_transpose_parameters, conv_transpose<1>},
+    FunctionRow{"nn.conv2d_transpose", conv_transpose_parameters, conv_transpose<2>},
+    FunctionRow{"nn.conv3d_transpose", conv_transpose_parameters, conv_transpose<3>},
+    FunctionRow{"nn.conv_transpose", conv_transpose_parameters, any_conv_transpose},
     FunctionRow{"nn.atrous_conv2d_transpose", "value filters output_shape rate padding name", atrous_conv2d_transpose},
     FunctionRow{"raw_ops.Conv2DBackpropInput",
                 "input_sizes filter out_backprop strides padding use_cudnn_on_gpu explicit_paddings data_format "
@@ -148,6 +148,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> conv_transpose_functions() { return rows; }
+std::span<const FunctionRow> conv_transpose_functions() { return conv_transpose_table; }
 
 }  // namespace convoy::tf

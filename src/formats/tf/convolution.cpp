@@ -154,7 +154,7 @@ std::vector<ValueId> separable_conv2d(FunctionCall& call) {
   return {call.add(Conv{axes, KernelOrder::SpaceInOut, {{}, {}}, {{}, {}}, 1}, {middle, point})};
 }
 
-constexpr std::array rows{
+constexpr std::array convolution_table{
     FunctionRow{"nn.conv1d", "input filters stride padding data_format dilations name", conv<1>},
     FunctionRow{"nn.conv2d", "input filters strides padding data_format dilations name", conv<2>},
     FunctionRow{"nn.conv3d", "input filters strides padding data_format dilations name", conv<3>},
@@ -167,6 +167,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> convolution_functions() { return rows; }
+std::span<const FunctionRow> convolution_functions() { return convolution_table; }
 
 }  // namespace convoy::tf

@@ -83,7 +83,7 @@ std::vector<ValueId> local_response_normalization(FunctionCall& call) {
 }
 
 constexpr std::string_view response_parameters = "input depth_radius bias alpha beta name";
-constexpr std::array rows{
+constexpr std::array normalization_table{
     FunctionRow{"nn.local_response_normalization", response_parameters, local_response_normalization},
     FunctionRow{"nn.lrn", response_parameters, local_response_normalization},
     FunctionRow{"compat.v1.nn.fused_batch_norm",
@@ -95,6 +95,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> normalization_functions() { return rows; }
+std::span<const FunctionRow> normalization_functions() { return normalization_table; }
 
 }  // namespace convoy::tf

@@ -44,13 +44,13 @@ std::vector<ValueId> pad(FunctionCall& call) {
   return {call.add(std::move(pad), {x})};
 }
 
-constexpr std::array rows{
+constexpr std::array pad_table{
     FunctionRow{"pad", "tensor paddings mode constant_values name", pad},
     FunctionRow{"compat.v1.pad", "tensor paddings mode name constant_values", pad},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> pad_functions() { return rows; }
+std::span<const FunctionRow> pad_functions() { return pad_table; }
 
 }  // namespace convoy::tf

@@ -10,14 +10,14 @@
 namespace convoy::tf {
 namespace {
 
-struct Geometry {
+struct PoolGeometry {
   Axes axes;
   std::vector<Window> windows;
   std::vector<Padding> paddings;
 };
 
 // A list of paddings must stay inside the window.
-void check_lists(FunctionCall& call, const Geometry& g) {
+void check_lists(FunctionCall& call, const PoolGeometry& g) {
   for (std::size_t i = 0; i < g.windows.size(); ++i) {
     const Padding& padding = g.paddings[i];
     if (padding.spelling != Spelling::Explicit) continue;
@@ -29,13 +29,13 @@ void check_lists(FunctionCall& call, const Geometry& g) {
   }
 }
 
-Geometry geometry(FunctionCall& call, Size space, bool lists) {
+PoolGeometry geometry(FunctionCall& call, Size space, bool lists) {
   ignore_name(call);
   const Axes axes = axes_of(call, space);
   require(call, "ksize");
   require(call, "strides");
   const Sizes kernel = per_axis(call, "ksize", axes);
-  Geometry g{axes, windows_of(kernel, per_axis(call, "strides", axes), Sizes(kernel.size(), 1)),
+  PoolGeometry g{axes, windows_of(kernel, per_axis(call, "strides", axes), Sizes(kernel.size(), 1)),
              paddings_of(call, axes, lists)};
   check_lists(call, g);
   return g;
@@ -43,13 +43,13 @@ Geometry geometry(FunctionCall& call, Size space, bool lists) {
 
 std::vector<ValueId> max_pool_of(FunctionCall& call, Size space) {
   const ValueId x = call.tensor("input");
-  const Geometry g = geometry(call, space, space < 3);
+  const PoolGeometry g = geometry(call, space, space < 3);
   return {call.add(MaxPool{g.axes, g.windows, g.paddings}, {x})};
 }
 
 std::vector<ValueId> avg_pool_of(FunctionCall& call, Size space) {
   const ValueId x = call.tensor("input");
-  const Geometry g = geometry(call, space, false);
+  const PoolGeometry g = geometry(call, space, false);
   return {call.add(AveragePool{g.axes, g.windows, g.paddings, false, {}}, {x})};
 }
 
@@ -73,7 +73,7 @@ std::vector<ValueId> any_max_pool(FunctionCall& call) { return max_pool_of(call,
 std::vector<ValueId> any_avg_pool(FunctionCall& call) { return avg_pool_of(call, space_of_input(call)); }
 
 // tf.nn.pool takes dilations, by VALID and without strides, and no stride above the window.
-void check_pool(FunctionCall& call, const Geometry& g) {
+void check_pool(FunctionCall& call, const PoolGeometry& g) {
   for (const Window w : g.windows)
     if (w.stride > w.kernel)
       call.refuse(Fault::Unsupported, "stride " + std::to_string(w.stride) + " is above the window of " +
@@ -93,7 +93,7 @@ std::vector<ValueId> pool(FunctionCall& call) {
   if (space < 1 || space > 3) call.refuse(Fault::Format, "argument 'window_shape' needs 1 to 3 numbers");
   if (call.failed()) return {};
   const Axes axes = axes_of(call, space);
-  Geometry g{axes, windows_of(kernel, spatial_only(call, "strides", space), spatial_only(call, "dilations", space)),
+  PoolGeometry g{axes, windows_of(kernel, spatial_only(call, "strides", space), spatial_only(call, "dilations", space)),
              std::vector<Padding>(kernel.size())};
   if (call.attrs.has("padding")) g.paddings = paddings_of(call, axes, false);
   check_pool(call, g);
@@ -107,7 +107,7 @@ std::vector<ValueId> pool(FunctionCall& call) {
 // Positions count (row * width + column) * channels + channel, over the whole batch where it is asked for.
 std::vector<ValueId> max_pool_with_argmax(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Geometry g = geometry(call, 2, false);
+  const PoolGeometry g = geometry(call, 2, false);
   if (g.axes.order != Order::ChannelsLast)
     call.refuse(Fault::Unsupported, "argument 'data_format' is 'NCHW'; positions need channels last");
   const bool in_batch = call.attrs.truth("include_batch_in_index", false);
@@ -120,16 +120,16 @@ std::vector<ValueId> max_pool_with_argmax(FunctionCall& call) {
   return {all[0], type.ends_with("int32") ? call.add(Cast{DType::I32}, {all[1]}) : all[1]};
 }
 
-constexpr std::string_view parameters = "input ksize strides padding data_format name";
-constexpr std::array rows{
-    FunctionRow{"nn.max_pool1d", parameters, max_pool<1>},
-    FunctionRow{"nn.max_pool2d", parameters, max_pool<2>},
-    FunctionRow{"nn.max_pool3d", parameters, max_pool<3>},
-    FunctionRow{"nn.avg_pool1d", parameters, avg_pool<1>},
-    FunctionRow{"nn.avg_pool2d", parameters, avg_pool<2>},
-    FunctionRow{"nn.avg_pool3d", parameters, avg_pool<3>},
-    FunctionRow{"nn.max_pool", parameters, any_max_pool},
-    FunctionRow{"nn.avg_pool", parameters, any_avg_pool},
+constexpr std::string_view pool_parameters = "input ksize strides padding data_format name";
+constexpr std::array pooling_table{
+    FunctionRow{"nn.max_pool1d", pool_parameters, max_pool<1>},
+    FunctionRow{"nn.max_pool2d", pool_parameters, max_pool<2>},
+    FunctionRow{"nn.max_pool3d", pool_parameters, max_pool<3>},
+    FunctionRow{"nn.avg_pool1d", pool_parameters, avg_pool<1>},
+    FunctionRow{"nn.avg_pool2d", pool_parameters, avg_pool<2>},
+    FunctionRow{"nn.avg_pool3d", pool_parameters, avg_pool<3>},
+    FunctionRow{"nn.max_pool", pool_parameters, any_max_pool},
+    FunctionRow{"nn.avg_pool", pool_parameters, any_avg_pool},
     FunctionRow{"nn.pool", "input window_shape pooling_type strides padding data_format dilations name", pool},
     FunctionRow{"nn.max_pool_with_argmax",
                 "input ksize strides padding data_format output_dtype include_batch_in_index name",
@@ -138,6 +138,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> pooling_functions() { return rows; }
+std::span<const FunctionRow> pooling_functions() { return pooling_table; }
 
 }  // namespace convoy::tf

@@ -63,10 +63,10 @@ std::vector<ValueId> first_batch_to_space(FunctionCall& call) {
   return batch<BatchToSpace>(call, square_block(call), "crops");
 }
 
-constexpr std::string_view parameters = "input block_size data_format name";
-constexpr std::array rows{
-    FunctionRow{"nn.depth_to_space", parameters, depth<DepthToSpace>},
-    FunctionRow{"nn.space_to_depth", parameters, depth<SpaceToDepth>},
+constexpr std::string_view block_parameters = "input block_size data_format name";
+constexpr std::array reshape_table{
+    FunctionRow{"nn.depth_to_space", block_parameters, depth<DepthToSpace>},
+    FunctionRow{"nn.space_to_depth", block_parameters, depth<SpaceToDepth>},
     FunctionRow{"space_to_batch", "input block_shape paddings name", space_to_batch},
     FunctionRow{"space_to_batch_nd", "input block_shape paddings name", space_to_batch},
     FunctionRow{"batch_to_space", "input block_shape crops name", batch_to_space},
@@ -77,6 +77,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> reshape_functions() { return rows; }
+std::span<const FunctionRow> reshape_functions() { return reshape_table; }
 
 }  // namespace convoy::tf

@@ -148,7 +148,7 @@ std::vector<ValueId> first_resize(FunctionCall& call) {
 
 constexpr std::string_view first_parameters = "images size align_corners name half_pixel_centers";
 constexpr std::string_view first_resize_parameters = "images size method align_corners preserve_aspect_ratio name";
-constexpr std::array rows{
+constexpr std::array resize_table{
     FunctionRow{"image.resize", "images size method preserve_aspect_ratio antialias name", resize},
     FunctionRow{"compat.v1.image.resize", first_resize_parameters, first_resize},
     FunctionRow{"compat.v1.image.resize_images", first_resize_parameters, first_resize},
@@ -160,6 +160,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> resize_functions() { return rows; }
+std::span<const FunctionRow> resize_functions() { return resize_table; }
 
 }  // namespace convoy::tf

@@ -119,7 +119,7 @@ std::vector<ValueId> conv_3d_transpose(FunctionCall& call) {
   return transposed(call, 3, {kernel[0], kernel[1], kernel[2]}, filter);
 }
 
-constexpr std::array rows{
+constexpr std::array convolution_table{
     FunctionRow{"CONV_2D", "input filter bias", conv_2d},
     FunctionRow{"DEPTHWISE_CONV_2D", "input filter bias", depthwise_conv_2d},
     FunctionRow{"CONV_3D", "input filter bias", conv_3d},
@@ -129,6 +129,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> convolution_operators() { return rows; }
+std::span<const FunctionRow> convolution_operators() { return convolution_table; }
 
 }  // namespace convoy::tflite

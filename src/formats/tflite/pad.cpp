@@ -41,7 +41,7 @@ std::vector<ValueId> mirror_pad(FunctionCall& call) {
   return padded(call, reflects ? PadMode::Reflect : PadMode::Symmetric, 0);
 }
 
-constexpr std::array rows{
+constexpr std::array pad_table{
     FunctionRow{"PAD", "input paddings", pad},
     FunctionRow{"PADV2", "input paddings constant_values", pad_v2},
     FunctionRow{"MIRROR_PAD", "input paddings", mirror_pad},
@@ -49,6 +49,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> pad_operators() { return rows; }
+std::span<const FunctionRow> pad_operators() { return pad_table; }
 
 }  // namespace convoy::tflite

@@ -9,12 +9,12 @@ namespace {
 
 constexpr Axes axes{Order::ChannelsLast, 2};
 
-struct Geometry {
+struct PoolGeometry {
   std::vector<Window> windows;
   std::vector<Padding> paddings;
 };
 
-Geometry geometry(FunctionCall& call) {
+PoolGeometry geometry(FunctionCall& call) {
   Sizes kernel;
   for (const char* option : {"filter_height", "filter_width"}) {
     kernel.push_back(call.attrs.integer(option));
@@ -26,12 +26,12 @@ Geometry geometry(FunctionCall& call) {
 
 std::vector<ValueId> max_pool(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  Geometry g = geometry(call);
+  PoolGeometry g = geometry(call);
   return {activated(call, call.add(MaxPool{axes, std::move(g.windows), std::move(g.paddings)}, {x}))};
 }
 
 ValueId mean(FunctionCall& call, ValueId x) {
-  Geometry g = geometry(call);
+  PoolGeometry g = geometry(call);
   return call.add(AveragePool{axes, std::move(g.windows), std::move(g.paddings), false, {}}, {x});
 }
 
@@ -42,7 +42,7 @@ std::vector<ValueId> l2_pool(FunctionCall& call) {
   return {activated(call, call.add(Unary{Function::Sqrt}, {mean(call, squares)}))};
 }
 
-constexpr std::array rows{
+constexpr std::array pooling_table{
     FunctionRow{"MAX_POOL_2D", "input", max_pool},
     FunctionRow{"AVERAGE_POOL_2D", "input", average_pool},
     FunctionRow{"L2_POOL_2D", "input", l2_pool},
@@ -50,6 +50,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> pooling_operators() { return rows; }
+std::span<const FunctionRow> pooling_operators() { return pooling_table; }
 
 }  // namespace convoy::tflite

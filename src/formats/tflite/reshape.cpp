@@ -30,7 +30,7 @@ std::vector<ValueId> batch(FunctionCall& call, const char* border) {
 std::vector<ValueId> space_to_batch(FunctionCall& call) { return batch<SpaceToBatch>(call, "paddings"); }
 std::vector<ValueId> batch_to_space(FunctionCall& call) { return batch<BatchToSpace>(call, "crops"); }
 
-constexpr std::array rows{
+constexpr std::array reshape_table{
     FunctionRow{"DEPTH_TO_SPACE", "input", depth<DepthToSpace>},
     FunctionRow{"SPACE_TO_DEPTH", "input", depth<SpaceToDepth>},
     FunctionRow{"SPACE_TO_BATCH_ND", "input block_shape paddings", space_to_batch},
@@ -39,6 +39,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> reshape_operators() { return rows; }
+std::span<const FunctionRow> reshape_operators() { return reshape_table; }
 
 }  // namespace convoy::tflite

@@ -25,13 +25,13 @@ std::vector<ValueId> resize(FunctionCall& call) {
   return {call.add(std::move(resize), {x})};
 }
 
-constexpr std::array rows{
+constexpr std::array resize_table{
     FunctionRow{"RESIZE_BILINEAR", "input size", resize<Interpolation::Linear>},
     FunctionRow{"RESIZE_NEAREST_NEIGHBOR", "input size", resize<Interpolation::Nearest>},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> resize_operators() { return rows; }
+std::span<const FunctionRow> resize_operators() { return resize_table; }
 
 }  // namespace convoy::tflite

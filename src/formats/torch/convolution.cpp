@@ -110,11 +110,11 @@ Status write_conv_transpose(const ConvTranspose& conv, Call& c) {
   return finish(c, "ConvTranspose", conv.axes.space, std::move(arguments));
 }
 
-constexpr std::array rows{writes<write_conv>(), writes<write_conv_transpose>()};
-static_assert(decides<Convolution>(rows), "every convolution needs one row: writes<> or lacks<>");
+constexpr std::array convolution_table{writes<write_conv>(), writes<write_conv_transpose>()};
+static_assert(decides<Convolution>(convolution_table), "every convolution needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> convolution_rows() { return rows; }
+std::span<const Row> convolution_rows() { return convolution_table; }
 
 }  // namespace convoy::torch

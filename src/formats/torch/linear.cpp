@@ -35,7 +35,7 @@ Status write_matmul(const MatMul&, Call& c) {
 
 Status write_einsum(const Einsum& einsum, Call& c) {
   const Expression a = c.begin(0), b = c.begin(1);
-  c.result({fmt::format("torch.einsum({}, {}, {})", quoted(einsum.equation), a.text, b.text),
+  c.result({fmt::format("torch.einsum({}, {}, {})", python::quoted(einsum.equation), a.text, b.text),
             Binds::Atom,
             a.calls + b.calls + 1,
             false,
@@ -56,12 +56,12 @@ Status write_embedding(const Embedding&, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),
+constexpr std::array linear_table{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),
                           writes<write_embedding>()};
-static_assert(decides<LinearFamily>(rows), "every product needs one row: writes<> or lacks<>");
+static_assert(decides<LinearFamily>(linear_table), "every product needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> linear_rows() { return rows; }
+std::span<const Row> linear_rows() { return linear_table; }
 
 }  // namespace convoy::torch

@@ -180,7 +180,7 @@ Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
       classes.find("F.") != std::string::npos || top->top.body.find("F.") != std::string::npos || !top->helpers.empty();
   if (functional) text += "from torch.nn import functional as F\n";
   text += "\nHERE = Path(__file__).resolve()\n";
-  if (!options.weights_sha256.empty()) text += "WEIGHTS_SHA256 = " + quoted(options.weights_sha256) + "\n";
+  if (!options.weights_sha256.empty()) text += "WEIGHTS_SHA256 = " + python::quoted(options.weights_sha256) + "\n";
   text += "\n\n";
   for (const std::string& helper : top->helpers) text += helper + "\n\n";
   text += classes;

@@ -210,13 +210,13 @@ Status write_local_response_norm(const LocalResponseNorm& norm, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_batch_norm>(),         writes<write_layer_norm>(), writes<write_group_norm>(),
+constexpr std::array normalization_table{writes<write_batch_norm>(),         writes<write_layer_norm>(), writes<write_group_norm>(),
                           writes<write_rms_norm>(),           writes<write_unit_norm>(),  writes<write_length_norm>(),
                           writes<write_local_response_norm>()};
-static_assert(decides<Normalization>(rows), "every normalization needs one row: writes<> or lacks<>");
+static_assert(decides<Normalization>(normalization_table), "every normalization needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> normalization_rows() { return rows; }
+std::span<const Row> normalization_rows() { return normalization_table; }
 
 }  // namespace convoy::torch

@@ -182,11 +182,11 @@ Status write_pad_to_window(const PadToWindow& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_pad>(), writes<write_pad_to_window>()};
-static_assert(decides<Padded>(rows), "every pad needs one row: writes<> or lacks<>");
+constexpr std::array pad_table{writes<write_pad>(), writes<write_pad_to_window>()};
+static_assert(decides<Padded>(pad_table), "every pad needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> pad_rows() { return rows; }
+std::span<const Row> pad_rows() { return pad_table; }
 
 }  // namespace convoy::torch

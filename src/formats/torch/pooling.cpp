@@ -41,7 +41,7 @@ Status finish_with_positions(Call& c, const std::string& function, Positions pos
   return {};
 }
 
-void finish(Call& c, const std::string& kind, Size space, const std::vector<std::string>& arguments) {
+void finish_pool(Call& c, const std::string& kind, Size space, const std::vector<std::string>& arguments) {
   const std::string self = c.module(fmt::format("nn.{}{}d({})", kind, space, joined(arguments)), {});
   c.result_of_module(self, c.begin(0));
 }
@@ -56,7 +56,7 @@ Status write_max_pool(const MaxPool& pool, Call& c) {
   if (s->ceils) s->arguments.emplace_back("ceil_mode=True");
   if (pool.positions != Positions::None)
     return finish_with_positions(c, "max_pool", pool.positions, pool.axes.space, s->arguments);
-  finish(c, "MaxPool", pool.axes.space, s->arguments);
+  finish_pool(c, "MaxPool", pool.axes.space, s->arguments);
   return {};
 }
 
@@ -93,7 +93,7 @@ Status write_average_pool(const AveragePool& pool, Call& c) {
     if (pool.axes.space == 1) return c.refused("a 1-D average pool with a divisor of its own");
     s->arguments.push_back(fmt::format("divisor_override={}", *pool.divisor));
   }
-  finish(c, "AvgPool", pool.axes.space, s->arguments);
+  finish_pool(c, "AvgPool", pool.axes.space, s->arguments);
   return {};
 }
 
@@ -102,7 +102,7 @@ Status write_adaptive_pool(const AdaptivePool& pool, Call& c) {
   if (pool.axes.space < 1 || pool.axes.space > 3) return c.refused(fmt::format("a pool over {} axes", pool.axes.space));
   if (pool.positions != Positions::None)
     return finish_with_positions(c, "adaptive_max_pool", pool.positions, pool.axes.space, {tuple_or_one(pool.out)});
-  finish(c, pool.kind == Extreme::Average ? "AdaptiveAvgPool" : "AdaptiveMaxPool", pool.axes.space,
+  finish_pool(c, pool.kind == Extreme::Average ? "AdaptiveAvgPool" : "AdaptiveMaxPool", pool.axes.space,
          {tuple_or_one(pool.out)});
   return {};
 }
@@ -131,12 +131,12 @@ Status write_max_unpool(const MaxUnpool& pool, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_max_pool>(), writes<write_average_pool>(), writes<write_lp_pool>(),
+constexpr std::array pooling_table{writes<write_max_pool>(), writes<write_average_pool>(), writes<write_lp_pool>(),
                           writes<write_adaptive_pool>(), writes<write_max_unpool>()};
-static_assert(decides<Pooling>(rows), "every pool needs one row: writes<> or lacks<>");
+static_assert(decides<Pooling>(pooling_table), "every pool needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> pooling_rows() { return rows; }
+std::span<const Row> pooling_rows() { return pooling_table; }
 
 }  // namespace convoy::torch

@@ -225,11 +225,11 @@ Status write_simple_rnn(const SimpleRnn& op, Call& c) {
   return write_steps(op, c);
 }
 
-constexpr std::array rows{writes<write_lstm>(), writes<write_gru>(), writes<write_simple_rnn>()};
-static_assert(decides<Recurrent>(rows), "every recurrent layer needs one row: writes<> or lacks<>");
+constexpr std::array recurrent_table{writes<write_lstm>(), writes<write_gru>(), writes<write_simple_rnn>()};
+static_assert(decides<Recurrent>(recurrent_table), "every recurrent layer needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> recurrent_rows() { return rows; }
+std::span<const Row> recurrent_rows() { return recurrent_table; }
 
 }  // namespace convoy::torch

@@ -65,12 +65,12 @@ Status write_accumulate(const Accumulate& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
+constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
                           writes<write_accumulate>()};
-static_assert(decides<ReductionFamily>(rows), "every reduction needs one row: writes<> or lacks<>");
+static_assert(decides<ReductionFamily>(reduction_table), "every reduction needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> reduction_rows() { return rows; }
+std::span<const Row> reduction_rows() { return reduction_table; }
 
 }  // namespace convoy::torch

@@ -100,7 +100,7 @@ Status write_space_to_depth(const SpaceToDepth& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_reshape>(),
+constexpr std::array reshape_table{writes<write_reshape>(),
                           writes<write_flatten>(),
                           writes<write_transpose>(),
                           writes<write_unsqueeze>(),
@@ -109,10 +109,10 @@ constexpr std::array rows{writes<write_reshape>(),
                           writes<write_space_to_depth>(),
                           lacks<SpaceToBatch, Call>("PyTorch has no word for blocks of space moved into the batch"),
                           lacks<BatchToSpace, Call>("PyTorch has no word for blocks of space moved out of the batch")};
-static_assert(decides<ReshapeFamily>(rows), "every reshape needs one row: writes<> or lacks<>");
+static_assert(decides<ReshapeFamily>(reshape_table), "every reshape needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> reshape_rows() { return rows; }
+std::span<const Row> reshape_rows() { return reshape_table; }
 
 }  // namespace convoy::torch

@@ -78,11 +78,11 @@ Status write_grid_sample(const GridSample& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_resize>(), writes<write_grid_sample>()};
-static_assert(decides<ResizeFamily>(rows), "every resize needs one row: writes<> or lacks<>");
+constexpr std::array resize_table{writes<write_resize>(), writes<write_grid_sample>()};
+static_assert(decides<ResizeFamily>(resize_table), "every resize needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> resize_rows() { return rows; }
+std::span<const Row> resize_rows() { return resize_table; }
 
 }  // namespace convoy::torch

@@ -41,11 +41,11 @@ Status write_fold(const Fold& op, Call& c) {
   return {};
 }
 
-constexpr std::array rows{writes<write_unfold>(), writes<write_fold>()};
-static_assert(decides<Unfolding>(rows), "every laying out of windows needs one row: writes<> or lacks<>");
+constexpr std::array unfold_table{writes<write_unfold>(), writes<write_fold>()};
+static_assert(decides<Unfolding>(unfold_table), "every laying out of windows needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const Row> unfold_rows() { return rows; }
+std::span<const Row> unfold_rows() { return unfold_table; }
 
 }  // namespace convoy::torch

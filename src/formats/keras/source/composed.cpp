@@ -10,7 +10,7 @@ namespace {
 
 // Sources: keras/src/layers/attention/multi_head_attention.py, attention.py, additive_attention.py and
 // keras/src/layers/rnn/conv_lstm.py of Keras 3.15; keras/engine/topology.py of Keras 1 for Merge.
-constexpr const char* text = R"(
+constexpr const char* composed_layers = R"(
 import math
 from keras import layers, ops, activations
 from keras.layers import merge
@@ -205,7 +205,7 @@ Result<std::optional<Value>> SourceLibrary::composed(Interpreter& in, const std:
   if (name.find('.') != std::string::npos) return composed_function(in, name);
   if (std::ranges::find(classes, name) == classes.end()) return std::nullopt;
   if (!composed_) {
-    auto made = in.run({"keras", text, ""});
+    auto made = in.run({"keras", composed_layers, ""});
     if (!made) return pass(made);
     composed_ = *made;
   }

@@ -6,7 +6,7 @@ namespace convoy::keras {
 namespace {
 
 // Sources: tf_keras/src/backend.py of Keras 2; the documentation of tf.nn of TensorFlow 2.
-constexpr const char* text = R"(
+constexpr const char* composed_functions_text = R"(
 import math
 from keras import layers, ops
 
@@ -249,7 +249,7 @@ class tf:
 // "K.reverse", "tf.moments"; nothing: there is none of this name.
 Result<std::optional<Value>> SourceLibrary::composed_function(Interpreter& in, const std::string& name) {
   if (!functions_) {
-    auto made = in.run({"keras", text, ""});
+    auto made = in.run({"keras", composed_functions_text, ""});
     if (!made) return pass(made);
     functions_ = *made;
   }

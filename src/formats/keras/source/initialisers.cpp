@@ -15,7 +15,7 @@ struct Known {
   std::string_view name, parameters;
   bool draws;
 };
-constexpr std::array known{Known{"Zeros", "", false},
+constexpr std::array known_initialisers{Known{"Zeros", "", false},
                            Known{"Ones", "", false},
                            Known{"Constant", "value", false},
                            Known{"Identity", "gain", false},
@@ -43,11 +43,11 @@ const Known* known_as(std::string_view word) {
                                     {"uniform", "randomuniform"},
                                     {"xavieruniform", "glorotuniform"}})
     if (plain == alias) plain = name;
-  const auto found = std::ranges::find_if(known, [&](const Known& one) {
+  const auto found = std::ranges::find_if(known_initialisers, [&](const Known& one) {
     return std::ranges::equal(one.name, plain,
                               [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
   });
-  return found == known.end() ? nullptr : &*found;
+  return found == known_initialisers.end() ? nullptr : &*found;
 }
 
 // An initialiser that the program made: its seed was drawn then.

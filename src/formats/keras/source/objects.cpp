@@ -15,7 +15,7 @@ namespace {
 struct Operator {
   std::string_view symbol, class_name;
 };
-constexpr std::array operators{Operator{"+", "Add"},           Operator{"-", "Subtract"},   Operator{"*", "Multiply"},
+constexpr std::array symbols_of_operators{Operator{"+", "Add"},           Operator{"-", "Subtract"},   Operator{"*", "Multiply"},
                                Operator{"/", "Divide"},        Operator{"**", "Power"},     Operator{"@", "Matmul"},
                                Operator{"<", "Less"},          Operator{"<=", "LessEqual"}, Operator{">", "Greater"},
                                Operator{">=", "GreaterEqual"}, Operator{"&", "LogicalAnd"}, Operator{"|", "LogicalOr"}};
@@ -45,8 +45,8 @@ Result<Value> SourceTensor::item(Interpreter& in, Value key) {
 
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
                                                   bool reversed) {
-  const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
-  if (found == operators.end() || !(other.is_number() || other.as<SourceTensor>() || is_known_array(in, other)))
+  const auto found = std::ranges::find(symbols_of_operators, symbol, &Operator::symbol);
+  if (found == symbols_of_operators.end() || !(other.is_number() || other.as<SourceTensor>() || is_known_array(in, other)))
     return std::nullopt;
   ValueList both{Value::of(this), other};
   if (reversed) std::swap(both[0], both[1]);

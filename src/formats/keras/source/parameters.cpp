@@ -11,7 +11,7 @@ struct Parameters {
   std::string_view class_name, names;
 };
 // Source: the signatures of keras.ops of Keras 3.15.
-constexpr std::array known{
+constexpr std::array known_parameters{
     Parameters{"Mean", "x axis keepdims"},
     Parameters{"Sum", "x axis keepdims"},
     Parameters{"Max", "x axis keepdims initial"},
@@ -120,8 +120,8 @@ Value lowered(Interpreter& in, const Value& value) {
 }  // namespace
 
 Status in_words_of_keras(Interpreter& in, const std::string& class_name, Arguments& given) {
-  const auto found = std::ranges::find(known, class_name, &Parameters::class_name);
-  const std::string_view names = found == known.end() ? "x x1 x2" : found->names;
+  const auto found = std::ranges::find(known_parameters, class_name, &Parameters::class_name);
+  const std::string_view names = found == known_parameters.end() ? "x x1 x2" : found->names;
   std::erase_if(given.named, [](const auto& one) { return one.first == "name"; });
   for (auto& [word, value] : given.named) {
     if (is_among(names, word)) continue;

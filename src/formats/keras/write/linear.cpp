@@ -79,12 +79,12 @@ Status write_embedding(const Embedding&, Sink& sink) {
   return sink.last(std::move(said));
 }
 
-constexpr std::array rows{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),
+constexpr std::array linear_table{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),
                           writes<write_embedding>()};
-static_assert(decides<LinearFamily>(rows));
+static_assert(decides<LinearFamily>(linear_table));
 
 }  // namespace
 
-std::span<const Row> linear_rows() { return rows; }
+std::span<const Row> linear_rows() { return linear_table; }
 
 }  // namespace convoy::keras::writing

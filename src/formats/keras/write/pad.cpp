@@ -97,14 +97,14 @@ Status write_pad(const Pad& pad, Sink& sink) {
   return sink.last(cuts ? crop(pad, sink) : grow(pad, sink, mode));
 }
 
-constexpr std::array rows{
+constexpr std::array pad_table{
     writes<write_pad>(),
     lacks<PadToWindow, Sink>("Keras computes no pad from the size of its input, but for 'same' of its own windows; "
                              "give the size with --size")};
-static_assert(decides<Padded>(rows));
+static_assert(decides<Padded>(pad_table));
 
 }  // namespace
 
-std::span<const Row> pad_rows() { return rows; }
+std::span<const Row> pad_rows() { return pad_table; }
 
 }  // namespace convoy::keras::writing

@@ -65,13 +65,13 @@ Status write_adaptive(const AdaptivePool& pool, Sink& sink) {
   return sink.last(std::move(said));
 }
 
-constexpr std::array rows{writes<write_max_pool>(), writes<write_average_pool>(),
+constexpr std::array pooling_table{writes<write_max_pool>(), writes<write_average_pool>(),
                           lacks<LpPool, Sink>("Keras has no pool of powers"), writes<write_adaptive>(),
                           lacks<MaxUnpool, Sink>("Keras has no layer that puts numbers at told positions")};
-static_assert(decides<Pooling>(rows));
+static_assert(decides<Pooling>(pooling_table));
 
 }  // namespace
 
-std::span<const Row> pooling_rows() { return rows; }
+std::span<const Row> pooling_rows() { return pooling_table; }
 
 }  // namespace convoy::keras::writing

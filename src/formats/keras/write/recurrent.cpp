@@ -179,11 +179,11 @@ Status write_both_ways(const BothWays& pair, NodeId merge, Sink& sink) {
 
 namespace {
 
-constexpr std::array rows{writes<write_lstm>(), writes<write_gru>(), writes<write_simple_rnn>()};
-static_assert(decides<Recurrent>(rows));
+constexpr std::array recurrent_table{writes<write_lstm>(), writes<write_gru>(), writes<write_simple_rnn>()};
+static_assert(decides<Recurrent>(recurrent_table));
 
 }  // namespace
 
-std::span<const Row> recurrent_rows() { return rows; }
+std::span<const Row> recurrent_rows() { return recurrent_table; }
 
 }  // namespace convoy::keras::writing

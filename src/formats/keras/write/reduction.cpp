@@ -17,13 +17,6 @@ const char* word_of(Reduction reduction) {
   std::unreachable();
 }
 
-bool over_space(const Sizes& axes, Size rank) {
-  if (rank < 3 || rank > 5 || static_cast<Size>(axes.size()) != rank - 2) return false;
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (axes[i] != static_cast<Size>(i) + 1) return false;
-  return true;
-}
-
 Status write_reduce(const Reduce& op, Sink& sink) {
   const bool pool = op.reduction == Reduction::Mean || op.reduction == Reduction::Maximum;
   if (pool && over_space(op.axes, sink.rank())) {
@@ -62,12 +55,19 @@ Status write_accumulate(const Accumulate& op, Sink& sink) {
   return sink.last(std::move(said));
 }
 
-constexpr std::array rows{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
+constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
                           writes<write_accumulate>()};
-static_assert(decides<ReductionFamily>(rows));
+static_assert(decides<ReductionFamily>(reduction_table));
 
 }  // namespace
 
-std::span<const Row> reduction_rows() { return rows; }
+bool over_space(const Sizes& axes, Size rank) {
+  if (rank < 3 || rank > 5 || static_cast<Size>(axes.size()) != rank - 2) return false;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] != static_cast<Size>(i) + 1) return false;
+  return true;
+}
+
+std::span<const Row> reduction_rows() { return reduction_table; }
 
 }  // namespace convoy::keras::writing

@@ -97,7 +97,7 @@ Status write_block(const Op& op, Sink& sink, const char* class_name) {
 Status write_depth_to_space(const DepthToSpace& op, Sink& sink) { return write_block(op, sink, "DepthToSpace"); }
 Status write_space_to_depth(const SpaceToDepth& op, Sink& sink) { return write_block(op, sink, "SpaceToDepth"); }
 
-constexpr std::array rows{writes<write_reshape>(),
+constexpr std::array reshape_table{writes<write_reshape>(),
                           writes<write_flatten>(),
                           writes<write_transpose>(),
                           writes<write_unsqueeze>(),
@@ -106,10 +106,10 @@ constexpr std::array rows{writes<write_reshape>(),
                           writes<write_space_to_depth>(),
                           lacks<SpaceToBatch, Sink>("Keras has nothing that moves space into the batch"),
                           lacks<BatchToSpace, Sink>("Keras has nothing that moves the batch into space")};
-static_assert(decides<ReshapeFamily>(rows));
+static_assert(decides<ReshapeFamily>(reshape_table));
 
 }  // namespace
 
-std::span<const Row> reshape_rows() { return rows; }
+std::span<const Row> reshape_rows() { return reshape_table; }
 
 }  // namespace convoy::keras::writing

@@ -27,13 +27,6 @@ const char* word_of(const Resize& op) {
   return nullptr;
 }
 
-bool over_space(const Sizes& axes, Size rank) {
-  if (rank < 3 || rank > 5 || static_cast<Size>(axes.size()) != rank - 2) return false;
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (axes[i] != static_cast<Size>(i) + 1) return false;
-  return true;
-}
-
 // Whole factors from 1, or none.
 Sizes whole_factors(const Resize& op) {
   Sizes all;
@@ -73,14 +66,14 @@ Status write_resize(const Resize& op, Sink& sink) {
   return sink.last(std::move(said));
 }
 
-constexpr std::array rows{
+constexpr std::array resize_table{
     writes<write_resize>(),
     lacks<GridSample, Sink>("Keras looks cells up bilinearly or at the nearest place, in images of two axes and grids "
                             "whose sizes are known (a pass spells it); this is another one")};
-static_assert(decides<ResizeFamily>(rows));
+static_assert(decides<ResizeFamily>(resize_table));
 
 }  // namespace
 
-std::span<const Row> resize_rows() { return rows; }
+std::span<const Row> resize_rows() { return resize_table; }
 
 }  // namespace convoy::keras::writing

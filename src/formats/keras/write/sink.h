@@ -117,6 +117,8 @@ std::span<const Row> resize_rows();
 std::span<const Row> recurrent_rows();
 Status write_both_ways(const BothWays& pair, NodeId merge, Sink& sink);
 
+// Whether `axes` are all those of space, channels last.
+bool over_space(const Sizes& axes, Size rank);
 // One number where all are equal, else a list: how a person writes kernel_size.
 Json one_or_all(const Sizes& sizes);
 // "Conv2D" of ("Conv", 2, "")

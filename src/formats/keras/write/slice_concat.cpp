@@ -144,13 +144,13 @@ Status write_expand_like(const ExpandLike& op, Sink& sink) {
   return sink.last(std::move(said));
 }
 
-constexpr std::array rows{
+constexpr std::array slice_concat_table{
     writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
     writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
-static_assert(decides<SliceConcat>(rows));
+static_assert(decides<SliceConcat>(slice_concat_table));
 
 }  // namespace
 
-std::span<const Row> slice_concat_rows() { return rows; }
+std::span<const Row> slice_concat_rows() { return slice_concat_table; }
 
 }  // namespace convoy::keras::writing

@@ -71,11 +71,11 @@ Status write_transposed(const ConvTranspose& conv, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_conv>(), writes<write_transposed>()};
-static_assert(decides<Convolution>(rows));
+constexpr std::array convolution_table{writes<write_conv>(), writes<write_transposed>()};
+static_assert(decides<Convolution>(convolution_table));
 
 }  // namespace
 
-std::span<const Row> convolution_rows() { return rows; }
+std::span<const Row> convolution_rows() { return convolution_table; }
 
 }  // namespace convoy::onnx

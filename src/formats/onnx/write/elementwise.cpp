@@ -119,12 +119,12 @@ Status write_cast(const Cast& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),
+constexpr std::array elementwise_table{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),
                           writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
-static_assert(decides<Elementwise>(rows));
+static_assert(decides<Elementwise>(elementwise_table));
 
 }  // namespace
 
-std::span<const Row> elementwise_rows() { return rows; }
+std::span<const Row> elementwise_rows() { return elementwise_table; }
 
 }  // namespace convoy::onnx

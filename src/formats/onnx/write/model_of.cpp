@@ -11,7 +11,7 @@ AttributeKind kind_of(const AttributeValue& value) {
   return kinds[value.index()];
 }
 
-ValueInfo value_info(const DocumentValue& value) {
+ValueInfo info_of(const DocumentValue& value) {
   ValueInfo info{value.name, data_type_of(value.fact.dtype), std::vector<NamedDim>{}};
   for (std::size_t i = 0; i < value.fact.shape.size(); ++i)
     info.shape->push_back({value.fact.shape[i].size(), value.unknown[i]});
@@ -31,8 +31,8 @@ Model model_of(const Document& document) {
   for (const DocumentTensor& tensor : document.initializers)
     model.graph.initializers.push_back(
         {.name = tensor.name, .dims = tensor.tensor.shape(), .type = data_type_of(tensor.tensor.dtype())});
-  for (const DocumentValue& value : document.inputs) model.graph.inputs.push_back(value_info(value));
-  for (const DocumentValue& value : document.outputs) model.graph.outputs.push_back(value_info(value));
+  for (const DocumentValue& value : document.inputs) model.graph.inputs.push_back(info_of(value));
+  for (const DocumentValue& value : document.outputs) model.graph.outputs.push_back(info_of(value));
   return model;
 }
 

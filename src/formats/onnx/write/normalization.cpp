@@ -162,13 +162,13 @@ Status write_local_response_norm(const LocalResponseNorm& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_batch_norm>(),         writes<write_layer_norm>(), writes<write_group_norm>(),
+constexpr std::array normalization_table{writes<write_batch_norm>(),         writes<write_layer_norm>(), writes<write_group_norm>(),
                           writes<write_rms_norm>(),           writes<write_unit_norm>(),  writes<write_length_norm>(),
                           writes<write_local_response_norm>()};
-static_assert(decides<Normalization>(rows));
+static_assert(decides<Normalization>(normalization_table));
 
 }  // namespace
 
-std::span<const Row> normalization_rows() { return rows; }
+std::span<const Row> normalization_rows() { return normalization_table; }
 
 }  // namespace convoy::onnx

@@ -88,13 +88,13 @@ Status write_pad(const Pad& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_pad>(),
+constexpr std::array pad_table{writes<write_pad>(),
                           lacks<PadToWindow, Sink>("pads that depend on a size known only when the model runs; give "
                                                    "the size with --size")};
-static_assert(decides<Padded>(rows));
+static_assert(decides<Padded>(pad_table));
 
 }  // namespace
 
-std::span<const Row> pad_rows() { return rows; }
+std::span<const Row> pad_rows() { return pad_table; }
 
 }  // namespace convoy::onnx

@@ -171,12 +171,12 @@ Status write_max_unpool(const MaxUnpool& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_max_pool>(), writes<write_average_pool>(), writes<write_lp_pool>(),
+constexpr std::array pooling_table{writes<write_max_pool>(), writes<write_average_pool>(), writes<write_lp_pool>(),
                           writes<write_adaptive_pool>(), writes<write_max_unpool>()};
-static_assert(decides<Pooling>(rows));
+static_assert(decides<Pooling>(pooling_table));
 
 }  // namespace
 
-std::span<const Row> pooling_rows() { return rows; }
+std::span<const Row> pooling_rows() { return pooling_table; }
 
 }  // namespace convoy::onnx

@@ -56,12 +56,12 @@ Status write_accumulate(const Accumulate& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
+constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
                           writes<write_accumulate>()};
-static_assert(decides<ReductionFamily>(rows));
+static_assert(decides<ReductionFamily>(reduction_table));
 
 }  // namespace
 
-std::span<const Row> reduction_rows() { return rows; }
+std::span<const Row> reduction_rows() { return reduction_table; }
 
 }  // namespace convoy::onnx

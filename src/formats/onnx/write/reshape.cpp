@@ -125,14 +125,14 @@ Status write_batch_to_space(const BatchToSpace& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{
+constexpr std::array reshape_table{
     writes<write_reshape>(),        writes<write_flatten>(),        writes<write_transpose>(),
     writes<write_unsqueeze>(),      writes<write_squeeze>(),        writes<write_depth_to_space>(),
     writes<write_space_to_depth>(), writes<write_space_to_batch>(), writes<write_batch_to_space>()};
-static_assert(decides<ReshapeFamily>(rows));
+static_assert(decides<ReshapeFamily>(reshape_table));
 
 }  // namespace
 
-std::span<const Row> reshape_rows() { return rows; }
+std::span<const Row> reshape_rows() { return reshape_table; }
 
 }  // namespace convoy::onnx

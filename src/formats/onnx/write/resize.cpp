@@ -152,11 +152,11 @@ Status write_grid_sample(const GridSample& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_resize>(), writes<write_grid_sample>()};
-static_assert(decides<ResizeFamily>(rows));
+constexpr std::array resize_table{writes<write_resize>(), writes<write_grid_sample>()};
+static_assert(decides<ResizeFamily>(resize_table));
 
 }  // namespace
 
-std::span<const Row> resize_rows() { return rows; }
+std::span<const Row> resize_rows() { return resize_table; }
 
 }  // namespace convoy::onnx

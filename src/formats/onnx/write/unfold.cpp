@@ -62,11 +62,11 @@ Status write_fold(const Fold& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array rows{writes<write_unfold>(), writes<write_fold>()};
-static_assert(decides<Unfolding>(rows));
+constexpr std::array unfold_table{writes<write_unfold>(), writes<write_fold>()};
+static_assert(decides<Unfolding>(unfold_table));
 
 }  // namespace
 
-std::span<const Row> unfold_rows() { return rows; }
+std::span<const Row> unfold_rows() { return unfold_table; }
 
 }  // namespace convoy::onnx

@@ -272,7 +272,7 @@ Results dropout(FunctionCall& call) {
   return {call.add(Dropout{noise, call.attrs.number("p", 0.5), 1}, {x})};
 }
 
-constexpr std::array rows{
+constexpr std::array arithmetic_table{
     FunctionRow{"add", "input other", add},
     FunctionRow{"sub", "input other", sub},
     FunctionRow{"rsub", "input other", reversed_sub},
@@ -366,6 +366,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_arithmetic() { return rows; }
+std::span<const FunctionRow> aten_arithmetic() { return arithmetic_table; }
 
 }  // namespace convoy::torch

@@ -176,7 +176,7 @@ Results encoder_layer(FunctionCall& call) {
   return {first ? z : normed(z, "norm_weight_2", "norm_bias_2")};
 }
 
-constexpr std::array rows{
+constexpr std::array attention_table{
     FunctionRow{"_transformer_encoder_layer_fwd", "src embed_dim num_heads", encoder_layer},
     FunctionRow{"_native_multi_head_attention", "query key value embed_dim num_head", native_attention},
     FunctionRow{"scaled_dot_product_attention", "query key value attn_mask dropout_p is_causal scale", attention},
@@ -184,6 +184,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_attention() { return rows; }
+std::span<const FunctionRow> aten_attention() { return attention_table; }
 
 }  // namespace convoy::torch

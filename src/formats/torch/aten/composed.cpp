@@ -215,7 +215,7 @@ Results one_cell_resized(FunctionCall& call) {
   return {x};
 }
 
-constexpr std::array rows{
+constexpr std::array composed_table{
     FunctionRow{"movedim", "input source destination", movedim},
     FunctionRow{"moveaxis", "input source destination", movedim},
     FunctionRow{"tile", "input dims", tile},
@@ -233,6 +233,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_composed() { return rows; }
+std::span<const FunctionRow> aten_composed() { return composed_table; }
 
 }  // namespace convoy::torch

@@ -150,7 +150,7 @@ Results linspace(FunctionCall& call) {
   return made(call, {steps}, std::move(values), "float32");
 }
 
-constexpr std::array rows{
+constexpr std::array constants_table{
     FunctionRow{"zeros", "size dtype from like...", zeros},
     // What is there before it is written says nothing: the cells that are read were written.
     FunctionRow{"empty", "size dtype from like...", zeros},
@@ -180,6 +180,6 @@ ValueId counted_along(FunctionCall& call, ValueId like, Size axis) {
   return call.add(Binary{BinaryFunction::Subtract}, {counted, one});
 }
 
-std::span<const FunctionRow> aten_constants() { return rows; }
+std::span<const FunctionRow> aten_constants() { return constants_table; }
 
 }  // namespace convoy::torch

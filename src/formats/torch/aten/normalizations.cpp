@@ -88,7 +88,7 @@ Results weight_norm(FunctionCall& call) {
   return {call.make_constant("weight", Tensor::of(v->shape(), std::move(scaled)).converted(v->dtype()))};
 }
 
-constexpr std::array rows{
+constexpr std::array normalizations_table{
     FunctionRow{"batch_norm", "input weight bias running_mean running_var momentum eps", batch_norm},
     FunctionRow{"native_batch_norm", "input weight bias running_mean running_var momentum eps", batch_norm},
     FunctionRow{"_native_batch_norm_legit_no_training", "input weight bias running_mean running_var momentum eps",
@@ -101,6 +101,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_normalizations() { return rows; }
+std::span<const FunctionRow> aten_normalizations() { return normalizations_table; }
 
 }  // namespace convoy::torch

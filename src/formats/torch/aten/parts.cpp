@@ -241,7 +241,7 @@ Results max_unpool(FunctionCall& call) {
   return {call.add(MaxUnpool{{Order::ChannelsFirst, space}, out, Positions::Plane}, {x, positions})};
 }
 
-constexpr std::array rows{
+constexpr std::array parts_table{
     FunctionRow{"cat", "tensors... dim", cat},
     FunctionRow{"concat", "tensors... dim", cat},
     FunctionRow{"stack", "tensors... dim", stack},
@@ -266,6 +266,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_parts() { return rows; }
+std::span<const FunctionRow> aten_parts() { return parts_table; }
 
 }  // namespace convoy::torch

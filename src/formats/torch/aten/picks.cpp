@@ -243,7 +243,7 @@ Results embedding_bag(FunctionCall& call) {
   return {call.add(Concat{0}, folded)};
 }
 
-constexpr std::array rows{
+constexpr std::array picks_table{
     FunctionRow{"index.Tensor", "input indices", index},
     FunctionRow{"_unsafe_index.Tensor", "input indices", index},
     FunctionRow{"gather", "input dim index", gather},
@@ -261,6 +261,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_picks() { return rows; }
+std::span<const FunctionRow> aten_picks() { return picks_table; }
 
 }  // namespace convoy::torch

@@ -143,7 +143,7 @@ Results distances(FunctionCall& call) {
   return {folded(p == 1 ? Reduction::Sum : Reduction::Maximum, Function::Abs)};
 }
 
-constexpr std::array rows{
+constexpr std::array products_table{
     FunctionRow{"addmm", "input mat1 mat2", addmm},
     FunctionRow{"baddbmm", "input batch1 batch2", baddbmm},
     FunctionRow{"mm", "input mat2", product<mat2>},
@@ -164,6 +164,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_products() { return rows; }
+std::span<const FunctionRow> aten_products() { return products_table; }
 
 }  // namespace convoy::torch

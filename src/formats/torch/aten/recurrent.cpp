@@ -182,7 +182,7 @@ Results rnn_cell(FunctionCall& call) {
   return {call.name == "rnn_relu_cell" ? call.add(Relu{}, {sum}) : call.add(Unary{Function::Tanh}, {sum})};
 }
 
-constexpr std::array rows{
+constexpr std::array recurrent_table{
     FunctionRow{"lstm_cell", "input hx... w_ih w_hh b_ih b_hh", lstm_cell},
     FunctionRow{"gru_cell", "input hx w_ih w_hh b_ih b_hh", gru_cell},
     FunctionRow{"rnn_tanh_cell", "input hx w_ih w_hh b_ih b_hh", rnn_cell},
@@ -199,6 +199,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_recurrent() { return rows; }
+std::span<const FunctionRow> aten_recurrent() { return recurrent_table; }
 
 }  // namespace convoy::torch

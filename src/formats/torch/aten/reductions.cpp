@@ -169,7 +169,7 @@ Results vector_norm(FunctionCall& call) {
   return {call.add(Unary{Function::Sqrt}, {call.add(Reduce{Reduction::Sum, over, keeps}, {squares})})};
 }
 
-constexpr std::array rows{
+constexpr std::array reductions_table{
     FunctionRow{"mean", "input dim keepdim", reduce<Reduction::Mean>},
     FunctionRow{"sum", "input dim keepdim", sum},
     FunctionRow{"amax", "input dim keepdim", reduce<Reduction::Maximum>},
@@ -198,6 +198,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_reductions() { return rows; }
+std::span<const FunctionRow> aten_reductions() { return reductions_table; }
 
 }  // namespace convoy::torch

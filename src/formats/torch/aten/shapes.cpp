@@ -204,7 +204,7 @@ Results expand_as(FunctionCall& call) {
   return repeated(call, x, to);
 }
 
-constexpr std::array rows{
+constexpr std::array shapes_table{
     FunctionRow{"view.default", "input size kept from like...", reshape},
     FunctionRow{"reshape", "input shape kept from like...", reshape},
     FunctionRow{"_unsafe_view", "input size kept from like...", reshape},
@@ -225,6 +225,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_shapes() { return rows; }
+std::span<const FunctionRow> aten_shapes() { return shapes_table; }
 
 }  // namespace convoy::torch

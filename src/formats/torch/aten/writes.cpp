@@ -123,7 +123,7 @@ Results index_put(FunctionCall& call) {
   return {call.add(Where{}, {mask, number, x})};
 }
 
-constexpr std::array rows{
+constexpr std::array writes_table{
     FunctionRow{"copy", "input src", copy},
     FunctionRow{"slice_scatter", "input src dim start end step", slice_scatter},
     FunctionRow{"select_scatter", "input src dim index", select_scatter},
@@ -134,6 +134,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> aten_writes() { return rows; }
+std::span<const FunctionRow> aten_writes() { return writes_table; }
 
 }  // namespace convoy::torch

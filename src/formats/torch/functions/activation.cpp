@@ -143,7 +143,7 @@ std::vector<ValueId> glu(FunctionCall& call) {
   return {call.add(Glu{axis}, {x})};
 }
 
-constexpr std::array rows{FunctionRow{"relu", "input inplace", relu},
+constexpr std::array activation_table{FunctionRow{"relu", "input inplace", relu},
                           FunctionRow{"relu6", "input inplace", relu6},
                           FunctionRow{"leaky_relu", "input negative_slope inplace", leaky_relu},
                           FunctionRow{"rrelu", "input lower upper training inplace", rrelu},
@@ -201,6 +201,6 @@ constexpr std::array rows{FunctionRow{"relu", "input inplace", relu},
 
 }  // namespace
 
-std::span<const FunctionRow> activation_functions() { return rows; }
+std::span<const FunctionRow> activation_functions() { return activation_table; }
 
 }  // namespace convoy::torch

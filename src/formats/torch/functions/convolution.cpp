@@ -168,7 +168,7 @@ constexpr std::string_view layer_words =
     "in_channels out_channels kernel_size stride padding dilation groups bias padding_mode device dtype";
 constexpr std::string_view transpose_layer_words =
     "in_channels out_channels kernel_size stride padding output_padding groups bias dilation padding_mode device dtype";
-constexpr std::array rows{FunctionRow{"conv1d", conv_words, conv},
+constexpr std::array convolution_table{FunctionRow{"conv1d", conv_words, conv},
                           FunctionRow{"conv2d", conv_words, conv},
                           FunctionRow{"conv3d", conv_words, conv},
                           FunctionRow{"conv_transpose1d", transpose_words, conv_transpose},
@@ -183,6 +183,6 @@ constexpr std::array rows{FunctionRow{"conv1d", conv_words, conv},
 
 }  // namespace
 
-std::span<const FunctionRow> convolution_functions() { return rows; }
+std::span<const FunctionRow> convolution_functions() { return convolution_table; }
 
 }  // namespace convoy::torch

@@ -50,11 +50,11 @@ std::vector<ValueId> linear_layer(FunctionCall& call) {
   return linear(call);
 }
 
-constexpr std::array rows{FunctionRow{"linear", "input weight bias", linear},
+constexpr std::array linear_table{FunctionRow{"linear", "input weight bias", linear},
                           FunctionRow{"Linear", "in_features out_features bias device dtype", linear_layer}};
 
 }  // namespace
 
-std::span<const FunctionRow> linear_functions() { return rows; }
+std::span<const FunctionRow> linear_functions() { return linear_table; }
 
 }  // namespace convoy::torch

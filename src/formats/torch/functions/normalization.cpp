@@ -254,7 +254,7 @@ std::vector<ValueId> rms_norm_layer(FunctionCall& call) {
 }
 
 constexpr std::string_view norm_layer_words = "num_features eps momentum affine track_running_stats device dtype bias";
-constexpr std::array rows{
+constexpr std::array normalization_table{
     FunctionRow{"batch_norm", "input running_mean running_var weight bias training momentum eps", batch_norm},
     FunctionRow{"instance_norm", "input running_mean running_var weight bias use_input_stats momentum eps",
                 instance_norm},
@@ -276,6 +276,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> normalization_functions() { return rows; }
+std::span<const FunctionRow> normalization_functions() { return normalization_table; }
 
 }  // namespace convoy::torch

@@ -101,7 +101,7 @@ std::vector<ValueId> constant_layer(FunctionCall& call) {
   return pad_layer(call, PadMode::Constant, call.attrs.number("value"));
 }
 
-constexpr std::array rows{FunctionRow{"pad", "input pad mode value", pad},
+constexpr std::array padding_table{FunctionRow{"pad", "input pad mode value", pad},
                           FunctionRow{"ZeroPad1d", "padding", layer<PadMode::Constant>},
                           FunctionRow{"ZeroPad2d", "padding", layer<PadMode::Constant>},
                           FunctionRow{"ZeroPad3d", "padding", layer<PadMode::Constant>},
@@ -120,6 +120,6 @@ constexpr std::array rows{FunctionRow{"pad", "input pad mode value", pad},
 
 }  // namespace
 
-std::span<const FunctionRow> padding_functions() { return rows; }
+std::span<const FunctionRow> padding_functions() { return padding_table; }
 
 }  // namespace convoy::torch

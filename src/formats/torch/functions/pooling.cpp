@@ -208,7 +208,7 @@ constexpr std::string_view max_layer_words = "kernel_size stride padding dilatio
 constexpr std::string_view avg_layer_words = "kernel_size stride padding ceil_mode count_include_pad divisor_override";
 constexpr std::string_view lp_layer_words = "norm_type kernel_size stride ceil_mode";
 constexpr std::string_view unpool_layer_words = "kernel_size stride padding";
-constexpr std::array rows{
+constexpr std::array pooling_table{
     FunctionRow{"max_pool1d", max_words, max_pool},
     FunctionRow{"max_pool2d", max_words, max_pool},
     FunctionRow{"max_pool3d", max_words, max_pool},
@@ -248,6 +248,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> pooling_functions() { return rows; }
+std::span<const FunctionRow> pooling_functions() { return pooling_table; }
 
 }  // namespace convoy::torch

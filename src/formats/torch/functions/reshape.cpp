@@ -98,7 +98,7 @@ std::vector<ValueId> fold(FunctionCall& call) {
   return {without_batch(call, input, call.add(Fold{columns.windows, columns.paddings, out}, {input.value}))};
 }
 
-constexpr std::array rows{FunctionRow{"pixel_shuffle", "input upscale_factor", pixel_shuffle},
+constexpr std::array reshape_table{FunctionRow{"pixel_shuffle", "input upscale_factor", pixel_shuffle},
                           FunctionRow{"pixel_unshuffle", "input downscale_factor", pixel_unshuffle},
                           FunctionRow{"channel_shuffle", "input groups", channel_shuffle},
                           FunctionRow{"unfold", "input kernel_size dilation padding stride", unfold},
@@ -111,6 +111,6 @@ constexpr std::array rows{FunctionRow{"pixel_shuffle", "input upscale_factor", p
 
 }  // namespace
 
-std::span<const FunctionRow> reshape_functions() { return rows; }
+std::span<const FunctionRow> reshape_functions() { return reshape_table; }
 
 }  // namespace convoy::torch

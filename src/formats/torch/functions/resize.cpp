@@ -13,16 +13,16 @@
 namespace convoy::torch {
 namespace {
 
-struct Mode {
+struct ResizeMode {
   std::string_view word;
   Size rank;      // of the only input that it takes; 0: any of 3 to 5
   bool corners;   // takes align_corners
   bool filters;   // takes antialias
 };
-constexpr std::array modes{Mode{"nearest", 0, false, false},  Mode{"nearest-exact", 0, false, false},
-                           Mode{"area", 0, false, false},     Mode{"linear", 3, true, false},
-                           Mode{"bilinear", 4, true, true},   Mode{"bicubic", 4, true, true},
-                           Mode{"trilinear", 5, true, false}, Mode{"lanczos", 4, true, true}};
+constexpr std::array resize_modes{ResizeMode{"nearest", 0, false, false},  ResizeMode{"nearest-exact", 0, false, false},
+                           ResizeMode{"area", 0, false, false},     ResizeMode{"linear", 3, true, false},
+                           ResizeMode{"bilinear", 4, true, true},   ResizeMode{"bicubic", 4, true, true},
+                           ResizeMode{"trilinear", 5, true, false}, ResizeMode{"lanczos", 4, true, true}};
 
 struct Words {
   std::string_view mode;
@@ -37,8 +37,8 @@ std::optional<bool> truth(FunctionCall& call, std::string_view key) {
 // The words, checked against each other and the rank of the input.
 Words words_of(FunctionCall& call, ValueId x, const std::string& word, std::optional<bool> corners) {
   Words words{{}, corners, call.attrs.truth("recompute_scale_factor", false), call.attrs.truth("antialias", false)};
-  const auto mode = std::ranges::find(modes, word, &Mode::word);
-  if (mode == modes.end()) {
+  const auto mode = std::ranges::find(resize_modes, word, &ResizeMode::word);
+  if (mode == resize_modes.end()) {
     call.refuse(Fault::Format, "argument 'mode' is '" + word + "', which PyTorch does not know");
     return words;
   }
@@ -141,7 +141,7 @@ std::vector<ValueId> upsampling_bilinear(FunctionCall& call) {
   return resized(call, x, words_of(call, x, "bilinear", true));
 }
 
-constexpr std::array rows{
+constexpr std::array resize_table{
     FunctionRow{"interpolate", "input size scale_factor mode align_corners recompute_scale_factor antialias",
                 interpolate},
     FunctionRow{"Upsample", "size scale_factor mode align_corners recompute_scale_factor", interpolate},
@@ -150,6 +150,6 @@ constexpr std::array rows{
 
 }  // namespace
 
-std::span<const FunctionRow> resize_functions() { return rows; }
+std::span<const FunctionRow> resize_functions() { return resize_table; }
 
 }  // namespace convoy::torch

@@ -56,7 +56,7 @@ Result<Size> pad_at(Interpreter& in, const Value& side, Size n) {
 }
 
 // The spelling that places every window where these pads do, at every size that is tried.
-Result<Padding> spelling_of(Interpreter& in, const FreePad::Axis& axis, Window window) {
+Result<Padding> padding_of(Interpreter& in, const FreePad::Axis& axis, Window window) {
   std::string last;
   for (const Spelling spelling : {Spelling::SameUpper, Spelling::SameLower}) {
     bool same = true;
@@ -94,7 +94,7 @@ Result<ValueId> Tracer::with_free_pad(Interpreter& in, const FreePad& pad, Value
     return fail(Fault::Usage, "pads by a size that is free and once more in the convolution; give --shape");
   for (std::size_t i = 0; i < conv->windows.size(); ++i) {
     const FreePad::Axis& axis = pad.axes[pad.axes.size() - conv->windows.size() + i];
-    auto padding = spelling_of(in, axis, conv->windows[i]);
+    auto padding = padding_of(in, axis, conv->windows[i]);
     if (!padding) return pass(padding);
     conv->paddings[i] = *padding;
   }
