@@ -2,6 +2,7 @@
 
 #include "base/mapped_file.h"
 #include "base/sha256.h"
+#include "cli/output.h"
 #include "formats/source.h"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ struct Parted {
   std::vector<std::string> results, measured;  // "proof.layers conv.same: was true, is false"
 };
 
-std::string shown(const Json& value) {
+std::string worded(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   return text.size() > 80 ? text.substr(0, 77) + "..." : text;
 }
@@ -48,10 +49,10 @@ void compare(const Json& was, const Json& is, const std::string& place, std::str
     for (const auto& [name, value] : was.items()) {
       const std::string below = place.empty() ? name : place + "." + name;
       if (is.contains(name)) compare(value, is.at(name), below, name, parted);
-      else parted.results.push_back(below + ": was " + shown(value) + ", is not there");
+      else parted.results.push_back(below + ": was " + worded(value) + ", is not there");
     }
     for (const auto& [name, value] : is.items())
-      if (!was.contains(name)) parted.results.push_back(place + "." + name + ": was not there, is " + shown(value));
+      if (!was.contains(name)) parted.results.push_back(place + "." + name + ": was not there, is " + worded(value));
     return;
   }
   if (was.is_array() && is.is_array() && was.size() == is.size()) {
@@ -60,7 +61,7 @@ void compare(const Json& was, const Json& is, const std::string& place, std::str
   }
   if (was == is) return;
   auto& list = is_measured(key) && was.is_number() && is.is_number() ? parted.measured : parted.results;
-  list.push_back(place + ": was " + shown(was) + ", is " + shown(is));
+  list.push_back(place + ": was " + worded(was) + ", is " + worded(is));
 }
 
 Json described_bytes(std::string path, Bytes bytes) {
@@ -198,28 +199,28 @@ int check_certificate(const CheckOptions& o) {
                     {"trouble", trouble},
                     {"results", parted.results},
                     {"measured", parted.measured}};
-    fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace));
+    print_json(json);
     return same ? Done : Differs;
   }
   if (o.quiet && same) return Done;
   const auto listed = [](const std::vector<std::string>& lines) {
     constexpr std::size_t most = 12;
-    for (std::size_t i = 0; i < lines.size() && i < most; ++i) fmt::print("        {}\n", lines[i]);
-    if (lines.size() > most) fmt::print("        and {} more\n", lines.size() - most);
+    for (std::size_t i = 0; i < lines.size() && i < most; ++i) print("        {}\n", lines[i]);
+    if (lines.size() > most) print("        and {} more\n", lines.size() - most);
   };
-  fmt::print("checked {}  {} by convoy {}\n", fs::path(o.file).filename().string(), kind, version);
-  fmt::print("files   {} of {} as they were\n", count - static_cast<Size>(changed.size()), count);
+  print("checked {}  {} by convoy {}\n", fs::path(o.file).filename().string(), kind, version);
+  print("files   {} of {} as they were\n", count - static_cast<Size>(changed.size()), count);
   listed(changed);
-  if (!trouble.empty()) fmt::print("proof   not run again: {}\n", trouble);
-  else if (parted.results.empty()) fmt::print("proof   run again: the same results\n");
-  else fmt::print("proof   run again, with other results\n");
+  if (!trouble.empty()) print("proof   not run again: {}\n", trouble);
+  else if (parted.results.empty()) print("proof   run again: the same results\n");
+  else print("proof   run again, with other results\n");
   listed(parted.results);
   if (!parted.measured.empty() && parted.results.empty()) {
-    fmt::print("note    {} measured figures moved, all verdicts stand; another processor may round otherwise\n",
-               parted.measured.size());
+    print("note    {} measured figures moved, all verdicts stand; another processor may round otherwise\n",
+          parted.measured.size());
     listed(parted.measured);
   }
-  if (version != CONVOY_VERSION) fmt::print("note    run again by convoy {}\n", CONVOY_VERSION);
+  if (version != CONVOY_VERSION) print("note    run again by convoy {}\n", CONVOY_VERSION);
   return same ? Done : Differs;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include "base/shown.h"
+#include "cli/output.h"
 #include "formats/source.h"
 
 #include <fmt/format.h>
@@ -41,9 +43,8 @@ Result<Dim> parse_dim(const std::string& word, const std::string& option) {
 }  // namespace
 
 int report(const Error& error) {
-  fmt::print(stderr, "convoy: {}\n", message(error));
-  if (error.fault == Fault::Internal)
-    fmt::print(stderr, "convoy: this is a fault of convoy; please report it with the file\n");
+  say("convoy: {}\n", shown_sentence(message(error)));
+  if (error.fault == Fault::Internal) say("convoy: this is a fault of convoy; please report it with the file\n");
   return exit_code(error.fault);
 }
 

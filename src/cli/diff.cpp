@@ -3,8 +3,10 @@
 
 #include "base/atomic_output.h"
 #include "base/mapped_file.h"
+#include "base/shown.h"
 #include "cli/certificate.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "containers/npy.h"
 #include "formats/source.h"
@@ -95,10 +97,8 @@ int mend(const Diff& o, const Graph& a, const Graph& b, const diagnose::Diagnosi
          const diagnose::Options& options) {
   const auto mended = mend_model(a, b, o.b, o.folder, o.force, found, options);
   if (!mended) return report(mended.error());
-  for (const WrittenFile& file : mended->files)
-    fmt::print(stderr, "wrote   {}  {} bytes\n", file.path.string(), file.bytes);
-  fmt::print(stderr,
-             "mended  a and what was written are the same: no stretch differs by more than rounding explains\n");
+  for (const WrittenFile& file : mended->files) say("wrote   {}  {} bytes\n", shown(file.path.string()), file.bytes);
+  say("mended  a and what was written are the same: no stretch differs by more than rounding explains\n");
   return Differs;
 }
 
@@ -145,8 +145,8 @@ int run_diff(const Diff& o) {
     if (const auto kept = certify(o, *found, *certificate); !kept) return report(kept.error());
   const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
   const DiffNames names{name(o.a), a->source_format, name(o.b), b->source_format};
-  if (o.json) fmt::print("{}\n", diff_json(*found).dump(1));
-  else if (!o.quiet) fmt::print("{}", diff_text(*found, names));
+  if (o.json) print_json(diff_json(*found));
+  else if (!o.quiet) print("{}", diff_text(*found, names));
   if (page)
     if (auto done = write_page(*page, diff_page(*found, *a, *b, names)); !done) return report(done.error());
   if (found->same) return Done;

@@ -1,12 +1,11 @@
 // The command line: one subcommand per task, results on standard output, everything else on standard error.
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <exception>
-#include <system_error>
+#include <new>
+#include <string>
 
 namespace {
 
@@ -42,7 +41,7 @@ int run(int argc, char** argv) {
   // CLI11 misses the command before it looks at a word that is none.
   const auto is_meant = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_meant).empty()) {
-    fmt::print(stderr, "convoy: there is no command '{}'; convoy --help shows all\n", argv[1]);
+    convoy::cli::say("convoy: there is no command '{}'; convoy --help shows all\n", argv[1]);
     return convoy::cli::BadCommandLine;
   }
   try {
@@ -51,29 +50,33 @@ int run(int argc, char** argv) {
     app.exit(e);
     return convoy::cli::Done;
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "convoy: {}\nconvoy --help and convoy COMMAND --help show what there is\n", e.what());
+    convoy::cli::say("convoy: {}\nconvoy --help and convoy COMMAND --help show what there is\n", e.what());
     return convoy::cli::BadCommandLine;
   }
   return code;
 }
 
-// What was printed may still be on its way to a disk that is full.
-int flushed(int code) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  return convoy::cli::report({convoy::Fault::Io, "standard output cannot be written", {}});
+// What was said may still be on its way to a disk that is full, or to a reader who has gone.
+int arrived(int code) {
+  if (!convoy::cli::results_arrived())
+    code = convoy::cli::report({convoy::Fault::Io, "standard output cannot be written", {}});
+  return convoy::cli::messages_arrived() ? code : convoy::cli::InputOutput;
+}
+
+int attempt(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return convoy::cli::report({convoy::Fault::Limit, "the machine has not enough memory for this model", {}});
+  } catch (const std::exception& e) {
+    return convoy::cli::report({convoy::Fault::Internal, std::string("stopped by: ") + e.what(), {}});
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  convoy::cli::keep_streams_apart();
   convoy::cli::install_signal_handlers();
-  try {
-    return flushed(run(argc, argv));
-  } catch (const std::bad_alloc&) {
-    return convoy::cli::report({convoy::Fault::Limit, "the machine has not enough memory for this model", {}});
-  } catch (const std::system_error& e) {  // fmt says so when a stream takes no more
-    return convoy::cli::report({convoy::Fault::Io, e.what(), {}});
-  } catch (const std::exception& e) {
-    return convoy::cli::report({convoy::Fault::Internal, std::string("stopped by: ") + e.what(), {}});
-  }
+  return arrived(attempt(argc, argv));
 }

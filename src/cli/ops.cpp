@@ -1,5 +1,6 @@
 // convoy ops: which operator is carried where, and the passes with their names.
 #include "cli/command.h"
+#include "cli/output.h"
 #include "formats/keras/keras.h"
 #include "formats/onnx/onnx.h"
 #include "formats/torch/torch.h"
@@ -47,21 +48,21 @@ int ops() {
     operators.row({std::string(name), answer(name, "PyTorch", in_torch),
                    by_pass.empty() ? answer(name, "Keras", in_keras) : by_pass, answer(name, "ONNX", in_onnx)});
   }
-  fmt::print("Operators that are written\n{}\n", operators.text());
-  if (!reasons.empty()) fmt::print("Why not\n{}\n", reasons);
+  print("Operators that are written\n{}\n", operators.text());
+  if (!reasons.empty()) print("Why not\n{}\n", reasons);
 
   std::string line, classes;
   for (const auto name : keras::layer_classes()) {
     if (line.size() + name.size() > 100) classes += "  " + line + "\n", line.clear();
     line += (line.empty() ? "" : ", ") + std::string(name);
   }
-  fmt::print("Keras layers that are read\n{}  {}\n\n", classes, line);
+  print("Keras layers that are read\n{}  {}\n\n", classes, line);
 
   for (const auto& [name, target] :
        {std::pair{"PyTorch", torch_target()}, {"Keras", keras_target()}, {"ONNX", onnx_target(17)}}) {
     Table passes("ll");
     for (const Pass& p : target.passes) passes.row({std::string(p.name), std::string(p.purpose)});
-    fmt::print("Passes toward {}, in order (--without NAME leaves one out)\n{}\n", name, passes.text());
+    print("Passes toward {}, in order (--without NAME leaves one out)\n{}\n", name, passes.text());
   }
   return Done;
 }

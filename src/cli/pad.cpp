@@ -1,6 +1,7 @@
 // convoy pad: what a layer's padding does, and how every other framework says it.
 #include "cli/pad.h"
 
+#include "cli/output.h"
 #include "explain/explanation.h"
 
 #include <fmt/format.h>
@@ -85,14 +86,14 @@ Result<std::vector<explain::Explanation>> of_file(const PadWords& words) {
   return all;
 }
 
-int print(const std::vector<explain::Explanation>& all, bool json) {
+int print_all(const std::vector<explain::Explanation>& all, bool json) {
   if (json) {
     Json object{{"schema", 1}, {"layers", Json::array()}};
     for (const auto& one : all) object["layers"].push_back(explain::json_of(one));
-    fmt::print("{}\n", object.dump(1));
+    print_json(object);
     return Done;
   }
-  for (std::size_t i = 0; i < all.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", explain::text_of(all[i]));
+  for (std::size_t i = 0; i < all.size(); ++i) print("{}{}", i == 0 ? "" : "\n", explain::text_of(all[i]));
   return Done;
 }
 
@@ -118,7 +119,7 @@ int pad(const PadWords& words) {
   if (!all) return report(all.error());
   if (drawing)
     if (auto drawn = draw_layers(*all, *drawing); !drawn) return report(drawn.error());
-  return print(*all, words.json);
+  return print_all(*all, words.json);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // convoy pad --about torch: one framework's padding on a page.
+#include "cli/output.h"
 #include "cli/pad.h"
 #include "explain/about.h"
 
@@ -12,8 +13,8 @@ namespace convoy::cli {
 int pad_about(const PadWords& words) {
   const auto page = explain::about(words.about);
   if (!page) return report(page.error());
-  if (words.json) fmt::print("{}\n", explain::json_of(*page).dump(1));
-  else fmt::print("{}", explain::text_of(*page));
+  if (words.json) print_json(explain::json_of(*page));
+  else print("{}", explain::text_of(*page));
   return Done;
 }
 

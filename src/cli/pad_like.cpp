@@ -1,4 +1,5 @@
 // convoy pad --solve --like LAYER: which other words read the same cells.
+#include "cli/output.h"
 #include "cli/pad.h"
 #include "explain/like.h"
 
@@ -29,8 +30,8 @@ int pad_like(const PadWords& words) {
     if (words.json) layers.push_back(explain::json_of(*answer));
     else text += (text.empty() ? "" : "\n") + (one.name.empty() ? "" : one.name + "\n") + explain::text_of(*answer);
   }
-  if (words.json) fmt::print("{}\n", Json{{"schema", 1}, {"layers", std::move(layers)}}.dump(1));
-  else fmt::print("{}", text);
+  if (words.json) print_json(Json{{"schema", 1}, {"layers", std::move(layers)}});
+  else print("{}", text);
   return Done;
 }
 

@@ -1,5 +1,6 @@
 // convoy pad 'F.pad(x, (1, 2, 3, 4))': a list of cells in every framework's order.
 #include "explain/pad_list.h"
+#include "cli/output.h"
 #include "cli/pad.h"
 
 #include <fmt/format.h>
@@ -26,8 +27,8 @@ std::optional<int> pad_list(const PadWords& words) {
   }
   const auto list = explain::read_pad_list(*call, words.layout, size);
   if (!list) return report(list.error());
-  if (words.json) fmt::print("{}\n", explain::json_of(*list).dump(1));
-  else fmt::print("{}", explain::text_of(*list));
+  if (words.json) print_json(explain::json_of(*list));
+  else print("{}", explain::text_of(*list));
   return Done;
 }
 

@@ -1,4 +1,5 @@
 // convoy pad --solve: which padding gives this size?
+#include "cli/output.h"
 #include "cli/pad.h"
 #include "explain/solve.h"
 
@@ -83,8 +84,8 @@ int pad_solve(const PadWords& words) {
   if (!question) return report(question.error());
   const auto answer = explain::solve(*question);
   if (!answer) return report(answer.error());
-  if (words.json) fmt::print("{}\n", explain::json_of(*answer).dump(1));
-  else fmt::print("{}", explain::text_of(*answer));
+  if (words.json) print_json(explain::json_of(*answer));
+  else print("{}", explain::text_of(*answer));
   return Done;
 }
 

@@ -1,5 +1,6 @@
 // convoy port: carry a model over: read, rewrite, write, read back, prove.
 #include "port/port.h"
+#include "cli/output.h"
 
 #include "base/mapped_file.h"
 #include "base/sha256.h"
@@ -144,8 +145,8 @@ int run_port(const Port& o) {
   const std::string name = std::filesystem::path(o.model.file).filename().string();
   if (certificate)
     if (const auto kept = certify(o, *done, name, *certificate); !kept) return report(kept.error());
-  if (o.json) fmt::print("{}\n", port_json(*done, name).dump(1));
-  else if (!o.quiet || !done->holds()) fmt::print("{}", port_text(*done, name));
+  if (o.json) print_json(port_json(*done, name));
+  else if (!o.quiet || !done->holds()) print("{}", port_text(*done, name));
   if (!done->holds()) return report({Fault::Proof, done->proof->reason + "; nothing was written", o.model.file});
   return Done;
 }

@@ -1,5 +1,7 @@
 #include "cli/progress.h"
 
+#include "base/shown.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,7 +22,7 @@ void ProgressLine::show(std::string_view step, std::size_t done, std::size_t of,
   last_ = now;
   shown_ = true;
   const double seconds = std::chrono::duration<double>(now - begun_).count();
-  std::fputs(fmt::format("\r\033[K{}  {} of {}  {}  {:.1f} s", step, done, of, what, seconds).c_str(), stderr);
+  std::fputs(fmt::format("\r\033[K{}  {} of {}  {}  {:.1f} s", step, done, of, shown(what), seconds).c_str(), stderr);
   std::fflush(stderr);
 }
 

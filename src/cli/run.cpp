@@ -3,7 +3,9 @@
 
 #include "base/atomic_output.h"
 #include "base/mapped_file.h"
+#include "base/shown.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "containers/npy.h"
 #include "formats/source.h"
 
@@ -113,11 +115,11 @@ void print_outputs(const Graph& graph, const std::vector<Tensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     std::string shape;
     for (const Size n : outputs[i].shape()) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
-    fmt::print("{} [{}]\n", graph.output_names[i], shape);
+    print("{} [{}]\n", shown(graph.output_names[i]), shape);
     const auto values = outputs[i].doubles();
-    for (std::size_t k = 0; k < std::min(values.size(), most); ++k) fmt::print("  {:.6g}", values[k]);
-    if (values.size() > most) fmt::print("  ... ({} numbers; -o y.npy keeps them)", values.size());
-    fmt::print("\n");
+    for (std::size_t k = 0; k < std::min(values.size(), most); ++k) print("  {:.6g}", values[k]);
+    if (values.size() > most) print("  ... ({} numbers; -o y.npy keeps them)", values.size());
+    print("\n");
   }
 }
 

@@ -1,5 +1,7 @@
 // convoy summary: the layers of a model with shapes and effective padding.
+#include "base/shown.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "formats/source.h"
 #include "graph/text.h"
 #include "report/table.h"
@@ -27,8 +29,8 @@ std::string listing_text(const std::string& name, const std::vector<ListedLayer>
     const bool named = why.where.ends_with("layer '" + layer.name + "' (" + layer.kind + ")");
     table.row({layer.name, layer.kind, named ? "(!) not carried" : ""});
   }
-  return fmt::format("{}  {} layers, not carried as a whole\n\n{}\n(!) {}\n", name, layers.size(), table.text(),
-                     message(why));
+  return fmt::format("{}  {} layers, not carried as a whole\n\n{}\n(!) {}\n", shown(name), layers.size(), table.text(),
+                     shown_sentence(message(why)));
 }
 
 Json listing_json(const std::string& name, const std::vector<ListedLayer>& layers, const Error& why) {
@@ -54,19 +56,19 @@ int summary(const Summary& o) {
   }
   const std::string name = std::filesystem::path(o.model.file).filename().string();
   if (!loaded && loaded.error().fault == Fault::Unsupported && !layers.empty()) {
-    if (o.json) fmt::print("{}\n", listing_json(name, layers, loaded.error()).dump(1));
-    else fmt::print("{}", listing_text(name, layers, loaded.error()));
+    if (o.json) print_json(listing_json(name, layers, loaded.error()));
+    else print("{}", listing_text(name, layers, loaded.error()));
     return Done;
   }
   if (!loaded) return report(loaded.error());
-  if (o.graph) fmt::print("{}", text_of(*loaded));
+  if (o.graph) print("{}", text_of(*loaded));
   else if (o.json) {
     Json facts = summary_json(*loaded, name);
     facts["remarks"] = remarks;
-    fmt::print("{}\n", facts.dump(1));
+    print_json(facts);
   } else {
-    fmt::print("{}", summary_text(*loaded, name));
-    for (const std::string& remark : remarks) fmt::print("note    {}\n", remark);
+    print("{}", summary_text(*loaded, name));
+    for (const std::string& remark : remarks) print("note    {}\n", shown_sentence(remark));
   }
   return Done;
 }

@@ -1,7 +1,9 @@
 // convoy weights: the tensors of a file, listed or carried into a weights file of another kind.
 #include "cli/weights.h"
 #include "base/sha256.h"
+#include "base/shown.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "formats/torch/weight_norm.h"
 #include "port/convert_weights.h"
 #include "report/table.h"
@@ -28,7 +30,7 @@ std::string shape_text(const Sizes& shape) {
 }
 
 std::string headline(const std::string& file, std::size_t tensors, Size numbers) {
-  return fmt::format("{}  {} tensors, {} numbers", std::filesystem::path(file).filename().string(), tensors,
+  return fmt::format("{}  {} tensors, {} numbers", shown(std::filesystem::path(file).filename().string()), tensors,
                      with_commas(numbers));
 }
 
@@ -52,8 +54,7 @@ int list(const Weights& o) {
                          {"sha256", sha256_hex(tensor.bytes())}});
       tensor.let_go();
     }
-    fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1}, {"file", o.file}, {"tensors", std::move(tensors)}}.dump(
-                           1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_json(nlohmann::ordered_json{{"schema", 1}, {"file", o.file}, {"tensors", std::move(tensors)}});
     return Done;
   }
   Table table("lllr");
@@ -63,11 +64,10 @@ int list(const Weights& o) {
                o.sha256 ? sha256_hex(tensor.bytes()).substr(0, 16) : with_commas(tensor.count())});
     count += tensor.count();
   }
-  fmt::print("{}\n\n{}", headline(o.file, all->size(), count), table.text());
+  print("{}\n\n{}", headline(o.file, all->size(), count), table.text());
   if (!normed.empty())
-    fmt::print(
-        "\nnote    {} of these weights are kept as norms and directions ({}{}); --plain makes them one tensor each\n",
-        normed.size(), normed.front().name, normed.size() > 1 ? ", ..." : "");
+    print("\nnote    {} of these weights are kept as norms and directions ({}{}); --plain makes them one tensor each\n",
+          normed.size(), shown(normed.front().name), normed.size() > 1 ? ", ..." : "");
   return Done;
 }
 
@@ -92,15 +92,15 @@ int convert(const Weights& o) {
       convert_weights(o.file, {.output = o.output, .below = o.below, .plain = o.plain, .overwrites = o.force});
   if (!done) return report(done.error());
   if (o.json) {
-    fmt::print("{}\n", json_of(*done, o).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_json(json_of(*done, o));
     return Done;
   }
   Size count = 0;
   for (const ConvertedTensor& t : done->tensors) count += checked_count(t.shape).value_or(0);
-  fmt::print("read    {}\n", headline(o.file, done->tensors.size(), count));
-  fmt::print("wrote   {}  {} bytes; read back, every tensor as it was\n", done->file.path.filename().string(),
-             with_commas(done->file.bytes));
-  for (const std::string& note : done->notes) fmt::print("note    {}\n", note);
+  print("read    {}\n", headline(o.file, done->tensors.size(), count));
+  print("wrote   {}  {} bytes; read back, every tensor as it was\n", shown(done->file.path.filename().string()),
+        with_commas(done->file.bytes));
+  for (const std::string& note : done->notes) print("note    {}\n", shown_sentence(note));
   return Done;
 }
 

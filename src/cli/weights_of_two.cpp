@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/weights.h"
 #include "report/copied.h"
 
@@ -11,8 +12,6 @@ namespace convoy::cli {
 namespace {
 
 std::string name_of_file(const std::string& file) { return std::filesystem::path(file).filename().string(); }
-
-void print_json(const Json& json) { fmt::print("{}\n", json.dump(1, ' ', false, Json::error_handler_t::replace)); }
 
 Result<LoadOptions> load_options(const WeightsOfTwo& o, const std::string& file, const std::string& weights) {
   ModelOptions model;
@@ -28,7 +27,7 @@ int match(const WeightsOfTwo& o, const CopyOptions& options) {
   const auto matched = match_models(o.a, o.b, options);
   if (!matched) return report(matched.error());
   if (o.json) print_json(matched_json(*matched));
-  else fmt::print("{}", matched_text(*matched, name_of_file(o.a), name_of_file(o.b)));
+  else print("{}", matched_text(*matched, name_of_file(o.a), name_of_file(o.b)));
   return all_equal(*matched) ? Done : Differs;
 }
 
@@ -67,7 +66,7 @@ int weights_of_two(const WeightsOfTwo& o) {
   const auto done = copy_weights(o.a, o.b, options);
   if (!done) return report(done.error());
   if (o.json) print_json(copied_json(*done));
-  else fmt::print("{}", copied_text(*done, name_of_file(o.a), name_of_file(o.b)));
+  else print("{}", copied_text(*done, name_of_file(o.a), name_of_file(o.b)));
   if (!done->holds())
     return report(
         {Fault::Proof, reason_of(*done) + "; nothing was written (convoy diff tells more)", name_of_file(o.b)});

@@ -1,5 +1,7 @@
 #include "containers/safetensors.h"
 
+#include "base/shown.h"
+
 #include "containers/json.h"
 
 #include <nlohmann/json.hpp>
@@ -56,7 +58,9 @@ Result<Stored> stored_in(const Json& entry) {
   const auto known = std::find_if(words.begin(), words.end(), [&](const Word& w) {
     return dtype.is_string() && dtype.get_ref<const std::string&>() == w.word;
   });
-  if (known == words.end()) return fail(Fault::Unsupported, "its element type " + dtype.dump() + " is not known");
+  if (known == words.end())
+    return fail(Fault::Unsupported,
+                "its element type " + dtype.dump(-1, ' ', false, Json::error_handler_t::replace) + " is not known");
   s.dtype = known->dtype;
   if (!entry["shape"].is_array() || entry["shape"].size() > 32)
     return wrong("its shape is not a list of at most 32 sizes");
@@ -137,6 +141,8 @@ Status write_safetensors(std::vector<NamedTensor> tensors, const std::map<std::s
   if (!metadata.empty()) header["__metadata__"] = metadata;
   Size at = 0;
   for (const auto& [name, tensor] : tensors) {
+    if (!is_utf8(name))
+      return fail(Fault::Unsupported, "the name '" + name + "' is no UTF-8, which this format asks for");
     const Size end = at + tensor.count() * bytes_of(tensor.dtype());
     header[name] = {{"dtype", word_of(tensor.dtype())}, {"shape", tensor.shape()}, {"data_offsets", {at, end}}};
     at = end;

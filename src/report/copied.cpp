@@ -1,5 +1,6 @@
 #include "report/copied.h"
 
+#include "base/shown.h"
 #include "diagnose/cause.h"
 #include "report/table.h"
 
@@ -77,8 +78,8 @@ bool all_equal(const MatchedModels& models) {
 
 std::string matched_text(const MatchedModels& models, const std::string& file_a, const std::string& file_b) {
   const auto unlike = differences(models);
-  return fmt::format("a  {}  {}\nb  {}  {}\n\n{}", file_a, models.a.source_format, file_b, models.b.source_format,
-                     table_of(models.carried, &unlike));
+  return fmt::format("a  {}  {}\nb  {}  {}\n\n{}", shown(file_a), shown(models.a.source_format), shown(file_b),
+                     shown(models.b.source_format), table_of(models.carried, &unlike));
 }
 
 Json matched_json(const MatchedModels& models) {
@@ -101,8 +102,8 @@ std::string reason_of(const CopiedWeights& copied) {
 }
 
 std::string copied_text(const CopiedWeights& copied, const std::string& file_a, const std::string& file_b) {
-  std::string text = fmt::format("a  {}  {}\nb  {}  {}\n\n{}\n", file_a, copied.format_a, file_b, copied.format_b,
-                                 table_of(copied.carried, nullptr));
+  std::string text = fmt::format("a  {}  {}\nb  {}  {}\n\n{}\n", shown(file_a), shown(copied.format_a), shown(file_b),
+                                 shown(copied.format_b), table_of(copied.carried, nullptr));
   if (!copied.proof) {
     text += "proof   declined: whether b computes the same was not looked at\n";
   } else {
@@ -116,9 +117,10 @@ std::string copied_text(const CopiedWeights& copied, const std::string& file_a, 
         same, proof.layers.size(), sizes, proof.outputs_largest, proof.outputs_scale);
   }
   if (copied.file)
-    text += fmt::format("wrote   {}  {} tensors, {} bytes; read back as b\n", copied.file->path.filename().string(),
-                        copied.carried.weights.size(), with_commas(copied.file->bytes));
-  for (const std::string& note : copied.notes) text += "note    " + note + "\n";
+    text +=
+        fmt::format("wrote   {}  {} tensors, {} bytes; read back as b\n", shown(copied.file->path.filename().string()),
+                    copied.carried.weights.size(), with_commas(copied.file->bytes));
+  for (const std::string& note : copied.notes) text += "note    " + shown_sentence(note) + "\n";
   return text;
 }
 

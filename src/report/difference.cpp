@@ -1,5 +1,6 @@
 #include "report/difference.h"
 
+#include "base/shown.h"
 #include "diagnose/cause.h"
 #include "report/table.h"
 
@@ -23,12 +24,13 @@ std::string short_number(double value) {
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + shown(word);
   return text;
 }
 
 std::string head(const Diagnosis& d, const DiffNames& names) {
-  std::string text = fmt::format("a  {}  {}\nb  {}  {}\n", names.file_a, names.source_a, names.file_b, names.source_b);
+  std::string text = fmt::format("a  {}  {}\nb  {}  {}\n", shown(names.file_a), shown(names.source_a),
+                                 shown(names.file_b), shown(names.source_b));
   text += fmt::format("aligned: {} of {} weighted layers by their numbers", d.by_weights,
                       std::max(d.weighted_a, d.weighted_b));
   if (d.by_place > 0) text += fmt::format(", {} by their place", d.by_place);
@@ -51,22 +53,23 @@ std::string layer_table(const Diagnosis& d) {
 }
 
 std::string finding_text(const Finding& f) {
-  std::string text = fmt::format("\n{}: {}\n", f.a, f.cause);
+  std::string text = fmt::format("\n{}: {}\n", shown(f.a), f.cause);
   const std::string change =
       f.other_shape ? "another shape" : fmt::format("r {}, limit {}", short_number(f.ratio), short_number(f.limit));
   if (f.cause == "unknown") {
-    text += fmt::format("  '{}' of b differs ({}), and no known mistake explains it{}{}.\n  a  {}\n  b  {}\n", f.b,
-                        change, f.says.empty() ? "" : ": ", f.says, f.what_a, f.what_b);
+    text +=
+        fmt::format("  '{}' of b differs ({}), and no known mistake explains it{}{}.\n  a  {}\n  b  {}\n", shown(f.b),
+                    change, f.says.empty() ? "" : ": ", shown(f.says), shown(f.what_a), shown(f.what_b));
     if (!f.next.empty())
-      text += fmt::format("  Nearest: {}, which leaves r at {}.\n", f.next, short_number(f.ratio_next));
+      text += fmt::format("  Nearest: {}, which leaves r at {}.\n", shown(f.next), short_number(f.ratio_next));
     return text;
   }
-  text += fmt::format("  b ('{}') {}.\n", f.b, diagnose::words_of_cause(f.cause));
-  text += fmt::format("  With this change ({}) a gives b's numbers: {} falls to r {}.\n", f.says, change,
+  text += fmt::format("  b ('{}') {}.\n", shown(f.b), diagnose::words_of_cause(f.cause));
+  text += fmt::format("  With this change ({}) a gives b's numbers: {} falls to r {}.\n", shown(f.says), change,
                       short_number(f.ratio_after_fix));
   if (!f.next.empty() && std::isfinite(f.ratio_next))
-    text += fmt::format("  Next best explanation: {}, which leaves r at {}{}.\n", f.next, short_number(f.ratio_next),
-                        f.certain ? "" : ", too near to be sure");
+    text += fmt::format("  Next best explanation: {}, which leaves r at {}{}.\n", shown(f.next),
+                        short_number(f.ratio_next), f.certain ? "" : ", too near to be sure");
   if (!f.also.empty()) text += fmt::format("  At the sizes tried the same numbers come from: {}.\n", joined(f.also));
   if (!f.separating_size.empty())
     text += fmt::format("  An input of {} would tell them apart: --size {}.\n", f.separating_size, f.separating_size);

@@ -1,5 +1,7 @@
 #include "report/table.h"
 
+#include "base/shown.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -12,6 +14,11 @@ std::size_t width(const std::string& s) {
 }
 
 }  // namespace
+
+void Table::row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = shown(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string Table::text() const {
   std::vector<std::size_t> widths(align_.size(), 0);

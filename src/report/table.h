@@ -9,7 +9,8 @@ class Table {
  public:
   // `align` holds one letter per column: 'l' or 'r'.
   explicit Table(std::string align) : align_(std::move(align)) {}
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // What would steer a terminal is written out, ends of lines too.
+  void row(std::vector<std::string> cells);
   // Each line indented by two spaces; widths are counted in code points, trailing spaces cut.
   std::string text() const;
 

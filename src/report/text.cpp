@@ -1,5 +1,6 @@
 #include "report/text.h"
 
+#include "base/shown.h"
 #include "report/layers.h"
 #include "report/table.h"
 
@@ -26,13 +27,14 @@ std::string layer_table(const Graph& g) {
   for (const auto& row : layer_rows(g)) {
     table.row({row.name, row.operation, row.note.empty() ? "" : "(!)", row.output, row.padding,
                row.parameters ? with_commas(row.parameters) : ""});
-    if (!row.note.empty()) notes += fmt::format("(!) {}: {}\n", row.name, row.note);
+    if (!row.note.empty()) notes += fmt::format("(!) {}: {}\n", shown(row.name), shown(row.note));
   }
   return table.text() + (notes.empty() ? "" : "\n" + notes);
 }
 
 std::string head(const Graph& g, const std::string& file) {
-  return fmt::format("{}  {}  {} operators  {}\n", file, g.source_format, g.nodes.size(), parameter_words(g));
+  return fmt::format("{}  {}  {} operators  {}\n", shown(file), shown(g.source_format), g.nodes.size(),
+                     parameter_words(g));
 }
 
 std::string pass_lines(const PortReport& r) {
@@ -48,23 +50,23 @@ std::string pass_lines(const PortReport& r) {
     }
     for (const auto& [text, layers] : grouped) {
       std::string who;
-      for (std::size_t i = 0; i < layers.size() && i < 4; ++i) who += (i ? ", " : "") + layers[i];
+      for (std::size_t i = 0; i < layers.size() && i < 4; ++i) who += (i ? ", " : "") + shown(layers[i]);
       if (layers.size() > 4) who += fmt::format(" and {} more", layers.size() - 4);
-      lines += fmt::format("  {:<16} {}: {}\n", pass.name, who, text);
+      lines += fmt::format("  {:<16} {}: {}\n", pass.name, who, shown(text));
     }
   }
   return lines.empty() ? "" : "rewritten\n" + lines + "\n";
 }
 
 std::string moved_words(const Carried& c) {
-  std::string s = fmt::format("{} {}", c.name, text_of(c.target));
+  std::string s = fmt::format("{} {}", shown(c.name), text_of(c.target));
   if (!c.permutation.empty() && !is_identity(c.permutation)) s += fmt::format(" (source {})", text_of(c.source));
   return s;
 }
 
 std::string joined(const std::vector<std::string>& words, std::size_t most) {
   std::string text;
-  for (std::size_t i = 0; i < words.size() && i < most; ++i) text += (i ? ", " : "") + words[i];
+  for (std::size_t i = 0; i < words.size() && i < most; ++i) text += (i ? ", " : "") + shown(words[i]);
   return words.size() > most ? text + fmt::format(" and {} more", words.size() - most) : text;
 }
 
@@ -113,9 +115,9 @@ std::string weight_lines(const Proof& p) {
   std::vector<std::string> computed;
   for (const auto& w : p.weights) {
     if (w.kept != Kept::Computed) continue;
-    std::string of = w.name;
+    std::string of = shown(w.name);
     if (!w.made_of.empty()) of += " from " + joined(w.made_of, 5);
-    if (!w.layer.empty()) of += ", in the bound of " + w.layer;
+    if (!w.layer.empty()) of += ", in the bound of " + shown(w.layer);
     computed.push_back(std::move(of));
   }
   for (std::size_t i = 0; i < computed.size() && i < 3; ++i)
@@ -139,7 +141,7 @@ std::string proof_lines(const Proof& p, bool one_size) {
   if (differing == 0 && closest)
     s +=
         fmt::format("        numbers    {} of {} layers within their rounding bound; closest: {}, r {:.2g} of {:.3g}\n",
-                    p.layers.size(), p.layers.size(), closest->layer, closest->r, closest->limit);
+                    p.layers.size(), p.layers.size(), shown(closest->layer), closest->r, closest->limit);
   s += weight_lines(p);
   s += fmt::format("        whole      largest difference {:.2g}\n", p.whole_largest);
   if (differing) {
@@ -160,13 +162,14 @@ std::string proof_lines(const Proof& p, bool one_size) {
 std::string summary_text(const Graph& graph, const std::string& file) {
   std::string s = head(graph, file) + "\n" + layer_table(graph) + "\noutputs ";
   for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    s += fmt::format("{}{} {}", i ? ", " : "", graph.output_names[i], text_of(graph[graph.outputs[i]].fact.shape));
+    s += fmt::format("{}{} {}", i ? ", " : "", shown(graph.output_names[i]),
+                     text_of(graph[graph.outputs[i]].fact.shape));
   return s + "\n";
 }
 
 std::string port_text(const PortReport& r, const std::string& file) {
   std::string s = "read    " + head(r.source, file) + "\n" + layer_table(r.source) + "\n" + pass_lines(r);
-  for (const std::string& remark : r.remarks) s += "note    " + remark + "\n";
+  for (const std::string& remark : r.remarks) s += "note    " + shown_sentence(remark) + "\n";
   s += "port    ";
   for (std::size_t i = 0; i < r.inputs.size(); ++i) s += (i ? ", " : "") + moved_words(r.inputs[i]);
   s += "  ->  ";
@@ -176,12 +179,12 @@ std::string port_text(const PortReport& r, const std::string& file) {
     s += proof_lines(*r.proof, takes_one_size(r.source));
     if (r.proof->holds)
       for (std::size_t i = 0; i < r.read_back.size(); ++i)
-        s += fmt::format("        {:<10} {}\n", i ? "" : "source", r.read_back[i]);
+        s += fmt::format("        {:<10} {}\n", i ? "" : "source", shown(r.read_back[i]));
   } else {
     s += "proof   none (--no-proof): nothing was compared, and no answer is stored to check the port with\n";
   }
   for (std::size_t i = 0; i < r.files.size(); ++i)
-    s += fmt::format("{:<8}{}  {} bytes  sha256 {}\n", i ? "" : "wrote", r.files[i].path.string(),
+    s += fmt::format("{:<8}{}  {} bytes  sha256 {}\n", i ? "" : "wrote", shown(r.files[i].path.string()),
                      with_commas(r.files[i].bytes), r.files[i].sha256.substr(0, 16));
   return s;
 }

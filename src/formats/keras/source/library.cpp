@@ -47,7 +47,9 @@ Result<Fact> input_fact(const Json& shape, const std::string& dtype) {
   for (const Json& n : shape) {
     if (n.is_null()) fact.shape.push_back(Dim::unknown());
     else if (n.is_number_integer() && n >= 0) fact.shape.push_back(Dim(n.get<Size>()));
-    else return fail(Fault::Format, "the shape " + shape.dump() + " holds what is no size");
+    else
+      return fail(Fault::Format,
+                  "the shape " + shape.dump(-1, ' ', false, Json::error_handler_t::replace) + " holds what is no size");
   }
   if (dtype.starts_with("int")) fact.dtype = DType::I32;
   return fact;

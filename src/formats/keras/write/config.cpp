@@ -137,13 +137,13 @@ void append_json(const Json& value, std::string& text) {
     text += '{';
     bool first = true;
     for (const auto& [key, inner] : value.items()) {
-      text += (first ? "" : ", ") + Json(key).dump() + ": ";
+      text += (first ? "" : ", ") + Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
       append_json(inner, text);
       first = false;
     }
     text += '}';
   } else {
-    text += value.dump();
+    text += value.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 }
 

@@ -1,6 +1,7 @@
 // Names of layers, each once, and how a node's inputs become arguments.
 #include "formats/keras/write/sink.h"
 
+#include "base/shown.h"
 #include "formats/keras/weights.h"
 #include "graph/path.h"
 
@@ -52,7 +53,7 @@ std::string class_of(std::string_view stem, Size space, std::string_view tail) {
 
 std::string layer_name(const Node& node) {
   std::string name;
-  for (const char c : path_of(node)) {
+  for (const char c : as_utf8(path_of(node))) {
     const bool parts = c == '/' || c == '.' || c == ':' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
     if (!parts) name += c;
     else if (!name.empty() && name.back() != '_') name += '_';

@@ -132,7 +132,10 @@ Result<DType> exported_dtype(const Json& number) {
     case 12: return DType::Bool;
     case 13: return DType::BF16;
     case 28: return DType::U16;
-    default: return fail(Fault::Unsupported, "is of element type " + number.dump() + ", which is not carried");
+    default:
+      return fail(Fault::Unsupported, "is of element type " +
+                                          number.dump(-1, ' ', false, Json::error_handler_t::replace) +
+                                          ", which is not carried");
   }
 }
 

@@ -19,7 +19,7 @@ SymbolicSize size_in(const Json& json) {
   if (const Json* expression = member(json, "as_expr"))
     if (const Json* text = member(*expression, "expr_str"); text && text->is_string())
       return {{}, text->get<std::string>()};
-  return {{}, "?" + json.dump()};
+  return {{}, "?" + json.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
 // What says nothing about the numbers: where and how tensors lie in memory.

@@ -25,8 +25,8 @@ Size whole(FunctionCall& call, const Json& value, std::string_view key) {
                                                : value.is_number_integer() && in_range(value.get<Size>());
   if (fits) return value.get<Size>();
   call.refuse(value.is_number_integer() ? Fault::Limit : Fault::Format,
-              "argument '" + std::string(key) + "' is " + value.dump() + ", expected " +
-                  (value.is_number_integer() ? "a size that an array can have" : "a whole number"));
+              "argument '" + std::string(key) + "' is " + value.dump(-1, ' ', false, Json::error_handler_t::replace) +
+                  ", expected " + (value.is_number_integer() ? "a size that an array can have" : "a whole number"));
   return 1;
 }
 
