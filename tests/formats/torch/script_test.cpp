@@ -84,6 +84,38 @@ TEST(TorchScript, FollowsLoopsBranchesAndFunctionsOfTheArchive) {
             (Numbers{22, -10}));
 }
 
+// Two files of one name hold a class of one name each: both are what their own file says.
+TEST(TorchScript, TellsFilesOfOneNameInTwoFoldersApart) {
+  // A module with attributes a and b of classes __torch__.p.block.Block and __torch__.q.block.Block.
+  const char pickled[] =
+      "\x80\x02"
+      "c__torch__.m\nNet\n)\x81}(X\x01\x00\x00\x00"
+      "ac__torch__.p.block\nBlock\n)\x81}b"
+      "X\x01\x00\x00\x00"
+      "bc__torch__.q.block\nBlock\n)\x81}bub.";
+  const std::string own(pickled, sizeof pickled - 1);
+  const auto block = [](const std::string& folder, const std::string& function) {
+    return "class Block(Module):\n  __parameters__ = []\n  __buffers__ = []\n  def forward(self: __torch__." + folder +
+           ".block.Block, x: Tensor) -> Tensor:\n    return torch." + function + "(x)\n";
+  };
+  const std::string bytes = zipped(
+      {{"data.pkl", own},
+       {"code/__torch__/m.py",
+        "class Net(Module):\n  __parameters__ = []\n  __buffers__ = []\n  def forward(self: __torch__.m.Net, x: "
+        "Tensor) -> Tensor:\n    a = (self.a).forward(x, )\n    b = (self.b).forward(x, )\n    return torch.sub(a, "
+        "b)\n"},
+       {"code/__torch__/p/block.py", block("p", "relu")},
+       {"code/__torch__/q/block.py", block("q", "neg")},
+       {"constants.pkl", no_constants}});
+  auto zip = ZipArchive::open({bytes_of(bytes), nullptr});
+  ASSERT_TRUE(zip) << message(zip.error());
+  const auto graph = read_script(*zip, shaped({Dim(2)}));
+  ASSERT_TRUE(graph) << message(graph.error());
+  const auto values = run(*graph, {Tensor::of({2}, std::vector<float>{5, -3})});
+  ASSERT_TRUE(values) << message(values.error());
+  EXPECT_EQ(values->at(graph->outputs[0]).doubles(), (Numbers{10, -3}));  // relu(x) - (-x)
+}
+
 TEST(TorchScript, IsReadAtRestWhateverWasSaved) {
   EXPECT_EQ(numbers_of("  def forward(self: __torch__.m.Net, x: Tensor) -> Tensor:\n"
                        "    training = self.training\n    return torch.dropout(x, 0.5, training)\n",

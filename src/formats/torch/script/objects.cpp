@@ -143,7 +143,7 @@ Result<std::optional<python::SourceFile>> ScriptCode::find(const std::string& mo
   path = "code/" + path + ".py";
   auto text = zip_.read(root_ + path);
   if (!text) return pass(text);
-  return python::SourceFile{path, std::string(text_of(text->bytes))};
+  return python::SourceFile{path, std::string(text_of(text->bytes)), path.substr(0, path.find_last_of('/'))};
 }
 
 // ---- modules
