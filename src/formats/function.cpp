@@ -92,7 +92,10 @@ std::vector<ValueId> FunctionCall::add_all(Op op, std::vector<ValueId> inputs) {
 }
 
 ValueId FunctionCall::make_constant(std::string_view word, Tensor tensor) {
-  return graph_.constant(layer_ + "/" + std::string(word), std::move(tensor), false);
+  const bool literal = tensor.rank() == 0;
+  const ValueId made = graph_.constant(layer_ + "/" + std::string(word), std::move(tensor), false);
+  graph_[made].literal = literal;
+  return made;
 }
 
 Status FunctionCall::done() {
@@ -115,6 +118,7 @@ Result<std::vector<ValueId>> call_function(std::span<const FunctionRow> rows, Gr
   FunctionCall call(graph, name, arguments, std::move(tensors), layer, setting);
   auto outputs = row->read(call);
   if (auto s = call.done(); !s) return pass(s);
+  if (outputs.empty()) return fail(Fault::Internal, "function '" + name + "' gives nothing and does not say why");
   return outputs;
 }
 

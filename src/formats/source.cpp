@@ -41,10 +41,15 @@ Result<python::SourceFile> source_at(const fs::path& file) {
   return python::SourceFile{file.filename().string(), std::string(text_of(blob.bytes))};
 }
 
-// The outermost folder that is a package of the file: each one up holds an __init__.py.
+fs::path folder_of(const fs::path& file) {
+  std::error_code ignored;
+  return fs::absolute(file, ignored).lexically_normal().parent_path();
+}
+
+// Where the outermost package of the file lies: each folder between holds an __init__.py.
 fs::path package_root(const fs::path& file) {
   std::error_code ignored;
-  fs::path folder = fs::absolute(file).parent_path();
+  fs::path folder = folder_of(file);
   for (int i = 0; i < 64 && fs::exists(folder / "__init__.py", ignored) && folder.has_parent_path(); ++i)
     folder = folder.parent_path();
   return folder;
@@ -77,12 +82,13 @@ Result<std::optional<python::SourceFile>> source_below(const fs::path& base, con
 python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roots) {
   if (file == "-" && roots.empty()) return {};
   const bool is_file = file != "-";
-  const fs::path root = is_file ? package_root(file) : fs::path(),
-                 top = is_file ? fs::absolute(file).parent_path() : fs::path();
+  const fs::path root = is_file ? package_root(file) : fs::path(), top = is_file ? folder_of(file) : fs::path();
+  // The outermost package itself; a file that is in none has what lies beside it.
+  const fs::path package = root == top ? root : root / *top.lexically_relative(root).begin();
   std::vector<fs::path> others;
   for (const fs::path& one : roots) others.push_back(fs::absolute(one).lexically_normal());
-  return [root, top, others](const std::string& module, Size dots,
-                             const std::string& importing) -> Result<std::optional<python::SourceFile>> {
+  return [root, top, package, others](const std::string& module, Size dots,
+                                      const std::string& importing) -> Result<std::optional<python::SourceFile>> {
     std::string path = module;
     std::ranges::replace(path, '.', '/');
     if (path.find("..") != std::string::npos || path.starts_with("/")) return std::nullopt;
@@ -90,6 +96,7 @@ python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roo
     const bool of_other = importing.starts_with("@");
     const std::size_t number = of_other ? std::stoul(importing.substr(1)) : 0;
     const fs::path& own_root = of_other ? others.at(number - 1) : root;
+    const fs::path& outermost = of_other ? own_root : package;
     const auto slash = importing.find('/');
     const std::string way = !of_other ? importing : slash == std::string::npos ? "" : importing.substr(slash + 1);
     const fs::path here = importing.empty() ? top : own_root / way;
@@ -98,10 +105,11 @@ python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roo
       fs::path folder = here;
       for (Size i = 1; i < dots; ++i) folder = folder.parent_path();
       std::error_code ignored;
-      const auto inside = fs::relative(folder, own_root, ignored).string();
+      const auto inside = fs::relative(folder, outermost, ignored).string();
       if (!ignored && !inside.starts_with("..") && !here.empty()) places.emplace_back(folder, number);
     } else {
-      if (!root.empty()) places.emplace_back(root, 0);
+      const std::string first = path.substr(0, path.find('/'));
+      if (!root.empty() && (root == package || first == package.filename())) places.emplace_back(root, 0);
       if (!here.empty()) places.emplace_back(here, number);
       for (std::size_t i = 0; i < others.size(); ++i) places.emplace_back(others[i], i + 1);
     }
@@ -142,7 +150,7 @@ class Program {
     if (!source) return pass(source);
     // As if it had been imported: another file of the package that imports this one gets the same module.
     std::error_code ignored;
-    source->folder = fs::relative(fs::absolute(file_).parent_path(), package_root(file_), ignored).string();
+    source->folder = fs::relative(folder_of(file_), package_root(file_), ignored).string();
     if (source->folder == ".") source->folder.clear();
     return run(std::move(*source));
   }
@@ -251,7 +259,7 @@ class Program {
     const auto& all = scope.names.all();
     for (const bool tensors : {false, true})
       for (std::size_t i = all.size(); i-- > 0;)
-        if (tensors ? is_tensor(all[i].second) : is_model(all[i].second)) {
+        if (tensors ? is_tensor(all[i].second) && !torch_.is_literal(all[i].second) : is_model(all[i].second)) {
           if (const auto* left = rival(scope, i)) return std::unexpected(asking_for_a_name(*left));
           return all[i].second;
         }

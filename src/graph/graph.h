@@ -38,6 +38,7 @@ struct Value {
   Fact fact;
   std::optional<Tensor> constant;  // weights and other numbers known beforehand
   bool trainable = true;  // of a constant: a weight that training moves, unlike running statistics and tables
+  bool literal = false;  // of a constant: numbers that the program says itself, no weight and no state of a layer
   NodeId producer;  // none for inputs and constants
   std::optional<Origin> origin;
 };

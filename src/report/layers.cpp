@@ -184,7 +184,8 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
         },
         node.op);
     for (const ValueId v : node.inputs)
-      if (v && graph[v].constant && counted.insert(v).second) row.parameters += graph[v].constant->count();
+      if (v && graph[v].constant && !graph[v].literal && counted.insert(v).second)
+        row.parameters += graph[v].constant->count();
     row.note = note_of(node, graph);
     rows.push_back(std::move(row));
   }
@@ -194,7 +195,7 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
 ParameterCount count_parameters(const Graph& graph) {
   ParameterCount n;
   for (const Value& v : graph.values) {
-    if (!v.constant) continue;
+    if (!v.constant || v.literal) continue;
     n.all += v.constant->count();
     if (v.trainable) n.trainable += v.constant->count();
   }

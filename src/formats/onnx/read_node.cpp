@@ -68,6 +68,8 @@ Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
     known.tensor = std::move(*tensor);
   }
   known.value = graph_.constant(known.name.empty() ? name : known.name, *known.tensor, known.trainable);
+  // Some exporters keep weights in Constant nodes: only a single number is surely none.
+  graph_[known.value].literal = known.name.empty() && known.tensor->count() == 1;
   if (!known.name.empty() && known.tensor->count() > 0)
     file_names_.of_weight(known.tensor->bytes().data(), graph_[known.value].name);
   return known.value;

@@ -1,6 +1,8 @@
 // Tensors made of numbers alone, worked out while the program is read.
 #include "formats/torch/aten/aten.h"
 
+#include "ops/expect.h"
+
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
@@ -46,9 +48,15 @@ bool fits(FunctionCall& call, double count) {
   return false;
 }
 
+std::optional<Size> count_in(FunctionCall& call, const Sizes& shape) {
+  const auto count = checked_count(shape);
+  if (!count) call.refuse(Fault::Limit, "a table of " + text_of(shape) + " has no count of numbers");
+  return count;
+}
+
 Results filled(FunctionCall& call, double value, std::string_view usual = "float32") {
   const Sizes shape = call.attrs.list("size");
-  const auto count = checked_count(shape);
+  const auto count = count_in(call, shape);
   if (!count || !fits(call, static_cast<double>(*count))) return {};
   const Results known = made(call, shape, std::vector<double>(static_cast<std::size_t>(*count), value), usual);
   if (call.failed() || known.empty()) return {};
@@ -98,7 +106,7 @@ Results scalar_tensor(FunctionCall& call) { return made(call, {}, {call.attrs.nu
 // Ones where row and column are equal.
 Results eye(FunctionCall& call) {
   const Size rows = call.attrs.integer("n"), columns = call.attrs.integer("m", rows);
-  const auto count = checked_count(Sizes{rows, columns});
+  const auto count = count_in(call, Sizes{rows, columns});
   if (!count || !fits(call, static_cast<double>(*count))) return {};
   std::vector<double> values(static_cast<std::size_t>(*count), 0);
   for (Size i = 0; i < std::min(rows, columns); ++i) values[static_cast<std::size_t>(i * columns + i)] = 1;

@@ -128,6 +128,7 @@ class Reader {
     if (!made) {
       made = graph_.constant(known_as, found->second, trainable);
       allowance_.add(found->second.count());
+      graph_[made].literal = key == "tensor_constant_name";
     }
     tensors_[name] = made;
     return {};
@@ -249,6 +250,7 @@ class Reader {
                       {0, std::max<std::size_t>(1, wanted)});
     auto results = row->read(made);
     if (auto s = made.done(); !s) return pass(s);
+    if (results.empty() && wanted > 0) return fail(Fault::Internal, "gives nothing and does not say why");
     if (auto s = allowance_.spend(made_constants(graph_, first_value)); !s) return pass(s);
     for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
       Node& added = graph_.nodes[i];
@@ -365,12 +367,14 @@ class Reader {
       if (node.inputs.empty()) return {};
       std::vector<const Tensor*> inputs;
       for (const ValueId v : node.inputs) inputs.push_back(v ? &*graph_[v].constant : nullptr);
+      const bool literal = std::ranges::all_of(node.inputs, [&](ValueId v) { return !v || graph_[v].literal; });
       auto results = within(place_of(node), run_node(node, inputs, Precision::Single));
       if (!results) return pass(results);
       for (std::size_t k = 0; k < node.outputs.size(); ++k) {
         Value& value = graph_[node.outputs[k]];
         value.constant = as_declared((*results)[k], value.fact.dtype);
         value.trainable = false;
+        value.literal = literal;
         value.producer = {};
       }
     }

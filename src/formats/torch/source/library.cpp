@@ -55,6 +55,10 @@ Value SourceLibrary::input(Interpreter& in, const std::string& name, const Shape
 
 bool SourceLibrary::is_model(Value value) const { return is_module(value); }
 bool SourceLibrary::is_tensor(Value value) const { return value.as<SourceTensor>() != nullptr; }
+bool SourceLibrary::is_literal(Value value) const {
+  const auto* tensor = value.as<SourceTensor>();
+  return tensor && tensor->value && tensor->tracer.graph[tensor->value].literal;
+}
 bool SourceLibrary::is_model_class(Value value) const {
   const auto* type = value.as<python::Class>();
   return type && type->native.empty() &&
@@ -210,6 +214,7 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   const LiveParameters parameters(tracer, *module, weights);
   parameters.train_reordered();
   if (tracer.options().remarks) parameters.tell(*tracer.options().remarks);
+  tracer.tell_literals();
   prune(graph);
   return std::move(graph);
 }

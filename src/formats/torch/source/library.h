@@ -24,6 +24,7 @@ class SourceLibrary : public python::Library {
 
   bool is_model(python::Value value) const;  // an instance of a torch.nn.Module
   bool is_tensor(python::Value value) const;
+  bool is_literal(python::Value value) const;  // a tensor of numbers that stand in the program: no model
   bool is_model_class(python::Value value) const;  // a class of the program that derives from torch.nn.Module
   // Calls the module on inputs of the shapes that --shape gives. Without weights from a file, those of PyTorch's own
   // initialisers. Fails: what a row refuses; weights of a file that the module does not have, or has otherwise.

@@ -84,7 +84,18 @@ Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId value) {
 
 Value Tracer::constant(Interpreter& in, Tensor numbers) {
   const int n = unnamed_["constant"]++;
-  return tensor(in, graph.constant("constant" + (n ? "_" + std::to_string(n) : ""), std::move(numbers), false));
+  const ValueId made = graph.constant("constant" + (n ? "_" + std::to_string(n) : ""), std::move(numbers), false);
+  graph[made].literal = true;
+  return tensor(in, made);
+}
+
+void Tracer::tell_literals() {
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    auto& value = graph.values[i];
+    const bool of_module = weights.contains(index) || reordered.contains(index) || value.trainable;
+    value.literal = value.constant && !of_module && (value.literal || value.constant->rank() == 0);
+  }
 }
 
 Result<Value> Tracer::parameter(Interpreter& in, const Sizes& shape, Filling filling, bool buffer, DType dtype) {
@@ -145,15 +156,18 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
       if (input && !is_own(input) &&
           (!graph[input].constant || weights.contains(input.index) || random_values.contains(input.index)))
         return values;
+  const auto is_said = [&](ValueId v) { return graph[v].literal || graph[v].constant->rank() == 0; };
   for (std::size_t i = first; i < graph.nodes.size(); ++i) {
     std::vector<const Tensor*> inputs;
     for (const ValueId input : graph.nodes[i].inputs) inputs.push_back(input ? &*graph[input].constant : nullptr);
+    const bool literal = std::ranges::all_of(graph.nodes[i].inputs, [&](ValueId v) { return !v || is_said(v); });
     auto numbers = run_node(graph.nodes[i], inputs, Precision::Single, 1);
     if (!numbers) return pass(numbers);
     const auto outputs = graph.nodes[i].outputs;
     for (std::size_t k = 0; k < outputs.size() && k < numbers->size(); ++k) {
       graph[outputs[k]].constant = as_declared((*numbers)[k], graph[outputs[k]].fact.dtype);
       graph[outputs[k]].trainable = false;
+      graph[outputs[k]].literal = literal;
       graph[outputs[k]].producer = {};
     }
     if (!only_reorders(graph.nodes[i].op)) continue;
@@ -196,8 +210,11 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
     if (weights.contains(id.index)) whole.emplace_back(id, id);
     else if (const auto of = reordered.find(id.index); of != reordered.end()) whole.emplace_back(id, of->second);
   }
+  const bool of_nothing = tensors.empty();
   FunctionCall call(graph, std::string(row.name), arguments, std::move(tensors), layer, {0, results});
   auto made = row.read(call);
+  for (std::size_t i = first_value; i < graph.values.size() && of_nothing; ++i)
+    graph.values[i].literal = graph.values[i].constant.has_value();
   for (std::size_t i = first_value; i < graph.values.size() && !whole.empty(); ++i) {
     const auto& numbers = graph.values[i].constant;
     if (!numbers || graph.values[i].producer || numbers->rank() == 0) continue;
@@ -212,6 +229,9 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
     return within(
         calling.empty() || calling.back().path.empty() ? kind + "()" : "module '" + layer + "' (" + kind + ")",
         Result<std::vector<ValueId>>(pass(done)));
+  // As many parts as an axis has cells or a list has entries may be none.
+  const bool gives_parts = kind == "unbind" || kind.find("split") != std::string::npos || kind == "chunk";
+  if (made.empty() && !gives_parts) return fail(Fault::Internal, kind + "() gives nothing and does not say why");
   if (!of_weights)
     if (auto paid = pay_for(in, cost_of(graph, first_value)); !paid) return pass(paid);
   auto values = folded(first, std::move(made));
