@@ -1,5 +1,5 @@
 // Walks a model in its order of computation and calls every layer that an output needs.
-#include "formats/keras/call.h"
+#include "formats/keras/masks.h"
 #include "formats/keras/source_values.h"
 
 #include <algorithm>
@@ -18,27 +18,6 @@ const Json* find(const Json* object, std::initializer_list<const char*> keys) {
   return nullptr;
 }
 
-bool drops_mask(const std::string& c) {
-  return c.starts_with("Conv") || c.starts_with("SeparableConv") || c.starts_with("DepthwiseConv") ||
-         c.starts_with("MaxPooling") || c.starts_with("AveragePooling") || c.starts_with("GlobalMax") ||
-         c == "Flatten" || c == "Reshape" || c == "Convolution1D" || c.starts_with("ZeroPadding") ||
-         c.starts_with("UpSampling");
-}
-bool hands_mask_on(const std::string& c) {
-  return c.find("Dropout") != std::string::npos || c == "GaussianNoise" || c == "Activation" || c == "Dense" ||
-         c == "ReLU" || c == "LeakyReLU" || c == "ELU" || c == "BatchNormalization" || c == "LayerNormalization";
-}
-
-// A mask that some layer would look at changes its numbers; where none does, it has no effect.
-Status follow_masks(Builder& builder, const Layer& layer, const Values& in, const Values& out) {
-  const bool masked = std::ranges::any_of(in, [&](ValueId v) { return builder.masked.contains(v.index); });
-  if (!masked || drops_mask(layer.class_name)) return {};
-  if (!hands_mask_on(layer.class_name))
-    return fail(Fault::Unsupported, "reads a mask (mask_zero), which this version does not carry");
-  for (const ValueId v : out) builder.masked.insert(v.index);
-  return {};
-}
-
 Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
                           const std::vector<Scope>& scopes, const std::string& prefix, const Location& location,
                           std::shared_ptr<Variables> shared) {
@@ -48,7 +27,9 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
   }
   const LayerRow* row = row_of(layer);
   if (!row) return fail(Fault::Unsupported, refusal_of(layer));
+  const NamedMask mask(builder, is_operation(layer) ? nullptr : call, inputs);
   Call one(builder, layer, call, inputs, scopes, prefix, location, std::move(shared));
+  if (mask.given()) one.understands("mask", 1);
   Values made;
   if (!one.failed()) made = row->read(one);
   if (auto ok = one.done(); !ok) return pass(ok);
@@ -228,7 +209,8 @@ Result<Shape> shape_of(const Json& value) {
     } else if (size.is_number_integer() && size >= 0 && size <= (std::int64_t{1} << 40)) {
       shape.push_back(Dim(size.get<Size>()));
     } else {
-      return fail(Fault::Format, "the input shape holds " + size.dump() + ", expected a size or null");
+      return fail(Fault::Format, "the input shape holds " + size.dump(-1, ' ', false, Json::error_handler_t::replace) +
+                                     ", expected a size or null");
     }
   }
   return shape;
@@ -424,6 +406,7 @@ Result<Graph> build(const Json& object, const Version& version, WeightSource* we
   builder.graph.source_format = name_of(version);
   if (auto ok = run_whole(builder, *model, options); !ok) return pass(ok);
   if (builder.graph.outputs.empty()) return fail(Fault::Format, "the model has no outputs");
+  if (!builder.masks.empty()) prune(builder.graph);  // of masks that nobody looked at
   return std::move(builder.graph);
 }
 

@@ -147,9 +147,10 @@ bool Call::expect_rank(ValueId value, Size expected) {
   return false;
 }
 
-Values Call::add_all(Op op, Values node_inputs) {
+Values Call::add_all(Op op, Values node_inputs, std::string_view step) {
   if (failed()) return {};
-  auto made = builder_.graph.add(std::move(op), std::move(node_inputs), full_name_, layer.class_name);
+  const std::string name = step.empty() ? full_name_ : full_name_ + "/" + std::string(step);
+  auto made = builder_.graph.add(std::move(op), std::move(node_inputs), name, layer.class_name);
   if (!made) {
     attrs.refuse(Error{made.error().fault, made.error().what, {}});
     return {};
@@ -161,11 +162,7 @@ Values Call::add_all(Op op, Values node_inputs) {
 }
 
 ValueId Call::add(Op op, Values node_inputs, std::string_view step) {
-  if (failed()) return {};
-  const std::string whole = full_name_;
-  if (!step.empty()) full_name_ += "/" + std::string(step);
-  auto made = add_all(std::move(op), std::move(node_inputs));
-  full_name_ = whole;
+  auto made = add_all(std::move(op), std::move(node_inputs), step);
   return made.empty() ? ValueId{} : made.front();
 }
 
@@ -185,8 +182,33 @@ ValueId Call::constant(std::string_view name, Tensor tensor, bool trainable) {
   return made;
 }
 
+std::optional<ValueId> Call::mask() {
+  if (failed() || inputs.empty()) return std::nullopt;
+  const auto found = builder_.masks.find(inputs.front().index);
+  if (found == builder_.masks.end()) return std::nullopt;
+  Mask& known = found->second;
+  // Keras 3 hands a mask on where a layer has one tensor; of several each would want a mask of its own name.
+  if (!known.named && version.major >= 3 && inputs.size() > 1) return std::nullopt;
+  if (known.unknown) {
+    refuse(Fault::Unsupported, "reads a mask (mask_zero) behind a layer whose masks this version does not follow");
+    return std::nullopt;
+  }
+  if (!known.truths) {
+    const ValueId zero =
+        literal("nothing", Tensor::of(Sizes{}, std::vector<std::int64_t>{0}).converted(fact(known.ids).dtype));
+    known.truths = add(Binary{BinaryFunction::NotEqual}, {known.ids, zero}, "mask");
+  }
+  return known.truths;
+}
+
+ValueId Call::literal(std::string_view name, Tensor tensor) {
+  const ValueId made = constant(name, std::move(tensor));
+  if (made) builder_.graph[made].literal = true;
+  return made;
+}
+
 ValueId Call::scalar(std::string_view name, float value) {
-  return constant(name, Tensor::of(Sizes{}, std::vector<float>{value}));
+  return literal(name, Tensor::of(Sizes{}, std::vector<float>{value}));
 }
 
 std::optional<ValueId> Call::bound(std::string_view name) const {

@@ -20,6 +20,14 @@ namespace convoy::keras {
 
 using Values = std::vector<ValueId>;
 
+// Which steps of a sequence count: a truth for each, [N, T].
+struct Mask {
+  ValueId ids;  // Embedding's: a step counts where its number is not 0
+  ValueId truths;  // made when somebody asks
+  bool named = false;  // by the call itself
+  bool unknown = false;  // what the layer in between makes of it is not followed
+};
+
 // What all calls of one model share.
 struct Builder {
   Graph graph;
@@ -27,7 +35,7 @@ struct Builder {
   WeightSource* weights = nullptr;        // none: constants of the declared shapes, all zero
   std::map<std::string, ValueId> bound;   // constants by name: a shared layer has them once
   std::set<std::string> counted;          // layers whose arrays were all accounted for
-  std::set<std::int32_t> masked;          // values that carry a mask
+  std::map<std::int32_t, Mask> masks;     // of the values that carry one
   bool theano = false;                    // the file's backend: kernels are stored flipped
   Size zeros = 0;                         // bytes made up where there are no weights
   std::size_t calls = 0;
@@ -60,8 +68,12 @@ class Call {
 
   // Adds a node. The layer's result is named after the layer, a step on the way there "layer/step".
   ValueId add(Op op, Values node_inputs, std::string_view step = {});
-  Values add_all(Op op, Values node_inputs);
+  Values add_all(Op op, Values node_inputs, std::string_view step = {});
   ValueId constant(std::string_view name, Tensor tensor, bool trainable = false);
+  // The truths of the mask that the first input carries. Nothing: it carries none. Fails (refuses): one that is not known.
+  std::optional<ValueId> mask();
+  // Numbers that the model says itself, and no file of weights holds.
+  ValueId literal(std::string_view name, Tensor tensor);
   ValueId scalar(std::string_view name, float value);
 
   // The next array of the layer, "layer/name" in the graph. `expected` may have unknown sizes.
@@ -72,7 +84,7 @@ class Call {
   // An argument of the call, by its name or its place among those, that the layer reads beside its inputs.
   void understands(std::string_view argument, std::size_t place) { understood_.emplace(argument, place); }
   void skip_weights() { skips_weights_ = true; }  // arrays that inference does not read
-  void enter(const std::string& attribute);       // the arrays of a part of the layer: "cell"
+  void enter(const std::string& attribute);  // the arrays of a part of the layer: "cell"
   void leave();
 
   // Runs the activation of attribute `key` behind y.
@@ -99,7 +111,7 @@ class Call {
   std::string prefix_, full_name_;
   Location location_;
   std::shared_ptr<Variables> variables_;  // null until asked for
-  bool own_variables_ = true;             // not the list of the wrapper around this layer
+  bool own_variables_ = true;  // not the list of the wrapper around this layer
   bool skips_weights_ = false;
   std::map<std::string, std::size_t, std::less<>> understood_;
   std::vector<std::pair<Location, std::shared_ptr<Variables>>> outside_;
@@ -123,7 +135,7 @@ std::span<const LayerRow> resize_rows();
 std::span<const LayerRow> reduction_rows();
 std::span<const LayerRow> recurrent_rows();
 std::span<const LayerRow> wrapper_rows();
-std::span<const LayerRow> operation_rows();        // keras.ops: functions, sums, products
+std::span<const LayerRow> operation_rows();  // keras.ops: functions, sums, products
 std::span<const LayerRow> operation_shape_rows();  // keras.ops: what moves, cuts and joins
 
 // An activation by its word. Fails on an unknown one.

@@ -94,7 +94,7 @@ Values embedding(Call& call) {
   if (const DType type = call.fact(x).dtype; type == DType::F32 || type == DType::F64)
     x = call.add(Cast{DType::I32}, {x}, "numbers");
   const ValueId y = call.add(Embedding{}, {x, table});
-  if (masks && y) call.builder().masked.insert(y.index);
+  if (masks && y) call.builder().masks.emplace(y.index, Mask{x, {}});
   return {y};
 }
 

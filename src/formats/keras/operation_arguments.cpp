@@ -55,7 +55,7 @@ ValueId value_of(Call& call, const Json* value, std::string_view name) {
     call.refuse(Fault::Format, "argument '" + std::string(name) + "' is no array of numbers");
     return {};
   }
-  return call.constant(name, Tensor::of(shape, std::move(all)));
+  return call.literal(name, Tensor::of(shape, std::move(all)));
 }
 
 }  // namespace

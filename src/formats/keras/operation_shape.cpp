@@ -292,7 +292,7 @@ Values take(Call& call) {
     return {call.add(Gather{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))},
                      {x, operand(call, "indices", 1)})};
   if (said && said->is_array() && !said->empty() && (*said)[0].is_array() && along) {
-    const ValueId listed = call.constant("indices", whole_numbers(call, *said));
+    const ValueId listed = call.literal("indices", whole_numbers(call, *said));
     return {call.add(Gather{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))}, {x, listed})};
   }
   if (!said || !said->is_array() || !along)
@@ -325,7 +325,7 @@ Values filled_like(Call& call) {
   if (call.failed()) return {};
   Shape missing = call.fact(x).shape;
   const auto left = std::ranges::count_if(missing, [](Dim n) { return n != Dim(1); });
-  ValueId y = call.constant("number", one.converted(*wanted));
+  ValueId y = call.literal("number", one.converted(*wanted));
   if (left == 0) return {call.add(Identity{}, {y})};
   Size done = 0;
   for (Size axis = 0; axis < rank; ++axis) {

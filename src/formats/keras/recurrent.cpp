@@ -31,18 +31,19 @@ CellFunction cell_function(Call& call, std::string_view key, const char* otherwi
 struct Common {
   Size units = 0;
   bool bias = true, backwards = false, sequence = false, states = false;
+  bool zeros = false;  // where a step does not count its output is zeros, not the last one's
 };
 
 Common common_of(Call& call) {
   call.attrs.ignore({"unit_forget_bias", "dropout", "recurrent_dropout", "unroll", "implementation", "seed",
-                     "zero_output_for_mask", "dropout_W", "dropout_U", "consume_less", "recurrent_initializer",
-                     "use_cudnn"});
+                     "dropout_W", "dropout_U", "consume_less", "recurrent_initializer", "use_cudnn"});
   Common common;
   common.units = call.attrs.integer_of(call.attrs.raw({"units", "output_dim"}), "units");
   common.bias = call.attrs.truth("use_bias", true);
   common.backwards = call.attrs.truth("go_backwards", false);
   common.sequence = call.attrs.truth("return_sequences", false);
   common.states = call.attrs.truth("return_state", false);
+  common.zeros = call.attrs.truth("zero_output_for_mask", false);
   if (call.attrs.truth("stateful", false))
     call.refuse(Fault::Unsupported, "keeps its state between calls, which this version does not carry");
   if (call.attrs.truth("time_major", false))
@@ -86,11 +87,57 @@ Values results_of(Call& call, const Common& common, const Values& made) {
   return all;
 }
 
+// A step at a time: where the mask says that one does not count, the states stay and the output is the one before.
+// Source: keras/src/backend/tensorflow/rnn.py.
+template <class Cell>
+Values masked_walk(Call& call, const Common& common, Cell op, Values inputs, const Values& states, ValueId mask) {
+  constexpr Size most = 512;
+  const ValueId x = inputs.front();
+  const Dim steps = call.dim(x, 1);
+  if (!steps.known() || *steps < 1 || *steps > most) {
+    call.refuse(Fault::Unsupported, "walks a masked sequence of " + (steps.known() ? std::to_string(*steps) : "free") +
+                                        " length; 1 to " + std::to_string(most) +
+                                        " steps are carried, which --size or --shape may say");
+    return {};
+  }
+  constexpr bool is_lstm = std::is_same_v<Cell, Lstm>;
+  if constexpr (is_lstm) op.returns_cell = true;
+  op.backwards = op.returns_sequence = false;
+  inputs.resize(is_lstm ? 7 : 6);
+  const ValueId zero = call.literal("zero", Tensor::of(Sizes{1, 1}, std::vector<float>{0}));
+  ValueId state = states.empty() ? zero : states[0], cell = states.size() > 1 ? states[1] : zero, output = zero;
+  Values outputs;
+  for (Size i = 0; i < *steps && !call.failed(); ++i) {
+    const Size at = common.backwards ? *steps - 1 - i : i;
+    const std::string step = "step_" + std::to_string(at);
+    const bool first = i == 0 && states.empty();
+    inputs[0] = call.add(Slice{1, at, at + 1, 1}, {x}, step + "/x");
+    inputs[5] = first ? ValueId{} : state;
+    if (is_lstm) inputs[6] = first ? ValueId{} : cell;
+    const ValueId counts = call.add(Slice{1, at, at + 1, 1}, {mask}, step + "/counts");
+    const Values made = call.add_all(op, inputs, step);
+    if (made.empty()) return {};
+    const ValueId before = common.zeros ? zero : output;
+    const bool shares = output == state && !common.zeros;  // the state is the output, from zeros on
+    state = call.add(Where{}, {counts, made[0], state}, step + "/state");
+    output = shares ? state : call.add(Where{}, {counts, made[0], before}, step + "/output");
+    if (is_lstm) cell = call.add(Where{}, {counts, made[1], cell}, step + "/cell");
+    if (common.sequence) outputs.push_back(call.add(Unsqueeze{{1}}, {output}, step + "/one"));
+  }
+  if (call.failed()) return {};
+  Values all{common.sequence ? outputs.size() == 1 ? outputs.front() : call.add(Concat{1}, outputs) : output};
+  if (common.states) all.push_back(state);
+  if (common.states && is_lstm) all.push_back(cell);
+  return all;
+}
+
 // Adds the cell over `inputs` (x, kernel, recurrent kernel, biases) with the states that it begins with.
 template <class Cell>
 Values walked(Call& call, const Common& common, const Cell& op, Values inputs) {
   const Values states = first_states(call, std::is_same_v<Cell, Lstm> ? 2 : 1);
+  const auto mask = call.mask();
   if (call.failed()) return {};
+  if (mask) return masked_walk(call, common, op, std::move(inputs), states, *mask);
   if (!states.empty()) {
     inputs.resize(5);
     inputs.insert(inputs.end(), states.begin(), states.end());
@@ -179,10 +226,17 @@ Values bidirectional(Call& call) {
   const ValueId x = call.x();
   Layer forward = call.inside("layer");
   if (call.failed()) return {};
+  // Keras forces this on both, whatever they say themselves.
+  Json there_config = forward.config && forward.config->is_object() ? *forward.config : Json::object();
+  there_config["zero_output_for_mask"] = returns_sequences(forward);
+  forward.config = &there_config;
   Json turned;
   Layer backward;
   if (call.attrs.has("backward_layer")) {
     backward = call.inside("backward_layer");
+    turned = backward.config && backward.config->is_object() ? *backward.config : Json::object();
+    turned["zero_output_for_mask"] = returns_sequences(backward);
+    backward.config = &turned;
   } else {
     backward = forward;
     turned = forward.config && forward.config->is_object() ? *forward.config : Json::object();
@@ -218,7 +272,7 @@ Values bidirectional(Call& call) {
 }
 
 constexpr std::array recurrent_table{LayerRow{"LSTM", lstm}, LayerRow{"GRU", gru}, LayerRow{"SimpleRNN", simple_rnn},
-                          LayerRow{"Bidirectional", bidirectional}};
+                                     LayerRow{"Bidirectional", bidirectional}};
 
 }  // namespace
 

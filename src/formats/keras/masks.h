@@ -1,0 +1,26 @@
+// Which steps of a sequence count, by Embedding's mask_zero or by an argument of a call, and what layers make of it.
+#pragma once
+#include "formats/keras/call.h"
+
+namespace convoy::keras {
+
+// What becomes of the mask behind a layer. Every layer without a word in masks.cpp ends it, as Keras does. Fails: layers
+// that would compute otherwise under a mask, in ways that are not carried.
+Status follow_masks(Builder& builder, const Layer& layer, const Values& in, const Values& out);
+
+// A mask that the call names itself counts for this call alone. Takes it from the inputs.
+class NamedMask {
+ public:
+  NamedMask(Builder& builder, const LayerCall* call, Values& inputs);
+  NamedMask(const NamedMask&) = delete;
+  NamedMask& operator=(const NamedMask&) = delete;
+  ~NamedMask();
+  bool given() const { return of_.has_value(); }
+
+ private:
+  Builder& builder_;
+  std::optional<std::int32_t> of_;
+  std::optional<Mask> was_;
+};
+
+}  // namespace convoy::keras

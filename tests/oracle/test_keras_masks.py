@@ -1,0 +1,107 @@
+"""Masks of an Embedding: what counts in a sequence, as Keras computes it, through every layer that looks at a mask, hands it
+on or ends it, in files where the mask is an argument of the call (functional) and where it is not (sequential)."""
+import numpy as np
+import pytest
+from carrying import assert_close, convoy
+
+STEPS, WORDS = 7, 6
+# Padding at the end, none, at the beginning and in the middle.
+IDS = np.array([[1, 2, 5, 3, 4, 0, 0], [4, 3, 2, 1, 1, 2, 3], [0, 0, 1, 2, 0, 3, 0]], np.int32)
+
+
+def chains(layers):
+    rnn = layers.LSTM
+    return {
+        "average": [layers.GlobalAveragePooling1D()],
+        "average_kept": [layers.LayerNormalization(), layers.GlobalAveragePooling1D(keepdims=True)],
+        "maximum": [layers.GlobalMaxPooling1D()],
+        "windows": [layers.AveragePooling1D(2), layers.GlobalAveragePooling1D()],
+        "convolution": [layers.Conv1D(3, 2), layers.GlobalAveragePooling1D()],
+        "norm": [layers.BatchNormalization(), layers.GlobalAveragePooling1D()],
+        "unit_norm": [layers.UnitNormalization(), layers.GlobalAveragePooling1D()],
+        "dense": [layers.Dense(3, activation="relu"), layers.GlobalAveragePooling1D()],
+        "flat": [layers.Flatten(), layers.Dense(2)],
+        "turned": [layers.Permute((2, 1)), layers.GlobalAveragePooling1D()],
+        "lstm": [rnn(3)],
+        "lstm_states": [rnn(3, return_sequences=True, return_state=True)],
+        "lstm_twice": [rnn(3, return_sequences=True), rnn(2), layers.Dense(2)],
+        "lstm_back": [rnn(3, go_backwards=True, return_sequences=True)],
+        "lstm_zeros": [rnn(3, return_sequences=True, zero_output_for_mask=True)],
+        "gru": [layers.GRU(3, return_sequences=True), layers.GlobalAveragePooling1D()],
+        "gru_before": [layers.GRU(3, reset_after=False)],
+        "simple": [layers.SpatialDropout1D(0.3), layers.SimpleRNN(3)],
+        "both_ways": [layers.Bidirectional(layers.GRU(3))],
+        "both_ways_all": [layers.Bidirectional(rnn(3, return_sequences=True)), layers.GlobalAveragePooling1D()],
+    }
+
+
+def built(keras, name: str, way: str):
+    rng = np.random.default_rng(len(name) * 3 + len(way))
+    chain = chains(keras.layers)[name]
+    ids = keras.Input((STEPS,), dtype="int32", name="ids")
+    first = keras.layers.Embedding(WORDS, 4, mask_zero=True)
+    if way == "sequential":
+        model = keras.Sequential([ids, first, *chain])
+    else:
+        y = first(ids)
+        for layer in chain:
+            y = layer(y)
+        model = keras.Model(ids, y)
+    for weight in model.weights:
+        low = 0.5 if "variance" in weight.path else -1
+        weight.assign(rng.uniform(low, 1.5, size=weight.shape).astype(np.float32))
+    return model
+
+
+NAMES = ["average", "average_kept", "maximum", "windows", "convolution", "norm", "unit_norm", "dense", "flat", "turned",
+         "lstm", "lstm_states", "lstm_twice", "lstm_back", "lstm_zeros", "gru", "gru_before", "simple", "both_ways",
+         "both_ways_all"]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["functional", "sequential"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mask_counts_as_in_keras(name, way, tmp_path):
+    import keras
+
+    if name == "lstm_states" and way == "sequential":
+        pytest.skip("a Sequential has one output")
+    model = built(keras, name, way)
+    want = model(IDS)
+    want = [np.asarray(y) for y in (want if isinstance(want, (list, tuple)) else [want])]
+    model.save(tmp_path / "m.keras")
+    np.save(tmp_path / "x.npy", IDS)
+    convoy("run", tmp_path / "m.keras", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npz")
+    got = np.load(tmp_path / "y.npz")
+    assert_close([got[k] for k in got.files], want, 2e-5, "run")
+    convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.onnx")  # with its proof
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
+    assert_close(session.run(None, {session.get_inputs()[0].name: IDS}), want, 2e-5, "onnx")
+
+
+def test_a_mask_is_no_ones_where_the_states_are_given(tmp_path):
+    """Keras 3 hands a mask on where a layer is called with one tensor."""
+    import keras
+
+    ids = keras.Input((STEPS,), dtype="int32")
+    x = keras.layers.Embedding(WORDS, 4, mask_zero=True)(ids)
+    state = keras.layers.Dense(3)(keras.layers.GlobalMaxPooling1D()(x))
+    model = keras.Model(ids, keras.layers.LSTM(3, return_sequences=True)(x, initial_state=[state, state]))
+    model.save(tmp_path / "m.keras")
+    np.save(tmp_path / "x.npy", IDS)
+    convoy("run", tmp_path / "m.keras", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    assert_close([np.load(tmp_path / "y.npy")], [np.asarray(model(IDS))], 2e-5, "run")
+
+
+@pytest.mark.parametrize("name", ["MultiHeadAttention", "TimeDistributed"])
+def test_what_is_not_carried_under_a_mask_is_refused_by_name(name, tmp_path):
+    import keras
+
+    ids = keras.Input((STEPS,), dtype="int32")
+    x = keras.layers.Embedding(WORDS, 4, mask_zero=True)(ids)
+    y = (keras.layers.MultiHeadAttention(2, 2)(x, x) if name == "MultiHeadAttention"
+         else keras.layers.TimeDistributed(keras.layers.Dense(3))(x))  # fmt: skip
+    keras.Model(ids, y).save(tmp_path / "m.keras")
+    done = convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.onnx", code=6)
+    assert name in done.stderr, done.stderr
