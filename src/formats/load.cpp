@@ -7,6 +7,7 @@
 #include "containers/npy.h"
 #include "containers/safetensors.h"
 #include "containers/zip.h"
+#include "formats/fitting_sizes.h"
 #include "formats/keras/keras.h"
 #include "formats/onnx/onnx.h"
 #include "formats/source.h"
@@ -212,7 +213,11 @@ Result<Graph> load_file(const std::filesystem::path& file, const LoadOptions& op
 }  // namespace
 
 Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options) {
-  auto graph = is_source(file) ? read_source(file, options) : load_file(file, options);
+  const auto load_with = [&file](const LoadOptions& with) {
+    return is_source(file) ? read_source(file, with) : load_file(file, with);
+  };
+  auto graph = load_with(options);
+  if (!graph && file != "-") return std::unexpected(told_by_size(graph.error(), options, load_with));
   if (graph && options.for_one_model)
     if (auto taken = within(file.filename().string(), all_taken(*graph, options)); !taken) return pass(taken);
   return graph;

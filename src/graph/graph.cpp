@@ -38,9 +38,24 @@ std::vector<Input> inputs_of(const Graph& g, const std::vector<ValueId>& ids) {
   return all;
 }
 
+// Every size below is a product of these: their count, in bytes and with room to spare, is a number.
+Status expect_countable(const Shape& shape) {
+  constexpr Size most = Size{1} << 56;
+  Sizes known;
+  for (const Dim size : shape)
+    if (size.known()) known.push_back(*size);
+  const auto count = checked_count(known);
+  if (count && *count <= most && std::ranges::all_of(known, [](Size n) { return n <= most; })) return {};
+  return fail(Fault::Limit, "gives " + text_of(shape) + ", which are more numbers than any machine counts");
+}
+
 Result<Facts> infer_node(const Graph& g, const Op& op, const std::vector<ValueId>& ids) {
   const auto inputs = inputs_of(g, ids);
-  return infer(op, Inputs(inputs));
+  auto facts = infer(op, Inputs(inputs));
+  if (!facts) return facts;
+  for (const Fact& fact : *facts)
+    if (auto counted = expect_countable(fact.shape); !counted) return pass(counted);
+  return facts;
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ constexpr Pass grids{"spell_grid_sample",
                      true};
 constexpr std::array keras_passes{dropping, patches,  grids,    moving_last, choices, transposed,    adaptive,
                                   powers,   dilation, kernels,  gates,       folding, folding_crops, saying_crops,
-                                  padding,  pools,    resizing, shuffling,   pads};
+                                  padding,  pools,    resizing, shuffling,   softmax, pads};
 
 }  // namespace
 

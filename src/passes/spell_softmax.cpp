@@ -7,8 +7,9 @@ namespace convoy {
 
 namespace {
 
-Status spell(const Graph& graph, NodeId id, const Softmax& softmax, Patch& patch) {
-  if (softmax.axes.size() < 2) return {};
+Status spell(const Graph& graph, NodeId id, const Softmax& softmax, const Target& target, Patch& patch) {
+  // Keras has a layer of softmax over several axes, and no logarithm of one.
+  if (softmax.axes.size() < 2 || (target.framework == Framework::Keras && !softmax.logarithm)) return {};
   const Node& node = graph[id];
   const auto step = [&](Op op, std::vector<ValueId> inputs) -> Result<ValueId> {
     return patch.one(node, std::move(op), std::move(inputs));
@@ -34,9 +35,10 @@ Status spell(const Graph& graph, NodeId id, const Softmax& softmax, Patch& patch
 
 }  // namespace
 
-Result<Patch> spell_softmax(const Graph& graph, const Target&) {
+Result<Patch> spell_softmax(const Graph& graph, const Target& target) {
   Patch patch(graph);
-  return node_by_node<Softmax>(graph, patch, [&](NodeId id, const auto& op) { return spell(graph, id, op, patch); });
+  return node_by_node<Softmax>(graph, patch,
+                               [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });
 }
 
 }  // namespace convoy

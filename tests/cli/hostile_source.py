@@ -51,6 +51,15 @@ PROGRAMS = {
     "two by two": ("f = lambda n: g(n) + g(n)\ng = lambda n: f(n) + f(n)\nf(0)", DEEP),
     "fibonacci": ("def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nx = f(60)", STEPS),
     "property": ("class A:\n    @property\n    def x(self):\n        return self.x\nA().x", DEEP),
+    "an iterator of itself": ("class A:\n    def __iter__(s): return s\nx = list(A())", "gives itself as its iterator"),
+    "iterators in a ring": ("class A:\n    def __iter__(s): return A()\nx = list(A())", DEEP),
+    "holds itself": ("class A:\n    def __contains__(s, v): return v in s\nx = 1 in A()", DEEP),
+    "length of itself": ("class A:\n    def __len__(s): return len(s)\nx = len(A())", DEEP),
+    "a count that wraps": ("import torch\nx = torch.zeros(2 ** 32, 2 ** 32)", "no count of numbers"),
+    "an identity that wraps": ("import torch\nx = torch.eye(2 ** 32, 2 ** 32)", "no count of numbers"),
+    "sizes that wrap": (
+        "import torch\nx = torch.zeros(1, 1, 1).expand(2 ** 32, 2 ** 32, 1)", "does not fit in 64 bits",
+    ),
     "truth": ("class A:\n    def __bool__(self):\n        return bool(self)\nbool(A())", DEEP),
     "arguments": ("def f(*a):\n    return f(*a, *a)\nf(1)", ROOM),
     "named arguments": (
@@ -94,7 +103,7 @@ PROGRAMS = {
     "products of tables": ("import torch\nx = torch.ones(2000, 2000)\n" + LOOP + "x = x @ x", STEPS),
     "repeated tables": ("import torch\nx = torch.ones(10)\n" + LOOP + "x = x.repeat(10)", "the program"),
     "endless layers": (NET + "        while True:\n            x = torch.relu(x)", STEPS),
-    "doubling layers": (NET + "        while True:\n            x = torch.cat([x, x], 1)", "does not fit"),
+    "doubling layers": (NET + "        while True:\n            x = torch.cat([x, x], 1)", "more numbers than any machine counts"),
     "layers of keras": (
         "from keras import layers, Sequential\nm = Sequential([layers.Input((8,))])\n" + LOOP + "m.add(layers.Dense(8))",
         STEPS,

@@ -271,6 +271,93 @@ if [ -w /dev/full ]; then
   [ $? -eq 4 ] || complain "standard output on a full disk is no output error"
 fi
 
+# --- streams that take nothing ------------------------------------------------------------------------
+# What could not be said is an output error, whatever the stream and the command, and never a signal.
+unsaid() {
+  promises=$((promises + 1))
+  local sentence=$1
+  shift
+  bash -c "$*" bash "$convoy" "$good/model.keras" "$folder" 2>/dev/null </dev/null
+  local got=$?
+  [ "$got" -eq 4 ] || complain "$sentence: exit code $got, wanted 4"
+}
+if [ -w /dev/full ]; then
+  unsaid "a table on a full disk" '"$1" summary "$2" >/dev/full'
+  unsaid "JSON on a full disk" '"$1" summary "$2" --json >/dev/full'
+  unsaid "tensors on a full disk" '"$1" weights "$2" >/dev/full'
+  unsaid "help on a full disk" '"$1" --help >/dev/full'
+  unsaid "a refusal on a full disk" '"$1" summary "$3/words.keras" 2>/dev/full'
+  unsaid "a wrong command on a full disk" '"$1" sumary 2>/dev/full'
+  unsaid "both on a full disk" '"$1" pad "Conv2D(8, 3)" >/dev/full 2>/dev/full'
+fi
+unsaid "a table on a closed stream" '"$1" summary "$2" >&-'
+unsaid "a refusal on a closed stream" '"$1" summary "$3/words.keras" 2>&-'
+unsaid "nothing open at all" '"$1" summary "$2" >&- 2>&- <&-'
+unsaid "a reader who has gone" '(sleep 0.3; "$1" ops) 2>/dev/null | true; exit ${PIPESTATUS[0]}'
+mkdir closed old_streams
+"$convoy" port "$good/model.keras" --to torch -o old_streams/a.py -q
+(cd closed && "$convoy" port "$good/model.keras" --to torch -o a.py >&- 2>&- <&-)
+promises=$((promises + 1))
+cmp -s closed/a.py old_streams/a.py || complain "a port with its streams closed is another one"
+(cd closed && "$convoy" port "$good/model.keras" --to torch -o b.py -q >&- 2>&- <&-)
+[ $? -eq 0 ] || complain "a port that says nothing needs no streams"
+
+# --- bytes that steer a terminal -------------------------------------------------------------------
+bad=$(printf 'a\033[31m\nb\377.keras')
+cp "$good/model.keras" "$bad"
+for options in "" --json; do
+  ends 0 "a file of any name is read $options" "$convoy" summary "$bad" $options
+  promises=$((promises + 1))
+  ! grep -q "$(printf '[\033\377]')" said.out || complain "a name steers the terminal $options"
+done
+ends 0 "a file of any name lists its tensors" "$convoy" weights "$bad" --json
+ends 0 "a file of any name is ported" "$convoy" port "$bad" --to torch -o closed/c.py --json
+printf 'no model' >"$(printf 'w\033o\nconvoy: fine')"
+ends 5 "a broken file of any name is refused" "$convoy" summary "$(printf 'w\033o\nconvoy: fine')"
+says "its name is written out" 'w\x1bo\nconvoy: fine'
+
+# --- sizes that do not fit --------------------------------------------------------------------------
+cat >fixed.py <<'NET'
+import torch.nn as nn
+net = nn.Sequential(nn.Conv2d(3, 2, 3), nn.Flatten(), nn.Linear(72, 4))
+NET
+ends 2 "a size that no layer takes is a usage error" "$convoy" summary fixed.py --shape 1,3,9,9
+says "the layer that fixes it is named" "module '2' (Linear)"
+says "and the size that fits" "sizes that fit: 8x8"
+ends 0 "the size that was named fits" "$convoy" summary fixed.py --shape 1,3,8,8
+cat >mean.py <<'NET'
+import torch, torch.nn as nn
+MEAN = torch.tensor([1.0, 2.0, 3.0]).view(1, 3, 1, 1)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+        self.norm = nn.BatchNorm2d(4)
+    def forward(self, t):
+        return self.norm(self.conv((t - MEAN) / 127.5)) + torch.arange(4.0).view(4, 1, 1)
+NET
+ends 0 "constants of a program are no parameters" "$convoy" summary mean.py --shape 1,3,4,4
+answers "32 parameters (24 trainable, 8 not)"
+
+# --- imports beside the package --------------------------------------------------------------------
+mkdir -p beside/pkg/deep
+echo 'N = 9' | tee beside/outside.py beside/pkg/inside.py >/dev/null
+touch beside/pkg/__init__.py beside/pkg/deep/__init__.py
+net='import torch.nn as nn\nm = nn.Linear(N, 2)\n'
+printf "from ..outside import N\n$net" >beside/pkg/up.py
+printf "from outside import N\n$net" >beside/pkg/by_name.py
+printf "from ...outside import N\n$net" >beside/pkg/deep/up.py
+printf "from ..inside import N\n$net" >beside/pkg/deep/fine.py
+printf "from pkg.inside import N\n$net" >beside/pkg/deep/named.py
+printf "from outside import N\n$net" >beside/plain.py
+for name in pkg/up pkg/by_name pkg/deep/up; do
+  ends 6 "what lies beside the package is not read by $name" "$convoy" summary beside/$name.py --shape 1,9
+done
+for name in pkg/deep/fine pkg/deep/named plain; do
+  ends 0 "what lies in the package is read by $name" "$convoy" summary beside/$name.py --shape 1,9
+done
+ends 0 "and what lies beside it where that is allowed" "$convoy" summary beside/pkg/by_name.py --shape 1,9 --allow-root beside
+
 # --- killed while writing ---------------------------------------------------------------------------
 mkdir killed old new
 "$convoy" port "$good/model.keras" --to torch -o old/a.py >/dev/null 2>&1

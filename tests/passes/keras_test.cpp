@@ -47,6 +47,14 @@ output out
   expect_same_in_keras(text, {{2, 3, 8, 7}});
 }
 
+// Of old operator sets: Keras has a layer of softmax over several axes, and no logarithm of one.
+TEST(TowardKeras, SpellsOutTheLogarithmOfASoftmaxOverSeveralAxes) {
+  const char* text = "input x float32[2,4,3,5]\nlog = softmax(x) axes=1,2,3 logarithm=true\noutput log\n";
+  EXPECT_EQ(count(in_keras(text), "softmax"), 0U);
+  expect_same_in_keras(text, {{2, 4, 3, 5}});
+  EXPECT_EQ(count(in_keras("input x float32[2,4,3,5]\ny = softmax(x) axes=1,2,3\noutput y\n"), "softmax"), 1U);
+}
+
 TEST(TowardKeras, ChangesNothingTwice) {
   const char* text = R"(
 input x float32[?,3,?,?]

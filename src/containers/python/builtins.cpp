@@ -109,9 +109,10 @@ bool can_be_called(const Value& value) {
          (instance && instance->type->find("__call__"));
 }
 
-bool of_type(Interpreter& in, const Value& value, const Value& type) {
-  if (const auto* all = type.as<Sequence>())
-    return std::ranges::any_of(all->items, [&](const Value& one) { return of_type(in, value, one); });
+bool of_type(Interpreter& in, const Value& value, const Value& type, int depth = 0) {
+  if (const auto* all = type.as<Sequence>())  // a list may hold itself
+    return depth < 16 &&
+           std::ranges::any_of(all->items, [&](const Value& one) { return of_type(in, value, one, depth + 1); });
   if (const auto* known = type.as<Class>()) {
     const auto* instance = value.as<Instance>();
     return known == in.object_class || (instance && instance->type->derives_from(known));

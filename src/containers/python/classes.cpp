@@ -186,7 +186,10 @@ Result<bool> Instance::truth(Interpreter& in) {
   for (const char* word : {"__bool__", "__len__"}) {
     auto made = special(in, word, {});
     if (!made) return pass(made);
-    if (*made) return in.truth(**made);
+    if (!*made) continue;
+    if (!(*made)->is_whole())
+      return fail(Fault::Format, type->name + "." + word + "() gives a " + python::type_name(**made) + ", no truth");
+    return (*made)->whole() != 0;
   }
   return true;
 }
@@ -194,14 +197,21 @@ Result<bool> Instance::truth(Interpreter& in) {
 Result<Size> Instance::length(Interpreter& in) {
   auto made = special(in, "__len__", {});
   if (!made) return pass(made);
-  if (*made && (*made)->is_whole()) return (*made)->whole();
+  if (*made && (*made)->is_whole()) {
+    if ((*made)->whole() < 0)
+      return fail(Fault::Format, type->name + ".__len__() gives " + std::to_string((*made)->whole()));
+    return (*made)->whole();
+  }
   return Object::length(in);
 }
 
 Result<ValueList> Instance::elements(Interpreter& in) {
   auto made = special(in, "__iter__", {});
   if (!made) return pass(made);
-  return *made ? in.elements(**made) : Object::elements(in);
+  if (!*made) return Object::elements(in);
+  if ((*made)->same(Value::of(this)))
+    return fail(Fault::Unsupported, "a " + type->name + " gives itself as its iterator: __next__ is not followed");
+  return in.elements(**made);
 }
 
 Result<bool> Instance::contains(Interpreter& in, Value value) {

@@ -79,6 +79,8 @@ Result<std::optional<Value>> numbers(std::string_view symbol, Value a, Value b) 
   return std::nullopt;
 }
 
+std::unexpected<Error> too_deep() { return fail(Fault::Limit, "values are nested too deep"); }
+
 }  // namespace
 
 Result<Value> Interpreter::binary(std::string_view symbol, Value a, Value b) {
@@ -108,6 +110,8 @@ Result<Value> Interpreter::unary(std::string_view symbol, Value a) {
   }
   if (a.is_real() && symbol != "~") return Value::of(symbol == "-" ? -a.real() : a.real());
   if (a.is_object()) {
+    const Deeper deeper(depth_);
+    if (depth_ > limits_.depth) return too_deep();
     auto made = a.object()->unary(*this, symbol);
     if (!made) return pass(made);
     if (*made) return **made;
@@ -115,11 +119,15 @@ Result<Value> Interpreter::unary(std::string_view symbol, Value a) {
   return fail(Fault::Unsupported, "'" + std::string(symbol) + "' of a " + python::type_name(a));
 }
 
+// What an object answers may ask another one, as a method of the program says: each of these questions counts as a call.
 Result<bool> Interpreter::truth(Value value) {
   if (value.is_none()) return false;
   if (value.is_whole()) return value.whole() != 0;
   if (value.is_real()) return value.real() != 0;
-  return value.is_object() ? value.object()->truth(*this) : Result<bool>(true);
+  if (!value.is_object()) return true;
+  const Deeper deeper(depth_);
+  if (depth_ > limits_.depth) return too_deep();
+  return value.object()->truth(*this);
 }
 
 Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
@@ -179,11 +187,15 @@ Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
 
 Result<Size> Interpreter::length(Value value) {
   if (!value.is_object()) return fail(Fault::Format, "a " + python::type_name(value) + " has no length");
+  const Deeper deeper(depth_);
+  if (depth_ > limits_.depth) return too_deep();
   return value.object()->length(*this);
 }
 
 Result<ValueList> Interpreter::elements(Value value) {
   if (!value.is_object()) return fail(Fault::Format, "a " + python::type_name(value) + " cannot be gone through");
+  const Deeper deeper(depth_);
+  if (depth_ > limits_.depth) return too_deep();
   auto all = value.object()->elements(*this);
   if (all) {
     if (auto s = step(static_cast<Size>(all->size()) / 8); !s) return pass(s);
@@ -194,6 +206,8 @@ Result<ValueList> Interpreter::elements(Value value) {
 
 Result<bool> Interpreter::contains(Value container, Value value) {
   if (!container.is_object()) return fail(Fault::Format, "a " + python::type_name(container) + " holds nothing");
+  const Deeper deeper(depth_);
+  if (depth_ > limits_.depth) return too_deep();
   return container.object()->contains(*this, value);
 }
 

@@ -195,6 +195,36 @@ Status ModelReader::add_node(const ModelNode& node, const std::string& name, Nam
   return add_row(node, name, inputs, names);
 }
 
+namespace {
+
+// The initializers of a graph and of those inside it; of an inner graph, what its Constant nodes hold as well. A name that
+// an outer graph or another branch has gets its way in front: "if_3/then_branch/w".
+Status add_tensors(const ModelGraph& graph, TensorSource& source, const std::string& way,
+                   std::unordered_set<std::string>& names, std::vector<LoadedTensor>& all) {
+  const auto add = [&](const std::string& name, const StoredTensor& stored) -> Status {
+    auto tensor = within("initializer '" + name + "'", source.tensor(stored));
+    if (!tensor) return pass(tensor);
+    const bool taken = !names.insert(name).second;
+    all.push_back({taken && !way.empty() ? way + name : name, std::move(*tensor)});
+    return {};
+  };
+  for (const StoredTensor& stored : graph.initializers)
+    if (auto s = add(stored.name, stored); !s) return s;
+  for (const ModelNode& node : graph.nodes)
+    for (const Attribute& attribute : node.attributes) {
+      const std::string node_name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs.front();
+      if (attribute.graph) {
+        const std::string inner = way + node_name + "/" + attribute.name + "/";
+        if (auto s = add_tensors(*attribute.graph, source, inner, names, all); !s) return s;
+      } else if (!way.empty() && node.type == "Constant" && attribute.tensor && !node.outputs.empty()) {
+        if (auto s = add(node.outputs.front(), *attribute.tensor); !s) return s;
+      }
+    }
+  return {};
+}
+
+}  // namespace
+
 bool begins_model(Bytes bytes) {
   constexpr int most = 64;
   int seen = 0;
@@ -224,11 +254,8 @@ Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob, const std::
   if (!model) return std::unexpected(model.error());
   TensorSource source(blob.keeper, folder);
   std::vector<LoadedTensor> all;
-  for (const StoredTensor& stored : model->graph.initializers) {
-    auto tensor = within("initializer '" + stored.name + "'", source.tensor(stored));
-    if (!tensor) return pass(tensor);
-    all.push_back({stored.name, std::move(*tensor)});
-  }
+  std::unordered_set<std::string> names;
+  if (auto s = add_tensors(model->graph, source, "", names, all); !s) return pass(s);
   return all;
 }
 

@@ -26,11 +26,11 @@ CellKind kind_of(std::string_view type) {
   return {type, {0}, {"Tanh"}};
 }
 
-struct Word {
+struct CellWord {
   std::string_view word;
   CellFunction function;
 };
-constexpr Word words[] = {{"Sigmoid", CellFunction::Sigmoid},   {"Tanh", CellFunction::Tanh},
+constexpr CellWord words[] = {{"Sigmoid", CellFunction::Sigmoid},   {"Tanh", CellFunction::Tanh},
                           {"Relu", CellFunction::Relu},         {"Softsign", CellFunction::Softsign},
                           {"Softplus", CellFunction::Softplus}, {"HardSigmoid", CellFunction::HardSigmoid5},
                           {"Affine", CellFunction::Linear},     {"Elu", CellFunction::Elu}};
@@ -89,7 +89,7 @@ std::vector<CellFunction> functions_of(FunctionCall& call, const CellKind& kind,
   std::vector<CellFunction> functions;
   Scales scales(call);
   for (std::size_t i = 0; i < said.size(); ++i) {
-    const auto found = std::ranges::find(words, said[i], &Word::word);
+    const auto found = std::ranges::find(words, said[i], &CellWord::word);
     const auto meant = found == std::end(words) ? std::nullopt : scales.with(found->function);
     if (!meant || (i >= count && *meant != functions[i - count])) {
       call.refuse(Fault::Unsupported, "attribute 'activations' names '" + said[i] + "' in a way that is not carried");

@@ -163,7 +163,9 @@ ValueId scattered(FunctionCall& call, ValueId data, ValueId updates, const Sizes
   if (!call.failed() && std::ranges::find(row, -1) != row.end())
     call.refuse(Fault::Unsupported, "'reduction' needs all sizes of shape " + text_of(call.shape(data)));
   const auto count = checked_count(row);
-  if (call.failed() || !count || *count > most_places) return {};
+  if (!call.failed() && (!count || *count > most_places))
+    call.refuse(Fault::Limit, "'reduction' over rows of " + text_of(row) + " cells");
+  if (call.failed()) return {};
   const DType dtype = call.fact(data).dtype;
   const Tensor numbers =
       Tensor::of(row, std::vector<double>(static_cast<std::size_t>(*count), *neutral(reduction))).converted(dtype);

@@ -198,6 +198,59 @@ TEST(PythonInterpreter, ReachesNothingOutsideOfItself) {
     EXPECT_EQ(answer(program).substr(0, 5), "p.py:") << program;
 }
 
+// Methods that answer with the object they are asked of, or lead round in a ring, and values that hold themselves: under
+// everything that asks an object something.
+TEST(PythonInterpreter, EndsWhatAsksItselfWithASentence) {
+  const char* methods[] = {"__iter__", "__len__", "__bool__", "__contains__", "__getitem__", "__call__", "__eq__"};
+  const char* answers[] = {"s",       "A()",    "list(s)", "len(s)", "bool(s)", "s in s",         "s[0]",   "not s",
+                           "iter(s)", "max(s)", "sum(s)",  "-5",     "[*s]",    "(y for y in s)", "[s, s]", "2 ** 62"};
+  const char* asked[] = {"list(a)",
+                         "tuple(a)",
+                         "set(a)",
+                         "dict(a)",
+                         "len(a)",
+                         "bool(a)",
+                         "max(a)",
+                         "min([a, a])",
+                         "sum(a)",
+                         "any(a)",
+                         "all([a])",
+                         "sorted(a)",
+                         "sorted([a, a])",
+                         "list(zip(a, a))",
+                         "list(map(a, a))",
+                         "list(filter(a, [1]))",
+                         "next(iter(a))",
+                         "a in a",
+                         "1 in a",
+                         "a == a",
+                         "a[0]",
+                         "a()",
+                         "[*a]",
+                         "{**{}, 'x': a}",
+                         "not a",
+                         "enumerate(a)",
+                         "reversed(a)",
+                         "range(len(a))",
+                         "str(a)"};
+  for (const std::string method : methods)
+    for (const char* answered : answers)
+      for (const char* question : asked) {
+        const std::string program =
+            "class A:\n  def " + method + "(s, *more): return " + answered + "\na = A()\nx = " + question;
+        EXPECT_FALSE(answer(program, {.steps = 20000, .memory = Size{8} << 20, .depth = 300}).empty()) << program;
+      }
+  EXPECT_NE(answer("class A:\n  def __iter__(s): return s\nx = list(A())").find("__next__ is not followed"),
+            std::string::npos);
+  EXPECT_NE(answer("class A:\n  def __iter__(s): return A()\nx = list(A())").find("nested too deep"),
+            std::string::npos);
+  EXPECT_NE(answer("class A:\n  def __bool__(s): return s\nx = not A()").find("gives a A, no truth"),
+            std::string::npos);
+  EXPECT_NE(answer("class A:\n  def __len__(s): return -5\nx = list(range(len(A())))").find("__len__() gives -5"),
+            std::string::npos);
+  EXPECT_EQ(answer("l = [1]\nl.append(l)\nx = isinstance(3, (l, float))"), "False");
+}
+
 TEST(PythonInterpreter, IsBoundedInStepsMemoryAndDepth) {
   const Limits small{.steps = 20000, .memory = Size{4} << 20, .depth = 300};
   for (const char* program :

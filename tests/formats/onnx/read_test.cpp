@@ -37,6 +37,34 @@ std::string run(int field, const std::string& bytes) {
   return text + static_cast<char>(length) + bytes;
 }
 
+// An If of a truth that is known, whose branches hold a `w` each, the second one also a Constant.
+std::vector<std::byte> branching_model() {
+  const std::string kind_of_graph = "\xa0\x01\x05", kind_of_tensor = "\xa0\x01\x04";
+  const std::string shape = run(2, run(1, number(1, 1) + run(2, run(1, number(1, 1)))));
+  const auto value = [&](const std::string& name) { return run(1, name) + shape; };
+  const auto tensor = [](const std::string& name, const std::string& four) {
+    return number(1, 1) + number(2, 1) + run(8, name) + run(9, four);
+  };
+  const std::string one("\0\0\x80\x3f", 4), two("\0\0\0\x40", 4);
+  const auto branch = [&](const std::string& name, const std::string& nodes, const std::string& number_of_w,
+                          const std::string& out) {
+    return run(5, run(1, name) + run(6, nodes + run(2, name) + run(5, tensor("w", number_of_w)) + run(12, value(out))) +
+                      kind_of_graph);
+  };
+  const std::string then = run(1, run(1, "x") + run(1, "w") + run(2, "t") + run(4, "Add"));
+  const std::string held =
+      run(1, run(2, "c") + run(4, "Constant") + run(5, run(1, "value") + run(5, tensor("c", two)) + kind_of_tensor));
+  const std::string other = held + run(1, run(1, "x") + run(1, "w") + run(2, "v") + run(4, "Mul")) +
+                            run(1, run(1, "v") + run(1, "c") + run(2, "e") + run(4, "Add"));
+  const std::string choice = run(1, run(1, "is") + run(2, "y") + run(3, "pick") + run(4, "If") +
+                                        branch("then_branch", then, one, "t") + branch("else_branch", other, two, "e"));
+  const std::string truth = number(2, 9) + run(8, "is") + run(9, std::string(1, '\0'));
+  const std::string graph = choice + run(2, "g") + run(5, truth) + run(11, value("x")) + run(12, value("y"));
+  const std::string model = number(1, 8) + run(7, graph) + run(8, number(2, 17));
+  const Bytes bytes = bytes_of(model);
+  return {bytes.begin(), bytes.end()};
+}
+
 // y = x + w, where the three numbers of w lie at `offset` of `location`.
 std::vector<std::byte> external_model(const std::string& location, const std::string& offset = "0",
                                       const std::string& more = "") {
@@ -89,6 +117,20 @@ TEST(OnnxFile, AnIfWithAKnownConditionIsItsBranch) {
   EXPECT_NE(sentence(graph).find("node 't' (Conv, opset 13): reads 'w', which no node before it gives"),
             std::string::npos)
       << sentence(graph);
+}
+
+TEST(OnnxFile, ListsTheTensorsThatLieInBranches) {
+  const auto graph = read(branching_model(), "none");
+  ASSERT_TRUE(graph) << sentence(graph);
+  const auto values = run(*graph, {Tensor::of({1}, std::vector<float>{5})});
+  ASSERT_TRUE(values) << message(values.error());
+  EXPECT_EQ(values->at(graph->outputs[0]).doubles(), std::vector<double>{12});  // 5 * 2 + 2
+  const auto all = onnx::weights_of_model(blob_of(file_of(branching_model())), "none");
+  ASSERT_TRUE(all) << message(all.error());
+  std::string found;
+  for (const LoadedTensor& one : *all)
+    found += one.name + "=" + std::to_string(one.tensor.doubles()[0]).substr(0, 1) + " ";
+  EXPECT_EQ(found, "is=0 w=1 pick/else_branch/w=2 c=2 ");
 }
 
 TEST(OnnxFile, WhatIsNotUnderstoodIsRefusedByNodeOperatorAndOpset) {

@@ -3,6 +3,7 @@
 #include "formats/onnx/onnx.h"
 #include "graph/text.h"
 #include "passes/passes.h"
+#include "run/run.h"
 
 #include <gtest/gtest.h>
 
@@ -65,6 +66,29 @@ TEST(OnnxRoundTrip, FreeSizesKeepTheirNames) {
   wanted["z"] = {"N_", "", "", "z_3"};  // the file says N for another size
   wanted["w"] = {"", "", "", ""};
   EXPECT_EQ(*words, wanted);
+}
+
+// What no input reaches is stored under another name, and a node gives it under its own; also where another node reads it.
+TEST(OnnxRoundTrip, AnOutputThatNoInputReachesKeepsItsNameAndItsNumbers) {
+  const auto graph = parse_graph(
+      "input x float32[2,3]\nconst w float32[3] = 1 -2 5\nmul = affine(w) scale=2 offset=1\ny = binary(x, mul) "
+      "function=add\noutput mul\noutput y\noutput mul\n");
+  ASSERT_TRUE(graph) << message(graph.error());
+  std::vector<std::byte> bytes;
+  const auto append = [&](std::span<const std::byte> more) -> Status {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    return {};
+  };
+  const auto written = onnx::write_model(*graph, {}, append);
+  ASSERT_TRUE(written) << message(written.error());
+  const auto read = onnx::read_model(blob_of(file_of(bytes)), corpus, {});
+  ASSERT_TRUE(read) << message(read.error());
+  EXPECT_EQ(read->output_names[0], "mul");
+  const auto values = run(*read, {Tensor::of({2, 3}, std::vector<float>{0, 10, 20, 30, 40, 50})});
+  ASSERT_TRUE(values) << message(values.error());
+  for (const std::size_t i : {0, 2})
+    EXPECT_EQ(values->at(read->outputs[i]).doubles(), (std::vector<double>{3, -3, 11})) << i;
+  EXPECT_EQ(values->at(read->outputs[1]).doubles(), (std::vector<double>{3, 7, 31, 33, 37, 61}));
 }
 
 TEST(OnnxRoundTrip, ASecondJourneyGivesTheSameBytes) {

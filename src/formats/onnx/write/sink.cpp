@@ -116,6 +116,14 @@ void Sink::is(Tensor result) { made_.insert_or_assign(this->result(), std::move(
 std::string Sink::output(std::size_t place) {
   const ValueId v = graph_.outputs[place];
   const auto end = graph_.outputs.begin() + static_cast<std::ptrdiff_t>(place);
+  if (const auto known = made_.find(name_of(v)); known != made_.end()) {
+    // No input reaches it: its numbers are stored under another name, and a node gives the output.
+    const std::string name = known->first, stored = unique(name + "/known");
+    for (DocumentNode& each : document_.nodes) std::ranges::replace(each.inputs, name, stored);
+    made_.emplace(stored, std::move(known->second));
+    made_.erase(known);
+    document_.nodes.push_back({"Identity", unique(name + "/output"), {stored}, {name}, {}});
+  }
   if (graph_[v].producer && std::find(graph_.outputs.begin(), end, v) == end) return name_of(v);
   const std::string name = unique(graph_.output_names[place]);
   document_.nodes.push_back({"Identity", name, {name_of(v)}, {name}, {}});

@@ -1,6 +1,7 @@
 // Layers of torch.nn: their constructors' arguments become attributes, their weights parameters, and a call goes through
 // the layer's row. Source: torch/nn/modules of PyTorch 2.13.
 #include "base/words.h"
+#include "containers/python/unread.h"
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/source/recurrent.h"
@@ -251,6 +252,10 @@ Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, In
 bool is_layer(const std::string& name) { return extra_named(name) || is_recurrent(name) || layer_row(name); }
 
 Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
+  for (const Value& value : given.placed)
+    if (const auto* unread = value.as<python::Unread>()) return unread->refused(in);
+  for (const auto& [word, value] : given.named)
+    if (const auto* unread = value.as<python::Unread>()) return unread->refused(in);
   auto* self = given.placed.front().as<Instance>();
   if (!self) return fail(Fault::Format, name + "() without itself");
   given.placed.erase(given.placed.begin());

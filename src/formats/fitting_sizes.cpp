@@ -1,0 +1,118 @@
+#include "formats/fitting_sizes.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace convoy {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using SpaceSizes = std::vector<std::optional<Size>>;
+
+std::string space_text(const SpaceSizes& sizes) {
+  std::string text;
+  for (const auto& n : sizes) text += (text.empty() ? "" : "x") + (n ? std::to_string(*n) : std::string("?"));
+  return text;
+}
+
+// Spatial sizes as --size says them, or those of the one --shape of an image: what is tried in their place.
+class Trials {
+ public:
+  Trials(const LoadOptions& options, const LoadWith& load) : options_(options), load_(load) {
+    options_.structure_only = true;
+    options_.listing = nullptr;
+    options_.remarks = nullptr;
+    if (!options_.size.empty()) space_ = options_.size.size();
+    for (const auto& [name, shape] : options_.shapes)
+      if (options_.size.empty() && shape.size() > 2) shaped_ = name, space_ = shape.size() - 2;
+  }
+
+  bool can_vary() const { return space_ > 0; }
+  std::size_t space() const { return space_; }
+
+  bool fits(const SpaceSizes& sizes) {
+    LoadOptions one = options_;
+    if (shaped_) {
+      Shape& shape = one.shapes[*shaped_];
+      for (std::size_t i = 0; i < sizes.size(); ++i) shape[i + 2] = sizes[i] ? Dim(*sizes[i]) : Dim::unknown();
+    } else {
+      one.size = sizes;
+    }
+    return load_(one).has_value();
+  }
+
+  // As the file says them; a program says none, and is asked nothing.
+  Result<Graph> as_declared() const {
+    LoadOptions plain = options_;
+    plain.size.clear();
+    plain.shapes.clear();
+    return load_(plain);
+  }
+
+ private:
+  LoadOptions options_;
+  const LoadWith& load_;
+  std::size_t space_ = 0;
+  std::optional<std::string> shaped_;
+};
+
+std::string asked_for(const LoadOptions& options) {
+  if (!options.size.empty()) return "--size " + space_text(options.size);
+  std::string text;
+  for (const auto& [name, shape] : options.shapes) {
+    text += (text.empty() ? "--shape " : " --shape ") + (name.empty() ? "" : name + "=");
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      text += (i ? "," : "") + (shape[i].known() ? std::to_string(*shape[i]) : std::string("?"));
+  }
+  return text;
+}
+
+// Equal sizes along every axis, from 1 on for as long as a second lasts: "6x6, 28x28 to 31x31".
+std::string fitting(Trials& trials, bool& all_tried) {
+  constexpr Size most = 300;
+  const auto end = Clock::now() + std::chrono::seconds(1);
+  std::string text;
+  Size first = 0;
+  int runs = 0;
+  all_tried = true;
+  const auto square = [&](Size n) { return SpaceSizes(trials.space(), std::optional(n)); };
+  for (Size n = 1; n <= most + 1 && all_tried; ++n) {
+    const bool fits = n <= most && trials.fits(square(n));
+    if (fits && !first) first = n;
+    if (!fits && first) {
+      if (runs++ < 3) {
+        text += (text.empty() ? "" : ", ") + space_text(square(first));
+        if (n > most) text += " and larger";
+        else if (n - 1 > first) text += " to " + space_text(square(n - 1));
+      }
+      first = 0;
+    }
+    all_tried = n > most || Clock::now() < end;
+  }
+  if (first) text += (text.empty() ? "" : ", ") + space_text(square(first));
+  return runs > 3 ? text + ", ..." : text;
+}
+
+std::string shapes_of(const Graph& graph) {
+  std::string text;
+  for (const ValueId v : graph.inputs)
+    text += (text.empty() ? "" : ", ") + graph[v].name + " " + text_of(graph[v].fact.shape);
+  return text;
+}
+
+}  // namespace
+
+Error told_by_size(const Error& error, const LoadOptions& options, const LoadWith& load) {
+  if (error.fault != Fault::Format || (options.size.empty() && options.shapes.empty())) return error;
+  Trials trials(options, load);
+  const auto declared = trials.as_declared();
+  bool all_tried = true;
+  const std::string sizes = trials.can_vary() ? fitting(trials, all_tried) : "";
+  if (!declared && sizes.empty()) return error;
+  std::string what = error.what + "; " + asked_for(options) + " does not fit";
+  if (!sizes.empty()) what += "; sizes that fit" + std::string(all_tried ? ": " : ", among others: ") + sizes;
+  if (declared) what += "; the file itself says " + shapes_of(*declared);
+  return {Fault::Usage, std::move(what), error.where};
+}
+
+}  // namespace convoy
