@@ -11,6 +11,7 @@ help:
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make fuzz      libFuzzer on every reader of files, RUNS inputs each (5000000; RUNS=2000 is a quick look)'
 	@echo 'make lint      include directions, formatting, names (TIDY=1: clang-tidy too)'
+	@echo 'make alone     every source by itself: includes and shadowed names, which batches of sources hide'
 	@echo 'make format    rewrite the sources the way make lint wants them'
 	@echo 'make bench     time convoy against cp'
 	@echo 'make setup     install the Debian packages that are missing'
@@ -42,7 +43,8 @@ fuzz:
 	@cmake --build --preset fuzz -j$(JOBS)
 	@RUNS=$(or $(RUNS),5000000) fuzz/run.sh
 
-demo: build
+demo: configure
+	@cmake --build --preset release -j$(JOBS) --target convoy
 	@tools/demo.sh
 
 oracle: build
@@ -60,6 +62,10 @@ lint:
 	$(SETUP) lint
 	@tools/lint.sh
 
+alone:
+	$(SETUP) build lint
+	@tools/alone.sh
+
 format:
 	$(SETUP) lint
 	@tools/lint.sh --fix
@@ -70,4 +76,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: mutate help setup configure build test asan fuzz demo oracle lint format bench clean
+.PHONY: alone mutate help setup configure build test asan fuzz demo oracle lint format bench clean

@@ -7,7 +7,8 @@ function(convoy_compile_in_batches target)
   if(NOT CONVOY_BATCHES)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
+    UNITY_BUILD_RELOCATABLE ON)  # the same text in every checkout, for compiler caches
   get_target_property(sources ${target} SOURCES)
   set(folder "")
   list(FILTER sources INCLUDE REGEX "^/.*\\.cpp$")  # not the objects of another target
