@@ -20,6 +20,9 @@ else()
   target_link_libraries(convoy_core INTERFACE $<INSTALL_INTERFACE:ZLIB::ZLIB>)
 endif()
 
+# A program holds what it calls: an object of the library holds a whole batch, and what the rest of it calls (fmt) is missing.
+target_link_options(convoy_core INTERFACE $<INSTALL_INTERFACE:-Wl$<COMMA>--gc-sections>)
+
 install(DIRECTORY include/convoy DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(TARGETS convoy_core EXPORT convoyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(EXPORT convoyTargets NAMESPACE convoy:: DESTINATION ${package_dir} COMPONENT library)
