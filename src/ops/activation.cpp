@@ -16,7 +16,12 @@ Result<Facts> infer(const Unary& op, const Inputs& in) {
   if (op.function == Function::Not) return one_fact(DType::Bool, in[0].shape);
   return keeps_whole(op.function) ? one_fact(in[0].dtype, in[0].shape) : same(in);
 }
-Result<Facts> infer(const Relu&, const Inputs& in) { return same(in); }
+// Whole numbers stay whole where nothing makes fractions of them.
+Result<Facts> infer(const Relu& op, const Inputs& in) {
+  const bool whole = op.negative_slope == 0 && op.threshold == std::floor(op.threshold) &&
+                     (!op.max_value || *op.max_value == std::floor(*op.max_value));
+  return whole ? one_fact(in[0].dtype, in[0].shape) : same(in);
+}
 Result<Facts> infer(const Elu&, const Inputs& in) { return same(in); }
 
 Result<Facts> infer(const Celu& op, const Inputs& in) {

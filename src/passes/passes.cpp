@@ -23,8 +23,9 @@ constexpr Pass folding{"fold_padding", "takes a pad in front of a convolution or
                        fold_padding, false};
 constexpr Pass folding_crops{"fold_crops", "takes zeros and cuts behind a transposed convolution into its own crops",
                              fold_crops, false};
-constexpr Pass saying_crops{"spell_crops", "says the crops of transposed convolutions as padding, or as a crop or pad behind",
-                     spell_crops, true};
+constexpr Pass saying_crops{"spell_crops",
+                            "says the crops of transposed convolutions as padding, or as a crop or pad behind",
+                            spell_crops, true};
 constexpr Pass padding{"spell_padding", "says the padding of convolutions in the target's words, or as a pad in front",
                        spell_padding, true};
 constexpr Pass pools{"spell_pools", "says the padding of pools in the target's words, or as a pad in front",
@@ -38,11 +39,14 @@ constexpr Pass softmax{"spell_softmax", "spells out a softmax over several axes"
 constexpr Pass shuffling{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
                          shuffle_channels, true};
 
+constexpr Pass divisions{"spell_divisions", "says divisions with a remainder as the target rounds them",
+                         spell_divisions, true};
+
 constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, folding_crops, saying_crops,
                                   padding,  pools,  resizing, norms, softmax, shuffling};
 // ONNX reads both orders of a pixel shuffle.
 constexpr std::array onnx_passes{dropping, moving, kernels,  folding, folding_crops, saying_crops,
-                                 padding,  pools,  resizing, norms,   softmax};
+                                 padding,  pools,  resizing, norms,   softmax,       divisions};
 constexpr Pass transposed{"spell_transposed",
                           "says transposed convolutions with groups or dilation by layers that the target has",
                           spell_transposed, true};
@@ -66,7 +70,8 @@ constexpr Pass grids{"spell_grid_sample",
                      true};
 constexpr std::array keras_passes{dropping, patches,  grids,    moving_last, choices, transposed,    adaptive,
                                   powers,   dilation, kernels,  gates,       folding, folding_crops, saying_crops,
-                                  padding,  pools,    resizing, shuffling,   softmax, pads};
+                                  padding,  pools,    resizing, shuffling,   softmax, pads,
+                                  divisions};
 
 }  // namespace
 

@@ -29,6 +29,29 @@ constexpr bool keeps_numbers =
     std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Unsqueeze> ||
     std::is_same_v<O, Squeeze> || std::is_same_v<O, Identity> || std::is_same_v<O, Dropout>;
 
+// A whole number as its type holds it: the lowest bits.
+std::int64_t wrapped(std::int64_t value, DType dtype) {
+  switch (dtype) {
+    case DType::I8: return static_cast<std::int8_t>(value);
+    case DType::I16: return static_cast<std::int16_t>(value);
+    case DType::I32: return static_cast<std::int32_t>(value);
+    case DType::U8: return static_cast<std::uint8_t>(value);
+    case DType::U16: return static_cast<std::uint16_t>(value);
+    case DType::U32: return static_cast<std::uint32_t>(value);
+    default: return value;
+  }
+}
+
+// Whole numbers are held in 64 bits; what the graph says is narrower has wrapped around.
+Tensor wrapped(Tensor tensor, DType dtype) {
+  if (tensor.dtype() != DType::I64) return tensor;
+  const auto leaves = [&](std::int64_t value) { return wrapped(value, dtype) != value; };
+  if (std::ranges::none_of(tensor.raw<std::int64_t>(), leaves)) return tensor;
+  auto numbers = tensor.integers();
+  for (std::int64_t& number : numbers) number = wrapped(number, dtype);
+  return Tensor::of(tensor.shape(), std::move(numbers));
+}
+
 template <class T>
 Tensor cast(const Tensor& x, DType to) {
   if (is_floating(to)) {
@@ -41,12 +64,12 @@ Tensor cast(const Tensor& x, DType to) {
     for (const double value : x.doubles()) truth.push_back(value != 0);
     return Tensor::of(x.shape(), std::move(truth));
   }
-  if (!is_floating(x.dtype())) return x;
+  if (!is_floating(x.dtype())) return wrapped(x.dtype() == DType::I64 ? x : Tensor::of(x.shape(), x.integers()), to);
   std::vector<std::int64_t> whole;
   constexpr double most = 9.2e18;
   for (const double value : x.doubles())
     whole.push_back(std::isnan(value) ? 0 : static_cast<std::int64_t>(std::clamp(value, -most, most)));
-  return Tensor::of(x.shape(), std::move(whole));
+  return wrapped(Tensor::of(x.shape(), std::move(whole)), to);
 }
 
 // Whole numbers that tell places: no float type holds them all.
@@ -115,6 +138,39 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
             else results.push_back(as_fact<T>(facts[i], std::move(outputs[i].shape), std::move(buffers[i])));
           }
           return results;
+        }
+      },
+      op);
+}
+
+// Operators whose whole numbers are computed as such: 64 bits, which no float type holds.
+template <class O>
+constexpr bool computes_whole = std::is_same_v<O, Binary> || std::is_same_v<O, Reduce> || std::is_same_v<O, Accumulate>;
+
+// Nothing: the operator is no such one, or its result is no whole number.
+std::optional<Result<std::vector<Tensor>>> run_whole(const Op& op, const std::vector<const Tensor*>& stored,
+                                                     const Facts& facts) {
+  return std::visit(
+      [&]<class O>(const O& o) -> std::optional<Result<std::vector<Tensor>>> {
+        if constexpr (std::is_same_v<O, Unary>) {
+          if (o.function != Function::Square) return std::nullopt;
+          return run_whole(Binary{BinaryFunction::Multiply}, {stored[0], stored[0]}, facts);
+        } else if constexpr (computes_whole<O>) {
+          if (is_floating(facts[0].dtype)) return std::nullopt;
+          std::vector<std::vector<std::int64_t>> numbers;
+          for (const Tensor* one : stored) numbers.push_back(one->integers());
+          std::vector<plain::Operand<std::int64_t>> operands;
+          for (std::size_t i = 0; i < stored.size(); ++i)
+            operands.push_back({numbers[i], stored[i]->shape(), true, stored[i]});
+          Sizes shape = *sizes_of(facts[0].shape);
+          std::vector<std::int64_t> values(static_cast<std::size_t>(*checked_count(shape)));
+          const plain::Output<std::int64_t> output{values, shape, {}};
+          if (auto status = plain::compute(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1}); !status)
+            return pass(status);
+          std::vector<Tensor> results{Tensor::of(std::move(shape), std::move(values))};
+          return Result<std::vector<Tensor>>(std::move(results));
+        } else {
+          return std::nullopt;
         }
       },
       op);
@@ -230,7 +286,8 @@ class Runner {
       return fail(Fault::Internal, "the operator has " + std::to_string(results->size()) + " results, the node " +
                                        std::to_string(node.outputs.size()));
     for (std::size_t i = 0; i < results->size(); ++i)
-      if (auto s = put(node.outputs[i], std::move((*results)[i])); !s) return s;
+      if (auto s = put(node.outputs[i], wrapped(std::move((*results)[i]), graph_[node.outputs[i]].fact.dtype)); !s)
+        return s;
     release(node);
     return {};
   }
@@ -318,6 +375,8 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
   if (!facts) return std::unexpected(facts.error());
   if (const Size bytes = bytes_for<T>(*facts); bytes < 0 || bytes > RunOptions{}.memory_limit)
     return fail(Fault::Limit, "the result of shape " + text_of(facts->front().shape) + " is too large");
+  if (is_whole(node.op, inputs))
+    if (auto done = run_whole(node.op, inputs, *facts)) return *std::move(done);
   std::vector<Tensor> held;
   held.reserve(inputs.size());
   std::vector<const Tensor*> numbers;

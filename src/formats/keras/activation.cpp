@@ -2,6 +2,7 @@
 #include "formats/keras/call.h"
 
 #include <array>
+#include <utility>
 
 namespace convoy::keras {
 namespace {
@@ -59,6 +60,12 @@ Values relu(Call& call) {
   if (const Json* most = call.attrs.raw("max_value")) op.max_value = call.attrs.number_of(most, "max_value");
   op.negative_slope = call.attrs.number("negative_slope", 0.0);
   op.threshold = call.attrs.number("threshold", 0.0);
+  op.strict = op.threshold != 0;
+  // The bound is kept by what passed the threshold: one below it does not take numbers in between.
+  if (op.strict && op.max_value && *op.max_value <= op.threshold) {
+    const Clip bounded{{}, std::exchange(op.max_value, std::nullopt)};
+    return {call.add(bounded, {call.add(op, {x})})};
+  }
   return {call.add(op, {x})};
 }
 

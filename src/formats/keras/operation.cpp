@@ -2,15 +2,64 @@
 // products. Those that move, cut and join are in operation_shape.cpp.
 #include "formats/keras/operation.h"
 
+#include "ops/expect.h"
+
 #include <array>
+#include <cstring>
 #include <limits>
 
 namespace convoy::keras {
 namespace {
 
+ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));
+  std::memcpy(bytes.data(), &value, bytes.size());  // the lowest ones: it wraps around
+  return call.constant(name, *Tensor::owning(dtype, {}, std::move(bytes)));
+}
+
+// A whole number of Python's takes the type of whole numbers that it meets, and int32 beside truths.
+struct Pair {
+  ValueId a, b;
+};
+Pair operands_of(Call& call, std::string_view first, std::string_view second, std::size_t place) {
+  const Json *said_a = option(call, first, place), *said_b = option(call, second, place + 1);
+  const bool whole_a = said_a && said_a->is_number_integer(), whole_b = said_b && said_b->is_number_integer();
+  if (whole_a && whole_b)
+    return {whole_constant(call, first, said_a->get<std::int64_t>(), DType::I32),
+            whole_constant(call, second, said_b->get<std::int64_t>(), DType::I32)};
+  Pair pair{whole_a ? ValueId{} : operand(call, first, place), whole_b ? ValueId{} : operand(call, second, place + 1)};
+  if (call.failed() || whole_a == whole_b) return pair;
+  ValueId &tensor = whole_a ? pair.b : pair.a, &number = whole_a ? pair.a : pair.b;
+  const DType dtype = call.fact(tensor).dtype;
+  if (is_floating(dtype)) {
+    number = operand(call, whole_a ? first : second, whole_a ? place : place + 1);
+    return pair;
+  }
+  if (dtype == DType::Bool) tensor = call.add(Cast{DType::I32}, {tensor});
+  number = whole_constant(call, whole_a ? first : second, (whole_a ? said_a : said_b)->get<std::int64_t>(),
+                          dtype == DType::Bool ? DType::I32 : dtype);
+  return pair;
+}
+
 template <BinaryFunction function>
 Values binary(Call& call) {
-  return {call.add(Binary{function}, {operand(call, "x1", 0), operand(call, "x2", 1)})};
+  const auto [a, b] = operands_of(call, "x1", "x2", 0);
+  return {call.add(Binary{function}, {a, b})};
+}
+
+// Whole numbers stay whole; a known power is a product.
+Values power(Call& call) {
+  const auto [a, b] = operands_of(call, "x1", "x2", 0);
+  if (call.failed()) return {};
+  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
+  const Json* said = option(call, "x2", 1);
+  if (!is_floating(dtype) && said && said->is_number_integer() && *said >= 1 && *said <= 64) {
+    ValueId y = a;
+    for (int i = 1; i < said->get<int>() && !call.failed(); ++i) y = call.add(Binary{BinaryFunction::Multiply}, {y, a});
+    return {y};
+  }
+  const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
+  return {is_floating(dtype) || call.failed() ? y : call.add(Cast{dtype}, {y})};
 }
 
 template <Function function>
@@ -54,23 +103,55 @@ Values glu(Call& call) {
   return {call.add(Glu{call.axis(call.attrs.integer_of(option(call, "axis", 1), "axis", -1), call.rank(x))}, {x})};
 }
 
+// max(min(x, x_max), x_min): where the bounds cross, x_min is left. Clip leaves the upper one.
 Values clip(Call& call) {
   Clip op;
   op.least = number(call, "x_min", 1, -std::numeric_limits<double>::infinity());
   op.most = number(call, "x_max", 2, std::numeric_limits<double>::infinity());
+  if (*op.least > *op.most) op.most = op.least;
   return {call.add(op, {operand(call, "x", 0)})};
+}
+
+// Sums and products of narrow whole numbers are of 32 bits, as numpy widens them.
+ValueId widened(Call& call, ValueId x) {
+  switch (call.fact(x).dtype) {
+    case DType::Bool:
+    case DType::I8:
+    case DType::I16: return call.add(Cast{DType::I32}, {x});
+    case DType::U8:
+    case DType::U16: return call.add(Cast{DType::U32}, {x});
+    default: return x;
+  }
 }
 
 template <Reduction reduction>
 Values reduce(Call& call) {
-  const ValueId x = operand(call, "x", 0);
+  ValueId x = operand(call, "x", 0);
   const Json* said = option(call, "axis", 1);
   const Json* keeps = option(call, "keepdims", 2);
+  if (!call.failed() && (reduction == Reduction::Sum || reduction == Reduction::Product)) x = widened(call, x);
   if (option(call, "initial", nowhere)) call.refuse(Fault::Unsupported, "argument 'initial' is not understood");
   Sizes axes = said ? list_of(call, said, "axis") : Sizes{};
   if (!said)
     for (Size i = 0; i < call.rank(x); ++i) axes.push_back(i);
   return {call.add(Reduce{reduction, call.axes(axes, call.rank(x)), keeps && *keeps == true}, {x})};
+}
+
+// Fractions are divided and rounded down: 1 // 0.1 is 10, unlike Python's 9.
+Values floor_divide(Call& call) {
+  const auto [a, b] = operands_of(call, "x1", "x2", 0);
+  if (call.failed()) return {};
+  if (!is_floating(meeting(call.fact(a).dtype, call.fact(b).dtype)))
+    return {call.add(Binary{BinaryFunction::FloorDivide}, {a, b})};
+  return {call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {a, b})})};
+}
+
+// Of whole numbers in float32.
+template <Function function>
+Values rounded(Call& call) {
+  ValueId x = operand(call, "x", 0);
+  if (!call.failed() && !is_floating(call.fact(x).dtype)) x = call.add(Cast{DType::F32}, {x});
+  return {call.add(Unary{function}, {x})};
 }
 
 Values matmul(Call& call) { return {call.add(MatMul{}, {operand(call, "x1", 0), operand(call, "x2", 1)})}; }
@@ -97,7 +178,9 @@ Values normalize(Call& call) {
 }
 
 Values where(Call& call) {
-  return {call.add(Where{}, {operand(call, "condition", 0), operand(call, "x1", 1), operand(call, "x2", 2)})};
+  const ValueId condition = operand(call, "condition", 0);
+  const auto [a, b] = operands_of(call, "x1", "x2", 1);
+  return {call.add(Where{}, {condition, a, b})};
 }
 
 template <bool largest>
@@ -155,9 +238,9 @@ constexpr std::array operation_table{
     LayerRow{"TrueDivide", binary<BinaryFunction::Divide>},
     LayerRow{"Maximum", binary<BinaryFunction::Maximum>},
     LayerRow{"Minimum", binary<BinaryFunction::Minimum>},
-    LayerRow{"Power", binary<BinaryFunction::Power>},
+    LayerRow{"Power", power},
     LayerRow{"Mod", binary<BinaryFunction::Modulo>},
-    LayerRow{"FloorDivide", binary<BinaryFunction::FloorDivide>},
+    LayerRow{"FloorDivide", floor_divide},
     LayerRow{"Equal", binary<BinaryFunction::Equal>},
     LayerRow{"NotEqual", binary<BinaryFunction::NotEqual>},
     LayerRow{"Less", binary<BinaryFunction::Less>},
@@ -199,8 +282,8 @@ constexpr std::array operation_table{
     LayerRow{"Absolute", unary<Function::Abs>},
     LayerRow{"Negative", unary<Function::Negate>},
     LayerRow{"Sign", unary<Function::Sign>},
-    LayerRow{"Floor", unary<Function::Floor>},
-    LayerRow{"Ceil", unary<Function::Ceil>},
+    LayerRow{"Floor", rounded<Function::Floor>},
+    LayerRow{"Ceil", rounded<Function::Ceil>},
     LayerRow{"Reciprocal", unary<Function::Reciprocal>},
     LayerRow{"Sin", unary<Function::Sin>},
     LayerRow{"Cos", unary<Function::Cos>},

@@ -19,12 +19,18 @@ constexpr NamedBinary binaries[] = {
     {"Div", BinaryFunction::Divide},  {"Pow", BinaryFunction::Power},    {"Max", BinaryFunction::Maximum},
     {"Min", BinaryFunction::Minimum}, {"Sum", BinaryFunction::Add},      {"Mean", BinaryFunction::Add}};
 
-BinaryFunction function_of(std::string_view name) { return std::ranges::find(binaries, name, &NamedBinary::word)->function; }
+BinaryFunction function_of(std::string_view name) {
+  return std::ranges::find(binaries, name, &NamedBinary::word)->function;
+}
 
 std::vector<ValueId> binary(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
   if (call.name == "Div" && a && b && !is_floating(call.fact(a).dtype) && !is_floating(call.fact(b).dtype))
     return {call.add(Binary{BinaryFunction::TruncateDivide}, {a, b})};
+  // The square of whole numbers is theirs, however large.
+  if (call.name == "Pow" && !call.failed() && !is_floating(call.fact(a).dtype))
+    if (const Tensor* known = call.constant(b); known && known->rank() == 0 && known->doubles().front() == 2)
+      return {call.add(Binary{BinaryFunction::Multiply}, {a, a})};
   const ValueId y = call.add(Binary{function_of(call.name)}, {a, b});
   // A power has the type of its base.
   if (call.name == "Pow" && !call.failed() && call.fact(y).dtype != call.fact(a).dtype)
@@ -91,19 +97,19 @@ std::vector<ValueId> cast_like(FunctionCall& call) {
 }
 
 constexpr std::array elementwise_table{FunctionRow{"Add", "A B", binary},
-                          FunctionRow{"Sub", "A B", binary},
-                          FunctionRow{"Mul", "A B", binary},
-                          FunctionRow{"Div", "A B", binary},
-                          FunctionRow{"Pow", "A B", binary},
-                          FunctionRow{"Max", "data...", several},
-                          FunctionRow{"Min", "data...", several},
-                          FunctionRow{"Sum", "data...", several},
-                          FunctionRow{"Mean", "data...", several},
-                          FunctionRow{"Identity", "input", identity},
-                          FunctionRow{"Dropout", "data ratio training_mode", dropout},
-                          FunctionRow{"Mod", "A B", modulo},
-                          FunctionRow{"Cast", "input", cast},
-                          FunctionRow{"CastLike", "input target_type", cast_like}};
+                                       FunctionRow{"Sub", "A B", binary},
+                                       FunctionRow{"Mul", "A B", binary},
+                                       FunctionRow{"Div", "A B", binary},
+                                       FunctionRow{"Pow", "A B", binary},
+                                       FunctionRow{"Max", "data...", several},
+                                       FunctionRow{"Min", "data...", several},
+                                       FunctionRow{"Sum", "data...", several},
+                                       FunctionRow{"Mean", "data...", several},
+                                       FunctionRow{"Identity", "input", identity},
+                                       FunctionRow{"Dropout", "data ratio training_mode", dropout},
+                                       FunctionRow{"Mod", "A B", modulo},
+                                       FunctionRow{"Cast", "input", cast},
+                                       FunctionRow{"CastLike", "input target_type", cast_like}};
 
 }  // namespace
 

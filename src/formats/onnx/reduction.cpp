@@ -2,6 +2,8 @@
 // none named means all.
 #include "formats/onnx/arguments.h"
 
+#include "ops/expect.h"
+
 #include <algorithm>
 #include <array>
 
@@ -30,10 +32,26 @@ struct NamedReduction {
   Reduction reduction;
 };
 constexpr NamedReduction plain[] = {{"ReduceMean", Reduction::Mean},
-                           {"ReduceSum", Reduction::Sum},
-                           {"ReduceMax", Reduction::Maximum},
-                           {"ReduceMin", Reduction::Minimum},
-                           {"ReduceProd", Reduction::Product}};
+                                    {"ReduceSum", Reduction::Sum},
+                                    {"ReduceMax", Reduction::Maximum},
+                                    {"ReduceMin", Reduction::Minimum},
+                                    {"ReduceProd", Reduction::Product}};
+
+// A mean of whole numbers is one: their sum over their count, toward zero.
+ValueId mean_of_whole(FunctionCall& call, ValueId x, const Fold& fold) {
+  Size count = 1;
+  for (const Size axis : fold.axes) {
+    const Dim size = call.dim(x, axis);
+    if (!size.known()) call.refuse(Fault::Unsupported, "a mean of whole numbers over an axis of unknown size");
+    else count *= *size;
+  }
+  if (call.failed()) return {};
+  const ValueId sum = call.add(Reduce{Reduction::Sum, fold.axes, fold.keeps_axes}, {x});
+  const DType dtype = call.fact(x).dtype;
+  const ValueId by = call.make_constant("count", Tensor::of({}, std::vector<std::int64_t>{count}));
+  const ValueId mean = call.add(Binary{BinaryFunction::TruncateDivide}, {sum, by});
+  return dtype == DType::I64 ? mean : call.add(Cast{dtype}, {mean});
+}
 
 std::vector<ValueId> reduce(FunctionCall& call) {
   const ValueId x = call.tensor("data");
@@ -100,20 +118,20 @@ std::vector<ValueId> accumulate(FunctionCall& call) {
 }
 
 constexpr std::array reduction_table{FunctionRow{"ReduceMean", "data axes", reduce},
-                          FunctionRow{"ReduceSum", "data axes", reduce},
-                          FunctionRow{"ReduceMax", "data axes", reduce},
-                          FunctionRow{"ReduceMin", "data axes", reduce},
-                          FunctionRow{"ReduceProd", "data axes", reduce},
-                          FunctionRow{"ReduceL1", "data axes", reduce_by_sum},
-                          FunctionRow{"ReduceL2", "data axes", reduce_by_sum},
-                          FunctionRow{"ReduceSumSquare", "data axes", reduce_by_sum},
-                          FunctionRow{"ReduceLogSum", "data axes", reduce_by_sum},
-                          FunctionRow{"ReduceLogSumExp", "data axes", reduce_by_sum},
-                          FunctionRow{"ArgMax", "data", arg_extreme},
-                          FunctionRow{"ArgMin", "data", arg_extreme},
-                          FunctionRow{"TopK", "X K", top_k},
-                          FunctionRow{"CumSum", "x axis", accumulate},
-                          FunctionRow{"CumProd", "x axis", accumulate}};
+                                     FunctionRow{"ReduceSum", "data axes", reduce},
+                                     FunctionRow{"ReduceMax", "data axes", reduce},
+                                     FunctionRow{"ReduceMin", "data axes", reduce},
+                                     FunctionRow{"ReduceProd", "data axes", reduce},
+                                     FunctionRow{"ReduceL1", "data axes", reduce_by_sum},
+                                     FunctionRow{"ReduceL2", "data axes", reduce_by_sum},
+                                     FunctionRow{"ReduceSumSquare", "data axes", reduce_by_sum},
+                                     FunctionRow{"ReduceLogSum", "data axes", reduce_by_sum},
+                                     FunctionRow{"ReduceLogSumExp", "data axes", reduce_by_sum},
+                                     FunctionRow{"ArgMax", "data", arg_extreme},
+                                     FunctionRow{"ArgMin", "data", arg_extreme},
+                                     FunctionRow{"TopK", "X K", top_k},
+                                     FunctionRow{"CumSum", "x axis", accumulate},
+                                     FunctionRow{"CumProd", "x axis", accumulate}};
 
 }  // namespace
 

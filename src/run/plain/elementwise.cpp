@@ -2,31 +2,72 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace convoy::plain {
 
 namespace {
 
-// The remainder is exact; moved by b where its sign differs, which is what PyTorch, Python and TensorFlow do. A zero has
-// the sign of b, as in Python.
+// The remainder is exact; moved by b where its sign differs, which is what PyTorch and TensorFlow do. A zero keeps the
+// sign of a.
 template <class T>
 T modulo(T a, T b) {
   const T rest = std::fmod(a, b);
-  if (rest == 0) return std::copysign(T{0}, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-// What the exact remainder leaves divides without a fraction, up to one rounding.
+// What the exact remainder leaves divides without a fraction, up to one rounding. In ATen's order of steps.
 template <class T>
 T floor_divide(T a, T b) {
   if (b == 0) return a / b;
-  const T whole = (a - modulo(a, b)) / b;
+  const T rest = std::fmod(a, b);
+  T whole = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) whole -= 1;
+  if (whole == 0) return std::copysign(T{0}, a / b);
   const T below = std::floor(whole);
   return whole - below > T(0.5) ? below + 1 : below;
 }
 
+// Whole numbers of 64 bits, which wrap around; a division by 0 was refused before.
+std::int64_t wrapping(BinaryFunction function, std::int64_t a, std::int64_t b) {
+  const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+  const auto negative = [](std::uint64_t n) { return static_cast<std::int64_t>(0 - n); };
+  switch (function) {
+    case BinaryFunction::Add: return static_cast<std::int64_t>(x + y);
+    case BinaryFunction::Subtract: return static_cast<std::int64_t>(x - y);
+    case BinaryFunction::Multiply: return static_cast<std::int64_t>(x * y);
+    case BinaryFunction::Maximum: return std::max(a, b);
+    case BinaryFunction::Minimum: return std::min(a, b);
+    case BinaryFunction::Equal: return a == b;
+    case BinaryFunction::NotEqual: return a != b;
+    case BinaryFunction::Less: return a < b;
+    case BinaryFunction::LessOrEqual: return a <= b;
+    case BinaryFunction::Greater: return a > b;
+    case BinaryFunction::GreaterOrEqual: return a >= b;
+    case BinaryFunction::And: return a != 0 && b != 0;
+    case BinaryFunction::Or: return a != 0 || b != 0;
+    case BinaryFunction::Xor: return (a != 0) != (b != 0);
+    default: break;
+  }
+  if (b == -1)  // the lowest number has no opposite
+    return function == BinaryFunction::Modulo || function == BinaryFunction::Remainder ? 0 : negative(x);
+  const std::int64_t rest = a % b;
+  const bool across = rest != 0 && (rest < 0) != (b < 0);
+  switch (function) {
+    case BinaryFunction::Modulo: return across ? rest + b : rest;
+    case BinaryFunction::Remainder: return rest;
+    case BinaryFunction::FloorDivide: return a / b - (across ? 1 : 0);
+    default: return a / b;
+  }
+}
+
+bool divides_whole(BinaryFunction function) {
+  return function == BinaryFunction::Modulo || function == BinaryFunction::Remainder ||
+         function == BinaryFunction::FloorDivide || function == BinaryFunction::TruncateDivide;
+}
+
 // Hands the function itself on, so that the choice is made once and not for every element.
 template <class T, class Use>
-void choose(BinaryFunction function, const Use& use) {
+void choose_of_fractions(BinaryFunction function, const Use& use) {
   switch (function) {
     case BinaryFunction::Add: return use([](T a, T b) { return a + b; });
     case BinaryFunction::Subtract: return use([](T a, T b) { return a - b; });
@@ -52,6 +93,15 @@ void choose(BinaryFunction function, const Use& use) {
   }
 }
 
+template <class T, class Use>
+void choose(BinaryFunction function, const Use& use) {
+  if constexpr (std::is_integral_v<T>) {
+    return use([function](T a, T b) { return wrapping(function, a, b); });
+  } else {
+    choose_of_fractions<T>(function, use);
+  }
+}
+
 // Strides along the axes of `to`, 0 where the operand has size 1 and stretches.
 Sizes stretched(const Sizes& shape, const Sizes& to) {
   const Sizes own = strides_of(shape);
@@ -70,6 +120,9 @@ Status compute(const Binary& op, const Call<T>& call) {
   T* y = call.out[0].values.data();
   const auto count = static_cast<Size>(call.out[0].values.size());
   if (count == 0) return {};
+  if (std::is_integral_v<T> && divides_whole(op.function) &&
+      std::ranges::find(call.in[1].values, T{0}) != call.in[1].values.end())
+    return fail(Fault::Numeric, "a whole number is divided by 0");
   Sizes shape = call.out[0].shape, a_strides = stretched(call.in[0].shape, shape),
         b_strides = stretched(call.in[1].shape, shape);
   if (call.in[0].shape == call.in[1].shape) {
@@ -121,12 +174,15 @@ Status compute(const Where&, const Call<T>& call) {
 template <class T>
 Status compute(const Affine& op, const Call<T>& call) {
   const auto scale = static_cast<T>(op.scale), offset = static_cast<T>(op.offset);
-  std::ranges::transform(call.in[0].values, call.out[0].values.begin(), [=](T x) { return x * scale + offset; });
+  if (offset == 0)  // -0 + 0 would be 0
+    std::ranges::transform(call.in[0].values, call.out[0].values.begin(), [=](T x) { return x * scale; });
+  else std::ranges::transform(call.in[0].values, call.out[0].values.begin(), [=](T x) { return x * scale + offset; });
   return {};
 }
 
 template Status compute(const Binary&, const Call<float>&);
 template Status compute(const Binary&, const Call<double>&);
+template Status compute(const Binary&, const Call<std::int64_t>&);
 template Status compute(const Where&, const Call<float>&);
 template Status compute(const Where&, const Call<double>&);
 template Status compute(const Affine&, const Call<float>&);

@@ -3,8 +3,26 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 
 namespace convoy::plain {
+
+namespace {
+
+// Fractions are folded in double; whole numbers wrap around.
+template <class T>
+using Folded = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+double sum_of(double a, double b) { return a + b; }
+double product_of(double a, double b) { return a * b; }
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+std::int64_t product_of(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+}  // namespace
 
 template <class T>
 Status compute(const Reduce& op, const Call<T>& call) {
@@ -12,24 +30,24 @@ Status compute(const Reduce& op, const Call<T>& call) {
   const Sizes& places = groups.places();
   for (std::size_t g = 0; g < call.out[0].values.size(); ++g) {
     const T* x = call.data(0) + groups.starts()[g];
-    double folded = op.reduction == Reduction::Product ? 1 : 0;
+    Folded<T> folded = op.reduction == Reduction::Product ? 1 : 0;
     if (op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum)
-      folded = static_cast<double>(x[places[0]]);
+      folded = static_cast<Folded<T>>(x[places[0]]);
     for (const Size place : places) {
-      const auto value = static_cast<double>(x[place]);
+      const auto value = static_cast<Folded<T>>(x[place]);
       switch (op.reduction) {
         case Reduction::Mean:
-        case Reduction::Sum: folded += value; break;
+        case Reduction::Sum: folded = sum_of(folded, value); break;
         case Reduction::Maximum:
           if (value > folded || value != value) folded = value;
           break;
         case Reduction::Minimum:
           if (value < folded || value != value) folded = value;
           break;
-        case Reduction::Product: folded *= value; break;
+        case Reduction::Product: folded = product_of(folded, value); break;
       }
     }
-    if (op.reduction == Reduction::Mean) folded /= static_cast<double>(places.size());
+    if (op.reduction == Reduction::Mean) folded /= static_cast<Folded<T>>(places.size());
     call.out[0].values[g] = static_cast<T>(folded);
   }
   return {};
@@ -63,6 +81,17 @@ Status compute(const ArgExtreme& op, const Call<T>& call) {
   return {};
 }
 
+namespace {
+
+// In order, a NaN is above every number.
+template <class T>
+bool sorts_before(T a, T b, bool largest) {
+  if (a != a || b != b) return largest ? a != a && b == b : a == a && b != b;
+  return largest ? a > b : a < b;
+}
+
+}  // namespace
+
 template <class T>
 Status compute(const TopK& op, const Call<T>& call) {
   const Around a = around(call.in[0].shape, op.axis);
@@ -73,8 +102,8 @@ Status compute(const TopK& op, const Call<T>& call) {
       std::iota(order.begin(), order.end(), Size{0});
       std::ranges::partial_sort(order, order.begin() + op.count, [&](Size p, Size q) {
         const T left = x[p * a.inner], right = x[q * a.inner];
-        if (comes_before(left, right, op.largest)) return true;
-        return !comes_before(right, left, op.largest) && p < q;
+        if (sorts_before(left, right, op.largest)) return true;
+        return !sorts_before(right, left, op.largest) && p < q;
       });
       for (Size k = 0; k < op.count; ++k) {
         const auto to = static_cast<std::size_t>((o * op.count + k) * a.inner + i);
@@ -91,12 +120,12 @@ Status compute(const Accumulate& op, const Call<T>& call) {
   const bool sum = op.reduction == Reduction::Sum;
   for (Size o = 0; o < a.outer; ++o)
     for (Size i = 0; i < a.inner; ++i) {
-      double running = sum ? 0 : 1;
+      Folded<T> running = sum ? 0 : 1;
       for (Size step = 0; step < a.size; ++step) {
         const Size k = op.backwards ? a.size - 1 - step : step;
         const Size at = (o * a.size + k) * a.inner + i;
-        const auto x = static_cast<double>(call.data(0)[at]);
-        const double next = sum ? running + x : running * x;
+        const auto x = static_cast<Folded<T>>(call.data(0)[at]);
+        const Folded<T> next = sum ? sum_of(running, x) : product_of(running, x);
         call.out[0].values[static_cast<std::size_t>(at)] = static_cast<T>(op.exclusive ? running : next);
         running = next;
       }
@@ -106,11 +135,13 @@ Status compute(const Accumulate& op, const Call<T>& call) {
 
 template Status compute(const Reduce&, const Call<float>&);
 template Status compute(const Reduce&, const Call<double>&);
+template Status compute(const Reduce&, const Call<std::int64_t>&);
 template Status compute(const ArgExtreme&, const Call<float>&);
 template Status compute(const ArgExtreme&, const Call<double>&);
 template Status compute(const TopK&, const Call<float>&);
 template Status compute(const TopK&, const Call<double>&);
 template Status compute(const Accumulate&, const Call<float>&);
 template Status compute(const Accumulate&, const Call<double>&);
+template Status compute(const Accumulate&, const Call<std::int64_t>&);
 
 }  // namespace convoy::plain

@@ -77,8 +77,12 @@ Status write_unary(const Unary& op, Sink& sink) {
 }
 
 Status write_relu(const Relu& op, Sink& sink) {
-  if (op.strict) {
-    if (op.max_value || op.negative_slope != 0) return sink.refused("this activation with a threshold");
+  // Keras's threshold is strict: what is equal to it is not above it.
+  if (op.threshold != 0 && !op.strict) return sink.refused("an activation that passes its threshold itself");
+  const bool bent = op.max_value || op.negative_slope != 0;
+  if (bent && (op.threshold < 0 || (op.strict && op.max_value && *op.max_value <= op.threshold)))
+    return sink.refused("this activation with a threshold");
+  if (op.strict && !bent) {
     Said said = sink.operation("nn", "Threshold");
     said.arguments["threshold"] = op.threshold;
     said.arguments["default_value"] = 0.0;
@@ -116,7 +120,9 @@ Status write_clip(const Clip& op, Sink& sink) {
   }
   if (op.least == 0 && !op.most) return sink.last(sink.layer("ReLU"));
   Said said = sink.operation("numpy", "Clip");
-  said.arguments["x_min"] = op.least.value_or(-infinity);
+  // Keras leaves x_min where the bounds cross, Clip the upper one.
+  const bool cross = op.least && op.most && *op.least > *op.most;
+  said.arguments["x_min"] = cross ? *op.most : op.least.value_or(-infinity);
   said.arguments["x_max"] = op.most.value_or(infinity);
   return sink.last(std::move(said));
 }
@@ -198,11 +204,11 @@ Status write_prelu(const PRelu&, Sink& sink) {
   return sink.last(std::move(said));
 }
 
-constexpr std::array activation_table{writes<write_unary>(),     writes<write_relu>(),       writes<write_elu>(),
-                          writes<write_celu>(),      writes<write_clip>(),       writes<write_hard_sigmoid>(),
-                          writes<write_shrink>(),    writes<write_squareplus>(), writes<write_softplus>(),
-                          writes<write_threshold>(), writes<write_softmax>(),    writes<write_glu>(),
-                          writes<write_prelu>()};
+constexpr std::array activation_table{
+    writes<write_unary>(),    writes<write_relu>(),         writes<write_elu>(),     writes<write_celu>(),
+    writes<write_clip>(),     writes<write_hard_sigmoid>(), writes<write_shrink>(),  writes<write_squareplus>(),
+    writes<write_softplus>(), writes<write_threshold>(),    writes<write_softmax>(), writes<write_glu>(),
+    writes<write_prelu>()};
 static_assert(decides<Activation>(activation_table));
 
 }  // namespace

@@ -22,12 +22,13 @@ Status write_reduce(const Reduce& op, Sink& sink) {
   const Size since = op.reduction == Reduction::Sum ? 13 : 18;
   const DocumentAttribute keeps{"keepdims", Size{op.keeps_axes}};
   if (sink.fact().dtype == DType::Bool) {  // truths are compared from operator set 20 on: before, as numbers
-    constexpr Size int32 = 6, truth = 9;
-    const std::string numbers = sink.step("Cast", {sink.name()}, {{"to", int32}});
+    constexpr Size float32 = 1, int32 = 6, truth = 9;
+    const bool is_mean = op.reduction == Reduction::Mean;
+    const std::string numbers = sink.step("Cast", {sink.name()}, {{"to", is_mean ? float32 : int32}});
     const std::string reduced = sink.opset() < since
                                     ? sink.step(word_of(op.reduction), {numbers}, {{"axes", op.axes}, keeps})
                                     : sink.step(word_of(op.reduction), {numbers, sink.numbers(op.axes)}, {keeps});
-    sink.last("Cast", {reduced}, {{"to", truth}});
+    sink.last("Cast", {reduced}, {{"to", is_mean ? float32 : truth}});
     return {};
   }
   if (sink.opset() < since) sink.last(word_of(op.reduction), {sink.name()}, {{"axes", op.axes}, keeps});
@@ -57,7 +58,7 @@ Status write_accumulate(const Accumulate& op, Sink& sink) {
 }
 
 constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
-                          writes<write_accumulate>()};
+                                     writes<write_accumulate>()};
 static_assert(decides<ReductionFamily>(reduction_table));
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Functions of one and of two numbers, element by element. A number among the operands is a scalar.
 #include "formats/torch/aten/aten.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
@@ -48,14 +49,27 @@ Pair operands(FunctionCall& call, std::string_view first, std::string_view secon
   return pair;
 }
 
-// x + alpha * other, x - alpha * other
+bool are_truths(const FunctionCall& call, ValueId a, ValueId b) {
+  return !call.failed() && call.fact(a).dtype == DType::Bool && call.fact(b).dtype == DType::Bool;
+}
+
+// A whole multiple of whole numbers is whole.
+ValueId times(FunctionCall& call, ValueId x, double factor) {
+  if (call.failed()) return x;
+  if (!is_whole(call.fact(x).dtype) || factor != std::floor(factor)) return call.add(Affine{factor, 0}, {x});
+  const ValueId number = number_constant(call, "alpha", factor, call.fact(x).dtype);
+  return call.add(Binary{BinaryFunction::Multiply}, {x, number});
+}
+
+// x + alpha * other, x - alpha * other; of truths, whether any is true.
 Results sum(FunctionCall& call, double sign) {
   const double alpha = sign * call.attrs.number("alpha", 1.0);
   const ValueId x = call.optional("input");
   if (x && is_number(call, "other") && is_real(call, x))
     return {call.add(Affine{1, alpha * call.attrs.number("other")}, {x})};
   auto [a, b] = operands(call, "input", "other");
-  if (std::abs(alpha) != 1) b = call.add(Affine{std::abs(alpha), 0}, {b});
+  if (alpha == 1 && are_truths(call, a, b)) return {call.add(Binary{BinaryFunction::Or}, {a, b})};
+  if (std::abs(alpha) != 1) b = times(call, b, std::abs(alpha));
   return {call.add(Binary{alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add}, {a, b})};
 }
 Results add(FunctionCall& call) { return sum(call, 1); }
@@ -65,9 +79,10 @@ Results sub(FunctionCall& call) { return sum(call, -1); }
 Results reversed_sub(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const double alpha = call.attrs.number("alpha", 1.0);
-  if (is_number(call, "other") && is_real(call, x)) return {call.add(Affine{-alpha, call.attrs.number("other")}, {x})};
+  if (is_number(call, "other") && is_real(call, x) && call.attrs.number("other") != 0)
+    return {call.add(Affine{-alpha, call.attrs.number("other")}, {x})};
   auto [a, b] = operands(call, "input", "other");
-  if (alpha != 1) a = call.add(Affine{alpha, 0}, {a});
+  if (alpha != 1) a = times(call, a, alpha);
   return {call.add(Binary{BinaryFunction::Subtract}, {b, a})};
 }
 
@@ -75,7 +90,8 @@ Results mul(FunctionCall& call) {
   const ValueId x = call.optional("input");
   if (x && is_number(call, "other") && is_real(call, x)) return {call.add(Affine{call.attrs.number("other"), 0}, {x})};
   const auto [a, b] = operands(call, "input", "other");
-  return {call.add(Binary{BinaryFunction::Multiply}, {a, b})};
+  const bool truths = are_truths(call, a, b);
+  return {call.add(Binary{truths ? BinaryFunction::And : BinaryFunction::Multiply}, {a, b})};
 }
 
 template <BinaryFunction function>
@@ -94,16 +110,40 @@ Results divide(FunctionCall& call) {
   return {call.add(Binary{function}, {a, b})};
 }
 
+// Whole numbers to a whole power stay whole and wrap around.
+Results power_of_whole(FunctionCall& call, ValueId x, double exponent) {
+  if (exponent < 0 || exponent > 64) call.refuse(Fault::Unsupported, "raises whole numbers to a power outside 0 to 64");
+  if (call.failed()) return {};
+  ValueId y = exponent == 0 ? number_constant(call, "one", 1, call.fact(x).dtype) : x;
+  if (exponent == 0) return {call.add(Binary{BinaryFunction::Maximum}, {times(call, x, 0), y})};
+  for (int i = 1; i < static_cast<int>(exponent); ++i) y = call.add(Binary{BinaryFunction::Multiply}, {y, x});
+  return {y};
+}
+
 Results power(FunctionCall& call) {
   if (is_number(call, "exponent")) {
-    const ValueId x = call.tensor("input");
+    ValueId x = call.tensor("input");
     const double exponent = call.attrs.number("exponent");
+    if (call.failed()) return {};
+    const Json* said = call.attrs.raw("exponent");
+    if (is_whole(call.fact(x).dtype)) {
+      if (said && !said->is_number_float()) return power_of_whole(call, x, exponent);
+      x = call.add(Cast{DType::F32}, {x});
+      if (call.failed()) return {};
+      const ValueId to = number_constant(call, "exponent", exponent, DType::F32);
+      return {call.add(Binary{BinaryFunction::Power}, {x, to})};
+    }
     if (exponent == 2) return {call.add(Unary{Function::Square}, {x})};
     if (exponent == 0.5) return {call.add(Unary{Function::Sqrt}, {x})};
     if (exponent == 1) return {x};
   }
   const auto [a, b] = operands(call, "input", "exponent");
-  return {call.add(Binary{BinaryFunction::Power}, {a, b})};
+  if (call.failed()) return {};
+  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
+  const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
+  if (!is_whole(dtype)) return {y};
+  if (call.optional("input")) call.refuse(Fault::Unsupported, "raises whole numbers to whole powers that are computed");
+  return {call.add(Cast{dtype}, {y})};
 }
 
 // Bit by bit, which is logic where the operands are truths.
@@ -121,11 +161,16 @@ Results bits_not(FunctionCall& call) {
   return {call.add(Unary{Function::Not}, {x})};
 }
 
-// The choices may be numbers: of the other choice's type, or float32 where both are.
+// The choices may be numbers: of the other choice's type; where both are, whole ones are int64 and others float32.
 Results where(FunctionCall& call) {
   const ValueId condition = call.tensor("condition");
   if (!call.optional("input") && !call.optional("other")) {
-    const ValueId a = scalar(call, "input", DType::F32), b = scalar(call, "other", DType::F32);
+    const auto is_fraction = [&](std::string_view word) {
+      const Json* said = call.attrs.raw(word);
+      return said && said->is_number_float();
+    };
+    const DType dtype = is_fraction("input") || is_fraction("other") ? DType::F32 : DType::I64;
+    const ValueId a = scalar(call, "input", dtype), b = scalar(call, "other", dtype);
     return {call.add(Where{}, {condition, a, b})};
   }
   const auto [a, b] = operands(call, "input", "other");

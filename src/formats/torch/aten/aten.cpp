@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -103,7 +104,13 @@ ValueId number_constant(FunctionCall& call, std::string_view word, double number
                                    ", which no whole number of 64 bits is");
     return {};
   }
-  return call.make_constant(word, Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(number)}));
+  // In the type that it meets, which it does not widen: the lowest bytes, as PyTorch wraps it.
+  const auto whole = static_cast<std::int64_t>(number);
+  if (dtype == DType::Bool || dtype == DType::I64)
+    return call.make_constant(word, Tensor::of({}, std::vector<std::int64_t>{whole}));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));
+  std::memcpy(bytes.data(), &whole, bytes.size());
+  return call.make_constant(word, *Tensor::owning(dtype, {}, std::move(bytes)));
 }
 
 Slice cell_at(Size axis, Size index) {

@@ -35,6 +35,16 @@ Results made(FunctionCall& call, const Sizes& shape, std::vector<double> values,
     for (const double value : values) truths.push_back(static_cast<std::byte>(value != 0));
     return {call.make_constant("numbers", *Tensor::owning(DType::Bool, shape, std::move(truths)))};
   }
+  for (const DType dtype : {DType::I8, DType::I16, DType::I32, DType::U8}) {
+    if (wanted != name_of(dtype)) continue;
+    std::vector<std::byte> bytes;
+    for (const double value : values) {
+      const auto whole = static_cast<std::int64_t>(std::clamp(value, -9e18, 9e18));
+      const auto* first = reinterpret_cast<const std::byte*>(&whole);  // the lowest bytes: it wraps around
+      bytes.insert(bytes.end(), first, first + bytes_of(dtype));
+    }
+    return {call.make_constant("numbers", *Tensor::owning(dtype, shape, std::move(bytes)))};
+  }
   for (const DType dtype : {DType::F32, DType::F64, DType::F16})
     if (wanted == name_of(dtype))
       return {call.make_constant("numbers", Tensor::of(shape, std::move(values)).converted(dtype))};

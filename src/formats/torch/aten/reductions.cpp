@@ -1,6 +1,7 @@
 // Axes folded into one number each, extremes with their places, what is sorted, and running sums.
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/functions/arguments.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
@@ -38,20 +39,28 @@ template <Reduction reduction>
 Results truth(FunctionCall& call) {
   ValueId x = call.tensor("input");
   const Sizes over = axes(call, x);
+  const bool of_bytes = !call.failed() && call.fact(x).dtype == DType::U8;  // whose answer is in bytes as well
   if (!call.failed() && call.fact(x).dtype != DType::Bool) x = call.add(Cast{DType::Bool}, {x});
-  return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x})};
+  const ValueId y = call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x});
+  return {of_bytes ? call.add(Cast{DType::U8}, {y}) : y};
 }
 
-// A sum of truths counts them.
-Results sum(FunctionCall& call) {
+// Sums and products of whole numbers are of 64 bits; a sum of truths counts them.
+ValueId widened(FunctionCall& call, ValueId x) {
+  const DType dtype = call.failed() ? DType::F32 : call.fact(x).dtype;
+  return is_floating(dtype) || dtype == DType::I64 ? x : call.add(Cast{DType::I64}, {x});
+}
+
+template <Reduction reduction>
+Results total(FunctionCall& call) {
   ValueId x = call.tensor("input");
   const std::string wanted = call.attrs.word("dtype", "");
   const Sizes over = axes(call, x);
   if (call.failed()) return {};
   if (!wanted.empty() && wanted != name_of(call.fact(x).dtype))
-    call.refuse(Fault::Unsupported, "a sum in another type");
-  if (call.fact(x).dtype == DType::Bool) x = call.add(Cast{DType::I64}, {x});
-  return {call.add(Reduce{Reduction::Sum, over, call.attrs.truth("keepdim", false)}, {x})};
+    call.refuse(Fault::Unsupported, "a sum or product in another type");
+  else if (wanted.empty()) x = widened(call, x);
+  return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x})};
 }
 
 // The mean of the squares of what the mean leaves, divided by n - correction instead of n.
@@ -149,7 +158,7 @@ Results accumulate(FunctionCall& call) {
   const std::string wanted = call.attrs.word("dtype", "");
   if (!wanted.empty() && wanted != name_of(call.fact(x).dtype))
     call.refuse(Fault::Unsupported, "running sums in another type");
-  return {call.add(Accumulate{reduction, axis, false, false}, {x})};
+  return {call.add(Accumulate{reduction, axis, false, false}, {wanted.empty() ? widened(call, x) : x})};
 }
 
 // (sum |x|^ord)^(1/ord)
@@ -171,10 +180,10 @@ Results vector_norm(FunctionCall& call) {
 
 constexpr std::array reductions_table{
     FunctionRow{"mean", "input dim keepdim", reduce<Reduction::Mean>},
-    FunctionRow{"sum", "input dim keepdim", sum},
+    FunctionRow{"sum", "input dim keepdim", total<Reduction::Sum>},
     FunctionRow{"amax", "input dim keepdim", reduce<Reduction::Maximum>},
     FunctionRow{"amin", "input dim keepdim", reduce<Reduction::Minimum>},
-    FunctionRow{"prod", "input dim keepdim", reduce<Reduction::Product>},
+    FunctionRow{"prod", "input dim keepdim", total<Reduction::Product>},
     FunctionRow{"max.default", "input", reduce<Reduction::Maximum>},
     FunctionRow{"min.default", "input", reduce<Reduction::Minimum>},
     FunctionRow{"max.dim", "input dim keepdim", extreme_with_place<true>},
