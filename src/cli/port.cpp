@@ -26,7 +26,7 @@ namespace {
 
 struct Port {
   ModelOptions model;
-  std::string to, output, without, weights_format = "safetensors", report_file, seed = "0";
+  std::string to, output, interface = "target", without, weights_format = "safetensors", report_file, seed = "0";
   bool force = false, no_proof = false, json = false, quiet = false;
   int threads = 0;
   std::optional<Size> opset;
@@ -43,6 +43,7 @@ Result<PortOptions> parsed(const Port& o) {
   options.load = std::move(*load);
   options.to = o.to;
   options.output = o.output;
+  options.outside = o.interface == "source" ? Outside::Source : Outside::Target;
   options.overwrites = o.force;
   options.proves = !o.no_proof;
   if (!o.without.empty()) options.without = split(o.without, ',');
@@ -67,6 +68,7 @@ Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file
              {"shapes", o.model.shapes},
              {"outputs", o.model.outputs},
              {"weights", o.model.weights.empty() ? "" : file.path_from_here(o.model.weights)},
+             {"interface", o.interface},
              {"without", o.without},
              {"weights_format", o.weights_format}};
   Json roots = Json::array();
@@ -91,6 +93,7 @@ Port asked_again(const Json& asked, const std::filesystem::path& folder) {
   for (const std::string& root : words_in(asked, "roots")) o.model.roots.push_back(in_folder(root));
   o.to = word_in(asked, "to");
   o.output = std::filesystem::path(word_in(asked, "output")).filename().string();
+  if (asked.contains("interface")) o.interface = word_in(asked, "interface");
   o.without = word_in(asked, "without");
   o.weights_format = word_in(asked, "weights_format");
   if (asked.contains("opset") && asked["opset"].is_number_integer()) o.opset = asked["opset"].get<Size>();
@@ -202,6 +205,10 @@ void offer_port(CLI::App& app, int& code) {
   o->model.offer(*command);
   command->add_option("--to", o->to, "target format: torch, keras or onnx (else told by the extension of -o)");
   command->add_option("-o,--output", o->output, "the file to write (default: named after the source, here)");
+  command
+      ->add_option("--interface", o->interface,
+                   "whose axes inputs and outputs have: the target's convention for images (default), or the source's")
+      ->check(CLI::IsMember({"source", "target"}));
   command->add_flag("-f,--force", o->force, "replace files that exist");
   command->add_flag("--no-proof", o->no_proof, "write without proving, and say so");
   command->add_option("--without", o->without, "passes to leave out, separated by commas (convoy ops lists them)");

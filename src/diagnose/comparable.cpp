@@ -182,7 +182,9 @@ Result<Graph> comparable(const Graph& graph) {
   Graph result = graph;
   name_wrappers(result);
   name_origins(result);
-  const auto done = run_passes(result, Target{Framework::Torch, 0, passes});
+  Target form{Framework::Torch, 0, passes};
+  form.has_free_interface = true;
+  const auto done = run_passes(result, form);
   if (!done) return std::unexpected(done.error());
   if (auto kept = keep_rows_and_columns(result); !kept) return std::unexpected(kept.error());
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {

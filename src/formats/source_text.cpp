@@ -3,6 +3,7 @@
 #include "formats/python.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace convoy::python {
 
@@ -22,39 +23,70 @@ std::string shape_text(const Shape& shape) {
   return "[" + joined(sizes) + "]";
 }
 
+namespace {
+
+bool has_moved(const convoy::Value& value) {
+  return value.origin && value.origin->split.empty() && !is_identity(value.origin->permutation);
+}
+
+// "[N, 8, 8, 3], permuted (0, 3, 1, 2)": the axes of the source, and how they came to lie as they do.
+std::string moved_text(const convoy::Value& value) {
+  const Sizes& permutation = value.origin->permutation;
+  const Sizes back = inverse(permutation);
+  Shape source;
+  for (const Size axis : back) source.push_back(value.fact.shape[static_cast<std::size_t>(axis)]);
+  return fmt::format("{}, permuted ({})", shape_text(source), fmt::join(permutation, ", "));
+}
+
+}  // namespace
+
+std::string lying_text(const convoy::Value& value) {
+  const std::string here = std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape);
+  return here + (has_moved(value) ? ": of the source's " + moved_text(value) : ": axes as in the source");
+}
+
 std::string shapes_docstring(const Graph& graph, const std::vector<std::string>& arguments) {
-  std::vector<std::string> from, to, read;
+  std::vector<std::string> from, to, read, gave;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const convoy::Value& value = graph[graph.inputs[i]];
     const std::string label = graph.inputs.size() == 1 ? "" : arguments[i] + " ";
     from.push_back(label + std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape));
-    if (!value.origin || !value.origin->split.empty() || is_identity(value.origin->permutation)) continue;
-    const Sizes back = inverse(value.origin->permutation);
-    Shape source(value.fact.shape.size());
-    for (std::size_t axis = 0; axis < source.size(); ++axis)
-      source[axis] = value.fact.shape[static_cast<std::size_t>(back[axis])];
-    read.push_back(label + shape_text(source));
+    if (has_moved(value)) read.push_back(label + moved_text(value));
   }
-  for (const ValueId v : graph.outputs)
-    to.push_back(std::string(name_of(graph[v].fact.dtype)) + " " + shape_text(graph[v].fact.shape));
-  std::string text = "\"\"\"" + joined(from) + " -> " + joined(to) + ".";
-  const std::string framework = prose(graph.source_format.substr(0, graph.source_format.find(' ')));
-  if (!read.empty() && !framework.empty()) text += "  " + framework + " read " + joined(read) + ".";
-  text += "\"\"\"";
-  if (text.size() <= 96) return "    " + text + "\n\n";
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const convoy::Value& value = graph[graph.outputs[i]];
+    to.push_back(std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape));
+    if (has_moved(value))
+      gave.push_back((graph.outputs.size() == 1 ? "" : output_name(graph, i) + " ") + moved_text(value));
+  }
   const auto list = [](const std::vector<std::string>& parts) {
     const std::string line = joined(parts);
     return line.size() <= 86 ? line : joined(parts, ",\n    ");
   };
+  std::string text = "\"\"\"" + joined(from) + " -> " + joined(to) + ".";
+  const std::string said = graph.source_format.substr(0, graph.source_format.find(' '));
+  const std::string framework = said.empty() ? "The source" : prose(said);
+  if (gave.empty() && !read.empty()) text += "  " + framework + " read " + joined(read) + ".";
+  text += "\"\"\"";
+  if (text.size() <= 96 && gave.empty()) return "    " + text + "\n\n";
   std::string lines = "    \"\"\"" + list(from) + "\n    -> " + list(to) + ".\n";
-  if (!read.empty() && !framework.empty()) lines += "\n    " + framework + " read " + list(read) + ".\n";
+  if (!read.empty() || !gave.empty()) lines += "\n";
+  if (!read.empty()) lines += "    " + framework + " read " + list(read) + ".\n";
+  if (!gave.empty()) lines += "    " + framework + " gave " + prose(list(gave)) + ".\n";
   return lines + "    \"\"\"\n\n";
+}
+
+std::string dictionary_text(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
+  std::vector<std::string> entries;
+  for (std::size_t i = 0; i < keys.size(); ++i) entries.push_back(python::quoted(keys[i]) + ": " + values[i]);
+  return "{" + joined(entries) + "}";
 }
 
 std::vector<std::string> stored_inputs(const Graph& graph) {
   std::vector<std::string> all;
   for (const ValueId v : graph.inputs)
-    all.push_back("stored[" + python::quoted(graph.inputs.size() == 1 ? "input" : "input." + input_name(graph, v)) + "]");
+    all.push_back("stored[" + python::quoted(graph.inputs.size() == 1 ? "input" : "input." + input_name(graph, v)) +
+                  "]");
   return all;
 }
 
@@ -73,13 +105,17 @@ std::string comparison_text(const Graph& graph, const std::string& module, const
            statement(margin, (one ? "agrees = bool(" : "agrees = agrees and bool(") + within_bound);
   };
   std::string text;
+  if (graph.outputs_by_name && one)
+    text += statement(4, words.answer + " = " + words.answers + "[" + python::quoted(output_name(graph, 0)) + "]");
   if (one) {
     text += compare(4, "\"output\"", "\"bound\"");
   } else {
     std::vector<std::string> outputs;
     for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(python::quoted(output_name(graph, i)));
     text += "    largest, agrees = 0.0, True\n";
-    text += statement(4, "for name, " + words.answer + " in zip((" + joined(outputs) + "), answers, strict=True):");
+    if (graph.outputs_by_name) text += statement(4, "for name, " + words.answer + " in answers.items():");
+    else
+      text += statement(4, "for name, " + words.answer + " in zip((" + joined(outputs) + "), answers, strict=True):");
     text += compare(8, "f\"output.{name}\"", "f\"bound.{name}\"");
   }
   text += "    if not agrees:\n";
@@ -93,7 +129,8 @@ std::string comparison_text(const Graph& graph, const std::string& module, const
 }
 
 std::string beside(const std::string& file, const std::string& module_name) {
-  if (file.starts_with(module_name + ".")) return "HERE.with_suffix(" + python::quoted(file.substr(module_name.size())) + ")";
+  if (file.starts_with(module_name + "."))
+    return "HERE.with_suffix(" + python::quoted(file.substr(module_name.size())) + ")";
   return "HERE.with_name(" + python::quoted(file) + ")";
 }
 

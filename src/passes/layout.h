@@ -3,6 +3,7 @@
 #pragma once
 #include "passes/axis_orders.h"
 #include "passes/constants.h"
+#include "passes/interface.h"
 
 #include <map>
 #include <optional>
@@ -26,10 +27,13 @@ struct Held {
 
 class Layout {
  public:
-  Layout(const Graph& graph, Order to);
+  // Without an interface, inputs and outputs lie as their layers want.
+  Layout(const Graph& graph, Order to, const std::optional<Interface>& interface);
   Result<Patch> run();
 
  private:
+  Sizes order_of_input(std::size_t i) const;
+  Status hand_out(std::size_t i);  // output i, in the order it is to have outside
   Status step(const Node& node);
   Result<ValueId> alias(const Node& node, ValueId value);
   Status spatial(const Node& node, const Sizes& order);
@@ -68,6 +72,7 @@ class Layout {
 
   const Graph& graph_;
   Order to_;
+  const std::optional<Interface>& interface_;
   Patch patch_;
   Constants constants_;
   std::vector<Sizes> wishes_;

@@ -1,5 +1,6 @@
 // Channels first everywhere, or last: one sweep in order of computation assigns every value the order it is kept in.
-// Inputs that spatial operators read become inputs of that order, outputs stay as they come, both with their origin told.
+// Inputs and outputs lie as the interface says, which was fixed before; only where a form of two models is asked for do
+// they lie as the layers behind and before them want. Their origin is told.
 #include "graph/time_first.h"
 #include "passes/layout.h"
 #include "passes/rewrites.h"
@@ -8,9 +9,10 @@
 
 namespace convoy {
 
-Layout::Layout(const Graph& graph, Order to)
+Layout::Layout(const Graph& graph, Order to, const std::optional<Interface>& interface)
     : graph_(graph),
       to_(to),
+      interface_(interface),
       patch_(graph),
       constants_(graph, patch_),
       wishes_(wishes_of(graph, to)),
@@ -23,9 +25,10 @@ Layout::Layout(const Graph& graph, Order to)
 }
 
 Result<Patch> Layout::run() {
-  for (const ValueId v : graph_.inputs) {
-    const Sizes& order = wish(v);
-    if (order.empty() || is_identity(order) || order[0] != 0 || fact(v).rank() < 3) continue;
+  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const ValueId v = graph_.inputs[i];
+    const Sizes order = order_of_input(i);
+    if (is_identity(order)) continue;
     Held& input = held_[static_cast<std::size_t>(v.index)];
     input.order = input.home = order;
     const auto& before = graph_[v].origin;
@@ -39,20 +42,33 @@ Result<Patch> Layout::run() {
     if (auto done = within(place_of(node), step(node)); !done) return pass(done);
     patch_.remove({static_cast<std::int32_t>(i)});
   }
-  for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-    const ValueId v = graph_.outputs[i];
-    const Held& output = held(v);
-    if (!graph_[v].producer) continue;
-    const Node& maker = graph_[graph_[v].producer];
-    // A transpose that came out as nothing leaves its value in another's place; an output stands for itself.
-    const bool shared = output.order == output.home && std::holds_alternative<Transpose>(maker.op);
-    if (output.order == output.home && !shared) continue;
-    auto home = shared ? alias(maker, output.id) : in(maker, v, output.home);
-    if (!home) return pass(home);
-    patch_.replace(v, *home, is_identity(output.home) ? Sizes{} : output.home);
-  }
+  for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
+    if (auto done = hand_out(i); !done) return pass(done);
   if (!changed_) return Patch(graph_);
   return std::move(patch_);
+}
+
+Sizes Layout::order_of_input(std::size_t i) const {
+  if (interface_) return interface_->inputs[i].permutation;
+  const ValueId v = graph_.inputs[i];
+  const Sizes& order = wish(v);
+  const bool takes_it = !order.empty() && order[0] == 0 && fact(v).rank() >= 3;
+  return takes_it ? order : source_order(fact(v).rank());
+}
+
+Status Layout::hand_out(std::size_t i) {
+  const ValueId v = graph_.outputs[i];
+  const Held& output = held(v);
+  if (!graph_[v].producer) return {};
+  const Node& maker = graph_[graph_[v].producer];
+  const Sizes& home = interface_ ? interface_->outputs[i].permutation : output.home;
+  // A transpose that came out as nothing leaves its value in another's place; an output stands for itself.
+  const bool shared = output.order == home && std::holds_alternative<Transpose>(maker.op);
+  if (output.order == home && !shared) return {};
+  auto made = shared ? alias(maker, output.id) : in(maker, v, home);
+  if (!made) return pass(made);
+  patch_.replace(v, *made, is_identity(home) ? Sizes{} : home);
+  return {};
 }
 
 Result<ValueId> Layout::alias(const Node& node, ValueId value) {
@@ -271,15 +287,20 @@ bool wants_another_order(const Graph& graph, Order order) {
   });
 }
 
+bool moves(const std::optional<Interface>& interface) {
+  const auto moved = [](const Border& border) { return !is_identity(border.permutation); };
+  return interface && (std::ranges::any_of(interface->inputs, moved) || std::ranges::any_of(interface->outputs, moved));
+}
+
 }  // namespace
 
 // A file of the target's own keeps its transposes where it has them, unless fewer would be left: written a second time it
 // is the same. Those around recurrent cells are the cells' own affair.
 Result<Patch> move_axes(const Graph& graph, const Target& target) {
   const Order wanted = target.framework == Framework::Keras ? Order::ChannelsLast : Order::ChannelsFirst;
-  auto patch = Layout(graph, wanted).run();
+  auto patch = Layout(graph, wanted, target.interface).run();
   if (!patch || patch->empty() || target.framework != Framework::OnnxRuntime) return patch;
-  if (wants_another_order(graph, wanted)) return patch;
+  if (wants_another_order(graph, wanted) || moves(target.interface)) return patch;
   Graph moved = graph;
   if (auto done = apply(moved, *patch); !done) return pass(done);
   if (time_first(moved).transposes < time_first(graph).transposes) return patch;

@@ -79,6 +79,11 @@ Target torch_target() { return {Framework::Torch, 0, torch_passes}; }
 Target onnx_target(int opset) { return {Framework::OnnxRuntime, opset, onnx_passes}; }
 Target keras_target() { return {Framework::Keras, 0, keras_passes}; }
 
+Interface interface_of(const Graph& graph, const Target& target) {
+  if (target.outside == Outside::Source) return interface_of_source(graph);
+  return interface_of(graph, target.framework == Framework::Keras ? Order::ChannelsLast : Order::ChannelsFirst);
+}
+
 Result<std::vector<PassReport>> run_passes(Graph& graph, const Target& target,
                                            const std::vector<std::string>& without) {
   for (const std::string& name : without)
@@ -90,9 +95,11 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, const Target& target,
     for (Value& value : graph.values)
       if (!value.origin) value.origin = Origin{value.name, {}, {}};
   std::vector<PassReport> reports;
+  Target fixed = target;
+  if (!fixed.has_free_interface && !fixed.interface) fixed.interface = interface_of(graph, target);
   for (const Pass& pass_to_run : target.passes) {
     if (std::ranges::find(without, pass_to_run.name) != without.end()) continue;
-    auto patch = pass_to_run.rewrite(graph, target);
+    auto patch = pass_to_run.rewrite(graph, fixed);
     if (!patch) return pass(patch);
     if (!patch->remarks().empty()) reports.push_back({pass_to_run.name, patch->remarks()});
     if (patch->empty()) continue;

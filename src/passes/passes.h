@@ -2,7 +2,9 @@
 #pragma once
 #include "graph/patch.h"
 #include "ops/vocabulary.h"
+#include "passes/interface.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +26,13 @@ struct Target {
   Framework framework = Framework::Torch;
   int opset = 0;  // of ONNX
   std::span<const Pass> passes;
+  Outside outside = Outside::Target;
+  std::optional<Interface> interface{};  // of the graph to be rewritten; nothing: as `outside` says
+  bool has_free_interface = false;  // inputs and outputs lie as the layers behind and before them want: no port, a form
+      // in which two models are laid side by side
 };
+// How a graph's inputs and outputs lie behind the target's passes.
+Interface interface_of(const Graph& graph, const Target& target);
 
 // What was done: the passes that changed something, with how often and why.
 struct PassReport {

@@ -4,7 +4,9 @@
 #include "base/mapped_file.h"
 #include "formats/onnx/onnx.h"
 #include "formats/source.h"
+#include "formats/source_text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace convoy {
@@ -12,21 +14,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Carried carried_value(const Graph& source, ValueId from, const Graph& target, ValueId to, std::string name) {
-  Carried c{std::move(name), source[from].fact.shape, target[to].fact.shape, source[from].fact.dtype, {}};
+Carried carried_value(const Graph& source, ValueId from, const Graph& target, ValueId to, std::string name,
+                      const Border& border) {
+  Carried c{std::move(name),   source[from].fact.shape, target[to].fact.shape, source[from].fact.dtype, {},
+            border.channels_of};
   if (target[to].origin && target[to].origin->split.empty()) c.permutation = target[to].origin->permutation;
   if (c.permutation.empty())
     for (Size i = 0; i < static_cast<Size>(c.target.size()); ++i) c.permutation.push_back(i);
   return c;
 }
 
-void fill_carried(PortReport& r) {
+void fill_carried(PortReport& r, const Interface& fixed) {
   for (std::size_t i = 0; i < r.source.inputs.size(); ++i)
-    r.inputs.push_back(
-        carried_value(r.source, r.source.inputs[i], r.target, r.target.inputs[i], r.source[r.source.inputs[i]].name));
+    r.inputs.push_back(carried_value(r.source, r.source.inputs[i], r.target, r.target.inputs[i],
+                                     r.source[r.source.inputs[i]].name, fixed.inputs[i]));
   for (std::size_t i = 0; i < r.source.outputs.size(); ++i)
-    r.outputs.push_back(
-        carried_value(r.source, r.source.outputs[i], r.target, r.target.outputs[i], r.source.output_names[i]));
+    r.outputs.push_back(carried_value(r.source, r.source.outputs[i], r.target, r.target.outputs[i],
+                                      r.source.output_names[i], fixed.outputs[i]));
 }
 
 // Declared sizes are held against the operators, unless other sizes were asked for.
@@ -50,10 +54,13 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   r.remarks.insert(r.remarks.end(), more.begin(), more.end());
   r.target = r.source;
   name_origins(r.target);  // every value starts as its own origin; the passes keep that up to date
-  auto reports = run_passes(r.target, target, options.without);
+  Target fixed = target;
+  fixed.outside = options.outside;
+  fixed.interface = interface_of(r.source, fixed);
+  auto reports = run_passes(r.target, fixed, options.without);
   if (!reports) return pass(reports);
   r.passes = std::move(*reports);
-  fill_carried(r);
+  fill_carried(r, *fixed.interface);
   return r;
 }
 
@@ -61,6 +68,33 @@ std::vector<fs::path> sources_of(const fs::path& source, const PortOptions& opti
   std::vector<fs::path> sources{file_of(source)};
   if (options.load.weights) sources.push_back(*options.load.weights);
   return sources;
+}
+
+Status follow_keys(Graph& read, const Graph& target) {
+  const auto place_of_name = [](const std::vector<std::string>& names, const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+  };
+  if (read.inputs_by_name && target.inputs_by_name) {
+    std::vector<std::string> keys;
+    for (const ValueId v : read.inputs) keys.push_back(read[v].name);
+    std::vector<ValueId> inputs;
+    for (const ValueId v : target.inputs) {
+      const std::size_t at = place_of_name(keys, python::input_name(target, v));
+      if (at == keys.size()) return fail(Fault::Internal, "what was written takes no '" + target[v].name + "'");
+      inputs.push_back(read.inputs[at]);
+    }
+    read.inputs = std::move(inputs);
+  }
+  if (!read.outputs_by_name || !target.outputs_by_name) return {};
+  std::vector<ValueId> outputs;
+  for (const std::string& name : target.output_names) {
+    const std::size_t at = place_of_name(read.output_names, name);
+    if (at == read.outputs.size()) return fail(Fault::Internal, "what was written gives no '" + name + "'");
+    outputs.push_back(read.outputs[at]);
+  }
+  read.outputs = std::move(outputs);
+  read.output_names = target.output_names;
+  return {};
 }
 
 Result<Graph> read_back(const Graph& target, const fs::path& written, const LoadOptions& options,
@@ -77,6 +111,7 @@ Result<Graph> read_back(const Graph& target, const fs::path& written, const Load
     value.origin = target[found->second].origin;
     value.trainable = target[found->second].trainable;
   }
+  if (auto done = follow_keys(*read, target); !done) return pass(done);
   // An output that the file wanted under a name of its own carries what the target's carries.
   for (std::size_t i = 0; i < read->outputs.size() && i < target.outputs.size(); ++i)
     if (auto& origin = (*read)[read->outputs[i]].origin; !origin) origin = target[target.outputs[i]].origin;

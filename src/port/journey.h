@@ -17,6 +17,8 @@ std::vector<std::filesystem::path> sources_of(const std::filesystem::path& sourc
 // says it is, by the name it has in the file.
 Result<Graph> read_back(const Graph& target, const std::filesystem::path& written, const LoadOptions& options,
                         const std::map<std::string, ValueId>& names);
+// A dictionary is read in the order of its keys: inputs and outputs of `read` in the order that the target has them.
+Status follow_keys(Graph& read, const Graph& target);
 // Compares the source with a whole model that was read back, which is then the report's target. Fails as prove() does;
 // a difference stands in the report's proof.
 Status prove_read_back(PortReport& report, Graph read, const ProofOptions& options);

@@ -54,11 +54,18 @@ Result<PortReport> mend_model(const Graph& a, const Graph& b, const fs::path& fi
   // A form with channels first is written with channels last for Keras, and as it is for the others.
   port_options.graph = std::move(*mended);
   const Graph& form = *port_options.graph;
-  for (std::size_t i = 0; i < b.inputs.size() && *kind != Kind::Keras; ++i)
-    if (form[form.inputs[i]].fact.shape != b[b.inputs[i]].fact.shape)
-      return fail(Fault::Unsupported, fmt::format("{}: input '{}' would be taken with channels first, so that this is "
-                                                  "another model; write the line above into it",
-                                                  name, b[b.inputs[i]].name));
+  if (*kind != Kind::Keras) port_options.outside = Outside::Source;
+  const Interface lying = *kind == Kind::Keras ? interface_of(form, keras_target()) : interface_of_source(form);
+  for (std::size_t i = 0; i < b.inputs.size(); ++i) {
+    Shape shape;
+    for (const Size axis : lying.inputs[i].permutation)
+      shape.push_back(form[form.inputs[i]].fact.shape[static_cast<std::size_t>(axis)]);
+    if (shape != b[b.inputs[i]].fact.shape)
+      return fail(Fault::Unsupported,
+                  fmt::format("{}: input '{}' would be taken with its axes in another order, so that "
+                              "this is another model; write the line above into it",
+                              name, b[b.inputs[i]].name));
+  }
   std::error_code ignored;
   fs::create_directories(folder, ignored);
   auto done = port(file_b, port_options);

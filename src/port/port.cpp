@@ -59,12 +59,16 @@ Status check_options(const Written& target, const PortOptions& options) {
 
 }  // namespace
 
-Result<PortReport> port(const fs::path& source, const PortOptions& options) {
+Result<PortReport> port(const fs::path& source, const PortOptions& asked) {
+  PortOptions options = asked;
   const auto target = target_of(source, options);
   if (!target) return std::unexpected(target.error());
   if (auto fits = check_options(*target, options); !fits) return pass(fits);
   if (options.output.empty() && file_of(source) == "-")
     return fail(Fault::Usage, "standard input has no name to write under; name the file with -o");
+  options.proof.convention = Convention{};
+  if (options.outside == Outside::Target)
+    options.proof.convention->channels = target->name == "keras" ? Order::ChannelsLast : Order::ChannelsFirst;
   auto done = target->port(source, options);
   if (!done && done.error().fault == Fault::Internal && !options.without.empty()) {
     // What the target cannot say is then no fault of ours: the pass that would have rewritten it was left out.

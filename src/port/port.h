@@ -17,6 +17,7 @@ struct PortOptions {
   std::optional<Graph> graph;            // what the source says, read already and perhaps changed; else it is read
   std::string to;                        // target format; empty: told by the extension of `output`
   std::filesystem::path output;          // empty: beside nothing, in the current directory, named after the source
+  Outside outside = Outside::Target;     // --interface: whose axes the port has outside
   bool overwrites = false;               // --force
   bool proves = true;                    // --no-proof
   std::vector<std::string> without;      // passes left out
@@ -39,6 +40,7 @@ struct Carried {
   Shape source, target;
   DType dtype = DType::F32;
   Sizes permutation;
+  std::string channels_of;               // the source's layer by which the axis that moved is known for channels
 };
 
 struct PortReport {

@@ -20,13 +20,17 @@ Status write_as_it_was(const Graph& graph, Kind kind, const fs::path& name, cons
   const std::string file = name.filename().string();
   Graph written = graph;
   if (kind == Kind::Onnx && file.ends_with(".onnx")) {
-    const auto done = run_passes(written, onnx_target(static_cast<int>(onnx::usual_opset)));
+    Target target = onnx_target(static_cast<int>(onnx::usual_opset));
+    target.outside = Outside::Source;
+    const auto done = run_passes(written, target);
     if (!done) return std::unexpected(done.error());
     return onnx::write_model(written, {}, append);
   }
   const bool is_archive = file.ends_with(".keras"), is_weights = file.ends_with(".weights.h5");
   if (kind == Kind::Keras && (is_archive || file.ends_with(".h5"))) {
-    const auto done = run_passes(written, keras_target());
+    Target target = keras_target();
+    target.outside = Outside::Source;
+    const auto done = run_passes(written, target);
     if (!done) return std::unexpected(done.error());
     const auto document = keras::document_of(written);
     if (!document) return std::unexpected(document.error());

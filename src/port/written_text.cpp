@@ -17,8 +17,25 @@ bool agree(const Tensor& got, const Tensor& want, const Tensor& bound) {
   return true;
 }
 
+// The keys of the dictionary that the last forward() takes: each stands in a line of its own.
+std::vector<std::string> keys_taken(const std::string& text) {
+  constexpr std::string_view begin = "def forward(self, inputs: dict[str, Tensor])", key = " = inputs[\"",
+                             end = "\"]\n";
+  std::vector<std::string> keys;
+  std::size_t at = text.rfind(begin);
+  if (at == std::string::npos || text.find("def forward(", at + 1) != std::string::npos) return keys;
+  at = text.find('\n', at) + 1;
+  while (true) {
+    const std::size_t line = text.find('\n', at), from = text.find(key, at), to = text.find(end, at);
+    if (from >= line || to + 2 != line) return keys;
+    keys.push_back(text.substr(from + key.size(), to - from - key.size()));
+    at = line + 1;
+  }
+}
+
 // The arguments of the last forward() in a module: those of the network. Keras's text declares its inputs instead.
 std::vector<std::string> arguments_of(const std::string& text) {
+  if (const auto keys = keys_taken(text); !keys.empty()) return keys;
   constexpr std::string_view begin = "def forward(self, ";
   std::vector<std::string> names;
   std::size_t at = text.rfind(begin);
@@ -53,8 +70,9 @@ Result<std::vector<std::string>> show_written_text(const PortReport& report, con
     return std::vector<std::string>{"the weights were read back from the file; the Python text was not, because",
                                     error.what.substr(0, error.what.find('\n'))};
   };
-  const auto read = read_written_text(text, part, weights, data.inputs);
+  auto read = read_written_text(text, part, weights, data.inputs);
   if (!read) return unread(read.error());
+  if (auto done = follow_keys(*read, report.target); !done) return pass(done);
   const auto values = run(*read, data.inputs);
   if (!values) return unread(values.error());
   bool same = read->outputs.size() == data.outputs.size();

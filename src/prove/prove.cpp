@@ -1,6 +1,7 @@
 #include "prove/prove.h"
 
 #include "prove/compare.h"
+#include "prove/interface.h"
 #include "prove/meeting.h"
 #include "prove/structure.h"
 #include "prove/trial.h"
@@ -199,6 +200,10 @@ Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions
     proof.reason = "the port has " + std::to_string(target.outputs.size()) + " outputs, the source has " +
                    std::to_string(source.outputs.size());
     return proof;
+  }
+  if (options.convention) {
+    proof.reason = compare_interface(source, target, expected_orders(source, *options.convention));
+    if (!proof.reason.empty()) return proof;
   }
   proof.reason = compare_weights(source, target, proof);
   if (!proof.reason.empty()) return proof;

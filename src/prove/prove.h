@@ -20,15 +20,23 @@
 #pragma once
 #include "graph/graph.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace convoy {
 
+// Where the port's convention has the channels; nothing: every axis lies where the source has it.
+struct Convention {
+  std::optional<Order> channels;
+};
+
 struct ProofOptions {
   std::uint64_t seed = 0;
   int threads = 0;
   Size memory_limit = Size{12} << 30;
+  // How the port's inputs and outputs have to lie (interface.h); nothing: as it declares them itself.
+  std::optional<Convention> convention{};
 };
 
 // What whole numbers say of a layer: they are rounded by nothing, so that one bit apart is another structure.

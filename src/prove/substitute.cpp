@@ -17,7 +17,7 @@ namespace convoy {
 
 namespace {
 
-bool is_floating(DType dtype) { return dtype <= DType::F64; }
+bool holds_floats(DType dtype) { return dtype <= DType::F64; }
 
 // A short generator: a network has millions of weights.
 class Draws {
@@ -89,7 +89,7 @@ void replace_weights(WholeModels& models, const std::vector<Stretch>& stretches,
   std::set<ValueId> pinned;
   for (const Stretch& stretch : stretches) {
     const bool computed = std::ranges::any_of(stretch.target.constants, [&](ValueId c) {
-      return is_floating(target[c].fact.dtype) && !carried_constant(names, source, target[c]);
+      return holds_floats(target[c].fact.dtype) && !carried_constant(names, source, target[c]);
     });
     if (computed) pinned.insert(stretch.source.constants.begin(), stretch.source.constants.end());
   }
@@ -98,7 +98,7 @@ void replace_weights(WholeModels& models, const std::vector<Stretch>& stretches,
   for (const Node& node : source.nodes) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
-      if (!v || !source[v].constant || !is_floating(source[v].fact.dtype) || pinned.contains(v)) continue;
+      if (!v || !source[v].constant || !holds_floats(source[v].fact.dtype) || pinned.contains(v)) continue;
       if (indices[static_cast<std::size_t>(v.index)] > 0) continue;
       const Role role = role_of(node.op, i);
       const auto [at, is_new] = roles.emplace(v, role);
@@ -113,7 +113,7 @@ void replace_weights(WholeModels& models, const std::vector<Stretch>& stretches,
     const auto from = carried_constant(names, source, value);
     if (!from || !roles.contains(*from)) continue;
     auto moved = carried(*source[*from].constant, *value.origin, value.constant->shape());
-    if (moved) value.constant = is_floating(value.fact.dtype) ? moved->converted(value.fact.dtype) : *value.constant;
+    if (moved) value.constant = holds_floats(value.fact.dtype) ? moved->converted(value.fact.dtype) : *value.constant;
   }
 }
 

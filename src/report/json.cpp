@@ -99,7 +99,8 @@ Json carried_json(const std::vector<Carried>& all) {
                     {"dtype", std::string(name_of(c.dtype))},
                     {"source_shape", shape_json(c.source)},
                     {"shape", shape_json(c.target)},
-                    {"permutation", c.permutation}});
+                    {"permutation", c.permutation},
+                    {"channels_of", c.channels_of.empty() ? Json() : Json(c.channels_of)}});
   return list;
 }
 

@@ -5,6 +5,7 @@
 #include "report/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -60,7 +61,9 @@ std::string pass_lines(const PortReport& r) {
 
 std::string moved_words(const Carried& c) {
   std::string s = fmt::format("{} {}", shown(c.name), text_of(c.target));
-  if (!c.permutation.empty() && !is_identity(c.permutation)) s += fmt::format(" (source {})", text_of(c.source));
+  if (!is_identity(c.permutation))
+    s += fmt::format(" (source {} permuted {}: '{}' names the channels)", text_of(c.source),
+                     fmt::join(c.permutation, ","), shown(c.channels_of));
   return s;
 }
 

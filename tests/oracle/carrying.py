@@ -75,6 +75,12 @@ class Crossing:
         return y.transpose(np.argsort(self.permutation)) if self.permutation else y
 
 
+def by_name(model, crossings: list, given: list) -> list:
+    """What forward() of a port is called with: tensors, or one dictionary of them."""
+    takes = model.forward.__annotations__
+    return [{c.name: x for c, x in zip(crossings, given, strict=True)}] if "inputs" in takes else given
+
+
 @dataclass
 class Port:
     """A module that convoy wrote, imported."""
@@ -90,8 +96,9 @@ class Port:
         import torch
 
         with torch.inference_mode():
-            y = self.model(*[torch.from_numpy(crossing.to_port(x)) for crossing, x in zip(self.inputs, inputs)])
-        several = list(y) if isinstance(y, (tuple, list)) else [y]
+            given = [torch.from_numpy(crossing.to_port(x)) for crossing, x in zip(self.inputs, inputs)]
+            y = self.model(*by_name(self.model, self.inputs, given))
+        several = [y[c.name] for c in self.outputs] if isinstance(y, dict) else list(y) if isinstance(y, (tuple, list)) else [y]
         return [crossing.from_port(out.numpy()) for crossing, out in zip(self.outputs, several, strict=True)]
 
 

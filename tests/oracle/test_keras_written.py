@@ -39,13 +39,16 @@ def answers(model, crossings: dict, inputs: list[np.ndarray]) -> list[np.ndarray
     import tensorflow
 
     feed = [c.to_port(x) for c, x in zip(crossings["inputs"], inputs, strict=True)]
-    feed = feed[0] if len(feed) == 1 else feed
+    names = [c.name for c in crossings["inputs"]]
+    is_named = isinstance(getattr(model, "_inputs_struct", None), dict)
+    feed = dict(zip(names, feed, strict=True)) if is_named else feed[0] if len(feed) == 1 else feed
     try:
         got = model(feed, training=False)
     except tensorflow.errors.InvalidArgumentError:  # a dilated transposed layer of the source runs only when compiled
         model.compile(jit_compile=True)
         got = model.predict(feed, verbose=0)
-    several = list(got) if isinstance(got, (list, tuple)) else [got]
+    named = [got[c.name] for c in crossings["outputs"]] if isinstance(got, dict) else None
+    several = named or (list(got) if isinstance(got, (list, tuple)) else [got])
     return [c.from_port(np.asarray(y)) for c, y in zip(crossings["outputs"], several, strict=True)]
 
 

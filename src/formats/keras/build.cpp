@@ -270,15 +270,17 @@ Result<ValueId> add_input(Builder& builder, const std::string& name, Shape shape
 
 Result<Values> functional_inputs(Builder& builder, const Model& model, const LoadOptions& options) {
   Values inputs;
-  for (const TensorRef& ref : model.inputs) {
+  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+    const TensorRef& ref = model.inputs[i];
     const Layer& layer = model.layers[ref.layer];
+    const std::string& name = model.input_keys.empty() ? layer.name : model.input_keys[i];
     const Json* said = find(layer.config, {"batch_shape", "batch_input_shape"});
     if (layer.class_name != "InputLayer" || !said)
       return within(place_of(layer), Result<Values>(fail(Fault::Format, "is an input of the model but says no shape")));
     auto shape = shape_of(*said);
     if (!shape) return within(place_of(layer), Result<Values>(pass(shape)));
-    auto value = add_input(builder, layer.name, std::move(*shape), find(layer.config, {"dtype"}), channels_first(model),
-                           options);
+    auto value =
+        add_input(builder, name, std::move(*shape), find(layer.config, {"dtype"}), channels_first(model), options);
     if (!value) return within(place_of(layer), Result<Values>(pass(value)));
     inputs.push_back(*value);
   }
@@ -352,8 +354,17 @@ Status run_whole(Builder& builder, const Model& model, const LoadOptions& option
   auto outputs = run_functional(builder, model, *inputs, wanted, {}, "", {});
   if (!outputs) return pass(outputs);
   graph.outputs = std::move(*outputs);
-  for (const TensorRef& ref : wanted) graph.output_names.push_back(model.layers[ref.layer].name);
+  graph.inputs_by_name = !model.input_keys.empty();
+  graph.outputs_by_name = !model.output_keys.empty() && options.outputs.empty();
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    graph.output_names.push_back(graph.outputs_by_name ? model.output_keys[i] : model.layers[wanted[i].layer].name);
   return {};
+}
+
+// None, False, or a structure of nothing else: the masks of several inputs that have none.
+bool says_nothing(const Json& value) {
+  if (value.is_structured()) return std::ranges::all_of(value, [](const Json& inner) { return says_nothing(inner); });
+  return value.is_null() || value == false;
 }
 
 void list_layers(const Model& model, const std::string& path, std::vector<ListedLayer>& all) {
@@ -386,7 +397,7 @@ Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* 
                   call_layer(builder, layer, call, std::move(inputs), scopes, prefix, location, std::move(shared)));
   if (call)
     for (const auto& [key, value] : call->kwargs.items())
-      if (!value.is_null() && value != false)
+      if (!says_nothing(value))
         return within(place, Result<Values>(fail(Fault::Unsupported, "call argument '" + key + "' is not understood")));
   auto inner = scopes;
   inner.push_back({layer.name, scope_call});

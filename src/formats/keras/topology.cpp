@@ -1,5 +1,6 @@
 #include "formats/keras/topology.h"
 
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -117,6 +118,28 @@ Result<LayerCall> read_old_call(const Json& node, const Places& places, const st
   return call;
 }
 
+// The entries of a dictionary as Keras flattens it: sorted by key.
+std::map<std::string, const Json*> sorted_entries(const Json& object) {
+  std::map<std::string, const Json*> sorted;
+  for (const auto& [key, value] : object.items()) sorted.emplace(key, &value);
+  return sorted;
+}
+
+// What a model inside this one is called with, in the order of its inputs.
+void sort_tensors(LayerCall& call) {
+  if (call.args.size() != 1 || !call.args[0].is_object() || call.args[0].contains("$tensor")) return;
+  std::vector<TensorRef> sorted;
+  for (const auto& [key, value] : sorted_entries(call.args[0])) {
+    const auto place = value->is_object() ? value->find("$tensor") : value->end();
+    if (place == value->end()) return;
+    sorted.push_back(call.tensors[place->get<std::size_t>()]);
+  }
+  if (sorted.size() != call.tensors.size()) return;
+  std::size_t next = 0;
+  for (const auto& [key, unused] : sorted_entries(call.args[0])) call.args[0][key] = Json{{"$tensor", next++}};
+  call.tensors = std::move(sorted);
+}
+
 Status read_calls(const Json& nodes, Layer& layer, const Places& places, const std::vector<Layer>& layers) {
   if (!nodes.is_array()) return fail(Fault::Format, "inbound_nodes is not a list");
   for (const Json& node : nodes) {
@@ -132,12 +155,24 @@ Status read_calls(const Json& nodes, Layer& layer, const Places& places, const s
       if (auto ok = extract(*kwargs, call, call.kwargs, places, layers, 3); !ok) return ok;
     if (!call.args.is_array() || !call.kwargs.is_object())
       return fail(Fault::Format, "has an inbound node whose args are no list or whose kwargs are no object");
+    if (layer.model) sort_tensors(call);
     layer.calls.push_back(std::move(call));
   }
   return {};
 }
 
-// Every reference inside a structure of lists, tuples and dictionaries, in the file's order.
+// The keys of a dictionary of tensors; none: it is something else.
+std::vector<std::string> keys_of(const Json& border) {
+  std::vector<std::string> keys;
+  if (!border.is_object() || word(border, "class_name") == "__tuple__") return keys;
+  for (const auto& [key, value] : sorted_entries(border)) {
+    if (!is_reference(*value)) return {};
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+// Every reference inside a structure of lists, tuples and dictionaries, in the order in which Keras flattens it.
 Status collect(const Json& value, std::vector<TensorRef>& out, const Places& places, const std::vector<Layer>& layers,
                int grammar) {
   if (is_reference(value)) {
@@ -152,7 +187,12 @@ Status collect(const Json& value, std::vector<TensorRef>& out, const Places& pla
     const Json* items = part(value, "items");
     return items ? collect(*items, out, places, layers, grammar) : Status(fail(Fault::Format, "has an empty tuple"));
   }
-  for (const auto& [key, inner] : value.items())
+  if (value.is_object()) {
+    for (const auto& [key, inner] : sorted_entries(value))
+      if (auto ok = collect(*inner, out, places, layers, grammar); !ok) return ok;
+    return {};
+  }
+  for (const Json& inner : value)
     if (auto ok = collect(inner, out, places, layers, grammar); !ok) return ok;
   return {};
 }
@@ -226,6 +266,8 @@ Result<Model> read_functional(const Json& config, Model model, const Version& ve
   if (auto ok = collect(*in, model.inputs, places, model.layers, grammar); !ok) return pass(ok);
   if (auto ok = collect(*out, model.outputs, places, model.layers, grammar); !ok) return pass(ok);
   if (model.outputs.empty()) return fail(Fault::Format, "model '" + model.name + "' has an empty output_layers");
+  model.input_keys = keys_of(*in);
+  model.output_keys = keys_of(*out);
   if (auto ok = check_references(model); !ok) return pass(ok);
   return model;
 }

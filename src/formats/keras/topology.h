@@ -38,7 +38,9 @@ struct Model {
   bool sequential = false;
   std::vector<Layer> layers;
   std::vector<TensorRef> inputs, outputs;  // of a functional model
-  std::vector<Json> input_shape;           // a Sequential's build_input_shape, if it says one (one element)
+  // Of a model that takes or gives a dictionary: its keys, one per input or output, in their order as Keras sorts them.
+  std::vector<std::string> input_keys, output_keys;
+  std::vector<Json> input_shape;  // a Sequential's build_input_shape, if it says one (one element)
 };
 
 // `object` is {"class_name", "config", ...}. Fails on a subclassed or custom model, and where the words of a model

@@ -1,5 +1,6 @@
 #include "formats/torch/block.h"
 
+#include "formats/source_text.h"
 #include "formats/torch/families.h"
 
 #include <fmt/format.h>
@@ -339,8 +340,8 @@ Status Block::write_step(const Step& step) {
   return within(place_of(*node_), write_node(node_->op, *this));
 }
 
-std::string Block::return_line() {
-  if (outputs_.size() == 1 && pending_ && pending_->value == outputs_[0]) {
+std::string Block::return_line(const std::vector<std::string>& keys) {
+  if (keys.empty() && outputs_.size() == 1 && pending_ && pending_->value == outputs_[0]) {
     const Pending p = *std::exchange(pending_, std::nullopt);
     return statement(8, "return " + p.e.text, p.e.comment);
   }
@@ -348,25 +349,32 @@ std::string Block::return_line() {
   flush();
   std::vector<std::string> texts;
   for (const ValueId v : outputs_) texts.push_back(variables_.contains(v) ? variables_[v] : constant_text(v));
-  return statement(8, "return " + joined(texts));
+  return statement(8, "return " + (keys.empty() ? joined(texts) : python::dictionary_text(keys, texts)));
 }
 
-Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, const std::string& check) {
+Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, const std::string& check,
+                                  const std::vector<std::string>& input_keys,
+                                  const std::vector<std::string>& output_keys) {
   std::vector<std::string> signature{"self"};
+  std::string taken;  // what stands in a dictionary, under names of its own
+  if (!input_keys.empty()) signature.push_back("inputs: dict[str, Tensor]");
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     variables_[inputs_[i]] = arguments[i] == "x" ? "x" : names_.take(arguments[i]);
     if (arguments[i] == "x") x_needed_until_ = last_use_.contains(inputs_[i]) ? last_use_[inputs_[i]] : 0;
-    signature.push_back(variables_[inputs_[i]] + ": Tensor");
+    if (input_keys.empty()) signature.push_back(variables_[inputs_[i]] + ": Tensor");
+    else taken += statement(8, variables_[inputs_[i]] + " = inputs[" + python::quoted(input_keys[i]) + "]");
   }
   for (at_ = 0; at_ < steps_.size(); ++at_)
     if (auto ok = write_step(steps_[at_]); !ok) return pass(ok);
-  const std::string returned = return_line();
+  const std::string returned = return_line(output_keys);
   std::string type = "Tensor";
   if (outputs_.size() != 1) type = "tuple[" + joined(std::vector<std::string>(outputs_.size(), "Tensor")) + "]";
+  if (!output_keys.empty()) type = "dict[str, Tensor]";
 
   WrittenClass written;
   written.body = "    def __init__(self) -> None:\n        super().__init__()\n" + init_ + "\n" +
-                 statement(4, "def forward(" + joined(signature) + ") -> " + type + ":") + check + forward_ + returned;
+                 statement(4, "def forward(" + joined(signature) + ") -> " + type + ":") + taken + check + forward_ +
+                 returned;
   for (auto* part : {&own_parameters_, &own_buffers_, &children_})
     std::ranges::move(*part, std::back_inserter(written.parameters));
   return written;

@@ -36,8 +36,10 @@ class Block : public Call {
  public:
   Block(ModuleText& module, const std::vector<Step>& steps, const std::vector<ValueId>& inputs,
         const std::vector<ValueId>& outputs, bool nested = false);
-  // `wanted`: the class's name. `top`: arguments are named after the graph's inputs, `check` are lines in front of forward.
-  Result<WrittenClass> write(const std::vector<std::string>& arguments, const std::string& check);
+  // `check` are lines in front of forward. The keys are those of a dictionary that forward takes or gives; else empty.
+  Result<WrittenClass> write(const std::vector<std::string>& arguments, const std::string& check,
+                             const std::vector<std::string>& input_keys = {},
+                             const std::vector<std::string>& output_keys = {});
 
   Expression follow(std::size_t i) override;
   Expression begin(std::size_t i) override;
@@ -74,7 +76,7 @@ class Block : public Call {
   void assign(ValueId v, const Expression& e, const std::string& layer);
   void flush();
   void set_result(ValueId v, Expression e);
-  std::string return_line();
+  std::string return_line(const std::vector<std::string>& keys);
   void declare(const std::string& text, const std::string& comment = {});
   std::string member_name(const std::vector<State>& states);
 

@@ -88,11 +88,16 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
                     .class_names = Names({name, "Path", "Tensor", "F", "HERE", "WEIGHTS_SHA256"}),
                     .known = {}};
     Names names(taken_variables());
+    names.take("inputs");
+    std::vector<std::string> keys;
+    for (const ValueId v : graph.inputs)
+      if (graph.inputs_by_name) keys.push_back(input_name(graph, v));
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i)
       arguments.push_back(graph.inputs.size() == 1 ? "x" : names.take(identifier(input_name(graph, graph.inputs[i]))));
     Block block(text, steps, graph.inputs, graph.outputs);
-    auto top = block.write(arguments, fixed_size ? size_check(graph, arguments) : "");
+    auto top = block.write(arguments, fixed_size ? size_check(graph, arguments) : "", keys,
+                           graph.outputs_by_name ? graph.output_names : std::vector<std::string>());
     if (!top) return pass(top);
     if (text.again) continue;
     top->name = name;
@@ -137,6 +142,13 @@ std::string load_text(const std::string& class_, const SourceOptions& o, bool pi
   return text + "    return model.eval()\n";
 }
 
+std::string given_text(const Graph& graph) {
+  const auto stored = stored_inputs(graph);
+  std::vector<std::string> keys;
+  for (const ValueId v : graph.inputs) keys.push_back(input_name(graph, v));
+  return graph.inputs_by_name ? python::dictionary_text(keys, stored) : joined(stored);
+}
+
 std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled) {
   const std::string name = prose(o.module_name), source = prose(o.source_file);
   std::string text =
@@ -147,9 +159,9 @@ std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled)
       4, "stored = safetensors.torch.load_file(" + beside(o.module_name + ".check.safetensors", o.module_name) + ")");
   text += "    with torch.no_grad():\n";
   const bool one = graph.outputs.size() == 1;
-  text += statement(8, (one ? "y = load()(" : "answers = load()(") + joined(stored_inputs(graph)) + ")");
+  text += statement(8, (one ? "y = load()(" : "answers = load()(") + given_text(graph) + ")");
   return text + comparison_text(graph, name, source,
-                                {"y", "expected = stored[{}]", "(y - expected).abs()", "difference.max().item()"});
+                                {"y", "y", "expected = stored[{}]", "(y - expected).abs()", "difference.max().item()"});
 }
 
 }  // namespace

@@ -17,7 +17,11 @@ WEIGHTS_SHA256 = "0123"
 
 
 class FixedSize(nn.Module):
-    """float32 [N, 1, 100, 20] -> float32 [N, 4].  Keras read [N, 100, 20, 1]."""
+    """float32 [N, 1, 100, 20]
+    -> float32 [N, 4].
+
+    Keras read [N, 100, 20, 1], permuted (0, 3, 1, 2).
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -182,7 +182,13 @@ Made SourceLibrary::make_model(Interpreter& in, Arguments& given) {
     if (!value.as<SourceTensor>()) {
       if (const auto* map = value.as<python::Mapping>()) {
         all.clear();
-        for (const auto& [key, one] : map->entries) all.push_back(one);
+        auto& keys = side == 0 ? layer->input_keys : layer->output_keys;
+        for (const auto& [key, one] : map->entries) {
+          auto word = in.string_of(key);
+          if (!word) return pass(word);
+          keys.push_back(*std::move(word));
+          all.push_back(one);
+        }
       } else {
         auto some = in.elements(value);
         if (!some) return pass(some);

@@ -15,10 +15,10 @@ namespace {
 struct Operator {
   std::string_view symbol, class_name;
 };
-constexpr std::array symbols_of_operators{Operator{"+", "Add"},           Operator{"-", "Subtract"},   Operator{"*", "Multiply"},
-                               Operator{"/", "Divide"},        Operator{"**", "Power"},     Operator{"@", "Matmul"},
-                               Operator{"<", "Less"},          Operator{"<=", "LessEqual"}, Operator{">", "Greater"},
-                               Operator{">=", "GreaterEqual"}, Operator{"&", "LogicalAnd"}, Operator{"|", "LogicalOr"}};
+constexpr std::array symbols_of_operators{
+    Operator{"+", "Add"},     Operator{"-", "Subtract"},      Operator{"*", "Multiply"},   Operator{"/", "Divide"},
+    Operator{"**", "Power"},  Operator{"@", "Matmul"},        Operator{"<", "Less"},       Operator{"<=", "LessEqual"},
+    Operator{">", "Greater"}, Operator{">=", "GreaterEqual"}, Operator{"&", "LogicalAnd"}, Operator{"|", "LogicalOr"}};
 
 Value shape_of(Interpreter& in, const Shape& shape) {
   ValueList sizes;
@@ -46,7 +46,8 @@ Result<Value> SourceTensor::item(Interpreter& in, Value key) {
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
                                                   bool reversed) {
   const auto found = std::ranges::find(symbols_of_operators, symbol, &Operator::symbol);
-  if (found == symbols_of_operators.end() || !(other.is_number() || other.as<SourceTensor>() || is_known_array(in, other)))
+  if (found == symbols_of_operators.end() ||
+      !(other.is_number() || other.as<SourceTensor>() || is_known_array(in, other)))
     return std::nullopt;
   ValueList both{Value::of(this), other};
   if (reversed) std::swap(both[0], both[1]);
@@ -144,8 +145,8 @@ class Functional {
       list.push_back(std::move(*object));
     }
     Json config{{"name", model_.name}, {"layers", std::move(list)}};
-    config["input_layers"] = border(model_.inputs);
-    config["output_layers"] = border(model_.outputs);
+    config["input_layers"] = border(model_.inputs, model_.input_keys);
+    config["output_layers"] = border(model_.outputs, model_.output_keys);
     return Json{{"class_name", "Functional"}, {"module", "keras"}, {"config", std::move(config)}};
   }
 
@@ -262,14 +263,17 @@ class Functional {
   }
 
   // Functional models inside this one count their calls at its border from 1.
-  Json border(const std::vector<SourceTensor*>& tensors) {
+  Json border(const std::vector<SourceTensor*>& tensors, const std::vector<std::string>& keys) {
     Json all = Json::array();
     for (const SourceTensor* t : tensors) {
       Json one = triple(*t);
       if (t->layer->class_name == "Functional") one[1] = one[1].get<std::size_t>() + 1;
       all.push_back(std::move(one));
     }
-    return all;
+    if (keys.empty()) return all;
+    Json named = Json::object();
+    for (std::size_t i = 0; i < keys.size(); ++i) named[keys[i]] = std::move(all[i]);
+    return named;
   }
   Json triple(const SourceTensor& t) {
     return Json::array({names_[t.layer], places_[{t.layer, t.call_number}], t.tensor});

@@ -66,6 +66,7 @@ class SourceLayer : public python::Object {
   std::vector<SourceCall> calls;
   std::vector<SourceLayer*> layers;  // of a Sequential
   std::vector<SourceTensor*> inputs, outputs;  // of a functional model; of a Sequential that is asked for them
+  std::vector<std::string> input_keys, output_keys;  // of a functional model that takes or gives a dictionary
   std::vector<SourceTensor*> steps;  // of a Sequential that is asked for them: what each of its layers gives
   bool loads_weights = false;  // the program reads them from a file that it names
   Instance* instance = nullptr;  // none of what functions make

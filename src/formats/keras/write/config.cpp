@@ -48,8 +48,8 @@ class Config {
     if (chain) {
       config["build_input_shape"] = document_.layers[0].arguments["batch_shape"];
     } else {
-      config["input_layers"] = ends(document_.inputs);
-      config["output_layers"] = ends(document_.outputs);
+      config["input_layers"] = ends(document_.inputs, document_.input_keys);
+      config["output_layers"] = ends(document_.outputs, document_.output_keys);
     }
     Json all = Json::object();
     if (!legacy_) all["module"] = chain ? "keras" : "keras.src.models.functional";
@@ -111,7 +111,12 @@ class Config {
   Json place(const Reference& r) const { return Json::array({document_.layers[r.layer].name, r.call, r.tensor}); }
 
   // One input or output stands by itself.
-  Json ends(const std::vector<Reference>& all) const {
+  Json ends(const std::vector<Reference>& all, const std::vector<std::string>& keys) const {
+    if (!keys.empty()) {
+      Json named = Json::object();
+      for (std::size_t i = 0; i < all.size(); ++i) named[keys[i]] = place(all[i]);
+      return named;
+    }
     if (all.size() == 1) return legacy_ ? Json::array({place(all[0])}) : place(all[0]);
     Json list = Json::array();
     for (const Reference& r : all) list.push_back(place(r));

@@ -61,6 +61,8 @@ struct Document {
   std::string name;
   std::vector<DocumentLayer> layers;  // each behind those that it reads; InputLayers first
   std::vector<Reference> inputs, outputs;
+  std::vector<std::string> input_keys, output_keys;  // where they are a dictionary; else empty
+  std::vector<std::string> lying;  // of each input, then of each output: how it lies beside the source's
   // The name that a reader of the file gives to each value: which value of the graph that is. Readers name a layer's
   // result after the layer, its weights "layer/kernel".
   std::map<std::string, ValueId> carried;

@@ -92,7 +92,8 @@ Status write_archive(const Document& document, const AppendBytes& append) {
   const auto layout = Hdf5Layout::of(weights_tree(document));
   if (!layout) return std::unexpected(layout.error());
   ZipWriter zip(append);
-  const std::string metadata = python_json({{"keras_version", std::string(written_version)}});
+  const std::string metadata =
+      python_json({{"keras_version", std::string(written_version)}, {"interface", document.lying}});
   const std::string config = python_json(config_of(document));
   if (auto ok = zip.add("metadata.json", bytes_of(metadata)); !ok) return ok;
   if (auto ok = zip.add("config.json", bytes_of(config)); !ok) return ok;
@@ -107,6 +108,7 @@ Status write_hdf5(const Document& document, const AppendBytes& append) {
       return within("layer '" + layer.name + "' (" + layer.class_name + ")", std::move(ok));
   Hdf5Node root;
   set_version(root);
+  set_names(root, "interface", document.lying);
   root.set("model_config", python_json(config_of(document, true)));
   Hdf5Node& weights = root.group("model_weights");
   set_version(weights);

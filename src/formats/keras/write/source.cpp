@@ -20,7 +20,8 @@ namespace {
 using namespace python;  // the words of Python text
 
 // keras.Model(inputs, x, name="net")
-std::string list_or_one(const std::vector<std::string>& all) {
+std::string list_or_one(const std::vector<std::string>& all, const std::vector<std::string>& keys) {
+  if (!keys.empty()) return dictionary_text(keys, all);
   return all.size() == 1 ? all[0] : "[" + joined(all) + "]";
 }
 
@@ -42,8 +43,8 @@ Result<std::string> functional(SourceParts& parts, const std::vector<Part>& all,
   std::string functions;
   for (const std::string& kind : parts.order) functions += parts.functions.at(kind).text + "\n\n";
   return functions + "def build() -> keras.Model:\n" + docstring + inputs + wrapped_lines(lines.text()) +
-         statement(4, "return keras.Model(" + list_or_one(from) + ", " + list_or_one(to) +
-                          ", name=" + python::quoted(document.name) + ")");
+         statement(4, "return keras.Model(" + list_or_one(from, document.input_keys) + ", " +
+                          list_or_one(to, document.output_keys) + ", name=" + python::quoted(document.name) + ")");
 }
 
 std::string sequential(const Document& document, const std::string& docstring) {
@@ -116,24 +117,24 @@ bool runs_only_compiled(const Graph& graph) {
   });
 }
 
-std::string answer_text(const Graph& graph, const std::vector<std::string>& inputs) {
+std::string answer_text(const Graph& graph, const std::vector<std::string>& inputs, const Document& document) {
+  const std::string given = list_or_one(inputs, document.input_keys);
   const std::string variable = graph.outputs.size() == 1 ? "answer" : "answers";
-  if (!runs_only_compiled(graph))
-    return statement(4, variable + " = load()(" + list_or_one(inputs) + ", training=False)");
+  if (!runs_only_compiled(graph)) return statement(4, variable + " = load()(" + given + ", training=False)");
   return "    model = load()\n    model.compile(jit_compile=True)  # dilation of a transposed convolution runs only "
          "compiled\n" +
-         statement(4, variable + " = model.predict(" + list_or_one(inputs) + ", verbose=0)");
+         statement(4, variable + " = model.predict(" + given + ", verbose=0)");
 }
 
-std::string check_text(const Graph& graph, const SourceOptions& o) {
+std::string check_text(const Graph& graph, const Document& document, const SourceOptions& o) {
   const std::string name = prose(o.module_name), source = prose(o.source_file);
   std::string text =
       "def check() -> int:\n"
       "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
   text += statement(4, "stored = np.load(" + beside(o.module_name + ".check.npz", o.module_name) + ")");
-  text += answer_text(graph, stored_inputs(graph));
+  text += answer_text(graph, stored_inputs(graph), document);
   return text + comparison_text(graph, name, source,
-                                {"answer", "y, expected = keras.ops.convert_to_numpy(answer), stored[{}]",
+                                {"answer", "answer", "y, expected = keras.ops.convert_to_numpy(answer), stored[{}]",
                                  "np.abs(y - expected)", "difference.max()"});
 }
 
@@ -156,7 +157,7 @@ Result<std::string> write_source(const Document& document, const Graph& graph, c
   text += "\nHERE = Path(__file__).resolve()\n";
   if (!o.weights_sha256.empty()) text += "WEIGHTS_SHA256 = " + python::quoted(o.weights_sha256) + "\n";
   for (const std::string& table : made->tables) text += table;
-  text += "\n\n" + built + "\n\n" + load_text(o) + "\n\n" + check_text(graph, o);
+  text += "\n\n" + built + "\n\n" + load_text(o) + "\n\n" + check_text(graph, document, o);
   text +=
       "\n\nif __name__ == \"__main__\":\n"
       "    try:\n"

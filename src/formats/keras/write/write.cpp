@@ -1,6 +1,7 @@
 // A graph becomes a document: each node is written by its row.
 #include "formats/keras/keras.h"
 #include "formats/keras/write/sink.h"
+#include "formats/source_text.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -151,6 +152,7 @@ class Walk {
 
 bool Document::is_sequential() const {
   if (inputs.size() != 1 || outputs.size() != 1 || layers.size() < 2) return false;
+  if (!input_keys.empty() || !output_keys.empty()) return false;
   for (std::size_t i = 1; i < layers.size(); ++i) {
     const DocumentLayer& layer = layers[i];
     if (layer.is_operation() || layer.calls.size() != 1) return false;
@@ -189,6 +191,17 @@ Result<Document> document_of(const Graph& whole) {
     if (!given) return within("output '" + graph.output_names[i] + "'", Result<Document>(pass(given)));
     document.outputs.push_back(*given);
   }
+  for (const ValueId v : graph.inputs) {
+    if (!graph.inputs_by_name) break;
+    document.input_keys.push_back(python::input_name(graph, v));
+    document.carried.emplace(document.input_keys.back(), v);
+  }
+  if (graph.outputs_by_name) document.output_keys = graph.output_names;
+  for (const ValueId v : graph.inputs)
+    document.lying.push_back("input " + python::input_name(graph, v) + " " + python::lying_text(graph[v]));
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    document.lying.push_back("output " + python::output_name(graph, i) + " " +
+                             python::lying_text(graph[graph.outputs[i]]));
   return document;
 }
 

@@ -54,7 +54,8 @@ std::string node(const DocumentNode& n) {
   return text;
 }
 
-// ValueInfoProto: name 1, type 2 {tensor_type 1 {elem_type 1, shape 2 {dim 1 {dim_value 1, dim_param 2}}}}.
+// ValueInfoProto: name 1, type 2 {tensor_type 1 {elem_type 1, shape 2 {dim 1 {dim_value 1, dim_param 2}}}},
+// doc_string 3.
 std::string value_info(const DocumentValue& v) {
   std::string shape;
   pbf_writer dims(shape);
@@ -73,6 +74,7 @@ std::string value_info(const DocumentValue& v) {
   pbf_writer message(text);
   message.add_string(1, v.name);
   message.add_message(2, type);
+  if (!v.says.empty()) message.add_string(3, v.says);
   return text;
 }
 

@@ -36,6 +36,7 @@ struct DocumentValue {
   std::string name;
   Fact fact;
   std::vector<std::string> unknown;  // one per axis, empty where the size is known
+  std::string says;  // for people; empty: nothing
 };
 
 struct Document {

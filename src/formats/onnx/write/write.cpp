@@ -2,6 +2,7 @@
 #include "formats/onnx/check.h"
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/write/sink.h"
+#include "formats/source_text.h"
 
 #include <algorithm>
 #include <array>
@@ -82,9 +83,14 @@ Status write_model(const Graph& graph, const WriteOptions& options,
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
   }
   SizeNames sizes(options.size_words);
-  for (const ValueId v : graph.inputs) document.inputs.push_back(sizes.input(graph, v));
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+  for (const ValueId v : graph.inputs) {
+    document.inputs.push_back(sizes.input(graph, v));
+    document.inputs.back().says = python::lying_text(graph[v]);
+  }
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     document.outputs.push_back(sizes.output(graph, graph.outputs[i], sink.output(i)));
+    document.outputs.back().says = python::lying_text(graph[graph.outputs[i]]);
+  }
   sink.place_initializers();
   if (auto sound = check_model(model_of(document), Maker::Convoy); !sound) return sound;
   if (!options.external_append) return write_document(document, append);

@@ -46,6 +46,7 @@ class Reader {
     for (const Json& node : list_member(*graph, "nodes"))
       if (auto s = within(place(node), call(node)); !s) return pass(s);
     if (auto s = outputs(*signature); !s) return pass(s);
+    name_by_keys(*module);
     prune(graph_);
     return std::move(graph_);
   }
@@ -155,6 +156,49 @@ class Reader {
     }
     if (graph_.outputs.empty()) return malformed("has no outputs");
     return {};
+  }
+
+  // Where forward takes one dictionary of tensors, or gives one, inputs and outputs go by its keys.
+  void name_by_keys(const Json& module) {
+    const Json& calls = list_member(module, "module_call_graph");
+    const Json* whole = calls.empty() ? nullptr : member(calls[0], "signature");
+    if (!whole) return;
+    const auto given = keys_of_spec(text_member(*whole, "out_spec"), false);
+    const auto taken = keys_of_spec(text_member(*whole, "in_spec"), true);
+    if (!given.empty() && given.size() == graph_.outputs.size()) {
+      graph_.outputs_by_name = true;
+      graph_.output_names = given;
+    }
+    if (taken.empty() || taken.size() != graph_.inputs.size()) return;
+    graph_.inputs_by_name = true;
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      std::string& name = graph_[graph_.inputs[i]].name;
+      if (name != taken[i]) name = graph_.unique_name(taken[i]);
+    }
+  }
+
+  // The keys of the dictionary of tensors that a tree says, or that the one argument of a call is; none: it is something else.
+  static std::vector<std::string> keys_of_spec(const std::string& text, bool is_call) {
+    const auto document = parse_json(text);
+    if (!document || !document->is_array() || document->size() != 2) return {};
+    const auto children = [](const Json& tree) -> const Json& { return list_member(tree, "children_spec"); };
+    const Json* tree = &(*document)[1];
+    if (is_call) {
+      const Json& sides = children(*tree);  // a tuple of what is placed and what is named
+      if (sides.size() != 2 || children(sides[0]).size() != 1 || !children(sides[1]).empty()) return {};
+      tree = &children(sides[0])[0];
+    }
+    if (text_member(*tree, "type") != "builtins.dict") return {};
+    const auto keys = parse_json(text_member(*tree, "context"));
+    std::vector<std::string> names;
+    if (!keys || !keys->is_array() || keys->size() != children(*tree).size()) return {};
+    for (std::size_t i = 0; i < keys->size(); ++i) {
+      if (!(*keys)[i].is_string() || !children(*tree)[i].is_object() || !children(children(*tree)[i]).empty() ||
+          !text_member(children(*tree)[i], "type").empty())
+        return {};
+      names.push_back((*keys)[i].get<std::string>());
+    }
+    return names;
   }
 
   // ---- nodes

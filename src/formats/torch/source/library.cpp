@@ -83,14 +83,50 @@ Status name_all(Tracer& tracer, Instance& module, const std::string& path,
   return {};
 }
 
+// How a function reads a parameter: whole, or as a dictionary of tensors, under these keys in the order met.
+struct Reads {
+  bool whole = false;
+  std::vector<std::string> keys;
+};
+void find_reads(const python::Syntax& syntax, const std::string& name, Reads& reads) {
+  if (syntax.kind == python::SyntaxKind::Name && syntax.text == name) reads.whole = true;
+  const bool by_key = syntax.kind == python::SyntaxKind::Subscript && syntax.parts.size() == 2 &&
+                      syntax.parts[0].kind == python::SyntaxKind::Name && syntax.parts[0].text == name &&
+                      syntax.parts[1].kind == python::SyntaxKind::String;
+  if (by_key) {
+    if (std::ranges::find(reads.keys, syntax.parts[1].text) == reads.keys.end())
+      reads.keys.push_back(syntax.parts[1].text);
+    return;
+  }
+  for (const python::Syntax& part : syntax.parts) find_reads(part, name, reads);
+}
+
+// The one parameter of forward that is a dictionary of the inputs, and its keys; none: tensors are handed over.
+struct InputDictionary {
+  std::string parameter;
+  std::vector<std::string> keys;
+};
+InputDictionary input_dictionary(const Instance& module) {
+  const Value* forward = module.type->find("forward");
+  const auto* function = forward ? forward->as<python::Function>() : nullptr;
+  if (!function || !function->body || function->parameters->parts.size() != 2) return {};
+  const std::string& name = function->parameters->parts[1].text;
+  Reads reads;
+  find_reads(*function->body, name, reads);
+  if (reads.whole || reads.keys.empty()) return {};
+  return {name, std::move(reads.keys)};
+}
+
 // The names of forward's inputs: those without a default, and those that --shape names.
 Result<std::vector<std::string>> input_names(const Tracer& tracer, const Instance& module) {
   const auto& shapes = tracer.options().shapes;
   const Value* forward = module.type->find("forward");
   const auto* function = forward ? forward->as<python::Function>() : nullptr;
   if (!forward) return fail(Fault::Unsupported, "class " + module.type->name + " has no forward()");
-  std::vector<std::string> names;
-  if (!function) {
+  std::vector<std::string> names = input_dictionary(module).keys;
+  if (!names.empty()) {
+    // The keys of a dictionary.
+  } else if (!function) {
     names = {shapes.size() == 1 && !shapes.begin()->first.empty() ? shapes.begin()->first : "x"};
   } else {
     const auto& parameters = function->parameters->parts;
@@ -124,6 +160,9 @@ Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const s
   }
   if (depth > 8) return fail(Fault::Limit, "outputs are nested over 8 deep");
   if (const auto* map = value.as<python::Mapping>()) {
+    tracer.graph.outputs_by_name =
+        depth == 0 && name.empty() &&
+        std::ranges::all_of(map->entries, [](const auto& entry) { return entry.second.template as<SourceTensor>(); });
     for (const auto& [key, one] : map->entries) {
       const auto word = in.string_of(key);
       if (!word) return std::unexpected(word.error());
@@ -195,8 +234,16 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
     given.placed.push_back(made);
     inputs.push_back(tensor);
   }
+  if (const InputDictionary dictionary = input_dictionary(*module); !dictionary.keys.empty()) {
+    auto* map = in.make<python::Mapping>();
+    for (std::size_t i = 0; i < names->size(); ++i)
+      if (auto set = map->set_item(in, in.text((*names)[i]), given.placed[i]); !set) return pass(set);
+    given.placed = {Value::of(map)};
+    graph.inputs_by_name = true;
+  }
   // By name, where a parameter with a default stands between.
-  if (const auto* forward = module->type->find("forward"); forward && forward->as<python::Function>()) {
+  if (const auto* forward = module->type->find("forward");
+      forward && forward->as<python::Function>() && !graph.inputs_by_name) {
     for (std::size_t i = 0; i < names->size(); ++i) given.named.emplace_back((*names)[i], given.placed[i]);
     given.placed.clear();
   }

@@ -1,0 +1,201 @@
+#include "prove/interface.h"
+
+#include "prove/compare.h"
+#include "prove/meeting.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <type_traits>
+
+namespace convoy {
+
+namespace {
+
+template <class T, class... All>
+concept AnyOf = (std::is_same_v<T, All> || ...);
+// Operators whose result has other axes than what they read, or whose axes are not those of what they read.
+template <class T>
+concept MakesAxes = AnyOf<T, Reshape, Flatten, Transpose, Squeeze, Unsqueeze, DepthToSpace, SpaceToDepth, SpaceToBatch,
+                          BatchToSpace, Gather, GatherElements, ArgExtreme, MatMul, Einsum, Embedding, Unfold, Fold,
+                          GridSample, Lstm, Gru, SimpleRnn>;
+// Windowed layers say themselves which of their axes holds the channels, on both sides.
+template <class T>
+concept HasWindows = requires(const T& op) { op.axes.channel(); };
+
+constexpr Size image_rank = 4;
+
+bool carries_axes(const Op& op, Size rank) {
+  return std::visit(
+      [&]<class T>(const T& o) {
+        if constexpr (MakesAxes<T> || HasWindows<T>) return false;
+        else if constexpr (std::is_same_v<T, Reduce>) return o.keeps_axes;
+        else if constexpr (std::is_same_v<T, Linear>) return rank >= image_rank;
+        else return true;
+      },
+      op);
+}
+
+// What one layer says of a value that it reads or makes.
+struct Word {
+  std::optional<Size> channels;
+  bool walks = false;  // along the value's axis of time
+};
+
+bool is_space(const Sizes& axes, Size first, Size count) {
+  Sizes space(static_cast<std::size_t>(count));
+  std::iota(space.begin(), space.end(), first);
+  return axes == space;
+}
+
+Word word_of(const Op& op, Size rank, bool reads) {
+  return std::visit(
+      [&]<class T>(const T& o) -> Word {
+        if constexpr (HasWindows<T>) {
+          if (o.axes.space + 2 != rank) return {};
+          return {o.axes.order == Order::ChannelsLast ? rank - 1 : 1};
+        } else if constexpr (AnyOf<T, DepthToSpace, SpaceToDepth>) {
+          return {o.order == Order::ChannelsLast ? 3 : 1};
+        } else if constexpr (std::is_same_v<T, GridSample>) {
+          return {1};
+        } else if constexpr (std::is_same_v<T, Unfold>) {
+          return reads ? Word{1} : Word{};
+        } else if constexpr (std::is_same_v<T, Fold>) {
+          return reads ? Word{} : Word{1};
+        } else if constexpr (std::is_same_v<T, Resize>) {
+          if (rank > 2 && is_space(o.axes, 2, rank - 2)) return {1};
+          if (rank > 2 && is_space(o.axes, 1, rank - 2)) return {rank - 1};
+          return {};
+        } else if constexpr (AnyOf<T, BatchNorm, GroupNorm, LocalResponseNorm>) {
+          if (rank < image_rank) return {};
+          return {o.axis < 0 ? o.axis + rank : o.axis};
+        } else if constexpr (AnyOf<T, Lstm, Gru, SimpleRnn>) {
+          return {std::nullopt, rank == 3};
+        } else {
+          return {};
+        }
+      },
+      op);
+}
+
+class Walk {
+ public:
+  explicit Walk(const Graph& graph) : graph_(graph), readers_(readers_of(graph)) {}
+
+  // The one axis of channels that all layers name which know this value. Nothing: none does, or they disagree.
+  std::optional<Size> channels_of(ValueId start) {
+    if (const auto known = known_.find(start); known != known_.end()) return known->second;
+    std::set<ValueId> seen;
+    std::vector<ValueId> open{start};
+    std::optional<Size> found;
+    bool agrees = true;
+    const Size rank = graph_[start].fact.rank();
+    const auto meets = [&](ValueId v) {
+      return v && !graph_[v].constant && graph_[v].fact.rank() == rank && is_real(v) && !seen.contains(v);
+    };
+    const auto hears = [&](const Node& node, bool reads) {
+      const Word word = word_of(node.op, rank, reads);
+      agrees = agrees && !word.walks && (!word.channels || !found || *found == *word.channels);
+      if (word.channels) found = word.channels;
+    };
+    while (!open.empty()) {
+      const ValueId v = open.back();
+      open.pop_back();
+      if (!meets(v)) continue;
+      seen.insert(v);
+      const auto goes_on = [&](const Node& node) {
+        if (graph_[node.outputs[0]].fact.rank() != rank || !carries_axes(node.op, rank)) return;
+        open.insert(open.end(), node.outputs.begin(), node.outputs.end());
+        const bool one = std::holds_alternative<ExpandLike>(node.op);
+        open.insert(open.end(), node.inputs.begin(), one ? node.inputs.begin() + 1 : node.inputs.end());
+      };
+      for (const NodeId reader : readers_[static_cast<std::size_t>(v.index)]) {
+        const Node& node = graph_[reader];
+        if (node.inputs[0] == v) hears(node, true);
+        const bool is_beside = std::holds_alternative<ExpandLike>(node.op) && node.inputs[0] != v;
+        if (!is_beside) goes_on(node);
+      }
+      if (!graph_[v].producer) continue;
+      hears(graph_[graph_[v].producer], false);
+      goes_on(graph_[graph_[v].producer]);
+    }
+    if (!agrees) found.reset();
+    for (const ValueId v : seen) known_.emplace(v, found);
+    return found;
+  }
+
+  bool is_real(ValueId v) const {
+    const DType dtype = graph_[v].fact.dtype;
+    return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::map<ValueId, std::optional<Size>> known_;
+};
+
+Sizes order_of(const Graph& source, Walk& walk, ValueId v, const Convention& convention) {
+  const Size rank = source[v].fact.rank();
+  Sizes order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), Size{0});
+  if (rank < 3 || !convention.channels || !walk.is_real(v)) return order;
+  const Size here = *convention.channels == Order::ChannelsLast ? rank - 1 : 1;
+  const Size there = here == 1 ? rank - 1 : 1;
+  if (walk.channels_of(v) != there) return order;
+  order.erase(order.begin() + there);
+  order.insert(order.begin() + here, there);
+  return order;
+}
+
+std::string words_of(const Sizes& order) {
+  std::string text;
+  for (const Size axis : order) text += (text.empty() ? "" : ", ") + std::to_string(axis);
+  return "[" + text + "]";
+}
+
+bool declares(const Value& value, const Sizes& order) {
+  const Origin origin = origin_of(value);
+  if (!origin.split.empty()) return false;
+  return origin.permutation == order || (origin.permutation.empty() && std::ranges::is_sorted(order));
+}
+
+std::string wrong_order(std::string_view what, const std::string& name, const Value& value, const Sizes& order) {
+  const Origin origin = origin_of(value);
+  return std::string(what) + " '" + name + "' of the port has the axes " + words_of(origin.permutation) +
+         " of the source's, and has to have " + words_of(order) + "; this is a fault of convoy's, please report it";
+}
+
+}  // namespace
+
+Orders expected_orders(const Graph& source, const Convention& convention) {
+  Walk walk(source);
+  Orders all;
+  for (const ValueId v : source.inputs) all.inputs.push_back(order_of(source, walk, v, convention));
+  for (const ValueId v : source.outputs) all.outputs.push_back(order_of(source, walk, v, convention));
+  return all;
+}
+
+std::string compare_interface(const Graph& source, const Graph& target, const Orders& expected) {
+  if (target.inputs.size() != source.inputs.size())
+    return "the port has " + std::to_string(target.inputs.size()) + " inputs, the source has " +
+           std::to_string(source.inputs.size());
+  const Names names = names_of(source);
+  for (std::size_t i = 0; i < source.inputs.size(); ++i) {
+    const std::string& name = source[source.inputs[i]].name;
+    const Value& value = target[target.inputs[i]];
+    if (source_of_input(names, target, target.inputs[i]) != source.inputs[i])
+      return "input " + std::to_string(i) + " of the port is '" + value.name + "', and has to be '" + name + "'";
+    if (!declares(value, expected.inputs[i])) return wrong_order("input", name, value, expected.inputs[i]);
+  }
+  for (std::size_t i = 0; i < source.outputs.size() && i < target.outputs.size(); ++i) {
+    const Value& value = target[target.outputs[i]];
+    if (!declares(value, expected.outputs[i]))
+      return wrong_order("output", source.output_names[i], value, expected.outputs[i]);
+  }
+  return {};
+}
+
+}  // namespace convoy

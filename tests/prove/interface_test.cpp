@@ -1,0 +1,249 @@
+// Where inputs and outputs have to lie: by the rule of the passes and by the walk of the proof, which share no line.
+#include "prove/interface.h"
+
+#include "passes/interface.h"
+#include "passes/semantics.h"
+
+namespace convoy {
+namespace {
+
+struct Lies {
+  const char* what;
+  const char* text;
+  Order to;
+  std::vector<Sizes> inputs, outputs;
+};
+
+const Sizes same3{0, 1, 2}, same4{0, 1, 2, 3}, first3{0, 2, 1}, first4{0, 3, 1, 2}, last4{0, 2, 3, 1}, same2{0, 1};
+constexpr Order First = Order::ChannelsFirst, Last = Order::ChannelsLast;
+
+const Lies rows[] = {
+    {"a pool with channels last",
+     R"(
+input x float32[?,8,7,3]
+y = max_pool(x) axes=channels_last/2 windows=3,2 paddings=valid,valid
+output y
+)",
+     First,
+     {first4},
+     {first4}},
+    {"the same toward channels last",
+     R"(
+input x float32[?,8,7,3]
+y = max_pool(x) axes=channels_last/2 windows=3,2 paddings=valid,valid
+output y
+)",
+     Last,
+     {same4},
+     {same4}},
+    {"a pool with channels first",
+     R"(
+input x float32[?,3,8,7]
+y = max_pool(x) axes=channels_first/2 windows=3,2 paddings=valid,valid
+output y
+)",
+     Last,
+     {last4},
+     {last4}},
+    {"a transpose that begins the model",
+     R"(
+input x float32[?,3,7,8]
+t = transpose(x) permutation=0,1,3,2
+y = max_pool(t) axes=channels_first/2 windows=3,2 paddings=valid,valid
+output y
+)",
+     Last,
+     {same4},
+     {last4}},
+    {"a transpose that ends it",
+     R"(
+input x float32[?,8,7,3]
+p = max_pool(x) axes=channels_last/2 windows=3,2 paddings=valid,valid
+y = transpose(p) permutation=0,2,1,3
+output y
+)",
+     First,
+     {first4},
+     {same4}},
+    {"what leaves axes where they are",
+     R"(
+input x float32[?,8,7,3]
+input z float32[?,8,7,3]
+a = relu(x)
+s = binary(a, z) function=add
+p = max_pool(s) axes=channels_last/2 windows=3,2 paddings=valid,valid
+y = unary(p) function=sigmoid
+output y
+)",
+     First,
+     {first4, first4},
+     {first4}},
+    {"a series",
+     R"(
+input x float32[?,9,3]
+y = max_pool(x) axes=channels_last/1 windows=2 paddings=valid
+output y
+)",
+     First,
+     {first3},
+     {first3}},
+    {"a sequence that a norm reads",
+     R"(
+input x float32[?,9,3]
+const m float32[3] = seed 1
+const v float32[3] = seed 2 positive
+y = batch_norm(x, _, _, m, v) axis=2
+output y
+)",
+     First,
+     {same3},
+     {same3}},
+    {"an image that a norm reads",
+     R"(
+input x float32[?,9,4,3]
+const m float32[3] = seed 1
+const v float32[3] = seed 2 positive
+y = batch_norm(x, _, _, m, v) axis=3
+output y
+)",
+     First,
+     {first4},
+     {first4}},
+    {"two layouts of one input",
+     R"(
+input x float32[?,8,7,6]
+a = max_pool(x) axes=channels_last/2 windows=3,2 paddings=same,same
+b = max_pool(x) axes=channels_first/2 windows=3,2 paddings=same,same
+output a
+output b
+)",
+     First,
+     {same4},
+     {first4, same4}},
+    {"whole numbers",
+     R"(
+input x int32[?,8,7,3]
+f = cast(x) to=float32
+y = max_pool(f) axes=channels_last/2 windows=3,2 paddings=valid,valid
+i = cast(y) to=int32
+output i
+)",
+     First,
+     {same4},
+     {same4}},
+    {"a mean over space",
+     R"(
+input x float32[?,8,7,3]
+p = max_pool(x) axes=channels_last/2 windows=3,2 paddings=valid,valid
+kept = reduce(p) axes=1,2 keeps_axes=true
+gone = reduce(p) axes=1,2
+output kept
+output gone
+)",
+     First,
+     {first4},
+     {first4, same2}},
+    {"a matrix behind",
+     R"(
+input x float32[?,8,7,3]
+const w float32[3,5] = seed 1
+p = max_pool(x) axes=channels_last/2 windows=3,2 paddings=valid,valid
+y = linear(p, w, _) order=in_out
+output y
+)",
+     First,
+     {first4},
+     {first4}},
+    {"a reshape on both sides",
+     R"(
+input x float32[?,56,3]
+r = reshape(x) to=-1,8,7,3
+p = max_pool(r) axes=channels_last/2 windows=3,2 paddings=same,same
+y = reshape(p) to=-1,56,3
+output y
+)",
+     First,
+     {same3},
+     {same3}},
+};
+
+std::vector<Sizes> permutations_of(const std::vector<Border>& borders) {
+  std::vector<Sizes> all;
+  for (const Border& border : borders) all.push_back(border.permutation);
+  return all;
+}
+
+TEST(Interface, IsTheSameByTheRuleAndByTheWalk) {
+  for (const Lies& row : rows) {
+    const Graph graph = parsed(row.text);
+    const Interface rule = interface_of(graph, row.to);
+    EXPECT_EQ(permutations_of(rule.inputs), row.inputs) << row.what;
+    EXPECT_EQ(permutations_of(rule.outputs), row.outputs) << row.what;
+    const Orders walk = expected_orders(graph, Convention{row.to});
+    EXPECT_EQ(walk.inputs, row.inputs) << row.what;
+    EXPECT_EQ(walk.outputs, row.outputs) << row.what;
+  }
+}
+
+TEST(Interface, NamesTheLayerThatNamesTheChannels) {
+  const Interface rule = interface_of(parsed(rows[0].text), First);
+  EXPECT_EQ(rule.inputs[0].channels_of, "y");
+  EXPECT_EQ(interface_of(parsed(rows[3].text), Last).inputs[0].channels_of, "");
+}
+
+TEST(Interface, KeepsEveryAxisWhereTheSourcesAreAskedFor) {
+  for (const Lies& row : rows) {
+    const Graph graph = parsed(row.text);
+    const Orders walk = expected_orders(graph, Convention{});
+    EXPECT_EQ(permutations_of(interface_of_source(graph).inputs), walk.inputs) << row.what;
+    for (const Sizes& order : walk.inputs) EXPECT_TRUE(is_identity(order)) << row.what;
+    for (const Sizes& order : walk.outputs) EXPECT_TRUE(is_identity(order)) << row.what;
+  }
+}
+
+TEST(Interface, IsWhatThePassesHandOut) {
+  for (const Lies& row : rows) {
+    const Graph source = parsed(row.text);
+    for (const Outside outside : {Outside::Target, Outside::Source}) {
+      Target target = row.to == First ? torch_target() : keras_target();
+      target.outside = outside;
+      const Graph port = rewritten(source, {}, target);
+      const Convention convention{outside == Outside::Target ? std::optional(row.to) : std::nullopt};
+      EXPECT_EQ(compare_interface(source, port, expected_orders(source, convention)), "") << row.what;
+    }
+  }
+}
+
+TEST(Prove, FindsAPortThatTookUpARearrangement) {
+  const Graph source = parsed(rows[3].text);
+  Graph port = parsed(R"(
+input x float32[?,3,8,7] <- x permuted[0,1,3,2]
+y = max_pool(x) axes=channels_first/2 windows=3,2 paddings=valid,valid <- y
+output y
+)");
+  ProofOptions options;
+  const auto as_declared = prove(source, port, options);
+  ASSERT_TRUE(as_declared) << message(as_declared.error());
+  EXPECT_TRUE(as_declared->holds) << "a proof that feeds the port by its own word: " << as_declared->reason;
+  options.convention = Convention{Order::ChannelsFirst};
+  const auto held = prove(source, port, options);
+  ASSERT_TRUE(held) << message(held.error());
+  EXPECT_FALSE(held->holds);
+  EXPECT_NE(held->reason.find("input 'x' of the port has the axes [0, 1, 3, 2]"), std::string::npos) << held->reason;
+}
+
+TEST(Prove, FindsInputsThatChangedPlaces) {
+  const Graph source =
+      parsed("input a float32[?,3]\ninput b float32[?,3]\ny = binary(a, b) function=subtract\noutput y\n");
+  const Graph port =
+      parsed("input b float32[?,3]\ninput a float32[?,3]\ny = binary(a, b) function=subtract\noutput y\n");
+  ProofOptions options;
+  options.convention = Convention{Order::ChannelsFirst};
+  const auto proof = prove(source, port, options);
+  ASSERT_TRUE(proof) << message(proof.error());
+  EXPECT_FALSE(proof->holds);
+  EXPECT_EQ(proof->reason, "input 0 of the port is 'b', and has to be 'a'");
+}
+
+}  // namespace
+}  // namespace convoy
