@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "convoy/result.h"
 #include "formats/format.h"
+#include "fuzz/targets.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,11 @@ bool answered(const Result<T>& result) {
     std::abort();
   }
   return result.has_value();
+}
+
+// The same of a model, which is then shown and written in every way.
+inline void answered_and_written(const Result<Graph>& graph) {
+  if (answered(graph)) write_everywhere(*graph);
 }
 
 // Reads every byte of every tensor once.

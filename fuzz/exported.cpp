@@ -8,7 +8,7 @@ void convoy::fuzz::exported(Bytes bytes) {
   if (!answered(zip)) return;
   // Both parse the same graph first, which takes most of their time: an input is for one of them.
   if (bytes.size() % 4 != 0) {
-    answered(torch::read_exported_program(*zip, {}));
+    answered_and_written(torch::read_exported_program(*zip, {}));
     return;
   }
   const auto weights = torch::weights_of_exported(*zip);

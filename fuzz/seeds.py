@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts small files of every format that is fuzzed into FOLDER/TARGET, named by their content, from tests/data, fuzz/seeds
 and fuzz/corpus, where what earlier runs came across lies (`-merge=1` of the target, packed as TARGET.tar.xz).
-seeds.py FOLDER."""
+seeds.py FOLDER [TARGET...]."""
 import hashlib
 import io
 import json
@@ -98,6 +98,7 @@ def seeds() -> dict[str, list[bytes]]:
         "hdf5": files("containers/*.h5", "corpus/keras/*/model.weights.h5"),
         "keras": files("corpus/keras/*/model.keras", "corpus/keras/*/model.h5"),
         "python": python_lines(),
+        "source": [file.read_bytes() for file in sorted((ROOT / "fuzz" / "seeds" / "source").glob("*"))],
     }
 
 
@@ -114,8 +115,10 @@ def corpus(target: str) -> list[bytes]:
         return [opened.extractfile(member).read() for member in opened]
 
 
-def main(folder: Path):
+def main(folder: Path, wanted: list[str]):
     for target, contents in seeds().items():
+        if wanted and target not in wanted:
+            continue
         kept = sorted((ROOT / "fuzz" / "found" / target).glob("*"))
         contents = contents[:: max(1, len(contents) // MOST)] + [file.read_bytes() for file in kept] + corpus(target)
         (folder / target).mkdir(parents=True, exist_ok=True)
@@ -124,4 +127,4 @@ def main(folder: Path):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

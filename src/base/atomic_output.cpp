@@ -1,5 +1,6 @@
 #include "base/atomic_output.h"
 
+#include "base/budget.h"
 #include "base/hash_behind.h"
 
 #include <fcntl.h>
@@ -122,9 +123,10 @@ struct OutputSet::File {
       const std::string name = "." + target.filename().string() + std::string(marker) + std::to_string(::getpid()) +
                                "-" + std::to_string(random());
       temporary = folder_of(target) / name;
+      std::string text = temporary.string();  // before the file is there: memory may end here
       handle = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
       if (handle >= 0) {
-        temporary_text = temporary.string();
+        temporary_text = std::move(text);
         remember(temporary_text.c_str());
         return {};
       }
@@ -218,6 +220,7 @@ Status OutputSet::commit() {
   for (auto& file : files_)
     if (const int fault = file->synced.valid() ? file->synced.get() : 0; fault != 0)
       return io(file->named, "cannot be written: " + reason(fault));
+  budget::end();  // all of them or none: nothing is refused from here on
   std::set<fs::path> folders;
   for (auto& file : files_) {
     if (::rename(file->temporary.c_str(), file->target.c_str()) != 0)

@@ -1,5 +1,7 @@
 #include "base/mapped_file.h"
 
+#include "base/budget.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -75,6 +77,7 @@ Result<std::shared_ptr<const MappedFile>> map_file(int descriptor, const std::st
   file->seconds_ = about.st_mtim.tv_sec;
   file->nanoseconds_ = about.st_mtim.tv_nsec;
   if (about.st_size == 0) return file;
+  budget::grant_file(file->device_, file->node_, file->size_);
   const auto size = static_cast<std::size_t>(about.st_size);
   if (!may_vanish(descriptor)) {
     void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);

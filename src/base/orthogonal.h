@@ -1,5 +1,7 @@
 // The orthogonal factor of a matrix, as initialisers of weights want it.
 #pragma once
+#include "convoy/result.h"
+
 #include <cstddef>
 #include <vector>
 
@@ -7,6 +9,6 @@ namespace convoy {
 
 // Q of a = QR by rows, with a positive diagonal of R, which makes it the only one. `a` [rows, columns], rows >= columns, of
 // full rank; the same shape comes out.
-std::vector<double> orthogonal_factor(std::vector<double> a, std::size_t rows, std::size_t columns);
+Result<std::vector<double>> orthogonal_factor(std::vector<double> a, std::size_t rows, std::size_t columns);
 
 }  // namespace convoy

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "base/budget.h"
 #include "base/shown.h"
 #include "cli/output.h"
 #include "formats/source.h"
@@ -42,7 +43,10 @@ Result<Dim> parse_dim(const std::string& word, const std::string& option) {
 
 }  // namespace
 
-int report(const Error& error) {
+int report(const Error& given) {
+  const auto refusal = budget::refusal();
+  // Whatever became of a refusal on its way here, it is why there is no answer.
+  const Error& error = refusal && given.fault != Fault::Budget ? *refusal : given;
   say("convoy: {}\n", shown_sentence(message(error)));
   if (error.fault == Fault::Internal) say("convoy: this is a fault of convoy; please report it with the file\n");
   return exit_code(error.fault);
@@ -77,6 +81,25 @@ Result<std::uint64_t> seed_of_option(const std::string& word) {
     return static_cast<std::uint64_t>(seed);
   return fail(Fault::Usage,
               fmt::format("--seed: '{}' is no seed; write a whole number from -2^63 to 2^64 - 1, such as 42", word));
+}
+
+void offer_budget(CLI::App& app) {
+  app.add_option_function<std::string>(
+      "--budget",
+      [](const std::string& word) {
+        Size bytes = 0;
+        const char* const last = word.data() + word.size();
+        const auto [end, fault] = std::from_chars(word.data(), last, bytes);
+        const std::string_view unit(end, last);
+        const auto at = std::string_view("KMGT").find(unit.empty() ? '?' : unit[0]);
+        const int shift = at == std::string_view::npos ? 0 : 10 * (static_cast<int>(at) + 1);
+        const bool has_unit = shift > 0 && (unit.size() == 1 || unit.substr(1) == "B" || unit.substr(1) == "iB");
+        if (fault != std::errc{} || bytes < 1 || bytes > (Size{1} << 55 >> shift) || !(unit.empty() || has_unit))
+          throw CLI::ValidationError("--budget", "'" + word + "' is no amount of memory; write such as 512M or 8G");
+        budget::begin(bytes << shift);
+      },
+      "memory that may be held beside what the files grant, such as 8G; work is granted in proportion (usually 160M to "
+      "read and write, 2G to compute)");
 }
 
 void ModelOptions::offer(CLI::App& app) {

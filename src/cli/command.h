@@ -47,6 +47,9 @@ Result<std::vector<Dim>> sizes_of_option(const std::string& words, const std::st
 // "a,b,c" -> {"a", "b", "c"}
 std::vector<std::string> split(const std::string& words, char separator);
 
+// --budget, for every command that reads a model.
+void offer_budget(CLI::App& app);
+
 // One per command: adds the subcommand and stores what it exits with in `code`.
 void offer_port(CLI::App& app, int& code);
 void offer_diff(CLI::App& app, int& code);

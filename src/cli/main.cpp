@@ -1,4 +1,5 @@
 // The command line: one subcommand per task, results on standard output, everything else on standard error.
+#include "base/budget.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/signals.h"
@@ -38,6 +39,8 @@ int run(int argc, char** argv) {
   convoy::cli::offer_weights(app, code);
   convoy::cli::offer_pad(app, code);
   convoy::cli::offer_ops(app, code);
+  for (CLI::App* command : app.get_subcommands({}))
+    if (!command->check_name("ops")) convoy::cli::offer_budget(*command);
   // CLI11 misses the command before it looks at a word that is none.
   const auto is_meant = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_meant).empty()) {
@@ -67,7 +70,9 @@ int attempt(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
-    return convoy::cli::report({convoy::Fault::Limit, "the machine has not enough memory for this model", {}});
+    const auto refusal = convoy::budget::refusal();
+    return convoy::cli::report(
+        refusal.value_or(convoy::Error{convoy::Fault::Budget, "the machine has not enough memory for this model", {}}));
   } catch (const std::exception& e) {
     return convoy::cli::report({convoy::Fault::Internal, std::string("stopped by: ") + e.what(), {}});
   }
@@ -78,5 +83,6 @@ int attempt(int argc, char** argv) {
 int main(int argc, char** argv) {
   convoy::cli::keep_streams_apart();
   convoy::cli::install_signal_handlers();
+  convoy::budget::begin();
   return arrived(attempt(argc, argv));
 }

@@ -2,6 +2,7 @@
 #include "run/run.h"
 
 #include "base/atomic_output.h"
+#include "base/budget.h"
 #include "base/mapped_file.h"
 #include "base/shown.h"
 #include "cli/command.h"
@@ -103,6 +104,7 @@ Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Ten
   RunOptions options;
   options.precision = o.doubles ? Precision::Double : Precision::Single;
   options.threads = o.threads;
+  const budget::Computing computing;
   auto values = run(graph, inputs, options);
   if (!values) return pass(values);
   std::vector<Tensor> outputs;

@@ -1,10 +1,13 @@
 #include "cli/signals.h"
 
 #include "base/atomic_output.h"
+#include "base/budget.h"
 
 #include <unistd.h>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 
 namespace convoy::cli {
 namespace {
@@ -26,9 +29,22 @@ extern "C" void on_bus_error(int) {
   ::_exit(5);
 }
 
+// What is over the budget where nothing may fail, such as a destructor, still ends with its sentence.
+[[noreturn]] void on_terminate() {
+  if (const char* sentence = budget::refused()) {
+    remove_temporaries_of_this_process();
+    say("convoy: ");
+    say(sentence);
+    say("\n");
+    ::_exit(6);
+  }
+  std::abort();
+}
+
 }  // namespace
 
 void install_signal_handlers() {
+  std::set_terminate(on_terminate);
   struct sigaction action = {};
   sigemptyset(&action.sa_mask);
   action.sa_handler = on_interrupt;

@@ -1,9 +1,16 @@
 #include "containers/inflate.h"
 
+#include "base/budget.h"
+
 #include <zlib.h>
 #include <algorithm>
 
 namespace convoy {
+namespace {
+
+constexpr double steps_per_byte = 3;
+
+}
 
 Result<std::vector<std::byte>> inflate(Bytes stored, Wrapping wrapping, Size most) {
   constexpr Size step = 1 << 30;  // zlib counts in 32 bits
@@ -27,7 +34,11 @@ Result<std::vector<std::byte>> inflate(Bytes stored, Wrapping wrapping, Size mos
       fed += n;
     }
     if (made == static_cast<Size>(content.size()) && made < most) {
-      content.resize(static_cast<std::size_t>(std::min(most, made * 2)));
+      const Size more = std::min(most, made * 2);
+      if (auto paid = budget::afford(more, "inflating " + std::to_string(size) + " bytes"); !paid) return pass(paid);
+      if (auto paid = budget::spend(steps_per_byte * static_cast<double>(more), "inflating"); !paid) return pass(paid);
+      content.reserve(static_cast<std::size_t>(more));  // a vector that grows by itself takes more than it is asked for
+      content.resize(static_cast<std::size_t>(more));
     }
     std::byte beyond{};  // once the limit is reached, one byte more shows whether the stream ends there
     const Size room = std::min(step, static_cast<Size>(content.size()) - made);

@@ -1,5 +1,7 @@
 #include "containers/json.h"
 
+#include "base/budget.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -17,7 +19,10 @@ namespace {
 
 constexpr std::size_t depth_limit = 512;
 constexpr std::size_t string_limit = std::size_t{64} << 20;
-constexpr std::size_t value_limit = 20'000'000;
+constexpr std::size_t values_at_once = 1024;  // that are paid for
+// A value with what the vector that holds it takes while it grows, and an empty container of its own.
+constexpr Size bytes_of_value = 64;
+constexpr double steps_of_value = 60;
 
 // An array or object that is still open. Members are collected here and moved into the value once their
 // number is known: the value's own container would copy them, key and all, each time it grows.
@@ -53,6 +58,17 @@ class Parser {
     }
     return std::unexpected(
         Error{fault, std::move(what), "line " + std::to_string(line) + ", column " + std::to_string(column)});
+  }
+
+  Status pay() {
+    if (++count_ % values_at_once != 0) return {};
+    if (auto paid = budget::spend(steps_of_value * values_at_once, "reading JSON"); !paid) return paid;
+    const Size made = static_cast<Size>(count_) * bytes_of_value;
+    if (made > granted_) {  // asked for in doubling steps: what is held is known only to who counts all memory
+      if (auto paid = budget::afford(made, std::to_string(count_) + " values of JSON"); !paid) return paid;
+      granted_ = 2 * made;
+    }
+    return {};
   }
 
   void skip_space() {
@@ -99,7 +115,7 @@ class Parser {
 
   // A scalar or an empty container into `value`; or a container is opened and `opened` set.
   Status begin(Json& value, bool& opened) {
-    if (++count_ > value_limit) return wrong(at_, "more than 20000000 values", Fault::Limit);
+    if (auto paid = pay(); !paid) return paid;
     if (at_ >= text_.size()) return wrong(at_, "a value is expected");
     const char c = text_[at_];
     if (c == '{' || c == '[') {
@@ -129,7 +145,7 @@ class Parser {
     Open& holder = open_.back();
     if (!holder.object) return {};
     if (at_ >= text_.size() || text_[at_] != '"') return wrong(at_, "a key in quotes is expected");
-    if (++count_ > value_limit) return wrong(at_, "more than 20000000 values", Fault::Limit);
+    if (auto paid = pay(); !paid) return paid;
     auto key = parse_string();
     if (!key) return pass(key);
     holder.key = *std::move(key);
@@ -319,6 +335,7 @@ class Parser {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t count_ = 0;
+  Size granted_ = 0;
   std::vector<Open> open_;
 };
 

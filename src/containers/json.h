@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;  // keys stay in the order of the file
 // Whole numbers are int64 or, above it, uint64; beyond both, and with a point or exponent, double.
 // Files that use the value include <nlohmann/json.hpp>; its throwing accessors are asked only after the type.
 // Fails: Format or Truncated with line and column; a key that occurs twice in an object; half a surrogate
-// pair; Limit: nesting over 512, a string over 64 MiB, more than 20 000 000 values.
+// pair; Limit: nesting over 512, a string over 64 MiB; Budget: more values than a file of its size is granted.
 Result<Json> parse_json(std::string_view text);
 
 }  // namespace convoy

@@ -1,6 +1,8 @@
 // The machine: a stack, marks and a memo, over values that do nothing. Source of the opcodes: CPython pickletools.py.
 #include "containers/pickle.h"
 
+#include "base/budget.h"
+
 #include <bit>
 #include <charconv>
 #include <limits>
@@ -10,8 +12,10 @@
 namespace convoy {
 
 namespace {
-constexpr std::size_t most_values = 4'000'000;
+constexpr std::size_t most_values = std::size_t{1} << 30;  // 32 bits count them
 constexpr Size longest_number = 1024;
+constexpr int opcodes_at_once = 1024;
+constexpr double steps_of_opcode = 15;
 }  // namespace
 
 class PickleMachine {
@@ -19,14 +23,14 @@ class PickleMachine {
   PickleMachine(Bytes bytes, Size origin) : reader_(bytes, origin) {}
 
   Result<Pickle> run() {
+    int opcodes = 0;
     while (!done_) {
       const Size place = reader_.place();
+      if (auto allowed = pay(opcodes); !allowed) return pass(allowed);
       const std::uint8_t code = reader_.u8();
       if (!reader_.ok()) return reader_.failure("the next opcode");
       if (!step(code)) return failure(code, place);
       if (!reader_.ok()) return reader_.failure("the value of an opcode");
-      if (document_.values_.size() > most_values)
-        return fail(Fault::Limit, "holds more than 4000000 values, at byte " + std::to_string(place));
     }
     document_.length_ = reader_.at();
     return std::move(document_);
@@ -34,6 +38,32 @@ class PickleMachine {
 
  private:
   using Kind = PickleKind;
+
+  // An opcode puts at most two values, a mark and an entry of the memo where there may be no room yet.
+  Status pay(int& opcodes) {
+    if (++opcodes == opcodes_at_once) {
+      opcodes = 0;
+      if (document_.values_.size() > most_values) return fail(Fault::Limit, "holds more than 2^30 values");
+      if (auto paid = budget::spend(steps_of_opcode * opcodes_at_once, "running a pickle"); !paid) return paid;
+      if (auto paid = budget::afford(static_cast<Size>(opcodes_at_once * sizeof(PickleValue)), "a pickle"); !paid)
+        return paid;
+    }
+    if (document_.values_.size() + 2 > document_.values_.capacity())
+      if (auto paid = growth(document_.values_, "the values of a pickle"); !paid) return paid;
+    if (stack_.size() == stack_.capacity())
+      if (auto paid = growth(stack_, "the stack of a pickle"); !paid) return paid;
+    if (marks_.size() == marks_.capacity())
+      if (auto paid = growth(marks_, "the marks of a pickle"); !paid) return paid;
+    if (memo_.size() == memo_.capacity()) return growth(memo_, "the memo of a pickle");
+    return {};
+  }
+  template <class Item>
+  static Status growth(std::vector<Item>& items, std::string_view what) {
+    const std::size_t room = 2 * items.size() + 8;
+    if (auto paid = budget::afford(static_cast<Size>(room * sizeof(Item)), what); !paid) return paid;
+    items.reserve(room);
+    return {};
+  }
 
   std::unexpected<Error> failure(std::uint8_t code, Size place) const {
     const std::string at = " at byte " + std::to_string(place);
@@ -215,12 +245,17 @@ class PickleMachine {
   // ---- memo
   bool remember(std::uint64_t key) {
     if (!top()) return false;
-    memo_[key] = top();
+    if (key < memo_.size()) memo_[key] = top();
+    else if (key == memo_.size()) {
+      memo_.push_back(top());
+      if (!far_memo_.empty()) far_memo_.erase(key);
+    } else far_memo_[key] = top();
     return true;
   }
   bool recall(std::uint64_t key) {
-    const auto found = memo_.find(key);
-    return found != memo_.end() && push(found->second);
+    if (key < memo_.size()) return push(memo_[key]);
+    const auto found = far_memo_.find(key);
+    return found != far_memo_.end() && push(found->second);
   }
   std::optional<std::uint64_t> key_line() {
     const auto text = line();
@@ -237,7 +272,8 @@ class PickleMachine {
   Pickle document_;
   std::vector<PickleId> stack_;
   std::vector<std::size_t> marks_;
-  std::unordered_map<std::uint64_t, PickleId> memo_;
+  std::vector<PickleId> memo_;                             // by key: writers count them
+  std::unordered_map<std::uint64_t, PickleId> far_memo_;  // keys beyond those
   bool done_ = false, unsupported_ = false;
 };
 
@@ -323,7 +359,7 @@ bool PickleMachine::step_of_protocol_two_and_later(std::uint8_t code) {
     case 0x91: return collect(Kind::Set);
     case 0x92: return call(true);
     case 0x93: return global_from_stack();
-    case 0x94: return remember(memo_.size());
+    case 0x94: return remember(memo_.size() + far_memo_.size());
     case 0x95: reader_.u64(); return true;  // a frame's length says nothing that the opcodes do not
     case 0x96: return push_text(Kind::ByteText, counted(8));
     case 0x82:

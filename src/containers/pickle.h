@@ -47,7 +47,7 @@ struct PickleValue {
 class Pickle {
  public:
   // The first pickle in `bytes`; `origin` is where they lie in the file, for messages. Protocols 0 to 5.
-  // Fails: Truncated; Format: an opcode that is unknown or finds the wrong values; Limit: more than 4 million values;
+  // Fails: Truncated; Format: an opcode that is unknown or finds the wrong values; Budget: more values than a file of its size is granted;
   // Unsupported: extension codes, buffers outside of the stream.
   static Result<Pickle> parse(Bytes bytes, Size origin = 0);
 

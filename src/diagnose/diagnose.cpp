@@ -1,5 +1,6 @@
 #include "diagnose/diagnose.h"
 
+#include "base/budget.h"
 #include "diagnose/compare.h"
 #include "diagnose/error_map.h"
 #include "diagnose/fix.h"
@@ -226,6 +227,7 @@ bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis
 }  // namespace
 
 Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& options) {
+  const budget::Computing computing;
   Diagnosis result;
   Order order;  // of a
   bool free = true;

@@ -1,6 +1,7 @@
 // Tells what a file is by its first bytes and hands it to its reader; a format without one is refused by its name.
 #include "formats/format.h"
 
+#include "base/budget.h"
 #include "base/mapped_file.h"
 #include "containers/hdf5.h"
 #include "containers/json.h"
@@ -213,6 +214,7 @@ Result<Graph> load_file(const std::filesystem::path& file, const LoadOptions& op
 }  // namespace
 
 Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options) {
+  const budget::Making making("reading the model");
   const auto load_with = [&file](const LoadOptions& with) {
     return is_source(file) ? read_source(file, with) : load_file(file, with);
   };

@@ -255,9 +255,9 @@ class Search {
   }
 
   // The stretch as a block: what it reads from outside, and the one value that is read of it.
-  Symbol block_of(const Body& body, std::size_t from, std::size_t length, int kind, int block) const {
+  Symbol block_of(const Body& body, std::size_t from, std::size_t length, int kind, int block,
+                  const std::unordered_map<int, std::size_t>& last_use) const {
     Symbol made{.kind = kind, .lines = cost_.use, .block = block};
-    const auto last_use = last_uses(body);
     std::set<int> inside;
     made.glued = body.symbols[from].glued;
     made.joins = body.symbols[from].joins;
@@ -287,13 +287,21 @@ class Search {
     const Body& first = bodies_[one.windows[0].body];
     const std::size_t from = one.windows[0].from;
     Body own{.symbols = {at(first, from), at(first, from + one.length)},
-             .results = block_of(first, from, one.length, kind, block).makes};
-    // From the last to the first, so that places stay.
-    for (std::size_t i = one.windows.size(); i-- > 0;) {
+             .results = block_of(first, from, one.length, kind, block, last_uses(first)).makes};
+    // Windows lie in the order of bodies and places, and no two of them overlap.
+    for (std::size_t i = 0; i < one.windows.size();) {
       Body& body = bodies_[one.windows[i].body];
-      Symbol made = block_of(body, one.windows[i].from, one.length, kind, block);
-      body.symbols.erase(at(body, one.windows[i].from) + 1, at(body, one.windows[i].from + one.length));
-      body.symbols[one.windows[i].from] = std::move(made);
+      const auto last_use = last_uses(body);
+      std::vector<Symbol> symbols;
+      std::size_t next = 0;
+      for (const std::size_t here = one.windows[i].body; i < one.windows.size() && one.windows[i].body == here; ++i) {
+        const std::size_t begin = one.windows[i].from;
+        symbols.insert(symbols.end(), at(body, next), at(body, begin));
+        symbols.push_back(block_of(body, begin, one.length, kind, block, last_use));
+        next = begin + one.length;
+      }
+      symbols.insert(symbols.end(), at(body, next), body.symbols.cend());
+      body.symbols = std::move(symbols);
     }
     bodies_.push_back(std::move(own));
   }

@@ -1,6 +1,7 @@
 // Finds the model in a program, and lets the framework that it is written in make a graph of it.
 #include "formats/source.h"
 
+#include "base/budget.h"
 #include "base/mapped_file.h"
 #include "containers/python/unread.h"
 #include "formats/arrays.h"
@@ -25,6 +26,7 @@ Result<std::string> standard_input() {
     if (text.size() > longest_source) return fail(Fault::Limit, "standard input: the text is longer than 1 MiB");
   }
   if (std::ferror(stdin)) return fail(Fault::Io, "standard input cannot be read");
+  budget::grant_file(0, 0, static_cast<Size>(text.size()));
   return text;
 }
 

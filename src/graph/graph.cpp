@@ -1,5 +1,6 @@
 #include "graph/graph.h"
 
+#include "base/budget.h"
 #include "graph/path.h"
 
 #include <algorithm>
@@ -50,11 +51,18 @@ Status expect_countable(const Shape& shape) {
 }
 
 Result<Facts> infer_node(const Graph& g, const Op& op, const std::vector<ValueId>& ids) {
+  constexpr Size most_axes = 64;  // as many as any framework takes
+  constexpr double steps = 100, steps_per_input = 10;
+  if (auto paid = budget::spend(steps + steps_per_input * static_cast<double>(ids.size()), "following shapes"); !paid)
+    return pass(paid);
   const auto inputs = inputs_of(g, ids);
   auto facts = infer(op, Inputs(inputs));
   if (!facts) return facts;
-  for (const Fact& fact : *facts)
+  for (const Fact& fact : *facts) {
+    if (fact.rank() > most_axes)
+      return fail(Fault::Limit, "makes a tensor of " + std::to_string(fact.rank()) + " axes, the limit is 64");
     if (auto counted = expect_countable(fact.shape); !counted) return pass(counted);
+  }
   return facts;
 }
 

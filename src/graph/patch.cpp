@@ -170,12 +170,17 @@ Status apply(Graph& graph, Patch patch) {
   }
   for (auto& v : patch.values_) graph.values.push_back(std::move(v));
 
+  std::vector<ValueId> last(graph.values.size());  // of those that were followed: a long chain is gone through once
   const auto follow = [&](ValueId v) {
-    for (std::size_t steps = 0; steps <= patch.replaced_.size(); ++steps) {
+    std::vector<ValueId> way;
+    while (!last[static_cast<std::size_t>(v.index)] && way.size() <= patch.replaced_.size()) {
       const auto it = patch.replaced_.find(v);
       if (it == patch.replaced_.end()) break;
+      way.push_back(v);
       v = it->second.now;
     }
+    if (const ValueId known = last[static_cast<std::size_t>(v.index)]) v = known;
+    for (const ValueId passed : way) last[static_cast<std::size_t>(passed.index)] = v;
     return v;
   };
   for (Node& n : old_nodes)

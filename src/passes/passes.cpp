@@ -1,5 +1,6 @@
 #include "passes/passes.h"
 
+#include "base/budget.h"
 #include "passes/rewrites.h"
 
 #include <algorithm>
@@ -94,6 +95,7 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, const Target& target,
   if (std::ranges::none_of(graph.inputs, told))
     for (Value& value : graph.values)
       if (!value.origin) value.origin = Origin{value.name, {}, {}};
+  const budget::Making making("bringing the model into the words of the target");
   std::vector<PassReport> reports;
   Target fixed = target;
   if (!fixed.has_free_interface && !fixed.interface) fixed.interface = interface_of(graph, target);

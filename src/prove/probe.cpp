@@ -1,4 +1,5 @@
 // Inputs that can show a fault, and the sizes at which they are tried where the model leaves sizes free.
+#include "base/budget.h"
 #include "prove/meeting.h"
 #include "prove/prove.h"
 
@@ -172,8 +173,12 @@ Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::u
     if (!shape) return fail(Fault::Internal, "input '" + (*sized)[v].name + "' has a size left open");
     const auto count = checked_count(*shape);
     if (!count || *count > Size{1} << 31) {
-      return fail(Fault::Limit, "input '" + (*sized)[v].name + "' " + text_of(fact.shape) + " is too large to try");
+      return fail(Fault::Budget, "input '" + (*sized)[v].name + "' " + text_of(fact.shape) + " is too large to try");
     }
+    if (auto held =
+            budget::afford(checked_multiply(*count, 8), "input '" + (*sized)[v].name + "' " + text_of(fact.shape));
+        !held)
+      return pass(held);
     const Size range = ranges[static_cast<std::size_t>(v.index)];
     const bool is_unsigned = fact.dtype >= DType::U8;
     if (range > 0) {

@@ -1,5 +1,6 @@
 #include "prove/prove.h"
 
+#include "base/budget.h"
 #include "prove/compare.h"
 #include "prove/interface.h"
 #include "prove/meeting.h"
@@ -194,6 +195,7 @@ void tell_sizes(Proof& proof) {
 }  // namespace
 
 Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions& options) {
+  const budget::Computing computing;
   Proof proof;
   const bool free = has_free_sizes(source);
   if (target.outputs.size() != source.outputs.size()) {
@@ -228,6 +230,7 @@ Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions
 }
 
 Result<CheckData> check_data(const Graph& source, const Graph& target, const ProofOptions& options) {
+  const budget::Computing computing;
   auto at = sized(source, target, 0, options);
   if (!at) return pass(at);
   CheckData data;

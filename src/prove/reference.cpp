@@ -1,5 +1,6 @@
 #include "prove/reference.h"
 
+#include "base/budget.h"
 #include "prove/compare.h"
 #include "run/run.h"
 
@@ -12,9 +13,11 @@ namespace convoy {
 Status Budget::take(Size bytes, std::string_view what) {
   const auto sum = checked_add(used_, bytes);
   if (!sum || *sum > limit_) {
-    return fail(Fault::Limit, "comparing " + std::string(what) + " needs " + (sum ? std::to_string(*sum) : "too many") +
-                                  " bytes, the limit is " + std::to_string(limit_));
+    return fail(Fault::Budget, "comparing " + std::string(what) + " needs " +
+                                   (sum ? std::to_string(*sum) : "too many") + " bytes, the limit is " +
+                                   std::to_string(limit_));
   }
+  if (auto held = budget::afford(bytes, "comparing " + std::string(what)); !held) return held;
   used_ = *sum;
   return {};
 }

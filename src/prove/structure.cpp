@@ -152,7 +152,7 @@ Result<Attempt> attempt(const Graph& source, const Graph& target, const std::vec
   }
   Proof proof;
   if (auto done = Trial(*sized, *other, numbers, options, proof).run(*inputs, *for_target); !done) {
-    if (done.error().fault == Fault::Limit) return pass(done);
+    if (is_too_much(done.error().fault)) return pass(done);
     return result;
   }
   for (const LayerProof& layer : proof.layers) result.rounds = result.rounds || !layer.structure.rounds.empty();

@@ -63,8 +63,8 @@ Cost made_constants(const Graph& graph, std::size_t first) {
 Status Allowance::spend(const Cost& cost) {
   const Size wanted = cost.numbers + cost.products / 16;
   if (wanted > numbers)
-    return fail(Fault::Limit, "makes " + std::to_string(wanted) + " numbers before the model runs, of which " +
-                                  std::to_string(numbers) + " are left to a file that holds so few");
+    return fail(Fault::Budget, "makes " + std::to_string(wanted) + " numbers before the model runs, of which " +
+                                   std::to_string(numbers) + " are left to a file that holds so few");
   numbers -= wanted;
   return {};
 }

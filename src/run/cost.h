@@ -24,7 +24,7 @@ struct Allowance {
 
   // For numbers that the file itself holds, which are turned and converted a few times.
   void add(Size held) { numbers += 4 * held; }
-  // Fails: Limit, saying how many are wanted.
+  // Fails: Budget, saying how many are wanted.
   Status spend(const Cost& cost);
 };
 

@@ -1,7 +1,9 @@
 #include "run/run.h"
 
+#include "base/budget.h"
 #include "ops/expect.h"
 #include "run/plain/kernels.h"
+#include "run/work.h"
 
 #include <algorithm>
 #include <cmath>
@@ -95,9 +97,10 @@ struct Room {
   Status take(std::optional<Size> bytes, std::string_view what) {
     const auto sum = bytes ? checked_add(taken, *bytes) : std::nullopt;
     if (!sum || *sum > limit)
-      return fail(Fault::Limit, std::string(what) + " needs " + (bytes ? std::to_string(*bytes) : "too many") +
-                                    " bytes beside " + std::to_string(taken) + " in use; the limit is " +
-                                    std::to_string(limit));
+      return fail(Fault::Budget, std::string(what) + " needs " + (bytes ? std::to_string(*bytes) : "too many") +
+                                     " bytes beside " + std::to_string(taken) + " in use; the limit is " +
+                                     std::to_string(limit));
+    if (auto held = budget::afford(bytes, what); !held) return held;
     taken = *sum;
     return {};
   }
@@ -107,6 +110,8 @@ struct Room {
 template <class T>
 Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*>& stored,
                                    const std::vector<const Tensor*>& numbers, const Facts& facts, int threads) {
+  if (auto paid = budget::spend(work_of(op, stored, facts), std::string(name_of(op))); !paid) return pass(paid);
+  const budget::Counted counted;
   return std::visit(
       [&]<class O>(const O& o) -> Result<std::vector<Tensor>> {
         if constexpr (std::is_same_v<O, Cast>) {
@@ -374,7 +379,9 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
   const auto facts = facts_of(node.op, inputs);
   if (!facts) return std::unexpected(facts.error());
   if (const Size bytes = bytes_for<T>(*facts); bytes < 0 || bytes > RunOptions{}.memory_limit)
-    return fail(Fault::Limit, "the result of shape " + text_of(facts->front().shape) + " is too large");
+    return fail(Fault::Budget, "the result of shape " + text_of(facts->front().shape) + " is too large");
+  else if (auto held = budget::afford(bytes, "the result of shape " + text_of(facts->front().shape)); !held)
+    return pass(held);
   if (is_whole(node.op, inputs))
     if (auto done = run_whole(node.op, inputs, *facts)) return *std::move(done);
   std::vector<Tensor> held;

@@ -17,7 +17,7 @@ enum class Precision : std::uint8_t {
 struct RunOptions {
   Precision precision = Precision::Single;
   int threads = 0;                     // 0: as many as the machine has
-  Size memory_limit = Size{12} << 30;  // bytes that values may take together; beyond it a Limit error
+  Size memory_limit = Size{12} << 30;  // bytes that values may take together; beyond it a Budget error
   bool keeps_all = false;              // keep every value, not only the outputs
 };
 

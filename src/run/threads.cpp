@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -10,8 +12,16 @@ namespace convoy {
 
 void for_each_item(int threads, Size count, const std::function<void(Size)>& work) {
   std::atomic<Size> next = 0;
+  std::mutex guard;
+  std::exception_ptr failed;  // memory may end on any thread; it is told on the one that waits
   const auto serve = [&] {
-    for (Size item = next++; item < count; item = next++) work(item);
+    try {
+      for (Size item = next++; item < count; item = next++) work(item);
+    } catch (...) {
+      next = count;
+      const std::lock_guard lock(guard);
+      if (!failed) failed = std::current_exception();
+    }
   };
   std::vector<std::jthread> others;
   const auto wanted = std::min<Size>(threads, count);
@@ -21,6 +31,8 @@ void for_each_item(int threads, Size count, const std::function<void(Size)>& wor
     // The machine gives no more threads: those that there are do the work.
   }
   serve();
+  others.clear();  // all have ended
+  if (failed) std::rethrow_exception(failed);
 }
 
 int threads_for(int wanted, double operations) {

@@ -133,7 +133,8 @@ def main(convoy: str) -> int:
             wrong = []
             if child.returncode not in (2, 4, 5, 6):
                 wrong.append(f"exit code {child.returncode}")
-            if words not in said:
+            # The budget of all that a file may cost may end before a bound of the interpreter itself.
+            if words not in said and not (words in (ROOM, STEPS) and "over the budget" in said):
                 wrong.append(f"does not say '{words}'")
             if wrong:
                 failed += 1

@@ -1,6 +1,8 @@
 // Pickles as data: every kind of value, what is called but never runs, and streams that lie.
 #include "containers/pickle.h"
 
+#include "base/budget.h"
+
 #include <gtest/gtest.h>
 
 namespace convoy {
@@ -59,11 +61,12 @@ TEST(Pickle, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(parse("K\x01(\x85."sv));
 }
 
-TEST(Pickle, RefusesMoreValuesThanItMayHold) {
-  std::string many(4'000'001, 'N');
-  const auto pickle = parse(many);
+TEST(Pickle, RefusesMoreValuesThanItIsGranted) {
+  budget::begin(Size{64} << 20);
+  const auto pickle = parse(std::string(4'000'001, 'N'));
+  budget::end();
   ASSERT_FALSE(pickle);
-  EXPECT_EQ(pickle.error().fault, Fault::Limit);
+  EXPECT_EQ(pickle.error().fault, Fault::Budget);
 }
 
 }  // namespace

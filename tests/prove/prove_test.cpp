@@ -267,7 +267,7 @@ TEST(Prove, TheMemoryLimitIsAnError) {
   options.memory_limit = 1000;
   const auto proof = prove(graph_of(source), target_of(target), options);
   ASSERT_FALSE(proof);
-  EXPECT_EQ(proof.error().fault, Fault::Limit);
+  EXPECT_EQ(proof.error().fault, Fault::Budget);
 }
 
 // Every step is rounded on the way, so that each bound also carries the errors of those in front.

@@ -38,7 +38,7 @@ TEST(Allowance, GrowsWithWhatTheFileHoldsAndIsSpentOnce) {
   EXPECT_EQ(allowance.numbers, 30);
   const auto refused = allowance.spend({.numbers = 31});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().fault, Fault::Limit);
+  EXPECT_EQ(refused.error().fault, Fault::Budget);
   EXPECT_EQ(allowance.numbers, 30);
 }
 

@@ -53,7 +53,7 @@ TEST(Run, MemoryIsAskedForBeforeItIsTaken) {
   graph.output_names = {"tile"};
   const auto values = run(graph, {counting({1, 3})});
   ASSERT_FALSE(values);
-  EXPECT_EQ(values.error().fault, Fault::Limit);
+  EXPECT_EQ(values.error().fault, Fault::Budget);
   EXPECT_EQ(values.error().where, "layer 'tile' (tile)");
 }
 

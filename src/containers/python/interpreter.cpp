@@ -2,6 +2,7 @@
 #include "containers/python/interpreter.h"
 #include "containers/python/modules.h"
 
+#include "base/budget.h"
 #include "containers/python/evaluator.h"
 #include "containers/python/pasted.h"
 #include "containers/python/unread.h"
@@ -69,18 +70,31 @@ Value Interpreter::native(std::string name, NativeFunction function) {
   return Value::of(make<Native>(std::move(name), std::move(function)));
 }
 
+namespace {
+constexpr Size steps_at_once = 256;
+constexpr double nanoseconds_of_step = 150;
+}  // namespace
+
 Status Interpreter::charge(Size bytes) {
   const auto sum = checked_add(spent_, bytes);
   if (!sum || *sum > limits_.memory)
-    return fail(Fault::Limit, "the program makes more than " + std::to_string(limits_.memory >> 20) + " MiB of values");
+    return fail(Fault::Budget,
+                "the program makes more than " + std::to_string(limits_.memory >> 20) + " MiB of values");
   spent_ = *sum;
   return {};
 }
 
 Status Interpreter::step(Size count) {
-  steps_ += 1 + count - 1;
+  steps_ += count;
   if (steps_ > limits_.steps)
-    return fail(Fault::Limit, "the program takes more than " + std::to_string(limits_.steps) + " steps");
+    return fail(Fault::Budget, "the program takes more than " + std::to_string(limits_.steps) + " steps");
+  if (steps_ >= paid_steps_) {
+    const Size next = steps_ + steps_at_once;
+    const auto paid =
+        budget::spend(nanoseconds_of_step * static_cast<double>(next - paid_steps_), "following the program");
+    if (!paid) return paid;
+    paid_steps_ = next;
+  }
   if (spent_ > limits_.memory) return charge(0);
   return {};
 }

@@ -138,7 +138,7 @@ class Interpreter {
   std::vector<Library*> libraries_;
   FindSource find_;
   Limits limits_;
-  Size steps_ = 0, spent_ = 0;
+  Size steps_ = 0, spent_ = 0, paid_steps_ = 0;
   int depth_ = 0;
   std::vector<std::unique_ptr<Object>> objects_;
   std::vector<std::unique_ptr<ProgramFile>> files_;

@@ -1,5 +1,6 @@
 #include "formats/keras/call.h"
 
+#include "base/budget.h"
 #include "formats/keras/initial.h"
 
 #include <algorithm>
@@ -235,8 +236,12 @@ Tensor Call::take(std::string_view name, const Shape& expected) {
       return {};
     }
     auto made = zeros(*shape, builder_.zeros);  // first: it counts what all of them take
-    if (made && layer.config && layer.config->is_object() && layer.config->contains(starts_anew))
-      made = initial_weight(layer.class_name, *layer.config, name, *shape);
+    if (made && layer.config && layer.config->is_object() && layer.config->contains(starts_anew)) {
+      const Size bytes = static_cast<Size>(made->bytes().size());
+      const auto granted = budget::grant_declared(bytes, "'" + full_name_ + "/" + std::string(name) + "'");
+      made = granted ? initial_weight(layer.class_name, *layer.config, name, *shape)
+                     : Result<Tensor>(std::unexpected(granted.error()));
+    }
     if (!made) {
       attrs.refuse(made.error());
       return {};

@@ -95,11 +95,13 @@ Result<std::vector<float>> truncated(const Stream& stream, std::size_t count, do
 }
 
 // Q of a matrix of normal numbers, one row for each of the last axis' columns or the other way round.
-std::vector<float> orthogonal(const Stream& stream, const Sizes& shape, std::size_t count, double gain) {
+Result<std::vector<float>> orthogonal(const Stream& stream, const Sizes& shape, std::size_t count, double gain) {
   const auto columns = static_cast<std::size_t>(shape.back()), rows = columns ? count / columns : 0;
   const bool wide = rows < columns;
   const auto drawn = normal(stream, count, 0, 1);
-  const auto q = orthogonal_factor({drawn.begin(), drawn.end()}, std::max(rows, columns), std::min(rows, columns));
+  auto factor = orthogonal_factor({drawn.begin(), drawn.end()}, std::max(rows, columns), std::min(rows, columns));
+  if (!factor) return pass(factor);
+  const auto& q = *factor;
   std::vector<float> all(count);
   for (std::size_t i = 0; i < count; ++i)
     all[i] = static_cast<float>(gain) * static_cast<float>(q[wide ? i % columns * rows + i / columns : i]);

@@ -1,4 +1,5 @@
 // The file around the classes: what it is a port of, how its weights are loaded, and how it checks itself.
+#include "base/budget.h"
 #include "formats/source_text.h"
 #include "formats/torch/block.h"
 #include "formats/torch/families.h"
@@ -173,6 +174,7 @@ Result<std::vector<Parameter>> state_dict(const Graph& graph, const SourceOption
 }
 
 Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
+  const budget::Making making("writing the module");
   const std::string name = class_of_module(options);
   auto top = write_top(graph, name, options.fixed_size);
   if (!top) return pass(top);

@@ -110,7 +110,10 @@ bool Sink::is_read(std::size_t result) const {
 
 std::string Sink::unique(const std::string& wanted) {
   std::string name = wanted;
-  for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+  if (names_.insert(name).second) return name;
+  int& i = next_numbers_[wanted];  // all below are taken: thousands of layers may want one name
+  do name = wanted + "_" + std::to_string(++i);
+  while (!names_.insert(name).second);
   return name;
 }
 

@@ -94,6 +94,7 @@ class Sink {
   std::map<ValueId, Reference> given_;
   std::map<ValueId, std::string> names_of_inputs_;
   std::set<std::string, std::less<>> names_;
+  std::map<std::string, int> next_numbers_;  // behind a name that is taken
   std::vector<std::string> names_of_nodes_;  // of the layer that gives each node's results
   std::vector<std::string> bases_of_nodes_;  // the name of the source's layer
   std::map<std::vector<std::int32_t>, std::vector<std::size_t>> weighted_;  // layers by their weights

@@ -34,8 +34,10 @@ void Sink::begin(const Node& node) {
   waiting_.clear();
   const std::string kind(convoy::name_of(node.op)), wanted = node.layer.empty() ? kind : node.layer;
   main_ = wanted;
-  for (int i = 1; !node_names_.insert(main_).second; ++i)
-    main_ = wanted + "/" + kind + (i == 1 ? "" : std::to_string(i));
+  if (node_names_.insert(main_).second) return;
+  int& i = next_numbers_[wanted + "/" + kind];  // all below are taken: thousands of nodes may want one name
+  do main_ = wanted + "/" + kind + (++i == 1 ? "" : std::to_string(i));
+  while (!node_names_.insert(main_).second);
 }
 
 const TimeFirst::Cell& Sink::cell() const {
@@ -48,7 +50,10 @@ const Tensor* Sink::constant(std::size_t i) const {
 
 std::string Sink::unique(const std::string& wanted) {
   std::string name = wanted;
-  for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "." + std::to_string(i);
+  if (names_.insert(name).second) return name;
+  int& i = next_numbers_[wanted];
+  do name = wanted + "." + std::to_string(++i);
+  while (!names_.insert(name).second);
   return name;
 }
 

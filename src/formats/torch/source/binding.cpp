@@ -1,4 +1,5 @@
 // Numbers for the weights of a program: those of a file by name, or drawn as PyTorch draws them.
+#include "base/budget.h"
 #include "formats/torch/source/spectral_norm.h"
 #include "formats/torch/weight_norm.h"
 #include "ops/expect.h"
@@ -56,6 +57,19 @@ Result<Tensor> Tracer::computed(ValueId value, const std::map<std::int32_t, Tens
 }
 
 Status Tracer::draw_weights() {
+  // All of them, before the first is drawn: most may belong to nothing that is kept.
+  std::set<std::int32_t> declared;
+  for (const Draw& draw : draws)
+    if (draw.what == Draw::What::Fill) {
+      constexpr double steps_per_number = 30;
+      const Tensor& like = *graph[draw.value].constant;
+      const Size bytes = checked_multiply(like.count(), bytes_of(like.dtype())).value_or(Size{1} << 62);
+      const std::string name = "'" + graph[draw.value].name + "'";
+      const auto granted = declared.insert(draw.value.index).second
+                               ? budget::grant_declared(bytes, name)
+                               : budget::spend(steps_per_number * static_cast<double>(like.count()), "drawing " + name);
+      if (!granted) return granted;
+    }
   Draws source(options_.seed.value_or(0));
   const bool keeps = std::ranges::any_of(draws, [](const Draw& d) { return d.what == Draw::What::Compute; });
   std::map<std::int32_t, Tensor> drawn;  // tensors that are no weights

@@ -1,5 +1,6 @@
 #include "formats/torch/source/draws.h"
 
+#include "base/budget.h"
 #include "base/orthogonal.h"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ Result<std::vector<double>> Draws::truncated(std::size_t count, const Filling& f
   std::vector<double> all;
   const auto is_out = [&](double x) { return x < f.least || x > f.most; };
   while (all.empty() || std::ranges::any_of(all, is_out)) {
+    if (auto paid = budget::spend(30 * static_cast<double>(count), "drawing within bounds"); !paid) return pass(paid);
     auto more = normals(count, true);
     for (double& x : more)
       x = static_cast<float>(static_cast<float>(x) * static_cast<float>(f.b) + static_cast<float>(f.a));
@@ -107,7 +109,9 @@ Result<Tensor> Draws::fill(const Sizes& shape, DType dtype, const Filling& f) {
     std::vector<double> a(count);
     for (std::size_t i = 0; i < count; ++i)
       a[wide ? i % columns * rows + i / columns : i] = static_cast<float>(drawn[i]);
-    const auto q = orthogonal_factor(std::move(a), tall, narrow);
+    auto factor = orthogonal_factor(std::move(a), tall, narrow);
+    if (!factor) return pass(factor);
+    const auto& q = *factor;
     for (std::size_t i = 0; i < count; ++i) values[i] = f.a * q[wide ? i % columns * rows + i / columns : i];
   }
   if (!floats) return Tensor::of(shape, std::move(values));

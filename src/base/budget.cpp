@@ -1,0 +1,253 @@
+// One process carries one model, so there is one budget, and all threads ask it.
+#include "base/budget.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace convoy::budget {
+namespace {
+
+constexpr Size none = std::numeric_limits<Size>::max() / 4;
+constexpr Size most_declared = Size{1} << 30;
+constexpr Size for_unwinding = Size{32} << 20;  // what cleaning up after a refusal may take
+constexpr double steps_per_second = 1e9, steps_per_declared_byte = 25;
+
+std::atomic<bool> active = false, is_refused = false;
+std::atomic<Size> base = 0, computing_base = 0;  // bytes granted before anything is read
+std::atomic<Size> read = 0, declared = 0;        // bytes of files, and of weights that no file holds
+std::atomic<Size> held = 0;
+std::atomic<int> computing = 0;
+std::atomic<double> scale = 1;       // of work, where the user said how much
+std::atomic<double> spent = 0;       // steps
+std::atomic<double> spent_computing = 0;
+std::atomic<double> excused = 0;     // processor time of what was computed, in seconds
+std::atomic<double> begun = 0, computing_begun = 0;
+std::atomic<double> next_look = 0;   // at the clock, in steps spent
+thread_local const char* making = nullptr;
+
+// The first refusal, in memory that is there already: it may be for lack of it.
+std::array<char, 512> sentence;
+std::atomic<bool> is_written = false;
+
+double processor_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Networks are computed, or no file was read: the words of a command line cost what they cost.
+bool is_computing() { return computing > 0 || read == 0; }
+
+Size granted_bytes() {
+  const Size first = is_computing() ? std::max(base.load(), computing_base.load()) : base.load();
+  const Size for_files = read > none / per_byte ? none : read * per_byte;
+  return std::min(none, first + for_files + 2 * declared);
+}
+
+double granted_seconds() {
+  const double seconds = is_computing() ? seconds_for_computing : seconds_for_reading;
+  const double per_declared = is_computing() ? 10 * steps_per_declared_byte : steps_per_declared_byte;
+  return scale * seconds * std::max(1.0, static_cast<double>(read) / 0x1p20) +
+         static_cast<double>(declared) * per_declared / steps_per_second;
+}
+
+struct Amount {
+  std::array<char, 32> text{};
+};
+Amount amount(Size bytes) {
+  Amount a;
+  const auto b = static_cast<double>(bytes);
+  if (bytes >= none) std::snprintf(a.text.data(), a.text.size(), "too many bytes to count");
+  else if (bytes >= Size{10} << 30) std::snprintf(a.text.data(), a.text.size(), "%.0f GiB", b / 0x1p30);
+  else if (bytes >= Size{1} << 30) std::snprintf(a.text.data(), a.text.size(), "%.1f GiB", b / 0x1p30);
+  else if (bytes >= Size{1} << 20) std::snprintf(a.text.data(), a.text.size(), "%.0f MiB", b / 0x1p20);
+  else if (bytes >= Size{1} << 10) std::snprintf(a.text.data(), a.text.size(), "%.0f KiB", b / 0x1p10);
+  else std::snprintf(a.text.data(), a.text.size(), "%lld bytes", static_cast<long long>(bytes));
+  return a;
+}
+
+// A whole number of G or M that is enough.
+Amount enough(double bytes) {
+  Amount a;
+  if (bytes <= 0x1p30) std::snprintf(a.text.data(), a.text.size(), "%.0fM", std::ceil(bytes / 0x1p20 / 64) * 64);
+  else if (bytes < 0x1p60) std::snprintf(a.text.data(), a.text.size(), "%.0fG", std::ceil(bytes / 0x1p30));
+  else std::snprintf(a.text.data(), a.text.size(), "SIZE");
+  return a;
+}
+
+template <class... Values>
+void note(const char* form, Values... values) {
+  is_refused = true;
+  if (is_written.exchange(true)) return;
+  std::snprintf(sentence.data(), sentence.size(), form, values...);
+}
+
+Error first_refusal() { return {Fault::Budget, std::string(sentence.data()), {}}; }
+
+void note_bytes(std::string_view what, Size bytes) {
+  const double wanted = static_cast<double>(std::min(bytes, none)) + static_cast<double>(held.load());
+  note("over the budget: %.*s takes %s beside %s in use; %s are granted for %s read; --budget %s grants more",
+       static_cast<int>(std::min<std::size_t>(what.size(), 200)), what.data(), amount(bytes).text.data(),
+       amount(std::max<Size>(held, 0)).text.data(), amount(granted_bytes()).text.data(), amount(read).text.data(),
+       enough(1.25 * wanted).text.data());
+}
+
+void note_work(std::string_view what, double seconds) {
+  const Size now = is_computing() ? computing_base.load() : base.load();
+  const double times = std::max(2.0, 1.5 * seconds / std::max(1e-3, granted_seconds()));
+  note("over the budget: %.*s takes about %.3g s of work; %.3g s are granted for %s read; --budget %s grants more",
+       static_cast<int>(std::min<std::size_t>(what.size(), 200)), what.data(), seconds, granted_seconds(),
+       amount(read).text.data(), enough(times * static_cast<double>(now)).text.data());
+}
+
+// How long the reader has been at it. Counts are the rule; this is for what nobody counted.
+double seconds_gone() {
+  return computing > 0 ? processor_seconds() - computing_begun : processor_seconds() - begun - excused;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double slower = 20;  // than what users run
+#else
+constexpr double slower = 1;
+#endif
+
+bool is_late(std::string_view what) {
+  if (!active || is_refused) return false;
+  const double gone = seconds_gone() / slower;
+  if (gone <= granted_seconds()) return false;
+  note_work(what, gone);
+  return true;
+}
+
+std::string_view made_now() { return making ? making : "what the file says"; }
+
+std::mutex files_guard;
+std::set<std::pair<Size, Size>>& files() {
+  static std::set<std::pair<Size, Size>> all;
+  return all;
+}
+
+}  // namespace
+
+std::string text_of_bytes(Size bytes) { return amount(bytes).text.data(); }
+
+void begin(std::optional<Size> bytes) {
+  base = bytes.value_or(for_reading);
+  computing_base = bytes.value_or(for_computing);
+  scale = bytes ? static_cast<double>(*bytes) / static_cast<double>(for_reading) : 1.0;
+  read = declared = 0;
+  spent = spent_computing = excused = next_look = 0;
+  begun = processor_seconds();
+  is_refused = is_written = false;
+  {
+    const std::lock_guard lock(files_guard);
+    files().clear();
+  }
+  active = true;
+}
+
+void end() { active = false; }
+
+void grant_file(Size device, Size node, Size bytes) {
+  if (!active) return;
+  const std::lock_guard lock(files_guard);
+  if (files().emplace(device, node).second) read += std::max<Size>(bytes, 0);
+}
+
+Status grant_declared(Size bytes, std::string_view what) {
+  if (!active) return {};
+  const Size sum = checked_add(declared.load(), bytes).value_or(none);
+  const auto most = static_cast<Size>(static_cast<double>(most_declared) * std::max(1.0, scale.load()));
+  if (sum > most) {
+    note(
+        "over the budget: %.*s and the initial weights before them take %s; %s are granted to weights that no file "
+        "holds; --budget %s grants more",
+        static_cast<int>(std::min<std::size_t>(what.size(), 200)), what.data(), amount(sum).text.data(),
+        amount(most).text.data(),
+        enough(1.25 * static_cast<double>(sum) / static_cast<double>(most_declared) * static_cast<double>(for_reading))
+            .text.data());
+    return std::unexpected(first_refusal());
+  }
+  declared = sum;
+  return {};
+}
+
+bool can_afford(Size bytes) {
+  if (!active) return true;
+  const auto sum = checked_add(std::max<Size>(held, 0), bytes);
+  return sum && *sum <= granted_bytes();
+}
+
+Status afford(std::optional<Size> bytes, std::string_view what) {
+  if (!active || (bytes && can_afford(*bytes))) return {};
+  note_bytes(what, bytes.value_or(none));
+  return std::unexpected(first_refusal());
+}
+
+Size room() { return active ? std::max<Size>(0, granted_bytes() - std::max<Size>(held, 0)) : none; }
+
+Status spend(double steps, std::string_view what) {
+  if (!active) return {};
+  auto& sum = computing > 0 ? spent_computing : spent;
+  const double all = sum += steps;
+  if (all > granted_seconds() * steps_per_second) note_work(what, all / steps_per_second);
+  else if (all <= next_look || !is_late(what)) {
+    if (all > next_look) next_look = all + 1e6;
+    return {};
+  }
+  return std::unexpected(first_refusal());
+}
+
+Computing::Computing() {
+  if (computing++ == 0) {
+    computing_begun = processor_seconds();
+    spent_computing = 0;
+    next_look = 0;
+  }
+}
+Computing::~Computing() {
+  if (--computing == 0) {
+    excused += processor_seconds() - computing_begun;
+    next_look = 0;
+  }
+}
+
+Counted::Counted() : begun_(processor_seconds()) {}
+Counted::~Counted() {
+  if (computing == 0) excused += processor_seconds() - begun_;
+}
+
+Making::Making(const char* what) : before_(std::exchange(making, what)) {}
+Making::~Making() { making = before_; }
+
+void count(Size bytes) noexcept { held += bytes; }
+
+bool allows(Size bytes) noexcept {
+  if (!active) return true;
+  const Size now = std::max<Size>(held, 0);
+  const Size granted = granted_bytes() + (is_refused ? for_unwinding : 0);
+  if (bytes > granted - now) {
+    note_bytes(made_now(), bytes);
+    return false;
+  }
+  return !is_late(made_now());
+}
+
+const char* refused() noexcept { return is_refused ? sentence.data() : nullptr; }
+
+std::optional<Error> refusal() {
+  if (!is_refused) return std::nullopt;
+  return first_refusal();
+}
+
+}  // namespace convoy::budget
