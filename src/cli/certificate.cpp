@@ -135,10 +135,11 @@ Result<Json> CertificateFile::described(const fs::path& file) const {
   return described_bytes(path_from_here(file), (*mapped)->bytes());
 }
 
-Status CertificateFile::finish(const Json& certificate) {
+Status CertificateFile::write(const Json& certificate) {
   const std::string text = certificate.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (auto done = out_.append(0, {reinterpret_cast<const std::byte*>(text.data()), text.size()}); !done) return done;
-  return out_.commit();
+  if (auto done = out_.append(0, bytes_of(text)); !done) return done;
+  if (auto closed = out_.close(0); !closed) return pass(closed);
+  return {};
 }
 
 Result<Json> begun_certificate(const CertificateFile& file, const char* kind, Json options,

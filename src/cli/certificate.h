@@ -10,11 +10,12 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace convoy::cli {
 
-// The file that --report names, begun before any work: it appears whole, when `finish` is called, or not at all.
+// The file that --report names, begun before any work: it appears whole, when what `take` gives is committed, or not at all.
 class CertificateFile {
  public:
   // Fails (Io): it exists (without `force`), is one of `sources`, or cannot be written.
@@ -22,7 +23,9 @@ class CertificateFile {
   // {"path", "bytes", "sha256"}. Fails (Io): the file cannot be read.
   Result<Json> described(const std::filesystem::path& file) const;
   std::string path_from_here(const std::filesystem::path& file) const;
-  Status finish(const Json& certificate);
+  Status write(const Json& certificate);
+  // The file, to be put in place together with others.
+  OutputSet take() { return std::move(out_); }
 
  private:
   CertificateFile(OutputSet out, std::filesystem::path folder) : out_(std::move(out)), folder_(std::move(folder)) {}

@@ -66,11 +66,6 @@ Result<std::vector<Tensor>> read_inputs_of_both(const Graph& a, const std::vecto
   return inputs;
 }
 
-Status write_page(OutputSet& out, const std::string& page) {
-  if (auto s = out.append(0, bytes_of(page)); !s) return s;
-  return out.commit();
-}
-
 // What was asked for, so that it can be asked again.
 Json asked_of(const Diff& o, const CertificateFile& file) {
   const auto here = [&](const std::string& word) { return word.empty() ? word : file.path_from_here(word); };
@@ -89,14 +84,55 @@ Status certify(const Diff& o, const diagnose::Diagnosis& found, CertificateFile&
   auto certificate = begun_certificate(file, "diff", asked_of(o, file), sources);
   if (!certificate) return pass(certificate);
   certificate->update(diff_json(found));
-  return file.finish(*certificate);
+  return file.write(*certificate);
 }
 
-// Says on standard error why b was not mended: the findings are said already, and stand.
+// The files that are asked for beside the answer.
+struct Kept {
+  std::optional<OutputSet> page;
+  std::optional<CertificateFile> certificate;
+};
+
+Result<Kept> begin_kept(const Diff& o) {
+  Kept kept;
+  if (!o.html.empty()) {
+    auto out = OutputSet::begin({o.html}, o.force, {file_of(o.a), file_of(o.b)});
+    if (!out) return pass(out);
+    kept.page = std::move(*out);
+  }
+  if (!o.report_file.empty()) {
+    auto begun = CertificateFile::begin(o.report_file, o.force, {o.a, o.b, o.weights_a, o.weights_b});
+    if (!begun) return pass(begun);
+    kept.certificate = *std::move(begun);
+  }
+  return kept;
+}
+
+// They are written, and appear together.
+Result<std::optional<OutputSet>> written(const Diff& o, const diagnose::Diagnosis& found, const Graph& a,
+                                         const Graph& b, const DiffNames& names, Kept kept) {
+  std::optional<OutputSet> all = std::move(kept.page);
+  if (all)
+    if (auto done = all->append(0, bytes_of(diff_page(found, a, b, names))); !done) return pass(done);
+  if (!kept.certificate) return all;
+  if (auto done = certify(o, found, *kept.certificate); !done) return pass(done);
+  if (all) all->join(kept.certificate->take());
+  else all = kept.certificate->take();
+  return all;
+}
+
+// Says on standard error why b was not mended: the findings are said already, and stand. What is kept of them is put in
+// place with the mended model, or without it where there is none; where it cannot be written, nothing is.
 int mend(const Diff& o, const Graph& a, const Graph& b, const diagnose::Diagnosis& found,
-         const diagnose::Options& options) {
-  const auto mended = mend_model(a, b, o.b, o.folder, o.force, found, options);
-  if (!mended) return report(mended.error());
+         const diagnose::Options& options, std::optional<OutputSet> kept) {
+  std::function<Result<OutputSet>(const PortReport&)> accompany;
+  if (kept) accompany = [&](const PortReport&) -> Result<OutputSet> { return *std::exchange(kept, std::nullopt); };
+  const auto mended = mend_model(a, b, o.b, o.folder, o.force, found, options, accompany);
+  if (!mended) {
+    if (kept && mended.error().fault != Fault::Io)
+      if (const auto done = kept->commit(); !done) return report(done.error());
+    return report(mended.error());
+  }
   for (const WrittenFile& file : mended->files) say("wrote   {}  {} bytes\n", shown(file.path.string()), file.bytes);
   say("mended  a and what was written are the same: no stretch differs by more than rounding explains\n");
   return Differs;
@@ -108,18 +144,8 @@ int run_diff(const Diff& o) {
     return report({Fault::Usage, "-o '" + o.folder + "' is for a mended model: add --fix, or leave -o out", {}});
   if (o.fixes && o.folder.empty())
     return report({Fault::Usage, "--fix needs a folder for the mended model: -o DIR", {}});
-  std::optional<OutputSet> page;
-  if (!o.html.empty()) {
-    auto out = OutputSet::begin({o.html}, o.force, {file_of(o.a), file_of(o.b)});
-    if (!out) return report(out.error());
-    page = std::move(*out);
-  }
-  std::optional<CertificateFile> certificate;
-  if (!o.report_file.empty()) {
-    auto begun = CertificateFile::begin(o.report_file, o.force, {o.a, o.b, o.weights_a, o.weights_b});
-    if (!begun) return report(begun.error());
-    certificate = *std::move(begun);
-  }
+  auto begun = begin_kept(o);
+  if (!begun) return report(begun.error());
   const auto a = load_one(o, o.a, o.weights_a);
   if (!a) return report(a.error());
   const auto b = load_one(o, o.b, o.weights_b);
@@ -132,7 +158,7 @@ int run_diff(const Diff& o) {
   options.inputs = *std::move(inputs);
   options.seed = o.seed;
   options.threads = o.threads;
-  options.maps = page.has_value();
+  options.maps = begun->page.has_value();
   options.shares_weights = lacks_weights(*a, o.weights_a) || lacks_weights(*b, o.weights_b);
   const auto found = [&] {
     ProgressLine line(!o.quiet);
@@ -141,16 +167,17 @@ int run_diff(const Diff& o) {
     return diagnose::diagnose(*a, *b, telling);
   }();
   if (!found) return report(found.error());
-  if (certificate)
-    if (const auto kept = certify(o, *found, *certificate); !kept) return report(kept.error());
   const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
   const DiffNames names{name(o.a), a->source_format, name(o.b), b->source_format};
+  auto kept = written(o, *found, *a, *b, names, *std::move(begun));
+  if (!kept) return report(kept.error());
+  const bool mends = o.fixes && !found->same;
+  if (*kept && !mends)
+    if (const auto done = (*kept)->commit(); !done) return report(done.error());
   if (o.json) print_json(diff_json(*found));
   else if (!o.quiet) print("{}", diff_text(*found, names));
-  if (page)
-    if (auto done = write_page(*page, diff_page(*found, *a, *b, names)); !done) return report(done.error());
-  if (found->same) return Done;
-  return o.fixes ? mend(o, *a, *b, *found, options) : Differs;
+  if (mends) return mend(o, *a, *b, *found, options, *std::move(kept));
+  return found->same ? Done : Differs;
 }
 
 }  // namespace

@@ -126,11 +126,17 @@ Status certify(const Port& o, const PortReport& done, const std::string& name, C
   certificate->update(results_of(done, name));
   (*certificate)["source"]["sha256"] = (*certificate)["sources"][0]["sha256"];
   for (Json& written : (*certificate)["files"]) written["path"] = file.path_from_here(word_in(written, "path"));
-  return file.finish(*certificate);
+  return file.write(*certificate);
+}
+
+// A proof that does not hold is kept too: nothing else is put in place.
+Status keep_evidence(const Port& o, const PortReport& done, const std::string& name, CertificateFile& file) {
+  if (auto written = certify(o, done, name, file); !written) return written;
+  return file.take().commit();
 }
 
 int run_port(const Port& o) {
-  const auto options = parsed(o);
+  auto options = parsed(o);
   if (!options) return report(options.error());
   std::optional<CertificateFile> certificate;
   if (!o.report_file.empty()) {
@@ -141,13 +147,18 @@ int run_port(const Port& o) {
     if (!begun) return report(begun.error());
     certificate = *std::move(begun);
   }
+  const std::string name = std::filesystem::path(o.model.file).filename().string();
+  if (certificate)  // put in place together with the port, or neither is
+    options->accompany = [&](const PortReport& done) -> Result<OutputSet> {
+      if (auto written = certify(o, done, name, *certificate); !written) return pass(written);
+      return certificate->take();
+    };
   auto done = port(o.model.file, *options);
   if (!done) return report(done.error());
+  if (certificate && !done->holds())
+    if (const auto kept = keep_evidence(o, *done, name, *certificate); !kept) return report(kept.error());
   if (o.json)
     if (const auto file = open_file(o.model.file)) done->source_sha256 = sha256_hex((*file)->bytes());
-  const std::string name = std::filesystem::path(o.model.file).filename().string();
-  if (certificate)
-    if (const auto kept = certify(o, *done, name, *certificate); !kept) return report(kept.error());
   if (o.json) print_json(port_json(*done, name));
   else if (!o.quiet || !done->holds()) print("{}", port_text(*done, name));
   if (!done->holds()) return report({Fault::Proof, done->proof->reason + "; nothing was written", o.model.file});

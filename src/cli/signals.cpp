@@ -1,7 +1,7 @@
 #include "cli/signals.h"
 
-#include "base/atomic_output.h"
 #include "base/budget.h"
+#include "base/temporaries.h"
 
 #include <unistd.h>
 #include <csignal>
@@ -18,13 +18,12 @@ void say(const char* sentence) {
 }
 
 extern "C" void on_interrupt(int signal) {
-  remove_temporaries_of_this_process();
-  ::_exit(128 + signal);
+  if (remove_temporaries_of_this_process(signal)) ::_exit(128 + signal);
 }
 
 // A mapped model that somebody shortens while it is read ends here.
-extern "C" void on_bus_error(int) {
-  remove_temporaries_of_this_process();
+extern "C" void on_bus_error(int signal) {
+  remove_temporaries_of_this_process(signal);
   say("convoy: a file became shorter while it was read\n");
   ::_exit(5);
 }
@@ -32,7 +31,7 @@ extern "C" void on_bus_error(int) {
 // What is over the budget where nothing may fail, such as a destructor, still ends with its sentence.
 [[noreturn]] void on_terminate() {
   if (const char* sentence = budget::refused()) {
-    remove_temporaries_of_this_process();
+    remove_temporaries_of_this_process(SIGABRT);
     say("convoy: ");
     say(sentence);
     say("\n");
@@ -48,7 +47,6 @@ void install_signal_handlers() {
   struct sigaction action = {};
   sigemptyset(&action.sa_mask);
   action.sa_handler = on_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = on_bus_error;

@@ -127,11 +127,17 @@ Status prove_read_back(PortReport& report, Graph read, const ProofOptions& optio
   return {};
 }
 
-Status put_in_place(OutputSet& out, const std::vector<fs::path>& targets, PortReport& report) {
+Status put_in_place(OutputSet& out, const std::vector<fs::path>& targets, const PortOptions& options,
+                    PortReport& report) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto sha256 = out.close(i);
     if (!sha256) return std::unexpected(sha256.error());
     report.files.push_back({targets[i], out.bytes_written(i), *sha256});
+  }
+  if (options.accompany) {
+    auto more = options.accompany(report);
+    if (!more) return pass(more);
+    out.join(*std::move(more));
   }
   return out.commit();
 }

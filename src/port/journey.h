@@ -22,8 +22,9 @@ Status follow_keys(Graph& read, const Graph& target);
 // Compares the source with a whole model that was read back, which is then the report's target. Fails as prove() does;
 // a difference stands in the report's proof.
 Status prove_read_back(PortReport& report, Graph read, const ProofOptions& options);
-// Closes every file and puts all in place, in the order of `targets`.
-Status put_in_place(OutputSet& out, const std::vector<std::filesystem::path>& targets, PortReport& report);
+// Closes every file and puts all in place, with what accompanies them.
+Status put_in_place(OutputSet& out, const std::vector<std::filesystem::path>& targets, const PortOptions& options,
+                    PortReport& report);
 
 Result<PortReport> port_to_torch(const std::filesystem::path& source, const PortOptions& options);
 Result<PortReport> port_to_keras(const std::filesystem::path& source, const PortOptions& options);

@@ -32,7 +32,8 @@ Result<fs::path> place_for_mended(const Graph& b, const fs::path& file_b, const 
 }
 
 Result<PortReport> mend_model(const Graph& a, const Graph& b, const fs::path& file_b, const fs::path& folder,
-                              bool overwrites, const diagnose::Diagnosis& diagnosis, const diagnose::Options& options) {
+                              bool overwrites, const diagnose::Diagnosis& diagnosis, const diagnose::Options& options,
+                              std::function<Result<OutputSet>(const PortReport&)> accompany) {
   const std::string name = file_of(file_b).filename().string();
   const auto kind = within(name, kind_of(b));
   if (!kind) return std::unexpected(kind.error());
@@ -49,6 +50,7 @@ Result<PortReport> mend_model(const Graph& a, const Graph& b, const fs::path& fi
   PortOptions port_options;
   port_options.output = place_of_mended(*kind, file_b, folder);
   port_options.overwrites = overwrites;
+  port_options.accompany = std::move(accompany);
   port_options.proof.seed = options.seed;
   port_options.proof.threads = options.threads;
   // A form with channels first is written with channels last for Keras, and as it is for the others.

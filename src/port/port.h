@@ -1,16 +1,20 @@
 // The whole journey of one model: read, rewrite, write, read back, prove, put in place. Nothing stands at the target
 // unless the port was shown to be equal (or the proof was declined outright).
 #pragma once
+#include "base/atomic_output.h"
 #include "formats/format.h"
 #include "passes/passes.h"
 #include "prove/prove.h"
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace convoy {
+
+struct PortReport;
 
 struct PortOptions {
   LoadOptions load;
@@ -26,6 +30,9 @@ struct PortOptions {
   bool optimizes = false;                // ONNX alone: normalisations are taken into the layers before them
   bool external_data = false;            // ONNX alone: the larger tensors in a file beside the model
   ProofOptions proof;
+  // Asked when all is written and proved and nothing stands in place: what it gives appears together with the port, and
+  // what it fails with ends the port.
+  std::function<Result<OutputSet>(const PortReport&)> accompany;
 };
 
 struct WrittenFile {
@@ -47,11 +54,11 @@ struct PortReport {
   Graph source, target;
   std::vector<PassReport> passes;
   std::vector<Carried> inputs, outputs;
-  std::optional<Proof> proof;            // absent: declined
-  std::vector<WrittenFile> files;        // empty when the proof does not hold
+  std::optional<Proof> proof;  // absent: declined
+  std::vector<WrittenFile> files;  // empty when the proof does not hold
   std::string source_sha256;
-  std::vector<std::string> remarks;      // what the source says and is not so, or was not read, one sentence each
-  std::vector<std::string> read_back;    // what of the files was read back and proved, in words, one line each
+  std::vector<std::string> remarks;  // what the source says and is not so, or was not read, one sentence each
+  std::vector<std::string> read_back;  // what of the files was read back and proved, in words, one line each
 
   bool holds() const { return !proof || proof->holds; }
 };

@@ -42,7 +42,7 @@ Result<PortReport> port_to_keras(const fs::path& source, const PortOptions& opti
     if (auto s = prove_read_back(r, std::move(*read), options.proof); !s) return pass(s);
     if (!r.proof->holds) return begun;
   }
-  if (auto s = put_in_place(*out, {*file}, r); !s) return pass(s);
+  if (auto s = put_in_place(*out, {*file}, options, r); !s) return pass(s);
   return begun;
 }
 

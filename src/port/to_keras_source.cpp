@@ -40,6 +40,24 @@ Status write_check_npz(const PortReport& r, const Append& append) {
   return write_npz(tensors, append);
 }
 
+// The source as it refers to its files while they replace others.
+Status write_meanwhile(const keras::Document& document, const Graph& target, keras::SourceOptions said, bool with_check,
+                       OutputSet& out) {
+  const auto weights = out.name_meanwhile(0);
+  if (!weights) return std::unexpected(weights.error());
+  said.weights_file = *weights;
+  // Not the answer that the old module checks itself by, whatever happens.
+  said.check_file = fs::path(*weights).stem().stem().string() + ".check.npz";
+  if (with_check) {
+    const auto check = out.name_meanwhile(1);
+    if (!check) return std::unexpected(check.error());
+    said.check_file = *check;
+  }
+  const auto text = keras::write_source(document, target, said);
+  if (!text) return std::unexpected(text.error());
+  return out.append_meanwhile(bytes_of(*text));
+}
+
 }  // namespace
 
 Result<PortReport> port_to_keras_source(const fs::path& source, const PortOptions& options) {
@@ -67,6 +85,7 @@ Result<PortReport> port_to_keras_source(const fs::path& source, const PortOption
   said.source_file = source.filename().string();
   said.module_name = files.module.stem().string();
   said.weights_file = files.weights.filename().string();
+  said.check_file = files.check.filename().string();
   said.weights_sha256 = *weights_sha256;
   const auto text = keras::write_source(*document, r.target, said);
   if (!text) return std::unexpected(text.error());
@@ -76,11 +95,10 @@ Result<PortReport> port_to_keras_source(const fs::path& source, const PortOption
     r.read_back = std::move(*shown);
   }
   if (auto s = out->sink(module)(bytes_of(*text)); !s) return pass(s);
-  if (auto s = put_in_place(*out, files.all(options.proves), r); !s) return pass(s);
-  if (!options.proves && options.overwrites) {
-    std::error_code absent;  // the answer of an earlier port would belong to other weights
-    fs::remove(files.check, absent);
-  }
+  if (out->replaces())
+    if (auto s = write_meanwhile(*document, r.target, said, options.proves, *out); !s) return pass(s);
+  if (!options.proves && options.overwrites) out->drop(files.check);  // an earlier answer belongs to other weights
+  if (auto s = put_in_place(*out, files.all(options.proves), options, r); !s) return pass(s);
   return begun;
 }
 

@@ -102,6 +102,15 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
   if (auto s = onnx::write_model(r.target, write, out->sink(model)); !s) return pass(s);
   for (std::size_t i = 0; i < files->size(); ++i)
     if (auto closed = out->close(i); !closed) return pass(closed);
+  if (options.external_data && out->replaces()) {
+    const auto name = out->name_meanwhile(0);
+    if (!name) return std::unexpected(name.error());
+    onnx::WriteOptions meanwhile = write;
+    meanwhile.external_location = *name;
+    meanwhile.external_append = [](Bytes) { return Status(); };  // they are written
+    const auto append = [&](Bytes bytes) { return out->append_meanwhile(bytes); };
+    if (auto s = onnx::write_model(r.target, meanwhile, append); !s) return pass(s);
+  }
   if (options.proves) {
     LoadOptions load;
     if (!write.external_location.empty()) load.side_files.emplace(write.external_location, out->temporary(0));
@@ -110,7 +119,7 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
     if (auto s = prove_read_back(r, std::move(*read), options.proof); !s) return pass(s);
     if (!r.proof->holds) return begun;
   }
-  if (auto s = put_in_place(*out, *files, r); !s) return pass(s);
+  if (auto s = put_in_place(*out, *files, options, r); !s) return pass(s);
   return begun;
 }
 

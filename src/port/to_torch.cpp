@@ -89,11 +89,29 @@ Status write_check_safetensors(const PortReport& r, const Append& append) {
   return write_safetensors(std::move(tensors), {{"format", "pt"}}, append);
 }
 
+// The module as it refers to its files while they replace others.
+Status write_meanwhile(const Graph& target, torch::SourceOptions said, bool with_check, OutputSet& out) {
+  const auto weights = out.name_meanwhile(0);
+  if (!weights) return std::unexpected(weights.error());
+  said.weights_file = *weights;
+  // Not the answer that the old module checks itself by, whatever happens.
+  said.check_file = fs::path(*weights).stem().string() + ".check.safetensors";
+  if (with_check) {
+    const auto check = out.name_meanwhile(1);
+    if (!check) return std::unexpected(check.error());
+    said.check_file = *check;
+  }
+  const auto text = torch::write_source(target, said);
+  if (!text) return std::unexpected(text.error());
+  return out.append_meanwhile(bytes_of(text->text));
+}
+
 torch::SourceOptions said_of(const PortReport& r, const fs::path& source, const TorchFiles& files) {
   torch::SourceOptions options;
   options.source_file = source.filename().string();
   options.module_name = files.module.stem().string();
   options.weights_file = files.weights.filename().string();
+  options.check_file = files.check.filename().string();
   options.fixed_size = has_fixed_size(r.target);
   return options;
 }
@@ -136,11 +154,10 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
     r.read_back = std::move(*shown);
   }
   if (auto s = out->sink(module)(bytes_of(text->text)); !s) return pass(s);
-  if (auto s = put_in_place(*out, files->all(options.proves), r); !s) return pass(s);
-  if (!options.proves && options.overwrites) {
-    std::error_code absent;  // the answer of an earlier port would belong to other weights
-    fs::remove(files->check, absent);
-  }
+  if (out->replaces())
+    if (auto s = write_meanwhile(r.target, said, options.proves, *out); !s) return pass(s);
+  if (!options.proves && options.overwrites) out->drop(files->check);  // an earlier answer belongs to other weights
+  if (auto s = put_in_place(*out, files->all(options.proves), options, r); !s) return pass(s);
   return begun;
 }
 

@@ -156,8 +156,7 @@ std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled)
       "def check() -> int:\n"
       "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
   if (pickled) text += "    import safetensors.torch\n\n";
-  text += statement(
-      4, "stored = safetensors.torch.load_file(" + beside(o.module_name + ".check.safetensors", o.module_name) + ")");
+  text += statement(4, "stored = safetensors.torch.load_file(" + beside(o.check_file, o.module_name) + ")");
   text += "    with torch.no_grad():\n";
   const bool one = graph.outputs.size() == 1;
   text += statement(8, (one ? "y = load()(" : "answers = load()(") + given_text(graph) + ")");

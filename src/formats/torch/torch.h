@@ -14,6 +14,7 @@ struct SourceOptions {
   std::string source_file;     // "digits.keras", for the docstring
   std::string module_name;     // "digits": class Digits, files digits.safetensors, digits.check.safetensors
   std::string weights_file;    // "digits.safetensors" or "digits.pt"
+  std::string check_file;      // "digits.check.safetensors"
   std::string weights_sha256;  // carried by the module and compared on load
   bool fixed_size = false;     // the port holds for one input size: forward raises on any other
 };

@@ -1,6 +1,7 @@
 // Graphs in the text form, and the Keras source that is written for each: tests/formats/keras/*.graph beside *.py.
 #include "formats/keras/write/source.h"
 #include "graph/text.h"
+#include "support/files.h"
 
 #include <gtest/gtest.h>
 #include <cstdlib>
@@ -13,21 +14,14 @@ namespace {
 
 const std::filesystem::path here = "tests/formats/keras";
 
-std::string read(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 Result<std::string> source_of(const std::filesystem::path& file) {
-  auto graph = parse_graph(read(file));
+  auto graph = parse_graph(content_of(file));
   if (!graph) return pass(graph);
   graph->name = file.stem().string();
   const auto document = document_of(*graph);
   if (!document) return std::unexpected(document.error());
   const std::string name = graph->name;
-  return write_source(*document, *graph, {name + ".keras", name, name + ".weights.h5", "0123"});
+  return write_source(*document, *graph, {name + ".keras", name, name + ".weights.h5", name + ".check.npz", "0123"});
 }
 
 // CONVOY_UPDATE=1 writes the expected text anew; look at the difference before keeping it. What Keras makes of such text is
@@ -41,7 +35,7 @@ TEST(KerasSource, IsWhatTheFilesSay) {
     const auto source = source_of(entry.path());
     ASSERT_TRUE(source) << message(source.error());
     if (std::getenv("CONVOY_UPDATE")) std::ofstream(expected, std::ios::binary) << *source;
-    EXPECT_EQ(*source, read(expected));
+    EXPECT_EQ(*source, content_of(expected));
     ++seen;
   }
   EXPECT_GT(seen, 0);

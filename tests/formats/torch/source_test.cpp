@@ -1,6 +1,7 @@
 // Graphs in the text form, and the module that is written for each: tests/formats/torch/*.graph beside *.py.
 #include "formats/torch/torch.h"
 #include "graph/text.h"
+#include "support/files.h"
 
 #include <gtest/gtest.h>
 #include <cstdlib>
@@ -13,15 +14,8 @@ namespace {
 
 const std::filesystem::path here = "tests/formats/torch";
 
-std::string read(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 Graph graph_in(const std::filesystem::path& file) {
-  auto graph = parse_graph(read(file));
+  auto graph = parse_graph(content_of(file));
   EXPECT_TRUE(graph) << file << ": " << (graph ? "" : message(graph.error()));
   if (!graph) return {};
   graph->source_format = "Keras 3.15.1";
@@ -32,6 +26,7 @@ SourceOptions options_for(const std::string& name) {
   return {.source_file = name + ".keras",
           .module_name = name,
           .weights_file = name + ".safetensors",
+          .check_file = name + ".check.safetensors",
           .weights_sha256 = "0123",
           .fixed_size = name.starts_with("fixed")};
 }
@@ -46,7 +41,7 @@ TEST(TorchSource, IsWhatTheFilesSay) {
     const auto source = write_source(graph_in(entry.path()), options_for(entry.path().stem().string()));
     ASSERT_TRUE(source) << message(source.error());
     if (std::getenv("CONVOY_UPDATE")) std::ofstream(expected, std::ios::binary) << source->text;
-    EXPECT_EQ(source->text, read(expected));
+    EXPECT_EQ(source->text, content_of(expected));
     ++seen;
   }
   EXPECT_GT(seen, 0);

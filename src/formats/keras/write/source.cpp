@@ -131,7 +131,7 @@ std::string check_text(const Graph& graph, const Document& document, const Sourc
   std::string text =
       "def check() -> int:\n"
       "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
-  text += statement(4, "stored = np.load(" + beside(o.module_name + ".check.npz", o.module_name) + ")");
+  text += statement(4, "stored = np.load(" + beside(o.check_file, o.module_name) + ")");
   text += answer_text(graph, stored_inputs(graph), document);
   return text + comparison_text(graph, name, source,
                                 {"answer", "answer", "y, expected = keras.ops.convert_to_numpy(answer), stored[{}]",

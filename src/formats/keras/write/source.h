@@ -10,6 +10,7 @@ struct SourceOptions {
   std::string source_file;     // what was ported: "net.pt2"
   std::string module_name;     // the stem of the file: "net"
   std::string weights_file;    // "net.weights.h5"
+  std::string check_file;      // "net.check.npz"
   std::string weights_sha256;  // empty: load() compares nothing
 };
 
