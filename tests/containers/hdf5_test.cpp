@@ -3,6 +3,7 @@
 #include "containers/hdf5.h"
 
 #include "base/mapped_file.h"
+#include "support/files.h"
 
 #include <gtest/gtest.h>
 
@@ -15,11 +16,6 @@
 
 namespace convoy {
 namespace {
-
-std::string content(const std::string& name) {
-  std::ifstream file("tests/data/containers/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Result<Hdf5File> open(const std::string& bytes) {
   auto kept = std::make_shared<std::string>(bytes);
@@ -46,7 +42,7 @@ void read_all(const Hdf5Object& object, int& left) {
 class Hdf5 : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    bytes_ = content(GetParam());
+    bytes_ = content_of("tests/data/containers/" + GetParam());
     ASSERT_FALSE(bytes_.empty());
     auto file = open(bytes_);
     ASSERT_TRUE(file) << message(file.error());

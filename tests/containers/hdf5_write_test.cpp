@@ -1,4 +1,5 @@
 #include "containers/hdf5_write.h"
+#include "support/refusal.h"
 
 #include <gtest/gtest.h>
 
@@ -25,11 +26,6 @@ Hdf5Object opened(const std::string& bytes) {
   auto file = Hdf5File::open({bytes_of(*keeper), keeper});
   EXPECT_TRUE(file) << message(file.error());
   return file->root();
-}
-
-std::string refusal(const Hdf5Node& root) {
-  const auto layout = Hdf5Layout::of(root);
-  return layout ? std::string() : message(layout.error());
 }
 
 Tensor counted(DType dtype, Sizes shape) {
@@ -116,16 +112,16 @@ TEST(Hdf5Write, WhatCannotBeWrittenIsRefusedWithItsPlace) {
   Hdf5Node twice;
   twice.children = {{.name = "a", .attributes = {}, .tensor = {}, .children = {}},
                     {.name = "a", .attributes = {}, .tensor = {}, .children = {}}};
-  EXPECT_EQ(refusal(twice), "'a' is there twice");
+  EXPECT_EQ(refusal(Hdf5Layout::of(twice)), "'a' is there twice");
   Hdf5Node unnamed;
   unnamed.group("a//b");
-  EXPECT_EQ(refusal(unnamed), "'a': '' is no name that HDF5 takes");
+  EXPECT_EQ(refusal(Hdf5Layout::of(unnamed)), "'a': '' is no name that HDF5 takes");
   Hdf5Node zero;
   zero.group("a").set("text", std::string("x\0y", 3));
-  EXPECT_EQ(refusal(zero), "'a': attribute 'text': the string has a zero byte in it");
+  EXPECT_EQ(refusal(Hdf5Layout::of(zero)), "'a': attribute 'text': the string has a zero byte in it");
   Hdf5Node large;
   large.group("a").set("list", std::vector<std::string>(7000, "0123456789"));
-  EXPECT_EQ(refusal(large), "'a': attribute 'list' takes 70040 bytes, the limit is 65528");
+  EXPECT_EQ(refusal(Hdf5Layout::of(large)), "'a': attribute 'list' takes 70040 bytes, the limit is 65528");
 }
 
 }  // namespace

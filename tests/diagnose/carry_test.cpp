@@ -2,6 +2,8 @@
 #include "diagnose/carry.h"
 #include "graph/text.h"
 #include "run/run.h"
+#include "support/graphs.h"
+#include "support/refusal.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +13,6 @@
 namespace convoy::diagnose {
 namespace {
 
-Graph graph_of(const std::string& text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph.has_value()) << text << message(graph.error());
-  return graph ? *std::move(graph) : Graph{};
-}
-
 // "target" -> "source: how"
 std::map<std::string, std::string> rows(const Graph& a, const Graph& b) {
   const auto carried = carry(a, b);
@@ -25,11 +21,6 @@ std::map<std::string, std::string> rows(const Graph& a, const Graph& b) {
   if (carried)
     for (const CarriedWeight& row : carried->weights) all[row.target] = row.source + ": " + row.how;
   return all;
-}
-
-std::string refusal(const Graph& a, const Graph& b) {
-  const auto carried = carry(a, b);
-  return carried ? "carried" : message(carried.error());
 }
 
 std::vector<float> output(const Graph& graph, Tensor x) {
@@ -82,7 +73,7 @@ TEST(Carry, BranchesThatMayBeExchangedAreRefusedUnlessTheirNamesSayWhichIsWhich)
         " = conv(x, w2) windows=3,3 paddings=1:1,1:1\ny = binary(" + first + ", " + second +
         ") function=add\noutput y\n");
   };
-  const std::string said = refusal(a, b("left", "right"));
+  const std::string said = refusal(carry(a, b("left", "right")));
   EXPECT_NE(said.find("layers 'p' and 'q' of a may each be any of 'left' and 'right' of b"), std::string::npos) << said;
   EXPECT_EQ(rows(a, b("Q", "P")), (std::map<std::string, std::string>{{"w1", "k2: as it is"}, {"w2", "k1: as it is"}}));
 }
@@ -128,7 +119,7 @@ TEST(Carry, ALayerWithoutCounterpartIsNamed) {
       "input x float32[2,3,8,11]\nconst k float32[4,3,3,3] = seed 1\nconst l float32[6,4,1,1] = seed 2\n"
       "one = conv(x, k) windows=3,3 paddings=1:1,1:1\ntwo = conv(one, l) windows=1,1 paddings=valid,valid\n"
       "output two\n");
-  EXPECT_EQ(refusal(a, b),
+  EXPECT_EQ(refusal(carry(a, b)),
             "the match is not certain: nothing in b stands for 'c2' of a, nothing in a stands for 'two' of b");
 }
 
@@ -139,7 +130,7 @@ TEST(Carry, ABiasThatHasNoPlaceIsRefused) {
   const Graph b = graph_of(
       "input x float32[2,3,8,11]\nconst k float32[4,3,3,3] = seed 1\nz = conv(x, k) windows=3,3 paddings=1:1,1:1\n"
       "output z\n");
-  EXPECT_EQ(refusal(a, b), "layer 'y' of a has a bias, 'z' of b has no place for one");
+  EXPECT_EQ(refusal(carry(a, b)), "layer 'y' of a has a bias, 'z' of b has no place for one");
 }
 
 }  // namespace

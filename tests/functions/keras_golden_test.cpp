@@ -153,10 +153,15 @@ void compare(const std::string& id, const Result1& got, const Json& line) {
 
 int compare_file(const std::string& name) {
   std::ifstream file("tests/data/golden/" + name);
+  EXPECT_TRUE(file) << name;
   int compared = 0;
   for (std::string text; std::getline(file, text);) {
+    if (text.empty()) continue;
     const auto line = parse_json(text);
-    if (!line) continue;
+    if (!line) {
+      ADD_FAILURE() << name << ": " << message(line.error()) << ": " << text.substr(0, 80);
+      continue;
+    }
     const auto id = line->at("id").get<std::string>();
     const auto found = callers().find(id.substr(6, id.find('/', 6) - 6));
     if (found == callers().end()) continue;

@@ -1,5 +1,6 @@
 // Keras' layers as a C++ author calls them. Numbers are those of Keras 3.15 where a comment does not redo them.
 #include "convoy/keras.h"
+#include "support/refusal.h"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +17,6 @@ Floats numbers(const Result<Tensor>& y) {
   EXPECT_TRUE(y) << message(y.error());
   return y ? y->floats() : Floats{};
 }
-
-std::string refusal(const Result<Tensor>& y) { return y ? "answered" : message(y.error()); }
 
 const Tensor x4 = array({1, 4, 1}, {1, 10, 100, 1000}), x3 = array({1, 3, 1}, {1, 10, 100});
 const Tensor w3 = array({3, 1, 1}, {1, 2, 3}), w2 = array({2, 1, 1}, {1, 2});

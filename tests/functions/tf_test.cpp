@@ -1,5 +1,6 @@
 // TensorFlow's functions as a C++ author calls them: numbers short enough to redo by hand, every option, the refusals.
 #include "convoy/tf.h"
+#include "support/refusal.h"
 
 #include <gtest/gtest.h>
 #include <cmath>
@@ -19,16 +20,140 @@ Floats numbers(const Result<Tensor>& y) {
   return y ? y->floats() : Floats{};
 }
 
-std::string refusal(const Result<Tensor>& y) {
-  EXPECT_FALSE(y);
-  return y ? "" : message(y.error());
-}
-
 void expect_near(const Result<Tensor>& y, const Floats& wanted) {
   const Floats got = numbers(y);
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i)
     EXPECT_NEAR(got[i], wanted[i], 1e-4 * std::max(1.0F, std::abs(wanted[i])));
+}
+
+// Whole numbers that no two axes order alike: step, 2 * step, ... modulo, brought below zero.
+View counted(Sizes shape, int step = 7, int modulo = 11, int less = 5) {
+  Size count = 1;
+  for (const Size n : shape) count *= n;
+  Floats values;
+  for (Size i = 0; i < count; ++i) values.push_back(static_cast<float>(i * step % modulo - less));
+  return array(values, std::move(shape));
+}
+View weights(Sizes shape) { return counted(std::move(shape), 5, 7, 3); }
+
+void expect_answer(const Result<Tensor>& y, const Sizes& shape, const Floats& wanted) {
+  ASSERT_TRUE(y) << message(y.error());
+  EXPECT_EQ(y->shape(), shape);
+  expect_near(y, wanted);
+}
+
+// Answers of TensorFlow 2.21, every axis of another length, stride and padding.
+TEST(TfConvolution, EveryAxisHasItsOwnNumbers) {
+  const View x = counted({1, 4, 5, 2}), w = weights({3, 2, 2, 3});
+  expect_answer(tf::nn::conv2d(x, w, {2, 3}, "SAME"), {1, 2, 2, 3}, {11, 11, 4, 10, 13, 9, 12, 7, 2, -15, -19, -9});
+  expect_answer(tf::nn::conv2d(x, w, {1, 2, 4, 1}, {{0, 0}, {1, 0}, {0, 2}, {0, 0}}), {1, 2, 2, 3},
+                {-17, 23, 14, 6, 16, -2, -9, -37, 5, 14, -37, -11});
+  expect_answer(tf::nn::conv2d(x, weights({2, 3, 2, 3}), 1, "VALID", {.dilations = {3, 1}}), {1, 1, 3, 3},
+                {-8, 3, 21, 10, 0, -3, 6, -3, -5});
+  const View volume = counted({1, 3, 4, 5, 2}), w3 = weights({2, 1, 3, 2, 3});
+  expect_answer(tf::nn::conv3d(volume, w3, {1, 2, 3, 4, 1}, "SAME"), {1, 2, 2, 2, 3},
+                {16, 20, -4, -28, 34, -2, -6, 11, 21, -4, 15, 6, 0, -14, 14, -2, 14, -5, 13, 13, -8, -8, 14, 1});
+  expect_answer(tf::nn::conv3d(volume, w3, {1, 1, 2, 3, 1}, "VALID"), {1, 2, 2, 1, 3},
+                {17, 3, -4, -12, 28, -2, 14, -24, 22, 7, 23, -31});
+  expect_answer(tf::nn::atrous_conv2d(counted({1, 6, 7, 1}), weights({2, 3, 1, 2}), 2, "VALID"), {1, 4, 3, 2},
+                {7, -20, 0, -24, 15, 16, -20, 7, 17, 14, -1, -1, -25, 1, 1, -25, 16, 15, 14, 17, 7, -20, 0, -24});
+}
+
+TEST(TfConvolution, EveryAxisOfADepthwiseOneHasItsOwnNumbers) {
+  const View x = counted({1, 4, 5, 2}), filter = weights({3, 2, 2, 2});
+  expect_answer(tf::nn::depthwise_conv2d(x, filter, {1, 2, 2, 1}, "SAME"), {1, 2, 3, 4},
+                {14, -5, 12, -39, 15, 10, -5, 22, 12, -16, 8, -18, -33, 2, 7, -5, 18, -8, 4, -5, -18, 8, -8, 12});
+  expect_answer(tf::nn::depthwise_conv2d(x, filter, {1, 3, 3, 1}, {{0, 0}, {2, 0}, {0, 1}, {0, 0}}), {1, 2, 2, 4},
+                {2, 16, 16, 2, 4, 4, 6, 0, 11, 16, -3, 20, 18, -11, 21, -4});
+  expect_answer(tf::nn::separable_conv2d(x, filter, counted({1, 1, 4, 3}, 3, 5, 2), {1, 2, 2, 1}, "VALID"),
+                {1, 1, 2, 3}, {-26, 80, -19, -15, -24, -23});
+}
+
+TEST(TfConvTranspose, EveryAxisHasItsOwnNumbers) {
+  const View x = counted({1, 2, 3, 2}), w = weights({3, 2, 1, 2});
+  expect_answer(tf::nn::conv2d_transpose(x, w, {1, 3, 5, 1}, {2, 2}), {1, 3, 5, 1},
+                {-13, -1, -1, -13, 0, -22, 16, 14, 13, -5, 12, -4, -9, -5, -8});
+  expect_answer(tf::nn::conv2d_transpose(x, w, {1, 4, 5, 1}, {2, 2}, {.padding = {{0, 0}, {1, 0}, {0, 1}, {0, 0}}}),
+                {1, 4, 5, 1}, {-13, -1, -1, -13, 0, -22, 16, 14, 13, -5, 12, -4, -9, -5, -8, 8, -8, -8, 17, -2});
+  expect_answer(tf::nn::conv2d_transpose(x, w, {1, 4, 8, 1}, {1, 3}, {.padding = "VALID"}), {1, 4, 8, 1},
+                {19, -4, 0, 16,  -10, 0, -9, 6, -25, -1, 0, 17, -19, 0, -7, 18,
+                 2,  12, 0, -13, 14,  0, -6, 5, 8,   -8, 0, -8, 17,  0, -2, -13});
+  expect_answer(tf::nn::conv3d_transpose(counted({1, 2, 1, 3, 2}), weights({1, 3, 2, 1, 2}), {1, 3, 3, 4, 1}, {2, 1, 1},
+                                         {.padding = "VALID"}),
+                {1, 3, 3, 4, 1}, {19, 12, -19, 6, -13, -2, -13, 8,  -10, 12, 21, -11, 0,   0,  0, 0,   0,  0,
+                                  0,  0,  0,   0, 0,   0,  -12, 18, -13, 10, 12, -13, -13, 16, 8, -16, 15, -13});
+}
+
+TEST(TfPooling, EveryAxisHasItsOwnNumbers) {
+  const View x = counted({1, 4, 5, 2}), volume = counted({1, 3, 4, 5, 2});
+  expect_answer(tf::nn::max_pool2d(x, {3, 2}, {2, 3}, "SAME"), {1, 2, 2, 2}, {3, 5, 4, 4, 3, 3, 5, 4});
+  expect_answer(tf::nn::avg_pool2d(x, {3, 2}, {2, 3}, "SAME"), {1, 2, 2, 2},
+                {-1.33333F, 0.166667F, 0.333333F, 0, -1.75F, -0.25F, 1.75F, 0.5F});
+  expect_answer(tf::nn::max_pool2d(x, {3, 2}, {2, 3}, {{0, 0}, {2, 0}, {0, 1}, {0, 0}}), {1, 2, 2, 2},
+                {-2, 5, 4, 3, 3, 5, 4, 4});
+  expect_answer(tf::nn::max_pool3d(volume, {2, 3, 1}, {1, 2, 4}, "SAME"), {1, 3, 2, 2, 2},
+                {4, 4, 5, 5, 3, 4, 4, 5, 5, 5, 5, 5, 2, 4, 3, 5, 5, 5, 3, 2, 2, 2, 3, 3});
+  expect_answer(tf::nn::avg_pool3d(volume, {2, 3, 1}, {1, 2, 4}, "SAME"), {1, 3, 2, 2, 2},
+                {-0.333333F, -0.666667F, 0.666667F, 0.333333F,  -0.75F, 0.75F, 0.25F,  1.75F,
+                 1,          0.666667F,  0.166667F, -0.166667F, -1.25F, 0.25F, -0.25F, 1.25F,
+                 1.66667F,   1.33333F,   -1,        -1.33333F,  -1.5F,  0,     -0.5F,  1});
+  expect_answer(tf::nn::pool(x, {2, 3}, "AVG", {.dilations = {3, 1}}), {1, 1, 3, 2},
+                {-1.5F, 0, 1.5F, -0.666667F, 0.833333F, 0.5F});
+  expect_answer(tf::nn::pool(x, {3, 2}, "MAX", {.strides = {2, 1}, .padding = "SAME"}), {1, 2, 5, 2},
+                {3, 5, 5, 5, 5, 5, 4, 4, 4, 3, 3, 3, 2, 5, 5, 5, 5, 4, 4, 4});
+}
+
+TEST(TfReshape, EveryAxisHasItsOwnNumbers) {
+  expect_answer(tf::nn::depth_to_space(counted({1, 2, 1, 12}), 2), {1, 4, 2, 3},
+                {-5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5, 2, -2, 5, 1, -3, 4, 0, -4, 3, -1, -5, 2});
+  expect_answer(tf::nn::space_to_depth(counted({1, 2, 4, 3}), 2), {1, 1, 2, 12},
+                {-5, 2, -2, 5, 1, -3, 2, -2, 5, 1, -3, 4, 4, 0, -4, 3, -1, -5, 0, -4, 3, -1, -5, 2});
+  expect_answer(tf::space_to_batch(counted({1, 3, 4, 1}), {2, 3}, {{0, 1}, {1, 1}}), {6, 2, 2, 1},
+                {0, -2, 0, -1, -5, 5, -4, -5, 2, 0, 3, 0, 0, 4, 0, 0, 1, 0, 0, 0, -3, 0, 0, 0});
+  expect_answer(tf::batch_to_space(counted({6, 2, 1, 1}), {2, 3}, {{0, 1}, {1, 0}}), {1, 3, 2, 1},
+                {-2, 1, -4, -1, 5, -3});
+  expect_answer(tf::pad(counted({2, 3}), {{1, 0}, {2, 1}}), {3, 6},
+                {0, 0, 0, 0, 0, 0, 0, 0, -5, 2, -2, 0, 0, 0, 5, 1, -3, 0});
+  expect_answer(tf::pad(counted({2, 3}), {{1, 0}, {2, 1}}, {.mode = "REFLECT"}), {3, 6},
+                {-3, 1, 5, 1, -3, 1, -2, 2, -5, 2, -2, 2, -3, 1, 5, 1, -3, 1});
+  expect_answer(tf::pad(counted({2, 3}), {{2, 0}, {0, 3}}, {.mode = "SYMMETRIC"}), {4, 6},
+                {5, 1, -3, -3, 1, 5, -5, 2, -2, -2, 2, -5, -5, 2, -2, -2, 2, -5, 5, 1, -3, -3, 1, 5});
+}
+
+TEST(TfResize, EveryAxisHasItsOwnNumbers) {
+  namespace v1 = tf::compat::v1;
+  const View x = counted({1, 2, 4, 1});
+  const Sizes shape{1, 3, 5, 1};
+  const Floats cubic{-5.72845F, 0.499885F, -0.0329444F, -0.565774F, 5.66257F,  -2.06469F, -1.02751F, 0.25F,
+                     1.52751F,  2.56469F,  1.59908F,    -2.55491F,  0.532944F, 3.6208F,   -0.533194F};
+  expect_answer(tf::image::resize(x, {3, 6}, {.method = "nearest"}), {1, 3, 6, 1},
+                {-5, 2, 2, -2, 5, 5, 1, -3, -3, 4, 0, 0, 1, -3, -3, 4, 0, 0});
+  expect_answer(tf::image::resize(x, {3, 5}), shape,
+                {-5, -0.1F, 0, 0.1F, 5, -2, -0.95F, 0.25F, 1.45F, 2.5F, 1, -1.8F, 0.5F, 2.8F, 0});
+  expect_answer(tf::image::resize(x, {3, 5}, {.method = "bicubic"}), shape, cubic);
+  expect_answer(v1::image::resize_nearest_neighbor(x, {3, 6}), {1, 3, 6, 1},
+                {-5, -5, 2, -2, -2, 5, -5, -5, 2, -2, -2, 5, 1, 1, -3, 4, 4, 0});
+  expect_answer(v1::image::resize_bilinear(x, {3, 5}), shape,
+                {-5, 0.6F, -0.4F, 0.8F, 5, -1, -1.26667F, 0.666667F, 1.86667F, 1.66667F, 1, -2.2F, 1.2F, 2.4F, 0});
+  expect_answer(v1::image::resize_bilinear(x, {3, 5}, {.align_corners = true}), shape,
+                {-5, 0.25F, 0, -0.25F, 5, -2, -0.875F, 0.25F, 1.375F, 2.5F, 1, -2, 0.5F, 3, 0});
+  expect_answer(v1::image::resize_bicubic(x, {3, 5}), shape,
+                {-5, 1.15083F, -0.697363F, 0.287176F, 5.67233F, -0.886773F, -1.67248F, 0.757219F, 2.28541F, 1.52036F,
+                 1.66667F, -3.42515F, 1.66021F, 3.52589F, -1.05713F});
+  expect_answer(v1::image::resize_bicubic(x, {3, 5}, {.half_pixel_centers = true}), shape, cubic);
+}
+
+TEST(TfNormalization, EveryAxisHasItsOwnNumbers) {
+  const View x = counted({1, 2, 3, 2});
+  const View scale = array({2, 3}, {2}), offset = array({1, -1}, {2}), mean = array({1, 2}, {2}),
+             variance = array({1, 6}, {2});
+  expect_answer(tf::compat::v1::nn::fused_batch_norm(x, scale, offset, mean, variance, {.epsilon = 3}), {1, 2, 3, 2},
+                {-5, -1, -2, 2, 1, -6, 4, -3, -4, 0, -1, -8});
+  expect_answer(tf::nn::local_response_normalization(counted({1, 2, 1, 4}),
+                                                     {.depth_radius = 1, .bias = 2, .alpha = 3, .beta = 1}),
+                {1, 2, 1, 4}, {-0.0561798F, 0.019802F, -0.019802F, 0.0561798F, 0.03125F, -0.0375F, 0.0519481F, 0});
+  expect_answer(tf::nn::bias_add(x, array({10, 20}, {2})), {1, 2, 3, 2}, {5, 22, 8, 25, 11, 17, 14, 20, 6, 23, 9, 15});
 }
 
 TEST(TfConvolution, SamePadsByTheSizeAndValidDoesNot) {
@@ -94,11 +219,8 @@ TEST(TfConvolution, AWindowOneStrideTooLargeGivesNothingAndALargerOneIsRefused) 
 }
 
 TEST(TfConvolution, MoreBatchAxesAreKept) {
-  const auto y =
-      tf::nn::conv1d(array({1, 10, 100, 1000, 2, 20, 200, 2000}, {2, 1, 4, 1}), array(three, {3, 1, 1}), 2, "SAME");
-  ASSERT_TRUE(y) << message(y.error());
-  EXPECT_EQ(y->shape(), (Sizes{2, 1, 2, 1}));
-  EXPECT_EQ(y->floats(), (Floats{321, 2100, 642, 4200}));
+  expect_answer(tf::nn::conv1d(counted({2, 3, 4, 1}), array(three, {3, 1, 1}), 2, "SAME"), {2, 3, 2, 1},
+                {-7, 8, 7, 4, -1, -11, 13, 7, 5, -8, -14, -1});
 }
 
 TEST(TfConvolution, TheGeneralOneTakesItsRankFromTheKernel) {
@@ -206,14 +328,16 @@ TEST(TfPooling, TheGeneralOneDilatesByValidOnly) {
 }
 
 TEST(TfPooling, PositionsOfMaximaCountTheBatchOnRequest) {
-  const Floats twice{1, 10, 100, 1000, 8, 7, 6, 5};
-  const View x = array(twice, {2, 1, 4, 1});
-  const auto alone = tf::nn::max_pool_with_argmax(x, {1, 2}, {1, 2}, "VALID");
-  const auto counted = tf::nn::max_pool_with_argmax(x, {1, 2}, {1, 2}, "VALID", true);
-  ASSERT_TRUE(alone && counted);
-  EXPECT_EQ(alone->output.floats(), (Floats{10, 1000, 8, 6}));
-  EXPECT_EQ(alone->argmax.integers(), (std::vector<std::int64_t>{1, 3, 0, 2}));
-  EXPECT_EQ(counted->argmax.integers(), (std::vector<std::int64_t>{1, 3, 4, 6}));
+  const View x = counted({2, 4, 5, 3});
+  const auto alone = tf::nn::max_pool_with_argmax(x, {3, 4}, {1, 1}, "VALID");
+  const auto in_batch = tf::nn::max_pool_with_argmax(x, {3, 4}, {1, 1}, "VALID", true);
+  ASSERT_TRUE(alone && in_batch);
+  EXPECT_EQ(alone->output.shape(), (Sizes{2, 2, 2, 3}));
+  EXPECT_EQ(alone->output.floats(), (Floats{5, 5, 4, 5, 5, 5, 5, 5, 5, 5, 5, 4, 5, 5, 5, 5, 4, 5, 4, 5, 5, 5, 4, 5}));
+  EXPECT_EQ(alone->argmax.integers(), (std::vector<std::int64_t>{3, 25, 17, 3, 25, 14, 36, 25, 47, 36, 25, 50,
+                                                                 9, 31, 20, 9, 34, 20, 45, 31, 20, 42, 34, 20}));
+  EXPECT_EQ(in_batch->argmax.integers(), (std::vector<std::int64_t>{3,  25, 17, 3,  25, 14, 36,  25, 47, 36,  25, 50,
+                                                                    69, 91, 80, 69, 94, 80, 105, 91, 80, 102, 94, 80}));
 }
 
 TEST(TfPad, MirrorsAtTheBorderCellOrBehindIt) {

@@ -1,6 +1,7 @@
 // PyTorch's functions as a C++ author calls them. Numbers are those of PyTorch 2.13 where a comment does not redo them.
 // Every option is given a value that changes the answer, so that one which is dropped on the way fails a test.
 #include "convoy/torch.h"
+#include "support/refusal.h"
 
 #include <gtest/gtest.h>
 
@@ -35,8 +36,6 @@ void expect_near(const Result<Tensor>& y, const Floats& wanted) {
   ASSERT_EQ(have.size(), wanted.size());
   for (std::size_t i = 0; i < have.size(); ++i) EXPECT_NEAR(have[i], wanted[i], 2e-6) << "at " << i;
 }
-
-std::string refusal(const Result<Tensor>& y) { return y ? "answered" : message(y.error()); }
 
 const Tensor x4 = array({1, 1, 4}, {1, 10, 100, 1000}), x3 = array({1, 1, 3}, {1, 10, 100});
 const Tensor w3 = array({1, 1, 3}, {1, 2, 3}), ramp = array({1, 1, 4}, {0, 1, 2, 3});

@@ -1,4 +1,5 @@
 #include "port/convert_weights.h"
+#include "support/refusal.h"
 
 #include <gtest/gtest.h>
 
@@ -19,11 +20,6 @@ class ConvertWeights : public ::testing::Test {
     folder = mkdtemp(pattern.data());
   }
   ~ConvertWeights() override { fs::remove_all(folder); }
-
-  std::string refusal(const fs::path& source, const WeightsOptions& options) const {
-    const auto done = convert_weights(source, options);
-    return done ? std::string() : message(done.error());
-  }
 
   fs::path folder;
 };
@@ -90,13 +86,18 @@ TEST(NameBelow, IsWhatFollowsAWholeStepOfTheName) {
 }
 
 TEST_F(ConvertWeights, WhatCannotBeDoneLeavesNothingBehind) {
-  EXPECT_TRUE(refusal(checkpoint, {.output = folder / "a.bin", .below = {}}).contains(".weights.h5, .npz or .pt"));
-  EXPECT_TRUE(refusal(checkpoint, {.output = folder / "a.npz", .below = "no.such"}).contains("no tensor lies below"));
-  EXPECT_TRUE(refusal("tests/data/README.md", {.output = folder / "a.npz", .below = {}}).contains("README.md"));
+  EXPECT_TRUE(refusal(convert_weights(checkpoint, {.output = folder / "a.bin", .below = {}}))
+                  .contains(".weights.h5, .npz or .pt"));
+  EXPECT_TRUE(refusal(convert_weights(checkpoint, {.output = folder / "a.npz", .below = "no.such"}))
+                  .contains("no tensor lies below"));
+  EXPECT_TRUE(refusal(convert_weights("tests/data/README.md", {.output = folder / "a.npz", .below = {}}))
+                  .contains("README.md"));
   EXPECT_TRUE(fs::is_empty(folder));
-  ASSERT_EQ(refusal(checkpoint, {.output = folder / "a.npz", .below = {}}), "");
-  EXPECT_TRUE(refusal(checkpoint, {.output = folder / "a.npz", .below = {}}).contains("exists"));
-  EXPECT_EQ(refusal(checkpoint, {.output = folder / "a.npz", .below = {}, .plain = false, .overwrites = true}), "");
+  ASSERT_EQ(refusal(convert_weights(checkpoint, {.output = folder / "a.npz", .below = {}})), "");
+  EXPECT_TRUE(refusal(convert_weights(checkpoint, {.output = folder / "a.npz", .below = {}})).contains("exists"));
+  EXPECT_EQ(refusal(convert_weights(checkpoint,
+                                    {.output = folder / "a.npz", .below = {}, .plain = false, .overwrites = true})),
+            "");
 }
 
 }  // namespace

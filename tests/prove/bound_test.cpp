@@ -5,6 +5,7 @@
 
 #include "graph/text.h"
 #include "run/run.h"
+#include "support/graphs.h"
 
 #include <gtest/gtest.h>
 
@@ -15,15 +16,6 @@
 
 namespace convoy {
 namespace {
-
-Graph graph_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << message(graph.error());
-  if (!graph) return {};
-  for (Value& value : graph->values)
-    if (!value.name.starts_with("own/")) value.origin = Origin{value.name, {}, {}};
-  return *std::move(graph);
-}
 
 Tensor tensor_of(const Sizes& shape, const std::vector<double>& values) {
   return Tensor::of(shape, std::vector<float>(values.begin(), values.end()));
@@ -41,7 +33,7 @@ struct Operator {
 
 class InputsThatAreOff : public testing::TestWithParam<Operator> {};
 TEST_P(InputsThatAreOff, StayWithinTheBound) {
-  const Graph graph = graph_of(GetParam().text);
+  const Graph graph = graph_with_origins(GetParam().text);
   ASSERT_EQ(graph.inputs.size(), GetParam().inputs.size());
   const Node& node = graph.nodes[0];
   std::mt19937_64 random(7);
@@ -117,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Bound, ARootOfANumberThatIsOffIsBounded) {
-  const Graph graph = graph_of("input x float32[1]\ny = unary(x) function=sqrt\noutput y\n");
+  const Graph graph = graph_with_origins("input x float32[1]\ny = unary(x) function=sqrt\noutput y\n");
   const Tensor x = tensor_of({1}, {0}), off = tensor_of({1}, {1e-4});
   const auto outputs = run_node(graph.nodes[0], {&x}, Precision::Single, 1);
   const auto bound = bound_of({graph.nodes[0], {&x}, {&off}, *outputs, 1});
@@ -160,7 +152,7 @@ Tensor& constant(Graph& graph, std::string_view name) {
 }
 
 Proof proof_of_folded(int ulps_off) {
-  Graph source = graph_of(frozen), target = graph_of(folded);
+  Graph source = graph_with_origins(frozen), target = graph_with_origins(folded);
   const auto gamma = constant(source, "gamma").floats(), beta = constant(source, "beta").floats(),
              mean = constant(source, "mean").floats(), variance = constant(source, "variance").floats();
   std::vector<float> scale, offset;
@@ -194,7 +186,7 @@ TEST(Bound, AConstantThatRoundingDoesNotExplainIsFound) {
 }
 
 TEST(Bound, WhatThePortComputesItselfIsForcedAndKeepsTheNarrowBound) {
-  const Proof proof = prove(graph_of(frozen), graph_of(frozen)).value_or(Proof{});
+  const Proof proof = prove(graph_with_origins(frozen), graph_with_origins(frozen)).value_or(Proof{});
   EXPECT_TRUE(proof.holds) << proof.reason;
   for (const LayerProof& layer : proof.layers) {
     if (layer.layer == "a" || layer.layer == "y") { EXPECT_EQ(layer.limit, 2) << layer.layer; }
@@ -206,7 +198,7 @@ TEST(Bound, AWrittenModelsOwnCheckAllowsForSumsInAnyOrder) {
   const std::string text =
       "input x float32[1,3000]\na = affine(x) offset=100\nm = reduce(a) axes=1 keeps_axes=true\n"
       "y = binary(a, m) function=subtract\noutput y\n";
-  const Proof proof = prove(graph_of(text), graph_of(text)).value_or(Proof{});
+  const Proof proof = prove(graph_with_origins(text), graph_with_origins(text)).value_or(Proof{});
   ASSERT_TRUE(proof.holds) << proof.reason;
   ASSERT_EQ(proof.check.outputs.size(), 1U);
   auto x = proof.check.inputs[0].floats();

@@ -1,5 +1,6 @@
 #include "graph/text.h"
 #include "prove/prove.h"
+#include "support/graphs.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +9,6 @@
 
 namespace convoy {
 namespace {
-
-Graph graph_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << message(graph.error());
-  return graph ? *std::move(graph) : Graph{};
-}
 
 std::vector<Sizes> sizes_tried(std::string_view text, int trial) {
   const auto inputs = probing_inputs(graph_of(text), trial, 1);

@@ -1,6 +1,7 @@
 #include "prove/prove.h"
 
 #include "graph/text.h"
+#include "support/graphs.h"
 
 #include <gtest/gtest.h>
 
@@ -11,19 +12,8 @@ namespace convoy {
 namespace {
 
 // A graph whose values are those of the same name in the source, unless the text says otherwise.
-Graph graph_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << message(graph.error());
-  if (!graph) return {};
-  for (Value& value : graph->values) {
-    if (!value.origin && !value.name.starts_with("+")) value.origin = Origin{value.name, {}, {}};
-    if (value.name.starts_with("own/")) value.origin.reset();  // the target's own stepping stones
-  }
-  return *std::move(graph);
-}
-
 Proof proof_of(std::string_view source, std::string_view target, ProofOptions options = {}) {
-  auto proof = prove(graph_of(source), graph_of(target), options);
+  auto proof = prove(graph_with_origins(source), graph_with_origins(target), options);
   EXPECT_TRUE(proof) << message(proof.error());
   return proof ? *std::move(proof) : Proof{};
 }
@@ -83,8 +73,8 @@ output soft
 
 // Seeds fill a tensor in its own order: the target's kernels take the source's numbers, moved as their origins say.
 Graph target_of(const std::string& text) {
-  const Graph from = graph_of(source);
-  Graph to = graph_of(text);
+  const Graph from = graph_with_origins(source);
+  Graph to = graph_with_origins(text);
   for (Value& value : to.values) {
     if (!value.constant || !value.origin || value.origin->permutation.empty()) continue;
     for (const Value& other : from.values) {
@@ -98,7 +88,7 @@ Graph target_of(const std::string& text) {
 }
 
 Proof proof_of_target(const std::string& text) {
-  auto proof = prove(graph_of(source), target_of(text));
+  auto proof = prove(graph_with_origins(source), target_of(text));
   EXPECT_TRUE(proof) << message(proof.error());
   return proof ? *std::move(proof) : Proof{};
 }
@@ -188,7 +178,7 @@ TEST(Prove, FreeSizesAreTriedEvenAndOdd) {
 }
 
 TEST(Prove, AnOutputWithoutOriginIsNotCovered) {
-  auto proof = prove(graph_of(small), *parse_graph(small));
+  auto proof = prove(graph_with_origins(small), *parse_graph(small));
   ASSERT_TRUE(proof);
   EXPECT_FALSE(proof->holds);
   EXPECT_EQ(proof->reason, "output 'y' does not say which value of the source it is");
@@ -265,7 +255,7 @@ TEST(Prove, APadThatOneGraphMergesAndAnotherReaderNeedsHolds) {
 TEST(Prove, TheMemoryLimitIsAnError) {
   ProofOptions options;
   options.memory_limit = 1000;
-  const auto proof = prove(graph_of(source), target_of(target), options);
+  const auto proof = prove(graph_with_origins(source), target_of(target), options);
   ASSERT_FALSE(proof);
   EXPECT_EQ(proof.error().fault, Fault::Budget);
 }

@@ -1,6 +1,7 @@
 #include "prove/structure.h"
 
 #include "graph/text.h"
+#include "support/graphs.h"
 
 #include <gtest/gtest.h>
 
@@ -9,17 +10,6 @@
 
 namespace convoy {
 namespace {
-
-Graph graph_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << message(graph.error());
-  if (!graph) return {};
-  for (Value& value : graph->values) {
-    if (!value.origin) value.origin = Origin{value.name, {}, {}};
-    if (value.name.starts_with("own/")) value.origin.reset();  // the target's own stepping stones
-  }
-  return *std::move(graph);
-}
 
 std::string replaced(std::string text, std::string_view before, std::string_view after) {
   const auto at = text.find(before);
@@ -33,7 +23,7 @@ Proof proof_of(const Graph& source, const Graph& target) {
   return proof ? *std::move(proof) : Proof{};
 }
 Proof proof_of(std::string_view source, std::string_view target) {
-  return proof_of(graph_of(source), graph_of(target));
+  return proof_of(graph_with_origins(source), graph_with_origins(target));
 }
 
 const LayerProof& layer_of(const Proof& proof, std::string_view name) {
@@ -119,7 +109,8 @@ TEST(Structure, AFaultThatTheWeightsHideIsFound) {
   const std::string one =
       "input x float32[1,6,8,2]\nconst k float32[3,3,2,2] = seed 5\ny = conv(x, k, _) axes=channels_last/2 "
       "kernel_order=space_in_out windows=3,3 paddings=same,same @ stem\noutput y\n";
-  Graph source = graph_of(one), target = graph_of(replaced(one, "paddings=same,same", "paddings=1:1,0:2"));
+  Graph source = graph_with_origins(one),
+        target = graph_with_origins(replaced(one, "paddings=same,same", "paddings=1:1,0:2"));
   const Tensor zeros = Tensor::of({3, 3, 2, 2}, std::vector<float>(36, 0.0F));
   for (Graph* graph : {&source, &target})
     for (Value& value : graph->values)
@@ -137,7 +128,7 @@ TEST(Structure, AWeightThatAPassComputedIsNamedWithWhatItIsMadeOf) {
   const std::string to =
       "input x float32[1,2,6,8]\nconst own/k float32[3,2,1,1] = seed 1\nb = conv(x, own/k, _) windows=1,1 "
       "paddings=valid,valid @ b\noutput b\n";
-  Graph source = graph_of(from), target = graph_of(to);
+  Graph source = graph_with_origins(from), target = graph_with_origins(to);
   std::vector<float> folded;
   const auto tensor = [&](Graph& graph, std::string_view name) -> Tensor& {
     for (Value& value : graph.values)
@@ -160,7 +151,7 @@ TEST(Structure, AWeightThatAPassComputedIsNamedWithWhatItIsMadeOf) {
 }
 
 TEST(Structure, AProductIsExactUpToTheBoundAndNotBeyond) {
-  const Graph graph = graph_of(
+  const Graph graph = graph_with_origins(
       "input x float32[1,512,3,3]\nconst k float32[2,512,3,3] = seed 1\ny = conv(x, k, _) windows=3,3 "
       "paddings=valid,valid @ y\noutput y\n");
   const auto filled = [](Sizes shape, float value) {

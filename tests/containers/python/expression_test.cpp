@@ -1,14 +1,16 @@
 // Pasted calls as data: what is read, what stays text, and what is refused with its column.
 #include "containers/python/expression.h"
+#include "support/refusal.h"
 
 #include <gtest/gtest.h>
 
 namespace convoy::python {
 namespace {
 
-std::string refusal(std::string_view text) {
+// Read or refused with a sentence.
+bool answered(std::string_view text) {
   const auto e = parse_expression(text);
-  return e ? "read" : message(e.error());
+  return e || !e.error().what.empty();
 }
 
 TEST(PythonExpression, ReadsACallWithArgumentsByPlaceAndByName) {
@@ -65,43 +67,45 @@ TEST(PythonExpression, ReadsSeveralLinesAndComments) {
 }
 
 TEST(PythonExpression, RefusesWithTheColumn) {
-  EXPECT_EQ(refusal(""), "column 1: the text ends where a layer or a call of a function is expected");
-  EXPECT_EQ(refusal("Conv2D(8, ,3)"), "column 11: there is ',' where a value is expected");
-  EXPECT_EQ(refusal("Conv2D(8 3)"), "column 10: there is '3' where a comma or a bracket is expected");
-  EXPECT_EQ(refusal("Conv2D(8, 3"), "column 12: the text ends where ',' or ')' is expected");
-  EXPECT_EQ(refusal("Conv2D(8, 'same)"), "column 11: a string without its closing '");
-  EXPECT_EQ(refusal("f(a=1, a=2)"), "column 8: 'a' is given twice");
-  EXPECT_EQ(refusal("f(a=1, 2)"), "column 8: an argument without its name stands behind 'a='");
-  EXPECT_EQ(refusal("f(9223372036854775808)"),
+  EXPECT_EQ(refusal(parse_expression("")), "column 1: the text ends where a layer or a call of a function is expected");
+  EXPECT_EQ(refusal(parse_expression("Conv2D(8, ,3)")), "column 11: there is ',' where a value is expected");
+  EXPECT_EQ(refusal(parse_expression("Conv2D(8 3)")), "column 10: there is '3' where a comma or a bracket is expected");
+  EXPECT_EQ(refusal(parse_expression("Conv2D(8, 3")), "column 12: the text ends where ',' or ')' is expected");
+  EXPECT_EQ(refusal(parse_expression("Conv2D(8, 'same)")), "column 11: a string without its closing '");
+  EXPECT_EQ(refusal(parse_expression("f(a=1, a=2)")), "column 8: 'a' is given twice");
+  EXPECT_EQ(refusal(parse_expression("f(a=1, 2)")), "column 8: an argument without its name stands behind 'a='");
+  EXPECT_EQ(refusal(parse_expression("f(9223372036854775808)")),
             "column 3: 9223372036854775808 is beyond 2^63 - 1, the largest whole number");
-  EXPECT_EQ(refusal("f(2**63)"), "column 3: the result is beyond 2^63 - 1, the largest whole number");
-  EXPECT_EQ(refusal("f(2^63)"), "column 4: '^' is no power in Python; write **");
-  EXPECT_EQ(refusal("f(1//0)"), "column 3: divides by zero");
-  EXPECT_EQ(refusal("f(padding=\xE2\x80\x98same\xE2\x80\x99)"), "column 11: a typographic quote; write '");
-  EXPECT_EQ(refusal("f(f'{x}')"), "column 3: an f-string is computed by a program; write the word");
-  EXPECT_EQ(refusal("f(\n 1,\n 2 $)"), "line 3, column 4: '$' has no meaning here");
+  EXPECT_EQ(refusal(parse_expression("f(2**63)")), "column 3: the result is beyond 2^63 - 1, the largest whole number");
+  EXPECT_EQ(refusal(parse_expression("f(2^63)")), "column 4: '^' is no power in Python; write **");
+  EXPECT_EQ(refusal(parse_expression("f(1//0)")), "column 3: divides by zero");
+  EXPECT_EQ(refusal(parse_expression("f(padding=\xE2\x80\x98same\xE2\x80\x99)")),
+            "column 11: a typographic quote; write '");
+  EXPECT_EQ(refusal(parse_expression("f(f'{x}')")), "column 3: an f-string is computed by a program; write the word");
+  EXPECT_EQ(refusal(parse_expression("f(\n 1,\n 2 $)")), "line 3, column 4: '$' has no meaning here");
 }
 
 TEST(PythonExpression, HostileTextIsRefusedAndNothingBreaks) {
   const std::string deep(100'000, '(');
-  EXPECT_NE(refusal(deep).find("nested over 64 deep"), std::string::npos);
-  EXPECT_NE(refusal("f" + std::string(100'000, '-') + "1").find("nested over 64 deep"), std::string::npos);
+  EXPECT_NE(refusal(parse_expression(deep)).find("nested over 64 deep"), std::string::npos);
+  EXPECT_NE(refusal(parse_expression("f" + std::string(100'000, '-') + "1")).find("nested over 64 deep"),
+            std::string::npos);
   std::string calls = "f";
   for (int i = 0; i < 100'000; ++i) calls += "()";
-  EXPECT_NE(refusal(calls).find("nested over 64 deep"), std::string::npos);
+  EXPECT_NE(refusal(parse_expression(calls)).find("nested over 64 deep"), std::string::npos);
   std::string dots = "a";
   for (int i = 0; i < 100'000; ++i) dots += ".a";
-  EXPECT_EQ(refusal(dots), "read");
-  EXPECT_EQ(refusal(std::string((1 << 20) + 1, 'a')), "the text is longer than 1 MiB");
-  EXPECT_NE(refusal(std::string("f(\0)", 4)), "read");
+  EXPECT_EQ(refusal(parse_expression(dots)), "");
+  EXPECT_EQ(refusal(parse_expression(std::string((1 << 20) + 1, 'a'))), "the text is longer than 1 MiB");
+  EXPECT_NE(refusal(parse_expression(std::string("f(\0)", 4))), "");
   // Every beginning of a call is a sentence or a call, never a crash.
   const std::string whole = "y = tf.nn.conv2d(x, w, [1, 2, 2, 1], \"SAME\", dilations={'a': -1}, n=x[:, 1:-1])";
-  for (std::size_t n = 0; n <= whole.size(); ++n) EXPECT_FALSE(refusal(whole.substr(0, n)).empty());
+  for (std::size_t n = 0; n <= whole.size(); ++n) EXPECT_TRUE(answered(whole.substr(0, n)));
   for (std::size_t n = 0; n < whole.size(); ++n)
     for (const char c : {'(', ')', '\'', ',', '\0', '\xFF', '9'}) {
       std::string broken = whole;
       broken[n] = c;
-      EXPECT_FALSE(refusal(broken).empty());
+      EXPECT_TRUE(answered(broken));
     }
 }
 

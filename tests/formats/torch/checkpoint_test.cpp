@@ -1,6 +1,7 @@
 // Checkpoints of torch.save against the same tensors as torch itself laid them out, and checkpoints that are broken.
 #include "formats/torch/checkpoint.h"
 #include "formats/format.h"
+#include "support/files.h"
 
 #include <gtest/gtest.h>
 
@@ -49,11 +50,6 @@ TEST(Checkpoint, SaysThatWeightsHaveNoGraph) {
   }
 }
 
-std::string contents(const std::string& file) {
-  std::ifstream in(folder + file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 Result<std::vector<LoadedTensor>> weights_of(const std::string& bytes) {
   const Blob blob{bytes_of(bytes), nullptr};
   if (torch::begins_stream(blob.bytes)) return torch::weights_of_stream(blob);
@@ -64,7 +60,7 @@ Result<std::vector<LoadedTensor>> weights_of(const std::string& bytes) {
 
 TEST(Checkpoint, RefusesEveryCut) {
   for (const char* file : {"views.pt", "training.stream.pt"}) {
-    const std::string whole = contents(file);
+    const std::string whole = content_of(folder + file);
     for (std::size_t n = 0; n < whole.size(); ++n)
       EXPECT_FALSE(weights_of(whole.substr(0, n))) << file << " cut at " << n;
   }
@@ -72,7 +68,7 @@ TEST(Checkpoint, RefusesEveryCut) {
 
 // A flipped bit may leave a file that is right; it must not leave one that does harm.
 TEST(Checkpoint, SurvivesEveryFlippedByte) {
-  const std::string whole = contents("training.stream.pt");
+  const std::string whole = content_of(folder + "training.stream.pt");
   for (std::size_t i = 0; i < whole.size(); ++i)
     for (const int bits : {0x01, 0x80, 0xff}) {
       std::string broken = whole;
