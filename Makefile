@@ -7,7 +7,7 @@ help:
 	@echo 'make build     the command and the golden checker, in build/release/'
 	@echo 'make test      build and run every test that needs no framework'
 	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
-	@echo 'make mutate    write known mistakes into models and ask convoy diff what they are (COUNT=N)'
+	@echo 'make mutate    write known mistakes into models, change single weights, and ask convoy diff (COUNT=N)'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
 	@echo 'make fuzz      libFuzzer on every reader of files, RUNS inputs each (5000000; RUNS=2000 is a quick look)'
 	@echo 'make lint      include directions, formatting, names (TIDY=1: clang-tidy too)'
@@ -55,8 +55,11 @@ COUNT ?= 1000
 mutate: build
 	$(SETUP) oracle
 	@corpus=$${CONVOY_SHARED:-../shared}/corpus; [ -d "$$corpus" ] || corpus=tests/data/corpus; \
-	  $$(tools/oracle_venv.sh) tests/oracle/mutate.py build/release/convoy $$corpus/keras $$corpus/torch $$corpus/onnx \
-	  --count $(COUNT) --seed $(or $(SEED),0) --show
+	  python=$$(tools/oracle_venv.sh); \
+	  for kind in mutate mutate_weights; do \
+	    $$python tests/oracle/$$kind.py build/release/convoy $$corpus/keras $$corpus/torch $$corpus/onnx \
+	      --count $(COUNT) --seed $(or $(SEED),0) --show || exit 1; \
+	  done
 
 lint:
 	$(SETUP) lint

@@ -1,10 +1,13 @@
 // Both models at one size with one set of inputs: every stretch between values that both have, forced and compared.
 #pragma once
 #include "diagnose/align.h"
+#include "diagnose/alike.h"
 #include "diagnose/comparable.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/limits.h"
 #include "diagnose/piece.h"
 #include "diagnose/search.h"
+#include "diagnose/tensor_difference.h"
 
 #include <map>
 #include <optional>
@@ -22,11 +25,16 @@ class Comparison {
   Status start(const std::vector<Tensor>& inputs);
 
   // Compares everything; a match that only seems to differ, because the same is computed in another place, is dropped.
-  Status compare_all();
+  // `again`: another size or larger numbers. What is one computation with the same numbers is the same without being computed
+  // again, and numbers too large for float32 alone are no difference.
+  Status compare_all(bool again = false);
+  // What agrees, beyond what float32's rounding would cover; after compare_all.
+  void compare_exactly();
   // Looks for the causes of what differs.
   Status explain_all();
 
   void report(Diagnosis& into) const;
+  void tell_scope(Scope& scope) const;
 
  private:
   struct Stretch {
@@ -34,11 +42,29 @@ class Comparison {
     std::vector<Tensor> inputs_a, inputs_b;
     std::vector<std::size_t> reads;  // matches
   };
+  // The constants of a stretch, as tensors.
+  struct Weights {
+    int tensors = 0, equal = 0, moved = 0, rounded = 0, different = 0;  // of a
+    bool all_equal = false, exchanged = false;  // two rows or columns changed places
+    std::string layer, kind, says;  // of a; the first that differs, with its size and place
+    double largest = 0, steps = 0, share = 0;
+  };
+  // The numbers of a stretch in float64.
+  struct Sharp {
+    Gap gap;  // in float32
+    double share = 0, allowed = 1;  // of float32's bound: the difference, and what rounding of constants explains
+    std::vector<double> factors;  // toward limits that were not met
+  };
   struct State {
     bool dropped = false, compared = false;
     bool fresh = false;  // fed with fresh numbers, of the range of a's own
     bool turned = false, upright = false;  // agrees under another order of axes; must not
     bool own_sizes = false;  // fed with fresh numbers at the size that b has here
+    std::map<std::size_t, Tensor> fed;  // in place of a's own numbers, by match, in a's order of axes
+    double sharpness = 1;  // below it: compared in float64, within this share of float32's bound
+    bool is_identical = false, is_rounded = false;
+    Weights weights;
+    std::vector<std::string> not_reached;
     Gap gap;
     ErrorMap map;
     std::string trouble;  // why it could not be run
@@ -49,6 +75,7 @@ class Comparison {
   Result<Stretch> stretch(std::size_t match) const;
   Status feed_at_own_sizes(Stretch& stretch) const;
   Result<Gap> gap(std::size_t match);
+  bool agrees_in_float64(std::size_t match, const Stretch& at, const Tensor& wanted, const Rounded& got) const;
   std::vector<std::size_t> readers_of_match(std::size_t match) const;
   bool only_seems(std::size_t match);
   void try_own_sizes(std::size_t match);
@@ -74,7 +101,23 @@ class Comparison {
   bool keeps_sizes(std::size_t match, const Stretch& at) const;
   bool was_put_along_another_axis(const Match& match) const;
   bool follows_another(std::size_t match) const;
-  Tensor forced(const Match& match, bool fresh) const;
+  Tensor forced(const Match& match, const State& state) const;
+  std::optional<Alike> alike_at(std::size_t match, const Piece& a, const Piece& b) const;
+  bool is_identical(std::size_t match) const;
+  static Weights weights_of(const Piece& a, const Piece& b, const Alike& alike);
+  static Weights weights_in(const Piece& a, const Piece& b);
+  std::optional<Sharp> in_float64(std::size_t match, const Stretch& at, std::vector<Limits>& limits_a,
+                                  std::vector<Limits>& limits_b) const;
+  std::optional<Tensor> reaching(const Match& from, double factor, bool negated) const;
+  std::vector<std::map<std::size_t, Tensor>> all_rows(const Stretch& at) const;
+  bool agrees_when_fed(std::size_t match, std::map<std::size_t, Tensor> fed, std::vector<Limits>& limits_a,
+                       std::vector<Limits>& limits_b, std::vector<double>* factors);
+  bool agrees_everywhere(std::size_t match);
+  std::optional<std::map<std::size_t, Tensor>> fed_from_scaled(const Stretch& at, double factor) const;
+  static bool is_roundabout(const std::vector<Edit>& edits, const State& state);
+  void sharpen(std::size_t match);
+  void blame_weights(std::size_t match);
+  void compare_affine(std::size_t match, const Piece& a, const Piece& b);
   static std::optional<Tensor> fresh_like(const Tensor& own, const Sizes& shape, std::uint64_t seed);
 
   Telling progress_;
@@ -82,7 +125,9 @@ class Comparison {
   Alignment alignment_;
   int threads_;
   bool maps_;
+  bool again_ = false;
   std::vector<Tensor> values_a_;  // float64
+  std::vector<Bounds> bounds_;  // of a's values
   std::vector<bool> matched_a_, matched_b_;
   std::vector<State> states_;
   std::map<std::uint64_t, std::string> kernels_;

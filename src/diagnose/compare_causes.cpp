@@ -35,6 +35,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
   }
   question.exact_shape = has_exact_shape(i);
   question.keeps_sizes = keeps_sizes(i, *at);
+  question.sharpness = states_[i].sharpness;
   for (const Node& node : sized_.a.nodes)
     if (std::ranges::find(node.inputs, alignment_.matches[i].a) != node.inputs.end())
       question.readers.push_back(node.op);
@@ -59,6 +60,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
   other.reads_input = question.reads_input;
   other.exact_shape = question.exact_shape;
   other.keeps_sizes = question.keeps_sizes;
+  other.sharpness = question.sharpness;
   for (const ValueId v : at->b.from) {
     const Match* from = alignment_.of_b(v);
     other.before.push_back(from ? layer_of_b(*from) : std::string());
@@ -200,6 +202,16 @@ void Comparison::join_for_fewer(std::size_t i) {
   }
 }
 
+// Where the operators are the same and the tensors are not, what brings b's weights along explains nothing, and two rows that
+// changed places are no order of axes.
+bool Comparison::is_roundabout(const std::vector<Edit>& edits, const State& state) {
+  constexpr std::string_view with_weights[] = {"kernel_size", "groups", "channels", "reset_after", "cell_kind"};
+  return std::ranges::any_of(edits, [&](const Edit& edit) {
+    const bool brings_weights = std::ranges::find(with_weights, edit.cause) != std::end(with_weights);
+    return brings_weights || (edit.cause == "flatten_order" && state.weights.exchanged);
+  });
+}
+
 Status Comparison::explain_all() {
   uncross_exchanged();
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -216,6 +228,12 @@ Status Comparison::explain_all() {
     if (cause) state.cause = *std::move(cause);
   }
   for (std::size_t i = 0; i < states_.size(); ++i) join_for_fewer(i);
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const State& state = states_[i];
+    const bool is_unexplained = !state.cause || state.cause->edits.empty() || is_roundabout(state.cause->edits, state);
+    if (state.compared && !state.dropped && !state.gap.same && is_unexplained && state.weights.different > 0)
+      blame_weights(i);
+  }
   return {};
 }
 

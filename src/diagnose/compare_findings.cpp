@@ -195,6 +195,8 @@ void Comparison::report(Diagnosis& into) const {
     for (const Edit& edit : state.cause->edits) {
       finding.cause = std::string(edit.cause);
       finding.says = edit.says;
+      const std::string& tensors = state.weights.says;
+      if (edit.cause == "weights_differ" && !tensors.empty() && tensors != edit.says) finding.says += "; " + tensors;
       if (!edit.layer.empty()) {
         finding.a = state.cause->of_b ? a_of(edit.layer, match) : edit.layer;
         const bool is_lost =

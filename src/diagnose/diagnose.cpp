@@ -6,6 +6,7 @@
 #include "diagnose/fix.h"
 #include "diagnose/separate.h"
 #include "diagnose/share.h"
+#include "prove/meeting.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -254,11 +255,17 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
     for (const float factor : {1.0F, 16.0F}) {
       if (factor > 1 && !options.inputs.empty()) continue;
       std::vector<Tensor> inputs;
-      for (const Tensor& input : at->inputs) inputs.push_back(scaled(input, factor));
+      const auto rows = index_ranges(at->a);
+      for (std::size_t i = 0; i < at->inputs.size(); ++i) {
+        const bool asks_for_rows = rows[static_cast<std::size_t>(at->a.inputs[i].index)] > 0;
+        inputs.push_back(asks_for_rows ? at->inputs[i] : scaled(at->inputs[i], factor));
+      }
       Comparison comparison(*at, alignment, options.threads, options.maps, options.progress);
       if (auto done = comparison.start(inputs); !done) return within("a", Result<Diagnosis>(pass(done)));
-      if (auto done = comparison.compare_all(); !done) return pass(done);
-      if (trial == 0 && factor == 1) {  // cheaper asked before the causes of every layer
+      const bool is_first = trial == 0 && factor == 1;
+      if (auto done = comparison.compare_all(!is_first); !done) return pass(done);
+      if (is_first) comparison.compare_exactly();
+      if (is_first) {  // cheaper asked before the causes of every layer
         Diagnosis quick;
         comparison.report(quick);
         if (quick.findings.size() > 1 && is_turned(a, b, options, quick)) {
@@ -268,6 +275,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
           return quick;
         }
       }
+      if (is_first) comparison.tell_scope(result.scope);
       if (auto done = comparison.explain_all(); !done) return pass(done);
       Diagnosis one;
       comparison.report(one);

@@ -86,6 +86,13 @@ struct Finding {
   Fix fix;
 };
 
+// What `same` stands on.
+struct Scope {
+  int stretches = 0, identical = 0;  // the latter: operator by operator, number by number
+  int tensors = 0, equal = 0, moved = 0;  // of weights: to the last bit; the same numbers in another order
+  std::vector<std::string> not_reached;  // "x > 100 at 'where'"
+};
+
 struct Diagnosis {
   bool same = true;
   std::vector<Layer> layers;
@@ -94,6 +101,7 @@ struct Diagnosis {
   int weighted_a = 0, weighted_b = 0, by_weights = 0, by_place = 0;
   int shared = 0;  // tensors of b that were given a's numbers
   std::vector<std::string> only_a, only_b;
+  Scope scope;
   double outputs_largest = 0;  // of the outputs, run freely
   double outputs_scale = 0;  // the largest magnitude of a's
 };

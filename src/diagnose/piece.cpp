@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <random>
 #include <set>
 
 namespace convoy::diagnose {
@@ -51,10 +53,15 @@ Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary) 
   return piece;
 }
 
-Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
+namespace {
+
+using Change = std::function<Tensor(const Tensor&)>;  // of a constant, and of what is computed
+
+Result<std::vector<Tensor>> values_changed(const Graph& piece, const std::vector<Tensor>& inputs, int threads,
+                                           const Change& change) {
   std::vector<Tensor> values(piece.values.size());
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (piece.values[i].constant) values[i] = *piece.values[i].constant;
+    if (piece.values[i].constant) values[i] = change ? change(*piece.values[i].constant) : *piece.values[i].constant;
   for (std::size_t i = 0; i < inputs.size(); ++i) values[static_cast<std::size_t>(piece.inputs[i].index)] = inputs[i];
   for (const Node& node : piece.nodes) {
     std::vector<const Tensor*> read;
@@ -72,9 +79,29 @@ Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tens
     auto made = run_node(node, read, Precision::Double, threads);
     if (!made) return pass(made);
     for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i)
-      values[static_cast<std::size_t>(node.outputs[i].index)] = std::move((*made)[i]);
+      values[static_cast<std::size_t>(node.outputs[i].index)] = change ? change((*made)[i]) : std::move((*made)[i]);
   }
   return values;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
+  return values_changed(piece, inputs, threads, {});
+}
+
+Result<std::vector<Tensor>> shaken_values_of(const Graph& piece, const std::vector<Tensor>& inputs, double by,
+                                             std::uint64_t seed, int threads) {
+  std::mt19937_64 random(seed);
+  return values_changed(piece, inputs, threads, [&](const Tensor& tensor) {
+    if (tensor.dtype() > DType::F64) return tensor;
+    auto values = tensor.doubles();
+    for (double& value : values) {
+      const double side = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
+      if (value != std::trunc(value)) value *= 1 + by * side;  // a whole number is what was meant
+    }
+    return Tensor::of(tensor.shape(), std::move(values));
+  });
 }
 
 Result<Tensor> evaluate(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
@@ -116,6 +143,18 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
                                                                std::max(limit, bound->limit)};
   }
   return std::move(held[static_cast<std::size_t>(piece.outputs[0].index)]);
+}
+
+Result<Rounded> evaluate_sharply(const Graph& piece, const std::vector<Tensor>& inputs, double sharpness, int threads) {
+  auto got = evaluate_rounded(piece, inputs, threads);
+  if (!got || sharpness >= 1 || !got->error) return got;
+  auto value = evaluate(piece, inputs, threads);
+  if (!value) return pass(value);
+  got->value = *std::move(value);
+  auto error = got->error->floats();
+  for (float& one : error) one *= static_cast<float>(sharpness);
+  got->error = Tensor::of(got->value.shape(), std::move(error));
+  return got;
 }
 
 Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,

@@ -18,6 +18,10 @@ Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary);
 
 // All values of a piece, in float64. Fails: as the kernels do, for instance where shapes no longer fit.
 Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
+// The same, but that constants and whatever is computed on the way are moved by up to `by` of their size, to random sides:
+// how much the numbers of the piece hang on the rounding of what they are made of.
+Result<std::vector<Tensor>> shaken_values_of(const Graph& piece, const std::vector<Tensor>& inputs, double by,
+                                             std::uint64_t seed, int threads);
 // The output alone, in float64.
 Result<Tensor> evaluate(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
 
@@ -29,6 +33,9 @@ struct Rounded {
   double limit = 0;
 };
 Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
+// With `sharpness` below 1 the numbers are of float64, and of the error of float32 only that share is left: for
+// differences that float32's own rounding would cover.
+Result<Rounded> evaluate_sharply(const Graph& piece, const std::vector<Tensor>& inputs, double sharpness, int threads);
 
 // Adds what b may be off by because it holds computed what the stretch of a computes from constants alone.
 Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,

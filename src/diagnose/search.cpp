@@ -104,10 +104,8 @@ class Search {
   explicit Search(const Question& question) : q_(question) {}
 
   Result<Explained> run() {
-    auto got = evaluate_rounded(q_.b, q_.inputs_b, q_.threads);
+    auto got = evaluated(q_.inputs_b, q_.inputs_a);
     if (!got) return pass(got);
-    if (auto allowed = allow_for_known(*got, q_.a, q_.inputs_a, q_.permutation, q_.threads); !allowed)
-      return pass(allowed);
     got_ = *std::move(got);
     auto values = values_of(q_.a, q_.inputs_a, q_.threads);
     if (!values) return pass(values);
@@ -126,6 +124,15 @@ class Search {
   }
 
  private:
+  // What b computes, and what of a difference is rounding.
+  Result<Rounded> evaluated(const std::vector<Tensor>& inputs_b, const std::vector<Tensor>& inputs_a) const {
+    auto got = evaluate_sharply(q_.b, inputs_b, q_.sharpness, q_.threads);
+    if (!got || q_.sharpness < 1) return got;
+    if (auto allowed = allow_for_known(*got, q_.a, inputs_a, q_.permutation, q_.threads); !allowed)
+      return pass(allowed);
+    return got;
+  }
+
   Scene scene(const Graph& piece, const std::vector<Tensor>& values) const {
     return {piece, q_.b, values, sizes_of_all(values), q_.reads_input, q_.before, q_.kernels, q_.readers};
   }
@@ -198,8 +205,8 @@ class Search {
     std::mt19937_64 random(accepted.size());
     std::vector<Tensor> inputs;
     for (const Tensor& input : q_.inputs_a) inputs.push_back(fresh(input, random));
-    auto got = evaluate_rounded(q_.b, q_.for_b(inputs), q_.threads);
-    if (!got || !allow_for_known(*got, q_.a, inputs, q_.permutation, q_.threads)) return accepted;
+    const auto got = evaluated(q_.for_b(inputs), inputs);
+    if (!got) return accepted;
     std::vector<Tried> left;
     for (const Tried& one : accepted) {
       const auto value = evaluate(one.hypothesis.piece, inputs, q_.threads);

@@ -36,6 +36,7 @@ struct Question {
   bool tries_pairs = true;
   bool exact_shape = false;  // the output has b's very shape, or is wrong
   bool keeps_sizes = false;  // it has b's sizes, in whatever order, or is wrong
+  double sharpness = 1;  // below it: in float64, within this share of float32's bound
   std::vector<Op> readers = {};  // of the stretch's output in a
 };
 // Fails: as the kernels do on the models' own stretches.

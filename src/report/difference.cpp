@@ -52,6 +52,21 @@ std::string layer_table(const Diagnosis& d) {
   return table.text();
 }
 
+// What `same` stands on, and what no number came to.
+std::string scope_text(const Diagnosis& d) {
+  const diagnose::Scope& scope = d.scope;
+  const int otherwise = scope.stretches - scope.identical, computed = scope.tensors - scope.equal - scope.moved;
+  std::string text =
+      fmt::format("structure  {} of {} stretches operator by operator", scope.identical, scope.stretches);
+  if (otherwise > 0) text += fmt::format("; {} written otherwise, compared in float64", otherwise);
+  text += fmt::format("\nweights    {} of {} tensors bit for bit", scope.equal, scope.tensors);
+  if (scope.moved > 0) text += fmt::format(", {} in another order", scope.moved);
+  if (computed > 0) text += fmt::format(", {} computed or rounded otherwise", computed);
+  text += fmt::format("\nsizes      {}\n", joined(d.sizes));
+  if (!scope.not_reached.empty()) text += fmt::format("ranges     no input reached {}\n", joined(scope.not_reached));
+  return text;
+}
+
 std::string finding_text(const Finding& f) {
   std::string text = fmt::format("\n{}: {}\n", shown(f.a), f.cause);
   const std::string change =
@@ -108,7 +123,7 @@ std::string diff_text(const Diagnosis& d, const DiffNames& names) {
   if (std::isfinite(d.outputs_largest))
     text += fmt::format("\noutputs differ by up to {} of {}\n", short_number(d.outputs_largest),
                         short_number(d.outputs_scale));
-  if (d.same) return text + "\nsame: no stretch differs by more than rounding explains\n";
+  if (d.same) return text + "\nsame: no stretch differs by more than rounding explains\n" + scope_text(d);
   for (const Finding& f : d.findings) text += finding_text(f);
   return text +
          "\nr = difference / (2^-24 * (|W|*|x| + |b|)); rounding alone stays below the limit. A limit of 0: bit for "
@@ -122,6 +137,9 @@ Json diff_json(const Diagnosis& d) {
   json["sizes"] = d.sizes;
   json["aligned"] = {{"weighted_a", d.weighted_a}, {"weighted_b", d.weighted_b}, {"by_weights", d.by_weights},
                      {"by_place", d.by_place},     {"only_a", d.only_a},         {"only_b", d.only_b}};
+  json["scope"] = {{"stretches", d.scope.stretches}, {"identical", d.scope.identical},
+                   {"tensors", d.scope.tensors},     {"equal", d.scope.equal},
+                   {"moved", d.scope.moved},         {"not_reached", d.scope.not_reached}};
   json["outputs_largest"] = finite(d.outputs_largest);
   json["first"] = d.findings.empty() ? Json() : finding_json(d.findings.front());
   json["differences"] = Json::array();

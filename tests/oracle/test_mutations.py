@@ -4,6 +4,7 @@ import pytest
 from carrying import CONVOY, ROOT, SHARED
 
 pytest.importorskip("onnxruntime")
+import mutate_weights  # noqa: E402
 from mutate import measure, options_of  # noqa: E402
 
 CORPUS = next(folder for folder in (SHARED / "corpus", ROOT / "tests/data/corpus") if folder.is_dir())
@@ -18,3 +19,14 @@ def test_known_mistakes_are_found_and_named(capsys):
     assert total["layer"] >= 0.96 * asked, said
     assert total["named"] >= 0.93 * asked, said
     assert total["claimed"] <= 0.02 * asked, said
+
+
+def test_every_changed_number_is_seen_in_its_layer(capsys):
+    folders = [CORPUS / name for name in ("keras", "torch", "onnx")]
+    total = mutate_weights.measure(options_of([str(CONVOY), *map(str, folders), "--count", "60", "--seed", "5", "--show"]))
+    said = capsys.readouterr().out
+    asked = total["asked"]
+    assert asked == 60, said
+    assert total["seen"] == asked, said
+    assert total["layer"] >= asked - 2, said
+    assert total["claimed"] <= 1, said

@@ -1,0 +1,210 @@
+#include "diagnose/affine_form.h"
+
+#include "diagnose/hypothesis.h"
+#include "prove/bound.h"
+#include "prove/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace convoy::diagnose {
+
+namespace {
+
+struct Core {
+  AffineForm form;
+  Size channels = 0, groups = 1;
+  std::size_t out_axis = 0;  // of the kernel
+  Size axis = 0;  // of the value: its channels
+};
+
+std::optional<Core> core_of(const Graph& piece, const Node& node) {
+  const Tensor* kernel = constant_of(piece, node, 1);
+  if (!kernel || kernel->rank() < 2) return std::nullopt;
+  Core core;
+  core.form.layer = node.layer;
+  const Sizes& shape = kernel->shape();
+  core.axis = piece[node.outputs[0]].fact.rank() - 1;
+  const Tensor* matrix = kernel;
+  Tensor turned;
+  if (const auto* conv = std::get_if<Conv>(&node.op)) {
+    core.axis = conv->axes.channel();
+  } else if (const auto* up = std::get_if<ConvTranspose>(&node.op)) {
+    core.axis = up->axes.channel();
+    core.groups = up->groups;
+    core.out_axis = 1;
+  } else {
+    const auto* linear = std::get_if<Linear>(&node.op);
+    const bool is_in_out = std::holds_alternative<MatMul>(node.op) || (linear && linear->order == LinearOrder::InOut);
+    if ((!linear && !is_in_out) || kernel->rank() != 2) return std::nullopt;
+    if (is_in_out) turned = kernel->permuted(Sizes{1, 0}), matrix = &turned;
+  }
+  core.channels = matrix->shape()[core.out_axis] * core.groups;
+  core.form.kernel = matrix->doubles();
+  const Size rest = matrix->count() / std::max<Size>(matrix->shape()[0], 1);
+  core.form.shape = core.out_axis == 0 ? Sizes{matrix->shape()[0], rest}
+                                       : Sizes{shape[0], shape[1], rest / std::max<Size>(shape[1], 1)};
+  const auto channels = static_cast<std::size_t>(core.channels);
+  const Tensor* bias = constant_of(piece, node, 2);
+  if (node.inputs.size() > 2 && node.inputs[2] && !bias) return std::nullopt;
+  core.form.bias = bias ? bias->doubles() : std::vector<double>(channels, 0);
+  if (core.form.bias.size() != channels) return std::nullopt;
+  for (const double b : core.form.bias) core.form.bias_size.push_back(std::abs(b));
+  return core;
+}
+
+void scale_channels(Core& core, const std::vector<double>& by) {
+  AffineForm& form = core.form;
+  Size inner = 1;
+  for (std::size_t i = core.out_axis + 1; i < form.shape.size(); ++i) inner *= form.shape[i];
+  const Size own = form.shape[core.out_axis], rows = core.out_axis == 0 ? 1 : form.shape[0];
+  const Size rows_of_group = std::max<Size>(rows / core.groups, 1);
+  for (std::size_t i = 0; i < form.kernel.size(); ++i) {
+    const Size at = static_cast<Size>(i) / inner, row = at / own;
+    const Size channel = core.out_axis == 0 ? at : row / rows_of_group * own + at % own;
+    form.kernel[i] *= by[static_cast<std::size_t>(channel)];
+  }
+  for (std::size_t c = 0; c < by.size(); ++c) form.bias[c] *= by[c], form.bias_size[c] *= std::abs(by[c]);
+}
+
+void shift_channels(Core& core, const std::vector<double>& by) {
+  for (std::size_t c = 0; c < by.size(); ++c) {
+    core.form.bias[c] += by[c];
+    core.form.bias_size[c] += std::abs(by[c]);
+  }
+}
+
+// One number, or one per channel.
+std::optional<std::vector<double>> per_channel(const Tensor& constant, const Core& core, Size rank) {
+  const auto values = constant.doubles();
+  if (values.size() == 1) return std::vector<double>(static_cast<std::size_t>(core.channels), values[0]);
+  const Sizes& shape = constant.shape();
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 && static_cast<Size>(i) + rank != core.axis + constant.rank()) return std::nullopt;
+  if (constant.count() != core.channels) return std::nullopt;
+  return values;
+}
+
+bool take_in_norm(Core& core, const Graph& piece, const Node& node, const BatchNorm& norm) {
+  if (norm.axis != core.axis) return false;
+  const auto channels = static_cast<std::size_t>(core.channels);
+  const auto vector = [&](std::size_t input, double otherwise) {
+    const Tensor* constant = constant_of(piece, node, input);
+    return constant ? constant->doubles() : std::vector<double>(channels, otherwise);
+  };
+  const auto gamma = vector(1, 1), beta = vector(2, 0), mean = vector(3, 0), variance = vector(4, 1);
+  for (const auto* one : {&gamma, &beta, &mean, &variance})
+    if (one->size() != channels) return false;
+  std::vector<double> by(channels), less(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    by[c] = gamma[c] / std::sqrt(variance[c] + norm.epsilon);
+    less[c] = -mean[c];
+  }
+  shift_channels(core, less);
+  scale_channels(core, by);
+  shift_channels(core, beta);
+  return true;
+}
+
+bool take_in_binary(Core& core, const Graph& piece, const Node& node, BinaryFunction function) {
+  const Tensor *left = constant_of(piece, node, 0), *right = constant_of(piece, node, 1);
+  if (!left == !right) return false;
+  auto by = per_channel(left ? *left : *right, core, piece[node.outputs[0]].fact.rank());
+  if (!by) return false;
+  const auto changed = [&](auto f) {
+    for (double& x : *by) x = f(x);
+  };
+  switch (function) {
+    case BinaryFunction::Multiply: scale_channels(core, *by); return true;
+    case BinaryFunction::Add: shift_channels(core, *by); return true;
+    case BinaryFunction::Divide:
+      if (left) return false;
+      changed([](double x) { return 1 / x; });
+      scale_channels(core, *by);
+      return true;
+    case BinaryFunction::Subtract:
+      if (left) return false;
+      changed([](double x) { return -x; });
+      shift_channels(core, *by);
+      return true;
+    default: return false;
+  }
+}
+
+bool take_in_node(Core& core, const Graph& piece, const Node& node) {
+  if (std::holds_alternative<Identity>(node.op) || std::holds_alternative<Dropout>(node.op) ||
+      std::holds_alternative<Slice>(node.op))
+    return true;
+  if (const auto* norm = std::get_if<BatchNorm>(&node.op)) return take_in_norm(core, piece, node, *norm);
+  if (const auto* binary = std::get_if<Binary>(&node.op)) return take_in_binary(core, piece, node, binary->function);
+  if (const auto* affine = std::get_if<Affine>(&node.op)) {
+    const auto channels = static_cast<std::size_t>(core.channels);
+    scale_channels(core, std::vector<double>(channels, affine->scale));
+    shift_channels(core, std::vector<double>(channels, affine->offset));
+    return true;
+  }
+  return false;
+}
+
+bool moves_in_front(const Op& op) {
+  return std::holds_alternative<Identity>(op) || std::holds_alternative<Dropout>(op) ||
+         std::holds_alternative<Reshape>(op) || std::holds_alternative<Flatten>(op) ||
+         std::holds_alternative<Transpose>(op) || std::holds_alternative<Pad>(op) ||
+         std::holds_alternative<Squeeze>(op) || std::holds_alternative<Unsqueeze>(op);
+}
+
+constexpr double most_steps_of_folding = 16;  // of 2^-24: gamma, root, quotient, product, each rounded, by two programs
+
+}  // namespace
+
+std::optional<AffineForm> affine_form_of(const Graph& piece) {
+  if (piece.inputs.size() != 1) return std::nullopt;
+  std::optional<Core> core;
+  ValueId v = piece.inputs[0];
+  for (const Node& node : piece.nodes) {
+    const auto reads = std::ranges::count_if(node.inputs, [&](ValueId in) { return in && !piece[in].constant; });
+    if (reads != 1 || std::ranges::find(node.inputs, v) == node.inputs.end()) return std::nullopt;
+    v = node.outputs[0];
+    if (core) {
+      if (!take_in_node(*core, piece, node)) return std::nullopt;
+    } else if (!moves_in_front(node.op)) {
+      core = core_of(piece, node);
+      if (!core) return std::nullopt;
+    }
+  }
+  if (!core || v != piece.outputs[0]) return std::nullopt;
+  return std::move(core->form);
+}
+
+std::string unexplained_in(const AffineForm& a, const AffineForm& b) {
+  if (a.shape != b.shape || a.kernel.size() != b.kernel.size() || a.bias.size() != b.bias.size()) return "";
+  std::size_t kernels = 0, biases = 0, at = 0, bias_at = 0;
+  double worst = 0, worst_bias = 0;
+  const auto excess = [](double x, double y, double size) {
+    return std::abs(x - y) - most_steps_of_folding * unit_rounding * size;
+  };
+  for (std::size_t i = 0; i < a.kernel.size(); ++i) {
+    const double by = excess(a.kernel[i], b.kernel[i], std::max(std::abs(a.kernel[i]), std::abs(b.kernel[i])));
+    if (by <= 1e-37) continue;
+    ++kernels;
+    if (by > worst) worst = by, at = i;
+  }
+  for (std::size_t i = 0; i < a.bias.size(); ++i) {
+    const double by = excess(a.bias[i], b.bias[i], std::max(a.bias_size[i], b.bias_size[i]));
+    if (by <= 1e-37) continue;
+    ++biases;
+    if (by > worst_bias) worst_bias = by, bias_at = i;
+  }
+  if (kernels == 0 && biases == 0) return "";
+  if (2 * kernels > a.kernel.size()) return "";
+  if (kernels > 0)
+    return fmt::format("kernel {} is {:.9g} in a, {:.9g} in b with what scales it taken in; {} of {} numbers differ{}",
+                       place_in(a.shape, static_cast<Size>(at)), a.kernel[at], b.kernel[at], kernels, a.kernel.size(),
+                       kernels == 1 ? "s" : "");
+  return fmt::format("bias [{}] is {:.9g} in a, {:.9g} in b with what shifts it taken in; {} of {} numbers differ{}",
+                     bias_at, a.bias[bias_at], b.bias[bias_at], biases, a.bias.size(), biases == 1 ? "s" : "");
+}
+
+}  // namespace convoy::diagnose

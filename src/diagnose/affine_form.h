@@ -1,0 +1,25 @@
+// What a layer multiplies and adds once the norms and factors behind it are taken in: so that a kernel with a norm folded
+// into it can be compared, number by number, with the kernel and the norm.
+#pragma once
+#include "graph/graph.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convoy::diagnose {
+
+struct AffineForm {
+  std::string layer;
+  Sizes shape;  // of the kernel: a convolution's cells in one axis
+  std::vector<double> kernel, bias;
+  std::vector<double> bias_size;  // per channel: what the bias was added up of, by magnitude
+};
+// Nothing: the piece is another than one layer with a kernel and what scales and shifts its channels.
+std::optional<AffineForm> affine_form_of(const Graph& piece);
+
+// The numbers of b that rounding a's does not explain; empty where it explains all of them, or where so many differ that
+// they lie in another order. "kernel [4, 7] is 0.25 in a, 0.5 in b with the norms taken in; 1 of 800 numbers differs".
+std::string unexplained_in(const AffineForm& a, const AffineForm& b);
+
+}  // namespace convoy::diagnose

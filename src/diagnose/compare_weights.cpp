@@ -1,0 +1,147 @@
+// The weights of aligned stretches as tensors: what is equal to the last bit, what lies in another order, what was folded,
+// and the first number that is another.
+#include "diagnose/affine_form.h"
+#include "diagnose/compare.h"
+#include "diagnose/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace convoy::diagnose {
+
+namespace {
+
+bool holds_floats(DType dtype) { return dtype <= DType::F64; }
+
+// Several vectors of one operator may say the same together in two ways, as two biases that are added do: their numbers
+// tell, and not each by itself.
+bool may_say_together(const Op& op, std::size_t input) {
+  const bool walks =
+      std::holds_alternative<Lstm>(op) || std::holds_alternative<Gru>(op) || std::holds_alternative<SimpleRnn>(op);
+  return (walks && (input == 3 || input == 4)) || std::holds_alternative<BatchNorm>(op);
+}
+
+bool holds_weights(const Tensor& tensor) { return holds_floats(tensor.dtype()) && tensor.count() > 1; }
+
+}  // namespace
+
+// The pieces without numbers for their inputs.
+std::optional<Alike> Comparison::alike_at(std::size_t i, const Piece& a, const Piece& b) const {
+  const Match& match = alignment_.matches[i];
+  if (!is_identity(match.permutation) || sized_.a[match.a].fact.shape != sized_.b[match.b].fact.shape)
+    return std::nullopt;
+  Alike alike = built_alike(a.graph, b.graph, [&](std::size_t of_a, std::size_t of_b) {
+    const Match* from = alignment_.of_a(a.from[of_a]);
+    return from && from->b == b.from[of_b] && is_identity(from->permutation) &&
+           sized_.a[from->a].fact.shape == sized_.b[from->b].fact.shape;
+  });
+  if (!alike.same_operators) return std::nullopt;
+  return alike;
+}
+
+// One computation written down twice, with the same numbers to the last bit: nothing to be computed.
+bool Comparison::is_identical(std::size_t i) const {
+  const Match& match = alignment_.matches[i];
+  const Piece a = cut(sized_.a, match.a, boundary_of(sized_.a, match.a, matched_a_));
+  const Piece b = cut(sized_.b, match.b, boundary_of(sized_.b, match.b, matched_b_));
+  const auto alike = alike_at(i, a, b);
+  return alike && std::ranges::all_of(alike->constants, [&](const ConstantPair& pair) {
+           return difference_of(*a.graph[pair.a].constant, *b.graph[pair.b].constant).equal();
+         });
+}
+
+// What stands in the same place of both and is not the same.
+Comparison::Weights Comparison::weights_of(const Piece& a, const Piece& b, const Alike& alike) {
+  Weights weights;
+  std::map<NodeId, int> unlike;
+  std::map<NodeId, bool> rounded;
+  std::vector<std::pair<const ConstantPair*, TensorDifference>> found;
+  for (const ConstantPair& pair : alike.constants) {
+    const Tensor &x = *a.graph[pair.a].constant, &y = *b.graph[pair.b].constant;
+    TensorDifference difference = difference_of(x, y);
+    if (holds_weights(x)) ++weights.tensors;
+    if (difference.equal()) {
+      if (holds_weights(x)) ++weights.equal;
+      continue;
+    }
+    ++unlike[pair.node_a];
+    rounded[pair.node_a] = rounded[pair.node_a] || difference.is_rounding();
+    found.emplace_back(&pair, difference);
+  }
+  weights.all_equal = found.empty();
+  // In another order they may still say the same, where another layer of the stretch takes them so.
+  const bool is_of_one = unlike.size() == 1;
+  for (const auto& [pair, difference] : found) {
+    const Node& node = a.graph[pair->node_a];
+    if (difference.same_numbers && difference.numbers > 1 && !is_of_one) {
+      ++weights.moved;
+      continue;
+    }
+    const bool is_said_together = unlike[pair->node_a] > 1 && may_say_together(node.op, pair->input);
+    if (rounded[pair->node_a] || is_said_together || !holds_floats(a.graph[pair->a].constant->dtype())) {
+      ++weights.rounded;
+      continue;
+    }
+    ++weights.different;
+    if (!weights.says.empty()) continue;
+    weights.layer = node.layer;
+    weights.kind = node.kind;
+    weights.says = fmt::format("'{}' {}", a.graph[pair->a].name,
+                               text_of(difference, *a.graph[pair->a].constant, *b.graph[pair->b].constant));
+    weights.exchanged = weights.says.ends_with("changed places");
+    weights.largest = difference.largest;
+    weights.steps = difference.steps;
+    weights.share = static_cast<double>(difference.differing) / static_cast<double>(difference.numbers);
+  }
+  return weights;
+}
+
+// Stretches that are written otherwise: which of a's tensors b holds too, in whatever order.
+Comparison::Weights Comparison::weights_in(const Piece& a, const Piece& b) {
+  std::vector<std::pair<std::uint64_t, const Tensor*>> theirs;
+  for (const Value& value : b.graph.values)
+    if (value.constant && holds_weights(*value.constant))
+      theirs.emplace_back(fingerprint(*value.constant), &*value.constant);
+  Weights weights;
+  for (const Value& value : a.graph.values) {
+    if (!value.constant || !holds_weights(*value.constant)) continue;
+    ++weights.tensors;
+    const auto at = std::ranges::find(theirs, fingerprint(*value.constant), [](const auto& one) { return one.first; });
+    if (at == theirs.end()) {
+      ++weights.rounded;
+      continue;
+    }
+    ++(same_bytes(*value.constant, *at->second) ? weights.equal : weights.moved);
+    theirs.erase(at);
+  }
+  return weights;
+}
+
+// A difference that the tensors tell, where no numbers show it or no known mistake explains them.
+void Comparison::blame_weights(std::size_t i) {
+  State& state = states_[i];
+  if (state.gap.same) state.gap = {std::max(state.weights.steps, 1.0), 0, state.weights.largest, state.weights.share};
+  state.gap.same = false;
+  Explained cause;
+  cause.edits.push_back({"weights_differ", state.weights.layer, state.weights.kind, state.weights.says});
+  cause.before = state.gap;
+  cause.r_next = std::numeric_limits<double>::infinity();
+  state.cause = std::move(cause);
+}
+
+// Where a norm was taken into a kernel, each number of the kernel by itself: what one of very many moves, rounding covers.
+void Comparison::compare_affine(std::size_t i, const Piece& a, const Piece& b) {
+  const auto first = affine_form_of(a.graph), second = affine_form_of(b.graph);
+  if (!first || !second) return;
+  const std::string says = unexplained_in(*first, *second);
+  if (says.empty()) return;
+  Weights& weights = states_[i].weights;
+  weights.layer = first->layer;
+  weights.says = says;
+  blame_weights(i);
+}
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,249 @@
+#include "diagnose/limits.h"
+
+#include "diagnose/hypothesis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <type_traits>
+
+namespace convoy::diagnose {
+
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+Bounds bounds_of_function(Function function) {
+  switch (function) {
+    case Function::Sigmoid:
+    case Function::SparseSigmoid: return {0, 1, true};
+    case Function::Tanh:
+    case Function::Softsign:
+    case Function::Erf:
+    case Function::Sin:
+    case Function::Cos: return {-1, 1, true};
+    case Function::Softplus:
+    case Function::SparsePlus:
+    case Function::Exp:
+    case Function::Sqrt:
+    case Function::Rsqrt:
+    case Function::Square:
+    case Function::Abs: return {0, unbounded, true};
+    case Function::LogSigmoid: return {-unbounded, 0, true};
+    case Function::Gelu:
+    case Function::GeluTanh: return {-0.1699, unbounded, true};
+    case Function::Silu: return {-0.2784, unbounded, true};
+    case Function::Mish: return {-0.3088, unbounded, true};
+    case Function::HardSwish: return {-0.375, unbounded, true};
+    case Function::Selu: return {-1.758, unbounded, true};
+    default: return {};
+  }
+}
+
+// Numbers are only moved or chosen: the widest of what is read.
+template <class O>
+constexpr bool only_moves_numbers =
+    std::is_same_v<O, Identity> || std::is_same_v<O, Dropout> || std::is_same_v<O, Reshape> ||
+    std::is_same_v<O, Flatten> || std::is_same_v<O, Transpose> || std::is_same_v<O, Unsqueeze> ||
+    std::is_same_v<O, Squeeze> || std::is_same_v<O, Slice> || std::is_same_v<O, Split> || std::is_same_v<O, Concat> ||
+    std::is_same_v<O, Tile> || std::is_same_v<O, Take> || std::is_same_v<O, MaxPool> ||
+    std::is_same_v<O, AveragePool> || std::is_same_v<O, DepthToSpace> || std::is_same_v<O, SpaceToDepth>;
+// Any number may come of them.
+template <class O>
+constexpr bool is_free = std::is_same_v<O, Conv> || std::is_same_v<O, ConvTranspose> || std::is_same_v<O, Linear> ||
+                         std::is_same_v<O, BatchNorm> || std::is_same_v<O, PRelu>;
+
+Bounds met(const std::vector<Bounds>& in) {
+  Bounds all{unbounded, -unbounded, true};
+  for (const Bounds& one : in)
+    all = {std::min(all.least, one.least), std::max(all.most, one.most), all.known && one.known};
+  return in.empty() ? Bounds{} : all;
+}
+
+Bounds bounds_of_relu(const Relu& op) {
+  if (op.negative_slope != 0) return {-unbounded, op.max_value.value_or(unbounded), op.negative_slope > 0};
+  return {std::min(0.0, op.threshold), op.max_value.value_or(unbounded), op.threshold == 0};
+}
+
+Bounds bounds_of_binary(BinaryFunction function, const std::vector<Bounds>& in) {
+  if (in.size() < 2) return {};
+  const Bounds &x = in[0], &y = in[1];
+  const bool known = x.known && y.known;
+  switch (function) {
+    case BinaryFunction::Add: return {x.least + y.least, x.most + y.most, known};
+    case BinaryFunction::Maximum: return {std::max(x.least, y.least), std::max(x.most, y.most), known};
+    case BinaryFunction::Minimum: return {std::min(x.least, y.least), std::min(x.most, y.most), known};
+    default: return {};
+  }
+}
+
+Bounds bounds_behind(const Op& op, const std::vector<Bounds>& in) {
+  return std::visit(
+      [&]<class O>(const O& o) -> Bounds {
+        if constexpr (is_free<O>) return {-unbounded, unbounded, true};
+        else if constexpr (only_moves_numbers<O>) return met(in);
+        else if constexpr (std::is_same_v<O, Unary>) return bounds_of_function(o.function);
+        else if constexpr (std::is_same_v<O, Relu>) return bounds_of_relu(o);
+        else if constexpr (std::is_same_v<O, Clip>)
+          return {o.least.value_or(-unbounded), o.most.value_or(unbounded), true};
+        else if constexpr (std::is_same_v<O, HardSigmoid>) return {0, 1, true};
+        else if constexpr (std::is_same_v<O, Softplus>) return {0, unbounded, true};
+        else if constexpr (std::is_same_v<O, Elu> || std::is_same_v<O, Celu>) return {-o.alpha, unbounded, o.alpha > 0};
+        else if constexpr (std::is_same_v<O, Pad>) {
+          const Bounds all = met(in);
+          return {std::min(all.least, o.value), std::max(all.most, o.value), all.known};
+        } else if constexpr (std::is_same_v<O, Binary>) return bounds_of_binary(o.function, in);
+        else return {};
+      },
+      static_cast<const AnyOp::type&>(op));
+}
+
+Bounds bounds_of_constant(const Tensor& tensor) {
+  constexpr Size most = Size{1} << 16;  // larger ones are no limits
+  if (tensor.count() == 0 || tensor.count() > most) return {};
+  const auto values = tensor.doubles();
+  const auto [least, largest] = std::ranges::minmax(values);
+  return {least, largest, true};
+}
+
+void add_limit(std::vector<Limits>& limits, ValueId v, double at, const std::string& layer) {
+  if (!std::isfinite(at)) return;
+  auto one = std::ranges::find(limits, v, &Limits::value);
+  if (one == limits.end()) one = limits.insert(limits.end(), Limits{v, {0}, {""}, {false, false}});
+  const auto place = std::ranges::lower_bound(one->at, at);
+  const auto i = place - one->at.begin();
+  if (place != one->at.end() && *place == at) {
+    if (one->layers[static_cast<std::size_t>(i)].empty()) one->layers[static_cast<std::size_t>(i)] = layer;
+    return;
+  }
+  one->at.insert(place, at);
+  one->layers.insert(one->layers.begin() + i, layer);
+  one->met.push_back(false);
+}
+
+// Next to a limit: what lies on the far side of zero alone is nobody's.
+bool is_wanted(const Limits& limits, std::size_t stretch) {
+  const bool begins = stretch > 0 && !limits.layers[stretch - 1].empty();
+  return begins || (stretch < limits.at.size() && !limits.layers[stretch].empty());
+}
+
+void add_functions(std::vector<Limits>& limits, const Node& node, Function function) {
+  const auto put = [&](std::initializer_list<double> all) {
+    for (const double at : all) add_limit(limits, node.inputs[0], at, node.layer);
+  };
+  switch (function) {
+    case Function::Abs:
+    case Function::Sign:
+    case Function::Selu: return put({0});
+    case Function::HardSwish: return put({-3, 3});
+    case Function::SparsePlus:
+    case Function::SparseSigmoid: return put({-1, 1});
+    default: return;
+  }
+}
+
+// Against a constant: where its numbers begin and where they end.
+void add_comparison(std::vector<Limits>& limits, const Graph& piece, const Node& node, BinaryFunction function) {
+  const bool compares = gives_truth(function) && function < BinaryFunction::And;
+  if (!compares && function != BinaryFunction::Maximum && function != BinaryFunction::Minimum) return;
+  for (const std::size_t i : {0, 1}) {
+    const Tensor* constant = constant_of(piece, node, i);
+    if (!constant || constant_of(piece, node, 1 - i)) continue;
+    const Bounds bounds = bounds_of_constant(*constant);
+    add_limit(limits, node.inputs[1 - i], bounds.least, node.layer);
+    add_limit(limits, node.inputs[1 - i], bounds.most, node.layer);
+  }
+}
+
+}  // namespace
+
+std::vector<Bounds> bounds_of(const Graph& graph) {
+  std::vector<Bounds> all(graph.values.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (graph.values[i].constant) all[i] = bounds_of_constant(*graph.values[i].constant);
+  for (const ValueId v : graph.inputs) all[static_cast<std::size_t>(v.index)].known = true;
+  for (const Node& node : graph.nodes) {
+    std::vector<Bounds> in;
+    for (const ValueId v : node.inputs) in.push_back(v ? all[static_cast<std::size_t>(v.index)] : Bounds{});
+    const Bounds out = bounds_behind(node.op, in);
+    for (const ValueId v : node.outputs) all[static_cast<std::size_t>(v.index)] = out;
+  }
+  return all;
+}
+
+std::vector<Limits> limits_in(const Graph& piece) {
+  std::vector<Limits> limits;
+  for (const Node& node : piece.nodes) {
+    const auto put = [&](double at) { add_limit(limits, node.inputs[0], at, node.layer); };
+    std::visit(
+        [&]<class O>(const O& o) {
+          if constexpr (std::is_same_v<O, Relu>) {
+            put(o.threshold);
+            if (o.max_value) put(*o.max_value);
+          } else if constexpr (std::is_same_v<O, Clip>) {
+            if (o.least) put(*o.least);
+            if (o.most) put(*o.most);
+          } else if constexpr (std::is_same_v<O, Threshold>) {
+            put(o.threshold);
+          } else if constexpr (std::is_same_v<O, Shrink>) {
+            put(o.lambda), put(-o.lambda);
+          } else if constexpr (std::is_same_v<O, HardSigmoid>) {
+            put(-o.beta / o.alpha), put((1 - o.beta) / o.alpha);
+          } else if constexpr (std::is_same_v<O, Elu> || std::is_same_v<O, Celu> || std::is_same_v<O, PRelu>) {
+            put(0);
+          } else if constexpr (std::is_same_v<O, Unary>) {
+            add_functions(limits, node, o.function);
+          } else if constexpr (std::is_same_v<O, Binary>) {
+            add_comparison(limits, piece, node, o.function);
+          }
+        },
+        static_cast<const AnyOp::type&>(node.op));
+  }
+  return limits;
+}
+
+void note(std::vector<Limits>& limits, const std::vector<Tensor>& values) {
+  for (Limits& one : limits) {
+    if (std::ranges::find(one.met, false) == one.met.end()) continue;
+    for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles()) {
+      const auto place = std::ranges::lower_bound(one.at, x);
+      const bool is_on_limit = place != one.at.end() && *place == x;
+      if (!std::isnan(x) && !is_on_limit) one.met[static_cast<std::size_t>(place - one.at.begin())] = true;
+    }
+  }
+}
+
+std::vector<double> factors_toward(const Limits& limits, const std::vector<Tensor>& values) {
+  constexpr double beyond = 2, just_beyond = 1.1;
+  double most = 0;
+  for (const double x : values[static_cast<std::size_t>(limits.value.index)].doubles())
+    if (std::isfinite(x)) most = std::max(most, std::abs(x));
+  std::vector<double> factors;
+  for (std::size_t i = 0; i < limits.met.size() && most > 0; ++i) {
+    if (limits.met[i] || !is_wanted(limits, i)) continue;
+    const bool is_last = i == limits.at.size();
+    const double low = i == 0 ? 0 : std::abs(limits.at[i - 1]), high = is_last ? 0 : std::abs(limits.at[i]);
+    const bool is_end = i == 0 || is_last;
+    const double size = (is_end ? beyond : just_beyond) * std::max(low, high);
+    factors.push_back(size > 0 ? size / most : 1);
+  }
+  return factors;
+}
+
+std::vector<std::string> not_met(const Limits& limits) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < limits.met.size(); ++i) {
+    if (limits.met[i] || !is_wanted(limits, i)) continue;
+    const bool is_first = i == 0, is_last = i == limits.at.size();
+    const std::string& layer =
+        is_last || (!is_first && limits.layers[i].empty()) ? limits.layers[i - 1] : limits.layers[i];
+    if (is_first) all.push_back(fmt::format("x < {:g} at '{}'", limits.at[i], layer));
+    else if (is_last) all.push_back(fmt::format("x > {:g} at '{}'", limits.at[i - 1], layer));
+    else all.push_back(fmt::format("{:g} < x < {:g} at '{}'", limits.at[i - 1], limits.at[i], layer));
+  }
+  return all;
+}
+
+}  // namespace convoy::diagnose

@@ -1,0 +1,38 @@
+// Where piecewise operators change what they do, which of these limits some numbers have been on both sides of, and
+// between which bounds a value of a model can lie at all.
+#pragma once
+#include "graph/graph.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace convoy::diagnose {
+
+struct Bounds {
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  bool known = false;  // every number between them may stand there
+};
+// Per value: behind a ReLU nothing is negative, behind a sigmoid nothing above 1.
+std::vector<Bounds> bounds_of(const Graph& graph);
+
+// Where the operators of a piece change what they do with one value: numbers between which its readers are smooth. Zero is
+// one of them, so that what lies between it and a limit close by is met as well.
+struct Limits {
+  ValueId value;
+  std::vector<double> at;  // in order
+  std::vector<std::string> layers;  // per limit, that has it; empty: zero, which is no limit of its own
+  std::vector<bool> met;  // per stretch between two of them, with both ends
+};
+std::vector<Limits> limits_in(const Graph& piece);
+
+// Notes where the numbers of these values lie.
+void note(std::vector<Limits>& limits, const std::vector<Tensor>& values);
+
+// Per stretch that was not met: by how much the numbers that lead to the value must grow or shrink to lie there.
+std::vector<double> factors_toward(const Limits& limits, const std::vector<Tensor>& values);
+
+// "x > 100 at 'where'", per stretch that was not met.
+std::vector<std::string> not_met(const Limits& limits);
+
+}  // namespace convoy::diagnose

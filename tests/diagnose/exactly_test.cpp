@@ -1,0 +1,171 @@
+// What rounding in float32 would cover is found all the same, and what is equal stays equal however it is written.
+#include "diagnose/diagnose.h"
+#include "graph/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace convoy::diagnose {
+namespace {
+
+Graph exactly_parsed(const std::string& text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph.has_value()) << text << message(graph.error());
+  return graph ? *graph : Graph{};
+}
+
+// With the numbers of one constant changed.
+Graph with(Graph graph, const std::string& name, const std::function<void(std::vector<float>&)>& change) {
+  for (Value& value : graph.values) {
+    if (value.name != name || !value.constant) continue;
+    auto numbers = value.constant->floats();
+    change(numbers);
+    value.constant = Tensor::of(value.constant->shape(), std::move(numbers));
+  }
+  return graph;
+}
+
+Diagnosis diagnosed(const Graph& a, const Graph& b) {
+  auto found = diagnose(a, b);
+  EXPECT_TRUE(found.has_value()) << message(found.error());
+  return found ? *found : Diagnosis{};
+}
+
+struct Weight {
+  std::string name, text, constant;
+  std::function<void(std::vector<float>&)> change;
+};
+
+const char* const wide =
+    "input x float32[1,20000]\nconst k float32[2,20000] = seed 1\nconst c float32[2] = seed 2\ny = linear(x, k, c)\n"
+    "output y\n";
+
+std::vector<Weight> changed_weights() {
+  const auto nudge = [](std::size_t at) {
+    return [at](std::vector<float>& numbers) { numbers[at] = std::nextafter(numbers[at], 9.0F); };
+  };
+  const std::string image = "input x float32[1,3,8,11]\n";
+  return {
+      {"a last bit among 20000", wide, "k", nudge(31234)},
+      {"a bias halved behind 20000 products", wide, "c", [](auto& n) { n[1] *= 0.5F; }},
+      {"two columns exchanged", wide, "k", [](auto& n) { std::swap(n[7], n[19990]), std::swap(n[20007], n[39990]); }},
+      {"two rows exchanged", wide, "k",
+       [](auto& n) { std::swap_ranges(n.begin(), n.begin() + 20000, n.begin() + 20000); }},
+      {"the last row of a table",
+       "input x int64[1,5]\nconst t float32[900,4] = seed 1\ny = embedding(x, t)\noutput y\n", "t",
+       [](auto& n) { n[3597] += 0.5F; }},
+      {"a kernel",
+       image + "const k float32[4,3,3,3] = seed 1\ny = conv(x, k, _) windows=3,3 paddings=0:0,0:0\noutput y\n", "k",
+       nudge(61)},
+      {"a variance",
+       image + "const g float32[3] = seed 3\nconst o float32[3] = seed 4\nconst m float32[3] = seed 5\nconst v "
+               "float32[3] = "
+               "seed 6 positive\ny = batch_norm(x, g, o, m, v)\noutput y\n",
+       "v", [](auto& n) { n[2] *= 1.00001F; }},
+      {"a slope", image + "const s float32[3,1,1] = seed 1\ny = prelu(x, s)\noutput y\n", "s", nudge(2)},
+      {"a constant that is added", image + "const d float32[1,3,8,11] = seed 1\ny = binary(x, d)\noutput y\n", "d",
+       nudge(100)},
+      {"a forget gate's bias",
+       "input x float32[1,7,4]\nconst k float32[24,4] = seed 1\nconst r float32[24,6] = seed 2\nconst c float32[24] = "
+       "seed "
+       "3\ny = lstm(x, k, r, c) gates=torch\noutput y\n",
+       "c", [](auto& n) { n[8] += 1e-4F; }},
+  };
+}
+
+TEST(SameExactly, ANumberThatRoundingWouldCoverIsFoundAndItsPlaceIsSaid) {
+  for (const Weight& row : changed_weights()) {
+    const Graph a = with(exactly_parsed(row.text), row.constant, [](auto& numbers) {
+      for (float& x : numbers) x *= 0.37F;
+    });
+    EXPECT_TRUE(diagnosed(a, a).same) << row.name;
+    const Diagnosis found = diagnosed(a, with(a, row.constant, row.change));
+    ASSERT_EQ(found.findings.size(), 1) << row.name;
+    EXPECT_EQ(found.findings[0].a, "y") << row.name;
+    EXPECT_NE(found.findings[0].says.find(" in a, "), std::string::npos)
+        << row.name << ": " << found.findings[0].cause << ", " << found.findings[0].says;
+  }
+}
+
+struct Unreached {
+  std::string name, before, a, b;
+};
+
+TEST(SameExactly, LimitsThatProbesDoNotReachAreReached) {
+  const std::string image = "input x float32[1,3,8,11]\n";
+  const std::string number = image + "const n float32[1] = seed 1\n";
+  const std::vector<Unreached> rows{
+      {"a ReLU that ends", image, "y = relu(x)\n", "y = clip(x) least=0 most=500\n"},
+      {"another end", image, "y = clip(x) least=-300 most=500\n", "y = clip(x) least=-400 most=500\n"},
+      {"a far threshold", image, "y = identity(x)\n", "y = threshold(x) threshold=-1000 value=-1000\n"},
+      {"close to zero", image, "y = shrink(x) lambda=0.00001\n", "y = identity(x)\n"},
+      {"behind a function", image, "z = relu(x)\ny = clip(z) least=0 most=700\n", "z = relu(x)\ny = identity(z)\n"},
+  };
+  for (const Unreached& row : rows) {
+    const Graph a = exactly_parsed(row.before + row.a + "output y\n"),
+                b = exactly_parsed(row.before + row.b + "output y\n");
+    EXPECT_FALSE(diagnosed(a, b).same) << row.name;
+    EXPECT_FALSE(diagnosed(b, a).same) << row.name << ", the other way round";
+  }
+}
+
+TEST(SameExactly, WhatIsWrittenOtherwiseStaysTheSame) {
+  const std::string image = "input x float32[1,3,8,11]\n";
+  const std::vector<Unreached> rows{
+      {"a ReLU as a clip", image, "y = relu(x)\n", "y = clip(x) least=0\n"},
+      {"twice", image, "z = relu(x)\ny = identity(z)\n", "z = relu(x)\ny = relu(z)\n"},
+      {"ends at 6", image, "y = relu(x) max_value=6\n", "y = clip(x) least=0 most=6\n"},
+      {"a function in two steps", image, "y = unary(x) function=silu\n",
+       "z = unary(x) function=sigmoid\ny = binary(x, z) function=multiply\n"},
+      {"operands exchanged", image + "const d float32[1,3,8,11] = seed 1\n", "y = binary(x, d)\n",
+       "y = binary(d, x)\n"},
+  };
+  for (const Unreached& row : rows) {
+    const Graph a = exactly_parsed(row.before + row.a + "output y\n"),
+                b = exactly_parsed(row.before + row.b + "output y\n");
+    EXPECT_TRUE(diagnosed(a, b).same) << row.name;
+    EXPECT_TRUE(diagnosed(b, a).same) << row.name << ", the other way round";
+  }
+}
+
+// A norm folded in as a program folds it, in float32.
+Graph folded(const Graph& a, float change_of_one) {
+  const auto numbers = [&](const std::string& name) {
+    for (const Value& value : a.values)
+      if (value.name == name) return value.constant->floats();
+    return std::vector<float>{};
+  };
+  const auto g = numbers("g"), o = numbers("o"), m = numbers("m"), v = numbers("v");
+  Graph b = exactly_parsed(
+      "input x float32[1,600,5,6]\nconst k float32[4,600,3,3] = seed 1\nconst c float32[4] = seed 2\n"
+      "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\noutput y\n");
+  b = with(b, "k", [&](auto& n) {
+    for (std::size_t i = 0; i < n.size(); ++i) {
+      const std::size_t channel = i / 5400;
+      n[i] = n[i] * (g[channel] / std::sqrt(v[channel] + 1e-3F));
+    }
+    n[7000] *= change_of_one;
+  });
+  return with(b, "c", [&](auto& n) {
+    for (std::size_t i = 0; i < n.size(); ++i) n[i] = o[i] - m[i] * (g[i] / std::sqrt(v[i] + 1e-3F));
+  });
+}
+
+TEST(SameExactly, AFoldedNormIsTheSameAndOneNumberOfItsKernelIsNot) {
+  const Graph a = exactly_parsed(
+      "input x float32[1,600,5,6]\nconst k float32[4,600,3,3] = seed 1\nconst g float32[4] = seed 3\nconst o "
+      "float32[4] = "
+      "seed 4\nconst m float32[4] = seed 5\nconst v float32[4] = seed 6 positive\n"
+      "z = conv(x, k, _) windows=3,3 paddings=0:0,0:0\ny = batch_norm(z, g, o, m, v) epsilon=0.001\noutput y\n");
+  EXPECT_TRUE(diagnosed(a, folded(a, 1)).same);
+  const Diagnosis found = diagnosed(a, folded(a, 1.0001F));
+  ASSERT_EQ(found.findings.size(), 1);
+  EXPECT_NE(found.findings[0].says.find("kernel [1, 1600]"), std::string::npos) << found.findings[0].says;
+}
+
+}  // namespace
+}  // namespace convoy::diagnose

@@ -1,0 +1,159 @@
+"""`same` means the same: pairs that differ where ordinary numbers do not reach or rounding would cover it, and pairs that are
+equal however they are written. Both models of a pair are exported by PyTorch, or saved by Keras."""
+import copy
+import subprocess
+
+import pytest
+from carrying import CONVOY
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+
+def exported(model, x, file):
+    torch.export.save(torch.export.export(model.eval(), (x,)), file)
+    return file
+
+
+def said(tmp_path, a, b, x):
+    files = exported(a, x, tmp_path / "a.pt2"), exported(b, x, tmp_path / "b.pt2")
+    done = subprocess.run([str(CONVOY), "diff", *map(str, files)], capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, done.stdout
+
+
+class Between(nn.Module):
+    """A function, alone on the input or behind a convolution."""
+
+    def __init__(self, f, behind):
+        super().__init__()
+        torch.manual_seed(3)
+        self.f, self.before, self.after = f, nn.Conv2d(3, 4, 3) if behind else nn.Identity(), nn.Conv2d(4 if behind else 3, 2, 1)
+
+    def forward(self, x):
+        return self.after(self.f(self.before(x)))
+
+
+LIMITS = {
+    "clamp": (F.relu, lambda x: torch.clamp(x, 0, 50)),
+    "clamp far": (F.relu, lambda x: torch.clamp(x, 0, 1e4)),
+    "where": (lambda x: x * 2, lambda x: torch.where(x > 100, x * 3, x * 2)),
+    "where below": (lambda x: x * 2, lambda x: torch.where(x < -500, torch.zeros_like(x), x * 2)),
+    "minimum": (lambda x: x / 255, lambda x: torch.minimum(x, torch.tensor(255.0)) / 255),
+    "threshold near zero": (F.relu, lambda x: F.threshold(x, 1e-4, 0.0)),
+    "comparison": (lambda x: x + (x > 200).float(), lambda x: x + (x > 300).float()),
+    "hard swish": (F.hardswish, lambda x: x * torch.clamp(x + 3, 0, 6) / 6 * torch.where(x > 90, 1.1, 1.0)),
+    "two functions": (lambda x: F.leaky_relu(x, 0.1), lambda x: torch.where(x > -64, F.leaky_relu(x, 0.1), x * 0.2)),
+}
+
+
+@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_that_ordinary_numbers_do_not_reach(name, behind, tmp_path):
+    a, b = (Between(f, behind) for f in LIMITS[name])
+    code, text = said(tmp_path, a, b, torch.randn(1, 3, 9, 11))
+    assert code == 1, text
+
+
+EQUAL = {
+    "clamp": (F.relu, lambda x: torch.clamp(x, min=0)),
+    "where": (F.relu, lambda x: torch.where(x > 0, x, torch.zeros_like(x))),
+    "twice": (F.relu, lambda x: F.relu(F.relu(x))),
+    "mean of itself and its size": (F.relu, lambda x: (x + torch.abs(x)) / 2),
+    "hard swish": (F.hardswish, lambda x: x * F.relu6(x + 3) / 6),
+    "gelu": (F.gelu, lambda x: x * 0.5 * (1 + torch.erf(x / 2**0.5))),
+    "leaky": (lambda x: F.leaky_relu(x, 0.1), lambda x: torch.maximum(x, 0.1 * x)),
+    "softplus": (F.softplus, lambda x: torch.log1p(torch.exp(-torch.abs(x))) + torch.relu(x)),
+    "softmax": (lambda x: F.softmax(x, 1), lambda x: torch.exp(x) / torch.exp(x).sum(1, keepdim=True)),
+    "unit length": (lambda x: F.normalize(x, dim=1), lambda x: x / torch.clamp(torch.sqrt((x * x).sum(1, keepdim=True)), min=1e-12)),
+    "a quotient as a product": (lambda x: x / 255.0, lambda x: x * (1 / 255)),
+    "tanh": (torch.tanh, lambda x: 2 * torch.sigmoid(2 * x) - 1),
+}
+
+
+@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("name", EQUAL)
+def test_the_same_written_otherwise(name, behind, tmp_path):
+    a, b = (Between(f, behind) for f in EQUAL[name])
+    code, text = said(tmp_path, a, b, torch.randn(1, 3, 9, 11))
+    assert code == 0, text
+    assert "operator by operator" in text
+
+
+class Steps(nn.Module):
+    """An LSTM written out, its two biases added beforehand."""
+
+    def __init__(self, cell, forget=0.0):
+        super().__init__()
+        self.kernel, self.recurrent = nn.Parameter(cell.weight_ih_l0.detach().clone()), nn.Parameter(cell.weight_hh_l0.detach().clone())
+        self.bias = nn.Parameter((cell.bias_ih_l0 + cell.bias_hh_l0).detach().clone())
+        with torch.no_grad():
+            self.bias[6:12] += forget
+
+    def forward(self, x):
+        h = c = torch.zeros(x.shape[0], 6)
+        for t in range(5):
+            i, f, g, o = (F.linear(x[:, t], self.kernel, self.bias) + F.linear(h, self.recurrent)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+        return h
+
+
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(4, 6, batch_first=True)
+
+    def forward(self, x):
+        return self.cell(x)[0][:, -1]
+
+
+@pytest.mark.parametrize("forget", [0.0, 1e-3, 1e-4])
+def test_a_cell_written_out_step_by_step(forget, tmp_path):
+    torch.manual_seed(1)
+    a = Cell()
+    code, text = said(tmp_path, a, Steps(a.cell, forget), torch.randn(1, 5, 4))
+    assert code == (forget > 0), text
+
+
+@pytest.mark.parametrize("f", [lambda w: w[49999, 2].add_(0.1), lambda w: w[[49998, 49999]].flip(0)])
+def test_rows_of_a_table_that_nothing_asks_for(f, tmp_path):
+    torch.manual_seed(1)
+    a = nn.Sequential(nn.Embedding(50000, 3), nn.Linear(3, 2))
+    b = copy.deepcopy(a)
+    with torch.no_grad():
+        rows = f(b[0].weight)
+        if rows.shape == (2, 3):
+            b[0].weight[49998:] = rows
+    code, text = said(tmp_path, a, b, torch.randint(0, 50000, (1, 5)))
+    assert code == 1, text
+    assert "weights_differ" in text and "[49" in text
+
+
+def test_a_dense_layer_behind_another_order_of_features(tmp_path):
+    class First(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.dense = nn.Conv2d(3, 4, 3), nn.Linear(4 * 7 * 9, 5)
+
+        def forward(self, x):
+            return self.dense(self.conv(x).flatten(1))
+
+    class Second(First):
+        def forward(self, x):
+            return self.dense(self.conv(x).permute(0, 2, 3, 1).flatten(1))
+
+    torch.manual_seed(1)
+    a = First()
+    b = Second()
+    b.load_state_dict(a.state_dict())
+    x = torch.randn(1, 3, 9, 11)
+    with torch.no_grad():
+        b.dense.weight.copy_(a.dense.weight.view(5, 4, 7, 9).permute(0, 2, 3, 1).reshape(5, -1))
+    code, text = said(tmp_path, a, b, x)
+    assert code == 0 and "same: " in text, text
+    with torch.no_grad():
+        b.dense.weight[2, 100] += 1e-6
+    code, text = said(tmp_path, a, b, x)
+    assert code == 1, text
