@@ -185,7 +185,10 @@ bool Comparison::agrees_in_float64(std::size_t i, const Stretch& at, const Tenso
     return std::ranges::all_of(tensor.doubles(), [](double x) { return std::isfinite(x); });
   };
   const auto casts = [](const Graph& graph) {
-    return std::ranges::any_of(graph.nodes, [](const Node& node) { return std::holds_alternative<Cast>(node.op); });
+    return std::ranges::any_of(graph.nodes, [](const Node& node) {
+      const auto* cast = std::get_if<Cast>(&node.op);
+      return cast && (cast->to == DType::F16 || cast->to == DType::BF16);
+    });
   };
   if (casts(at.a.graph) || casts(at.b.graph) || !all_numbers(wanted)) return false;
   const bool is_finite = all_numbers(got.value);

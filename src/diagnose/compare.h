@@ -114,6 +114,7 @@ class Comparison {
                        std::vector<Limits>& limits_b, std::vector<double>* factors);
   bool agrees_everywhere(std::size_t match);
   std::optional<std::map<std::size_t, Tensor>> fed_from_scaled(const Stretch& at, double factor) const;
+  bool agrees_to_the_last(std::size_t match) const;
   static bool is_roundabout(const std::vector<Edit>& edits, const State& state);
   void sharpen(std::size_t match);
   void blame_weights(std::size_t match);

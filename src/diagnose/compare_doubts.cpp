@@ -22,7 +22,7 @@ bool Comparison::only_seems(std::size_t i) {
   bool all = true;
   for (const std::size_t j : readers) {
     const auto other = gap(j);
-    all = all && other && other->same && is_close(*other);
+    all = all && other && other->same && is_close(*other) && agrees_to_the_last(j);
     if (!all) break;
   }
   if (!all) set(i, true);

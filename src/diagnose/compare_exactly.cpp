@@ -21,6 +21,7 @@ namespace {
 constexpr double shaken_by = 8 * unit_rounding, slack = 4;
 // Float64 rounds by 2^-29 of what float32 does; eight times that.
 constexpr double exact_share = 0x1p-26;
+constexpr std::size_t most_runs_of_rows = 256;
 
 std::size_t slot_of(ValueId v) { return static_cast<std::size_t>(v.index); }
 
@@ -108,7 +109,6 @@ std::optional<Tensor> Comparison::reaching(const Match& from, double factor, boo
 
 // The rows of tables, in turn, as many as one input asks for at once.
 std::vector<std::map<std::size_t, Tensor>> Comparison::all_rows(const Stretch& at) const {
-  constexpr Size most_runs = 256;
   const auto rows_a = index_ranges(at.a.graph), rows_b = index_ranges(at.b.graph);
   std::vector<std::map<std::size_t, Tensor>> runs;
   for (std::size_t k = 0; k < at.a.from.size(); ++k) {
@@ -118,7 +118,7 @@ std::vector<std::map<std::size_t, Tensor>> Comparison::all_rows(const Stretch& a
       if (from && at.b.from[j] == from->b) rows = std::max(rows, rows_b[slot_of(at.b.graph.inputs[j])]);
     const Size count = at.inputs_a[k].count();
     if (rows == 0 || count == 0) continue;
-    for (Size first = 0; first < rows && static_cast<Size>(runs.size()) < most_runs; first += count) {
+    for (Size first = 0; first < rows && runs.size() < most_runs_of_rows; first += count) {
       std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
       for (Size n = 0; n < count; ++n) numbers[static_cast<std::size_t>(n)] = (first + n) % rows;
       Tensor made = Tensor::of(at.inputs_a[k].shape(), std::move(numbers));
@@ -197,7 +197,10 @@ bool Comparison::agrees_everywhere(std::size_t i) {
   std::vector<Limits> limits_a = limits_in(at->a.graph), limits_b = limits_in(at->b.graph);
   std::vector<double> factors;
   if (!agrees_when_fed(i, {}, limits_a, limits_b, &factors)) return false;
-  for (auto& rows : all_rows(*at))
+  auto runs = all_rows(*at);
+  if (runs.size() == most_runs_of_rows)
+    states_[i].not_reached.push_back("the last rows of the table at '" + layer_of_a(alignment_.matches[i]) + "'");
+  for (auto& rows : runs)
     if (!agrees_when_fed(i, std::move(rows), limits_a, limits_b, nullptr)) return false;
   const bool is_single = at->a.from.size() == 1 && at->b.from.size() == 1;
   const bool takes_rows = is_single && index_ranges(at->a.graph)[slot_of(at->a.graph.inputs[0])] > 0;
@@ -221,6 +224,14 @@ bool Comparison::agrees_everywhere(std::size_t i) {
         if (std::ranges::find(states_[i].not_reached, side) == states_[i].not_reached.end())
           states_[i].not_reached.push_back(side);
   return true;
+}
+
+// By the numbers that a makes, in float64: the bound behind many steps is wide.
+bool Comparison::agrees_to_the_last(std::size_t i) const {
+  const auto at = stretch(i);
+  std::vector<Limits> none;
+  const auto sharp = at ? in_float64(i, *at, none, none) : std::nullopt;
+  return !sharp || sharp->share <= std::max(sharp->allowed, exact_share);
 }
 
 // Where the operators are the same and weights are not, what explains the numbers must do so to the last digits: within

@@ -3,10 +3,12 @@
 #include "diagnose/affine_form.h"
 #include "diagnose/compare.h"
 #include "diagnose/fingerprint.h"
+#include "prove/bound.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -16,12 +18,42 @@ namespace {
 
 bool holds_floats(DType dtype) { return dtype <= DType::F64; }
 
-// Several vectors of one operator may say the same together in two ways, as two biases that are added do: their numbers
-// tell, and not each by itself.
-bool may_say_together(const Op& op, std::size_t input) {
-  const bool walks =
-      std::holds_alternative<Lstm>(op) || std::holds_alternative<Gru>(op) || std::holds_alternative<SimpleRnn>(op);
-  return (walks && (input == 3 || input == 4)) || std::holds_alternative<BatchNorm>(op);
+// Two biases of a recurrent cell are added, and the vectors of a norm make one factor and one term: two models may say the
+// same in two ways. Whether each sum is the same but for rounding.
+bool say_the_same(const Graph& a, const Node& x, const Graph& b, const Node& y) {
+  constexpr double most = 32 * unit_rounding;
+  const auto numbers = [](const Graph& graph, const Node& node, std::size_t input) {
+    const bool is_there = input < node.inputs.size() && node.inputs[input] && graph[node.inputs[input]].constant;
+    return is_there ? graph[node.inputs[input]].constant->doubles() : std::vector<double>{};
+  };
+  const auto agree = [](double p, double q, double size) { return std::abs(p - q) <= most * size; };
+  if (const auto* norm = std::get_if<BatchNorm>(&x.op)) {
+    std::vector<double> of_a[4], of_b[4];
+    for (std::size_t i = 0; i < 4; ++i) of_a[i] = numbers(a, x, i + 1), of_b[i] = numbers(b, y, i + 1);
+    const auto at = [](const std::vector<double>& all, std::size_t c, double otherwise) {
+      return c < all.size() ? all[c] : otherwise;
+    };
+    for (std::size_t c = 0; c < of_a[2].size(); ++c) {
+      const double p = at(of_a[0], c, 1) / std::sqrt(at(of_a[3], c, 1) + norm->epsilon);
+      const double q = at(of_b[0], c, 1) / std::sqrt(at(of_b[3], c, 1) + norm->epsilon);
+      const double r = at(of_a[1], c, 0), s = at(of_b[1], c, 0), m = at(of_a[2], c, 0), n = at(of_b[2], c, 0);
+      if (!agree(p, q, std::abs(p)) || !agree(r - p * m, s - q * n, std::abs(r) + std::abs(p * m) + std::abs(s)))
+        return false;
+    }
+    return true;
+  }
+  const auto first = numbers(a, x, 3), second = numbers(a, x, 4), third = numbers(b, y, 3), fourth = numbers(b, y, 4);
+  const bool walks = std::holds_alternative<Lstm>(x.op) || std::holds_alternative<Gru>(x.op) ||
+                     std::holds_alternative<SimpleRnn>(x.op);
+  if (!walks || first.size() != second.size() || third.size() != fourth.size() || first.size() != third.size())
+    return false;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (!agree(first[i] + second[i], third[i] + fourth[i], std::abs(first[i]) + std::abs(second[i]))) return false;
+  return true;
+}
+
+bool is_said_by_several(const Op& op, std::size_t input) {
+  return std::holds_alternative<BatchNorm>(op) || input == 3 || input == 4;
 }
 
 bool holds_weights(const Tensor& tensor) { return holds_floats(tensor.dtype()) && tensor.count() > 1; }
@@ -80,7 +112,8 @@ Comparison::Weights Comparison::weights_of(const Piece& a, const Piece& b, const
       ++weights.moved;
       continue;
     }
-    const bool is_said_together = unlike[pair->node_a] > 1 && may_say_together(node.op, pair->input);
+    const bool is_said_together = unlike[pair->node_a] > 1 && is_said_by_several(node.op, pair->input) &&
+                                  say_the_same(a.graph, node, b.graph, b.graph[pair->node_b]);
     if (rounded[pair->node_a] || is_said_together || !holds_floats(a.graph[pair->a].constant->dtype())) {
       ++weights.rounded;
       continue;
