@@ -1,5 +1,6 @@
 #include "diagnose/cause.h"
 
+#include <algorithm>
 #include <array>
 
 namespace convoy::diagnose {
@@ -32,7 +33,7 @@ constexpr std::array table{
     Cause{"channels_swapped", "has input and output channels of the kernel exchanged"},
     Cause{"depthwise_order", "orders channels and multiplier of the depthwise kernel the other way"},
     Cause{"group_order", "orders the output channels of the groups in another way"},
-    Cause{"channel_order", "reads the channels of the input in reverse order"},
+    Cause{"channel_order", "has channels in another order"},
     Cause{"preprocessing", "scales or shifts the input in another way"},
     Cause{"input_hw_swapped", "works on transposed images"},
     Cause{"bias_missing", "lacks the bias"},
@@ -41,7 +42,8 @@ constexpr std::array table{
     Cause{"bn_eps", "has another epsilon in the batch norm"},
     Cause{"bn_axis", "normalises over another axis"},
     Cause{"bn_mean_var_swapped", "has mean and variance exchanged"},
-    Cause{"bn_gamma_beta_swapped", "has scale and offset of the batch norm exchanged"},
+    Cause{"bn_gamma_beta_swapped", "has scale and offset of the norm exchanged"},
+    Cause{"bn_vector_order", "has the vectors of the batch norm in another order"},
     Cause{"bn_batch_statistics", "uses the statistics of the batch instead of the running ones"},
     Cause{"bn_variance_is_deviation", "takes a variance for a standard deviation, or the other way round"},
     Cause{"dense_transposed", "has the matrix transposed"},
@@ -55,7 +57,7 @@ constexpr std::array table{
     Cause{"activation_missing", "lacks the activation"},
     Cause{"activation_extra", "has an activation where there is none"},
     Cause{"activation_slope", "has another slope on the negative side"},
-    Cause{"activation_limit", "has another upper limit in the activation"},
+    Cause{"activation_limit", "has another limit in the activation"},
     Cause{"activation_variant", "computes the activation by another formula"},
     Cause{"activation_kind", "has another activation"},
     Cause{"order_of_layers", "applies layers in another order"},
@@ -65,6 +67,8 @@ constexpr std::array table{
     Cause{"reshape_layout", "reshapes the numbers in another order of axes"},
     Cause{"concat_order", "puts the inputs side by side in another order"},
     Cause{"concat_axis", "puts the inputs side by side along another axis"},
+    Cause{"branches_exchanged", "has two branches, or the operands of an operation, exchanged"},
+    Cause{"reads_another", "reads the output of another layer"},
     Cause{"merge_kind", "puts branches together by another operation"},
     Cause{"align_corners", "aligns the corners otherwise"},
     Cause{"resize_mode", "resizes by another interpolation"},
@@ -75,6 +79,9 @@ constexpr std::array table{
     Cause{"gate_order", "has the gates in another order"},
     Cause{"sequence_end", "takes the other end of the sequence"},
     Cause{"sequence_axis", "walks along the batch instead of the sequence"},
+    Cause{"norm_variance", "divides the squares by another number"},
+    Cause{"norm_kind", "normalises in another way"},
+    Cause{"number", "computes with another number"},
     // Beyond the table of the original catalogue; found by comparing what both files say.
     Cause{"pad_amount", "pads by another number of cells"},
     Cause{"reset_after", "applies the reset gate on the other side of the product"},
@@ -95,6 +102,13 @@ int rank_of(std::string_view id) {
   for (std::size_t i = 0; i < table.size(); ++i)
     if (table[i].id == id) return static_cast<int>(i);
   return static_cast<int>(table.size());
+}
+
+bool is_rival(std::string_view other, std::string_view of) {
+  if (other == "weights_differ" || other == "pad_amount" || other == "number") return false;
+  constexpr std::array orders{"flatten_order", "depthwise_order", "group_order", "concat_order",
+                              "kernel_not_transposed"};
+  return other != "channel_order" || std::ranges::find(orders, of) == orders.end();
 }
 
 std::string_view words_of_cause(std::string_view id) {

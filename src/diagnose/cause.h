@@ -14,6 +14,9 @@ struct Cause {
 std::span<const Cause> causes();
 // Place in that order; behind all others where the identifier is unknown.
 int rank_of(std::string_view id);
+// Whether the other cause, where it explains the same numbers, says another thing. Not where it says the same in a more
+// general way: that the numbers are others, that channels lie in another order.
+bool is_rival(std::string_view other, std::string_view of);
 std::string_view words_of_cause(std::string_view id);
 
 }  // namespace convoy::diagnose

@@ -42,7 +42,35 @@ std::optional<Tensor> bias_of(const Tensor& constant, Size channels, std::size_t
   return Tensor::of({channels}, std::vector<float>(static_cast<std::size_t>(channels), constant.floats()[0]));
 }
 
-// A sum with a constant right behind a layer that has no bias becomes its bias.
+// Both together, number by number.
+Tensor with_added(const Tensor& bias, const Tensor& more) {
+  auto sum = bias.floats();
+  const auto other = more.floats();
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += other[i];
+  return Tensor::of(bias.shape(), std::move(sum));
+}
+
+// Numbers that are known and only stand under another shape or in another order of axes.
+Result<Patch> fold_known_shapes(const Graph& graph, const Target&) {
+  Patch patch(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (node.inputs.size() != 1 || !node.inputs[0] || node.outputs.size() != 1) continue;
+    const auto& constant = graph[node.inputs[0]].constant;
+    const auto* turn = std::get_if<Transpose>(&node.op);
+    const bool keeps_order = std::holds_alternative<Reshape>(node.op) || std::holds_alternative<Unsqueeze>(node.op) ||
+                             std::holds_alternative<Squeeze>(node.op) || std::holds_alternative<Flatten>(node.op);
+    const auto shape = sizes_of(graph[node.outputs[0]].fact.shape);
+    if (!constant || !shape || (!turn && !keeps_order) || checked_count(*shape) != constant->count()) continue;
+    patch.remove({static_cast<std::int32_t>(i)});
+    patch.replace(node.outputs[0],
+                  patch.constant(graph.unique_name(node.layer + "/known"),
+                                 turn ? constant->permuted(turn->permutation) : constant->reshaped(*shape)));
+  }
+  return patch;
+}
+
+// A sum with a constant right behind a layer becomes its bias, or part of the one that it has.
 Result<Patch> take_in_biases(const Graph& graph, const Target&) {
   Patch patch(graph);
   const auto readers = readers_of(graph);
@@ -50,7 +78,9 @@ Result<Patch> take_in_biases(const Graph& graph, const Target&) {
     const Node& layer = graph.nodes[i];
     const bool is_layer = std::holds_alternative<Conv>(layer.op) || std::holds_alternative<ConvTranspose>(layer.op) ||
                           std::holds_alternative<Linear>(layer.op);
-    if (!is_layer || (layer.inputs.size() > 2 && layer.inputs[2])) continue;
+    if (!is_layer) continue;
+    const ValueId own = layer.inputs.size() > 2 ? layer.inputs[2] : ValueId{};
+    if (own && !graph[own].constant) continue;
     const ValueId y = layer.outputs[0];
     const auto& used = readers[static_cast<std::size_t>(y.index)];
     if (used.size() != 1 || std::ranges::find(graph.outputs, y) != graph.outputs.end()) continue;
@@ -59,13 +89,16 @@ Result<Patch> take_in_biases(const Graph& graph, const Target&) {
     if (!binary || binary->function != BinaryFunction::Add) continue;
     const ValueId other = sum.inputs[0] == y ? sum.inputs[1] : sum.inputs[0];
     if (!other || !graph[other].constant) continue;
+    // One number added to everything is no bias.
+    if (own && graph[other].constant->count() == 1) continue;
     const Shape& shape = graph[y].fact.shape;
     std::size_t axis = shape.size() - 1;
     if (const auto* conv = std::get_if<Conv>(&layer.op)) axis = static_cast<std::size_t>(conv->axes.channel());
     if (const auto* up = std::get_if<ConvTranspose>(&layer.op)) axis = static_cast<std::size_t>(up->axes.channel());
     if (!shape[axis].known() || graph[sum.outputs[0]].fact.shape != shape) continue;
     auto bias = bias_of(*graph[other].constant, *shape[axis], axis, shape.size());
-    if (!bias) continue;
+    if (!bias || (own && graph[own].constant->shape() != bias->shape())) continue;
+    if (own) bias = with_added(*graph[own].constant, *bias);
     std::vector<ValueId> inputs{layer.inputs[0], layer.inputs[1],
                                 patch.constant(graph.unique_name(layer.layer + "/bias_of_sum"), *std::move(bias))};
     auto made = patch.node(layer, layer.op, std::move(inputs));
@@ -128,11 +161,13 @@ constexpr std::array passes{Pass{"drop_identities", "", drop_identities, false},
                             Pass{"move_axes", "", move_axes, true},
                             Pass{"order_kernels", "", order_kernels, true},
                             Pass{"order_gates", "", order_gates, true},
+                            Pass{"fold_known_shapes", "", fold_known_shapes, false},
                             Pass{"take_in_biases", "", take_in_biases, false},
                             Pass{"number_pads", "", number_pads, false},
                             Pass{"take_in_pads", "", take_in_pads, false},
                             Pass{"take_in_pool_pads", "", take_in_pool_pads, false},
                             Pass{"recognise_hard_sigmoids", "", recognise_hard_sigmoids, false},
+                            Pass{"recognise_leaky_relus", "", recognise_leaky_relus, false},
                             Pass{"recognise_averages", "", recognise_averages, false},
                             Pass{"recognise_norms", "", recognise_norms, false}};
 

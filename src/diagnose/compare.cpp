@@ -37,7 +37,8 @@ Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threa
     std::iota(match.permutation.begin(), match.permutation.end(), Size{0});
   }
   for (const Node& node : sized.a.nodes)
-    if (const Tensor* kernel = constant_of(sized.a, node, 1)) kernels_.emplace(fingerprint(*kernel), node.layer);
+    for (const std::size_t input : {std::size_t{1}, std::size_t{2}})
+      if (const Tensor* tensor = constant_of(sized.a, node, input)) kernels_.emplace(fingerprint(*tensor), node.layer);
 }
 
 void Comparison::set(std::size_t match, bool is_matched) {
@@ -292,7 +293,8 @@ Status Comparison::compare_all(bool again) {
     if (state.gap.same && !is_identical(i)) try_fresh(i);
   }
   drop_crossed();
-  for (std::size_t i = 0; i < states_.size(); ++i) {
+  // From the end: what is turned upright there shows whether what stands in front of it was right.
+  for (std::size_t i = states_.size(); i-- > 0;) {
     const Match& match = alignment_.matches[i];
     const bool is_inner = match.how != How::Input && match.how != How::Output;
     if (is_inner && (states_[i].turned || (!is_identity(match.permutation) && alike_inputs(sized_.a, sized_.b))))

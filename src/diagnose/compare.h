@@ -17,6 +17,9 @@
 
 namespace convoy::diagnose {
 
+// Whether two layers go by one name, each in its file.
+bool is_named_alike(std::string_view a, std::string_view b);
+
 class Comparison {
  public:
   // `maps`: keeps where on its map each stretch differs.
@@ -88,6 +91,11 @@ class Comparison {
       const std::vector<std::size_t>& matches);
   void join_for_fewer(std::size_t match);
   void uncross_exchanged();
+  void join_crossed_reads();
+  void join_crossed_siblings();
+  void join_crossed(std::size_t first, std::size_t second);
+  void add_reads_of_b(std::size_t match, Stretch& at) const;
+  void name_exchanged(Finding& finding, const Edit& edit, const Match& match) const;
   Result<Explained> cause_of(std::size_t match, bool tries_pairs) const;
   void set(std::size_t match, bool is_matched);
   std::string layer_of_a(const Match& match) const;

@@ -3,6 +3,8 @@
 #include "diagnose/compare.h"
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 namespace convoy::diagnose {
 
@@ -21,18 +23,75 @@ std::string_view mirrored(std::string_view cause) {
   return cause;
 }
 
+// What b did, said of b itself, would be a's doing: undoing it in b is no evidence that b did it.
+bool is_one_way(std::string_view cause) {
+  constexpr std::string_view all[] = {"bias_doubled", "statistics_not_loaded", "weights_not_loaded", "weights_rounded",
+                                      "bn_batch_statistics"};
+  return std::ranges::find(all, cause) != std::end(all);
+}
+
+bool is_computed_from(const Graph& graph, ValueId v, ValueId source) {
+  std::vector<ValueId> open{v};
+  std::set<ValueId> seen;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (open[i] == source) return true;
+    if (!graph[open[i]].producer) continue;
+    for (const ValueId in : graph[graph[open[i]].producer].inputs)
+      if (in && !graph[in].constant && seen.insert(in).second) open.push_back(in);
+  }
+  return false;
+}
+
+// The model's input, or what scales, offsets and moves alone make of it.
+bool is_prepared_input(const Graph& graph, ValueId v) {
+  while (graph[v].producer) {
+    const Node& maker = graph[graph[v].producer];
+    if (!prepares_input(graph, maker)) return false;
+    v = maker.inputs[0];
+  }
+  return std::ranges::find(graph.inputs, v) != graph.inputs.end();
+}
+
+// The last part of a path, letters and digits alone.
+std::string plain_name(std::string_view layer) {
+  std::string result;
+  for (const char c : layer.substr(layer.find_last_of("/.") + 1))
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
 }  // namespace
+
+bool is_named_alike(std::string_view a, std::string_view b) { return plain_name(a) == plain_name(b); }
+
+// What only b's stretch reads, where it is known before a's stretch is computed: for guesses that a should read it.
+void Comparison::add_reads_of_b(std::size_t i, Stretch& at) const {
+  const ValueId out = alignment_.matches[i].a;
+  for (const ValueId v : at.b.from) {
+    const Match* from = alignment_.of_b(v);
+    if (!from || std::ranges::find(at.a.from, from->a) != at.a.from.end()) continue;
+    if (is_computed_from(sized_.a, from->a, out)) continue;
+    at.a.graph.input(sized_.a[from->a].name, sized_.a[from->a].fact);
+    at.a.from.push_back(from->a);
+    at.inputs_a.push_back(forced(*from, states_[i]));
+  }
+}
 
 Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
   auto at = stretch(i);
   if (!at) return pass(at);
+  const std::size_t own = at->a.from.size();
+  if (!states_[i].own_sizes) add_reads_of_b(i, *at);
   Question question{at->a.graph, at->b.graph, at->inputs_a, at->inputs_b, alignment_.matches[i].permutation, {}, false,
                     {},          &kernels_,   threads_,     tries_pairs};
   for (const ValueId v : at->a.from) {
     const Match* from = alignment_.of_a(v);
     question.before.push_back(from ? layer_of_a(*from) : std::string());
-    question.reads_input = question.reads_input || (from && from->how == How::Input);
+    question.of_model.push_back(is_prepared_input(sized_.a, v));
+    question.reads_input = question.reads_input || question.of_model.back();
   }
+  if (own < at->a.from.size()) question.read_by_a = own;
   question.exact_shape = has_exact_shape(i);
   question.keeps_sizes = keeps_sizes(i, *at);
   question.sharpness = states_[i].sharpness;
@@ -57,16 +116,20 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
   // The other way round: b's stretch, changed, gives a's numbers. A batch norm that was folded into a is still in b.
   Question other{at->b.graph, at->a.graph, at->inputs_b, at->inputs_a, inverse(question.permutation), {}, false,
                  {},          nullptr,     threads_,     tries_pairs};
+  for (const Node& node : sized_.b.nodes)
+    if (std::ranges::find(node.inputs, alignment_.matches[i].b) != node.inputs.end()) other.readers.push_back(node.op);
   other.reads_input = question.reads_input;
   other.exact_shape = question.exact_shape;
   other.keeps_sizes = question.keeps_sizes;
   other.sharpness = question.sharpness;
   for (const ValueId v : at->b.from) {
     const Match* from = alignment_.of_b(v);
+    other.of_model.push_back(is_prepared_input(sized_.b, v));
     other.before.push_back(from ? layer_of_b(*from) : std::string());
   }
   auto turned = explain(other);
   if (!turned || turned->edits.empty() || turned->edits[0].cause == "weights_differ") return found;
+  if (std::ranges::any_of(turned->edits, [](const Edit& edit) { return is_one_way(edit.cause); })) return found;
   turned->of_b = true;
   turned->before = found->before;
   for (Edit& edit : turned->edits) edit.cause = mirrored(edit.cause);
@@ -140,6 +203,10 @@ void Comparison::uncross_exchanged() {
     std::swap(x.node_b, y.node_b);
     std::swap(x.permutation, y.permutation);
   };
+  const auto keeps_names = [&](const Match& match) { return is_named_alike(layer_of_a(match), layer_of_b(match)); };
+  const auto reads_another = [](const Result<Explained>& found) {
+    return found && found->edits.size() == 1 && found->edits[0].cause == "reads_another";
+  };
   const auto is_exchanged = [](const Result<Explained>& found) {
     return found &&
            std::ranges::any_of(found->edits, [](const Edit& edit) { return edit.cause == "weights_exchanged"; });
@@ -150,6 +217,9 @@ void Comparison::uncross_exchanged() {
       Match &x = alignment_.matches[i], &y = alignment_.matches[j];
       if (family_of(sized_.a[x.node_a].op) != family_of(sized_.a[y.node_a].op) ||
           kernel(sized_.a, x.node_a) != kernel(sized_.a, y.node_a))
+        continue;
+      // Under their own names, each with its own numbers: then what they read may have crossed.
+      if (keeps_names(x) && keeps_names(y) && reads_another(cause_of(i, false)) && reads_another(cause_of(j, false)))
         continue;
       exchange(x, y);
       auto first = cause_of(i, false), second = cause_of(j, false);
@@ -212,6 +282,63 @@ bool Comparison::is_roundabout(const std::vector<Edit>& edits, const State& stat
   });
 }
 
+// Two stretches, each of which reads what the other should: their branches are exchanged.
+void Comparison::join_crossed_reads() {
+  const auto edit_of = [&](std::size_t i) -> Edit* {
+    auto& cause = states_[i].cause;
+    const bool is_one = states_[i].compared && !states_[i].dropped && cause && cause->edits.size() == 1;
+    return is_one && cause->edits[0].cause == "reads_another" ? &cause->edits[0] : nullptr;
+  };
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    for (std::size_t j = i + 1; j < states_.size(); ++j) {
+      Edit *x = edit_of(i), *y = edit_of(j);
+      if (!x || !y || x->was != y->now || x->now != y->was) continue;
+      x->cause = y->cause = "branches_exchanged";
+      x->says = "'" + x->was + "' and '" + x->now + "' exchanged";
+      states_[j].joined = true;
+    }
+}
+
+// Two branches by themselves, each with one mistake of its own, may be the same two crossed: one mistake where they meet.
+void Comparison::join_crossed_siblings() {
+  constexpr std::size_t most = 12;
+  std::vector<std::size_t> single;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const State& state = states_[i];
+    const bool differs = state.compared && !state.dropped && !state.gap.same && !state.joined;
+    if (differs && state.cause && state.cause->edits.size() == 1 && alignment_.matches[i].how == How::Place)
+      single.push_back(i);
+  }
+  if (single.size() < 2 || single.size() > most) return;
+  for (const std::size_t i : single)
+    for (const std::size_t k : single)
+      if (i < k && !states_[i].dropped && !states_[k].dropped) join_crossed(i, k);
+}
+
+void Comparison::join_crossed(std::size_t i, std::size_t k) {
+  auto readers = readers_of_match(i);
+  const auto others = readers_of_match(k);
+  const auto meets = [&](std::size_t j) { return std::ranges::find(others, j) != others.end(); };
+  if (std::ranges::none_of(readers, meets)) return;
+  for (const std::size_t j : others)
+    if (std::ranges::find(readers, j) == readers.end()) readers.push_back(j);
+  set(i, false), set(k, false);
+  auto found = each_by_one_change(readers);
+  const bool are_crossed = found && std::ranges::all_of(*found, [](const auto& one) {
+                             return one.second.edits[0].cause == "branches_exchanged";
+                           });
+  if (!are_crossed) {
+    set(i, true), set(k, true);
+    return;
+  }
+  states_[i].dropped = states_[k].dropped = true;
+  for (auto& [j, cause] : *found) {
+    states_[j].compared = true;
+    states_[j].gap = cause.before;
+    states_[j].cause = std::move(cause);
+  }
+}
+
 Status Comparison::explain_all() {
   uncross_exchanged();
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -228,6 +355,8 @@ Status Comparison::explain_all() {
     if (cause) state.cause = *std::move(cause);
   }
   for (std::size_t i = 0; i < states_.size(); ++i) join_for_fewer(i);
+  join_crossed_reads();
+  join_crossed_siblings();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const State& state = states_[i];
     const bool is_unexplained = !state.cause || state.cause->edits.empty() || is_roundabout(state.cause->edits, state);

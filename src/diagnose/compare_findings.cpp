@@ -136,6 +136,25 @@ bool Comparison::follows_another(std::size_t i) const {
          });
 }
 
+// Two layers of one kind that hold each other's numbers, and two that are each read where the other belongs, compute the
+// same: their names tell which it is. Where they do not, both are said.
+void Comparison::name_exchanged(Finding& finding, const Edit& edit, const Match& match) const {
+  const auto kernel = [&](const std::string& layer) -> std::optional<Shape> {
+    const auto node = std::ranges::find_if(sized_.a.nodes, [&](const Node& n) {
+      return n.layer == layer && n.inputs.size() > 1 && constant_of(sized_.a, n, 1);
+    });
+    return node == sized_.a.nodes.end() ? std::nullopt : std::optional(sized_.a[node->inputs[1]].fact.shape);
+  };
+  const auto first = kernel(edit.was), second = kernel(edit.now);
+  if (!first || !second || *first != *second || edit.was == edit.now) return;
+  const std::string b_of_first = b_of(edit.was, match), b_of_second = b_of(edit.now, match);
+  if (is_named_alike(edit.was, b_of_first) && is_named_alike(edit.now, b_of_second)) return;
+  const bool is_crossed = is_named_alike(edit.was, b_of_second) && is_named_alike(edit.now, b_of_first);
+  if (is_crossed) finding.cause = "weights_exchanged", finding.says = "the weights of '" + edit.now + "'";
+  else if (std::ranges::find(finding.also, "weights_exchanged") == finding.also.end())
+    finding.also.emplace_back("weights_exchanged");
+}
+
 void Comparison::report(Diagnosis& into) const {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const State& state = states_[i];
@@ -162,7 +181,7 @@ void Comparison::report(Diagnosis& into) const {
     if (at) layer.pads_a = pads_in(at->a.graph), layer.pads_b = pads_in(at->b.graph);
     const bool is_output = match.how == How::Output && layer.same;
     if (!is_output) into.layers.push_back(layer);
-    if (layer.same) continue;
+    if (layer.same || state.joined) continue;
     Finding finding;
     finding.shows_in = into.layers.size() - 1;
     finding.ratio = layer.r;
@@ -205,6 +224,7 @@ void Comparison::report(Diagnosis& into) const {
                     : is_lost         ? b_in_front_of(edit.layer, match)
                                       : b_of(edit.layer, match);
       }
+      if (edit.cause == "branches_exchanged") name_exchanged(finding, edit, match);
       const bool is_said = std::ranges::any_of(into.findings, [&](const Finding& said) {
         return said.a == finding.a && said.b == finding.b && said.cause == finding.cause;
       });

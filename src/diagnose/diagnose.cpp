@@ -1,6 +1,7 @@
 #include "diagnose/diagnose.h"
 
 #include "base/budget.h"
+#include "diagnose/cause.h"
 #include "diagnose/compare.h"
 #include "diagnose/error_map.h"
 #include "diagnose/fix.h"
@@ -299,7 +300,13 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
   std::ranges::stable_sort(result.findings, {}, [&](const Finding& finding) {
     return place_of(finding, standing(a, order, finding.a), result.layers, order);
   });
-  for (Finding& finding : result.findings) finding.separating_size = separating_size(a, finding);
+  for (Finding& finding : result.findings) {
+    finding.separating_size = separating_size(a, finding);
+    // What explains the numbers just as well may be meant as well.
+    finding.certain = finding.certain && std::ranges::none_of(finding.also, [&](const std::string& other) {
+                        return is_rival(other, finding.cause);
+                      });
+  }
   result.same = result.findings.empty();
   return result;
 }

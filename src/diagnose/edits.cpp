@@ -123,6 +123,23 @@ Graph with_node_in_front(const Graph& piece, std::size_t node, std::size_t input
   return changed;
 }
 
+Graph with_read(const Graph& piece, std::size_t node, std::size_t input, ValueId value) {
+  Graph changed = piece;
+  changed.nodes[node].inputs[input] = value;
+  sort(changed);
+  return changed;
+}
+
+Graph with_reads_exchanged(const Graph& piece, ValueId x, ValueId y) {
+  Graph changed = piece;
+  const auto other = [&](ValueId v) { return v == x ? y : v == y ? x : v; };
+  for (Node& node : changed.nodes)
+    for (ValueId& v : node.inputs) v = other(v);
+  for (ValueId& v : changed.outputs) v = other(v);
+  sort(changed);
+  return changed;
+}
+
 const Tensor* constant_of(const Graph& piece, const Node& node, std::size_t input) {
   if (input >= node.inputs.size() || !node.inputs[input]) return nullptr;
   const auto& constant = piece[node.inputs[input]].constant;
@@ -201,7 +218,10 @@ std::vector<Hypothesis> guesses_for(const Scene& scene, std::vector<Edit> so_far
     guess_resize(guesses, i);
     guess_recurrent(guesses, i);
     guess_other_layer(guesses, i);
+    guess_channels(guesses, i);
   }
+  guess_branches(guesses);
+  guess_order_of_channels(guesses);
   guess_order(guesses);
   return std::move(guesses.all);
 }

@@ -28,6 +28,7 @@ std::string_view cause_of_change(const Op& from, const Op& to) {
   const auto *f = std::get_if<Unary>(&a), *g = std::get_if<Unary>(&b);
   if (f && g && same_pair(f->function, g->function, Function::Gelu, Function::GeluTanh)) return "activation_variant";
   if (f && g && same_pair(f->function, g->function, Function::HardSwish, Function::Silu)) return "activation_variant";
+  if (std::holds_alternative<Clip>(a) && std::holds_alternative<Clip>(b)) return "activation_limit";
   if (a.index() == b.index() && !f) return std::holds_alternative<Elu>(a) ? "activation_slope" : "activation_variant";
   const auto sigmoid = [](const Op& op) {
     const auto* u = std::get_if<Unary>(&op);
@@ -159,11 +160,38 @@ void guess_extra(Guesses& guesses) {
   }
 }
 
+// A bias added behind the functions that follow its layer.
+void guess_late_bias(Guesses& guesses) {
+  const Scene& scene = guesses.scene;
+  constexpr int most_steps_on = 3;
+  for (std::size_t n = 0; n < scene.a.nodes.size(); ++n) {
+    const Node& node = scene.a.nodes[n];
+    const bool has_bias = std::holds_alternative<Conv>(node.op) || std::holds_alternative<ConvTranspose>(node.op) ||
+                          std::holds_alternative<Linear>(node.op);
+    const Tensor* bias = has_bias ? constant_of(scene.a, node, 2) : nullptr;
+    if (!bias || bias->rank() != 1) continue;
+    Sizes shape{bias->count()};
+    if (!std::holds_alternative<Linear>(node.op)) shape.resize(scene.shape(node.outputs[0]).size() - 1, 1);
+    ValueId v = node.outputs[0];
+    for (int step = 0; step < most_steps_on; ++step) {
+      const auto next = std::ranges::find_if(scene.a.nodes, [&](const Node& one) {
+        return !one.inputs.empty() && one.inputs[0] == v && is_elementwise(scene.a, one);
+      });
+      if (next == scene.a.nodes.end() || uses(scene.a, v) != 1) break;
+      v = next->outputs[0];
+      guesses.add("order_of_layers", node, "its bias behind '" + next->layer + "'",
+                  with_node_behind(without_input(scene.a, n, 2), v, Binary{BinaryFunction::Add}, node,
+                                   {bias->reshaped(shape)}));
+    }
+  }
+}
+
 }  // namespace
 
 void guess_order(Guesses& guesses) {
   const Scene& scene = guesses.scene;
   guess_extra(guesses);
+  guess_late_bias(guesses);
   for (std::size_t i = 0; i < scene.a.nodes.size(); ++i) {
     const Node& node = scene.a.nodes[i];
     if (!is_elementwise(scene.a, node)) continue;

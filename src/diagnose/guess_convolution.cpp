@@ -63,6 +63,10 @@ void guess_reshaped(Guesses& guesses, std::size_t node, const Tensor& kernel) {
   to_last.push_back(1);
   to_last.push_back(0);
   const Tensor last = kernel.permuted(to_last);
+  // Of one cell and as many channels in as out, that is the same as transposed.
+  if (last.shape()[static_cast<std::size_t>(space)] == last.shape().back() &&
+      kernel.count() == kernel.shape()[0] * kernel.shape()[1])
+    return;
   const Node& about = guesses.scene.a.nodes[node];
   guesses.add("kernel_not_transposed", about, "the kernel reshaped instead of transposed",
               with_constant(guesses.scene.a, node, 1, last.reshaped(kernel.shape())));
@@ -176,6 +180,29 @@ bool is_scaled_alike(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+namespace {
+
+// Of another layer than this one. A number repeated belongs to nobody.
+std::optional<std::string> owner_of(const Scene& scene, const Tensor& tensor, const std::string& layer) {
+  const auto values = tensor.floats();
+  if (!scene.kernels || std::ranges::all_of(values, [&](float v) { return v == values.front(); })) return std::nullopt;
+  const auto found = scene.kernels->find(fingerprint(tensor));
+  return found == scene.kernels->end() || found->second == layer ? std::nullopt : std::optional(found->second);
+}
+
+// "the bias of b", or what it is times a's.
+std::string factor_text(const std::string& what, const Tensor& own, const Tensor& theirs) {
+  const auto x = own.doubles(), y = theirs.doubles();
+  const auto largest = std::ranges::max_element(x, {}, [](double v) { return std::abs(v); });
+  if (x.empty() || *largest == 0) return what + " of b";
+  const double factor = y[static_cast<std::size_t>(largest - x.begin())] / *largest;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (std::abs(y[i] - factor * x[i]) > 1e-6 * std::abs(*largest)) return what + " of b";
+  return factor == -1 ? what + " with its sign turned" : what + " times " + number_text(factor);
+}
+
+}  // namespace
+
 // ---- weights and biases, of every layer that has them ----------------------------------------------------------------
 
 void guess_weights(Guesses& guesses, std::size_t node, const std::vector<const Node*>& others) {
@@ -203,7 +230,7 @@ void guess_weights(Guesses& guesses, std::size_t node, const std::vector<const N
     if (!theirs || theirs->count() != kernel->count() || fingerprint(*theirs) == print) continue;
     const Tensor now = theirs->shape() == kernel->shape() ? *theirs : theirs->reshaped(kernel->shape());
     std::string_view cause = "weights_differ";
-    std::string says = "the numbers of b's kernel";
+    std::string says = factor_text("the kernel", *kernel, now);
     if (scene.kernels) {
       const auto found = scene.kernels->find(fingerprint(*theirs));
       if (found != scene.kernels->end() && found->second == about.layer) continue;  // its own, in another order
@@ -247,8 +274,14 @@ void guess_bias(Guesses& guesses, std::size_t node, const std::vector<const Node
   for (const Node* other : others) {
     const Tensor* theirs = constant_of(scene.b, *other, 2);
     if (!theirs || (bias && (bias->shape() != theirs->shape() || same_bytes(*bias, *theirs)))) continue;
-    guesses.add(bias ? "weights_differ" : "bias_extra", about, bias ? "the bias of b" : "with a bias",
-                with_constant(scene.a, node, 2, *theirs));
+    const Graph changed = with_constant(scene.a, node, 2, *theirs);
+    if (!bias) {
+      guesses.add("bias_extra", about, "with a bias", changed);
+      continue;
+    }
+    if (const auto owner = owner_of(scene, *theirs, about.layer))
+      guesses.add("weights_exchanged", about, "the bias of '" + *owner + "'", changed);
+    guesses.add("weights_differ", about, factor_text("the bias", *bias, *theirs), changed);
   }
 }
 

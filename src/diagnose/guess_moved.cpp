@@ -171,19 +171,11 @@ void guess_moved(Guesses& guesses, std::size_t node) {
     now.logarithm = !now.logarithm;
     guesses.add("activation_variant", about, "its logarithm, or not", with_op(scene.a, node, now));
   }
-  if (const auto* op = std::get_if<Binary>(&about.op)) {
-    Graph swapped = scene.a;
-    std::swap(swapped.nodes[node].inputs[0], swapped.nodes[node].inputs[1]);
-    if (op->function == BinaryFunction::Subtract || op->function == BinaryFunction::Divide)
-      guesses.add("concat_order", about, "the operands exchanged", std::move(swapped));
-  }
 }
 
 // ---- the model's input -------------------------------------------------------------------------------------------------
 
-namespace {
-
-// What b does to its input in several steps with one number each: after every step, as one scale and offset.
+// After every step, as one scale and offset.
 std::vector<Affine> lines_from_inputs(const Graph& b) {
   std::vector<Affine> lines;
   std::vector<std::pair<ValueId, Affine>> open;
@@ -214,12 +206,66 @@ std::vector<Affine> lines_from_inputs(const Graph& b) {
   return lines;
 }
 
+namespace {
+
+// What a pipeline does to pictures before the first layer sees them.
+bool prepares(const Graph& piece, const Node& node) {
+  if (std::holds_alternative<Affine>(node.op)) return true;
+  return std::holds_alternative<Binary>(node.op) && node.inputs.size() == 2 && constant_of(piece, node, 1);
+}
+
+}  // namespace
+
+bool prepares_input(const Graph& graph, const Node& node) {
+  return prepares(graph, node) || std::holds_alternative<Transpose>(node.op) || std::holds_alternative<Take>(node.op) ||
+         std::holds_alternative<Pad>(node.op) || std::holds_alternative<Identity>(node.op);
+}
+
+bool is_in_front(const Scene& scene, const Node& node) {
+  ValueId v = node.inputs[0];
+  while (v && scene.a[v].producer) {
+    const Node& maker = scene.a[scene.a[v].producer];
+    if (!prepares_input(scene.a, maker)) return false;
+    v = maker.inputs[0];
+  }
+  const auto at = static_cast<std::size_t>(std::ranges::find(scene.a.inputs, v) - scene.a.inputs.begin());
+  return at < scene.a.inputs.size() && (at >= scene.of_model.size() || scene.of_model[at]);
+}
+
+namespace {
+
+// All steps at once; and each with b's numbers.
+void guess_preparation(Guesses& guesses) {
+  const Scene& scene = guesses.scene;
+  Graph bare = scene.a;
+  std::vector<ValueId> gone;
+  for (const Node& node : scene.a.nodes) {
+    if (!prepares(scene.a, node) || !is_in_front(scene, node)) continue;
+    gone.push_back(node.outputs[0]);
+    const auto n = static_cast<std::size_t>(&node - scene.a.nodes.data());
+    for (const Node* other : twins<Binary>(scene)) {
+      const Tensor *own = constant_of(scene.a, node, 1), *theirs = constant_of(scene.b, *other, 1);
+      if (own && theirs && other->op == node.op && own->count() == theirs->count() && !same_bytes(*own, *theirs))
+        guesses.add("preprocessing", node, "b's numbers", with_constant(scene.a, n, 1, theirs->reshaped(own->shape())));
+    }
+  }
+  if (gone.size() < 2) return;
+  const Node first = scene.a[scene.a[gone.front()].producer];
+  for (const ValueId v : gone) {
+    const auto at = std::ranges::find_if(bare.nodes, [&](const Node& node) { return node.outputs[0] == v; });
+    bare = without_node(bare, static_cast<std::size_t>(at - bare.nodes.begin()));
+  }
+  guesses.add("preprocessing", first, "without it and the steps behind it", std::move(bare));
+}
+
 }  // namespace
 
 void guess_input(Guesses& guesses) {
   const Scene& scene = guesses.scene;
   if (!scene.reads_input) return;
+  guess_preparation(guesses);
   for (std::size_t i = 0; i < scene.a.inputs.size(); ++i) {
+    if (i < scene.of_model.size() && !scene.of_model[i]) continue;
     Node before;
     before.layer = i < scene.before.size() ? scene.before[i] : std::string();
     for (const Node& node : scene.a.nodes)
@@ -233,7 +279,7 @@ void guess_input(Guesses& guesses) {
       if (shape[axis] < 2 || shape[axis] > 4 || (axis != 1 && axis + 1 != shape.size())) continue;
       Sizes order = identity(static_cast<std::size_t>(shape[axis]));
       std::ranges::reverse(order);
-      guesses.add("channel_order", before, "the channels in reverse order",
+      guesses.add("channel_order", before, std::string(reversed_input),
                   with_node_behind(scene.a, scene.a.inputs[i], Take{static_cast<Size>(axis), order}, before));
     }
     if (shape.size() == 4 && shape[2] > 1 && shape[3] > 1)
@@ -251,7 +297,7 @@ void guess_input(Guesses& guesses) {
     const auto* affine = std::get_if<Affine>(&scene.a.nodes[n].op);
     const auto* binary = std::get_if<Binary>(&scene.a.nodes[n].op);
     const bool is_constant = binary && scene.a.nodes[n].inputs.size() == 2 && constant_of(scene.a, scene.a.nodes[n], 1);
-    if (!affine && !is_constant) continue;
+    if ((!affine && !is_constant) || !is_in_front(scene, scene.a.nodes[n])) continue;
     guesses.add("preprocessing", scene.a.nodes[n], "without it", without_node(scene.a, n));
     if (!affine) continue;
     for (const Node* other : twins<Affine>(scene))

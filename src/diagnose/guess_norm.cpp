@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -86,6 +87,30 @@ void guess_folded_bias(Guesses& guesses, std::size_t node, const BatchNorm& norm
               with_constant(scene.a, node, beta, Tensor::of(shape, std::move(twice))));
 }
 
+// Files list the four vectors one after the other: each in the place of another.
+void guess_vector_order(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  constexpr std::array words{"scale", "offset", "mean", "variance"};
+  std::array<std::size_t, 4> order{gamma, beta, mean, variance};
+  const Tensor* first = constant_of(scene.a, about, mean);
+  for (const std::size_t input : order) {
+    const Tensor* vector = constant_of(scene.a, about, input);
+    if (!vector || vector->shape() != first->shape()) return;
+  }
+  const std::array<std::size_t, 4> other_scale{beta, gamma, mean, variance}, other_mean{gamma, beta, variance, mean};
+  while (std::ranges::next_permutation(order).found) {
+    if (order == other_scale || order == other_mean) continue;  // these have names of their own
+    Graph changed = scene.a;
+    std::string says = "in the order";
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      changed = with_constant(changed, node, gamma + i, *constant_of(scene.a, about, order[i]));
+      says += (i == 0 ? " " : ", ") + std::string(words[order[i] - gamma]);
+    }
+    guesses.add("bn_vector_order", about, std::move(says), std::move(changed));
+  }
+}
+
 void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
@@ -107,11 +132,15 @@ void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm)
     return piece;
   };
   guesses.add("bn_mean_var_swapped", about, "mean and variance exchanged", set({{mean, *v}, {variance, *m}}));
+  // Somebody who saw a negative variance may have taken its magnitude.
+  guesses.add("bn_mean_var_swapped", about, "mean and variance exchanged, without its sign",
+              set({{mean, *v}, {variance, changed(*m, [](double x) { return std::abs(x); })}}));
   if (g || o) {
     const Tensor ones = filled(length, 1), zeros = filled(length, 0);
     guesses.add("bn_gamma_beta_swapped", about, "scale and offset exchanged",
                 set({{gamma, o ? *o : zeros}, {beta, g ? *g : ones}}));
   }
+  guess_vector_order(guesses, node);
   const auto [batch_mean, batch_variance] =
       statistics(scene.values[static_cast<std::size_t>(about.inputs[0].index)], static_cast<std::size_t>(norm.axis));
   guesses.add("bn_batch_statistics", about, "the statistics of the batch",
@@ -160,6 +189,10 @@ void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm)
 void guess_parameters(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
+  const Tensor *g = constant_of(scene.a, about, gamma), *o = constant_of(scene.a, about, beta);
+  if (g && o && g->shape() == o->shape())
+    guesses.add("bn_gamma_beta_swapped", about, "scale and offset exchanged",
+                with_constant(with_constant(scene.a, node, gamma, *o), node, beta, *g));
   for (const std::size_t input : {gamma, beta})
     if (constant_of(scene.a, about, input))
       guesses.add("weights_not_loaded", about, input == gamma ? "scale 1" : "offset 0",
@@ -228,6 +261,28 @@ void guess_number_under_root(Guesses& guesses, std::size_t node) {
   }
 }
 
+// Squares divided by one number fewer: the same norm with a smaller epsilon, and smaller by a factor.
+void guess_variance(Guesses& guesses, std::size_t node, const LayerNorm& norm) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  double count = 1;
+  for (const Size axis : norm.axes)
+    count *= static_cast<double>(scene.shape(about.inputs[0])[static_cast<std::size_t>(axis)]);
+  if (count < 2) return;
+  const double share = (count - 1) / count;
+  LayerNorm now = norm;
+  now.epsilon = norm.epsilon * share;
+  const Graph smaller = with_op(scene.a, node, now);
+  const Tensor* scale = constant_of(scene.a, about, gamma);
+  const std::string says = fmt::format("the squares divided by {} in place of {}", count - 1, count);
+  if (scale)
+    guesses.add("norm_variance", about, says,
+                with_constant(smaller, node, gamma, changed(*scale, [&](double x) { return x * std::sqrt(share); })));
+  else if (!constant_of(scene.a, about, beta))
+    guesses.add("norm_variance", about, says,
+                with_node_behind(smaller, about.outputs[0], Affine{std::sqrt(share), 0}, about));
+}
+
 }  // namespace
 
 void guess_norm(Guesses& guesses, std::size_t node) {
@@ -237,10 +292,20 @@ void guess_norm(Guesses& guesses, std::size_t node) {
   if (const auto* norm = std::get_if<BatchNorm>(&about.op)) guess_batch_norm(guesses, node, *norm);
   if (const auto* norm = std::get_if<LayerNorm>(&about.op)) {
     guess_epsilon(guesses, node, *norm, "norm_eps");
+    guess_variance(guesses, node, *norm);
+    if (!constant_of(scene.a, about, beta)) {
+      std::set<double> epsilons{norm->epsilon};
+      for (const Node* other : twins<RmsNorm>(scene)) epsilons.insert(std::get<RmsNorm>(other->op).epsilon);
+      for (const double epsilon : epsilons)
+        guesses.add("norm_kind", about, "by the mean of squares, nothing subtracted",
+                    with_op(scene.a, node, RmsNorm{norm->axes, epsilon}));
+    }
     guess_axes(guesses, node, *norm);
     guess_parameters(guesses, node);
   }
   if (const auto* norm = std::get_if<RmsNorm>(&about.op)) {
+    guesses.add("norm_kind", about, "the mean subtracted first",
+                with_op(scene.a, node, LayerNorm{norm->axes, norm->epsilon, false}));
     guess_epsilon(guesses, node, *norm, "norm_eps");
     guess_axes(guesses, node, *norm);
   }

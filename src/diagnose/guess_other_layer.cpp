@@ -1,11 +1,13 @@
 // What goes wrong with a layer as a whole: it has weights of another shape, is not there, or puts branches together in
 // another way. Weights of another shape are b's own, so that the layer's numbers are no evidence of more than the shape.
 #include "diagnose/family.h"
+#include "diagnose/fingerprint.h"
 #include "diagnose/hypothesis.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace convoy::diagnose {
 
@@ -148,6 +150,52 @@ void guess_merge(Guesses& guesses, std::size_t node, const Binary& op) {
   }
 }
 
+// n over n - 1, and a root is taken somewhere behind it.
+bool is_variance_factor(const Scene& scene, const Node& node) {
+  const auto& line = std::get<Affine>(node.op);
+  const auto is_root = [](const Op& op) {
+    const auto* unary = std::get_if<Unary>(&op);
+    return unary && (unary->function == Function::Sqrt || unary->function == Function::Rsqrt);
+  };
+  if (line.offset != 0 || line.scale <= 1) return false;
+  if (std::ranges::none_of(scene.readers, is_root) && std::ranges::none_of(scene.a.nodes, is_root, &Node::op))
+    return false;
+  const double count = line.scale / (line.scale - 1);
+  return std::abs(count - std::round(count)) < 1e-4 * count;
+}
+
+// One number that the layer computes with, as b has it.
+void guess_number(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  if (scene.reads_input && is_in_front(scene, about)) return;  // preprocessing
+  const auto words = [](double now, double was) { return number_text(now) + " in place of " + number_text(was); };
+  if (const auto* own = std::get_if<Affine>(&about.op)) {
+    guesses.add(is_variance_factor(scene, about) ? "norm_variance" : "number", about, "without it",
+                without_node(scene.a, node));
+    for (const Node* other : twins<Affine>(scene)) {
+      const auto& theirs = std::get<Affine>(other->op);
+      if (theirs != *own)
+        guesses.add("number", about,
+                    own->scale == theirs.scale ? words(theirs.offset, own->offset) : words(theirs.scale, own->scale),
+                    with_op(scene.a, node, theirs));
+    }
+  }
+  if (!std::holds_alternative<Binary>(about.op)) return;
+  for (const std::size_t input : {std::size_t{0}, std::size_t{1}}) {
+    const Tensor* own = constant_of(scene.a, about, input);
+    if (!own || own->count() != 1) continue;
+    for (const Node* other : twins<Binary>(scene)) {
+      const Tensor* theirs = constant_of(scene.b, *other, input);
+      if (other->op != about.op || !theirs || theirs->count() != 1 || same_bytes(*own, *theirs)) continue;
+      const auto function = std::get<Binary>(about.op).function;
+      const bool limits = function == BinaryFunction::Maximum || function == BinaryFunction::Minimum;
+      guesses.add(limits ? "activation_limit" : "number", about, words(theirs->doubles()[0], own->doubles()[0]),
+                  with_constant(scene.a, node, input, *theirs));
+    }
+  }
+}
+
 }  // namespace
 
 void guess_other_layer(Guesses& guesses, std::size_t node) {
@@ -156,6 +204,7 @@ void guess_other_layer(Guesses& guesses, std::size_t node) {
   if (const auto* up = std::get_if<ConvTranspose>(&op)) guess_shape(guesses, node, *up);
   if (std::holds_alternative<Linear>(op)) guess_units(guesses, node);
   if (const auto* binary = std::get_if<Binary>(&op)) guess_merge(guesses, node, *binary);
+  guess_number(guesses, node);
   guess_gone(guesses, node);
 }
 

@@ -76,7 +76,7 @@ void guess_average(Guesses& guesses, std::size_t node, const AveragePool& pool) 
     // The pads that come with a counted border: a symmetric or a ceil window's divisor is its own.
     if (theirs.windows == pool.windows && theirs.paddings != pool.paddings &&
         theirs.counts_padding != pool.counts_padding)
-      guesses.add("pool_divisor", about, "padded and divided as b does", with_op(scene.a, node, theirs));
+      guesses.add("pool_divisor", about, "padded and divided as b does", with_op(scene.a, node, theirs), 1);
   }
   if (auto zeros = with_zeros_in_front(scene, node, pool))
     guesses.add("pool_divisor", about, "zeros in front, which count", *std::move(zeros));

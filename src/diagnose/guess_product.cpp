@@ -94,16 +94,23 @@ void guess_product(Guesses& guesses, std::size_t node) {
   if (shape[0] == shape[1])
     guesses.add("dense_transposed", about, "the matrix transposed",
                 with_constant(scene.a, node, 1, matrix->permuted(Sizes{1, 0})));
-  if (const auto split = flattened(scene, about.inputs[0], shape[1])) guess_features(guesses, node, *matrix, *split);
+  const auto split = flattened(scene, about.inputs[0], shape[1]);
+  if (split) guess_features(guesses, node, *matrix, *split);
+  // A stretch may begin behind the step that flattens: then any order of many columns may be that of a picture.
+  const bool reads_flat = split || scene.shape(about.inputs[0]).size() == 2;
   for (const Node* other : twins<Linear>(scene)) {
     const Tensor* theirs = constant_of(scene.b, *other, 1);
-    if (theirs && !same_bytes(*theirs, *matrix) && has_same_columns(*matrix, *theirs))
-      guesses.add("flatten_order", about, "features in another order", with_constant(scene.a, node, 1, *theirs));
+    if (theirs && reads_flat && !same_bytes(*theirs, *matrix) && has_same_columns(*matrix, *theirs))
+      guesses.add("flatten_order", about, "features in another order", with_constant(scene.a, node, 1, *theirs),
+                  split ? 0 : 1);
   }
-  guesses.add("kernel_not_transposed", about, "the matrix reshaped instead of transposed",
-              with_constant(scene.a, node, 1, matrix->permuted(Sizes{1, 0}).reshaped(shape)));
-  guesses.add("kernel_not_transposed", about, "the matrix reshaped instead of transposed",
-              with_constant(scene.a, node, 1, matrix->reshaped({shape[1], shape[0]}).permuted(Sizes{1, 0})));
+  // Of a square one that is the same as transposed.
+  if (shape[0] != shape[1]) {
+    guesses.add("kernel_not_transposed", about, "the matrix reshaped instead of transposed",
+                with_constant(scene.a, node, 1, matrix->permuted(Sizes{1, 0}).reshaped(shape)));
+    guesses.add("kernel_not_transposed", about, "the matrix reshaped instead of transposed",
+                with_constant(scene.a, node, 1, matrix->reshaped({shape[1], shape[0]}).permuted(Sizes{1, 0})));
+  }
   std::vector<const Node*> others = twins<Linear>(scene);
   for (const Node* conv : twins<Conv>(scene)) others.push_back(conv);
   guess_bias(guesses, node, others);

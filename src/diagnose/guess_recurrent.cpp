@@ -1,4 +1,5 @@
 // What goes wrong with cells that walk along time: the order of the gates, the end that is taken, the functions inside.
+#include "diagnose/fingerprint.h"
 #include "diagnose/hypothesis.h"
 
 #include <algorithm>
@@ -15,12 +16,13 @@ constexpr Size gates_of() {
   return std::is_same_v<Cell, Lstm> ? 4 : std::is_same_v<Cell, Gru> ? 3 : 1;
 }
 
-// Every tensor of the cell with its blocks of gates in this order.
+// Every tensor of the cell, or the one of this input alone, with its blocks of gates in this order.
 template <class Cell>
-Graph with_gates(const Graph& piece, std::size_t node, const Cell& cell, const Sizes& order) {
+Graph with_gates(const Graph& piece, std::size_t node, const Cell& cell, const Sizes& order, std::size_t only = 0) {
   Graph changed = piece;
   const Node about = piece.nodes[node];
   for (std::size_t input = 1; input < std::min(weights, about.inputs.size()); ++input) {
+    if (only != 0 && input != only) continue;
     const Tensor* tensor = constant_of(piece, about, input);
     if (!tensor) continue;
     const std::size_t axis = tensor->rank() == 2 && cell.gates == GateOrder::Keras ? 1 : 0;
@@ -71,6 +73,33 @@ void guess_kind(Guesses& guesses, std::size_t node, const Cell& cell, std::strin
   }
 }
 
+// B's numbers in the place of a's: each tensor alone, and all of them.
+template <class Cell>
+void guess_numbers(Guesses& guesses, std::size_t node, const Cell&) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  for (const Node* other : twins<Cell>(scene)) {
+    Graph all = scene.a;
+    int differing = 0;
+    for (std::size_t input = 1; input < std::min(weights, about.inputs.size()); ++input) {
+      const Tensor *own = constant_of(scene.a, about, input), *theirs = constant_of(scene.b, *other, input);
+      if (!own || !theirs || own->shape() != theirs->shape() || same_bytes(*own, *theirs)) continue;
+      constexpr std::string_view words[] = {"", "the kernel", "the recurrent kernel", "the bias", "the recurrent bias"};
+      guesses.add("weights_differ", about, std::string(words[input]) + " of b",
+                  with_constant(scene.a, node, input, *theirs));
+      all = with_constant(all, node, input, *theirs);
+      ++differing;
+    }
+    if (differing < 2) continue;
+    // A cell of both directions goes by one name.
+    const Tensor *own = constant_of(scene.a, about, 1), *theirs = constant_of(scene.b, *other, 1);
+    const bool is_anothers = own && theirs && scene.kernels && fingerprint(*own) != fingerprint(*theirs) &&
+                             scene.kernels->contains(fingerprint(*theirs));
+    guesses.add(is_anothers ? "weights_exchanged" : "weights_differ", about,
+                is_anothers ? "the numbers of another cell" : "the numbers of b", std::move(all));
+  }
+}
+
 template <class Cell>
 void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
   const Scene& scene = guesses.scene;
@@ -78,7 +107,11 @@ void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
   Sizes order(static_cast<std::size_t>(gates_of<Cell>()));
   std::iota(order.begin(), order.end(), Size{0});
   while (std::ranges::next_permutation(order).found)
-    guesses.add("gate_order", about, "the gates in another order", with_gates(scene.a, node, cell, order));
+    for (std::size_t only = 0; only < std::min(guesses.so_far.empty() ? weights : 1, about.inputs.size()); ++only)
+      guesses.add("gate_order", about,
+                  only == 0 ? "the gates in another order" : "the gates of one tensor in another order",
+                  with_gates(scene.a, node, cell, order, only), only == 0 ? 0 : 1);
+  guess_numbers(guesses, node, cell);
   // The number at the other end of the sequence, walked the same way; or the whole walked the other way.
   if (!cell.returns_sequence) {
     Cell all = cell;

@@ -16,13 +16,16 @@ void guess_resize(Guesses& guesses, std::size_t node) {
     convoy::Resize now = *resize;
     now.coordinates = coordinates;
     const bool corners = coordinates == Coordinates::AlignCorners || resize->coordinates == Coordinates::AlignCorners;
-    with(corners ? "align_corners" : "resize_coordinates",
-         corners ? "the corners aligned otherwise" : "other coordinates", now);
+    // Where a cell is taken as it is, coordinates only decide which one.
+    const std::string_view cause = corners                                           ? "align_corners"
+                                   : resize->interpolation == Interpolation::Nearest ? "resize_rounding"
+                                                                                     : "resize_coordinates";
+    with(cause, corners ? "the corners aligned otherwise" : "other coordinates", now);
     now.factors.clear();
     if (now.sizes.empty())
       for (const Size axis : now.axes)
         now.sizes.push_back(scene.shape(about.outputs[0])[static_cast<std::size_t>(axis)]);
-    with(corners ? "align_corners" : "resize_coordinates", "other coordinates", now);
+    with(cause, "other coordinates", now);
   }
   for (const Rounding rounding : {Rounding::Floor, Rounding::RoundHalfUp, Rounding::RoundHalfDown, Rounding::Ceil}) {
     if (resize->interpolation != Interpolation::Nearest) break;
@@ -74,7 +77,9 @@ void guess_resize(Guesses& guesses, std::size_t node) {
     if (theirs.interpolation != resize->interpolation) cause = "resize_mode";
     else if ((theirs.coordinates == Coordinates::AlignCorners) != (resize->coordinates == Coordinates::AlignCorners))
       cause = "align_corners";
-    else if (theirs.rounding != resize->rounding) cause = "resize_rounding";
+    else if (theirs.rounding != resize->rounding ||
+             (theirs.interpolation == Interpolation::Nearest && theirs.coordinates != resize->coordinates))
+      cause = "resize_rounding";
     else if (theirs.cubic_a != resize->cubic_a) cause = "resize_cubic";
     else if (theirs.coordinates == resize->coordinates) cause = "resize_size";
     if (theirs.axes == resize->axes) with(cause, "b's way", theirs);

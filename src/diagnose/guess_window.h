@@ -33,6 +33,7 @@ class WindowGuesses {
     others_pads(others);
     strides(others);
     dilations(others);
+    if constexpr (pools) kernels(others);
   }
 
  private:
@@ -120,7 +121,16 @@ class WindowGuesses {
       if (!none(i)) return {};
       return half_kernel_both_sides(op_.windows[i]);
     });
-    on_axes("pad_where_none", [&](std::size_t i) -> Changed { return none(i) ? same(i, op_.windows[i]) : Changed{}; });
+    // Cells behind a pool alone are rather a window more.
+    const auto starts_inside = [&](std::size_t i) {
+      const auto cells = same(i, op_.windows[i]);
+      return !cells || cells->before == 0;
+    };
+    bool all_inside = pools;
+    for (std::size_t i = 0; i < in_.size(); ++i) all_inside = all_inside && starts_inside(i);
+    on_axes(
+        "pad_where_none", [&](std::size_t i) -> Changed { return none(i) ? same(i, op_.windows[i]) : Changed{}; },
+        all_inside ? 1 : 0);
     if (in_.size() == 2) {
       O turned = op_;
       std::swap(turned.paddings[0], turned.paddings[1]);
@@ -178,6 +188,11 @@ class WindowGuesses {
         if (!same_at(padding(i), theirs[i], op_.windows[i], in_[i]) && !holds(i)) return false;
       return true;
     };
+    // The same windows but for one at the end: a leftover kept, or not.
+    const auto is_one_more = [&](std::size_t i) {
+      const auto from = place(padding(i), op_.windows[i], in_[i]), to = place(theirs[i], op_.windows[i], in_[i]);
+      return from && to && from->before == to->before && (from->out == to->out + 1 || from->out + 1 == to->out);
+    };
     const auto is_bare = [](Padding p) { return p.before == 0 && p.after == 0 && p.leftover == Leftover::Drop; };
     const auto starts_outside = [](Padding p) { return p.before > 0; };
     const bool is_even = std::ranges::all_of(
@@ -185,13 +200,15 @@ class WindowGuesses {
     if (!causal(0) && !is_even &&
         every([&](std::size_t i) { return is_turned(padding(i), theirs[i], op_.windows[i], in_[i]); }))
       return "odd_cell_on_the_other_side";
-    if (every([&](std::size_t i) { return none(i); })) return "pad_where_none";
+    if (every([&](std::size_t i) { return none(i); }))
+      return pools && std::ranges::none_of(theirs, starts_outside) ? "ceil_mode" : "pad_where_none";
     if (every([&](std::size_t i) { return is_bare(theirs[i]); }))
       return !pools || std::ranges::any_of(op_.paddings, starts_outside) ? "pad_missing" : "ceil_mode";
     const auto is_from_other = [&](std::size_t i) {
       return is_taken_from(padding(1 - i), op_.windows[1 - i], in_[1 - i], theirs[i], op_.windows[i], in_[i]);
     };
     if (in_.size() == 2 && is_from_other(0) && is_from_other(1)) return "pads_hw_swapped";
+    if (pools && every(is_one_more)) return "ceil_mode";
     return "pad_amount";
   }
 
@@ -281,6 +298,28 @@ class WindowGuesses {
     }
     changed(std::vector<Size>(op_.windows.size(), 1), nullptr);
     if (op_.windows.size() == 2) changed({op_.windows[1].dilation, op_.windows[0].dilation}, nullptr);
+  }
+
+  // A window of another size, as b has it.
+  void kernels(const std::vector<const Node*>& others) {
+    for (const Node* other : others) {
+      const auto* theirs = std::get_if<O>(&other->op);
+      if (!theirs || theirs->windows.size() != op_.windows.size()) continue;
+      bool are_sizes = false, all_but_sizes = true;
+      O now = op_;
+      for (std::size_t i = 0; i < in_.size(); ++i) {
+        are_sizes = are_sizes || theirs->windows[i].kernel != op_.windows[i].kernel;
+        all_but_sizes = all_but_sizes && theirs->windows[i].stride == op_.windows[i].stride;
+        now.windows[i].kernel = theirs->windows[i].kernel;
+      }
+      if (!are_sizes) continue;
+      now.paddings = theirs->paddings;
+      if (all_but_sizes) add("kernel_size", now);
+      now.windows = theirs->windows;
+      O turned = op_;
+      if (in_.size() == 2) std::swap(turned.windows[0], turned.windows[1]);
+      add(turned.windows == now.windows ? "kernel_hw_swapped" : "kernel_size", now, all_but_sizes ? 1 : 0);
+    }
   }
 
   Guesses& guesses_;

@@ -14,7 +14,11 @@ struct Edit {
   std::string_view cause;
   std::string layer, kind;  // of a
   std::string says;         // the numbers: "pads (1, 1) in place of (0, 1)"
+  std::string was = {}, now = {};  // of what is read elsewhere: the layers that a and b read
 };
+
+// What is said of a picture whose colours come in the other order.
+constexpr std::string_view reversed_input = "the channels of the input in reverse order";
 
 struct Hypothesis {
   Graph piece;
@@ -33,6 +37,9 @@ struct Scene {
   // Per fingerprint of a kernel of a, the layer that holds it.
   const std::map<std::uint64_t, std::string>* kernels = nullptr;
   std::vector<Op> readers = {};  // what reads the stretch's output in a
+  std::vector<bool> of_model = {};  // per input of a's piece: it is one of the model's
+  const Tensor* got = nullptr;   // what b's stretch computes, in a's order of axes; may be missing
+  std::vector<ValueId> only_b = {};  // inputs of a's piece that nothing reads in a, but b's stretch does
   const Sizes& shape(ValueId v) const { return shapes[static_cast<std::size_t>(v.index)]; }
 };
 
@@ -55,6 +62,9 @@ void guess_moved(Guesses& guesses, std::size_t node);  // reshapes, transposes, 
 void guess_resize(Guesses& guesses, std::size_t node);
 void guess_recurrent(Guesses& guesses, std::size_t node);
 void guess_other_layer(Guesses& guesses, std::size_t node);  // groups, sizes and channels; gone; put together otherwise
+void guess_channels(Guesses& guesses, std::size_t node);  // channels in another order, by the numbers of a layer
+void guess_order_of_channels(Guesses& guesses);  // by a step of b's own, or by what the stretches compute
+void guess_branches(Guesses& guesses);  // crossed, operands exchanged, read from another layer
 void guess_order(Guesses& guesses);  // layers in another order, activations too many
 void guess_input(Guesses& guesses);  // channels and scale of the model's input
 // All of the above.
@@ -70,6 +80,10 @@ Graph without_node(const Graph& piece, std::size_t node);
 // A node put behind a value: whoever read the value reads the node's output.
 Graph with_node_behind(const Graph& piece, ValueId value, Op op, const Node& like,
                        const std::vector<Tensor>& constants = {});
+// One input of a node read from another value.
+Graph with_read(const Graph& piece, std::size_t node, std::size_t input, ValueId value);
+// Whoever reads one of two values reads the other instead.
+Graph with_reads_exchanged(const Graph& piece, ValueId x, ValueId y);
 // A node put in front of one input of another.
 Graph with_node_in_front(const Graph& piece, std::size_t node, std::size_t input, Op op);
 
@@ -84,6 +98,13 @@ std::vector<const Node*> twins(const Scene& scene) {
   return found;
 }
 const Tensor* constant_of(const Graph& piece, const Node& node, std::size_t input);
+// The node that makes the value, or a nameless one of the layer in front of the stretch.
+Node about_value(const Scene& scene, ValueId value);
+// Whether nothing but scales, offsets and what only moves numbers lies between the model's input and the node.
+bool is_in_front(const Scene& scene, const Node& node);
+bool prepares_input(const Graph& graph, const Node& node);  // is such a step
+// What is done to the model's inputs in several steps with one number each.
+std::vector<Affine> lines_from_inputs(const Graph& graph);
 bool is_function(const Op& op);  // of one number, without weights
 
 // "(0, 1) and (1, 1)"

@@ -311,6 +311,13 @@ std::optional<Op> with_pads(const Pool& pool, const Pad& pad) {
 
 Result<Patch> recognise_norms(const Graph& graph, const Target&) { return recognised(graph, norm_at); }
 Result<Patch> recognise_hard_sigmoids(const Graph& graph, const Target&) { return recognised(graph, hard_sigmoid_at); }
+Result<Patch> recognise_leaky_relus(const Graph& graph, const Target&) {
+  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Written> {
+    const auto found = leaky_relu_at(all, node);
+    if (!found) return std::nullopt;
+    return Written{Relu{{}, found->slope, 0, false}, found->x};
+  });
+}
 Result<Patch> recognise_averages(const Graph& graph, const Target&) { return recognised(graph, average_at); }
 
 Result<Patch> take_in_pool_pads(const Graph& graph, const Target&) {

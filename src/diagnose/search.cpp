@@ -54,6 +54,7 @@ struct Tried {
   Hypothesis hypothesis;
   double r = infinite;
   int unlike = 0;  // functions and pools that the changed stretch has more or fewer of than b's
+  bool late = false;  // found when an explanation was known: a rival of it, no more
   int apart = 0;  // how far its operators are from those of b, in order
 };
 
@@ -91,8 +92,15 @@ int apart(const Graph& piece, const Graph& b) {
 bool is_earlier(const Tried& x, const Tried& y) {
   if (x.hypothesis.edits.size() != y.hypothesis.edits.size())
     return x.hypothesis.edits.size() < y.hypothesis.edits.size();
+  if (x.late != y.late) return y.late;
   if (x.unlike != y.unlike) return x.unlike < y.unlike;
   if (x.hypothesis.doubts != y.hypothesis.doubts) return x.hypothesis.doubts < y.hypothesis.doubts;
+  const auto is_general = [](const Tried& one) {
+    return std::ranges::any_of(one.hypothesis.edits, [](const Edit& edit) { return !is_rival(edit.cause, ""); });
+  };
+  if (is_general(x) != is_general(y)) return is_general(y);
+  // What leaves the very operators that b has.
+  if ((x.apart == 0) != (y.apart == 0)) return x.apart == 0;
   int of_x = 0, of_y = 0;
   for (const Edit& edit : x.hypothesis.edits) of_x += rank_of(edit.cause);
   for (const Edit& edit : y.hypothesis.edits) of_y += rank_of(edit.cause);
@@ -114,6 +122,7 @@ class Search {
     result.before = gap_between(got_, (*values)[output], q_.permutation);
     if (!has_its_shape((*values)[output], got_.value.shape())) result.before = of_another_shape(result.before);
     limit_ = result.before.limit;
+    of_a_ = arranged(got_.value, inverse(q_.permutation), (*values)[output].shape());
     work_ = work_of(q_.a, *values);
     auto singles = tried(guesses_for(scene(q_.a, *values)));
     std::vector<Tried> accepted = within_limit(singles);
@@ -134,7 +143,12 @@ class Search {
   }
 
   Scene scene(const Graph& piece, const std::vector<Tensor>& values) const {
-    return {piece, q_.b, values, sizes_of_all(values), q_.reads_input, q_.before, q_.kernels, q_.readers};
+    Scene scene{piece, q_.b, values, sizes_of_all(values), q_.reads_input, q_.before, q_.kernels, q_.readers};
+    scene.of_model = q_.of_model;
+    scene.got = of_a_.count() > 0 ? &of_a_ : nullptr;
+    for (std::size_t i = q_.read_by_a; q_.read_by_a > 0 && i < piece.inputs.size(); ++i)
+      scene.only_b.push_back(piece.inputs[i]);
+    return scene;
   }
 
   double r_of(const Graph& piece, const Rounded& got, const std::vector<Tensor>& inputs) const {
@@ -177,20 +191,30 @@ class Search {
     double left = most_work;
     std::vector<Tried> found;
     std::string other_weights;  // the layer
+    bool looks_for_rivals = false;
     for (const Tried& first : singles) {
       if (left <= 0) break;
       const Edit& edit = first.hypothesis.edits.back();
-      if (!found.empty() && (edit.layer != other_weights || is_any_weights(edit))) continue;
+      const bool is_of_layer = edit.layer == other_weights && !is_any_weights(edit);
+      if (!found.empty() && !looks_for_rivals && !is_of_layer) continue;
       const auto values = values_of(first.hypothesis.piece, q_.inputs_a, q_.threads);
       if (!values) continue;
       auto guesses = guesses_for(scene(first.hypothesis.piece, *values), first.hypothesis.edits);
       left -= work_ * static_cast<double>(guesses.size() + 1);
-      for (Tried& good : within_limit(tried(std::move(guesses)))) found.push_back(std::move(good));
-      if (found.empty()) continue;
+      for (Tried& good : within_limit(tried(std::move(guesses)))) {
+        good.late = looks_for_rivals;
+        found.push_back(std::move(good));
+      }
+      if (found.empty() || looks_for_rivals) continue;
       const auto best = std::ranges::min_element(found, is_earlier);
       const auto generic = std::ranges::find_if(best->hypothesis.edits, is_any_weights);
-      if (generic == best->hypothesis.edits.end()) break;
-      other_weights = generic->layer;
+      if (generic != best->hypothesis.edits.end()) {
+        other_weights = generic->layer;
+        continue;
+      }
+      // Whether others explain it as well is worth as much again.
+      looks_for_rivals = true;
+      left = std::min(left, most_work - left);
     }
     return found;
   }
@@ -252,6 +276,7 @@ class Search {
 
   const Question& q_;
   Rounded got_;
+  Tensor of_a_;  // the same in a's order of axes
   double limit_ = 0;
   double work_ = 0;
 };

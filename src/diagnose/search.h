@@ -38,6 +38,8 @@ struct Question {
   bool keeps_sizes = false;  // it has b's sizes, in whatever order, or is wrong
   double sharpness = 1;  // below it: in float64, within this share of float32's bound
   std::vector<Op> readers = {};  // of the stretch's output in a
+  std::vector<bool> of_model = {};  // per input of a's piece: it is one of the model's
+  std::size_t read_by_a = 0;  // inputs of a's piece from here on are read by b's stretch alone; 0: there are none
 };
 // Fails: as the kernels do on the models' own stretches.
 Result<Explained> explain(const Question& question);

@@ -84,7 +84,7 @@ std::string finding_text(const Finding& f) {
                       short_number(f.ratio_after_fix));
   if (!f.next.empty() && std::isfinite(f.ratio_next))
     text += fmt::format("  Next best explanation: {}, which leaves r at {}{}.\n", shown(f.next),
-                        short_number(f.ratio_next), f.certain ? "" : ", too near to be sure");
+                        short_number(f.ratio_next), f.certain || !f.also.empty() ? "" : ", too near to be sure");
   if (!f.also.empty()) text += fmt::format("  At the sizes tried the same numbers come from: {}.\n", joined(f.also));
   if (!f.separating_size.empty())
     text += fmt::format("  An input of {} would tell them apart: --size {}.\n", f.separating_size, f.separating_size);

@@ -1,0 +1,146 @@
+// Functions with one bend at zero, however they are written out, as leaky ReLUs: max(x, a x), x where x > 0 and else a x,
+// relu(x) - a relu(-x), b x + c |x|.
+#include "diagnose/recognise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace convoy::diagnose {
+
+namespace {
+
+constexpr std::size_t most_bends = 12;
+
+// up * x where x > 0, down * x where x < 0, 0 at 0.
+struct Bend {
+  double up = 1, down = 1;
+};
+
+class Bends {
+ public:
+  Bends(const Graph& graph, ValueId x) : graph_(graph), x_(x) {}
+
+  std::optional<Bend> at(ValueId v) {
+    if (v == x_) return Bend{};
+    const Node* node = v && graph_[v].producer ? &graph_[graph_[v].producer] : nullptr;
+    if (!node || ++steps_ > most_bends) return std::nullopt;
+    if (const auto* affine = std::get_if<Affine>(&node->op))
+      return affine->offset == 0 ? scaled(at(node->inputs[0]), affine->scale) : std::nullopt;
+    if (const auto* relu = std::get_if<Relu>(&node->op)) return under(*relu, at(node->inputs[0]));
+    if (const auto* clip = std::get_if<Clip>(&node->op))
+      return clip->least == 0.0 && !clip->most ? under(Relu{}, at(node->inputs[0])) : std::nullopt;
+    if (const auto* unary = std::get_if<Unary>(&node->op)) return under(unary->function, at(node->inputs[0]));
+    if (std::holds_alternative<Where>(node->op)) return chosen(*node);
+    const auto* binary = std::get_if<Binary>(&node->op);
+    return binary ? of_two(binary->function, node->inputs[0], node->inputs[1]) : std::nullopt;
+  }
+
+ private:
+  std::optional<double> number(ValueId v) const {
+    const auto& constant = graph_[v].constant;
+    return constant && constant->count() == 1 ? std::optional(constant->doubles()[0]) : std::nullopt;
+  }
+
+  static std::optional<Bend> scaled(std::optional<Bend> bend, double by) {
+    if (bend) bend->up *= by, bend->down *= by;
+    return bend;
+  }
+  // What is below zero is what one side of x gives with the other sign.
+  static std::optional<Bend> under(const Relu& relu, std::optional<Bend> bend) {
+    if (!bend || relu.max_value || relu.threshold != 0) return std::nullopt;
+    if (bend->up < 0) bend->up *= relu.negative_slope;
+    if (bend->down > 0) bend->down *= relu.negative_slope;
+    return bend;
+  }
+  static std::optional<Bend> under(Function function, std::optional<Bend> bend) {
+    if (!bend) return std::nullopt;
+    if (function == Function::Negate) return Bend{-bend->up, -bend->down};
+    if (function == Function::Abs) return Bend{std::abs(bend->up), -std::abs(bend->down)};
+    return std::nullopt;
+  }
+
+  std::optional<Bend> of_two(BinaryFunction function, ValueId p, ValueId q) {
+    const auto first = number(p), second = number(q);
+    if (function == BinaryFunction::Multiply && (first || second))
+      return scaled(at(first ? q : p), first ? *first : *second);
+    if (function == BinaryFunction::Divide && second && *second != 0) return scaled(at(p), 1 / *second);
+    const bool is_max = function == BinaryFunction::Maximum, is_min = function == BinaryFunction::Minimum;
+    // Against zero alone.
+    if ((is_max || is_min) && (first == 0.0 || second == 0.0)) {
+      const auto bend = scaled(at(first ? q : p), is_max ? 1 : -1);
+      return scaled(under(Relu{}, bend), is_max ? 1 : -1);
+    }
+    if (first || second) return std::nullopt;
+    const bool adds = function == BinaryFunction::Add, takes = function == BinaryFunction::Subtract;
+    if (!is_max && !is_min && !adds && !takes) return std::nullopt;
+    const auto a = at(p), b = at(q);
+    if (!a || !b) return std::nullopt;
+    if (is_max) return Bend{std::max(a->up, b->up), std::min(a->down, b->down)};
+    if (is_min) return Bend{std::min(a->up, b->up), std::max(a->down, b->down)};
+    return adds ? Bend{a->up + b->up, a->down + b->down} : Bend{a->up - b->up, a->down - b->down};
+  }
+
+  // Whether a condition holds above zero: of x itself, against 0.
+  std::optional<bool> holds_above(ValueId condition) const {
+    const NodeId maker = graph_[condition].producer;
+    const auto* compared = maker ? std::get_if<Binary>(&graph_[maker].op) : nullptr;
+    if (!compared) return std::nullopt;
+    const ValueId p = graph_[maker].inputs[0], q = graph_[maker].inputs[1];
+    const bool is_first = p == x_ && number(q) == 0.0, is_second = q == x_ && number(p) == 0.0;
+    if (!is_first && !is_second) return std::nullopt;
+    const auto f = compared->function;
+    if (f == BinaryFunction::Greater || f == BinaryFunction::GreaterOrEqual) return is_first;
+    if (f == BinaryFunction::Less || f == BinaryFunction::LessOrEqual) return is_second;
+    return std::nullopt;
+  }
+
+  std::optional<Bend> chosen(const Node& where) {
+    const auto above = holds_above(where.inputs[0]);
+    const auto side = [&](ValueId v) { return number(v) == 0.0 ? std::optional(Bend{0, 0}) : at(v); };
+    const auto a = above ? side(where.inputs[1]) : std::nullopt, b = a ? side(where.inputs[2]) : std::nullopt;
+    if (!b) return std::nullopt;
+    return *above ? Bend{a->up, b->down} : Bend{b->up, a->down};
+  }
+
+  const Graph& graph_;
+  ValueId x_;
+  std::size_t steps_ = 0;
+};
+
+bool may_bend(const Op& op) {
+  if (std::holds_alternative<Where>(op)) return true;
+  const auto* binary = std::get_if<Binary>(&op);
+  return binary && (binary->function == BinaryFunction::Maximum || binary->function == BinaryFunction::Minimum ||
+                    binary->function == BinaryFunction::Add || binary->function == BinaryFunction::Subtract);
+}
+
+// What the value is computed from, the nearest first.
+std::vector<ValueId> computed_from(const Graph& graph, const Node& node) {
+  std::vector<ValueId> all;
+  for (const ValueId v : node.inputs)
+    if (v && !graph[v].constant) all.push_back(v);
+  for (std::size_t i = 0; i < all.size() && all.size() < most_bends; ++i) {
+    const NodeId maker = graph[all[i]].producer;
+    if (!maker) continue;
+    for (const ValueId v : graph[maker].inputs)
+      if (v && !graph[v].constant && std::ranges::find(all, v) == all.end()) all.push_back(v);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<LeakyRelu> leaky_relu_at(const Graph& graph, const Node& node) {
+  if (!may_bend(node.op)) return std::nullopt;
+  for (const ValueId x : computed_from(graph, node)) {
+    const auto bend = Bends(graph, x).at(node.outputs[0]);
+    if (!bend) continue;
+    constexpr double rounding = 0x1p-22;  // of the sum of two numbers in float32
+    if (std::abs(bend->up - 1) > rounding || std::abs(bend->down - 1) <= rounding) continue;
+    return LeakyRelu{x, std::abs(bend->down) <= rounding ? 0 : bend->down};
+  }
+  return std::nullopt;
+}
+
+}  // namespace convoy::diagnose
