@@ -286,7 +286,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
         if (finding.cause == "preprocessing" || finding.cause == "channel_order")
           finding.a = padding_in_front(a, finding.a);
         draw_windows(*at, one.layers, finding);
-        finding.fix = fix_of(a, at->a, finding.a, finding.cause);
+        finding.fix = fix_of(a, at->a, finding);
       }
       if (result.layers.empty()) {
         result.layers = one.layers;

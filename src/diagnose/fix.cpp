@@ -1,5 +1,7 @@
 #include "diagnose/fix.h"
 
+#include "diagnose/advised.h"
+#include "diagnose/hypothesis.h"
 #include "explain/layers.h"
 #include "explain/line.h"
 
@@ -14,7 +16,7 @@ namespace convoy::diagnose {
 
 namespace {
 
-std::string number(double value) { return fmt::format("{:.7g}", value); }
+const auto number = number_in_code;
 
 // ---- windows: the lines that `convoy pad` writes ---------------------------------------------------------------------
 
@@ -33,6 +35,15 @@ std::optional<Fix> of_windows(const Graph& graph, const std::string& layer) {
     if (found.name == layer)
       return Fix{joined(explain::lines_in_torch(found.layer)), joined(explain::lines_in_keras(found.layer))};
   return std::nullopt;
+}
+
+// Whether another layer pads for this one, so that its own call does not say where its windows begin.
+bool is_padded_in_front(const Graph& graph, const std::string& layer) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    const NodeId maker =
+        node.layer == layer && !node.inputs.empty() && node.inputs[0] ? graph[node.inputs[0]].producer : NodeId{};
+    return maker && std::holds_alternative<Pad>(graph[maker].op) && graph[maker].layer != layer;
+  });
 }
 
 // ---- weights and steps that no argument says ---------------------------------------------------------------------------
@@ -55,8 +66,6 @@ constexpr std::array known{
           "kernel = weight.reshape(c, m, *weight.shape[2:]).permute(2, 3, 0, 1)"},
     Known{"group_order", "the output channels of a group stay together: no shuffle in front of or behind the layer",
           "the output channels of a group stay together: no shuffle in front of or behind the layer"},
-    Known{"channel_order", "x = x.flip(1)  # the channels in reverse order, in front of the model",
-          "x = x[..., ::-1]  # the channels in reverse order, in front of the model"},
     Known{"bias_missing", "bias=True, with the original's bias", "use_bias=True, with the original's bias"},
     Known{"bias_extra", "bias=False", "use_bias=False"},
     Known{"bias_doubled", "the bias once: in the layer or behind it", "the bias once: in the layer or behind it"},
@@ -95,6 +104,14 @@ constexpr std::array known{
           "Rescaling with the original's scale and offset in front of the model"},
     Known{"sequence_axis", "nn.LSTM(..., batch_first=True)  # x is [batch, steps, features]",
           "x is [batch, steps, features]: ops.transpose(x, (1, 0, 2)) where the steps come first"},
+    Known{"branches_exchanged", "the two in the original's order", "the two in the original's order"},
+    Known{"reads_another", "the output of the original's layer here", "the output of the original's layer here"},
+    Known{"bn_vector_order", "weight, bias, running_mean, running_var = gamma, beta, moving_mean, moving_variance",
+          "set_weights([gamma, beta, moving_mean, moving_variance])"},
+    Known{"norm_variance", "x.var(..., unbiased=False): divided by how many there are",
+          "ops.var(x): divided by how many there are"},
+    Known{"norm_kind", "the original's norm here", "the original's norm here"},
+    Known{"number", "the original's number here", "the original's number here"},
     Known{"layer_extra", "no layer here", "no layer here"},
     Known{"layer_missing", "the original's layer here", "the original's layer here"},
     Known{"reset_after", "nn.GRU applies the reset gate behind the recurrent product; write the cell out",
@@ -125,124 +142,78 @@ struct Words {
                     norm.axis == 1 ? "" : fmt::format("  # on axis {}", norm.axis)),
         fmt::format("BatchNormalization(axis={}, epsilon={})", keras_axis(norm.axis, rank()), number(norm.epsilon))};
   }
-  // The kernel's sizes and what the channels are, in the words of a constructor; the rest of the call as it is.
-  Fix operator()(const Conv& conv) const {
-    const Shape& kernel = form[node.inputs[1]].fact.shape;
-    if (kernel.size() < 3 || !kernel[0].known() || !kernel[1].known()) return {};
-    std::string cells;
-    for (const Window& w : conv.windows) cells += (cells.empty() ? "" : ", ") + std::to_string(w.kernel);
-    const Size out = *kernel[0], in = *kernel[1] * conv.groups, dimensions = rank() - 2;
-    const std::string groups = conv.groups == 1 ? "" : fmt::format(", groups={}", conv.groups);
-    const bool is_depthwise = conv.groups == in && in > 1 && dimensions < 3;
-    return {fmt::format("nn.Conv{}d({}, {}, ({}), ...{})", dimensions, in, out, cells, groups),
-            is_depthwise ? fmt::format("DepthwiseConv{}D(({}), ..., depth_multiplier={})", dimensions, cells, out / in)
-                         : fmt::format("Conv{}D({}, ({}), ...{})", dimensions, out, cells, groups)};
-  }
   Fix operator()(const Linear&) const {
     const Shape& matrix = form[node.inputs[1]].fact.shape;
     if (matrix.size() != 2 || !matrix[0].known() || !matrix[1].known()) return {};
-    return {fmt::format("nn.Linear({}, {})", *matrix[1], *matrix[0]), fmt::format("Dense({})", *matrix[0])};
+    const bool biased = node.inputs.size() > 2 && node.inputs[2];
+    return {fmt::format("nn.Linear({}, {}{})", *matrix[1], *matrix[0], biased ? "" : ", bias=False"),
+            fmt::format("Dense({}{})", *matrix[0], biased ? "" : ", use_bias=False")};
   }
-  Fix operator()(const Binary& op) const {
-    switch (op.function) {
-      case BinaryFunction::Add: return {"a + b", "Add()([a, b])"};
-      case BinaryFunction::Subtract: return {"a - b", "Subtract()([a, b])"};
-      case BinaryFunction::Multiply: return {"a * b", "Multiply()([a, b])"};
-      case BinaryFunction::Maximum: return {"torch.maximum(a, b)", "Maximum()([a, b])"};
-      case BinaryFunction::Minimum: return {"torch.minimum(a, b)", "Minimum()([a, b])"};
-      default: return {};
-    }
-  }
-  Fix cell(std::string_view torch, std::string_view keras) const {
+  Fix operator()(const Binary& op) const { return line_of_merge(op.function); }
+  // The last argument in Keras's words alone.
+  Fix cell(std::string_view torch, std::string_view keras, bool returns_sequence, std::string_view more = {}) const {
     const Shape& x = form[node.inputs[0]].fact.shape;
     const Shape& y = form[node.outputs[0]].fact.shape;
     if (x.empty() || y.empty() || !x.back().known() || !y.back().known()) return {};
-    return {fmt::format("nn.{}({}, {}, batch_first=True)", torch, *x.back(), *y.back()),
-            fmt::format("{}({})", keras, *y.back())};
+    return {torch.empty() ? std::string() : fmt::format("nn.{}({}, {}, batch_first=True)", torch, *x.back(), *y.back()),
+            fmt::format("{}({}{}{})", keras, *y.back(), more, returns_sequence ? ", return_sequences=True" : "")};
   }
-  Fix operator()(const Lstm&) const { return cell("LSTM", "LSTM"); }
-  Fix operator()(const Gru&) const { return cell("GRU", "GRU"); }
-  Fix operator()(const SimpleRnn&) const { return cell("RNN", "SimpleRNN"); }
+  Fix operator()(const Lstm& lstm) const { return cell("LSTM", "LSTM", lstm.returns_sequence); }
+  Fix operator()(const Gru& gru) const {
+    return cell(gru.reset_after ? "GRU" : "", "GRU", gru.returns_sequence,
+                gru.reset_after ? "" : ", reset_after=False");
+  }
+  Fix operator()(const SimpleRnn& rnn) const { return cell("RNN", "SimpleRNN", rnn.returns_sequence); }
   Fix operator()(const LayerNorm& norm) const {
     std::string shape, axes;
-    for (const Size axis : norm.axes) {
+    bool is_last = true;  // the axes, in order, are those that nn.LayerNorm takes
+    for (std::size_t i = 0; i < norm.axes.size(); ++i) {
+      const Size axis = norm.axes[i];
+      is_last = is_last && axis == rank() - static_cast<Size>(norm.axes.size() - i);
       shape += (shape.empty() ? "" : ", ") + shape_of_input(form, node, static_cast<std::size_t>(axis));
-      axes += (axes.empty() ? "" : ", ") + std::to_string(axis - rank());
+      const Size own = of_keras(axis);
+      axes += (axes.empty() ? "" : ", ") + std::to_string(own < 0 ? own : own - rank());
     }
-    return {fmt::format("nn.LayerNorm([{}], eps={})", shape, number(norm.epsilon)),
-            fmt::format("LayerNormalization(axis=[{}], epsilon={})", axes, number(norm.epsilon))};
+    const std::string epsilon = number(norm.epsilon);
+    std::string torch;
+    if (is_last) torch = fmt::format("nn.LayerNorm([{}], eps={})", shape, epsilon);
+    else if (norm.axes.size() == 1)
+      torch =
+          fmt::format("nn.LayerNorm({0}, eps={1})(x.movedim({2}, -1)).movedim(-1, {2})", shape, epsilon, norm.axes[0]);
+    return {torch, fmt::format("LayerNormalization(axis={}, epsilon={})",
+                               norm.axes.size() == 1 ? axes : "[" + axes + "]", epsilon)};
   }
   Fix operator()(const GroupNorm& norm) const {
     const std::string channels = shape_of_input(form, node, static_cast<std::size_t>(norm.axis));
     return {fmt::format("nn.GroupNorm({}, {}, eps={})", norm.groups, channels, number(norm.epsilon)),
             fmt::format("GroupNormalization(groups={}, epsilon={})", norm.groups, number(norm.epsilon))};
   }
-  Fix operator()(const Relu& relu) const {
-    if (relu.max_value == 6.0 && relu.negative_slope == 0) return {"F.relu6(x)", "ReLU(max_value=6)"};
-    if (relu.negative_slope != 0)
-      return {fmt::format("F.leaky_relu(x, {})", number(relu.negative_slope)),
-              fmt::format("LeakyReLU(negative_slope={})", number(relu.negative_slope))};
-    return {"F.relu(x)", "ReLU()"};
-  }
-  Fix operator()(const Elu& elu) const {
-    return {fmt::format("F.elu(x, {})", number(elu.alpha)), fmt::format("ELU(alpha={})", number(elu.alpha))};
-  }
-  Fix operator()(const HardSigmoid& op) const {
-    const std::string formula = fmt::format("clip({} * x + {}, 0, 1)", number(op.alpha), number(op.beta));
-    if (std::abs(op.alpha - 1.0 / 6) < 1e-6) return {"F.hardsigmoid(x)", "keras.activations.hard_sigmoid(x)"};
-    return {"torch." + formula, "ops." + formula};
-  }
-  Fix operator()(const Unary& op) const {
-    switch (op.function) {
-      case Function::Gelu: return {"F.gelu(x)", "keras.activations.gelu(x, approximate=False)"};
-      case Function::GeluTanh: return {"F.gelu(x, approximate='tanh')", "keras.activations.gelu(x, approximate=True)"};
-      case Function::Sigmoid: return {"torch.sigmoid(x)", "keras.activations.sigmoid(x)"};
-      case Function::Tanh: return {"torch.tanh(x)", "keras.activations.tanh(x)"};
-      case Function::Silu: return {"F.silu(x)", "keras.activations.silu(x)"};
-      case Function::Selu: return {"F.selu(x)", "keras.activations.selu(x)"};
-      case Function::HardSwish: return {"F.hardswish(x)", "keras.activations.hard_silu(x)"};
-      case Function::Softsign: return {"F.softsign(x)", "keras.activations.softsign(x)"};
-      case Function::Mish: return {"F.mish(x)", "keras.activations.mish(x)"};
-      default: return {};
-    }
-  }
-  Fix operator()(const Clip& clip) const {
-    const std::string low = clip.least ? number(*clip.least) : "None", high = clip.most ? number(*clip.most) : "None";
-    return {fmt::format("torch.clamp(x, {}, {})", low, high), fmt::format("ops.clip(x, {}, {})", low, high)};
-  }
-  Fix operator()(const Softplus&) const { return {"F.softplus(x)", "keras.activations.softplus(x)"}; }
   Fix operator()(const convoy::Softmax& op) const {
-    const Size axis = op.axes.empty() ? -1 : op.axes[0];
-    return {fmt::format("F.softmax(x, dim={})", axis), fmt::format("Softmax(axis={})", keras_axis(axis, rank()))};
+    if (op.axes.size() != 1) return {};
+    const Size axis = op.axes[0];
+    if (op.logarithm)
+      return {fmt::format("F.log_softmax(x, dim={})", axis),
+              fmt::format("keras.activations.log_softmax(x, axis={})", of_keras(axis))};
+    return {fmt::format("F.softmax(x, dim={})", axis), fmt::format("Softmax(axis={})", of_keras(axis))};
   }
   Fix operator()(const convoy::Concat& op) const {
-    return {fmt::format("torch.cat([...], {})", op.axis),
-            fmt::format("Concatenate(axis={})", keras_axis(op.axis, rank()))};
+    const bool is_order = cause == "concat_order" && node.inputs.size() < 6;
+    std::string torch, keras = is_order ? "" : fmt::format("Concatenate(axis={})", of_keras(op.axis));
+    for (std::size_t i = 0; is_order && i < node.inputs.size(); ++i) {
+      const NodeId maker = form[node.inputs[i]].producer;
+      torch += (torch.empty() ? "" : ", ") + (maker ? form[maker].layer : form[node.inputs[i]].name);
+    }
+    if (is_order) keras = fmt::format("Concatenate(axis={})([{}])", of_keras(op.axis), torch);
+    return {fmt::format("torch.cat([{}], {})", is_order ? torch : "...", op.axis), keras};
   }
-  Fix operator()(const Pad& pad) const {
-    std::string torch, keras;
-    for (std::size_t i = pad.before.size(); i-- > 2;)
-      torch += fmt::format("{}{}, {}", torch.empty() ? "" : ", ", pad.before[i], pad.after[i]);
-    for (std::size_t i = 2; i < pad.before.size(); ++i)
-      keras += fmt::format("{}[{}, {}]", keras.empty() ? "" : ", ", pad.before[i], pad.after[i]);
-    const std::array<std::pair<const char*, const char*>, 5> modes{{{"constant", "constant"},
-                                                                    {"reflect", "reflect"},
-                                                                    {"symmetric", "symmetric"},
-                                                                    {"replicate", "edge"},
-                                                                    {"circular", "wrap"}}};
-    const auto [of_torch, of_keras] = modes[static_cast<std::size_t>(pad.mode)];
-    std::string line = fmt::format("x = F.pad(x, ({}), mode='{}')", torch, of_torch);
-    const bool one_cell = std::ranges::all_of(pad.before, [](Size n) { return n <= 1; }) &&
-                          std::ranges::all_of(pad.after, [](Size n) { return n <= 1; });
-    if (pad.mode == PadMode::Symmetric)
-      line = one_cell ? fmt::format("x = F.pad(x, ({}), mode='replicate')  # one cell: the same as symmetric", torch)
-                      : std::string("PyTorch has no symmetric padding: put x.flip beside x with torch.cat");
-    return {line, fmt::format("x = ops.pad(x, [[0, 0], {}, [0, 0]], mode='{}')", keras, of_keras)};
-  }
+  Fix operator()(const Pad& pad) const { return line_of_pad(pad); }
   Fix operator()(const DepthToSpace& op) const {
     if (!op.depth_first)
       return {fmt::format("F.pixel_shuffle(x, {})", op.block),
-              "the channels in the order c, block rows, block columns, before tf.nn.depth_to_space"};
+              fmt::format(
+                  "b = {}; n, h, w, c = x.shape; x = ops.reshape(ops.transpose(ops.reshape(x, (-1, h, w, c // b**2, "
+                  "b, b)), (0, 1, 4, 2, 5, 3)), (-1, h * b, w * b, c // b**2))",
+                  op.block)};
     return {fmt::format("n, c, h, w = x.shape; b = {}; x = x.reshape(n, b, b, c // b**2, h, w).permute(0, 3, 4, 1, 5, "
                         "2).reshape(n, c // b**2, h * b, w * b)",
                         op.block),
@@ -254,25 +225,40 @@ struct Words {
                                                                    : "bicubic";
     const bool nearest = op.interpolation == Interpolation::Nearest,
                corners = op.coordinates == Coordinates::AlignCorners;
-    std::string size;
+    std::string size, factors;
+    bool is_whole = op.axes.size() == 2;  // every cell so many times
     for (const Size axis : op.axes) {
-      const Dim length = form[node.outputs[0]].fact.shape[static_cast<std::size_t>(axis)];
-      size += (size.empty() ? "" : ", ") + (length.known() ? std::to_string(*length) : "...");
+      const Dim from = form[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)],
+                to = form[node.outputs[0]].fact.shape[static_cast<std::size_t>(axis)];
+      if (!from.known() || !to.known()) return {};
+      is_whole = is_whole && *from > 0 && *to % *from == 0;
+      size += (size.empty() ? "" : ", ") + std::to_string(*to);
+      if (is_whole) factors += (factors.empty() ? "" : ", ") + std::to_string(*to / *from);
     }
-    return {fmt::format("F.interpolate(x, size=({}), mode='{}'{})", size, mode,
+    const bool rounds = nearest && op.coordinates == Coordinates::HalfPixel && op.rounding != Rounding::Floor;
+    if (op.axes.size() == 1) mode = nearest ? "nearest" : "linear";
+    std::string keras;
+    if (!corners && is_whole) keras = fmt::format("UpSampling2D(({}), interpolation='{}')", factors, mode);
+    else if (!corners && op.axes.size() == 2)
+      keras = fmt::format("ops.image.resize(x, ({}), interpolation='{}')", size, mode);
+    return {fmt::format("F.interpolate(x, size=({}), mode='{}{}'{})", size, mode, rounds ? "-exact" : "",
                         nearest   ? ""
                         : corners ? ", align_corners=True"
                                   : ", align_corners=False"),
-            fmt::format("UpSampling2D(..., interpolation='{}')", mode)};
+            keras};
   }
   Fix operator()(const Affine& op) const {
     return {fmt::format("x = x * {} + {}", number(op.scale), number(op.offset)),
             fmt::format("Rescaling({}, offset={})", number(op.scale), number(op.offset))};
   }
   template <class Op>
-  Fix operator()(const Op&) const {
-    return {};
+  Fix operator()(const Op& op) const {
+    return line_of_function(op);
   }
+
+ private:
+  // In Keras's own layout.
+  Size of_keras(Size axis) const { return keras_axis(axis, rank()); }
 };
 
 constexpr std::string_view depth_words =
@@ -284,8 +270,7 @@ bool concerns(std::string_view cause, const Op& op) {
   return std::visit(
       [&]<class O>(const O&) {
         if (cause == "layer_missing") return true;
-        if (cause == "groups" || cause == "kernel_size" || cause == "channels")
-          return std::is_same_v<O, Conv> || std::is_same_v<O, Linear>;
+        if (cause == "channels") return std::is_same_v<O, Linear>;
         if (cause == "merge_kind") return std::is_same_v<O, Binary>;
         if (cause == "cell_kind")
           return std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>;
@@ -293,16 +278,15 @@ bool concerns(std::string_view cause, const Op& op) {
         if (cause.starts_with("norm_"))
           return std::is_same_v<O, LayerNorm> || std::is_same_v<O, GroupNorm> || std::is_same_v<O, RmsNorm>;
         if (cause.starts_with("activation_"))
-          return std::is_same_v<O, Relu> || std::is_same_v<O, Elu> || std::is_same_v<O, Unary> ||
-                 std::is_same_v<O, Clip> || std::is_same_v<O, HardSigmoid> || std::is_same_v<O, Softplus> ||
-                 std::is_same_v<O, convoy::Softmax>;
+          return std::is_same_v<O, convoy::Softmax> || !line_of_function(Op(O())).torch.empty() ||
+                 std::is_same_v<O, Unary>;
         if (cause == "softmax_axis") return std::is_same_v<O, convoy::Softmax>;
         if (cause.starts_with("concat_")) return std::is_same_v<O, convoy::Concat>;
         if (cause == "pad_mode" || cause == "odd_cell_on_the_other_side" || cause.starts_with("pad"))
           return std::is_same_v<O, Pad>;
         if (cause == "depth_to_space_order") return std::is_same_v<O, DepthToSpace>;
         if (cause.starts_with("resize_") || cause == "align_corners") return std::is_same_v<O, convoy::Resize>;
-        if (cause == "preprocessing") return std::is_same_v<O, Affine>;
+        if (cause == "preprocessing" || cause == "number") return std::is_same_v<O, Affine>;
         return false;
       },
       op);
@@ -329,6 +313,9 @@ bool about_windows(std::string_view cause) {
                               "transposed_output_size",
                               "transposed_tail_bias",
                               "pool_pad_value",
+                              "groups",
+                              "kernel_size",
+                              "channels",
                               "layer_missing"};
   return std::ranges::find(causes, cause) != causes.end();
 }
@@ -365,11 +352,30 @@ Fix of_flatten(const Sizes& shape) {
       fmt::format("x = Permute(({}{}))(x); Flatten()  # channels first, as the original's features", channels, keras)};
 }
 
+// All that is done to the input in front of the first layer.
+Fix preparation(const Affine& line) {
+  const std::string sign = line.offset < 0 ? "-" : "+", offset = number(std::abs(line.offset));
+  return {fmt::format("x = x * {} {} {}", number(line.scale), sign, offset),
+          fmt::format("Rescaling({}, offset={})", number(line.scale), number(line.offset))};
+}
+
 }  // namespace
 
-Fix fix_of(const Graph& as_read, const Graph& form, const std::string& layer, std::string_view cause) {
+Fix fix_of(const Graph& as_read, const Graph& form, const Finding& finding) {
+  const std::string& layer = finding.a;
+  const std::string_view cause = finding.cause;
+  if (cause == "channel_order" && finding.says == reversed_input)
+    return {"x = x.flip(1)  # the channels in reverse order, in front of the model",
+            "x = x[..., ::-1]  # the channels in reverse order, in front of the model"};
+  if (cause == "channel_order") {
+    const std::string put_back = finding.says + " in b: put them back once, when the weights are loaded";
+    return {put_back, put_back};
+  }
+  if (cause == "preprocessing")
+    if (const auto lines = lines_from_inputs(form); !lines.empty()) return preparation(lines.back());
   if (about_windows(cause))
-    if (auto fix = of_windows(as_read, layer); fix && !(fix->torch.empty() && fix->keras.empty()))
+    if (auto fix = of_windows(is_padded_in_front(as_read, layer) ? form : as_read, layer);
+        fix && !(fix->torch.empty() && fix->keras.empty()))
       return *std::move(fix);
   for (const Node& node : form.nodes) {
     if (node.layer != layer || node.inputs.empty() || !concerns(cause, node.op)) continue;
