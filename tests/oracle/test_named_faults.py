@@ -1,0 +1,153 @@
+"""PyTorch programs of two layers or three, and each once more with one fault: `convoy diff` names the fault, and nothing else."""
+import json
+import subprocess
+
+import pytest
+from carrying import CONVOY
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402, N812
+
+IMAGE = (2, 3, 15, 14)
+PLAIN = "m.d(F.relu(m.c(x)))"
+NORM = "m.d(F.relu(m.n(m.c(x))))"
+BRANCHES = "m.d({} + {})"
+ATTENTION = "m.o(torch.softmax(m.{}(x) @ m.{}(x).transpose(1, 2) / 3, -1) @ m.{}(x))"
+LAST = "m.o(m.r(x)[0][:, -1])"
+
+
+class Net(nn.Module):
+    def __init__(self, expression, layers):
+        super().__init__()
+        self.expression = expression
+        for name, layer in layers().items():
+            self.add_module(name, layer)
+
+    def forward(self, x):
+        return eval(self.expression, {"torch": torch, "F": F, "m": self, "x": x})  # noqa: S307  written below
+
+
+def two():
+    return {"c": nn.Conv2d(3, 8, 3, padding=1), "d": nn.Conv2d(8, 5, 3)}
+
+
+def normed():
+    return {"c": nn.Conv2d(3, 6, 3), "n": nn.BatchNorm2d(6), "d": nn.Conv2d(6, 4, 1)}
+
+
+def branched():
+    return {"left": nn.Conv2d(3, 6, 3, padding=1), "right": nn.Conv2d(3, 6, 3, padding=1), "d": nn.Conv2d(6, 4, 1)}
+
+
+def dense():
+    return {"a": nn.Linear(12, 7), "b": nn.Linear(7, 7)}
+
+
+def attending():
+    return {"q": nn.Linear(8, 8), "k": nn.Linear(8, 8), "v": nn.Linear(8, 8), "o": nn.Linear(8, 5)}
+
+
+def walking():
+    return {"r": nn.LSTM(5, 4, batch_first=True), "o": nn.Linear(4, 3)}
+
+
+def ordered(axis, order, *names):
+    return [(name, lambda t, axis=axis: t.index_select(min(axis, t.ndim - 1), torch.tensor(order))) for name in names]
+
+
+def exchanged(first, second):
+    return lambda t: {first: t[second].clone(), second: t[first].clone()}
+
+
+def times(name, factor):
+    return [(name, lambda t: t * factor)]
+
+
+OUTPUTS, INPUTS = [0, 4, 2, 3, 1, 5, 6, 7], [0, 1, 5, 3, 4, 2, 6, 7]
+# cause, layers, a, b (None: as a), what is changed in b's numbers, shape
+ROWS = [
+    ("channel_order", two, PLAIN, None, ordered(0, OUTPUTS, "c.weight", "c.bias"), IMAGE),
+    ("channel_order", two, PLAIN, None, ordered(0, OUTPUTS, "c.weight"), IMAGE),
+    ("channel_order", two, PLAIN, None, ordered(0, OUTPUTS, "c.bias"), IMAGE),
+    ("channel_order", two, PLAIN, None, ordered(1, INPUTS, "d.weight"), IMAGE),
+    ("channel_order", two, PLAIN, None, ordered(1, [1, 0, 2], "c.weight"), IMAGE),
+    ("channel_order", two, PLAIN, "m.d(F.relu(m.c(x))[:, [2, 1, 0, 3, 4, 5, 6, 7]])", [], IMAGE),
+    ("channel_order", two, PLAIN, "m.d(F.relu(m.c(x.flip(1))))", [], IMAGE),
+    ("channel_order", normed, NORM, None, ordered(0, [0, 3, 2, 1, 4, 5], "n.weight", "n.bias", "n.running_mean", "n.running_var"),
+     IMAGE),
+    ("channel_order", dense, "m.b(torch.tanh(m.a(x)))", None, ordered(0, [2, 0, 1, 3, 6, 5, 4], "b.weight", "b.bias"), (3, 12)),
+    ("channel_order", dense, "m.b(torch.tanh(m.a(x)))", None, ordered(1, [0, 4, 2, 3, 1, 5, 6], "b.weight"), (3, 12)),
+    ("branches_exchanged", branched, BRANCHES.format("F.relu(m.left(x))", "m.right(x)"),
+     BRANCHES.format("F.relu(m.right(x))", "m.left(x)"), [], IMAGE),
+    ("branches_exchanged", branched, BRANCHES.format("F.relu(m.left(x))", "torch.tanh(m.right(x))"),
+     BRANCHES.format("F.relu(m.right(x))", "torch.tanh(m.left(x))"), [], IMAGE),
+    ("branches_exchanged", branched, BRANCHES.format("F.max_pool2d(m.left(x), 2)", "F.avg_pool2d(m.right(x), 2)"),
+     BRANCHES.format("F.max_pool2d(m.right(x), 2)", "F.avg_pool2d(m.left(x), 2)"), [], IMAGE),
+    ("branches_exchanged", branched, "m.d(torch.sigmoid(m.left(x)) * m.right(x))", "m.d(torch.sigmoid(m.right(x)) * m.left(x))", [],
+     IMAGE),
+    ("branches_exchanged", branched, "m.d(m.left(x) - m.right(x))", "m.d(m.right(x) - m.left(x))", [], IMAGE),
+    ("branches_exchanged", branched, "m.d((m.left(x) + 7) / (m.right(x) + 9))", "m.d((m.right(x) + 9) / (m.left(x) + 7))", [], IMAGE),
+    ("branches_exchanged", branched, "m.d(torch.where(x[:, :1] > 0, m.left(x), m.right(x)))",
+     "m.d(torch.where(x[:, :1] > 0, m.right(x), m.left(x)))", [], IMAGE),
+    ("branches_exchanged", attending, ATTENTION.format("q", "k", "v"), ATTENTION.format("k", "q", "v"), [], (2, 6, 8)),
+    ("branches_exchanged", attending, ATTENTION.format("q", "k", "v"), ATTENTION.format("v", "k", "q"), [], (2, 6, 8)),
+    ("branches_exchanged", attending, ATTENTION.format("q", "k", "v"), ATTENTION.format("k", "v", "q"), [], (2, 6, 8)),
+    ("weights_exchanged", branched, BRANCHES.format("m.left(x)", "torch.tanh(m.right(x))"), None,
+     [exchanged("left.weight", "right.weight"), exchanged("left.bias", "right.bias")], IMAGE),
+    ("activation_slope", two, "m.d((lambda h: torch.maximum(h, .1 * h))(m.c(x)))",
+     "m.d((lambda h: torch.maximum(h, .1001 * h))(m.c(x)))", [], IMAGE),
+    ("activation_slope", two, "m.d(F.leaky_relu(m.c(x), .1))", "m.d((lambda h: torch.maximum(h, .1001 * h))(m.c(x)))", [], IMAGE),
+    ("activation_slope", two, "m.d((lambda h: torch.where(h > 0, h, .1 * h))(m.c(x)))", "m.d(F.leaky_relu(m.c(x), .2))", [], IMAGE),
+    ("activation_slope", two, "m.d((lambda h: F.relu(h) - .1 * F.relu(-h))(m.c(x)))", "m.d(F.leaky_relu(m.c(x), .01))", [], IMAGE),
+    ("activation_slope", two, "m.d((lambda h: .55 * h + .45 * h.abs())(m.c(x)))", "m.d(F.leaky_relu(m.c(x), .2))", [], IMAGE),
+    ("activation_limit", two, "m.d(torch.clamp(4 * m.c(x), -1, 2))", "m.d(torch.clamp(4 * m.c(x), -1, 2.5))", [], IMAGE),
+    ("bn_mean_var_swapped", normed, NORM, None, [("n.running_mean", torch.abs), exchanged("n.running_mean", "n.running_var")], IMAGE),
+    ("bn_gamma_beta_swapped", normed, NORM, None, [exchanged("n.weight", "n.bias")], IMAGE),
+    ("bn_vector_order", normed, NORM, None, [exchanged("n.weight", "n.running_mean")], IMAGE),
+    ("bias_doubled", two, PLAIN, None, times("c.bias", 2), IMAGE),
+    ("bias_doubled", two, PLAIN, "m.d(F.relu(m.c(x) + m.c.bias.view(1, -1, 1, 1)))", [], IMAGE),
+    ("bias_doubled", dense, "m.b(m.a(x))", "m.b(m.a(x)) + m.b.bias", [], (3, 12)),
+    ("weights_differ", two, PLAIN, None, times("c.bias", -1), IMAGE),
+    ("weights_differ", two, PLAIN, None, times("c.bias", 0.5), IMAGE),
+    ("weights_differ", walking, LAST, None, [("r.bias_ih_l0", lambda t: t + torch.arange(16) / 16)], (2, 6, 5)),
+    ("dense_transposed", dense, "m.b(torch.tanh(m.a(x)))", None, [("b.weight", lambda t: t.t())], (3, 12)),
+    ("ceil_mode", two, "m.d(F.max_pool2d(m.c(x), 3, 2))", "m.d(F.max_pool2d(m.c(x), 3, 2, ceil_mode=True))", [], (2, 3, 14, 16)),
+    ("ceil_mode", two, "m.d(F.avg_pool2d(m.c(x), 2))", "m.d(F.avg_pool2d(m.c(x), 2, ceil_mode=True))", [], (2, 3, 15, 15)),
+    ("ceil_mode", two, "m.d(F.max_pool2d(m.c(x), 3, 2, padding=1, ceil_mode=True))", "m.d(F.max_pool2d(m.c(x), 3, 2, padding=1))", [],
+     (2, 3, 14, 16)),
+    ("kernel_size", two, "m.d(F.avg_pool2d(m.c(x), 3, 2))", "m.d(F.avg_pool2d(m.c(x), 2, 2))", [], IMAGE),
+    ("number", branched, "m.d(m.left(x) + .1 * m.right(x))", "m.d(m.left(x) + .2 * m.right(x))", [], IMAGE),
+]
+
+
+def changed(net, changes):
+    tensors = dict([*net.named_parameters(), *net.named_buffers()])
+    for change in changes:
+        now = change(tensors) if callable(change) else {change[0]: change[1](tensors[change[0]]).clone()}
+        for name, values in now.items():
+            tensors[name].copy_(values)
+
+
+@pytest.mark.parametrize("row", range(len(ROWS)), ids=[f"{i}_{row[0]}" for i, row in enumerate(ROWS)])
+def test_the_fault_is_named(row, tmp_path):
+    cause, layers, right, wrong, changes, shape = ROWS[row]
+    a, b = Net(right, layers).eval(), Net(wrong or right, layers).eval()
+    generator = torch.Generator().manual_seed(5)
+    x = torch.randn(shape, generator=generator)
+    with torch.no_grad():
+        for name, tensor in a.state_dict().items():
+            if tensor.dtype == torch.float32:
+                drawn = torch.randn(tensor.shape, generator=generator) * 0.4
+                tensor.copy_(drawn.abs() + 0.2 if "running_var" in name else drawn)
+        b.load_state_dict(a.state_dict())
+        changed(b, changes)
+        want, got = a(x), b(x)
+    assert want.shape != got.shape or not torch.equal(want, got)
+    for net, name in ((a, "a"), (b, "b")):
+        torch.export.save(torch.export.export(net, (x,)), tmp_path / f"{name}.pt2")
+    done = subprocess.run([CONVOY, "diff", tmp_path / "a.pt2", tmp_path / "b.pt2", "--json"], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    said = json.loads(done.stdout)["differences"]
+    assert [d["cause"] for d in said] == [cause], [(d["a"], d["cause"], d["also"], d["change"]) for d in said]
+    assert said[0]["ratio_after_fix"] <= said[0]["limit"] < said[0]["ratio"]
