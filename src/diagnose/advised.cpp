@@ -183,8 +183,8 @@ std::string pad_in_keras(const Pad& pad) {
 
 std::string number_in_code(double value) {
   if (std::isinf(value)) return value > 0 ? "float('inf')" : "float('-inf')";
-  const auto single = static_cast<float>(value);
-  return fmt::format("{}", static_cast<double>(single) == value || std::abs(value) < 1e30 ? single : value);
+  // The shortest text that a float32 reads back.
+  return fmt::format("{}", static_cast<float>(value));
 }
 
 Fix line_of_function(const Op& op) {
