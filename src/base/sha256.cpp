@@ -53,7 +53,8 @@ void compress_plain(Sha256State& state, const std::uint8_t* data, std::size_t bl
 
 #if defined(__x86_64__)
 // The processor's own rounds, about seven times as fast: hashing 100 MB must not cost more than copying it.
-__attribute__((target("sha,sse4.1"))) void compress_sha(Sha256State& state, const std::uint8_t* data, std::size_t blocks) {
+__attribute__((target("sha,sse4.1"))) void compress_sha(Sha256State& state, const std::uint8_t* data,
+                                                        std::size_t blocks) {
   const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
   const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(state.data()));
   const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(state.data() + 4));

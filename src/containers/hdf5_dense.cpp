@@ -7,7 +7,6 @@ namespace convoy::hdf5 {
 
 namespace {
 
-
 struct Tree {
   unsigned type = 0;
   Size node_size = 0, record_size = 0;

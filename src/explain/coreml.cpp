@@ -43,7 +43,8 @@ std::string operation(const Layer& layer, const std::vector<std::string>& paddin
 
 std::vector<Line> windows(const Layer& layer) {
   if (layer.pools() && !all_are(dilations(layer), 1)) return {coreml_none("Core ML's pools have no dilation")};
-  if (layer.does == Does::PowerNorm && layer.power != 2) return {coreml_none("Core ML has no pool of powers but l2_pool")};
+  if (layer.does == Does::PowerNorm && layer.power != 2)
+    return {coreml_none("Core ML has no pool of powers but l2_pool")};
   if (layer.divisor) return {coreml_none("avg_pool has no divisor of its own: pad, avg_pool(valid), mul")};
   if (layer.front) {
     const FrontPad& front = *layer.front;
@@ -54,8 +55,9 @@ std::vector<Line> windows(const Layer& layer) {
     const char* mode = front.mode == PadMode::Reflect ? "reflect"
                        : front.mode == PadMode::Edge  ? "replicate"
                                                       : "constant";
-    return {coreml_line({fmt::format("pad(pad={}, mode=\"{}\")", list(all), mode), operation(layer, {"pad_type=\"valid\""})},
-                 "every size")};
+    return {coreml_line(
+        {fmt::format("pad(pad={}, mode=\"{}\")", list(all), mode), operation(layer, {"pad_type=\"valid\""})},
+        "every size")};
   }
   const auto said = direct(Framework::CoreMl, layer);
   if (said) {
@@ -85,7 +87,8 @@ std::vector<Line> transposed(const Layer& layer) {
   std::vector<std::string> code{operation(layer, pads(cut_before, cut_after))};
   const bool extends = !all_are(more, 0);
   if (extends) code.push_back(fmt::format("pad(pad={})", list(more)));
-  return {coreml_line(std::move(code), "every size", extends && layer.biased ? "the bias is added behind the pad" : "")};
+  return {
+      coreml_line(std::move(code), "every size", extends && layer.biased ? "the bias is added behind the pad" : "")};
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ Size width_of(const Drawing& drawing) {
 }
 
 Size height_of(const Drawing& drawing) {
-  return line_height + side + 6 + static_cast<Size>(drawing.windows.size()) * line_height + (drawing.shortened ? line_height : 0) +
-         2 * margin;
+  return line_height + side + 6 + static_cast<Size>(drawing.windows.size()) * line_height +
+         (drawing.shortened ? line_height : 0) + 2 * margin;
 }
 
 std::string svg_of(const Drawing& drawing, Size top) {

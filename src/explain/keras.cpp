@@ -48,7 +48,8 @@ class Keras {
     if (l_.groups > 1)
       return {keras_none("Keras' transposed layers have no groups: split the channels, one layer each, concatenate")};
     if (!all_are(dilations(l_), 1) && !all_are(strides(l_), 1))
-      return {keras_none("Keras refuses strides with dilation: spread the kernel with zeros and leave the dilation out")};
+      return {
+          keras_none("Keras refuses strides with dilation: spread the kernel with zeros and leave the dilation out")};
     const auto crops = cuts_of(l_);
     if (!crops) return {};
     if (auto direct = transposed_word(*crops)) return {std::move(*direct)};
@@ -66,7 +67,8 @@ class Keras {
     if (!all_are(cut_before, 0) || !all_are(cut_after, 0))
       code.push_back(call("layers.Cropping" + dimensions(l_), {pad_argument(cut_before, cut_after)}));
     if (extends) code.push_back(call("layers.ZeroPadding" + dimensions(l_), {pad_argument(more_before, more_after)}));
-    return {keras_line(std::move(code), "every size", extends && l_.biased ? "the bias is added behind the padding" : "")};
+    return {
+        keras_line(std::move(code), "every size", extends && l_.biased ? "the bias is added behind the padding" : "")};
   }
 
  private:
@@ -189,8 +191,9 @@ class Keras {
       }
     }
     code.push_back(layer(""));
-    return keras_line(std::move(code), "every size",
-                front.mode == PadMode::Wrap || front.mode == PadMode::Edge ? "Keras has no such mode of padding" : "");
+    return keras_line(
+        std::move(code), "every size",
+        front.mode == PadMode::Wrap || front.mode == PadMode::Edge ? "Keras has no such mode of padding" : "");
   }
 
   std::string transposed_layer(std::string_view padding, const Sizes& extra, bool bias) const {

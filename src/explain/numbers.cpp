@@ -54,7 +54,9 @@ std::optional<Comparison> compare(const Layer& layer, std::size_t axis) {
     add("this layer", conv(*own));
     if (same) add("SAME", conv({CropSpelling::Explicit, same->before, same->after, {}}));
   } else if (layer.does == Does::Convolve) {
-    const auto conv = [&](Padding p) { return computed(Conv{one_axis, KernelOrder::OutInSpace, {w}, {p}, 1}, x, kernel); };
+    const auto conv = [&](Padding p) {
+      return computed(Conv{one_axis, KernelOrder::OutInSpace, {w}, {p}, 1}, x, kernel);
+    };
     const auto half = pads_at_every_size({Spelling::SameUpper}, {w.kernel, 1, w.dilation});
     if (!half) return std::nullopt;
     add("this layer", conv(layer.paddings[axis]));

@@ -136,7 +136,7 @@ class Onnx {
     else if (front.mode == PadMode::Symmetric) return onnx_none("no symmetric mode; Gather the mirrored cells");
     else if (front.value != 0) more = fmt::format("value={}", front.value);
     return onnx_line({pad(front.before, front.after, more), node({})}, "every size",
-                front.mode == PadMode::Wrap ? "from opset 19" : "");
+                     front.mode == PadMode::Wrap ? "from opset 19" : "");
   }
 
   const Layer& l_;

@@ -22,16 +22,16 @@ class TensorFlow {
     if (l_.pools() && !all_are(dilations(l_), 1) && !all_are(strides(l_), 1))
       return {tensorflow_none("TensorFlow's pools take no stride together with a dilation")};
     if (l_.depthwise && l_.space() != 2)
-      return {
-          tensorflow_none(l_.space() == 1
-                   ? "depthwise runs on [n, 1, time, c]: tf.nn.depthwise_conv2d between tf.expand_dims and tf.squeeze"
-                   : "TensorFlow has no depthwise convolution in 3-D")};
+      return {tensorflow_none(
+          l_.space() == 1
+              ? "depthwise runs on [n, 1, time, c]: tf.nn.depthwise_conv2d between tf.expand_dims and tf.squeeze"
+              : "TensorFlow has no depthwise convolution in 3-D")};
     if (l_.depthwise && !all_are(strides(l_), strides(l_)[0]))
       return {tensorflow_none("tf.nn.depthwise_conv2d takes one stride for both axes")};
     if (l_.depthwise && !all_are(strides(l_), 1) && !all_are(dilations(l_), 1))
-      return {
-          tensorflow_none("tf.nn.depthwise_conv2d with stride and dilation is not a dilated convolution; spread the kernel with "
-               "zeros")};
+      return {tensorflow_none(
+          "tf.nn.depthwise_conv2d with stride and dilation is not a dilated convolution; spread the kernel with "
+          "zeros")};
     if (l_.groups > 1 && !l_.depthwise && l_.space() == 3) return {tensorflow_none("TensorFlow has no groups in 3-D")};
     if (l_.front) return {with_front()};
     if (const auto said = direct(Framework::TensorFlow, l_); said && takes_divisor(*said))

@@ -46,11 +46,12 @@ std::vector<Line> windows(const Layer& layer) {
   if (layer.does == Does::PowerNorm) return {tflite_none("TFLite has no pool of powers but L2_POOL_2D")};
   if (layer.pools() && (!all_are(dilations(layer), 1) || layer.space() == 3))
     return {tflite_none(layer.space() == 3 ? "TFLite has no pool in 3-D" : "TFLite's pools have no dilation")};
-  if (layer.divisor) return {tflite_none("AVERAGE_POOL_2D has no divisor of its own: PAD, AVERAGE_POOL_2D(VALID), MUL")};
+  if (layer.divisor)
+    return {tflite_none("AVERAGE_POOL_2D has no divisor of its own: PAD, AVERAGE_POOL_2D(VALID), MUL")};
   if (layer.depthwise && layer.space() == 3) return {tflite_none("TFLite has no depthwise convolution in 3-D")};
   if (const auto said = direct(Framework::Tflite, layer); said && !layer.front)
     return {tflite_line({operation(layer, said->form == Form::SameUpper ? "SAME" : "VALID")}, said->validity.words,
-                 between(layer))};
+                        between(layer))};
   if (layer.front) {
     const FrontPad& front = *layer.front;
     const std::string pads = pairs_of_all_axes(Order::ChannelsLast, front.before, front.after);
@@ -78,7 +79,8 @@ std::vector<Line> windows(const Layer& layer) {
 
 std::vector<Line> transposed(const Layer& layer) {
   if (layer.groups > 1) return {tflite_none("TRANSPOSE_CONV has no groups: SPLIT, one each, CONCATENATION")};
-  if (!all_are(dilations(layer), 1)) return {tflite_none("TRANSPOSE_CONV has no dilation: spread the kernel with zeros")};
+  if (!all_are(dilations(layer), 1))
+    return {tflite_none("TRANSPOSE_CONV has no dilation: spread the kernel with zeros")};
   const auto crops = cuts_of(layer);
   if (!crops) return {};
   const std::string remark = between(layer);

@@ -71,8 +71,7 @@ constexpr Pass grids{"spell_grid_sample",
                      true};
 constexpr std::array keras_passes{dropping, patches,  grids,    moving_last, choices, transposed,    adaptive,
                                   powers,   dilation, kernels,  gates,       folding, folding_crops, saying_crops,
-                                  padding,  pools,    resizing, shuffling,   softmax, pads,
-                                  divisions};
+                                  padding,  pools,    resizing, shuffling,   softmax, pads,          divisions};
 
 }  // namespace
 

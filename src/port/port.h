@@ -47,7 +47,7 @@ struct Carried {
   Shape source, target;
   DType dtype = DType::F32;
   Sizes permutation;
-  std::string channels_of;               // the source's layer by which the axis that moved is known for channels
+  std::string channels_of;  // the source's layer by which the axis that moved is known for channels
 };
 
 struct PortReport {

@@ -137,7 +137,7 @@ Values dot(Call& call) {
 }
 
 constexpr std::array linear_table{LayerRow{"Dense", dense}, LayerRow{"EinsumDense", einsum_dense},
-                          LayerRow{"Embedding", embedding}, LayerRow{"Dot", dot}};
+                                  LayerRow{"Embedding", embedding}, LayerRow{"Dot", dot}};
 
 }  // namespace
 

@@ -44,8 +44,8 @@ Values repeat_vector(Call& call) {
   return {call.add(Tile{1, n}, {call.add(Unsqueeze{{1}}, {x}, "row")})};
 }
 
-constexpr std::array reshape_table{LayerRow{"Flatten", flatten}, LayerRow{"Reshape", reshape}, LayerRow{"Permute", permute},
-                          LayerRow{"RepeatVector", repeat_vector}};
+constexpr std::array reshape_table{LayerRow{"Flatten", flatten}, LayerRow{"Reshape", reshape},
+                                   LayerRow{"Permute", permute}, LayerRow{"RepeatVector", repeat_vector}};
 
 }  // namespace
 

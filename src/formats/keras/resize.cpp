@@ -48,7 +48,7 @@ Values resizing(Call& call) {
 }
 
 constexpr std::array resize_table{LayerRow{"UpSampling1D", up_sampling<1>}, LayerRow{"UpSampling2D", up_sampling<2>},
-                          LayerRow{"UpSampling3D", up_sampling<3>}, LayerRow{"Resizing", resizing}};
+                                  LayerRow{"UpSampling3D", up_sampling<3>}, LayerRow{"Resizing", resizing}};
 
 }  // namespace
 

@@ -57,7 +57,7 @@ Values spectral_normalization(Call& call) {
 }
 
 constexpr std::array wrapper_table{LayerRow{"TimeDistributed", time_distributed},
-                          LayerRow{"SpectralNormalization", spectral_normalization}};
+                                   LayerRow{"SpectralNormalization", spectral_normalization}};
 
 }  // namespace
 

@@ -20,13 +20,13 @@ struct NamedComparison {
   BinaryFunction function;
 };
 constexpr NamedComparison words[] = {{"Equal", BinaryFunction::Equal},
-                           {"Less", BinaryFunction::Less},
-                           {"LessOrEqual", BinaryFunction::LessOrEqual},
-                           {"Greater", BinaryFunction::Greater},
-                           {"GreaterOrEqual", BinaryFunction::GreaterOrEqual},
-                           {"And", BinaryFunction::And},
-                           {"Or", BinaryFunction::Or},
-                           {"Xor", BinaryFunction::Xor}};
+                                     {"Less", BinaryFunction::Less},
+                                     {"LessOrEqual", BinaryFunction::LessOrEqual},
+                                     {"Greater", BinaryFunction::Greater},
+                                     {"GreaterOrEqual", BinaryFunction::GreaterOrEqual},
+                                     {"And", BinaryFunction::And},
+                                     {"Or", BinaryFunction::Or},
+                                     {"Xor", BinaryFunction::Xor}};
 
 Results compare(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
@@ -140,20 +140,20 @@ Results hardmax(FunctionCall& call) {
 }
 
 constexpr std::array comparison_table{FunctionRow{"Equal", "A B", compare},
-                          FunctionRow{"Less", "A B", compare},
-                          FunctionRow{"LessOrEqual", "A B", compare},
-                          FunctionRow{"Greater", "A B", compare},
-                          FunctionRow{"GreaterOrEqual", "A B", compare},
-                          FunctionRow{"And", "A B", compare},
-                          FunctionRow{"Or", "A B", compare},
-                          FunctionRow{"Xor", "A B", compare},
-                          FunctionRow{"Not", "X", negate},
-                          FunctionRow{"Where", "condition X Y", where},
-                          FunctionRow{"IsNaN", "X", is_nan},
-                          FunctionRow{"IsInf", "X", is_infinite},
-                          FunctionRow{"OneHot", "indices depth values", one_hot},
-                          FunctionRow{"Trilu", "input k", triangle},
-                          FunctionRow{"Hardmax", "input", hardmax}};
+                                      FunctionRow{"Less", "A B", compare},
+                                      FunctionRow{"LessOrEqual", "A B", compare},
+                                      FunctionRow{"Greater", "A B", compare},
+                                      FunctionRow{"GreaterOrEqual", "A B", compare},
+                                      FunctionRow{"And", "A B", compare},
+                                      FunctionRow{"Or", "A B", compare},
+                                      FunctionRow{"Xor", "A B", compare},
+                                      FunctionRow{"Not", "X", negate},
+                                      FunctionRow{"Where", "condition X Y", where},
+                                      FunctionRow{"IsNaN", "X", is_nan},
+                                      FunctionRow{"IsInf", "X", is_infinite},
+                                      FunctionRow{"OneHot", "indices depth values", one_hot},
+                                      FunctionRow{"Trilu", "input k", triangle},
+                                      FunctionRow{"Hardmax", "input", hardmax}};
 
 }  // namespace
 

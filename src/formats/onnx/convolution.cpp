@@ -141,7 +141,8 @@ std::vector<ValueId> conv_transpose(FunctionCall& call) {
                {x, weight, bias})};
 }
 
-constexpr std::array convolution_table{FunctionRow{"Conv", "X W B", conv}, FunctionRow{"ConvTranspose", "X W B", conv_transpose}};
+constexpr std::array convolution_table{FunctionRow{"Conv", "X W B", conv},
+                                       FunctionRow{"ConvTranspose", "X W B", conv_transpose}};
 
 }  // namespace
 

@@ -133,7 +133,7 @@ std::vector<ValueId> einsum(FunctionCall& call) {
 }
 
 constexpr std::array linear_table{FunctionRow{"MatMul", "A B", matmul}, FunctionRow{"Gemm", "A B C", gemm},
-                          FunctionRow{"Einsum", "inputs...", einsum}};
+                                  FunctionRow{"Einsum", "inputs...", einsum}};
 
 }  // namespace
 

@@ -124,13 +124,14 @@ std::vector<ValueId> rms_normalization(FunctionCall& call) {
   return {call.add(RmsNorm{axes, epsilon}, {x, scale})};
 }
 
-constexpr std::array normalization_table{FunctionRow{"BatchNormalization", "X scale B input_mean input_var", batch_normalization},
-                          FunctionRow{"InstanceNormalization", "input scale B", instance_normalization},
-                          FunctionRow{"GroupNormalization", "X scale bias", group_normalization},
-                          FunctionRow{"LRN", "X", lrn},
-                          FunctionRow{"MeanVarianceNormalization", "X", mean_variance_normalization},
-                          FunctionRow{"LayerNormalization", "X Scale B", layer_normalization},
-                          FunctionRow{"RMSNormalization", "X scale", rms_normalization}};
+constexpr std::array normalization_table{
+    FunctionRow{"BatchNormalization", "X scale B input_mean input_var", batch_normalization},
+    FunctionRow{"InstanceNormalization", "input scale B", instance_normalization},
+    FunctionRow{"GroupNormalization", "X scale bias", group_normalization},
+    FunctionRow{"LRN", "X", lrn},
+    FunctionRow{"MeanVarianceNormalization", "X", mean_variance_normalization},
+    FunctionRow{"LayerNormalization", "X Scale B", layer_normalization},
+    FunctionRow{"RMSNormalization", "X scale", rms_normalization}};
 
 }  // namespace
 

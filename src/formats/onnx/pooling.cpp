@@ -198,12 +198,12 @@ std::vector<ValueId> max_unpool(FunctionCall& call) {
 }
 
 constexpr std::array pooling_table{FunctionRow{"MaxPool", "X", max_pool},
-                          FunctionRow{"AveragePool", "X", average_pool},
-                          FunctionRow{"LpPool", "X", lp_pool},
-                          FunctionRow{"GlobalAveragePool", "X", global_pool},
-                          FunctionRow{"GlobalMaxPool", "X", global_pool},
-                          FunctionRow{"GlobalLpPool", "X", global_lp_pool},
-                          FunctionRow{"MaxUnpool", "X I output_shape", max_unpool}};
+                                   FunctionRow{"AveragePool", "X", average_pool},
+                                   FunctionRow{"LpPool", "X", lp_pool},
+                                   FunctionRow{"GlobalAveragePool", "X", global_pool},
+                                   FunctionRow{"GlobalMaxPool", "X", global_pool},
+                                   FunctionRow{"GlobalLpPool", "X", global_lp_pool},
+                                   FunctionRow{"MaxUnpool", "X I output_shape", max_unpool}};
 
 }  // namespace
 

@@ -31,9 +31,9 @@ struct CellWord {
   CellFunction function;
 };
 constexpr CellWord words[] = {{"Sigmoid", CellFunction::Sigmoid},   {"Tanh", CellFunction::Tanh},
-                          {"Relu", CellFunction::Relu},         {"Softsign", CellFunction::Softsign},
-                          {"Softplus", CellFunction::Softplus}, {"HardSigmoid", CellFunction::HardSigmoid5},
-                          {"Affine", CellFunction::Linear},     {"Elu", CellFunction::Elu}};
+                              {"Relu", CellFunction::Relu},         {"Softsign", CellFunction::Softsign},
+                              {"Softplus", CellFunction::Softplus}, {"HardSigmoid", CellFunction::HardSigmoid5},
+                              {"Affine", CellFunction::Linear},     {"Elu", CellFunction::Elu}};
 
 // The numbers of functions that take some, in the order of the functions; where there are fewer, the usual ones are meant.
 class Scales {
@@ -263,8 +263,8 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
 }
 
 constexpr std::array recurrent_table{FunctionRow{"LSTM", "X W R B sequence_lens initial_h initial_c P", recurrent},
-                          FunctionRow{"GRU", "X W R B sequence_lens initial_h", recurrent},
-                          FunctionRow{"RNN", "X W R B sequence_lens initial_h", recurrent}};
+                                     FunctionRow{"GRU", "X W R B sequence_lens initial_h", recurrent},
+                                     FunctionRow{"RNN", "X W R B sequence_lens initial_h", recurrent}};
 
 }  // namespace
 

@@ -37,22 +37,6 @@ constexpr NamedReduction plain[] = {{"ReduceMean", Reduction::Mean},
                                     {"ReduceMin", Reduction::Minimum},
                                     {"ReduceProd", Reduction::Product}};
 
-// A mean of whole numbers is one: their sum over their count, toward zero.
-ValueId mean_of_whole(FunctionCall& call, ValueId x, const Fold& fold) {
-  Size count = 1;
-  for (const Size axis : fold.axes) {
-    const Dim size = call.dim(x, axis);
-    if (!size.known()) call.refuse(Fault::Unsupported, "a mean of whole numbers over an axis of unknown size");
-    else count *= *size;
-  }
-  if (call.failed()) return {};
-  const ValueId sum = call.add(Reduce{Reduction::Sum, fold.axes, fold.keeps_axes}, {x});
-  const DType dtype = call.fact(x).dtype;
-  const ValueId by = call.make_constant("count", Tensor::of({}, std::vector<std::int64_t>{count}));
-  const ValueId mean = call.add(Binary{BinaryFunction::TruncateDivide}, {sum, by});
-  return dtype == DType::I64 ? mean : call.add(Cast{dtype}, {mean});
-}
-
 std::vector<ValueId> reduce(FunctionCall& call) {
   const ValueId x = call.tensor("data");
   const Fold fold = fold_of(call, x);

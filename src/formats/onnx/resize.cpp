@@ -243,8 +243,8 @@ std::vector<ValueId> grid_sample(FunctionCall& call) {
 }
 
 constexpr std::array resize_table{FunctionRow{"GridSample", "X grid", grid_sample},
-                          FunctionRow{"Upsample", "X scales", upsample},
-                          FunctionRow{"Resize", "X roi scales sizes", resize}};
+                                  FunctionRow{"Upsample", "X scales", upsample},
+                                  FunctionRow{"Resize", "X roi scales sizes", resize}};
 
 }  // namespace
 

@@ -245,9 +245,9 @@ std::vector<ValueId> scatter_elements(FunctionCall& call) {
 }
 
 constexpr std::array scatter_table{FunctionRow{"GatherND", "data indices", gather_nd},
-                          FunctionRow{"ScatterND", "data indices updates", scatter_nd},
-                          FunctionRow{"ScatterElements", "data indices updates", scatter_elements},
-                          FunctionRow{"Scatter", "data indices updates", scatter_elements}};
+                                   FunctionRow{"ScatterND", "data indices updates", scatter_nd},
+                                   FunctionRow{"ScatterElements", "data indices updates", scatter_elements},
+                                   FunctionRow{"Scatter", "data indices updates", scatter_elements}};
 
 }  // namespace
 

@@ -152,12 +152,12 @@ std::vector<ValueId> gather_elements(FunctionCall& call) {
 }
 
 constexpr std::array slice_concat_table{FunctionRow{"Concat", "inputs...", concat},
-                          FunctionRow{"Slice", "data starts ends axes steps", slice},
-                          FunctionRow{"Split", "input split", split},
-                          FunctionRow{"Tile", "input repeats", tile},
-                          FunctionRow{"Expand", "input shape", expand},
-                          FunctionRow{"Gather", "data indices", gather},
-                          FunctionRow{"GatherElements", "data indices", gather_elements}};
+                                        FunctionRow{"Slice", "data starts ends axes steps", slice},
+                                        FunctionRow{"Split", "input split", split},
+                                        FunctionRow{"Tile", "input repeats", tile},
+                                        FunctionRow{"Expand", "input shape", expand},
+                                        FunctionRow{"Gather", "data indices", gather},
+                                        FunctionRow{"GatherElements", "data indices", gather_elements}};
 
 }  // namespace
 

@@ -133,7 +133,8 @@ std::vector<ValueId> backprop_input(FunctionCall& call) {
                            numbers(call, "input_sizes"), std::move(paddings)});
 }
 
-constexpr std::string_view conv_transpose_parameters = "input filters output_shape strides padding data_format dilations name";
+constexpr std::string_view conv_transpose_parameters =
+    "input filters output_shape strides padding data_format dilations name";
 constexpr std::array conv_transpose_table{
     FunctionRow{"nn.conv1d_transpose", conv_transpose_parameters, conv_transpose<1>},
     FunctionRow{"nn.conv2d_transpose", conv_transpose_parameters, conv_transpose<2>},

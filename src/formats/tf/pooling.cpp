@@ -36,7 +36,7 @@ PoolGeometry geometry(FunctionCall& call, Size space, bool lists) {
   require(call, "strides");
   const Sizes kernel = per_axis(call, "ksize", axes);
   PoolGeometry g{axes, windows_of(kernel, per_axis(call, "strides", axes), Sizes(kernel.size(), 1)),
-             paddings_of(call, axes, lists)};
+                 paddings_of(call, axes, lists)};
   check_lists(call, g);
   return g;
 }
@@ -94,7 +94,7 @@ std::vector<ValueId> pool(FunctionCall& call) {
   if (call.failed()) return {};
   const Axes axes = axes_of(call, space);
   PoolGeometry g{axes, windows_of(kernel, spatial_only(call, "strides", space), spatial_only(call, "dilations", space)),
-             std::vector<Padding>(kernel.size())};
+                 std::vector<Padding>(kernel.size())};
   if (call.attrs.has("padding")) g.paddings = paddings_of(call, axes, false);
   check_pool(call, g);
   const std::string kind = call.attrs.word("pooling_type");

@@ -204,11 +204,11 @@ Status write_prelu(const PRelu&, Call& c) {
   return {};
 }
 
-constexpr std::array activation_table{writes<write_unary>(),     writes<write_relu>(),       writes<write_elu>(),
-                          writes<write_celu>(),      writes<write_clip>(),       writes<write_hard_sigmoid>(),
-                          writes<write_shrink>(),    writes<write_squareplus>(), writes<write_softplus>(),
-                          writes<write_threshold>(), writes<write_softmax>(),    writes<write_glu>(),
-                          writes<write_prelu>()};
+constexpr std::array activation_table{
+    writes<write_unary>(),    writes<write_relu>(),         writes<write_elu>(),     writes<write_celu>(),
+    writes<write_clip>(),     writes<write_hard_sigmoid>(), writes<write_shrink>(),  writes<write_squareplus>(),
+    writes<write_softplus>(), writes<write_threshold>(),    writes<write_softmax>(), writes<write_glu>(),
+    writes<write_prelu>()};
 static_assert(decides<Activation>(activation_table), "every activation needs one row: writes<> or lacks<>");
 
 }  // namespace

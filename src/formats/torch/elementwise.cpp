@@ -138,7 +138,7 @@ Status write_cast(const Cast& op, Call& c) {
 }
 
 constexpr std::array elementwise_table{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),
-                          writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
+                                       writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
 static_assert(decides<Elementwise>(elementwise_table), "every elementwise operator needs one row: writes<> or lacks<>");
 
 }  // namespace

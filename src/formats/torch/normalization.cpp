@@ -210,9 +210,10 @@ Status write_local_response_norm(const LocalResponseNorm& norm, Call& c) {
   return {};
 }
 
-constexpr std::array normalization_table{writes<write_batch_norm>(),         writes<write_layer_norm>(), writes<write_group_norm>(),
-                          writes<write_rms_norm>(),           writes<write_unit_norm>(),  writes<write_length_norm>(),
-                          writes<write_local_response_norm>()};
+constexpr std::array normalization_table{writes<write_batch_norm>(),         writes<write_layer_norm>(),
+                                         writes<write_group_norm>(),         writes<write_rms_norm>(),
+                                         writes<write_unit_norm>(),          writes<write_length_norm>(),
+                                         writes<write_local_response_norm>()};
 static_assert(decides<Normalization>(normalization_table), "every normalization needs one row: writes<> or lacks<>");
 
 }  // namespace

@@ -112,7 +112,8 @@ Status check_byte_order(const ZipArchive& zip, const std::string& root) {
 }
 
 Result<std::optional<Tensor>> PickledTensors::tensor_of(const PickleValue& call, std::string_view callee, int depth) {
-  if (depth > deepest_tensor || !pickle_.is(call.arguments, PickleKind::Tuple)) return fail(Fault::Format, "has no arguments");
+  if (depth > deepest_tensor || !pickle_.is(call.arguments, PickleKind::Tuple))
+    return fail(Fault::Format, "has no arguments");
   const auto& arguments = pickle_[call.arguments].items;
   const auto inner = [&](PickleId id) -> Result<std::optional<Tensor>> {
     if (!pickle_.is(id, PickleKind::Call)) return fail(Fault::Format, "wraps no tensor");

@@ -103,7 +103,7 @@ Status write_adaptive_pool(const AdaptivePool& pool, Call& c) {
   if (pool.positions != Positions::None)
     return finish_with_positions(c, "adaptive_max_pool", pool.positions, pool.axes.space, {tuple_or_one(pool.out)});
   finish_pool(c, pool.kind == Extreme::Average ? "AdaptiveAvgPool" : "AdaptiveMaxPool", pool.axes.space,
-         {tuple_or_one(pool.out)});
+              {tuple_or_one(pool.out)});
   return {};
 }
 
@@ -132,7 +132,7 @@ Status write_max_unpool(const MaxUnpool& pool, Call& c) {
 }
 
 constexpr std::array pooling_table{writes<write_max_pool>(), writes<write_average_pool>(), writes<write_lp_pool>(),
-                          writes<write_adaptive_pool>(), writes<write_max_unpool>()};
+                                   writes<write_adaptive_pool>(), writes<write_max_unpool>()};
 static_assert(decides<Pooling>(pooling_table), "every pool needs one row: writes<> or lacks<>");
 
 }  // namespace

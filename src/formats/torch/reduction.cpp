@@ -66,7 +66,7 @@ Status write_accumulate(const Accumulate& op, Call& c) {
 }
 
 constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
-                          writes<write_accumulate>()};
+                                     writes<write_accumulate>()};
 static_assert(decides<ReductionFamily>(reduction_table), "every reduction needs one row: writes<> or lacks<>");
 
 }  // namespace

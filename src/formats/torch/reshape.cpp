@@ -100,15 +100,16 @@ Status write_space_to_depth(const SpaceToDepth& op, Call& c) {
   return {};
 }
 
-constexpr std::array reshape_table{writes<write_reshape>(),
-                          writes<write_flatten>(),
-                          writes<write_transpose>(),
-                          writes<write_unsqueeze>(),
-                          writes<write_squeeze>(),
-                          writes<write_depth_to_space>(),
-                          writes<write_space_to_depth>(),
-                          lacks<SpaceToBatch, Call>("PyTorch has no word for blocks of space moved into the batch"),
-                          lacks<BatchToSpace, Call>("PyTorch has no word for blocks of space moved out of the batch")};
+constexpr std::array reshape_table{
+    writes<write_reshape>(),
+    writes<write_flatten>(),
+    writes<write_transpose>(),
+    writes<write_unsqueeze>(),
+    writes<write_squeeze>(),
+    writes<write_depth_to_space>(),
+    writes<write_space_to_depth>(),
+    lacks<SpaceToBatch, Call>("PyTorch has no word for blocks of space moved into the batch"),
+    lacks<BatchToSpace, Call>("PyTorch has no word for blocks of space moved out of the batch")};
 static_assert(decides<ReshapeFamily>(reshape_table), "every reshape needs one row: writes<> or lacks<>");
 
 }  // namespace

@@ -16,20 +16,20 @@ struct Known {
   bool draws;
 };
 constexpr std::array known_initialisers{Known{"Zeros", "", false},
-                           Known{"Ones", "", false},
-                           Known{"Constant", "value", false},
-                           Known{"Identity", "gain", false},
-                           Known{"RandomNormal", "mean stddev seed", true},
-                           Known{"TruncatedNormal", "mean stddev seed", true},
-                           Known{"RandomUniform", "minval maxval seed", true},
-                           Known{"VarianceScaling", "scale mode distribution seed", true},
-                           Known{"Orthogonal", "gain seed", true},
-                           Known{"GlorotUniform", "seed", true},
-                           Known{"GlorotNormal", "seed", true},
-                           Known{"LecunUniform", "seed", true},
-                           Known{"LecunNormal", "seed", true},
-                           Known{"HeUniform", "seed", true},
-                           Known{"HeNormal", "seed", true}};
+                                        Known{"Ones", "", false},
+                                        Known{"Constant", "value", false},
+                                        Known{"Identity", "gain", false},
+                                        Known{"RandomNormal", "mean stddev seed", true},
+                                        Known{"TruncatedNormal", "mean stddev seed", true},
+                                        Known{"RandomUniform", "minval maxval seed", true},
+                                        Known{"VarianceScaling", "scale mode distribution seed", true},
+                                        Known{"Orthogonal", "gain seed", true},
+                                        Known{"GlorotUniform", "seed", true},
+                                        Known{"GlorotNormal", "seed", true},
+                                        Known{"LecunUniform", "seed", true},
+                                        Known{"LecunNormal", "seed", true},
+                                        Known{"HeUniform", "seed", true},
+                                        Known{"HeNormal", "seed", true}};
 
 // "he_normal", "HeNormal", "random_normal_initializer" and the short words of Keras 1.
 const Known* known_as(std::string_view word) {

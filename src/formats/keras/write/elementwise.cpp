@@ -178,7 +178,7 @@ Status write_cast(const Cast& op, Sink& sink) {
 }
 
 constexpr std::array elementwise_table{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),
-                          writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
+                                       writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
 static_assert(decides<Elementwise>(elementwise_table));
 
 }  // namespace

@@ -80,7 +80,7 @@ Status write_embedding(const Embedding&, Sink& sink) {
 }
 
 constexpr std::array linear_table{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),
-                          writes<write_embedding>()};
+                                  writes<write_embedding>()};
 static_assert(decides<LinearFamily>(linear_table));
 
 }  // namespace

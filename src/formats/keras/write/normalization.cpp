@@ -133,13 +133,14 @@ Status write_length_norm(const LengthNorm& op, Sink& sink) {
   return sink.last(length(op.axes, op.p, op.epsilon, sink));
 }
 
-constexpr std::array normalization_table{writes<write_batch_norm>(),
-                          writes<write_layer_norm>(),
-                          writes<write_group_norm>(),
-                          writes<write_rms_norm>(),
-                          writes<write_unit_norm>(),
-                          writes<write_length_norm>(),
-                          lacks<LocalResponseNorm, Sink>("Keras has no normalisation over neighbouring channels")};
+constexpr std::array normalization_table{
+    writes<write_batch_norm>(),
+    writes<write_layer_norm>(),
+    writes<write_group_norm>(),
+    writes<write_rms_norm>(),
+    writes<write_unit_norm>(),
+    writes<write_length_norm>(),
+    lacks<LocalResponseNorm, Sink>("Keras has no normalisation over neighbouring channels")};
 static_assert(decides<Normalization>(normalization_table));
 
 }  // namespace

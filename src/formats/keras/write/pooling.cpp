@@ -66,8 +66,8 @@ Status write_adaptive(const AdaptivePool& pool, Sink& sink) {
 }
 
 constexpr std::array pooling_table{writes<write_max_pool>(), writes<write_average_pool>(),
-                          lacks<LpPool, Sink>("Keras has no pool of powers"), writes<write_adaptive>(),
-                          lacks<MaxUnpool, Sink>("Keras has no layer that puts numbers at told positions")};
+                                   lacks<LpPool, Sink>("Keras has no pool of powers"), writes<write_adaptive>(),
+                                   lacks<MaxUnpool, Sink>("Keras has no layer that puts numbers at told positions")};
 static_assert(decides<Pooling>(pooling_table));
 
 }  // namespace

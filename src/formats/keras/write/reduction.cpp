@@ -56,7 +56,7 @@ Status write_accumulate(const Accumulate& op, Sink& sink) {
 }
 
 constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
-                          writes<write_accumulate>()};
+                                     writes<write_accumulate>()};
 static_assert(decides<ReductionFamily>(reduction_table));
 
 }  // namespace

@@ -88,9 +88,9 @@ Status write_pad(const Pad& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array pad_table{writes<write_pad>(),
-                          lacks<PadToWindow, Sink>("pads that depend on a size known only when the model runs; give "
-                                                   "the size with --size")};
+constexpr std::array pad_table{
+    writes<write_pad>(), lacks<PadToWindow, Sink>("pads that depend on a size known only when the model runs; give "
+                                                  "the size with --size")};
 static_assert(decides<Padded>(pad_table));
 
 }  // namespace

@@ -172,7 +172,7 @@ Status write_max_unpool(const MaxUnpool& op, Sink& sink) {
 }
 
 constexpr std::array pooling_table{writes<write_max_pool>(), writes<write_average_pool>(), writes<write_lp_pool>(),
-                          writes<write_adaptive_pool>(), writes<write_max_unpool>()};
+                                   writes<write_adaptive_pool>(), writes<write_max_unpool>()};
 static_assert(decides<Pooling>(pooling_table));
 
 }  // namespace

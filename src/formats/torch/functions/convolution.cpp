@@ -169,17 +169,17 @@ constexpr std::string_view layer_words =
 constexpr std::string_view transpose_layer_words =
     "in_channels out_channels kernel_size stride padding output_padding groups bias dilation padding_mode device dtype";
 constexpr std::array convolution_table{FunctionRow{"conv1d", conv_words, conv},
-                          FunctionRow{"conv2d", conv_words, conv},
-                          FunctionRow{"conv3d", conv_words, conv},
-                          FunctionRow{"conv_transpose1d", transpose_words, conv_transpose},
-                          FunctionRow{"conv_transpose2d", transpose_words, conv_transpose},
-                          FunctionRow{"conv_transpose3d", transpose_words, conv_transpose},
-                          FunctionRow{"Conv1d", layer_words, conv_layer},
-                          FunctionRow{"Conv2d", layer_words, conv_layer},
-                          FunctionRow{"Conv3d", layer_words, conv_layer},
-                          FunctionRow{"ConvTranspose1d", transpose_layer_words, conv_transpose_layer},
-                          FunctionRow{"ConvTranspose2d", transpose_layer_words, conv_transpose_layer},
-                          FunctionRow{"ConvTranspose3d", transpose_layer_words, conv_transpose_layer}};
+                                       FunctionRow{"conv2d", conv_words, conv},
+                                       FunctionRow{"conv3d", conv_words, conv},
+                                       FunctionRow{"conv_transpose1d", transpose_words, conv_transpose},
+                                       FunctionRow{"conv_transpose2d", transpose_words, conv_transpose},
+                                       FunctionRow{"conv_transpose3d", transpose_words, conv_transpose},
+                                       FunctionRow{"Conv1d", layer_words, conv_layer},
+                                       FunctionRow{"Conv2d", layer_words, conv_layer},
+                                       FunctionRow{"Conv3d", layer_words, conv_layer},
+                                       FunctionRow{"ConvTranspose1d", transpose_layer_words, conv_transpose_layer},
+                                       FunctionRow{"ConvTranspose2d", transpose_layer_words, conv_transpose_layer},
+                                       FunctionRow{"ConvTranspose3d", transpose_layer_words, conv_transpose_layer}};
 
 }  // namespace
 

@@ -51,7 +51,7 @@ std::vector<ValueId> linear_layer(FunctionCall& call) {
 }
 
 constexpr std::array linear_table{FunctionRow{"linear", "input weight bias", linear},
-                          FunctionRow{"Linear", "in_features out_features bias device dtype", linear_layer}};
+                                  FunctionRow{"Linear", "in_features out_features bias device dtype", linear_layer}};
 
 }  // namespace
 

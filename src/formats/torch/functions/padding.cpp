@@ -102,21 +102,21 @@ std::vector<ValueId> constant_layer(FunctionCall& call) {
 }
 
 constexpr std::array padding_table{FunctionRow{"pad", "input pad mode value", pad},
-                          FunctionRow{"ZeroPad1d", "padding", layer<PadMode::Constant>},
-                          FunctionRow{"ZeroPad2d", "padding", layer<PadMode::Constant>},
-                          FunctionRow{"ZeroPad3d", "padding", layer<PadMode::Constant>},
-                          FunctionRow{"ConstantPad1d", "padding value", constant_layer},
-                          FunctionRow{"ConstantPad2d", "padding value", constant_layer},
-                          FunctionRow{"ConstantPad3d", "padding value", constant_layer},
-                          FunctionRow{"ReflectionPad1d", "padding", layer<PadMode::Reflect>},
-                          FunctionRow{"ReflectionPad2d", "padding", layer<PadMode::Reflect>},
-                          FunctionRow{"ReflectionPad3d", "padding", layer<PadMode::Reflect>},
-                          FunctionRow{"ReplicationPad1d", "padding", layer<PadMode::Edge>},
-                          FunctionRow{"ReplicationPad2d", "padding", layer<PadMode::Edge>},
-                          FunctionRow{"ReplicationPad3d", "padding", layer<PadMode::Edge>},
-                          FunctionRow{"CircularPad1d", "padding", layer<PadMode::Wrap>},
-                          FunctionRow{"CircularPad2d", "padding", layer<PadMode::Wrap>},
-                          FunctionRow{"CircularPad3d", "padding", layer<PadMode::Wrap>}};
+                                   FunctionRow{"ZeroPad1d", "padding", layer<PadMode::Constant>},
+                                   FunctionRow{"ZeroPad2d", "padding", layer<PadMode::Constant>},
+                                   FunctionRow{"ZeroPad3d", "padding", layer<PadMode::Constant>},
+                                   FunctionRow{"ConstantPad1d", "padding value", constant_layer},
+                                   FunctionRow{"ConstantPad2d", "padding value", constant_layer},
+                                   FunctionRow{"ConstantPad3d", "padding value", constant_layer},
+                                   FunctionRow{"ReflectionPad1d", "padding", layer<PadMode::Reflect>},
+                                   FunctionRow{"ReflectionPad2d", "padding", layer<PadMode::Reflect>},
+                                   FunctionRow{"ReflectionPad3d", "padding", layer<PadMode::Reflect>},
+                                   FunctionRow{"ReplicationPad1d", "padding", layer<PadMode::Edge>},
+                                   FunctionRow{"ReplicationPad2d", "padding", layer<PadMode::Edge>},
+                                   FunctionRow{"ReplicationPad3d", "padding", layer<PadMode::Edge>},
+                                   FunctionRow{"CircularPad1d", "padding", layer<PadMode::Wrap>},
+                                   FunctionRow{"CircularPad2d", "padding", layer<PadMode::Wrap>},
+                                   FunctionRow{"CircularPad3d", "padding", layer<PadMode::Wrap>}};
 
 }  // namespace
 

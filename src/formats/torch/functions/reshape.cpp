@@ -99,15 +99,15 @@ std::vector<ValueId> fold(FunctionCall& call) {
 }
 
 constexpr std::array reshape_table{FunctionRow{"pixel_shuffle", "input upscale_factor", pixel_shuffle},
-                          FunctionRow{"pixel_unshuffle", "input downscale_factor", pixel_unshuffle},
-                          FunctionRow{"channel_shuffle", "input groups", channel_shuffle},
-                          FunctionRow{"unfold", "input kernel_size dilation padding stride", unfold},
-                          FunctionRow{"fold", "input output_size kernel_size dilation padding stride", fold},
-                          FunctionRow{"PixelShuffle", "upscale_factor", pixel_shuffle},
-                          FunctionRow{"PixelUnshuffle", "downscale_factor", pixel_unshuffle},
-                          FunctionRow{"ChannelShuffle", "groups", channel_shuffle},
-                          FunctionRow{"Unfold", "kernel_size dilation padding stride", unfold},
-                          FunctionRow{"Fold", "output_size kernel_size dilation padding stride", fold}};
+                                   FunctionRow{"pixel_unshuffle", "input downscale_factor", pixel_unshuffle},
+                                   FunctionRow{"channel_shuffle", "input groups", channel_shuffle},
+                                   FunctionRow{"unfold", "input kernel_size dilation padding stride", unfold},
+                                   FunctionRow{"fold", "input output_size kernel_size dilation padding stride", fold},
+                                   FunctionRow{"PixelShuffle", "upscale_factor", pixel_shuffle},
+                                   FunctionRow{"PixelUnshuffle", "downscale_factor", pixel_unshuffle},
+                                   FunctionRow{"ChannelShuffle", "groups", channel_shuffle},
+                                   FunctionRow{"Unfold", "kernel_size dilation padding stride", unfold},
+                                   FunctionRow{"Fold", "output_size kernel_size dilation padding stride", fold}};
 
 }  // namespace
 

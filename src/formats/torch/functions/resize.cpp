@@ -20,9 +20,9 @@ struct ResizeMode {
   bool filters;   // takes antialias
 };
 constexpr std::array resize_modes{ResizeMode{"nearest", 0, false, false},  ResizeMode{"nearest-exact", 0, false, false},
-                           ResizeMode{"area", 0, false, false},     ResizeMode{"linear", 3, true, false},
-                           ResizeMode{"bilinear", 4, true, true},   ResizeMode{"bicubic", 4, true, true},
-                           ResizeMode{"trilinear", 5, true, false}, ResizeMode{"lanczos", 4, true, true}};
+                                  ResizeMode{"area", 0, false, false},     ResizeMode{"linear", 3, true, false},
+                                  ResizeMode{"bilinear", 4, true, true},   ResizeMode{"bicubic", 4, true, true},
+                                  ResizeMode{"trilinear", 5, true, false}, ResizeMode{"lanczos", 4, true, true}};
 
 struct Words {
   std::string_view mode;
