@@ -38,6 +38,7 @@ Diagnosis diagnosed(const Graph& a, const Graph& b) {
 struct Weight {
   std::string name, text, constant;
   std::function<void(std::vector<float>&)> change;
+  std::string says = " in a, ";  // the place and both numbers, unless there is a more exact word for the change
 };
 
 const char* const wide =
@@ -52,9 +53,11 @@ std::vector<Weight> changed_weights() {
   return {
       {"a last bit among 20000", wide, "k", nudge(31234)},
       {"a bias halved behind 20000 products", wide, "c", [](auto& n) { n[1] *= 0.5F; }},
-      {"two columns exchanged", wide, "k", [](auto& n) { std::swap(n[7], n[19990]), std::swap(n[20007], n[39990]); }},
+      {"two columns exchanged", wide, "k", [](auto& n) { std::swap(n[7], n[19990]), std::swap(n[20007], n[39990]); },
+       "the input channels 7 and 19990 exchanged"},
       {"two rows exchanged", wide, "k",
-       [](auto& n) { std::swap_ranges(n.begin(), n.begin() + 20000, n.begin() + 20000); }},
+       [](auto& n) { std::swap_ranges(n.begin(), n.begin() + 20000, n.begin() + 20000); },
+       "the output channels in reverse order"},
       {"the last row of a table",
        "input x int64[1,5]\nconst t float32[900,4] = seed 1\ny = embedding(x, t)\noutput y\n", "t",
        [](auto& n) { n[3597] += 0.5F; }},
@@ -66,7 +69,7 @@ std::vector<Weight> changed_weights() {
                "float32[3] = "
                "seed 6 positive\ny = batch_norm(x, g, o, m, v)\noutput y\n",
        "v", [](auto& n) { n[2] *= 1.00001F; }},
-      {"a slope", image + "const s float32[3,1,1] = seed 1\ny = prelu(x, s)\noutput y\n", "s", nudge(2)},
+      {"a slope", image + "const s float32[3,1,1] = seed 1\ny = prelu(x, s)\noutput y\n", "s", nudge(2), "slopes"},
       {"a constant that is added", image + "const d float32[1,3,8,11] = seed 1\ny = binary(x, d)\noutput y\n", "d",
        nudge(100)},
       {"a forget gate's bias",
@@ -86,7 +89,7 @@ TEST(SameExactly, ANumberThatRoundingWouldCoverIsFoundAndItsPlaceIsSaid) {
     const Diagnosis found = diagnosed(a, with(a, row.constant, row.change));
     ASSERT_EQ(found.findings.size(), 1) << row.name;
     EXPECT_EQ(found.findings[0].a, "y") << row.name;
-    EXPECT_NE(found.findings[0].says.find(" in a, "), std::string::npos)
+    EXPECT_NE(found.findings[0].says.find(row.says), std::string::npos)
         << row.name << ": " << found.findings[0].cause << ", " << found.findings[0].says;
   }
 }
