@@ -51,11 +51,13 @@ struct TopK {
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
   Size axis = 1, count = 1;
   bool largest = true;
+  bool stable = true;  // equal numbers keep their order; torch.topk leaves it open
   template <class Visit>
   static void fields(Visit visit) {
     visit("axis", &TopK::axis);
     visit("count", &TopK::count);
     visit("largest", &TopK::largest);
+    visit("stable", &TopK::stable);
   }
   friend bool operator==(const TopK&, const TopK&) = default;
 };

@@ -26,7 +26,7 @@ Status spell(const Graph& graph, NodeId id, const TopK& op, Patch& patch) {
   auto x = step(turned, Transpose{swapped}, node.inputs[0]);
   if (x) x = step(negated, Unary{Function::Negate}, *x);
   if (!x) return pass(x);
-  auto both = patch.node(node, TopK{last, op.count, true}, {*x}, node.outputs.size());
+  auto both = patch.node(node, TopK{last, op.count, true, op.stable}, {*x}, node.outputs.size());
   if (!both) return pass(both);
   for (std::size_t i = 0; i < both->size(); ++i) {
     auto y = step(negated && i == 0, Unary{Function::Negate}, (*both)[i]);

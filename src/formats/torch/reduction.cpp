@@ -2,6 +2,7 @@
 #include "formats/torch/families.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <ranges>
 
 namespace convoy::torch {
@@ -42,8 +43,23 @@ Status write_arg_extreme(const ArgExtreme& op, Call& c) {
   return {};
 }
 
+bool tells_places(const Call& c) {
+  const ValueId places = c.node().outputs.back();
+  const auto reads = [places](const Node& node) { return std::ranges::find(node.inputs, places) != node.inputs.end(); };
+  return std::ranges::any_of(c.graph().nodes, reads) ||
+         std::ranges::find(c.graph().outputs, places) != c.graph().outputs.end();
+}
+
+// torch.topk names any of equal numbers, torch.sort can be told to keep their order.
 Status write_top_k(const TopK& op, Call& c) {
   const Expression x = c.begin(0);
+  if (op.stable && tells_places(c)) {
+    const std::string sorted =
+        fmt::format("torch.sort({}, dim={}{}, stable=True)", x.text, op.axis, op.largest ? ", descending=True" : "");
+    const bool all = c.fact().shape[static_cast<std::size_t>(op.axis)] == Dim(op.count);
+    c.results(all ? sorted : fmt::format("(part.narrow({}, 0, {}) for part in {})", op.axis, op.count, sorted));
+    return {};
+  }
   c.results(
       fmt::format("torch.topk({}, {}, dim={}{})", x.text, op.count, op.axis, op.largest ? "" : ", largest=False"));
   return {};

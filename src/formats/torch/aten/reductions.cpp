@@ -134,14 +134,14 @@ Results top_k(FunctionCall& call) {
   const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x)), count = call.attrs.integer("k");
   const bool largest = call.attrs.truth("largest", true);
   call.attrs.ignore({"sorted"});
-  return call.add_all(TopK{axis, count, largest}, {x});
+  return call.add_all(TopK{axis, count, largest, false}, {x});
 }
 
 // All numbers of an axis in order: the largest n of n.
 Results sort(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x));
-  call.attrs.ignore({"stable"});
+  call.attrs.ignore({"stable"});  // on a processor it always is
   const bool descending = call.attrs.truth("descending", false);
   const Dim size = call.dim(x, axis);
   if (!size.known()) call.refuse(Fault::Unsupported, "sorts an axis whose size is free");
@@ -193,8 +193,8 @@ constexpr std::array reductions_table{
     FunctionRow{"argmax", "input dim keepdim", place_of_extreme<true>},
     FunctionRow{"argmin", "input dim keepdim", place_of_extreme<false>},
     FunctionRow{"topk", "input k dim largest sorted", top_k},
-    FunctionRow{"sort", "input dim descending", sort},
-    FunctionRow{"argsort", "input dim descending", sort},
+    FunctionRow{"sort", "input dim descending stable", sort},
+    FunctionRow{"argsort", "input dim descending stable", sort},
     FunctionRow{"cumsum", "input dim", accumulate<Reduction::Sum>},
     FunctionRow{"cumprod", "input dim", accumulate<Reduction::Product>},
     FunctionRow{"logsumexp", "input dim keepdim", log_sum_exp},
