@@ -57,7 +57,7 @@ std::string shapes_docstring(const Graph& graph, const std::vector<std::string>&
     const convoy::Value& value = graph[graph.outputs[i]];
     to.push_back(std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape));
     if (has_moved(value))
-      gave.push_back((graph.outputs.size() == 1 ? "" : output_name(graph, i) + " ") + moved_text(value));
+      gave.push_back((graph.outputs.size() == 1 ? "" : prose(output_name(graph, i)) + " ") + moved_text(value));
   }
   const auto list = [](const std::vector<std::string>& parts) {
     const std::string line = joined(parts);
@@ -72,7 +72,7 @@ std::string shapes_docstring(const Graph& graph, const std::vector<std::string>&
   std::string lines = "    \"\"\"" + list(from) + "\n    -> " + list(to) + ".\n";
   if (!read.empty() || !gave.empty()) lines += "\n";
   if (!read.empty()) lines += "    " + framework + " read " + list(read) + ".\n";
-  if (!gave.empty()) lines += "    " + framework + " gave " + prose(list(gave)) + ".\n";
+  if (!gave.empty()) lines += "    " + framework + " gave " + list(gave) + ".\n";
   return lines + "    \"\"\"\n\n";
 }
 
