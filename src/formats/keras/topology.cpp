@@ -1,5 +1,7 @@
 #include "formats/keras/topology.h"
 
+#include "formats/keras/call.h"
+
 #include <map>
 #include <optional>
 #include <unordered_map>
