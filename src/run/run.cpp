@@ -46,7 +46,8 @@ std::int64_t wrapped(std::int64_t value, DType dtype) {
 
 // Whole numbers are held in 64 bits; what the graph says is narrower has wrapped around.
 Tensor wrapped(Tensor tensor, DType dtype) {
-  if (tensor.dtype() != DType::I64) return tensor;
+  if (tensor.dtype() != DType::I64 || dtype == DType::I64) return tensor;
+  tensor = tensor.realigned();
   const auto leaves = [&](std::int64_t value) { return wrapped(value, dtype) != value; };
   if (std::ranges::none_of(tensor.raw<std::int64_t>(), leaves)) return tensor;
   auto numbers = tensor.integers();
