@@ -24,12 +24,8 @@ Hdf5Node& child(Hdf5Node& node, std::string_view path) {
   while (true) {
     const auto slash = path.find('/');
     const std::string_view word = path.substr(0, slash);
-    const auto known =
-        std::find_if(at->children.rbegin(), at->children.rend(), [&](const Hdf5Node& one) { return one.name == word; });
-    if (known != at->children.rend()) at = &*known;
-    else
-      at = &at->children.emplace_back(
-          Hdf5Node{.name = std::string(word), .attributes = {}, .tensor = {}, .children = {}});
+    const auto known = at->children.find(word);
+    at = known == at->children.end() ? &at->children[std::string(word)] : &known->second;
     if (slash == std::string_view::npos) return *at;
     path.remove_prefix(slash + 1);
   }
@@ -46,6 +42,13 @@ struct Placed {
   std::size_t tree = 0, names = 0;  // of a group
 };
 
+// Of a group.
+struct Child {
+  std::string_view name;
+  bool is_group = false;
+  Placed placed;
+};
+
 // A place in the head that will hold an address which is known later.
 struct Promise {
   std::size_t at = 0;
@@ -56,10 +59,7 @@ class Layout {
  public:
   Layout() { head_.zeros(superblock_size); }
 
-  Result<Placed> place(const Hdf5Node& node) {
-    auto placed = node.tensor ? place_dataset(node) : place_group(node);
-    return node.name.empty() ? std::move(placed) : within("'" + node.name + "'", std::move(placed));
-  }
+  Result<Placed> place(const Hdf5Node& node) { return node.tensor ? place_dataset(node) : place_group(node); }
 
   // Strings, then the addresses of the data, then the superblock. Returns the size of the file.
   Size finish(const Placed& root) {
@@ -113,17 +113,12 @@ class Layout {
   }
 
   Result<Placed> place_group(const Hdf5Node& node) {
-    std::vector<std::pair<const Hdf5Node*, Placed>> children;
-    for (const Hdf5Node& one : node.children) children.emplace_back(&one, Placed{});
-    std::ranges::sort(children, {}, [](const auto& c) -> std::string_view { return c.first->name; });
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      const std::string& name = children[i].first->name;
+    std::vector<Child> children;
+    for (const auto& [name, one] : node.children) {
       if (auto good = check_name(name); !good) return pass(good);
-      if (i > 0 && name == children[i - 1].first->name)
-        return fail(Fault::Unsupported, "'" + name + "' is there twice");
-      auto placed = place(*children[i].first);
+      auto placed = within("'" + name + "'", place(one));
       if (!placed) return placed;
-      children[i].second = *placed;
+      children.push_back({name, !one.tensor, *placed});
     }
     Placed placed;
     std::vector<std::size_t> offsets;
@@ -175,13 +170,12 @@ class Layout {
   }
 
   // A local heap: the names one after the other, each ended by zeros; `offsets` tells where in its data.
-  std::size_t place_names(const std::vector<std::pair<const Hdf5Node*, Placed>>& children,
-                          std::vector<std::size_t>& offsets) {
+  std::size_t place_names(const std::vector<Child>& children, std::vector<std::size_t>& offsets) {
     Encoder names;
     names.zeros(8);  // the empty name, left of all others in the tree
-    for (const auto& [node, placed] : children) {
+    for (const Child& child : children) {
       offsets.push_back(names.size());
-      names.text(node->name).zeros(1).align(8);
+      names.text(child.name).zeros(1).align(8);
     }
     constexpr std::uint64_t no_free_block = 1;
     const std::size_t at = head_.size();
@@ -195,16 +189,14 @@ class Layout {
   };
 
   // Symbol nodes, and over them as many levels as it takes until one node holds all.
-  std::size_t place_tree(const std::vector<std::pair<const Hdf5Node*, Placed>>& children,
-                         const std::vector<std::size_t>& offsets) {
+  std::size_t place_tree(const std::vector<Child>& children, const std::vector<std::size_t>& offsets) {
     std::vector<Branch> below;
     for (std::size_t i = 0; i < children.size(); i += 2 * leaf_rank) {
       const std::size_t end = std::min(i + 2 * leaf_rank, children.size());
       below.push_back({head_.size(), offsets[end - 1]});
       head_.text("SNOD").u8(1).zeros(1).u16(end - i);
       for (std::size_t k = i; k < end; ++k) {
-        const Placed& placed = children[k].second;
-        const bool group = !children[k].first->tensor;
+        const auto& [name, group, placed] = children[k];
         head_.u64(offsets[k]).u64(placed.header).u32(group ? 1 : 0).u32(0);
         head_.u64(group ? placed.tree : 0).u64(group ? placed.names : 0);
       }

@@ -8,6 +8,7 @@
 #include "convoy/tensor.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,18 +19,17 @@ namespace convoy {
 
 // A group with its children, or a dataset.
 struct Hdf5Node {
-  std::string name;  // without '/'; the root's is empty
   // A string is written with its length free (UTF-8, of any size), a list of strings as strings of one length, padded
   // with zeros. Numbers keep their type; a Tensor of rank 0 is one number.
   std::vector<std::pair<std::string, AttributeValue>> attributes;
   std::optional<Tensor> tensor;  // of a dataset
-  std::vector<Hdf5Node> children;  // of a group, in any order: the format keeps them sorted by their bytes
+  // Of a group, by names without '/': sorted by their bytes, as the format keeps them.
+  std::map<std::string, Hdf5Node, std::less<>> children;
 
   void set(std::string_view attribute, AttributeValue value) {
     attributes.emplace_back(std::string(attribute), std::move(value));
   }
-  // The group or the dataset "a/b/c" below this one; what is missing of the way there is made. The reference holds until
-  // the next call on this node.
+  // The group or the dataset "a/b/c" below this one; what is missing of the way there is made.
   Hdf5Node& group(std::string_view path);
   Hdf5Node& dataset(std::string_view path, Tensor tensor);
 };
@@ -42,8 +42,8 @@ class Hdf5Layout {
   // Keras cuts its lists into parts of at most so many bytes ("layer_names0", "layer_names1", ...).
   static constexpr Size longest_list = 64512;
 
-  // Fails: Limit: such an attribute above 65,528 bytes with all; Unsupported: a name that is empty, twice in a group or has
-  // a zero byte or '/' in it; a string with a zero byte. The failure names the object's path.
+  // Fails: Limit: such an attribute above 65,528 bytes with all; Unsupported: a name that is empty or has a zero byte
+  // or '/' in it; a string with a zero byte. The failure names the object's path.
   static Result<Hdf5Layout> of(const Hdf5Node& root);
 
   Size size() const { return size_; }

@@ -50,11 +50,10 @@ Hdf5Node document_of(const std::vector<LoadedTensor>& tensors, bool keras) {
 
 // A name that leads through another tensor would need a dataset that is a group.
 Status check_tree(const Hdf5Node& node, const std::string& path) {
-  const std::string here = path.empty() ? node.name : path + "/" + node.name;
   if (node.tensor && !node.children.empty())
-    return fail(Fault::Unsupported, "'" + here + "' is a tensor and leads to others, which HDF5 has no form for");
-  for (const Hdf5Node& child : node.children)
-    if (auto good = check_tree(child, here); !good) return good;
+    return fail(Fault::Unsupported, "'" + path + "' is a tensor and leads to others, which HDF5 has no form for");
+  for (const auto& [name, child] : node.children)
+    if (auto good = check_tree(child, path.empty() ? name : path + "/" + name); !good) return good;
   return {};
 }
 

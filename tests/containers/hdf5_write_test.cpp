@@ -109,10 +109,6 @@ TEST(Hdf5Write, TheSameDocumentGivesTheSameBytesInAnyOrder) {
 }
 
 TEST(Hdf5Write, WhatCannotBeWrittenIsRefusedWithItsPlace) {
-  Hdf5Node twice;
-  twice.children = {{.name = "a", .attributes = {}, .tensor = {}, .children = {}},
-                    {.name = "a", .attributes = {}, .tensor = {}, .children = {}}};
-  EXPECT_EQ(refusal(Hdf5Layout::of(twice)), "'a' is there twice");
   Hdf5Node unnamed;
   unnamed.group("a//b");
   EXPECT_EQ(refusal(Hdf5Layout::of(unnamed)), "'a': '' is no name that HDF5 takes");

@@ -238,7 +238,7 @@ std::string Block::variable_for(ValueId v, const std::string& layer) {
 
 void Block::assign(ValueId v, const Expression& e, const std::string& layer) {
   const std::string variable = variable_for(v, layer);
-  variables_[v] = variable;
+  call_by(v, variable);
   forward_ += statement(8, variable + " = " + e.text, e.comment);
 }
 
@@ -248,13 +248,18 @@ void Block::flush() {
   assign(p.value, p.e, p.layer);
 }
 
+void Block::call_by(ValueId v, std::string variable) {
+  named_.insert(variable);
+  variables_[v] = std::move(variable);
+}
+
 void Block::set_result(ValueId v, Expression e) {
   taking_ = false;
   flush();
-  const bool variable = std::ranges::any_of(variables_, [&](const auto& known) { return known.second == e.text; });
+  const bool variable = named_.contains(e.text);
   const auto last = last_use_.find(v);
   if (variable && e.binds == Binds::Atom) {  // nothing happened: another name for the same
-    variables_[v] = e.text;
+    call_by(v, e.text);
     if (e.text == "x" && last != last_use_.end()) x_needed_until_ = std::max(*x_needed_until_, last->second);
     return;
   }
@@ -270,7 +275,7 @@ void Block::results(std::string text) {
   flush();
   std::vector<std::string> targets;
   for (const ValueId v : steps_[at_].outputs) {
-    variables_[v] = last_use_.contains(v) ? names_.take(identifier(layer_)) : "_";
+    call_by(v, last_use_.contains(v) ? names_.take(identifier(layer_)) : "_");
     targets.push_back(variables_[v]);
   }
   forward_ += statement(8, joined(targets) + (targets.size() == 1 ? ", = " : " = ") + text);
@@ -359,7 +364,7 @@ Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, con
   std::string taken;  // what stands in a dictionary, under names of its own
   if (!input_keys.empty()) signature.push_back("inputs: dict[str, Tensor]");
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    variables_[inputs_[i]] = arguments[i] == "x" ? "x" : names_.take(arguments[i]);
+    call_by(inputs_[i], arguments[i] == "x" ? "x" : names_.take(arguments[i]));
     if (arguments[i] == "x") x_needed_until_ = last_use_.contains(inputs_[i]) ? last_use_[inputs_[i]] : 0;
     if (input_keys.empty()) signature.push_back(variables_[inputs_[i]] + ": Tensor");
     else taken += statement(8, variables_[inputs_[i]] + " = inputs[" + python::quoted(input_keys[i]) + "]");

@@ -73,6 +73,7 @@ class Block : public Call {
   Expression take(ValueId v, int most_calls, bool only_light);
   std::string constant_text(ValueId v);
   std::string variable_for(ValueId v, const std::string& layer);
+  void call_by(ValueId v, std::string variable);
   void assign(ValueId v, const Expression& e, const std::string& layer);
   void flush();
   void set_result(ValueId v, Expression e);
@@ -88,6 +89,7 @@ class Block : public Call {
   std::map<ValueId, int> uses_;
   std::map<ValueId, std::size_t> last_use_, made_at_;
   std::map<ValueId, std::string> variables_;
+  std::set<std::string> named_;  // all texts of variables_
   std::size_t at_ = 0;  // the step being written
   std::string layer_;  // its layer's name in this class
   std::optional<std::size_t> x_needed_until_;  // last step that reads what `x` holds now

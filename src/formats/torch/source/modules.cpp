@@ -227,7 +227,11 @@ Class* ModuleClasses::module_class(Interpreter& in) {
 
 namespace {
 
-std::string next_name(const Instance& self) { return std::to_string(children_of(self).size()); }
+// For what programs do as often as they like: looking through the children is work.
+Result<std::vector<std::pair<std::string, Instance*>>> paid_children_of(Interpreter& in, const Instance& self) {
+  if (auto paid = in.step(static_cast<Size>(self.attributes.all().size()) / 8); !paid) return pass(paid);
+  return children_of(self);
+}
 
 // Modules of a list or of (name, module) pairs; a dictionary gives names.
 Made filled(Interpreter& in, Instance& self, const Value& from, bool named) {
@@ -241,6 +245,9 @@ Made filled(Interpreter& in, Instance& self, const Value& from, bool named) {
   }
   const auto all = in.elements(from);
   if (!all) return std::unexpected(all.error());
+  const auto before = paid_children_of(in, self);
+  if (!before) return std::unexpected(before.error());
+  std::size_t next = before->size();
   for (const Value& one : *all) {
     if (const auto* pair = one.as<python::Sequence>(); named && pair && pair->items.size() == 2) {
       const auto name = in.string_of(pair->items[0]);
@@ -249,7 +256,7 @@ Made filled(Interpreter& in, Instance& self, const Value& from, bool named) {
       continue;
     }
     if (!is_module(one) && !one.is_none()) return fail(Fault::Format, "a " + python::type_name(one) + " is no module");
-    self.attributes.set(next_name(self), one);
+    self.attributes.set(std::to_string(next++), one);
   }
   return Value();
 }
@@ -274,7 +281,9 @@ Made sequential_forward(Interpreter& in, Arguments& given) {
 
 Made items_of(Interpreter& in, Arguments& given) {
   ValueList all;
-  for (const auto& [name, module] : children_of(*self_of(given))) all.push_back(Value::of(module));
+  const auto children = paid_children_of(in, *self_of(given));
+  if (!children) return std::unexpected(children.error());
+  for (const auto& [name, module] : *children) all.push_back(Value::of(module));
   return in.list(std::move(all));
 }
 
@@ -297,7 +306,9 @@ Made item_of(Interpreter& in, Arguments& given) {
 // What is left is counted anew, whatever it was called, as PyTorch does.
 Made delete_item(Interpreter& in, Arguments& given) {
   Instance* self = self_of(given);
-  const auto children = children_of(*self);
+  const auto found = paid_children_of(in, *self);
+  if (!found) return std::unexpected(found.error());
+  const auto& children = *found;
   ValueList indices;
   for (std::size_t i = 0; i < children.size(); ++i) indices.push_back(Value::of(static_cast<std::int64_t>(i)));
   const auto chosen = in.item(in.list(std::move(indices)), given.placed[1]);
@@ -329,8 +340,10 @@ Made dictionary_of(Interpreter& in, Arguments& given) {
 Class* ModuleClasses::container(Interpreter& in, const std::string& name) {
   Class* made = in.make_class(name, {module_class(in)});
   made->native = name;
-  add_method(in, made, "__len__", [](Interpreter&, Arguments& given) -> Made {
-    return Value::of(static_cast<std::int64_t>(children_of(*self_of(given)).size()));
+  add_method(in, made, "__len__", [](Interpreter& with, Arguments& given) -> Made {
+    const auto children = paid_children_of(with, *self_of(given));
+    if (!children) return std::unexpected(children.error());
+    return Value::of(static_cast<std::int64_t>(children->size()));
   });
   add_method(in, made, "__getitem__", item_of, 2);
   const auto grow = [](bool several) {
