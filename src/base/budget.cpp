@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -18,32 +17,27 @@ namespace convoy::budget {
 namespace {
 
 constexpr Size none = std::numeric_limits<Size>::max() / 4;
+constexpr double seconds_for_asking = 0.25;
 constexpr Size most_declared = Size{1} << 30;
 constexpr Size for_unwinding = Size{32} << 20;  // what cleaning up after a refusal may take
 constexpr double steps_per_second = 1e9, steps_per_declared_byte = 25;
+// What is done with something small from its making to its end. No clock is asked: a refusal must not depend on the
+// machine, and processor time jumps where machines are shared.
+constexpr double steps_per_allocation = 100;
 
 std::atomic<bool> active = false, is_refused = false;
 std::atomic<Size> base = 0, computing_base = 0;  // bytes granted before anything is read
 std::atomic<Size> read = 0, declared = 0;        // bytes of files, and of weights that no file holds
 std::atomic<Size> held = 0;
-std::atomic<int> computing = 0;
+std::atomic<int> computing = 0, asking = 0;
 std::atomic<double> scale = 1;       // of work, where the user said how much
 std::atomic<double> spent = 0;       // steps
-std::atomic<double> spent_computing = 0;
-std::atomic<double> excused = 0;     // processor time of what was computed, in seconds
-std::atomic<double> begun = 0, computing_begun = 0;
-std::atomic<double> next_look = 0;   // at the clock, in steps spent
+std::atomic<double> spent_computing = 0, spent_asking = 0;
 thread_local const char* making = nullptr;
 
 // The first refusal, in memory that is there already: it may be for lack of it.
 std::array<char, 512> sentence;
 std::atomic<bool> is_written = false;
-
-double processor_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 // Networks are computed, or no file was read: the words of a command line cost what they cost.
 bool is_computing() { return computing > 0 || read == 0; }
@@ -55,6 +49,7 @@ Size granted_bytes() {
 }
 
 double granted_seconds() {
+  if (asking > 0) return scale * seconds_for_asking;
   const double seconds = is_computing() ? seconds_for_computing : seconds_for_reading;
   const double per_declared = is_computing() ? 10 * steps_per_declared_byte : steps_per_declared_byte;
   return scale * seconds * std::max(1.0, static_cast<double>(read) / 0x1p20) +
@@ -110,23 +105,12 @@ void note_work(std::string_view what, double seconds) {
        amount(read).text.data(), enough(times * static_cast<double>(now)).text.data());
 }
 
-// How long the reader has been at it. Counts are the rule; this is for what nobody counted.
-double seconds_gone() {
-  return computing > 0 ? processor_seconds() - computing_begun : processor_seconds() - begun - excused;
-}
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr double slower = 20;  // than what users run
-#else
-constexpr double slower = 1;
-#endif
-
-bool is_late(std::string_view what) {
-  if (!active || is_refused) return false;
-  const double gone = seconds_gone() / slower;
-  if (gone <= granted_seconds()) return false;
-  note_work(what, gone);
-  return true;
+// Adds work; says in the end how much there is where that is more than was granted.
+std::optional<double> seconds_beyond(double steps) {
+  auto& sum = asking > 0 ? spent_asking : computing > 0 ? spent_computing : spent;
+  const double seconds = (sum += steps) / steps_per_second;
+  if (seconds <= granted_seconds()) return std::nullopt;
+  return seconds;
 }
 
 std::string_view made_now() { return making ? making : "what the file says"; }
@@ -146,8 +130,7 @@ void begin(std::optional<Size> bytes) {
   computing_base = bytes.value_or(for_computing);
   scale = bytes ? static_cast<double>(*bytes) / static_cast<double>(for_reading) : 1.0;
   read = declared = 0;
-  spent = spent_computing = excused = next_look = 0;
-  begun = processor_seconds();
+  spent = spent_computing = 0;
   is_refused = is_written = false;
   {
     const std::lock_guard lock(files_guard);
@@ -198,41 +181,30 @@ Size room() { return active ? std::max<Size>(0, granted_bytes() - std::max<Size>
 
 Status spend(double steps, std::string_view what) {
   if (!active) return {};
-  auto& sum = computing > 0 ? spent_computing : spent;
-  const double all = sum += steps;
-  if (all > granted_seconds() * steps_per_second) note_work(what, all / steps_per_second);
-  else if (all <= next_look || !is_late(what)) {
-    if (all > next_look) next_look = all + 1e6;
-    return {};
-  }
+  const auto seconds = seconds_beyond(steps);
+  if (!seconds) return {};
+  if (asking > 0) return fail(Fault::Budget, "what is asked about takes too long");
+  note_work(what, *seconds);
   return std::unexpected(first_refusal());
 }
 
 Computing::Computing() {
-  if (computing++ == 0) {
-    computing_begun = processor_seconds();
-    spent_computing = 0;
-    next_look = 0;
-  }
+  if (computing++ == 0) spent_computing = 0;
 }
-Computing::~Computing() {
-  if (--computing == 0) {
-    excused += processor_seconds() - computing_begun;
-    next_look = 0;
-  }
-}
+Computing::~Computing() { --computing; }
 
-Counted::Counted() : begun_(processor_seconds()) {}
-Counted::~Counted() {
-  if (computing == 0) excused += processor_seconds() - begun_;
+Asking::Asking() {
+  if (asking++ == 0) spent_asking = 0;
 }
+Asking::~Asking() { --asking; }
+bool Asking::is_over() const { return spent_asking > granted_seconds() * steps_per_second; }
 
 Making::Making(const char* what) : before_(std::exchange(making, what)) {}
 Making::~Making() { making = before_; }
 
 void count(Size bytes) noexcept { held += bytes; }
 
-bool allows(Size bytes) noexcept {
+bool allows(Size bytes, Size allocations) noexcept {
   if (!active) return true;
   const Size now = std::max<Size>(held, 0);
   const Size granted = granted_bytes() + (is_refused ? for_unwinding : 0);
@@ -240,7 +212,10 @@ bool allows(Size bytes) noexcept {
     note_bytes(made_now(), bytes);
     return false;
   }
-  return !is_late(made_now());
+  const auto seconds = seconds_beyond(steps_per_allocation * static_cast<double>(allocations));
+  if (!seconds || is_refused || asking > 0) return true;
+  note_work(made_now(), *seconds);
+  return false;
 }
 
 const char* refused() noexcept { return is_refused ? sentence.data() : nullptr; }

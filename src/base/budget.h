@@ -40,7 +40,7 @@ Status spend(double steps, std::string_view what);
 // Bytes that may still be held: what a proof chooses its sizes by.
 Size room();
 
-// While one lives, networks are computed: more is granted, and the time is not the reader's.
+// While one lives, networks are computed: more is granted, and the work is not the reader's.
 class Computing {
  public:
   Computing();
@@ -49,16 +49,15 @@ class Computing {
   ~Computing();
 };
 
-// While one lives, what is done was counted by spend(): the clock, which is for what nobody counted, leaves it out.
-class Counted {
+// While one lives, a question about a refusal is answered, such as which sizes a model takes: that has a
+// quarter of a second's work of its own. Where it is over, spend() fails and nothing is refused.
+class Asking {
  public:
-  Counted();
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  ~Counted();
-
- private:
-  double begun_;
+  Asking();
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking();
+  bool is_over() const;
 };
 
 // What this thread is making, for the sentence of a refusal that no place asked for.
@@ -75,8 +74,9 @@ class Making {
 
 // ---- for the one who counts the memory that is held (cli/held_memory.cpp); they allocate nothing
 void count(Size bytes) noexcept;
-// Whether so many bytes may be made now; false once for each time that something is over the budget.
-bool allows(Size bytes) noexcept;
+// Whether so many bytes may be made now; false once for each time that something is over the budget. `allocations`: how
+// many were made since the last question, each a little work that nobody else counts.
+bool allows(Size bytes, Size allocations) noexcept;
 
 // What was refused first, if anything was: as an error, and as it lies in memory.
 std::optional<Error> refusal();

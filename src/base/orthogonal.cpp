@@ -111,7 +111,6 @@ Result<std::vector<double>> orthogonal_factor(std::vector<double> a, std::size_t
   const std::string what = "an orthogonal matrix of " + std::to_string(rows) + " by " + std::to_string(columns);
   if (auto paid = budget::spend(steps_per_product * products, what); !paid) return pass(paid);
   if (auto held = budget::afford(static_cast<Size>(rows * panel * sizeof(double)), what); !held) return pass(held);
-  const budget::Counted counted;
   for (std::size_t from = 0; from < columns; from += panel) {
     Panel columns_now(a, rows, columns, from);
     const auto before = columns_now.squares();

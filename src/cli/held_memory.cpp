@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #if !defined(__SANITIZE_ADDRESS__)  // its allocator wants to see every call itself
 
@@ -12,12 +13,12 @@ namespace convoy::cli {
 namespace {
 
 constexpr Size worth_telling = 64 << 10;  // bytes: threads tell each other that often
-constexpr int allocations_per_look = 256;  // at the clock
+constexpr Size allocations_per_look = 256;  // at the budget
 
 // What this thread made and gave back since it told the others.
 struct Share {
   Size untold = 0;
-  int allocations = 0;
+  Size allocations = 0;
   ~Share() { budget::count(untold); }
   void tell(Size bytes) {
     untold += bytes;
@@ -30,11 +31,10 @@ thread_local Share share;
 
 void* made(std::size_t size) noexcept {
   const auto bytes = static_cast<Size>(size);
-  const bool looks = bytes >= worth_telling || ++share.allocations >= allocations_per_look;
-  if (looks) {
-    share.allocations = 0;
-    if (!budget::allows(bytes)) return nullptr;
-  }
+  ++share.allocations;
+  if ((bytes >= worth_telling || share.allocations >= allocations_per_look) &&
+      !budget::allows(bytes, std::exchange(share.allocations, 0)))
+    return nullptr;
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory) share.tell(static_cast<Size>(::malloc_usable_size(memory)) + 8);
   return memory;

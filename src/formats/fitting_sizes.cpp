@@ -1,12 +1,12 @@
 #include "formats/fitting_sizes.h"
 
+#include "base/budget.h"
+
 #include <algorithm>
-#include <chrono>
 
 namespace convoy {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using SpaceSizes = std::vector<std::optional<Size>>;
 
 std::string space_text(const SpaceSizes& sizes) {
@@ -67,17 +67,18 @@ std::string asked_for(const LoadOptions& options) {
   return text;
 }
 
-// Equal sizes along every axis, from 1 on for as long as a second lasts: "6x6, 28x28 to 31x31".
-std::string fitting(Trials& trials, bool& all_tried) {
+// Equal sizes along every axis, from 1 on as far as the work that is granted goes: "6x6, 28x28 to 31x31".
+std::string fitting(Trials& trials, const budget::Asking& asking, bool& all_tried) {
   constexpr Size most = 300;
-  const auto end = Clock::now() + std::chrono::seconds(1);
   std::string text;
   Size first = 0;
   int runs = 0;
   all_tried = true;
   const auto square = [&](Size n) { return SpaceSizes(trials.space(), std::optional(n)); };
-  for (Size n = 1; n <= most + 1 && all_tried; ++n) {
+  for (Size n = 1; n <= most + 1; ++n) {
     const bool fits = n <= most && trials.fits(square(n));
+    all_tried = !asking.is_over();
+    if (!all_tried) break;
     if (fits && !first) first = n;
     if (!fits && first) {
       if (runs++ < 3) {
@@ -87,7 +88,6 @@ std::string fitting(Trials& trials, bool& all_tried) {
       }
       first = 0;
     }
-    all_tried = n > most || Clock::now() < end;
   }
   if (first) text += (text.empty() ? "" : ", ") + space_text(square(first));
   return runs > 3 ? text + ", ..." : text;
@@ -104,10 +104,11 @@ std::string shapes_of(const Graph& graph) {
 
 Error told_by_size(const Error& error, const LoadOptions& options, const LoadWith& load) {
   if (error.fault != Fault::Format || (options.size.empty() && options.shapes.empty())) return error;
+  const budget::Asking asking;
   Trials trials(options, load);
   const auto declared = trials.as_declared();
   bool all_tried = true;
-  const std::string sizes = trials.can_vary() ? fitting(trials, all_tried) : "";
+  const std::string sizes = trials.can_vary() ? fitting(trials, asking, all_tried) : "";
   if (!declared && sizes.empty()) return error;
   std::string what = error.what + "; " + asked_for(options) + " does not fit";
   if (!sizes.empty()) what += "; sizes that fit" + std::string(all_tried ? ": " : ", among others: ") + sizes;

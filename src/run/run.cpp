@@ -112,7 +112,6 @@ template <class T>
 Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*>& stored,
                                    const std::vector<const Tensor*>& numbers, const Facts& facts, int threads) {
   if (auto paid = budget::spend(work_of(op, stored, facts), std::string(name_of(op))); !paid) return pass(paid);
-  const budget::Counted counted;
   return std::visit(
       [&]<class O>(const O& o) -> Result<std::vector<Tensor>> {
         if constexpr (std::is_same_v<O, Cast>) {

@@ -75,8 +75,30 @@ TEST_F(LowBudget, ASizeThatCannotBeCountedIsRefused) {
 TEST_F(LowBudget, WorkAddsUp) {
   Size done = 0;
   while (done < 1000 && budget::spend(1e5, "climbing")) ++done;
-  EXPECT_GT(done, 10);  // 5 ms
-  EXPECT_LT(done, 100);
+  EXPECT_EQ(done, 43);  // 0.7 s / 160 are 4,375,000 steps, on every machine
+}
+
+TEST_F(LowBudget, EachAllocationIsAHundredSteps) {
+  const budget::Making making("a heap of nodes");
+  EXPECT_TRUE(budget::allows(16, 43000));
+  EXPECT_FALSE(budget::allows(16, 1000));
+  ASSERT_TRUE(budget::refusal());
+  EXPECT_TRUE(budget::refusal()->what.contains("a heap of nodes takes about 0.0044 s")) << budget::refusal()->what;
+}
+
+TEST_F(LowBudget, AQuestionAboutARefusalHasWorkOfItsOwnAndRefusesNothing) {
+  EXPECT_TRUE(budget::spend(4e6, "reading"));
+  {
+    const budget::Asking asking;
+    EXPECT_TRUE(budget::spend(1.5e6, "trying a size"));
+    EXPECT_FALSE(asking.is_over());
+    EXPECT_FALSE(budget::spend(1.5e6, "trying a size"));
+    EXPECT_TRUE(asking.is_over());
+    EXPECT_TRUE(budget::allows(16, 256));
+  }
+  EXPECT_FALSE(budget::refusal());
+  EXPECT_TRUE(budget::spend(3e5, "reading on"));
+  EXPECT_FALSE(budget::spend(1e5, "reading on"));
 }
 
 TEST_F(LowBudget, JsonAsksAsItGrows) {

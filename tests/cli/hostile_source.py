@@ -82,7 +82,7 @@ PROGRAMS = {
     "many statements that fail": ("import weird\n" + "x = weird.f()\n" * 60000, ROOM),
     "patterns": (
         "import re\nfor i in range(100000):\n    re.search('(a*)*' * 11 + 'b', 'a' * 100)",
-        "takes more than",
+        STEPS,
     ),
     "import": ("import os\nos.system('true')", "'os.system' is not read"),
     "__import__": ("__import__('os').system('true')", OUT),
