@@ -90,6 +90,7 @@ ValueId Graph::constant(std::string value_name, Tensor tensor, bool trainable) {
 std::string Graph::unique_name(const std::string& wanted) const {
   if (named_ > values.size()) names_.clear(), named_ = 0;
   for (; named_ < values.size(); ++named_) names_.insert(values[named_].name);
+  if (wanted.empty()) return unique_name("value");
   if (!names_.contains(wanted)) return wanted;
   const auto candidate = [&](Size i) { return wanted + "." + std::to_string(i); };
   // The first number that is free behind a taken one, by doubling and halving: thousands of nodes may want one name.

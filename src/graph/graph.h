@@ -80,7 +80,7 @@ struct Graph {
   // (made unique by a suffix). Fails as the operator's infer does, with the layer as place.
   Result<std::vector<ValueId>> add(Op op, std::vector<ValueId> node_inputs, std::string layer, std::string kind = {},
                                    std::vector<Scope> scopes = {});
-  // `wanted`, or with ".1", ".2", ... behind it if a value has that name.
+  // `wanted`, or with ".1", ".2", ... behind it if a value has that name; "value" where nothing is wanted.
   std::string unique_name(const std::string& wanted) const;
 
  private:
