@@ -107,7 +107,7 @@ Status Evaluator::augmented(const Syntax& s) {
 }
 
 Status Evaluator::remove(const Syntax& target) {
-  if (target.kind == SyntaxKind::Tuple) {
+  if (target.kind == SyntaxKind::Tuple || target.kind == SyntaxKind::List) {
     for (const Syntax& part : target.parts)
       if (auto gone = remove(part); !gone) return gone;
     return {};
@@ -116,6 +116,8 @@ Status Evaluator::remove(const Syntax& target) {
     if (scope_.names.erase(target.text)) return {};
     return refused(target, "'" + target.text + "' is not defined here", Fault::Format);
   }
+  if (target.kind != SyntaxKind::Attribute && target.kind != SyntaxKind::Subscript)
+    return refused(target, "cannot be deleted", Fault::Format);
   const auto object = value(target.parts[0]);
   if (!object) return std::unexpected(object.error());
   if (target.kind == SyntaxKind::Attribute) {
