@@ -4,6 +4,7 @@
 #include "diagnose/comparable.h"
 #include "diagnose/family.h"
 #include "diagnose/fingerprint.h"
+#include "diagnose/outside.h"
 
 #include <algorithm>
 #include <limits>
@@ -86,8 +87,8 @@ class Aligner {
     if (in_a_[index(a)] >= 0 || in_b_[index(b)] >= 0) return false;
     Match match{a, b, how, {}, node_a, node_b};
     const auto from = sizes_of(a_[a].fact.shape), to = sizes_of(b_[b].fact.shape);
-    const auto fixed = how == How::Output ? order_of_outputs(a_, a, b_, b) : std::nullopt;
-    if (fixed) match.permutation = *fixed;
+    // Inputs and outputs lie alike in the form that both have.
+    if (how == How::Input || how == How::Output) match.permutation = own_order(a_[a].fact.shape.size());
     else if (from && to) match.permutation = likely_order(*from, *to);
     in_a_[index(a)] = in_b_[index(b)] = static_cast<int>(result_.matches.size());
     matched_a_[index(a)] = matched_b_[index(b)] = true;

@@ -52,12 +52,4 @@ bool alike_inputs(const Graph& a, const Graph& b) {
   return true;
 }
 
-std::optional<Sizes> order_of_outputs(const Graph& a, ValueId of_a, const Graph& b, ValueId of_b) {
-  const auto first = order_since_file(a, of_a), second = order_since_file(b, of_b);
-  if (!first || !second || *first != *second || !alike_inputs(a, b)) return std::nullopt;
-  Sizes order(first->size());
-  std::iota(order.begin(), order.end(), Size{0});
-  return order;
-}
-
 }  // namespace convoy::diagnose

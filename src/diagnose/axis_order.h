@@ -11,8 +11,5 @@ namespace convoy::diagnose {
 Sizes likely_order(const Sizes& from, const Sizes& to);
 // Whether the files have the axes of the models' inputs in the same order.
 bool alike_inputs(const Graph& a, const Graph& b);
-// The order of axes that brings an output of a into that of b's, their own, where both have inputs and output as their files
-// have them, in one order. Nothing: they may lie in any order.
-std::optional<Sizes> order_of_outputs(const Graph& a, ValueId of_a, const Graph& b, ValueId of_b);
 
 }  // namespace convoy::diagnose

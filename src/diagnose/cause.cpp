@@ -89,6 +89,7 @@ constexpr std::array table{
     Cause{"groups", "has another number of groups"},
     Cause{"kernel_size", "has a kernel of another size"},
     Cause{"channels", "has another number of channels"},
+    Cause{"outputs", "gives another number of outputs"},
     Cause{"layer_missing", "lacks the layer"},
     Cause{"layer_extra", "has a layer where there is none"},
     Cause{"weights_differ", "has other weights"},

@@ -171,34 +171,6 @@ constexpr std::array passes{Pass{"drop_identities", "", drop_identities, false},
                             Pass{"recognise_averages", "", recognise_averages, false},
                             Pass{"recognise_norms", "", recognise_norms, false}};
 
-// A pass may carry a transpose of the image into the order of the input's axes. Rows and columns are no matter of
-// layout, though: where they changed places the transpose stands in the graph again.
-Status keep_rows_and_columns(Graph& graph) {
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const ValueId v = graph.inputs[i];
-    const auto origin = graph[v].origin;
-    if (!origin || !origin->split.empty() || origin->permutation.size() != 4) continue;
-    const Sizes& order = origin->permutation;
-    if (order[1] != 1 && order[1] != 3) continue;
-    if (order[0] != 0 || order[2] < order[3]) continue;
-    Sizes upright = order;
-    std::swap(upright[2], upright[3]);
-    Fact fact = graph[v].fact;
-    std::swap(fact.shape[2], fact.shape[3]);
-    const auto readers = readers_of(graph)[static_cast<std::size_t>(v.index)];
-    const std::string layer = readers.empty() ? graph[v].name : graph[readers.front()].layer;
-    const ValueId input = graph.input(graph.unique_name(graph[v].name + "_upright"), fact);
-    graph[input].origin = Origin{origin->source, {}, upright};
-    graph.inputs.pop_back();
-    graph.inputs[i] = input;
-    Node turn{Transpose{{0, 1, 3, 2}}, {input}, {v}, layer, "transpose", {}};
-    graph.nodes.insert(graph.nodes.begin(), std::move(turn));
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-      for (const ValueId out : graph.nodes[n].outputs) graph[out].producer = {static_cast<std::int32_t>(n)};
-  }
-  return {};
-}
-
 }  // namespace
 
 void name_wrappers(Graph& graph) {
@@ -213,15 +185,16 @@ void name_wrappers(Graph& graph) {
   }
 }
 
-Result<Graph> comparable(const Graph& graph) {
+Result<Graph> comparable(const Graph& graph) { return comparable(graph, interface_of(graph, Order::ChannelsFirst)); }
+
+Result<Graph> comparable(const Graph& graph, const Interface& outside) {
   Graph result = graph;
   name_wrappers(result);
   name_origins(result);
   Target form{Framework::Torch, 0, passes};
-  form.has_free_interface = true;
+  form.interface = outside;
   const auto done = run_passes(result, form);
   if (!done) return std::unexpected(done.error());
-  if (auto kept = keep_rows_and_columns(result); !kept) return std::unexpected(kept.error());
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const ValueId v = result.outputs[i];
     const Value& value = result[v];
@@ -276,15 +249,16 @@ Sizes turned_order(std::size_t rank) {
 }
 
 Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64_t seed,
-                          const std::vector<Tensor>& given, bool turned) {
+                          const std::vector<Tensor>& given, Unsaid unsaid, bool turned) {
   if (a.inputs.size() != b.inputs.size())
     return fail(Fault::Usage, "a has " + std::to_string(a.inputs.size()) + " inputs, b " +
                                   std::to_string(b.inputs.size()) + ": nothing can be compared");
-  auto first = comparable(a);
-  if (!first) return within("a", Result<Sized>(pass(first)));
-  auto second = comparable(b);
-  if (!second) return within("b", Result<Sized>(pass(second)));
   Sized result;
+  result.outsides = outsides_of(a, b, unsaid);
+  auto first = comparable(a, result.outsides.a);
+  if (!first) return within("a", Result<Sized>(pass(first)));
+  auto second = comparable(b, result.outsides.b);
+  if (!second) return within("b", Result<Sized>(pass(second)));
   std::vector<Shape> common;
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     Shape of_a = (*first)[first->inputs[i]].fact.shape;
@@ -306,7 +280,8 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
   result.inputs = *std::move(numbers);
   for (std::size_t i = 0; i < given.size(); ++i)
     result.inputs[i] = given[i].permuted(order_of_input(*first, i)).converted(DType::F32);
-  const auto sized = [&](const Graph& graph, const Graph& form, bool turns, Rules& rules) -> Result<Graph> {
+  const auto sized = [&](const Graph& graph, const Graph& form, const Interface& outside, bool turns,
+                         Rules& rules) -> Result<Graph> {
     std::vector<Shape> shapes;
     for (std::size_t i = 0; i < result.inputs.size(); ++i) {
       Shape shape = fact_of(result.inputs[i]).shape;
@@ -315,15 +290,15 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
     }
     auto at = with_input_shapes(graph, shapes);
     if (!at) return at;
-    auto numbered = comparable(*at);
+    auto numbered = comparable(*at, outside);
     if (!numbered) return numbered;
     name_wrappers(*at);
     rules = rules_of(*at, *numbered);
     return numbered;
   };
-  auto sized_a = sized(a, *first, false, result.rules_a);
+  auto sized_a = sized(a, *first, result.outsides.a, false, result.rules_a);
   if (!sized_a) return within("a", Result<Sized>(pass(sized_a)));
-  auto sized_b = sized(b, *second, turned, result.rules_b);
+  auto sized_b = sized(b, *second, result.outsides.b, turned, result.rules_b);
   if (!sized_b) return within("b", Result<Sized>(pass(sized_b)));
   result.a = *std::move(sized_a);
   result.b = *std::move(sized_b);

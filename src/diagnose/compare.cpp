@@ -151,11 +151,8 @@ Status Comparison::feed_at_own_sizes(Stretch& at) const {
   return {};
 }
 
-// Outputs of models whose inputs have their axes in one order have the same shape, or differ.
-bool Comparison::has_exact_shape(std::size_t i) const {
-  const Match& match = alignment_.matches[i];
-  return match.how == How::Output && order_of_outputs(sized_.a, match.a, sized_.b, match.b).has_value();
-}
+// Outputs lie alike in the form that both models have: they have the same shape, or differ.
+bool Comparison::has_exact_shape(std::size_t i) const { return alignment_.matches[i].how == How::Output; }
 
 // The same pieces side by side along another axis make other sizes of as many numbers, which may even lie in one order.
 bool Comparison::was_put_along_another_axis(const Match& match) const {

@@ -10,6 +10,8 @@
 #include "prove/meeting.h"
 #include "run/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -181,9 +183,9 @@ void draw_windows(const Sized& at, const std::vector<Layer>& layers, Finding& fi
 }
 
 // Whether everything agrees once rows of a are taken for columns of b.
-bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis& result) {
+bool is_turned(const Graph& a, const Graph& b, const Options& options, Unsaid unsaid, Diagnosis& result) {
   if (a.inputs.size() != 1 || a[a.inputs[0]].fact.shape.size() != 4) return false;
-  auto at = at_one_size(a, b, 0, options.seed, options.inputs, true);
+  auto at = at_one_size(a, b, 0, options.seed, options.inputs, unsaid, true);
   if (!at) return false;
   // Either everything in b is turned, or b turns its input and goes on as a does.
   Diagnosis one;
@@ -226,17 +228,39 @@ bool is_turned(const Graph& a, const Graph& b, const Options& options, Diagnosis
   return true;
 }
 
-}  // namespace
+// A model that gives fewer or more than the other, whatever they are.
+std::optional<Finding> other_outputs(const Graph& a, const Graph& b, const Diagnosis& found) {
+  const std::size_t of_a = a.outputs.size(), of_b = b.outputs.size();
+  if (of_a == of_b) return std::nullopt;
+  const std::size_t first = std::min(of_a, of_b);
+  const auto layer = [first](const Graph& graph) {
+    if (graph.outputs.empty()) return std::string();
+    const Value& value = graph[graph.outputs[std::min(first, graph.outputs.size() - 1)]];
+    return value.producer ? graph[value.producer].layer : value.name;
+  };
+  Finding finding;
+  finding.a = layer(a), finding.b = layer(b);
+  finding.cause = "outputs";
+  finding.says = fmt::format("{} outputs in place of {}", of_b, of_a);
+  finding.ratio = std::numeric_limits<double>::infinity();
+  finding.other_shape = true;
+  finding.size = found.sizes.empty() ? std::string() : found.sizes.front();
+  finding.shows_in = found.layers.size();
+  return finding;
+}
 
-Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& options) {
-  const budget::Computing computing;
+// `is_open`: whether inputs and outputs might be held against each other otherwise.
+Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& options, Unsaid unsaid, bool& is_open) {
   Diagnosis result;
+  result.unsaid = unsaid;
   Order order;  // of a
   bool free = true;
   for (int trial = 0; trial < 2 && (trial == 0 || free); ++trial) {
-    auto at = at_one_size(a, b, trial, options.seed, options.inputs);
-    if (!at && trial == 0 && is_turned(a, b, options, result)) return result;
+    auto at = at_one_size(a, b, trial, options.seed, options.inputs, unsaid);
+    if (!at && trial == 0 && is_turned(a, b, options, unsaid, result)) return result;
     if (!at) return pass(at);
+    is_open = at->outsides.is_open;
+    result.outside = at->outsides.said;
     free = at->free && options.inputs.empty();
     result.sizes.push_back(at->size);
     const Alignment alignment = align(at->a, at->b);
@@ -269,9 +293,10 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
       if (is_first) {  // cheaper asked before the causes of every layer
         Diagnosis quick;
         comparison.report(quick);
-        if (quick.findings.size() > 1 && is_turned(a, b, options, quick)) {
+        if (quick.findings.size() > 1 && is_turned(a, b, options, unsaid, quick)) {
           quick.by_weights = result.by_weights, quick.by_place = result.by_place;
           quick.weighted_a = result.weighted_a, quick.weighted_b = result.weighted_b;
+          quick.unsaid = unsaid, quick.outside = result.outside;
           quick.outputs_largest = result.outputs_largest, quick.outputs_scale = result.outputs_scale;
           return quick;
         }
@@ -307,8 +332,20 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& option
                         return is_rival(other, finding.cause);
                       });
   }
+  if (auto finding = other_outputs(a, b, result)) result.findings.push_back(*std::move(finding));
   result.same = result.findings.empty();
   return result;
+}
+
+}  // namespace
+
+Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& options) {
+  const budget::Computing computing;
+  bool is_open = false;
+  auto result = diagnosed(a, b, options, Unsaid::Convention, is_open);
+  if (!is_open || (result && result->same)) return result;
+  auto other = diagnosed(a, b, options, Unsaid::AsItLies, is_open);
+  return other && (!result || other->same) ? other : result;
 }
 
 }  // namespace convoy::diagnose

@@ -2,6 +2,7 @@
 // stretch by stretch: each stretch of b gets the very numbers that a's gets, so that every difference is a difference of
 // that stretch alone. The bound is that of the proof (prove/bound.h): r beyond its limit is no rounding.
 #pragma once
+#include "diagnose/outside.h"
 #include "graph/graph.h"
 #include "ops/padding.h"
 #include "ops/transposed_padding.h"
@@ -102,6 +103,8 @@ struct Diagnosis {
   int shared = 0;  // tensors of b that were given a's numbers
   std::vector<std::string> only_a, only_b;
   Scope scope;
+  Unsaid unsaid = Unsaid::Convention;  // how inputs and outputs were held against each other,
+  std::vector<std::string> outside;  // and each that does not lie in b as it does in a: a sentence
   double outputs_largest = 0;  // of the outputs, run freely
   double outputs_scale = 0;  // the largest magnitude of a's
 };

@@ -19,9 +19,9 @@ ValueId named(const Graph& graph, const std::string& name) {
   return {};
 }
 
-// The size that one of them leaves open is the other's.
-Result<std::pair<Graph, Graph>> both_forms(const Graph& a, const Graph& b) {
-  auto first = comparable(a), second = comparable(b);
+Result<std::pair<Graph, Graph>> both_forms(const Graph& a, const Graph& b, Unsaid unsaid) {
+  const Outsides outsides = outsides_of(a, b, unsaid);
+  auto first = comparable(a, outsides.a), second = comparable(b, outsides.b);
   if (!first) return pass(first);
   if (!second) return pass(second);
   if (first->inputs.size() != second->inputs.size()) return fail(Fault::Unsupported, "another number of inputs");
@@ -133,7 +133,7 @@ Result<Graph> mend(const Graph& a, const Graph& b, const Diagnosis& diagnosis) {
   for (const Finding& finding : diagnosis.findings)
     if (finding.cause == "input_hw_swapped")
       return fail(Fault::Unsupported, "the whole model takes rows for columns: exchange them in front of it");
-  auto forms = both_forms(a, b);
+  auto forms = both_forms(a, b, diagnosis.unsaid);
   if (!forms) return pass(forms);
   Graph& mended = forms->second;
   if (auto done = Mender(forms->first, mended, diagnosis).run(); !done) {

@@ -97,7 +97,7 @@ Result<std::vector<PassReport>> run_passes(Graph& graph, const Target& target,
   const budget::Making making("bringing the model into the words of the target");
   std::vector<PassReport> reports;
   Target fixed = target;
-  if (!fixed.has_free_interface && !fixed.interface) fixed.interface = interface_of(graph, target);
+  if (!fixed.interface) fixed.interface = interface_of(graph, target);
   for (const Pass& pass_to_run : target.passes) {
     if (std::ranges::find(without, pass_to_run.name) != without.end()) continue;
     auto patch = pass_to_run.rewrite(graph, fixed);

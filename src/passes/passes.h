@@ -28,8 +28,6 @@ struct Target {
   std::span<const Pass> passes;
   Outside outside = Outside::Target;
   std::optional<Interface> interface{};  // of the graph to be rewritten; nothing: as `outside` says
-  bool has_free_interface = false;  // inputs and outputs lie as the layers behind and before them want: no port, a form
-      // in which two models are laid side by side
 };
 // How a graph's inputs and outputs lie behind the target's passes.
 Interface interface_of(const Graph& graph, const Target& target);

@@ -1,0 +1,142 @@
+"""`convoy diff` holds inputs and outputs against each other as they lie: models that begin or end with a rearrangement against
+those without it, and against their ports. PyTorch itself is called to say which pairs take and give the same arrays."""
+import itertools
+import json
+import subprocess
+
+import pytest
+from carrying import CONVOY, convoy
+from test_interface import BEGINNINGS, ENDS
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+
+class Behind(nn.Module):
+    """A rearrangement, two convolutions, another one. Square images: what is exchanged has no other size."""
+
+    def __init__(self, begin, end):
+        super().__init__()
+        torch.manual_seed(7)
+        self.begin, self.end = begin, end
+        self.first, self.second = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 4, 1)
+
+    def forward(self, x):
+        return self.end(self.second(torch.tanh(self.first(self.begin(x)))))
+
+
+# Per shape of the input: functions of it, each of which gives [2, 3, 6, 6].
+STARTS = {
+    (2, 3, 6, 6): {
+        "nothing": lambda x: x,
+        "rows_for_columns": lambda x: x.transpose(2, 3),
+        "there_and_back": lambda x: x.transpose(1, 2).transpose(1, 2),
+        "reshaped_and_back": lambda x: x.reshape(2, -1).reshape(2, 3, 6, 6),
+        "reversed_channels": lambda x: x[:, [2, 1, 0]],
+        "all_channels": lambda x: x[:, [0, 1, 2]],
+        "flipped": lambda x: x.flip(3),
+        "unsqueezed_and_back": lambda x: x.unsqueeze(1).squeeze(1),
+        "as_if_last": lambda x: x.reshape(2, 6, 6, 3).permute(0, 3, 1, 2),
+    },
+    (2, 6, 6, 3): {
+        "last": lambda x: x.permute(0, 3, 1, 2),
+        "last_columns_first": lambda x: x.permute(0, 3, 2, 1),
+        "as_if_first": lambda x: x.reshape(2, 3, 6, 6),
+        "last_in_two": lambda x: x.transpose(2, 3).transpose(1, 2),
+    },
+}
+# Functions of [2, 4, 6, 6].
+LASTS = {
+    "nothing": lambda y: y,
+    "rows_for_columns": lambda y: y.transpose(2, 3),
+    "rows_reversed": lambda y: y[:, :, [5, 4, 3, 2, 1, 0]],
+    "channels_last": lambda y: y.permute(0, 2, 3, 1),
+    "channels_last_columns_first": lambda y: y.permute(0, 3, 2, 1),
+    "flat": lambda y: y.flatten(1),
+    "flat_by_reshape": lambda y: y.reshape(2, 144),
+    "last_flat": lambda y: y.permute(0, 2, 3, 1).flatten(1),
+    "unsqueezed": lambda y: y.unsqueeze(1),
+    "unsqueezed_last": lambda y: y.unsqueeze(-1),
+    "mean": lambda y: y.mean((2, 3)),
+    "mean_kept": lambda y: y.mean((2, 3), keepdim=True),
+    "mean_squeezed": lambda y: y.mean((2, 3), keepdim=True).squeeze(3).squeeze(2),
+    "picked": lambda y: y[:, 1],
+    "picked_kept": lambda y: y[:, 1:2],
+    "two": lambda y: (y, y.mean((2, 3))),
+    "two_exchanged": lambda y: (y.mean((2, 3)), y),
+    "one_of_them_turned": lambda y: (y.transpose(2, 3), y.mean((2, 3))),
+}
+
+
+def listed(y):
+    return list(y) if isinstance(y, tuple) else [y]
+
+
+def agree(a, b, x) -> bool:
+    with torch.inference_mode():
+        got, want = listed(a(x)), listed(b(x))
+    return [y.shape for y in got] == [y.shape for y in want] and all(
+        torch.allclose(y, z, rtol=1e-5, atol=1e-6) for y, z in zip(got, want, strict=True))
+
+
+class Files:
+    """Exported once per model and format."""
+
+    def __init__(self, folder):
+        self.folder, self.made = folder, {}
+
+    def of(self, model, x, form):
+        key = (id(model), form)
+        if key not in self.made:
+            file = self.folder / f"{len(self.made)}.{form}"
+            if form == "pt2":
+                torch.export.save(torch.export.export(model.eval(), (x,)), file)
+            else:
+                torch.onnx.export(model.eval(), (x,), file, dynamo=False, opset_version=17)
+            self.made[key] = file
+        return self.made[key]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return Files(tmp_path_factory.mktemp("pairs"))
+
+
+def check(files, a, b, x, forms):
+    done = subprocess.run([str(CONVOY), "diff", *(str(files.of(m, x, f)) for m, f in zip((a, b), forms, strict=True))],
+                          capture_output=True, text=True)
+    want = 0 if agree(a, b, x) else 1
+    assert done.returncode == want, f"PyTorch says {'same' if want == 0 else 'different'}\n{done.stdout}{done.stderr}"
+
+
+MODELS = {(shape, name): Behind(start, lambda y: y) for shape, all_ in STARTS.items() for name, start in all_.items()}
+ENDED = {name: Behind(lambda x: x, last) for name, last in LASTS.items()}
+
+
+@pytest.mark.parametrize("first, second", [(a, b) for a, b in itertools.permutations(MODELS, 2) if a[0] == b[0]],
+                         ids=lambda key: key[1])
+def test_beginnings(first, second, files):
+    forms = ("pt2", "onnx") if len(first[1]) % 2 else ("onnx", "pt2")
+    check(files, MODELS[first], MODELS[second], torch.randn(first[0]), forms)
+
+
+@pytest.mark.parametrize("first, second", list(itertools.combinations(ENDED, 2)))
+def test_ends(first, second, files):
+    forms = ("pt2", "onnx") if len(first) % 2 else ("pt2", "pt2")
+    check(files, ENDED[first], ENDED[second], torch.randn(2, 3, 6, 6), forms)
+
+
+@pytest.mark.parametrize("begin, end", [(begin, "nothing") for begin in BEGINNINGS] + [("nothing", end) for end in ENDS])
+@pytest.mark.parametrize("target", ["py", "onnx", "keras"])
+@pytest.mark.parametrize("outside", ["source", "target"])
+def test_ports_are_the_same(begin, end, target, outside, tmp_path, files):
+    shape, function = BEGINNINGS[begin]
+    model = Behind(function, ENDS[end])
+    source, port = files.of(model, torch.randn(shape), "pt2"), tmp_path / f"port.{target}"
+    done = convoy("port", source, "-o", port, "--interface", outside, "--json", code=None)
+    if done.returncode == 6:
+        pytest.skip(done.stderr.strip()[-200:])
+    assert done.returncode == 0, done.stderr
+    sizes = ",".join(map(str, json.loads(done.stdout)["inputs"][0]["shape"]))
+    said = convoy("diff", source, port, *(["--shape", f"x={sizes}"] if target == "py" else []), code=None)
+    assert said.returncode == 0, said.stdout + said.stderr
