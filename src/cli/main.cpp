@@ -1,6 +1,7 @@
 // The command line: one subcommand per task, results on standard output, everything else on standard error.
 #include "base/budget.h"
 #include "cli/command.h"
+#include "cli/mistakes.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 
@@ -41,10 +42,14 @@ int run(int argc, char** argv) {
   convoy::cli::offer_ops(app, code);
   for (CLI::App* command : app.get_subcommands({}))
     if (!command->check_name("ops")) convoy::cli::offer_budget(*command);
+  if (argc < 2) {  // nothing was asked for, so nothing is done: help, and the exit code of a wrong command line
+    convoy::cli::print("{}", app.help());
+    return convoy::cli::BadCommandLine;
+  }
   // CLI11 misses the command before it looks at a word that is none.
   const auto is_meant = [&](const CLI::App* command) { return command->check_name(argv[1]); };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_meant).empty()) {
-    convoy::cli::say("convoy: there is no command '{}'; convoy --help shows all\n", argv[1]);
+    convoy::cli::say("convoy: {}\n", convoy::cli::no_such_command(app, argv[1]));
     return convoy::cli::BadCommandLine;
   }
   try {
@@ -53,7 +58,7 @@ int run(int argc, char** argv) {
     app.exit(e);
     return convoy::cli::Done;
   } catch (const CLI::ParseError& e) {
-    convoy::cli::say("convoy: {}\nconvoy --help and convoy COMMAND --help show what there is\n", e.what());
+    convoy::cli::say("convoy: {}\n", convoy::cli::wrong_command_line(app, e));
     return convoy::cli::BadCommandLine;
   }
   return code;

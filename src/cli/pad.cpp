@@ -1,6 +1,7 @@
 // convoy pad: what a layer's padding does, and how every other framework says it.
 #include "cli/pad.h"
 
+#include "base/nearest.h"
 #include "cli/output.h"
 #include "explain/explanation.h"
 
@@ -71,9 +72,11 @@ Result<std::vector<explain::Explanation>> of_file(const PadWords& words) {
   if (!graph) return std::unexpected(graph.error());
   std::vector<explain::Explanation> all;
   std::string names;
+  std::vector<std::string> known;
   const Framework framework = explain::framework_of(*graph);
   for (const explain::Found& found : explain::layers_of(*graph)) {
     names += (names.empty() ? "" : ", ") + found.name;
+    known.push_back(found.name);
     if (!words.which.empty() && found.name != words.which) continue;
     auto one = within(words.layer, within("layer '" + found.name + "'", explain::explain(framework, found)));
     if (!one) return pass(one);
@@ -81,8 +84,8 @@ Result<std::vector<explain::Explanation>> of_file(const PadWords& words) {
   }
   if (names.empty()) return fail(Fault::Unsupported, words.layer + ": no layer has windows");
   if (all.empty())
-    return fail(Fault::Usage,
-                fmt::format("{}: there is no layer '{}' with windows; those are {}", words.layer, words.which, names));
+    return fail(Fault::Usage, fmt::format("{}: there is no layer '{}' with windows{}", words.layer, words.which,
+                                          did_you_mean(words.which, known, "those are " + names)));
   return all;
 }
 

@@ -4,6 +4,7 @@
 #include "base/atomic_output.h"
 #include "base/budget.h"
 #include "base/mapped_file.h"
+#include "base/nearest.h"
 #include "base/shown.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -81,9 +82,14 @@ Result<std::vector<Tensor>> read_inputs(const Graph& graph, const std::vector<st
     if (at == graph.inputs.size() && graph.inputs.size() == 1 && words.size() == 1) at = 0;
     if (at == graph.inputs.size()) {
       std::string names;
-      for (const ValueId v : graph.inputs) names += (names.empty() ? "" : ", ") + graph[v].name;
+      std::vector<std::string> known;
+      for (const ValueId v : graph.inputs) {
+        names += (names.empty() ? "" : ", ") + graph[v].name;
+        known.push_back(graph[v].name);
+      }
       return fail(Fault::Usage,
-                  fmt::format("--input '{}' names no input of the model; it has {}: write NAME=x.npy", word, names));
+                  fmt::format("--input '{}' names no input of the model; it has {}: write NAME=x.npy{}", word, names,
+                              equals == std::string::npos ? "" : did_you_mean(word.substr(0, equals), known)));
     }
     auto tensor = read_tensor(file);
     if (!tensor) return std::unexpected(tensor.error());

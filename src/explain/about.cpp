@@ -1,6 +1,7 @@
 // The pages, row by row.
 #include "explain/about.h"
 
+#include "base/nearest.h"
 #include "explain/examples.h"
 
 #include <fmt/format.h>
@@ -239,8 +240,11 @@ std::string about_names() {
 
 Result<AboutPage> about(std::string_view framework) {
   const auto found = std::ranges::find(pages, framework, &Known::name);
+  std::vector<std::string> all;
+  for (const Known& page : pages) all.emplace_back(page.name);
   if (found == pages.end())
-    return fail(Fault::Usage, fmt::format("--about '{}': there are pages about {}", framework, about_names()));
+    return fail(Fault::Usage, fmt::format("--about '{}': there are pages about {}{}", framework, about_names(),
+                                          did_you_mean(framework, all)));
   return found->page();
 }
 

@@ -1,5 +1,6 @@
 #include "explain/arguments.h"
 
+#include "base/nearest.h"
 #include "base/words.h"
 #include "explain/vocabularies.h"
 
@@ -45,9 +46,7 @@ Result<Arguments> Arguments::bind(const Named& named, const std::vector<python::
       name = order[place++];
       if (name.ends_with("...")) return fail(Fault::Usage, "takes any number of inputs, which have no windows");
     } else if (!takes(named, name)) {
-      const std::string near = nearest(name, keywords_of(named));
-      return fail(Fault::Usage,
-                  "has no argument '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+      return fail(Fault::Usage, "has no argument '" + name + "'" + did_you_mean(name, keywords_of(named)));
     }
     if (bound.has(name)) return fail(Fault::Usage, "argument '" + name + "' is given twice");
     bound.given_.push_back({std::move(name), &a.value});

@@ -1,31 +1,13 @@
 #include "explain/names.h"
 
+#include "base/nearest.h"
 #include "explain/vocabularies.h"
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 namespace convoy::explain {
 namespace {
-
-// Letters changed, put in, left out or swapped; a change of case counts little.
-double distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::vector<double> row(b.size() + 1), above, before;
-  std::iota(row.begin(), row.end(), 0.0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before = above;
-    above = row;
-    row[0] = static_cast<double>(i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const double change = a[i - 1] == b[j - 1] ? 0 : lower(a[i - 1]) == lower(b[j - 1]) ? 0.2 : 1;
-      row[j] = std::min({above[j - 1] + change, above[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row[b.size()];
-}
 
 std::string_view last_part(std::string_view dotted) {
   const auto dot = dotted.rfind('.');
@@ -85,16 +67,15 @@ std::string spelled(const Named& n) {
   }
 }
 
-}  // namespace
-
-std::string nearest(std::string_view word, const std::vector<std::string>& words) {
-  std::string best;
-  double least = 1.0 + static_cast<double>(word.size()) / 4;
-  if (word.size() > 64) return best;
-  for (const auto& candidate : words)
-    if (const double d = distance(word, last_part(candidate)); d < least) least = d, best = candidate;
-  return best;
+// Of names with what stands before them, by their last part: "nn.Conv2d".
+std::string nearest_by_last_part(const std::string& word, const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
+  for (const std::string& name : names) parts.emplace_back(last_part(name));
+  const auto place = nearest_place(word, parts);
+  return place ? names[*place] : std::string();
 }
+
+}  // namespace
 
 Result<Named> resolve(const std::string& dotted, const std::vector<python::Argument>& arguments) {
   const std::string last(last_part(dotted));
@@ -122,8 +103,8 @@ Result<Named> resolve(const std::string& dotted, const std::vector<python::Argum
     all.push_back(spelled(n));
     if (!prefix.empty() && all.back().starts_with(prefix + ".")) near_by.push_back(all.back());
   }
-  std::string near = nearest(last, near_by);
-  if (near.empty()) near = nearest(last, all);
+  std::string near = nearest_by_last_part(last, near_by);
+  if (near.empty()) near = nearest_by_last_part(last, all);
   return fail(Fault::Usage, "'" + dotted + "' is no layer or function that is known here" +
                                 (near.empty() ? "; convoy pad --help shows examples" : "; did you mean " + near + "?"));
 }

@@ -18,7 +18,4 @@ struct Named {
 // Fails (Usage): a name that no framework has, with the nearest that one has; one that several have.
 Result<Named> resolve(const std::string& dotted, const std::vector<python::Argument>& arguments);
 
-// The nearest of `words` to `word`, if it is near enough to be a slip of the hand; empty: none.
-std::string nearest(std::string_view word, const std::vector<std::string>& words);
-
 }  // namespace convoy::explain

@@ -3,6 +3,7 @@
 
 #include "base/budget.h"
 #include "base/mapped_file.h"
+#include "base/nearest.h"
 #include "containers/hdf5.h"
 #include "containers/json.h"
 #include "containers/npy.h"
@@ -17,6 +18,7 @@
 #include "formats/torch/exported/reader.h"
 #include "formats/torch/script/reader.h"
 #include "formats/weights.h"
+#include "graph/cut.h"
 
 #include <nlohmann/json.hpp>
 
@@ -102,14 +104,19 @@ std::unexpected<Error> unread(std::string_view name) {
   return fail(Fault::Unsupported, std::move(sentence));
 }
 
+// --outputs, for readers that follow a whole program.
+Result<Graph> cut_as_asked(Result<Graph> graph, const LoadOptions& options) {
+  return graph ? cut_at(*std::move(graph), options.outputs) : std::move(graph);
+}
+
 Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, const LoadOptions& options) {
   if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
   if (ZipArchive::begins(blob.bytes)) {
     auto zip = ZipArchive::open(blob);
     if (!zip) return pass(zip);
     if (zip->find("config.json")) return keras::read_archive(blob.bytes, blob.keeper, options);
-    if (torch::is_exported(*zip)) return torch::read_exported_program(*zip, options);
-    if (torch::is_script(*zip)) return torch::read_script(*zip, options);
+    if (torch::is_exported(*zip)) return cut_as_asked(torch::read_exported_program(*zip, options), options);
+    if (torch::is_script(*zip)) return cut_as_asked(torch::read_script(*zip, options), options);
     const auto name = zip_name(*zip);
     return unread(name.empty() ? "a zip archive without a model" : name);
   }
@@ -143,13 +150,15 @@ bool holds(const Shape& shape, const Shape& asked) {
 
 // What was asked of the inputs is what some input has. The only input of a program may go by any name.
 Status all_taken(const Graph& graph, const LoadOptions& options) {
+  std::vector<std::string> names;
+  for (const ValueId v : graph.inputs) names.push_back(graph[v].name);
   for (const auto& [name, shape] : options.shapes) {
     const auto takes = [&, &asked = shape, &word = name](ValueId v) {
       return graph[v].name == word || (graph.inputs.size() == 1 && holds(graph[v].fact.shape, asked));
     };
     if (!name.empty() && std::ranges::none_of(graph.inputs, takes))
-      return fail(Fault::Usage,
-                  "--shape names '" + name + "', which is no input of the model; it has " + input_names(graph));
+      return fail(Fault::Usage, "--shape names '" + name + "', which is no input of the model" +
+                                    did_you_mean(name, names, "it has " + input_names(graph)));
   }
   const bool taken = options.size.empty() || std::ranges::any_of(graph.inputs, [&](ValueId v) {
                        return takes_size(graph[v].fact.shape, options.size);

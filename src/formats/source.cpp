@@ -3,8 +3,10 @@
 
 #include "base/budget.h"
 #include "base/mapped_file.h"
+#include "base/nearest.h"
 #include "containers/python/unread.h"
 #include "formats/arrays.h"
+#include "graph/cut.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -194,7 +196,10 @@ class Program {
   bool is_class(Value v) const { return keras_.is_model_class(v) || torch_.is_model_class(v); }
 
   Result<Graph> graph_of(Value model) {
-    if (torch_.is_model(model) || torch_.is_tensor(model)) return torch_.graph_of(in_, model);
+    if (torch_.is_model(model) || torch_.is_tensor(model)) {
+      auto graph = torch_.graph_of(in_, model);
+      return graph ? cut_at(*std::move(graph), options_.outputs) : std::move(graph);
+    }
     return keras_.graph_of(in_, model);
   }
 
@@ -241,21 +246,30 @@ class Program {
   Result<Value> named(python::Scope& scope) {
     const Value* found = scope.names.find(part_);
     if (!found && !in_.left_out().empty()) return std::unexpected(in_.left_out().front().error);
-    if (!found) return fail(Fault::Usage, "there is no '" + part_ + "' in it" + listed(scope));
+    if (!found)
+      return fail(Fault::Usage,
+                  "there is no '" + part_ + "' in it" + did_you_mean(part_, models_in(scope), listed(scope)));
     if (is_model(*found) || is_tensor(*found)) return *found;
     if (const auto* unread = found->as<python::Unread>()) return unread->refused(in_);
     if (is_class(*found) || found->as<python::Function>()) return within(part_, made(*found));
     return fail(Fault::Usage,
-                "'" + part_ + "' is a " + python::type_name(*found) + ", which is no model" + listed(scope));
+                "'" + part_ + "' is a " + python::type_name(*found) + ", which is no model" + behind(listed(scope)));
+  }
+
+  std::vector<std::string> models_in(const python::Scope& scope) const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : scope.names.all())
+      if (is_model(value) || is_class(value) || value.as<python::Function>()) names.push_back(name);
+    return names;
   }
 
   std::string listed(const python::Scope& scope) const {
     std::string names;
-    for (const auto& [name, value] : scope.names.all())
-      if (is_model(value) || is_class(value) || value.as<python::Function>())
-        names += (names.empty() ? "" : ", ") + name;
-    return names.empty() ? "" : "; it has " + names;
+    for (const std::string& name : models_in(scope)) names += (names.empty() ? "it has " : ", ") + name;
+    return names;
   }
+
+  static std::string behind(const std::string& sentence) { return sentence.empty() ? "" : "; " + sentence; }
 
   Result<Value> chosen(const python::Scope& scope) {
     const auto& all = scope.names.all();
@@ -291,9 +305,9 @@ class Program {
       if (!first_refused) first_refused = std::move(model);
     }
     if (first_refused) return std::move(*first_refused);
-    return fail(
-        Fault::Unsupported,
-        "holds no model: no module, no Keras model, and no function that makes one as it stands" + listed(scope));
+    return fail(Fault::Unsupported,
+                "holds no model: no module, no Keras model, and no function that makes one as it stands" +
+                    behind(listed(scope)));
   }
 
   using LeftOut = Interpreter::LeftOut;

@@ -1,6 +1,7 @@
 #include "passes/passes.h"
 
 #include "base/budget.h"
+#include "base/nearest.h"
 #include "passes/rewrites.h"
 
 #include <algorithm>
@@ -86,9 +87,12 @@ Interface interface_of(const Graph& graph, const Target& target) {
 
 Result<std::vector<PassReport>> run_passes(Graph& graph, const Target& target,
                                            const std::vector<std::string>& without) {
+  std::vector<std::string> passes;
+  for (const Pass& p : target.passes) passes.emplace_back(p.name);
   for (const std::string& name : without)
-    if (std::ranges::none_of(target.passes, [&](const Pass& p) { return p.name == name; }))
-      return fail(Fault::Usage, "there is no pass '" + name + "'");
+    if (std::ranges::find(passes, name) == passes.end())
+      return fail(Fault::Usage, "there is no pass '" + name + "' toward this target" +
+                                    did_you_mean(name, passes, "convoy ops lists them"));
   // From here on every value says which one of the source it carries; what passes add later carries none.
   const auto told = [&](ValueId v) { return graph[v].origin.has_value(); };
   if (std::ranges::none_of(graph.inputs, told))

@@ -1,5 +1,6 @@
 #include "port/port.h"
 
+#include "base/nearest.h"
 #include "formats/source.h"
 #include "port/journey.h"
 
@@ -19,6 +20,29 @@ struct Written {
 constexpr std::array targets{Written{"torch", ".py", port_to_torch}, Written{"onnx", ".onnx", port_to_onnx},
                              Written{"keras", ".keras", port_to_keras}, Written{"keras", ".h5", port_to_keras}};
 
+// What people say for a target that has another name here.
+struct Alias {
+  std::string_view word, target;
+};
+constexpr std::array aliases{Alias{"tf", "keras"}, Alias{"tensorflow", "keras"}, Alias{"hdf5", "keras"},
+                             Alias{"ort", "onnx"}, Alias{"onnxruntime", "onnx"}};
+
+Error no_such_target(const std::string& to) {
+  std::string word = to.starts_with(".") ? to.substr(1) : to;
+  std::ranges::transform(word, word.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const auto alias = std::ranges::find(aliases, word, &Alias::word);
+  const auto file = std::ranges::find(targets, "." + word, &Written::extension);
+  std::string what = "--to " + to + ": no such target";
+  if (file != targets.end())
+    what +=
+        "; did you mean '" + std::string(file->name) + "'? -o NAME" + std::string(file->extension) + " says it too;";
+  else if (alias != aliases.end()) what += "; did you mean '" + std::string(alias->target) + "'?";
+  else what += did_you_mean(word, {"torch", "keras", "onnx"});
+  if (!what.ends_with("?") && !what.ends_with(";")) what += ";";
+  return {Fault::Usage, what + " convoy writes torch, keras and onnx", {}};
+}
+
 Result<Written> target_of(const fs::path& source, const PortOptions& options) {
   const std::string& to = options.to;
   const std::string extension = options.output.extension().string();
@@ -27,12 +51,13 @@ Result<Written> target_of(const fs::path& source, const PortOptions& options) {
   if (to == "tflite" || to == "coreml")
     return fail(Fault::Unsupported,
                 "--to " + to + ": convoy does not write this format yet; it writes torch, keras and onnx");
-  if (!to.empty()) return fail(Fault::Usage, "--to " + to + ": no such target; convoy writes torch, keras and onnx");
+  if (!to.empty()) return std::unexpected(no_such_target(to));
   if (options.output.empty())
     return fail(Fault::Usage, "no target is given; add --to torch or -o " + source.stem().string() + ".py");
   const auto meant = std::ranges::find(targets, extension, &Written::extension);
   if (meant != targets.end()) return *meant;
-  return fail(Fault::Unsupported,
+  const bool known = extension == ".tflite" || extension == ".mlmodel" || extension == ".mlpackage";
+  return fail(known ? Fault::Unsupported : Fault::Usage,
               "-o '" + options.output.string() +
                   "': convoy writes PyTorch modules (.py), Keras models (.keras, .h5) and ONNX models "
                   "(.onnx) so far");

@@ -1,4 +1,5 @@
 // Walks a model in its order of computation and calls every layer that an output needs.
+#include "base/nearest.h"
 #include "formats/keras/masks.h"
 #include "formats/keras/source_values.h"
 
@@ -305,6 +306,8 @@ Result<Values> sequential_inputs(Builder& builder, const Model& model, const Loa
 
 Error no_such_output(const Model& model, const std::string& name) {
   std::string known;
+  std::vector<std::string> names;
+  for (const Layer& layer : model.layers) names.push_back(layer.name);
   for (const Layer& layer : model.layers) {
     if (known.size() > 200) {
       known += ", ...";
@@ -312,7 +315,9 @@ Error no_such_output(const Model& model, const std::string& name) {
     }
     known += (known.empty() ? "" : ", ") + layer.name;
   }
-  return Error{Fault::Usage, "the model has no layer '" + name + "' to cut at; it has " + known, {}};
+  return Error{Fault::Usage,
+               "the model has no layer '" + name + "' to cut at" + did_you_mean(name, names, "it has " + known),
+               {}};
 }
 
 Result<std::size_t> layer_named(const Model& model, const std::string& name) {

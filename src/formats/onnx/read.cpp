@@ -1,4 +1,5 @@
 // Walks a model: its operator set, initializers, inputs, nodes and outputs.
+#include "base/nearest.h"
 #include "formats/onnx/check.h"
 #include "formats/onnx/functions.h"
 #include "formats/onnx/model_reader.h"
@@ -96,7 +97,14 @@ Result<std::vector<std::string>> ModelReader::wanted_outputs() const {
     const auto node = std::ranges::find_if(model_.graph.nodes, [&](const ModelNode& n) {
       return std::ranges::find(n.outputs, name) != n.outputs.end() || (n.name == name && !n.outputs.empty());
     });
-    if (node == model_.graph.nodes.end()) return fail(Fault::Usage, "there is no node or value '" + name + "'");
+    if (node == model_.graph.nodes.end()) {
+      std::vector<std::string> known;
+      for (const ModelNode& n : model_.graph.nodes) {
+        if (!n.name.empty()) known.push_back(n.name);
+        known.insert(known.end(), n.outputs.begin(), n.outputs.end());
+      }
+      return fail(Fault::Usage, "there is no node or value '" + name + "' to cut at" + did_you_mean(name, known));
+    }
     const bool value = std::ranges::find(node->outputs, name) != node->outputs.end();
     wanted.push_back(value ? name : node->outputs.front());
   }
