@@ -87,6 +87,7 @@ class Comparison {
   void drop_other_ends();
   void drop_crossed();
   bool join(std::size_t match);
+  bool join_over(std::size_t match);
   std::optional<std::vector<std::pair<std::size_t, Explained>>> each_by_one_change(
       const std::vector<std::size_t>& matches);
   void join_for_fewer(std::size_t match);
@@ -118,6 +119,7 @@ class Comparison {
                                   std::vector<Limits>& limits_b) const;
   std::optional<Tensor> reaching(const Match& from, double factor, bool negated) const;
   std::vector<std::map<std::size_t, Tensor>> all_rows(const Stretch& at) const;
+  std::optional<std::map<std::size_t, Tensor>> halves(const Stretch& at) const;
   bool agrees_when_fed(std::size_t match, std::map<std::size_t, Tensor> fed, std::vector<Limits>& limits_a,
                        std::vector<Limits>& limits_b, std::vector<double>* factors);
   bool agrees_everywhere(std::size_t match);

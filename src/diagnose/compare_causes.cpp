@@ -112,10 +112,10 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
   };
   auto found = explain(question);
   const bool is_plain = found && !found->edits.empty() && found->edits[0].cause != "weights_differ";
-  if (!found || is_plain) return found;
+  if (!found || (is_plain && found->edits.size() == 1)) return found;
   // The other way round: b's stretch, changed, gives a's numbers. A batch norm that was folded into a is still in b.
-  Question other{at->b.graph, at->a.graph, at->inputs_b, at->inputs_a, inverse(question.permutation), {}, false,
-                 {},          nullptr,     threads_,     tries_pairs};
+  Question other{at->b.graph, at->a.graph, at->inputs_b, at->inputs_a, inverse(question.permutation), {},
+                 false,       {},          nullptr,      threads_,     tries_pairs && !is_plain};
   for (const Node& node : sized_.b.nodes)
     if (std::ranges::find(node.inputs, alignment_.matches[i].b) != node.inputs.end()) other.readers.push_back(node.op);
   other.reads_input = question.reads_input;
@@ -170,6 +170,31 @@ bool Comparison::join(std::size_t i) {
   }
   states_[i].dropped = true;
   for (auto& [j, cause] : *found) states_[j].cause = std::move(cause);
+  return true;
+}
+
+// What was moved past a layer that both have: one of the two places lacks it, the other has it too many, and the layer between
+// agrees with itself. One change that explains all of it is the cause.
+bool Comparison::join_over(std::size_t i) {
+  if (alignment_.matches[i].how == How::Output) return false;
+  const auto readers = readers_of_match(i);
+  if (readers.size() != 1) return false;
+  const std::size_t between = readers[0];
+  const State& state = states_[between];
+  if (!state.compared || state.dropped || !state.gap.same || alignment_.matches[between].how != How::Place)
+    return false;
+  auto behind = readers_of_match(between);
+  const bool any = std::ranges::any_of(
+      behind, [&](std::size_t j) { return states_[j].compared && !states_[j].gap.same && !states_[j].cause; });
+  if (!any) return false;
+  set(i, false), set(between, false);
+  auto found = each_by_one_change(behind);
+  if (!found || found->size() != 1) {
+    set(i, true), set(between, true);
+    return false;
+  }
+  states_[i].dropped = states_[between].dropped = true;
+  states_[found->front().first].cause = std::move(found->front().second);
   return true;
 }
 
@@ -350,7 +375,7 @@ Status Comparison::explain_all() {
       continue;
     }
     if (progress_) progress_({"looking for causes", i + 1, states_.size(), layer_of_a(alignment_.matches[i])});
-    if (join(i)) continue;
+    if (join(i) || join_over(i)) continue;
     auto cause = cause_of(i, true);
     if (cause) state.cause = *std::move(cause);
   }

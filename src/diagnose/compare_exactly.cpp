@@ -129,6 +129,34 @@ std::vector<std::map<std::size_t, Tensor>> Comparison::all_rows(const Stretch& a
   return runs;
 }
 
+// Whole numbers and those halfway between them, where a stretch rounds: what is done with a half shows at no other number.
+std::optional<std::map<std::size_t, Tensor>> Comparison::halves(const Stretch& at) const {
+  constexpr std::int64_t period = 37;  // halves from -9 to 9
+  const auto rounds = [](const Node& node) {
+    const auto* unary = std::get_if<Unary>(&node.op);
+    const auto* binary = std::get_if<Binary>(&node.op);
+    return (unary && (unary->function == Function::Round || unary->function == Function::Floor ||
+                      unary->function == Function::Ceil)) ||
+           (binary && (binary->function == BinaryFunction::FloorDivide || binary->function == BinaryFunction::Modulo ||
+                       binary->function == BinaryFunction::TruncateDivide));
+  };
+  if (std::ranges::none_of(at.a.graph.nodes, rounds) && std::ranges::none_of(at.b.graph.nodes, rounds))
+    return std::nullopt;
+  std::map<std::size_t, Tensor> fed;
+  for (std::size_t k = 0; k < at.a.from.size(); ++k) {
+    const Bounds& bounds = bounds_[slot_of(at.a.from[k])];
+    const Tensor& own = at.inputs_a[k];
+    if (!bounds.known || own.dtype() != DType::F32) continue;
+    std::vector<float> made = own.floats();
+    for (std::size_t n = 0; n < made.size(); ++n) {
+      const auto half = static_cast<double>(static_cast<std::int64_t>(n) % period - period / 2) / 2;
+      made[n] = static_cast<float>(std::clamp(half, bounds.least, bounds.most));
+    }
+    fed[at.reads[k]] = Tensor::of(own.shape(), std::move(made));
+  }
+  return fed.empty() ? std::nullopt : std::optional(std::move(fed));
+}
+
 // Whether the stretch agrees with these numbers too; where it does not, it keeps them.
 bool Comparison::agrees_when_fed(std::size_t i, std::map<std::size_t, Tensor> fed, std::vector<Limits>& limits_a,
                                  std::vector<Limits>& limits_b, std::vector<double>* factors) {
@@ -202,6 +230,7 @@ bool Comparison::agrees_everywhere(std::size_t i) {
     states_[i].not_reached.push_back("the last rows of the table at '" + layer_of_a(alignment_.matches[i]) + "'");
   for (auto& rows : runs)
     if (!agrees_when_fed(i, std::move(rows), limits_a, limits_b, nullptr)) return false;
+  if (auto fed = halves(*at); fed && !agrees_when_fed(i, *std::move(fed), limits_a, limits_b, nullptr)) return false;
   const bool is_single = at->a.from.size() == 1 && at->b.from.size() == 1;
   const bool takes_rows = is_single && index_ranges(at->a.graph)[slot_of(at->a.graph.inputs[0])] > 0;
   const int most_tries = is_single ? 12 : 6;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace convoy::diagnose {
 
@@ -109,6 +110,35 @@ Graph with_node_behind(const Graph& piece, ValueId value, Op op, const Node& lik
   for (const Tensor& constant : constants)
     made.inputs.push_back(constant.count() > 0 ? new_constant(changed, constant) : ValueId{});
   changed.nodes.push_back(std::move(made));
+  sort(changed);
+  return changed;
+}
+
+Graph with_function(const Graph& piece, ValueId from, ValueId to, const Graph& other,
+                    const std::vector<std::size_t>& nodes, ValueId other_from, ValueId other_to, const Node& like) {
+  Graph changed = piece;
+  std::map<ValueId, ValueId> now{{other_from, from}};
+  std::vector<Node> made;
+  for (const std::size_t n : nodes) {
+    Node node{other.nodes[n].op, {}, {}, like.layer, like.kind, like.scopes};
+    for (const ValueId v : other.nodes[n].inputs) {
+      if (v && other[v].constant) node.inputs.push_back(new_constant(changed, *other[v].constant));
+      else node.inputs.push_back(v ? now[v] : ValueId{});
+    }
+    for (const ValueId v : other.nodes[n].outputs) node.outputs.push_back(now[v] = new_value(changed, "guess"));
+    made.push_back(std::move(node));
+  }
+  redirect(changed, to, nodes.empty() ? from : now[other_to], nullptr);
+  changed.nodes.insert(changed.nodes.end(), made.begin(), made.end());
+  const auto is_read = [&](const Node& node) {
+    return std::ranges::any_of(node.outputs, [&](ValueId v) {
+      return std::ranges::find(changed.outputs, v) != changed.outputs.end() ||
+             std::ranges::any_of(changed.nodes, [&](const Node& reader) {
+               return std::ranges::find(reader.inputs, v) != reader.inputs.end();
+             });
+    });
+  };
+  for (bool any = true; any;) any = std::erase_if(changed.nodes, [&](const Node& node) { return !is_read(node); }) > 0;
   sort(changed);
   return changed;
 }
@@ -220,6 +250,7 @@ std::vector<Hypothesis> guesses_for(const Scene& scene, std::vector<Edit> so_far
     guess_other_layer(guesses, i);
     guess_channels(guesses, i);
   }
+  guess_function(guesses);
   guess_branches(guesses);
   guess_order_of_channels(guesses);
   guess_order(guesses);

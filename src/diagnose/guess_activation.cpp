@@ -62,8 +62,9 @@ void guess_gate(Guesses& guesses, std::size_t node) {
   const Node& about = scene.a.nodes[node];
   const auto* unary = std::get_if<Unary>(&about.op);
   if (!unary || (unary->function != Function::Silu && unary->function != Function::HardSwish)) return;
-  guesses.add("activation_missing", about, "without the function that it multiplies with",
-              with_op(scene.a, node, Unary{Function::Square}));
+  Graph alone = with_op(scene.a, node, Binary{BinaryFunction::Multiply});
+  alone.nodes[node].inputs = {about.inputs[0], about.inputs[0]};
+  guesses.add("activation_missing", about, "without the function that it multiplies with", std::move(alone));
   for (const Op& gate : candidates(scene)) {
     const ValueId x = about.inputs[0];
     Graph changed = with_node_in_front(scene.a, node, 0, gate);
@@ -100,7 +101,8 @@ void guess_activation(Guesses& guesses, std::size_t node) {
   for (const Op& op : candidates(scene)) {
     if (std::ranges::find(tried, op) != tried.end() || std::holds_alternative<convoy::Softmax>(op)) continue;
     tried.push_back(op);
-    guesses.add(cause_of_change(about.op, op), about, "another function", with_op(scene.a, node, op));
+    guesses.add(cause_of_change(about.op, op), about, function_name(op) + " in place of " + function_name(about.op),
+                with_op(scene.a, node, op));
   }
 }
 

@@ -13,7 +13,11 @@ namespace {
 constexpr std::string_view crossed = "branches_exchanged";
 constexpr std::size_t most_values = 40;
 
-std::string name_of(const Scene& scene, ValueId v) { return about_value(scene, v).layer; }
+std::string name_of(const Scene& scene, ValueId v) {
+  const auto& constant = scene.a[v].constant;
+  if (!constant) return about_value(scene, v).layer;
+  return constant->count() == 1 ? number_text(constant->doubles()[0]) : scene.a[v].name;
+}
 
 void add_read(Guesses& guesses, std::string_view cause, const Node& about, ValueId was, ValueId now,
               std::string_view words, Graph piece) {

@@ -1,4 +1,5 @@
 // What goes wrong with normalisations: epsilon, axes, exchanged vectors, statistics.
+#include "diagnose/channel_order.h"
 #include "diagnose/hypothesis.h"
 
 #include <fmt/format.h>
@@ -111,6 +112,21 @@ void guess_vector_order(Guesses& guesses, std::size_t node) {
   }
 }
 
+// One of the four vectors with its numbers in another order.
+void guess_order_in_vector(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  constexpr std::array words{"scale", "offset", "mean", "variance"};
+  for (const Node* other : twins<BatchNorm>(scene))
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const Tensor *own = constant_of(scene.a, about, gamma + i), *theirs = constant_of(scene.b, *other, gamma + i);
+      if (!own || !theirs || own->shape() != theirs->shape() || own->rank() != 1) continue;
+      if (const auto order = order_between(*own, *theirs, 0))
+        guesses.add("bn_vector_order", about, std::string("the numbers of the ") + words[i] + " " + order_text(*order),
+                    with_constant(scene.a, node, gamma + i, *theirs));
+    }
+}
+
 void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
@@ -141,6 +157,7 @@ void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm)
                 set({{gamma, o ? *o : zeros}, {beta, g ? *g : ones}}));
   }
   guess_vector_order(guesses, node);
+  guess_order_in_vector(guesses, node);
   const auto [batch_mean, batch_variance] =
       statistics(scene.values[static_cast<std::size_t>(about.inputs[0].index)], static_cast<std::size_t>(norm.axis));
   guesses.add("bn_batch_statistics", about, "the statistics of the batch",

@@ -58,6 +58,7 @@ void guess_pool(Guesses& guesses, std::size_t node);
 void guess_pad(Guesses& guesses, std::size_t node);
 void guess_norm(Guesses& guesses, std::size_t node);
 void guess_activation(Guesses& guesses, std::size_t node);
+void guess_function(Guesses& guesses);  // functions of one number, in one operator or in several
 void guess_moved(Guesses& guesses, std::size_t node);  // reshapes, transposes, shuffles, concatenations, softmax axes
 void guess_resize(Guesses& guesses, std::size_t node);
 void guess_recurrent(Guesses& guesses, std::size_t node);
@@ -80,6 +81,10 @@ Graph without_node(const Graph& piece, std::size_t node);
 // A node put behind a value: whoever read the value reads the node's output.
 Graph with_node_behind(const Graph& piece, ValueId value, Op op, const Node& like,
                        const std::vector<Tensor>& constants = {});
+// The nodes of another piece that make `other_to` of `other_from`, between two values: whoever read `to` reads what they make of
+// `from`. No nodes: `from` itself. What nobody reads any more is gone.
+Graph with_function(const Graph& piece, ValueId from, ValueId to, const Graph& other,
+                    const std::vector<std::size_t>& nodes, ValueId other_from, ValueId other_to, const Node& like);
 // One input of a node read from another value.
 Graph with_read(const Graph& piece, std::size_t node, std::size_t input, ValueId value);
 // Whoever reads one of two values reads the other instead.
@@ -110,6 +115,7 @@ bool is_function(const Op& op);  // of one number, without weights
 // "(0, 1) and (1, 1)"
 std::string text_of(const std::vector<Padding>& paddings);
 std::string number_text(double value);
+std::string function_name(const Op& op);  // "gelu", "relu max_value=6"
 
 // ---- tensors ---------------------------------------------------------------------------------------------------------
 

@@ -248,6 +248,8 @@ class Search {
       result.r_after = best.r;
       for (const Tried& other : accepted) {
         if (other.hypothesis.edits.size() != result.edits.size()) continue;
+        // What keeps a function that b does not have, where the first one leaves b's very operators.
+        if (best.apart == 0 && best.unlike == 0 && other.unlike > 0) continue;
         for (const Edit& edit : other.hypothesis.edits) {
           const std::string id(edit.cause);
           const bool is_own =

@@ -383,12 +383,51 @@ TEST(Cause, ConstantsThatWereComputedInFloat32AreNoDifference) {
   EXPECT_FALSE(found->same);
 }
 
-TEST(Cause, WhatNoKnownMistakeExplainsIsNotGuessed) {
+TEST(Cause, WhatBeginsOrEndsWithARearrangementIsAnotherModel) {
+  const std::string input = "input x float32[2,3,8,8]\n";
+  const std::string end = " windows=3,3 paddings=1:1,1:1\n";
+  const Graph plain = parsed(input + kernel + "y = conv(x, k, c)" + end + "output y\n");
+  const std::vector<std::string> others{
+      input + kernel + "t = transpose(x) permutation=0,1,3,2\ny = conv(t, k, c)" + end + "output y\n",
+      input + kernel + "y = conv(x, k, c)" + end + "t = transpose(y) permutation=0,1,3,2\noutput t\n",
+      input + kernel + "y = conv(x, k, c)" + end + "t = unsqueeze(y) axes=1\noutput t\n",
+      input + kernel + "y = conv(x, k, c)" + end + "output y\noutput x\n",
+  };
+  for (const std::string& other : others) {
+    const auto found = diagnose(plain, parsed(other));
+    ASSERT_TRUE(found.has_value()) << message(found.error());
+    EXPECT_FALSE(found->same) << other;
+  }
+  const auto same =
+      diagnose(plain, parsed(input + kernel +
+                             "s = transpose(x) permutation=0,1,3,2\nt = transpose(s) permutation=0,1,3,2\n"
+                             "y = conv(t, k, c)" +
+                             end + "output y\n"));
+  ASSERT_TRUE(same.has_value()) << message(same.error());
+  EXPECT_TRUE(same->same);
+}
+
+TEST(Cause, AFunctionThatIsWrittenOutIsSaid) {
   const std::string before = std::string(image) + kernel;
   const Graph a = parsed(before + "y = conv(x, k, c) windows=3,3 paddings=1:1,1:1\noutput y\n");
   const Graph b = parsed(before +
                          "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\nw = unary(z) function=sin\n"
                          "y = binary(z, w) function=multiply\noutput y\n");
+  const auto found = diagnose(a, b);
+  ASSERT_TRUE(found.has_value()) << message(found.error());
+  ASSERT_EQ(found->findings.size(), 1U);
+  EXPECT_EQ(found->findings[0].cause, "activation_extra");
+  EXPECT_EQ(found->findings[0].says, "x * sin(x) behind it");
+}
+
+TEST(Cause, WhatNoKnownMistakeExplainsIsNotGuessed) {
+  const std::string before = std::string(image) + kernel;
+  const Graph a = parsed(before + "y = conv(x, k, c) windows=3,3 paddings=1:1,1:1\noutput y\n");
+  const Graph b = parsed(before +
+                         "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\n"
+                         "s = unary(z) function=sin\nt = softmax(s) axes=1\nw = reduce(t) axes=2 keeps_axes=true\n"
+                         "p = binary(s, w) function=multiply\nq = binary(p, t)\ny = binary(q, w) function=multiply\n"
+                         "output y\n");
   const auto found = diagnose(a, b);
   ASSERT_TRUE(found.has_value()) << message(found.error());
   ASSERT_EQ(found->findings.size(), 1U);
