@@ -13,9 +13,6 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-bool is_whole(DType dtype) {
-  return dtype != DType::F32 && dtype != DType::F64 && dtype != DType::F16 && dtype != DType::BF16;
-}
 bool is_real(const FunctionCall& call, ValueId x) {
   return call.fact(x).dtype == DType::F32 || call.fact(x).dtype == DType::F64;
 }
@@ -41,7 +38,7 @@ Pair operands(FunctionCall& call, std::string_view first, std::string_view secon
   const std::string_view number = pair.a ? second : first;
   ValueId& tensor = pair.a ? pair.a : pair.b;
   const Json* said = call.attrs.raw(number);
-  if (said && said->is_number_float() && is_whole(call.fact(tensor).dtype))
+  if (said && said->is_number_float() && !is_floating(call.fact(tensor).dtype))
     tensor = call.add(Cast{DType::F32}, {tensor});
   if (call.failed()) return {};
   const ValueId made = scalar(call, number, call.fact(tensor).dtype);
@@ -56,7 +53,7 @@ bool are_truths(const FunctionCall& call, ValueId a, ValueId b) {
 // A whole multiple of whole numbers is whole.
 ValueId times(FunctionCall& call, ValueId x, double factor) {
   if (call.failed()) return x;
-  if (!is_whole(call.fact(x).dtype) || factor != std::floor(factor)) return call.add(Affine{factor, 0}, {x});
+  if (is_floating(call.fact(x).dtype) || factor != std::floor(factor)) return call.add(Affine{factor, 0}, {x});
   const ValueId number = number_constant(call, "alpha", factor, call.fact(x).dtype);
   return call.add(Binary{BinaryFunction::Multiply}, {x, number});
 }
@@ -126,7 +123,7 @@ Results power(FunctionCall& call) {
     const double exponent = call.attrs.number("exponent");
     if (call.failed()) return {};
     const Json* said = call.attrs.raw("exponent");
-    if (is_whole(call.fact(x).dtype)) {
+    if (!is_floating(call.fact(x).dtype)) {
       if (said && !said->is_number_float()) return power_of_whole(call, x, exponent);
       x = call.add(Cast{DType::F32}, {x});
       if (call.failed()) return {};
@@ -141,7 +138,7 @@ Results power(FunctionCall& call) {
   if (call.failed()) return {};
   const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
   const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
-  if (!is_whole(dtype)) return {y};
+  if (is_floating(dtype)) return {y};
   if (call.optional("input")) call.refuse(Fault::Unsupported, "raises whole numbers to whole powers that are computed");
   return {call.add(Cast{dtype}, {y})};
 }
@@ -202,63 +199,8 @@ Results triangle(FunctionCall& call) {
   const DType dtype = call.fact(x).dtype;
   const Tensor zero = Tensor::of({}, std::vector<std::int64_t>{0});
   const ValueId nothing =
-      call.make_constant("zero", is_whole(dtype) ? zero : Tensor::of({}, std::vector<float>{0}).converted(dtype));
+      call.make_constant("zero", !is_floating(dtype) ? zero : Tensor::of({}, std::vector<float>{0}).converted(dtype));
   return {call.add(Where{}, {mask, x, nothing})};
-}
-
-Results is_nan(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  return {call.add(Binary{BinaryFunction::NotEqual}, {x, x})};
-}
-
-// The logarithm to another base.
-template <int base>
-Results logarithm(FunctionCall& call) {
-  const ValueId natural = call.add(Unary{Function::Log}, {call.tensor("input")});
-  return {call.add(Affine{1 / std::log(static_cast<double>(base)), 0}, {natural})};
-}
-
-template <Function function>
-Results unary(FunctionCall& call) {
-  return {call.add(Unary{function}, {call.tensor("input")})};
-}
-
-std::optional<double> bound(FunctionCall& call, std::string_view key) {
-  return call.attrs.has(key) ? std::optional(call.attrs.number(key)) : std::nullopt;
-}
-// Whole numbers stay whole between whole bounds, and become float32 beside a fraction.
-Results clamp(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  if (call.failed()) return {};
-  const DType dtype = call.fact(x).dtype;
-  const auto is_fraction = [&](std::string_view key) {
-    const Json* said = call.attrs.raw(key);
-    return said && said->is_number_float();
-  };
-  if (is_whole(dtype) && !is_fraction("min") && !is_fraction("max")) {
-    const auto bounded = [&](std::string_view key, BinaryFunction function) {
-      if (const auto number = bound(call, key))
-        x = call.add(Binary{function}, {x, number_constant(call, key, *number, dtype)});
-    };
-    bounded("min", BinaryFunction::Maximum);
-    bounded("max", BinaryFunction::Minimum);
-    return {x};
-  }
-  if (is_whole(dtype)) x = call.add(Cast{DType::F32}, {x});
-  return {call.add(Clip{bound(call, "min"), bound(call, "max")}, {x})};
-}
-
-// Bounds that are tensors.
-Results clamp_by_tensors(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  if (const ValueId least = call.optional("min")) x = call.add(Binary{BinaryFunction::Maximum}, {x, least});
-  if (const ValueId most = call.optional("max")) x = call.add(Binary{BinaryFunction::Minimum}, {x, most});
-  return {x};
-}
-
-Results fraction(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  return {call.add(Binary{BinaryFunction::Subtract}, {x, call.add(Unary{Function::Truncate}, {x})})};
 }
 
 // From x to end: x + weight (end - x), or end - (1 - weight)(end - x) from the middle on. Source: ATen/native/Lerp.h.
@@ -269,45 +211,6 @@ Results lerp(FunctionCall& call) {
   const ValueId way = call.add(Binary{BinaryFunction::Subtract}, {end, x});
   const ValueId part = call.add(Affine{from_end ? 1 - weight : weight, 0}, {way});
   return {call.add(Binary{from_end ? BinaryFunction::Subtract : BinaryFunction::Add}, {from_end ? end : x, part})};
-}
-
-// scale * x above 0, scale * alpha * (exp(input_scale * x) - 1) below: what elu, celu and selu become.
-Results elu(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  const double alpha = call.attrs.number("alpha", 1.0), scale = call.attrs.number("scale", 1.0),
-               inner = call.attrs.number("input_scale", 1.0);
-  if (inner != 1 && std::abs(inner * alpha - 1) > 1e-12)
-    call.refuse(Fault::Unsupported, "an elu whose input is scaled by itself");
-  const ValueId y = inner == 1 ? call.add(Elu{alpha}, {x}) : call.add(Celu{alpha}, {x});
-  return {scale == 1 ? y : call.add(Affine{scale, 0}, {y})};
-}
-
-// NaN and the infinities become numbers, the largest ones where none are said.
-Results nan_to_num(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  if (call.failed() || is_whole(call.fact(x).dtype)) return {x};
-  constexpr double most = std::numeric_limits<float>::max(), endless = std::numeric_limits<double>::infinity();
-  const DType dtype = call.fact(x).dtype;
-  if (dtype != DType::F32) call.refuse(Fault::Unsupported, "numbers in place of NaN in another type than float32");
-  const auto number = [&](double value) { return number_constant(call, "number", value, dtype); };
-  const double for_nan = call.attrs.number("nan", 0.0), above = call.attrs.number("posinf", most),
-               below = call.attrs.number("neginf", -most);
-  const auto swap = [&](ValueId where, double value) { return call.add(Where{}, {where, number(value), x}); };
-  x = swap(call.add(Binary{BinaryFunction::NotEqual}, {x, x}), for_nan);
-  x = swap(call.add(Binary{BinaryFunction::Equal}, {x, number(endless)}), above);
-  return {swap(call.add(Binary{BinaryFunction::Equal}, {x, number(-endless)}), below)};
-}
-
-Results cast(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  call.attrs.ignore({"non_blocking", "copy"});
-  const std::string wanted = call.attrs.word("dtype", std::string(name_of(call.fact(x).dtype)));
-  if (wanted == name_of(call.fact(x).dtype)) return {x};
-  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
-                            DType::I64, DType::U8, DType::Bool})
-    if (wanted == name_of(dtype)) return {call.add(Cast{dtype}, {x})};
-  call.refuse(Fault::Unsupported, "element type '" + wanted + "' is not carried");
-  return {};
 }
 
 // At rest these hand on what they get; what they would do in training is kept.
@@ -336,7 +239,6 @@ constexpr std::array arithmetic_table{
     FunctionRow{"logical_and", "input other", binary<BinaryFunction::And>},
     FunctionRow{"logical_or", "input other", binary<BinaryFunction::Or>},
     FunctionRow{"logical_xor", "input other", binary<BinaryFunction::Xor>},
-    FunctionRow{"logical_not", "input", unary<Function::Not>},
     FunctionRow{"bitwise_and", "input other", bits<BinaryFunction::And>},
     FunctionRow{"bitwise_or", "input other", bits<BinaryFunction::Or>},
     FunctionRow{"bitwise_xor", "input other", bits<BinaryFunction::Xor>},
@@ -348,62 +250,12 @@ constexpr std::array arithmetic_table{
     FunctionRow{"masked_fill", "input mask value", masked_fill},
     FunctionRow{"triu", "input diagonal", triangle<true>},
     FunctionRow{"tril", "input diagonal", triangle<false>},
-    FunctionRow{"isnan", "input", is_nan},
-    FunctionRow{"log2", "input", logarithm<2>},
-    FunctionRow{"log10", "input", logarithm<10>},
     FunctionRow{"maximum", "input other", binary<BinaryFunction::Maximum>},
     FunctionRow{"minimum", "input other", binary<BinaryFunction::Minimum>},
     FunctionRow{"pow", "input exponent", power},
-    FunctionRow{"abs", "input", unary<Function::Abs>},
-    FunctionRow{"neg", "input", unary<Function::Negate>},
-    FunctionRow{"exp", "input", unary<Function::Exp>},
-    FunctionRow{"log", "input", unary<Function::Log>},
-    FunctionRow{"sqrt", "input", unary<Function::Sqrt>},
-    FunctionRow{"rsqrt", "input", unary<Function::Rsqrt>},
-    FunctionRow{"square", "input", unary<Function::Square>},
-    FunctionRow{"reciprocal", "input", unary<Function::Reciprocal>},
-    FunctionRow{"sign", "input", unary<Function::Sign>},
-    FunctionRow{"floor", "input", unary<Function::Floor>},
-    FunctionRow{"ceil", "input", unary<Function::Ceil>},
-    FunctionRow{"round.default", "input", unary<Function::Round>},
-    FunctionRow{"sin", "input", unary<Function::Sin>},
-    FunctionRow{"cos", "input", unary<Function::Cos>},
-    FunctionRow{"erf", "input", unary<Function::Erf>},
-    FunctionRow{"tan", "input", unary<Function::Tan>},
-    FunctionRow{"asin", "input", unary<Function::Asin>},
-    FunctionRow{"acos", "input", unary<Function::Acos>},
-    FunctionRow{"atan", "input", unary<Function::Atan>},
-    FunctionRow{"sinh", "input", unary<Function::Sinh>},
-    FunctionRow{"cosh", "input", unary<Function::Cosh>},
-    FunctionRow{"asinh", "input", unary<Function::Asinh>},
-    FunctionRow{"acosh", "input", unary<Function::Acosh>},
-    FunctionRow{"atanh", "input", unary<Function::Atanh>},
-    FunctionRow{"expm1", "input", unary<Function::Expm1>},
-    FunctionRow{"log1p", "input", unary<Function::Log1p>},
-    FunctionRow{"trunc", "input", unary<Function::Truncate>},
-    FunctionRow{"fix", "input", unary<Function::Truncate>},
-    FunctionRow{"sigmoid", "input", unary<Function::Sigmoid>},
-    FunctionRow{"tanh", "input", unary<Function::Tanh>},
-    FunctionRow{"clamp.default", "input min max", clamp},
-    FunctionRow{"clamp.Tensor", "input min max", clamp_by_tensors},
-    FunctionRow{"clamp_min.Tensor", "input min", clamp_by_tensors},
-    FunctionRow{"clamp_max.Tensor", "input max", clamp_by_tensors},
     FunctionRow{"max.other", "input other", binary<BinaryFunction::Maximum>},
     FunctionRow{"min.other", "input other", binary<BinaryFunction::Minimum>},
-    FunctionRow{"frac", "input", fraction},
     FunctionRow{"lerp.Scalar", "input end weight", lerp},
-    FunctionRow{"elu", "input alpha scale input_scale", elu},
-    FunctionRow{"nan_to_num", "input nan posinf neginf", nan_to_num},
-    FunctionRow{"clamp_min.default", "input min", clamp},
-    FunctionRow{"clamp_max.default", "input max", clamp},
-    FunctionRow{"to", "input dtype", cast},
-    FunctionRow{"_to_copy", "input dtype", cast},
-    FunctionRow{"clone", "input", cast},
-    FunctionRow{"contiguous", "input", cast},
-    FunctionRow{"detach", "input", cast},
-    FunctionRow{"detach_copy", "input", cast},
-    FunctionRow{"alias", "input", cast},
-    FunctionRow{"lift_fresh_copy", "input", cast},
     FunctionRow{"dropout", "input p", dropout<Noise::Dropout>},
     FunctionRow{"feature_dropout", "input p", dropout<Noise::SpatialDropout>},
     FunctionRow{"alpha_dropout", "input p", dropout<Noise::AlphaDropout>},

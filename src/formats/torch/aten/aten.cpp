@@ -1,6 +1,7 @@
 // Which row reads which operator: its own, or that of a function under its name or another one.
 #include "formats/torch/aten/aten.h"
 
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
 
@@ -44,9 +45,6 @@ constexpr std::array renamed{
     Renamed{"upsample_bicubic2d", "interpolate", R"({"mode": "bicubic"})"},
     Renamed{"_upsample_bilinear2d_aa", "interpolate", R"({"mode": "bilinear", "antialias": true})"},
     Renamed{"_upsample_bicubic2d_aa", "interpolate", R"({"mode": "bicubic", "antialias": true})"},
-    Renamed{"_softmax", "softmax"},
-    Renamed{"_log_softmax", "log_softmax"},
-    Renamed{"log_sigmoid", "logsigmoid"},
 };
 
 constexpr std::array families{aten_arithmetic, aten_shapes,    aten_parts,     aten_picks,
@@ -134,6 +132,9 @@ AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank) 
   if (name.ends_with('_') && !name.starts_with("__")) name.pop_back();  // in place: what it answers is the same
   if (name == "convolution" || name == "_convolution") return convolution(std::move(arguments), weight_rank);
   const std::string kind = overload.substr(std::min(overload.find('.'), overload.size()));
+  if (const FunctionRow* row =
+          catalogued_aten(name, std::string_view(kind).substr(std::min<std::size_t>(kind.size(), 1))))
+    return {row, std::move(arguments)};
   if (const FunctionRow* row = own_row(name + kind)) return {row, std::move(arguments)};
   if (const FunctionRow* row = own_row(name)) return {row, std::move(arguments)};
   const auto known = std::ranges::find(renamed, name, &Renamed::operation);

@@ -1,6 +1,8 @@
 // The one table of PyTorch's functions.
 #include "formats/torch/functions/functions.h"
 
+#include "formats/torch/catalogue/catalogue.h"
+
 namespace convoy::torch {
 
 std::span<const FunctionRow> functions() {
@@ -8,7 +10,7 @@ std::span<const FunctionRow> functions() {
     std::vector<FunctionRow> rows;
     for (const auto family :
          {convolution_functions(), pooling_functions(), padding_functions(), resize_functions(), reshape_functions(),
-          normalization_functions(), linear_functions(), activation_functions()})
+          normalization_functions(), linear_functions(), catalogued_functions()})
       rows.insert(rows.end(), family.begin(), family.end());
     return rows;
   }();

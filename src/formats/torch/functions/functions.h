@@ -13,7 +13,6 @@ std::span<const FunctionRow> resize_functions();
 std::span<const FunctionRow> reshape_functions();
 std::span<const FunctionRow> normalization_functions();
 std::span<const FunctionRow> linear_functions();
-std::span<const FunctionRow> activation_functions();
 
 // All of them.
 std::span<const FunctionRow> functions();

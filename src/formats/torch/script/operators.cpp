@@ -24,7 +24,6 @@ constexpr std::array synonyms{Synonym{"unsafe_chunk", "chunk"},
                               Synonym{"broadcast_to", "expand"},
                               Synonym{"numpy_T", "t"},
                               Synonym{"norm", "linalg_vector_norm", "p", "ord"},
-                              Synonym{"log_sigmoid", "logsigmoid"},
                               Synonym{"embedding", "embedding"}};
 // These may give a view of the memory that they are given.
 constexpr std::array<std::string_view, 30> views{
@@ -126,7 +125,6 @@ class Call {
  private:
   std::string overload(const Synonym* other, Size weight_rank) const {
     if (schema_.name == "_convolution_mode") return "conv" + std::to_string(weight_rank - 2) + "d.padding";
-    if (schema_.name == "log_sigmoid") return "logsigmoid.default";
     if ((schema_.name == "split" || schema_.name == "unsafe_split") && schema_.overload != "Tensor")
       return "split_with_sizes.default";
     return std::string(other ? other->row : schema_.name) + "." + std::string(schema_.overload);

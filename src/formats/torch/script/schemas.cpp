@@ -28,7 +28,6 @@ constexpr auto schemas = std::to_array<Schema>({
            "deterministic:b cudnn_enabled:b allow_tf32:b",
            "T"},
     Schema{"_convolution_mode", "default", "input:T weight:T bias:T? stride:I padding:s dilation:I groups:i", "T"},
-    Schema{"_log_softmax", "default", "input:T dim:i half_to_float:b", "T"},
     Schema{"_native_batch_norm_legit", "default",
            "input:T weight:T? bias:T? running_mean:T running_var:T training:b momentum:f eps:f", "TTT"},
     Schema{"_native_batch_norm_legit", "no_stats", "input:T weight:T? bias:T? training:b momentum:f eps:f", "TTT"},
@@ -38,8 +37,6 @@ constexpr auto schemas = std::to_array<Schema>({
            "query:T key:T value:T embed_dim:i num_head:i qkv_weight:T qkv_bias:T proj_weight:T proj_bias:T mask:T?= "
            "need_weights:b= average_attn_weights:b= mask_type:i?=",
            "TT"},
-    Schema{"_softmax", "default", "input:T dim:i half_to_float:b", "T"},
-    Schema{"_to_copy", "default", "input:T * $ non_blocking:d= memory_format:d?=", "T"},
     Schema{
         "_transformer_encoder_layer_fwd", "default",
         "src:T embed_dim:i num_heads:i qkv_weight:T qkv_bias:T proj_weight:T proj_bias:T use_gelu:b norm_first:b eps:f "
@@ -60,9 +57,6 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"_upsample_nearest_exact3d", "default", "input:T output_size:I scales_d:f?= scales_h:f?= scales_w:f?=", "T"},
     Schema{"_upsample_nearest_exact3d", "vec", "input:T output_size:I? scale_factors:F?", "T"},
     Schema{"_weight_norm", "default", "v:T g:T dim:i=", "T"},
-    Schema{"abs", "default", "input:T", "T"},
-    Schema{"acos", "default", "input:T", "T"},
-    Schema{"acosh", "default", "input:T", "T"},
     Schema{"adaptive_avg_pool1d", "default", "input:T output_size:I", "T"},
     Schema{"adaptive_avg_pool2d", "default", "input:T output_size:I", "T"},
     Schema{"adaptive_avg_pool3d", "default", "input:T output_size:I", "T"},
@@ -73,7 +67,6 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"add", "Scalar", "input:T other:n alpha:n=", "T"},
     Schema{"addmm", "default", "input:T mat1:T mat2:T * beta:n= alpha:n=", "T"},
     Schema{"affine_grid_generator", "default", "theta:T size:I align_corners:b", "T"},
-    Schema{"alias", "default", "input:T", "T"},
     Schema{"all", "default", "input:T", "T"},
     Schema{"all", "dim", "input:T dim:i keepdim:b=", "T"},
     Schema{"all", "dims", "input:T dim:I?= keepdim:b=", "T"},
@@ -90,10 +83,6 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"argmin", "default", "input:T dim:i?= keepdim:b=", "T"},
     Schema{"argsort", "default", "input:T dim:i= descending:b=", "T"},
     Schema{"argsort", "stable", "input:T * stable:b dim:i= descending:b=", "T"},
-    Schema{"asin", "default", "input:T", "T"},
-    Schema{"asinh", "default", "input:T", "T"},
-    Schema{"atan", "default", "input:T", "T"},
-    Schema{"atanh", "default", "input:T", "T"},
     Schema{"avg_pool1d", "default",
            "input:T kernel_size:I stride:I= padding:I= ceil_mode:b= count_include_pad:b=", "T"},
     Schema{"avg_pool2d", "default",
@@ -116,21 +105,11 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"bmm", "default", "input:T mat2:T", "T"},
     Schema{"broadcast_to", "default", "input:T size:I", "T"},
     Schema{"cat", "default", "tensors:L dim:i=", "T"},
-    Schema{"ceil", "default", "input:T", "T"},
-    Schema{"celu", "default", "input:T alpha:n=", "T"},
     Schema{"channel_shuffle", "default", "input:T groups:i", "T"},
     Schema{"chunk", "default", "input:T chunks:i dim:i=", "L"},
-    Schema{"clamp", "default", "input:T min:n?= max:n?=", "T"},
-    Schema{"clamp", "Tensor", "input:T min:T?= max:T?=", "T"},
-    Schema{"clamp_max", "default", "input:T max:n", "T"},
-    Schema{"clamp_max", "Tensor", "input:T max:T", "T"},
-    Schema{"clamp_min", "default", "input:T min:n", "T"},
-    Schema{"clamp_min", "Tensor", "input:T min:T", "T"},
-    Schema{"clone", "default", "input:T * memory_format:d?=", "T"},
     Schema{"col2im", "default", "input:T output_size:I kernel_size:I dilation:I padding:I stride:I", "T"},
     Schema{"concat", "default", "tensors:L dim:i=", "T"},
     Schema{"constant_pad_nd", "default", "input:T pad:I value:n=", "T"},
-    Schema{"contiguous", "default", "input:T * memory_format:d=", "T"},
     Schema{"conv1d", "default", "input:T weight:T bias:T?= stride:I= padding:I= dilation:I= groups:i=", "T"},
     Schema{"conv1d", "padding", "input:T weight:T bias:T?= stride:I= padding:s= dilation:I= groups:i=", "T"},
     Schema{"conv2d", "default", "input:T weight:T bias:T?= stride:I= padding:I= dilation:I= groups:i=", "T"},
@@ -145,12 +124,8 @@ constexpr auto schemas = std::to_array<Schema>({
            "input:T weight:T bias:T?= stride:I= padding:I= output_padding:I= groups:i= dilation:I=", "T"},
     Schema{"convolution", "default",
            "input:T weight:T bias:T? stride:I padding:I dilation:I transposed:b output_padding:I groups:i", "T"},
-    Schema{"cos", "default", "input:T", "T"},
-    Schema{"cosh", "default", "input:T", "T"},
     Schema{"cumprod", "default", "input:T dim:i * dtype:t?=", "T"},
     Schema{"cumsum", "default", "input:T dim:i * dtype:t?=", "T"},
-    Schema{"detach", "default", "input:T", "T"},
-    Schema{"detach_copy", "default", "input:T", "T"},
     Schema{"div", "Tensor", "input:T other:T", "T"},
     Schema{"div", "Scalar", "input:T other:n", "T"},
     Schema{"div", "Tensor_mode", "input:T other:T * rounding_mode:s?", "T"},
@@ -158,23 +133,17 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"dot", "default", "input:T tensor:T", "T"},
     Schema{"dropout", "default", "input:T p:f train:b", "T"},
     Schema{"einsum", "default", "equation:s tensors:L * path:I?=", "T"},
-    Schema{"elu", "default", "input:T alpha:n= scale:n= input_scale:n=", "T"},
     Schema{"embedding", "default", "weight:T indices:T padding_idx:i= scale_grad_by_freq:b= sparse:b=", "T"},
     Schema{"eq", "Tensor", "input:T other:T", "T"},
     Schema{"eq", "Scalar", "input:T other:n", "T"},
-    Schema{"erf", "default", "input:T", "T"},
-    Schema{"exp", "default", "input:T", "T"},
     Schema{"expand", "default", "input:T size:I * implicit:b=", "T"},
     Schema{"expand_as", "default", "input:T other:T", "T"},
-    Schema{"expm1", "default", "input:T", "T"},
     Schema{"eye", "default", "n:i * $", "T"},
     Schema{"eye", "m", "n:i m:i * $", "T"},
     Schema{"feature_alpha_dropout", "default", "input:T p:f train:b", "T"},
     Schema{"feature_dropout", "default", "input:T p:f train:b", "T"},
-    Schema{"fix", "default", "input:T", "T"},
     Schema{"flatten", "using_ints", "input:T start_dim:i= end_dim:i=", "T"},
     Schema{"flip", "default", "input:T dims:I", "T"},
-    Schema{"floor", "default", "input:T", "T"},
     Schema{"floor_divide", "default", "input:T other:T", "T"},
     Schema{"floor_divide", "Scalar", "input:T other:n", "T"},
     Schema{"fmod", "Tensor", "input:T other:T", "T"},
@@ -184,9 +153,7 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"gather", "default", "input:T dim:i index:T * sparse_grad:b=", "T"},
     Schema{"ge", "Tensor", "input:T other:T", "T"},
     Schema{"ge", "Scalar", "input:T other:n", "T"},
-    Schema{"gelu", "default", "input:T * approximate:s=", "T"},
     Schema{"ger", "default", "input:T vec2:T", "T"},
-    Schema{"glu", "default", "input:T dim:i=", "T"},
     Schema{"grid_sampler", "default", "input:T grid:T interpolation_mode:i padding_mode:i align_corners:b", "T"},
     Schema{"grid_sampler_2d", "default", "input:T grid:T interpolation_mode:i padding_mode:i align_corners:b", "T"},
     Schema{"grid_sampler_3d", "default", "input:T grid:T interpolation_mode:i padding_mode:i align_corners:b", "T"},
@@ -195,10 +162,6 @@ constexpr auto schemas = std::to_array<Schema>({
            "input:T hx:T params:L has_biases:b num_layers:i dropout:f train:b bidirectional:b batch_first:b", "TT"},
     Schema{"gt", "Tensor", "input:T other:T", "T"},
     Schema{"gt", "Scalar", "input:T other:n", "T"},
-    Schema{"hardshrink", "default", "input:T lambd:n=", "T"},
-    Schema{"hardsigmoid", "default", "input:T", "T"},
-    Schema{"hardswish", "default", "input:T", "T"},
-    Schema{"hardtanh", "default", "input:T min_val:n= max_val:n=", "T"},
     Schema{"im2col", "default", "input:T kernel_size:I dilation:I padding:I stride:I", "T"},
     Schema{"index", "Tensor", "input:T indices:L", "T"},
     Schema{"index_select", "default", "input:T dim:i index:T", "T"},
@@ -206,23 +169,13 @@ constexpr auto schemas = std::to_array<Schema>({
         "instance_norm", "default",
         "input:T weight:T? bias:T? running_mean:T? running_var:T? use_input_stats:b momentum:f eps:f cudnn_enabled:b",
         "T"},
-    Schema{"isnan", "default", "input:T", "T"},
     Schema{"layer_norm", "default", "input:T normalized_shape:I weight:T?= bias:T?= eps:f= cudnn_enable:b=", "T"},
     Schema{"le", "Tensor", "input:T other:T", "T"},
     Schema{"le", "Scalar", "input:T other:n", "T"},
-    Schema{"leaky_relu", "default", "input:T negative_slope:n=", "T"},
-    Schema{"lift_fresh_copy", "default", "input:T", "T"},
     Schema{"linalg_vector_norm", "default", "input:T ord:n= dim:I?= keepdim:b= * dtype:t?=", "T"},
     Schema{"linear", "default", "input:T weight:T bias:T?=", "T"},
     Schema{"linspace", "default", "start:n end:n steps:i * $", "T"},
-    Schema{"log", "default", "input:T", "T"},
-    Schema{"log10", "default", "input:T", "T"},
-    Schema{"log1p", "default", "input:T", "T"},
-    Schema{"log2", "default", "input:T", "T"},
-    Schema{"log_sigmoid", "default", "input:T", "T"},
-    Schema{"log_softmax", "int", "input:T dim:i dtype:t?=", "T"},
     Schema{"logical_and", "default", "input:T other:T", "T"},
-    Schema{"logical_not", "default", "input:T", "T"},
     Schema{"logical_or", "default", "input:T other:T", "T"},
     Schema{"logical_xor", "default", "input:T other:T", "T"},
     Schema{"logsumexp", "default", "input:T dim:I keepdim:b=", "T"},
@@ -254,7 +207,6 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"min", "default", "input:T", "T"},
     Schema{"min", "dim", "input:T dim:i keepdim:b=", "TT"},
     Schema{"minimum", "default", "input:T other:T", "T"},
-    Schema{"mish", "default", "input:T", "T"},
     Schema{"mm", "default", "input:T mat2:T", "T"},
     Schema{"mul", "Tensor", "input:T other:T", "T"},
     Schema{"mul", "Scalar", "input:T other:n", "T"},
@@ -266,7 +218,6 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"native_layer_norm", "default", "input:T normalized_shape:I weight:T? bias:T? eps:f", "TTT"},
     Schema{"ne", "Tensor", "input:T other:T", "T"},
     Schema{"ne", "Scalar", "input:T other:n", "T"},
-    Schema{"neg", "default", "input:T", "T"},
     Schema{"new_full", "default", "input:T size:I fill_value:n * $", "T"},
     Schema{"new_ones", "default", "input:T size:I * $", "T"},
     Schema{"new_zeros", "default", "input:T size:I * $", "T"},
@@ -282,15 +233,11 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"pow", "Tensor_Tensor", "input:T exponent:T", "T"},
     Schema{"pow", "Tensor_Scalar", "input:T exponent:n", "T"},
     Schema{"pow", "Scalar", "input:n exponent:T", "T"},
-    Schema{"prelu", "default", "input:T weight:T", "T"},
     Schema{"prod", "default", "input:T * dtype:t?=", "T"},
     Schema{"prod", "dim_int", "input:T dim:i keepdim:b= * dtype:t?=", "T"},
-    Schema{"reciprocal", "default", "input:T", "T"},
     Schema{"reflection_pad1d", "default", "input:T padding:I", "T"},
     Schema{"reflection_pad2d", "default", "input:T padding:I", "T"},
     Schema{"reflection_pad3d", "default", "input:T padding:I", "T"},
-    Schema{"relu", "default", "input:T", "T"},
-    Schema{"relu6", "default", "input:T", "T"},
     Schema{"remainder", "Tensor", "input:T other:T", "T"},
     Schema{"remainder", "Scalar", "input:T other:n", "T"},
     Schema{"remainder", "Scalar_Tensor", "input:n other:T", "T"},
@@ -307,33 +254,19 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"rnn_tanh", "input",
            "input:T hx:T params:L has_biases:b num_layers:i dropout:f train:b bidirectional:b batch_first:b", "TT"},
     Schema{"roll", "default", "input:T shifts:I dims:I=", "T"},
-    Schema{"round", "default", "input:T", "T"},
-    Schema{"rrelu", "default", "input:T lower:n= upper:n= training:b= generator:d?=", "T"},
-    Schema{"rsqrt", "default", "input:T", "T"},
     Schema{"rsub", "Tensor", "input:T other:T * alpha:n=", "T"},
     Schema{"rsub", "Scalar", "input:T other:n alpha:n=", "T"},
     Schema{"scalar_tensor", "default", "s:n * $", "T"},
     Schema{"scaled_dot_product_attention", "default",
            "query:T key:T value:T attn_mask:T?= dropout_p:f= is_causal:b= * scale:f?= enable_gqa:b=", "T"},
     Schema{"select", "int", "input:T dim:i index:i", "T"},
-    Schema{"selu", "default", "input:T", "T"},
-    Schema{"sigmoid", "default", "input:T", "T"},
-    Schema{"sign", "default", "input:T", "T"},
-    Schema{"silu", "default", "input:T", "T"},
-    Schema{"sin", "default", "input:T", "T"},
-    Schema{"sinh", "default", "input:T", "T"},
     Schema{"slice", "Tensor", "input:T dim:i= start:i?= end:i?= step:i=", "T"},
-    Schema{"softmax", "int", "input:T dim:i dtype:t?=", "T"},
-    Schema{"softplus", "default", "input:T beta:n= threshold:n=", "T"},
-    Schema{"softshrink", "default", "input:T lambd:n=", "T"},
     Schema{"sort", "default", "input:T dim:i= descending:b=", "TT"},
     Schema{"sort", "stable", "input:T * stable:b? dim:i= descending:b=", "TT"},
     Schema{"split", "Tensor", "input:T split_size:i dim:i=", "L"},
     Schema{"split", "sizes", "input:T split_size:I dim:i=", "L"},
     Schema{"split", "default", "input:T split_sizes:I dim:i=", "L"},
     Schema{"split_with_sizes", "default", "input:T split_sizes:I dim:i=", "L"},
-    Schema{"sqrt", "default", "input:T", "T"},
-    Schema{"square", "default", "input:T", "T"},
     Schema{"squeeze", "default", "input:T", "T"},
     Schema{"squeeze", "dim", "input:T dim:i", "T"},
     Schema{"squeeze", "dims", "input:T dim:I", "T"},
@@ -350,23 +283,13 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"sum", "default", "input:T * dtype:t?=", "T"},
     Schema{"swapaxes", "default", "input:T axis0:i axis1:i", "T"},
     Schema{"t", "default", "input:T", "T"},
-    Schema{"tan", "default", "input:T", "T"},
-    Schema{"tanh", "default", "input:T", "T"},
-    Schema{"threshold", "default", "input:T threshold:n value:n", "T"},
     Schema{"tile", "default", "input:T dims:I", "T"},
-    Schema{"to", "device", "input:T device:d dtype:t non_blocking:d= copy:b= memory_format:d?=", "T"},
-    Schema{"to", "dtype", "input:T dtype:t non_blocking:d= copy:b= memory_format:d?=", "T"},
-    Schema{"to", "other", "input:T other:T non_blocking:d= copy:b= memory_format:d?=", "T"},
-    Schema{"to", "dtype_layout", "input:T * $ non_blocking:d= copy:b= memory_format:d?=", "T"},
-    Schema{"to", "prim_Device", "input:T device:d? dtype:t?= non_blocking:d= copy:b=", "T"},
-    Schema{"to", "prim_dtype", "input:T dtype:t?= non_blocking:d= copy:b=", "T"},
     Schema{"topk", "default", "input:T k:i dim:i= largest:b= sorted:b=", "TT"},
     Schema{"transpose", "int", "input:T dim0:i dim1:i", "T"},
     Schema{"tril", "default", "input:T diagonal:i=", "T"},
     Schema{"triu", "default", "input:T diagonal:i=", "T"},
     Schema{"true_divide", "Tensor", "input:T other:T", "T"},
     Schema{"true_divide", "Scalar", "input:T other:n", "T"},
-    Schema{"trunc", "default", "input:T", "T"},
     Schema{"type_as", "default", "input:T other:T", "T"},
     Schema{"unbind", "int", "input:T dim:i=", "L"},
     Schema{"unflatten", "int", "input:T dim:i sizes:I", "T"},
@@ -407,41 +330,21 @@ constexpr auto schemas = std::to_array<Schema>({
 });
 static_assert(std::ranges::is_sorted(schemas, {}, &Schema::name));
 
-constexpr std::string_view made_where = "dtype:t?= layout:d?= device:d?= pin_memory:d?= memory_format:d?=";
-
-void read_words(std::string_view words, bool by_name, std::vector<SchemaParameter>& into) {
-  for (const std::string_view word : words_in(words)) {
-    if (word == "*") {
-      by_name = true;
-      continue;
-    }
-    if (word == "$") {
-      read_words(made_where, by_name, into);
-      continue;
-    }
-    const auto colon = word.find(':');
-    const std::string_view type = word.substr(colon + 1);
-    into.push_back({.name = word.substr(0, colon),
-                    .kind = type.front(),
-                    .optional = type.contains('?'),
-                    .has_default = type.ends_with('='),
-                    .by_name_only = by_name});
-  }
-}
-
 }  // namespace
 
-std::span<const Schema> all_schemas() { return schemas; }
-
-std::span<const Schema> schemas_named(std::string_view name) {
-  const auto found = std::ranges::equal_range(schemas, name, {}, &Schema::name);
-  return {found.begin(), found.end()};
+std::span<const Schema> all_schemas() {
+  static const std::vector<Schema> all = [] {
+    std::vector<Schema> made = catalogued_schemas();
+    made.insert(made.end(), schemas.begin(), schemas.end());
+    std::ranges::stable_sort(made, {}, &Schema::name);
+    return made;
+  }();
+  return all;
 }
 
-std::vector<SchemaParameter> parameters_of(const Schema& schema) {
-  std::vector<SchemaParameter> all;
-  read_words(schema.parameters, false, all);
-  return all;
+std::span<const Schema> schemas_named(std::string_view name) {
+  const auto found = std::ranges::equal_range(all_schemas(), name, {}, &Schema::name);
+  return {found.begin(), found.end()};
 }
 
 }  // namespace convoy::torch

@@ -3,6 +3,7 @@
 #include "base/words.h"
 #include "containers/python/unread.h"
 #include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/source/recurrent.h"
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 namespace convoy::torch {
 
@@ -79,14 +81,11 @@ constexpr std::array defaults{
     Default{"LayerNorm", "eps", Of::Real, 1e-5},
     Default{"LayerNorm", "elementwise_affine", Of::Truth, 1},
     Default{"RMSNorm", "elementwise_affine", Of::Truth, 1},
-    Default{"PReLU", "num_parameters", Of::Number, 1},
     Default{"Dropout", "p", Of::Real, 0.5},
     Default{"Dropout", "inplace", Of::Truth, 0},
     Default{"AlphaDropout", "p", Of::Real, 0.5},
     Default{"Flatten", "start_dim", Of::Number, 1},
     Default{"Flatten", "end_dim", Of::Number, -1},
-    Default{"ReLU", "inplace", Of::Truth, 0},
-    Default{"LeakyReLU", "negative_slope", Of::Real, 0.01},
 };
 
 Size space_in(std::string_view name) {
@@ -247,6 +246,16 @@ Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, In
   return {};
 }
 
+// 1, 0.01, True, 'none' as Python reads them.
+std::optional<Value> value_of(Interpreter& in, std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  if (text == "True" || text == "False") return Value::of(text == "True");
+  if (text.front() == '\'') return in.text(std::string(text.substr(1, text.size() - 2)));
+  const double number = std::strtod(std::string(text).c_str(), nullptr);
+  if (text.find_first_of(".e") != std::string_view::npos) return Value::of(number);
+  return Value::of(static_cast<std::int64_t>(number));
+}
+
 }  // namespace
 
 bool is_layer(const std::string& name) { return extra_named(name) || is_recurrent(name) || layer_row(name); }
@@ -265,7 +274,7 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
   if (name == "Identity") return Value();  // takes anything
   const auto words = extra ? extra->parameters : row->parameters;
   for (const Default& one : defaults) {
-    if (!name.starts_with(one.layers) || (name == "LeakyReLU" && one.layers == "ReLU")) continue;
+    if (!name.starts_with(one.layers)) continue;
     if (one.layers == "Conv" && one.word == "output_padding") continue;
     Value value;
     if (one.of == Of::Number) value = Value::of(static_cast<std::int64_t>(one.number));
@@ -274,6 +283,8 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
     if (one.of == Of::Word) value = in.text(one.text);
     self->attributes.set(std::string(one.word), value);
   }
+  for (const SchemaParameter& one : constructor_of(name))
+    if (auto value = value_of(in, one.otherwise)) self->attributes.set(std::string(one.name), *value);
   const auto taken = python::bound(given, words, 0, "nn." + name);
   if (!taken) return std::unexpected(taken.error());
   const auto names = words_in(words);

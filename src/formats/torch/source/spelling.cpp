@@ -1,6 +1,7 @@
 // PyTorch's names for functions: which row reads each of them, and the names of its arguments.
 #include "base/words.h"
 #include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/functions/functions.h"
 #include "formats/torch/source/functions.h"
 
@@ -42,10 +43,6 @@ constexpr std::array spelled{
     Spelled{"select", "select.int", "input dim index"},
     Spelled{"narrow", "narrow", "input dim start length"},
     Spelled{"index_select", "index_select", "input dim index"},
-    Spelled{"clamp", "clamp.default", "input min max"},
-    Spelled{"clip", "clamp.default", "input min max"},
-    Spelled{"clamp_min", "clamp_min.default", "input min"},
-    Spelled{"clamp_max", "clamp_max.default", "input max"},
     Spelled{"add", "add", "input other alpha"},
     Spelled{"sub", "sub", "input other alpha"},
     Spelled{"subtract", "sub", "input other alpha"},
@@ -66,7 +63,6 @@ constexpr std::array spelled{
     Spelled{"addmm", "addmm", "input mat1 mat2 beta alpha"},
     Spelled{"scaled_dot_product_attention", "scaled_dot_product_attention",
             "query key value attn_mask dropout_p is_causal scale enable_gqa"},
-    Spelled{"round", "round.default", "input"},
     Spelled{"new_zeros", "new_zeros", "input size..."},
     Spelled{"new_ones", "new_ones", "input size..."},
     Spelled{"flip", "flip", "input dims..."},
@@ -82,7 +78,6 @@ constexpr std::array spelled{
     Spelled{"logsumexp", "logsumexp", "input dim keepdim"},
     Spelled{"expand_as", "expand_as", "input other"},
     Spelled{"upsample", "interpolate", "input size scale_factor mode align_corners"},
-    Spelled{"hardtanh", "hardtanh", "input min_val max_val inplace"},
     Spelled{"batch_norm", "batch_norm", "input running_mean running_var weight bias training momentum eps"},
 };
 
@@ -94,6 +89,10 @@ const Spelled* spelling_of(std::string_view name) {
 }
 
 const FunctionRow* aten_named(std::string_view name) {
+  const auto dot = std::min(name.find('.'), name.size());
+  if (const FunctionRow* row =
+          catalogued_aten(name.substr(0, dot), dot < name.size() ? name.substr(dot + 1) : "default"))
+    return row;
   for (const auto rows : {aten_arithmetic(), aten_shapes(), aten_parts(), aten_picks(), aten_reductions(),
                           aten_products(), aten_attention(), aten_constants()})
     if (const FunctionRow* row = row_of(rows, name)) return row;
@@ -101,6 +100,7 @@ const FunctionRow* aten_named(std::string_view name) {
 }
 
 const FunctionRow* row_named(std::string_view name) {
+  if (const FunctionRow* row = catalogued_function(name)) return row;
   const Spelled* said = spelling_of(name);
   const std::string_view row = said ? said->row : name;
   if (const FunctionRow* own = row_of(functions(), row)) return own;

@@ -1,0 +1,221 @@
+// What is looked up in the catalogue, made of its rows once.
+#include "formats/torch/catalogue/catalogue.h"
+
+#include "base/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <charconv>
+#include <deque>
+#include <map>
+#include <string>
+
+namespace convoy::torch {
+namespace {
+
+constexpr std::array catalogue_families{activation_operators, one_number_operators};
+
+enum class Kind : std::uint8_t { Shared, Function, Torch, Aten, Layer };
+struct Name {
+  std::string_view word;
+  Kind kind;
+};
+Name name_in(std::string_view word) {
+  if (word.starts_with("F.")) return {word.substr(2), Kind::Function};
+  if (word.starts_with("nn.")) return {word.substr(3), Kind::Layer};
+  if (word.starts_with("torch.")) return {word.substr(6), Kind::Torch};
+  if (word.starts_with("aten.")) return {word.substr(5), Kind::Aten};
+  return {word, Kind::Shared};
+}
+bool is_aten(Kind kind) { return kind == Kind::Shared || kind == Kind::Torch || kind == Kind::Aten; }
+
+// "dim(input:T dim:i -> TT)"
+struct Overload {
+  std::string_view of;  // the operator; empty: all of the row that are not named so
+  std::string_view name, parameters, results = "T";
+};
+std::vector<Overload> overloads_in(std::string_view signature) {
+  std::vector<Overload> all;
+  const auto made = [&](std::string_view name, std::string_view parameters) {
+    Overload one{{}, name, parameters};
+    if (const auto dot = name.find('.'); dot != std::string_view::npos)
+      one.of = name.substr(0, dot), one.name = name.substr(dot + 1);
+    if (const auto arrow = parameters.find("-> "); arrow != std::string_view::npos)
+      one.results = parameters.substr(arrow + 3), one.parameters = parameters.substr(0, arrow);
+    all.push_back(one);
+  };
+  if (signature.find('(') > signature.find(':')) {
+    made("default", signature);
+    return all;
+  }
+  while (!signature.empty()) {
+    const auto opens = signature.find('('), closes = signature.find(')');
+    made(signature.substr(0, opens), signature.substr(opens + 1, closes - opens - 1));
+    signature.remove_prefix(std::min(signature.size(), closes + 2));
+  }
+  return all;
+}
+
+constexpr std::string_view made_where = "dtype:t?= layout:d?= device:d?= pin_memory:d?= memory_format:d?=";
+
+bool takes(Kind kind, std::string_view place, const SchemaParameter& parameter) {
+  if (parameter.name == "inplace") return !is_aten(kind) || kind == Kind::Shared;
+  if (kind == Kind::Layer && (parameter.kind == 'T' || parameter.kind == 'L')) return false;
+  if (place == "nn") return kind == Kind::Layer;
+  if (place == "aten") return kind == Kind::Aten;
+  if (place == "F") return kind != Kind::Layer && kind != Kind::Aten;
+  return place.empty() || kind != Kind::Layer;
+}
+
+// Those that a name of this kind takes; `rest`: whether the last one takes all that is left.
+std::vector<SchemaParameter> parameters_in(std::string_view words, Kind kind, bool* rest = nullptr,
+                                           bool by_name = false) {
+  std::vector<SchemaParameter> all;
+  for (std::string_view word : words_in(words)) {
+    if (word == "*") by_name = true;
+    if (word == "$")
+      for (const SchemaParameter& one : parameters_in(made_where, kind, nullptr, by_name)) all.push_back(one);
+    if (word == "*" || word == "$") continue;
+    const auto slash = word.find('/');
+    const std::string_view place = slash == std::string_view::npos ? "" : word.substr(0, slash);
+    if (slash != std::string_view::npos) word.remove_prefix(slash + 1);
+    const bool takes_rest = word.ends_with("...");
+    if (takes_rest) word.remove_suffix(3);
+    if (rest) *rest = takes_rest;
+    const auto colon = word.find(':'), equals = word.find('=');
+    const std::string_view type = word.substr(colon + 1, equals - colon - 1);
+    const bool has_default = equals != std::string_view::npos;
+    const SchemaParameter one{.name = word.substr(0, colon),
+                              .kind = type.front(),
+                              .optional = type.contains('?'),
+                              .has_default = has_default,
+                              .by_name_only = by_name,
+                              .otherwise = has_default ? word.substr(equals + 1) : std::string_view()};
+    if (takes(kind, place, one)) all.push_back(one);
+  }
+  return all;
+}
+
+// The names of the parameters as a table of functions holds them; of several overloads, the one that takes most.
+std::string words_of(std::string_view signature, Kind kind) {
+  std::string longest;
+  std::size_t most = 0;
+  for (const Overload& overload : overloads_in(signature)) {
+    if (!overload.of.empty()) continue;
+    bool rest = false;
+    std::string words;
+    std::size_t count = 0;
+    for (const SchemaParameter& one : parameters_in(overload.parameters, kind, &rest)) {
+      if (one.by_name_only && kind == Kind::Torch) continue;
+      words += (count++ ? " " : "") + std::string(one.name);
+    }
+    if (rest) words += "...";
+    if (count > most || longest.empty()) longest = words, most = count;
+  }
+  return longest;
+}
+
+struct Catalogue {
+  struct AtenRow {
+    const CatalogueRow* of;
+    std::string_view overload;
+    const FunctionRow* row;
+  };
+  std::deque<std::string> words;   // of the parameters, which the rows below view
+  std::deque<FunctionRow> rows;
+  std::vector<FunctionRow> functions;
+  std::map<std::string_view, const FunctionRow*> called;
+  std::map<std::string_view, std::vector<AtenRow>> aten;
+  std::map<std::string_view, const CatalogueRow*> layers;
+  std::map<Function, std::string> spelled;
+  std::vector<Schema> schemas;
+
+  Catalogue() {
+    for (const auto& family : catalogue_families)
+      for (const CatalogueRow& one : family()) add(one);
+    std::ranges::stable_sort(schemas, {}, &Schema::name);
+  }
+
+ private:
+  void add(const CatalogueRow& one) {
+    const auto names = words_in(one.names);
+    const auto overloads = overloads_in(one.signature);
+    const FunctionRow* first = nullptr;
+    for (const std::string_view word : names) {
+      const auto [name, kind] = name_in(word);
+      const std::string_view read_as = is_aten(kind) && kind != Kind::Shared && first ? first->name : name;
+      words.push_back(words_of(one.signature, kind));
+      rows.push_back({read_as, words.back(), one.read});
+      const FunctionRow* row = &rows.back();
+      if (!first) first = row;
+      if (kind == Kind::Layer) layers.emplace(name, &one);
+      if (kind == Kind::Shared || kind == Kind::Function || kind == Kind::Layer) functions.push_back(*row);
+      if (kind != Kind::Layer && kind != Kind::Aten) called.emplace(name, row);
+      if (!is_aten(kind)) continue;
+      const bool own = std::ranges::find(overloads, name, &Overload::of) != overloads.end();
+      for (const Overload& overload : overloads) {
+        if (own ? overload.of != name : !overload.of.empty()) continue;
+        aten[name].push_back({&one, overload.name, row});
+        schemas.push_back({name, overload.name, overload.parameters, overload.results});
+      }
+    }
+    if (one.function)
+      spelled.emplace(*one.function,
+                      (name_in(names.front()).kind == Kind::Shared ? "F." : "") + std::string(names.front()));
+  }
+};
+
+const Catalogue& catalogue() {
+  static const Catalogue made;
+  return made;
+}
+
+}  // namespace
+
+std::span<const FunctionRow> catalogued_functions() { return catalogue().functions; }
+
+const FunctionRow* catalogued_function(std::string_view name) {
+  const auto found = catalogue().called.find(name);
+  return found == catalogue().called.end() ? nullptr : found->second;
+}
+
+const FunctionRow* catalogued_aten(std::string_view name, std::string_view overload) {
+  const auto found = catalogue().aten.find(name);
+  if (found == catalogue().aten.end()) return nullptr;
+  const auto& all = found->second;
+  if (const auto exact = std::ranges::find(all, overload, &Catalogue::AtenRow::overload); exact != all.end())
+    return exact->row;
+  const bool one_row = std::ranges::all_of(all, [&](const auto& one) { return one.of == all.front().of; });
+  return one_row ? all.front().row : nullptr;
+}
+
+std::vector<Schema> catalogued_schemas() { return catalogue().schemas; }
+
+std::vector<SchemaParameter> parameters_of(const Schema& schema) {
+  auto all = parameters_in(schema.parameters, Kind::Aten);
+  return all;
+}
+
+std::vector<SchemaParameter> constructor_of(std::string_view layer) {
+  const auto found = catalogue().layers.find(layer);
+  if (found == catalogue().layers.end()) return {};
+  return parameters_in(overloads_in(found->second->signature).front().parameters, Kind::Layer);
+}
+
+std::string_view written_name(Function function) {
+  const auto found = catalogue().spelled.find(function);
+  return found == catalogue().spelled.end() ? std::string_view() : found->second;
+}
+
+double default_of(std::string_view function, std::string_view argument) {
+  double number = 0;
+  for (const Schema& schema : catalogue().schemas)
+    if (schema.name == function)
+      for (const SchemaParameter& one : parameters_of(schema))
+        if (one.name == argument)
+          std::from_chars(one.otherwise.data(), one.otherwise.data() + one.otherwise.size(), number);
+  return number;
+}
+
+}  // namespace convoy::torch

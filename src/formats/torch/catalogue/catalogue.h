@@ -1,0 +1,73 @@
+// The catalogue of PyTorch: one row per operator, by every name that it has. Functions, layers and what their
+// constructors say by themselves, ATen's overloads and TorchScript's signatures are all made from these rows.
+#pragma once
+#include "formats/function.h"
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace convoy::torch {
+
+struct CatalogueRow {
+  // Separated by blanks. "celu": torch.nn.functional.celu and ATen's celu. "F.softmin": of torch.nn.functional alone.
+  // "torch.exp": of torch, a tensor's method, and ATen's exp. "aten.rsub": ATen's alone. "nn.CELU": a layer. What torch.
+  // and aten. name goes by the row's first name.
+  std::string_view names;
+  // "input:T alpha:n=1.0 inplace:b=False", or several overloads in the order in which PyTorch tries them:
+  // "Tensor(input:T other:T) Scalar(input:T other:n)"; "_softmax.default(...)" is that of another operator of ATen.
+  // A parameter is "name:kind", "?" behind what may be None, "=" and the number, truth or 'word' behind what may be
+  // left out ("=" alone: something that no program reads back), "..." behind what takes all that is left, and "*" in
+  // front of those that are given by name. Kinds: T tensor, L list of tensors, i and I whole numbers, f and F numbers,
+  // n either number, b truth, s text, t element type, d device, layout or the like, which says nothing about the
+  // numbers; "$": where and in which type a tensor is made. "-> TT" at the end: two results (L: a list).
+  // Layers take no tensors, ATen no `inplace`; what else only some names take says so: "aten/scale:n=1", "F/", "nn/",
+  // "call/" (all but the layer).
+  std::string_view signature;
+  std::vector<ValueId> (*read)(FunctionCall&) = nullptr;
+  std::optional<Function> function = {};  // of one number
+};
+
+// A function of one number.
+template <Function F>
+constexpr CatalogueRow one_number(std::string_view names, std::string_view signature = "input:T") {
+  return {names, signature,
+          [](FunctionCall& call) -> std::vector<ValueId> {
+            call.attrs.ignore({"inplace"});
+            return {call.add(Unary{F}, {call.tensor("input")})};
+          },
+          F};
+}
+
+std::span<const CatalogueRow> activation_operators();
+std::span<const CatalogueRow> one_number_operators();
+
+// Functions of torch.nn.functional, and layers.
+std::span<const FunctionRow> catalogued_functions();
+// A function of torch or torch.nn.functional, or a method, by name. Null: none.
+const FunctionRow* catalogued_function(std::string_view name);
+// ATen's operator; where all overloads have one row, any overload. Null: none.
+const FunctionRow* catalogued_aten(std::string_view name, std::string_view overload);
+
+// One overload of an operator of ATen. TorchScript calls them by name and place; which one is meant, the arguments say.
+struct Schema {
+  std::string_view name, overload, parameters;
+  std::string_view results;  // T, TT, TTT, or L for a list
+};
+struct SchemaParameter {
+  std::string_view name;  // as the rows take it: "self" is "input"
+  char kind = 'T';
+  bool optional = false, has_default = false, by_name_only = false;
+  std::string_view otherwise = {};  // the default as Python writes it; empty: not told
+};
+std::vector<Schema> catalogued_schemas();
+std::vector<SchemaParameter> parameters_of(const Schema& schema);
+// What the constructor of a layer takes, in order.
+std::vector<SchemaParameter> constructor_of(std::string_view layer);
+
+// For writers: "F.silu", and the number that an argument of a function is where it is left out.
+std::string_view written_name(Function function);
+double default_of(std::string_view function, std::string_view argument);
+
+}  // namespace convoy::torch

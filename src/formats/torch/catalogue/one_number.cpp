@@ -1,0 +1,153 @@
+// Functions of one number by PyTorch's names, bounds, and what hands on what it gets, perhaps in another element type.
+#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace convoy::torch {
+namespace {
+
+using Results = std::vector<ValueId>;
+
+Results is_nan(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  return {call.add(Binary{BinaryFunction::NotEqual}, {x, x})};
+}
+
+// The logarithm to another base.
+template <int base>
+Results logarithm(FunctionCall& call) {
+  const ValueId natural = call.add(Unary{Function::Log}, {call.tensor("input")});
+  return {call.add(Affine{1 / std::log(static_cast<double>(base)), 0}, {natural})};
+}
+
+std::optional<double> bound(FunctionCall& call, std::string_view key) {
+  return call.attrs.has(key) ? std::optional(call.attrs.number(key)) : std::nullopt;
+}
+
+// Whole numbers stay whole between whole bounds, and become float32 beside a fraction.
+Results clamp(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  if (call.failed()) return {};
+  const DType dtype = call.fact(x).dtype;
+  const auto is_fraction = [&](std::string_view key) {
+    const Json* said = call.attrs.raw(key);
+    return said && said->is_number_float();
+  };
+  if (!is_floating(dtype) && !is_fraction("min") && !is_fraction("max")) {
+    const auto bounded = [&](std::string_view key, BinaryFunction function) {
+      if (const auto number = bound(call, key))
+        x = call.add(Binary{function}, {x, number_constant(call, key, *number, dtype)});
+    };
+    bounded("min", BinaryFunction::Maximum);
+    bounded("max", BinaryFunction::Minimum);
+    return {x};
+  }
+  if (!is_floating(dtype)) x = call.add(Cast{DType::F32}, {x});
+  return {call.add(Clip{bound(call, "min"), bound(call, "max")}, {x})};
+}
+
+// Bounds that are tensors.
+Results clamp_by_tensors(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  if (const ValueId least = call.optional("min")) x = call.add(Binary{BinaryFunction::Maximum}, {x, least});
+  if (const ValueId most = call.optional("max")) x = call.add(Binary{BinaryFunction::Minimum}, {x, most});
+  return {x};
+}
+
+Results fraction(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  return {call.add(Binary{BinaryFunction::Subtract}, {x, call.add(Unary{Function::Truncate}, {x})})};
+}
+
+// NaN and the infinities become numbers, the largest ones where none are said.
+Results nan_to_num(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  if (call.failed() || !is_floating(call.fact(x).dtype)) return {x};
+  constexpr double most = std::numeric_limits<float>::max(), endless = std::numeric_limits<double>::infinity();
+  const DType dtype = call.fact(x).dtype;
+  if (dtype != DType::F32) call.refuse(Fault::Unsupported, "numbers in place of NaN in another type than float32");
+  const auto number = [&](double value) { return number_constant(call, "number", value, dtype); };
+  const double for_nan = call.attrs.number("nan", 0.0), above = call.attrs.number("posinf", most),
+               below = call.attrs.number("neginf", -most);
+  const auto swap = [&](ValueId where, double value) { return call.add(Where{}, {where, number(value), x}); };
+  x = swap(call.add(Binary{BinaryFunction::NotEqual}, {x, x}), for_nan);
+  x = swap(call.add(Binary{BinaryFunction::Equal}, {x, number(endless)}), above);
+  return {swap(call.add(Binary{BinaryFunction::Equal}, {x, number(-endless)}), below)};
+}
+
+Results cast(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  call.attrs.ignore({"non_blocking", "copy"});
+  const std::string wanted = call.attrs.word("dtype", std::string(name_of(call.fact(x).dtype)));
+  if (wanted == name_of(call.fact(x).dtype)) return {x};
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
+                            DType::I64, DType::U8, DType::Bool})
+    if (wanted == name_of(dtype)) return {call.add(Cast{dtype}, {x})};
+  call.refuse(Fault::Unsupported, "element type '" + wanted + "' is not carried");
+  return {};
+}
+
+constexpr std::array rows_of_one_number{
+    one_number<Function::Abs>("torch.abs"),
+    one_number<Function::Negate>("torch.neg"),
+    one_number<Function::Exp>("torch.exp"),
+    one_number<Function::Expm1>("torch.expm1"),
+    one_number<Function::Log>("torch.log"),
+    one_number<Function::Log1p>("torch.log1p"),
+    one_number<Function::Sqrt>("torch.sqrt"),
+    one_number<Function::Rsqrt>("torch.rsqrt"),
+    one_number<Function::Square>("torch.square"),
+    one_number<Function::Reciprocal>("torch.reciprocal"),
+    one_number<Function::Sign>("torch.sign"),
+    one_number<Function::Floor>("torch.floor"),
+    one_number<Function::Ceil>("torch.ceil"),
+    one_number<Function::Round>("torch.round"),
+    one_number<Function::Truncate>("torch.trunc torch.fix"),
+    one_number<Function::Erf>("torch.erf"),
+    one_number<Function::Sin>("torch.sin"),
+    one_number<Function::Cos>("torch.cos"),
+    one_number<Function::Tan>("torch.tan"),
+    one_number<Function::Asin>("torch.asin"),
+    one_number<Function::Acos>("torch.acos"),
+    one_number<Function::Atan>("torch.atan"),
+    one_number<Function::Sinh>("torch.sinh"),
+    one_number<Function::Cosh>("torch.cosh"),
+    one_number<Function::Asinh>("torch.asinh"),
+    one_number<Function::Acosh>("torch.acosh"),
+    one_number<Function::Atanh>("torch.atanh"),
+    one_number<Function::Not>("torch.logical_not"),
+    CatalogueRow{"torch.log2", "input:T", logarithm<2>},
+    CatalogueRow{"torch.log10", "input:T", logarithm<10>},
+    CatalogueRow{"torch.isnan", "input:T", is_nan},
+    CatalogueRow{"torch.frac", "input:T", fraction},
+    CatalogueRow{"torch.nan_to_num", "input:T nan:f?= posinf:f?= neginf:f?=", nan_to_num},
+    CatalogueRow{"torch.clamp torch.clip", "default(input:T min:n?= max:n?=)", clamp},
+    CatalogueRow{"torch.clamp_min", "default(input:T min:n)", clamp},
+    CatalogueRow{"torch.clamp_max", "default(input:T max:n)", clamp},
+    CatalogueRow{"aten.clamp aten.clip", "Tensor(input:T min:T?= max:T?=)", clamp_by_tensors},
+    CatalogueRow{"aten.clamp_min", "Tensor(input:T min:T)", clamp_by_tensors},
+    CatalogueRow{"aten.clamp_max", "Tensor(input:T max:T)", clamp_by_tensors},
+    CatalogueRow{"aten.to",
+                 "device(input:T device:d dtype:t non_blocking:d= copy:b= memory_format:d?=) "
+                 "dtype(input:T dtype:t non_blocking:d= copy:b= memory_format:d?=) "
+                 "other(input:T other:T non_blocking:d= copy:b= memory_format:d?=) "
+                 "dtype_layout(input:T * $ non_blocking:d= copy:b= memory_format:d?=) "
+                 "prim_Device(input:T device:d? dtype:t?= non_blocking:d= copy:b=) "
+                 "prim_dtype(input:T dtype:t?= non_blocking:d= copy:b=)",
+                 cast},
+    CatalogueRow{"aten._to_copy", "input:T * $ non_blocking:d= memory_format:d?=", cast},
+    CatalogueRow{"aten.clone", "input:T * memory_format:d?=", cast},
+    CatalogueRow{"aten.contiguous", "input:T * memory_format:d=", cast},
+    CatalogueRow{"aten.detach aten.detach_copy aten.alias aten.lift_fresh_copy", "input:T", cast},
+};
+
+}  // namespace
+
+std::span<const CatalogueRow> one_number_operators() { return rows_of_one_number; }
+
+}  // namespace convoy::torch

@@ -1,0 +1,73 @@
+// What the rows of PyTorch's catalogue mean for each kind of name.
+#include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/functions/functions.h"
+
+#include <gtest/gtest.h>
+#include <string>
+
+namespace convoy::torch {
+namespace {
+
+std::string words(std::string_view name) {
+  const FunctionRow* row = row_of(functions(), name);
+  return row ? std::string(row->parameters) : "not there";
+}
+
+std::string schema_of(std::string_view name, std::string_view overload) {
+  for (const Schema& schema : catalogued_schemas()) {
+    if (schema.name != name || schema.overload != overload) continue;
+    std::string all;
+    for (const SchemaParameter& one : parameters_of(schema))
+      all += std::string(one.by_name_only ? "*" : "") + std::string(one.name) + ":" + one.kind +
+             (one.optional ? "?" : "") + (one.has_default ? "=" : "") + " ";
+    return all;
+  }
+  return "not there";
+}
+
+TEST(TorchCatalogue, GivesEveryNameItsOwnArguments) {
+  EXPECT_EQ(words("elu"), "input alpha inplace");
+  EXPECT_EQ(words("ELU"), "alpha inplace");
+  EXPECT_EQ(schema_of("elu", "default"), "input:T alpha:n= scale:n= input_scale:n= ");
+  EXPECT_EQ(words("RReLU"), "lower upper inplace");
+  EXPECT_EQ(words("rrelu"), "input lower upper training inplace");
+  EXPECT_EQ(schema_of("rrelu", "default"), "input:T lower:n= upper:n= training:b= generator:d?= ");
+  EXPECT_EQ(schema_of("gelu", "default"), "input:T *approximate:s= ");
+  EXPECT_EQ(words("Softmin"), "dim");
+  EXPECT_EQ(schema_of("softmin", "default"), "not there");
+  EXPECT_EQ(words("_softmax"), "not there");
+  EXPECT_EQ(schema_of("_softmax", "default"), "input:T dim:i half_to_float:b ");
+  EXPECT_EQ(schema_of("_softmax", "int"), "not there");
+}
+
+TEST(TorchCatalogue, FindsTheRowOfAnOverload) {
+  EXPECT_NE(catalogued_aten("clamp", "default"), catalogued_aten("clamp", "Tensor"));
+  EXPECT_EQ(catalogued_aten("clamp", "of_another_kind"), nullptr);
+  ASSERT_NE(catalogued_aten("relu", "out"), nullptr);  // one row reads them all
+  EXPECT_EQ(catalogued_aten("_log_softmax", "default")->name, "log_softmax");
+  EXPECT_EQ(catalogued_function("_log_softmax"), nullptr);
+}
+
+TEST(TorchCatalogue, KnowsWhatIsLeftOut) {
+  const auto words = constructor_of("LeakyReLU");
+  ASSERT_EQ(words.size(), 2u);
+  EXPECT_EQ(words[0].otherwise, "0.01");
+  EXPECT_EQ(words[1].otherwise, "False");
+  EXPECT_EQ(default_of("softplus", "threshold"), 20);
+}
+
+// What one number becomes is written by a name, or by one of three formulas.
+TEST(TorchCatalogue, SpellsEveryFunctionOfOneNumber) {
+  const auto formula = [](Function f) {
+    return f == Function::Negate || f == Function::GeluTanh || f == Function::SparsePlus ||
+           f == Function::SparseSigmoid;
+  };
+  constexpr int negate = static_cast<int>(Function::Negate);  // a formula and a function
+  for (int i = 0; i <= static_cast<int>(Function::Not); ++i)
+    EXPECT_EQ(written_name(static_cast<Function>(i)).empty(), formula(static_cast<Function>(i)) && i != negate) << i;
+  EXPECT_EQ(written_name(Function::Silu), "F.silu");
+  EXPECT_EQ(written_name(Function::Tanh), "torch.tanh");
+}
+
+}  // namespace
+}  // namespace convoy::torch
