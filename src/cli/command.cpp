@@ -109,7 +109,9 @@ void ModelOptions::offer(CLI::App& app) {
                  "input")
       ->required();
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
-  app.add_option("--shape", shapes, "full shape of one input, such as image=1,64,64,3 (may be repeated)");
+  app.add_option(
+      "--shape", shapes,
+      "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated)");
   app.add_option("--weights", weights, "weights for a file that has none (model.json, source)");
   app.add_option("--allow-root", roots,
                  "source: imports are also found below this folder, beside the package of the file (may be repeated)")
@@ -139,8 +141,10 @@ Result<LoadOptions> ModelOptions::parsed() const {
   for (const auto& text : shapes) {
     const auto equals = text.find('=');
     const bool unnamed = equals == std::string::npos;
-    if (equals == 0 || (unnamed && !is_source(file)))
-      return fail(Fault::Usage, fmt::format("--shape: '{}' has no name; write NAME=1,64,64,3", text));
+    if (equals == 0)
+      return fail(Fault::Usage, fmt::format("--shape: '{}' has no name; write NAME=1,64,64,3, or the numbers alone "
+                                            "for the only input",
+                                            text));
     Shape shape;
     for (const auto& word : split(text.substr(unnamed ? 0 : equals + 1), ',')) {
       const auto dim = parse_dim(word, "--shape");

@@ -223,7 +223,9 @@ void offer_diff(CLI::App& app, int& code) {
   auto* b = command->add_option("b", o->b, "the other model, of any of these formats");
   command->add_option("--input", o->inputs, "numbers for a's inputs, in a's layout (.npy; once per input)");
   command->add_option("--size", o->size, "spatial size of the image inputs of both, such as 64x64");
-  command->add_option("--shape", o->shapes, "full shape of one input, such as image=1,64,64,3 (may be repeated)");
+  command->add_option(
+      "--shape", o->shapes,
+      "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated)");
   command->add_option("--weights-a", o->weights_a, "weights for a file that has none (model.json)");
   command->add_option("--weights-b", o->weights_b, "the same for b");
   auto* kept = command->add_option("--report", o->report_file, "keep a certificate of the comparison as JSON");

@@ -9,11 +9,11 @@
 #include "report/table.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
 #include <memory>
-#include <utility>
 
 namespace convoy::cli {
 namespace {
@@ -27,26 +27,74 @@ constexpr Respelled respelled_for_keras[] = {{"lp_pool", "spell_powers"},
                                              {"unfold", "spell_patches"},
                                              {"fold", "spell_patches"}};
 
-std::string answer_for_keras(std::string_view name) {
-  const auto found = std::ranges::find(respelled_for_keras, name, &Respelled::op);
-  return found == std::end(respelled_for_keras) ? std::string() : fmt::format("by {}", found->pass);
+// What a target does with an operator: it has it, or a pass says it in others, or there is a reason why not.
+struct Answer {
+  std::string_view target, key;
+  std::string pass, reason;
+  std::string text() const { return !reason.empty() ? "no" : pass.empty() ? "yes" : "by " + pass; }
+};
+struct OperatorRow {
+  std::string name;
+  std::array<Answer, 3> answers;
+};
+
+std::vector<OperatorRow> operator_rows() {
+  const auto in_torch = torch::operators(), in_keras = keras::operators(), in_onnx = onnx::operators();
+  const auto reason = [](std::string_view name, const auto& rows) {
+    return std::string(std::ranges::find(rows, name, [](const auto& row) { return row.first; })->second);
+  };
+  std::vector<OperatorRow> rows;
+  for (const auto& [name, unused] : in_torch) {
+    const auto by_pass = std::ranges::find(respelled_for_keras, name, &Respelled::op);
+    const bool respelled = by_pass != std::end(respelled_for_keras);
+    rows.push_back({std::string(name),
+                    {Answer{"PyTorch", "torch", "", reason(name, in_torch)},
+                     Answer{"Keras", "keras", respelled ? std::string(by_pass->pass) : "",
+                            respelled ? "" : reason(name, in_keras)},
+                     Answer{"ONNX", "onnx", "", reason(name, in_onnx)}}});
+  }
+  return rows;
 }
 
-int ops() {
+struct NamedTarget {
+  const char *name, *key;
+  Target target;
+};
+std::array<NamedTarget, 3> targets_of_passes() {
+  return {NamedTarget{"PyTorch", "torch", torch_target()}, NamedTarget{"Keras", "keras", keras_target()},
+          NamedTarget{"ONNX", "onnx", onnx_target(17)}};
+}
+
+void print_ops_json() {
+  Json operators = Json::array(), layers = Json::array(), passes = Json::object();
+  for (const OperatorRow& row : operator_rows()) {
+    Json one{{"name", row.name}};
+    for (const Answer& answer : row.answers) {
+      Json& said = one[std::string(answer.key)];
+      said["written"] = answer.reason.empty();
+      if (!answer.pass.empty()) said["by"] = answer.pass;
+      if (!answer.reason.empty()) said["reason"] = answer.reason;
+    }
+    operators.push_back(std::move(one));
+  }
+  for (const auto name : keras::layer_classes()) layers.push_back(std::string(name));
+  for (const NamedTarget& to : targets_of_passes())
+    for (const Pass& p : to.target.passes)
+      passes[to.key].push_back({{"name", std::string(p.name)}, {"purpose", std::string(p.purpose)}});
+  print_json(Json{{"schema", 1},
+                  {"operators", std::move(operators)},
+                  {"keras_layers", std::move(layers)},
+                  {"passes", std::move(passes)}});
+}
+
+void print_ops_text() {
   Table operators("llll");
   operators.row({"operator", "PyTorch", "Keras", "ONNX"});
   std::string reasons;
-  const auto in_torch = torch::operators(), in_keras = keras::operators(), in_onnx = onnx::operators();
-  const auto answer = [&](std::string_view name, std::string_view target, const auto& rows) {
-    const auto found = std::ranges::find(rows, name, [](const auto& row) { return row.first; });
-    if (found->second.empty()) return std::string("yes");
-    reasons += fmt::format("  {} to {}: {}\n", name, target, found->second);
-    return std::string("no");
-  };
-  for (const auto& [name, unused] : in_torch) {
-    const std::string by_pass = answer_for_keras(name);
-    operators.row({std::string(name), answer(name, "PyTorch", in_torch),
-                   by_pass.empty() ? answer(name, "Keras", in_keras) : by_pass, answer(name, "ONNX", in_onnx)});
+  for (const OperatorRow& row : operator_rows()) {
+    operators.row({row.name, row.answers[0].text(), row.answers[1].text(), row.answers[2].text()});
+    for (const Answer& answer : row.answers)
+      if (!answer.reason.empty()) reasons += fmt::format("  {} to {}: {}\n", row.name, answer.target, answer.reason);
   }
   print("Operators that are written\n{}\n", operators.text());
   if (!reasons.empty()) print("Why not\n{}\n", reasons);
@@ -58,20 +106,27 @@ int ops() {
   }
   print("Keras layers that are read\n{}  {}\n\n", classes, line);
 
-  for (const auto& [name, target] :
-       {std::pair{"PyTorch", torch_target()}, {"Keras", keras_target()}, {"ONNX", onnx_target(17)}}) {
+  for (const NamedTarget& to : targets_of_passes()) {
     Table passes("ll");
-    for (const Pass& p : target.passes) passes.row({std::string(p.name), std::string(p.purpose)});
-    print("Passes toward {}, in order (--without NAME leaves one out)\n{}\n", name, passes.text());
+    for (const Pass& p : to.target.passes) passes.row({std::string(p.name), std::string(p.purpose)});
+    print("Passes toward {}, in order (--without NAME leaves one out)\n{}\n", to.name, passes.text());
   }
-  return Done;
 }
 
 }  // namespace
 
 void offer_ops(CLI::App& app, int& code) {
-  auto* command = app.add_subcommand("ops", "which operators and layers are carried, and the passes");
-  command->callback([&code] { code = ops(); });
+  auto json = std::make_shared<bool>(false);
+  auto* command = app.add_subcommand("ops",
+                                     "which operators and layers are carried, and the passes\n\n"
+                                     "  convoy ops\n"
+                                     "  convoy ops --json");
+  command->add_flag("--json", *json, "one JSON object with the same facts");
+  command->callback([json, &code] {
+    if (*json) print_ops_json();
+    else print_ops_text();
+    code = Done;
+  });
 }
 
 }  // namespace convoy::cli

@@ -47,13 +47,8 @@ int summary(const Summary& o) {
   options->structure_only = is_source(o.model.file) && o.model.weights.empty();  // numbers that are drawn are not shown
   options->listing = &layers;
   options->remarks = &remarks;
-  auto loaded = load(o.model.file, *options);
-  if (!loaded && loaded.error().fault == Fault::Usage && o.model.weights.empty() && !is_source(o.model.file)) {
-    // A model without weights still has layers and shapes.
-    options->structure_only = true;
-    layers.clear(), remarks.clear();
-    loaded = load(o.model.file, *options);
-  }
+  options->weights_may_lack = true;  // a model without weights still has layers and shapes
+  const auto loaded = load(o.model.file, *options);
   const std::string name = std::filesystem::path(o.model.file).filename().string();
   if (!loaded && loaded.error().fault == Fault::Unsupported && !layers.empty()) {
     if (o.json) print_json(listing_json(name, layers, loaded.error()));

@@ -39,7 +39,9 @@ void offer_weights_of_two(CLI::App& command, WeightsOfTwo& o) {
                    "write b's weights with the first model's numbers to -o, once both are shown to compute the same");
   command.add_flag("--no-proof", o.no_proof, "--copy: write without comparing what the models compute");
   command.add_option("--size", o.size, "two models: spatial size of the image inputs of both, such as 64x64");
-  command.add_option("--shape", o.shapes, "two models: full shape of one input, such as image=1,64,64,3");
+  command.add_option(
+      "--shape", o.shapes,
+      "two models: full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3");
   command.add_option("--weights-a", o.weights_a, "two models: weights for a file that has none (model.json, source)");
   command.add_option("--weights-b", o.weights_b, "two models: the same for b");
   command.add_option("--seed", o.seed, "--copy: for the probing inputs");

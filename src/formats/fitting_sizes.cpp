@@ -19,12 +19,13 @@ std::string space_text(const SpaceSizes& sizes) {
 class Trials {
  public:
   Trials(const LoadOptions& options, const LoadWith& load) : options_(options), load_(load) {
-    options_.structure_only = true;
     options_.listing = nullptr;
     options_.remarks = nullptr;
     if (!options_.size.empty()) space_ = options_.size.size();
     for (const auto& [name, shape] : options_.shapes)
       if (options_.size.empty() && shape.size() > 2) shaped_ = name, space_ = shape.size() - 2;
+    declared_ = as_declared();
+    if (declared_ && shaped_) find_space();
   }
 
   bool can_vary() const { return space_ > 0; }
@@ -34,7 +35,7 @@ class Trials {
     LoadOptions one = options_;
     if (shaped_) {
       Shape& shape = one.shapes[*shaped_];
-      for (std::size_t i = 0; i < sizes.size(); ++i) shape[i + 2] = sizes[i] ? Dim(*sizes[i]) : Dim::unknown();
+      for (std::size_t i = 0; i < sizes.size(); ++i) shape[i + first_] = sizes[i] ? Dim(*sizes[i]) : Dim::unknown();
     } else {
       one.size = sizes;
     }
@@ -42,6 +43,22 @@ class Trials {
   }
 
   // As the file says them; a program says none, and is asked nothing.
+  const Result<Graph>& declared() const { return declared_; }
+
+ private:
+  // Behind the batch or behind the channels, whichever the file says and is asked for; other channels fit at no size.
+  void find_space() {
+    const Shape& asked = options_.shapes.at(*shaped_);
+    for (const ValueId v : declared_->inputs) {
+      const Shape& own = (*declared_)[v].fact.shape;
+      if ((!shaped_->empty() && (*declared_)[v].name != *shaped_) || own.size() != asked.size()) continue;
+      const auto is_channels = [&](std::size_t axis) { return own[axis].known() && own[axis] == asked[axis]; };
+      const bool told = own[1].known() || own.back().known();
+      if (is_channels(own.size() - 1) && !is_channels(1)) first_ = 1;
+      else if (told && !is_channels(1)) space_ = 0;
+    }
+  }
+
   Result<Graph> as_declared() const {
     LoadOptions plain = options_;
     plain.size.clear();
@@ -49,10 +66,10 @@ class Trials {
     return load_(plain);
   }
 
- private:
   LoadOptions options_;
   const LoadWith& load_;
-  std::size_t space_ = 0;
+  Result<Graph> declared_ = fail(Fault::Usage, "");
+  std::size_t space_ = 0, first_ = 2;  // spatial axes, and the first of them
   std::optional<std::string> shaped_;
 };
 
@@ -106,7 +123,7 @@ Error told_by_size(const Error& error, const LoadOptions& options, const LoadWit
   if (error.fault != Fault::Format || (options.size.empty() && options.shapes.empty())) return error;
   const budget::Asking asking;
   Trials trials(options, load);
-  const auto declared = trials.as_declared();
+  const auto& declared = trials.declared();
   bool all_tried = true;
   const std::string sizes = trials.can_vary() ? fitting(trials, asking, all_tried) : "";
   if (!declared && sizes.empty()) return error;

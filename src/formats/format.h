@@ -19,18 +19,26 @@ struct ListedLayer {
 struct LoadOptions {
   std::optional<std::filesystem::path> weights;  // --weights FILE: binds weights to a source that has none
   std::vector<std::optional<Size>> size;         // --size HxW, "?" frees an axis: spatial sizes of every image input
-  std::map<std::string, Shape> shapes;           // --shape x=1,3,224,224, by input name
+  std::map<std::string, Shape> shapes;  // --shape x=1,3,224,224, by input name; "": that of the only input
   bool for_one_model = true;  // size and shapes that no input takes are refused; two may share them
   std::vector<std::string> outputs;  // --outputs NAME,...: cut there
   // Where a file lies that the model names beside itself, if not there: what was just written and has no name yet.
   std::map<std::string, std::filesystem::path> side_files;
   bool structure_only = false;  // weights are not read: constants are zeros of the declared shapes
+  bool weights_may_lack = false;  // a file that holds none and is given none is read as if `structure_only` were set
   std::vector<ListedLayer>* listing = nullptr;  // filled with the file's layers, also where one cannot be carried
   std::vector<std::string>* remarks = nullptr;  // gains what the user must know of how it was read, in sentences
   // Of source alone. Folders below which imports are found as well, as those of the file's package are (--allow-root);
   // what weights that no file gives are drawn with, a negative seed as its two's complement (absent: 0).
   std::vector<std::filesystem::path> import_roots;
   std::optional<std::uint64_t> seed;
+
+  // The shape that is given for this one of so many inputs; nothing: none is.
+  const Shape* shape_of(const std::string& input, std::size_t inputs) const {
+    auto found = shapes.find(input);
+    if (found == shapes.end() && inputs == 1) found = shapes.find("");
+    return found == shapes.end() ? nullptr : &found->second;
+  }
 };
 
 struct LoadedTensor {

@@ -169,6 +169,13 @@ Status all_taken(const Graph& graph, const LoadOptions& options) {
   return {};
 }
 
+// A shape without a name is that of the only input.
+Status only_one_unnamed(const Graph& graph, const LoadOptions& options) {
+  if (!options.shapes.contains("") || graph.inputs.size() < 2) return {};
+  return fail(Fault::Usage, "--shape without a name is for a model with one input; write NAME= before it: it has " +
+                                input_names(graph));
+}
+
 Result<WeightsFile> weights_of(WeightsKind kind, Result<std::vector<LoadedTensor>> tensors) {
   if (!tensors) return pass(tensors);
   return WeightsFile{kind, std::move(*tensors)};
@@ -228,7 +235,13 @@ Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options
     return is_source(file) ? read_source(file, with) : load_file(file, with);
   };
   auto graph = load_with(options);
-  if (!graph && file != "-") return std::unexpected(told_by_size(graph.error(), options, load_with));
+  if (!graph && file != "-") {
+    LoadOptions tried = options;  // kernels that a file holds decide what fits; those that are drawn follow
+    tried.structure_only = options.structure_only || (is_source(file) && !options.weights);
+    return std::unexpected(told_by_size(graph.error(), tried, load_with));
+  }
+  if (graph)
+    if (auto one = within(file.filename().string(), only_one_unnamed(*graph, options)); !one) return pass(one);
   if (graph && options.for_one_model)
     if (auto taken = within(file.filename().string(), all_taken(*graph, options)); !taken) return pass(taken);
   return graph;

@@ -106,7 +106,7 @@ for line in "${sized[@]}"; do
     ends 2 "a size that is none" $line --size=$size
     says "the option is named" "--size"
   done
-  for shape in image=1,b image= =1,2 image=1,,3 image=1,0,3,3; do
+  for shape in image=1,b image= =1,2 image=1,,3 image=1,0,3,3 1,b 1, ''; do
     ends 2 "a shape that is none" $line --shape $shape
     says "the option is named" "--shape"
   done

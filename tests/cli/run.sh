@@ -325,6 +325,9 @@ ends 2 "a size that no layer takes is a usage error" "$convoy" summary fixed.py 
 says "the layer that fixes it is named" "module '2' (Linear)"
 says "and the size that fits" "sizes that fit: 8x8"
 ends 0 "the size that was named fits" "$convoy" summary fixed.py --shape 1,3,8,8
+ends 2 "a size that a file's kernels do not take has no summary" "$convoy" summary "$corpus/../../../../examples/digits.keras" --size 9x9
+says "the layer that fixes it is named" "layer 'digit' (Dense)"
+says "and the sizes that fit" "sizes that fit: 5x5 to 8x8"
 cat >mean.py <<'NET'
 import torch, torch.nn as nn
 MEAN = torch.tensor([1.0, 2.0, 3.0]).view(1, 3, 1, 1)
@@ -338,6 +341,43 @@ class Net(nn.Module):
 NET
 ends 0 "constants of a program are no parameters" "$convoy" summary mean.py --shape 1,3,4,4
 answers "32 parameters (24 trainable, 8 not)"
+
+# --- shapes without a name ----------------------------------------------------------------------------
+pair=$pairs/same_s2_as_p1
+for model in "$pair/a.keras" "$corpus/conv2d_same_k3_s2_even/model.h5"; do
+  ends 0 "the only input of a Keras model needs no name" "$convoy" summary "$model" --shape 5,6,8,3
+  answers "[5, 6, 8, 3]"
+done
+ends 0 "the only input of an ONNX model needs no name" "$convoy" summary "$corpus/../onnx/conv_same_lower_s2/model.onnx" --shape 5,3,10,14
+answers "[5, 3, 10, 14]"
+ends 0 "the only input of an exported program needs no name" "$convoy" summary "$pairs/gru_gates/b.pt2" --shape 2,7,3
+answers "[2, 7, 3]"
+ends 0 "run takes it" "$convoy" run "$good/model.keras" --input "$good/input_0.npy" --shape "$(python3 -c "
+import ast, sys
+head = open(sys.argv[1], 'rb').read(200)
+print(*ast.literal_eval(head[10:head.index(b'\n')].decode())['shape'], sep=',')" "$good/input_0.npy")"
+mkdir unnamed
+ends 0 "port takes it" "$convoy" port "$pair/a.keras" --shape 2,6,8,3 -o unnamed/a.onnx
+ends 0 "diff takes it" "$convoy" diff "$pair/a.keras" "$pair/a.keras" --shape 5,6,8,3 --json
+ends 0 "weights takes it" "$convoy" weights "$good/model.keras" "$good/model.h5" --shape 2,6,8,3
+ends 2 "channels that no layer takes are a usage error" "$convoy" summary "$pair/a.keras" --shape 5,6,8,2
+says "the layer is named" "(Conv2D)"
+promises=$((promises + 1))
+! grep -q "sizes that fit" said.err || complain "sizes are told where the channels do not fit"
+ends 2 "several inputs need names" "$convoy" summary "$corpus/multi_io/model.keras" --shape 1,8,10,3
+says "they are told" "--shape without a name is for a model with one input; write NAME= before it: it has 'picture', 'meta'"
+ends 2 "and so do those of two models" "$convoy" diff "$corpus/multi_io/model.keras" "$corpus/multi_io/model.keras" --shape 1,8,10,3
+ends 0 "the operators are listed as JSON" "$convoy" ops --json
+promises=$((promises + 1))
+python3 - said.out <<'PYTHON' || complain "the JSON of ops does not hold what its text does"
+import json, sys
+d = json.load(open(sys.argv[1]))
+rows = {row.pop("name"): row for row in d["operators"]}
+assert d["schema"] == 1 and rows["conv"] == {t: {"written": True} for t in ("torch", "keras", "onnx")}
+assert rows["fold"]["keras"] == {"written": True, "by": "spell_patches"}
+assert all(cell["written"] or cell["reason"] for row in rows.values() for cell in row.values())
+assert "Conv2D" in d["keras_layers"] and {p["name"] for p in d["passes"]["keras"]} > {"move_axes", "fold_padding"}
+PYTHON
 
 # --- imports beside the package --------------------------------------------------------------------
 mkdir -p beside/pkg/deep

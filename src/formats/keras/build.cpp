@@ -260,12 +260,13 @@ void resize(Shape& shape, const LoadOptions& options, bool first) {
     shape[i + (first ? 2 : 1)] = options.size[i] ? Dim(*options.size[i]) : Dim::unknown();
 }
 
+// One of so many inputs.
 Result<ValueId> add_input(Builder& builder, const std::string& name, Shape shape, const Json* dtype, bool first,
-                          const LoadOptions& options) {
+                          const LoadOptions& options, std::size_t inputs) {
   auto type = dtype_of(dtype);
   if (!type) return pass(type);
   resize(shape, options, first);
-  if (const auto given = options.shapes.find(name); given != options.shapes.end()) shape = given->second;
+  if (const Shape* given = options.shape_of(name, inputs)) shape = *given;
   return builder.graph.input(name, Fact{*type, std::move(shape)});
 }
 
@@ -280,8 +281,8 @@ Result<Values> functional_inputs(Builder& builder, const Model& model, const Loa
       return within(place_of(layer), Result<Values>(fail(Fault::Format, "is an input of the model but says no shape")));
     auto shape = shape_of(*said);
     if (!shape) return within(place_of(layer), Result<Values>(pass(shape)));
-    auto value =
-        add_input(builder, name, std::move(*shape), find(layer.config, {"dtype"}), channels_first(model), options);
+    auto value = add_input(builder, name, std::move(*shape), find(layer.config, {"dtype"}), channels_first(model),
+                           options, model.inputs.size());
     if (!value) return within(place_of(layer), Result<Values>(pass(value)));
     inputs.push_back(*value);
   }
@@ -295,11 +296,11 @@ Result<Values> sequential_inputs(Builder& builder, const Model& model, const Loa
   std::string name = first.class_name == "InputLayer" ? first.name : first.name + "_input";
   Result<Shape> shape = Shape{};
   // A shape the user gives for the one input also serves a file that says none.
-  if (const auto given = options.shapes.find(name); given != options.shapes.end()) shape = given->second;
+  if (const Shape* given = options.shape_of(name, 1)) shape = *given;
   else shape = sequential_shape(model);
   if (!shape) return pass(shape);
   const Json* dtype = first.class_name == "InputLayer" ? find(first.config, {"dtype"}) : nullptr;
-  auto value = add_input(builder, name, std::move(*shape), dtype, channels_first(model), options);
+  auto value = add_input(builder, name, std::move(*shape), dtype, channels_first(model), options, 1);
   if (!value) return pass(value);
   return Values{*value};
 }

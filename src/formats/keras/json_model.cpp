@@ -24,7 +24,7 @@ Result<Graph> read_json(std::string_view text, const LoadOptions& options) {
   const auto backend = model->find("backend");
   const bool theano = backend != model->end() && *backend == "theano";
   if (!options.weights) {
-    if (!options.structure_only)
+    if (!options.structure_only && !options.weights_may_lack)
       return fail(Fault::Usage, "holds a model without weights; give them with --weights FILE");
     return build(*model, version, nullptr, options, theano);
   }

@@ -32,7 +32,7 @@ class ModelReader {
   Result<std::vector<std::string>> wanted_outputs() const;
   Status add_initializers(const ModelGraph& graph, Names& names);
   Status add_inputs(Names& names);
-  Status add_input(const ValueInfo& info, Names& names);
+  Status add_input(const ValueInfo& info, Names& names, std::size_t inputs);  // one of so many
   // What the outputs need, in the file's order, which must be one of computation.
   Status add_nodes(const ModelGraph& graph, Names& names);
   Status add_node(const ModelNode& node, const std::string& name, Names& names);

@@ -124,19 +124,22 @@ Status ModelReader::add_initializers(const ModelGraph& graph, Names& names) {
 }
 
 Status ModelReader::add_inputs(Names& names) {
+  const auto inputs = static_cast<std::size_t>(std::ranges::count_if(model_.graph.inputs, [&](const ValueInfo& info) {
+    return !names.find(info.name) && !given_.contains(info.name);
+  }));
   for (const ValueInfo& info : model_.graph.inputs) {
     if (names.find(info.name)) continue;  // an initializer's value is its default
     if (const auto found = given_.find(info.name); found != given_.end()) {
       if (auto s = names.add(info.name, {{}, found->second, {}, false, false}); !s) return s;
       continue;
     }
-    auto added = within("input '" + info.name + "'", add_input(info, names));
+    auto added = within("input '" + info.name + "'", add_input(info, names, inputs));
     if (!added) return added;
   }
   return {};
 }
 
-Status ModelReader::add_input(const ValueInfo& info, Names& names) {
+Status ModelReader::add_input(const ValueInfo& info, Names& names, std::size_t inputs) {
   const auto dtype = info.type ? dtype_of(*info.type) : std::nullopt;
   if (!dtype) return fail(Fault::Unsupported, "is no tensor of numbers that are carried");
   Shape shape;
@@ -152,8 +155,8 @@ Status ModelReader::add_input(const ValueInfo& info, Names& names) {
     shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
     words[i + 2].clear();
   }
-  if (const auto given = options_.shapes.find(info.name); given != options_.shapes.end()) {
-    shape = given->second;
+  if (const Shape* given = options_.shape_of(info.name, inputs)) {
+    shape = *given;
     words.clear();
   } else if (!info.shape) {
     return fail(Fault::Unsupported, "has no shape; give one with --shape");

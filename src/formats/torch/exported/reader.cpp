@@ -59,11 +59,16 @@ class Reader {
   }
   // ---- signature
   Status inputs(const Json& signature) {
-    for (const Json& spec : list_member(signature, "input_specs")) {
+    const auto& specs = list_member(signature, "input_specs");
+    const auto of_user = static_cast<std::size_t>(std::ranges::count_if(specs, [](const Json& spec) {
+      const auto said = union_of(spec);
+      return said && said->key == "user_input";
+    }));
+    for (const Json& spec : specs) {
       const auto said = union_of(spec);
       if (!said) return std::unexpected(said.error());
       Status added;
-      if (said->key == "user_input") added = user_input(*said->value);
+      if (said->key == "user_input") added = user_input(*said->value, of_user);
       else if (said->key == "parameter") added = weight(*said->value, "parameter_name", archive_.weights, true);
       else if (said->key == "buffer") added = buffer(*said->value);
       else if (said->key == "tensor_constant")
@@ -84,13 +89,13 @@ class Reader {
     return text_member(*argument, "name");
   }
 
-  Status user_input(const Json& spec) {
+  Status user_input(const Json& spec, std::size_t inputs) {
     const std::string name = argument_name(spec);
     if (name.empty()) return fail(Fault::Unsupported, "takes an input that is no tensor");
     auto fact = declared(name);
     if (!fact) return within("input '" + name + "'", Status(std::unexpected(fact.error())));
-    if (const auto given = options_.shapes.find(name); given != options_.shapes.end()) {
-      fact->shape = given->second;
+    if (const Shape* given = options_.shape_of(name, inputs)) {
+      fact->shape = *given;
     } else if (!options_.size.empty() && fact->rank() == static_cast<Size>(options_.size.size()) + 2) {
       for (std::size_t i = 0; i < options_.size.size(); ++i)
         fact->shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
