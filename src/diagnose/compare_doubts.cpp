@@ -89,8 +89,7 @@ void Comparison::drop_other_ends() {
     if (match.how == How::Input || match.how == How::Output || numbers(sized_.a, match.a) == numbers(sized_.b, match.b))
       continue;
     const Op* op = match.node_a ? &sized_.a[match.node_a].op : nullptr;
-    const bool walks = op && (std::holds_alternative<Lstm>(*op) || std::holds_alternative<Gru>(*op) ||
-                              std::holds_alternative<SimpleRnn>(*op));
+    const bool walks = op && traits_of(*op).kind == LayerKind::Recurrence;
     bool reads_dropped = false;
     if (match.how == How::Place && match.node_a)
       for (const ValueId v : sized_.a[match.node_a].inputs) reads_dropped = reads_dropped || dropped.contains(v);

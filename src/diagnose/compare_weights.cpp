@@ -43,8 +43,7 @@ bool say_the_same(const Graph& a, const Node& x, const Graph& b, const Node& y) 
     return true;
   }
   const auto first = numbers(a, x, 3), second = numbers(a, x, 4), third = numbers(b, y, 3), fourth = numbers(b, y, 4);
-  const bool walks = std::holds_alternative<Lstm>(x.op) || std::holds_alternative<Gru>(x.op) ||
-                     std::holds_alternative<SimpleRnn>(x.op);
+  const bool walks = traits_of(x.op).kind == LayerKind::Recurrence;
   if (!walks || first.size() != second.size() || third.size() != fourth.size() || first.size() != third.size())
     return false;
   for (std::size_t i = 0; i < first.size(); ++i)

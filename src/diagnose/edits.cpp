@@ -177,14 +177,9 @@ const Tensor* constant_of(const Graph& piece, const Node& node, std::size_t inpu
 }
 
 bool is_function(const Op& op) {
-  return std::visit(
-      []<class O>(const O&) {
-        return std::is_same_v<O, Unary> || std::is_same_v<O, Relu> || std::is_same_v<O, Elu> ||
-               std::is_same_v<O, Celu> || std::is_same_v<O, Clip> || std::is_same_v<O, HardSigmoid> ||
-               std::is_same_v<O, Softplus> || std::is_same_v<O, Threshold> || std::is_same_v<O, Shrink> ||
-               std::is_same_v<O, Squareplus> || std::is_same_v<O, Softmax>;
-      },
-      op);
+  const Traits& traits = traits_of(op);
+  return traits.kind == LayerKind::Softmax ||
+         (traits.kind == LayerKind::Activation && traits.learnt == Learnt::Nothing);
 }
 
 std::string text_of(const std::vector<Padding>& paddings) {

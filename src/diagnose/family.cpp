@@ -10,35 +10,31 @@
 namespace convoy::diagnose {
 
 Family family_of(const Op& op) {
-  return std::visit(
-      []<class O>(const O& o) {
-        if constexpr (std::is_same_v<O, Conv>) return Family::Convolution;
-        else if constexpr (std::is_same_v<O, ConvTranspose>) return Family::Transposed;
-        else if constexpr (std::is_same_v<O, Linear> || std::is_same_v<O, MatMul> || std::is_same_v<O, Einsum>)
-          return Family::Product;
-        else if constexpr (std::is_same_v<O, MaxPool> || std::is_same_v<O, AveragePool> || std::is_same_v<O, LpPool> ||
-                           std::is_same_v<O, AdaptivePool> || std::is_same_v<O, Reduce>)
-          return Family::Window;
-        else if constexpr (std::is_same_v<O, BatchNorm> || std::is_same_v<O, LayerNorm> ||
-                           std::is_same_v<O, GroupNorm> || std::is_same_v<O, RmsNorm>)
-          return Family::Norm;
-        else if constexpr (std::is_same_v<O, convoy::Softmax>) return Family::Softmax;
-        else if constexpr (std::is_same_v<O, Unary> || std::is_same_v<O, Relu> || std::is_same_v<O, Elu> ||
-                           std::is_same_v<O, Celu> || std::is_same_v<O, Clip> || std::is_same_v<O, HardSigmoid> ||
-                           std::is_same_v<O, Softplus> || std::is_same_v<O, Threshold> || std::is_same_v<O, PRelu>)
-          return Family::Function;
-        else if constexpr (std::is_same_v<O, convoy::Resize>) return Family::Resize;
-        else if constexpr (std::is_same_v<O, convoy::Concat>) return Family::Concat;
-        else if constexpr (std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>)
-          return Family::Recurrent;
-        else if constexpr (std::is_same_v<O, DepthToSpace> || std::is_same_v<O, SpaceToDepth>) return Family::Shuffle;
-        else if constexpr (std::is_same_v<O, Embedding>) return Family::Table;
-        else if constexpr (std::is_same_v<O, Binary>)
-          return o.function == BinaryFunction::Multiply || o.function == BinaryFunction::Divide ? Family::Factor
-                                                                                                : Family::Sum;
-        else return Family::None;
-      },
-      op);
+  const Traits& traits = traits_of(op);
+  switch (traits.kind) {
+    case LayerKind::Convolution: return Family::Convolution;
+    case LayerKind::Transposed: return Family::Transposed;
+    case LayerKind::Product: return Family::Product;
+    case LayerKind::Pooling:
+    case LayerKind::Reduction: return Family::Window;
+    case LayerKind::Normalization: return traits.learnt == Learnt::Weights ? Family::Norm : Family::None;
+    case LayerKind::Activation: return Family::Function;
+    case LayerKind::Softmax: return Family::Softmax;
+    case LayerKind::Resampling: return Family::Resize;
+    case LayerKind::Joining: return Family::Concat;
+    case LayerKind::Recurrence: return Family::Recurrent;
+    case LayerKind::Shuffle: return Family::Shuffle;
+    case LayerKind::Table: return Family::Table;
+    case LayerKind::Arithmetic: {
+      const auto* binary = std::get_if<Binary>(&op);
+      if (!binary) return Family::None;
+      const bool scales = binary->function == BinaryFunction::Multiply || binary->function == BinaryFunction::Divide;
+      return scales ? Family::Factor : Family::Sum;
+    }
+    case LayerKind::Layout:
+    case LayerKind::Other: return Family::None;
+  }
+  return Family::None;
 }
 
 namespace {

@@ -272,13 +272,13 @@ bool concerns(std::string_view cause, const Op& op) {
         if (cause == "layer_missing") return true;
         if (cause == "channels") return std::is_same_v<O, Linear>;
         if (cause == "merge_kind") return std::is_same_v<O, Binary>;
-        if (cause == "cell_kind")
-          return std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>;
+        if (cause == "cell_kind") return O::traits.kind == LayerKind::Recurrence;
         // The other faults of a batch norm lie in its vectors: its call is what the port already says.
         if (cause == "bn_eps" || cause == "bn_axis") return std::is_same_v<O, BatchNorm>;
         if (cause == "activation_extra") return false;
         if (cause.starts_with("norm_"))
-          return std::is_same_v<O, LayerNorm> || std::is_same_v<O, GroupNorm> || std::is_same_v<O, RmsNorm>;
+          return O::traits.kind == LayerKind::Normalization && O::traits.learnt == Learnt::Weights &&
+                 !std::is_same_v<O, BatchNorm>;
         if (cause.starts_with("activation_"))
           return std::is_same_v<O, convoy::Softmax> || !line_of_function(Op(O())).torch.empty() ||
                  std::is_same_v<O, Unary>;

@@ -44,16 +44,11 @@ Bounds bounds_of_function(Function function) {
 
 // Numbers are only moved or chosen: the widest of what is read.
 template <class O>
-constexpr bool only_moves_numbers =
-    std::is_same_v<O, Identity> || std::is_same_v<O, Dropout> || std::is_same_v<O, Reshape> ||
-    std::is_same_v<O, Flatten> || std::is_same_v<O, Transpose> || std::is_same_v<O, Unsqueeze> ||
-    std::is_same_v<O, Squeeze> || std::is_same_v<O, Slice> || std::is_same_v<O, Split> || std::is_same_v<O, Concat> ||
-    std::is_same_v<O, Tile> || std::is_same_v<O, Take> || std::is_same_v<O, MaxPool> ||
-    std::is_same_v<O, AveragePool> || std::is_same_v<O, DepthToSpace> || std::is_same_v<O, SpaceToDepth>;
+constexpr bool only_moves_numbers = O::traits.contents == Contents::Kept || O::traits.contents == Contents::Moved ||
+                                    std::is_same_v<O, MaxPool> || std::is_same_v<O, AveragePool>;
 // Any number may come of them.
 template <class O>
-constexpr bool is_free = std::is_same_v<O, Conv> || std::is_same_v<O, ConvTranspose> || std::is_same_v<O, Linear> ||
-                         std::is_same_v<O, BatchNorm> || std::is_same_v<O, PRelu>;
+constexpr bool is_free = O::traits.is_product() || std::is_same_v<O, BatchNorm> || std::is_same_v<O, PRelu>;
 
 Bounds met(const std::vector<Bounds>& in) {
   Bounds all{unbounded, -unbounded, true};

@@ -11,24 +11,13 @@ namespace {
 // Every finite positive float has bits of its own, from 1 on; they survive each copy and each conversion to double.
 constexpr std::uint32_t most_places = 0x7f7fffff;
 
-bool holds_weights(const Op& op) {
-  return std::visit(
-      []<class O>(const O&) {
-        return std::is_same_v<O, Conv> || std::is_same_v<O, ConvTranspose> || std::is_same_v<O, Linear> ||
-               std::is_same_v<O, MatMul> || std::is_same_v<O, Einsum> || std::is_same_v<O, BatchNorm> ||
-               std::is_same_v<O, LayerNorm> || std::is_same_v<O, GroupNorm> || std::is_same_v<O, RmsNorm> ||
-               std::is_same_v<O, PRelu> || std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> ||
-               std::is_same_v<O, SimpleRnn> || std::is_same_v<O, Embedding>;
-      },
-      op);
-}
-
 }  // namespace
 
 Numbering::Numbering(const Graph& graph) : graph_(graph) {
   std::set<ValueId> chosen;
   for (const Node& node : graph.nodes) {
-    const bool is_layer = holds_weights(node.op), is_sum = std::holds_alternative<Binary>(node.op);
+    const bool is_layer = traits_of(node.op).learnt == Learnt::Weights,
+               is_sum = std::holds_alternative<Binary>(node.op);
     if (!is_layer && !is_sum) continue;
     for (const ValueId v : node.inputs) {
       if (!v || !graph[v].constant || graph[v].constant->dtype() != DType::F32) continue;

@@ -62,6 +62,7 @@ constexpr bool keeps_whole(Function f) {
 struct Unary {
   static constexpr std::string_view name = "unary";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   Function function = Function::Sigmoid;
   template <class Visit>
   static void fields(Visit visit) {
@@ -75,6 +76,7 @@ struct Unary {
 struct Relu {
   static constexpr std::string_view name = "relu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   std::optional<double> max_value{};
   double negative_slope = 0, threshold = 0;
   bool strict = false;
@@ -92,6 +94,7 @@ struct Relu {
 struct Elu {
   static constexpr std::string_view name = "elu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   double alpha = 1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -104,6 +107,7 @@ struct Elu {
 struct Celu {
   static constexpr std::string_view name = "celu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   double alpha = 1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -116,6 +120,7 @@ struct Celu {
 struct Clip {
   static constexpr std::string_view name = "clip";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   std::optional<double> least{}, most{};
   template <class Visit>
   static void fields(Visit visit) {
@@ -129,6 +134,7 @@ struct Clip {
 struct HardSigmoid {
   static constexpr std::string_view name = "hard_sigmoid";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   double alpha = 1.0 / 6, beta = 0.5;
   template <class Visit>
   static void fields(Visit visit) {
@@ -142,6 +148,7 @@ struct HardSigmoid {
 struct Shrink {
   static constexpr std::string_view name = "shrink";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   double lambda = 0.5;
   bool soft = false;
   template <class Visit>
@@ -156,6 +163,7 @@ struct Shrink {
 struct Squareplus {
   static constexpr std::string_view name = "squareplus";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   double b = 4;
   template <class Visit>
   static void fields(Visit visit) {
@@ -168,6 +176,7 @@ struct Squareplus {
 struct Softplus {
   static constexpr std::string_view name = "softplus";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   double beta = 1;
   std::optional<double> threshold{};
   template <class Visit>
@@ -182,6 +191,7 @@ struct Softplus {
 struct Threshold {
   static constexpr std::string_view name = "threshold";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits = plain_activation;
   double threshold = 0, value = 0;
   template <class Visit>
   static void fields(Visit visit) {
@@ -195,6 +205,7 @@ struct Threshold {
 struct Softmax {
   static constexpr std::string_view name = "softmax";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Softmax, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
   Sizes axes;
   bool logarithm = false;
   template <class Visit>
@@ -209,6 +220,7 @@ struct Softmax {
 struct Glu {
   static constexpr std::string_view name = "glu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
   Size axis = -1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -221,6 +233,8 @@ struct Glu {
 struct PRelu {
   static constexpr std::string_view name = "prelu";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Activation, AxisUse::Kept, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   template <class Visit>
   static void fields(Visit) {}
   friend bool operator==(const PRelu&, const PRelu&) = default;

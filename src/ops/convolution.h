@@ -18,6 +18,8 @@ namespace convoy {
 struct Conv {
   static constexpr std::string_view name = "conv";
   static constexpr std::size_t least_inputs = 2, most_inputs = 3;
+  static constexpr Traits traits{LayerKind::Convolution, AxisUse::Kept, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   Axes axes;
   KernelOrder kernel_order = KernelOrder::OutInSpace;
   std::vector<Window> windows;
@@ -42,6 +44,8 @@ struct Conv {
 struct ConvTranspose {
   static constexpr std::string_view name = "conv_transpose";
   static constexpr std::size_t least_inputs = 2, most_inputs = 3;
+  static constexpr Traits traits{LayerKind::Transposed, AxisUse::Kept, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   Axes axes;
   KernelOrder kernel_order = KernelOrder::InOutSpace;
   std::vector<Window> windows;

@@ -38,6 +38,8 @@ constexpr bool gives_truth(BinaryFunction function) { return function >= BinaryF
 struct Binary {
   static constexpr std::string_view name = "binary";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Arithmetic, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   BinaryFunction function = BinaryFunction::Add;
   template <class Visit>
   static void fields(Visit visit) {
@@ -51,6 +53,7 @@ struct Binary {
 struct Where {
   static constexpr std::string_view name = "where";
   static constexpr std::size_t least_inputs = 3, most_inputs = 3;
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Kept, Contents::Picked, Learnt::Nothing, Indices::None};
   template <class Visit>
   static void fields(Visit) {}
   friend bool operator==(const Where&, const Where&) = default;
@@ -60,6 +63,8 @@ struct Where {
 struct Affine {
   static constexpr std::string_view name = "affine";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Arithmetic, AxisUse::Elementwise, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   double scale = 1, offset = 0;
   template <class Visit>
   static void fields(Visit visit) {
@@ -76,6 +81,8 @@ enum class Noise : std::uint8_t { Dropout, SpatialDropout, AlphaDropout, Gaussia
 struct Dropout {
   static constexpr std::string_view name = "dropout";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Elementwise, Contents::Kept, Learnt::Nothing,
+                                 Indices::None};
   Noise noise = Noise::Dropout;
   double rate = 0.5;
   Size channel = 1;
@@ -92,6 +99,8 @@ struct Dropout {
 struct Identity {
   static constexpr std::string_view name = "identity";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Elementwise, Contents::Kept, Learnt::Nothing,
+                                 Indices::None};
   template <class Visit>
   static void fields(Visit) {}
   friend bool operator==(const Identity&, const Identity&) = default;
@@ -101,6 +110,8 @@ struct Identity {
 struct Cast {
   static constexpr std::string_view name = "cast";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Elementwise, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   DType to = DType::F32;
   template <class Visit>
   static void fields(Visit visit) {

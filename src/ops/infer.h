@@ -2,6 +2,7 @@
 #pragma once
 #include "convoy/result.h"
 #include "ops/fact.h"
+#include "ops/traits.h"
 
 #include <span>
 #include <vector>

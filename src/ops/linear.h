@@ -14,6 +14,7 @@ enum class LinearOrder : std::uint8_t { InOut, OutIn };  // Keras; PyTorch
 struct Linear {
   static constexpr std::string_view name = "linear";
   static constexpr std::size_t least_inputs = 2, most_inputs = 3;
+  static constexpr Traits traits{LayerKind::Product, AxisUse::Kept, Contents::Computed, Learnt::Weights, Indices::None};
   LinearOrder order = LinearOrder::OutIn;
   template <class Visit>
   static void fields(Visit visit) {
@@ -26,6 +27,7 @@ struct Linear {
 struct MatMul {
   static constexpr std::string_view name = "matmul";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Product, AxisUse::Made, Contents::Computed, Learnt::Weights, Indices::None};
   template <class Visit>
   static void fields(Visit) {}
   friend bool operator==(const MatMul&, const MatMul&) = default;
@@ -35,6 +37,7 @@ struct MatMul {
 struct Einsum {
   static constexpr std::string_view name = "einsum";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Product, AxisUse::Made, Contents::Computed, Learnt::Weights, Indices::None};
   std::string equation;
   template <class Visit>
   static void fields(Visit visit) {
@@ -47,6 +50,8 @@ struct Einsum {
 struct Embedding {
   static constexpr std::string_view name = "embedding";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Table, AxisUse::Made, Contents::Picked, Learnt::Weights,
+                                 Indices::FirstInput};
   template <class Visit>
   static void fields(Visit) {}
   friend bool operator==(const Embedding&, const Embedding&) = default;

@@ -13,6 +13,8 @@ namespace convoy {
 struct BatchNorm {
   static constexpr std::string_view name = "batch_norm";
   static constexpr std::size_t least_inputs = 5, most_inputs = 5;
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   Size axis = 1;
   double epsilon = 1e-3, momentum = 0.99;
   template <class Visit>
@@ -29,6 +31,8 @@ struct BatchNorm {
 struct LayerNorm {
   static constexpr std::string_view name = "layer_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 3;
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   Sizes axes;
   double epsilon = 1e-3;
   bool keras_rms_scaling = false;
@@ -45,6 +49,8 @@ struct LayerNorm {
 struct GroupNorm {
   static constexpr std::string_view name = "group_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 3;
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   Size axis = 1, groups = 1;
   double epsilon = 1e-3;
   template <class Visit>
@@ -60,6 +66,8 @@ struct GroupNorm {
 struct RmsNorm {
   static constexpr std::string_view name = "rms_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   Sizes axes;
   double epsilon = 1e-6;
   template <class Visit>
@@ -74,6 +82,8 @@ struct RmsNorm {
 struct UnitNorm {
   static constexpr std::string_view name = "unit_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   Sizes axes;
   double epsilon = 1e-12;
   template <class Visit>
@@ -88,6 +98,8 @@ struct UnitNorm {
 struct LengthNorm {
   static constexpr std::string_view name = "length_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   Sizes axes;
   double p = 2, epsilon = 1e-12;
   template <class Visit>
@@ -106,6 +118,8 @@ struct LengthNorm {
 struct LocalResponseNorm {
   static constexpr std::string_view name = "local_response_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   Size axis = 1, before = 2, after = 2;
   double alpha = 1, beta = 0.5, bias = 1;
   template <class Visit>

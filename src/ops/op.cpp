@@ -53,6 +53,10 @@ std::string_view name_of(const Op& op) {
   return std::visit([](const auto& o) { return o.name; }, op);
 }
 
+const Traits& traits_of(const Op& op) {
+  return std::visit([](const auto& o) -> const Traits& { return o.traits; }, static_cast<const AnyOp::type&>(op));
+}
+
 Result<Facts> infer(const Op& op, const Inputs& in) {
   auto facts = std::visit(
       [&]<class O>(const O& o) -> Result<Facts> {

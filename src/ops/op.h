@@ -63,6 +63,9 @@ struct Op : AnyOp::type {
 // The operator's name in the text form.
 std::string_view name_of(const Op& op);
 
+// What its struct states. Does not compile for an operator that states nothing.
+const Traits& traits_of(const Op& op);
+
 // Checks the number of inputs, then asks the operator.
 Result<Facts> infer(const Op& op, const Inputs& in);
 

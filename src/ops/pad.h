@@ -28,6 +28,7 @@ enum class Cutting : std::uint8_t {
 struct Pad {
   static constexpr std::string_view name = "pad";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Filled, Learnt::Nothing, Indices::None};
   Sizes before, after;
   PadMode mode = PadMode::Constant;
   double value = 0;
@@ -52,6 +53,7 @@ struct Pad {
 struct PadToWindow {
   static constexpr std::string_view name = "pad_to_window";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Filled, Learnt::Nothing, Indices::None};
   Sizes axes;
   std::vector<Window> windows;
   std::vector<Padding> paddings;

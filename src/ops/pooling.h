@@ -28,6 +28,8 @@ enum class Positions : std::uint8_t {
 struct MaxPool {
   static constexpr std::string_view name = "max_pool";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Pooling, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::SecondOutput};
   Axes axes;
   std::vector<Window> windows;
   std::vector<Padding> paddings;
@@ -48,6 +50,7 @@ struct MaxPool {
 struct AveragePool {
   static constexpr std::string_view name = "average_pool";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Pooling, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
   Axes axes;
   std::vector<Window> windows;
   std::vector<Padding> paddings;
@@ -75,6 +78,7 @@ enum class PowerRule : std::uint8_t {
 struct LpPool {
   static constexpr std::string_view name = "lp_pool";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Pooling, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
   Axes axes;
   std::vector<Window> windows;
   std::vector<Padding> paddings;
@@ -98,6 +102,8 @@ enum class Extreme : std::uint8_t { Average, Maximum };
 struct AdaptivePool {
   static constexpr std::string_view name = "adaptive_pool";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Pooling, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::SecondOutput};
   Axes axes;
   Extreme kind = Extreme::Average;
   Sizes out;
@@ -118,6 +124,8 @@ struct AdaptivePool {
 struct MaxUnpool {
   static constexpr std::string_view name = "max_unpool";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::SecondInput};
   Axes axes;
   Sizes out;
   Positions positions = Positions::Plane;

@@ -35,6 +35,8 @@ enum class GateOrder : std::uint8_t { Keras, Torch };
 struct Lstm {
   static constexpr std::string_view name = "lstm";
   static constexpr std::size_t least_inputs = 3, most_inputs = 8;
+  static constexpr Traits traits{LayerKind::Recurrence, AxisUse::Made, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
   bool backwards = false, returns_sequence = false, returns_cell = false;
@@ -54,6 +56,8 @@ struct Lstm {
 struct Gru {
   static constexpr std::string_view name = "gru";
   static constexpr std::size_t least_inputs = 3, most_inputs = 6;
+  static constexpr Traits traits{LayerKind::Recurrence, AxisUse::Made, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh, recurrent_activation = CellFunction::Sigmoid;
   bool reset_after = true, backwards = false, returns_sequence = false;
@@ -72,6 +76,8 @@ struct Gru {
 struct SimpleRnn {
   static constexpr std::string_view name = "simple_rnn";
   static constexpr std::size_t least_inputs = 3, most_inputs = 6;
+  static constexpr Traits traits{LayerKind::Recurrence, AxisUse::Made, Contents::Computed, Learnt::Weights,
+                                 Indices::None};
   GateOrder gates = GateOrder::Keras;
   CellFunction activation = CellFunction::Tanh;
   bool backwards = false, returns_sequence = false;

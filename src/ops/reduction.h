@@ -14,6 +14,8 @@ enum class Reduction : std::uint8_t { Mean, Sum, Maximum, Minimum, Product };
 struct Reduce {
   static constexpr std::string_view name = "reduce";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Reduction, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   Reduction reduction = Reduction::Mean;
   Sizes axes;
   bool keeps_axes = false;
@@ -31,6 +33,8 @@ struct Reduce {
 struct ArgExtreme {
   static constexpr std::string_view name = "arg_extreme";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Made, Contents::Computed, Learnt::Nothing,
+                                 Indices::FirstOutput};
   bool largest = true;
   Size axis = 1;
   bool keeps_axis = false, last = false;
@@ -49,6 +53,8 @@ struct ArgExtreme {
 struct TopK {
   static constexpr std::string_view name = "top_k";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::SecondOutput};
   Size axis = 1, count = 1;
   bool largest = true;
   bool stable = true;  // equal numbers keep their order; torch.topk leaves it open
@@ -67,6 +73,7 @@ struct TopK {
 struct Accumulate {
   static constexpr std::string_view name = "accumulate";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
   Reduction reduction = Reduction::Sum;
   Size axis = 1;
   bool exclusive = false, backwards = false;

@@ -13,6 +13,7 @@ namespace convoy {
 struct Reshape {
   static constexpr std::string_view name = "reshape";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Kept, Learnt::Nothing, Indices::None};
   Sizes to;
   template <class Visit>
   static void fields(Visit visit) {
@@ -25,6 +26,7 @@ struct Reshape {
 struct Flatten {
   static constexpr std::string_view name = "flatten";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Kept, Learnt::Nothing, Indices::None};
   template <class Visit>
   static void fields(Visit) {}
   friend bool operator==(const Flatten&, const Flatten&) = default;
@@ -34,6 +36,7 @@ struct Flatten {
 struct Transpose {
   static constexpr std::string_view name = "transpose";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Moved, Learnt::Nothing, Indices::None};
   Sizes permutation;
   template <class Visit>
   static void fields(Visit visit) {
@@ -46,6 +49,7 @@ struct Transpose {
 struct Unsqueeze {
   static constexpr std::string_view name = "unsqueeze";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Kept, Learnt::Nothing, Indices::None};
   Sizes axes;
   template <class Visit>
   static void fields(Visit visit) {
@@ -56,6 +60,7 @@ struct Unsqueeze {
 struct Squeeze {
   static constexpr std::string_view name = "squeeze";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Kept, Learnt::Nothing, Indices::None};
   Sizes axes;
   template <class Visit>
   static void fields(Visit visit) {
@@ -69,6 +74,7 @@ struct Squeeze {
 struct DepthToSpace {
   static constexpr std::string_view name = "depth_to_space";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Shuffle, AxisUse::Made, Contents::Moved, Learnt::Nothing, Indices::None};
   Order order = Order::ChannelsFirst;
   Size block = 2;
   bool depth_first = true;  // DCR
@@ -83,6 +89,7 @@ struct DepthToSpace {
 struct SpaceToDepth {
   static constexpr std::string_view name = "space_to_depth";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Shuffle, AxisUse::Made, Contents::Moved, Learnt::Nothing, Indices::None};
   Order order = Order::ChannelsFirst;
   Size block = 2;
   bool depth_first = true;
@@ -103,6 +110,7 @@ struct SpaceToDepth {
 struct SpaceToBatch {
   static constexpr std::string_view name = "space_to_batch";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Filled, Learnt::Nothing, Indices::None};
   Sizes axes, block, before, after;
   template <class Visit>
   static void fields(Visit visit) {
@@ -116,6 +124,7 @@ struct SpaceToBatch {
 struct BatchToSpace {
   static constexpr std::string_view name = "batch_to_space";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Moved, Learnt::Nothing, Indices::None};
   Sizes axes, block, before, after;
   template <class Visit>
   static void fields(Visit visit) {

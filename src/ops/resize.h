@@ -61,6 +61,8 @@ enum class FixedLengths : std::uint8_t {
 struct Resize {
   static constexpr std::string_view name = "resize";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Resampling, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   Sizes axes{2, 3};
   Sizes sizes;
   std::vector<double> factors;
@@ -118,6 +120,8 @@ inline Sizes spatial_axes(Axes axes) {
 struct GridSample {
   static constexpr std::string_view name = "grid_sample";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Resampling, AxisUse::Made, Contents::Computed, Learnt::Nothing,
+                                 Indices::None};
   Interpolation interpolation = Interpolation::Linear;
   PadMode border = PadMode::Constant;
   bool align_corners = false;

@@ -12,6 +12,7 @@ namespace convoy {
 struct Concat {
   static constexpr std::string_view name = "concat";
   static constexpr std::size_t least_inputs = 1, most_inputs = 65536;
+  static constexpr Traits traits{LayerKind::Joining, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -24,6 +25,7 @@ struct Concat {
 struct Slice {
   static constexpr std::string_view name = "slice";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 0;
   std::optional<Size> start{}, stop{};
   Size step = 1;
@@ -41,6 +43,7 @@ struct Slice {
 struct Split {
   static constexpr std::string_view name = "split";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 1;
   Sizes sizes;
   template <class Visit>
@@ -55,6 +58,7 @@ struct Split {
 struct Tile {
   static constexpr std::string_view name = "tile";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 0, times = 1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -68,6 +72,7 @@ struct Tile {
 struct Take {
   static constexpr std::string_view name = "take";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 0;
   Sizes indices;
   template <class Visit>
@@ -83,6 +88,8 @@ struct Take {
 struct Gather {
   static constexpr std::string_view name = "gather";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Picked, Learnt::Nothing,
+                                 Indices::SecondInput};
   Size axis = 0;
   template <class Visit>
   static void fields(Visit visit) {
@@ -96,6 +103,8 @@ struct Gather {
 struct GatherElements {
   static constexpr std::string_view name = "gather_elements";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Picked, Learnt::Nothing,
+                                 Indices::SecondInput};
   Size axis = 0;
   template <class Visit>
   static void fields(Visit visit) {
@@ -109,6 +118,8 @@ struct GatherElements {
 struct ExpandLike {
   static constexpr std::string_view name = "expand_like";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Picked, Learnt::Nothing,
+                                 Indices::SecondInput};
   Size axis = 0, from = 0;
   template <class Visit>
   static void fields(Visit visit) {

@@ -14,6 +14,7 @@ namespace convoy {
 struct Unfold {
   static constexpr std::string_view name = "unfold";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Made, Contents::Filled, Learnt::Nothing, Indices::None};
   std::vector<Window> windows;  // one per spatial axis
   std::vector<Padding> paddings;
   template <class Visit>
@@ -30,6 +31,7 @@ struct Unfold {
 struct Fold {
   static constexpr std::string_view name = "fold";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Made, Contents::Computed, Learnt::Nothing, Indices::None};
   std::vector<Window> windows;  // one per spatial axis
   std::vector<Padding> paddings;
   Sizes out;

@@ -82,20 +82,10 @@ std::optional<Op> reordered(const Op& op, const Sizes& order) {
     return moved;
   };
   return std::visit(Overloaded{
-                        [](const auto&) -> std::optional<Op> { return std::nullopt; },
-                        [](const Unary& o) -> std::optional<Op> { return o; },
-                        [](const Relu& o) -> std::optional<Op> { return o; },
-                        [](const Elu& o) -> std::optional<Op> { return o; },
-                        [](const Celu& o) -> std::optional<Op> { return o; },
-                        [](const Clip& o) -> std::optional<Op> { return o; },
-                        [](const HardSigmoid& o) -> std::optional<Op> { return o; },
-                        [](const Shrink& o) -> std::optional<Op> { return o; },
-                        [](const Squareplus& o) -> std::optional<Op> { return o; },
-                        [](const Softplus& o) -> std::optional<Op> { return o; },
-                        [](const Threshold& o) -> std::optional<Op> { return o; },
-                        [](const Affine& o) -> std::optional<Op> { return o; },
-                        [](const Identity& o) -> std::optional<Op> { return o; },
-                        [](const Cast& o) -> std::optional<Op> { return o; },
+                        []<class T>(const T& o) -> std::optional<Op> {
+                          if constexpr (T::traits.axes == AxisUse::Elementwise) return o;
+                          else return std::nullopt;
+                        },
                         [&](Dropout o) -> std::optional<Op> {
                           if (o.noise == Noise::SpatialDropout) o.channel = at(o.channel);
                           return o;

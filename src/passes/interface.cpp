@@ -83,9 +83,7 @@ std::optional<Size> channels_named(const Op& op, Size rank, bool is_input) {
       op);
 }
 
-bool is_recurrent(const Op& op) {
-  return std::holds_alternative<Lstm>(op) || std::holds_alternative<Gru>(op) || std::holds_alternative<SimpleRnn>(op);
-}
+bool is_recurrent(const Op& op) { return traits_of(op).kind == LayerKind::Recurrence; }
 
 struct Named {
   std::set<Size> axes;

@@ -7,18 +7,6 @@ namespace convoy {
 
 namespace {
 
-// Functions of every number alone.
-bool elementwise(const Op& op) {
-  return std::visit(
-      []<class T>(const T&) {
-        return std::is_same_v<T, Unary> || std::is_same_v<T, Relu> || std::is_same_v<T, Elu> ||
-               std::is_same_v<T, Celu> || std::is_same_v<T, Clip> || std::is_same_v<T, HardSigmoid> ||
-               std::is_same_v<T, Shrink> || std::is_same_v<T, Squareplus> || std::is_same_v<T, Affine> ||
-               std::is_same_v<T, Identity> || std::is_same_v<T, Cast> || std::is_same_v<T, Dropout>;
-      },
-      op);
-}
-
 std::string numbers(const Sizes& sizes) {
   std::string text;
   for (const Size n : sizes) text += (text.empty() ? "" : ", ") + std::to_string(n);
@@ -32,7 +20,8 @@ bool Layout::reads_features(const Node& node, ValueId v) const {
   for (std::size_t i = 1; i < node.inputs.size(); ++i)
     if (node.inputs[i] && (node.inputs[i] == v || !graph_[node.inputs[i]].constant)) return false;
   if (std::holds_alternative<Linear>(node.op)) return true;
-  if (elementwise(node.op) || std::holds_alternative<BatchNorm>(node.op)) return takes_features(node.outputs[0]);
+  const bool is_elementwise = traits_of(node.op).axes == AxisUse::Elementwise;
+  if (is_elementwise || std::holds_alternative<BatchNorm>(node.op)) return takes_features(node.outputs[0]);
   if (std::holds_alternative<PRelu>(node.op) || std::holds_alternative<Binary>(node.op)) {
     const Sizes& shape = graph_[node.inputs[1]].constant->shape();
     const Size count = graph_[node.inputs[1]].constant->count();

@@ -44,9 +44,7 @@ std::set<ValueId> unsaid(const Graph& target) {
 std::map<std::string, ValueId> names_in_file(const Graph& target) {
   std::set<ValueId> without = unsaid(target);
   for (const Node& node : target.nodes) {
-    const bool cell = std::holds_alternative<Lstm>(node.op) || std::holds_alternative<Gru>(node.op) ||
-                      std::holds_alternative<SimpleRnn>(node.op);
-    if (!cell) continue;
+    if (traits_of(node.op).kind != LayerKind::Recurrence) continue;
     for (const ValueId v : node.inputs)
       if (v && target[v].constant) without.insert(v);
   }

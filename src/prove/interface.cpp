@@ -18,9 +18,7 @@ template <class T, class... All>
 concept AnyOf = (std::is_same_v<T, All> || ...);
 // Operators whose result has other axes than what they read, or whose axes are not those of what they read.
 template <class T>
-concept MakesAxes = AnyOf<T, Reshape, Flatten, Transpose, Squeeze, Unsqueeze, DepthToSpace, SpaceToDepth, SpaceToBatch,
-                          BatchToSpace, Gather, GatherElements, ArgExtreme, MatMul, Einsum, Embedding, Unfold, Fold,
-                          GridSample, Lstm, Gru, SimpleRnn>;
+concept MakesAxes = T::traits.axes == AxisUse::Made;
 // Windowed layers say themselves which of their axes holds the channels, on both sides.
 template <class T>
 concept HasWindows = requires(const T& op) { op.axes.channel(); };
@@ -71,7 +69,7 @@ Word word_of(const Op& op, Size rank, bool reads) {
         } else if constexpr (AnyOf<T, BatchNorm, GroupNorm, LocalResponseNorm>) {
           if (rank < image_rank) return {};
           return {o.axis < 0 ? o.axis + rank : o.axis};
-        } else if constexpr (AnyOf<T, Lstm, Gru, SimpleRnn>) {
+        } else if constexpr (T::traits.kind == LayerKind::Recurrence) {
           return {std::nullopt, rank == 3};
         } else {
           return {};

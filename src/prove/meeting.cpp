@@ -108,11 +108,8 @@ std::vector<Size> index_ranges(const Graph& graph) {
     if (const auto* op = std::get_if<GatherElements>(&node.op)) along(op->axis);
     const bool passes_on = std::visit(
         []<class O>(const O&) {
-          return std::is_same_v<O, Identity> || std::is_same_v<O, Cast> || std::is_same_v<O, Dropout> ||
-                 std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Transpose> ||
-                 std::is_same_v<O, Unsqueeze> || std::is_same_v<O, Squeeze> || std::is_same_v<O, Slice> ||
-                 std::is_same_v<O, Split> || std::is_same_v<O, Concat> || std::is_same_v<O, Tile> ||
-                 std::is_same_v<O, Take> || std::is_same_v<O, Pad> || std::is_same_v<O, Binary> ||
+          return O::traits.contents == Contents::Kept || O::traits.contents == Contents::Moved ||
+                 std::is_same_v<O, Pad> || std::is_same_v<O, Cast> || std::is_same_v<O, Binary> ||
                  std::is_same_v<O, Where>;
         },
         node.op);

@@ -13,10 +13,7 @@ namespace convoy {
 
 namespace {
 
-bool is_product(const Op& op) {
-  return std::holds_alternative<Conv>(op) || std::holds_alternative<ConvTranspose>(op) ||
-         std::holds_alternative<Linear>(op) || std::holds_alternative<MatMul>(op) || std::holds_alternative<Einsum>(op);
-}
+bool is_product(const Op& op) { return traits_of(op).is_product(); }
 
 // The order of a long sum is anybody's: K + 1 roundings of everything is what none exceeds.
 double worst_order(const Op& op, const NodeBound& bound) {

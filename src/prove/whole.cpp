@@ -15,11 +15,9 @@ concept OneOf = (std::is_same_v<T, All> || ...);
 
 // What places or selects numbers keeps them bit for bit, whatever they are.
 template <class O>
-concept Moves = OneOf<O, Pad, PadToWindow, Reshape, Flatten, Transpose, Unsqueeze, Squeeze, DepthToSpace, SpaceToDepth,
-                      SpaceToBatch, BatchToSpace, Unfold, Concat, Slice, Split, Tile, Take, Identity, Dropout, Gather,
-                      GatherElements, ExpandLike, Embedding, Where>;
+concept Moves = O::traits.moves_numbers();
 template <class O>
-concept Products = OneOf<O, Conv, ConvTranspose, Linear, MatMul, Einsum>;
+concept Products = O::traits.is_product();
 
 // All numbers are multiples of `unit`, a power of two, and none is larger than `most`; unit 0: they are not.
 struct Measure {

@@ -27,9 +27,7 @@ Tensor as_numbers(const Tensor& tensor) {
 
 // Operators that leave the numbers where they are: the output shares the bytes of the input, whatever their type.
 template <class O>
-constexpr bool keeps_numbers =
-    std::is_same_v<O, Reshape> || std::is_same_v<O, Flatten> || std::is_same_v<O, Unsqueeze> ||
-    std::is_same_v<O, Squeeze> || std::is_same_v<O, Identity> || std::is_same_v<O, Dropout>;
+constexpr bool keeps_numbers = O::traits.contents == Contents::Kept;
 
 // A whole number as its type holds it: the lowest bits.
 std::int64_t wrapped(std::int64_t value, DType dtype) {
@@ -77,11 +75,11 @@ Tensor cast(const Tensor& x, DType to) {
 
 // Whole numbers that tell places: no float type holds them all.
 template <class O>
-constexpr bool tells_positions = std::is_same_v<O, MaxPool> || std::is_same_v<O, AdaptivePool> ||
-                                 std::is_same_v<O, TopK> || std::is_same_v<O, ArgExtreme>;
+constexpr bool tells_positions =
+    O::traits.indices == Indices::FirstOutput || O::traits.indices == Indices::SecondOutput;
 // Which output they are.
 template <class O>
-constexpr std::size_t positions_output = std::is_same_v<O, ArgExtreme> ? 0 : 1;
+constexpr std::size_t positions_output = O::traits.indices == Indices::FirstOutput ? 0 : 1;
 
 // What is whole by its type goes on as whole numbers: no further operator sees a fraction there.
 template <class T>
@@ -196,9 +194,9 @@ Result<Facts> facts_of(const Op& op, const std::vector<const Tensor*>& inputs) {
 bool reads_numbers(const Op& op, std::size_t input) {
   return std::visit(
       [&]<class O>(const O&) {
-        return !keeps_numbers<O> && !std::is_same_v<O, Cast> && !(std::is_same_v<O, Embedding> && input == 0) &&
-               !(input == 1 && (std::is_same_v<O, MaxUnpool> || std::is_same_v<O, Gather> ||
-                                std::is_same_v<O, GatherElements> || std::is_same_v<O, ExpandLike>));
+        constexpr Indices indices = O::traits.indices;
+        return !keeps_numbers<O> && !std::is_same_v<O, Cast> && !(indices == Indices::FirstInput && input == 0) &&
+               !(indices == Indices::SecondInput && input == 1);
       },
       op);
 }
