@@ -59,6 +59,14 @@ Status Comparison::start(const std::vector<Tensor>& inputs) {
   return {};
 }
 
+// Where a makes whole numbers alone, behind a rounding, no others come to stand.
+void Comparison::keep_whole(const Tensor& own, std::vector<float>& made) {
+  const auto numbers = own.floats();
+  if (std::ranges::any_of(numbers, [](float x) { return x != std::nearbyint(x); })) return;
+  if (std::ranges::all_of(numbers, [](float x) { return x == 0; })) return;  // which says nothing
+  for (float& x : made) x = std::nearbyint(x);
+}
+
 // Numbers of this shape between the least and the largest of `own`; nothing where those are not numbers.
 std::optional<Tensor> Comparison::fresh_like(const Tensor& own, const Sizes& shape, std::uint64_t seed) {
   if (own.dtype() != DType::F32 || own.count() == 0) return std::nullopt;
@@ -71,6 +79,7 @@ std::optional<Tensor> Comparison::fresh_like(const Tensor& own, const Sizes& sha
     const float share = static_cast<float>(random() >> 40) * 0x1p-24F;
     value = least * (1 - share) + most * share;
   }
+  keep_whole(own, made);
   return Tensor::of(shape, std::move(made));
 }
 

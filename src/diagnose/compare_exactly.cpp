@@ -104,6 +104,7 @@ std::optional<Tensor> Comparison::reaching(const Match& from, double factor, boo
     const double share = static_cast<double>(random() >> 40) * 0x1p-24;
     value = static_cast<float>(low * (1 - share) + high * share);
   }
+  keep_whole(own, made);
   return Tensor::of(own.shape(), std::move(made));
 }
 
@@ -152,6 +153,7 @@ std::optional<std::map<std::size_t, Tensor>> Comparison::halves(const Stretch& a
       const auto half = static_cast<double>(static_cast<std::int64_t>(n) % period - period / 2) / 2;
       made[n] = static_cast<float>(std::clamp(half, bounds.least, bounds.most));
     }
+    keep_whole(own, made);
     fed[at.reads[k]] = Tensor::of(own.shape(), std::move(made));
   }
   return fed.empty() ? std::nullopt : std::optional(std::move(fed));

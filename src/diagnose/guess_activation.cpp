@@ -71,7 +71,12 @@ void guess_gate(Guesses& guesses, std::size_t node) {
     for (Node& product : changed.nodes)
       if (product.outputs[0] == about.outputs[0])
         product.op = Binary{BinaryFunction::Multiply}, product.inputs = {x, product.inputs[0]};
-    guesses.add("activation_kind", about, "another function that it multiplies with", std::move(changed));
+    const Op sigmoid = Unary{}, hard = HardSigmoid{1.0 / 6, 0.5};
+    const std::string_view cause = gate == sigmoid ? cause_of_change(about.op, Unary{Function::Silu})
+                                   : gate == hard  ? cause_of_change(about.op, Unary{Function::HardSwish})
+                                                   : "activation_kind";
+    guesses.add(cause, about, "x * " + function_name(gate) + "(x) in place of " + function_name(about.op),
+                std::move(changed));
   }
 }
 

@@ -159,6 +159,22 @@ std::string_view cause_of(const Graph& a, const Written& was, const Graph& b, co
   return std::max(left, right) <= near ? "activation_variant" : "activation_kind";
 }
 
+// Scales and offsets alone: numbers of the model, or what prepares its input, and no activation.
+bool is_straight(const Graph& piece, const Written& one) {
+  return std::ranges::all_of(one.nodes, [&](std::size_t n) {
+    const Node& node = piece.nodes[n];
+    const auto* binary = std::get_if<Binary>(&node.op);
+    const auto known = std::ranges::count_if(node.inputs, [&](ValueId v) { return piece[v].constant.has_value(); });
+    if (std::holds_alternative<Affine>(node.op)) return true;
+    if (!binary ||
+        (known == 0 && binary->function != BinaryFunction::Add && binary->function != BinaryFunction::Subtract))
+      return false;
+    return binary->function == BinaryFunction::Add || binary->function == BinaryFunction::Subtract ||
+           binary->function == BinaryFunction::Multiply ||
+           (binary->function == BinaryFunction::Divide && piece[node.inputs[1]].constant);
+  });
+}
+
 bool have_same_operators(const Graph& a, const Written& x, const Graph& b, const Written& y) {
   return std::ranges::equal(x.nodes, y.nodes, [&](std::size_t n, std::size_t m) {
     const auto *p = std::get_if<Binary>(&a.nodes[n].op), *q = std::get_if<Binary>(&b.nodes[m].op);
@@ -181,7 +197,9 @@ void guess_function(Guesses& guesses) {
   constexpr std::size_t most = 12;
   constexpr int written = 1;  // what one operator says is meant before what several say
   const Scene& scene = guesses.scene;
-  const auto of_a = written_in(scene.a), of_b = written_in(scene.b);
+  auto of_a = written_in(scene.a), of_b = written_in(scene.b);
+  std::erase_if(of_a, [&](const Written& one) { return is_straight(scene.a, one); });
+  std::erase_if(of_b, [&](const Written& one) { return is_straight(scene.b, one); });
   if (of_a.size() > most || of_b.size() > most) return;
   // What guess_activation tries already.
   const auto are_single = [&](const Written& was, const Written& now) {

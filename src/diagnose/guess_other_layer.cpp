@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace convoy::diagnose {
 
@@ -164,6 +165,24 @@ bool is_variance_factor(const Scene& scene, const Node& node) {
   return std::abs(count - std::round(count)) < 1e-4 * count;
 }
 
+// x * scale + offset, however it is written. Nothing: no such step, or one with many numbers.
+std::optional<Affine> straight_line(const Graph& graph, const Node& node) {
+  if (const auto* line = std::get_if<Affine>(&node.op)) return *line;
+  const auto* binary = std::get_if<Binary>(&node.op);
+  if (!binary) return std::nullopt;
+  const Tensor *first = constant_of(graph, node, 0), *second = constant_of(graph, node, 1);
+  const Tensor* known = second ? second : first;
+  if (!known || (first && second) || known->count() != 1) return std::nullopt;
+  const double number = known->doubles()[0];
+  switch (binary->function) {
+    case BinaryFunction::Add: return Affine{1, number};
+    case BinaryFunction::Subtract: return second ? Affine{1, -number} : Affine{-1, number};
+    case BinaryFunction::Multiply: return Affine{number, 0};
+    case BinaryFunction::Divide: return second && number != 0 ? std::optional(Affine{1 / number, 0}) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
 // One number that the layer computes with, as b has it.
 void guess_number(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
@@ -173,15 +192,25 @@ void guess_number(Guesses& guesses, std::size_t node) {
   if (const auto* own = std::get_if<Affine>(&about.op)) {
     guesses.add(is_variance_factor(scene, about) ? "norm_variance" : "number", about, "without it",
                 without_node(scene.a, node));
-    for (const Node* other : twins<Affine>(scene)) {
-      const auto& theirs = std::get<Affine>(other->op);
-      if (theirs != *own)
+    for (const Node& other : scene.b.nodes) {
+      const auto theirs = straight_line(scene.b, other);
+      if (theirs && *theirs != *own)
         guesses.add("number", about,
-                    own->scale == theirs.scale ? words(theirs.offset, own->offset) : words(theirs.scale, own->scale),
-                    with_op(scene.a, node, theirs));
+                    own->scale == theirs->scale ? words(theirs->offset, own->offset) : words(theirs->scale, own->scale),
+                    with_op(scene.a, node, *theirs));
     }
   }
   if (!std::holds_alternative<Binary>(about.op)) return;
+  if (const auto own = straight_line(scene.a, about))
+    for (const Node* other : twins<Affine>(scene)) {
+      const auto& theirs = std::get<Affine>(other->op);
+      if (theirs == *own) continue;
+      Graph changed = with_op(scene.a, node, theirs);
+      changed.nodes[node].inputs = {about.inputs[constant_of(scene.a, about, 0) ? 1 : 0]};
+      guesses.add("number", about,
+                  own->scale == theirs.scale ? words(theirs.offset, own->offset) : words(theirs.scale, own->scale),
+                  std::move(changed));
+    }
   for (const std::size_t input : {std::size_t{0}, std::size_t{1}}) {
     const Tensor* own = constant_of(scene.a, about, input);
     if (!own || own->count() != 1) continue;

@@ -267,7 +267,11 @@ class Search {
       result.r_next = one.r;
       result.next = std::string(edit.cause);
     }
-    result.certain = result.r_next >= 100 * std::max(result.r_after, limit_);
+    // Layers that are moved and then are not those of b only happen to give its numbers.
+    const bool is_unlike =
+        !accepted.empty() && accepted.front().unlike > 0 &&
+        std::ranges::any_of(result.edits, [](const Edit& edit) { return edit.cause == "order_of_layers"; });
+    result.certain = !is_unlike && result.r_next >= 100 * std::max(result.r_after, limit_);
   }
 
   // Where the edited layer stands in the stretch; what is in front of it comes first.

@@ -64,6 +64,45 @@ def times(name, factor):
     return [(name, lambda t: t * factor)]
 
 
+def skipping():
+    return {"c": nn.Conv2d(3, 4, 3, padding=1), "e": nn.Conv2d(4, 4, 3, padding=1), "g": nn.Conv2d(4, 4, 1), "d": nn.Conv2d(4, 5, 1)}
+
+
+def grouped():
+    return {"c": nn.Conv2d(3, 8, 3), "n": nn.GroupNorm(2, 8), "d": nn.Conv2d(8, 4, 1)}
+
+
+SKIP = "(lambda h: m.d({}))(m.c(x))"
+GATED = SKIP.format("h * ({})(m.g(h.mean((2, 3), keepdim=True)))")
+SCORED = "torch.softmax(m.q(x) @ m.k(x).transpose(1, 2){}, {}) @ m.v(x)"
+# cause, layers, a, b, shape: one fault each in what stands between the layers
+BETWEEN = [
+    ("pool_kind", two, "m.d(F.max_pool2d(m.c(x), 2))", "m.d(F.avg_pool2d(m.c(x), 2))", IMAGE),
+    ("pool_divisor", two, "m.d(F.avg_pool2d(m.c(x), 3, 2, 1))", "m.d(F.avg_pool2d(m.c(x), 3, 2, 1, count_include_pad=False))", IMAGE),
+    ("pool_pad_value", two, "m.d(F.max_pool2d(m.c(x), 3, 2, 1))", "m.d(F.max_pool2d(F.pad(m.c(x), (1, 1, 1, 1)), 3, 2))", IMAGE),
+    ("pool_kind", two, "m.d(m.c(x)).mean((2, 3))", "m.d(m.c(x)).sum((2, 3))", IMAGE),
+    ("pool_kind", two, "m.d(m.c(x)).mean((2, 3))", "m.d(m.c(x)).amax((2, 3))", IMAGE),
+    ("pad_mode", two, "m.d(F.pad(m.c(x), (2, 1, 1, 2), mode='reflect'))", "m.d(F.pad(m.c(x), (2, 1, 1, 2), mode='replicate'))", IMAGE),
+    ("pad_mode", two, "m.d(F.pad(m.c(x), (1, 1, 1, 1), value=1.0))", "m.d(F.pad(m.c(x), (1, 1, 1, 1)))", IMAGE),
+    ("pads_hw_swapped", two, "m.d(F.pad(m.c(x), (2, 2, 1, 1)))", "m.d(F.pad(m.c(x), (1, 1, 2, 2)))", IMAGE),
+    ("odd_cell_on_the_other_side", two, "m.d(F.pad(m.c(x), (0, 1, 0, 1)))", "m.d(F.pad(m.c(x), (1, 0, 1, 0)))", IMAGE),
+    ("resize_mode", two, "m.d(F.interpolate(m.c(x), scale_factor=2, mode='bilinear'))", "m.d(F.interpolate(m.c(x), scale_factor=2))", IMAGE),
+    ("layer_missing", skipping, SKIP.format("h + F.relu(m.e(h))"), SKIP.format("F.relu(m.e(h))"), IMAGE),
+    ("order_of_layers", skipping, SKIP.format("F.relu(h + m.e(h))"), SKIP.format("h + F.relu(m.e(h))"), IMAGE),
+    ("activation_missing", skipping, GATED.format("torch.sigmoid"), GATED.format("lambda t: t"), IMAGE),
+    ("activation_variant", skipping, GATED.format("torch.sigmoid"), GATED.format("F.hardsigmoid"), IMAGE),
+    ("norm_groups", grouped, "m.d(m.n(m.c(x)))", "m.d(F.group_norm(m.c(x), 4, m.n.weight, m.n.bias))", IMAGE),
+    ("number", attending, SCORED.format(" / 8 ** .5", -1), SCORED.format(" / 8", -1), (2, 6, 8)),
+    ("layer_missing", attending, SCORED.format(" / 8 ** .5", -1), SCORED.format("", -1), (2, 6, 8)),
+    ("softmax_axis", attending, SCORED.format(" / 8 ** .5", -1), SCORED.format(" / 8 ** .5", 1), (2, 6, 8)),
+    ("sequence_end", walking, LAST, "m.o(m.r(x)[0][:, 0])", (2, 6, 5)),
+    ("sequence_axis", walking, "m.o(m.r(x)[0])", "m.o(m.r(x.transpose(0, 1))[0].transpose(0, 1))", (6, 6, 5)),
+    ("preprocessing", two, "m.d(m.c(x / 255))", "m.d(m.c(x))", IMAGE),
+    ("branches_exchanged", two, "(lambda h: m.d(torch.cat([h[:, :4] * torch.sigmoid(h[:, 4:])] * 2, 1)))(m.c(x))",
+     "(lambda h: m.d(torch.cat([h[:, 4:] * torch.sigmoid(h[:, :4])] * 2, 1)))(m.c(x))", IMAGE),
+    ("number", two, "m.d(m.c(x).abs() ** 1.5)", "m.d(m.c(x).abs() ** 2.5)", IMAGE),
+    ("number", two, "m.d(F.relu(m.c(x)) * .5)", "m.d(F.relu(m.c(x)) * .25)", IMAGE),
+]
 QUICK = "lambda h: h * torch.sigmoid(1.702 * h)"
 TANH = "lambda h: .5 * h * (1 + torch.tanh(.7978845608 * (h + {} * h ** 3)))"
 BEYOND = "lambda h: torch.where(h > {}, torch.ones_like(h), h)"
@@ -82,6 +121,10 @@ FUNCTIONS = [
     ("activation_kind", "F.mish", "lambda h: torch.log(1 + torch.exp(h))"),
     ("activation_kind", "torch.round", "lambda h: torch.floor(h + .5)"),
     ("activation_kind", "F.relu", "torch.abs"),
+    ("activation_kind", "F.silu", "lambda h: h * torch.sigmoid(1.5 * h)"),
+    ("activation_variant", "F.hardswish", "lambda h: h * torch.sigmoid(h)"),
+    ("activation_variant", "F.softplus", "lambda h: F.softplus(h, 2.0)"),
+    ("activation_slope", "F.elu", "lambda h: F.elu(h, 0.5)"),
 ]
 OUTPUTS, INPUTS = [0, 4, 2, 3, 1, 5, 6, 7], [0, 1, 5, 3, 4, 2, 6, 7]
 # cause, layers, a, b (None: as a), what is changed in b's numbers, shape
@@ -137,6 +180,7 @@ ROWS = [
      (2, 3, 14, 16)),
     ("kernel_size", two, "m.d(F.avg_pool2d(m.c(x), 3, 2))", "m.d(F.avg_pool2d(m.c(x), 2, 2))", [], IMAGE),
     *((cause, two, f"m.d(({a})(m.c(x)))", f"m.d(({b})(m.c(x)))", [], IMAGE) for cause, a, b in FUNCTIONS),
+    *((cause, layers, a, b, [], shape) for cause, layers, a, b, shape in BETWEEN),
     ("activation_kind", two, "m.d(m.c(x)).softmax(1)", "m.d(m.c(x)).sigmoid()", [], IMAGE),
     ("order_of_layers", two, PLAIN, "m.d(F.relu(F.conv2d(x, m.c.weight, padding=1)) + m.c.bias.view(1, -1, 1, 1))", [], IMAGE),
     ("order_of_layers", two, "m.d(F.relu(F.conv2d(x, m.c.weight, padding=1)) + m.c.bias.view(1, -1, 1, 1))", PLAIN, [], IMAGE),

@@ -69,6 +69,17 @@ EQUAL = {
     "unit length": (lambda x: F.normalize(x, dim=1), lambda x: x / torch.clamp(torch.sqrt((x * x).sum(1, keepdim=True)), min=1e-12)),
     "a quotient as a product": (lambda x: x / 255.0, lambda x: x * (1 / 255)),
     "tanh": (torch.tanh, lambda x: 2 * torch.sigmoid(2 * x) - 1),
+    "tanh by exponentials": (torch.tanh, lambda x: 1 - 2 / (torch.exp(2 * x) + 1)),
+    "silu": (F.silu, lambda x: x / (1 + torch.exp(-x))),
+    "mish": (F.mish, lambda x: x * torch.tanh(F.softplus(x))),
+    "softplus of small numbers": (F.softplus, lambda x: torch.log(1 + torch.exp(x))),
+    "gelu by tanh": (lambda x: F.gelu(x, approximate="tanh"),
+                     lambda x: 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x * x * x)))),
+    "repeated": (lambda x: F.interpolate(x, scale_factor=2), lambda x: x.repeat_interleave(2, 2).repeat_interleave(2, 3)),
+    "deviation": (lambda x: x - x.std((2, 3), unbiased=False, keepdim=True),
+                  lambda x: x - ((x - x.mean((2, 3), keepdim=True)) ** 2).mean((2, 3), keepdim=True).sqrt()),
+    "rounded twice": (torch.round, lambda x: torch.round(torch.round(x))),
+    "six": (F.relu6, lambda x: x.clamp(0, 6)),
 }
 
 
