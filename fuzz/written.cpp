@@ -5,7 +5,7 @@
 #include "fuzz/answer.h"
 #include "graph/text.h"
 #include "passes/passes.h"
-#include "report/text.h"
+#include "report/summary.h"
 
 #include <nlohmann/json.hpp>
 

@@ -23,6 +23,12 @@ template <class... T>
 void say(fmt::format_string<T...> format, T&&... parts) {
   write_message(fmt::format(format, std::forward<T>(parts)...));
 }
+// The columns of the terminal that results go to; 0: they go elsewhere.
+std::size_t result_width();
+// The lines of a table; on a terminal, unless NO_COLOR is set, the one that begins with `heading` is bold and those that
+// hold a mark "(!)" are yellow. Colour says nothing that the text does not.
+void write_table(std::string_view text, std::string_view heading);
+
 // One JSON object and the end of its line; bytes that are no text become the sign for that.
 void print_json(const nlohmann::ordered_json& json);
 

@@ -1,11 +1,11 @@
 // convoy summary: the layers of a model with shapes and effective padding.
+#include "report/summary.h"
 #include "base/shown.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "formats/source.h"
 #include "graph/text.h"
 #include "report/table.h"
-#include "report/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +18,7 @@ namespace {
 
 struct Summary {
   ModelOptions model;
+  SummaryOptions shown;
   bool json = false, graph = false;
 };
 
@@ -58,11 +59,13 @@ int summary(const Summary& o) {
   if (!loaded) return report(loaded.error());
   if (o.graph) print("{}", text_of(*loaded));
   else if (o.json) {
-    Json facts = summary_json(*loaded, name);
+    Json facts = summary_json(*loaded, name, o.shown);
     facts["remarks"] = remarks;
     print_json(facts);
   } else {
-    print("{}", summary_text(*loaded, name));
+    SummaryOptions shown = o.shown;
+    shown.width = result_width();
+    write_table(summary_text(*loaded, name, shown), "  layer  ");
     for (const std::string& remark : remarks) print("note    {}\n", shown_sentence(remark));
   }
   return Done;
@@ -75,8 +78,16 @@ void offer_summary(CLI::App& app, int& code) {
   auto* command = app.add_subcommand("summary",
                                      "the layers of a model: shapes, parameters, padding as said and as placed\n\n"
                                      "  convoy summary model.keras\n"
-                                     "  convoy summary model.h5 --size 224x224 --json");
+                                     "  convoy summary model.h5 --size 224x224 --json\n"
+                                     "  convoy summary net.onnx --depth 2 --sort multiply-adds\n\n"
+                                     "Multiply-adds, activations and bytes are those of one example; a bias or a norm "
+                                     "has no multiply-adds.\nA terminal that is too narrow shows fewer columns; --json "
+                                     "has all.");
   options->model.offer(*command);
+  command->add_option("--depth", options->shown.depth, "modules deeper than this are one row each")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--sort", options->shown.sort, "the dearest first: parameters, multiply-adds or memory")
+      ->check(CLI::IsMember(summary_sort_keys()));
   command->add_flag("--json", options->json, "one JSON object with the same facts");
   command->add_flag("--graph", options->graph, "the text form of the graph");
   command->callback([options, &code] { code = summary(*options); });

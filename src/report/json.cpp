@@ -106,26 +106,6 @@ Json carried_json(const std::vector<Carried>& all) {
 
 }  // namespace
 
-Json summary_json(const Graph& graph, const std::string& file) {
-  const auto n = count_parameters(graph);
-  Json j;
-  j["schema"] = 1;
-  j["file"] = file;
-  j["format"] = graph.source_format;
-  j["parameters"] = {{"all", n.all}, {"trainable", n.trainable}};
-  Json inputs = Json::array(), outputs = Json::array();
-  for (const ValueId v : graph.inputs)
-    inputs.push_back({{"name", graph[v].name},
-                      {"dtype", std::string(name_of(graph[v].fact.dtype))},
-                      {"shape", shape_json(graph[v].fact.shape)}});
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    outputs.push_back({{"name", graph.output_names[i]}, {"shape", shape_json(graph[graph.outputs[i]].fact.shape)}});
-  j["inputs"] = std::move(inputs);
-  j["outputs"] = std::move(outputs);
-  j["layers"] = layers_json(graph);
-  return j;
-}
-
 Json port_json(const PortReport& r, const std::string& file) {
   Json j;
   j["schema"] = 1;

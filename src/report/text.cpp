@@ -34,8 +34,8 @@ std::string layer_table(const Graph& g) {
 }
 
 std::string head(const Graph& g, const std::string& file) {
-  return fmt::format("{}  {}  {} operators  {}\n", shown(file), shown(g.source_format), g.nodes.size(),
-                     parameter_words(g));
+  return fmt::format("{}  {}  {} operator{}  {}\n", shown(file), shown(g.source_format), g.nodes.size(),
+                     g.nodes.size() == 1 ? "" : "s", parameter_words(g));
 }
 
 std::string pass_lines(const PortReport& r) {
@@ -161,14 +161,6 @@ std::string proof_lines(const Proof& p, bool one_size) {
 }
 
 }  // namespace
-
-std::string summary_text(const Graph& graph, const std::string& file) {
-  std::string s = head(graph, file) + "\n" + layer_table(graph) + "\noutputs ";
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    s += fmt::format("{}{} {}", i ? ", " : "", shown(graph.output_names[i]),
-                     text_of(graph[graph.outputs[i]].fact.shape));
-  return s + "\n";
-}
 
 std::string port_text(const PortReport& r, const std::string& file) {
   std::string s = "read    " + head(r.source, file) + "\n" + layer_table(r.source) + "\n" + pass_lines(r);

@@ -8,9 +8,6 @@
 
 namespace convoy {
 
-std::string summary_text(const Graph& graph, const std::string& file);
-Json summary_json(const Graph& graph, const std::string& file);
-
 std::string port_text(const PortReport& report, const std::string& file);
 Json port_json(const PortReport& report, const std::string& file);
 

@@ -379,6 +379,39 @@ assert all(cell["written"] or cell["reason"] for row in rows.values() for cell i
 assert "Conv2D" in d["keras_layers"] and {p["name"] for p in d["passes"]["keras"]} > {"move_axes", "fold_padding"}
 PYTHON
 
+# --- summary on a terminal ----------------------------------------------------------------------------
+ends 2 "a key that nothing is sorted by" "$convoy" summary "$good/model.keras" --sort colour
+ends 2 "a depth that is none" "$convoy" summary "$good/model.keras" --depth 0
+ends 0 "the dearest first" "$convoy" summary "$corpus/../../../../examples/digits.keras" --sort multiply-adds
+promises=$((promises + 1))
+[ "$(grep -n 73,728 said.out | cut -d: -f1)" = 5 ] || complain "--sort multiply-adds does not begin with the dearest"
+promises=$((promises + 1))
+python3 - "$convoy" "$corpus/../../../../examples/digits.keras" <<'PYTHON' || complain "a terminal gets another table than it should"
+import fcntl, os, pty, struct, subprocess, sys, termios
+def on_terminal(columns, **env):
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    done = subprocess.Popen([sys.argv[1], "summary", sys.argv[2]], stdout=follower, env=dict(os.environ, TERM="xterm", **env))
+    os.close(follower)
+    text = b""
+    while True:
+        try: part = os.read(leader, 65536)
+        except OSError: break
+        if not part: break
+        text += part
+    assert done.wait() == 0
+    return text.decode().replace("\r\n", "\n")
+for columns in (70, 100):
+    text = on_terminal(columns, NO_COLOR="1")
+    assert "\x1b" not in text
+    table = text.split("\n\n")[1].split("\n")
+    assert max(map(len, table)) <= columns, (columns, table)
+assert "256x10" in on_terminal(200, NO_COLOR="1")
+text = on_terminal(100, NO_COLOR="")
+assert "\x1b[1m  layer" in text
+assert "\x1b" not in subprocess.run([sys.argv[1], "summary", sys.argv[2]], capture_output=True, text=True).stdout
+PYTHON
+
 # --- imports beside the package --------------------------------------------------------------------
 mkdir -p beside/pkg/deep
 echo 'N = 9' | tee beside/outside.py beside/pkg/inside.py >/dev/null
