@@ -1,6 +1,6 @@
 // ONNX's operators: attributes by keyword, the kernel's size from kernel_shape or --kernel. The newest rules are taken.
 #include "explain/asked.h"
-#include "formats/onnx/functions.h"
+#include "formats/onnx/catalogue/catalogue.h"
 
 #include <algorithm>
 

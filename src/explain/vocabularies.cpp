@@ -2,7 +2,7 @@
 
 #include "base/words.h"
 #include "formats/keras/source/signatures.h"
-#include "formats/onnx/functions.h"
+#include "formats/onnx/catalogue/catalogue.h"
 #include "formats/tf/functions.h"
 #include "formats/torch/functions/functions.h"
 
@@ -73,14 +73,17 @@ constexpr std::string_view keras_old_convolution =
     "weights";
 constexpr std::string_view keras_old_pool = "border_mode dim_ordering pool_length stride";
 
-constexpr std::array onnx_attributes{
-    Signature{"Conv", "auto_pad dilations group kernel_shape pads strides"},
-    Signature{"ConvTranspose", "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
-    Signature{"MaxPool", "auto_pad ceil_mode dilations kernel_shape pads storage_order strides"},
-    Signature{"AveragePool", "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides"},
-    Signature{"LpPool", "auto_pad ceil_mode dilations kernel_shape p pads strides"},
-    Signature{"Pad", "mode value"},
-};
+constexpr std::string_view onnx_operators[] = {"Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "Pad"};
+
+// Without those that have become inputs since.
+std::vector<std::string_view> onnx_attributes(std::string_view name) {
+  std::vector<std::string_view> all;
+  if (std::ranges::find(onnx_operators, name) == std::end(onnx_operators)) return all;
+  const onnx::Signature& signature = *onnx::signature_of(name);
+  for (const onnx::Parameter& attribute : signature.attributes)
+    if (!signature.input(attribute.name)) all.push_back(attribute.name);
+  return all;
+}
 
 template <class Table>
 std::string_view find(const Table& table, std::string_view name) {
@@ -109,8 +112,7 @@ std::optional<std::string_view> parameters_of(const Named& named) {
     return found.empty() ? std::nullopt : std::optional(found);
   }
   const FunctionRow* row = row_of(rows_of(named.framework), named.function);
-  if (!row || (named.framework == Framework::Onnx && find(onnx_attributes, named.function).empty()))
-    return std::nullopt;
+  if (!row || (named.framework == Framework::Onnx && onnx_attributes(named.function).empty())) return std::nullopt;
   return row->parameters;
 }
 
@@ -125,7 +127,7 @@ std::vector<std::string> keywords_of(const Named& named) {
     if (named.function.find("onvolution") != std::string::npos)
       append(all, keras_parameters("SeparableConv2D")), append(all, "groups");
   } else if (named.framework == Framework::Onnx) {
-    append(all, find(onnx_attributes, named.function));
+    for (const std::string_view word : onnx_attributes(named.function)) all.emplace_back(word);
   } else if (named.framework == Framework::TensorFlow) {
     all.emplace_back("name");
   }
@@ -142,8 +144,7 @@ std::vector<Named> all_names() {
   for (const std::string_view name : keras_layers) all.push_back({Framework::Keras, std::string(name)});
   for (const Framework f : {Framework::Torch, Framework::TensorFlow})
     for (const FunctionRow& row : rows_of(f)) all.push_back({f, std::string(row.name)});
-  for (const Signature& s : onnx_attributes)
-    if (row_of(rows_of(Framework::Onnx), s.name)) all.push_back({Framework::Onnx, std::string(s.name)});
+  for (const std::string_view name : onnx_operators) all.push_back({Framework::Onnx, std::string(name)});
   return all;
 }
 

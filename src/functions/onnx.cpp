@@ -2,7 +2,7 @@
 // text.
 #include "convoy/onnx.h"
 
-#include "formats/onnx/functions.h"
+#include "formats/onnx/catalogue/catalogue.h"
 #include "functions/evaluate.h"
 
 namespace convoy::onnx {

@@ -1,5 +1,5 @@
 // ONNX's operators: the node of the case, through the rows that read model files.
-#include "formats/onnx/functions.h"
+#include "formats/onnx/catalogue/catalogue.h"
 #include "functions/evaluate.h"
 #include "golden/answer.h"
 

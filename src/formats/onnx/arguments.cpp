@@ -8,6 +8,16 @@
 
 namespace convoy::onnx {
 
+bool takes_attribute(const FunctionCall& call, std::string_view name) {
+  const Parameter* attribute = signature_of(call.name)->attribute(name);
+  return attribute && attribute->versions.has(call.opset);
+}
+
+bool takes(const FunctionCall& call, std::string_view name) {
+  const Parameter* input = signature_of(call.name)->input(name);
+  return (input && input->versions.has(call.opset)) || takes_attribute(call, name);
+}
+
 Size space_of(FunctionCall& call, ValueId x) {
   const Size rank = call.rank(x);
   if (rank >= 3) return rank - 2;
@@ -15,8 +25,9 @@ Size space_of(FunctionCall& call, ValueId x) {
   return 1;
 }
 
-std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel, bool dilates) {
+std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel) {
   const Sizes strides = call.attrs.sizes("strides", kernel.size(), 1);
+  const bool dilates = takes(call, "dilations");
   const Sizes dilations = dilates ? call.attrs.sizes("dilations", kernel.size(), 1) : Sizes(kernel.size(), 1);
   std::vector<Window> windows;
   for (std::size_t i = 0; i < kernel.size(); ++i) {
@@ -87,14 +98,14 @@ std::optional<double> known_number(FunctionCall& call, std::string_view input) {
   return std::nullopt;
 }
 
-std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name, Size input_since) {
-  if (call.opset < input_since) {
+std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name) {
+  if (takes_attribute(call, name)) {
     if (!call.attrs.has(name)) return std::nullopt;
     return call.attrs.list(name);
   }
   if (call.attrs.has(name))
-    call.refuse(Fault::Format,
-                "attribute '" + std::string(name) + "' is an input since opset " + std::to_string(input_since));
+    call.refuse(Fault::Format, "attribute '" + std::string(name) + "' is an input since opset " +
+                                   std::to_string(signature_of(call.name)->input(name)->versions.since));
   return known_integers(call, name);
 }
 

@@ -1,7 +1,7 @@
 // What the rows of all families read alike: windows and their padding, axes, and numbers that were attributes in older
 // opsets and are inputs since.
 #pragma once
-#include "formats/onnx/functions.h"
+#include "formats/onnx/catalogue/catalogue.h"
 
 #include <optional>
 
@@ -12,8 +12,8 @@ inline Axes channels_first(Size space) { return {Order::ChannelsFirst, space}; }
 // The spatial axes of [N, C, n...]; refuses a rank below 3.
 Size space_of(FunctionCall& call, ValueId x);
 
-// strides and dilations (where `dilates`) around kernels of these sizes; 1 where nothing is said.
-std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel, bool dilates = true);
+// strides and dilations (where the opset has them) around kernels of these sizes; 1 where nothing is said.
+std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel);
 
 enum class AutoPad : std::uint8_t { NotSet, SameUpper, SameLower, Valid };
 AutoPad auto_pad_of(FunctionCall& call);
@@ -30,8 +30,12 @@ std::optional<Sizes> known_integers(FunctionCall& call, std::string_view input);
 std::optional<std::vector<double>> known_numbers(FunctionCall& call, std::string_view input);
 std::optional<double> known_number(FunctionCall& call, std::string_view input);
 
-// Whole numbers that are an attribute before `input_since`, and an input of the same name from then on.
-std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name, Size input_since);
+// Whether the operator has an attribute or an input of this name in the call's opset; an attribute.
+bool takes(const FunctionCall& call, std::string_view name);
+bool takes_attribute(const FunctionCall& call, std::string_view name);
+
+// Whole numbers that are an attribute in older opsets, and an input of the same name since.
+std::optional<Sizes> moved_integers(FunctionCall& call, std::string_view name);
 
 // An axis counted from either end, as a place of `rank` axes; several, sorted, each once.
 Size axis_of(FunctionCall& call, std::string_view name, Size axis, Size rank);

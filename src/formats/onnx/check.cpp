@@ -1,6 +1,8 @@
 // Walks graphs in their order, with the names that are known at each place.
 #include "formats/onnx/check.h"
 
+#include "formats/onnx/catalogue/catalogue.h"
+
 #include <unordered_map>
 #include <unordered_set>
 
@@ -33,16 +35,6 @@ char letter_of(AttributeKind kind) {
     case AttributeKind::Texts: return 'S';
     case AttributeKind::Nothing: return 0;
     case AttributeKind::Other: return 'p';
-  }
-  return 0;
-}
-
-// The letter behind this name in "axis:i pads:I"; 0 where it is not in the list.
-char kind_in(std::string_view attributes, std::string_view name) {
-  while (!attributes.empty()) {
-    const auto colon = attributes.find(':');
-    if (attributes.substr(0, colon) == name) return attributes[colon + 1];
-    attributes.remove_prefix(std::min(colon + 3, attributes.size()));
   }
   return 0;
 }
@@ -139,27 +131,33 @@ class Checker {
 
   Status kinds(const ModelNode& n) const {
     const bool own = n.domain.empty() || n.domain == "ai.onnx";
-    const Schema* schema = own ? schema_of(n.type) : nullptr;
-    if (ours_ && !schema) return broken("is no operator of ONNX");
+    const Signature* signature = own ? signature_of(n.type) : nullptr;
+    if (ours_ && !signature) return broken("is no operator of ONNX");
+    if (ours_ && !signature->row->versions.has(opset_)) return broken("is no operator of this operator set");
     std::unordered_set<std::string_view> names;
     for (const Attribute& a : n.attributes) {
       const std::string named = "attribute '" + a.name + "'";
       if (!names.insert(a.name).second) return broken(named + " is given twice");
       if (a.contradicts) return broken(named + " says that it is of one kind and holds another");
-      const char wanted = schema ? kind_in(schema->attributes, a.name) : char{0};
+      const Parameter* known = signature ? signature->attribute(a.name) : nullptr;
+      const char wanted = known ? known->kind : char{0};
       const char is = letter_of(a.kind);
-      if (ours_ && (wanted == 0 || is != wanted)) return broken(named + " is no such attribute of the operator");
+      if (ours_ && (!known || is != wanted || !known->versions.has(opset_)))
+        return broken(named + " is no such attribute of the operator");
       if (wanted != 0 && is != 0 && is != wanted && wanted != 'p' && a.refers_to.empty())
         return broken(named + " holds " + std::string(word_of(is)) + ", expected " + std::string(word_of(wanted)));
     }
-    if (!schema) return {};
+    return signature ? counts(n, *signature) : Status();
+  }
+
+  Status counts(const ModelNode& n, const Signature& signature) const {
     const auto inputs = static_cast<int>(n.inputs.size()), outputs = static_cast<int>(n.outputs.size());
-    if (inputs < schema->least_inputs || inputs > schema->most_inputs)
-      return broken("has " + std::to_string(inputs) + " inputs, expected " +
-                    counted(schema->least_inputs, schema->most_inputs));
-    if (outputs > schema->most_outputs || outputs < std::min(schema->least_outputs, 1))
-      return broken("has " + std::to_string(outputs) + " results, expected " +
-                    counted(schema->least_outputs, schema->most_outputs));
+    const Signature::Count count = signature.count_of_inputs(ours_ ? std::optional(opset_) : std::nullopt);
+    const ResultCount& results = signature.row->results;
+    if (inputs < count.least || inputs > count.most)
+      return broken("has " + std::to_string(inputs) + " inputs, expected " + counted(count.least, count.most));
+    if (outputs > results.most || outputs < std::min(results.least, 1))
+      return broken("has " + std::to_string(outputs) + " results, expected " + counted(results.least, results.most));
     return {};
   }
 

@@ -8,23 +8,13 @@
 
 namespace convoy::onnx {
 
-// What an operator takes and gives, over all versions since opset 7. `attributes`: "axis:i pads:I", where f, i, s, t, g
-// are a number, a whole number, text, a tensor, a graph, capitals are lists of them, and p is anything else.
-struct Schema {
-  std::string_view op;
-  int least_inputs, most_inputs, least_outputs, most_outputs;
-  std::string_view attributes;
-};
-// Null: no operator of ONNX's own domain.
-const Schema* schema_of(std::string_view op);
-
 // Who made the model: what only other readers would stumble over is let pass in a file that somebody else wrote.
 enum class Maker : std::uint8_t { Somebody, Convoy };
 
 // Names: inputs, initializers and results are each given once; every name is given before it is read, in an order of
 // computation, and the outputs are given at all. Attributes: each once, of the kind that it says and that the operator
 // wants. Operators: as many inputs and results as they have. Convoy's own also: no name is empty, no two nodes share
-// theirs, operators and attributes are ONNX's, initializers are read.
+// theirs, operators, inputs and attributes are those of the model's opset, initializers are read.
 // Fails: Format, or Internal for our own, with node, attribute and what was expected.
 Status check_model(const Model& model, Maker maker);
 

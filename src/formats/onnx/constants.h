@@ -1,7 +1,7 @@
 // A node in the words of its row: attributes as JSON, inputs by the names of the row's parameters. And what a node gives
 // whose inputs are all known.
 #pragma once
-#include "formats/onnx/functions.h"
+#include "formats/onnx/catalogue/catalogue.h"
 #include "formats/onnx/tensor.h"
 #include "run/cost.h"
 

@@ -2,6 +2,7 @@
 // numbers; the rest is arithmetic on whole numbers, which divide toward zero.
 #include "formats/onnx/numbers.h"
 
+#include "formats/onnx/catalogue/catalogue.h"
 #include "formats/onnx/constants.h"
 #include "formats/onnx/types.h"
 #include "ops/expect.h"
@@ -79,34 +80,37 @@ std::optional<int> order(const Number& a, const Number& b) {
 
 Number truth(bool value) { return Number::of(std::int64_t{value}); }
 
-Number binary(const std::string& type, const Number& a, const Number& b, bool whole) {
-  if (type == "Add") return add(a, b, whole);
-  if (type == "Sub") return add(a, negated(b), whole);
-  if (type == "Mul") return multiply(a, b, whole);
-  if (type == "Div") return divide(a, b, whole);
-  if (type == "Mod") return modulo(a, b);
-  if (type == "And" || type == "Or") {
-    if (!a.known() || !b.known()) return {};
-    return truth(type == "And" ? a.value() != 0 && b.value() != 0 : a.value() != 0 || b.value() != 0);
+bool is_known_binary(BinaryFunction function) {
+  return function != BinaryFunction::Power && function != BinaryFunction::Xor;
+}
+
+Number binary(BinaryFunction function, const Number& a, const Number& b, bool whole) {
+  using enum BinaryFunction;
+  switch (function) {
+    case Add: return add(a, b, whole);
+    case Subtract: return add(a, negated(b), whole);
+    case Multiply: return multiply(a, b, whole);
+    case Divide: return divide(a, b, whole);
+    case Modulo: return modulo(a, b);
+    case And:
+    case Or:
+      if (!a.known() || !b.known()) return {};
+      return truth(function == And ? a.value() != 0 && b.value() != 0 : a.value() != 0 || b.value() != 0);
+    default: break;
   }
   const auto less = order(a, b);
   if (!less) return {};
-  if (type == "Min") return *less <= 0 ? a : b;
-  if (type == "Max") return *less >= 0 ? a : b;
-  if (type == "Equal") return truth(*less == 0);
-  if (type == "Less") return truth(*less < 0);
-  if (type == "LessOrEqual") return truth(*less <= 0);
-  if (type == "Greater") return truth(*less > 0);
-  return truth(*less >= 0);  // GreaterOrEqual
+  switch (function) {
+    case Minimum: return *less <= 0 ? a : b;
+    case Maximum: return *less >= 0 ? a : b;
+    case Equal: return truth(*less == 0);
+    case Less: return truth(*less < 0);
+    case LessOrEqual: return truth(*less <= 0);
+    case Greater: return truth(*less > 0);
+    case GreaterOrEqual: return truth(*less >= 0);
+    default: return {};
+  }
 }
-
-bool compares(const std::string& type) {
-  return type == "Equal" || type.starts_with("Less") || type.starts_with("Greater") || type == "And" || type == "Or";
-}
-
-constexpr std::string_view binaries[] = {"Add", "Sub",   "Mul",  "Div",         "Mod",     "Min",
-                                         "Max", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-                                         "And", "Or"};
 
 std::optional<Sizes> met(const Sizes& a, const Sizes& b) {
   Sizes shape(std::max(a.size(), b.size()), 1);
@@ -134,14 +138,14 @@ const Number& stretched(const Numbers& from, const Sizes& shape, std::size_t i) 
   return from.all[place];
 }
 
-std::optional<Numbers> by_pairs(const ModelNode& node, const std::vector<const Numbers*>& in) {
-  if (in.size() != 2 || !in[0] || !in[1]) return std::nullopt;
+std::optional<Numbers> by_pairs(BinaryFunction function, const std::vector<const Numbers*>& in) {
+  if (!is_known_binary(function) || in.size() != 2 || !in[0] || !in[1]) return std::nullopt;
   const auto shape = met(in[0]->shape, in[1]->shape);
   if (!shape) return std::nullopt;
   const bool whole = !is_floating(in[0]->dtype);
-  Numbers out{compares(node.type) ? DType::Bool : in[0]->dtype, *shape, {}};
+  Numbers out{gives_truth(function) ? DType::Bool : in[0]->dtype, *shape, {}};
   for (std::size_t i = 0; i < static_cast<std::size_t>(*checked_count(*shape)); ++i)
-    out.all.push_back(binary(node.type, stretched(*in[0], *shape, i), stretched(*in[1], *shape, i), whole));
+    out.all.push_back(binary(function, stretched(*in[0], *shape, i), stretched(*in[1], *shape, i), whole));
   return out;
 }
 
@@ -159,12 +163,6 @@ std::optional<Numbers> where(const std::vector<const Numbers*>& in) {
   return out;
 }
 
-Number rounded(const std::string& type, const Number& n) {
-  if (n.kind == Kind::Whole || (n.kind == Kind::Multiple && whole_factor(n))) return n;
-  if (n.kind != Kind::Real) return {};
-  return Number::of(type == "Floor" ? std::floor(n.real) : type == "Ceil" ? std::ceil(n.real) : std::nearbyint(n.real));
-}
-
 Number cast(const Number& n, DType to) {
   if (is_floating(to)) return n.kind == Kind::Whole ? Number::of(static_cast<double>(n.whole)) : n;
   if (to == DType::Bool) return n.known() ? truth(n.value() != 0) : Number{};
@@ -173,40 +171,53 @@ Number cast(const Number& n, DType to) {
   return n.kind == Kind::Real ? Number{} : n;
 }
 
-std::optional<Numbers> one_by_one(const ModelNode& node, const Numbers& x) {
-  Numbers out{x.dtype, x.shape, {}};
-  if (node.type == "Cast") {
-    const Attribute* to = node.attribute("to");
-    const auto dtype = to ? dtype_of(to->integer) : std::nullopt;
-    if (!dtype) return std::nullopt;
-    out.dtype = *dtype;
-  }
-  for (const Number& n : x.all) {
-    if (node.type == "Cast") out.all.push_back(cast(n, out.dtype));
-    else if (node.type == "Neg") out.all.push_back(negated(n));
-    else if (node.type == "Not") out.all.push_back(n.known() ? truth(n.value() == 0) : Number{});
-    else if (node.type == "Sqrt") out.all.push_back(n.kind == Kind::Real ? Number::of(std::sqrt(n.real)) : Number{});
-    else if (node.type == "Abs")
-      out.all.push_back(n.kind == Kind::Whole && n.whole < 0 ? negated(n)
-                        : n.kind == Kind::Real               ? Number::of(std::abs(n.real))
-                                                             : n);
-    else out.all.push_back(rounded(node.type, n));
-  }
+std::optional<Numbers> as_type(const ModelNode& node, const Numbers& x) {
+  const Attribute* to = node.attribute("to");
+  const auto dtype = to ? dtype_of(to->integer) : std::nullopt;
+  if (!dtype) return std::nullopt;
+  Numbers out{*dtype, x.shape, {}};
+  for (const Number& n : x.all) out.all.push_back(cast(n, *dtype));
   return out;
 }
 
-constexpr std::string_view unaries[] = {"Cast", "Neg", "Not", "Sqrt", "Abs", "Floor", "Ceil", "Round"};
+bool is_known_unary(Function f) {
+  return f == Function::Sqrt || f == Function::Not || (keeps_whole(f) && f != Function::Sign);
+}
+
+Number unary(Function function, const Number& n) {
+  const bool is_whole = n.kind == Kind::Whole || (n.kind == Kind::Multiple && whole_factor(n));
+  switch (function) {
+    case Function::Negate: return negated(n);
+    case Function::Not: return n.known() ? truth(n.value() == 0) : Number{};
+    case Function::Sqrt: return n.kind == Kind::Real ? Number::of(std::sqrt(n.real)) : Number{};
+    case Function::Abs:
+      if (n.kind == Kind::Whole && n.whole < 0) return negated(n);
+      return n.kind == Kind::Real ? Number::of(std::abs(n.real)) : n;
+    case Function::Floor: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::floor(n.real)) : Number{};
+    case Function::Ceil: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::ceil(n.real)) : Number{};
+    case Function::Round: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::nearbyint(n.real)) : Number{};
+    default: return {};
+  }
+}
+
+std::optional<Numbers> one_by_one(Function function, const Numbers& x) {
+  if (!is_known_unary(function)) return std::nullopt;
+  Numbers out{x.dtype, x.shape, {}};
+  for (const Number& n : x.all) out.all.push_back(unary(function, n));
+  return out;
+}
 
 // All numbers folded into one; axes must be all there are.
-std::optional<Numbers> folded(const ModelNode& node, const Numbers& x) {
-  if (x.shape.size() > 1 || x.all.empty()) return std::nullopt;
+std::optional<Numbers> folded(const ModelNode& node, Reduction reduction, const Numbers& x) {
+  if (reduction == Reduction::Mean || x.shape.size() > 1 || x.all.empty()) return std::nullopt;
   const Attribute* keeps = node.attribute("keepdims");
   Number sum = x.all.front();
   const bool whole = !is_floating(x.dtype);
   for (std::size_t i = 1; i < x.all.size(); ++i) {
-    if (node.type == "ReduceProd") sum = multiply(sum, x.all[i], whole);
-    else if (node.type == "ReduceSum") sum = add(sum, x.all[i], whole);
-    else sum = binary(node.type == "ReduceMax" ? "Max" : "Min", sum, x.all[i], whole);
+    if (reduction == Reduction::Product) sum = multiply(sum, x.all[i], whole);
+    else if (reduction == Reduction::Sum) sum = add(sum, x.all[i], whole);
+    else if (reduction == Reduction::Maximum) sum = binary(BinaryFunction::Maximum, sum, x.all[i], whole);
+    else sum = binary(BinaryFunction::Minimum, sum, x.all[i], whole);
   }
   const bool kept = (!keeps || keeps->integer != 0) && !x.shape.empty();
   return Numbers{x.dtype, kept ? Sizes{1} : Sizes{}, {sum}};
@@ -260,14 +271,7 @@ std::optional<Numbers> filled(const ModelNode& node, const Numbers& shape) {
 
 // ---- what only moves numbers -----------------------------------------------------------------------------------------
 
-struct Mover {
-  std::string_view type;
-  std::size_t moved;  // how many inputs, from the first, hold the numbers that move
-};
-constexpr Mover movers[] = {{"Identity", 1}, {"Gather", 1},    {"Slice", 1},   {"Reshape", 1},
-                            {"Squeeze", 1},  {"Unsqueeze", 1}, {"Flatten", 1}, {"Transpose", 1},
-                            {"Expand", 1},   {"Tile", 1},      {"Split", 1},   {"Concat", 4096}};
-
+// `count`: how many inputs, from the first, hold the numbers that move.
 std::optional<std::vector<Numbers>> moved(const ModelNode& node, Size opset, std::size_t count,
                                           const std::vector<const Numbers*>& in) {
   std::vector<std::optional<Tensor>> tensors;
@@ -349,16 +353,22 @@ Numbers numbers_of(const Shape& shape, std::span<const SizeId> sizes) {
 std::optional<std::vector<Numbers>> computed(const ModelNode& node, Size opset,
                                              const std::vector<const Numbers*>& inputs) {
   if (inputs.empty() || !inputs[0]) return std::nullopt;
-  if (std::ranges::find(binaries, node.type) != std::end(binaries)) return one(by_pairs(node, inputs));
-  if (std::ranges::find(unaries, node.type) != std::end(unaries)) return one(one_by_one(node, *inputs[0]));
   if (node.type == "Where") return one(where(inputs));
   if (node.type == "Range") return one(range(inputs));
   if (node.type == "ConstantOfShape") return one(filled(node, *inputs[0]));
-  if (node.type == "ReduceProd" || node.type == "ReduceSum" || node.type == "ReduceMax" || node.type == "ReduceMin")
-    return one(folded(node, *inputs[0]));
-  const auto mover = std::ranges::find(movers, node.type, &Mover::type);
-  if (mover == std::end(movers)) return std::nullopt;
-  return moved(node, opset, mover->moved, inputs);
+  if (node.type == "Cast") return one(as_type(node, *inputs[0]));
+  const Signature* signature = signature_of(node.type);
+  if (!signature || (node.type == "Mod" && node.attribute("fmod"))) return std::nullopt;
+  return std::visit(
+      [&]<class Kind>(const Kind& meaning) -> std::optional<std::vector<Numbers>> {
+        if constexpr (std::is_same_v<Kind, Function>) return one(one_by_one(meaning, *inputs[0]));
+        else if constexpr (std::is_same_v<Kind, BinaryFunction>) return one(by_pairs(meaning, inputs));
+        else if constexpr (std::is_same_v<Kind, Reduction>) return one(folded(node, meaning, *inputs[0]));
+        else if constexpr (std::is_same_v<Kind, Moved>)
+          return moved(node, opset, signature->inputs[0].several ? inputs.size() : 1, inputs);
+        else return std::nullopt;
+      },
+      signature->row->meaning);
 }
 
 }  // namespace convoy::onnx

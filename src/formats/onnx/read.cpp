@@ -1,7 +1,7 @@
 // Walks a model: its operator set, initializers, inputs, nodes and outputs.
 #include "base/nearest.h"
+#include "formats/onnx/catalogue/catalogue.h"
 #include "formats/onnx/check.h"
-#include "formats/onnx/functions.h"
 #include "formats/onnx/model_reader.h"
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/types.h"

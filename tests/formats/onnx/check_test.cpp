@@ -107,6 +107,30 @@ TEST(OnnxCheck, CountsInputsAndResults) {
             "node 'second' (Add, opset 17): has 2 results, expected 1");
 }
 
+TEST(OnnxCheck, HoldsWhatIsWrittenToItsOperatorSet) {
+  const auto with = [](Size opset, std::string type, std::vector<std::string> inputs, onnx::Attributes attributes) {
+    return [=](Document& d) {
+      d.opset = opset;
+      d.initializers.resize(inputs.size() - 1);
+      d.nodes[0].inputs = {"x", "x"};
+      d.nodes[1] = {type, "second", inputs, {"y"}, attributes};
+    };
+  };
+  const onnx::Attributes axes{{"axes", Sizes{0}}};
+  EXPECT_EQ(own_answer(with(18, "Mish", {"t"}, {})), "sound");
+  EXPECT_EQ(own_answer(with(17, "Mish", {"t"}, {})),
+            "node 'second' (Mish, opset 17): is no operator of this operator set");
+  EXPECT_EQ(own_answer(with(12, "ReduceSum", {"t"}, axes)), "sound");
+  EXPECT_EQ(own_answer(with(13, "ReduceSum", {"t"}, axes)),
+            "node 'second' (ReduceSum, opset 13): attribute 'axes' is no such attribute of the operator");
+  EXPECT_EQ(own_answer(with(13, "ReduceSum", {"t", "a"}, {})), "sound");
+  EXPECT_EQ(own_answer(with(12, "ReduceSum", {"t", "a"}, {})),
+            "node 'second' (ReduceSum, opset 12): has 2 inputs, expected 1");
+  EXPECT_EQ(own_answer(with(17, "ReduceMax", {"t"}, axes)), "sound");
+  EXPECT_EQ(own_answer(with(17, "ReduceMax", {"t", "a"}, {})),
+            "node 'second' (ReduceMax, opset 17): has 2 inputs, expected 1");
+}
+
 TEST(OnnxCheck, ComparesWhatIsSaidOfOutputsWithWhatTheirNodesGive) {
   EXPECT_EQ(answer([](Document& d) { d.outputs[0].fact.dtype = DType::F64; }),
             "output 'y' is float64 by the file, its node gives float32");

@@ -88,18 +88,12 @@ std::string bias_of(const Cell& cell, Size width, DType dtype, Sink& sink) {
   return sink.made_of(sink.has(3) ? 3 : 4, stacked({input, state}, cell));
 }
 
-std::string squeezed(Sink& sink, const std::string& x, Size axis) {
-  if (sink.opset() < 13) return sink.step("Squeeze", {x}, {{"axes", Sizes{axis}}});
-  return sink.step("Squeeze", {x, sink.numbers({axis})});
-}
-
 // Input i, a state before the first step, as [1, N, U]; `known` is the value that is one already.
 std::string state_of(Sink& sink, std::size_t i, ValueId known) {
   if (known) return sink.name_of(known);
   if (!sink.has(i)) return {};
   if (const Tensor* numbers = sink.constant(i)) return sink.reshaped(i, {1, numbers->shape()[0], numbers->shape()[1]});
-  if (sink.opset() < 13) return sink.step("Unsqueeze", {sink.name(i)}, {{"axes", Sizes{0}}});
-  return sink.step("Unsqueeze", {sink.name(i), sink.numbers({0})});
+  return sink.step_with("Unsqueeze", sink.name(i), "axes", {0});
 }
 
 std::string peepholes_of(Sink& sink) {
@@ -111,17 +105,10 @@ std::string peepholes_of(Sink& sink) {
 
 // Gives the results of the node from Y, Y_h and Y_c.
 void write_results(const Cell& cell, Sink& sink, const std::vector<std::string>& made) {
-  const bool old = sink.opset() < 13;
-  if (cell.returns_cell) {
-    if (old) sink.gives(1, "Squeeze", {made[2]}, {{"axes", Sizes{0}}});
-    else sink.gives(1, "Squeeze", {made[2], sink.numbers({0})});
-  }
-  if (!cell.returns_sequence) {  // the state behind the last step: [1, N, U]
-    if (old) sink.last("Squeeze", {made[1]}, {{"axes", Sizes{0}}});
-    else sink.last("Squeeze", {made[1], sink.numbers({0})});
-    return;
-  }
-  std::string y = squeezed(sink, made[0], 1);  // [T, N, U]
+  if (cell.returns_cell) sink.gives_with(1, "Squeeze", made[2], "axes", {0});
+  // The state behind the last step: [1, N, U]
+  if (!cell.returns_sequence) return sink.last_with("Squeeze", made[1], "axes", {0});
+  std::string y = sink.step_with("Squeeze", made[0], "axes", {1});  // [T, N, U]
   constexpr Size beyond = std::numeric_limits<Size>::max();
   const Attributes turned{{"perm", Sizes{1, 0, 2}}};
   if (const ValueId in_time = sink.cell().in_time) return sink.named("Transpose", {y}, {sink.name_of(in_time)}, turned);

@@ -42,7 +42,8 @@ Result<Attributes> attributes_of(const Resize& op, const Sink& sink) {
   const char *mode = mode_of(op.interpolation), *coordinates = word_of(op.coordinates);
   const char* rounding = op.interpolation == Interpolation::Nearest ? word_of(op.rounding) : "floor";
   if (!mode || !coordinates || !rounding || op.cubic_table) return sink.broken("a resize of another kind");
-  if (op.antialias && sink.opset() < 18) return sink.too_old("a resize with antialias", 18);
+  if (op.antialias && !sink.takes("Resize", "antialias"))
+    return sink.too_old("a resize with antialias", "Resize", "antialias");
   if (op.coordinates == Coordinates::HalfPixelSymmetric && sink.opset() < 19)
     return sink.too_old("a resize about the middle", 19);
   Attributes attributes;
@@ -126,7 +127,7 @@ Status write_resize(const Resize& op, Sink& sink) {
     return {};
   }
   if (!op.factors.empty()) return sink.broken("a resize with sizes and factors");
-  if (free && sink.opset() >= 18 && op.coordinates != Coordinates::CropAndResize) {
+  if (free && sink.takes("Resize", "axes") && op.coordinates != Coordinates::CropAndResize) {
     attributes->emplace_back("axes", op.axes);
     sink.last("Resize", {sink.name(), "", "", sink.numbers(op.sizes)}, std::move(*attributes));
     return {};

@@ -176,6 +176,52 @@ void Sink::gives(std::size_t place, std::string op, std::vector<std::string> inp
   add(name, std::move(op), std::move(inputs), {result(place)}, std::move(attributes));
 }
 
+bool Sink::knows(std::string_view op) const {
+  const Signature* signature = signature_of(op);
+  return signature && signature->row->versions.has(opset());
+}
+
+bool Sink::takes_input(std::string_view op, std::string_view name) const {
+  const Parameter* input = signature_of(op)->input(name);
+  return input && input->versions.has(opset());
+}
+
+bool Sink::takes(std::string_view op, std::string_view name) const {
+  const Parameter* attribute = signature_of(op)->attribute(name);
+  return (attribute && attribute->versions.has(opset())) || takes_input(op, name);
+}
+
+std::unexpected<Error> Sink::too_old(std::string what, std::string_view op, std::string_view parameter) const {
+  const Signature* signature = signature_of(op);
+  const Parameter* attribute = signature->attribute(parameter);
+  return too_old(std::move(what), attribute ? attribute->versions.since : signature->row->versions.since);
+}
+
+std::vector<std::string> Sink::inputs_with(const std::string& op, std::string x, std::string_view name,
+                                           const Sizes& values, Attributes& attributes) {
+  if (takes_input(op, name)) return {std::move(x), numbers(values)};
+  const auto behind = std::ranges::find_if(attributes, [&](const auto& a) { return a.name > name; });
+  attributes.insert(behind, {name, values});
+  return {std::move(x)};
+}
+
+std::string Sink::step_with(std::string op, std::string x, std::string_view name, const Sizes& values,
+                            Attributes attributes) {
+  auto inputs = inputs_with(op, std::move(x), name, values, attributes);
+  return step(std::move(op), std::move(inputs), std::move(attributes));
+}
+
+void Sink::gives_with(std::size_t place, std::string op, std::string x, std::string_view name, const Sizes& values,
+                      Attributes attributes) {
+  auto inputs = inputs_with(op, std::move(x), name, values, attributes);
+  gives(place, std::move(op), std::move(inputs), std::move(attributes));
+}
+
+void Sink::last_with(std::string op, std::string x, std::string_view name, const Sizes& values, Attributes attributes) {
+  auto inputs = inputs_with(op, std::move(x), name, values, attributes);
+  last(std::move(op), std::move(inputs), std::move(attributes));
+}
+
 void Sink::last(std::string op, std::vector<std::string> inputs, Attributes attributes) {
   add(main_, std::move(op), std::move(inputs), {result()}, std::move(attributes));
 }

@@ -1,6 +1,7 @@
 // What one row of the table of operators sees while it writes one node: the names of its inputs and outputs, and the
 // document that takes nodes and constants.
 #pragma once
+#include "formats/onnx/catalogue/catalogue.h"
 #include "formats/onnx/write/document.h"
 #include "formats/rows.h"
 #include "graph/graph.h"
@@ -26,6 +27,10 @@ class Sink {
   // Whether a recurrent cell makes what this node would have made.
   bool is_made(std::size_t node) const { return cells_.goes[node] != 0; }
   Size opset() const { return document_.opset; }
+  // Whether this operator set has the operator; the operator's input or attribute of this name; an input.
+  bool knows(std::string_view op) const;
+  bool takes(std::string_view op, std::string_view parameter) const;
+  bool takes_input(std::string_view op, std::string_view input) const;
   bool has(std::size_t i) const { return i < node_->inputs.size() && static_cast<bool>(node_->inputs[i]); }
   const Fact& fact(std::size_t i = 0) const { return graph_[node_->inputs[i]].fact; }
   const Fact& result_fact(std::size_t i = 0) const { return graph_[node_->outputs[i]].fact; }
@@ -48,6 +53,13 @@ class Sink {
 
   // Adds a node with this output, or with one of its own, whose name is returned.
   std::string step(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
+  // Nodes with whole numbers that are an attribute of the operator in older operator sets and its second input since.
+  std::string step_with(std::string op, std::string x, std::string_view name, const Sizes& numbers,
+                        Attributes attributes = {});
+  void gives_with(std::size_t place, std::string op, std::string x, std::string_view name, const Sizes& numbers,
+                  Attributes attributes = {});
+  void last_with(std::string op, std::string x, std::string_view name, const Sizes& numbers,
+                 Attributes attributes = {});
   // The same for an operator's result number `place`, the ones before it left out.
   std::string step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes);
   // The same for those results that are wanted; "" for the others.
@@ -74,12 +86,16 @@ class Sink {
   std::unexpected<Error> refused(std::string what) const {
     return fail(Fault::Unsupported, std::move(what) + " has no form in ONNX");
   }
+  std::unexpected<Error> too_old(std::string what, std::string_view op, std::string_view parameter = {}) const;
   std::unexpected<Error> too_old(std::string what, Size needed) const {
     return fail(Fault::Unsupported, std::move(what) + " needs operator set " + std::to_string(needed) + ", this is " +
                                         std::to_string(opset()) + ": add --opset " + std::to_string(needed));
   }
 
  private:
+  // The node's inputs, and its attributes with the numbers where they are one.
+  std::vector<std::string> inputs_with(const std::string& op, std::string x, std::string_view name,
+                                       const Sizes& numbers, Attributes& attributes);
   // A constant that has a name once a node reads it.
   struct Waiting {
     std::string word;

@@ -52,7 +52,7 @@ Status write_unfold(const Unfold& op, Sink& sink) {
 }
 
 Status write_fold(const Fold& op, Sink& sink) {
-  if (sink.opset() < 18) return sink.too_old("adding columns back into space", 18);
+  if (!sink.knows("Col2Im")) return sink.too_old("adding columns back into space", "Col2Im");
   const auto numbers = numbers_of(op);
   if (!numbers) return sink.broken("a padding by a word");
   sink.last("Col2Im", {sink.name(), sink.numbers(op.out), sink.numbers(numbers->kernel)},

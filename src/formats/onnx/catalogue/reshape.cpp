@@ -1,5 +1,7 @@
-// The same numbers under other axes.
+// The same numbers under other axes: Reshape, Flatten, Transpose, Squeeze, Unsqueeze, DepthToSpace, SpaceToDepth.
+#include "formats/onnx/arguments.h"
 #include "formats/onnx/write/sink.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +9,111 @@
 
 namespace convoy::onnx {
 namespace {
+
+// A size 0 copies the input's, unless allowzero (opset 14) says that it is one.
+std::vector<ValueId> reshape(FunctionCall& call) {
+  const ValueId x = call.tensor("data");
+  const auto to = known_integers(call, "shape");
+  const bool keeps_zero = takes(call, "allowzero") && call.attrs.truth("allowzero", false);
+  if (!to) call.refuse(Fault::Format, "input 'shape' is missing");
+  if (call.failed()) return {};
+  if (keeps_zero && std::ranges::count(*to, 0) > 0)
+    call.refuse(Fault::Unsupported, "attribute 'allowzero' with a size of 0, which is an empty tensor");
+  return {call.add(Reshape{*to}, {x})};
+}
+
+// [d0, ..., dn] -> [d0 * ... * d(axis-1), d(axis) * ... * dn]
+std::vector<ValueId> flatten(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size rank = call.rank(x), said = call.attrs.integer("axis", 1);
+  const bool from_end = said < 0 && call.opset >= 11;
+  const Size axis = from_end ? said + rank : said;
+  if (axis < 0 || axis > rank)
+    call.refuse(Fault::Format, "attribute 'axis' is " + std::to_string(said) + " for rank " + std::to_string(rank));
+  if (call.failed()) return {};
+  if (axis == 1) return {call.add(Flatten{}, {x})};
+  const auto front = product_of(std::span(call.shape(x)).first(static_cast<std::size_t>(axis)));
+  if (!front) {
+    call.refuse(front.error().fault, front.error().what);
+    return {};
+  }
+  if (!front->known()) {
+    const auto back = product_of(std::span(call.shape(x)).subspan(static_cast<std::size_t>(axis)));
+    if (!back || !back->known() || **back < 1)
+      call.refuse(Fault::Unsupported, "flattening " + text_of(call.shape(x)) + " before axis " + std::to_string(axis) +
+                                          " needs more known sizes");
+    if (call.failed()) return {};
+    return {call.add(Reshape{{-1, **back}}, {x})};
+  }
+  return {call.add(Reshape{{**front, -1}}, {x})};
+}
+
+std::vector<ValueId> transpose(FunctionCall& call) {
+  const ValueId x = call.tensor("data");
+  Sizes reversed = all_axes(call.rank(x));
+  std::ranges::reverse(reversed);
+  const Sizes permutation = call.attrs.list("perm", reversed);
+  return {call.add(Transpose{permutation}, {x})};
+}
+
+std::vector<ValueId> unsqueeze(FunctionCall& call) {
+  const ValueId x = call.tensor("data");
+  const auto axes = moved_integers(call, "axes");
+  if (!axes) call.refuse(Fault::Format, "'axes' is missing");
+  if (call.failed()) return {};
+  return {call.add(Unsqueeze{axes_of(call, "axes", *axes, call.rank(x) + static_cast<Size>(axes->size()))}, {x})};
+}
+
+std::vector<ValueId> squeeze(FunctionCall& call) {
+  const ValueId x = call.tensor("data");
+  const auto said = moved_integers(call, "axes");
+  if (call.failed()) return {};
+  Sizes axes;
+  if (said) axes = axes_of(call, "axes", *said, call.rank(x));
+  for (Size i = 0; !said && i < call.rank(x); ++i) {
+    if (!call.dim(x, i).known())
+      call.refuse(Fault::Unsupported,
+                  "without 'axes' the sizes must be known, but the input has shape " + text_of(call.shape(x)));
+    if (call.dim(x, i) == Dim(1)) axes.push_back(i);
+  }
+  return {call.add(Squeeze{axes}, {x})};
+}
+
+// DCR unless mode says CRD.
+bool depth_first(FunctionCall& call) {
+  if (!takes(call, "mode")) return true;
+  const std::string word = call.attrs.word("mode", "DCR");
+  if (word != "DCR" && word != "CRD")
+    call.refuse(Fault::Format, "attribute 'mode' is '" + word + "', expected DCR or CRD");
+  return word != "CRD";
+}
+
+std::vector<ValueId> depth_to_space(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size block = call.attrs.integer("blocksize");
+  const bool first = depth_first(call);
+  return {call.add(DepthToSpace{Order::ChannelsFirst, block, first}, {x})};
+}
+
+std::vector<ValueId> space_to_depth(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size block = call.attrs.integer("blocksize");
+  const bool first = depth_first(call);
+  return {call.add(SpaceToDepth{Order::ChannelsFirst, block, first}, {x})};
+}
+
+// clang-format off
+constexpr std::array reshape_table{
+    Operator{"Reshape", {}, "data shape", "allowzero:i@14", reshape, Moved{}},
+    Operator{"Flatten", {}, "input", "axis:i", flatten, Moved{}},
+    Operator{"Transpose", {}, "data", "perm:I", transpose, Moved{}},
+    Operator{"Unsqueeze", {}, "data axes@13", "axes:I@-12", unsqueeze, Moved{}},
+    Operator{"Squeeze", {}, "data axes?@13", "axes:I@-12", squeeze, Moved{}},
+    Operator{"DepthToSpace", {}, "input", "blocksize:i mode:s@11", depth_to_space},
+    Operator{"SpaceToDepth", {}, "input", "blocksize:i mode:s@28", space_to_depth}};
+// clang-format on
+
+// ---- written ----------------------------------------------------------------------------------------------------------
 
 Status write_reshape(const Reshape& op, Sink& sink) {
   sink.last("Reshape", {sink.name(), sink.numbers(op.to)});
@@ -23,12 +130,12 @@ Status write_transpose(const Transpose& op, Sink& sink) {
   return {};
 }
 
-void with_axes(const char* word, const Sizes& axes, Sink& sink) {
-  if (sink.opset() < 13) sink.last(word, {sink.name()}, {{"axes", axes}});
-  else sink.last(word, {sink.name(), sink.numbers(axes)});
+Status write_unsqueeze(const Unsqueeze& op, Sink& sink) {
+  return sink.last_with("Unsqueeze", sink.name(), "axes", op.axes), Status();
 }
-Status write_unsqueeze(const Unsqueeze& op, Sink& sink) { return with_axes("Unsqueeze", op.axes, sink), Status(); }
-Status write_squeeze(const Squeeze& op, Sink& sink) { return with_axes("Squeeze", op.axes, sink), Status(); }
+Status write_squeeze(const Squeeze& op, Sink& sink) {
+  return sink.last_with("Squeeze", sink.name(), "axes", op.axes), Status();
+}
 
 Status write_depth_to_space(const DepthToSpace& op, Sink& sink) {
   if (op.order != Order::ChannelsFirst) return sink.broken("depth to space with channels last");
@@ -125,14 +232,16 @@ Status write_batch_to_space(const BatchToSpace& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array reshape_table{
+constexpr std::array reshape_writers{
     writes<write_reshape>(),        writes<write_flatten>(),        writes<write_transpose>(),
     writes<write_unsqueeze>(),      writes<write_squeeze>(),        writes<write_depth_to_space>(),
     writes<write_space_to_depth>(), writes<write_space_to_batch>(), writes<write_batch_to_space>()};
-static_assert(decides<ReshapeFamily>(reshape_table));
+static_assert(decides<ReshapeFamily>(reshape_writers));
 
 }  // namespace
 
-std::span<const Row> reshape_rows() { return reshape_table; }
+std::span<const Operator> reshape_operators() { return reshape_table; }
+
+std::span<const Row> reshape_rows() { return reshape_writers; }
 
 }  // namespace convoy::onnx

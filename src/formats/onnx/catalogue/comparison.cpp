@@ -1,6 +1,4 @@
 // Truth: comparisons, logic, choices by it, and what is said with them: Where, Not, IsNaN, IsInf, OneHot, Trilu, Hardmax.
-#include "formats/onnx/comparison.h"
-
 #include "formats/onnx/arguments.h"
 
 #include "ops/expect.h"
@@ -15,22 +13,9 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-struct NamedComparison {
-  std::string_view word;
-  BinaryFunction function;
-};
-constexpr NamedComparison words[] = {{"Equal", BinaryFunction::Equal},
-                                     {"Less", BinaryFunction::Less},
-                                     {"LessOrEqual", BinaryFunction::LessOrEqual},
-                                     {"Greater", BinaryFunction::Greater},
-                                     {"GreaterOrEqual", BinaryFunction::GreaterOrEqual},
-                                     {"And", BinaryFunction::And},
-                                     {"Or", BinaryFunction::Or},
-                                     {"Xor", BinaryFunction::Xor}};
-
 Results compare(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
-  return {call.add(Binary{std::ranges::find(words, call.name, &NamedComparison::word)->function}, {a, b})};
+  return {call.add(Binary{meaning_of<BinaryFunction>(call.name)}, {a, b})};
 }
 
 Results negate(FunctionCall& call) { return {call.add(Unary{Function::Not}, {call.tensor("X")})}; }
@@ -139,24 +124,27 @@ Results hardmax(FunctionCall& call) {
   return {call.add(Cast{call.fact(x).dtype}, {hot})};
 }
 
-constexpr std::array comparison_table{FunctionRow{"Equal", "A B", compare},
-                                      FunctionRow{"Less", "A B", compare},
-                                      FunctionRow{"LessOrEqual", "A B", compare},
-                                      FunctionRow{"Greater", "A B", compare},
-                                      FunctionRow{"GreaterOrEqual", "A B", compare},
-                                      FunctionRow{"And", "A B", compare},
-                                      FunctionRow{"Or", "A B", compare},
-                                      FunctionRow{"Xor", "A B", compare},
-                                      FunctionRow{"Not", "X", negate},
-                                      FunctionRow{"Where", "condition X Y", where},
-                                      FunctionRow{"IsNaN", "X", is_nan},
-                                      FunctionRow{"IsInf", "X", is_infinite},
-                                      FunctionRow{"OneHot", "indices depth values", one_hot},
-                                      FunctionRow{"Trilu", "input k", triangle},
-                                      FunctionRow{"Hardmax", "input", hardmax}};
+// clang-format off
+constexpr std::array comparison_table{
+    Operator{"Equal", {}, "A B", "", compare, BinaryFunction::Equal},
+    Operator{"Less", {}, "A B", "", compare, BinaryFunction::Less},
+    Operator{"LessOrEqual", {12}, "A B", "", compare, BinaryFunction::LessOrEqual},
+    Operator{"Greater", {}, "A B", "", compare, BinaryFunction::Greater},
+    Operator{"GreaterOrEqual", {12}, "A B", "", compare, BinaryFunction::GreaterOrEqual},
+    Operator{"And", {}, "A B", "", compare, BinaryFunction::And},
+    Operator{"Or", {}, "A B", "", compare, BinaryFunction::Or},
+    Operator{"Xor", {}, "A B", "", compare, BinaryFunction::Xor},
+    Operator{"Not", {}, "X", "", negate, Function::Not},
+    Operator{"Where", {9}, "condition X Y", "", where},
+    Operator{"IsNaN", {9}, "X", "", is_nan},
+    Operator{"IsInf", {10}, "X", "detect_negative:i detect_positive:i", is_infinite},
+    Operator{"OneHot", {9}, "indices depth values", "axis:i", one_hot},
+    Operator{"Trilu", {14}, "input k?", "upper:i", triangle},
+    Operator{"Hardmax", {}, "input", "axis:i", hardmax}};
+// clang-format on
 
 }  // namespace
 
-std::span<const FunctionRow> comparison_functions() { return comparison_table; }
+std::span<const Operator> comparison_operators() { return comparison_table; }
 
 }  // namespace convoy::onnx

@@ -216,7 +216,7 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     call.refuse(Fault::Format, "attribute 'direction' is '" + direction + "'");
   const Size directions = direction == "bidirectional" ? 2 : 1;
-  const bool batch_first = call.opset >= 14 && call.attrs.truth("layout", false);
+  const bool batch_first = takes(call, "layout") && call.attrs.truth("layout", false);
   if (kind.type == "LSTM" && call.attrs.truth("input_forget", false))
     call.refuse(Fault::Unsupported, "attribute 'input_forget' couples two gates");
   const auto functions = functions_of(call, kind, static_cast<std::size_t>(directions));
@@ -262,12 +262,15 @@ std::vector<ValueId> recurrent(FunctionCall& call) {
   return results;
 }
 
-constexpr std::array recurrent_table{FunctionRow{"LSTM", "X W R B sequence_lens initial_h initial_c P", recurrent},
-                                     FunctionRow{"GRU", "X W R B sequence_lens initial_h", recurrent},
-                                     FunctionRow{"RNN", "X W R B sequence_lens initial_h", recurrent}};
+// clang-format off
+constexpr std::array recurrent_table{
+    Operator{"LSTM", {}, "X W R B? sequence_lens? initial_h? initial_c? P?", "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i@14", recurrent, {}, {0, 3}},
+    Operator{"GRU", {}, "X W R B? sequence_lens? initial_h?", "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i@14 linear_before_reset:i", recurrent, {}, {0, 2}},
+    Operator{"RNN", {}, "X W R B? sequence_lens? initial_h?", "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i@14", recurrent, {}, {0, 2}}};
+// clang-format on
 
 }  // namespace
 
-std::span<const FunctionRow> recurrent_functions() { return recurrent_table; }
+std::span<const Operator> recurrent_operators() { return recurrent_table; }
 
 }  // namespace convoy::onnx

@@ -244,13 +244,16 @@ std::vector<ValueId> scatter_elements(FunctionCall& call) {
   return {call.add(Reshape{*sizes}, {scattered(call, flat, put, places, *cells, reduction)})};
 }
 
-constexpr std::array scatter_table{FunctionRow{"GatherND", "data indices", gather_nd},
-                                   FunctionRow{"ScatterND", "data indices updates", scatter_nd},
-                                   FunctionRow{"ScatterElements", "data indices updates", scatter_elements},
-                                   FunctionRow{"Scatter", "data indices updates", scatter_elements}};
+// clang-format off
+constexpr std::array scatter_table{
+    Operator{"GatherND", {11}, "data indices", "batch_dims:i@12", gather_nd},
+    Operator{"ScatterND", {11}, "data indices updates", "reduction:s@16", scatter_nd},
+    Operator{"ScatterElements", {11}, "data indices updates", "axis:i reduction:s@16", scatter_elements},
+    Operator{"Scatter", {9, 10}, "data indices updates", "axis:i", scatter_elements}};
+// clang-format on
 
 }  // namespace
 
-std::span<const FunctionRow> scatter_functions() { return scatter_table; }
+std::span<const Operator> scatter_operators() { return scatter_table; }
 
 }  // namespace convoy::onnx

@@ -45,7 +45,7 @@ T meaning_of(FunctionCall& call, const char* name, const Word<T> (&words)[n]) {
 
 // The factors as float32 numbers; an empty input counts as absent.
 std::optional<std::vector<double>> factors_of(FunctionCall& call) {
-  if (call.opset < 9 && call.name == "Upsample") {
+  if (takes_attribute(call, "scales")) {
     std::vector<double> factors;
     const Json* said = call.attrs.raw("scales");
     if (!said || !said->is_array()) call.refuse(Fault::Format, "attribute 'scales' is missing");
@@ -101,14 +101,16 @@ void keep_ratio(FunctionCall& call, ValueId x, Target& target, bool larger) {
 
 Target target_of(FunctionCall& call, ValueId x) {
   Target target;
-  const auto said = call.opset >= 18 && call.attrs.has("axes") ? std::optional(call.attrs.list("axes")) : std::nullopt;
+  const auto said =
+      takes(call, "axes") && call.attrs.has("axes") ? std::optional(call.attrs.list("axes")) : std::nullopt;
   target.axes = said ? *said : all_axes(call.rank(x));
   for (Size& axis : target.axes) axis = axis_of(call, "axes", axis, call.rank(x));
   axes_of(call, "axes", target.axes, call.rank(x));
   const auto factors = factors_of(call);
-  auto sizes = call.opset >= 11 ? known_integers(call, "sizes") : std::nullopt;
+  auto sizes = takes(call, "sizes") ? known_integers(call, "sizes") : std::nullopt;
   if (sizes && sizes->empty()) sizes.reset();
-  const std::string policy = call.opset >= 18 ? call.attrs.word("keep_aspect_ratio_policy", "stretch") : "stretch";
+  const std::string policy =
+      takes(call, "keep_aspect_ratio_policy") ? call.attrs.word("keep_aspect_ratio_policy", "stretch") : "stretch";
   if (call.failed()) return target;
   if (factors.has_value() == sizes.has_value()) {
     call.refuse(Fault::Format,
@@ -216,7 +218,7 @@ std::vector<ValueId> resize(FunctionCall& call) {
   op.cubic_a = call.attrs.number("cubic_coeff_a", -0.75);
   op.drops_outside = call.attrs.truth("exclude_outside", false);
   op.outside_value = call.attrs.number("extrapolation_value", 0);
-  op.antialias = call.opset >= 18 && call.attrs.truth("antialias", false);
+  op.antialias = takes(call, "antialias") && call.attrs.truth("antialias", false);
   const Target target = target_of(call, x);
   op.axes = target.axes;
   op.sizes = target.sizes;
@@ -242,12 +244,15 @@ std::vector<ValueId> grid_sample(FunctionCall& call) {
   return {call.add(op, {x, grid})};
 }
 
-constexpr std::array resize_table{FunctionRow{"GridSample", "X grid", grid_sample},
-                                  FunctionRow{"Upsample", "X scales", upsample},
-                                  FunctionRow{"Resize", "X roi scales sizes", resize}};
+// clang-format off
+constexpr std::array resize_table{
+    Operator{"GridSample", {16}, "X grid", "align_corners:i mode:s padding_mode:s", grid_sample},
+    Operator{"Upsample", {7, 9}, "X scales@9", "mode:s scales:F@-8", upsample},
+    Operator{"Resize", {10}, "X roi?@11 scales? sizes?@11", "antialias:i@18 axes:I@18 coordinate_transformation_mode:s@11 cubic_coeff_a:f@11 exclude_outside:i@11 extrapolation_value:f@11 keep_aspect_ratio_policy:s@18 mode:s nearest_mode:s@11", resize}};
+// clang-format on
 
 }  // namespace
 
-std::span<const FunctionRow> resize_functions() { return resize_table; }
+std::span<const Operator> resize_operators() { return resize_table; }
 
 }  // namespace convoy::onnx

@@ -1,10 +1,11 @@
 // Parts taken out and put side by side: Concat, Slice, Split, Tile, Expand, Gather, GatherElements.
 #include "formats/onnx/arguments.h"
-
+#include "formats/onnx/write/sink.h"
 #include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace convoy::onnx {
 namespace {
@@ -20,9 +21,9 @@ std::vector<ValueId> concat(FunctionCall& call) {
 // Attributes until opset 9, inputs since. The ends of the standard reach beyond every size; they say "to the end".
 std::vector<ValueId> slice(FunctionCall& call) {
   ValueId x = call.tensor("data");
-  const auto starts = moved_integers(call, "starts", 10), ends = moved_integers(call, "ends", 10);
-  auto axes = moved_integers(call, "axes", 10);
-  const auto steps = call.opset >= 10 ? known_integers(call, "steps") : std::nullopt;
+  const auto starts = moved_integers(call, "starts"), ends = moved_integers(call, "ends");
+  auto axes = moved_integers(call, "axes");
+  const auto steps = takes(call, "steps") ? known_integers(call, "steps") : std::nullopt;
   if (!starts || !ends) call.refuse(Fault::Format, "'starts' or 'ends' is missing");
   if (call.failed()) return {};
   if (!axes) axes = all_axes(static_cast<Size>(starts->size()));
@@ -52,9 +53,9 @@ std::vector<ValueId> slice(FunctionCall& call) {
 std::vector<ValueId> split(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = axis_of(call, "axis", call.attrs.integer("axis", 0), std::max<Size>(call.rank(x), 1));
-  auto sizes = moved_integers(call, "split", 13);
+  auto sizes = moved_integers(call, "split");
   auto parts = static_cast<Size>(call.results);
-  if (call.opset >= 18 && call.attrs.has("num_outputs")) {
+  if (takes(call, "num_outputs") && call.attrs.has("num_outputs")) {
     parts = call.attrs.integer("num_outputs");
     if (sizes) call.refuse(Fault::Format, "both 'split' and 'num_outputs' are given");
   }
@@ -151,16 +152,96 @@ std::vector<ValueId> gather_elements(FunctionCall& call) {
   return {call.add(GatherElements{axis}, {x, indices})};
 }
 
-constexpr std::array slice_concat_table{FunctionRow{"Concat", "inputs...", concat},
-                                        FunctionRow{"Slice", "data starts ends axes steps", slice},
-                                        FunctionRow{"Split", "input split", split},
-                                        FunctionRow{"Tile", "input repeats", tile},
-                                        FunctionRow{"Expand", "input shape", expand},
-                                        FunctionRow{"Gather", "data indices", gather},
-                                        FunctionRow{"GatherElements", "data indices", gather_elements}};
+// clang-format off
+constexpr std::array slice_concat_table{
+    Operator{"Concat", {}, "inputs...", "axis:i", concat, Moved{}},
+    Operator{"Slice", {}, "data starts@10 ends@10 axes?@10 steps?@10", "axes:I@-9 ends:I@-9 starts:I@-9", slice, Moved{}},
+    Operator{"Split", {}, "input split?@13", "axis:i num_outputs:i@18 split:I@-12", split, Moved{}, {1, any_number}},
+    Operator{"Tile", {}, "input repeats", "", tile, Moved{}},
+    Operator{"Expand", {8}, "input shape", "", expand, Moved{}},
+    Operator{"Gather", {}, "data indices", "axis:i", gather, Moved{}},
+    Operator{"GatherElements", {11}, "data indices", "axis:i", gather_elements}};
+// clang-format on
+
+// ---- written ----------------------------------------------------------------------------------------------------------
+
+Status write_concat(const Concat& op, Sink& sink) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < sink.node().inputs.size(); ++i) parts.push_back(sink.name(i));
+  sink.last("Concat", std::move(parts), {{"axis", op.axis}});
+  return {};
+}
+
+// An end that is not given lies beyond all cells.
+Status write_slice(const Slice& op, Sink& sink) {
+  constexpr Size beyond = std::numeric_limits<Size>::max();
+  const Size start = op.start.value_or(op.step > 0 ? 0 : beyond);
+  const Size stop = op.stop.value_or(op.step > 0 ? beyond : -beyond);
+  std::vector<std::string> inputs{sink.name(), sink.numbers({start}), sink.numbers({stop}), sink.numbers({op.axis})};
+  if (op.step != 1) inputs.push_back(sink.numbers({op.step}));
+  sink.last("Slice", std::move(inputs));
+  return {};
+}
+
+Status write_split(const Split& op, Sink& sink) {
+  if (sink.takes_input("Split", "split"))
+    sink.last_of_many("Split", {sink.name(), sink.numbers(op.sizes)}, {{"axis", op.axis}});
+  else sink.last_of_many("Split", {sink.name()}, {{"axis", op.axis}, {"split", op.sizes}});
+  return {};
+}
+
+Status write_tile(const Tile& op, Sink& sink) {
+  Sizes repeats(static_cast<std::size_t>(sink.rank()), 1);
+  repeats[static_cast<std::size_t>(op.axis)] = op.times;
+  sink.last("Tile", {sink.name(), sink.numbers(repeats)});
+  return {};
+}
+
+Status write_take(const Take& op, Sink& sink) {
+  sink.last("Gather", {sink.name(), sink.numbers(op.indices)}, {{"axis", op.axis}});
+  return {};
+}
+
+// Indices are of int32 or int64.
+std::string indices(Sink& sink) {
+  const DType dtype = sink.fact(1).dtype;
+  if (dtype == DType::I64 || dtype == DType::I32) return sink.name(1);
+  return sink.step("Cast", {sink.name(1)}, {{"to", data_type_of(DType::I64)}});
+}
+
+Status write_gather(const Gather& op, Sink& sink) {
+  sink.last("Gather", {sink.name(), indices(sink)}, {{"axis", op.axis}});
+  return {};
+}
+
+Status write_gather_elements(const GatherElements& op, Sink& sink) {
+  sink.last("GatherElements", {sink.name(), indices(sink)}, {{"axis", op.axis}});
+  return {};
+}
+
+// To the shape 1, ..., the other's size, 1, ...
+Status write_expand_like(const ExpandLike& op, Sink& sink) {
+  const auto size =
+      sink.step("Gather", {sink.step("Shape", {sink.name(1)}), sink.numbers({op.from})}, {{"axis", Size{0}}});
+  std::vector<std::string> parts;
+  if (op.axis > 0) parts.push_back(sink.numbers(Sizes(static_cast<std::size_t>(op.axis), 1)));
+  parts.push_back(size);
+  if (op.axis + 1 < sink.rank())
+    parts.push_back(sink.numbers(Sizes(static_cast<std::size_t>(sink.rank() - op.axis - 1), 1)));
+  const auto shape = parts.size() == 1 ? size : sink.step("Concat", std::move(parts), {{"axis", Size{0}}});
+  sink.last("Expand", {sink.name(), shape});
+  return {};
+}
+
+constexpr std::array slice_concat_writers{
+    writes<write_concat>(), writes<write_slice>(),  writes<write_split>(),           writes<write_tile>(),
+    writes<write_take>(),   writes<write_gather>(), writes<write_gather_elements>(), writes<write_expand_like>()};
+static_assert(decides<SliceConcat>(slice_concat_writers));
 
 }  // namespace
 
-std::span<const FunctionRow> slice_concat_functions() { return slice_concat_table; }
+std::span<const Operator> slice_concat_operators() { return slice_concat_table; }
+
+std::span<const Row> slice_concat_rows() { return slice_concat_writers; }
 
 }  // namespace convoy::onnx

@@ -1,0 +1,207 @@
+// Functions of two and more numbers, and what leaves numbers as they are.
+#include "formats/onnx/arguments.h"
+#include "formats/onnx/types.h"
+#include "formats/onnx/write/sink.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::onnx {
+namespace {
+
+std::vector<ValueId> binary(FunctionCall& call) {
+  const ValueId a = call.tensor("A"), b = call.tensor("B");
+  if (call.name == "Div" && a && b && !is_floating(call.fact(a).dtype) && !is_floating(call.fact(b).dtype))
+    return {call.add(Binary{BinaryFunction::TruncateDivide}, {a, b})};
+  // The square of whole numbers is theirs, however large.
+  if (call.name == "Pow" && !call.failed() && !is_floating(call.fact(a).dtype))
+    if (const Tensor* known = call.constant(b); known && known->rank() == 0 && known->doubles().front() == 2)
+      return {call.add(Binary{BinaryFunction::Multiply}, {a, a})};
+  const ValueId y = call.add(Binary{meaning_of<BinaryFunction>(call.name)}, {a, b});
+  // A power has the type of its base.
+  if (call.name == "Pow" && !call.failed() && call.fact(y).dtype != call.fact(a).dtype)
+    return {call.add(Cast{call.fact(a).dtype}, {y})};
+  return {y};
+}
+
+// The remainder with the sign of b, or, as C's fmod, with that of a.
+std::vector<ValueId> modulo(FunctionCall& call) {
+  const ValueId a = call.tensor("A"), b = call.tensor("B");
+  const bool of_c = call.attrs.truth("fmod", false);
+  return {call.add(Binary{of_c ? BinaryFunction::Remainder : BinaryFunction::Modulo}, {a, b})};
+}
+
+std::vector<ValueId> several(FunctionCall& call) {
+  const auto inputs = call.several("data");
+  if (inputs.empty()) call.refuse(Fault::Format, "has no input");
+  if (call.failed()) return {};
+  const bool is_mean = call.name == "Mean";
+  const Binary function{is_mean ? BinaryFunction::Add : meaning_of<BinaryFunction>(call.name)};
+  ValueId sum = inputs.front();
+  for (std::size_t i = 1; i < inputs.size(); ++i) sum = call.add(function, {sum, inputs[i]});
+  if (is_mean && inputs.size() > 1) sum = call.add(Affine{1.0 / static_cast<double>(inputs.size()), 0}, {sum});
+  return {inputs.size() == 1 ? call.add(Identity{}, {sum}) : sum};
+}
+
+std::vector<ValueId> identity(FunctionCall& call) { return {call.add(Identity{}, {call.tensor("input")})}; }
+
+// The ratio is an attribute until opset 11 and an input since; at inference it says nothing.
+std::vector<ValueId> dropout(FunctionCall& call) {
+  const ValueId x = call.tensor("data");
+  call.attrs.ignore({"seed"});
+  double ratio = 0.5;
+  if (takes_attribute(call, "ratio")) {
+    ratio = call.attrs.number("ratio", 0.5);
+  } else {
+    ratio = known_number(call, "ratio").value_or(0.5);
+    if (known_number(call, "training_mode").value_or(0) != 0)
+      call.refuse(Fault::Unsupported, "drops numbers by chance, as in training");
+  }
+  const ValueId y = call.add(Dropout{Noise::Dropout, ratio, 1}, {x});
+  if (call.results == 1) return {y};
+  if (call.opset < 10) call.refuse(Fault::Unsupported, "is asked for its mask as well");
+  return {y, call.add(Cast{DType::Bool}, {call.add(Affine{0, 1}, {x})})};  // all of it is kept
+}
+
+std::vector<ValueId> cast(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  if (takes(call, "saturate")) call.attrs.ignore({"saturate"});  // of float8 types alone
+  if (takes(call, "round_mode")) call.attrs.ignore({"round_mode"});
+  const Size code = call.attrs.integer("to");
+  const auto to = dtype_of(code);
+  if (!to)
+    call.refuse(Fault::Unsupported, "attribute 'to' is " + std::to_string(code) + ", a type that is not carried");
+  if (call.failed()) return {};
+  return {call.add(Cast{*to}, {x})};
+}
+
+std::vector<ValueId> cast_like(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), like = call.tensor("target_type");
+  if (takes(call, "saturate")) call.attrs.ignore({"saturate"});
+  if (takes(call, "round_mode")) call.attrs.ignore({"round_mode"});
+  if (call.failed()) return {};
+  return {call.add(Cast{call.fact(like).dtype}, {x})};
+}
+
+// clang-format off
+constexpr std::array elementwise_table{
+    Operator{"Add", {}, "A B", "", binary, BinaryFunction::Add},
+    Operator{"Sub", {}, "A B", "", binary, BinaryFunction::Subtract},
+    Operator{"Mul", {}, "A B", "", binary, BinaryFunction::Multiply},
+    Operator{"Div", {}, "A B", "", binary, BinaryFunction::Divide},
+    Operator{"Pow", {}, "A B", "", binary, BinaryFunction::Power},
+    Operator{"Max", {}, "data...", "", several, BinaryFunction::Maximum},
+    Operator{"Min", {}, "data...", "", several, BinaryFunction::Minimum},
+    Operator{"Sum", {}, "data...", "", several, BinaryFunction::Add},
+    Operator{"Mean", {}, "data...", "", several},
+    Operator{"Identity", {}, "input", "", identity, Moved{}},
+    Operator{"Dropout", {}, "data ratio?@12 training_mode?@12", "ratio:f@-11 seed:i@12", dropout, {}, {1, 2}},
+    Operator{"Mod", {10}, "A B", "fmod:i", modulo, BinaryFunction::Modulo},
+    Operator{"Cast", {}, "input", "round_mode:s@24 saturate:i@19 to:i", cast},
+    Operator{"CastLike", {15}, "input target_type", "round_mode:s@24 saturate:i@19", cast_like}};
+// clang-format on
+
+// ---- written ----------------------------------------------------------------------------------------------------------
+
+// Input i as this type: ONNX never mixes two.
+std::string typed(Sink& sink, std::size_t i, DType dtype) {
+  if (sink.fact(i).dtype == dtype) return sink.name(i);
+  return sink.step("Cast", {sink.name(i)}, {{"to", data_type_of(dtype)}});
+}
+
+// Toward zero: sign(q) * floor(|q|)
+std::string truncated(Sink& sink, const std::string& q) {
+  return sink.step("Mul", {sink.step("Sign", {q}), sink.step("Floor", {sink.step("Abs", {q})})});
+}
+
+Status write_division(const Binary& op, Sink& sink, const std::string& a, const std::string& b, bool whole) {
+  switch (op.function) {
+    case BinaryFunction::Remainder: sink.last("Mod", {a, b}, {{"fmod", Size{1}}}); return {};
+    case BinaryFunction::Modulo:
+      if (whole) return sink.last("Mod", {a, b}), Status();
+      sink.last("Sub", {a, sink.step("Mul", {sink.step("Floor", {sink.step("Div", {a, b})}), b})});
+      return {};
+    case BinaryFunction::FloorDivide:
+      if (whole) sink.last("Div", {sink.step("Sub", {a, sink.step("Mod", {a, b})}), b});
+      else sink.last("Floor", {sink.step("Div", {a, b})});
+      return {};
+    default: break;
+  }
+  if (whole) return sink.last("Div", {a, b}), Status();
+  sink.last("Identity", {truncated(sink, sink.step("Div", {a, b}))});
+  return {};
+}
+
+Status write_binary(const Binary& op, Sink& sink) {
+  const BinaryFunction f = op.function;
+  const bool logic = f == BinaryFunction::And || f == BinaryFunction::Or || f == BinaryFunction::Xor;
+  DType dtype = meeting(sink.fact(0).dtype, sink.fact(1).dtype);
+  if (f == BinaryFunction::Divide || f == BinaryFunction::Power) dtype = arithmetic(dtype);
+  else if (dtype == DType::Bool && !gives_truth(f)) dtype = sink.result_fact().dtype;
+  if (logic) dtype = DType::Bool;
+  const std::string a = typed(sink, 0, dtype), b = typed(sink, 1, dtype);
+  const Operator* word = operator_for(f);
+  if (f == BinaryFunction::Modulo || f == BinaryFunction::Remainder || f == BinaryFunction::FloorDivide ||
+      f == BinaryFunction::TruncateDivide)
+    return write_division(op, sink, a, b, !is_floating(dtype));
+  if (word && sink.knows(word->name)) {
+    sink.last(std::string(word->name), {a, b});
+  } else if (f == BinaryFunction::NotEqual) {
+    sink.last("Not", {sink.step("Equal", {a, b})});
+  } else {
+    const auto unequal = sink.step(f == BinaryFunction::LessOrEqual ? "Less" : "Greater", {a, b});
+    sink.last("Or", {unequal, sink.step("Equal", {a, b})});
+  }
+  return {};
+}
+
+Status write_where(const Where&, Sink& sink) {
+  const DType dtype = sink.result_fact().dtype;
+  sink.last("Where", {typed(sink, 0, DType::Bool), typed(sink, 1, dtype), typed(sink, 2, dtype)});
+  return {};
+}
+
+Status write_affine(const Affine& op, Sink& sink) {
+  if (const Tensor* constant = sink.constant(0); constant && is_floating(constant->dtype())) {
+    auto numbers = constant->doubles();
+    for (double& number : numbers) number = number * op.scale + op.offset;
+    return sink.is(Tensor::of(constant->shape(), std::move(numbers)).converted(constant->dtype())), Status();
+  }
+  std::string y = sink.name();
+  if (op.scale != 1 && op.offset == 0) return sink.last("Mul", {y, sink.number(op.scale)}), Status();
+  if (op.scale != 1) y = sink.step("Mul", {y, sink.number(op.scale)});
+  sink.last("Add", {y, sink.number(op.offset)});
+  return {};
+}
+
+// What else makes noise in training has no word: at inference it is nothing.
+Status write_dropout(const Dropout& op, Sink& sink) {
+  if (op.noise != Noise::Dropout) return sink.last("Identity", {sink.name()}), Status();
+  if (!sink.takes_input("Dropout", "ratio")) return sink.last("Dropout", {sink.name()}, {{"ratio", op.rate}}), Status();
+  sink.last("Dropout",
+            {sink.name(), sink.stored("ratio", Tensor::of({}, std::vector<float>{static_cast<float>(op.rate)}))});
+  return {};
+}
+
+Status write_identity(const Identity&, Sink& sink) {
+  sink.last("Identity", {sink.name()});
+  return {};
+}
+
+Status write_cast(const Cast& op, Sink& sink) {
+  sink.last("Cast", {sink.name()}, {{"to", data_type_of(op.to)}});
+  return {};
+}
+
+constexpr std::array elementwise_writers{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),
+                                         writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
+static_assert(decides<Elementwise>(elementwise_writers));
+
+}  // namespace
+
+std::span<const Operator> elementwise_operators() { return elementwise_table; }
+
+std::span<const Row> elementwise_rows() { return elementwise_writers; }
+
+}  // namespace convoy::onnx
