@@ -58,5 +58,6 @@ void offer_run(CLI::App& app, int& code);
 void offer_weights(CLI::App& app, int& code);
 void offer_pad(CLI::App& app, int& code);
 void offer_ops(CLI::App& app, int& code);
+void offer_completion(CLI::App& app, int& code);
 
 }  // namespace convoy::cli

@@ -40,8 +40,9 @@ int run(int argc, char** argv) {
   convoy::cli::offer_weights(app, code);
   convoy::cli::offer_pad(app, code);
   convoy::cli::offer_ops(app, code);
+  convoy::cli::offer_completion(app, code);
   for (CLI::App* command : app.get_subcommands({}))
-    if (!command->check_name("ops")) convoy::cli::offer_budget(*command);
+    if (!command->check_name("ops") && !command->check_name("completion")) convoy::cli::offer_budget(*command);
   if (argc < 2) {  // nothing was asked for, so nothing is done: help, and the exit code of a wrong command line
     convoy::cli::print("{}", app.help());
     return convoy::cli::BadCommandLine;

@@ -148,8 +148,9 @@ void offer_pad(CLI::App& app, int& code) {
   command->add_option("--kernel", words->kernel, "kernel size, such as 3 or 4x1, where the call does not say it");
   command->add_option("--channels", words->channels, "channels of the input, where the call does not say them");
   command->add_option("--layout", words->layout, "order of the input's axes, such as NCHW or NHWC");
-  command->add_option("--about", words->about,
-                      "torch, keras, tensorflow, onnx, tflite or coreml: how padding works there");
+  command
+      ->add_option("--about", words->about, "torch, keras, tensorflow, onnx, tflite or coreml: how padding works there")
+      ->type_name("{torch,keras,tensorflow,onnx,tflite,coreml}");
   command->add_flag("--solve", words->solve, "every padding that makes --out of --in, and who can say it");
   command->add_option("--in", words->in, "input size to solve for, such as 50 or 30x41; ? for every size at once");
   command->add_option("--out", words->out,

@@ -214,7 +214,8 @@ void offer_port(CLI::App& app, int& code) {
                                      "  convoy port model.keras -o model.onnx --opset 17\n"
                                      "  convoy port model.keras -o model.py --report model.proof.json");
   o->model.offer(*command);
-  command->add_option("--to", o->to, "target format: torch, keras or onnx (else told by the extension of -o)");
+  command->add_option("--to", o->to, "target format: torch, keras or onnx (else told by the extension of -o)")
+      ->type_name("{torch,keras,onnx}");
   command->add_option("-o,--output", o->output, "the file to write (default: named after the source, here)");
   command
       ->add_option("--interface", o->interface,
