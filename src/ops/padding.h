@@ -169,13 +169,6 @@ constexpr Padding theano_same(Window w) {
   return {Spelling::Explicit, half, w.reach() - 1 - half};
 }
 
-// Theano's `same` of a pool, as Keras 1 and 2 ask for it: kernel - 2 cells in front of an odd kernel longer than 2,
-// kernel - 1 of any other, cut to as many windows as SAME has. The average leaves padding out.
-constexpr Padding theano_same_pool(Window w) {
-  const Size front = w.kernel - (w.kernel > 2 && w.kernel % 2 == 1 ? 2 : 1);
-  return {Spelling::Explicit, front, w.reach() - 1 - front};
-}
-
 // The total that ONNX pads or cuts, shared between both sides, halved toward zero.
 constexpr Added onnx_halves(Size total, bool larger_before) {
   const Size before = (total + larger_before) / 2;

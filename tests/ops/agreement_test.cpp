@@ -149,6 +149,13 @@ TEST(PoolDivisor, NeverCountsTheOverhangOfACeilWindow) {
   EXPECT_EQ(divisor(*at, w, 4, 2, Counting::Inside), 1);
 }
 
+// Theano's `same` of a pool, as Keras 1 and 2 ask for it: kernel - 2 cells in front of an odd kernel longer than 2,
+// kernel - 1 of any other, cut to as many windows as SAME has. The average leaves padding out.
+constexpr Padding theano_same_pool(Window w) {
+  const Size front = w.kernel - (w.kernel > 2 && w.kernel % 2 == 1 ? 2 : 1);
+  return {Spelling::Explicit, front, w.reach() - 1 - front};
+}
+
 TEST(Theano, SamePadsHalfTheKernelWhateverTheStride) {
   EXPECT_EQ(theano_same({3, 2, 1}), (Padding{Spelling::Explicit, 1, 1}));
   EXPECT_EQ(theano_same({4, 1, 1}), (Padding{Spelling::Explicit, 2, 1}));
