@@ -166,6 +166,25 @@ std::string wrong_order(std::string_view what, const std::string& name, const Va
          " of the source's, and has to have " + words_of(order) + "; this is a fault of convoy's, please report it";
 }
 
+// A caller who is given a dictionary goes by its keys. A port that knows places only has the key as the name in that place;
+// not held to it is an output whose key another value of the port has as its name.
+std::string compare_keys(const Graph& source, const Graph& target) {
+  if (target.inputs_by_name && !source.inputs_by_name)
+    return "the port takes its inputs in a dictionary, and the source takes them by their places";
+  if (target.outputs_by_name && !source.outputs_by_name)
+    return "the port gives its outputs in a dictionary, and the source gives them by their places";
+  if (!source.outputs_by_name) return {};
+  std::set<std::string> taken;
+  for (const Value& value : target.values) taken.insert(value.name);
+  for (const ValueId v : target.outputs) taken.erase(target[v].name);
+  for (std::size_t i = 0; i < source.outputs.size(); ++i) {
+    const std::string &key = source.output_names[i], &name = target.output_names[i];
+    if (name == key || (!target.outputs_by_name && taken.contains(key))) continue;
+    return "output " + std::to_string(i) + " of the port has the name '" + name + "', and has to have '" + key + "'";
+  }
+  return {};
+}
+
 }  // namespace
 
 Orders expected_orders(const Graph& source, const Convention& convention) {
@@ -193,7 +212,7 @@ std::string compare_interface(const Graph& source, const Graph& target, const Or
     if (!declares(value, expected.outputs[i]))
       return wrong_order("output", source.output_names[i], value, expected.outputs[i]);
   }
-  return {};
+  return compare_keys(source, target);
 }
 
 }  // namespace convoy

@@ -15,8 +15,8 @@ struct Orders {
 };
 Orders expected_orders(const Graph& source, const Convention& convention);
 
-// Where the port has another number of inputs or outputs, other ones in their places, or declares another order of axes:
-// one sentence. Empty: it lies as it has to.
+// Where the port has another number of inputs or outputs, other ones in their places, declares another order of axes, or
+// goes by other keys than the source's dictionaries: one sentence. Empty: it lies as it has to.
 std::string compare_interface(const Graph& source, const Graph& target, const Orders& expected);
 
 }  // namespace convoy

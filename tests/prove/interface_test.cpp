@@ -245,5 +245,37 @@ TEST(Prove, FindsInputsThatChangedPlaces) {
   EXPECT_EQ(proof->reason, "input 0 of the port is 'b', and has to be 'a'");
 }
 
+std::string reason_against(const Graph& source, const Graph& port) {
+  return compare_interface(source, port, expected_orders(source, Convention{Order::ChannelsFirst}));
+}
+
+// The outputs lie in the right places with the right numbers: only the keys are wrong.
+TEST(Prove, FindsOtherKeysThanTheSources) {
+  const auto pair = [](const char* first, const char* second) {
+    Graph graph = parsed("input x float32[?,3]\na = relu(x)\nb = unary(x) function=sigmoid\noutput a\noutput b\n");
+    graph.output_names = {first, second};
+    return graph;
+  };
+  Graph source = pair("score", "x");
+  source.outputs_by_name = true;
+  Graph port = pair("x", "score");
+  port.outputs_by_name = true;
+  EXPECT_EQ(reason_against(source, port), "output 0 of the port has the name 'x', and has to have 'score'");
+  EXPECT_EQ(reason_against(source, pair("other", "x")),
+            "output 0 of the port has the name 'other', and has to have 'score'");
+  EXPECT_EQ(reason_against(source, pair("score", "x.1")), "") << "an input has the name already";
+  EXPECT_EQ(reason_against(source, source), "");
+  Graph by_value = pair("a", "b");
+  by_value.outputs_by_name = true;
+  EXPECT_EQ(reason_against(by_value, pair("b", "a")), "output 0 of the port has the name 'b', and has to have 'a'")
+      << "exchanged where only places are known";
+  EXPECT_EQ(reason_against(pair("score", "x"), source),
+            "the port gives its outputs in a dictionary, and the source gives them by their places");
+  Graph named = pair("score", "x");
+  named.inputs_by_name = true;
+  EXPECT_EQ(reason_against(pair("score", "x"), named),
+            "the port takes its inputs in a dictionary, and the source takes them by their places");
+}
+
 }  // namespace
 }  // namespace convoy
