@@ -147,7 +147,10 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
     return Value::of(in.make<python::Bound>(Value::of(this), **found));
   }
   return in.native(name, [this, name](Interpreter& with, Arguments& given) {
-    given.placed.insert(given.placed.begin(), Value::of(this));
+    // x.where(condition, other): the tensor is what is chosen, not what chooses.
+    const bool second = name == "where" && !given.placed.empty();
+    if (name == "where" && !second) given.named.emplace_back("input", Value::of(this));
+    else given.placed.insert(given.placed.begin() + (second ? 1 : 0), Value::of(this));
     return call_function_named(tracer, with, name, std::move(given));
   });
 }
