@@ -7,11 +7,9 @@
 
 namespace convoy::torch {
 
-std::span<const FunctionRow> aten_arithmetic();
 std::span<const FunctionRow> aten_shapes();
 std::span<const FunctionRow> aten_parts();
 std::span<const FunctionRow> aten_picks();
-std::span<const FunctionRow> aten_reductions();
 std::span<const FunctionRow> aten_products();
 std::span<const FunctionRow> aten_attention();
 std::span<const FunctionRow> aten_normalizations();

@@ -14,7 +14,8 @@
 namespace convoy::torch {
 namespace {
 
-constexpr std::array catalogue_families{activation_operators, one_number_operators};
+constexpr std::array catalogue_families{activation_operators, one_number_operators, two_number_operators,
+                                        reduction_operators};
 
 enum class Kind : std::uint8_t { Shared, Function, Torch, Aten, Layer };
 struct Name {

@@ -42,6 +42,8 @@ constexpr CatalogueRow one_number(std::string_view names, std::string_view signa
 
 std::span<const CatalogueRow> activation_operators();
 std::span<const CatalogueRow> one_number_operators();
+std::span<const CatalogueRow> two_number_operators();
+std::span<const CatalogueRow> reduction_operators();
 
 // Functions of torch.nn.functional, and layers.
 std::span<const FunctionRow> catalogued_functions();

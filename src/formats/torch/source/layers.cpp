@@ -18,22 +18,15 @@ namespace convoy::torch {
 
 namespace {
 
-// Layers without a row of their own: the function they call.
+// Layers without a row of their own.
 struct Extra {
-  std::string_view name, parameters, function;
+  std::string_view name, parameters;
 };
 constexpr std::array extras{
-    Extra{"Dropout", "p inplace", "dropout"},
-    Extra{"Dropout1d", "p inplace", "feature_dropout"},
-    Extra{"Dropout2d", "p inplace", "feature_dropout"},
-    Extra{"Dropout3d", "p inplace", "feature_dropout"},
-    Extra{"AlphaDropout", "p inplace", "alpha_dropout"},
-    Extra{"FeatureAlphaDropout", "p inplace", "alpha_dropout"},
-    Extra{"Identity", "", ""},
-    Extra{"Flatten", "start_dim end_dim", "flatten"},
-    Extra{"Unflatten", "dim unflattened_size", "unflatten"},
-    Extra{"Embedding", "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse",
-          "embedding"},
+    Extra{"Identity", ""},
+    Extra{"Flatten", "start_dim end_dim"},
+    Extra{"Unflatten", "dim unflattened_size"},
+    Extra{"Embedding", "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse"},
 };
 
 const Extra* extra_named(std::string_view name) {
@@ -81,9 +74,6 @@ constexpr std::array defaults{
     Default{"LayerNorm", "eps", Of::Real, 1e-5},
     Default{"LayerNorm", "elementwise_affine", Of::Truth, 1},
     Default{"RMSNorm", "elementwise_affine", Of::Truth, 1},
-    Default{"Dropout", "p", Of::Real, 0.5},
-    Default{"Dropout", "inplace", Of::Truth, 0},
-    Default{"AlphaDropout", "p", Of::Real, 0.5},
     Default{"Flatten", "start_dim", Of::Number, 1},
     Default{"Flatten", "end_dim", Of::Number, -1},
 };
@@ -365,9 +355,8 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   const auto input = free_pad ? Result<ValueId>(free_pad->of) : tracer.value_of(*x, wanted_shape(tracer, *self, name));
   if (!input) return std::unexpected(input.error());
   TensorArguments tensors{{"input", *input}};
-  const Extra* extra = extra_named(name);
-  const FunctionRow* row = extra ? row_of(aten_arithmetic(), extra->function) : layer_row(name);
-  auto arguments = arguments_of(in, *self, extra ? "p" : row->parameters);
+  const FunctionRow* row = layer_row(name);
+  auto arguments = arguments_of(in, *self, row->parameters);
   if (!arguments) return pass(arguments);
   for (const char* word : {"weight", "bias", "running_mean", "running_var"})
     if (const Value* said = self->attributes.find(word))
@@ -404,7 +393,7 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
     if (auto done = tracer.write(in, *x, (*values)[0]); !done) return pass(done);
     return Value::of(x);
   }
-  if (values->size() == 1) return tracer.tensor(in, (*values)[0], extra ? x->storage : -1);
+  if (values->size() == 1) return tracer.tensor(in, (*values)[0], name.contains("Dropout") ? x->storage : -1);
   ValueList all;
   for (const ValueId value : *values) all.push_back(tracer.tensor(in, value));
   return in.tuple(std::move(all));

@@ -27,12 +27,6 @@ constexpr std::array spelled{
     Spelled{"t", "t", "input"},
     Spelled{"squeeze", "squeeze", "input dim"},
     Spelled{"unsqueeze", "unsqueeze", "input dim"},
-    Spelled{"mean", "mean", "input dim keepdim"},
-    Spelled{"sum", "sum", "input dim keepdim"},
-    Spelled{"prod", "prod", "input dim keepdim"},
-    Spelled{"amax", "amax", "input dim keepdim"},
-    Spelled{"amin", "amin", "input dim keepdim"},
-    Spelled{"var", "var", "input dim unbiased keepdim correction"},
     Spelled{"norm", "linalg_vector_norm", "input ord dim keepdim"},
     Spelled{"cat", "cat", "tensors dim"},
     Spelled{"concat", "cat", "tensors dim"},
@@ -43,18 +37,6 @@ constexpr std::array spelled{
     Spelled{"select", "select.int", "input dim index"},
     Spelled{"narrow", "narrow", "input dim start length"},
     Spelled{"index_select", "index_select", "input dim index"},
-    Spelled{"add", "add", "input other alpha"},
-    Spelled{"sub", "sub", "input other alpha"},
-    Spelled{"subtract", "sub", "input other alpha"},
-    Spelled{"mul", "mul", "input other"},
-    Spelled{"multiply", "mul", "input other"},
-    Spelled{"div", "div", "input other"},
-    Spelled{"true_divide", "div", "input other"},
-    Spelled{"divide", "div", "input other"},
-    Spelled{"rsub", "rsub", "input other"},
-    Spelled{"maximum", "maximum", "input other"},
-    Spelled{"minimum", "minimum", "input other"},
-    Spelled{"pow", "pow", "input exponent"},
     Spelled{"matmul", "matmul", "input other"},
     Spelled{"bmm", "bmm", "input mat2"},
     Spelled{"mm", "mm", "input mat2"},
@@ -69,13 +51,6 @@ constexpr std::array spelled{
     Spelled{"roll", "roll", "input shifts dims"},
     Spelled{"repeat_interleave", "repeat_interleave.self_int", "input repeats dim"},
     Spelled{"gather", "gather", "input dim index"},
-    Spelled{"any", "any", "input dim keepdim"},
-    Spelled{"all", "all", "input dim keepdim"},
-    Spelled{"argmax", "argmax", "input dim keepdim"},
-    Spelled{"argmin", "argmin", "input dim keepdim"},
-    Spelled{"cumsum", "cumsum", "input dim"},
-    Spelled{"cumprod", "cumprod", "input dim"},
-    Spelled{"logsumexp", "logsumexp", "input dim keepdim"},
     Spelled{"expand_as", "expand_as", "input other"},
     Spelled{"upsample", "interpolate", "input size scale_factor mode align_corners"},
     Spelled{"batch_norm", "batch_norm", "input running_mean running_var weight bias training momentum eps"},
@@ -93,8 +68,8 @@ const FunctionRow* aten_named(std::string_view name) {
   if (const FunctionRow* row =
           catalogued_aten(name.substr(0, dot), dot < name.size() ? name.substr(dot + 1) : "default"))
     return row;
-  for (const auto rows : {aten_arithmetic(), aten_shapes(), aten_parts(), aten_picks(), aten_reductions(),
-                          aten_products(), aten_attention(), aten_constants()})
+  for (const auto rows :
+       {aten_shapes(), aten_parts(), aten_picks(), aten_products(), aten_attention(), aten_constants()})
     if (const FunctionRow* row = row_of(rows, name)) return row;
   return nullptr;
 }
@@ -105,7 +80,7 @@ const FunctionRow* row_named(std::string_view name) {
   const std::string_view row = said ? said->row : name;
   if (const FunctionRow* own = row_of(functions(), row)) return own;
   if (said) return aten_named(row);
-  for (const auto rows : {aten_arithmetic(), aten_products(), aten_attention()})
+  for (const auto rows : {aten_products(), aten_attention()})
     if (const FunctionRow* own = row_of(rows, row)) return own;
   return nullptr;
 }

@@ -91,20 +91,11 @@ def vstack(tensors):
 def split_with_sizes(input, split_sizes, dim=0):
     return torch.split(input, split_sizes, dim)
 
-def lerp(input, end, weight):
-    return input + weight * (end - input)
-
 def addcmul(input, tensor1, tensor2, value=1):
     return input + value * tensor1 * tensor2
 
 def addcdiv(input, tensor1, tensor2, value=1):
     return input + value * tensor1 / tensor2
-
-def std_mean(input, dim=None, unbiased=True, keepdim=False):
-    return torch.std(input, dim, unbiased, keepdim), torch.mean(input, dim, keepdim)
-
-def var_mean(input, dim=None, unbiased=True, keepdim=False):
-    return torch.var(input, dim, unbiased, keepdim), torch.mean(input, dim, keepdim)
 
 def fliplr(input):
     return torch.flip(input, [1])

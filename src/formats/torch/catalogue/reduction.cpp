@@ -1,8 +1,12 @@
-// Axes folded into one number each, extremes with their places, what is sorted, and running sums.
+// Axes folded into one number each, extremes with their places, what is sorted, and running sums: how PyTorch's are
+// read, and how ours are written.
 #include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/families.h"
 #include "formats/torch/functions/arguments.h"
 #include "ops/expect.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -178,35 +182,130 @@ Results vector_norm(FunctionCall& call) {
   return {call.add(Unary{Function::Sqrt}, {call.add(Reduce{Reduction::Sum, over, keeps}, {squares})})};
 }
 
-constexpr std::array reductions_table{
-    FunctionRow{"mean", "input dim keepdim", reduce<Reduction::Mean>},
-    FunctionRow{"sum", "input dim keepdim", total<Reduction::Sum>},
-    FunctionRow{"amax", "input dim keepdim", reduce<Reduction::Maximum>},
-    FunctionRow{"amin", "input dim keepdim", reduce<Reduction::Minimum>},
-    FunctionRow{"prod", "input dim keepdim", total<Reduction::Product>},
-    FunctionRow{"max.default", "input", reduce<Reduction::Maximum>},
-    FunctionRow{"min.default", "input", reduce<Reduction::Minimum>},
-    FunctionRow{"max.dim", "input dim keepdim", extreme_with_place<true>},
-    FunctionRow{"min.dim", "input dim keepdim", extreme_with_place<false>},
-    FunctionRow{"any", "input dim keepdim", truth<Reduction::Maximum>},
-    FunctionRow{"all", "input dim keepdim", truth<Reduction::Minimum>},
-    FunctionRow{"argmax", "input dim keepdim", place_of_extreme<true>},
-    FunctionRow{"argmin", "input dim keepdim", place_of_extreme<false>},
-    FunctionRow{"topk", "input k dim largest sorted", top_k},
-    FunctionRow{"sort", "input dim descending stable", sort},
-    FunctionRow{"argsort", "input dim descending stable", sort},
-    FunctionRow{"cumsum", "input dim", accumulate<Reduction::Sum>},
-    FunctionRow{"cumprod", "input dim", accumulate<Reduction::Product>},
-    FunctionRow{"logsumexp", "input dim keepdim", log_sum_exp},
-    FunctionRow{"std", "input dim correction keepdim", deviation},
-    FunctionRow{"var_mean", "input dim correction keepdim", variance_and_mean<false>},
-    FunctionRow{"std_mean", "input dim correction keepdim", variance_and_mean<true>},
-    FunctionRow{"var", "input dim correction keepdim", variance},
-    FunctionRow{"linalg_vector_norm", "input ord dim keepdim", vector_norm},
+Status write_reduce(const Reduce& op, Call& c) {
+  if (op.axes.empty()) {
+    c.result(c.begin(0));
+    return {};
+  }
+  const Expression x = c.begin(0);
+  const std::string axes = op.axes.size() == 1 ? std::to_string(op.axes[0]) : tuple(op.axes);
+  const char* keeps = op.keeps_axes ? ", keepdim=True" : "";
+  std::string text = postfix(x);
+  switch (op.reduction) {
+    case Reduction::Mean: text += fmt::format(".mean(dim={}{})", axes, keeps); break;
+    case Reduction::Sum: text += fmt::format(".sum(dim={}{})", axes, keeps); break;
+    case Reduction::Maximum: text += fmt::format(".amax(dim={}{})", axes, keeps); break;
+    case Reduction::Minimum: text += fmt::format(".amin(dim={}{})", axes, keeps); break;
+    case Reduction::Product:  // one axis at a time, the last first, so that the others keep their places
+      for (const Size axis : op.axes | std::views::reverse) text += fmt::format(".prod(dim={}{})", axis, keeps);
+      break;
+  }
+  c.result({text, Binds::Atom, x.calls + 1, true, {}});
+  return {};
+}
+
+// PyTorch answers with the first of equal numbers; the last of them is the first from behind.
+Status write_arg_extreme(const ArgExtreme& op, Call& c) {
+  const std::string keeps = op.keeps_axis ? ", keepdim=True" : "", function = op.largest ? "argmax" : "argmin";
+  if (!op.last) {
+    apply_method(c, fmt::format(".{}(dim={}{})", function, op.axis, keeps));
+    return {};
+  }
+  const std::string x = c.name(0);
+  c.result({fmt::format("{0}.shape[{1}] - 1 - {0}.flip({1}).{2}(dim={1}{3})", x, op.axis, function, keeps), Binds::Sum,
+            3, false, "of equal numbers the last"});
+  return {};
+}
+
+bool tells_places(const Call& c) {
+  const ValueId places = c.node().outputs.back();
+  const auto reads = [places](const Node& node) { return std::ranges::find(node.inputs, places) != node.inputs.end(); };
+  return std::ranges::any_of(c.graph().nodes, reads) ||
+         std::ranges::find(c.graph().outputs, places) != c.graph().outputs.end();
+}
+
+// torch.topk names any of equal numbers, torch.sort can be told to keep their order.
+Status write_top_k(const TopK& op, Call& c) {
+  const Expression x = c.begin(0);
+  if (op.stable && tells_places(c)) {
+    const std::string sorted =
+        fmt::format("torch.sort({}, dim={}{}, stable=True)", x.text, op.axis, op.largest ? ", descending=True" : "");
+    const bool all = c.fact().shape[static_cast<std::size_t>(op.axis)] == Dim(op.count);
+    c.results(all ? sorted : fmt::format("(part.narrow({}, 0, {}) for part in {})", op.axis, op.count, sorted));
+    return {};
+  }
+  c.results(
+      fmt::format("torch.topk({}, {}, dim={}{})", x.text, op.count, op.axis, op.largest ? "" : ", largest=False"));
+  return {};
+}
+
+Status write_accumulate(const Accumulate& op, Call& c) {
+  const std::string function = op.reduction == Reduction::Sum ? "cumsum" : "cumprod";
+  const std::string turn = op.backwards ? fmt::format(".flip({})", op.axis) : std::string();
+  if (!op.exclusive) {
+    apply_method(c, fmt::format("{}.{}(dim={}){}", turn, function, op.axis, turn));
+    return {};
+  }
+  // What lies before: the running numbers moved on by one, behind what nothing adds up to.
+  const std::string x = c.name(0), begin = op.reduction == Reduction::Sum ? "zeros_like" : "ones_like";
+  c.result({fmt::format("torch.cat([torch.{0}({1}{2}.narrow({3}, 0, 1)), {1}{2}.{4}(dim={3}).narrow({3}, 0, "
+                        "{1}.shape[{3}] - 1)], dim={3}){2}",
+                        begin, x, turn, op.axis, function),
+            Binds::Atom, 4, false, "each number counts from the next one on"});
+  return {};
+}
+
+constexpr std::string_view over_axes_of_truths =
+    "default(input:T) dim(input:T dim:i keepdim:b=False) dims(input:T dim:I?= keepdim:b=False)";
+constexpr std::string_view spread =
+    "default(input:T unbiased:b=True) dim(input:T dim:I? unbiased:b=True keepdim:b=False) "
+    "correction(input:T dim:I?= * correction:n?= keepdim:b=False)";
+constexpr std::string_view spread_and_mean =
+    "default(input:T unbiased:b=True -> TT) dim(input:T dim:I? unbiased:b=True keepdim:b=False -> TT) "
+    "correction(input:T dim:I?= * correction:n?= keepdim:b=False -> TT)";
+constexpr std::array rows_of_reductions{
+    CatalogueRow{"torch.mean", "default(input:T * dtype:t?=) dim(input:T dim:I? keepdim:b=False * dtype:t?=)",
+                 reduce<Reduction::Mean>},
+    CatalogueRow{"torch.sum", "dim_IntList(input:T dim:I? keepdim:b=False * dtype:t?=) default(input:T * dtype:t?=)",
+                 total<Reduction::Sum>},
+    CatalogueRow{"torch.prod", "default(input:T * dtype:t?=) dim_int(input:T dim:i keepdim:b=False * dtype:t?=)",
+                 total<Reduction::Product>},
+    CatalogueRow{"torch.amax", "input:T dim:I= keepdim:b=False", reduce<Reduction::Maximum>},
+    CatalogueRow{"torch.amin", "input:T dim:I= keepdim:b=False", reduce<Reduction::Minimum>},
+    CatalogueRow{"aten.max", "default(input:T)", reduce<Reduction::Maximum>},
+    CatalogueRow{"aten.min", "default(input:T)", reduce<Reduction::Minimum>},
+    CatalogueRow{"aten.max", "dim(input:T dim:i keepdim:b=False -> TT)", extreme_with_place<true>},
+    CatalogueRow{"aten.min", "dim(input:T dim:i keepdim:b=False -> TT)", extreme_with_place<false>},
+    CatalogueRow{"torch.any", over_axes_of_truths, truth<Reduction::Maximum>},
+    CatalogueRow{"torch.all", over_axes_of_truths, truth<Reduction::Minimum>},
+    CatalogueRow{"torch.argmax", "input:T dim:i?= keepdim:b=False", place_of_extreme<true>},
+    CatalogueRow{"torch.argmin", "input:T dim:i?= keepdim:b=False", place_of_extreme<false>},
+    CatalogueRow{"torch.topk", "input:T k:i dim:i=-1 largest:b=True sorted:b=True -> TT", top_k},
+    CatalogueRow{"torch.sort",
+                 "default(input:T dim:i=-1 descending:b=False -> TT) "
+                 "stable(input:T * stable:b? dim:i=-1 descending:b=False -> TT)",
+                 sort},
+    CatalogueRow{"aten.argsort",
+                 "default(input:T dim:i=-1 descending:b=False) "
+                 "stable(input:T * stable:b dim:i=-1 descending:b=False)",
+                 sort},
+    CatalogueRow{"torch.cumsum", "input:T dim:i * dtype:t?=", accumulate<Reduction::Sum>},
+    CatalogueRow{"torch.cumprod", "input:T dim:i * dtype:t?=", accumulate<Reduction::Product>},
+    CatalogueRow{"torch.logsumexp", "input:T dim:I keepdim:b=False", log_sum_exp},
+    CatalogueRow{"torch.var", spread, variance},
+    CatalogueRow{"torch.std", spread, deviation},
+    CatalogueRow{"torch.var_mean", spread_and_mean, variance_and_mean<false>},
+    CatalogueRow{"torch.std_mean", spread_and_mean, variance_and_mean<true>},
+    CatalogueRow{"aten.linalg_vector_norm", "input:T ord:n=2 dim:I?= keepdim:b=False * dtype:t?=", vector_norm},
 };
+
+constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
+                                     writes<write_accumulate>()};
+static_assert(decides<ReductionFamily>(reduction_table), "every reduction needs one row: writes<> or lacks<>");
 
 }  // namespace
 
-std::span<const FunctionRow> aten_reductions() { return reductions_table; }
+std::span<const CatalogueRow> reduction_operators() { return rows_of_reductions; }
+std::span<const Row> reduction_rows() { return reduction_table; }
 
 }  // namespace convoy::torch

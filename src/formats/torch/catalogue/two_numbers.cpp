@@ -1,5 +1,6 @@
-// Functions of one and of two numbers, element by element. A number among the operands is a scalar.
+// Functions of two numbers, element by element, choices between them, and what is dropped in training. A number among the operands is a scalar.
 #include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -203,14 +204,25 @@ Results triangle(FunctionCall& call) {
   return {call.add(Where{}, {mask, x, nothing})};
 }
 
-// From x to end: x + weight (end - x), or end - (1 - weight)(end - x) from the middle on. Source: ATen/native/Lerp.h.
+// From x to end: x + weight (end - x), or end - (1 - weight)(end - x) where the weight is no less than a half, whatever
+// its sign. Source: ATen/native/Lerp.h.
 Results lerp(FunctionCall& call) {
   const ValueId x = call.tensor("input"), end = call.tensor("end");
-  const double weight = call.attrs.number("weight");
-  const bool from_end = weight >= 0.5;
   const ValueId way = call.add(Binary{BinaryFunction::Subtract}, {end, x});
-  const ValueId part = call.add(Affine{from_end ? 1 - weight : weight, 0}, {way});
-  return {call.add(Binary{from_end ? BinaryFunction::Subtract : BinaryFunction::Add}, {from_end ? end : x, part})};
+  const auto from = [&](bool end_of_it, ValueId part) {
+    return call.add(Binary{end_of_it ? BinaryFunction::Subtract : BinaryFunction::Add}, {end_of_it ? end : x, part});
+  };
+  if (const ValueId weight = call.optional("weight")) {
+    if (call.failed()) return {};
+    const auto part = [&](ValueId share) { return call.add(Binary{BinaryFunction::Multiply}, {share, way}); };
+    const ValueId half = number_constant(call, "half", 0.5, call.fact(weight).dtype);
+    const ValueId is_small = call.add(Binary{BinaryFunction::Less}, {call.add(Unary{Function::Abs}, {weight}), half});
+    return {
+        call.add(Where{}, {is_small, from(false, part(weight)), from(true, part(call.add(Affine{-1, 1}, {weight})))})};
+  }
+  const double weight = call.attrs.number("weight");
+  const bool from_end = std::abs(weight) >= 0.5;
+  return {from(from_end, call.add(Affine{from_end ? 1 - weight : weight, 0}, {way}))};
 }
 
 // At rest these hand on what they get; what they would do in training is kept.
@@ -220,49 +232,64 @@ Results dropout(FunctionCall& call) {
   return {call.add(Dropout{noise, call.attrs.number("p", 0.5), 1}, {x})};
 }
 
-constexpr std::array arithmetic_table{
-    FunctionRow{"add", "input other", add},
-    FunctionRow{"sub", "input other", sub},
-    FunctionRow{"rsub", "input other", reversed_sub},
-    FunctionRow{"mul", "input other", mul},
-    FunctionRow{"div", "input other", divide},
-    FunctionRow{"true_divide", "input other", divide},
-    FunctionRow{"floor_divide", "input other", binary<BinaryFunction::FloorDivide>},
-    FunctionRow{"remainder", "input other", binary<BinaryFunction::Modulo>},
-    FunctionRow{"fmod", "input other", binary<BinaryFunction::Remainder>},
-    FunctionRow{"eq", "input other", binary<BinaryFunction::Equal>},
-    FunctionRow{"ne", "input other", binary<BinaryFunction::NotEqual>},
-    FunctionRow{"lt", "input other", binary<BinaryFunction::Less>},
-    FunctionRow{"le", "input other", binary<BinaryFunction::LessOrEqual>},
-    FunctionRow{"gt", "input other", binary<BinaryFunction::Greater>},
-    FunctionRow{"ge", "input other", binary<BinaryFunction::GreaterOrEqual>},
-    FunctionRow{"logical_and", "input other", binary<BinaryFunction::And>},
-    FunctionRow{"logical_or", "input other", binary<BinaryFunction::Or>},
-    FunctionRow{"logical_xor", "input other", binary<BinaryFunction::Xor>},
-    FunctionRow{"bitwise_and", "input other", bits<BinaryFunction::And>},
-    FunctionRow{"bitwise_or", "input other", bits<BinaryFunction::Or>},
-    FunctionRow{"bitwise_xor", "input other", bits<BinaryFunction::Xor>},
-    FunctionRow{"bitwise_not", "input", bits_not},
-    FunctionRow{"__and__.Tensor", "input other", bits<BinaryFunction::And>},
-    FunctionRow{"__or__.Tensor", "input other", bits<BinaryFunction::Or>},
-    FunctionRow{"__xor__.Tensor", "input other", bits<BinaryFunction::Xor>},
-    FunctionRow{"where", "condition input other", where},
-    FunctionRow{"masked_fill", "input mask value", masked_fill},
-    FunctionRow{"triu", "input diagonal", triangle<true>},
-    FunctionRow{"tril", "input diagonal", triangle<false>},
-    FunctionRow{"maximum", "input other", binary<BinaryFunction::Maximum>},
-    FunctionRow{"minimum", "input other", binary<BinaryFunction::Minimum>},
-    FunctionRow{"pow", "input exponent", power},
-    FunctionRow{"max.other", "input other", binary<BinaryFunction::Maximum>},
-    FunctionRow{"min.other", "input other", binary<BinaryFunction::Minimum>},
-    FunctionRow{"lerp.Scalar", "input end weight", lerp},
-    FunctionRow{"dropout", "input p", dropout<Noise::Dropout>},
-    FunctionRow{"feature_dropout", "input p", dropout<Noise::SpatialDropout>},
-    FunctionRow{"alpha_dropout", "input p", dropout<Noise::AlphaDropout>},
+constexpr std::string_view pair = "Tensor(input:T other:T) Scalar(input:T other:n)";
+constexpr std::string_view scaled_pair = "Tensor(input:T other:T * alpha:n=1) Scalar(input:T other:n alpha:n=1)";
+constexpr std::string_view either_pair =
+    "Tensor(input:T other:T) Scalar(input:T other:n) Scalar_Tensor(input:n other:T)";
+constexpr std::string_view tensors = "input:T other:T";
+using enum BinaryFunction;
+constexpr std::array rows_of_two_numbers{
+    CatalogueRow{"torch.add", scaled_pair, add},
+    CatalogueRow{"torch.sub torch.subtract", scaled_pair, sub},
+    CatalogueRow{"torch.rsub", scaled_pair, reversed_sub},
+    CatalogueRow{"torch.mul torch.multiply", pair, mul},
+    CatalogueRow{"torch.div torch.true_divide torch.divide",
+                 "Tensor(input:T other:T) Scalar(input:T other:n) Tensor_mode(input:T other:T * rounding_mode:s?) "
+                 "Scalar_mode(input:T other:n * rounding_mode:s?)",
+                 divide},
+    CatalogueRow{"torch.floor_divide", "default(input:T other:T) Scalar(input:T other:n)", binary<FloorDivide>},
+    CatalogueRow{"torch.remainder", either_pair, binary<Modulo>},
+    CatalogueRow{"torch.fmod", pair, binary<Remainder>},
+    CatalogueRow{"torch.eq", pair, binary<Equal>},
+    CatalogueRow{"torch.ne", pair, binary<NotEqual>},
+    CatalogueRow{"torch.lt", pair, binary<Less>},
+    CatalogueRow{"torch.le", pair, binary<LessOrEqual>},
+    CatalogueRow{"torch.gt", pair, binary<Greater>},
+    CatalogueRow{"torch.ge", pair, binary<GreaterOrEqual>},
+    CatalogueRow{"torch.logical_and", tensors, binary<And>},
+    CatalogueRow{"torch.logical_or", tensors, binary<Or>},
+    CatalogueRow{"torch.logical_xor", tensors, binary<Xor>},
+    CatalogueRow{"torch.bitwise_and", either_pair, bits<And>},
+    CatalogueRow{"torch.bitwise_or", either_pair, bits<Or>},
+    CatalogueRow{"torch.bitwise_xor", either_pair, bits<Xor>},
+    CatalogueRow{"torch.bitwise_not", "input:T", bits_not},
+    CatalogueRow{"aten.__and__", pair, bits<And>},
+    CatalogueRow{"aten.__or__", pair, bits<Or>},
+    CatalogueRow{"aten.__xor__", pair, bits<Xor>},
+    CatalogueRow{"torch.maximum", tensors, binary<Maximum>},
+    CatalogueRow{"torch.minimum", tensors, binary<Minimum>},
+    CatalogueRow{"aten.max", "other(input:T other:T)", binary<Maximum>},
+    CatalogueRow{"aten.min", "other(input:T other:T)", binary<Minimum>},
+    CatalogueRow{"torch.pow",
+                 "Tensor_Tensor(input:T exponent:T) Tensor_Scalar(input:T exponent:n) Scalar(input:n exponent:T)",
+                 power},
+    CatalogueRow{"torch.lerp", "Scalar(input:T end:T weight:n) Tensor(input:T end:T weight:T)", lerp},
+    CatalogueRow{"torch.where",
+                 "self(condition:T input:T other:T) ScalarOther(condition:T input:T other:n) "
+                 "ScalarSelf(condition:T input:n other:T) Scalar(condition:T input:n other:n)",
+                 where},
+    CatalogueRow{"torch.masked_fill", "Scalar(input:T mask:T value:n) Tensor(input:T mask:T value:T)", masked_fill},
+    CatalogueRow{"torch.triu", "input:T diagonal:i=0", triangle<true>},
+    CatalogueRow{"torch.tril", "input:T diagonal:i=0", triangle<false>},
+    CatalogueRow{"torch.dropout nn.Dropout", "input:T p:f=0.5 aten/train:b inplace:b=False", dropout<Noise::Dropout>},
+    CatalogueRow{"torch.feature_dropout nn.Dropout1d nn.Dropout2d nn.Dropout3d",
+                 "input:T p:f=0.5 aten/train:b inplace:b=False", dropout<Noise::SpatialDropout>},
+    CatalogueRow{"torch.alpha_dropout torch.feature_alpha_dropout nn.AlphaDropout nn.FeatureAlphaDropout",
+                 "input:T p:f=0.5 aten/train:b inplace:b=False", dropout<Noise::AlphaDropout>},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> aten_arithmetic() { return arithmetic_table; }
+std::span<const CatalogueRow> two_number_operators() { return rows_of_two_numbers; }
 
 }  // namespace convoy::torch
