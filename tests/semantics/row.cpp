@@ -129,6 +129,7 @@ Result<Graph> read_model_of(const Row& row) {
     options.structure_only = true;  // no model here has weights
     return keras::read_json(row.model, options);
   }
+  if (row.framework.starts_with("tensorflow")) return read_source_text(row.model, "build", options);
   const auto bytes = std::make_shared<std::vector<std::byte>>(from_base64(row.model));
   return onnx::read_model({*bytes, bytes}, {}, options);
 }

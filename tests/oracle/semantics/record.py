@@ -1,7 +1,7 @@
 """Asks the frameworks what they do at the edges and keeps their answers: tests/data/semantics/*.jsonl.
 
     tools/oracle_venv.sh            says the interpreter that has them
-    PYTHON tests/oracle/semantics/record.py [torch|keras|onnx ...]
+    PYTHON tests/oracle/semantics/record.py [torch|keras|onnx|tensorflow ...]
 """
 import importlib
 import os
@@ -45,5 +45,5 @@ def record(name):
 
 
 if __name__ == "__main__":
-    for one in sys.argv[1:] or ["torch", "keras", "onnx"]:
+    for one in sys.argv[1:] or ["torch", "keras", "onnx", "tensorflow"]:
         record(one)

@@ -330,6 +330,7 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
       return with.native(word, [](Interpreter& inner, Arguments&) -> Made { return Value::of(inner.make<Context>()); });
     if (tensorflow)
       if (auto found = composed(with, "tf." + word); !found || *found) return found;
+    if (activation && word == "gelu") return composed(with, "tf.gelu");  // exact unless told otherwise, unlike ops.gelu
     if (rest.starts_with("backend"))
       if (auto found = composed(with, "K." + word); !found || *found) return found;
     // What is set for the whole program is known, or ends it: what is read over would change every layer behind it.
