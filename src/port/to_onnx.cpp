@@ -39,8 +39,8 @@ std::set<ValueId> unsaid(const Graph& target) {
   return values;
 }
 
-// ONNX keeps the names of values. Those of recurrent weights say nothing of their order: the file holds their gates in
-// another one than any permutation of axes says.
+// Names of recurrent weights say nothing of their order: the file holds their gates in another one than any permutation
+// of axes says.
 std::map<std::string, ValueId> names_in_file(const Graph& target) {
   std::set<ValueId> without = unsaid(target);
   for (const Node& node : target.nodes) {
@@ -48,10 +48,11 @@ std::map<std::string, ValueId> names_in_file(const Graph& target) {
     for (const ValueId v : node.inputs)
       if (v && target[v].constant) without.insert(v);
   }
+  const std::vector<std::string> written = onnx::names_of_values(target);
   std::map<std::string, ValueId> names;
-  for (std::size_t i = 0; i < target.values.size(); ++i) {
+  for (std::size_t i = 0; i < written.size(); ++i) {
     const ValueId v{static_cast<std::int32_t>(i)};
-    if (!without.contains(v)) names.emplace(target[v].name, v);
+    if (!without.contains(v)) names.emplace(written[i], v);
   }
   return names;
 }

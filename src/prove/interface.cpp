@@ -167,7 +167,7 @@ std::string wrong_order(std::string_view what, const std::string& name, const Va
 }
 
 // A caller who is given a dictionary goes by its keys. A port that knows places only has the key as the name in that place;
-// not held to it is an output whose key another value of the port has as its name.
+// not held to it is an output whose key an input or a weight of the port has as its name.
 std::string compare_keys(const Graph& source, const Graph& target) {
   if (target.inputs_by_name && !source.inputs_by_name)
     return "the port takes its inputs in a dictionary, and the source takes them by their places";
@@ -175,8 +175,8 @@ std::string compare_keys(const Graph& source, const Graph& target) {
     return "the port gives its outputs in a dictionary, and the source gives them by their places";
   if (!source.outputs_by_name) return {};
   std::set<std::string> taken;
-  for (const Value& value : target.values) taken.insert(value.name);
-  for (const ValueId v : target.outputs) taken.erase(target[v].name);
+  for (const Value& value : target.values)
+    if (!value.producer) taken.insert(value.name);
   for (std::size_t i = 0; i < source.outputs.size(); ++i) {
     const std::string &key = source.output_names[i], &name = target.output_names[i];
     if (name == key || (!target.outputs_by_name && taken.contains(key))) continue;

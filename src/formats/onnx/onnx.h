@@ -44,7 +44,10 @@ struct WriteOptions {
 // Every operator of the vocabulary: its name, and why ONNX has no form for it (empty: it has one).
 std::vector<std::pair<std::string_view, std::string_view>> operators();
 
-// A graph in the words of passes_for_onnx. Values and constants keep their names; the same graph gives the same bytes.
+// What each value of a graph is called in the file that is written from it. Callers know inputs, weights and outputs by
+// name; a value in between that has the name of an output takes another.
+std::vector<std::string> names_of_values(const Graph& graph);
+// A graph in the words of passes_for_onnx, by those names; the same graph gives the same bytes.
 // Fails: an operator that ONNX, or this operator set, has no form for, naming the layer; 2 GiB or more in one file.
 Status write_model(const Graph& graph, const WriteOptions& options,
                    const std::function<Status(std::span<const std::byte>)>& append);

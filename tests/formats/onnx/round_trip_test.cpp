@@ -91,6 +91,27 @@ TEST(OnnxRoundTrip, AnOutputThatNoInputReachesKeepsItsNameAndItsNumbers) {
   EXPECT_EQ(values->at(read->outputs[1]).doubles(), (std::vector<double>{3, 7, 31, 33, 37, 61}));
 }
 
+TEST(OnnxRoundTrip, AnOutputHasItsNameAlsoWhereAValueInBetweenHadIt) {
+  const auto graph = parse_graph(
+      "input x float32[2,3]\nbn = affine(x) scale=2 offset=-1\nrelu = relu(bn)\nfc = affine(relu) scale=-3 offset=0\n"
+      "output relu as bn\noutput fc\n");
+  ASSERT_TRUE(graph) << message(graph.error());
+  std::vector<std::byte> bytes;
+  const auto append = [&](std::span<const std::byte> more) -> Status {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    return {};
+  };
+  const auto written = onnx::write_model(*graph, {}, append);
+  ASSERT_TRUE(written) << message(written.error());
+  const auto read = onnx::read_model(blob_of(file_of(bytes)), corpus, {});
+  ASSERT_TRUE(read) << message(read.error());
+  EXPECT_EQ(read->output_names, (std::vector<std::string>{"bn", "fc"}));
+  const auto values = run(*read, {Tensor::of({2, 3}, std::vector<float>{-4, 0, 1, 2, 3, 50})});
+  ASSERT_TRUE(values) << message(values.error());
+  EXPECT_EQ(values->at(read->outputs[0]).doubles(), (std::vector<double>{0, 0, 1, 3, 5, 99}));
+  EXPECT_EQ(values->at(read->outputs[1]).doubles(), (std::vector<double>{0, 0, -3, -9, -15, -297}));
+}
+
 TEST(OnnxRoundTrip, ASecondJourneyGivesTheSameBytes) {
   int carried_over = 0;
   for (const fs::path& folder : models())

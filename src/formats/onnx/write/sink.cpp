@@ -7,27 +7,37 @@
 
 namespace convoy::onnx {
 
+std::vector<std::string> names_of_values(const Graph& graph) {
+  std::vector<std::string> names(graph.values.size());
+  std::set<std::string> taken;
+  const auto give = [&](std::size_t value, const std::string& name) {
+    if (names[value].empty() && taken.insert(name).second) names[value] = name;
+  };
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!graph.values[i].producer) give(i, graph.values[i].name);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    if (graph[graph.outputs[i]].producer) give(static_cast<std::size_t>(graph.outputs[i].index), graph.output_names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    give(i, graph.values[i].name);
+    for (int number = 1; names[i].empty(); ++number) give(i, graph.values[i].name + "." + std::to_string(number));
+  }
+  return names;
+}
+
 Sink::Sink(const Graph& graph, Document& document)
     : graph_(graph),
       document_(document),
       uses_(graph.values.size()),
+      value_names_(names_of_values(graph)),
+      names_(value_names_.begin(), value_names_.end()),
       cells_(time_first(graph)) {
-  for (const Value& value : graph.values) names_.insert(value.name);
   for (const Node& each : graph.nodes)
     for (const ValueId v : each.inputs)
       if (v) ++uses_[static_cast<std::size_t>(v.index)];
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    const ValueId v = graph.outputs[i];
-    ++uses_[static_cast<std::size_t>(v.index)];
-    if (graph[v].producer && !renamed_.contains(v) && names_.insert(graph.output_names[i]).second)
-      renamed_.emplace(v, graph.output_names[i]);
-  }
+  for (const ValueId v : graph.outputs) ++uses_[static_cast<std::size_t>(v.index)];
 }
 
-const std::string& Sink::name_of(ValueId value) const {
-  const auto found = renamed_.find(value);
-  return found == renamed_.end() ? graph_[value].name : found->second;
-}
+const std::string& Sink::name_of(ValueId value) const { return value_names_[static_cast<std::size_t>(value.index)]; }
 
 void Sink::begin(const Node& node) {
   node_ = &node;

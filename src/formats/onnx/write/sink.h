@@ -112,12 +112,12 @@ class Sink {
   Document& document_;
   const Node* node_ = nullptr;
   std::string main_;  // of the node that gives its result; the steps toward it are called after it
+  std::vector<int> uses_;  // of each value of the graph
+  std::vector<std::string> value_names_;  // of each
   std::set<std::string, std::less<>> names_, node_names_;
   std::map<std::string, int> next_numbers_;  // behind a name that is taken
   std::map<std::string, Waiting, std::less<>> waiting_;  // of the graph's node that is being written
   std::map<std::string, Tensor, std::less<>> made_;
-  std::vector<int> uses_;  // of each value of the graph
-  std::map<ValueId, std::string> renamed_;
   TimeFirst cells_;
 };
 
