@@ -127,7 +127,6 @@ std::span<const LayerRow> pooling_rows();
 std::span<const LayerRow> padding_rows();
 std::span<const LayerRow> linear_rows();
 std::span<const LayerRow> normalization_rows();
-std::span<const LayerRow> activation_rows();
 std::span<const LayerRow> elementwise_rows();
 std::span<const LayerRow> reshape_rows();
 std::span<const LayerRow> slice_concat_rows();

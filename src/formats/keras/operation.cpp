@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 
 namespace convoy::keras {
 namespace {
@@ -62,55 +61,7 @@ Values power(Call& call) {
   return {is_floating(dtype) || call.failed() ? y : call.add(Cast{dtype}, {y})};
 }
 
-template <Function function>
-Values unary(Call& call) {
-  return {call.add(Unary{function}, {operand(call, "x", 0)})};
-}
-
-Values relu(Call& call) { return {call.add(Relu{}, {operand(call, "x", 0)})}; }
-Values relu6(Call& call) { return {call.add(Relu{6.0, 0, 0, false}, {operand(call, "x", 0)})}; }
-Values leaky_relu(Call& call) {
-  return {call.add(Relu{{}, number(call, "negative_slope", 1, 0.2), 0, false}, {operand(call, "x", 0)})};
-}
-Values elu(Call& call) { return {call.add(Elu{number(call, "alpha", 1, 1)}, {operand(call, "x", 0)})}; }
-Values celu(Call& call) { return {call.add(Celu{number(call, "alpha", 1, 1)}, {operand(call, "x", 0)})}; }
-Values hard_sigmoid(Call& call) { return {call.add(HardSigmoid{}, {operand(call, "x", 0)})}; }
-Values hard_tanh(Call& call) { return {call.add(Clip{-1.0, 1.0}, {operand(call, "x", 0)})}; }
-Values squareplus(Call& call) { return {call.add(Squareplus{number(call, "b", 1, 4)}, {operand(call, "x", 0)})}; }
-Values identity(Call& call) { return {call.add(Identity{}, {operand(call, "x", 0)})}; }
-
-// ops.gelu is the tanh form unless told otherwise, unlike the activation.
-Values gelu(Call& call) {
-  const Json* approximate = option(call, "approximate", 1);
-  const bool exact = approximate && *approximate == false;
-  return {call.add(Unary{exact ? Function::Gelu : Function::GeluTanh}, {operand(call, "x", 0)})};
-}
-
-template <bool soft>
-Values shrink(Call& call) {
-  return {call.add(Shrink{number(call, "threshold", 1, 0.5), soft}, {operand(call, "x", 0)})};
-}
-
-template <bool logarithm>
-Values softmax(Call& call) {
-  const ValueId x = operand(call, "x", 0);
-  const Json* axis = option(call, "axis", 1);
-  return {call.add(Softmax{call.axes(axis ? list_of(call, axis, "axis") : Sizes{-1}, call.rank(x)), logarithm}, {x})};
-}
-
-Values glu(Call& call) {
-  const ValueId x = operand(call, "x", 0);
-  return {call.add(Glu{call.axis(call.attrs.integer_of(option(call, "axis", 1), "axis", -1), call.rank(x))}, {x})};
-}
-
-// max(min(x, x_max), x_min): where the bounds cross, x_min is left. Clip leaves the upper one.
-Values clip(Call& call) {
-  Clip op;
-  op.least = number(call, "x_min", 1, -std::numeric_limits<double>::infinity());
-  op.most = number(call, "x_max", 2, std::numeric_limits<double>::infinity());
-  if (*op.least > *op.most) op.most = op.least;
-  return {call.add(op, {operand(call, "x", 0)})};
-}
+Values identity_of_operand(Call& call) { return {call.add(Identity{}, {operand(call, "x", 0)})}; }
 
 // Sums and products of narrow whole numbers are of 32 bits, as numpy widens them.
 ValueId widened(Call& call, ValueId x) {
@@ -144,14 +95,6 @@ Values floor_divide(Call& call) {
   if (!is_floating(meeting(call.fact(a).dtype, call.fact(b).dtype)))
     return {call.add(Binary{BinaryFunction::FloorDivide}, {a, b})};
   return {call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {a, b})})};
-}
-
-// Of whole numbers in float32.
-template <Function function>
-Values rounded(Call& call) {
-  ValueId x = operand(call, "x", 0);
-  if (!call.failed() && !is_floating(call.fact(x).dtype)) x = call.add(Cast{DType::F32}, {x});
-  return {call.add(Unary{function}, {x})};
 }
 
 Values matmul(Call& call) { return {call.add(MatMul{}, {operand(call, "x1", 0), operand(call, "x2", 1)})}; }
@@ -211,17 +154,6 @@ Values accumulate(Call& call) {
       call.add(Accumulate{reduction, call.axis(call.attrs.integer_of(axis, "axis"), call.rank(x)), false, false}, {x})};
 }
 
-Values threshold(Call& call) {
-  const ValueId x = operand(call, "x", 0);
-  return {call.add(Threshold{number(call, "threshold", 1, 0), number(call, "default_value", 2, 0)}, {x})};
-}
-
-Values round(Call& call) {
-  const ValueId x = operand(call, "x", 0);
-  if (number(call, "decimals", 1, 0) != 0) call.refuse(Fault::Unsupported, "rounds to decimals");
-  return {call.add(Unary{Function::Round}, {x})};
-}
-
 Values rms_norm_of_operand(Call& call) {
   const ValueId x = operand(call, "x", 0);
   const Json* axis = option(call, "axis", 2);
@@ -250,69 +182,12 @@ constexpr std::array operation_table{
     LayerRow{"LogicalAnd", binary<BinaryFunction::And>},
     LayerRow{"LogicalOr", binary<BinaryFunction::Or>},
     LayerRow{"LogicalXor", binary<BinaryFunction::Xor>},
-    LayerRow{"LogicalNot", unary<Function::Not>},
     LayerRow{"Where", where},
     LayerRow{"Argmax", arg_extreme<true>},
     LayerRow{"Argmin", arg_extreme<false>},
     LayerRow{"TopK", top_k},
     LayerRow{"Cumsum", accumulate<Reduction::Sum>},
     LayerRow{"Cumprod", accumulate<Reduction::Product>},
-    LayerRow{"Tan", unary<Function::Tan>},
-    LayerRow{"Arcsin", unary<Function::Asin>},
-    LayerRow{"Arccos", unary<Function::Acos>},
-    LayerRow{"Arctan", unary<Function::Atan>},
-    LayerRow{"Sinh", unary<Function::Sinh>},
-    LayerRow{"Cosh", unary<Function::Cosh>},
-    LayerRow{"Arcsinh", unary<Function::Asinh>},
-    LayerRow{"Arccosh", unary<Function::Acosh>},
-    LayerRow{"Arctanh", unary<Function::Atanh>},
-    LayerRow{"Expm1", unary<Function::Expm1>},
-    LayerRow{"Log1p", unary<Function::Log1p>},
-    LayerRow{"Trunc", unary<Function::Truncate>},
-    LayerRow{"Sigmoid", unary<Function::Sigmoid>},
-    LayerRow{"Tanh", unary<Function::Tanh>},
-    LayerRow{"Softplus", unary<Function::Softplus>},
-    LayerRow{"Softsign", unary<Function::Softsign>},
-    LayerRow{"Exp", unary<Function::Exp>},
-    LayerRow{"Log", unary<Function::Log>},
-    LayerRow{"Sqrt", unary<Function::Sqrt>},
-    LayerRow{"Rsqrt", unary<Function::Rsqrt>},
-    LayerRow{"Square", unary<Function::Square>},
-    LayerRow{"Abs", unary<Function::Abs>},
-    LayerRow{"Absolute", unary<Function::Abs>},
-    LayerRow{"Negative", unary<Function::Negate>},
-    LayerRow{"Sign", unary<Function::Sign>},
-    LayerRow{"Floor", rounded<Function::Floor>},
-    LayerRow{"Ceil", rounded<Function::Ceil>},
-    LayerRow{"Reciprocal", unary<Function::Reciprocal>},
-    LayerRow{"Sin", unary<Function::Sin>},
-    LayerRow{"Cos", unary<Function::Cos>},
-    LayerRow{"Erf", unary<Function::Erf>},
-    LayerRow{"Silu", unary<Function::Silu>},
-    LayerRow{"Swish", unary<Function::Silu>},
-    LayerRow{"Selu", unary<Function::Selu>},
-    LayerRow{"Mish", unary<Function::Mish>},
-    LayerRow{"LogSigmoid", unary<Function::LogSigmoid>},
-    LayerRow{"HardSilu", unary<Function::HardSwish>},
-    LayerRow{"HardSwish", unary<Function::HardSwish>},
-    LayerRow{"TanhShrink", unary<Function::TanhShrink>},
-    LayerRow{"SparsePlus", unary<Function::SparsePlus>},
-    LayerRow{"SparseSigmoid", unary<Function::SparseSigmoid>},
-    LayerRow{"Relu", relu},
-    LayerRow{"Relu6", relu6},
-    LayerRow{"LeakyRelu", leaky_relu},
-    LayerRow{"Elu", elu},
-    LayerRow{"Celu", celu},
-    LayerRow{"Gelu", gelu},
-    LayerRow{"Glu", glu},
-    LayerRow{"HardSigmoid", hard_sigmoid},
-    LayerRow{"HardTanh", hard_tanh},
-    LayerRow{"HardShrink", shrink<false>},
-    LayerRow{"SoftShrink", shrink<true>},
-    LayerRow{"Squareplus", squareplus},
-    LayerRow{"Softmax", softmax<false>},
-    LayerRow{"LogSoftmax", softmax<true>},
-    LayerRow{"Clip", clip},
     LayerRow{"Mean", reduce<Reduction::Mean>},
     LayerRow{"Sum", reduce<Reduction::Sum>},
     LayerRow{"Max", reduce<Reduction::Maximum>},
@@ -321,11 +196,9 @@ constexpr std::array operation_table{
     LayerRow{"Matmul", matmul},
     LayerRow{"Cast", cast},
     LayerRow{"Normalize", normalize},
-    LayerRow{"Threshold", threshold},
-    LayerRow{"Round", round},
     LayerRow{"RMSNorm", rms_norm_of_operand},
-    LayerRow{"Identity", identity},
-    LayerRow{"StopGradient", identity},
+    LayerRow{"Identity", identity_of_operand},
+    LayerRow{"StopGradient", identity_of_operand},
 };
 
 }  // namespace

@@ -130,7 +130,7 @@ Values resize(Call& call) {
   return {call.add(op, {x})};
 }
 
-Values reshape(Call& call) {
+Values reshape_of_operand(Call& call) {
   const ValueId x = operand(call, "x", 0);
   const Sizes to = list_of(call, option(call, "newshape", 1), "newshape");
   for (const Size n : to)
@@ -149,7 +149,7 @@ Values transpose(Call& call) {
   return {call.add(Transpose{permutation}, {x})};
 }
 
-Values concatenate(Call& call) {
+Values concatenate_operands(Call& call) {
   const Json* axis = option(call, "axis", 1);
   const Values all = operands(call, "xs", 0);
   if (call.failed()) return {};
@@ -373,9 +373,9 @@ constexpr std::array operation_shape_table{
     LayerRow{"GetItem", get_item},
     LayerRow{"Split", split},
     LayerRow{"Resize", resize},
-    LayerRow{"Reshape", reshape},
+    LayerRow{"Reshape", reshape_of_operand},
     LayerRow{"Transpose", transpose},
-    LayerRow{"Concatenate", concatenate},
+    LayerRow{"Concatenate", concatenate_operands},
     LayerRow{"Stack", stack},
     LayerRow{"Squeeze", squeeze},
     LayerRow{"ExpandDims", expand_dims},

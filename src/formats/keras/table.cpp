@@ -1,4 +1,5 @@
 // Which function reads which class, and what is said of the classes that none reads.
+#include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/keras.h"
 #include "formats/keras/operation.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 using Table = std::span<const LayerRow> (*)();
 constexpr std::array<Table, 13> layer_tables{convolution_rows,   pooling_rows,      padding_rows,     linear_rows,
-                                             normalization_rows, activation_rows,   elementwise_rows, reshape_rows,
+                                             normalization_rows, catalogued_layers, elementwise_rows, reshape_rows,
                                              resize_rows,        slice_concat_rows, reduction_rows,   recurrent_rows,
                                              wrapper_rows};
 
@@ -42,7 +43,8 @@ constexpr std::array refusals{
 };
 
 const LayerRow* find_operation(std::string_view name) {
-  for (const auto rows : {operation_rows(), operation_shape_rows(), operation_window_rows()})
+  for (const auto rows : {catalogued_operations(), catalogued_functions(), operation_rows(), operation_shape_rows(),
+                          operation_window_rows()})
     if (const LayerRow* row = find(rows, name)) return row;
   return nullptr;
 }
@@ -52,7 +54,7 @@ const LayerRow* find_operation(std::string_view name) {
 bool is_operation(const Layer& layer) {
   if (!find_operation(layer.class_name)) return false;
   if (!layer.module.empty()) return layer.module.find(".ops") != std::string::npos;
-  if (!find_layer(layer.class_name)) return true;
+  if (!find_layer(layer.class_name)) return !catalogued("activations", layer.class_name);
   // Old files give no module: a layer takes its tensors as one list or has a config of its own.
   const bool has_config = layer.config && layer.config->is_object();
   if (layer.class_name == "Reshape") return has_config && layer.config->contains("newshape");
@@ -90,7 +92,7 @@ std::vector<std::string_view> layer_classes() {
   std::vector<std::string_view> names{"InputLayer", "Functional", "Model", "Sequential"};
   for (const Table table : layer_tables)
     for (const LayerRow& row : table()) names.push_back(row.type);
-  for (const auto table : {operation_rows(), operation_shape_rows(), operation_window_rows()})
+  for (const auto table : {catalogued_operations(), operation_rows(), operation_shape_rows(), operation_window_rows()})
     for (const LayerRow& row : table)
       if (std::ranges::find(names, row.type) == names.end()) names.push_back(row.type);
   std::ranges::sort(names);

@@ -237,9 +237,6 @@ class tf:
     def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
         return K.batch_normalization(x, mean, variance, offset, scale, -1, variance_epsilon)
 
-    def gelu(features, approximate=False, name=None):
-        return ops.gelu(features, approximate=approximate)
-
     def identity(input, name=None):
         return input
 

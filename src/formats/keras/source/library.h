@@ -53,7 +53,8 @@ class SourceLibrary : public python::Library {
   std::optional<python::Value> backend_word(python::Interpreter& in, const std::string& word, bool is_keras);
   python::Value lambda_class(python::Interpreter& in);
   std::optional<python::Value> layer_class(python::Interpreter& in, const std::string& name);
-  Result<std::optional<python::Value>> function(python::Interpreter& in, const std::string& name, bool backend);
+  Result<std::optional<python::Value>> function(python::Interpreter& in, const std::string& name, bool activation,
+                                                bool of_ops);
   Result<python::Value> make_layer(python::Interpreter& in, const std::string& class_name, python::Arguments& given);
   Result<python::Value> make_model(python::Interpreter& in, python::Arguments& given);
   Result<python::Value> call_instance(python::Interpreter& in, python::Arguments& given);

@@ -1,6 +1,6 @@
 // What keras, keras.layers, tensorflow.keras and their like hold.
 #include "containers/python/modules.h"
-#include "formats/keras/call.h"
+#include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/merge_modes.h"
 #include "formats/keras/source/library.h"
 #include "formats/keras/source/signatures.h"
@@ -17,23 +17,11 @@ struct Word {
 };
 // Functions whose class has another name than theirs; the others are spelled alike: reduce_mean, but log_softmax is
 // LogSoftmax.
-constexpr std::array function_classes{Word{"reduce_mean", "Mean"},
-                                      Word{"reduce_sum", "Sum"},
-                                      Word{"reduce_max", "Max"},
-                                      Word{"reduce_min", "Min"},
-                                      Word{"amax", "Max"},
-                                      Word{"amin", "Min"},
-                                      Word{"concat", "Concatenate"},
-                                      Word{"permute_dimensions", "Transpose"},
-                                      Word{"pow", "Power"},
-                                      Word{"multiply", "Multiply"},
-                                      Word{"swish", "Silu"},
-                                      Word{"matmul", "Matmul"},
-                                      Word{"abs", "Absolute"},
-                                      Word{"clip_by_value", "Clip"},
-                                      Word{"avg_pool", "AveragePool"},
-                                      Word{"depth_to_space", "DepthToSpace"},
-                                      Word{"space_to_depth", "SpaceToDepth"}};
+constexpr std::array function_classes{Word{"reduce_mean", "Mean"},   Word{"reduce_sum", "Sum"},
+                                      Word{"reduce_max", "Max"},     Word{"reduce_min", "Min"},
+                                      Word{"amax", "Max"},           Word{"amin", "Min"},
+                                      Word{"concat", "Concatenate"}, Word{"permute_dimensions", "Transpose"},
+                                      Word{"pow", "Power"},          Word{"avg_pool", "AveragePool"}};
 
 std::string camel(const std::string& name) {
   std::string made;
@@ -55,11 +43,6 @@ bool is_operation_class(const std::string& name) {
   layer.module = "keras.src.ops";
   return is_operation(layer);
 }
-
-constexpr std::array<std::string_view, 24> activations{
-    "relu",       "relu6",       "sigmoid",    "tanh",      "softmax",     "elu",    "selu", "softplus",
-    "softsign",   "swish",       "silu",       "gelu",      "exponential", "linear", "mish", "hard_sigmoid",
-    "leaky_relu", "log_softmax", "hard_swish", "hard_silu", "hard_tanh",   "celu",   "glu",  "log_sigmoid"};
 
 constexpr std::array<std::string_view, 10> package_roots{
     "keras",        "tensorflow.keras",           "tf_keras",  "tensorflow.python.keras",
@@ -119,7 +102,8 @@ Value SourceLibrary::merge_function(Interpreter& in) {
   });
 }
 
-Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std::string& name, bool activation) {
+Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std::string& name, bool activation,
+                                                     bool of_ops) {
   // add([a, b]), concatenate([a, b], axis=-1): a layer made and called at once.
   for (const std::string_view merging :
        {"add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot"})
@@ -144,16 +128,17 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
         if (!layer) return layer;
         return with.call(*layer, ValueList{given.placed[0]});
       });
+  // activations.gelu is the exact one, ops.gelu is not.
+  const CatalogueRow* word = of_ops ? nullptr : catalogued("activations", name);
+  const CatalogueRow* other = catalogued("code", name);
   const auto renamed = std::ranges::find(function_classes, name, &Word::name);
-  const std::string class_name = renamed == function_classes.end() ? camel(name) : std::string(renamed->class_name);
-  const bool known = is_operation_class(class_name);
-  const bool is_activation = std::ranges::find(activations, name) != activations.end();
-  if (!known && !is_activation) return std::nullopt;
-  return in.native(name, [this, name, class_name, known](Interpreter& with, Arguments& given) -> Made {
-    if (known) return operate(with, class_name, given);
-    const auto type = layer_class(with, "Activation");
-    const auto layer = with.call(*type, ValueList{with.text(name)});
-    return layer ? with.call(*layer, std::move(given)) : layer;
+  const std::string class_name(word                                ? first_name(*word, "activations")
+                               : other                             ? first_name(*other, "ops")
+                               : renamed != function_classes.end() ? renamed->class_name
+                                                                   : camel(name));
+  if (!is_operation_class(class_name)) return std::nullopt;
+  return in.native(name, [this, class_name](Interpreter& with, Arguments& given) -> Made {
+    return operate(with, class_name, given);
   });
 }
 
@@ -175,7 +160,7 @@ Result<std::optional<Value>> SourceLibrary::implied(Interpreter& in, const std::
   // from keras.layers import *
   if (name == "add" || name == "subtract" || name == "multiply" || name == "average" || name == "maximum" ||
       name == "minimum" || name == "concatenate" || name == "dot")
-    return function(in, name, false);
+    return function(in, name, false, false);
   return std::nullopt;
 }
 
@@ -330,7 +315,6 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
       return with.native(word, [](Interpreter& inner, Arguments&) -> Made { return Value::of(inner.make<Context>()); });
     if (tensorflow)
       if (auto found = composed(with, "tf." + word); !found || *found) return found;
-    if (activation && word == "gelu") return composed(with, "tf.gelu");  // exact unless told otherwise, unlike ops.gelu
     if (rest.starts_with("backend"))
       if (auto found = composed(with, "K." + word); !found || *found) return found;
     // What is set for the whole program is known, or ends it: what is read over would change every layer behind it.
@@ -341,8 +325,8 @@ Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::s
       });
     if (functions && !(rest.empty() && !tensorflow)) {
       // ops.concatenate joins along the first axis, layers.concatenate along the last.
-      const bool of_ops = rest.starts_with("ops") && word == "concatenate";
-      auto found = function(with, word, activation || tensorflow || of_ops);
+      const bool of_ops = rest.starts_with("ops");
+      auto found = function(with, word, activation || tensorflow || (of_ops && word == "concatenate"), of_ops);
       if (!found || *found) return found;
     }
     if (std::ranges::find(parts, word) != parts.end()) {

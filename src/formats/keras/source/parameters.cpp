@@ -1,5 +1,7 @@
 #include "formats/keras/source/parameters.h"
 
+#include "formats/keras/catalogue/catalogue.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -17,10 +19,6 @@ constexpr std::array known_parameters{
     Parameters{"Max", "x axis keepdims initial"},
     Parameters{"Min", "x axis keepdims initial"},
     Parameters{"Prod", "x axis keepdims dtype"},
-    Parameters{"Softmax", "x axis"},
-    Parameters{"LogSoftmax", "x axis"},
-    Parameters{"Glu", "x axis"},
-    Parameters{"Clip", "x x_min x_max"},
     Parameters{"Reshape", "x newshape"},
     Parameters{"Transpose", "x axes"},
     Parameters{"Concatenate", "xs axis"},
@@ -41,17 +39,8 @@ constexpr std::array known_parameters{
                "fill_value"},
     Parameters{"Matmul", "x1 x2"},
     Parameters{"Cast", "x dtype"},
-    Parameters{"LeakyRelu", "x negative_slope"},
-    Parameters{"Elu", "x alpha"},
-    Parameters{"Celu", "x alpha"},
-    Parameters{"Gelu", "x approximate"},
-    Parameters{"Squareplus", "x b"},
-    Parameters{"HardShrink", "x threshold"},
-    Parameters{"SoftShrink", "x threshold"},
-    Parameters{"Threshold", "x threshold default_value"},
     Parameters{"Normalize", "x axis order epsilon"},
     Parameters{"RMSNorm", "x scale axis epsilon"},
-    Parameters{"Round", "x decimals"},
     Parameters{"MaxPool", "inputs pool_size strides padding data_format"},
     Parameters{"AveragePool", "inputs pool_size strides padding data_format"},
     Parameters{"Conv", "inputs kernel strides padding data_format dilation_rate"},
@@ -121,7 +110,9 @@ Value lowered(Interpreter& in, const Value& value) {
 
 Status in_words_of_keras(Interpreter& in, const std::string& class_name, Arguments& given) {
   const auto found = std::ranges::find(known_parameters, class_name, &Parameters::class_name);
-  const std::string_view names = found == known_parameters.end() ? "x x1 x2" : found->names;
+  const CatalogueRow* row = catalogued_operation(class_name);
+  const std::string names = row ? words_of(*row, Use::Kind::Operation)
+                                : std::string(found == known_parameters.end() ? "x x1 x2" : found->names);
   std::erase_if(given.named, [](const auto& one) { return one.first == "name"; });
   for (auto& [word, value] : given.named) {
     if (is_among(names, word)) continue;
@@ -129,8 +120,7 @@ Status in_words_of_keras(Interpreter& in, const std::string& class_name, Argumen
       return o.word == said && is_among(names, o.keras);
     });
     if (other == others.end())
-      return fail(Fault::Unsupported,
-                  "argument '" + word + "' of this function is not read; it takes " + std::string(names));
+      return fail(Fault::Unsupported, "argument '" + word + "' of this function is not read; it takes " + names);
     word = std::string(other->keras);
   }
   if (class_name == "Pad" || class_name == "Resize") {  // tf.pad says its modes in large letters

@@ -1,11 +1,13 @@
 #include "formats/keras/source/signatures.h"
 
+#include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/weights.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace convoy::keras {
 namespace {
@@ -90,13 +92,6 @@ constexpr std::array signatures{
     Signature{"Reshape", "target_shape"},
     Signature{"Permute", "dims"},
     Signature{"RepeatVector", "n"},
-    Signature{"Activation", "activation"},
-    Signature{"ReLU", "max_value negative_slope threshold"},
-    Signature{"LeakyReLU", "negative_slope"},
-    Signature{"PReLU", "alpha_initializer alpha_regularizer alpha_constraint shared_axes"},
-    Signature{"ELU", "alpha"},
-    Signature{"ThresholdedReLU", "theta"},
-    Signature{"Softmax", "axis"},
     Signature{"RandomFlip", "mode seed data_format"},
     Signature{"RandomRotation", "factor fill_mode interpolation seed fill_value data_format"},
     Signature{"RandomZoom", "height_factor width_factor fill_mode interpolation seed fill_value data_format"},
@@ -204,7 +199,15 @@ std::string usual_name(const std::string& class_name) {
 }
 
 std::optional<std::string_view> signature_of(std::string_view class_name) {
-  return find(signatures, usual_name(std::string(class_name)));
+  const std::string name = usual_name(std::string(class_name));
+  static const auto catalogued_signatures = [] {
+    std::map<std::string_view, std::string> made;
+    for (const LayerRow& one : catalogued_layers())
+      made.emplace(one.type, words_of(*catalogued("layers", one.type), Use::Kind::Layer));
+    return made;
+  }();
+  const auto found = catalogued_signatures.find(name);
+  return found == catalogued_signatures.end() ? find(signatures, name) : found->second;
 }
 std::optional<std::string_view> old_signature_of(std::string_view class_name) {
   return find(old_signatures, class_name);
@@ -239,7 +242,9 @@ void modernise(const std::string& class_name, Json& config) {
     rename(config, "output_dim", "units");
   if (class_name.find("Dropout") != std::string::npos) rename(config, "p", "rate");
   if (class_name == "GaussianNoise") rename(config, "sigma", "stddev");
-  if (class_name == "LeakyReLU") rename(config, "alpha", "negative_slope");
+  if (const CatalogueRow* row = catalogued("layers", class_name))
+    for (const CatalogueParameter& one : parameters_of(*row))
+      if (!one.old.empty()) rename(config, std::string(one.old).c_str(), std::string(one.name).c_str());
   if (class_name.find("onv") != std::string::npos || class_name == "Dense") rename(config, "bias", "use_bias");
   config.erase("weights");
   config.erase("output_shape_ignored");

@@ -1,0 +1,244 @@
+#include "formats/keras/catalogue/catalogue.h"
+
+#include "formats/keras/catalogue/write.h"
+#include "formats/keras/operation.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <ranges>
+
+namespace convoy::keras {
+namespace {
+
+constexpr std::array families{activation_operators, one_number_operators};
+
+std::vector<std::string_view> split(std::string_view text, char mark = ' ') {
+  std::vector<std::string_view> all;
+  for (const auto part : std::views::split(text, mark))
+    if (part.begin() != part.end()) all.emplace_back(part.begin(), part.end());
+  return all;
+}
+
+struct Name {
+  std::string_view module, name;  // "nn", "Elu"
+  std::string_view kind() const {
+    return module == "layers" || module == "activations" || module == "code" ? module : "ops";
+  }
+};
+Name name_in(std::string_view full) {
+  const auto dot = full.find('.');
+  return {full.substr(0, dot), full.substr(dot + 1)};
+}
+
+using Index = std::map<std::pair<std::string_view, std::string_view>, const CatalogueRow*>;
+const Index& index_of_rows() {
+  static const Index all = [] {
+    Index made;
+    for (const auto family : families)
+      for (const CatalogueRow& row : family())
+        for (const auto full : split(row.names))
+          made.emplace(std::pair(name_in(full).kind(), name_in(full).name), &row);
+    return made;
+  }();
+  return all;
+}
+
+std::vector<LayerRow> rows_of(std::string_view kind, LayerFunction read) {
+  std::vector<LayerRow> made;
+  for (const auto& [key, row] : index_of_rows())
+    if (key.first == kind) made.push_back({key.second, read});
+  return made;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::pair<CatalogueParameter, std::size_t> parameter(const CatalogueRow& row, std::string_view name) {
+  const auto all = parameters_of(row);
+  const auto found = std::ranges::find(all, name, &CatalogueParameter::name);
+  if (found == all.end())
+    return {CatalogueParameter{name, {}, true, {}}, nowhere};  // this name of the operator has it not
+  return {*found, static_cast<std::size_t>(found - all.begin())};
+}
+
+// What the row does not name would go unread.
+void expect_known_arguments(const Use& use) {
+  if (!use.call.call) return;
+  const auto all = parameters_of(use.row);
+  const auto& args = use.call.call->args;
+  for (std::size_t i = all.size(); i < args.size(); ++i)
+    if (!args[i].is_null()) use.call.refuse(Fault::Unsupported, "argument " + std::to_string(i) + " is not understood");
+  for (const auto& [key, value] : use.call.call->kwargs.items())
+    if (!value.is_null() && key != "name" && std::ranges::find(all, key, &CatalogueParameter::name) == all.end())
+      use.call.refuse(Fault::Unsupported, "argument '" + key + "' is not understood");
+}
+
+Values read_operation(Call& call) {
+  return read_catalogued({call, *catalogued_operation(call.layer.class_name), Use::Kind::Operation});
+}
+
+}  // namespace
+
+std::vector<CatalogueParameter> parameters_of(const CatalogueRow& row) {
+  std::vector<CatalogueParameter> made;
+  for (std::string_view one : split(row.signature)) {
+    CatalogueParameter p;
+    if (const auto equals = one.find('='); equals != std::string_view::npos) {
+      p.optional = true;
+      p.otherwise = one.substr(equals + 1);
+      one = one.substr(0, equals);
+    }
+    p.name = one.substr(0, one.find('|'));
+    if (p.name.size() < one.size()) p.old = one.substr(p.name.size() + 1);
+    made.push_back(p);
+  }
+  return made;
+}
+
+std::string words_of(const CatalogueRow& row, Use::Kind kind) {
+  std::string made;
+  for (const CatalogueParameter& p : parameters_of(row))
+    if (kind != Use::Kind::Layer || p.name != "x") made += (made.empty() ? "" : " ") + std::string(p.name);
+  return made;
+}
+
+const CatalogueRow* catalogued(std::string_view kind, std::string_view name) {
+  const auto found = index_of_rows().find({kind, name});
+  return found == index_of_rows().end() ? nullptr : found->second;
+}
+
+const CatalogueRow* catalogued_operation(std::string_view name) {
+  const CatalogueRow* row = catalogued("ops", name);
+  return row ? row : catalogued("activations", name);
+}
+
+std::string_view first_name(const CatalogueRow& row, std::string_view kind) {
+  for (const auto full : split(row.names))
+    if (name_in(full).kind() == kind) return name_in(full).name;
+  return {};
+}
+
+Values read_catalogued(Use use) {
+  if (use.kind == Use::Kind::Operation) expect_known_arguments(use);
+  return use.call.failed() ? Values{} : use.row.read(use);
+}
+
+std::span<const LayerRow> catalogued_layers() {
+  static const auto all = rows_of("layers", [](Call& call) {
+    return read_catalogued({call, *catalogued("layers", call.layer.class_name), Use::Kind::Layer});
+  });
+  return all;
+}
+
+std::span<const LayerRow> catalogued_operations() {
+  static const auto all = rows_of("ops", read_operation);
+  return all;
+}
+
+std::span<const LayerRow> catalogued_functions() {
+  static const auto all = rows_of("activations", read_operation);
+  return all;
+}
+
+ValueId activate(Call& call, ValueId y, const std::string& word, std::string_view step) {
+  if (call.failed() || word == "linear") return call.failed() ? ValueId{} : y;
+  if (const CatalogueRow* row = catalogued("activations", word)) {
+    const Values made = read_catalogued({call, *row, Use::Kind::Word, y, step});
+    return made.empty() ? ValueId{} : made.front();
+  }
+  call.refuse(Fault::Unsupported, "activation '" + word + "' is none of Keras that this version carries");
+  return {};
+}
+
+ValueId Use::x() {
+  if (kind == Kind::Word) return value;
+  return kind == Kind::Layer ? call.x() : operand("x");
+}
+
+ValueId Use::operand(std::string_view name) { return keras::operand(call, name, parameter(row, name).second); }
+
+const Json* Use::option(std::string_view name) {
+  if (kind == Kind::Word) return nullptr;
+  const auto [p, place] = parameter(row, name);
+  if (place == nowhere) return nullptr;
+  if (kind == Kind::Operation) return keras::option(call, name, place);
+  const Json* said = call.attrs.raw(name);
+  for (const auto old : split(p.old, '|'))
+    if (const Json* before = call.attrs.raw(old); !said) said = before;
+  return said;
+}
+
+double Use::number(std::string_view name) {
+  const CatalogueParameter p = parameter(row, name).first;
+  return call.attrs.number_of(option(name), name,
+                              p.optional ? std::optional(number_in(p.otherwise).value_or(0)) : std::nullopt);
+}
+
+bool Use::truth(std::string_view name) {
+  const Json* said = option(name);
+  if (!said) return parameter(row, name).first.otherwise == "True";
+  if (!said->is_boolean() && !said->is_number())
+    call.refuse(Fault::Format, "argument '" + std::string(name) + "' is " + said->dump() + ", expected true or false");
+  return said->is_boolean() ? said->get<bool>() : said->is_number() && *said != 0;
+}
+
+Size Use::whole(std::string_view name) {
+  const CatalogueParameter p = parameter(row, name).first;
+  const auto otherwise = number_in(p.otherwise);
+  return call.attrs.integer_of(option(name), name,
+                               otherwise ? std::optional(static_cast<Size>(*otherwise)) : std::nullopt);
+}
+
+Sizes Use::list(std::string_view name) {
+  if (const Json* said = option(name)) return list_of(call, said, name);
+  const auto otherwise = number_in(parameter(row, name).first.otherwise);
+  return otherwise ? Sizes{static_cast<Size>(*otherwise)} : Sizes{};
+}
+
+namespace writing {
+
+Said said_as(Sink& sink, std::string_view name, const Given& given) {
+  const auto [module, own] = name_in(name);
+  const CatalogueRow& row = *catalogued(name_in(name).kind(), own);
+  Json arguments = Json::object();
+  for (const auto& [word, value] : given) {
+    const auto p = parameter(row, word).first;
+    const auto usual = number_in(p.otherwise);
+    const bool is_usual =
+        p.optional && (usual && value.is_number() ? value == *usual : p.otherwise.empty() && value.is_null());
+    if (!is_usual) arguments[std::string(word)] = value;
+  }
+  if (module == "activations" && arguments.empty()) {
+    Said said = sink.layer("Activation");
+    said.arguments["activation"] = std::string(own);
+    return said;
+  }
+  // A word takes no arguments; the operation does.
+  std::string_view full = name;
+  if (module == "activations")
+    for (const auto one : split(row.names))
+      if (name_in(one).kind() == "ops") full = one;
+  Said said = module == "layers" ? sink.layer(std::string(own))
+                                 : sink.operation(name_in(full).module, std::string(name_in(full).name));
+  said.arguments = std::move(arguments);
+  return said;
+}
+
+Status write_as(Sink& sink, std::string_view name, const Given& given) { return sink.last(said_as(sink, name, given)); }
+
+std::string_view written_name(Function function) {
+  for (const auto family : families)
+    for (const CatalogueRow& row : family())
+      if (row.function == function) return split(row.names).front();
+  return {};
+}
+
+}  // namespace writing
+}  // namespace convoy::keras

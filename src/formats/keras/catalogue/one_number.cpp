@@ -1,0 +1,67 @@
+// Functions of one number by Keras's names.
+#include "formats/keras/catalogue/write.h"
+#include "ops/expect.h"
+
+#include <array>
+#include <limits>
+
+namespace convoy::keras {
+namespace {
+
+// Of whole numbers in float32.
+template <Function function>
+Values rounded(Use& use) {
+  ValueId x = use.x();
+  if (!use.call.failed() && !is_floating(use.call.fact(x).dtype)) x = use.call.add(Cast{DType::F32}, {x});
+  return use.add(Unary{function}, {x});
+}
+
+Values round(Use& use) {
+  if (use.number("decimals") != 0) use.call.refuse(Fault::Unsupported, "rounds to decimals");
+  return use.add(Unary{Function::Round}, {use.x()});
+}
+
+// max(min(x, x_max), x_min): where the bounds cross, x_min is left. Clip leaves the upper one.
+Values clip(Use& use) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Clip op{use.option("x_min") ? use.number("x_min") : -infinity, use.option("x_max") ? use.number("x_max") : infinity};
+  if (*op.least > *op.most) op.most = op.least;
+  return use.add(op, {use.x()});
+}
+
+constexpr std::array rows_of_one_number{
+    one_number<Function::Log>("numpy.Log"),
+    one_number<Function::Sqrt>("numpy.Sqrt"),
+    one_number<Function::Rsqrt>("math.Rsqrt"),
+    one_number<Function::Square>("numpy.Square"),
+    one_number<Function::Abs>("numpy.Absolute numpy.Abs code.abs"),
+    one_number<Function::Negate>("numpy.Negative"),
+    one_number<Function::Sign>("numpy.Sign"),
+    one_number<Function::Reciprocal>("numpy.Reciprocal"),
+    one_number<Function::Sin>("numpy.Sin"),
+    one_number<Function::Cos>("numpy.Cos"),
+    one_number<Function::Tan>("numpy.Tan"),
+    one_number<Function::Asin>("numpy.Arcsin"),
+    one_number<Function::Acos>("numpy.Arccos"),
+    one_number<Function::Atan>("numpy.Arctan"),
+    one_number<Function::Sinh>("numpy.Sinh"),
+    one_number<Function::Cosh>("numpy.Cosh"),
+    one_number<Function::Asinh>("numpy.Arcsinh"),
+    one_number<Function::Acosh>("numpy.Arccosh"),
+    one_number<Function::Atanh>("numpy.Arctanh"),
+    one_number<Function::Expm1>("numpy.Expm1"),
+    one_number<Function::Log1p>("numpy.Log1p"),
+    one_number<Function::Truncate>("numpy.Trunc"),
+    one_number<Function::Erf>("math.Erf"),
+    one_number<Function::Not>("numpy.LogicalNot"),
+    CatalogueRow{"numpy.Floor", "x", rounded<Function::Floor>, Function::Floor},
+    CatalogueRow{"numpy.Ceil", "x", rounded<Function::Ceil>, Function::Ceil},
+    CatalogueRow{"numpy.Round", "x decimals=0", round, Function::Round},
+    CatalogueRow{"numpy.Clip code.clip_by_value", "x x_min= x_max=", clip},
+};
+
+}  // namespace
+
+std::span<const CatalogueRow> one_number_operators() { return rows_of_one_number; }
+
+}  // namespace convoy::keras

@@ -1,0 +1,86 @@
+// What the rows of Keras's catalogue mean for each kind of name.
+#include "formats/keras/catalogue/write.h"
+#include "formats/keras/source/signatures.h"
+#include "formats/source.h"
+#include "run/run.h"
+
+#include <gtest/gtest.h>
+#include <string>
+
+namespace convoy::keras {
+namespace {
+
+std::string words(std::string_view kind, std::string_view name) {
+  const CatalogueRow* row = catalogued(kind, name);
+  return row ? words_of(*row, kind == "layers" ? Use::Kind::Layer : Use::Kind::Operation) : "not there";
+}
+
+TEST(KerasCatalogue, GivesEveryNameItsOwnArguments) {
+  EXPECT_EQ(words("layers", "ELU"), "alpha");
+  EXPECT_EQ(words("ops", "Elu"), "x alpha");
+  EXPECT_EQ(words("activations", "elu"), "x alpha");
+  EXPECT_EQ(words("ops", "Relu"), "x");
+  EXPECT_EQ(words("activations", "relu"), "x negative_slope max_value threshold");
+  EXPECT_EQ(words("ops", "ELU"), "not there");
+  EXPECT_EQ(signature_of("LeakyReLU"), "negative_slope");
+  EXPECT_EQ(catalogued("layers", "MaxPooling9D"), nullptr);
+}
+
+TEST(KerasCatalogue, KnowsWhatIsLeftOut) {
+  const auto slope = [](std::string_view kind, std::string_view name) {
+    for (const CatalogueParameter& one : parameters_of(*catalogued(kind, name)))
+      if (one.name == "negative_slope") return std::string(one.otherwise);
+    return std::string("not there");
+  };
+  EXPECT_EQ(slope("layers", "LeakyReLU"), "0.3");
+  EXPECT_EQ(slope("ops", "LeakyRelu"), "0.2");
+  EXPECT_EQ(parameters_of(*catalogued("layers", "LeakyReLU")).front().old, "alpha");
+}
+
+// Every function of one number is written, by a word where there is one.
+TEST(KerasCatalogue, SpellsEveryFunctionOfOneNumber) {
+  for (int i = 0; i <= static_cast<int>(Function::Not); ++i)
+    EXPECT_FALSE(writing::written_name(static_cast<Function>(i)).empty()) << i;
+  EXPECT_EQ(writing::written_name(Function::Gelu), "activations.gelu");
+  EXPECT_EQ(writing::written_name(Function::GeluTanh), "nn.Gelu");
+}
+
+Result<Graph> read_function(const std::string& call) {
+  return read_source_text(
+      "import keras\nimport tensorflow as tf\nx = keras.Input((2,))\nnet = keras.Model(x, " + call + ")\n", "net", {});
+}
+
+std::vector<float> answer(const std::string& call) {
+  const auto graph = read_function(call);
+  EXPECT_TRUE(graph) << call << (graph ? "" : message(graph.error()));
+  if (!graph) return {};
+  const auto values = convoy::run(*graph, {Tensor::of({1, 2}, std::vector<float>{-1, 2.5F})}, {});
+  EXPECT_TRUE(values) << call;
+  return values ? values->at(graph->outputs[0]).floats() : std::vector<float>();
+}
+
+// The same name means another thing in keras.ops than in keras.activations. Numbers: Keras 3.15 on TensorFlow.
+TEST(KerasCatalogue, TakesTheDefaultsOfTheFunctionThatIsCalled) {
+  for (const char* call : {"keras.activations.gelu(x)", "tf.nn.gelu(x)", "keras.ops.gelu(x, approximate=False)"}) {
+    const auto exact = answer(call);
+    ASSERT_EQ(exact.size(), 2u) << call;
+    EXPECT_NEAR(exact[0], -0.15865526, 1e-6) << call;
+    EXPECT_NEAR(exact[1], 2.4844759, 1e-6) << call;
+  }
+  const auto rough = answer("keras.ops.gelu(x)");
+  ASSERT_EQ(rough.size(), 2u);
+  EXPECT_NEAR(rough[0], -0.158808, 1e-6);
+}
+
+TEST(KerasCatalogue, LeavesNoArgumentUnread) {
+  EXPECT_EQ(answer("keras.activations.relu(x, 0.3)"), (std::vector<float>{-0.3F, 2.5F}));
+  EXPECT_EQ(answer("keras.activations.relu(x, max_value=0.5)"), (std::vector<float>{0, 0.5F}));
+  EXPECT_EQ(answer("keras.ops.relu(x)"), (std::vector<float>{0, 2.5F}));
+  const auto refused = read_function("keras.ops.relu(x, 0.3)");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(message(refused.error()).find("argument 1 is not understood"), std::string::npos)
+      << message(refused.error());
+}
+
+}  // namespace
+}  // namespace convoy::keras
