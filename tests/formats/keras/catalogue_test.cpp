@@ -82,5 +82,13 @@ TEST(KerasCatalogue, LeavesNoArgumentUnread) {
       << message(refused.error());
 }
 
+TEST(KerasCatalogue, ReadsLogarithmsToOtherBases) {
+  const auto of_two = answer("keras.ops.log2(x + 2)"), of_ten = answer("keras.ops.log10(x + 2)");
+  ASSERT_EQ(of_two.size(), 2u);
+  ASSERT_EQ(of_ten.size(), 2u);
+  EXPECT_NEAR(of_two[1], 2.169925, 1e-6);  // of 4.5
+  EXPECT_NEAR(of_ten[1], 0.6532125, 1e-6);
+}
+
 }  // namespace
 }  // namespace convoy::keras

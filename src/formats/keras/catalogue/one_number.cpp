@@ -3,6 +3,7 @@
 #include "ops/expect.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace convoy::keras {
@@ -14,6 +15,12 @@ Values rounded(Use& use) {
   ValueId x = use.x();
   if (!use.call.failed() && !is_floating(use.call.fact(x).dtype)) x = use.call.add(Cast{DType::F32}, {x});
   return use.add(Unary{function}, {x});
+}
+
+// The logarithm to another base.
+template <int base>
+Values logarithm(Use& use) {
+  return use.add(Affine{1 / std::log(static_cast<double>(base)), 0}, use.add(Unary{Function::Log}, {use.x()}));
 }
 
 Values round(Use& use) {
@@ -56,6 +63,8 @@ constexpr std::array rows_of_one_number{
     one_number<Function::Not>("numpy.LogicalNot"),
     CatalogueRow{"numpy.Floor", "x", rounded<Function::Floor>, Function::Floor},
     CatalogueRow{"numpy.Ceil", "x", rounded<Function::Ceil>, Function::Ceil},
+    CatalogueRow{"numpy.Log2", "x", logarithm<2>},
+    CatalogueRow{"numpy.Log10", "x", logarithm<10>},
     CatalogueRow{"numpy.Round", "x decimals=0", round, Function::Round},
     CatalogueRow{"numpy.Clip code.clip_by_value", "x x_min= x_max=", clip},
 };
