@@ -62,6 +62,7 @@ Result<Graph> cut_at(Graph graph, const std::vector<std::string>& names) {
   graph.outputs = std::move(outputs);
   graph.output_names = names;
   graph.outputs_by_name = false;
+  graph.one_output_in_tuple = false;
   prune(graph);
   return graph;
 }

@@ -68,6 +68,7 @@ struct Graph {
   std::vector<std::string> output_names;  // one per output: the source's word for it (layer name)
   // Whether a caller hands the inputs over, and is given the outputs, in a dictionary: by the inputs' names, by output_names.
   bool inputs_by_name = false, outputs_by_name = false;
+  bool one_output_in_tuple = false;  // a single output that a caller is given in a tuple of one, as PyTorch tells apart
 
   const Value& operator[](ValueId v) const { return values[static_cast<std::size_t>(v.index)]; }
   Value& operator[](ValueId v) { return values[static_cast<std::size_t>(v.index)]; }

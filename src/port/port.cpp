@@ -92,6 +92,8 @@ Result<PortReport> port(const fs::path& source, const PortOptions& asked) {
   if (options.output.empty() && file_of(source) == "-")
     return fail(Fault::Usage, "standard input has no name to write under; name the file with -o");
   options.proof.convention = Convention{};
+  options.proof.convention->has_dictionaries = target->name != "onnx";
+  options.proof.convention->has_tuples_of_one = target->name == "torch";
   if (options.outside == Outside::Target)
     options.proof.convention->channels = target->name == "keras" ? Order::ChannelsLast : Order::ChannelsFirst;
   auto done = target->port(source, options);

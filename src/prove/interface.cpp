@@ -195,6 +195,18 @@ Orders expected_orders(const Graph& source, const Convention& convention) {
   return all;
 }
 
+std::string compare_calls(const Graph& source, const Graph& target, const Convention& convention) {
+  if (convention.has_dictionaries && source.inputs_by_name && !target.inputs_by_name)
+    return "the port takes its inputs by their places, and the source takes them in a dictionary";
+  if (convention.has_dictionaries && source.outputs_by_name && !target.outputs_by_name)
+    return "the port gives its outputs by their places, and the source gives them in a dictionary";
+  if (convention.has_tuples_of_one && source.one_output_in_tuple != target.one_output_in_tuple)
+    return std::string("the port gives its output ") +
+           (target.one_output_in_tuple ? "in a tuple of one" : "by itself") + ", and the source gives it " +
+           (source.one_output_in_tuple ? "in a tuple of one" : "by itself");
+  return {};
+}
+
 std::string compare_interface(const Graph& source, const Graph& target, const Orders& expected) {
   if (target.inputs.size() != source.inputs.size())
     return "the port has " + std::to_string(target.inputs.size()) + " inputs, the source has " +

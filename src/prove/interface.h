@@ -15,6 +15,10 @@ struct Orders {
 };
 Orders expected_orders(const Graph& source, const Convention& convention);
 
+// Where the port is called by places and the source by keys, or one output lies in a tuple in one of them only, as far as the
+// target knows dictionaries and tuples of one: one sentence. Empty: it is called as it has to be.
+std::string compare_calls(const Graph& source, const Graph& target, const Convention& convention);
+
 // Where the port has another number of inputs or outputs, other ones in their places, declares another order of axes, or
 // goes by other keys than the source's dictionaries: one sentence. Empty: it lies as it has to.
 std::string compare_interface(const Graph& source, const Graph& target, const Orders& expected);

@@ -205,6 +205,7 @@ Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions
   }
   if (options.convention) {
     proof.reason = compare_interface(source, target, expected_orders(source, *options.convention));
+    if (proof.reason.empty()) proof.reason = compare_calls(source, target, *options.convention);
     if (!proof.reason.empty()) return proof;
   }
   proof.reason = compare_weights(source, target, proof);

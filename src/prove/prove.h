@@ -26,9 +26,10 @@
 
 namespace convoy {
 
-// Where the port's convention has the channels; nothing: every axis lies where the source has it.
 struct Convention {
-  std::optional<Order> channels;
+  std::optional<Order> channels;  // where the target has them; nothing: every axis lies where the source has it
+  bool has_dictionaries = false;  // of inputs and outputs, which then go by the source's keys
+  bool has_tuples_of_one = false;  // tells them from the output by itself
 };
 
 struct ProofOptions {

@@ -77,6 +77,30 @@ class Net(nn.Module):
   EXPECT_NE(written->text.find("return {\"main\": "), std::string::npos) << written->text;
 }
 
+TEST(Dictionary, OfNoneKeepsATupleOfOne) {
+  for (const auto& [answer, in_tuple] :
+       {std::pair{"(y,)", true}, {"[y]", true}, {"(y, None)", true}, {"y", false}, {"(y, y * 2)", false}}) {
+    const std::string text = std::string(R"(
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        y = x.relu()
+        return )") + answer + "\n";
+    LoadOptions options;
+    options.shapes["x"] = {Dim(2), Dim(4)};
+    const auto graph = read_source_text(text, "Net", options);
+    ASSERT_TRUE(graph) << message(graph.error());
+    EXPECT_EQ(graph->one_output_in_tuple, in_tuple) << answer;
+    const auto written = torch::write_source(*graph, {.source_file = "net.py", .module_name = "port"});
+    ASSERT_TRUE(written) << message(written.error());
+    EXPECT_EQ(written->text.find(",)\n") != std::string::npos, in_tuple) << written->text;
+    EXPECT_EQ(written->text.find("-> tuple[Tensor]:") != std::string::npos, in_tuple) << written->text;
+    EXPECT_EQ(written->text.find("load()(stored[\"input\"])[0]") != std::string::npos, in_tuple) << written->text;
+  }
+}
+
 TEST(Dictionary, IsNoneWhereTheParameterIsReadWhole) {
   const std::string text = R"(
 import torch

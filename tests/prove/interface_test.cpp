@@ -214,6 +214,42 @@ TEST(Interface, IsWhatThePassesHandOut) {
   }
 }
 
+TEST(Prove, FindsAPortThatIsCalledInAnotherWay) {
+  const Graph source =
+      parsed("\ninput x float32[?,3]\ninput z float32[?,4]\na = relu(x)\nb = relu(z)\noutput a as main\noutput b\n");
+  const auto reason = [](const Graph& from, Graph to, const Convention& convention) {
+    name_origins(to);
+    ProofOptions options;
+    options.convention = convention;
+    const auto proof = prove(from, to, options);
+    EXPECT_TRUE(proof) << message(proof.error());
+    EXPECT_EQ(proof && proof->holds, proof && proof->reason.empty());
+    return proof ? proof->reason : "";
+  };
+  const Convention onnx{}, keras{{}, true}, torch{{}, true, true};
+  Graph takes = source, gives = source;
+  takes.inputs_by_name = true;
+  gives.outputs_by_name = true;
+  const std::pair<const Graph*, const Graph*> unlike[] = {
+      {&source, &takes}, {&takes, &source}, {&source, &gives}, {&gives, &source}};
+  for (const auto& [from, to] : unlike) {
+    EXPECT_NE(reason(*from, *to, keras).find("dictionary"), std::string::npos);
+    EXPECT_NE(reason(*from, *to, torch).find("dictionary"), std::string::npos);
+    EXPECT_EQ(reason(*from, *from, torch), "");
+  }
+  EXPECT_EQ(reason(gives, source, onnx), "") << "ONNX has no dictionaries";
+  Graph renamed = gives;
+  renamed.output_names[1] = "other";
+  EXPECT_NE(reason(gives, renamed, keras).find("has to have 'b'"), std::string::npos);
+  const Graph one = parsed("\ninput x float32[?,3]\na = relu(x)\noutput a\n");
+  Graph in_tuple = one;
+  in_tuple.one_output_in_tuple = true;
+  EXPECT_NE(reason(in_tuple, one, torch).find("tuple of one"), std::string::npos);
+  EXPECT_NE(reason(one, in_tuple, torch).find("tuple of one"), std::string::npos);
+  EXPECT_EQ(reason(in_tuple, in_tuple, torch), "");
+  EXPECT_EQ(reason(in_tuple, one, keras), "") << "a Keras model gives a tensor";
+}
+
 TEST(Prove, FindsAPortThatTookUpARearrangement) {
   const Graph source = parsed(rows[3].text);
   Graph port = parsed(R"(

@@ -345,21 +345,22 @@ Status Block::write_step(const Step& step) {
   return within(place_of(*node_), write_node(node_->op, *this));
 }
 
-std::string Block::return_line(const std::vector<std::string>& keys) {
+std::string Block::return_line(const std::vector<std::string>& keys, bool in_tuple) {
+  const auto given = [&](const std::string& text) { return in_tuple ? "(" + text + ",)" : text; };
   if (keys.empty() && outputs_.size() == 1 && pending_ && pending_->value == outputs_[0]) {
     const Pending p = *std::exchange(pending_, std::nullopt);
-    return statement(8, "return " + p.e.text, p.e.comment);
+    return statement(8, "return " + given(p.e.text), p.e.comment);
   }
   taking_ = true;  // an input that is an output stands in this line, too
   flush();
   std::vector<std::string> texts;
   for (const ValueId v : outputs_) texts.push_back(variables_.contains(v) ? variables_[v] : constant_text(v));
-  return statement(8, "return " + (keys.empty() ? joined(texts) : python::dictionary_text(keys, texts)));
+  return statement(8, "return " + (keys.empty() ? given(joined(texts)) : python::dictionary_text(keys, texts)));
 }
 
 Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, const std::string& check,
                                   const std::vector<std::string>& input_keys,
-                                  const std::vector<std::string>& output_keys) {
+                                  const std::vector<std::string>& output_keys, bool in_tuple) {
   std::vector<std::string> signature{"self"};
   std::string taken;  // what stands in a dictionary, under names of its own
   if (!input_keys.empty()) signature.push_back("inputs: dict[str, Tensor]");
@@ -371,9 +372,10 @@ Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, con
   }
   for (at_ = 0; at_ < steps_.size(); ++at_)
     if (auto ok = write_step(steps_[at_]); !ok) return pass(ok);
-  const std::string returned = return_line(output_keys);
+  const std::string returned = return_line(output_keys, in_tuple);
   std::string type = "Tensor";
-  if (outputs_.size() != 1) type = "tuple[" + joined(std::vector<std::string>(outputs_.size(), "Tensor")) + "]";
+  if (outputs_.size() != 1 || in_tuple)
+    type = "tuple[" + joined(std::vector<std::string>(outputs_.size(), "Tensor")) + "]";
   if (!output_keys.empty()) type = "dict[str, Tensor]";
 
   WrittenClass written;

@@ -37,9 +37,10 @@ class Block : public Call {
   Block(ModuleText& module, const std::vector<Step>& steps, const std::vector<ValueId>& inputs,
         const std::vector<ValueId>& outputs, bool nested = false);
   // `check` are lines in front of forward. The keys are those of a dictionary that forward takes or gives; else empty.
+  // One output may be given in a tuple of one.
   Result<WrittenClass> write(const std::vector<std::string>& arguments, const std::string& check,
                              const std::vector<std::string>& input_keys = {},
-                             const std::vector<std::string>& output_keys = {});
+                             const std::vector<std::string>& output_keys = {}, bool in_tuple = false);
 
   Expression follow(std::size_t i) override;
   Expression begin(std::size_t i) override;
@@ -77,7 +78,7 @@ class Block : public Call {
   void assign(ValueId v, const Expression& e, const std::string& layer);
   void flush();
   void set_result(ValueId v, Expression e);
-  std::string return_line(const std::vector<std::string>& keys);
+  std::string return_line(const std::vector<std::string>& keys, bool in_tuple);
   void declare(const std::string& text, const std::string& comment = {});
   std::string member_name(const std::vector<State>& states);
 

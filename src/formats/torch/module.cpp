@@ -97,8 +97,9 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
     for (std::size_t i = 0; i < graph.inputs.size(); ++i)
       arguments.push_back(graph.inputs.size() == 1 ? "x" : names.take(identifier(input_name(graph, graph.inputs[i]))));
     Block block(text, steps, graph.inputs, graph.outputs);
-    auto top = block.write(arguments, fixed_size ? size_check(graph, arguments) : "", keys,
-                           graph.outputs_by_name ? graph.output_names : std::vector<std::string>());
+    auto top =
+        block.write(arguments, fixed_size ? size_check(graph, arguments) : "", keys,
+                    graph.outputs_by_name ? graph.output_names : std::vector<std::string>(), graph.one_output_in_tuple);
     if (!top) return pass(top);
     if (text.again) continue;
     top->name = name;
@@ -159,7 +160,8 @@ std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled)
   text += statement(4, "stored = safetensors.torch.load_file(" + beside(o.check_file, o.module_name) + ")");
   text += "    with torch.no_grad():\n";
   const bool one = graph.outputs.size() == 1;
-  text += statement(8, (one ? "y = load()(" : "answers = load()(") + given_text(graph) + ")");
+  text += statement(
+      8, (one ? "y = load()(" : "answers = load()(") + given_text(graph) + (graph.one_output_in_tuple ? ")[0]" : ")"));
   return text + comparison_text(graph, name, source,
                                 {"y", "y", "expected = stored[{}]", "(y - expected).abs()", "difference.max().item()"});
 }

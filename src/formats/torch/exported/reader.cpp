@@ -46,7 +46,7 @@ class Reader {
     for (const Json& node : list_member(*graph, "nodes"))
       if (auto s = within(place(node), call(node)); !s) return pass(s);
     if (auto s = outputs(*signature); !s) return pass(s);
-    name_by_keys(*module);
+    say_call(*module);
     prune(graph_);
     return std::move(graph_);
   }
@@ -163,13 +163,15 @@ class Reader {
     return {};
   }
 
-  // Where forward takes one dictionary of tensors, or gives one, inputs and outputs go by its keys.
-  void name_by_keys(const Json& module) {
+  // Where forward takes one dictionary of tensors, or gives one, inputs and outputs go by its keys; one tensor may be given in a
+  // tuple.
+  void say_call(const Json& module) {
     const Json& calls = list_member(module, "module_call_graph");
     const Json* whole = calls.empty() ? nullptr : member(calls[0], "signature");
     if (!whole) return;
     const auto given = keys_of_spec(text_member(*whole, "out_spec"), false);
     const auto taken = keys_of_spec(text_member(*whole, "in_spec"), true);
+    graph_.one_output_in_tuple = graph_.outputs.size() == 1 && is_sequence(text_member(*whole, "out_spec"));
     if (!given.empty() && given.size() == graph_.outputs.size()) {
       graph_.outputs_by_name = true;
       graph_.output_names = given;
@@ -180,6 +182,13 @@ class Reader {
       std::string& name = graph_[graph_.inputs[i]].name;
       if (name != taken[i]) name = graph_.unique_name(taken[i]);
     }
+  }
+
+  static bool is_sequence(const std::string& text) {
+    const auto document = parse_json(text);
+    if (!document || !document->is_array() || document->size() != 2) return false;
+    const std::string type = text_member((*document)[1], "type");
+    return type == "builtins.tuple" || type == "builtins.list";
   }
 
   // The keys of the dictionary of tensors that a tree says, or that the one argument of a call is; none: it is something else.

@@ -182,6 +182,7 @@ Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const s
                          name.empty() ? "output_" + std::to_string(i) : name + "_" + std::to_string(i), depth + 1);
         !done)
       return done;
+  if (depth == 0) tracer.graph.one_output_in_tuple = tracer.graph.outputs.size() == 1;
   return {};
 }
 
