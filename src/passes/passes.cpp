@@ -43,12 +43,14 @@ constexpr Pass shuffling{"shuffle_channels", "orders the channels in front of a 
 
 constexpr Pass divisions{"spell_divisions", "says divisions with a remainder as the target rounds them",
                          spell_divisions, true};
+constexpr Pass casts{"cast_whole_numbers", "puts a cast in front of what makes fractions of whole numbers",
+                     cast_whole_numbers, true};
 
 constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, folding_crops, saying_crops,
-                                  padding,  pools,  resizing, norms, softmax, shuffling};
+                                  padding,  pools,  resizing, norms, softmax, shuffling,     casts};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping, moving, kernels,  folding, folding_crops, saying_crops,
-                                 padding,  pools,  resizing, norms,   softmax,       divisions};
+constexpr std::array onnx_passes{dropping, moving,   kernels, folding, folding_crops, saying_crops, padding,
+                                 pools,    resizing, norms,   softmax, divisions,     casts};
 constexpr Pass transposed{"spell_transposed",
                           "says transposed convolutions with groups or dilation by layers that the target has",
                           spell_transposed, true};
@@ -70,9 +72,10 @@ constexpr Pass choices{"spell_top_k",
 constexpr Pass grids{"spell_grid_sample",
                      "says what an image is at places of a grid by looking up the cells around them", spell_grid_sample,
                      true};
-constexpr std::array keras_passes{dropping, patches,  grids,    moving_last, choices, transposed,    adaptive,
-                                  powers,   dilation, kernels,  gates,       folding, folding_crops, saying_crops,
-                                  padding,  pools,    resizing, shuffling,   softmax, pads,          divisions};
+constexpr std::array keras_passes{dropping,      patches,      grids,     moving_last, choices,  transposed,
+                                  adaptive,      powers,       dilation,  kernels,     gates,    folding,
+                                  folding_crops, saying_crops, padding,   pools,       resizing, shuffling,
+                                  softmax,       pads,         divisions, casts};
 
 }  // namespace
 

@@ -24,6 +24,7 @@ Result<Patch> spell_resize(const Graph& graph, const Target& target);
 Result<Patch> spell_norms(const Graph& graph, const Target& target);
 Result<Patch> spell_softmax(const Graph& graph, const Target& target);
 Result<Patch> spell_divisions(const Graph& graph, const Target& target);
+Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target);
 Result<Patch> spell_top_k(const Graph& graph, const Target& target);
 Result<Patch> spell_grid_sample(const Graph& graph, const Target& target);
 Result<Patch> shuffle_channels(const Graph& graph, const Target& target);

@@ -185,6 +185,26 @@ TEST(Spelling, RefusesAFreeResizeThatTheTargetCannotSay) {
   EXPECT_FALSE(done);
 }
 
+// ONNX and Keras have no square root of whole numbers, and PyTorch none of their averages.
+TEST(Spelling, WhatMakesFractionsOfWholeNumbersReadsACast) {
+  const auto kinds = [](const char* text, const Target& target) {
+    Graph graph = parsed(text);
+    EXPECT_TRUE(run_passes(graph, target));
+    std::string names;
+    for (const Node& node : graph.nodes) names += std::string(name_of(node.op)) + " ";
+    return names;
+  };
+  const char* root = "input x int32[?,3]\ny = unary(x) function=sqrt\noutput y\n";
+  EXPECT_EQ(kinds(root, onnx_target(17)), "cast unary ");
+  EXPECT_EQ(kinds(root, keras_target()), "cast unary ");
+  EXPECT_EQ(kinds(root, torch_target()), "unary ");
+  const char* mean = "input x int32[?,3,5]\ny = reduce(x) axes=1 reduction=mean\noutput y\n";
+  EXPECT_EQ(kinds(mean, torch_target()), "cast reduce ");
+  EXPECT_EQ(kinds("input x int32[?,3]\ny = unary(x) function=floor\noutput y\n", onnx_target(17)), "identity ");
+  EXPECT_EQ(kinds("input x int32[?,3]\ny = unary(x) function=abs\noutput y\n", onnx_target(17)), "unary ");
+  EXPECT_EQ(kinds("input x float32[?,3]\ny = unary(x) function=sqrt\noutput y\n", onnx_target(17)), "unary ");
+}
+
 TEST(Passes, AnUnknownNameIsAUsageError) {
   Graph graph = parsed("input x float32[?,3]\ny = relu(x)\noutput y\n");
   auto done = run_passes(graph, torch_target(), {"sweep_floor"});

@@ -145,7 +145,9 @@ Status write_relu(const Relu& op, Sink& sink) {
     return sink.refused("this activation with a threshold");
   if (op.strict && !bent) return write_as(sink, "nn.Threshold", {{"threshold", op.threshold}, {"default_value", 0.0}});
   if (!op.max_value && op.threshold == 0 && op.negative_slope != 0)
-    return write_as(sink, "layers.LeakyReLU", {{"negative_slope", op.negative_slope}});
+    return write_as(sink,
+                    op.negative_slope < 0 ? "nn.LeakyRelu" : "layers.LeakyReLU",  // the layer takes no slope below 0
+                    {{"negative_slope", op.negative_slope}});
   return write_as(sink, "layers.ReLU",
                   {{"max_value", op.max_value ? Json(*op.max_value) : Json()},
                    {"negative_slope", op.negative_slope},
