@@ -4,7 +4,7 @@ SETUP = @tools/setup.sh
 
 help:
 	@echo 'make demo      carry the example network to PyTorch and recognise a digit with it'
-	@echo 'make build     the command and the golden checker, in build/release/'
+	@echo 'make build     the command and what make oracle asks beside it, in build/release/'
 	@echo 'make test      build and run every test that needs no framework'
 	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
 	@echo 'make mutate    write known mistakes into models, change single weights, and ask convoy diff (COUNT=N)'
@@ -25,7 +25,7 @@ configure:
 	@cmake --preset release --log-level=WARNING
 
 build: configure
-	@cmake --build --preset release -j$(JOBS) --target convoy golden
+	@cmake --build --preset release -j$(JOBS) --target convoy golden schemas
 
 test: configure
 	@cmake --build --preset release -j$(JOBS)

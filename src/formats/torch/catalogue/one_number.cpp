@@ -1,6 +1,7 @@
 // Functions of one number by PyTorch's names, bounds, and what hands on what it gets, perhaps in another element type.
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 

@@ -243,7 +243,8 @@ constexpr std::array rows_of_two_numbers{
     CatalogueRow{"torch.sub torch.subtract", scaled_pair, sub},
     CatalogueRow{"torch.rsub", scaled_pair, reversed_sub},
     CatalogueRow{"torch.mul torch.multiply", pair, mul},
-    CatalogueRow{"torch.div torch.true_divide torch.divide",
+    CatalogueRow{"torch.true_divide", pair, divide},
+    CatalogueRow{"torch.div torch.divide",
                  "Tensor(input:T other:T) Scalar(input:T other:n) Tensor_mode(input:T other:T * rounding_mode:s?) "
                  "Scalar_mode(input:T other:n * rounding_mode:s?)",
                  divide},
