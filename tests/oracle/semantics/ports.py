@@ -39,13 +39,14 @@ def rows():
 
 
 def family(row):
-    return next(name for name in ("torch", "keras", "onnx") if row["framework"].startswith(name))
+    """The framework that answered; TensorFlow's rows are Keras code that calls its functions."""
+    return next(name for name in ("torch", "keras", "onnx", "tensorflow") if row["framework"].startswith(name))
 
 
 def source_of(row, folder):
     """The row's model as a file, and what the command must be told of it."""
     kind = family(row)
-    path = folder / {"torch": "source.py", "keras": "source.keras", "onnx": "source.onnx"}[kind]
+    path = folder / {"keras": "source.keras", "onnx": "source.onnx"}.get(kind, "source.py")
     if kind == "keras":
         import keras
 
