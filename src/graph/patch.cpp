@@ -1,5 +1,7 @@
 #include "graph/patch.h"
 
+#include "base/budget.h"
+
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
@@ -38,6 +40,9 @@ Result<std::vector<ValueId>> Patch::node(const Node& like, Op op, std::vector<Va
     const Value& value = i < old ? (*graph_)[v] : values_[i - old];
     seen.push_back({&fact(v), value.constant ? &*value.constant : nullptr});
   }
+  constexpr double steps_of_a_node = 2000;  // some passes make as many as a size in the file says
+  if (auto paid = budget::spend(steps_of_a_node, "rewriting"); !paid)
+    return within(place_of(made), Result<std::vector<ValueId>>(pass(paid)));
   auto facts = infer(made.op, Inputs(seen));
   if (!facts) return within(place_of(made), Result<std::vector<ValueId>>(pass(facts)));
   if (facts->size() != outputs)

@@ -1,5 +1,8 @@
 #include "passes/constants.h"
 
+#include "base/budget.h"
+#include "ops/transposed_vocabulary.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -108,6 +111,14 @@ Tensor cells_along(const Tensor& tensor, Size axis, const Sizes& indices) {
       bytes.insert(bytes.end(), part.begin(), part.end());
     }
   return *Tensor::owning(tensor.dtype(), std::move(shape), std::move(bytes));
+}
+
+Result<Tensor> spread_along(const Tensor& kernel, Size axis, Window window) {
+  const Size bytes = static_cast<Size>(kernel.bytes().size()) + kernel.shape()[static_cast<std::size_t>(axis)] * 8;
+  if (auto held = budget::afford(checked_multiply(bytes, window.dilation), "a kernel with zeros between its taps");
+      !held)
+    return pass(held);
+  return cells_along(kernel, axis, spread_taps(window));
 }
 
 ValueId Constants::taken(ValueId constant, Size axis, const Sizes& indices, bool transposes) {

@@ -1,6 +1,7 @@
 // Constants in another order, each made once however many nodes read it, with an origin that says how it was reordered.
 #pragma once
 #include "graph/patch.h"
+#include "ops/padding.h"
 
 #include <map>
 #include <optional>
@@ -16,6 +17,9 @@ std::optional<Origin> followed_by(const Origin& origin, const Sizes& shape, cons
 
 // The cells at `indices` along `axis`; -1 stands for zeros.
 Tensor cells_along(const Tensor& tensor, Size axis, const Sizes& indices);
+// A kernel whose taps along `axis` stand as far apart as the window's dilation says, zeros between them. Fails: Budget,
+// where the file's dilation makes more of it than may be held.
+Result<Tensor> spread_along(const Tensor& kernel, Size axis, Window window);
 
 class Constants {
  public:

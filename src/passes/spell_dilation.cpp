@@ -68,7 +68,10 @@ class DilationSpeller {
     for (std::size_t i = 0; i < conv.windows.size(); ++i) {
       Window& w = conv.windows[i];
       if (w.dilation == 1) continue;
-      tensor = cells_along(tensor, kernel_spatial(conv.kernel_order, static_cast<Size>(i)), spread_taps(w));
+      auto spread =
+          within(place_of(node), spread_along(tensor, kernel_spatial(conv.kernel_order, static_cast<Size>(i)), w));
+      if (!spread) return pass(spread);
+      tensor = std::move(*spread);
       w = {w.reach(), w.stride, 1};  // words of padding go by the reach
     }
     std::vector<ValueId> inputs = node.inputs;

@@ -1,6 +1,7 @@
 // Says pads in Keras's words: cells cut off apart from cells added, and of the modes constant, reflect and symmetric. Edge
 // repeats a slice, wrap puts slices of the other end beside; what goes round more than once takes cells by number, which
 // needs a known size.
+#include "base/budget.h"
 #include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
@@ -87,6 +88,10 @@ class PadSpeller {
         return within(place_of(node), Result<ValueId>(fail(Fault::Unsupported,
                                                            "wraps around as often as it takes, and the size is free; "
                                                            "give the input a size")));
+      const auto added = checked_add(before, after);
+      const auto count = added ? checked_add(*added, *size) : std::nullopt;
+      const auto bytes = count ? checked_multiply(*count, 2 * static_cast<Size>(sizeof(Size))) : std::nullopt;
+      if (auto held = within(place_of(node), budget::afford(bytes, "taking cells by number")); !held) return pass(held);
       return patch_.one(node, Take{axis, cells(pad.mode, before, after, *size)}, {x});
     }
     std::vector<ValueId> parts;

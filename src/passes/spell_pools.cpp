@@ -142,6 +142,8 @@ std::optional<Surplus> surplus(const PoolSpeller<AveragePool>& speller) {
   return found;
 }
 
+constexpr Size most_factors = Size{1} << 24;  // above it they are computed
+
 // prod(k) / (cells that the window counts), for every output cell; the factor that takes a sum over padding zeros,
 // divided by the whole window, to the average.
 std::optional<Tensor> correction(const PoolSpeller<AveragePool>& speller) {
@@ -152,7 +154,7 @@ std::optional<Tensor> correction(const PoolSpeller<AveragePool>& speller) {
     const Window w = pool.windows[i];
     const auto in = speller.size(i);
     const auto at = in ? place(pool.paddings[i], w, *in) : std::nullopt;
-    if (!at) return std::nullopt;
+    if (!at || at->out > most_factors / static_cast<Size>(map.size())) return std::nullopt;
     std::vector<float> wider;
     for (const float outer : map)
       for (Size o = 0; o < at->out; ++o) {

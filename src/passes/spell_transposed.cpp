@@ -37,7 +37,9 @@ class TransposedSpeller {
       for (std::size_t i = 0; i < conv.windows.size(); ++i) {
         Window& w = conv.windows[i];
         if (const auto fixed = explicit_crops(conv.paddings[i], w)) conv.paddings[i] = *fixed;
-        kernel = cells_along(kernel, static_cast<Size>(i) + 2, spread_taps(w));
+        auto spread = within(place_of(node), spread_along(kernel, static_cast<Size>(i) + 2, w));
+        if (!spread) return pass(spread);
+        kernel = std::move(*spread);
         w = {w.reach(), w.stride, 1};
       }
       patch_.remark(node,

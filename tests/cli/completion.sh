@@ -47,11 +47,11 @@ for command in $commands; do
   words=$(options_of $command)
   [ -n "$words" ] || complain "--help of $command shows no options"
   for option in $words; do
-    completes convoy $command "$option" | grep -qx -- "$option" || complain "bash does not offer $command $option"
-    sed -n "/^    $command)/,/;;/p" zsh.txt | grep -qE -- "'\*$option(=|\[)" || complain "zsh does not offer $command $option"
+    completes convoy $command "$option" | grep -x -- "$option" >/dev/null || complain "bash does not offer $command $option"
+    sed -n "/^    $command)/,/;;/p" zsh.txt | grep -E -- "'\*$option(=|\[)" >/dev/null || complain "zsh does not offer $command $option"
     name=$(sed -E 's/^--/-l /; t; s/^-/-s /' <<<"$option")
-    grep -E -- "seen_subcommand_from $command'" fish.txt | grep -qE -- " $name( |$)" || complain "fish does not offer $command $option"
-    sed -n "/^\.SS convoy $command/,/^\.S[SH]/p" man.txt | grep -F '.B ' | grep -qF -- "${option//-/\\-}" ||
+    grep -E -- "seen_subcommand_from $command'" fish.txt | grep -E -- " $name( |$)" >/dev/null || complain "fish does not offer $command $option"
+    sed -n "/^\.SS convoy $command/,/^\.S[SH]/p" man.txt | grep -F '.B ' | grep -F -- "${option//-/\\-}" >/dev/null ||
       complain "the manual does not tell $command $option"
   done
 done

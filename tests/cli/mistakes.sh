@@ -159,8 +159,8 @@ grep -q "convoy port model.keras" said.out || complain "a command line with noth
 
 # A program is cut at its modules as a file is cut at its layers.
 promises=$((promises + 1))
-"$convoy" summary net.py --shape 1,3,9,7 --outputs 1 | grep -qF '[1, 2, 7, 5]' || complain "a module's output is not given"
-"$convoy" summary net.py --shape 1,3,9,7 --outputs 1 | grep -qF '[1, 5, 6, 2]' && complain "what lies behind the cut stays"
+"$convoy" summary net.py --shape 1,3,9,7 --outputs 1 | grep -F '[1, 2, 7, 5]' >/dev/null || complain "a module's output is not given"
+"$convoy" summary net.py --shape 1,3,9,7 --outputs 1 | grep -F '[1, 5, 6, 2]' >/dev/null && complain "what lies behind the cut stays"
 
 echo "$promises promises, $broken broken"
 [ "$broken" -eq 0 ]
