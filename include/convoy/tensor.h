@@ -41,7 +41,8 @@ class Tensor {
   Size count() const;  // elements
   // Of a tensor that was permuted and is large, the bytes are put in order at the first call and kept.
   std::span<const std::byte> bytes() const { return deferred_ ? deferred_bytes() : bytes_; }
-  // Gives back the memory of bytes that were put in order; spans of them end here, a later call orders them anew.
+  // Gives back the memory of bytes that were put in order; spans of them end here, a later call orders them anew. Of a view
+  // into a file, the pages until they are read again.
   // Writers call it tensor by tensor, so that reordering a model does not hold it in memory twice.
   void let_go() const;
   // Equal for two tensors that share their bytes (tied weights), without putting any in order.

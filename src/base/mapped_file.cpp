@@ -9,7 +9,10 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 
 namespace convoy {
@@ -18,6 +21,16 @@ namespace {
 
 std::unexpected<Error> refuse(const std::string& path, std::string what) {
   return std::unexpected(Error{Fault::Io, std::move(what), path});
+}
+
+// The files that are mapped now, by where they begin.
+struct Mapped {
+  std::mutex guard;
+  std::map<const std::byte*, std::size_t> sizes;
+};
+Mapped& mapped_now() {
+  static auto* all = new Mapped;  // files may be let go after everything else
+  return *all;
 }
 
 struct Descriptor {
@@ -84,6 +97,8 @@ Result<std::shared_ptr<const MappedFile>> map_file(int descriptor, const std::st
     if (map != MAP_FAILED) {
       file->map_ = map;
       file->bytes_ = {static_cast<const std::byte*>(map), size};
+      const std::lock_guard lock(mapped_now().guard);
+      mapped_now().sizes.emplace(file->bytes_.data(), size);
       return file;
     }
   }
@@ -94,7 +109,24 @@ Result<std::shared_ptr<const MappedFile>> map_file(int descriptor, const std::st
 }
 
 MappedFile::~MappedFile() {
-  if (map_ != nullptr) ::munmap(map_, bytes_.size());
+  if (map_ == nullptr) return;
+  const std::lock_guard lock(mapped_now().guard);
+  mapped_now().sizes.erase(bytes_.data());
+  ::munmap(map_, bytes_.size());
+}
+
+void give_back_pages(Bytes bytes) {
+  constexpr std::size_t worth_a_call = 1 << 20;
+  if (bytes.size() < worth_a_call) return;
+  const std::lock_guard lock(mapped_now().guard);
+  auto file = mapped_now().sizes.upper_bound(bytes.data());
+  if (file == mapped_now().sizes.begin()) return;
+  --file;
+  if (bytes.data() + bytes.size() > file->first + file->second) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(bytes.data()) / page * page;  // the mapping begins with a page
+  const auto last = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size());
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 Status MappedFile::unchanged() const {

@@ -45,6 +45,9 @@ Result<std::shared_ptr<const MappedFile>> open_beneath(const std::string& folder
 // Bytes in memory that are to be read like a file.
 std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes);
 
+// Lets the pages under these bytes of a mapped file go until they are read again; the bytes stay valid. Of other bytes: nothing.
+void give_back_pages(Bytes bytes);
+
 // The bytes together with the file that keeps them.
 inline Blob blob_of(const std::shared_ptr<const MappedFile>& file) { return {file->bytes(), file}; }
 

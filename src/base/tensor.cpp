@@ -1,6 +1,7 @@
 #include "convoy/tensor.h"
 
 #include "base/half.h"
+#include "base/mapped_file.h"
 #include "base/permute.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -191,13 +193,14 @@ std::span<const std::byte> Tensor::deferred_bytes() const {
     auto bytes = std::make_unique_for_overwrite<std::byte[]>(length);
     const Tensor& source = deferred_->source;
     copy_permuted(source.bytes(), source.shape(), bytes_of(source.dtype()), deferred_->axes, bytes.get());
+    if (!source.deferred_ || source.deferred_.use_count() == 1) source.let_go();  // nobody else reads it
     deferred_->bytes = std::move(bytes);
   }
   return {deferred_->bytes.get(), length};
 }
 
 void Tensor::let_go() const {
-  if (!deferred_) return;
+  if (!deferred_) return give_back_pages(bytes_);
   const std::lock_guard lock(deferred_->guard);
   deferred_->bytes.reset();
 }
@@ -224,6 +227,46 @@ Tensor Tensor::reshaped(Sizes shape) const {
   return result;
 }
 
+namespace {
+
+// How many axes of `finer` make up each axis of `shape`, in order. Nothing: an axis of `finer` would be cut.
+std::optional<std::vector<std::size_t>> grouped(const Sizes& finer, const Sizes& shape) {
+  std::vector<std::size_t> counts;
+  std::size_t at = 0;
+  for (const Size wanted : shape) {
+    Size product = 1;
+    const std::size_t first = at;
+    while (at < finer.size() && product < wanted) product *= finer[at++];
+    if (product != wanted) return std::nullopt;
+    counts.push_back(at - first);
+  }
+  for (; at < finer.size(); ++at) {
+    if (finer[at] != 1 || counts.empty()) return std::nullopt;
+    ++counts.back();
+  }
+  return counts;
+}
+
+// A tensor of shape `source` was permuted by `first`, reshaped to `reshaped`, and is permuted by `second`: where no axis was
+// cut by reshaping both are one permutation, so that nobody makes what lies between.
+std::optional<Sizes> joined(const Sizes& source, const Sizes& first, const Sizes& reshaped,
+                            std::span<const Size> second) {
+  Sizes finer;
+  for (const Size axis : first) finer.push_back(source[static_cast<std::size_t>(axis)]);
+  const auto counts = grouped(finer, reshaped);
+  if (!counts) return std::nullopt;
+  std::vector<std::size_t> begins(counts->size() + 1, 0);
+  std::partial_sum(counts->begin(), counts->end(), begins.begin() + 1);
+  Sizes both;
+  for (const Size axis : second) {
+    const auto group = static_cast<std::size_t>(axis);
+    for (std::size_t i = begins[group]; i < begins[group + 1]; ++i) both.push_back(first[i]);
+  }
+  return both;
+}
+
+}  // namespace
+
 Tensor Tensor::permuted(std::span<const Size> axes) const {
   assert(axes.size() == shape_.size());
   constexpr Size worth_deferring = 64 << 10;  // bytes
@@ -238,6 +281,13 @@ Tensor Tensor::permuted(std::span<const Size> axes) const {
   result.dtype_ = dtype_;
   result.shape_ = std::move(shape);
   result.deferred_ = std::make_shared<Deferred>();
+  if (deferred_) {
+    if (auto both = joined(deferred_->source.shape_, deferred_->axes, shape_, axes)) {
+      result.deferred_->source = deferred_->source;
+      result.deferred_->axes = *std::move(both);
+      return result;
+    }
+  }
   result.deferred_->source = *this;
   result.deferred_->axes.assign(axes.begin(), axes.end());
   return result;

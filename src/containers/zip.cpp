@@ -1,6 +1,7 @@
 #include "containers/zip.h"
 
 #include "base/crc32.h"
+#include "base/mapped_file.h"
 #include "containers/inflate.h"
 
 #include <algorithm>
@@ -357,6 +358,7 @@ Result<Blob> ZipArchive::read(std::string_view name) const {
     }
   }
   if (content && crc32_of(content->bytes) != e->crc) content = fail(Fault::Format, "does not have the CRC it declares");
+  if (content) give_back_pages(content->bytes);
   return within("member '" + e->name + "' at byte " + std::to_string(e->at), std::move(content));
 }
 

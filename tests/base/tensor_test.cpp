@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -55,6 +56,35 @@ TEST(Tensor, EveryPermutationOfUnlikeSizesMovesEachElementToItsPlace) {
           }
     EXPECT_TRUE(same) << axes[0] << axes[1] << axes[2] << axes[3];
   } while (std::next_permutation(axes.begin(), axes.end()));
+}
+
+// Large enough that a permutation waits until its bytes are asked for.
+TEST(Tensor, PermutationsOneBehindTheOtherAreOne) {
+  const Sizes shape{24, 3, 40, 35};  // output, channel, height, width
+  std::vector<float> values(24 * 3 * 40 * 35);
+  std::iota(values.begin(), values.end(), 0.0F);
+  const Tensor x = Tensor::of(shape, values);
+  const Tensor channels_last = x.permuted(std::vector<Size>{0, 2, 3, 1});
+  const auto at = [&](Size o, Size c, Size h, Size w) { return static_cast<float>(((o * 3 + c) * 40 + h) * 35 + w); };
+  const auto expect = [&](const Tensor& y, auto index) {  // index(o, c, h, w): where the number lies in y
+    const auto numbers = y.floats();
+    for (Size o = 0; o < 24; ++o)
+      for (Size c = 0; c < 3; ++c)
+        for (Size h = 0; h < 40; h += 3)
+          for (Size w = 0; w < 35; ++w)
+            ASSERT_EQ(numbers[static_cast<std::size_t>(index(o, c, h, w))], at(o, c, h, w)) << o << c << h << w;
+  };
+  const Tensor flat = channels_last.reshaped({24, 40 * 35 * 3}).permuted(std::vector<Size>{1, 0});
+  EXPECT_EQ(flat.shape(), (Sizes{40 * 35 * 3, 24}));
+  expect(flat, [](Size o, Size c, Size h, Size w) { return ((h * 35 + w) * 3 + c) * 24 + o; });
+  const Tensor with_ones =
+      channels_last.reshaped({1, 24, 40, 1, 35 * 3, 1}).permuted(std::vector<Size>{4, 0, 3, 1, 5, 2});
+  expect(with_ones, [](Size o, Size c, Size h, Size w) { return ((w * 3 + c) * 24 + o) * 40 + h; });
+  // 40 is cut in two, so the first permutation is carried out.
+  const Tensor cut = channels_last.reshaped({24, 8, 5 * 35, 3}).permuted(std::vector<Size>{1, 0, 3, 2});
+  expect(cut, [](Size o, Size c, Size h, Size w) { return ((h / 5 * 24 + o) * 3 + c) * 175 + h % 5 * 35 + w; });
+  const Tensor back = channels_last.permuted(std::vector<Size>{0, 3, 1, 2});
+  expect(back, [](Size o, Size c, Size h, Size w) { return ((o * 3 + c) * 40 + h) * 35 + w; });
 }
 
 TEST(Tensor, PermutingAnEmptyTensorOrAScalarIsFine) {
