@@ -105,6 +105,14 @@ struct Room {
   }
 };
 
+// Whether the kernel takes these numbers as they came although they are no T: a dense layer's weights are by far the largest
+// numbers of many a network.
+template <class T>
+bool widens_itself(const Op& op, std::size_t input, const Tensor& stored) {
+  return std::is_same_v<T, double> && input == 1 && std::holds_alternative<Linear>(op) &&
+         stored.dtype() == DType::F32 && stored.aligned() && stored.count() > 0;
+}
+
 // Runs one operator over inputs whose numbers are T already (`numbers`) and as they came (`stored`).
 template <class T>
 Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*>& stored,
@@ -120,6 +128,7 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
           std::vector<plain::Operand<T>> operands;
           for (std::size_t i = 0; i < stored.size(); ++i) {
             if (!stored[i]) operands.emplace_back();
+            else if (widens_itself<T>(op, i, *stored[i])) operands.push_back({{}, stored[i]->shape(), true, stored[i]});
             else operands.push_back({numbers[i]->raw<T>(), numbers[i]->shape(), true, stored[i]});
           }
           std::vector<std::vector<T>> buffers(facts.size());
@@ -269,7 +278,7 @@ class Runner {
     const bool whole = is_whole(node.op, stored);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
-      if (v && !whole && reads_numbers(node.op, i)) {
+      if (v && !whole && reads_numbers(node.op, i) && !widens_itself<T>(node.op, i, *stored[i])) {
         auto converted = numbers_of(v);
         if (!converted) return pass(converted);
         numbers.push_back(*converted);
@@ -386,7 +395,7 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
   held.reserve(inputs.size());
   std::vector<const Tensor*> numbers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i] || !reads_numbers(node.op, i)) {
+    if (!inputs[i] || !reads_numbers(node.op, i) || widens_itself<T>(node.op, i, *inputs[i])) {
       numbers.push_back(inputs[i]);
     } else {
       held.push_back(as_numbers<T>(*inputs[i]));

@@ -134,11 +134,8 @@ void pack_left(const LeftRows<T>& left, Stretch stretch, std::vector<T>& packed)
 }  // namespace
 
 template <class T>
-PackedRight<T>::PackedRight(const T* values, Size depth, Size columns, Size depth_stride, Size column_stride)
-    : PackedRight(values, 1, depth, columns, 0, depth_stride, column_stride) {}
-
-template <class T>
-PackedRight<T>::PackedRight(const T* values, Size taps, Size channels, Size columns, Size tap_stride,
+template <class Stored>
+PackedRight<T>::PackedRight(const Stored* values, Size taps, Size channels, Size columns, Size tap_stride,
                             Size channel_stride, Size column_stride)
     : depth_(taps * channels),
       columns_(columns),
@@ -148,8 +145,8 @@ PackedRight<T>::PackedRight(const T* values, Size taps, Size channels, Size colu
     const Size width = std::min(tile_columns<T>, columns - first);
     for (Size tap = 0; tap < taps; ++tap)
       for (Size channel = 0; channel < channels; ++channel, to += tile_columns<T>) {
-        const T* from = values + tap * tap_stride + channel * channel_stride + first * column_stride;
-        for (Size j = 0; j < width; ++j) to[j] = from[j * column_stride];
+        const Stored* from = values + tap * tap_stride + channel * channel_stride + first * column_stride;
+        for (Size j = 0; j < width; ++j) to[j] = static_cast<T>(from[j * column_stride]);
       }
   }
 }
@@ -173,7 +170,7 @@ void multiply_block(const LeftRows<T>& left, const PackedRight<T>& right, Size f
 }
 
 template <class T>
-void multiply(const T* a, Size rows, const PackedRight<T>& right, const T* bias, T* y, int threads) {
+void multiply(const T* a, Size rows, const PackedRight<T>& right, const T* bias, T* y, Size y_stride, int threads) {
   const Size columns = right.columns(), depth = right.depth();
   const Size row_blocks = (rows + block_rows - 1) / block_rows;
   const Size column_blocks = (right.panels() + block_panels - 1) / block_panels;
@@ -193,15 +190,19 @@ void multiply(const T* a, Size rows, const PackedRight<T>& right, const T* bias,
     const Size last = std::min(columns, first + width);
     for (Size r = 0; r < left.rows; ++r)
       for (Size j = first; j < last; ++j)
-        y[(first_row + r) * columns + j] = c[static_cast<std::size_t>(r * width + j - first)] + (bias ? bias[j] : T{0});
+        y[(first_row + r) * y_stride + j] =
+            c[static_cast<std::size_t>(r * width + j - first)] + (bias ? bias[j] : T{0});
   });
 }
 
 template class PackedRight<float>;
 template class PackedRight<double>;
+template PackedRight<float>::PackedRight(const float*, Size, Size, Size, Size, Size, Size);
+template PackedRight<double>::PackedRight(const float*, Size, Size, Size, Size, Size, Size);
+template PackedRight<double>::PackedRight(const double*, Size, Size, Size, Size, Size, Size);
 template void multiply_block(const LeftRows<float>&, const PackedRight<float>&, Size, Size, float*);
 template void multiply_block(const LeftRows<double>&, const PackedRight<double>&, Size, Size, double*);
-template void multiply(const float*, Size, const PackedRight<float>&, const float*, float*, int);
-template void multiply(const double*, Size, const PackedRight<double>&, const double*, double*, int);
+template void multiply(const float*, Size, const PackedRight<float>&, const float*, float*, Size, int);
+template void multiply(const double*, Size, const PackedRight<double>&, const double*, double*, Size, int);
 
 }  // namespace convoy::plain

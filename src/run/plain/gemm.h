@@ -16,9 +16,13 @@ inline constexpr Size tile_columns = 64 / static_cast<Size>(sizeof(T));
 template <class T>
 class PackedRight {
  public:
-  PackedRight(const T* values, Size depth, Size columns, Size depth_stride, Size column_stride);
+  // Float numbers are widened on the way.
+  template <class Stored>
+  PackedRight(const Stored* values, Size depth, Size columns, Size depth_stride, Size column_stride)
+      : PackedRight(values, 1, depth, columns, 0, depth_stride, column_stride) {}
   // Depth index = tap * channels + channel, each with a stride of its own.
-  PackedRight(const T* values, Size taps, Size channels, Size columns, Size tap_stride, Size channel_stride,
+  template <class Stored>
+  PackedRight(const Stored* values, Size taps, Size channels, Size columns, Size tap_stride, Size channel_stride,
               Size column_stride);
 
   Size depth() const { return depth_; }
@@ -44,9 +48,13 @@ struct LeftRows {
 template <class T>
 void multiply_block(const LeftRows<T>& left, const PackedRight<T>& right, Size first_panel, Size panels, T* c);
 
-// y [rows, columns] = a [rows, depth] * right + bias (null: none), shared over threads.
+// y [rows, columns] = a [rows, depth] * right + bias (null: none), shared over threads. `y_stride`: from row to row of y.
 template <class T>
-void multiply(const T* a, Size rows, const PackedRight<T>& right, const T* bias, T* y, int threads);
+void multiply(const T* a, Size rows, const PackedRight<T>& right, const T* bias, T* y, Size y_stride, int threads);
+template <class T>
+void multiply(const T* a, Size rows, const PackedRight<T>& right, const T* bias, T* y, int threads) {
+  multiply(a, rows, right, bias, y, right.columns(), threads);
+}
 
 inline constexpr Size block_rows = 16 * tile_rows;
 inline constexpr Size block_panels = 16;

@@ -10,7 +10,7 @@ namespace convoy::plain {
 
 template <class T>
 struct Operand {
-  std::span<const T> values;
+  std::span<const T> values;  // empty where the kernel widens the stored numbers itself
   Sizes shape;
   bool present = false;
   const Tensor* stored = nullptr;  // the numbers as they came in: whole numbers are exact there

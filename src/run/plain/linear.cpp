@@ -6,15 +6,35 @@
 
 namespace convoy::plain {
 
+namespace {
+
+// Some columns of the kernel at a time, so that a large one is not held twice.
+template <class T, class Stored>
+void by_columns(const Linear& op, const Stored* kernel, const Call<T>& call) {
+  constexpr Size most_packed = Size{1} << 22;  // numbers
+  const Sizes& shape = call.in[1].shape;
+  const bool in_first = op.order == LinearOrder::InOut;
+  const Size inputs = in_first ? shape[0] : shape[1], outputs = in_first ? shape[1] : shape[0];
+  const Size rows = static_cast<Size>(call.out[0].values.size()) / outputs;
+  const Size input_stride = in_first ? outputs : 1, output_stride = in_first ? 1 : inputs;
+  const Size block = block_panels * tile_columns<T>;
+  const Size at_once = std::max<Size>(most_packed / std::max<Size>(inputs, 1) / block, 1) * block;
+  const T* bias = call.optional(2);
+  for (Size first = 0; first < outputs; first += at_once) {
+    const Size columns = std::min(at_once, outputs - first);
+    const PackedRight<T> right(kernel + first * output_stride, inputs, columns, input_stride, output_stride);
+    multiply(call.data(0), rows, right, bias ? bias + first : nullptr, call.out[0].values.data() + first, outputs,
+             call.threads);
+  }
+}
+
+}  // namespace
+
 template <class T>
 Status compute(const Linear& op, const Call<T>& call) {
-  const Sizes& kernel = call.in[1].shape;
-  const bool in_first = op.order == LinearOrder::InOut;
-  const Size inputs = in_first ? kernel[0] : kernel[1], outputs = in_first ? kernel[1] : kernel[0];
   if (call.out[0].values.empty()) return {};
-  const Size rows = static_cast<Size>(call.out[0].values.size()) / outputs;
-  const PackedRight<T> right(call.data(1), inputs, outputs, in_first ? outputs : 1, in_first ? 1 : inputs);
-  multiply(call.data(0), rows, right, call.optional(2), call.out[0].values.data(), call.threads);
+  if (call.in[1].values.empty()) by_columns(op, call.in[1].stored->template raw<float>().data(), call);
+  else by_columns(op, call.data(1), call);
   return {};
 }
 
