@@ -20,6 +20,11 @@ namespace {
 
 // ---- the whole, run freely -------------------------------------------------------------------------------------------
 
+void let_go_of_weights(const Graph& graph) {
+  for (const Value& value : graph.values)
+    if (value.constant) value.constant->let_go();
+}
+
 Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Tensor>& inputs, Precision precision,
                                        const ProofOptions& options) {
   RunOptions run_options;
@@ -28,6 +33,7 @@ Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Ten
   run_options.memory_limit = options.memory_limit;
   auto values = run(graph, inputs, run_options);
   if (!values) return pass(values);
+  let_go_of_weights(graph);
   std::vector<Tensor> outputs;
   for (const ValueId v : graph.outputs) outputs.push_back(values->at(v));
   return outputs;
@@ -67,6 +73,7 @@ Result<double> run_freely(const std::vector<Tensor>& wanted, const Graph& target
   for (std::uint64_t run = 0; data && run < unlucky_runs; ++run) {
     auto one = run_unluckily(target, inputs_of_target, options.seed + run, options);
     if (!one) return pass(one);
+    let_go_of_weights(target);
     unlucky.push_back(*std::move(one));
   }
   double most = 0;

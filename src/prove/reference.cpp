@@ -34,6 +34,7 @@ Reference::Reference(const Graph& graph, Roles roles, const ProofOptions& option
       meets_(std::move(roles.meets)),
       fresh_(std::move(roles.fresh)),
       whole_(std::move(roles.whole)),
+      weights_(roles.weights),
       threads_(options.threads),
       seed_(options.seed),
       budget_(budget) {
@@ -69,7 +70,7 @@ void Reference::feed(const std::vector<Tensor>& inputs) {
 }
 
 Result<Tensor> Reference::value(ValueId v) {
-  if (graph_[v].constant) return *graph_[v].constant;
+  if (graph_[v].constant) return weights_ ? weights_->of_source(graph_[v]) : *graph_[v].constant;
   const Held& held = held_[static_cast<std::size_t>(v.index)];
   while (!held.exact && next_ < graph_.nodes.size()) {
     if (auto done = compute_next(); !done) return pass(done);
@@ -184,7 +185,9 @@ Status Reference::compute_next() {
     if (held.uses == 0) held.uses = 1, release(node.outputs[i]);
   }
   for (const ValueId v : node.inputs) {
-    if (v) release(v);
+    if (!v) continue;
+    if (graph_[v].constant) graph_[v].constant->let_go();
+    release(v);
   }
   return {};
 }

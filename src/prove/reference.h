@@ -33,6 +33,7 @@ class Reference {
     std::vector<int> uses;
     std::vector<bool> meets, fresh;
     std::vector<WholeRange> whole{};
+    const WholeWeights* weights = nullptr;  // in place of the graph's own
   };
   // `graph`: all shapes known.
   Reference(const Graph& graph, Roles roles, const ProofOptions& options, Budget& budget);
@@ -65,6 +66,7 @@ class Reference {
   std::vector<Held> held_;
   std::vector<bool> meets_, fresh_;
   std::vector<WholeRange> whole_;
+  const WholeWeights* weights_;
   std::size_t next_ = 0;  // node to be computed
   int threads_;
   std::uint64_t seed_;

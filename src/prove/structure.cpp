@@ -295,7 +295,7 @@ Status prove_structure(const WholeModels& models, const std::vector<Tensor>& inp
   const auto whole = with_whole_inputs(*source, *target, inputs, options.seed);
   auto for_target = target_inputs(*source, *target, whole);
   if (!for_target) return pass(for_target);
-  return Trial(*source, *target, Numbers::Whole, options, proof).run(whole, *for_target);
+  return Trial(*source, *target, Numbers::Whole, options, proof, &models.weights).run(whole, *for_target);
 }
 
 Status prove_layers_alone(const Graph& source, const Graph& target, const WholeModels& models,
@@ -314,11 +314,10 @@ Status prove_layers_alone(const Graph& source, const Graph& target, const WholeM
     if (layer == proof.layers.end() || (only_different && layer->same)) continue;
     Alone alone{cut_out(source, stretch.source, stretch.of_source),
                 cut_out(target, stretch.target, stretch.of_target),
-                cut_out(models.source, stretch.source, stretch.of_source),
-                cut_out(models.target, stretch.target, stretch.of_target),
+                {},
+                {},
                 {}};
     fix_by_weights(alone.source);
-    fix_by_weights(alone.whole_source);
     if (free_axes(alone.source).empty()) continue;
     const Spread a = spread_of(alone.source), b = spread_of(alone.target);
     alone.spread = {std::lcm(a.period, b.period), 1, a.repeats && b.repeats};
@@ -330,9 +329,17 @@ Status prove_layers_alone(const Graph& source, const Graph& target, const WholeM
     if (before != known.end()) {
       found = before->found;
     } else if (stretch.alike()) {
+      alone.whole_source = cut_out(models.source, stretch.source, stretch.of_source);
+      alone.whole_target = cut_out(models.target, stretch.target, stretch.of_target);
+      fix_by_weights(alone.whole_source);
+      for (Value& value : alone.whole_source.values)
+        if (value.constant) value.constant = models.weights.of_source(value);
+      for (Value& value : alone.whole_target.values)
+        if (value.constant) value.constant = models.weights.of_target(value);
       auto tried = tried_alone(alone, options, budget);
       if (!tried) return within(place_of(node), Status(pass(tried)));
       found = *std::move(tried);
+      alone.whole_source = alone.whole_target = {};
       known.push_back({std::move(alone), found});
     }
     merge(layer->structure, found.structure, begun.emplace(node.layer, true).second);

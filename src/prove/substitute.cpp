@@ -30,9 +30,9 @@ class Draws {
     return z ^ z >> 31;
   }
   // 1 to `most`, either sign.
-  float signed_up_to(std::uint64_t most) {
+  int signed_up_to(std::uint64_t most) {
     const std::uint64_t bits = next();
-    const auto size = static_cast<float>(1 + (bits >> 32) % most);
+    const auto size = static_cast<int>(1 + (bits >> 32) % most);
     return (bits & 1) != 0 ? -size : size;
   }
 
@@ -46,8 +46,6 @@ std::uint64_t hashed(std::string_view text) {  // FNV-1a
   return hash;
 }
 
-enum class Role : std::uint8_t { Kernel, Bias, Scale, Variance };
-
 Role role_of(const Op& op, std::size_t input) {
   if (std::holds_alternative<BatchNorm>(op)) {
     return input == 1 ? Role::Scale : input == 4 ? Role::Variance : Role::Bias;
@@ -57,20 +55,6 @@ Role role_of(const Op& op, std::size_t input) {
   const bool has_bias = std::holds_alternative<Conv>(op) || std::holds_alternative<ConvTranspose>(op) ||
                         std::holds_alternative<Linear>(op);
   return has_bias && input == 2 ? Role::Bias : Role::Kernel;
-}
-
-Tensor drawn(const Tensor& weight, Role role, std::uint64_t seed) {
-  std::vector<float> values(static_cast<std::size_t>(weight.count()));
-  Draws draws(seed);
-  for (float& value : values) {
-    switch (role) {
-      case Role::Kernel: value = draws.signed_up_to(largest_kernel_number); break;
-      case Role::Bias: value = draws.signed_up_to(largest_bias); break;
-      case Role::Scale: value = draws.signed_up_to(2); break;
-      case Role::Variance: value = std::exp2(static_cast<float>(draws.next() % 3 * 2)); break;
-    }
-  }
-  return Tensor::of(weight.shape(), std::move(values)).converted(weight.dtype());
 }
 
 // ---- weights ---------------------------------------------------------------------------------------------------------
@@ -83,39 +67,68 @@ std::optional<ValueId> carried_constant(const Names& names, const Graph& source,
   return it->second;
 }
 
-void replace_weights(WholeModels& models, const std::vector<Stretch>& stretches, std::uint64_t seed) {
-  Graph &source = models.source, &target = models.target;
+}  // namespace
+
+WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64_t seed) : seed_(seed) {
   const Names names = names_of(source);
   std::set<ValueId> pinned;
-  for (const Stretch& stretch : stretches) {
+  for (const Stretch& stretch : stretches_of(source, target, counterparts(names, target))) {
     const bool computed = std::ranges::any_of(stretch.target.constants, [&](ValueId c) {
       return holds_floats(target[c].fact.dtype) && !carried_constant(names, source, target[c]);
     });
     if (computed) pinned.insert(stretch.source.constants.begin(), stretch.source.constants.end());
   }
   const auto indices = index_ranges(source);  // numbers that an index is computed with stay what they are
-  std::map<ValueId, Role> roles;
   for (const Node& node : source.nodes) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
       if (!v || !source[v].constant || !holds_floats(source[v].fact.dtype) || pinned.contains(v)) continue;
       if (indices[static_cast<std::size_t>(v.index)] > 0) continue;
       const Role role = role_of(node.op, i);
-      const auto [at, is_new] = roles.emplace(v, role);
-      if (!is_new) at->second = std::max(at->second, role);
+      const auto [at, is_new] = replaced_.emplace(source[v].name, Weight{role, fact_of(*source[v].constant)});
+      if (!is_new) at->second.role = std::max(at->second.role, role);
     }
   }
-  for (const auto& [v, role] : roles) {
-    source[v].constant = drawn(*source[v].constant, role, seed ^ hashed(source[v].name));
-  }
-  for (Value& value : target.values) {
-    if (!value.constant) continue;
-    const auto from = carried_constant(names, source, value);
-    if (!from || !roles.contains(*from)) continue;
-    auto moved = carried(*source[*from].constant, *value.origin, value.constant->shape());
-    if (moved) value.constant = holds_floats(value.fact.dtype) ? moved->converted(value.fact.dtype) : *value.constant;
-  }
 }
+
+Tensor WholeWeights::drawn(const Weights::value_type& weight) const {
+  const auto& [name, is] = weight;
+  const bool is_kernel = is.role == Role::Kernel;
+  if (is_kernel && name == last_name_) return last_;
+  const Sizes shape = *sizes_of(is.fact.shape);
+  const auto count = static_cast<std::size_t>(*checked_count(shape));
+  Draws draws(seed_ ^ hashed(name));
+  if (is_kernel) {
+    std::vector<std::byte> bytes(count);
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(draws.signed_up_to(largest_kernel_number));
+    last_name_ = name;
+    return last_ = *Tensor::owning(DType::I8, shape, std::move(bytes));
+  }
+  std::vector<float> values(count);
+  for (float& value : values) {
+    switch (is.role) {
+      case Role::Kernel: break;
+      case Role::Bias: value = static_cast<float>(draws.signed_up_to(largest_bias)); break;
+      case Role::Scale: value = static_cast<float>(draws.signed_up_to(2)); break;
+      case Role::Variance: value = std::exp2(static_cast<float>(draws.next() % 3 * 2)); break;
+    }
+  }
+  return Tensor::of(shape, std::move(values));
+}
+
+Tensor WholeWeights::of_source(const Value& value) const {
+  const auto at = replaced_.find(value.name);
+  return at == replaced_.end() ? *value.constant : drawn(*at).converted(value.constant->dtype());
+}
+
+Tensor WholeWeights::of_target(const Value& value) const {
+  const auto at = value.origin ? replaced_.find(value.origin->source) : replaced_.end();
+  if (at == replaced_.end() || !holds_floats(value.fact.dtype)) return *value.constant;
+  auto moved = carried(drawn(*at), *value.origin, value.constant->shape());
+  return moved ? moved->converted(value.fact.dtype) : *value.constant;
+}
+
+namespace {
 
 // ---- numbers of operators --------------------------------------------------------------------------------------------
 
@@ -214,9 +227,8 @@ std::vector<Demand> demands(const Graph& graph, const std::vector<bool>& ends) {
 }  // namespace
 
 WholeModels with_whole_numbers(const Graph& source, const Graph& target, std::uint64_t seed) {
-  WholeModels models{source, target};
+  WholeModels models{source, target, {source, target, seed}};
   const auto stretches = stretches_of(source, target, counterparts(names_of(source), target));
-  replace_weights(models, stretches, seed);
   replace_parameter(models, stretches, {epsilon_of, no_epsilon});
   replace_parameter(models, stretches, {slope_of, whole_slope});
   return models;

@@ -20,8 +20,10 @@ std::string number(double value) {
 
 }  // namespace
 
-Trial::Trial(const Graph& source, const Graph& target, Numbers numbers, const ProofOptions& options, Proof& proof)
+Trial::Trial(const Graph& source, const Graph& target, Numbers numbers, const ProofOptions& options, Proof& proof,
+             const WholeWeights* weights)
     : numbers_(numbers),
+      weights_(weights),
       source_(source),
       target_(target),
       options_(options),
@@ -33,7 +35,7 @@ Trial::Trial(const Graph& source, const Graph& target, Numbers numbers, const Pr
                  {uses(), meeting(source, target, counterpart_),
                   numbers == Numbers::OfTheSource ? std::vector<bool>(source.values.size(), false)
                                                   : replaceable(source, target, counterpart_),
-                  numbers == Numbers::Whole ? whole_ranges(source, target) : std::vector<WholeRange>()},
+                  numbers == Numbers::Whole ? whole_ranges(source, target) : std::vector<WholeRange>(), weights},
                  options, budget_) {}
 
 // Every computed value of the target asks once for its counterpart; outputs are asked for once more.
@@ -96,6 +98,8 @@ Status Trial::run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
 
 Status Trial::run_one(const Node& node) {
   std::vector<const Tensor*> inputs, errors;
+  std::vector<Tensor> made;
+  made.reserve(node.inputs.size());
   Size terms = 0;
   double limit = 0;
   const Node* rounds = nullptr;
@@ -104,7 +108,8 @@ Status Trial::run_one(const Node& node) {
     errors.push_back(nullptr);
     if (!v) continue;
     if (target_[v].constant) {
-      inputs.back() = &*target_[v].constant;
+      if (weights_) made.push_back(weights_->of_target(target_[v]));
+      inputs.back() = weights_ ? &made.back() : &*target_[v].constant;
       continue;
     }
     const auto& held = held_[static_cast<std::size_t>(v.index)];
@@ -130,6 +135,9 @@ Status Trial::run_one(const Node& node) {
   if (outputs->size() != node.outputs.size() || bound->errors.size() != outputs->size()) {
     return fail(Fault::Internal, "made too few values");
   }
+  made.clear();  // the source's follow
+  for (const ValueId v : node.inputs)
+    if (v && target_[v].constant) target_[v].constant->let_go();
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     HeldValue held{std::move((*outputs)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
                    std::max(limit, bound->limit), rounds};

@@ -28,7 +28,9 @@ enum class Numbers : std::uint8_t { OfTheSource, Fresh, Whole };
 
 class Trial {
  public:
-  Trial(const Graph& source, const Graph& target, Numbers numbers, const ProofOptions& options, Proof& proof);
+  // `weights`: in place of the graphs' own.
+  Trial(const Graph& source, const Graph& target, Numbers numbers, const ProofOptions& options, Proof& proof,
+        const WholeWeights* weights = nullptr);
 
   // Fails: what cannot be run. A difference goes into the proof.
   Status run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& inputs_of_target);
@@ -55,6 +57,7 @@ class Trial {
   }
 
   Numbers numbers_;
+  const WholeWeights* weights_;
   const Graph& source_;
   const Graph& target_;
   const ProofOptions& options_;

@@ -18,6 +18,11 @@ bool same_numbers(const Tensor& a, const Tensor& b) {
   return a.dtype() != b.dtype() && a.shape() == b.shape() && a.doubles() == b.doubles();
 }
 
+struct LetGo {
+  const Tensor &source, &target;
+  ~LetGo() { source.let_go(), target.let_go(); }
+};
+
 bool is_as_it_was(const Origin& origin) { return origin.permutation.empty() || is_identity(origin.permutation); }
 
 }  // namespace
@@ -69,6 +74,7 @@ std::string compare_weights(const Graph& source, const Graph& target, Proof& pro
     weight.permutation = value.origin->permutation;
     carried_on.insert(weight.source);
     const auto wanted = carried(*it->second, *value.origin, value.constant->shape());
+    const LetGo both{*it->second, *value.constant};
     if (wanted && (same_bytes(*wanted, *value.constant) || same_numbers(*wanted, *value.constant))) {
       weight.kept = is_as_it_was(*value.origin) ? Kept::AsItWas : Kept::Reordered;
       ++(weight.kept == Kept::AsItWas ? proof.weights_equal : proof.weights_reordered);

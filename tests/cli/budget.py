@@ -6,6 +6,7 @@ whatever the budget, a command ends as it should or with exit code 6 and a sente
 
 import io
 import os
+import random
 import resource
 import struct
 import subprocess
@@ -235,6 +236,33 @@ def costs(convoy: str, folder: Path, promises: Promises) -> None:
         promises.hold(not list(folder.glob("*proved*")), "nothing left: " + words)
 
 
+def dense(widths: list) -> bytes:
+    """Dense layers one behind the other: nearly all of the file is their weights."""
+    numbers = random.Random(1)
+    block = struct.pack("<65521f", *(numbers.uniform(-0.03, 0.03) for _ in range(65521)))
+    tensors, nodes, last = [], [], "x"
+    for i, (before, after) in enumerate(zip(widths, widths[1:])):
+        raw = (block * (before * after * 4 // len(block) + 1))[: before * after * 4]
+        tensors.append(field(1, before) + field(1, after) + field(2, 1) + field(8, f"w{i}") + field(9, raw))
+        nodes += [node("MatMul", [last, f"w{i}"], [f"m{i}"]), node("Relu", [f"m{i}"], [f"y{i}"])]
+        last = f"y{i}"
+    nodes.append(node("Identity", [last], ["y"]))
+    return onnx(nodes, tensors, [1, widths[0]], [1, widths[-1]])
+
+
+def memory_of_proofs(convoy: str, folder: Path, promises: Promises) -> None:
+    """Weights are not held a second time: what a proof takes is half as much again, and the command itself."""
+    file = folder / "dense.onnx"
+    file.write_bytes(dense([2600, 3100, 2700, 2900]))
+    weights = file.stat().st_size / 2**20
+    for end in ("py", "onnx", "keras"):
+        code, said, _, peak = ended([convoy, "port", file, "-o", folder / f"port.{end}"])
+        promises.hold(code == 0, f"a proof of {weights:.0f} MiB toward {end}: exit {code}: {said[:300]!r}")
+        promises.hold(peak <= 1.5 * weights + 48, f"memory of a proof toward {end}: {peak:.0f} MiB of {weights:.0f} MiB of weights")
+    for left in folder.iterdir():
+        left.unlink()
+
+
 def low_budgets(convoy: str, folder: Path, promises: Promises) -> None:
     models = ["keras/conv2d_same_k3_s2_even/model.keras", "keras/lstm_sequences/model.h5", "onnx/gru_onnx/model.onnx"]
     for model in models:
@@ -265,6 +293,7 @@ def low_budgets(convoy: str, folder: Path, promises: Promises) -> None:
 def main(convoy: str) -> int:
     promises = Promises()
     with tempfile.TemporaryDirectory() as folder:
+        memory_of_proofs(convoy, Path(folder), promises)
         low_budgets(convoy, Path(folder), promises)
         costs(convoy, Path(folder), promises)
     print(f"{promises.kept} promises kept, {promises.broken} broken")
