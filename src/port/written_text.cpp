@@ -1,5 +1,6 @@
 #include "port/written_text.h"
 
+#include "containers/python/syntax.h"
 #include "formats/source.h"
 #include "run/run.h"
 
@@ -70,6 +71,8 @@ Result<std::vector<std::string>> show_written_text(const PortReport& report, con
     return std::vector<std::string>{"the weights were read back from the file; the Python text was not, because",
                                     error.what.substr(0, error.what.find('\n'))};
   };
+  if (const auto parsed = python::parse_program(text); !parsed && parsed.error().fault == Fault::Format)
+    return fail(Fault::Internal, "the text is no Python: " + message(parsed.error()));
   auto read = read_written_text(text, part, weights, data.inputs);
   if (!read) return unread(read.error());
   if (auto done = follow_keys(*read, report.target); !done) return pass(done);

@@ -1,5 +1,7 @@
 """Masks of an Embedding: what counts in a sequence, as Keras computes it, through every layer that looks at a mask, hands it
 on or ends it, in files where the mask is an argument of the call (functional) and where it is not (sequential)."""
+import importlib.util
+
 import numpy as np
 import pytest
 from carrying import assert_close, convoy
@@ -78,6 +80,36 @@ def test_a_mask_counts_as_in_keras(name, way, tmp_path):
 
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
     assert_close(session.run(None, {session.get_inputs()[0].name: IDS}), want, 2e-5, "onnx")
+    if way == "sequential":
+        return
+    convoy("port", tmp_path / "m.keras", "-o", tmp_path / "again.keras")
+    convoy("port", tmp_path / "m.keras", "--to", "keras", "-o", tmp_path / "written.py")
+    for port in (keras.saving.load_model(tmp_path / "again.keras"), imported(tmp_path / "written.py").load()):
+        again = port(IDS)
+        assert_close([np.asarray(y) for y in (again if isinstance(again, (list, tuple)) else [again])], want, 2e-5, "keras")
+
+
+def imported(file):
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_layer_called_on_inputs_of_unlike_sizes_keeps_its_calls_apart(tmp_path):
+    """A file lists the calls of a layer; values are named in the order in which they are read."""
+    import keras
+
+    x, u = keras.Input((6, 5, 3), name="x"), keras.Input((4, 7, 3), name="u")
+    convolution, norm = keras.layers.Conv2D(3, 3, padding="same"), keras.layers.BatchNormalization()
+    a = norm(convolution(x))
+    model = keras.Model([x, u], [norm(convolution(a)), a, convolution(u)])
+    model.save(tmp_path / "m.keras")
+    convoy("port", tmp_path / "m.keras", "-o", tmp_path / "again.keras")
+    rng = np.random.default_rng(5)
+    images = [rng.normal(size=(2, 6, 5, 3)).astype(np.float32), rng.normal(size=(2, 4, 7, 3)).astype(np.float32)]
+    again = keras.saving.load_model(tmp_path / "again.keras")
+    assert_close([np.asarray(y) for y in again(images)], [np.asarray(y) for y in model(images)], 2e-5, "keras")
 
 
 def test_a_mask_is_no_ones_where_the_states_are_given(tmp_path):

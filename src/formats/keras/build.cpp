@@ -104,8 +104,15 @@ class Schedule {
   }
   std::size_t size() const { return needed_.size(); }
 
-  // Fails on a cycle, naming a layer in it.
+  // The calls of a layer come in their order, where that does not make them wait for each other. Fails on a cycle, naming a
+  // layer in it.
   Result<std::vector<std::size_t>> order() const {
+    auto by_calls = order(true);
+    return by_calls ? by_calls : order(false);
+  }
+
+ private:
+  Result<std::vector<std::size_t>> order(bool by_calls) const {
     std::vector<std::size_t> waits(size(), 0);
     std::vector<std::vector<std::size_t>> readers(size());
     std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
@@ -113,6 +120,8 @@ class Schedule {
       if (!needed_[at]) continue;
       if (const LayerCall* call = call_at(at))
         for (const TensorRef& ref : call->tensors) readers[index(ref)].push_back(at), ++waits[at];
+      if (by_calls && at > 0 && needed_[at - 1] && layer_at(at - 1) == layer_at(at))
+        readers[at - 1].push_back(at), ++waits[at];
       if (waits[at] == 0) ready.push(at);
     }
     std::vector<std::size_t> order;
@@ -130,7 +139,6 @@ class Schedule {
     return order;
   }
 
- private:
   const Model& model_;
   std::vector<std::size_t> first_;
   std::vector<char> needed_;

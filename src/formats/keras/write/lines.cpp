@@ -106,9 +106,9 @@ Status Lines::write(const std::vector<Part>& all, const std::vector<Reference>& 
   // What lives beyond the first line is not called `x`, which others take.
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Step made{arguments[i].layer, arguments[i].call};
-    variables_[made] = arguments.size() > 1  ? names_.take("x" + std::to_string(i + 1))
-                       : last_use_[made] > 0 ? "inputs"
-                                             : "x";
+    name_tensor(arguments[i], arguments.size() > 1  ? names_.take("x" + std::to_string(i + 1))
+                              : last_use_[made] > 0 ? "inputs"
+                                                    : "x");
   }
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (const std::size_t end = loop_end(i); end >= i + least_loop) {
@@ -123,10 +123,17 @@ Status Lines::write(const std::vector<Part>& all, const std::vector<Reference>& 
   return {};
 }
 
+// What a function takes or gives is one tensor, also where its layer gives several.
+void Lines::name_tensor(const Reference& r, std::string name) {
+  if (parts_.document.layers[r.layer].calls[r.call].results.size() > 1) single_[{{r.layer, r.call}, r.tensor}] = name;
+  else variables_[{r.layer, r.call}] = std::move(name);
+}
+
 std::string Lines::tensor(const Reference& r) const {
-  const std::string& variable = variables_.at({r.layer, r.call});
+  const Step made{r.layer, r.call};
+  if (const auto at = single_.find({made, r.tensor}); at != single_.end()) return at->second;
   const bool several = parts_.document.layers[r.layer].calls[r.call].results.size() > 1;
-  return several ? variable + "[" + std::to_string(r.tensor) + "]" : variable;
+  return several ? variables_.at(made) + "[" + std::to_string(r.tensor) + "]" : variables_.at(made);
 }
 
 std::vector<Reference> Lines::reads(const Item& item) const {
@@ -212,7 +219,7 @@ void Lines::write_call(std::size_t i) {
   const Reference& out = item.part->outputs[0];
   const std::string own = name.starts_with(prefix_) ? name.substr(prefix_.size()) : name;
   const std::string variable = variable_for({out.layer, out.call}, i, own);
-  variables_[{out.layer, out.call}] = variable;
+  name_tensor(out, variable);
   line(variable + " = " + item.function->name + "(" + joined(passed) + ")");
 }
 
@@ -252,7 +259,7 @@ void Lines::write_loop(std::size_t from, std::size_t end) {
   line("x = " + item.function->name + "(" + joined(passed) + ")", 8);
   const Reference& out = items_[end - 1].part->outputs[0];
   const std::string variable = variable_for({out.layer, out.call}, end - 1, names.back());
-  variables_[{out.layer, out.call}] = variable;
+  name_tensor(out, variable);
   if (variable != "x") line(variable + " = x");
 }
 

@@ -37,6 +37,7 @@ class Lines {
   void write_call(std::size_t i);
   std::size_t loop_end(std::size_t i) const;
   void write_loop(std::size_t from, std::size_t end);
+  void name_tensor(const Reference& r, std::string name);
   std::string variable_for(const Step& made, std::size_t at, const std::string& wanted);
   std::string name_text(std::string layer) const;
   std::string text_of_name(const std::string& name) const;
@@ -48,6 +49,7 @@ class Lines {
   python::Names names_;
   std::vector<Item> items_;
   std::map<Step, std::string> variables_;
+  std::map<std::pair<Step, std::size_t>, std::string> single_;  // of one tensor among several that a layer gives
   std::map<Step, std::size_t> last_use_;
   std::map<std::size_t, std::string> shared_;
   std::string text_;

@@ -188,7 +188,7 @@ bool Sink::call_again(const Said& said, const Giving& giving) {
   for (const std::size_t at : weighted_[weights]) {
     DocumentLayer& layer = document_.layers[at];
     if (layer.class_name != said.class_name || layer.arguments != said.arguments) continue;
-    document_.carried.emplace(layer.name + "." + std::to_string(layer.calls.size()), node().outputs.front());
+    carry(layer.name, said.results);
     layer.calls.push_back({said.args, said.kwargs, {}});
     give(said.results, giving, at, layer.calls.size() - 1);
     return true;
@@ -214,10 +214,16 @@ Status Sink::last(Said said, const Giving& giving) {
   const std::size_t results = std::min(said.results, node().outputs.size());
   const std::size_t at = add(std::move(said), names_of_nodes_[static_cast<std::size_t>(at_.index)]);
   give(results, giving, at, 0);
-  const std::string& name = document_.layers[at].name;
-  for (std::size_t i = 0; i < results; ++i)
-    document_.carried.emplace(name + (i == 0 ? "" : "." + std::to_string(i)), node().outputs[i]);
+  carry(document_.layers[at].name, results);
   return {};
+}
+
+// Where the file is read again, the values that a layer makes are numbered from call to call.
+void Sink::carry(const std::string& layer, std::size_t results) {
+  std::size_t& made = made_by_[layer];
+  for (std::size_t i = 0; i < std::min(results, node().outputs.size()); ++i)
+    document_.carried.emplace(layer + (made + i == 0 ? "" : "." + std::to_string(made + i)), node().outputs[i]);
+  made += node().outputs.size();
 }
 
 void Sink::input(ValueId value) {

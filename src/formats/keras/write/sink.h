@@ -85,6 +85,7 @@ class Sink {
  private:
   std::size_t add(Said said, const std::string& name);
   void give(std::size_t results, const Giving& giving, std::size_t layer, std::size_t call);
+  void carry(const std::string& layer, std::size_t results);
   std::string unique(const std::string& wanted);
   bool call_again(const Said& said, const Giving& giving);
 
@@ -98,6 +99,7 @@ class Sink {
   std::vector<std::string> names_of_nodes_;  // of the layer that gives each node's results
   std::vector<std::string> bases_of_nodes_;  // the name of the source's layer
   std::map<std::vector<std::int32_t>, std::vector<std::size_t>> weighted_;  // layers by their weights
+  std::map<std::string, std::size_t> made_by_;  // how many values by which layer
   Pairs pairs_;
 };
 
