@@ -3,6 +3,7 @@
 #pragma once
 #include "convoy/size.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -47,6 +48,7 @@ class Names {
 
  private:
   std::set<std::string> taken_;
+  std::map<std::string, Size> last_;  // number behind a stem
 };
 
 // One statement with its comment, indented and wrapped at 100 columns, ending in a newline.

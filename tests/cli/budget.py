@@ -151,6 +151,10 @@ FILES = {
     "orthogonal.py": lambda: (TORCH + "m = nn.Linear(2500, 2500)\nnn.init.orthogonal_(m.weight)").encode(),
     "axes.py": lambda: (NET + "for i in range(100000): x = x[None]\n    return x").encode(),
     "doubled.py": lambda: (NET + "for i in range(40): x = torch.cat([x, x], 1)\n    return x").encode(),
+    "split.onnx": lambda: onnx(
+        [node("Split", ["x"], ["y", *(f"y{i}" for i in range(1, 20_000))], axis=0)], sizes=[20_000], out=[1]
+    ),
+    "cut and joined.py": lambda: (NET + "for i in range(5000): x = torch.cat([x[:, :1], x[:, 1:]], 1)\n    return x").encode(),
     "wide.py": lambda: (NET + "return torch.cat([x] * 100000, 1)").encode(),
     "chained.py": lambda: (NET + "for i in range(50000): x = x + 1\n    return x").encode(),
     "ranges.py": lambda: b"x = [list(range(1000)) for i in range(100000)]",

@@ -114,9 +114,11 @@ std::string Sink::named_after(const std::string& node, const Waiting& constant, 
 void Sink::add(std::string name, std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
                Attributes attributes) {
   while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
-  if (name != main_) {
+  if (name != main_ && !node_names_.insert(name).second) {
     const std::string wanted = name;
-    for (int i = 2; !node_names_.insert(name).second; ++i) name = wanted + std::to_string(i);
+    int& i = next_numbers_["node " + wanted];
+    do name = wanted + std::to_string(++i + 1);
+    while (!node_names_.insert(name).second);
   }
   std::vector<DocumentTensor> of_node;
   for (std::string& input : inputs)
