@@ -111,7 +111,7 @@ Status write_rms_norm(const RmsNorm& op, Sink& sink) {
 }
 
 // ops.normalize divides by max(length, epsilon).
-Said length(const Sizes& axes, double order, double epsilon, const Sink& sink) {
+Said length(const Sizes& axes, Size order, double epsilon, const Sink& sink) {
   Said said = sink.operation("nn", "Normalize");
   if (axes.size() == 1) said.arguments["axis"] = axes[0];
   else said.arguments["axis"] = axes;
@@ -128,9 +128,10 @@ Status write_unit_norm(const UnitNorm& op, Sink& sink) {
 }
 
 Status write_length_norm(const LengthNorm& op, Sink& sink) {
-  if (op.p != 2 && (op.axes.size() != 1 || !std::isfinite(op.p) || op.p <= 0))
-    return sink.refused("a normalisation by this norm");
-  return sink.last(length(op.axes, op.p, op.epsilon, sink));
+  constexpr double most_order = 1 << 20;
+  const bool is_order = op.p >= 1 && op.p <= most_order && op.p == std::floor(op.p);  // an int, for Keras
+  if (!is_order || (op.p != 2 && op.axes.size() != 1)) return sink.refused("a normalisation by this norm");
+  return sink.last(length(op.axes, static_cast<Size>(op.p), op.epsilon, sink));
 }
 
 constexpr std::array normalization_table{

@@ -104,12 +104,6 @@ constexpr std::array elementwise_table{
 
 // ---- written ----------------------------------------------------------------------------------------------------------
 
-// Input i as this type: ONNX never mixes two.
-std::string typed(Sink& sink, std::size_t i, DType dtype) {
-  if (sink.fact(i).dtype == dtype) return sink.name(i);
-  return sink.step("Cast", {sink.name(i)}, {{"to", data_type_of(dtype)}});
-}
-
 // Toward zero: sign(q) * floor(|q|)
 std::string truncated(Sink& sink, const std::string& q) {
   return sink.step("Mul", {sink.step("Sign", {q}), sink.step("Floor", {sink.step("Abs", {q})})});
@@ -140,7 +134,7 @@ Status write_binary(const Binary& op, Sink& sink) {
   if (f == BinaryFunction::Divide || f == BinaryFunction::Power) dtype = arithmetic(dtype);
   else if (dtype == DType::Bool && !gives_truth(f)) dtype = sink.result_fact().dtype;
   if (logic) dtype = DType::Bool;
-  const std::string a = typed(sink, 0, dtype), b = typed(sink, 1, dtype);
+  const std::string a = sink.typed(0, dtype), b = sink.typed(1, dtype);
   const Operator* word = operator_for(f);
   if (f == BinaryFunction::Modulo || f == BinaryFunction::Remainder || f == BinaryFunction::FloorDivide ||
       f == BinaryFunction::TruncateDivide)
@@ -158,7 +152,7 @@ Status write_binary(const Binary& op, Sink& sink) {
 
 Status write_where(const Where&, Sink& sink) {
   const DType dtype = sink.result_fact().dtype;
-  sink.last("Where", {typed(sink, 0, DType::Bool), typed(sink, 1, dtype), typed(sink, 2, dtype)});
+  sink.last("Where", {sink.typed(0, DType::Bool), sink.typed(1, dtype), sink.typed(2, dtype)});
   return {};
 }
 

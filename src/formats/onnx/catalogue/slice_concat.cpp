@@ -167,7 +167,7 @@ constexpr std::array slice_concat_table{
 
 Status write_concat(const Concat& op, Sink& sink) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < sink.node().inputs.size(); ++i) parts.push_back(sink.name(i));
+  for (std::size_t i = 0; i < sink.node().inputs.size(); ++i) parts.push_back(sink.typed(i, sink.result_fact().dtype));
   sink.last("Concat", std::move(parts), {{"axis", op.axis}});
   return {};
 }

@@ -217,6 +217,10 @@ std::vector<std::string> Sink::inputs_with(const std::string& op, std::string x,
   return {std::move(x)};
 }
 
+std::string Sink::typed(std::size_t i, DType dtype) {
+  return fact(i).dtype == dtype ? name(i) : step("Cast", {name(i)}, {{"to", data_type_of(dtype)}});
+}
+
 std::string Sink::step_with(std::string op, std::string x, std::string_view name, const Sizes& values,
                             Attributes attributes) {
   auto inputs = inputs_with(op, std::move(x), name, values, attributes);

@@ -53,6 +53,8 @@ class Sink {
 
   // Adds a node with this output, or with one of its own, whose name is returned.
   std::string step(std::string op, std::vector<std::string> inputs, Attributes attributes = {});
+  // Input i as this type: ONNX never mixes two.
+  std::string typed(std::size_t i, DType dtype);
   // Nodes with whole numbers that are an attribute of the operator in older operator sets and its second input since.
   std::string step_with(std::string op, std::string x, std::string_view name, const Sizes& numbers,
                         Attributes attributes = {});

@@ -26,12 +26,35 @@ bool is_number(FunctionCall& call, std::string_view argument) {
 struct Pair {
   ValueId a, b;
 };
+// True counts as 1.
+double number_in(FunctionCall& call, std::string_view argument) {
+  const Json* said = call.attrs.raw(argument);
+  return said && said->is_boolean() ? (said->get<bool>() ? 1.0 : 0.0) : call.attrs.number(argument);
+}
+
+// Truths, whole numbers, fractions.
+int kind_of(DType dtype) { return dtype == DType::Bool ? 0 : is_floating(dtype) ? 2 : 1; }
+
+// A tensor without axes takes the element type of one that has some, unless its numbers are of a wider kind.
+// https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+void settle_types(FunctionCall& call, Pair& pair) {
+  if (call.failed()) return;
+  const Fact &a = call.fact(pair.a), &b = call.fact(pair.b);
+  if (a.dtype == b.dtype || (a.rank() == 0) == (b.rank() == 0)) return;
+  ValueId& single = a.rank() == 0 ? pair.a : pair.b;
+  const DType other = (a.rank() == 0 ? b : a).dtype;
+  if (kind_of(call.fact(single).dtype) <= kind_of(other)) single = call.add(Cast{other}, {single});
+}
+
 ValueId scalar(FunctionCall& call, std::string_view argument, DType dtype) {
-  return number_constant(call, argument, call.attrs.number(argument), dtype);
+  return number_constant(call, argument, number_in(call, argument), dtype);
 }
 Pair operands(FunctionCall& call, std::string_view first, std::string_view second) {
   Pair pair{call.optional(first), call.optional(second)};
-  if (pair.a && pair.b) return pair;
+  if (pair.a && pair.b) {
+    settle_types(call, pair);
+    return pair;
+  }
   if (!pair.a && !pair.b) {
     call.tensor(first);
     return pair;
@@ -64,7 +87,7 @@ Results sum(FunctionCall& call, double sign) {
   const double alpha = sign * call.attrs.number("alpha", 1.0);
   const ValueId x = call.optional("input");
   if (x && is_number(call, "other") && is_real(call, x))
-    return {call.add(Affine{1, alpha * call.attrs.number("other")}, {x})};
+    return {call.add(Affine{1, alpha * number_in(call, "other")}, {x})};
   auto [a, b] = operands(call, "input", "other");
   if (alpha == 1 && are_truths(call, a, b)) return {call.add(Binary{BinaryFunction::Or}, {a, b})};
   if (std::abs(alpha) != 1) b = times(call, b, std::abs(alpha));
@@ -77,8 +100,8 @@ Results sub(FunctionCall& call) { return sum(call, -1); }
 Results reversed_sub(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const double alpha = call.attrs.number("alpha", 1.0);
-  if (is_number(call, "other") && is_real(call, x) && call.attrs.number("other") != 0)
-    return {call.add(Affine{-alpha, call.attrs.number("other")}, {x})};
+  if (is_number(call, "other") && is_real(call, x) && number_in(call, "other") != 0)
+    return {call.add(Affine{-alpha, number_in(call, "other")}, {x})};
   auto [a, b] = operands(call, "input", "other");
   if (alpha != 1) a = times(call, a, alpha);
   return {call.add(Binary{BinaryFunction::Subtract}, {b, a})};
@@ -86,7 +109,7 @@ Results reversed_sub(FunctionCall& call) {
 
 Results mul(FunctionCall& call) {
   const ValueId x = call.optional("input");
-  if (x && is_number(call, "other") && is_real(call, x)) return {call.add(Affine{call.attrs.number("other"), 0}, {x})};
+  if (x && is_number(call, "other") && is_real(call, x)) return {call.add(Affine{number_in(call, "other"), 0}, {x})};
   const auto [a, b] = operands(call, "input", "other");
   const bool truths = are_truths(call, a, b);
   return {call.add(Binary{truths ? BinaryFunction::And : BinaryFunction::Multiply}, {a, b})};

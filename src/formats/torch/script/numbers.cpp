@@ -144,6 +144,15 @@ Answer two_numbers(Interpreter& in, const std::string& name, const Arguments& gi
   return answer(in.binary(found->symbol, a, b));
 }
 
+constexpr std::int64_t float16 = 5, float64 = 7;  // as TorchScript counts types
+
+// to(x, dtype, ...) and to(x, device, dtype, ...).
+std::optional<std::int64_t> type_wanted(const python::ValueList& placed) {
+  for (std::size_t i = 1; i < std::min<std::size_t>(placed.size(), 3); ++i)
+    if (placed[i].is_whole() && !placed[i].is_truth()) return placed[i].whole();
+  return std::nullopt;
+}
+
 bool is_plain(const Value& value) {
   return value.is_number() || value.as<FreeSize>() || value.as<python::Text>() || value.is_none();
 }
@@ -196,8 +205,10 @@ Answer call_on_numbers(Tracer& tracer, Interpreter& in, const std::string& name,
     plain.placed.push_back(*scalar);
   }
   if (std::ranges::find(handed_on, name) != handed_on.end()) {
-    const bool real = name == "to" && plain.placed.size() > 1 && plain.placed[1].is_whole() &&
-                      plain.placed[1].whole() >= 5 && plain.placed[1].whole() <= 7;
+    const auto dtype = name == "to" ? type_wanted(plain.placed) : std::nullopt;
+    if (dtype == float64 && plain.placed[0].is_number())
+      return tracer.constant(in, Tensor::of({}, std::vector<double>{plain.placed[0].real()}));
+    const bool real = dtype && *dtype >= float16 && *dtype <= float64;
     return real && plain.placed[0].is_whole() ? Value::of(plain.placed[0].real()) : plain.placed[0];
   }
   if (all.size() >= 2)

@@ -20,7 +20,6 @@ struct Synonym {
 };
 constexpr std::array synonyms{Synonym{"unsafe_chunk", "chunk"},
                               Synonym{"unsafe_split", "split"},
-                              Synonym{"tile", "repeat", "dims", "repeats"},
                               Synonym{"broadcast_to", "expand"},
                               Synonym{"numpy_T", "t"},
                               Synonym{"norm", "linalg_vector_norm", "p", "ord"},

@@ -85,6 +85,7 @@ class Reader {
     auto listed = within("constants.pkl", constants.value(archive_.constants.root(), "CONSTANTS"));
     if (!listed) return pass(listed);
     if (const auto* all = listed->as<python::Sequence>()) library_.constants = all->items;
+    unwrap_numbers();
     mark_weights();
     PickledTensors tensors(archive_.data, storages_in(archive_.zip, archive_.root + "data/"), ViewRoom(archive_.zip));
     ScriptObjects objects(tracer_, in_, archive_.data, std::move(tensors));
@@ -106,6 +107,18 @@ class Reader {
   }
 
  private:
+  // Python's numbers are stored as tensors without axes of Python's types, and count as numbers still where types are
+  // chosen: a tensor that the program made itself goes through `to`.
+  void unwrap_numbers() {
+    for (Value& value : library_.constants) {
+      const auto* tensor = value.as<SourceTensor>();
+      if (!tensor) continue;
+      const DType dtype = tracer_.graph[tensor->value].constant->dtype();
+      if (dtype != DType::F64 && dtype != DType::I64) continue;
+      if (const auto number = scalar_of(tracer_, value)) value = *number;
+    }
+  }
+
   // The weights of frozen code are constants; single numbers and whole ones say sizes.
   void mark_weights() {
     for (const Value& value : library_.constants)

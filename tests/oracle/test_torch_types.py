@@ -1,0 +1,74 @@
+"""Which element type comes of two: PyTorch asks a tensor with axes before one without, and both before a Python number. Asked of
+programs, traced code and scripted code, and of their ports in the real targets."""
+
+import importlib.util
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from carrying import convoy
+from torch import nn
+
+
+class Meeting(nn.Module):
+    def forward(self, whole, real, short):
+        return (
+            whole * 1.5,
+            whole + 0.5,
+            real * 2.5,
+            short * 100000,  # wraps around
+            short + 7,
+            whole - 3,
+            whole / 2,
+            whole**2.0,
+            real + whole,
+            short + whole,
+            torch.tensor(2.5) * whole,
+            torch.tensor(2.5, dtype=torch.float64) * whole,
+            torch.tensor(2.5, dtype=torch.float64) * real,
+            torch.tensor(3) * short,
+            whole.sum() * real,
+            real.sum().double() * real,
+            short * whole.sum(),
+            torch.where(whole > 1, 1.5, 2.5),
+            torch.maximum(real, real.double().mean()),
+            torch.cat([whole, short], 1),
+            torch.tile(real, (2,)),
+        )
+
+
+INPUTS = (
+    torch.arange(6).reshape(2, 3),
+    torch.tensor([[0.5, -1.25, 2.0], [3.5, 0.25, -2.0]]),
+    torch.arange(6, dtype=torch.int32).reshape(2, 3) * 70000,
+)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("types")
+    torch.export.save(torch.export.export(Meeting(), INPUTS), folder / "exported.pt2")
+    torch.jit.trace(Meeting(), INPUTS).save(folder / "traced.pt")
+    return folder
+
+
+@pytest.mark.parametrize("target", ["py", "onnx"])
+@pytest.mark.parametrize("file", ["exported.pt2", "traced.pt"])
+def test_types_meet_as_in_pytorch(file, target, files, tmp_path):
+    port = tmp_path / f"port.{target}"
+    convoy("port", files / file, "-o", port)
+    if target == "py":
+        spec = importlib.util.spec_from_file_location("port", port)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        got = [y.numpy() for y in module.load()(*INPUTS)]
+    else:
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        session = onnxruntime.InferenceSession(port, options, providers=["CPUExecutionProvider"])
+        got = session.run(None, {i.name: x.numpy() for i, x in zip(session.get_inputs(), INPUTS)})
+    want = [y.numpy() for y in Meeting()(*INPUTS)]
+    assert [y.dtype for y in got] == [y.dtype for y in want]
+    for i, (one, other) in enumerate(zip(got, want)):
+        np.testing.assert_allclose(one, other, rtol=1e-6, err_msg=f"output {i}")
