@@ -96,6 +96,7 @@ Call::Call(Builder& builder, const Layer& called, const LayerCall* arguments, Va
       version(builder.version),
       inputs(std::move(node_inputs)),
       builder_(builder),
+      first_node_(builder.graph.nodes.size()),
       scopes_(std::move(scopes)),
       prefix_(std::move(prefix)),
       full_name_(prefix_ + called.name),
@@ -371,11 +372,25 @@ Values Call::run_inside(const Layer& inner, const std::string& attribute, Values
   return std::move(*made);
 }
 
+// What was made of the call may give other numbers in training; what does nothing else acts there alone.
+bool Call::acts_in_training() const {
+  const auto acts = [](const Op& op) {
+    return std::holds_alternative<Dropout>(op) || std::holds_alternative<Identity>(op) ||
+           std::holds_alternative<BatchNorm>(op) || std::holds_alternative<Lstm>(op) ||
+           std::holds_alternative<Gru>(op) || std::holds_alternative<SimpleRnn>(op);
+  };
+  const auto& nodes = builder_.graph.nodes;
+  return nodes.size() == first_node_ || std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(first_node_), nodes.end(),
+                                                    [&](const Node& node) { return acts(node.op); });
+}
+
 Status Call::check_arguments() const {
   if (!call || is_operation(layer)) return {};
   for (const auto& [key, value] : call->kwargs.items()) {
     if (value.is_null() || (key == "training" && value == false) || understood_.contains(key)) continue;
-    if (key == "training") return fail(Fault::Unsupported, "is called in training mode");
+    if (key == "training" && value == true && !acts_in_training()) continue;  // Keras writes that of a Resizing
+    if (key == "training")
+      return fail(Fault::Unsupported, "is called in training mode; leave training=True out of the call and save again");
     return fail(Fault::Unsupported, "call argument '" + key + "' is not understood");
   }
   for (std::size_t i = 1; i < call->args.size(); ++i)

@@ -106,7 +106,10 @@ class Call {
   bool frozen() const;
   Status check_arguments() const;
 
+  bool acts_in_training() const;
+
   Builder& builder_;
+  std::size_t first_node_;  // of this call
   std::vector<Scope> scopes_;
   std::string prefix_, full_name_;
   Location location_;

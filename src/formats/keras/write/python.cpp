@@ -134,6 +134,7 @@ std::string operation_text(const DocumentLayer& layer, const DocumentCall& call,
   if (layer.class_name == "GetItem" && parts.size() == 2) {
     std::vector<std::string> indices;
     for (const Json& one : std::get<Json>(call.args[1])) indices.push_back(index_text(one));
+    if (indices.size() == 1) indices.push_back("...");  // Keras refuses a slice by itself
     return parts[0] + "[" + joined(indices) + "]";
   }
   if (layer.class_name == "Einsum" && layer.arguments.contains("subscripts")) {
