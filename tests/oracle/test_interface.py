@@ -2,6 +2,7 @@
 called in the real target framework with the same arrays, put through nothing but the permutation that the port declares."""
 import json
 import subprocess
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -400,8 +401,9 @@ def test_keras_dictionaries(nested, target, suffix, tmp_path):
     check_by_name(path, target, inputs, {name: np.asarray(got[name]) for name in sorted(got)}, tmp_path, suffix)
 
 
+@pytest.mark.parametrize("kind", [dict, OrderedDict])
 @pytest.mark.parametrize("target, suffix", [("torch", ""), ("onnx", ""), ("keras", ""), ("keras", ".py")])
-def test_torch_dictionaries(target, suffix, tmp_path):
+def test_torch_dictionaries(target, suffix, kind, tmp_path):
     import torch
 
     class Net(torch.nn.Module):
@@ -410,7 +412,7 @@ def test_torch_dictionaries(target, suffix, tmp_path):
             self.conv, self.line = torch.nn.Conv2d(3, 4, 3), torch.nn.Linear(4, 2)
 
         def forward(self, batch):
-            return {"main": self.conv(batch["zebra"]), "also": self.line(batch["apple"])}
+            return kind({"main": self.conv(batch["zebra"]), "also": self.line(batch["apple"])})
 
     torch.manual_seed(2)
     net, inputs = Net().eval(), {"zebra": numbers(2, 3, 6, 5), "apple": numbers(2, 4)}
@@ -420,6 +422,20 @@ def test_torch_dictionaries(target, suffix, tmp_path):
     with torch.inference_mode():
         want = {name: y.numpy() for name, y in net(tensors).items()}
     check_by_name(path, target, inputs, want, tmp_path, suffix)
+
+
+def test_outputs_within_outputs_are_said_to_be_one_tuple(tmp_path):
+    import torch
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return {"first": x * 2, "rest": (x + 1, x - 1)}
+
+    torch.export.save(torch.export.export(Net(), (torch.from_numpy(numbers(2, 3)),)), tmp_path / "net.pt2")
+    said = convoy("port", tmp_path / "net.pt2", "-o", tmp_path / "port.py").stdout
+    assert "outputs within outputs" in said and "mul, add, sub" in said, said
+    x = torch.from_numpy(numbers(2, 3))
+    assert_close([y.numpy() for y in import_file(tmp_path / "port.py").load()(x)], [(x * 2).numpy(), (x + 1).numpy(), (x - 1).numpy()], TOLERANCE, "torch")
 
 
 # ---- the corpora: what their own frameworks answered

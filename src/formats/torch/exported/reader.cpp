@@ -5,6 +5,7 @@
 #include "formats/torch/declared_type.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
+#include "formats/torch/exported/call_spec.h"
 #include "formats/torch/exported/nodes.h"
 #include "formats/torch/exported/views.h"
 #include "ops/expect.h"
@@ -163,56 +164,24 @@ class Reader {
     return {};
   }
 
-  // Where forward takes one dictionary of tensors, or gives one, inputs and outputs go by its keys; one tensor may be given in a
-  // tuple.
+  // Where forward takes one dictionary of tensors, or gives one, inputs and outputs go by its keys.
   void say_call(const Json& module) {
     const Json& calls = list_member(module, "module_call_graph");
     const Json* whole = calls.empty() ? nullptr : member(calls[0], "signature");
     if (!whole) return;
-    const auto given = keys_of_spec(text_member(*whole, "out_spec"), false);
-    const auto taken = keys_of_spec(text_member(*whole, "in_spec"), true);
-    graph_.one_output_in_tuple = graph_.outputs.size() == 1 && is_sequence(text_member(*whole, "out_spec"));
-    if (!given.empty() && given.size() == graph_.outputs.size()) {
+    const CallSpec spec = call_spec_of(*whole);
+    graph_.one_output_in_tuple = graph_.outputs.size() == 1 && spec.gives_sequence;
+    if (!spec.keys_given.empty() && spec.keys_given.size() == graph_.outputs.size()) {
       graph_.outputs_by_name = true;
-      graph_.output_names = given;
+      graph_.output_names = spec.keys_given;
     }
-    if (taken.empty() || taken.size() != graph_.inputs.size()) return;
+    if (spec.gives_nested && options_.remarks) options_.remarks->push_back(nested_outputs(graph_.output_names));
+    if (spec.keys_taken.empty() || spec.keys_taken.size() != graph_.inputs.size()) return;
     graph_.inputs_by_name = true;
-    for (std::size_t i = 0; i < taken.size(); ++i) {
+    for (std::size_t i = 0; i < spec.keys_taken.size(); ++i) {
       std::string& name = graph_[graph_.inputs[i]].name;
-      if (name != taken[i]) name = graph_.unique_name(taken[i]);
+      if (name != spec.keys_taken[i]) name = graph_.unique_name(spec.keys_taken[i]);
     }
-  }
-
-  static bool is_sequence(const std::string& text) {
-    const auto document = parse_json(text);
-    if (!document || !document->is_array() || document->size() != 2) return false;
-    const std::string type = text_member((*document)[1], "type");
-    return type == "builtins.tuple" || type == "builtins.list";
-  }
-
-  // The keys of the dictionary of tensors that a tree says, or that the one argument of a call is; none: it is something else.
-  static std::vector<std::string> keys_of_spec(const std::string& text, bool is_call) {
-    const auto document = parse_json(text);
-    if (!document || !document->is_array() || document->size() != 2) return {};
-    const auto children = [](const Json& tree) -> const Json& { return list_member(tree, "children_spec"); };
-    const Json* tree = &(*document)[1];
-    if (is_call) {
-      const Json& sides = children(*tree);  // a tuple of what is placed and what is named
-      if (sides.size() != 2 || children(sides[0]).size() != 1 || !children(sides[1]).empty()) return {};
-      tree = &children(sides[0])[0];
-    }
-    if (text_member(*tree, "type") != "builtins.dict") return {};
-    const auto keys = parse_json(text_member(*tree, "context"));
-    std::vector<std::string> names;
-    if (!keys || !keys->is_array() || keys->size() != children(*tree).size()) return {};
-    for (std::size_t i = 0; i < keys->size(); ++i) {
-      if (!(*keys)[i].is_string() || !children(*tree)[i].is_object() || !children(children(*tree)[i]).empty() ||
-          !text_member(children(*tree)[i], "type").empty())
-        return {};
-      names.push_back((*keys)[i].get<std::string>());
-    }
-    return names;
   }
 
   // ---- nodes
