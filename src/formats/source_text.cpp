@@ -16,6 +16,13 @@ std::string output_name(const Graph& graph, std::size_t i) {
   return i < graph.output_names.size() ? graph.output_names[i] : graph[graph.outputs[i]].name;
 }
 
+std::vector<std::string> stored_names(const std::vector<std::string>& names) {
+  Names all;
+  std::vector<std::string> stored;
+  for (const std::string& name : names) stored.push_back(all.take(name, "."));
+  return stored;
+}
+
 std::string shape_text(const Shape& shape) {
   std::vector<std::string> sizes;
   for (std::size_t i = 0; i < shape.size(); ++i)
@@ -82,11 +89,13 @@ std::string dictionary_text(const std::vector<std::string>& keys, const std::vec
   return "{" + joined(entries) + "}";
 }
 
-std::vector<std::string> stored_inputs(const Graph& graph) {
-  std::vector<std::string> all;
-  for (const ValueId v : graph.inputs)
-    all.push_back("stored[" + python::quoted(graph.inputs.size() == 1 ? "input" : "input." + input_name(graph, v)) +
-                  "]");
+std::vector<std::string> stored_inputs(const Graph& graph, std::string (*typed)(DType)) {
+  std::vector<std::string> names, all;
+  for (const ValueId v : graph.inputs) names.push_back(input_name(graph, v));
+  names = stored_names(names);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    all.push_back("stored[" + python::quoted(names.size() == 1 ? "input" : "input." + names[i]) + "]" +
+                  typed(graph[graph.inputs[i]].fact.dtype));
   return all;
 }
 
@@ -111,7 +120,9 @@ std::string comparison_text(const Graph& graph, const std::string& module, const
     text += compare(4, "\"output\"", "\"bound\"");
   } else {
     std::vector<std::string> outputs;
-    for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(python::quoted(output_name(graph, i)));
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) outputs.push_back(output_name(graph, i));
+    outputs = stored_names(outputs);
+    for (std::string& output : outputs) output = python::quoted(output);
     text += "    largest, agrees = 0.0, True\n";
     if (graph.outputs_by_name) text += statement(4, "for name, " + words.answer + " in answers.items():");
     else

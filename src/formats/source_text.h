@@ -11,6 +11,9 @@ namespace convoy::python {
 std::string input_name(const Graph& graph, ValueId input);
 std::string output_name(const Graph& graph, std::size_t i);
 
+// What they are stored under: a name that stands for several is numbered from the second on, "x", "x.2".
+std::vector<std::string> stored_names(const std::vector<std::string>& names);
+
 std::string shape_text(const Shape& shape);  // "[N, 8, ?, 3]"
 // How an input or output lies beside the source's: "float32 [N, 1, 8, 8]: of the source's [N, 8, 8, 1], permuted
 // (0, 3, 1, 2)", or "float32 [N, 10]: axes as in the source".
@@ -21,8 +24,8 @@ std::string shapes_docstring(const Graph& graph, const std::vector<std::string>&
 
 // {"image": x, "mask": mask}
 std::string dictionary_text(const std::vector<std::string>& keys, const std::vector<std::string>& values);
-// stored["input"], one for each of the graph's inputs.
-std::vector<std::string> stored_inputs(const Graph& graph);
+// stored["input"], one for each of the graph's inputs, with what `typed` puts behind the numbers for those of its type.
+std::vector<std::string> stored_inputs(const Graph& graph, std::string (*typed)(DType));
 
 // How a framework says the steps of a self-check.
 struct Comparing {

@@ -2,6 +2,7 @@
 #include "containers/npy.h"
 #include "formats/keras/write/files.h"
 #include "formats/keras/write/source.h"
+#include "formats/source_text.h"
 #include "port/journey.h"
 #include "port/written_text.h"
 
@@ -31,8 +32,11 @@ Status write_check_npz(const PortReport& r, const Append& append) {
   const CheckData& data = r.proof->check;
   std::vector<std::pair<std::string, Tensor>> tensors;
   const auto add = [&](const char* word, const std::vector<Tensor>& all, const std::vector<Carried>& carried) {
+    std::vector<std::string> names;
+    for (const Carried& one : carried) names.push_back(one.name);
+    names = python::stored_names(names);
     for (std::size_t i = 0; i < all.size(); ++i)
-      tensors.emplace_back(carried.size() == 1 ? std::string(word) : word + std::string(".") + carried[i].name, all[i]);
+      tensors.emplace_back(carried.size() == 1 ? std::string(word) : word + std::string(".") + names[i], all[i]);
   };
   add("input", data.inputs, r.inputs);
   add("output", data.outputs, r.outputs);

@@ -98,7 +98,11 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
     write.external_location = files->front().filename().string();
     write.external_append = out->sink(0);
   }
+  std::vector<std::string> output_names;
+  write.output_names = &output_names;
   if (auto s = onnx::write_model(r.target, write, out->sink(model)); !s) return pass(s);
+  write.output_names = nullptr;
+  for (std::size_t i = 0; i < output_names.size(); ++i) r.outputs[i].name = output_names[i];  // some had one name
   for (std::size_t i = 0; i < files->size(); ++i)
     if (auto closed = out->close(i); !closed) return pass(closed);
   if (options.external_data && out->replaces()) {

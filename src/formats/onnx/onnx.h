@@ -38,6 +38,7 @@ struct WriteOptions {
   // The name of a file beside the model that takes the larger tensors, and how to write there; none: one file.
   std::string external_location{};
   std::function<Status(std::span<const std::byte>)> external_append{};
+  std::vector<std::string>* output_names = nullptr;  // gains what the file calls its outputs, in their order
   SizeWords size_words{};  // for inputs and outputs of these names; others get words of our own
 };
 

@@ -145,7 +145,10 @@ std::string load_text(const std::string& class_, const SourceOptions& o, bool pi
 }
 
 std::string given_text(const Graph& graph) {
-  const auto stored = stored_inputs(graph);
+  // Whole numbers and truths are stored as int64.
+  const auto stored = stored_inputs(graph, [](DType type) {
+    return type == DType::F32 || type == DType::I64 ? std::string() : ".to(" + dtype(type) + ")";
+  });
   std::vector<std::string> keys;
   for (const ValueId v : graph.inputs) keys.push_back(input_name(graph, v));
   return graph.inputs_by_name ? python::dictionary_text(keys, stored) : joined(stored);
@@ -162,8 +165,12 @@ std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled)
   const bool one = graph.outputs.size() == 1;
   text += statement(
       8, (one ? "y = load()(" : "answers = load()(") + given_text(graph) + (graph.one_output_in_tuple ? ")[0]" : ")"));
+  const bool has_truths = std::ranges::any_of(  // which nothing is subtracted from
+      graph.outputs, [&](ValueId v) { return graph[v].fact.dtype == DType::Bool; });
   return text + comparison_text(graph, name, source,
-                                {"y", "y", "expected = stored[{}]", "(y - expected).abs()", "difference.max().item()"});
+                                {"y", "y", "expected = stored[{}]",
+                                 has_truths ? "(y.to(expected.dtype) - expected).abs()" : "(y - expected).abs()",
+                                 "difference.max().item()"});
 }
 
 }  // namespace

@@ -132,7 +132,10 @@ std::string check_text(const Graph& graph, const Document& document, const Sourc
       "def check() -> int:\n"
       "    \"\"\"Compares with the stored answer of the source; the exit code.\"\"\"\n";
   text += statement(4, "stored = np.load(" + beside(o.check_file, o.module_name) + ")");
-  text += answer_text(graph, stored_inputs(graph), document);
+  text += answer_text(
+      graph,
+      stored_inputs(graph, [](DType type) { return std::string(type == DType::Bool ? ".astype(\"bool\")" : ""); }),
+      document);
   return text + comparison_text(graph, name, source,
                                 {"answer", "answer", "y, expected = keras.ops.convert_to_numpy(answer), stored[{}]",
                                  "np.abs(y - expected)", "difference.max()"});

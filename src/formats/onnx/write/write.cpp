@@ -90,6 +90,7 @@ Status write_model(const Graph& graph, const WriteOptions& options,
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     document.outputs.push_back(sizes.output(graph, graph.outputs[i], sink.output(i)));
     document.outputs.back().says = python::lying_text(graph[graph.outputs[i]]);
+    if (options.output_names) options.output_names->push_back(document.outputs.back().name);
   }
   sink.place_initializers();
   if (auto sound = check_model(model_of(document), Maker::Convoy); !sound) return sound;
