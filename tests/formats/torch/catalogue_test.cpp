@@ -40,6 +40,18 @@ TEST(TorchCatalogue, GivesEveryNameItsOwnArguments) {
   EXPECT_EQ(schema_of("_softmax", "int"), "not there");
 }
 
+TEST(TorchCatalogue, MakesARowForEachNumberOfAxes) {
+  EXPECT_EQ(words("max_pool2d"), "input kernel_size stride padding dilation ceil_mode return_indices");
+  EXPECT_EQ(words("MaxPool3d"), "kernel_size stride padding dilation return_indices ceil_mode");
+  EXPECT_EQ(words("AvgPool1d"), "kernel_size stride padding ceil_mode count_include_pad");
+  EXPECT_EQ(words("AvgPool3d"), "kernel_size stride padding ceil_mode count_include_pad divisor_override");
+  EXPECT_EQ(catalogued_aten("_adaptive_avg_pool3d", "default")->name, "adaptive_avg_pool3d");
+  EXPECT_EQ(catalogued_aten("_adaptive_avg_pool1d", "default"), nullptr);
+  EXPECT_EQ(schema_of("max_unpool1d", "default"), "not there");
+  EXPECT_EQ(schema_of("max_unpool2d", "default"), "input:T indices:T output_size:I ");
+  EXPECT_EQ(schema_of("max_unpool3d", "default"), "input:T indices:T output_size:I stride:I padding:I ");
+}
+
 TEST(TorchCatalogue, FindsTheRowOfAnOverload) {
   EXPECT_NE(catalogued_aten("clamp", "default"), catalogued_aten("clamp", "Tensor"));
   EXPECT_EQ(catalogued_aten("clamp", "of_another_kind"), nullptr);

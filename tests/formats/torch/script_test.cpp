@@ -123,6 +123,15 @@ TEST(TorchScript, IsReadAtRestWhateverWasSaved) {
             (Numbers{5, -3}));
 }
 
+// The volume says its windows besides the size, which is all that counts: maxima of pairs go back to where they stood.
+TEST(TorchScript, PutsMaximaOfAVolumeBack) {
+  EXPECT_EQ(numbers_of("  def forward(self: __torch__.m.Net, x: Tensor) -> Tensor:\n"
+                       "    y, i = torch.max_pool3d_with_indices(x, [1, 1, 2], [1, 1, 2])\n"
+                       "    return torch.max_unpool3d(y, i, [1, 3, 4], [1, 1, 2], [0, 0, 0])\n",
+                       {Dim(1), Dim(1), Dim(1), Dim(3), Dim(4)}, {5, -3, 1, 2, 7, 8, 6, 4, -2, -1, 9, 0}),
+            (Numbers{5, 0, 0, 2, 0, 8, 6, 0, 0, -1, 9, 0}));
+}
+
 TEST(TorchScript, TakesArgumentsByPlaceAndNameAsTheOverloadOrdersThem) {
   EXPECT_EQ(numbers_of("  def forward(self: __torch__.m.Net, x: Tensor) -> Tensor:\n"
                        "    a, b = torch.split(x, [1, 2], 1)\n"

@@ -22,14 +22,6 @@ struct Renamed {
   std::string_view added = "";  // arguments that the operator's name says, as JSON
 };
 constexpr std::array renamed{
-    Renamed{"_adaptive_avg_pool2d", "adaptive_avg_pool2d"},
-    Renamed{"_adaptive_avg_pool3d", "adaptive_avg_pool3d"},
-    Renamed{"max_pool2d_with_indices", "max_pool2d", R"({"return_indices": true})"},
-    Renamed{"max_pool3d_with_indices", "max_pool3d", R"({"return_indices": true})"},
-    Renamed{"max_pool1d_with_indices", "max_pool1d", R"({"return_indices": true})"},
-    Renamed{"adaptive_max_pool1d", "adaptive_max_pool1d", R"({"return_indices": true})"},
-    Renamed{"adaptive_max_pool2d", "adaptive_max_pool2d", R"({"return_indices": true})"},
-    Renamed{"adaptive_max_pool3d", "adaptive_max_pool3d", R"({"return_indices": true})"},
     Renamed{"constant_pad_nd", "pad", R"({"mode": "constant"})"},
     Renamed{"im2col", "unfold"},
     Renamed{"col2im", "fold"},

@@ -232,15 +232,6 @@ Results affine_grid(FunctionCall& call) {
   return {call.add(Reshape{to}, {grid})};
 }
 
-// Every number back to where the pool found it.
-Results max_unpool(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), positions = call.tensor("indices");
-  const Sizes out = call.attrs.list("output_size");
-  const auto space = static_cast<Size>(out.size());
-  if (call.rank(x) != space + 2) call.refuse(Fault::Unsupported, "an unpool of an input without a batch");
-  return {call.add(MaxUnpool{{Order::ChannelsFirst, space}, out, Positions::Plane}, {x, positions})};
-}
-
 constexpr std::array parts_table{
     FunctionRow{"cat", "tensors... dim", cat},
     FunctionRow{"concat", "tensors... dim", cat},
@@ -260,8 +251,6 @@ constexpr std::array parts_table{
     FunctionRow{"grid_sampler_2d", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
     FunctionRow{"grid_sampler_3d", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
     FunctionRow{"affine_grid_generator", "theta size align_corners", affine_grid},
-    FunctionRow{"max_unpool2d", "input indices output_size", max_unpool},
-    FunctionRow{"max_unpool3d", "input indices output_size", max_unpool},
 };
 
 }  // namespace

@@ -15,7 +15,29 @@ namespace convoy::torch {
 namespace {
 
 constexpr std::array catalogue_families{activation_operators, one_number_operators, two_number_operators,
-                                        reduction_operators};
+                                        reduction_operators, pooling_operators};
+
+// "max_pool2d" of "max_pool[123]d", and of "[23]/default" what stands behind the blank; nothing where the digit is not
+// among them.
+std::string with_digit(std::string_view text, char digit) {
+  std::string all;
+  while (!text.empty()) {
+    const auto opens = std::min(text.find('['), text.size()), closes = std::min(text.find(']'), text.size());
+    const bool has_digit = text.substr(opens, closes - opens).contains(digit);
+    const bool chooses = text.substr(closes).starts_with("]/");
+    if (opens == text.size() || has_digit) {
+      all += text.substr(0, opens);
+      if (has_digit && !chooses) all += digit;
+      text.remove_prefix(std::min(text.size(), closes + (chooses ? 2 : 1)));
+    } else {
+      // Leaves out the whole word.
+      const auto begins = chooses ? opens : text.find_last_of(' ', opens) + 1;
+      all += text.substr(0, begins);
+      text.remove_prefix(std::min(text.size(), text.find_first_of(" ()[", closes)));
+    }
+  }
+  return all;
+}
 
 enum class Kind : std::uint8_t { Shared, Function, Torch, Aten, Layer };
 struct Name {
@@ -123,7 +145,8 @@ struct Catalogue {
     std::string_view overload;
     const FunctionRow* row;
   };
-  std::deque<std::string> words;   // of the parameters, which the rows below view
+  std::deque<std::string> words;   // which the rows below view
+  std::deque<CatalogueRow> with_digits;
   std::deque<FunctionRow> rows;
   std::vector<FunctionRow> functions;
   std::map<std::string_view, const FunctionRow*> called;
@@ -134,11 +157,20 @@ struct Catalogue {
 
   Catalogue() {
     for (const auto& family : catalogue_families)
-      for (const CatalogueRow& one : family()) add(one);
+      for (const CatalogueRow& one : family()) add_each(one);
     std::ranges::stable_sort(schemas, {}, &Schema::name);
   }
 
  private:
+  void add_each(const CatalogueRow& one) {
+    if (!one.names.contains('[')) return add(one);
+    for (const char digit : {'1', '2', '3'}) {
+      const auto& names = words.emplace_back(with_digit(one.names, digit));
+      const auto& signature = words.emplace_back(with_digit(one.signature, digit));
+      if (!names.empty()) add(with_digits.emplace_back(CatalogueRow{names, signature, one.read}));
+    }
+  }
+
   void add(const CatalogueRow& one) {
     const auto names = words_in(one.names);
     const auto overloads = overloads_in(one.signature);

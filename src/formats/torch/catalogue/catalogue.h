@@ -13,7 +13,7 @@ namespace convoy::torch {
 struct CatalogueRow {
   // Separated by blanks. "celu": torch.nn.functional.celu and ATen's celu. "F.softmin": of torch.nn.functional alone.
   // "torch.exp": of torch, a tensor's method, and ATen's exp. "aten.rsub": ATen's alone. "nn.CELU": a layer. What torch.
-  // and aten. name goes by the row's first name.
+  // and aten. name goes by the row's first name. "conv[123]d": a row for each of conv1d, conv2d and conv3d.
   std::string_view names;
   // "input:T alpha:n=1.0 inplace:b=False", or several overloads in the order in which PyTorch tries them:
   // "Tensor(input:T other:T) Scalar(input:T other:n)"; "_softmax.default(...)" is that of another operator of ATen.
@@ -23,7 +23,7 @@ struct CatalogueRow {
   // n either number, b truth, s text, t element type, d device, layout or the like, which says nothing about the
   // numbers; "$": where and in which type a tensor is made. "-> TT" at the end: two results (L: a list).
   // Layers take no tensors, ATen no `inplace`; what else only some names take says so: "aten/scale:n=1", "F/", "nn/",
-  // "call/" (all but the layer).
+  // "call/" (all but the layer); "[23]/scale:n=1": conv2d and conv3d do.
   std::string_view signature;
   std::vector<ValueId> (*read)(FunctionCall&) = nullptr;
   std::optional<Function> function = {};  // of one number
@@ -44,6 +44,7 @@ std::span<const CatalogueRow> activation_operators();
 std::span<const CatalogueRow> one_number_operators();
 std::span<const CatalogueRow> two_number_operators();
 std::span<const CatalogueRow> reduction_operators();
+std::span<const CatalogueRow> pooling_operators();
 
 // Functions of torch.nn.functional, and layers.
 std::span<const FunctionRow> catalogued_functions();

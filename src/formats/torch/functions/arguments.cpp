@@ -86,37 +86,4 @@ ValueId without_batch(FunctionCall& call, const Batched& input, ValueId value) {
   return input.added ? call.add(Squeeze{{0}}, {value}) : value;
 }
 
-std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel, StrideLeftOut absent, Dilates dilates) {
-  const auto space = static_cast<Size>(kernel.size());
-  const bool from_kernel = absent == StrideLeftOut::Kernel;
-  const Json* said = call.attrs.raw("stride");
-  const bool left_out = !said || (from_kernel && said->is_array() && said->empty());
-  const Sizes stride = left_out ? (from_kernel ? kernel : Sizes(kernel.size(), 1)) : per_axis(call, "stride", space);
-  const Sizes dilation = dilates == Dilates::Yes ? per_axis(call, "dilation", space, 1) : Sizes(kernel.size(), 1);
-  std::vector<Window> windows;
-  for (std::size_t i = 0; i < kernel.size(); ++i) {
-    windows.push_back({kernel[i], stride[i], dilation[i]});
-    if (!windows.back().sane())
-      call.refuse(Fault::Format, "kernel " + std::to_string(kernel[i]) + ", stride " + std::to_string(stride[i]) +
-                                     " and dilation " + std::to_string(dilation[i]) +
-                                     " are no window: each is 1 or more");
-  }
-  return windows;
-}
-
-Sizes kernel_of(FunctionCall& call, ValueId weight, Size space) {
-  Sizes kernel;
-  if (call.failed()) return Sizes(static_cast<std::size_t>(space), 1);
-  const Shape& shape = call.shape(weight);
-  if (call.rank(weight) != space + 2) {
-    call.refuse(Fault::Format, "weight has shape " + text_of(shape) + ", expected rank " + std::to_string(space + 2));
-    return Sizes(static_cast<std::size_t>(space), 1);
-  }
-  for (Size i = 2; i < space + 2; ++i) {
-    if (!at(shape, i).known()) call.refuse(Fault::Unsupported, "weight has shape " + text_of(shape));
-    kernel.push_back(*at(shape, i));
-  }
-  return kernel;
-}
-
 }  // namespace convoy::torch

@@ -1,4 +1,4 @@
-// How PyTorch's functions take their arguments: numbers per axis, an input whose batch axis may be left out, windows.
+// How PyTorch's functions take their arguments: numbers per axis, an input whose batch axis may be left out.
 #pragma once
 #include "formats/function.h"
 
@@ -36,14 +36,6 @@ struct Batched {
 Batched with_batch(FunctionCall& call, ValueId input, Size space);
 // Takes the batch axis out again where it was put in.
 ValueId without_batch(FunctionCall& call, const Batched& input, ValueId value);
-
-// The arguments stride and dilation around a kernel, one window per axis. Refuses what is no window.
-enum class StrideLeftOut : std::uint8_t { One, Kernel };
-enum class Dilates : std::uint8_t { No, Yes };
-std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel, StrideLeftOut absent, Dilates dilates);
-
-// The spatial sizes of a weight [O, I, k...]; refuses another rank.
-Sizes kernel_of(FunctionCall& call, ValueId weight, Size space);
 
 // What stands in the text of pad modes: "reflect", "replicate", "circular". Nothing: no such mode.
 std::optional<PadMode> mode_of(std::string_view word);

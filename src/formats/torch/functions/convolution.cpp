@@ -1,6 +1,6 @@
 // Convolutions and their transposes, as functions and as layers: a number, a tuple or a word of padding, and
 // padding_mode, which pads in front. Source: ATen/native/ConvUtils.h, nn/modules/conv.py.
-#include "formats/torch/functions/arguments.h"
+#include "formats/torch/catalogue/windows.h"
 #include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
 
@@ -18,27 +18,6 @@ std::string padding_mode(FunctionCall& call) {
     call.refuse(Fault::Format,
                 "argument 'padding_mode' is '" + word + "', expected 'zeros', 'reflect', 'replicate' or 'circular'");
   return word;
-}
-
-// A number, a tuple, 'valid', or 'same' where every stride is 1. Only a pad in front may be negative.
-std::vector<Padding> paddings_of(FunctionCall& call, const std::vector<Window>& windows, bool in_front) {
-  const Json* said = call.attrs.raw("padding");
-  std::vector<Padding> paddings(windows.size());
-  if (said && said->is_string()) {
-    const std::string word = said->get<std::string>();
-    if (word == "same") {
-      if (std::ranges::any_of(windows, [](Window w) { return w.stride != 1; }))
-        call.refuse(Fault::Unsupported, "padding 'same' needs stride 1 in PyTorch");
-      std::ranges::fill(paddings, Padding{Spelling::SameUpper});
-    } else if (word != "valid") {
-      call.refuse(Fault::Format, "argument 'padding' is '" + word + "', expected 'same', 'valid' or numbers");
-    }
-    return paddings;
-  }
-  const Sizes numbers = per_axis(call, "padding", static_cast<Size>(windows.size()), 0);
-  if (!in_front) expect_least(call, "padding", numbers, 0);
-  for (std::size_t i = 0; i < windows.size(); ++i) paddings[i] = {Spelling::Explicit, numbers[i], numbers[i]};
-  return paddings;
 }
 
 // The pads of every axis for torch.nn.functional.pad: the last axis first. 'same' has stride 1 here, so that its pads
@@ -60,17 +39,19 @@ std::vector<ValueId> conv(FunctionCall& call) {
   const Size space = space_of(call.name);
   ValueId x = call.tensor("input");
   const ValueId weight = call.tensor("weight"), bias = call.optional("bias");
-  const auto windows = windows_of(call, kernel_of(call, weight, space), StrideLeftOut::One, Dilates::Yes);
   const std::string mode = padding_mode(call);
-  auto paddings = paddings_of(call, windows, mode != "zeros");
+  const bool in_front = mode != "zeros";
+  auto [axes, windows, paddings] = windows_around(
+      call, kernel_of(call, weight, space),
+      {.stride = StrideLeftOut::One, .pads_by_word = true, .pads_below_zero = in_front, .dilates = true});
   const Size groups = whole_number(call, "groups", 1);
-  if (mode != "zeros") {
+  if (in_front) {
     x = padded(call, x, pairs_of(paddings, windows), mode_of(mode).value_or(PadMode::Constant));
     std::ranges::fill(paddings, Padding{Spelling::Valid});
   }
   const Batched input = with_batch(call, x, space);
-  const ValueId y = call.add(Conv{{Order::ChannelsFirst, space}, KernelOrder::OutInSpace, windows, paddings, groups},
-                             {input.value, weight, bias});
+  const ValueId y =
+      call.add(Conv{axes, KernelOrder::OutInSpace, windows, paddings, groups}, {input.value, weight, bias});
   return {without_batch(call, input, y)};
 }
 
@@ -87,9 +68,9 @@ std::optional<Sizes> output_size_of(FunctionCall& call, const Batched& input, Si
 }
 
 // Cells that the end gets besides the padding.
-Sizes output_padding(FunctionCall& call, const Batched& input, const std::vector<Window>& windows,
-                     const Sizes& padding) {
-  const auto space = static_cast<Size>(windows.size());
+Sizes output_padding(FunctionCall& call, const Batched& input, const WindowArguments& layer) {
+  const auto& [axes, windows, paddings] = layer;
+  const Size space = axes.space;
   Sizes extra = per_axis(call, "output_padding", space, 0);
   const auto wanted = output_size_of(call, input, space);
   for (std::size_t i = 0; i < windows.size(); ++i) {
@@ -97,7 +78,7 @@ Sizes output_padding(FunctionCall& call, const Batched& input, const std::vector
     if (wanted && w.sane()) {
       const Dim n = call.dim(input.value, static_cast<Size>(i) + 2);
       if (!n.known()) call.refuse(Fault::Unsupported, "argument 'output_size' needs an input of known size");
-      const Range sizes = torch_output_sizes(padding[i], w, n.known() ? *n : 1).value_or(Range{});
+      const Range sizes = torch_output_sizes(paddings[i].before, w, n.known() ? *n : 1).value_or(Range{});
       extra[i] = (*wanted)[i] - sizes.least;
       if (!sizes.has((*wanted)[i]))
         call.refuse(Fault::Unsupported, "argument 'output_size' is " + text_of(*wanted) + ", but axis " +
@@ -115,17 +96,15 @@ std::vector<ValueId> conv_transpose(FunctionCall& call) {
   const Size space = space_of(call.name);
   const Batched input = with_batch(call, call.tensor("input"), space);
   const ValueId weight = call.tensor("weight"), bias = call.optional("bias");
-  const auto windows = windows_of(call, kernel_of(call, weight, space), StrideLeftOut::One, Dilates::Yes);
-  const Sizes padding = per_axis(call, "padding", space, 0);
-  expect_least(call, "padding", padding, 0);
-  const Sizes extra = output_padding(call, input, windows, padding);
+  const WindowArguments layer =
+      windows_around(call, kernel_of(call, weight, space), {.stride = StrideLeftOut::One, .dilates = true});
+  const Sizes extra = output_padding(call, input, layer);
   std::vector<TransposedPadding> crops;
-  for (std::size_t i = 0; i < windows.size(); ++i)
-    crops.push_back({CropSpelling::Explicit, padding[i], padding[i] - extra[i], {}});
+  for (std::size_t i = 0; i < extra.size(); ++i)
+    crops.push_back({CropSpelling::Explicit, layer.paddings[i].before, layer.paddings[i].before - extra[i], {}});
   const Size groups = whole_number(call, "groups", 1);
-  const ValueId y =
-      call.add(ConvTranspose{{Order::ChannelsFirst, space}, KernelOrder::InOutSpace, windows, crops, groups},
-               {input.value, weight, bias});
+  const ValueId y = call.add(ConvTranspose{layer.axes, KernelOrder::InOutSpace, layer.windows, crops, groups},
+                             {input.value, weight, bias});
   return {without_batch(call, input, y)};
 }
 

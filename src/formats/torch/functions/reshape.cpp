@@ -1,6 +1,6 @@
 // Channels moved into space and back, channels shuffled, windows laid out as columns and added back. Source:
 // ATen/native/PixelShuffle.h, ChannelShuffle.cpp, im2col.h.
-#include "formats/torch/functions/arguments.h"
+#include "formats/torch/catalogue/windows.h"
 #include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
 
@@ -71,28 +71,18 @@ std::vector<ValueId> channel_shuffle(FunctionCall& call) {
   return {call.add(Reshape{back}, {call.add(Transpose{{0, 2, 1, 3}}, {grouped})})};
 }
 
-struct Columns {
-  std::vector<Window> windows;
-  std::vector<Padding> paddings;
-};
-
-Columns columns_of(FunctionCall& call) {
-  const Sizes kernel = per_axis(call, "kernel_size", 2, {}, ListOfOne::ForOne);
-  const Sizes padding = per_axis(call, "padding", 2, 0, ListOfOne::ForOne);
-  expect_least(call, "padding", padding, 0);
-  Columns columns{windows_of(call, kernel, StrideLeftOut::One, Dilates::Yes), {}};
-  for (const Size p : padding) columns.paddings.push_back({Spelling::Explicit, p, p});
-  return columns;
+WindowArguments columns_of(FunctionCall& call) {
+  return windows_of(call, 2, {.stride = StrideLeftOut::One, .dilates = true, .lists = ListOfOne::ForOne});
 }
 
 std::vector<ValueId> unfold(FunctionCall& call) {
-  const Columns columns = columns_of(call);
+  const WindowArguments columns = columns_of(call);
   const Batched input = with_batch(call, call.tensor("input"), 2);
   return {without_batch(call, input, call.add(Unfold{columns.windows, columns.paddings}, {input.value}))};
 }
 
 std::vector<ValueId> fold(FunctionCall& call) {
-  const Columns columns = columns_of(call);
+  const WindowArguments columns = columns_of(call);
   const Sizes out = per_axis(call, "output_size", 2, {}, ListOfOne::ForOne);
   const Batched input = with_batch(call, call.tensor("input"), 1);
   return {without_batch(call, input, call.add(Fold{columns.windows, columns.paddings, out}, {input.value}))};

@@ -54,13 +54,6 @@ constexpr std::array defaults{
     Default{"Conv", "groups", Of::Number, 1},
     Default{"Conv", "padding_mode", Of::Word, 0, "zeros"},
     Default{"ConvTranspose", "output_padding", Of::Number, 0},
-    Default{"MaxPool", "padding", Of::Number, 0},
-    Default{"MaxPool", "dilation", Of::Number, 1},
-    Default{"MaxPool", "return_indices", Of::Truth, 0},
-    Default{"MaxPool", "ceil_mode", Of::Truth, 0},
-    Default{"AvgPool", "padding", Of::Number, 0},
-    Default{"AvgPool", "ceil_mode", Of::Truth, 0},
-    Default{"AvgPool", "count_include_pad", Of::Truth, 1},
     Default{"BatchNorm", "eps", Of::Real, 1e-5},
     Default{"BatchNorm", "momentum", Of::Real, 0.1},
     Default{"BatchNorm", "affine", Of::Truth, 1},
@@ -236,9 +229,10 @@ Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, In
   return {};
 }
 
-// 1, 0.01, True, 'none' as Python reads them.
+// 1, 0.01, True, None, 'none' as Python reads them.
 std::optional<Value> value_of(Interpreter& in, std::string_view text) {
   if (text.empty()) return std::nullopt;
+  if (text == "None") return Value();
   if (text == "True" || text == "False") return Value::of(text == "True");
   if (text.front() == '\'') return in.text(std::string(text.substr(1, text.size() - 2)));
   const double number = std::strtod(std::string(text).c_str(), nullptr);
