@@ -52,6 +52,20 @@ TEST(TorchCatalogue, MakesARowForEachNumberOfAxes) {
   EXPECT_EQ(schema_of("max_unpool3d", "default"), "input:T indices:T output_size:I stride:I padding:I ");
 }
 
+TEST(TorchCatalogue, TellsConvolutionsOfTheSameNameApart) {
+  EXPECT_EQ(words("conv3d"), "input weight bias stride padding dilation groups");
+  EXPECT_EQ(
+      words("ConvTranspose1d"),
+      "in_channels out_channels kernel_size stride padding output_padding groups bias dilation padding_mode device "
+      "dtype");
+  EXPECT_EQ(schema_of("conv2d", "padding"), "input:T weight:T bias:T?= stride:I= padding:s= dilation:I= groups:i= ");
+  EXPECT_EQ(schema_of("conv_transpose1d", "input"), "not there");
+  EXPECT_EQ(schema_of("conv_transpose1d", "default"), schema_of("conv_transpose3d", "input"));
+  EXPECT_EQ(words("Unfold"), "kernel_size dilation padding stride");
+  EXPECT_EQ(schema_of("unfold", "default"), "not there");  // a tensor's own unfold is another
+  EXPECT_EQ(catalogued_aten("col2im", "default")->name, "fold");
+}
+
 TEST(TorchCatalogue, FindsTheRowOfAnOverload) {
   EXPECT_NE(catalogued_aten("clamp", "default"), catalogued_aten("clamp", "Tensor"));
   EXPECT_EQ(catalogued_aten("clamp", "of_another_kind"), nullptr);

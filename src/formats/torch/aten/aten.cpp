@@ -23,8 +23,6 @@ struct Renamed {
 };
 constexpr std::array renamed{
     Renamed{"constant_pad_nd", "pad", R"({"mode": "constant"})"},
-    Renamed{"im2col", "unfold"},
-    Renamed{"col2im", "fold"},
     Renamed{"upsample_nearest1d", "interpolate", R"({"mode": "nearest"})"},
     Renamed{"upsample_nearest2d", "interpolate", R"({"mode": "nearest"})"},
     Renamed{"upsample_nearest3d", "interpolate", R"({"mode": "nearest"})"},
@@ -55,16 +53,6 @@ void rename(Json& arguments, const char* from, const char* to) {
   Json value = *found;
   arguments.erase(from);
   arguments[to] = std::move(value);
-}
-
-// convolution(..., transposed, output_padding, ...) is one of six functions.
-AtenRow convolution(Json arguments, Size weight_rank) {
-  const auto said = arguments.find("transposed");
-  const bool told = said != arguments.end() && said->is_boolean(), transposed = told && said->get<bool>();
-  if (told) arguments.erase(said);  // what is no truth value is left for the row to refuse
-  if (!transposed) arguments.erase("output_padding");
-  const std::string name = (transposed ? "conv_transpose" : "conv") + std::to_string(weight_rank - 2) + "d";
-  return {row_of(functions(), name), std::move(arguments)};
 }
 
 }  // namespace
@@ -116,12 +104,11 @@ ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes) {
   return x;
 }
 
-AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank) {
+AtenRow aten_row(const std::string& overload, Json arguments) {
   for (const char* silent : {"cudnn_enabled", "cudnn_enable", "half_to_float", "train", "training"})
     arguments.erase(silent);
   std::string name = overload.substr(0, overload.find('.'));
   if (name.ends_with('_') && !name.starts_with("__")) name.pop_back();  // in place: what it answers is the same
-  if (name == "convolution" || name == "_convolution") return convolution(std::move(arguments), weight_rank);
   const std::string kind = overload.substr(std::min(overload.find('.'), overload.size()));
   if (const FunctionRow* row =
           catalogued_aten(name, std::string_view(kind).substr(std::min<std::size_t>(kind.size(), 1))))

@@ -40,7 +40,7 @@ struct AtenRow {
   const FunctionRow* row = nullptr;
   Json arguments;  // as the row takes them
 };
-// `arguments` are the operator's own; `weight_rank` is that of its weight, 0 where it has none.
-AtenRow aten_row(const std::string& overload, Json arguments, Size weight_rank);
+// `arguments` are the operator's own.
+AtenRow aten_row(const std::string& overload, Json arguments);
 
 }  // namespace convoy::torch

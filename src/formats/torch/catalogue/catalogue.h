@@ -45,6 +45,8 @@ std::span<const CatalogueRow> one_number_operators();
 std::span<const CatalogueRow> two_number_operators();
 std::span<const CatalogueRow> reduction_operators();
 std::span<const CatalogueRow> pooling_operators();
+std::span<const CatalogueRow> convolution_operators();
+std::span<const CatalogueRow> unfold_operators();
 
 // Functions of torch.nn.functional, and layers.
 std::span<const FunctionRow> catalogued_functions();

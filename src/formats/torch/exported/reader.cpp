@@ -263,9 +263,7 @@ class Reader {
   // The nodes of one operator, under the name and in the scopes of the module that called it.
   Result<std::vector<ValueId>> add_call(const Json& node, const std::string& overload, Json arguments,
                                         TensorArguments tensors, std::size_t wanted) {
-    const auto weight = tensors.find("weight");
-    const Size weight_rank = weight == tensors.end() ? 0 : graph_[weight->second].fact.rank();
-    const auto [row, plain] = aten_row(overload, std::move(arguments), weight_rank);
+    const auto [row, plain] = aten_row(overload, std::move(arguments));
     if (!row) return fail(Fault::Unsupported, "is an operator that is not carried");
     const Module module = module_of(node);
     const std::string name = text_member(node, "name");

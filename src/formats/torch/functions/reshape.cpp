@@ -1,6 +1,5 @@
-// Channels moved into space and back, channels shuffled, windows laid out as columns and added back. Source:
-// ATen/native/PixelShuffle.h, ChannelShuffle.cpp, im2col.h.
-#include "formats/torch/catalogue/windows.h"
+// Channels moved into space and back, channels shuffled. Source: ATen/native/PixelShuffle.h, ChannelShuffle.cpp.
+#include "formats/torch/functions/arguments.h"
 #include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
 
@@ -71,33 +70,12 @@ std::vector<ValueId> channel_shuffle(FunctionCall& call) {
   return {call.add(Reshape{back}, {call.add(Transpose{{0, 2, 1, 3}}, {grouped})})};
 }
 
-WindowArguments columns_of(FunctionCall& call) {
-  return windows_of(call, 2, {.stride = StrideLeftOut::One, .dilates = true, .lists = ListOfOne::ForOne});
-}
-
-std::vector<ValueId> unfold(FunctionCall& call) {
-  const WindowArguments columns = columns_of(call);
-  const Batched input = with_batch(call, call.tensor("input"), 2);
-  return {without_batch(call, input, call.add(Unfold{columns.windows, columns.paddings}, {input.value}))};
-}
-
-std::vector<ValueId> fold(FunctionCall& call) {
-  const WindowArguments columns = columns_of(call);
-  const Sizes out = per_axis(call, "output_size", 2, {}, ListOfOne::ForOne);
-  const Batched input = with_batch(call, call.tensor("input"), 1);
-  return {without_batch(call, input, call.add(Fold{columns.windows, columns.paddings, out}, {input.value}))};
-}
-
 constexpr std::array reshape_table{FunctionRow{"pixel_shuffle", "input upscale_factor", pixel_shuffle},
                                    FunctionRow{"pixel_unshuffle", "input downscale_factor", pixel_unshuffle},
                                    FunctionRow{"channel_shuffle", "input groups", channel_shuffle},
-                                   FunctionRow{"unfold", "input kernel_size dilation padding stride", unfold},
-                                   FunctionRow{"fold", "input output_size kernel_size dilation padding stride", fold},
                                    FunctionRow{"PixelShuffle", "upscale_factor", pixel_shuffle},
                                    FunctionRow{"PixelUnshuffle", "downscale_factor", pixel_unshuffle},
-                                   FunctionRow{"ChannelShuffle", "groups", channel_shuffle},
-                                   FunctionRow{"Unfold", "kernel_size dilation padding stride", unfold},
-                                   FunctionRow{"Fold", "output_size kernel_size dilation padding stride", fold}};
+                                   FunctionRow{"ChannelShuffle", "groups", channel_shuffle}};
 
 }  // namespace
 

@@ -110,9 +110,8 @@ class Call {
       if (!taken) return pass(taken);
     }
     if (auto rest = at_rest(); !rest) return pass(rest);
-    const auto weight = tensors_.find("weight");
-    const Size rank = weight == tensors_.end() ? 0 : tracer_.graph[weight->second].fact.rank();
-    const auto [row, plain] = aten_row(overload(other, rank), std::move(plain_), rank);
+    const std::string operation = overload(other);
+    const auto [row, plain] = aten_row(operation, std::move(plain_));
     if (!row) return fail(Fault::Unsupported, "operator 'torch." + name_ + "' is not carried");
     const bool several = schema_.results != "T";
     const auto values = tracer_.call(in_, *row, plain, std::move(tensors_),
@@ -122,11 +121,21 @@ class Call {
   }
 
  private:
-  std::string overload(const Synonym* other, Size weight_rank) const {
-    if (schema_.name == "_convolution_mode") return "conv" + std::to_string(weight_rank - 2) + "d.padding";
+  std::string overload(const Synonym* other) {
+    if (schema_.name.contains("convolution")) return convolution();
     if ((schema_.name == "split" || schema_.name == "unsafe_split") && schema_.overload != "Tensor")
       return "split_with_sizes.default";
     return std::string(other ? other->row : schema_.name) + "." + std::string(schema_.overload);
+  }
+
+  // One of six functions, which the layer is named after.
+  std::string convolution() {
+    const auto weight = tensors_.find("weight");
+    const Size space = weight == tensors_.end() ? 0 : tracer_.graph[weight->second].fact.rank() - 2;
+    const bool transposed = plain_.value("transposed", false);
+    plain_.erase("transposed");
+    if (!transposed) plain_.erase("output_padding");
+    return (transposed ? "conv_transpose" : "conv") + std::to_string(space) + "d.default";
   }
 
   Status take(const std::string& word, const SchemaParameter& parameter, const Value& value) {
@@ -333,7 +342,7 @@ Result<std::optional<Value>> about_tensor(Tracer& tracer, Interpreter& in, const
   if (other && (name == "type_as" || name == "to")) {
     const auto like = tracer.value_of(*all[1].as<SourceTensor>());
     if (!like) return std::unexpected(like.error());
-    const FunctionRow* row = aten_row("to.dtype", Json::object(), 0).row;
+    const FunctionRow* row = aten_row("to.dtype", Json::object()).row;
     const auto mine = tracer.value_of(*x);
     if (!mine) return std::unexpected(mine.error());
     const auto made = tracer.call(in, *row, Json{{"dtype", std::string(name_of(tracer.graph[*like].fact.dtype))}},

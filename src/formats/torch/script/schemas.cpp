@@ -11,15 +11,6 @@ namespace {
 
 // Sorted by name; overloads in the order in which PyTorch tries them. "$": where and in which type a tensor is made.
 constexpr auto schemas = std::to_array<Schema>({
-    Schema{"_convolution", "deprecated",
-           "input:T weight:T bias:T? stride:I padding:I dilation:I transposed:b output_padding:I groups:i benchmark:b "
-           "deterministic:b cudnn_enabled:b",
-           "T"},
-    Schema{"_convolution", "default",
-           "input:T weight:T bias:T? stride:I padding:I dilation:I transposed:b output_padding:I groups:i benchmark:b "
-           "deterministic:b cudnn_enabled:b allow_tf32:b",
-           "T"},
-    Schema{"_convolution_mode", "default", "input:T weight:T bias:T? stride:I padding:s dilation:I groups:i", "T"},
     Schema{"_native_batch_norm_legit", "default",
            "input:T weight:T? bias:T? running_mean:T running_var:T training:b momentum:f eps:f", "TTT"},
     Schema{"_native_batch_norm_legit", "no_stats", "input:T weight:T? bias:T? training:b momentum:f eps:f", "TTT"},
@@ -62,23 +53,8 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"cat", "default", "tensors:L dim:i=", "T"},
     Schema{"channel_shuffle", "default", "input:T groups:i", "T"},
     Schema{"chunk", "default", "input:T chunks:i dim:i=", "L"},
-    Schema{"col2im", "default", "input:T output_size:I kernel_size:I dilation:I padding:I stride:I", "T"},
     Schema{"concat", "default", "tensors:L dim:i=", "T"},
     Schema{"constant_pad_nd", "default", "input:T pad:I value:n=", "T"},
-    Schema{"conv1d", "default", "input:T weight:T bias:T?= stride:I= padding:I= dilation:I= groups:i=", "T"},
-    Schema{"conv1d", "padding", "input:T weight:T bias:T?= stride:I= padding:s= dilation:I= groups:i=", "T"},
-    Schema{"conv2d", "default", "input:T weight:T bias:T?= stride:I= padding:I= dilation:I= groups:i=", "T"},
-    Schema{"conv2d", "padding", "input:T weight:T bias:T?= stride:I= padding:s= dilation:I= groups:i=", "T"},
-    Schema{"conv3d", "default", "input:T weight:T bias:T?= stride:I= padding:I= dilation:I= groups:i=", "T"},
-    Schema{"conv3d", "padding", "input:T weight:T bias:T?= stride:I= padding:s= dilation:I= groups:i=", "T"},
-    Schema{"conv_transpose1d", "default",
-           "input:T weight:T bias:T?= stride:I= padding:I= output_padding:I= groups:i= dilation:I=", "T"},
-    Schema{"conv_transpose2d", "input",
-           "input:T weight:T bias:T?= stride:I= padding:I= output_padding:I= groups:i= dilation:I=", "T"},
-    Schema{"conv_transpose3d", "input",
-           "input:T weight:T bias:T?= stride:I= padding:I= output_padding:I= groups:i= dilation:I=", "T"},
-    Schema{"convolution", "default",
-           "input:T weight:T bias:T? stride:I padding:I dilation:I transposed:b output_padding:I groups:i", "T"},
     Schema{"dot", "default", "input:T tensor:T", "T"},
     Schema{"einsum", "default", "equation:s tensors:L * path:I?=", "T"},
     Schema{"embedding", "default", "weight:T indices:T padding_idx:i= scale_grad_by_freq:b= sparse:b=", "T"},
@@ -98,7 +74,6 @@ constexpr auto schemas = std::to_array<Schema>({
     Schema{"group_norm", "default", "input:T num_groups:i weight:T?= bias:T?= eps:f= cudnn_enabled:b=", "T"},
     Schema{"gru", "input",
            "input:T hx:T params:L has_biases:b num_layers:i dropout:f train:b bidirectional:b batch_first:b", "TT"},
-    Schema{"im2col", "default", "input:T kernel_size:I dilation:I padding:I stride:I", "T"},
     Schema{"index", "Tensor", "input:T indices:L", "T"},
     Schema{"index_select", "default", "input:T dim:i index:T", "T"},
     Schema{

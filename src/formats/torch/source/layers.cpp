@@ -42,18 +42,11 @@ const FunctionRow* layer_row(std::string_view name) {
 // What the constructor says where the program does not, as far as programs read it back.
 struct Default {
   std::string_view layers, word;
-  enum class Of : std::uint8_t { Number, Real, Truth, Word, None } of;
+  enum class Of : std::uint8_t { Number, Real, Truth } of;
   double number = 0;
-  const char* text = "";
 };
 using Of = Default::Of;
 constexpr std::array defaults{
-    Default{"Conv", "stride", Of::Number, 1},
-    Default{"Conv", "padding", Of::Number, 0},
-    Default{"Conv", "dilation", Of::Number, 1},
-    Default{"Conv", "groups", Of::Number, 1},
-    Default{"Conv", "padding_mode", Of::Word, 0, "zeros"},
-    Default{"ConvTranspose", "output_padding", Of::Number, 0},
     Default{"BatchNorm", "eps", Of::Real, 1e-5},
     Default{"BatchNorm", "momentum", Of::Real, 0.1},
     Default{"BatchNorm", "affine", Of::Truth, 1},
@@ -259,12 +252,10 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
   const auto words = extra ? extra->parameters : row->parameters;
   for (const Default& one : defaults) {
     if (!name.starts_with(one.layers)) continue;
-    if (one.layers == "Conv" && one.word == "output_padding") continue;
     Value value;
     if (one.of == Of::Number) value = Value::of(static_cast<std::int64_t>(one.number));
     if (one.of == Of::Real) value = Value::of(one.number);
     if (one.of == Of::Truth) value = Value::of(one.number != 0);
-    if (one.of == Of::Word) value = in.text(one.text);
     self->attributes.set(std::string(one.word), value);
   }
   for (const SchemaParameter& one : constructor_of(name))
