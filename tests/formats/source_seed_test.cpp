@@ -3,6 +3,7 @@
 #include "formats/source.h"
 
 #include <gtest/gtest.h>
+#include <algorithm>
 
 namespace convoy {
 namespace {
@@ -72,6 +73,23 @@ net = Net()
               {0.4016380310058594F, 0.08741669356822968F, 0.044489048421382904F, -0.30685901641845703F});
   EXPECT_EQ(drawn(net, 3, "conv.weight", image, 4), (std::vector<float>{-0.3501591086387634F, -0.09853118658065796F,
                                                                         -0.445823073387146F, -0.04059475660324097F}));
+}
+
+TEST(Seed, MakesNoBiasOfANormThatIsToldSo) {
+  const auto biases = [](const std::string& layer) {
+    LoadOptions options;
+    options.seed = 3;
+    options.shapes[""] = {Dim(2), Dim(6), Dim(5), Dim(4)};
+    const auto graph = read_source_text(torch + "net = nn." + layer + "\n", "net", options);
+    EXPECT_TRUE(graph) << layer << (graph ? "" : message(graph.error()));
+    return !graph ? -1 : std::ranges::count_if(graph->values, [](const Value& value) {
+      return value.constant && value.name.find("bias") != std::string::npos;
+    });
+  };
+  for (const std::string layer : {"BatchNorm2d(6", "GroupNorm(3, 6", "InstanceNorm2d(6, affine=True", "LayerNorm(4"}) {
+    EXPECT_EQ(biases(layer + ")"), 1) << layer;
+    EXPECT_EQ(biases(layer + ", bias=False)"), 0) << layer;
+  }
 }
 
 TEST(Seed, FollowsInitialisersOfPyTorchInTheOrderOfTheProgram) {

@@ -66,6 +66,15 @@ TEST(TorchCatalogue, TellsConvolutionsOfTheSameNameApart) {
   EXPECT_EQ(catalogued_aten("col2im", "default")->name, "fold");
 }
 
+TEST(TorchCatalogue, OrdersNormsAsEachNameDoes) {
+  EXPECT_EQ(words("batch_norm"), "input running_mean running_var weight bias training momentum eps");
+  EXPECT_EQ(schema_of("batch_norm", "default"),
+            "input:T weight:T? bias:T? running_mean:T? running_var:T? training:b momentum:f eps:f cudnn_enabled:b ");
+  EXPECT_EQ(words("layer_norm"), "input normalized_shape weight bias eps");
+  EXPECT_EQ(words("LocalResponseNorm"), "size alpha beta k");
+  EXPECT_NE(catalogued_aten("_native_batch_norm_legit", "no_stats"), nullptr);
+}
+
 TEST(TorchCatalogue, FindsTheRowOfAnOverload) {
   EXPECT_NE(catalogued_aten("clamp", "default"), catalogued_aten("clamp", "Tensor"));
   EXPECT_EQ(catalogued_aten("clamp", "of_another_kind"), nullptr);

@@ -12,7 +12,6 @@ std::span<const FunctionRow> aten_parts();
 std::span<const FunctionRow> aten_picks();
 std::span<const FunctionRow> aten_products();
 std::span<const FunctionRow> aten_attention();
-std::span<const FunctionRow> aten_normalizations();
 std::span<const FunctionRow> aten_constants();
 std::span<const FunctionRow> aten_recurrent();
 std::span<const FunctionRow> aten_writes();

@@ -47,6 +47,8 @@ std::span<const CatalogueRow> reduction_operators();
 std::span<const CatalogueRow> pooling_operators();
 std::span<const CatalogueRow> convolution_operators();
 std::span<const CatalogueRow> unfold_operators();
+std::span<const CatalogueRow> batch_norm_operators();
+std::span<const CatalogueRow> normalization_operators();
 
 // Functions of torch.nn.functional, and layers.
 std::span<const FunctionRow> catalogued_functions();

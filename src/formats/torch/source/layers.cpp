@@ -20,11 +20,11 @@ namespace {
 
 // Layers without a row of their own.
 struct Extra {
-  std::string_view name, parameters;
+  std::string_view name, parameters, signature = "";  // the signature: of what programs read back
 };
 constexpr std::array extras{
     Extra{"Identity", ""},
-    Extra{"Flatten", "start_dim end_dim"},
+    Extra{"Flatten", "start_dim end_dim", "start_dim:i=1 end_dim:i=-1"},
     Extra{"Unflatten", "dim unflattened_size"},
     Extra{"Embedding", "num_embeddings embedding_dim padding_idx max_norm norm_type scale_grad_by_freq sparse"},
 };
@@ -38,31 +38,6 @@ const FunctionRow* layer_row(std::string_view name) {
   if (name.empty() || name[0] < 'A' || name[0] > 'Z') return nullptr;
   return row_of(functions(), name);
 }
-
-// What the constructor says where the program does not, as far as programs read it back.
-struct Default {
-  std::string_view layers, word;
-  enum class Of : std::uint8_t { Number, Real, Truth } of;
-  double number = 0;
-};
-using Of = Default::Of;
-constexpr std::array defaults{
-    Default{"BatchNorm", "eps", Of::Real, 1e-5},
-    Default{"BatchNorm", "momentum", Of::Real, 0.1},
-    Default{"BatchNorm", "affine", Of::Truth, 1},
-    Default{"BatchNorm", "track_running_stats", Of::Truth, 1},
-    Default{"InstanceNorm", "eps", Of::Real, 1e-5},
-    Default{"InstanceNorm", "momentum", Of::Real, 0.1},
-    Default{"InstanceNorm", "affine", Of::Truth, 0},
-    Default{"InstanceNorm", "track_running_stats", Of::Truth, 0},
-    Default{"GroupNorm", "eps", Of::Real, 1e-5},
-    Default{"GroupNorm", "affine", Of::Truth, 1},
-    Default{"LayerNorm", "eps", Of::Real, 1e-5},
-    Default{"LayerNorm", "elementwise_affine", Of::Truth, 1},
-    Default{"RMSNorm", "elementwise_affine", Of::Truth, 1},
-    Default{"Flatten", "start_dim", Of::Number, 1},
-    Default{"Flatten", "end_dim", Of::Number, -1},
-};
 
 Size space_in(std::string_view name) {
   return name.ends_with("d") && name.size() > 2 ? name[name.size() - 2] - '0' : 0;
@@ -136,9 +111,9 @@ class Weights {
   }
 
   // One number per channel or per cell, and running statistics.
-  Status normalization(const Sizes& shape, bool affine, bool biased, bool tracked) {
+  Status normalization(const Sizes& shape, bool affine, bool tracked) {
     if (auto done = set("weight", affine, shape, 1); !done) return done;
-    if (auto done = set("bias", affine && biased, shape, 0); !done) return done;
+    if (auto done = set("bias", affine && holds(self_, "bias"), shape, 0); !done) return done;
     if (auto done = set("running_mean", tracked, shape, 0, true); !done) return done;
     if (auto done = set("running_var", tracked, shape, 1, true); !done) return done;
     return set("num_batches_tracked", tracked, {}, 0, true, DType::I64);
@@ -192,20 +167,18 @@ Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, In
   if (name.starts_with("BatchNorm") || name.starts_with("InstanceNorm")) {
     const auto features = whole(self, "num_features");
     if (!features) return std::unexpected(features.error());
-    return weights.normalization({*features}, holds(self, "affine"), true, holds(self, "track_running_stats"));
+    return weights.normalization({*features}, holds(self, "affine"), holds(self, "track_running_stats"));
   }
   if (name == "GroupNorm") {
     const auto channels = whole(self, "num_channels");
     if (!channels) return std::unexpected(channels.error());
-    return weights.normalization({*channels}, holds(self, "affine"), true, false);
+    return weights.normalization({*channels}, holds(self, "affine"), false);
   }
   if (name == "LayerNorm" || name == "RMSNorm") {
     spread(in, self, "normalized_shape", 1);
     const auto shape = sizes(self, "normalized_shape");
     if (!shape) return std::unexpected(shape.error());
-    const Value* said = self.attributes.find("bias");
-    const bool biased = name == "LayerNorm" && (!said || !said->is_whole() || said->whole() != 0);
-    return weights.normalization(*shape, holds(self, "elementwise_affine"), biased, false);
+    return weights.normalization(*shape, holds(self, "elementwise_affine"), false);
   }
   if (name == "PReLU") {
     const auto count = whole(self, "num_parameters");
@@ -250,15 +223,7 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
   const FunctionRow* row = layer_row(name);
   if (name == "Identity") return Value();  // takes anything
   const auto words = extra ? extra->parameters : row->parameters;
-  for (const Default& one : defaults) {
-    if (!name.starts_with(one.layers)) continue;
-    Value value;
-    if (one.of == Of::Number) value = Value::of(static_cast<std::int64_t>(one.number));
-    if (one.of == Of::Real) value = Value::of(one.number);
-    if (one.of == Of::Truth) value = Value::of(one.number != 0);
-    self->attributes.set(std::string(one.word), value);
-  }
-  for (const SchemaParameter& one : constructor_of(name))
+  for (const SchemaParameter& one : extra ? parameters_of({.parameters = extra->signature}) : constructor_of(name))
     if (auto value = value_of(in, one.otherwise)) self->attributes.set(std::string(one.name), *value);
   const auto taken = python::bound(given, words, 0, "nn." + name);
   if (!taken) return std::unexpected(taken.error());

@@ -53,7 +53,6 @@ constexpr std::array spelled{
     Spelled{"gather", "gather", "input dim index"},
     Spelled{"expand_as", "expand_as", "input other"},
     Spelled{"upsample", "interpolate", "input size scale_factor mode align_corners"},
-    Spelled{"batch_norm", "batch_norm", "input running_mean running_var weight bias training momentum eps"},
 };
 
 }  // namespace
