@@ -107,6 +107,17 @@ TEST(Seed, FollowsInitialisersOfPyTorchInTheOrderOfTheProgram) {
   EXPECT_EQ(weight(), drawn(torch + "net = nn.Linear(3, 2)\n", 7, "weight", {}, 4));
 }
 
+// The weight comes first, also where the argument 'bias' is given.
+TEST(Seed, DrawsTheParametersOfALayerInTheirOrder) {
+  const std::string again = "torch.manual_seed(7)\nnet.reset_parameters()\n";
+  const Shape image{Dim(1), Dim(2), Dim(4), Dim(5)};
+  for (const std::string layer : {"nn.Linear(3, 2, bias=True)", "nn.Linear(3, 2)"})
+    EXPECT_EQ(drawn(torch + "net = " + layer + "\n" + again, 3, "weight", {}, 4),
+              drawn(torch + "net = nn.Linear(3, 2)\n", 7, "weight", {}, 4));
+  EXPECT_EQ(drawn(torch + "net = nn.Conv2d(2, 3, 2)\n" + again, 3, "weight", image, 4),
+            drawn(torch + "net = nn.Conv2d(2, 3, 2)\n", 7, "weight", image, 4));
+}
+
 const std::string keras = "import keras\nfrom keras import layers as L\n";
 
 TEST(Seed, OfKerasIsThatOfSetRandomSeed) {

@@ -125,6 +125,7 @@ class Weights {
   }
   Status set(const char* word, bool there, const Sizes& shape, Filling filling, bool buffer = false,
              DType dtype = DType::F32) {
+    self_.attributes.erase(word);  // parameters stand in the order in which they are made, not their arguments
     if (!there) {
       self_.attributes.set(word, Value());
       return {};
