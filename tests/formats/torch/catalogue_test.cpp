@@ -1,5 +1,6 @@
 // What the rows of PyTorch's catalogue mean for each kind of name.
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/source.h"
 #include "formats/torch/functions/functions.h"
 
 #include <gtest/gtest.h>
@@ -73,6 +74,28 @@ TEST(TorchCatalogue, OrdersNormsAsEachNameDoes) {
   EXPECT_EQ(words("layer_norm"), "input normalized_shape weight bias eps");
   EXPECT_EQ(words("LocalResponseNorm"), "size alpha beta k");
   EXPECT_NE(catalogued_aten("_native_batch_norm_legit", "no_stats"), nullptr);
+}
+
+// The call of such a table scales its rows.
+TEST(TorchCatalogue, RefusesATableThatItsCallChanges) {
+  const auto read = [](const std::string& more) {
+    LoadOptions options;
+    options.seed = 3;
+    options.shapes[""] = {Dim(2), Dim(5)};
+    const auto graph = read_source_text("from torch import nn\nnet = nn.Embedding(7, 3" + more + ")\n", "net", options);
+    return graph ? "read" : message(graph.error());
+  };
+  EXPECT_EQ(read(", padding_idx=0"), "read");
+  EXPECT_NE(read(", max_norm=0.5").find("max_norm changes its weights"), std::string::npos);
+}
+
+TEST(TorchCatalogue, GivesProductsAndMaximaTheirNames) {
+  EXPECT_EQ(words("einsum"), "not there");  // of torch, not of torch.nn.functional
+  EXPECT_EQ(catalogued_function("einsum")->parameters, "equation tensors...");
+  EXPECT_EQ(schema_of("einsum", "default"), "equation:s tensors:L *path:I?= ");
+  EXPECT_EQ(catalogued_function("addmm")->parameters, "input mat1 mat2");
+  EXPECT_EQ(catalogued_aten("bmm", "default")->name, "bmm");
+  EXPECT_EQ(catalogued_aten("max_pool3d_with_indices", "default")->name, "max_pool3d");  // layers are named after it
 }
 
 TEST(TorchCatalogue, FindsTheRowOfAnOverload) {

@@ -37,7 +37,7 @@ constexpr std::array renamed{
     Renamed{"_upsample_bicubic2d_aa", "interpolate", R"({"mode": "bicubic", "antialias": true})"},
 };
 
-constexpr std::array families{aten_shapes,    aten_parts,     aten_picks,  aten_products, aten_attention,
+constexpr std::array families{aten_shapes,    aten_parts,     aten_picks,  aten_attention,
                               aten_constants, aten_recurrent, aten_writes, aten_composed};
 
 const FunctionRow* own_row(std::string_view name) {

@@ -14,9 +14,9 @@
 namespace convoy::torch {
 namespace {
 
-constexpr std::array catalogue_families{activation_operators, one_number_operators, two_number_operators,
-                                        reduction_operators,  pooling_operators,    convolution_operators,
-                                        unfold_operators,     batch_norm_operators, normalization_operators};
+constexpr std::array catalogue_families{
+    activation_operators,  one_number_operators, two_number_operators, reduction_operators,     pooling_operators,
+    convolution_operators, unfold_operators,     batch_norm_operators, normalization_operators, product_operators};
 
 // "max_pool2d" of "max_pool[123]d", and of "[23]/default" what stands behind the blank; nothing where the digit is not
 // among them.
@@ -40,7 +40,7 @@ std::string with_digit(std::string_view text, char digit) {
   return all;
 }
 
-enum class Kind : std::uint8_t { Shared, Function, Torch, Aten, Layer };
+enum class Kind : std::uint8_t { Shared, Function, Torch, Aten, Layer, As };
 struct Name {
   std::string_view word;
   Kind kind;
@@ -50,6 +50,7 @@ Name name_in(std::string_view word) {
   if (word.starts_with("nn.")) return {word.substr(3), Kind::Layer};
   if (word.starts_with("torch.")) return {word.substr(6), Kind::Torch};
   if (word.starts_with("aten.")) return {word.substr(5), Kind::Aten};
+  if (word.starts_with("as.")) return {word.substr(3), Kind::As};
   return {word, Kind::Shared};
 }
 bool is_aten(Kind kind) { return kind == Kind::Shared || kind == Kind::Torch || kind == Kind::Aten; }
@@ -106,7 +107,6 @@ std::vector<SchemaParameter> parameters_in(std::string_view words, Kind kind, bo
     if (slash != std::string_view::npos) word.remove_prefix(slash + 1);
     const bool takes_rest = word.ends_with("...");
     if (takes_rest) word.remove_suffix(3);
-    if (rest) *rest = takes_rest;
     const auto colon = word.find(':'), equals = word.find('=');
     const std::string_view type = word.substr(colon + 1, equals - colon - 1);
     const bool has_default = equals != std::string_view::npos;
@@ -116,7 +116,9 @@ std::vector<SchemaParameter> parameters_in(std::string_view words, Kind kind, bo
                               .has_default = has_default,
                               .by_name_only = by_name,
                               .otherwise = has_default ? word.substr(equals + 1) : std::string_view()};
-    if (takes(kind, place, one)) all.push_back(one);
+    if (!takes(kind, place, one)) continue;
+    if (rest) *rest = takes_rest;
+    all.push_back(one);
   }
   return all;
 }
@@ -175,14 +177,15 @@ struct Catalogue {
   void add(const CatalogueRow& one) {
     const auto names = words_in(one.names);
     const auto overloads = overloads_in(one.signature);
-    const FunctionRow* first = nullptr;
+    std::string_view first;
     for (const std::string_view word : names) {
       const auto [name, kind] = name_in(word);
-      const std::string_view read_as = is_aten(kind) && kind != Kind::Shared && first ? first->name : name;
+      const std::string_view read_as = is_aten(kind) && kind != Kind::Shared && !first.empty() ? first : name;
+      if (first.empty()) first = name;
+      if (kind == Kind::As) continue;
       words.push_back(words_of(one.signature, kind));
       rows.push_back({read_as, words.back(), one.read});
       const FunctionRow* row = &rows.back();
-      if (!first) first = row;
       if (kind == Kind::Layer) layers.emplace(name, &one);
       if (kind == Kind::Shared || kind == Kind::Function || kind == Kind::Layer) functions.push_back(*row);
       if (kind != Kind::Layer && kind != Kind::Aten) called.emplace(name, row);

@@ -14,6 +14,7 @@ struct CatalogueRow {
   // Separated by blanks. "celu": torch.nn.functional.celu and ATen's celu. "F.softmin": of torch.nn.functional alone.
   // "torch.exp": of torch, a tensor's method, and ATen's exp. "aten.rsub": ATen's alone. "nn.CELU": a layer. What torch.
   // and aten. name goes by the row's first name. "conv[123]d": a row for each of conv1d, conv2d and conv3d.
+  // "as.max_pool2d", in front: what layers that all its names make are named after.
   std::string_view names;
   // "input:T alpha:n=1.0 inplace:b=False", or several overloads in the order in which PyTorch tries them:
   // "Tensor(input:T other:T) Scalar(input:T other:n)"; "_softmax.default(...)" is that of another operator of ATen.
@@ -49,6 +50,7 @@ std::span<const CatalogueRow> convolution_operators();
 std::span<const CatalogueRow> unfold_operators();
 std::span<const CatalogueRow> batch_norm_operators();
 std::span<const CatalogueRow> normalization_operators();
+std::span<const CatalogueRow> product_operators();
 
 // Functions of torch.nn.functional, and layers.
 std::span<const FunctionRow> catalogued_functions();

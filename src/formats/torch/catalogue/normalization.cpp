@@ -221,7 +221,7 @@ std::optional<Sizes> trailing(const Fact& x, const Sizes& axes) {
 std::string shape_text(const Sizes& shape) { return shape.size() == 1 ? std::to_string(shape[0]) : tuple(shape); }
 
 // A parameter over `axes` of x, shaped so that it broadcasts against x.
-std::string spread(Call& c, const std::string& name, std::size_t i, const Sizes& axes) {
+std::string broadcast_parameter(Call& c, const std::string& name, std::size_t i, const Sizes& axes) {
   const Tensor& t = *c.constant(i);
   Sizes shape;
   std::size_t at = 0;
@@ -258,8 +258,8 @@ Status write_layer_norm(const LayerNorm& norm, Call& c) {
   std::string text = norm.keras_rms_scaling
                          ? fmt::format("{} * {}", x, root)
                          : fmt::format("({0} - {0}.mean(dim={1}, keepdim=True)) * {2}", x, axes, root);
-  if (c.has(1)) text += " * " + spread(c, "weight", 1, norm.axes);
-  if (c.has(2)) text += " + " + spread(c, "bias", 2, norm.axes);
+  if (c.has(1)) text += " * " + broadcast_parameter(c, "weight", 1, norm.axes);
+  if (c.has(2)) text += " + " + broadcast_parameter(c, "bias", 2, norm.axes);
   c.result({text, c.has(2) ? Binds::Sum : Binds::Product, 4, false, {}});
   return {};
 }
@@ -296,7 +296,7 @@ Status write_rms_norm(const RmsNorm& norm, Call& c) {
   const std::string x = c.name(0);
   std::string text = fmt::format("{0} * torch.rsqrt({0}.square().mean(dim={1}, keepdim=True) + {2})", x,
                                  shape_text(norm.axes), number(norm.epsilon));
-  if (c.has(1)) text += " * " + spread(c, "weight", 1, norm.axes);
+  if (c.has(1)) text += " * " + broadcast_parameter(c, "weight", 1, norm.axes);
   c.result({text, Binds::Product, 3, false, {}});
   return {};
 }

@@ -326,7 +326,7 @@ constexpr std::array rows_of_pools{
                  "input:T kernel_size:I stride:I= padding:I=0 dilation:I=1 nn/return_indices:b=False ceil_mode:b=False "
                  "F/return_indices:b=False",
                  max_pool},
-    CatalogueRow{"aten.max_pool[123]d_with_indices",
+    CatalogueRow{"as.max_pool[123]d aten.max_pool[123]d_with_indices",
                  "input:T kernel_size:I stride:I= padding:I=0 dilation:I=1 ceil_mode:b=False -> TT",
                  max_pool_with_indices},
     CatalogueRow{"avg_pool[123]d nn.AvgPool[123]d",

@@ -9,7 +9,6 @@ namespace convoy::torch {
 std::span<const FunctionRow> padding_functions();
 std::span<const FunctionRow> resize_functions();
 std::span<const FunctionRow> reshape_functions();
-std::span<const FunctionRow> linear_functions();
 
 // All of them.
 std::span<const FunctionRow> functions();

@@ -299,7 +299,9 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
     return call_function_named(tracer, in, "unflatten",
                                Arguments{{given.placed[1], said(*self, "dim"), said(*self, "unflattened_size")}, {}});
   if (name == "Embedding")
-    return call_function_named(tracer, in, "embedding", Arguments{{given.placed[1], said(*self, "weight")}, {}});
+    return call_function_named(
+        tracer, in, "embedding",
+        Arguments{{given.placed[1], said(*self, "weight")}, {{"max_norm", said(*self, "max_norm")}}});
   const std::shared_ptr<FreePad> free_pad = name.starts_with("Conv") && name.find("Transpose") == std::string::npos
                                                 ? x->free_pad
                                                 : std::shared_ptr<FreePad>();

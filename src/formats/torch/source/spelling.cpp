@@ -37,12 +37,6 @@ constexpr std::array spelled{
     Spelled{"select", "select.int", "input dim index"},
     Spelled{"narrow", "narrow", "input dim start length"},
     Spelled{"index_select", "index_select", "input dim index"},
-    Spelled{"matmul", "matmul", "input other"},
-    Spelled{"bmm", "bmm", "input mat2"},
-    Spelled{"mm", "mm", "input mat2"},
-    Spelled{"einsum", "einsum", "equation tensors..."},
-    Spelled{"baddbmm", "baddbmm", "input batch1 batch2 beta alpha"},
-    Spelled{"addmm", "addmm", "input mat1 mat2 beta alpha"},
     Spelled{"scaled_dot_product_attention", "scaled_dot_product_attention",
             "query key value attn_mask dropout_p is_causal scale enable_gqa"},
     Spelled{"new_zeros", "new_zeros", "input size..."},
@@ -67,8 +61,7 @@ const FunctionRow* aten_named(std::string_view name) {
   if (const FunctionRow* row =
           catalogued_aten(name.substr(0, dot), dot < name.size() ? name.substr(dot + 1) : "default"))
     return row;
-  for (const auto rows :
-       {aten_shapes(), aten_parts(), aten_picks(), aten_products(), aten_attention(), aten_constants()})
+  for (const auto rows : {aten_shapes(), aten_parts(), aten_picks(), aten_attention(), aten_constants()})
     if (const FunctionRow* row = row_of(rows, name)) return row;
   return nullptr;
 }
@@ -79,9 +72,7 @@ const FunctionRow* row_named(std::string_view name) {
   const std::string_view row = said ? said->row : name;
   if (const FunctionRow* own = row_of(functions(), row)) return own;
   if (said) return aten_named(row);
-  for (const auto rows : {aten_products(), aten_attention()})
-    if (const FunctionRow* own = row_of(rows, row)) return own;
-  return nullptr;
+  return row_of(aten_attention(), row);
 }
 
 bool is_silent(std::string_view word) {
