@@ -25,9 +25,11 @@ Status expect_per_axis(std::string_view thing, std::size_t count, Size space);
 std::optional<Dim> agreed(Dim a, Dim b);
 // The product of sizes: unknown when one is unknown, an error where it does not fit.
 Result<Dim> product_of(std::span<const Dim> dims);
-// The element type in which numbers of two types meet: the wider floating one; whole numbers give way.
+// The element type in which numbers of two types meet: the wider floating one; whole numbers give way. Of whole numbers
+// with and without a sign the one with a sign that holds both, of 64 bits at most.
 DType meeting(DType a, DType b);
 bool is_floating(DType dtype);
+bool is_unsigned(DType dtype);
 // What arithmetic on this type gives: floating types stay, whole numbers become float32.
 DType arithmetic(DType dtype);
 

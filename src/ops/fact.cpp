@@ -97,9 +97,20 @@ bool is_floating(DType dtype) {
 
 DType arithmetic(DType dtype) { return is_floating(dtype) ? dtype : DType::F32; }
 
+bool is_unsigned(DType dtype) {
+  return dtype == DType::U8 || dtype == DType::U16 || dtype == DType::U32 || dtype == DType::U64;
+}
+
 DType meeting(DType a, DType b) {
   if (a == b) return a;
-  if (!is_floating(a)) return is_floating(b) || bytes_of(b) > bytes_of(a) ? b : a;
+  if (!is_floating(a) && !is_floating(b)) {
+    const DType wide = bytes_of(b) > bytes_of(a) ? b : a, other = bytes_of(b) > bytes_of(a) ? a : b;
+    // A type without a sign holds no negative number, however wide it is: the next one with a sign holds both.
+    if (is_unsigned(wide) && !is_unsigned(other) && other != DType::Bool)
+      return wide == DType::U8 ? DType::I16 : wide == DType::U16 ? DType::I32 : DType::I64;
+    return wide;
+  }
+  if (!is_floating(a)) return b;
   if (!is_floating(b)) return a;
   if (bytes_of(a) == bytes_of(b)) return DType::F32;  // the two 16-bit types hold each other's numbers in neither
   return bytes_of(a) > bytes_of(b) ? a : b;

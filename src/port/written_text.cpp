@@ -53,13 +53,14 @@ std::vector<std::string> arguments_of(const std::string& text) {
 }  // namespace
 
 Result<Graph> read_written_text(const std::string& text, const std::string& part, const std::filesystem::path& weights,
-                                const std::vector<Tensor>& inputs) {
+                                const std::vector<Tensor>& inputs, const Graph& meant) {
   LoadOptions options;
   options.weights = weights;
   const auto arguments = arguments_of(text);
   for (std::size_t i = 0; i < arguments.size() && i < inputs.size(); ++i) {
     Shape& shape = options.shapes[arguments[i]];
     for (const Size n : inputs[i].shape()) shape.emplace_back(n);
+    if (i < meant.inputs.size()) options.types[arguments[i]] = meant[meant.inputs[i]].fact.dtype;
   }
   return read_source_text(text, part, options);
 }
@@ -73,7 +74,7 @@ Result<std::vector<std::string>> show_written_text(const PortReport& report, con
   };
   if (const auto parsed = python::parse_program(text); !parsed && parsed.error().fault == Fault::Format)
     return fail(Fault::Internal, "the text is no Python: " + message(parsed.error()));
-  auto read = read_written_text(text, part, weights, data.inputs);
+  auto read = read_written_text(text, part, weights, data.inputs, report.target);
   if (!read) return unread(read.error());
   if (auto done = follow_keys(*read, report.target); !done) return pass(done);
   const auto values = run(*read, data.inputs);

@@ -94,7 +94,7 @@ Outcome try_port(const corpus::Form& form, const std::string& target, const fs::
     text.replace(at, spoil.from.size(), spoil.to);
   const bool torch = target == "torch";
   const auto read = read_written_text(text, torch ? last_class : build_function,
-                                      folder / (torch ? "net.safetensors" : "net.weights.h5"), *inputs);
+                                      folder / (torch ? "net.safetensors" : "net.weights.h5"), *inputs, ported->target);
   if (!read) return refused("not read back", read.error());
   return compare(ported->target, *read, *inputs);
 }

@@ -80,7 +80,7 @@ Outcome as_ported(const Row& row, Graph graph, const std::string& to, const fs::
     if (to != "torch") return load(options.output);
     std::ifstream file(options.output);
     const std::string text(std::istreambuf_iterator<char>(file), {});
-    return read_written_text(text, last_class, folder / "net.safetensors", fed);
+    return read_written_text(text, last_class, folder / "net.safetensors", fed, ported->target);
   }();
   if (!read) return {Verdict::Failed, "not read back: " + message(read.error())};
   const auto values = run(*read, fed, {.threads = 1});

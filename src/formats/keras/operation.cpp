@@ -46,6 +46,26 @@ Values binary(Call& call) {
   return {call.add(Binary{function}, {a, b})};
 }
 
+// A whole number of Python's is of 32 bits here, whatever narrower type it meets: bytes have negative remainders.
+Values modulo(Call& call) {
+  auto [a, b] = operands_of(call, "x1", "x2", 0);
+  if (call.failed()) return {};
+  const auto is_whole = [&](std::string_view name, std::size_t place) {
+    const Json* said = option(call, name, place);
+    return said && said->is_number_integer();
+  };
+  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
+  const bool narrow = !is_floating(dtype) && bytes_of(dtype) < 4;
+  if (narrow && is_whole("x2", 1)) {
+    a = call.add(Cast{DType::I32}, {a});
+    b = whole_constant(call, "divisor", option(call, "x2", 1)->get<std::int64_t>(), DType::I32);
+  } else if (narrow && is_whole("x1", 0)) {
+    a = whole_constant(call, "dividend", option(call, "x1", 0)->get<std::int64_t>(), DType::I32);
+    b = call.add(Cast{DType::I32}, {b});
+  }
+  return {call.add(Binary{BinaryFunction::Modulo}, {a, b})};
+}
+
 // Whole numbers stay whole; a known power is a product.
 Values power(Call& call) {
   const auto [a, b] = operands_of(call, "x1", "x2", 0);
@@ -97,7 +117,17 @@ Values floor_divide(Call& call) {
   return {call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {a, b})})};
 }
 
-Values matmul(Call& call) { return {call.add(MatMul{}, {operand(call, "x1", 0), operand(call, "x2", 1)})}; }
+// Whole numbers are multiplied as fractions; those of 8 bits as what they are, and added up in 32.
+Values matmul(Call& call) {
+  ValueId a = operand(call, "x1", 0), b = operand(call, "x2", 1);
+  if (call.failed()) return {};
+  const DType left = call.fact(a).dtype, right = call.fact(b).dtype, dtype = meeting(left, right);
+  if (is_floating(dtype)) return {call.add(MatMul{}, {a, b})};
+  if (left == DType::I8 && right == DType::I8) return {call.add(Cast{DType::I32}, {call.add(MatMul{}, {a, b})})};
+  a = call.add(Cast{DType::F32}, {a});
+  b = call.add(Cast{DType::F32}, {b});
+  return {call.add(Cast{dtype}, {call.add(MatMul{}, {a, b})})};
+}
 
 Values cast(Call& call) {
   const Json* said = option(call, "dtype", 1);
@@ -171,7 +201,7 @@ constexpr std::array operation_table{
     LayerRow{"Maximum", binary<BinaryFunction::Maximum>},
     LayerRow{"Minimum", binary<BinaryFunction::Minimum>},
     LayerRow{"Power", power},
-    LayerRow{"Mod", binary<BinaryFunction::Modulo>},
+    LayerRow{"Mod", modulo},
     LayerRow{"FloorDivide", floor_divide},
     LayerRow{"Equal", binary<BinaryFunction::Equal>},
     LayerRow{"NotEqual", binary<BinaryFunction::NotEqual>},

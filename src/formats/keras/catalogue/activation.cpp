@@ -1,9 +1,12 @@
 // Activations: how Keras's words, layers and functions of one number, and those along an axis, are read, and how they are
 // written. Source: keras/src/activations/activations.py, layers/activations, ops/nn.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
+#include "ops/expect.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 namespace convoy::keras {
 namespace {
@@ -157,6 +160,15 @@ Status write_relu(const Relu& op, Sink& sink) {
 Status write_elu(const Elu& op, Sink& sink) { return write_as(sink, "layers.ELU", {{"alpha", op.alpha}}); }
 Status write_celu(const Celu& op, Sink& sink) { return write_as(sink, "activations.celu", {{"alpha", op.alpha}}); }
 
+// The lowest and the highest whole number of a type, as far as 64 bits with a sign hold it.
+std::pair<std::int64_t, std::int64_t> range_of(DType dtype) {
+  const int bits = 8 * static_cast<int>(std::min<Size>(bytes_of(dtype), 8));
+  if (is_unsigned(dtype) && bits < 64) return {0, (std::int64_t{1} << bits) - 1};
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t highest = bits < 64 ? (std::int64_t{1} << (bits - 1)) - 1 : most;
+  return {is_unsigned(dtype) ? 0 : -highest - 1, highest};
+}
+
 Status write_clip(const Clip& op, Sink& sink) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (op.least == -1 && op.most == 1) return write_as(sink, "activations.hard_tanh");
@@ -164,6 +176,16 @@ Status write_clip(const Clip& op, Sink& sink) {
     return write_as(sink, "layers.ReLU", {{"max_value", op.most ? Json(*op.most) : Json()}});
   // Keras leaves x_min where the bounds cross, Clip the upper one.
   const bool cross = op.least && op.most && *op.least > *op.most;
+  if (const DType dtype = sink.result_fact().dtype; !is_floating(dtype)) {
+    // The bounds of whole numbers are whole, and within their type.
+    const auto [lowest, highest] = range_of(dtype);
+    const auto bound = [&](std::optional<double> said, std::int64_t otherwise) {
+      if (!said || *said <= static_cast<double>(lowest)) return said ? lowest : otherwise;
+      return *said >= static_cast<double>(highest) ? highest : static_cast<std::int64_t>(*said);
+    };
+    return write_as(sink, "numpy.Clip",
+                    {{"x_min", bound(cross ? op.most : op.least, lowest)}, {"x_max", bound(op.most, highest)}});
+  }
   return write_as(sink, "numpy.Clip",
                   {{"x_min", cross ? *op.most : op.least.value_or(-infinity)}, {"x_max", op.most.value_or(infinity)}});
 }

@@ -32,8 +32,15 @@ Values round(Use& use) {
 Values clip(Use& use) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Clip op{use.option("x_min") ? use.number("x_min") : -infinity, use.option("x_max") ? use.number("x_max") : infinity};
+  const ValueId x = use.x();
+  const DType dtype = use.call.failed() ? DType::F32 : use.call.fact(x).dtype;
+  if (is_unsigned(dtype) && bytes_of(dtype) < 8) {
+    const double numbers = std::ldexp(1, 8 * static_cast<int>(bytes_of(dtype)));
+    for (std::optional<double>* bound : {&op.least, &op.most})  // held in the type, a bound below 0 wraps around
+      if (**bound < 0 && std::isfinite(**bound)) **bound -= std::floor(**bound / numbers) * numbers;
+  }
   if (*op.least > *op.most) op.most = op.least;
-  return use.add(op, {use.x()});
+  return use.add(op, {x});
 }
 
 constexpr std::array rows_of_one_number{

@@ -134,6 +134,11 @@ Status write_binary(const Binary& op, Sink& sink) {
   if (f == BinaryFunction::Divide || f == BinaryFunction::Power) dtype = arithmetic(dtype);
   else if (dtype == DType::Bool && !gives_truth(f)) dtype = sink.result_fact().dtype;
   if (logic) dtype = DType::Bool;
+  const bool extreme = f == BinaryFunction::Maximum || f == BinaryFunction::Minimum;
+  if (extreme && dtype == DType::Bool) {  // any of two truths, or both
+    sink.last(f == BinaryFunction::Maximum ? "Or" : "And", {sink.typed(0, dtype), sink.typed(1, dtype)});
+    return {};
+  }
   const std::string a = sink.typed(0, dtype), b = sink.typed(1, dtype);
   const Operator* word = operator_for(f);
   if (f == BinaryFunction::Modulo || f == BinaryFunction::Remainder || f == BinaryFunction::FloorDivide ||

@@ -12,13 +12,17 @@ namespace {
 std::vector<ValueId> matmul(FunctionCall& call) {
   ValueId a = call.tensor("A"), b = call.tensor("B");
   if (call.failed()) return {};
-  if (call.constant(b) && call.rank(b) == 2 && call.rank(a) >= 2) return {call.add(Linear{LinearOrder::InOut}, {a, b})};
+  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
+  const bool whole = !is_floating(dtype);
+  if (!whole && call.constant(b) && call.rank(b) == 2 && call.rank(a) >= 2)
+    return {call.add(Linear{LinearOrder::InOut}, {a, b})};
   if (call.rank(a) == 0 || call.rank(b) == 0) call.refuse(Fault::Format, "a product with a single number");
   if (call.failed()) return {};
   const bool row = call.rank(a) == 1, column = call.rank(b) == 1;
   if (row) a = call.add(Unsqueeze{{0}}, {a});
   if (column) b = call.add(Unsqueeze{{1}}, {b});
   ValueId y = call.add(MatMul{}, {a, b});
+  if (whole) y = call.add(Cast{dtype}, {y});  // whole numbers stay whole and wrap around
   if (column && y) y = call.add(Squeeze{{call.rank(y) - 1}}, {y});
   if (row && y) y = call.add(Squeeze{{call.rank(y) - (column ? 1 : 2)}}, {y});
   return {y};

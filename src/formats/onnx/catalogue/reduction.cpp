@@ -109,15 +109,37 @@ constexpr std::array reduction_table{
 
 // ---- written ----------------------------------------------------------------------------------------------------------
 
+// The type in which ONNX Runtime adds up or compares numbers of this one: it adds up whole numbers of 32 and 64 bits alone,
+// and compares bytes as well. Truths are compared from operator set 20 on: before, as numbers.
+DType computed_in(DType dtype, bool adds) {
+  switch (dtype) {
+    case DType::I8:
+    case DType::U8: return adds ? DType::I32 : dtype;
+    case DType::Bool:
+    case DType::I16:
+    case DType::U16: return DType::I32;
+    case DType::U32:
+    case DType::U64: return DType::I64;
+    default: return dtype;
+  }
+}
+
+// The input in the type that is computed in.
+std::string computable(Sink& sink, DType dtype) {
+  if (sink.fact().dtype == dtype) return sink.name();
+  return sink.step("Cast", {sink.name()}, {{"to", data_type_of(dtype)}});
+}
+
 Status write_reduce(const Reduce& op, Sink& sink) {
   const std::string word(operator_for(op.reduction)->name);
   const DocumentAttribute keeps{"keepdims", Size{op.keeps_axes}};
-  if (sink.fact().dtype != DType::Bool) return sink.last_with(word, sink.name(), "axes", op.axes, {keeps}), Status();
-  constexpr Size float32 = 1, int32 = 6, truth = 9;  // truths are compared from operator set 20 on: before, as numbers
-  const bool is_mean = op.reduction == Reduction::Mean;
-  const std::string numbers = sink.step("Cast", {sink.name()}, {{"to", is_mean ? float32 : int32}});
-  const std::string reduced = sink.step_with(word, numbers, "axes", op.axes, {keeps});
-  sink.last("Cast", {reduced}, {{"to", is_mean ? float32 : truth}});
+  const bool compares = op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum;
+  const DType own = sink.fact().dtype, wanted = sink.result_fact().dtype;
+  const DType dtype = op.reduction == Reduction::Mean ? wanted : computed_in(own, !compares);
+  if (dtype == own) return sink.last_with(word, sink.name(), "axes", op.axes, {keeps}), Status();
+  const std::string numbers = computable(sink, dtype);
+  if (dtype == wanted) return sink.last_with(word, numbers, "axes", op.axes, {keeps}), Status();
+  sink.last("Cast", {sink.step_with(word, numbers, "axes", op.axes, {keeps})}, {{"to", data_type_of(wanted)}});
   return {};
 }
 
@@ -126,11 +148,14 @@ Status write_arg_extreme(const ArgExtreme& op, Sink& sink) {
     return sink.too_old("the last of equal extremes", "ArgMax", "select_last_index");
   Attributes attributes{{"axis", op.axis}, {"keepdims", Size{op.keeps_axis}}};
   if (op.last) attributes.emplace_back("select_last_index", Size{1});
-  sink.last(op.largest ? "ArgMax" : "ArgMin", {sink.name()}, std::move(attributes));
+  const std::string numbers = computable(sink, computed_in(sink.fact().dtype, false));
+  sink.last(op.largest ? "ArgMax" : "ArgMin", {numbers}, std::move(attributes));
   return {};
 }
 
 Status write_top_k(const TopK& op, Sink& sink) {
+  if (computed_in(sink.fact().dtype, false) != sink.fact().dtype && sink.fact().dtype != DType::I16)
+    return sink.refused("the largest few of " + std::string(name_of(sink.fact().dtype)));
   sink.last_of_many("TopK", {sink.name(), sink.numbers({op.count})},
                     {{"axis", op.axis}, {"largest", Size{op.largest}}, {"sorted", Size{1}}});
   return {};
@@ -138,8 +163,13 @@ Status write_top_k(const TopK& op, Sink& sink) {
 
 Status write_accumulate(const Accumulate& op, Sink& sink) {
   if (op.reduction != Reduction::Sum) return sink.refused("a running product");
-  sink.last("CumSum", {sink.name(), sink.stored("axis", Tensor::of({}, std::vector<std::int64_t>{op.axis}))},
-            {{"exclusive", Size{op.exclusive}}, {"reverse", Size{op.backwards}}});
+  const DType own = sink.fact().dtype, wanted = sink.result_fact().dtype;
+  const DType dtype = own == DType::Bool ? wanted : computed_in(own, true);
+  const std::string numbers = computable(sink, dtype);
+  const std::string axis = sink.stored("axis", Tensor::of({}, std::vector<std::int64_t>{op.axis}));
+  const Attributes attributes{{"exclusive", Size{op.exclusive}}, {"reverse", Size{op.backwards}}};
+  if (dtype == wanted) return sink.last("CumSum", {numbers, axis}, attributes), Status();
+  sink.last("Cast", {sink.step("CumSum", {numbers, axis}, attributes)}, {{"to", data_type_of(wanted)}});
   return {};
 }
 

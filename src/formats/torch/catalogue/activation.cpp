@@ -211,8 +211,14 @@ Status write_celu(const Celu& op, Call& c) {
 Status write_clip(const Clip& op, Call& c) {
   const Expression x = c.follow(0);
   std::vector<std::string> bounds;
-  if (op.least) bounds.push_back("min=" + number(*op.least));
-  if (op.most) bounds.push_back("max=" + number(*op.most));
+  // A bound with a point would make fractions of whole numbers.
+  const bool whole = !is_floating(c.result_fact().dtype);
+  const auto bind = [&](const char* word, std::optional<double> bound) {
+    if (!bound || (whole && std::isinf(*bound))) return;
+    bounds.push_back(word + (whole ? std::to_string(static_cast<std::int64_t>(*bound)) : number(*bound)));
+  };
+  bind("min=", op.least);
+  bind("max=", op.most);
   if (bounds.empty()) {
     c.result(x);
     return {};

@@ -87,7 +87,7 @@ Results cast(FunctionCall& call) {
   const std::string wanted = call.attrs.word("dtype", std::string(name_of(call.fact(x).dtype)));
   if (wanted == name_of(call.fact(x).dtype)) return {x};
   for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
-                            DType::I64, DType::U8, DType::Bool})
+                            DType::I64, DType::U8, DType::U16, DType::U32, DType::Bool})
     if (wanted == name_of(dtype)) return {call.add(Cast{dtype}, {x})};
   call.refuse(Fault::Unsupported, "element type '" + wanted + "' is not carried");
   return {};

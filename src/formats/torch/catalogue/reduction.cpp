@@ -49,22 +49,24 @@ Results truth(FunctionCall& call) {
   return {of_bytes ? call.add(Cast{DType::U8}, {y}) : y};
 }
 
-// Sums and products of whole numbers are of 64 bits; a sum of truths counts them.
-ValueId widened(FunctionCall& call, ValueId x) {
-  const DType dtype = call.failed() ? DType::F32 : call.fact(x).dtype;
-  return is_floating(dtype) || dtype == DType::I64 ? x : call.add(Cast{DType::I64}, {x});
+// What a sum or product adds up: whole numbers are of 64 bits, so that a sum of truths counts them, unless another type is
+// said, into which every number is brought first.
+ValueId added_up(FunctionCall& call, ValueId x) {
+  if (call.failed()) return x;
+  const DType dtype = call.fact(x).dtype;
+  const std::string wanted = call.attrs.word("dtype", "");
+  if (wanted.empty()) return is_floating(dtype) || dtype == DType::I64 ? x : call.add(Cast{DType::I64}, {x});
+  for (const DType type : {DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32})
+    if (wanted == name_of(type)) return dtype == type ? x : call.add(Cast{type}, {x});
+  if (wanted != name_of(dtype)) call.refuse(Fault::Unsupported, "a sum or product in another type");
+  return x;
 }
 
 template <Reduction reduction>
 Results total(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  const std::string wanted = call.attrs.word("dtype", "");
+  const ValueId x = call.tensor("input");
   const Sizes over = axes(call, x);
-  if (call.failed()) return {};
-  if (!wanted.empty() && wanted != name_of(call.fact(x).dtype))
-    call.refuse(Fault::Unsupported, "a sum or product in another type");
-  else if (wanted.empty()) x = widened(call, x);
-  return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x})};
+  return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {added_up(call, x)})};
 }
 
 // The mean of the squares of what the mean leaves, divided by n - correction instead of n.
@@ -159,10 +161,7 @@ template <Reduction reduction>
 Results accumulate(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
-  const std::string wanted = call.attrs.word("dtype", "");
-  if (!wanted.empty() && wanted != name_of(call.fact(x).dtype))
-    call.refuse(Fault::Unsupported, "running sums in another type");
-  return {call.add(Accumulate{reduction, axis, false, false}, {wanted.empty() ? widened(call, x) : x})};
+  return {call.add(Accumulate{reduction, axis, false, false}, {added_up(call, x)})};
 }
 
 // (sum |x|^ord)^(1/ord)
@@ -182,6 +181,17 @@ Results vector_norm(FunctionCall& call) {
   return {call.add(Unary{Function::Sqrt}, {call.add(Reduce{Reduction::Sum, over, keeps}, {squares})})};
 }
 
+// PyTorch adds whole numbers up in 64 bits unless it is told otherwise, and has no sums of more than a byte without a sign.
+struct Total {
+  std::string before, type, behind;
+};
+Total total_of(const Call& c) {
+  const DType type = c.fact().dtype;
+  if (is_floating(type) || type == DType::Bool || type == DType::I64) return {};
+  if (is_unsigned(type) && type != DType::U8) return {".long()", "", ".to(" + dtype(type) + ")"};
+  return {"", ", dtype=" + dtype(type), ""};
+}
+
 Status write_reduce(const Reduce& op, Call& c) {
   if (op.axes.empty()) {
     c.result(c.begin(0));
@@ -190,28 +200,32 @@ Status write_reduce(const Reduce& op, Call& c) {
   const Expression x = c.begin(0);
   const std::string axes = op.axes.size() == 1 ? std::to_string(op.axes[0]) : tuple(op.axes);
   const char* keeps = op.keeps_axes ? ", keepdim=True" : "";
-  std::string text = postfix(x);
+  const bool adds = op.reduction == Reduction::Sum || op.reduction == Reduction::Product;
+  const Total total = adds ? total_of(c) : Total();
+  std::string text = postfix(x) + total.before;
   switch (op.reduction) {
     case Reduction::Mean: text += fmt::format(".mean(dim={}{})", axes, keeps); break;
-    case Reduction::Sum: text += fmt::format(".sum(dim={}{})", axes, keeps); break;
+    case Reduction::Sum: text += fmt::format(".sum(dim={}{}{})", axes, keeps, total.type); break;
     case Reduction::Maximum: text += fmt::format(".amax(dim={}{})", axes, keeps); break;
     case Reduction::Minimum: text += fmt::format(".amin(dim={}{})", axes, keeps); break;
     case Reduction::Product:  // one axis at a time, the last first, so that the others keep their places
-      for (const Size axis : op.axes | std::views::reverse) text += fmt::format(".prod(dim={}{})", axis, keeps);
+      for (const Size axis : op.axes | std::views::reverse)
+        text += fmt::format(".prod(dim={}{}{})", axis, keeps, total.type);
       break;
   }
-  c.result({text, Binds::Atom, x.calls + 1, true, {}});
+  c.result({text + total.behind, Binds::Atom, x.calls + 1, true, {}});
   return {};
 }
 
 // PyTorch answers with the first of equal numbers; the last of them is the first from behind.
 Status write_arg_extreme(const ArgExtreme& op, Call& c) {
   const std::string keeps = op.keeps_axis ? ", keepdim=True" : "", function = op.largest ? "argmax" : "argmin";
+  const std::string numbers = c.fact().dtype == DType::Bool ? ".int()" : "";  // truths have no extremes
   if (!op.last) {
-    apply_method(c, fmt::format(".{}(dim={}{})", function, op.axis, keeps));
+    apply_method(c, fmt::format("{}.{}(dim={}{})", numbers, function, op.axis, keeps));
     return {};
   }
-  const std::string x = c.name(0);
+  const std::string x = c.name(0) + numbers;
   c.result({fmt::format("{0}.shape[{1}] - 1 - {0}.flip({1}).{2}(dim={1}{3})", x, op.axis, function, keeps), Binds::Sum,
             3, false, "of equal numbers the last"});
   return {};
@@ -242,15 +256,17 @@ Status write_top_k(const TopK& op, Call& c) {
 Status write_accumulate(const Accumulate& op, Call& c) {
   const std::string function = op.reduction == Reduction::Sum ? "cumsum" : "cumprod";
   const std::string turn = op.backwards ? fmt::format(".flip({})", op.axis) : std::string();
+  const auto [before, type, behind] = total_of(c);
   if (!op.exclusive) {
-    apply_method(c, fmt::format("{}.{}(dim={}){}", turn, function, op.axis, turn));
+    apply_method(c, fmt::format("{}{}.{}(dim={}{}){}{}", before, turn, function, op.axis, type, turn, behind));
     return {};
   }
   // What lies before: the running numbers moved on by one, behind what nothing adds up to.
   const std::string x = c.name(0), begin = op.reduction == Reduction::Sum ? "zeros_like" : "ones_like";
-  c.result({fmt::format("torch.cat([torch.{0}({1}{2}.narrow({3}, 0, 1)), {1}{2}.{4}(dim={3}).narrow({3}, 0, "
-                        "{1}.shape[{3}] - 1)], dim={3}){2}",
-                        begin, x, turn, op.axis, function),
+  const std::string numbers = x + before;
+  c.result({fmt::format("torch.cat([torch.{0}({1}{2}.narrow({3}, 0, 1)), {1}{2}.{4}(dim={3}{5}).narrow({3}, 0, "
+                        "{1}.shape[{3}] - 1)], dim={3}){2}{6}",
+                        begin, numbers, turn, op.axis, function, type, behind),
             Binds::Atom, 4, false, "each number counts from the next one on"});
   return {};
 }

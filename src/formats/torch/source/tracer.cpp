@@ -124,6 +124,7 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
   if (!tensor.said)
     return fail(Fault::Usage, "the shape of input '" + tensor.input_name + "' is not known; give it with --shape " +
                                   tensor.input_name + "=1,3,224,224");
+  if (const auto type = options_.types.find(tensor.input_name); type != options_.types.end()) dtype = type->second;
   tensor.value = graph.input(graph.unique_name(tensor.input_name), Fact{dtype, *tensor.said});
   return tensor.value;
 }
