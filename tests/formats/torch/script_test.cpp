@@ -132,6 +132,17 @@ TEST(TorchScript, PutsMaximaOfAVolumeBack) {
             (Numbers{5, 0, 0, 2, 0, 8, 6, 0, 0, -1, 9, 0}));
 }
 
+// As pads are spelt that torch.export and older tracers have taken apart.
+TEST(TorchScript, ReadsPadsOfEachModeByTheirOwnNames) {
+  const auto padded = [](const std::string& call) {
+    return numbers_of("  def forward(self: __torch__.m.Net, x: Tensor) -> Tensor:\n    return torch." + call + "\n",
+                      {Dim(1), Dim(1), Dim(4)}, {5, -3, 1, 2});
+  };
+  EXPECT_EQ(padded("reflection_pad1d(x, [2, 1])"), (Numbers{1, -3, 5, -3, 1, 2, 1}));
+  EXPECT_EQ(padded("replication_pad1d(x, [2, 1])"), (Numbers{5, 5, 5, -3, 1, 2, 2}));
+  EXPECT_EQ(padded("constant_pad_nd(x, [1, 2], 7)"), (Numbers{7, 5, -3, 1, 2, 7, 7}));
+}
+
 TEST(TorchScript, TakesArgumentsByPlaceAndNameAsTheOverloadOrdersThem) {
   EXPECT_EQ(numbers_of("  def forward(self: __torch__.m.Net, x: Tensor) -> Tensor:\n"
                        "    a, b = torch.split(x, [1, 2], 1)\n"

@@ -22,7 +22,6 @@ struct Renamed {
   std::string_view added = "";  // arguments that the operator's name says, as JSON
 };
 constexpr std::array renamed{
-    Renamed{"constant_pad_nd", "pad", R"({"mode": "constant"})"},
     Renamed{"upsample_nearest1d", "interpolate", R"({"mode": "nearest"})"},
     Renamed{"upsample_nearest2d", "interpolate", R"({"mode": "nearest"})"},
     Renamed{"upsample_nearest3d", "interpolate", R"({"mode": "nearest"})"},

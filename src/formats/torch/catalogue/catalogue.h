@@ -51,6 +51,7 @@ std::span<const CatalogueRow> unfold_operators();
 std::span<const CatalogueRow> batch_norm_operators();
 std::span<const CatalogueRow> normalization_operators();
 std::span<const CatalogueRow> product_operators();
+std::span<const CatalogueRow> padding_operators();
 
 // Functions of torch.nn.functional, and layers.
 std::span<const FunctionRow> catalogued_functions();

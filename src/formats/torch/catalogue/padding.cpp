@@ -1,13 +1,108 @@
-// F.pad, whose pairs run from the last axis backwards; crops as slices; SAME of an unknown size by a small function.
+// Pads: pairs of cells, the last axis first. Written as F.pad, crops as slices, SAME of an unknown size by a small function.
+// Source: ATen/native/PadNd.cpp, ReflectionPad.cpp, ReplicationPadding.cpp.
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
+#include "formats/torch/functions/arguments.h"
+#include "ops/expect.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 namespace convoy::torch {
 namespace {
+
+struct NamedMode {
+  std::string_view word;
+  PadMode mode;
+};
+constexpr std::array pad_modes{NamedMode{"constant", PadMode::Constant}, NamedMode{"reflect", PadMode::Reflect},
+                               NamedMode{"replicate", PadMode::Edge}, NamedMode{"circular", PadMode::Wrap}};
+
+// Modes that read the input pad all spatial axes or none.
+bool fits(Size rank, Size axes, PadMode mode) {
+  if (mode == PadMode::Constant) return axes <= rank;
+  return axes >= 1 && axes <= 3 && (rank == axes + 2 || rank == axes + 1);
+}
+
+}  // namespace
+
+std::optional<PadMode> mode_of(std::string_view word) {
+  const auto found = std::ranges::find(pad_modes, word, &NamedMode::word);
+  if (found == pad_modes.end()) return std::nullopt;
+  return found->mode;
+}
+
+ValueId padded(FunctionCall& call, ValueId x, const Sizes& pairs, PadMode mode, double value) {
+  if (call.failed()) return x;
+  const Size rank = call.rank(x), axes = static_cast<Size>(pairs.size()) / 2;
+  const std::string text = "pad " + text_of(pairs) + " of an input of shape " + text_of(call.shape(x));
+  if (pairs.size() % 2 != 0) call.refuse(Fault::Format, text + ": the numbers are no pairs");
+  else if (!fits(rank, axes, mode))
+    call.refuse(Fault::Unsupported, text + (mode == PadMode::Constant ? ": more pairs than axes"
+                                                                      : ": this mode pads all spatial axes or none"));
+  if (call.failed()) return x;
+  // Reflected and replicated cells are counted in the whole input, also where some of it is cut off.
+  const bool whole = mode == PadMode::Reflect || mode == PadMode::Edge;
+  Pad pad{Sizes(static_cast<std::size_t>(rank), 0),
+          Sizes(static_cast<std::size_t>(rank), 0),
+          mode,
+          value,
+          whole ? Cutting::Last : Cutting::First,
+          false,
+          true};
+  Size empties = 0;
+  for (Size i = 0; i < axes; ++i) {
+    const Size axis = rank - 1 - i, before = at(pairs, 2 * i), after = at(pairs, 2 * i + 1);
+    const Dim n = call.dim(x, axis);
+    if (mode == PadMode::Reflect && n.known() && std::max(before, after) >= *n)
+      call.refuse(Fault::Unsupported, text + ": at most " + std::to_string(*n - 1) + " of " + std::to_string(*n) +
+                                          " cells can be reflected");
+    empties += whole && n.known() && before + after == -*n;
+    pad.before[static_cast<std::size_t>(axis)] = before;
+    pad.after[static_cast<std::size_t>(axis)] = after;
+  }
+  if (empties == axes && axes > 0) call.refuse(Fault::Unsupported, text + " leaves nothing on any axis");
+  return call.add(pad, {x});
+}
+
+namespace {
+
+std::vector<ValueId> pad(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Sizes pairs = whole_numbers(call, "pad");
+  const std::string word = call.attrs.word("mode", "constant");
+  const bool valued = call.attrs.has("value");
+  const double value = call.attrs.number("value", 0);
+  const auto mode = mode_of(word);
+  if (!mode)
+    call.refuse(Fault::Format,
+                "argument 'mode' is '" + word + "', expected 'constant', 'reflect', 'replicate' or 'circular'");
+  else if (*mode != PadMode::Constant && valued && value != 0)
+    call.refuse(Fault::Unsupported, "argument 'value' has no meaning with mode '" + word + "'");
+  return {padded(call, x, pairs, mode.value_or(PadMode::Constant), value)};
+}
+
+// A layer's padding: one number for every side, or the pairs of F.pad.
+std::vector<ValueId> pad_layer(FunctionCall& call, PadMode mode, double value) {
+  const ValueId x = call.tensor("input");
+  const Json* said = call.attrs.raw("padding");
+  const bool listed = said && said->is_array();
+  const Sizes pairs = listed ? whole_numbers(call, "padding") : per_axis(call, "padding", 2 * space_of(call.name));
+  return {padded(call, x, pairs, mode, value)};
+}
+
+template <PadMode Mode>
+std::vector<ValueId> pad_of_mode(FunctionCall& call) {
+  return pad_layer(call, Mode, 0);
+}
+
+std::vector<ValueId> constant_pad(FunctionCall& call) {
+  return pad_layer(call, PadMode::Constant, call.attrs.number("value"));
+}
 
 // The window of the same layer that reads what this node pads: the reason for it.
 const std::vector<Window>* window_behind(const Call& c) {
@@ -84,20 +179,12 @@ Status write_pad(const Pad& op, Call& c) {
     return {};
   }
   if (op.mode == PadMode::Constant && any_positive == 0) return write_crop(op, c);
-  std::string mode;
-  switch (op.mode) {
-    case PadMode::Constant: break;
-    case PadMode::Reflect: mode = "reflect"; break;
-    case PadMode::Edge: mode = "replicate"; break;
-    case PadMode::Wrap: mode = "circular"; break;
-    case PadMode::Symmetric:
-      if (op.repeats || std::ranges::any_of(op.before, [](Size n) { return n < 0; }) ||
-          std::ranges::any_of(op.after, [](Size n) { return n < 0; }))
-        return c.refused("a symmetric pad that cuts or repeats");
-      return write_symmetric(op, c);
-  }
-  const bool cuts = std::ranges::any_of(op.before, [](Size n) { return n < 0; }) ||
-                    std::ranges::any_of(op.after, [](Size n) { return n < 0; });
+  const auto below_zero = [](Size n) { return n < 0; };
+  const bool cuts = std::ranges::any_of(op.before, below_zero) || std::ranges::any_of(op.after, below_zero);
+  if (op.mode == PadMode::Symmetric)
+    return op.repeats || cuts ? c.refused("a symmetric pad that cuts or repeats") : write_symmetric(op, c);
+  const std::string mode(op.mode == PadMode::Constant ? ""
+                                                      : std::ranges::find(pad_modes, op.mode, &NamedMode::mode)->word);
   const bool cuts_last = op.mode == PadMode::Reflect || op.mode == PadMode::Edge;
   if (!mode.empty() && cuts && (op.cutting == Cutting::Last) != cuts_last)
     return c.refused("a " + mode + " pad that cuts cells off " + (cuts_last ? "first" : "last"));
@@ -185,7 +272,20 @@ Status write_pad_to_window(const PadToWindow& op, Call& c) {
 constexpr std::array pad_table{writes<write_pad>(), writes<write_pad_to_window>()};
 static_assert(decides<Padded>(pad_table), "every pad needs one row: writes<> or lacks<>");
 
+constexpr std::array rows_of_pads{
+    CatalogueRow{"pad", "input:T pad:I mode:s='constant' value:f?=None", pad},
+    CatalogueRow{"as.pad aten.constant_pad_nd", "input:T pad:I value:n=0", pad},
+    CatalogueRow{"nn.ZeroPad[123]d", "padding:I", pad_of_mode<PadMode::Constant>},
+    CatalogueRow{"nn.ConstantPad[123]d", "padding:I value:n", constant_pad},
+    CatalogueRow{"aten.reflection_pad[123]d nn.ReflectionPad[123]d", "input:T padding:I",
+                 pad_of_mode<PadMode::Reflect>},
+    CatalogueRow{"aten.replication_pad[123]d nn.ReplicationPad[123]d", "input:T padding:I", pad_of_mode<PadMode::Edge>},
+    CatalogueRow{"nn.CircularPad[123]d", "padding:I", pad_of_mode<PadMode::Wrap>},
+};
+
 }  // namespace
+
+std::span<const CatalogueRow> padding_operators() { return rows_of_pads; }
 
 std::span<const Row> pad_rows() { return pad_table; }
 
