@@ -10,26 +10,38 @@ namespace convoy {
 
 namespace {
 
+// -1, or the largest number of a type that holds none below 0.
+ValueId all_ones(const Node& node, DType dtype, Patch& patch) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)), std::byte{0xff});
+  return patch.constant(node.layer + "/number", *Tensor::owning(dtype, {}, std::move(bytes)), false);
+}
+
 Status spell(const Graph& graph, NodeId id, const TopK& op, Patch& patch) {
   const Node& node = graph[id];
   const Fact& fact = graph[node.inputs[0]].fact;
   const Size last = fact.rank() - 1;
   const bool turned = op.axis != last, negated = !op.largest;
-  const bool has_opposites = is_floating(fact.dtype) || fact.dtype == DType::I64 || fact.dtype == DType::I32;
-  if ((!turned && !negated) || (negated && !has_opposites)) return {};
+  if ((!turned && !negated) || (negated && fact.dtype == DType::Bool)) return {};
   Sizes swapped(static_cast<std::size_t>(fact.rank()));
   std::iota(swapped.begin(), swapped.end(), Size{0});
   std::swap(swapped[static_cast<std::size_t>(op.axis)], swapped[static_cast<std::size_t>(last)]);
   const auto step = [&](bool wanted, Op made, ValueId x) {
     return wanted ? patch.one(node, std::move(made), {x}) : Result<ValueId>(x);
   };
+  // The numbers in the opposite order: of whole ones -1 - x, which every type holds; the least one has no negative.
+  const ValueId ones = negated && !is_floating(fact.dtype) ? all_ones(node, fact.dtype, patch) : ValueId{};
+  const auto opposite = [&](ValueId v) {
+    if (!negated) return Result<ValueId>(v);
+    return ones ? patch.one(node, Binary{BinaryFunction::Subtract}, {ones, v})
+                : patch.one(node, Unary{Function::Negate}, {v});
+  };
   auto x = step(turned, Transpose{swapped}, node.inputs[0]);
-  if (x) x = step(negated, Unary{Function::Negate}, *x);
+  if (x) x = opposite(*x);
   if (!x) return pass(x);
   auto both = patch.node(node, TopK{last, op.count, true, op.stable}, {*x}, node.outputs.size());
   if (!both) return pass(both);
   for (std::size_t i = 0; i < both->size(); ++i) {
-    auto y = step(negated && i == 0, Unary{Function::Negate}, (*both)[i]);
+    auto y = i == 0 ? opposite((*both)[i]) : Result<ValueId>((*both)[i]);
     if (y) y = step(turned, Transpose{swapped}, *y);
     if (!y) return pass(y);
     patch.replace(node.outputs[i], *y);

@@ -24,19 +24,22 @@ def crossings() -> list[tuple[str, str]]:
     return [(name, target) for name, row in ROWS.items() for target in ENDS if target != family(row)]
 
 
-# Whole numbers that the target adds up, compares or bounds in another type unless it is told, or not at all.
-WHOLE = [
+# What the target adds up, compares, orders or bounds otherwise unless it is told, or not at all: whole numbers above all.
+TOLD = [
     ("keras: ops.cumsum(x, -1) uint8", "torch"), ("keras: ops.cumprod(x, -1) int32", "torch"), ("keras: ops.prod(x, -1) int32", "torch"),
     ("keras: ops.sum(x, -1) uint8", "torch"), ("keras: ops.prod(x, -1) uint8", "torch"), ("onnx: CumSum(exclusive=1, reverse=1) int32", "torch"),
     ("torch: torch.min(x, 1) bool", "torch"), ("torch: torch.min(x, 1) bool", "onnx"), ("torch: torch.maximum(x, ~x) bool", "onnx"),
     ("keras: ops.cumsum(x, -1) uint8", "onnx"), ("keras: ops.cumsum(x, -1) bool", "onnx"), ("keras: ops.sum(x, -1) uint8", "onnx"),
     ("keras: ops.prod(x, -1) uint8", "onnx"), ("torch: x.int() @ y.int()", "onnx"), ("torch: x.int() @ y.int()", "torch"),
+    ("torch: torch.sort(x, 1) int32", "keras"), ("onnx: TopK(axis=1, largest=0, k=4) int32", "keras"), ("torch: F.normalize(x, p=1.0, dim=1) ties", "keras"),
+    ("torch: 2 ** x.clamp(0, 5) int32", "keras"), ("torch: 2 ** x.clamp(0, 5) uint8", "onnx"), ("tensorflow: tf.reduce_mean(x, -1) int32", "torch"),
+    ("torch: torch.logsumexp(x, 1) odd", "torch"), ("torch: torch.logsumexp(x, 1) odd", "keras"), ("torch: torch.argsort(x, dim=1, stable=True) ties", "onnx"),
     ("keras: ops.clip(x, -2, 3) int32", "keras"), ("onnx: Clip(1) uint8", "keras"), ("onnx: Clip(-2, 3) int32_far", "keras"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name, target", WHOLE)
-def test_whole_numbers(name, target, tmp_path):
+@pytest.mark.parametrize("name, target", TOLD)
+def test_told(name, target, tmp_path):
     assert judge(ROWS[name], target, tmp_path) == ("passed", "")
 
 

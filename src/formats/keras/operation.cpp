@@ -108,6 +108,25 @@ Values reduce(Call& call) {
   return {call.add(Reduce{reduction, call.axes(axes, call.rank(x)), keeps && *keeps == true}, {x})};
 }
 
+// TensorFlow's mean of whole numbers: their sum, in their own type, divided toward zero.
+Values mean_of_whole(Call& call) {
+  const ValueId x = operand(call, "x", 0);
+  const Json *said = option(call, "axis", 1), *keeps = option(call, "keepdims", 2);
+  Sizes axes = said ? list_of(call, said, "axis") : Sizes{};
+  if (!said)
+    for (Size i = 0; i < call.rank(x); ++i) axes.push_back(i);
+  axes = call.axes(axes, call.rank(x));
+  std::vector<Dim> sizes;
+  for (const Size axis : axes) sizes.push_back(call.dim(x, axis));
+  const auto count = product_of(sizes);
+  if (!count || !count->known() || **count < 1)
+    call.refuse(Fault::Unsupported, "a mean of whole numbers along axes whose sizes are free");
+  if (call.failed()) return {};
+  const ValueId sum = call.add(Reduce{Reduction::Sum, axes, keeps && *keeps == true}, {x});
+  const ValueId numbers = whole_constant(call, "count", **count, call.fact(x).dtype);
+  return {call.add(Binary{BinaryFunction::TruncateDivide}, {sum, numbers})};
+}
+
 // Fractions are divided and rounded down: 1 // 0.1 is 10, unlike Python's 9.
 Values floor_divide(Call& call) {
   const auto [a, b] = operands_of(call, "x1", "x2", 0);
@@ -219,6 +238,7 @@ constexpr std::array operation_table{
     LayerRow{"Cumsum", accumulate<Reduction::Sum>},
     LayerRow{"Cumprod", accumulate<Reduction::Product>},
     LayerRow{"Mean", reduce<Reduction::Mean>},
+    LayerRow{"ReduceMean", mean_of_whole},
     LayerRow{"Sum", reduce<Reduction::Sum>},
     LayerRow{"Max", reduce<Reduction::Maximum>},
     LayerRow{"Min", reduce<Reduction::Minimum>},

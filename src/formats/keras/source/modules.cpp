@@ -4,6 +4,7 @@
 #include "formats/keras/merge_modes.h"
 #include "formats/keras/source/library.h"
 #include "formats/keras/source/signatures.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -137,7 +138,10 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
                                : renamed != function_classes.end() ? renamed->class_name
                                                                    : camel(name));
   if (!is_operation_class(class_name)) return std::nullopt;
-  return in.native(name, [this, class_name](Interpreter& with, Arguments& given) -> Made {
+  return in.native(name, [this, name, class_name](Interpreter& with, Arguments& given) -> Made {
+    // TensorFlow's mean of whole numbers is whole, that of keras.ops is not.
+    const auto* first = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
+    if (name == "reduce_mean" && first && !is_floating(first->fact.dtype)) return operate(with, "ReduceMean", given);
     return operate(with, class_name, given);
   });
 }

@@ -99,12 +99,14 @@ Results variance_and_mean(FunctionCall& call) {
   return {root ? call.add(Unary{Function::Sqrt}, {y}) : y, mean};
 }
 
-// m + log(sum(exp(x - m))) with m the maximum, which cannot overflow.
+// m + log(sum(exp(x - m))) with m the maximum, which cannot overflow; an infinite one, which leaves no difference, gives way
+// to the finite number next to it.
 Results log_sum_exp(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Sizes over = axes(call, x);
   const bool keeps = call.attrs.truth("keepdim", false);
-  const ValueId most = call.add(Reduce{Reduction::Maximum, over, true}, {x});
+  constexpr double finite = std::numeric_limits<float>::max();
+  const ValueId most = call.add(Clip{-finite, finite}, {call.add(Reduce{Reduction::Maximum, over, true}, {x})});
   const ValueId left = call.add(Binary{BinaryFunction::Subtract}, {x, most});
   const ValueId sum = call.add(Reduce{Reduction::Sum, over, keeps}, {call.add(Unary{Function::Exp}, {left})});
   const ValueId shift = keeps ? most : call.add(Squeeze{over}, {most});

@@ -163,7 +163,8 @@ Results power(FunctionCall& call) {
   const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
   const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
   if (is_floating(dtype)) return {y};
-  if (call.optional("input")) call.refuse(Fault::Unsupported, "raises whole numbers to whole powers that are computed");
+  if (!call.failed() && !call.constant(a))
+    call.refuse(Fault::Unsupported, "raises whole numbers to whole powers that are computed");
   return {call.add(Cast{dtype}, {y})};
 }
 

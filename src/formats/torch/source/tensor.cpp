@@ -2,6 +2,7 @@
 #include "formats/torch/aten/aten.h"
 #include "formats/torch/source/tracer.h"
 #include "formats/torch/source/written_out.h"
+#include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
 
@@ -155,6 +156,17 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   });
 }
 
+namespace {
+
+// The lowest bytes of a whole number are the number in every narrower type.
+Tensor whole_number(std::int64_t value, DType dtype) {
+  const Tensor wide = Tensor::of({}, std::vector<std::int64_t>{value});
+  const auto bytes = wide.bytes().first(static_cast<std::size_t>(bytes_of(dtype)));
+  return *Tensor::owning(dtype, {}, {bytes.begin(), bytes.end()});
+}
+
+}  // namespace
+
 Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_view symbol, Value other,
                                                   bool reversed) {
   struct Operator {
@@ -189,7 +201,12 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
   std::string name(found->name);
   if (reversed && found->turned.empty()) {
     if (!other.is_number()) return std::nullopt;
-    both = {tracer.constant(in, Tensor::of({}, std::vector<float>{static_cast<float>(other.real())})), Value::of(this)};
+    // Beside whole numbers a whole number is of their type.
+    const DType dtype = value ? tracer.graph[value].fact.dtype : DType::F32;
+    const bool whole = other.is_whole() && !is_floating(dtype) && dtype != DType::Bool;
+    both = {tracer.constant(in, whole ? whole_number(other.whole(), dtype)
+                                      : Tensor::of({}, std::vector<float>{static_cast<float>(other.real())})),
+            Value::of(this)};
   } else if (reversed) {
     name = found->turned;
   }

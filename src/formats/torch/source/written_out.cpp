@@ -111,7 +111,7 @@ def rot90(input, k=1, dims=(0, 1)):
         return torch.flip(input.transpose(a, b), [a])
     return input if k % 4 == 0 else torch.flip(input.transpose(a, b), [b])
 
-def argsort(input, dim=-1, descending=False):
+def argsort(input, dim=-1, descending=False, stable=False):
     return torch.sort(input, dim, descending)[1]
 
 def one_hot(tensor, num_classes=-1):
