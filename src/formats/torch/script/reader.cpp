@@ -2,6 +2,7 @@
 #include "formats/torch/script/reader.h"
 
 #include "formats/torch/script/objects.h"
+#include "formats/torch/script/operators.h"
 #include "ops/expect.h"
 
 #include <algorithm>

@@ -203,9 +203,9 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
     if (!other.is_number()) return std::nullopt;
     // Beside whole numbers a whole number is of their type.
     const DType dtype = value ? tracer.graph[value].fact.dtype : DType::F32;
-    const bool whole = other.is_whole() && !is_floating(dtype) && dtype != DType::Bool;
-    both = {tracer.constant(in, whole ? whole_number(other.whole(), dtype)
-                                      : Tensor::of({}, std::vector<float>{static_cast<float>(other.real())})),
+    const bool stays_whole = other.is_whole() && !is_floating(dtype) && dtype != DType::Bool;
+    both = {tracer.constant(in, stays_whole ? whole_number(other.whole(), dtype)
+                                            : Tensor::of({}, std::vector<float>{static_cast<float>(other.real())})),
             Value::of(this)};
   } else if (reversed) {
     name = found->turned;
