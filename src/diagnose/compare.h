@@ -120,6 +120,7 @@ class Comparison {
   std::optional<Tensor> reaching(const Match& from, double factor, bool negated) const;
   std::vector<std::map<std::size_t, Tensor>> all_rows(const Stretch& at) const;
   std::optional<std::map<std::size_t, Tensor>> halves(const Stretch& at) const;
+  std::vector<std::map<std::size_t, Tensor>> quiet(const Stretch& at) const;
   bool agrees_when_fed(std::size_t match, std::map<std::size_t, Tensor> fed, std::vector<Limits>& limits_a,
                        std::vector<Limits>& limits_b, std::vector<double>* factors);
   bool agrees_everywhere(std::size_t match);

@@ -90,6 +90,17 @@ Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tens
   return values_changed(piece, inputs, threads, {});
 }
 
+namespace {
+
+// A number of few binary digits is no result of rounding: 0.5, 3, 100.
+bool is_meant(double value) {
+  int exponent = 0;
+  const double digits = std::frexp(value, &exponent) * 0x1p12;
+  return digits == std::trunc(digits);
+}
+
+}  // namespace
+
 Result<std::vector<Tensor>> shaken_values_of(const Graph& piece, const std::vector<Tensor>& inputs, double by,
                                              std::uint64_t seed, int threads) {
   std::mt19937_64 random(seed);
@@ -98,7 +109,7 @@ Result<std::vector<Tensor>> shaken_values_of(const Graph& piece, const std::vect
     auto values = tensor.doubles();
     for (double& value : values) {
       const double side = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
-      if (value != std::trunc(value)) value *= 1 + by * side;  // a whole number is what was meant
+      if (!is_meant(value)) value *= 1 + by * side;
     }
     return Tensor::of(tensor.shape(), std::move(values));
   });

@@ -44,6 +44,9 @@ LIMITS = {
     "threshold near zero": (F.relu, lambda x: F.threshold(x, 1e-4, 0.0)),
     "comparison": (lambda x: x + (x > 200).float(), lambda x: x + (x > 300).float()),
     "hard swish": (F.hardswish, lambda x: x * torch.clamp(x + 3, 0, 6) / 6 * torch.where(x > 90, 1.1, 1.0)),
+    "epsilon of a layer norm": (lambda x: F.layer_norm(x * 30, x.shape[1:]), lambda x: F.layer_norm(x * 30, x.shape[1:], eps=1e-6)),
+    "epsilon of a group norm": (lambda x: F.group_norm(x * 9, 1, eps=1e-5), lambda x: F.group_norm(x * 9, 1, eps=2e-5)),
+    "a half, rounded": (torch.round, lambda x: torch.floor(x + torch.tensor([0.5]))),
     "two functions": (lambda x: F.leaky_relu(x, 0.1), lambda x: torch.where(x > -64, F.leaky_relu(x, 0.1), x * 0.2)),
 }
 
@@ -78,6 +81,11 @@ EQUAL = {
     "repeated": (lambda x: F.interpolate(x, scale_factor=2), lambda x: x.repeat_interleave(2, 2).repeat_interleave(2, 3)),
     "deviation": (lambda x: x - x.std((2, 3), unbiased=False, keepdim=True),
                   lambda x: x - ((x - x.mean((2, 3), keepdim=True)) ** 2).mean((2, 3), keepdim=True).sqrt()),
+    "layer norm": (lambda x: F.layer_norm(x, x.shape[1:]),
+                   lambda x: (x - x.mean((1, 2, 3), keepdim=True))
+                   / torch.sqrt(((x - x.mean((1, 2, 3), keepdim=True)) ** 2).mean((1, 2, 3), keepdim=True) + 1e-5)),
+    "group norm of one group": (lambda x: F.group_norm(x, 1), lambda x: F.layer_norm(x, x.shape[1:])),
+    "a shift and a quotient": (lambda x: (x - 0.45) / 0.22, lambda x: x / 0.22 - 0.45 / 0.22),
     "rounded twice": (torch.round, lambda x: torch.round(torch.round(x))),
     "six": (F.relu6, lambda x: x.clamp(0, 6)),
 }
