@@ -100,7 +100,7 @@ int print_all(const std::vector<explain::Explanation>& all, bool json) {
   return Done;
 }
 
-int pad(const PadWords& words) {
+int pad(PadWords words) {
   if (!words.svg.empty() && (words.solve || !words.about.empty() || !words.like.empty()))
     return report({Fault::Usage, "--svg draws the windows of a layer; give the layer alone", {}});
   if (!words.like.empty()) return pad_like(words);
@@ -109,6 +109,12 @@ int pad(const PadWords& words) {
   if (words.layer.empty())
     return report(
         {Fault::Usage, "pad needs a layer in quotes, a model file, --solve or --about; see convoy pad --help", {}});
+  if (words.layer == "-") {
+    auto text = text_on_standard_input();
+    if (!text) return report(text.error());
+    words.layer = *std::move(text);
+  }
+  if (is_paste(words.layer)) return pad_paste(std::move(words));
   if (const auto code = pad_list(words)) return *code;
   std::optional<OutputSet> drawing;
   if (!words.svg.empty()) {
@@ -139,6 +145,7 @@ void offer_pad(CLI::App& app, int& code) {
       "  convoy pad 'Conv2D(8, (4, 1), padding=\"same\")' --size 100x20\n"
       "  convoy pad 'F.conv_transpose1d(x, w, stride=2, padding=1, output_padding=1)' --kernel 3 --size 10\n"
       "  convoy pad model.keras conv1                     a layer of a model file, or all of them\n"
+      "  convoy pad - < post.txt                          every call in what was pasted, text and code\n"
       "  convoy pad 'F.pad(x, (1, 2, 3, 4))'              a list of cells in every framework's order\n"
       "  convoy pad --about torch                         one framework's padding on a page\n"
       "  convoy pad --solve --kernel 5 --stride 3 --in 50 --out 17      which padding gives this size?");

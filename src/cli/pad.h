@@ -3,6 +3,7 @@
 #include "base/atomic_output.h"
 #include "cli/command.h"
 #include "explain/explanation.h"
+#include "explain/pad_list.h"
 
 #include <optional>
 #include <string>
@@ -30,7 +31,15 @@ int pad_solve(const PadWords& words);
 int pad_about(const PadWords& words);
 int pad_like(const PadWords& words);
 // Nothing: the layer is no list of cells to add.
+std::optional<Result<explain::PadList>> pad_list_of(const PadWords& words);
 std::optional<int> pad_list(const PadWords& words);
+
+// One call, however many lines it has, is asked as it stands; what else was pasted is looked through for calls.
+bool is_paste(const std::string& text);
+// Up to 1 MiB and a byte, which calls_in() refuses. Fails (Usage): there is nothing.
+Result<std::string> text_on_standard_input();
+// Every call is answered, or asked about, in its order; where none is answered, that is a failure of the first one's kind.
+int pad_paste(PadWords words);
 
 // "3x5" -> {3, 5}; "?" is no number. Any whole number passes: who asked says what is wrong with it. Fails (Usage).
 Result<std::vector<std::optional<Size>>> numbers_of_option(const std::string& words, const std::string& option);

@@ -113,6 +113,7 @@ class Reader {
 
  private:
   std::unexpected<Error> wrong(std::string what) const { return fail(Fault::Usage, std::move(what)); }
+  std::unexpected<Error> open(const Expression& name) const;
   Status bind();
   const Expression* given(std::string_view name) const {
     for (const auto& [known, value] : given_)
@@ -164,7 +165,12 @@ Status Reader::bind() {
   return {};
 }
 
+std::unexpected<Error> Reader::open(const Expression& e) const {
+  return wrong(fmt::format("{}: '{}' is not evaluated; write what it stands for", how_.name, e.text));
+}
+
 Result<Size> Reader::number(const Expression& e) const {
+  if (e.kind == Kind::Name) return open(e);
   if (e.kind != Kind::Integer) return wrong(fmt::format("{}: a count of cells is a whole number", how_.name));
   if (e.integer > most_cells_added || e.integer < -most_cells_added)
     return wrong(fmt::format("{}: {} cells are beyond the limit of {}", how_.name, e.integer, most_cells_added));
@@ -172,6 +178,7 @@ Result<Size> Reader::number(const Expression& e) const {
 }
 
 Result<Sizes> Reader::numbers(const Expression& e) const {
+  if (e.kind == Kind::Name) return open(e);
   if (e.kind != Kind::Tuple && e.kind != Kind::List)
     return wrong(fmt::format("{} takes a list of counts here", how_.name));
   Sizes all;
@@ -188,6 +195,7 @@ bool nested(const Expression& e) {
 }
 
 Result<std::vector<Added>> Reader::pairs(const Expression& e) const {
+  if (e.kind == Kind::Name) return open(e);
   if ((e.kind != Kind::Tuple && e.kind != Kind::List) || !nested(e))
     return wrong(fmt::format("{} takes one pair for each axis, such as [[0, 0], [1, 2], [3, 4], [0, 0]]", how_.name));
   std::vector<Added> all;

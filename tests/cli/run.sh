@@ -73,6 +73,15 @@ rm out/windows.svg
 ends 0 "a layer is compared with other words" "$convoy" pad --like 'Conv2D(16, 3, strides=2, padding="same")' --size 24x25
 ends 0 "a list of cells is said in other words" "$convoy" pad 'F.pad(x, (1, 2, 3, 4))'
 ends 6 "a list that its framework refuses is refused" "$convoy" pad 'tf.pad(x, [[0, 0], [-1, 2]])'
+ends 0 "every call in what was pasted is answered" "$convoy" pad $'Why do these differ?\n\nk = 3\nnn.Conv2d(8, 16, k)\n\nMaxPool2D(2, padding=p) of mine'
+answers "line 4: nn.Conv2d(8, 16, 3)"
+answers "'p'"
+ends 2 "what is pasted and holds no answer is a usage error" "$convoy" pad $'first\nnn.MaxPool2d(2, padding=p)'
+says "the line is named" "line 2"
+ends 2 "text without a call is a usage error" "$convoy" pad $'no code\nat all'
+ends 2 "an empty standard input is a usage error" "$convoy" pad -
+echo 'F.pad(x, (1, 2, 3, 4))' >call.txt
+ends 0 "a call comes on standard input" bash -c '"$0" pad - <call.txt' "$convoy"
 ends 0 "a framework is told about" "$convoy" pad --about onnx
 ends 2 "an unknown framework is a usage error" "$convoy" pad --about none
 ends 2 "a number that is none is a usage error" "$convoy" pad --solve --kernel x --in 5
