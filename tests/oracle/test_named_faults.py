@@ -220,6 +220,7 @@ def test_the_fault_is_named(row, tmp_path):
     assert done.returncode == 1, done.stderr
     said = json.loads(done.stdout)["differences"]
     assert [d["cause"] for d in said] == [cause], [(d["a"], d["cause"], d["also"], d["change"]) for d in said]
+    assert said[0]["separating_size"] != said[0]["size"], "the size that was tried is no advice"
     assert said[0]["ratio_after_fix"] <= said[0]["limit"] < said[0]["ratio"]
     # The call of a norm whose vectors lie in another order is what the port already says.
     assert not cause.startswith("bn_") or "nn.BatchNorm" not in said[0]["fix"]["torch"], said[0]["fix"]
