@@ -1,6 +1,7 @@
 // What goes wrong with the windows of convolutions and pools alike: pads, strides, dilation.
 #pragma once
 #include "diagnose/hypothesis.h"
+#include "diagnose/pads_cause.h"
 #include "ops/mistaken_padding.h"
 
 #include <fmt/format.h>
@@ -176,40 +177,9 @@ class WindowGuesses {
         return p.before == q.before && p.after == q.after;
       });
       if (only_leftover) add("ceil_mode", now);
-      add(cause_of_pads(theirs->paddings), now, only_leftover ? 1 : 0);
+      add(cause_of_pads({op_.paddings, theirs->paddings, op_.windows, in_, pools}), now, only_leftover ? 1 : 0);
       if (!only_leftover) add("pad_amount", now, 1);
     }
-  }
-
-  // What was done to these pads to get those of b, by the cells that are read.
-  std::string_view cause_of_pads(const std::vector<Padding>& theirs) const {
-    const auto every = [&](auto&& holds) {
-      for (std::size_t i = 0; i < in_.size(); ++i)
-        if (!same_at(padding(i), theirs[i], op_.windows[i], in_[i]) && !holds(i)) return false;
-      return true;
-    };
-    // The same windows but for one at the end: a leftover kept, or not.
-    const auto is_one_more = [&](std::size_t i) {
-      const auto from = place(padding(i), op_.windows[i], in_[i]), to = place(theirs[i], op_.windows[i], in_[i]);
-      return from && to && from->before == to->before && (from->out == to->out + 1 || from->out + 1 == to->out);
-    };
-    const auto is_bare = [](Padding p) { return p.before == 0 && p.after == 0 && p.leftover == Leftover::Drop; };
-    const auto starts_outside = [](Padding p) { return p.before > 0; };
-    const bool is_even = std::ranges::all_of(
-        op_.paddings, [](Padding p) { return p.before == p.after && p.leftover == Leftover::Drop; });
-    if (!causal(0) && !is_even &&
-        every([&](std::size_t i) { return is_turned(padding(i), theirs[i], op_.windows[i], in_[i]); }))
-      return "odd_cell_on_the_other_side";
-    if (every([&](std::size_t i) { return none(i); }))
-      return pools && std::ranges::none_of(theirs, starts_outside) ? "ceil_mode" : "pad_where_none";
-    if (every([&](std::size_t i) { return is_bare(theirs[i]); }))
-      return !pools || std::ranges::any_of(op_.paddings, starts_outside) ? "pad_missing" : "ceil_mode";
-    const auto is_from_other = [&](std::size_t i) {
-      return is_taken_from(padding(1 - i), op_.windows[1 - i], in_[1 - i], theirs[i], op_.windows[i], in_[i]);
-    };
-    if (in_.size() == 2 && is_from_other(0) && is_from_other(1)) return "pads_hw_swapped";
-    if (pools && every(is_one_more)) return "ceil_mode";
-    return "pad_amount";
   }
 
   // The border filled otherwise: the pads as an operator in front.
