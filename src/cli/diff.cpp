@@ -6,6 +6,7 @@
 #include "base/shown.h"
 #include "cli/certificate.h"
 #include "cli/command.h"
+#include "cli/diff_calls.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "containers/npy.h"
@@ -25,7 +26,7 @@ namespace convoy::cli {
 namespace {
 
 struct Diff {
-  std::string a, b, size, weights_a, weights_b, html, report_file, check_file, folder;
+  std::string a, b, size, kernel, channels, weights_a, weights_b, html, report_file, check_file, folder;
   std::vector<std::string> inputs, shapes;
   bool json = false, quiet = false, force = false, fixes = false;
   std::uint64_t seed = 0;
@@ -138,8 +139,25 @@ int mend(const Diff& o, const Graph& a, const Graph& b, const diagnose::Diagnosi
   return Differs;
 }
 
+// Two calls have no files, no weights and no numbers.
+int run_calls(const Diff& o) {
+  for (const auto& [is_given, option] : {std::pair{!o.inputs.empty(), "--input"},
+                                         {!o.shapes.empty(), "--shape"},
+                                         {!o.weights_a.empty(), "--weights-a"},
+                                         {!o.weights_b.empty(), "--weights-b"},
+                                         {!o.html.empty(), "--html"},
+                                         {!o.report_file.empty(), "--report"},
+                                         {o.fixes, "--fix"},
+                                         {!o.folder.empty(), "-o"}})
+    if (is_given) return report({Fault::Usage, fmt::format("{}: two calls have no use for it", option), {}});
+  return diff_calls({o.a, o.b, o.size, o.kernel, o.channels, o.json, o.quiet});
+}
+
 int run_diff(const Diff& o) {
   if (!o.check_file.empty()) return check_certificate({o.check_file, o.json, o.quiet, o.threads});
+  if (is_call(o.a) || is_call(o.b)) return run_calls(o);
+  for (const auto& [word, option] : {std::pair{&o.kernel, "--kernel"}, {&o.channels, "--channels"}})
+    if (!word->empty()) return report({Fault::Usage, fmt::format("{}: the files say it", option), {}});
   if (!o.fixes && !o.folder.empty())
     return report({Fault::Usage, "-o '" + o.folder + "' is for a mended model: add --fix, or leave -o out", {}});
   if (o.fixes && o.folder.empty())
@@ -217,12 +235,16 @@ void offer_diff(CLI::App& app, int& code) {
                                      "  convoy diff net.h5 port.pt2 --input x.npy --json\n"
                                      "  convoy diff net.keras port.pt2 --html report.html\n"
                                      "  convoy diff --check port.proof.json\n"
-                                     "  convoy diff net.keras port.onnx --fix -o mended\n\n"
+                                     "  convoy diff net.keras port.onnx --fix -o mended\n"
+                                     "  convoy diff 'nn.Conv2d(3, 8, 3, 2, 1)' 'Conv2D(8, 3, 2, \"same\")'\n\n"
                                      "Exit code 0: the same; 1: they differ.");
-  auto* a = command->add_option("a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx or .pt2");
-  auto* b = command->add_option("b", o->b, "the other model, of any of these formats");
+  auto* a = command->add_option("a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx or .pt2; or a layer's call");
+  auto* b = command->add_option("b", o->b, "the other model, of any of these formats; or another call");
   command->add_option("--input", o->inputs, "numbers for a's inputs, in a's layout (.npy; once per input)");
   command->add_option("--size", o->size, "spatial size of the image inputs of both, such as 64x64");
+  command->add_option("--kernel", o->kernel,
+                      "of two calls: the kernel's size, such as 3 or 4x1, where neither says it");
+  command->add_option("--channels", o->channels, "of two calls: channels of the input, where neither says them");
   command->add_option(
       "--shape", o->shapes,
       "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated)");

@@ -23,33 +23,6 @@ bool is_file(const std::string& word) {
          (std::filesystem::exists(word, none) || word.find('.') != std::string::npos);
 }
 
-Result<explain::Question> question_of(const PadWords& words) {
-  explain::Question question{.text = words.layer, .layout = words.layout};
-  if (!words.which.empty())
-    return fail(Fault::Usage, "'" + words.which + "' names a layer of a file, and the first word is no file");
-  if (!words.size.empty()) {
-    auto sizes = sizes_of_option(words.size, "--size");
-    if (!sizes) return pass(sizes);
-    question.size = std::move(*sizes);
-  }
-  if (!words.kernel.empty()) {
-    auto kernel = sizes_of_option(words.kernel, "--kernel");
-    if (!kernel) return pass(kernel);
-    for (const Dim k : *kernel) {
-      if (!k.known()) return fail(Fault::Usage, "--kernel: a kernel has a size; write 3 or 4x1");
-      question.kernel.push_back(*k);
-    }
-  }
-  if (!words.channels.empty()) {
-    auto channels = sizes_of_option(words.channels, "--channels");
-    if (!channels) return pass(channels);
-    if (channels->size() != 1 || !channels->front().known() || *channels->front() > (Size{1} << 24))
-      return fail(Fault::Usage, "--channels: '" + words.channels + "' is no number of channels");
-    question.channels = *channels->front();
-  }
-  return question;
-}
-
 Result<std::vector<explain::Explanation>> of_call(const PadWords& words) {
   const auto question = question_of(words);
   if (!question) return std::unexpected(question.error());
@@ -132,6 +105,33 @@ int pad(PadWords words) {
 }
 
 }  // namespace
+
+Result<explain::Question> question_of(const PadWords& words) {
+  explain::Question question{.text = words.layer, .layout = words.layout};
+  if (!words.which.empty())
+    return fail(Fault::Usage, "'" + words.which + "' names a layer of a file, and the first word is no file");
+  if (!words.size.empty()) {
+    auto sizes = sizes_of_option(words.size, "--size");
+    if (!sizes) return pass(sizes);
+    question.size = std::move(*sizes);
+  }
+  if (!words.kernel.empty()) {
+    auto kernel = sizes_of_option(words.kernel, "--kernel");
+    if (!kernel) return pass(kernel);
+    for (const Dim k : *kernel) {
+      if (!k.known()) return fail(Fault::Usage, "--kernel: a kernel has a size; write 3 or 4x1");
+      question.kernel.push_back(*k);
+    }
+  }
+  if (!words.channels.empty()) {
+    auto channels = sizes_of_option(words.channels, "--channels");
+    if (!channels) return pass(channels);
+    if (channels->size() != 1 || !channels->front().known() || *channels->front() > (Size{1} << 24))
+      return fail(Fault::Usage, "--channels: '" + words.channels + "' is no number of channels");
+    question.channels = *channels->front();
+  }
+  return question;
+}
 
 Result<std::vector<explain::Explanation>> explanations_of(const PadWords& words) {
   return is_file(words.layer) ? of_file(words) : of_call(words);

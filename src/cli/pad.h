@@ -44,6 +44,8 @@ int pad_paste(PadWords words);
 // "3x5" -> {3, 5}; "?" is no number. Any whole number passes: who asked says what is wrong with it. Fails (Usage).
 Result<std::vector<std::optional<Size>>> numbers_of_option(const std::string& words, const std::string& option);
 
+// The pasted layer with what the options add to it. Fails (Usage): an option makes no sense.
+Result<explain::Question> question_of(const PadWords& words);
 // The layers with windows that the words name: one pasted, or those of a file.
 Result<std::vector<explain::Explanation>> explanations_of(const PadWords& words);
 // Draws those whose size is known into the one file of `output`, and puts it in its place.

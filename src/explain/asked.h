@@ -15,6 +15,7 @@ struct Asked {
   std::optional<python::Expression> output_size{};  // of the layer's call, in PyTorch
   std::optional<python::Expression> inner{};        // a call whose result the layer reads
   std::size_t results = 1;                          // outputs that an ONNX node names
+  std::string activation{};                         // a function called with the layer's result
 };
 
 Result<Spoken> ask_torch(const Asked& asked, const Question& question);

@@ -73,16 +73,11 @@ void tell_windows(Explanation& e) {
 }
 
 void add_lines(Explanation& e) {
-  const auto add = [&](Framework framework, std::vector<Line> lines) {
-    if (framework == e.framework) return;
-    for (Line& line : lines) e.lines.push_back(std::move(line));
-  };
-  add(Framework::Torch, lines_in_torch(e.layer));
-  add(Framework::Keras, lines_in_keras(e.layer));
-  add(Framework::TensorFlow, lines_in_tensorflow(e.layer));
-  add(Framework::Onnx, lines_in_onnx(e.layer));
-  add(Framework::Tflite, lines_in_tflite(e.layer));
-  add(Framework::CoreMl, lines_in_coreml(e.layer));
+  for (const Framework framework : {Framework::Torch, Framework::Keras, Framework::TensorFlow, Framework::Onnx,
+                                    Framework::Tflite, Framework::CoreMl}) {
+    if (framework == e.framework) continue;
+    for (Line& line : lines_in(framework, e.layer)) e.lines.push_back(std::move(line));
+  }
 }
 
 Result<Explanation> complete(Explanation e) {

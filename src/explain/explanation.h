@@ -40,6 +40,10 @@ Result<std::vector<Explanation>> explain(const Spoken& spoken);
 Result<Explanation> explain(Framework framework, const Found& found);
 
 std::string text_of(const Explanation& explanation);
+// "PyTorch Conv2d  kernel 3  stride 2  padding 1      any size"
+std::string headline(const Explanation& explanation);
+// One line each, framework in front and validity behind, aligned.
+std::string text_of(const std::vector<Line>& lines);
 Json json_of(const Explanation& explanation);
 
 // How the kernel's axes move from this framework's order to the others'.

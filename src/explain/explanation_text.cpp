@@ -22,23 +22,6 @@ std::string sizes(const std::vector<AxisFacts>& axes, bool out) {
   return all;
 }
 
-std::string head(const Explanation& e) {
-  std::string text(name_of(e.framework));
-  if (e.framework != Framework::TensorFlow) text += " " + e.function;
-  else text = "TensorFlow tf." + e.function;
-  if (!e.name.empty()) text = e.name + ": " + text;
-  text += "  kernel " + by_axis(kernels(e.layer)) + "  stride " + by_axis(strides(e.layer));
-  if (!all_are(dilations(e.layer), 1)) text += "  dilation " + by_axis(dilations(e.layer));
-  if (e.layer.depthwise) text += "  depthwise";
-  else if (e.layer.groups > 1) text += fmt::format("  groups {}", e.layer.groups);
-  for (const auto& [word, value] : e.words)
-    text += "  " +
-            (word == "padding" && value.find_first_of("0123456789") == std::string::npos ? value : word + " " + value);
-  const std::string before = sizes(e.axes, false), after = sizes(e.axes, true);
-  return text +
-         (before.find_first_not_of("?x") == std::string::npos ? "      any size" : "      " + before + " -> " + after);
-}
-
 // "[.] 0  1": padding in brackets, with the cell that it repeats if it does.
 std::string drawn(const std::vector<Tap>& taps, std::size_t width) {
   std::string all;
@@ -139,7 +122,26 @@ constexpr std::size_t label_width = 10, code_width = 78;
 std::string joined(const Line& line) { return fmt::format("{}", fmt::join(line.code, "  then  ")); }
 bool fits(const Line& line) { return joined(line).size() <= code_width; }
 
-std::string lines(const std::vector<Line>& all) {
+}  // namespace
+
+std::string headline(const Explanation& e) {
+  std::string text(name_of(e.framework));
+  if (e.framework != Framework::TensorFlow) text += " " + e.function;
+  else text = "TensorFlow tf." + e.function;
+  if (!e.name.empty()) text = e.name + ": " + text;
+  text += "  kernel " + by_axis(kernels(e.layer)) + "  stride " + by_axis(strides(e.layer));
+  if (!all_are(dilations(e.layer), 1)) text += "  dilation " + by_axis(dilations(e.layer));
+  if (e.layer.depthwise) text += "  depthwise";
+  else if (e.layer.groups > 1) text += fmt::format("  groups {}", e.layer.groups);
+  for (const auto& [word, value] : e.words)
+    text += "  " +
+            (word == "padding" && value.find_first_of("0123456789") == std::string::npos ? value : word + " " + value);
+  const std::string before = sizes(e.axes, false), after = sizes(e.axes, true);
+  return text +
+         (before.find_first_not_of("?x") == std::string::npos ? "      any size" : "      " + before + " -> " + after);
+}
+
+std::string text_of(const std::vector<Line>& all) {
   std::size_t width = 0;
   for (const Line& line : all)
     if (fits(line)) width = std::max(width, joined(line).size());
@@ -165,16 +167,14 @@ std::string lines(const std::vector<Line>& all) {
   return text;
 }
 
-}  // namespace
-
 std::string text_of(const Explanation& e) {
-  std::string text = head(e) + "\n\n";
+  std::string text = headline(e) + "\n\n";
   if (e.layer.does != Does::Transpose) text += windows_table(e) + "\n";
   else if (e.axes.size() > 1) text += scatter_table(e) + "\n";
   for (const auto& sentence : e.sentences) text += "  " + sentence + "\n";
   if (!e.sentences.empty()) text += "\n";
   if (e.comparison) text += comparison(*e.comparison);
-  text += lines(e.lines);
+  text += text_of(e.lines);
   if (!e.kernel.empty()) text += fmt::format("  {:<{}}  {}\n", "kernel", label_width, e.kernel);
   if (!e.notes.empty()) text += "\n";
   for (const auto& note : e.notes) text += "  note: " + note + "\n";

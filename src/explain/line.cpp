@@ -66,6 +66,19 @@ std::optional<Cuts> cuts_of(const Layer& layer) {
   return all;
 }
 
+std::vector<Line> lines_in(Framework framework, const Layer& layer) {
+  switch (framework) {
+    case Framework::Torch: return lines_in_torch(layer);
+    case Framework::Keras: return lines_in_keras(layer);
+    case Framework::TensorFlow: return lines_in_tensorflow(layer);
+    case Framework::Onnx:
+    case Framework::OnnxRuntime: return lines_in_onnx(layer);
+    case Framework::Tflite: return lines_in_tflite(layer);
+    case Framework::CoreMl: return lines_in_coreml(layer);
+  }
+  return {};
+}
+
 bool all_are(const Sizes& numbers, Size n) {
   return std::ranges::all_of(numbers, [&](Size one) { return one == n; });
 }

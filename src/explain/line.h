@@ -26,6 +26,7 @@ std::vector<Line> lines_in_tensorflow(const Layer& layer);
 std::vector<Line> lines_in_onnx(const Layer& layer);
 std::vector<Line> lines_in_tflite(const Layer& layer);
 std::vector<Line> lines_in_coreml(const Layer& layer);
+std::vector<Line> lines_in(Framework framework, const Layer& layer);
 
 // ---- what they share
 

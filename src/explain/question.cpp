@@ -14,30 +14,33 @@ namespace {
 using python::Expression;
 using python::Kind;
 
-// What holds a layer, or works on its result cell by cell.
-constexpr std::array around = {
-    "add",  "append", "TimeDistributed", "Sequential", "weight_norm", "spectral_norm", "bias_add",
-    "relu", "relu6",  "leaky_relu",      "elu",        "gelu",        "silu",          "sigmoid",
-    "tanh"};
+// What holds a layer, and what works on its result cell by cell.
+constexpr std::array around = {"add",         "append",        "TimeDistributed", "Sequential",
+                               "weight_norm", "spectral_norm", "bias_add"};
+constexpr std::array activations = {"relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "sigmoid", "tanh"};
 
 std::string last_part(const std::string& dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 
 // The call that is meant: of `Conv2D(8, 3)(x)` the inner one, of `model.add(Conv2D(8, 3))` the argument. `applied` holds
-// the call of the layer, if there is one.
-const Expression* meant(const Expression& e, const Expression** applied) {
-  if (e.kind == Kind::Attribute) return meant(e.base[0], applied);
+// the call of the layer, if there is one, and `activation` the function that its result goes through.
+const Expression* meant(const Expression& e, const Expression** applied, std::string& activation) {
+  if (e.kind == Kind::Attribute) return meant(e.base[0], applied, activation);
   if (e.kind != Kind::Call) return nullptr;
   const Expression& callee = e.base[0];
   if (callee.kind == Kind::Call) {
     *applied = &e;
-    return meant(callee, applied);
+    return meant(callee, applied, activation);
   }
-  if (callee.kind == Kind::Attribute) return meant(callee.base[0], applied);
+  if (callee.kind == Kind::Attribute) return meant(callee.base[0], applied, activation);
   if (callee.kind != Kind::Name) return nullptr;
   const std::string last = last_part(callee.text);
-  if (std::ranges::find(around, last) != around.end())
+  const bool activates = std::ranges::find(activations, last) != activations.end();
+  if (activates || std::ranges::find(around, last) != around.end())
     for (const auto& argument : e.arguments)
-      if (const Expression* inner = meant(argument.value, applied)) return inner;
+      if (const Expression* inner = meant(argument.value, applied, activation)) {
+        if (activates && activation.empty()) activation = last;
+        return inner;
+      }
   return &e;
 }
 
@@ -62,7 +65,8 @@ Result<Asked> node_of(const Expression& call) {
 
 Result<Asked> asked_of(const Expression& whole) {
   const Expression* applied = nullptr;
-  const Expression* call = meant(whole, &applied);
+  std::string activation;
+  const Expression* call = meant(whole, &applied, activation);
   if (!call && whole.kind == Kind::Name) {
     auto named = resolve(whole.text, {});
     if (!named) return pass(named);
@@ -77,12 +81,20 @@ Result<Asked> asked_of(const Expression& whole) {
   auto named = resolve(name, call->arguments);
   if (!named) return pass(named);
   Asked asked{std::move(*named), call->arguments, {}};
+  asked.activation = std::move(activation);
   if (applied)
     for (const auto& argument : applied->arguments) {
       if (argument.keyword == "output_size") asked.given.push_back(argument);
       if (argument.value.kind == Kind::Call) asked.inner = argument.value;
     }
   return asked;
+}
+
+// The activation that a layer has as an argument; 'linear' and None are none.
+std::string activation_of(const Arguments& arguments) {
+  const Expression* said = arguments.find("activation");
+  if (!said || said->kind == Kind::None || said->text == "linear") return {};
+  return said->kind == Kind::String ? said->text : last_part(arguments.source(*said));
 }
 
 // What is said about padding, for the headline.
@@ -135,6 +147,7 @@ Result<Spoken> read(const Question& question) {
   spoken->function = asked->named.function;
   spoken->says_bias = spoken->framework == Framework::Keras || place[0] == 'C';
   if (spoken->framework == Framework::Onnx || spoken->framework == Framework::TensorFlow) spoken->says_bias = false;
+  spoken->activation = asked->activation.empty() ? activation_of(asked->arguments) : asked->activation;
   note_words(*spoken, asked->arguments);
   return spoken;
 }

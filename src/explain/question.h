@@ -29,6 +29,7 @@ struct Spoken {
   bool depthwise = false;
   std::vector<std::string> notes;
   bool says_bias = false;  // a layer, which has a bias or says that it has none; a function leaves it open
+  std::string activation;  // behind it, as an argument or around the call: "relu"; empty: none
 };
 
 // Reads the call of a layer or function in PyTorch's, Keras', TensorFlow's or ONNX's words. Names are not evaluated:

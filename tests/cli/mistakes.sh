@@ -89,6 +89,12 @@ for line in "${commands[@]}"; do
   ends 5 "a file that is no model" ${line/MODEL/words.keras}
   ends 6 "a program that holds no model" ${line/MODEL/empty.py}
 done
+ends 2 "a call beside a model" diff 'nn.Conv2d(3, 8, 3)' good.keras
+says "what is no call is named" "'good.keras' is no call"
+ends 2 "a call that does not close" diff 'nn.Conv2d(3, 8, 3)' 'nn.Conv2d(3, 8, 3'
+ends 2 "an option that calls have no use for" diff 'nn.Conv2d(3, 8, 3)' 'nn.Conv2d(3, 8, 3)' --fix -o out
+says "the option is named" "--fix"
+ends 2 "an option that models have no use for" diff good.keras good.keras --kernel 3
 for line in "${writers[@]}"; do
   ends 4 "an output that exists" ${line//OUT/there}
   says "what to do is said" "--force"

@@ -1,0 +1,18 @@
+// convoy diff 'LAYER A' 'LAYER B': two calls from programs, held against each other.
+#pragma once
+#include <string>
+
+namespace convoy::cli {
+
+// The command line as it was typed, of the options that calls take.
+struct CallWords {
+  std::string a, b, size, kernel, channels;
+  bool json = false, quiet = false;
+};
+
+// A call as it stands in a program, and no file.
+bool is_call(const std::string& word);
+// Prints and returns the exit code.
+int diff_calls(const CallWords& words);
+
+}  // namespace convoy::cli
