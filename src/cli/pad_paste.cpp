@@ -5,6 +5,7 @@
 #include "explain/paste.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -21,8 +22,26 @@ struct Answered {
   std::optional<Error> asks;
 };
 
+// A question mark in the place of a number is the question itself.
+bool asks_for_a_number(const std::string& call) {
+  char quote = 0;
+  for (const char c : call) {
+    if (quote == 0 && c == '?') return true;
+    if (c == '\'' || c == '"') quote = quote == 0 ? c : quote == c ? '\0' : quote;
+  }
+  return false;
+}
+
 Answered answered(const PadWords& words) {
   Answered answer;
+  if (asks_for_a_number(words.layer)) {
+    answer.asks =
+        Error{Fault::Usage,
+              "'?' stands where a number is asked for; convoy pad --solve --like 'LAYER' says which numbers do "
+              "as LAYER does, and convoy diff 'LAYER' 'CALL' whether a try does",
+              {}};
+    return answer;
+  }
   if (const auto list = pad_list_of(words)) {
     if (!*list) answer.asks = list->error();
     else answer.text = explain::text_of(**list), answer.json.push_back(explain::json_of(**list));
@@ -68,8 +87,10 @@ int pad_paste(PadWords words) {
   Json calls = Json::array();
   std::optional<Error> first;
   bool is_any_answered = false;
+  const std::string asked_kernel = words.kernel;
   for (const explain::PastedCall& call : paste->calls) {
     words.layer = call.text;
+    words.kernel = call.kernel.empty() ? asked_kernel : fmt::format("{}", fmt::join(call.kernel, "x"));
     const Answered answer = answered(words);
     is_any_answered = is_any_answered || !answer.asks;
     if (answer.asks && !first)

@@ -2,11 +2,11 @@
 
 #include "containers/python/expression.h"
 #include "explain/pad_list.h"
+#include "explain/paste_values.h"
 #include "explain/vocabularies.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,9 +15,6 @@ namespace convoy::explain {
 namespace {
 
 constexpr std::size_t most_text = 1 << 20, longest_call = 4000, most_depth = 64, most_calls = 500;
-
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 // What web pages make of quotes and blanks, as a keyboard has them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 17> typed{{{"\xE2\x80\x98", "'"},
@@ -65,99 +62,6 @@ std::string as_typed(std::string_view text) {
   }
   return plain;
 }
-
-std::size_t behind_name(std::string_view text, std::size_t at = 0) {
-  while (at < text.size() && in_name(text[at])) ++at;
-  return at;
-}
-
-// Which names stand for which values where a call is, line by line down to it: a name is what the nearest line above made of
-// it in the same block or one around it. What is a parameter, runs in a loop or is computed has no value here.
-class Values {
- public:
-  explicit Values(const std::string& text) : text_(text) {}
-
-  // The lines before the one that `at` lies in, and the block that this one belongs to.
-  void advance(std::size_t at) {
-    while (true) {
-      const std::size_t end = text_.find('\n', next_);
-      const bool is_last = end == std::string::npos || end >= at;
-      const std::string_view line = std::string_view(text_).substr(next_, is_last ? std::string::npos : end - next_);
-      const std::size_t indent = line.find_first_not_of(" \t\r");
-      if (indent != std::string_view::npos && line[indent] != '\n') {
-        std::erase_if(known_, [&](const Known& one) { return one.indent > indent; });
-        if (!is_last) read(line, indent);
-      }
-      if (is_last) return;
-      next_ = end + 1;
-    }
-  }
-
-  std::optional<std::string> of(std::string_view name) const {
-    for (std::size_t i = known_.size(); i-- > 0;)
-      if (known_[i].name == name) return known_[i].value;
-    return std::nullopt;
-  }
-
- private:
-  struct Known {
-    std::string name;
-    std::size_t indent;
-    std::optional<std::string> value;
-  };
-
-  void forget_all(std::string_view names, std::size_t indent) {
-    for (std::size_t i = 0; i < names.size();) {
-      const std::size_t end = behind_name(names, i);
-      if (end > i) known_.push_back({std::string(names.substr(i, end - i)), indent, {}});
-      i = std::max(end, i + 1);
-    }
-  }
-
-  void read(std::string_view whole, std::size_t indent) {
-    std::string_view line = whole.substr(indent);
-    const bool goes_on = std::exchange(goes_on_, is_unfinished(line));
-    if (line.starts_with("def ") || line.starts_with("lambda ")) {
-      const std::size_t from = next_ + indent, end = std::min(text_.find(')', from), from + longest_call);
-      forget_all(std::string_view(text_).substr(from, end - from), indent + 1);
-      return;
-    }
-    if (line.starts_with("for ")) return forget_all(line.substr(4, line.find(" in ") - 4), indent);
-    const std::size_t equals = line.find('=');
-    if (goes_on || line.size() > 300 || equals == std::string_view::npos || equals == 0) return;
-    const std::string_view names = line.substr(0, equals);
-    if (names.find('(') != std::string_view::npos) return;  // a keyword
-    const std::size_t end = behind_name(names);
-    const bool is_one = end > 0 && names.find_first_not_of(' ', end) == std::string_view::npos;
-    if (!is_one || line.substr(equals).starts_with("==")) return forget_all(names, indent);
-    known_.push_back({std::string(names.substr(0, end)), indent, value_of(line.substr(equals + 1))});
-  }
-
-  static bool is_unfinished(std::string_view line) {
-    line = line.substr(0, line.find('#'));
-    const std::size_t last = line.find_last_not_of(" \t\r");
-    return last != std::string_view::npos && std::string_view(",([{\\").find(line[last]) != std::string_view::npos;
-  }
-
-  // Numbers, words and lists of them, as they stand.
-  static std::optional<std::string> value_of(std::string_view text) {
-    text = text.substr(0, text.find('#'));
-    if (is_unfinished(text)) return std::nullopt;
-    const auto value = python::parse_expression(text);
-    if (!value || !is_plain(*value)) return std::nullopt;
-    return python::source_of(*value, text);
-  }
-  static bool is_plain(const python::Expression& value) {
-    using enum python::Kind;
-    if (value.kind == Tuple || value.kind == List) return std::ranges::all_of(value.items, is_plain);
-    return value.kind == Integer || value.kind == Real || value.kind == String || value.kind == Truth;
-  }
-
-  const std::string& text_;
-  std::size_t next_ = 0;  // line to be read
-  bool goes_on_ = false;  // the line before ends within brackets
-  std::vector<Known> known_;
-};
 
 // Where a string that begins here ends: behind its quote, or with its line.
 std::size_t behind_string(const std::string& text, std::size_t at) {
@@ -207,7 +111,7 @@ std::optional<std::size_t> behind_brackets(const std::string& text, std::size_t 
 }
 
 // The call with known values in the place of their names; keywords and parts of longer names stay.
-std::string with_values(std::string_view call, const Values& values) {
+std::string with_values(std::string_view call, const PastedValues& values) {
   std::string settled;
   const std::string text(call);
   const std::size_t open = text.find('(');
@@ -234,9 +138,45 @@ std::string with_values(std::string_view call, const Values& values) {
   return settled;
 }
 
+// The size of the kernel that a function is called with, where the text says the shape of its weight: behind the channels in
+// PyTorch, [out, in, k...], in front of them in TensorFlow and Keras, [k..., in, out].
+Sizes kernel_of(std::string_view call, const PastedValues& values) {
+  const auto whole = python::parse_expression(call);
+  if (!whole || whole->kind != python::Kind::Call || whole->base[0].kind != python::Kind::Name) return {};
+  const std::string& name = whole->base[0].text;
+  const std::string last = name.substr(name.rfind('.') + 1);
+  if (!last.starts_with("conv") && !last.starts_with("depthwise")) return {};
+  const python::Expression* weight = nullptr;
+  std::size_t place = 0;
+  for (const auto& argument : whole->arguments) {
+    if (argument.keyword.empty() && ++place == 2) weight = &argument.value;
+    for (const char* word : {"weight", "filters", "filter", "kernel"})
+      if (argument.keyword == word) weight = &argument.value;
+  }
+  const auto shape = weight ? values.shape_of(*weight) : std::nullopt;
+  const auto named = shape ? resolve(name, whole->arguments) : Result<Named>(fail(Fault::Usage, ""));
+  if (!named || shape->size() < 3) return {};
+  return named->framework == Framework::Torch ? Sizes(shape->begin() + 2, shape->end())
+                                              : Sizes(shape->begin(), shape->end() - 2);
+}
+
 // A signature says what may stand there, not what does.
 bool is_signature(std::string_view call) {
   return call.find("...") != std::string_view::npos || call.find("\xE2\x80\xA6") != std::string_view::npos;
+}
+
+// Whether a name and a bracket that stand apart are a call all the same: `nn.Conv2d (3, 8, 3)`, not "conv2d (see above)".
+bool is_code(const std::string& text, std::size_t begin, std::size_t end, std::size_t open) {
+  const auto behind = behind_brackets(text, open);
+  if (!behind) return false;
+  const std::string call = text.substr(begin, end - begin) + text.substr(open, *behind - open);
+  const auto whole = python::parse_expression(call);
+  if (!whole || whole->kind != python::Kind::Call) return false;
+  return std::ranges::any_of(whole->arguments, [](const python::Argument& argument) {
+    using enum python::Kind;
+    const auto kind = argument.value.kind;
+    return !argument.keyword.empty() || kind == Integer || kind == Tuple || kind == List;
+  });
 }
 
 bool follows(const std::string& text, std::size_t at, std::string_view word) {
@@ -261,7 +201,7 @@ Result<Paste> calls_in(std::string_view pasted) {
   if (pasted.size() > most_text)
     return fail(Fault::Limit, "the text has " + std::to_string(pasted.size()) + " bytes; paste 1 MiB at most");
   const std::string text = as_typed(pasted);
-  Values values(text);
+  PastedValues values(text);
   Paste paste;
   Size line = 1;
   std::size_t counted = 0;
@@ -275,7 +215,9 @@ Result<Paste> calls_in(std::string_view pasted) {
            (in_name(text[end]) || (text[end] == '.' && end + 1 < text.size() && begins_name(text[end + 1]))))
       ++end;
     const std::string_view name = std::string_view(text).substr(i, end - i);
-    const bool is_called = end < text.size() && text[end] == '(';
+    const std::size_t open = text.find_first_not_of(' ', end);
+    const bool is_called =
+        open != std::string::npos && text[open] == '(' && (open == end || is_code(text, i, end, open));
     if (!is_called || !is_asked_about(name) || follows(text, i, "def ") || follows(text, i, "class ")) {
       i = end;
       continue;
@@ -283,21 +225,21 @@ Result<Paste> calls_in(std::string_view pasted) {
     line += std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
                        text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
     counted = i;
-    const auto behind = behind_brackets(text, end);
+    const auto behind = behind_brackets(text, open);
     if (!behind) {
       paste.cut_off.push_back("line " + std::to_string(line) + ": " + std::string(name) + "(");
       i = end + 1;
       continue;
     }
     const std::string_view call = std::string_view(text).substr(i, *behind - i);
-    if (is_signature(call) || call.size() == name.size() + 2) {
+    if (is_signature(call) || *behind == open + 2) {
       i = end + 1;
       continue;
     }
     if (paste.calls.size() == most_calls)
       return fail(Fault::Limit, "the text holds over " + std::to_string(most_calls) + " calls; paste a part of it");
     values.advance(i);
-    paste.calls.push_back({with_values(call, values), line});
+    paste.calls.push_back({with_values(call, values), line, kernel_of(call, values)});
     i = *behind;
   }
   if (paste.calls.empty() && paste.cut_off.empty())

@@ -12,6 +12,7 @@ namespace convoy::explain {
 struct PastedCall {
   std::string text;  // names that the text gives a value stand as that value
   Size line = 0;     // of the paste, from 1
+  Sizes kernel{};    // of a function, where the text says the shape of its weight
 };
 
 struct Paste {

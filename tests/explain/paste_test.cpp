@@ -51,6 +51,47 @@ TEST(Paste, AValueIsTheNearestAboveInItsOwnBlock) {
     EXPECT_EQ(calls(open + "nn.MaxPool2d(k)").back().substr(2), "nn.MaxPool2d(k)") << open;
 }
 
+TEST(Paste, WhatDependsOnAConditionHasNoValue) {
+  for (const std::string open :
+       {"k = 5\nif a == 2:\n    k = 3\n", "k = 5\nwith b:\n  k = 3\n", "k = 5\nif a:\n  k = 3\nelse:\n  k = 7\n",
+        "def f():\n  k = 5\n  if a:\n    k = 3\n  "})
+    EXPECT_EQ(calls(open + "nn.MaxPool2d(k)").back().substr(2), "nn.MaxPool2d(k)") << open;
+  // A comparison makes nothing of its names, and what a function's block holds is its own.
+  for (const std::string open :
+       {"k = 5\nif k % 2 == 0:\n    a = 3\n", "k = 5\nassert k <= 5\n",
+        "k = 5\ndef f():\n  if a:\n    k = 3\n  return k\n", "To show this,\n\n>>> k = 5\n>>> "})
+    EXPECT_EQ(calls(open + "nn.MaxPool2d(k)").back().substr(2), "nn.MaxPool2d(5)") << open;
+}
+
+TEST(Paste, AWeightSaysTheKernelOfAFunction) {
+  const auto kernels = [](const std::string& text) {
+    const auto paste = calls_in(text);
+    EXPECT_TRUE(paste) << text;
+    return paste ? paste->calls.back().kernel : Sizes{};
+  };
+  for (const std::string weight :
+       {"torch.empty(8, 2, 3, 5)", "np.random.rand(8, 2, 3, 5)", "torch.zeros((8, 2, 3, 5), dtype=torch.float64)",
+        "tf.random.normal(shape=[8, 2, 3, 5])", "torch.Tensor(np.ones([8, 2, 3, 5]))",
+        "torch.randn(3, 5, 2, 8).permute(3, 2, 0, 1)",
+        "torch.from_numpy(np.transpose(np.ones((3, 5, 2, 8)), (3, 2, 0, 1))).float()",
+        "torch.ones(2, 8, 3, 5).transpose(0, 1)", "torch.tensor([[[[1, 2, 3, 4, 5]] * 3] * 2] * 8)"})
+    EXPECT_EQ(kernels("w = " + weight + "\nF.conv2d(x, w, padding=1)"), (Sizes{3, 5})) << weight;
+  EXPECT_EQ(kernels("F.conv1d(x, torch.rand(8, 2, 4))"), (Sizes{4}));
+  EXPECT_EQ(kernels("f = tf.ones([3, 5, 2, 8])\ntf.nn.conv2d(x, filters=f, strides=1, padding='SAME')"), (Sizes{3, 5}));
+  EXPECT_EQ(kernels("f = tf.constant(np.ones([5, 2, 8]))\ntf.nn.conv1d(x, f, 1, 'SAME')"), (Sizes{5}));
+  for (const std::string unknown :
+       {"w = torch.empty(n, 2, 3, 5)\n", "w = torch.empty(8, 2, 3, 5)\nw = other(w)\n", "w = torch.empty(3, 5)\n",
+        "w = torch.ones(8, 2, 3, 5).permute(0, 0, 1, 2)\n", "if a:\n  w = torch.empty(8, 2, 3, 5)\n"})
+    EXPECT_EQ(kernels(unknown + "F.conv2d(x, w)"), Sizes{}) << unknown;
+  EXPECT_EQ(kernels("k = torch.ones(2, 3)\nnn.Conv2d(3, k, 5)"), Sizes{});
+}
+
+TEST(Paste, ReadsListsThatAreRepeatedAndBracketsThatStandApart) {
+  EXPECT_EQ(calls("p = tf.constant([[0, 0], [1, 2]])\ntf.pad(x, p)\nF.pad (x, (2,) * 2)\nnn.Conv2d (3, 8, 5)\n"
+                  "what conv2d (see above) and MaxPool2d (the pool) do\n"),
+            (Calls{"2 tf.pad(x, [[0, 0], [1, 2]])", "3 F.pad (x, (2,) * 2)", "4 nn.Conv2d (3, 8, 5)"}));
+}
+
 TEST(Paste, ReadsWhatConsolesAndWebPagesMakeOfIt) {
   EXPECT_EQ(calls("Try this:\n>>> k = 3\n>>> nn.Conv2d(1, 2,\n...           k)\nConv2d(1, 2, kernel_size=(3, 3))\n"),
             (Calls{"3 nn.Conv2d(1, 2,\n          3)", "5 Conv2d(1, 2, kernel_size=(3, 3))"}));

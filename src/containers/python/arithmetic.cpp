@@ -40,9 +40,32 @@ Result<bool> whole(Expression& a, std::string_view symbol, std::int64_t b) {
   return true;
 }
 
+bool is_list(const Expression& e) { return e.kind == Kind::Tuple || e.kind == Kind::List; }
+
+// (2,) * 4 and (1, 2) + (3,). Nothing: more than anybody writes.
+bool combine_lists(Expression& a, std::string_view symbol, const Expression& b) {
+  constexpr std::size_t longest = 64;
+  if (symbol == "+" && is_list(a) && a.kind == b.kind && a.items.size() + b.items.size() <= longest) {
+    a.items.insert(a.items.end(), b.items.begin(), b.items.end());
+    return true;
+  }
+  if (symbol != "*" || is_list(a) == is_list(b)) return false;
+  const Expression& times = is_list(a) ? b : a;
+  const Expression once = is_list(a) ? a : b;
+  if (times.kind != Kind::Integer || times.integer < 0 || times.integer > static_cast<std::int64_t>(longest) ||
+      once.items.size() * static_cast<std::size_t>(times.integer) > longest)
+    return false;
+  const std::int64_t count = times.integer;
+  a = once;
+  a.items.clear();
+  for (std::int64_t i = 0; i < count; ++i) a.items.insert(a.items.end(), once.items.begin(), once.items.end());
+  return true;
+}
+
 }  // namespace
 
 Result<bool> combine(Expression& a, std::string_view symbol, const Expression& b) {
+  if (is_list(a) || is_list(b)) return combine_lists(a, symbol, b);
   if (!is_number(a) || !is_number(b)) return false;
   const bool division = symbol == "/" || symbol == "//" || symbol == "%";
   if (!division && symbol != "+" && symbol != "-" && symbol != "*" && symbol != "**") return false;
