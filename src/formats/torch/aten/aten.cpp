@@ -17,25 +17,6 @@
 namespace convoy::torch {
 namespace {
 
-struct Renamed {
-  std::string_view operation, function;
-  std::string_view added = "";  // arguments that the operator's name says, as JSON
-};
-constexpr std::array renamed{
-    Renamed{"upsample_nearest1d", "interpolate", R"({"mode": "nearest"})"},
-    Renamed{"upsample_nearest2d", "interpolate", R"({"mode": "nearest"})"},
-    Renamed{"upsample_nearest3d", "interpolate", R"({"mode": "nearest"})"},
-    Renamed{"_upsample_nearest_exact1d", "interpolate", R"({"mode": "nearest-exact"})"},
-    Renamed{"_upsample_nearest_exact2d", "interpolate", R"({"mode": "nearest-exact"})"},
-    Renamed{"_upsample_nearest_exact3d", "interpolate", R"({"mode": "nearest-exact"})"},
-    Renamed{"upsample_linear1d", "interpolate", R"({"mode": "linear"})"},
-    Renamed{"upsample_bilinear2d", "interpolate", R"({"mode": "bilinear"})"},
-    Renamed{"upsample_trilinear3d", "interpolate", R"({"mode": "trilinear"})"},
-    Renamed{"upsample_bicubic2d", "interpolate", R"({"mode": "bicubic"})"},
-    Renamed{"_upsample_bilinear2d_aa", "interpolate", R"({"mode": "bilinear", "antialias": true})"},
-    Renamed{"_upsample_bicubic2d_aa", "interpolate", R"({"mode": "bicubic", "antialias": true})"},
-};
-
 constexpr std::array families{aten_shapes,    aten_parts,     aten_picks,  aten_attention,
                               aten_constants, aten_recurrent, aten_writes, aten_composed};
 
@@ -43,15 +24,6 @@ const FunctionRow* own_row(std::string_view name) {
   for (const auto& family : families)
     if (const FunctionRow* row = row_of(family(), name)) return row;
   return nullptr;
-}
-
-// An argument under the name that the function gives it.
-void rename(Json& arguments, const char* from, const char* to) {
-  const auto found = arguments.find(from);
-  if (found == arguments.end()) return;
-  Json value = *found;
-  arguments.erase(from);
-  arguments[to] = std::move(value);
 }
 
 }  // namespace
@@ -114,21 +86,7 @@ AtenRow aten_row(const std::string& overload, Json arguments) {
     return {row, std::move(arguments)};
   if (const FunctionRow* row = own_row(name + kind)) return {row, std::move(arguments)};
   if (const FunctionRow* row = own_row(name)) return {row, std::move(arguments)};
-  const auto known = std::ranges::find(renamed, name, &Renamed::operation);
-  if (known == renamed.end()) return {row_of(functions(), name), std::move(arguments)};
-  if (known->function == "interpolate") {
-    rename(arguments, "output_size", "size");
-    rename(arguments, "scale_factors", "scale_factor");
-    if (arguments.contains("from") && name.find("bicubic") == std::string::npos)
-      return {own_row("one_cell_resized"), std::move(arguments)};
-    // Where the mode has no corners to align, the operator's false says nothing.
-    if (name.find("nearest") != std::string::npos) arguments.erase("align_corners");
-  }
-  if (!known->added.empty()) {
-    const Json added = Json::parse(known->added);
-    for (const auto& [key, value] : added.items()) arguments[key] = value;
-  }
-  return {row_of(functions(), known->function), std::move(arguments)};
+  return {row_of(functions(), name), std::move(arguments)};
 }
 
 }  // namespace convoy::torch

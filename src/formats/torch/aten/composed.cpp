@@ -195,26 +195,6 @@ Results pairwise_distance(FunctionCall& call) {
   return {call.add(Unary{Function::Sqrt}, {call.add(sum, {call.add(Unary{Function::Square}, {between})})})};
 }
 
-// An image of one cell, resized as large as another tensor: that cell everywhere.
-Results one_cell_resized(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  const Sizes to = call.attrs.list("size"), from = call.attrs.list("from");
-  call.attrs.ignore({"scale_factor", "align_corners"});
-  const auto space = std::ssize(to);
-  bool one = from.size() == to.size() && call.rank(x) == space + 2;
-  for (Size i = 0; i < space; ++i) one = one && call.dim(x, i + 2) == Dim(1);
-  if (!one)
-    call.refuse(Fault::Unsupported,
-                "argument 'output_size': is computed from a size that is free; give the input a size");
-  for (std::size_t i = 0; i < to.size() && !call.failed(); ++i) {
-    const auto axis = static_cast<Size>(i) + 2;
-    if (const ValueId like = call.optional("like." + std::to_string(i)))
-      x = call.add(ExpandLike{axis, from[i]}, {x, like});
-    else if (to[i] != 1) x = call.add(Tile{axis, to[i]}, {x});
-  }
-  return {x};
-}
-
 constexpr std::array composed_table{
     FunctionRow{"movedim", "input source destination", movedim},
     FunctionRow{"moveaxis", "input source destination", movedim},
@@ -226,7 +206,6 @@ constexpr std::array composed_table{
     FunctionRow{"cosine_similarity", "x1 x2 dim eps", cosine_similarity},
     FunctionRow{"rot90", "input k dims", rot90},
     FunctionRow{"pairwise_distance", "x1 x2 p eps keepdim", pairwise_distance},
-    FunctionRow{"one_cell_resized", "input size from like...", one_cell_resized},
     FunctionRow{"atan2", "input other", angle_of},
     FunctionRow{"arctan2", "input other", angle_of},
 };

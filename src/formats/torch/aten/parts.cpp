@@ -188,50 +188,6 @@ Results repeat_interleaved(FunctionCall& call) {
   return {call.add(take, {x})};
 }
 
-// Modes and borders come as numbers. Source: ATen/native/GridSamplerUtils.h.
-Results grid_sampler(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), grid = call.tensor("grid");
-  constexpr Interpolation modes[] = {Interpolation::Linear, Interpolation::Nearest, Interpolation::Cubic};
-  constexpr PadMode borders[] = {PadMode::Constant, PadMode::Edge, PadMode::Reflect};
-  const Size mode = call.attrs.integer("interpolation_mode"), border = call.attrs.integer("padding_mode");
-  if (mode < 0 || mode > 2 || border < 0 || border > 2) call.refuse(Fault::Format, "a mode that is not known");
-  const bool corners = call.attrs.truth("align_corners", false);
-  if (call.failed()) return {};
-  return {call.add(GridSample{modes[mode], borders[border], corners}, {x, grid})};
-}
-
-// grid[n, y, x] = theta[n] (x, y, 1), for places from -1 to 1: of the cells' centres, or corner to corner.
-Results affine_grid(FunctionCall& call) {
-  const ValueId theta = call.tensor("theta");
-  const Sizes size = call.attrs.list("size");
-  const bool corners = call.attrs.truth("align_corners", false);
-  if (size.size() < 4 || size.size() > 5) call.refuse(Fault::Format, "argument 'size' is not of 4 or 5 numbers");
-  constexpr Size most = Size{1} << 24;
-  const auto cells = checked_count({size.begin() + std::min<std::ptrdiff_t>(2, std::ssize(size)), size.end()});
-  if (!cells || *cells < 1 || *cells > most) call.refuse(Fault::Limit, "a grid of too many cells");
-  if (call.failed()) return {};
-  const std::size_t space = size.size() - 2;
-  std::vector<float> base;
-  for (Size cell = 0; cell < *cells; ++cell) {
-    Size rest = cell;
-    for (std::size_t i = 0; i < space; ++i) {  // the last axis first
-      const Size n = size[size.size() - 1 - i], at = rest % n;
-      rest /= n;
-      const auto length = static_cast<float>(n), place = static_cast<float>(at);
-      const float whole = corners ? (n == 1 ? 0.0F : 2 * place / (length - 1) - 1) : (2 * place + 1) / length - 1;
-      base.push_back(whole);
-    }
-    base.push_back(1);
-  }
-  const auto width = static_cast<Size>(space);
-  const ValueId places = call.make_constant("places", Tensor::of({1, *cells, width + 1}, std::move(base)));
-  const ValueId grid = call.add(MatMul{}, {places, call.add(Transpose{{0, 2, 1}}, {theta})});
-  Sizes to{-1};
-  to.insert(to.end(), size.begin() + 2, size.end());
-  to.push_back(width);
-  return {call.add(Reshape{to}, {grid})};
-}
-
 constexpr std::array parts_table{
     FunctionRow{"cat", "tensors... dim", cat},
     FunctionRow{"concat", "tensors... dim", cat},
@@ -247,10 +203,6 @@ constexpr std::array parts_table{
     FunctionRow{"roll", "input shifts dims", roll},
     FunctionRow{"repeat", "input repeats from like...", repeat},
     FunctionRow{"repeat_interleave.self_int", "input repeats dim", repeat_interleaved},
-    FunctionRow{"grid_sampler", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
-    FunctionRow{"grid_sampler_2d", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
-    FunctionRow{"grid_sampler_3d", "input grid interpolation_mode padding_mode align_corners", grid_sampler},
-    FunctionRow{"affine_grid_generator", "theta size align_corners", affine_grid},
 };
 
 }  // namespace

@@ -52,6 +52,7 @@ std::span<const CatalogueRow> batch_norm_operators();
 std::span<const CatalogueRow> normalization_operators();
 std::span<const CatalogueRow> product_operators();
 std::span<const CatalogueRow> padding_operators();
+std::span<const CatalogueRow> resize_operators();
 
 // Functions of torch.nn.functional, and layers.
 std::span<const FunctionRow> catalogued_functions();

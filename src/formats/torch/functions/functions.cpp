@@ -8,7 +8,7 @@ namespace convoy::torch {
 std::span<const FunctionRow> functions() {
   static const std::vector<FunctionRow> all = [] {
     std::vector<FunctionRow> rows;
-    for (const auto family : {resize_functions(), reshape_functions(), catalogued_functions()})
+    for (const auto family : {reshape_functions(), catalogued_functions()})
       rows.insert(rows.end(), family.begin(), family.end());
     return rows;
   }();

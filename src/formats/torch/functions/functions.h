@@ -6,7 +6,6 @@
 
 namespace convoy::torch {
 
-std::span<const FunctionRow> resize_functions();
 std::span<const FunctionRow> reshape_functions();
 
 // All of them.

@@ -46,7 +46,6 @@ constexpr std::array spelled{
     Spelled{"repeat_interleave", "repeat_interleave.self_int", "input repeats dim"},
     Spelled{"gather", "gather", "input dim index"},
     Spelled{"expand_as", "expand_as", "input other"},
-    Spelled{"upsample", "interpolate", "input size scale_factor mode align_corners"},
 };
 
 }  // namespace
