@@ -17,8 +17,7 @@
 namespace convoy::torch {
 namespace {
 
-constexpr std::array families{aten_shapes,    aten_parts,     aten_picks,  aten_attention,
-                              aten_constants, aten_recurrent, aten_writes, aten_composed};
+constexpr std::array families{aten_picks, aten_attention, aten_constants, aten_recurrent, aten_writes, aten_composed};
 
 const FunctionRow* own_row(std::string_view name) {
   for (const auto& family : families)

@@ -7,8 +7,6 @@
 
 namespace convoy::torch {
 
-std::span<const FunctionRow> aten_shapes();
-std::span<const FunctionRow> aten_parts();
 std::span<const FunctionRow> aten_picks();
 std::span<const FunctionRow> aten_attention();
 std::span<const FunctionRow> aten_constants();

@@ -53,6 +53,9 @@ std::span<const CatalogueRow> normalization_operators();
 std::span<const CatalogueRow> product_operators();
 std::span<const CatalogueRow> padding_operators();
 std::span<const CatalogueRow> resize_operators();
+std::span<const CatalogueRow> reshape_operators();
+std::span<const CatalogueRow> shuffle_operators();
+std::span<const CatalogueRow> part_operators();
 
 // Functions of torch.nn.functional, and layers.
 std::span<const FunctionRow> catalogued_functions();

@@ -5,14 +5,6 @@
 
 namespace convoy::torch {
 
-std::span<const FunctionRow> functions() {
-  static const std::vector<FunctionRow> all = [] {
-    std::vector<FunctionRow> rows;
-    for (const auto family : {reshape_functions(), catalogued_functions()})
-      rows.insert(rows.end(), family.begin(), family.end());
-    return rows;
-  }();
-  return all;
-}
+std::span<const FunctionRow> functions() { return catalogued_functions(); }
 
 }  // namespace convoy::torch

@@ -6,8 +6,6 @@
 
 namespace convoy::torch {
 
-std::span<const FunctionRow> reshape_functions();
-
 // All of them.
 std::span<const FunctionRow> functions();
 

@@ -18,12 +18,7 @@ namespace {
 struct Synonym {
   std::string_view name, row, from = "", to = "";
 };
-constexpr std::array synonyms{Synonym{"unsafe_chunk", "chunk"},
-                              Synonym{"unsafe_split", "split"},
-                              Synonym{"broadcast_to", "expand"},
-                              Synonym{"numpy_T", "t"},
-                              Synonym{"norm", "linalg_vector_norm", "p", "ord"},
-                              Synonym{"embedding", "embedding"}};
+constexpr std::array synonyms{Synonym{"norm", "linalg_vector_norm", "p", "ord"}, Synonym{"embedding", "embedding"}};
 // These may give a view of the memory that they are given.
 constexpr std::array<std::string_view, 30> views{
     "view",         "reshape", "permute",          "expand",    "flatten",         "unflatten",     "transpose",
@@ -105,7 +100,6 @@ class Call {
     for (const auto& [parameter, value] : named) {
       std::string word(parameter.name);
       if (other && word == other->from) word = other->to;
-      if (word == "split_size" && parameter.kind == 'I') word = "split_sizes";
       auto taken = within("argument '" + word + "'", take(word, parameter, value));
       if (!taken) return pass(taken);
     }
@@ -123,8 +117,6 @@ class Call {
  private:
   std::string overload(const Synonym* other) {
     if (schema_.name.contains("convolution")) return convolution();
-    if ((schema_.name == "split" || schema_.name == "unsafe_split") && schema_.overload != "Tensor")
-      return "split_with_sizes.default";
     return std::string(other ? other->row : schema_.name) + "." + std::string(schema_.overload);
   }
 

@@ -1,5 +1,6 @@
 // x[...]: whole numbers, slices, None, `...`, and lists of places.
 #include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/tracer.h"
 
 #include <nlohmann/json.hpp>
@@ -81,7 +82,7 @@ class Indexing {
     if (arguments.size() == 1) return now_;
     const auto id = tracer_.value_of(*now_.as<SourceTensor>());
     if (!id) return std::unexpected(id.error());
-    const auto made = tracer_.call(in_, *row_of(aten_parts(), "slice.Tensor"), arguments, {{"input", *id}});
+    const auto made = tracer_.call(in_, *catalogued_aten("slice", "Tensor"), arguments, {{"input", *id}});
     if (!made) return std::unexpected(made.error());
     return tracer_.tensor(in_, (*made)[0], storage_);
   }

@@ -15,37 +15,13 @@ namespace convoy::torch {
 namespace {
 
 constexpr std::array spelled{
-    Spelled{"view", "view.default", "input size..."},
-    Spelled{"reshape", "reshape", "input shape..."},
-    Spelled{"permute", "permute", "input dims..."},
-    Spelled{"expand", "expand", "input size..."},
-    Spelled{"flatten", "flatten", "input start_dim end_dim"},
-    Spelled{"unflatten", "unflatten", "input dim sizes"},
-    Spelled{"transpose", "transpose", "input dim0 dim1"},
-    Spelled{"swapaxes", "transpose", "input dim0 dim1"},
-    Spelled{"swapdims", "transpose", "input dim0 dim1"},
-    Spelled{"t", "t", "input"},
-    Spelled{"squeeze", "squeeze", "input dim"},
-    Spelled{"unsqueeze", "unsqueeze", "input dim"},
     Spelled{"norm", "linalg_vector_norm", "input ord dim keepdim"},
-    Spelled{"cat", "cat", "tensors dim"},
-    Spelled{"concat", "cat", "tensors dim"},
-    Spelled{"concatenate", "cat", "tensors dim"},
-    Spelled{"stack", "stack", "tensors dim"},
-    Spelled{"chunk", "chunk", "input chunks dim"},
-    Spelled{"unbind", "unbind", "input dim"},
-    Spelled{"select", "select.int", "input dim index"},
-    Spelled{"narrow", "narrow", "input dim start length"},
     Spelled{"index_select", "index_select", "input dim index"},
     Spelled{"scaled_dot_product_attention", "scaled_dot_product_attention",
             "query key value attn_mask dropout_p is_causal scale enable_gqa"},
     Spelled{"new_zeros", "new_zeros", "input size..."},
     Spelled{"new_ones", "new_ones", "input size..."},
-    Spelled{"flip", "flip", "input dims..."},
-    Spelled{"roll", "roll", "input shifts dims"},
-    Spelled{"repeat_interleave", "repeat_interleave.self_int", "input repeats dim"},
     Spelled{"gather", "gather", "input dim index"},
-    Spelled{"expand_as", "expand_as", "input other"},
 };
 
 }  // namespace
@@ -60,7 +36,7 @@ const FunctionRow* aten_named(std::string_view name) {
   if (const FunctionRow* row =
           catalogued_aten(name.substr(0, dot), dot < name.size() ? name.substr(dot + 1) : "default"))
     return row;
-  for (const auto rows : {aten_shapes(), aten_parts(), aten_picks(), aten_attention(), aten_constants()})
+  for (const auto rows : {aten_picks(), aten_attention(), aten_constants()})
     if (const FunctionRow* row = row_of(rows, name)) return row;
   return nullptr;
 }

@@ -1,12 +1,17 @@
-// The same numbers under other axes.
+// The same numbers under other axes; written as methods behind the tensor.
 #include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/catalogue/shuffle.h"
+#include "formats/torch/families.h"
 #include "formats/torch/functions/arguments.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 
 namespace convoy::torch {
 namespace {
@@ -204,27 +209,110 @@ Results expand_as(FunctionCall& call) {
   return repeated(call, x, to);
 }
 
-constexpr std::array shapes_table{
-    FunctionRow{"view.default", "input size kept from like...", reshape},
-    FunctionRow{"reshape", "input shape kept from like...", reshape},
-    FunctionRow{"_unsafe_view", "input size kept from like...", reshape},
-    FunctionRow{"flatten", "input start_dim end_dim", flatten},
-    FunctionRow{"unflatten", "input dim sizes", unflatten},
-    FunctionRow{"permute", "input dims", permute},
-    FunctionRow{"transpose", "input dim0 dim1", transpose},
-    FunctionRow{"swapaxes", "input axis0 axis1", swapaxes},
-    FunctionRow{"t", "input", matrix_transpose},
-    FunctionRow{"mT", "input", last_two_swapped},
-    FunctionRow{"mH", "input", last_two_swapped},
-    FunctionRow{"adjoint", "input", last_two_swapped},
-    FunctionRow{"unsqueeze", "input dim", unsqueeze},
-    FunctionRow{"squeeze", "input dim", squeeze},
-    FunctionRow{"expand", "input size from like...", expand},
-    FunctionRow{"expand_as", "input other", expand_as},
+// Where the new axes of length 1 stand, if nothing else is new: they need no numbers.
+std::optional<Sizes> new_axes(const Shape& from, const Shape& to) {
+  Sizes axes;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const bool same = at < from.size() && from[at].known() == to[i].known() && (!to[i].known() || *from[at] == *to[i]);
+    if (same && (to[i].known() || i == 0)) ++at;
+    else if (to[i].known() && *to[i] == 1) axes.push_back(static_cast<Size>(i));
+    else return std::nullopt;
+  }
+  return at == from.size() && !axes.empty() && axes.size() < 4 ? std::optional(axes) : std::nullopt;
+}
+
+// -1 for the one size that is not known; where several are not, those that are copied ask the tensor.
+Status write_reshape(const Reshape& op, Call& c) {
+  const Shape& shape = c.result_fact().shape;
+  const auto unknown = std::ranges::count_if(shape, [](Dim d) { return !d.known(); });
+  std::vector<std::string> sizes;
+  if (const auto axes = new_axes(c.fact(0).shape, shape)) {
+    std::string text;
+    for (const Size axis : *axes) text += fmt::format(".unsqueeze({})", axis);
+    apply_method(c, text);
+    return {};
+  }
+  if (unknown <= 1) {
+    for (const Dim d : shape) sizes.push_back(std::to_string(d.known() ? *d : -1));
+    apply_method(c, ".reshape(" + joined(sizes) + ")");
+    return {};
+  }
+  const std::string x = c.name(0);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i].known()) sizes.push_back(std::to_string(*shape[i]));
+    else sizes.push_back(op.to[i] == 0 ? fmt::format("{}.shape[{}]", x, i) : std::to_string(op.to[i]));
+  }
+  c.result({x + ".reshape(" + joined(sizes) + ")", Binds::Atom, 1, false, {}});
+  return {};
+}
+
+Status write_flatten(const Flatten&, Call& c) {
+  std::string comment;
+  const auto& origin = c.graph()[c.node().outputs[0]].origin;
+  if (origin && origin->split.size() > 2 && !is_identity(origin->permutation))
+    comment = "channels first: the weights behind it were reordered to match";
+  apply_method(c, ".flatten(1)", comment);
+  return {};
+}
+
+Status write_transpose(const Transpose& op, Call& c) {
+  Sizes moved;
+  for (std::size_t i = 0; i < op.permutation.size(); ++i)
+    if (op.permutation[i] != static_cast<Size>(i)) moved.push_back(static_cast<Size>(i));
+  if (moved.empty()) c.result(c.follow(0));
+  else if (moved.size() == 2) apply_method(c, fmt::format(".transpose({}, {})", moved[0], moved[1]));
+  else apply_method(c, fmt::format(".permute({})", fmt::join(op.permutation, ", ")));
+  return {};
+}
+
+Status write_unsqueeze(const Unsqueeze& op, Call& c) {
+  std::string text;
+  for (const Size axis : op.axes) text += fmt::format(".unsqueeze({})", axis);
+  apply_method(c, text);
+  return {};
+}
+
+Status write_squeeze(const Squeeze& op, Call& c) {
+  apply_method(
+      c, op.axes.size() == 1 ? fmt::format(".squeeze({})", op.axes[0]) : fmt::format(".squeeze({})", tuple(op.axes)));
+  return {};
+}
+
+constexpr std::array reshape_table{
+    writes<write_reshape>(),
+    writes<write_flatten>(),
+    writes<write_transpose>(),
+    writes<write_unsqueeze>(),
+    writes<write_squeeze>(),
+    writes<write_depth_to_space>(),
+    writes<write_space_to_depth>(),
+    lacks<SpaceToBatch, Call>("PyTorch has no word for blocks of space moved into the batch"),
+    lacks<BatchToSpace, Call>("PyTorch has no word for blocks of space moved out of the batch")};
+static_assert(decides<ReshapeFamily>(reshape_table), "every reshape needs one row: writes<> or lacks<>");
+
+constexpr std::array rows_of_reshapes{
+    CatalogueRow{"torch.view aten._unsafe_view", "input:T size:I...", reshape},
+    CatalogueRow{"torch.reshape", "input:T shape:I...", reshape},
+    CatalogueRow{"torch.flatten", "using_ints(input:T start_dim:i=0 end_dim:i=-1)", flatten},
+    CatalogueRow{"torch.unflatten", "int(input:T dim:i sizes:I)", unflatten},
+    CatalogueRow{"torch.permute", "input:T dims:I...", permute},
+    CatalogueRow{"torch.transpose", "int(input:T dim0:i dim1:i)", transpose},
+    CatalogueRow{"torch.swapdims", "input:T dim0:i dim1:i", transpose},
+    CatalogueRow{"torch.swapaxes", "input:T axis0:i axis1:i", swapaxes},
+    CatalogueRow{"torch.t aten.numpy_T", "input:T", matrix_transpose},
+    CatalogueRow{"aten.mT aten.mH aten.adjoint", "input:T", last_two_swapped},
+    CatalogueRow{"torch.unsqueeze", "input:T dim:i", unsqueeze},
+    CatalogueRow{"torch.squeeze", "default(input:T) dim(input:T dim:i) dims(input:T dim:I)", squeeze},
+    CatalogueRow{"torch.expand torch.broadcast_to",
+                 "expand.default(input:T size:I... * implicit:b=False) default(input:T size:I...)", expand},
+    CatalogueRow{"torch.expand_as", "input:T other:T", expand_as},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> aten_shapes() { return shapes_table; }
+std::span<const CatalogueRow> reshape_operators() { return rows_of_reshapes; }
+
+std::span<const Row> reshape_rows() { return reshape_table; }
 
 }  // namespace convoy::torch

@@ -1,13 +1,19 @@
 // Channels moved into space and back, channels shuffled. Source: ATen/native/PixelShuffle.h, ChannelShuffle.cpp.
+#include "formats/torch/catalogue/shuffle.h"
+
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/functions/arguments.h"
-#include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 namespace convoy::torch {
 namespace {
+
+using Results = std::vector<ValueId>;
 
 bool holds_images(FunctionCall& call, ValueId x) {
   if (!call.failed() && call.rank(x) < 3)
@@ -21,14 +27,14 @@ Size positive(FunctionCall& call, std::string_view key) {
   return number;
 }
 
-std::vector<ValueId> pixel_shuffle(FunctionCall& call) {
+Results pixel_shuffle(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size block = positive(call, "upscale_factor");
   if (!holds_images(call, x)) return {};
   return {call.add(DepthToSpace{Order::ChannelsFirst, block, false}, {x})};
 }
 
-std::vector<ValueId> pixel_unshuffle(FunctionCall& call) {
+Results pixel_unshuffle(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size block = positive(call, "downscale_factor");
   if (!holds_images(call, x)) return {};
@@ -49,7 +55,7 @@ Sizes behind_channels(FunctionCall& call, ValueId x) {
 }
 
 // y[c] = x[(c mod groups) * (C / groups) + c / groups]
-std::vector<ValueId> channel_shuffle(FunctionCall& call) {
+Results channel_shuffle(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size groups = positive(call, "groups");
   if (!holds_images(call, x)) return {};
@@ -70,15 +76,36 @@ std::vector<ValueId> channel_shuffle(FunctionCall& call) {
   return {call.add(Reshape{back}, {call.add(Transpose{{0, 2, 1, 3}}, {grouped})})};
 }
 
-constexpr std::array reshape_table{FunctionRow{"pixel_shuffle", "input upscale_factor", pixel_shuffle},
-                                   FunctionRow{"pixel_unshuffle", "input downscale_factor", pixel_unshuffle},
-                                   FunctionRow{"channel_shuffle", "input groups", channel_shuffle},
-                                   FunctionRow{"PixelShuffle", "upscale_factor", pixel_shuffle},
-                                   FunctionRow{"PixelUnshuffle", "downscale_factor", pixel_unshuffle},
-                                   FunctionRow{"ChannelShuffle", "groups", channel_shuffle}};
+constexpr std::array rows_of_shuffles{
+    CatalogueRow{"pixel_shuffle nn.PixelShuffle", "input:T upscale_factor:i", pixel_shuffle},
+    CatalogueRow{"pixel_unshuffle nn.PixelUnshuffle", "input:T downscale_factor:i", pixel_unshuffle},
+    CatalogueRow{"channel_shuffle nn.ChannelShuffle", "input:T groups:i", channel_shuffle},
+};
 
 }  // namespace
 
-std::span<const FunctionRow> reshape_functions() { return reshape_table; }
+Status write_depth_to_space(const DepthToSpace& op, Call& c) {
+  if (op.order != Order::ChannelsFirst) return c.broken("depth_to_space with channels last");
+  if (op.depth_first && c.fact(0).rank() != 4) return c.refused("depth_to_space of another rank than 4, blocks first,");
+  const Expression x = c.begin(0);
+  const std::string text =
+      op.depth_first ? fmt::format("F.pixel_shuffle({}.unflatten(1, ({}, -1)).transpose(1, 2).flatten(1, 2), {})",
+                                   postfix(x), op.block * op.block, op.block)
+                     : fmt::format("F.pixel_shuffle({}, {})", x.text, op.block);
+  c.result({text, Binds::Atom, 3, false, op.depth_first ? "blocks before channels, unlike pixel_shuffle alone" : ""});
+  return {};
+}
+
+Status write_space_to_depth(const SpaceToDepth& op, Call& c) {
+  if (op.order != Order::ChannelsFirst) return c.broken("space_to_depth with channels last");
+  if (op.depth_first && c.fact(0).rank() != 4) return c.refused("space_to_depth of another rank than 4, blocks first,");
+  const Expression x = c.begin(0);
+  std::string text = fmt::format("F.pixel_unshuffle({}, {})", x.text, op.block);
+  if (op.depth_first) text += fmt::format(".unflatten(1, (-1, {})).transpose(1, 2).flatten(1, 2)", op.block * op.block);
+  c.result({text, Binds::Atom, 3, false, op.depth_first ? "blocks before channels, unlike pixel_unshuffle alone" : ""});
+  return {};
+}
+
+std::span<const CatalogueRow> shuffle_operators() { return rows_of_shuffles; }
 
 }  // namespace convoy::torch
