@@ -266,7 +266,9 @@ class Comparing {
       change.in.push_back(shown);
       found_.axes.push_back(std::move(at));
     }
-    if (differs) find(fits ? cause_of_pads(change) : "pad_amount", said.text(one_.space()));
+    if (!differs) return;
+    const bool is_halved = fits && is_same_as_symmetric(change);
+    find(is_halved ? "same_as_symmetric" : fits ? cause_of_pads(change) : "pad_amount", said.text(one_.space()));
   }
 
   static std::string text_at(Padding was, Padding now, Window w, Size in, std::optional<Size> asked) {

@@ -17,14 +17,9 @@ class PadsMistake {
   explicit PadsMistake(const PadsChange& change) : c_(change) {}
 
   std::string_view cause() const {
-    if (!is_causal_at_first()) {
-      // At some sizes what is turned also reads as equal pads do: then its own numbers tell.
-      const bool says_turned = every(
-          [&](std::size_t i) { return c_.now[i].before == c_.was[i].after && c_.now[i].after == c_.was[i].before; });
-      if (!says_turned && every([&](std::size_t i) { return is_same_by_halves(i); })) return "same_as_symmetric";
-      if (!is_even() && every([&](std::size_t i) { return is_turned(c_.was[i], c_.now[i], c_.windows[i], c_.in[i]); }))
-        return "odd_cell_on_the_other_side";
-    }
+    if (!is_causal_at_first() && !is_even() &&
+        every([&](std::size_t i) { return is_turned(c_.was[i], c_.now[i], c_.windows[i], c_.in[i]); }))
+      return "odd_cell_on_the_other_side";
     if (every([&](std::size_t i) { return is_none(c_.was[i]); }))
       return c_.pools && std::ranges::none_of(c_.now, starts_outside) ? "ceil_mode" : "pad_where_none";
     if (every([&](std::size_t i) { return is_bare(c_.now[i]); }))
@@ -35,6 +30,12 @@ class PadsMistake {
     if (is_causal_at_first() && reads_like(0, {Spelling::Explicit, 0, c_.was[0].before})) return "causal_other_side";
     if (c_.pools && every([&](std::size_t i) { return is_one_more(i); })) return "ceil_mode";
     return "pad_amount";
+  }
+
+  bool is_same_as_symmetric() const {
+    const bool says_turned = every(
+        [&](std::size_t i) { return c_.now[i].before == c_.was[i].after && c_.now[i].after == c_.was[i].before; });
+    return !is_causal_at_first() && !says_turned && every([&](std::size_t i) { return is_same_by_halves(i); });
   }
 
  private:
@@ -75,6 +76,8 @@ class PadsMistake {
 };
 
 }  // namespace
+
+bool is_same_as_symmetric(const PadsChange& change) { return PadsMistake(change).is_same_as_symmetric(); }
 
 std::string_view cause_of_pads(const PadsChange& change) { return PadsMistake(change).cause(); }
 

@@ -18,4 +18,8 @@ struct PadsChange {
 // An identifier of cause.h; "pad_amount" where no mistake is known that gives these numbers.
 std::string_view cause_of_pads(const PadsChange& change);
 
+// Whether half the kernel on both sides stands in place of SAME, or the other way round. At some sizes SAME_LOWER reads as
+// equal pads do: what has the very numbers of a turned SAME is not meant.
+bool is_same_as_symmetric(const PadsChange& change);
+
 }  // namespace convoy::diagnose
