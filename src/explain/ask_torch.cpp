@@ -1,6 +1,6 @@
 // PyTorch's functions and layers: the row of torch.nn.functional or torch.nn, with a weight that fits the call.
 #include "explain/asked.h"
-#include "formats/torch/functions/functions.h"
+#include "formats/torch/catalogue/catalogue.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "formats/keras/source/signatures.h"
 #include "formats/onnx/catalogue/catalogue.h"
 #include "formats/tf/functions.h"
-#include "formats/torch/functions/functions.h"
+#include "formats/torch/catalogue/catalogue.h"
 
 #include <algorithm>
 #include <array>

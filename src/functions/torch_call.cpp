@@ -1,7 +1,7 @@
 // PyTorch's functions on arrays.
 #include "functions/torch_call.h"
 
-#include "formats/torch/functions/functions.h"
+#include "formats/torch/catalogue/catalogue.h"
 
 namespace convoy::torch {
 

@@ -1,5 +1,5 @@
 // PyTorch's calls: the attributes of a case are the arguments of the function, its inputs are x, w, b and indices.
-#include "formats/torch/functions/functions.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "functions/evaluate.h"
 #include "golden/answer.h"
 #include "support/through.h"

@@ -43,8 +43,8 @@ constexpr std::array refusals{
 };
 
 const LayerRow* find_operation(std::string_view name) {
-  for (const auto rows : {catalogued_operations(), catalogued_functions(), operation_rows(), operation_shape_rows(),
-                          operation_window_rows()})
+  for (const auto rows :
+       {catalogued_operations(), functions(), operation_rows(), operation_shape_rows(), operation_window_rows()})
     if (const LayerRow* row = find(rows, name)) return row;
   return nullptr;
 }

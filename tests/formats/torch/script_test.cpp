@@ -2,7 +2,7 @@
 #include "formats/torch/script/reader.h"
 
 #include "containers/zip.h"
-#include "formats/torch/script/schemas.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "run/run.h"
 
 #include <gtest/gtest.h>
@@ -200,7 +200,7 @@ TEST(TorchScript, EndsEndlessCodeByItsSteps) {
 }
 
 TEST(TorchScript, KnowsEverySchemasKinds) {
-  for (const Schema& schema : all_schemas())
+  for (const Schema& schema : schemas())
     for (const SchemaParameter& parameter : parameters_of(schema))
       EXPECT_NE(std::string_view("TLiIfFnbstd").find(parameter.kind), std::string_view::npos)
           << schema.name << " " << parameter.name;

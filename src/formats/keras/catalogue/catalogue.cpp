@@ -142,7 +142,7 @@ std::span<const LayerRow> catalogued_operations() {
   return all;
 }
 
-std::span<const LayerRow> catalogued_functions() {
+std::span<const LayerRow> functions() {
   static const auto all = rows_of("activations", read_operation);
   return all;
 }

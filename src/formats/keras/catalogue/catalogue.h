@@ -70,7 +70,7 @@ std::string_view first_name(const CatalogueRow& row, std::string_view kind);
 Values read_catalogued(Use use);
 std::span<const LayerRow> catalogued_layers();
 std::span<const LayerRow> catalogued_operations();
-std::span<const LayerRow> catalogued_functions();  // of keras.activations, by their words
+std::span<const LayerRow> functions();  // of keras.activations, by their words
 
 std::span<const CatalogueRow> activation_operators();
 std::span<const CatalogueRow> one_number_operators();

@@ -1,8 +1,8 @@
 // Activations: how PyTorch's functions and layers of one number, and those along an axis, are read, and how they are
 // written; where PyTorch has no word, the formula. Source: nn/functional.py, ATen/native/Activation.cpp.
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
-#include "formats/torch/functions/arguments.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>

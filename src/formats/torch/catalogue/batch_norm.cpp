@@ -1,8 +1,8 @@
 // Batch and instance norms: of running statistics, or of those of the input itself. Source: nn/functional.py,
 // ATen/native/Normalization.cpp.
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/normalization.h"
-#include "formats/torch/functions/arguments.h"
 
 #include <fmt/format.h>
 

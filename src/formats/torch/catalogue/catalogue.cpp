@@ -17,7 +17,9 @@ namespace {
 constexpr std::array catalogue_families{
     activation_operators,  one_number_operators, two_number_operators, reduction_operators,     pooling_operators,
     convolution_operators, unfold_operators,     batch_norm_operators, normalization_operators, product_operators,
-    padding_operators,     resize_operators,     reshape_operators,    shuffle_operators,       part_operators};
+    padding_operators,     resize_operators,     reshape_operators,    shuffle_operators,       part_operators,
+    pick_operators,        attention_operators,  constant_operators,   composed_operators,      write_operators,
+    recurrent_operators};
 
 // "max_pool2d" of "max_pool[123]d", and of "[23]/default" what stands behind the blank; nothing where the digit is not
 // among them.
@@ -211,7 +213,7 @@ const Catalogue& catalogue() {
 
 }  // namespace
 
-std::span<const FunctionRow> catalogued_functions() { return catalogue().functions; }
+std::span<const FunctionRow> functions() { return catalogue().functions; }
 
 const FunctionRow* catalogued_function(std::string_view name) {
   const auto found = catalogue().called.find(name);
@@ -228,7 +230,12 @@ const FunctionRow* catalogued_aten(std::string_view name, std::string_view overl
   return one_row ? all.front().row : nullptr;
 }
 
-std::vector<Schema> catalogued_schemas() { return catalogue().schemas; }
+std::span<const Schema> schemas() { return catalogue().schemas; }
+
+std::span<const Schema> schemas_named(std::string_view name) {
+  const auto found = std::ranges::equal_range(catalogue().schemas, name, {}, &Schema::name);
+  return {found.begin(), found.end()};
+}
 
 std::vector<SchemaParameter> parameters_of(const Schema& schema) {
   auto all = parameters_in(schema.parameters, Kind::Aten);

@@ -56,9 +56,15 @@ std::span<const CatalogueRow> resize_operators();
 std::span<const CatalogueRow> reshape_operators();
 std::span<const CatalogueRow> shuffle_operators();
 std::span<const CatalogueRow> part_operators();
+std::span<const CatalogueRow> pick_operators();
+std::span<const CatalogueRow> attention_operators();
+std::span<const CatalogueRow> constant_operators();
+std::span<const CatalogueRow> composed_operators();
+std::span<const CatalogueRow> write_operators();
+std::span<const CatalogueRow> recurrent_operators();
 
 // Functions of torch.nn.functional, and layers.
-std::span<const FunctionRow> catalogued_functions();
+std::span<const FunctionRow> functions();
 // A function of torch or torch.nn.functional, or a method, by name. Null: none.
 const FunctionRow* catalogued_function(std::string_view name);
 // ATen's operator; where all overloads have one row, any overload. Null: none.
@@ -75,7 +81,9 @@ struct SchemaParameter {
   bool optional = false, has_default = false, by_name_only = false;
   std::string_view otherwise = {};  // the default as Python writes it; empty: not told
 };
-std::vector<Schema> catalogued_schemas();
+// Sorted by name; of one operator, in the order in which PyTorch tries them.
+std::span<const Schema> schemas();
+std::span<const Schema> schemas_named(std::string_view name);
 std::vector<SchemaParameter> parameters_of(const Schema& schema);
 // What the constructor of a layer takes, in order.
 std::vector<SchemaParameter> constructor_of(std::string_view layer);

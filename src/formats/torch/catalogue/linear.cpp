@@ -1,7 +1,7 @@
 // Products of matrices, and tables: functions, nn.Linear, nn.Embedding, and what ATen makes of them.
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
-#include "formats/torch/functions/arguments.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // are written as their formula. Source: nn/functional.py, ATen/native/layer_norm.cpp, group_norm.cpp.
 #include "formats/torch/catalogue/normalization.h"
 
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
-#include "formats/torch/functions/arguments.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Functions of one number by PyTorch's names, bounds, and what hands on what it gets, perhaps in another element type.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 

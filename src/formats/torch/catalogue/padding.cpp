@@ -1,8 +1,8 @@
 // Pads: pairs of cells, the last axis first. Written as F.pad, crops as slices, SAME of an unknown size by a small function.
 // Source: ATen/native/PadNd.cpp, ReflectionPad.cpp, ReplicationPadding.cpp.
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
-#include "formats/torch/functions/arguments.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>

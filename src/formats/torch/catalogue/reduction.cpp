@@ -1,9 +1,9 @@
 // Axes folded into one number each, extremes with their places, what is sorted, and running sums: how PyTorch's are
 // read, and how ours are written.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
-#include "formats/torch/functions/arguments.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>
@@ -169,7 +169,7 @@ Results accumulate(FunctionCall& call) {
 // (sum |x|^ord)^(1/ord)
 Results vector_norm(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const double order = call.attrs.number("ord", 2.0);
+  const double order = call.attrs.number(call.attrs.has("p") ? "p" : "ord", 2.0);
   const Sizes over = axes(call, x);
   const bool keeps = call.attrs.truth("keepdim", false);
   if (order == 1) return {call.add(Reduce{Reduction::Sum, over, keeps}, {call.add(Unary{Function::Abs}, {x})})};
@@ -315,6 +315,8 @@ constexpr std::array rows_of_reductions{
     CatalogueRow{"torch.var_mean", spread_and_mean, variance_and_mean<false>},
     CatalogueRow{"torch.std_mean", spread_and_mean, variance_and_mean<true>},
     CatalogueRow{"aten.linalg_vector_norm", "input:T ord:n=2 dim:I?= keepdim:b=False * dtype:t?=", vector_norm},
+    CatalogueRow{"as.linalg_vector_norm torch.norm",
+                 "Scalar(input:T p:n=2) ScalarOpt_dim(input:T p:n? dim:I keepdim:b=False)", vector_norm},
 };
 
 constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),

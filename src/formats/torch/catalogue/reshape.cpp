@@ -1,9 +1,9 @@
 // The same numbers under other axes; written as methods behind the tensor.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/shuffle.h"
 #include "formats/torch/families.h"
-#include "formats/torch/functions/arguments.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -209,6 +209,20 @@ Results expand_as(FunctionCall& call) {
   return repeated(call, x, to);
 }
 
+// The sizes of another tensor, one of which may be free.
+Results reshape_as(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), other = call.tensor("other");
+  Sizes to;
+  for (Size axis = 0; axis < call.rank(other); ++axis) to.push_back(call.dim(other, axis).size().value_or(-1));
+  if (std::ranges::count(to, -1) > 1) call.refuse(Fault::Unsupported, "several sizes of the new shape are free");
+  return {call.add(Reshape{to}, {x})};
+}
+
+Results type_as(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  return {call.add(Cast{call.fact(call.tensor("other")).dtype}, {x})};
+}
+
 // Where the new axes of length 1 stand, if nothing else is new: they need no numbers.
 std::optional<Sizes> new_axes(const Shape& from, const Shape& to) {
   Sizes axes;
@@ -294,6 +308,8 @@ static_assert(decides<ReshapeFamily>(reshape_table), "every reshape needs one ro
 constexpr std::array rows_of_reshapes{
     CatalogueRow{"torch.view aten._unsafe_view", "input:T size:I...", reshape},
     CatalogueRow{"torch.reshape", "input:T shape:I...", reshape},
+    CatalogueRow{"aten.view_as aten.reshape_as", "input:T other:T", reshape_as},
+    CatalogueRow{"aten.type_as", "input:T other:T", type_as},
     CatalogueRow{"torch.flatten", "using_ints(input:T start_dim:i=0 end_dim:i=-1)", flatten},
     CatalogueRow{"torch.unflatten", "int(input:T dim:i sizes:I)", unflatten},
     CatalogueRow{"torch.permute", "input:T dims:I...", permute},

@@ -1,9 +1,9 @@
 // Resizing and reading at computed places: which mode goes with which rank, where the given factor places the cells, and
 // where their number does. Source: nn/functional.py, ATen/native/UpSample.h, cpu/UpSampleKernel.cpp.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
-#include "formats/torch/functions/arguments.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // Channels moved into space and back, channels shuffled. Source: ATen/native/PixelShuffle.h, ChannelShuffle.cpp.
 #include "formats/torch/catalogue/shuffle.h"
 
+#include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
-#include "formats/torch/functions/arguments.h"
 #include "ops/expect.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // Parts taken out of tensors and tensors put side by side; written as Python's own slices.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
-#include "formats/torch/functions/arguments.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

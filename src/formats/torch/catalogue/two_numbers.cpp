@@ -1,5 +1,5 @@
 // Functions of two numbers, element by element, choices between them, and what is dropped in training. A number among the operands is a scalar.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "formats/function.h"
 #include "formats/torch/call.h"
-#include "formats/torch/functions/arguments.h"
+#include "formats/torch/catalogue/arguments.h"
 
 #include <string>
 #include <string_view>

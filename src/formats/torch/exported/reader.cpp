@@ -1,7 +1,7 @@
 // The graph of an exported program: signature, nodes, module stack. Source: torch/_export/serde/schema.py.
 #include "formats/torch/exported/reader.h"
 
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/declared_type.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"

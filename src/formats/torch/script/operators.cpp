@@ -1,8 +1,8 @@
 // Which overload a call means, and its arguments as the rows take them.
 #include "formats/torch/script/operators.h"
 
-#include "formats/torch/aten/aten.h"
-#include "formats/torch/script/schemas.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -14,11 +14,6 @@ namespace convoy::torch {
 
 namespace {
 
-// The same operator under another name, with parameters renamed.
-struct Synonym {
-  std::string_view name, row, from = "", to = "";
-};
-constexpr std::array synonyms{Synonym{"norm", "linalg_vector_norm", "p", "ord"}, Synonym{"embedding", "embedding"}};
 // These may give a view of the memory that they are given.
 constexpr std::array<std::string_view, 30> views{
     "view",         "reshape", "permute",          "expand",    "flatten",         "unflatten",     "transpose",
@@ -95,16 +90,13 @@ class Call {
         schema_(schema) {}
 
   Made run(const SchemaValues& named, bool in_place) {
-    const auto found = std::ranges::find(synonyms, schema_.name, &Synonym::name);
-    const Synonym* other = found == synonyms.end() ? nullptr : &*found;
     for (const auto& [parameter, value] : named) {
-      std::string word(parameter.name);
-      if (other && word == other->from) word = other->to;
+      const std::string word(parameter.name);
       auto taken = within("argument '" + word + "'", take(word, parameter, value));
       if (!taken) return pass(taken);
     }
     if (auto rest = at_rest(); !rest) return pass(rest);
-    const std::string operation = overload(other);
+    const std::string operation = overload();
     const auto [row, plain] = aten_row(operation, std::move(plain_));
     if (!row) return fail(Fault::Unsupported, "operator 'torch." + name_ + "' is not carried");
     const bool several = schema_.results != "T";
@@ -115,9 +107,9 @@ class Call {
   }
 
  private:
-  std::string overload(const Synonym* other) {
+  std::string overload() {
     if (schema_.name.contains("convolution")) return convolution();
-    return std::string(other ? other->row : schema_.name) + "." + std::string(schema_.overload);
+    return std::string(schema_.name) + "." + std::string(schema_.overload);
   }
 
   // One of six functions, which the layer is named after.

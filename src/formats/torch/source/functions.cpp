@@ -1,7 +1,7 @@
 // Functions and methods by the names of PyTorch, called on tensors.
-#include "formats/torch/functions/functions.h"
-#include "formats/torch/aten/aten.h"
 #include "formats/torch/source/functions.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 
 #include <nlohmann/json.hpp>
 
@@ -254,7 +254,7 @@ Made handed(Tracer& tracer, Interpreter& in, const std::string& name, const Argu
 Result<std::optional<Value>> settled_arguments(Tracer& tracer, Interpreter& in, const std::string& name,
                                                NamedValues& named) {
   if (name == "norm")  // 'fro' is the length of the vector
-    std::erase_if(named, [](const auto& one) { return one.first == "ord" && one.second.template as<python::Text>(); });
+    std::erase_if(named, [](const auto& one) { return one.first == "p" && one.second.template as<python::Text>(); });
   if (name == "interpolate" || name == "upsample")
     for (auto& [word, value] : named)
       if (word == "size" && value.as<python::Sequence>() &&
@@ -278,10 +278,9 @@ std::shared_ptr<FreePad> free_pad_of(Tracer& tracer, Interpreter& in, const std:
 }
 
 Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_place, const Arguments& given) {
-  const Spelled* said = spelling_of(name);
   const FunctionRow* row = row_named(name);
   if (!row) return fail(Fault::Unsupported, "'" + name + "' is not known here");
-  auto named = named_arguments(in, given, said ? said->parameters : row->parameters, name);
+  auto named = named_arguments(in, given, row->parameters, name);
   if (!named) return pass(named);
   auto settled = settled_arguments(tracer, in, name, *named);
   if (!settled) return pass(settled);

@@ -11,12 +11,7 @@
 
 namespace convoy::torch {
 
-// `parameters` by Python's names; a trailing "..." takes all that are left, or one list. `row`: another name for it.
-struct Spelled {
-  std::string_view name, row, parameters;
-};
-const Spelled* spelling_of(std::string_view name);
-// The row of PyTorch's own tables; the one that reads `name` as a function of torch. Null: there is none.
+// The row of ATen's operator, "split.Tensor"; the one that reads `name` as a function of torch. Null: there is none.
 const FunctionRow* aten_named(std::string_view name);
 const FunctionRow* row_named(std::string_view name);
 

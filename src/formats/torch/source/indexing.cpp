@@ -1,5 +1,5 @@
 // x[...]: whole numbers, slices, None, `...`, and lists of places.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/tracer.h"
 
@@ -97,7 +97,7 @@ class Indexing {
       if (!places) return std::unexpected(places.error());
       tensors["indices." + std::to_string(axis)] = *places;
     }
-    const auto made = tracer_.call(in_, *row_of(aten_picks(), "index.Tensor"), Json::object(), std::move(tensors));
+    const auto made = tracer_.call(in_, *catalogued_aten("index", "Tensor"), Json::object(), std::move(tensors));
     if (!made) return std::unexpected(made.error());
     return tracer_.tensor(in_, (*made)[0]);
   }

@@ -2,9 +2,8 @@
 // the layer's row. Source: torch/nn/modules of PyTorch 2.13.
 #include "base/words.h"
 #include "containers/python/unread.h"
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
-#include "formats/torch/functions/functions.h"
 #include "formats/torch/source/recurrent.h"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // Functions that make tensors of numbers: those that stand in the program, one number everywhere, ranges, and numbers that
 // are drawn.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/source/functions.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // Functions that take a tensor apart along an axis, or lay several out along axes of their own.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/source/functions.h"
 
 #include <nlohmann/json.hpp>

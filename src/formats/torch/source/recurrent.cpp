@@ -3,7 +3,8 @@
 #include "formats/torch/source/recurrent.h"
 
 #include "base/words.h"
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 
 #include <nlohmann/json.hpp>
 
@@ -103,12 +104,12 @@ Made run_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, Ins
     if (!value) return std::unexpected(value.error());
     tensors["hx." + std::to_string(i)] = *value;
   }
-  std::string kind = name == "LSTM" ? "lstm.input" : name == "GRU" ? "gru.input" : "rnn_tanh.input";
+  std::string kind = name == "LSTM" ? "lstm" : name == "GRU" ? "gru" : "rnn_tanh";
   if (name == "RNN") {
     const Value* said = self.attributes.find("nonlinearity");
-    if (const auto* word = said ? said->as<python::Text>() : nullptr) kind = "rnn_" + word->text + ".input";
+    if (const auto* word = said ? said->as<python::Text>() : nullptr) kind = "rnn_" + word->text;
   }
-  const FunctionRow* row = row_of(aten_recurrent(), kind);
+  const FunctionRow* row = catalogued_aten(kind, "input");
   if (!row) return fail(Fault::Format, "nn.RNN: argument 'nonlinearity' is neither 'tanh' nor 'relu'");
   const Json arguments{{"has_biases", whole(self, "bias", 1) != 0},
                        {"num_layers", whole(self, "num_layers", 1)},

@@ -1,6 +1,6 @@
 // Functions whose arguments say more than a row can: the largest of, repeats, samples, dropout.
-#include "formats/torch/aten/aten.h"
-#include "formats/torch/functions/functions.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/source/functions.h"
 
 #include <nlohmann/json.hpp>

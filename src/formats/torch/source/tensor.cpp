@@ -1,5 +1,5 @@
 // What a program asks of a tensor: its shape, its methods, parts of it, arithmetic.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/source/tracer.h"
 #include "formats/torch/source/written_out.h"
 #include "ops/expect.h"

@@ -1,5 +1,5 @@
 // What a program writes into tensors: into parts of them, into all of them, and the numbers that weights start with.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/source/functions.h"
 
 #include <nlohmann/json.hpp>

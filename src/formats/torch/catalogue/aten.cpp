@@ -1,8 +1,7 @@
 // Which row reads which operator: its own, or that of a function under its name or another one.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
 
 #include "formats/torch/catalogue/catalogue.h"
-#include "formats/torch/functions/functions.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -15,18 +14,6 @@
 #include <numeric>
 
 namespace convoy::torch {
-namespace {
-
-constexpr std::array families{aten_picks, aten_attention, aten_constants, aten_recurrent, aten_writes, aten_composed};
-
-const FunctionRow* own_row(std::string_view name) {
-  for (const auto& family : families)
-    if (const FunctionRow* row = row_of(family(), name)) return row;
-  return nullptr;
-}
-
-}  // namespace
-
 Size known_size(FunctionCall& call, ValueId x, Size axis) {
   const Dim size = call.dim(x, axis);
   if (!size.known()) call.refuse(Fault::Unsupported, "cuts up an axis whose size is free; give the input a size");
@@ -83,8 +70,6 @@ AtenRow aten_row(const std::string& overload, Json arguments) {
   if (const FunctionRow* row =
           catalogued_aten(name, std::string_view(kind).substr(std::min<std::size_t>(kind.size(), 1))))
     return {row, std::move(arguments)};
-  if (const FunctionRow* row = own_row(name + kind)) return {row, std::move(arguments)};
-  if (const FunctionRow* row = own_row(name)) return {row, std::move(arguments)};
   return {row_of(functions(), name), std::move(arguments)};
 }
 

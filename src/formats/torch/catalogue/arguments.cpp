@@ -1,5 +1,5 @@
 // The arguments that PyTorch's functions share.
-#include "formats/torch/functions/arguments.h"
+#include "formats/torch/catalogue/arguments.h"
 
 #include "ops/expect.h"
 

@@ -1,11 +1,10 @@
 // Tensors made of numbers alone, worked out while the program is read.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -54,7 +53,9 @@ Results made(FunctionCall& call, const Sizes& shape, std::vector<double> values,
 
 bool fits(FunctionCall& call, double count) {
   if (count >= 0 && count <= static_cast<double>(most_numbers)) return true;
-  call.refuse(Fault::Limit, fmt::format("a table of {:.0f} numbers, more than {}", count, most_numbers));
+  const std::string numbers = std::to_string(count);
+  call.refuse(Fault::Limit, "a table of " + numbers.substr(0, numbers.find('.')) + " numbers, more than " +
+                                std::to_string(most_numbers));
   return false;
 }
 
@@ -168,25 +169,26 @@ Results linspace(FunctionCall& call) {
   return made(call, {steps}, std::move(values), "float32");
 }
 
-constexpr std::array constants_table{
-    FunctionRow{"zeros", "size dtype from like...", zeros},
+constexpr std::array rows_of_constants{
+    CatalogueRow{"aten.zeros", "size:I * $", zeros},
     // What is there before it is written says nothing: the cells that are read were written.
-    FunctionRow{"empty", "size dtype from like...", zeros},
-    FunctionRow{"empty_permuted", "size physical_layout dtype", empty_permuted},
-    FunctionRow{"new_empty", "input size dtype from like...", new_zeros},
-    FunctionRow{"empty_like", "input dtype", zeros_like},
-    FunctionRow{"ones", "size dtype from like...", ones},
-    FunctionRow{"full", "size fill_value dtype from like...", full},
-    FunctionRow{"new_zeros", "input size dtype from like...", new_zeros},
-    FunctionRow{"new_ones", "input size dtype from like...", new_ones},
-    FunctionRow{"new_full", "input size fill_value dtype from like...", new_full},
-    FunctionRow{"zeros_like", "input dtype", zeros_like},
-    FunctionRow{"ones_like", "input dtype", ones_like},
-    FunctionRow{"full_like", "input fill_value dtype", full_like},
-    FunctionRow{"scalar_tensor", "s dtype", scalar_tensor},
-    FunctionRow{"eye", "n m dtype", eye},
-    FunctionRow{"arange", "start end step dtype from like...", arange},
-    FunctionRow{"linspace", "start end steps dtype", linspace},
+    CatalogueRow{"aten.empty", "memory_format(size:I * $)", zeros},
+    CatalogueRow{"aten.empty_permuted", "size:I physical_layout:I * $", empty_permuted},
+    CatalogueRow{"aten.new_empty", "input:T size:I * $", new_zeros},
+    CatalogueRow{"aten.empty_like", "input:T * $", zeros_like},
+    CatalogueRow{"aten.ones", "size:I * $", ones},
+    CatalogueRow{"aten.full", "size:I fill_value:n * $", full},
+    CatalogueRow{"torch.new_zeros", "input:T size:I... * $", new_zeros},
+    CatalogueRow{"torch.new_ones", "input:T size:I... * $", new_ones},
+    CatalogueRow{"aten.new_full", "input:T size:I fill_value:n * $", new_full},
+    CatalogueRow{"aten.zeros_like", "input:T * $", zeros_like},
+    CatalogueRow{"aten.ones_like", "input:T * $", ones_like},
+    CatalogueRow{"aten.full_like", "input:T fill_value:n * $", full_like},
+    CatalogueRow{"aten.scalar_tensor", "s:n * $", scalar_tensor},
+    CatalogueRow{"aten.eye", "default(n:i * $) m(n:i m:i * $)", eye},
+    CatalogueRow{"aten.arange", "default(end:n * $) start(start:n end:n * $) start_step(start:n end:n step:n=1 * $)",
+                 arange},
+    CatalogueRow{"aten.linspace", "start:n end:n steps:i * $", linspace},
 };
 
 }  // namespace
@@ -198,6 +200,6 @@ ValueId counted_along(FunctionCall& call, ValueId like, Size axis) {
   return call.add(Binary{BinaryFunction::Subtract}, {counted, one});
 }
 
-std::span<const FunctionRow> aten_constants() { return constants_table; }
+std::span<const CatalogueRow> constant_operators() { return rows_of_constants; }
 
 }  // namespace convoy::torch

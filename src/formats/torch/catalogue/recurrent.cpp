@@ -1,5 +1,6 @@
 // lstm, gru and rnn over whole sequences: layers on top of one another, in one or both directions.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -83,7 +84,7 @@ ValueId part_of(FunctionCall& call, ValueId states, std::size_t place, std::size
 }
 
 Results recurrent(FunctionCall& call) {
-  const std::string kind = call.name.substr(0, call.name.find('.'));
+  const std::string& kind = call.name;
   ValueId x = call.tensor("input");
   auto handed_in = call.several("hx");  // one for gru and rnn, those of h and of c for lstm
   if (const ValueId one = call.optional("hx")) handed_in.push_back(one);
@@ -182,23 +183,26 @@ Results rnn_cell(FunctionCall& call) {
   return {call.name == "rnn_relu_cell" ? call.add(Relu{}, {sum}) : call.add(Unary{Function::Tanh}, {sum})};
 }
 
-constexpr std::array recurrent_table{
-    FunctionRow{"lstm_cell", "input hx... w_ih w_hh b_ih b_hh", lstm_cell},
-    FunctionRow{"gru_cell", "input hx w_ih w_hh b_ih b_hh", gru_cell},
-    FunctionRow{"rnn_tanh_cell", "input hx w_ih w_hh b_ih b_hh", rnn_cell},
-    FunctionRow{"rnn_relu_cell", "input hx w_ih w_hh b_ih b_hh", rnn_cell},
-    FunctionRow{"lstm.input", "input hx params has_biases num_layers dropout train bidirectional batch_first",
-                recurrent},
-    FunctionRow{"gru.input", "input hx params has_biases num_layers dropout train bidirectional batch_first",
-                recurrent},
-    FunctionRow{"rnn_tanh.input", "input hx params has_biases num_layers dropout train bidirectional batch_first",
-                recurrent},
-    FunctionRow{"rnn_relu.input", "input hx params has_biases num_layers dropout train bidirectional batch_first",
-                recurrent},
+constexpr std::string_view cell_arguments = "input:T hx:T w_ih:T w_hh:T b_ih:T?=None b_hh:T?=None";
+constexpr std::string_view layer_arguments =
+    "input(input:T hx:T params:L has_biases:b num_layers:i dropout:f train:b bidirectional:b batch_first:b -> TT)";
+
+constexpr std::array rows_of_recurrent{
+    CatalogueRow{"aten.lstm_cell", "input:T hx:L w_ih:T w_hh:T b_ih:T?=None b_hh:T?=None -> TT", lstm_cell},
+    CatalogueRow{"aten.gru_cell", cell_arguments, gru_cell},
+    CatalogueRow{"aten.rnn_tanh_cell", cell_arguments, rnn_cell},
+    CatalogueRow{"aten.rnn_relu_cell", cell_arguments, rnn_cell},
+    CatalogueRow{"aten.lstm",
+                 "input(input:T hx:L params:L has_biases:b num_layers:i dropout:f train:b bidirectional:b "
+                 "batch_first:b -> TTT)",
+                 recurrent},
+    CatalogueRow{"aten.gru", layer_arguments, recurrent},
+    CatalogueRow{"aten.rnn_tanh", layer_arguments, recurrent},
+    CatalogueRow{"aten.rnn_relu", layer_arguments, recurrent},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> aten_recurrent() { return recurrent_table; }
+std::span<const CatalogueRow> recurrent_operators() { return rows_of_recurrent; }
 
 }  // namespace convoy::torch

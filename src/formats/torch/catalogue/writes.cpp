@@ -1,6 +1,7 @@
 // Tensors with a part written anew, as programs say it that change tensors in place, and tensors that are yet to be written.
-#include "formats/torch/aten/aten.h"
-#include "formats/torch/functions/arguments.h"
+#include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
 #include <array>
@@ -123,17 +124,17 @@ Results index_put(FunctionCall& call) {
   return {call.add(Where{}, {mask, number, x})};
 }
 
-constexpr std::array writes_table{
-    FunctionRow{"copy", "input src", copy},
-    FunctionRow{"slice_scatter", "input src dim start end step", slice_scatter},
-    FunctionRow{"select_scatter", "input src dim index", select_scatter},
-    FunctionRow{"zero", "input", zero},
-    FunctionRow{"fill", "input value", fill},
-    FunctionRow{"index_put", "input indices values accumulate", index_put},
+constexpr std::array rows_of_writes{
+    CatalogueRow{"aten.copy", "input:T src:T non_blocking:b=False", copy},
+    CatalogueRow{"aten.slice_scatter", "input:T src:T dim:i=0 start:i?=None end:i?=None step:i=1", slice_scatter},
+    CatalogueRow{"aten.select_scatter", "input:T src:T dim:i index:i", select_scatter},
+    CatalogueRow{"aten.zero", "input:T", zero},
+    CatalogueRow{"aten.fill", "Tensor(input:T value:T) Scalar(input:T value:n)", fill},
+    CatalogueRow{"aten.index_put", "input:T indices:L values:T accumulate:b=False", index_put},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> aten_writes() { return writes_table; }
+std::span<const CatalogueRow> write_operators() { return rows_of_writes; }
 
 }  // namespace convoy::torch

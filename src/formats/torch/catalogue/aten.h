@@ -7,13 +7,6 @@
 
 namespace convoy::torch {
 
-std::span<const FunctionRow> aten_picks();
-std::span<const FunctionRow> aten_attention();
-std::span<const FunctionRow> aten_constants();
-std::span<const FunctionRow> aten_recurrent();
-std::span<const FunctionRow> aten_writes();
-std::span<const FunctionRow> aten_composed();
-
 // The length of an axis that must be known for what is made of it; refuses a free one.
 Size known_size(FunctionCall& call, ValueId x, Size axis);
 // x with axes of size 1 in front, so that it has `rank` of them. Refuses one that has more.

@@ -1,6 +1,7 @@
 // Operators that are others, one behind another.
-#include "formats/torch/aten/aten.h"
-#include "formats/torch/functions/arguments.h"
+#include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -195,23 +196,22 @@ Results pairwise_distance(FunctionCall& call) {
   return {call.add(Unary{Function::Sqrt}, {call.add(sum, {call.add(Unary{Function::Square}, {between})})})};
 }
 
-constexpr std::array composed_table{
-    FunctionRow{"movedim", "input source destination", movedim},
-    FunctionRow{"moveaxis", "input source destination", movedim},
-    FunctionRow{"tile", "input dims", tile},
-    FunctionRow{"tensor_split.sections", "input sections dim", tensor_split},
-    FunctionRow{"unfold", "input dimension size step", windows},
-    FunctionRow{"one_hot", "input num_classes", one_hot},
-    FunctionRow{"meshgrid", "tensors... indexing", meshgrid},
-    FunctionRow{"cosine_similarity", "x1 x2 dim eps", cosine_similarity},
-    FunctionRow{"rot90", "input k dims", rot90},
-    FunctionRow{"pairwise_distance", "x1 x2 p eps keepdim", pairwise_distance},
-    FunctionRow{"atan2", "input other", angle_of},
-    FunctionRow{"arctan2", "input other", angle_of},
+constexpr std::array rows_of_composed{
+    CatalogueRow{"aten.movedim aten.moveaxis",
+                 "int(input:T source:i destination:i) intlist(input:T source:I destination:I)", movedim},
+    CatalogueRow{"aten.tile", "input:T dims:I", tile},
+    CatalogueRow{"aten.tensor_split", "sections(input:T sections:i dim:i=0 -> L)", tensor_split},
+    CatalogueRow{"aten.unfold", "input:T dimension:i size:i step:i", windows},
+    CatalogueRow{"aten.one_hot", "input:T num_classes:i=-1", one_hot},
+    CatalogueRow{"aten.meshgrid", "default(tensors:L -> L) indexing(tensors:L * indexing:s -> L)", meshgrid},
+    CatalogueRow{"aten.cosine_similarity", "x1:T x2:T dim:i=1 eps:f=1e-08", cosine_similarity},
+    CatalogueRow{"aten.rot90", "input:T k:i=1 dims:I=", rot90},
+    CatalogueRow{"aten.pairwise_distance", "x1:T x2:T p:f=2 eps:f=1e-06 keepdim:b=False", pairwise_distance},
+    CatalogueRow{"aten.atan2 aten.arctan2", "input:T other:T", angle_of},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> aten_composed() { return composed_table; }
+std::span<const CatalogueRow> composed_operators() { return rows_of_composed; }
 
 }  // namespace convoy::torch

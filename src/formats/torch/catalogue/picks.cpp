@@ -1,6 +1,7 @@
 // Cells picked by lists of indices, known beforehand or computed.
-#include "formats/torch/aten/aten.h"
-#include "formats/torch/functions/arguments.h"
+#include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -72,7 +73,7 @@ ValueId from_the_front(FunctionCall& call, ValueId list, Size size) {
 }
 
 // Both as one list, if both are known: broadcast against each other, a * size + b.
-std::optional<Tensor> joined(const Tensor& a, const Tensor& b, Size size) {
+std::optional<Tensor> joined_places(const Tensor& a, const Tensor& b, Size size) {
   const std::size_t rank = std::max(a.shape().size(), b.shape().size());
   Sizes shape(rank, 1);
   const auto length = [&](const Tensor& t, std::size_t i) {
@@ -103,10 +104,10 @@ std::optional<Tensor> joined(const Tensor& a, const Tensor& b, Size size) {
   return Tensor::of(shape, std::move(all));
 }
 
-ValueId joined(FunctionCall& call, ValueId a, ValueId b, Size size) {
+ValueId joined_places(FunctionCall& call, ValueId a, ValueId b, Size size) {
   const Tensor *known_a = call.constant(a), *known_b = call.constant(b);
   if (known_a && known_b) {
-    auto both = joined(*known_a, *known_b, size);
+    auto both = joined_places(*known_a, *known_b, size);
     if (both) return call.make_constant("indices", *std::move(both));
     call.refuse(Fault::Format, "lists of indices that do not go together, or too many cells");
     return {};
@@ -140,7 +141,7 @@ Results picked(FunctionCall& call, ValueId x, Lists lists) {
     const Size size = known_size(call, x, first + k);
     if (merged) merged = checked_multiply(*merged, size);
     const ValueId list = from_the_front(call, lists[static_cast<std::size_t>(k)].value, size);
-    if (!call.failed()) indices = joined(call, indices, list, size);
+    if (!call.failed()) indices = joined_places(call, indices, list, size);
   }
   if (call.failed()) return {};
   Sizes to(static_cast<std::size_t>(first), 0);
@@ -243,24 +244,21 @@ Results embedding_bag(FunctionCall& call) {
   return {call.add(Concat{0}, folded)};
 }
 
-constexpr std::array picks_table{
-    FunctionRow{"index.Tensor", "input indices", index},
-    FunctionRow{"_unsafe_index.Tensor", "input indices", index},
-    FunctionRow{"gather", "input dim index", gather},
-    FunctionRow{"index_select", "input dim index", index_select},
-    FunctionRow{"embedding_bag",
-                "weight indices offsets scale_grad_by_freq mode sparse per_sample_weights include_last_offset",
-                embedding_bag},
-    FunctionRow{"_embedding_bag",
-                "weight indices offsets scale_grad_by_freq mode sparse per_sample_weights include_last_offset",
-                embedding_bag},
-    FunctionRow{"_embedding_bag_forward_only",
-                "weight indices offsets scale_grad_by_freq mode sparse per_sample_weights include_last_offset",
-                embedding_bag},
+constexpr std::array rows_of_picks{
+    CatalogueRow{"aten.index aten._unsafe_index", "Tensor(input:T indices:L)", index},
+    CatalogueRow{"torch.gather", "input:T dim:i index:T * sparse_grad:b=False", gather},
+    CatalogueRow{"torch.index_select", "input:T dim:i index:T", index_select},
+    CatalogueRow{
+        "aten.embedding_bag aten._embedding_bag aten._embedding_bag_forward_only",
+        "embedding_bag.default(weight:T indices:T offsets:T scale_grad_by_freq:b=False mode:i=0 sparse:b=False "
+        "per_sample_weights:T?=None include_last_offset:b=False -> TTTT) "
+        "default(weight:T indices:T offsets:T scale_grad_by_freq:b=False mode:i=0 sparse:b=False "
+        "per_sample_weights:T?=None include_last_offset:b=False padding_idx:i=-1 -> TTTT)",
+        embedding_bag},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> aten_picks() { return picks_table; }
+std::span<const CatalogueRow> pick_operators() { return rows_of_picks; }
 
 }  // namespace convoy::torch

@@ -1,5 +1,6 @@
 // Attention in one operator: softmax(q k^T * scale + mask) v.
-#include "formats/torch/aten/aten.h"
+#include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 
 #include <nlohmann/json.hpp>
 
@@ -176,14 +177,24 @@ Results encoder_layer(FunctionCall& call) {
   return {first ? z : normed(z, "norm_weight_2", "norm_bias_2")};
 }
 
-constexpr std::array attention_table{
-    FunctionRow{"_transformer_encoder_layer_fwd", "src embed_dim num_heads", encoder_layer},
-    FunctionRow{"_native_multi_head_attention", "query key value embed_dim num_head", native_attention},
-    FunctionRow{"scaled_dot_product_attention", "query key value attn_mask dropout_p is_causal scale", attention},
+constexpr std::array rows_of_attention{
+    CatalogueRow{"aten._transformer_encoder_layer_fwd",
+                 "src:T embed_dim:i num_heads:i qkv_weight:T qkv_bias:T proj_weight:T proj_bias:T use_gelu:b "
+                 "norm_first:b eps:f norm_weight_1:T norm_bias_1:T norm_weight_2:T norm_bias_2:T ffn_weight_1:T "
+                 "ffn_bias_1:T ffn_weight_2:T ffn_bias_2:T mask:T?=None mask_type:i?=None",
+                 encoder_layer},
+    CatalogueRow{"aten._native_multi_head_attention",
+                 "query:T key:T value:T embed_dim:i num_head:i qkv_weight:T qkv_bias:T proj_weight:T proj_bias:T "
+                 "mask:T?=None need_weights:b=True average_attn_weights:b=True mask_type:i?=None -> TT",
+                 native_attention},
+    CatalogueRow{"torch.scaled_dot_product_attention",
+                 "query:T key:T value:T attn_mask:T?=None dropout_p:f=0.0 is_causal:b=False * scale:f?=None "
+                 "enable_gqa:b=False",
+                 attention},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> aten_attention() { return attention_table; }
+std::span<const CatalogueRow> attention_operators() { return rows_of_attention; }
 
 }  // namespace convoy::torch
