@@ -34,6 +34,7 @@ constexpr std::array table{
     Cause{"depthwise_order", "orders channels and multiplier of the depthwise kernel the other way"},
     Cause{"group_order", "orders the output channels of the groups in another way"},
     Cause{"channel_order", "has channels in another order"},
+    Cause{"axis_order", "has the cells of an axis in another order"},
     Cause{"preprocessing", "scales or shifts the input in another way"},
     Cause{"input_hw_swapped", "works on transposed images"},
     Cause{"bias_missing", "lacks the bias"},

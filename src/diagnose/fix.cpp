@@ -369,6 +369,7 @@ Fix fix_of(const Graph& as_read, const Graph& form, const Finding& finding) {
   if (cause == "channel_order" && finding.says == reversed_input)
     return {"x = x.flip(1)  # the channels in reverse order, in front of the model",
             "x = x[..., ::-1]  # the channels in reverse order, in front of the model"};
+  if (cause == "axis_order") return {finding.says + " in b: put it back", finding.says + " in b: put it back"};
   if (cause == "channel_order") {
     const std::string put_back = finding.says + " in b: put them back once, when the weights are loaded";
     return {put_back, put_back};

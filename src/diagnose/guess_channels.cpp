@@ -91,6 +91,17 @@ void guess_vectors(Guesses& guesses, std::size_t node, const Node& other, std::s
   guesses.add(other_order, about, "the channels " + order_text(*order), std::move(changed));
 }
 
+// What another order along an axis is called: of channels, of parts that b puts side by side, of cells.
+std::string_view cause_along(const Scene& scene, std::size_t axis) {
+  constexpr std::size_t channels = 1;  // in the comparable form
+  if (axis == channels) return other_order;
+  const bool joins = std::ranges::any_of(scene.b.nodes, [&](const Node& node) {
+    const auto* concat = std::get_if<Concat>(&node.op);
+    return concat && concat->axis == static_cast<Size>(axis) && node.inputs.size() > 1;
+  });
+  return joins ? "concat_order" : "axis_order";
+}
+
 // b takes channels in another order by a step of its own.
 void guess_taken(Guesses& guesses) {
   const Scene& scene = guesses.scene;
@@ -102,7 +113,9 @@ void guess_taken(Guesses& guesses) {
       if (scene.a[value].constant || static_cast<Size>(scene.shapes[v].size()) <= take.axis ||
           scene.shapes[v][static_cast<std::size_t>(take.axis)] != static_cast<Size>(take.indices.size()))
         continue;
-      guesses.add(other_order, about_value(scene, value), "the channels " + order_text(take.indices),
+      const auto axis = static_cast<std::size_t>(take.axis);
+      const std::string what = axis == 1 ? "the channels " : "axis " + std::to_string(axis) + " ";
+      guesses.add(cause_along(scene, axis), about_value(scene, value), what + order_text(take.indices),
                   with_node_behind(scene.a, value, take, about_value(scene, value)));
     }
   }
@@ -120,7 +133,7 @@ void guess_output(Guesses& guesses) {
     if (!order) continue;
     const Node about = about_value(scene, out);
     // A layer with weights of its own says it better.
-    guesses.add(other_order, about, "axis " + std::to_string(axis) + " " + order_text(*order),
+    guesses.add(cause_along(scene, axis), about, "axis " + std::to_string(axis) + " " + order_text(*order),
                 with_node_behind(scene.a, out, Take{static_cast<Size>(axis), *order}, about), 1);
   }
 }

@@ -76,6 +76,11 @@ class WindowGuesses {
 
   Padding padding(std::size_t i) const { return op_.paddings[i]; }
   bool none(std::size_t i) const { return padding(i).before == 0 && padding(i).after == 0; }
+  // A cell behind that no window reads may be gone.
+  bool reads_as_symmetric(std::size_t i) const {
+    const Size before = padding(i).before;
+    return same_at(padding(i), {Spelling::Explicit, before, before}, op_.windows[i], in_[i]);
+  }
   bool is_like_same(std::size_t i) const { return is_same(padding(i), op_.windows[i], in_[i]); }
   bool causal(std::size_t i) const { return in_.size() == 1 && is_causal(padding(i), op_.windows[i]); }
   std::optional<Padding> same(std::size_t i, Window w) const { return in_numbers({Spelling::SameUpper}, w, in_[i]); }
@@ -97,7 +102,7 @@ class WindowGuesses {
     });
     // The other way round: equal numbers written as SAME.
     on_axes("same_as_symmetric", [&](std::size_t i) -> Changed {
-      if (padding(i).before != padding(i).after || none(i)) return {};
+      if (none(i) || !reads_as_symmetric(i)) return {};
       return same(i, op_.windows[i]);
     });
     on_axes("odd_cell_on_the_other_side", [&](std::size_t i) -> Changed {
