@@ -169,7 +169,10 @@ constexpr std::array passes{Pass{"drop_identities", "", drop_identities, false},
                             Pass{"recognise_hard_sigmoids", "", recognise_hard_sigmoids, false},
                             Pass{"recognise_leaky_relus", "", recognise_leaky_relus, false},
                             Pass{"recognise_averages", "", recognise_averages, false},
-                            Pass{"recognise_norms", "", recognise_norms, false}};
+                            Pass{"recognise_norms", "", recognise_norms, false},
+                            Pass{"recognise_group_norms", "", recognise_group_norms, false},
+                            Pass{"take_in_norm_scales", "", take_in_norm_scales, false},
+                            Pass{"take_in_norm_offsets", "", take_in_norm_offsets, false}};
 
 }  // namespace
 

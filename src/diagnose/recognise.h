@@ -11,6 +11,11 @@ namespace convoy::diagnose {
 // x - mean over the root of the mean of its squares, an epsilon under the root: a layer norm over the same axes; without
 // the difference a norm by the root of mean squares; with means of groups of channels a group norm. Scale and offset stay where they are.
 Result<Patch> recognise_norms(const Graph& graph, const Target& target);
+// Groups laid out as channels, normalised one by one and laid back: a group norm.
+Result<Patch> recognise_group_norms(const Graph& graph, const Target& target);
+// A product, and then a sum, with constants right behind a norm that has none: its scale and its offset.
+Result<Patch> take_in_norm_scales(const Graph& graph, const Target& target);
+Result<Patch> take_in_norm_offsets(const Graph& graph, const Target& target);
 // A line cut off at 0 and 1, however it is written, as a hard sigmoid.
 Result<Patch> recognise_hard_sigmoids(const Graph& graph, const Target& target);
 // A function that bends at zero and leaves what is above as it is, however it is written, as a leaky ReLU.

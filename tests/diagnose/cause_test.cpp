@@ -237,6 +237,36 @@ Finding finding_of(const std::string& text, const std::string& constant, Tensor 
   return found && !found->findings.empty() ? found->findings[0] : Finding{};
 }
 
+// As exporters write a group norm: groups as channels, each normalised by itself, then a scale and an offset per channel.
+TEST(Cause, AGroupNormIsTheSameAsItIsWrittenOut) {
+  const std::string before =
+      "input x float32[2,12,5,7]\nconst g float32[12] = seed 3\nconst o float32[12] = seed 4\n"
+      "const h float32[12] = seed 5\nconst w float32[4,12,1,1] = seed 6\n";
+  const auto written = [&](const std::string& groups, const std::string& scale) {
+    return parsed(before + "l = reshape(x) to=0," + groups + ",-1\nn = group_norm(l) groups=" + groups +
+                  " epsilon=0.001\nm = reshape(n) to=-1,12,5,7\ns = reshape(" + scale +
+                  ") to=12,1,1\nt = reshape(o) to=12,1,1\np = binary(m, s) function=multiply\nq = binary(p, t)\n"
+                  "y = conv(q, w) windows=1,1 paddings=valid,valid\noutput y\n");
+  };
+  const Graph a = parsed(before +
+                         "n = group_norm(x, g, o) groups=3 epsilon=0.001\n"
+                         "y = conv(n, w) windows=1,1 paddings=valid,valid\noutput y\n");
+  const auto same = diagnose(a, written("3", "g"));
+  ASSERT_TRUE(same.has_value()) << message(same.error());
+  EXPECT_TRUE(same->same);
+  for (const auto& [groups, scale, cause] : {std::tuple{"3", "h", "weights_differ"}, {"4", "g", "norm_groups"}})
+    for (const bool turned : {false, true}) {
+      const Graph b = written(groups, scale);
+      const auto found = turned ? diagnose(b, a) : diagnose(a, b);
+      ASSERT_TRUE(found.has_value()) << message(found.error());
+      ASSERT_EQ(found->findings.size(), 1U) << cause;
+      EXPECT_EQ(found->findings[0].cause, cause);
+      if (!turned && std::string(cause) == "norm_groups") {
+        EXPECT_EQ(found->findings[0].fix.torch, "nn.GroupNorm(3, 12, eps=0.001)");
+      }
+    }
+}
+
 TEST(Cause, ChannelsInAnotherOrderAreReadOffTheNumbers) {
   const std::string net = std::string(image) + kernel + "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\noutput z\n";
   const Finding outputs = finding_of(net, "k", [](const Tensor& k) {
