@@ -5,6 +5,7 @@
 #include "diagnose/compare.h"
 #include "diagnose/error_map.h"
 #include "diagnose/fix.h"
+#include "diagnose/hidden_order.h"
 #include "diagnose/separate.h"
 #include "diagnose/share.h"
 #include "prove/meeting.h"
@@ -266,7 +267,9 @@ Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& optio
     const Alignment alignment = align(at->a, at->b);
     if (options.shares_weights)
       result.shared = share_weights(*at, alignment, places_of(a, b, trial, options.seed, options.inputs));
+    const auto hidden = settle_hidden_orders(at->a, at->b, alignment);
     if (trial == 0) {
+      result.hidden_orders = hidden;
       for (const Node& node : at->a.nodes) order.emplace_back(node.layer, at->a[node.outputs[0]].name);
       result.weighted_a = alignment.weighted_a;
       result.weighted_b = alignment.weighted_b;

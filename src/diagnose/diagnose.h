@@ -102,6 +102,8 @@ struct Diagnosis {
   int weighted_a = 0, weighted_b = 0, by_weights = 0, by_place = 0;
   int shared = 0;  // tensors of b that were given a's numbers
   std::vector<std::string> only_a, only_b;
+  std::vector<std::string>
+      hidden_orders;  // layers of a whose channels lie in another order in b, and in all that reads them
   Scope scope;
   Unsaid unsaid = Unsaid::Convention;  // how inputs and outputs were held against each other,
   std::vector<std::string> outside;  // and each that does not lie in b as it does in a: a sentence

@@ -38,6 +38,8 @@ std::string head(const Diagnosis& d, const DiffNames& names) {
   text += '\n';
   if (!d.only_a.empty()) text += "only in a: " + joined(d.only_a) + "\n";
   if (!d.only_b.empty()) text += "only in b: " + joined(d.only_b) + "\n";
+  if (!d.hidden_orders.empty())
+    text += "channels in another order, in the layer and in what reads it: " + joined(d.hidden_orders) + "\n";
   for (const std::string& one : d.outside) text += one + ": the one standard order of axes between them\n";
   return text + "sizes tried: " + joined(d.sizes) + "\n\n";
 }
@@ -137,8 +139,9 @@ Json diff_json(const Diagnosis& d) {
   json["same"] = d.same;
   json["sizes"] = d.sizes;
   json["interface"] = d.outside;
-  json["aligned"] = {{"weighted_a", d.weighted_a}, {"weighted_b", d.weighted_b}, {"by_weights", d.by_weights},
-                     {"by_place", d.by_place},     {"only_a", d.only_a},         {"only_b", d.only_b}};
+  json["aligned"] = {{"weighted_a", d.weighted_a},      {"weighted_b", d.weighted_b}, {"by_weights", d.by_weights},
+                     {"by_place", d.by_place},          {"only_a", d.only_a},         {"only_b", d.only_b},
+                     {"hidden_orders", d.hidden_orders}};
   json["scope"] = {{"stretches", d.scope.stretches}, {"identical", d.scope.identical},
                    {"tensors", d.scope.tensors},     {"equal", d.scope.equal},
                    {"moved", d.scope.moved},         {"not_reached", d.scope.not_reached}};

@@ -1,5 +1,6 @@
 // One layer written twice, the second time wrongly: is the layer found, and the mistake called by its name?
 #include "diagnose/diagnose.h"
+#include "diagnose/hypothesis.h"
 #include "graph/text.h"
 
 #include <gtest/gtest.h>
@@ -235,6 +236,46 @@ Finding finding_of(const std::string& text, const std::string& constant, Tensor 
   EXPECT_TRUE(found.has_value());
   EXPECT_EQ(found ? found->findings.size() : 0, 1U);
   return found && !found->findings.empty() ? found->findings[0] : Finding{};
+}
+
+// Channels between two layers in another order, in both of them and in what stands between: the same model. In one of them
+// alone it is not.
+TEST(Cause, ChannelsThatOnlyHiddenLayersKnowMayLieInAnotherOrder) {
+  const std::string text =
+      "input x float32[2,3,6,5]\nconst k float32[4,3,3,3] = seed 1\nconst c float32[4] = seed 2\n"
+      "const g float32[4] = seed 3\nconst o float32[4] = seed 4\nconst m float32[4] = seed 5\nconst v float32[4] = "
+      "seed 6 positive\n"
+      "const d float32[4,1,3,3] = seed 7\nconst w float32[5,120] = seed 8\n"
+      "p = conv(x, k, c) windows=3,3 paddings=1:1,1:1\nq = batch_norm(p, g, o, m, v)\nr = relu(q)\n"
+      "s = conv(r, d) groups=4 windows=3,3 paddings=1:1,1:1\nt = flatten(s)\ny = linear(t, w)\noutput y\n";
+  const auto ordered = [](const Tensor& tensor, std::size_t axis, Size run) {
+    Sizes cells;
+    for (const Size channel : {2, 0, 3, 1})
+      for (Size i = 0; i < run; ++i) cells.push_back(channel * run + i);
+    return taken(tensor, axis, cells);
+  };
+  const auto changed = [&](const std::vector<std::string>& names) {
+    Graph b = parsed(text);
+    for (Value& value : b.values)
+      if (value.constant && std::ranges::find(names, value.name) != names.end())
+        value.constant = value.name == "w" ? ordered(*value.constant, 1, 30) : ordered(*value.constant, 0, 1);
+    return b;
+  };
+  const Graph a = parsed(text);
+  const auto same = diagnose(a, changed({"k", "c", "g", "o", "m", "v", "d", "w"}));
+  ASSERT_TRUE(same.has_value()) << message(same.error());
+  EXPECT_TRUE(same->same);
+  EXPECT_EQ(same->hidden_orders, std::vector<std::string>{"p"});
+  const auto maker = diagnose(a, changed({"k", "c"}));
+  ASSERT_TRUE(maker.has_value()) << message(maker.error());
+  ASSERT_EQ(maker->findings.size(), 1U);
+  EXPECT_EQ(maker->findings[0].a, "p");
+  EXPECT_EQ(maker->findings[0].cause, "channel_order");
+  EXPECT_TRUE(maker->hidden_orders.empty());
+  const auto reader = diagnose(a, changed({"k", "c", "g", "o", "m", "v", "w"}));
+  ASSERT_TRUE(reader.has_value()) << message(reader.error());
+  ASSERT_EQ(reader->findings.size(), 1U);
+  EXPECT_EQ(reader->findings[0].a, "s");
 }
 
 // As exporters write a group norm: groups as channels, each normalised by itself, then a scale and an offset per channel.
