@@ -1,5 +1,6 @@
 // Puts a cast in front of what makes fractions of whole numbers where the target's own function takes fractions alone: a
-// square root of int32 is no valid ONNX, and Keras and PyTorch refuse some. What rounds leaves whole numbers as they are.
+// square root of int32 is no valid ONNX, and Keras and PyTorch refuse some. What rounds leaves whole numbers as they are, and so
+// does a ReLU those that have no sign; extremes of truths are "or" and "and".
 #include "ops/expect.h"
 #include "passes/rewrites.h"
 
@@ -11,6 +12,13 @@ bool rounds(const Op& op) {
   const auto* unary = std::get_if<Unary>(&op);
   return unary && (unary->function == Function::Floor || unary->function == Function::Ceil ||
                    unary->function == Function::Round || unary->function == Function::Truncate);
+}
+
+// Nothing lies below 0 in a type without a sign.
+bool keeps_all(const Op& op, DType dtype) {
+  const auto* relu = std::get_if<Relu>(&op);
+  const bool has_no_sign = dtype == DType::U8 || dtype == DType::U16 || dtype == DType::U32 || dtype == DType::U64;
+  return relu && has_no_sign && *relu == Relu{};
 }
 
 // PyTorch's functions of one number take whole ones; its averages and softmax do not.
@@ -28,7 +36,7 @@ bool takes_fractions_alone(const Op& op, Framework framework) {
 Status cast(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
   const Node& node = graph[id];
   if (node.inputs.empty() || !node.inputs[0] || is_floating(graph[node.inputs[0]].fact.dtype)) return {};
-  const bool leaves = rounds(node.op);
+  const bool leaves = rounds(node.op) || keeps_all(node.op, graph[node.inputs[0]].fact.dtype);
   if (!leaves && (!is_floating(graph[node.outputs[0]].fact.dtype) || !takes_fractions_alone(node.op, target.framework)))
     return {};
   std::vector<ValueId> inputs = node.inputs;
@@ -41,16 +49,32 @@ Status cast(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
   }
   patch.remove(id);
   patch.replace(node.outputs[0], *result);
-  patch.remark(node, leaves ? "rounds whole numbers, which leaves them" : "a cast of whole numbers in front");
+  patch.remark(node, leaves ? "leaves whole numbers as they are" : "a cast of whole numbers in front");
   return {};
+}
+
+// Keras's extremes take no truths.
+Status say_extreme_of_truths(const Graph& graph, NodeId id, Patch& patch) {
+  const Node& node = graph[id];
+  const auto* binary = std::get_if<Binary>(&node.op);
+  if (!binary || (binary->function != BinaryFunction::Maximum && binary->function != BinaryFunction::Minimum) ||
+      graph[node.outputs[0]].fact.dtype != DType::Bool)
+    return {};
+  const bool largest = binary->function == BinaryFunction::Maximum;
+  patch.remark(node, largest ? "the larger of two truths is their or" : "the smaller of two truths is their and");
+  return patch.become(id, patch.one(node, Binary{largest ? BinaryFunction::Or : BinaryFunction::And}, node.inputs));
 }
 
 }  // namespace
 
 Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
   Patch patch(graph);
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (auto done = cast(graph, {static_cast<std::int32_t>(i)}, target, patch); !done) return pass(done);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeId id{static_cast<std::int32_t>(i)};
+    if (auto done = cast(graph, id, target, patch); !done) return pass(done);
+    if (target.framework != Framework::Keras) continue;
+    if (auto done = say_extreme_of_truths(graph, id, patch); !done) return pass(done);
+  }
   return patch;
 }
 

@@ -205,6 +205,24 @@ TEST(Spelling, WhatMakesFractionsOfWholeNumbersReadsACast) {
   EXPECT_EQ(kinds("input x float32[?,3]\ny = unary(x) function=sqrt\noutput y\n", onnx_target(17)), "unary ");
 }
 
+// Neither ONNX's ReLU of unsigned numbers nor Keras's extremes of truths run.
+TEST(Spelling, WholeNumbersWithoutASignAndTruthsAreSaidByWhatTheTargetRuns) {
+  const auto only = [](const std::string& text, const Target& target) {
+    Graph graph = parsed(text);
+    EXPECT_TRUE(run_passes(graph, target));
+    EXPECT_EQ(graph.nodes.size(), 1U);
+    return graph.nodes.front().op;
+  };
+  const char* relu = "input x uint8[?,3]\ny = relu(x)\noutput y\n";
+  EXPECT_EQ(only(relu, onnx_target(17)), Op(Identity{}));
+  EXPECT_EQ(only("input x int8[?,3]\ny = relu(x)\noutput y\n", onnx_target(17)), Op(Relu{}));
+  EXPECT_EQ(only("input x uint8[?,3]\ny = relu(x) max_value=6\noutput y\n", onnx_target(17)), Op(Relu{.max_value = 6}));
+  const std::string inputs = "input x bool[?,3]\ninput w bool[?,3]\ny = binary(x, w) function=";
+  EXPECT_EQ(only(inputs + "maximum\noutput y\n", keras_target()), Op(Binary{BinaryFunction::Or}));
+  EXPECT_EQ(only(inputs + "minimum\noutput y\n", keras_target()), Op(Binary{BinaryFunction::And}));
+  EXPECT_EQ(only(inputs + "maximum\noutput y\n", torch_target()), Op(Binary{BinaryFunction::Maximum}));
+}
+
 TEST(Passes, AnUnknownNameIsAUsageError) {
   Graph graph = parsed("input x float32[?,3]\ny = relu(x)\noutput y\n");
   auto done = run_passes(graph, torch_target(), {"sweep_floor"});
