@@ -1,6 +1,7 @@
 // A network as data: values, and the nodes that compute them. Readers build it, passes rewrite it by patches, the
 // runtime, the writers and the proof read it. Nodes stand in an order in which every value is made before it is used.
 #pragma once
+#include "ops/edge_rules.h"
 #include "ops/op.h"
 
 #include <compare>
@@ -62,6 +63,7 @@ struct Node {
 struct Graph {
   std::string name;  // the model's own name
   std::string source_format;  // "Keras 3.15.1"
+  EdgeRules rules;  // what that framework answers where formulas leave it open
   std::vector<Value> values;
   std::vector<Node> nodes;  // in an order of computation
   std::vector<ValueId> inputs, outputs;

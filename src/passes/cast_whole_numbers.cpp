@@ -1,6 +1,6 @@
 // Puts a cast in front of what makes fractions of whole numbers where the target's own function takes fractions alone: a
 // square root of int32 is no valid ONNX, and Keras and PyTorch refuse some. What rounds leaves whole numbers as they are, and so
-// does a ReLU those that have no sign; extremes of truths are "or" and "and".
+// does a ReLU those that have no sign; extremes of truths are "or" and "and"; sums that would stop at 32 bits take 64.
 #include "ops/expect.h"
 #include "passes/rewrites.h"
 
@@ -65,6 +65,20 @@ Status say_extreme_of_truths(const Graph& graph, NodeId id, Patch& patch) {
   return patch.become(id, patch.one(node, Binary{largest ? BinaryFunction::Or : BinaryFunction::And}, node.inputs));
 }
 
+// ONNX Runtime's sums and products stop at the last number of 32 bits, where the other frameworks' wrap around.
+Status widen(const Graph& graph, NodeId id, Patch& patch) {
+  const Node& node = graph[id];
+  const auto* reduce = std::get_if<Reduce>(&node.op);
+  if (!reduce || (reduce->reduction != Reduction::Sum && reduce->reduction != Reduction::Product) ||
+      graph[node.inputs[0]].fact.dtype != DType::I32 || graph.rules.whole_folds_in_fractions)
+    return {};
+  auto y = patch.one(node, Cast{DType::I64}, {node.inputs[0]});
+  if (y) y = patch.one(node, node.op, {*y});
+  if (y) y = patch.one(node, Cast{DType::I32}, {*y});
+  patch.remark(node, "adds or multiplies in 64 bits, which wrap around to 32");
+  return patch.become(id, y);
+}
+
 }  // namespace
 
 Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
@@ -72,8 +86,10 @@ Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id{static_cast<std::int32_t>(i)};
     if (auto done = cast(graph, id, target, patch); !done) return pass(done);
-    if (target.framework != Framework::Keras) continue;
-    if (auto done = say_extreme_of_truths(graph, id, patch); !done) return pass(done);
+    Status done;
+    if (target.framework == Framework::Keras) done = say_extreme_of_truths(graph, id, patch);
+    if (target.framework == Framework::OnnxRuntime) done = widen(graph, id, patch);
+    if (!done) return pass(done);
   }
   return patch;
 }

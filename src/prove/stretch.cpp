@@ -58,6 +58,7 @@ Graph cut_out(const Graph& graph, const Reach& reach, ValueId v) {
   Graph cut;
   cut.name = graph.name;
   cut.source_format = graph.source_format;
+  cut.rules = graph.rules;
   std::map<ValueId, ValueId> now;
   const auto take = [&](ValueId old) {
     const auto [at, is_new] = now.try_emplace(old, ValueId{static_cast<std::int32_t>(cut.values.size())});

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -113,10 +114,17 @@ bool widens_itself(const Op& op, std::size_t input, const Tensor& stored) {
          stored.dtype() == DType::F32 && stored.aligned() && stored.count() > 0;
 }
 
+// On how many threads, by whose rules, and of which type the graph says the first result is: whole numbers are held in 64 bits.
+struct Way {
+  int threads = 0;
+  EdgeRules rules;
+  DType said = DType::I64;
+};
+
 // Runs one operator over inputs whose numbers are T already (`numbers`) and as they came (`stored`).
 template <class T>
 Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*>& stored,
-                                   const std::vector<const Tensor*>& numbers, const Facts& facts, int threads) {
+                                   const std::vector<const Tensor*>& numbers, const Facts& facts, const Way& way) {
   if (auto paid = budget::spend(work_of(op, stored, facts), std::string(name_of(op))); !paid) return pass(paid);
   return std::visit(
       [&]<class O>(const O& o) -> Result<std::vector<Tensor>> {
@@ -142,7 +150,8 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
             else buffers[i].resize(count);
             outputs.push_back({buffers[i], shape, tells ? positions : std::span<std::int64_t>()});
           }
-          if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, threads}); !status) return pass(status);
+          if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, way.threads, way.rules}); !status)
+            return pass(status);
           std::vector<Tensor> results;
           for (std::size_t i = 0; i < buffers.size(); ++i) {
             if (tells_positions<O> && i == positions_output<O>)
@@ -159,16 +168,41 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
 template <class O>
 constexpr bool computes_whole = std::is_same_v<O, Binary> || std::is_same_v<O, Reduce> || std::is_same_v<O, Accumulate>;
 
+// A sum or product that ran in float64, as the type holds it: at the last number of 32 bits it stops.
+std::int64_t held(double value, DType dtype) {
+  if (dtype == DType::I32) return static_cast<std::int64_t>(std::clamp(value, -0x1p31, 0x1p31 - 1));
+  const bool fits = value >= -0x1p63 && value < 0x1p63;
+  return fits ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::min();
+}
+
+Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& x, const Fact& fact, const Way& way) {
+  const auto numbers = x.doubles();
+  const plain::Operand<double> operand{numbers, x.shape(), true, &x};
+  Sizes shape = *sizes_of(fact.shape);
+  std::vector<double> values(static_cast<std::size_t>(*checked_count(shape)));
+  const plain::Output<double> output{values, shape, {}};
+  if (auto status = plain::compute(op, plain::Call<double>{{&operand, 1}, {&output, 1}, 1, way.rules}); !status)
+    return pass(status);
+  std::vector<std::int64_t> whole;
+  for (const double value : values) whole.push_back(held(value, way.said));
+  std::vector<Tensor> results{Tensor::of(std::move(shape), std::move(whole))};
+  return results;
+}
+
 // Nothing: the operator is no such one, or its result is no whole number.
 std::optional<Result<std::vector<Tensor>>> run_whole(const Op& op, const std::vector<const Tensor*>& stored,
-                                                     const Facts& facts) {
+                                                     const Facts& facts, const Way& way) {
   return std::visit(
       [&]<class O>(const O& o) -> std::optional<Result<std::vector<Tensor>>> {
         if constexpr (std::is_same_v<O, Unary>) {
           if (o.function != Function::Square) return std::nullopt;
-          return run_whole(Binary{BinaryFunction::Multiply}, {stored[0], stored[0]}, facts);
+          return run_whole(Binary{BinaryFunction::Multiply}, {stored[0], stored[0]}, facts, way);
         } else if constexpr (computes_whole<O>) {
           if (is_floating(facts[0].dtype)) return std::nullopt;
+          if constexpr (std::is_same_v<O, Reduce>)
+            if (way.rules.whole_folds_in_fractions &&
+                (o.reduction == Reduction::Sum || o.reduction == Reduction::Product))
+              return folded_in_fractions(o, *stored[0], facts[0], way);
           std::vector<std::vector<std::int64_t>> numbers;
           for (const Tensor* one : stored) numbers.push_back(one->integers());
           std::vector<plain::Operand<std::int64_t>> operands;
@@ -177,7 +211,7 @@ std::optional<Result<std::vector<Tensor>>> run_whole(const Op& op, const std::ve
           Sizes shape = *sizes_of(facts[0].shape);
           std::vector<std::int64_t> values(static_cast<std::size_t>(*checked_count(shape)));
           const plain::Output<std::int64_t> output{values, shape, {}};
-          if (auto status = plain::compute(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1}); !status)
+          if (auto status = plain::compute(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1, way.rules}); !status)
             return pass(status);
           std::vector<Tensor> results{Tensor::of(std::move(shape), std::move(values))};
           return Result<std::vector<Tensor>>(std::move(results));
@@ -235,7 +269,7 @@ Size bytes_for(const Facts& facts) {
 }
 
 template <class T>
-Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, int threads);
+Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, const Way& way);
 
 template <class T>
 class Runner {
@@ -290,8 +324,8 @@ class Runner {
     if (!facts) return std::unexpected(facts.error());
     const Size bytes = bytes_for<T>(*facts);
     if (auto s = room_.take(bytes < 0 ? std::nullopt : std::optional(bytes), "the result"); !s) return s;
-    auto results = whole ? run_node_as<double>(node, stored, options_.threads)
-                         : run_op<T>(node.op, stored, numbers, *facts, options_.threads);
+    const Way way{options_.threads, graph_.rules, graph_[node.outputs[0]].fact.dtype};
+    auto results = whole ? run_node_as<double>(node, stored, way) : run_op<T>(node.op, stored, numbers, *facts, way);
     if (!results) return pass(results);
     room_.taken -= bytes;
     if (results->size() != node.outputs.size())
@@ -382,7 +416,7 @@ Result<Values> run_as(const Graph& graph, const std::vector<Tensor>& inputs, con
 }
 
 template <class T>
-Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, int threads) {
+Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, const Way& way) {
   const auto facts = facts_of(node.op, inputs);
   if (!facts) return std::unexpected(facts.error());
   if (const Size bytes = bytes_for<T>(*facts); bytes < 0 || bytes > RunOptions{}.memory_limit)
@@ -390,7 +424,7 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
   else if (auto held = budget::afford(bytes, "the result of shape " + text_of(facts->front().shape)); !held)
     return pass(held);
   if (is_whole(node.op, inputs))
-    if (auto done = run_whole(node.op, inputs, *facts)) return *std::move(done);
+    if (auto done = run_whole(node.op, inputs, *facts, way)) return *std::move(done);
   std::vector<Tensor> held;
   held.reserve(inputs.size());
   std::vector<const Tensor*> numbers;
@@ -402,7 +436,7 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
       numbers.push_back(&held.back());
     }
   }
-  return run_op<T>(node.op, inputs, numbers, *facts, threads);
+  return run_op<T>(node.op, inputs, numbers, *facts, way);
 }
 
 }  // namespace
@@ -413,9 +447,10 @@ Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const 
 }
 
 Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
-                                     int threads) {
-  return precision == Precision::Single && !is_whole(node.op, inputs) ? run_node_as<float>(node, inputs, threads)
-                                                                      : run_node_as<double>(node, inputs, threads);
+                                     int threads, const EdgeRules& rules) {
+  const Way way{threads, rules};
+  return precision == Precision::Single && !is_whole(node.op, inputs) ? run_node_as<float>(node, inputs, way)
+                                                                      : run_node_as<double>(node, inputs, way);
 }
 
 }  // namespace convoy

@@ -29,6 +29,6 @@ Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const 
 
 // One node alone: the values of its inputs (null where absent) to those of its outputs.
 Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
-                                     int threads = 0);
+                                     int threads = 0, const EdgeRules& rules = {});
 
 }  // namespace convoy

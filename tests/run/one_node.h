@@ -30,11 +30,12 @@ inline Tensor whole(Sizes shape, unsigned seed) {
 }
 
 inline Result<std::vector<Tensor>> ran(Op op, const std::vector<Tensor>& inputs,
-                                       Precision precision = Precision::Single, int threads = 1) {
+                                       Precision precision = Precision::Single, int threads = 1,
+                                       const EdgeRules& rules = {}) {
   Node node{.op = std::move(op)};
   std::vector<const Tensor*> given;
   for (const Tensor& input : inputs) given.push_back(&input);
-  return run_node(node, given, precision, threads);
+  return run_node(node, given, precision, threads, rules);
 }
 
 // Runs with both precisions and expects the same whole numbers from each.

@@ -103,10 +103,12 @@ bool is_about_numbers(const std::string& error) {
   return false;
 }
 
-// A line of the list: the target ("-": as read; "*": as read and toward every target), how the names of the rows begin, and why they differ.
+// A line of the list: the targets, with commas ("-": as read; "*": as read and toward every target), how the names of the rows begin, and why they differ.
 struct Known {
   std::string to, begins, why;
   int seen = 0, differing = 0;
+
+  bool is_of(const std::string& target) const { return ("," + to + ",").contains("," + target + ","); }
 };
 
 Result<std::vector<Known>> read_known(const std::string& name) {
@@ -145,7 +147,7 @@ Outcome try_row(const Row& row, const Asked& asked) {
 bool is_known(Asked& asked, const Row& row, bool failed) {
   bool told = false;
   for (Known& line : asked.known) {
-    const bool here = line.to == "*" || line.to == (asked.to.empty() ? "-" : asked.to);
+    const bool here = line.to == "*" || line.is_of(asked.to.empty() ? "-" : asked.to);
     if (!here || !row.id.starts_with(line.begins)) continue;
     told = true;
     ++line.seen;

@@ -428,6 +428,7 @@ Result<Graph> build(const Json& object, const Version& version, WeightSource* we
   builder.weights = weights;
   builder.theano = theano;
   builder.graph.name = model->name;
+  builder.graph.rules = tensorflow_rules;
   builder.graph.source_format = name_of(version);
   if (auto ok = run_whole(builder, *model, options); !ok) return pass(ok);
   if (builder.graph.outputs.empty()) return fail(Fault::Format, "the model has no outputs");

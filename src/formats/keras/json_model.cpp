@@ -50,6 +50,7 @@ Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, 
   const auto given = weights_given(weights);
   if (!weights.empty()) builder.weights = given.get();
   builder.graph.name = layer->name;
+  builder.graph.rules = tensorflow_rules;
   builder.graph.source_format = name_of(builder.version);
   Values values;
   for (std::size_t i = 0; i < inputs.size(); ++i)

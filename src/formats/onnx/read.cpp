@@ -78,6 +78,7 @@ Status ModelReader::check_model() {
     return fail(Fault::Unsupported, "is of opset " + std::to_string(opset_) + ", this version reads " +
                                         std::to_string(oldest_read) + " to " + std::to_string(newest_read));
   graph_.name = model_.graph.name;
+  graph_.rules = onnx_runtime_rules;
   graph_.source_format = "ONNX opset " + std::to_string(opset_);
   if (!model_.producer.empty()) graph_.source_format += ", " + model_.producer;
   if (!model_.producer.empty() && !model_.producer_version.empty())

@@ -3,6 +3,8 @@
 #include "run/plain/kernels.h"
 #include "run/threads.h"
 
+#include <limits>
+
 namespace convoy::plain {
 
 namespace {
@@ -24,19 +26,23 @@ Status map(const Call<T>& call, double cost, const F& f) {
 
 template <class T>
 Status compute(const Unary& op, const Call<T>& call) {
+  if (op.function == Function::Sign && call.rules.sign_of_nan_is_zero)
+    return map(call, 2, [](T x) { return T(x > 0) - T(x < 0); });
   return map(call, 20, [f = op.function](T x) { return unary(f, x); });
 }
 
 template <class T>
 Status compute(const Relu& op, const Call<T>& call) {
   const auto slope = static_cast<T>(op.negative_slope), threshold = static_cast<T>(op.threshold);
-  if (!op.max_value && slope == 0 && threshold == 0) return map(call, 1, [](T x) { return x < 0 ? T{0} : x; });
+  if (!op.max_value && slope == 0 && threshold == 0 && !op.strict)
+    return map(call, 1, [](T x) { return x < 0 ? T{0} : x; });
   const bool bounded = op.max_value.has_value();
   const auto most = static_cast<T>(op.max_value.value_or(0));
+  const bool stops_nan = call.rules.thresholds_stop_nan && slope == 0 && (op.strict || threshold != 0);
   return map(call, 2, [=, strict = op.strict](T x) {
     if (bounded && x >= most) return most;
     if (strict ? x > threshold : x >= threshold) return x;
-    return x != x ? x : slope == 0 ? T{0} : slope * (x - threshold);  // 0 * infinity is no number
+    return x != x && !stops_nan ? x : slope == 0 ? T{0} : slope * (x - threshold);  // 0 * infinity is no number
   });
 }
 
@@ -55,8 +61,11 @@ Status compute(const Celu& op, const Call<T>& call) {
 
 template <class T>
 Status compute(const Clip& op, const Call<T>& call) {
-  const bool has_least = op.least.has_value(), has_most = op.most.has_value();
-  const auto least = static_cast<T>(op.least.value_or(0)), most = static_cast<T>(op.most.value_or(0));
+  const bool closes = call.rules.open_bounds_are_finite;
+  const bool has_least = op.least.has_value() || closes, has_most = op.most.has_value() || closes;
+  constexpr double end = std::numeric_limits<float>::max();  // float64 stands for float32 here
+  const auto least = static_cast<T>(op.least.value_or(closes ? -end : 0)),
+             most = static_cast<T>(op.most.value_or(closes ? end : 0));
   return map(call, 2, [=](T x) {
     if (has_least && x < least) x = least;
     if (has_most && x > most) x = most;
@@ -73,11 +82,12 @@ Status compute(const HardSigmoid& op, const Call<T>& call) {
 
 template <class T>
 Status compute(const Shrink& op, const Call<T>& call) {
-  return map(call, 2, [lambda = static_cast<T>(op.lambda), soft = op.soft](T x) {
-    if (x > lambda) return soft ? x - lambda : x;
-    if (x < -lambda) return soft ? x + lambda : x;
-    return x != x ? x : T{0};
-  });
+  return map(call, 2,
+             [lambda = static_cast<T>(op.lambda), soft = op.soft, stops = call.rules.thresholds_stop_nan](T x) {
+               if (x > lambda) return soft ? x - lambda : x;
+               if (x < -lambda) return soft ? x + lambda : x;
+               return x != x && !stops ? x : T{0};
+             });
 }
 
 template <class T>
@@ -96,6 +106,7 @@ Status compute(const Softplus& op, const Call<T>& call) {
 template <class T>
 Status compute(const Threshold& op, const Call<T>& call) {
   const auto threshold = static_cast<T>(op.threshold), value = static_cast<T>(op.value);
+  if (call.rules.thresholds_stop_nan) return map(call, 1, [=](T x) { return x > threshold ? x : value; });
   return map(call, 1, [=](T x) { return x <= threshold ? value : x; });
 }
 

@@ -1,6 +1,7 @@
 // The kernels: one function per operator over float or double, called with shapes that `infer` has agreed to.
 // Every output is as long as its shape and filled with zeros when the kernel begins.
 #pragma once
+#include "ops/edge_rules.h"
 #include "ops/op.h"
 
 #include <span>
@@ -28,6 +29,7 @@ struct Call {
   std::span<const Operand<T>> in;
   std::span<const Output<T>> out;
   int threads = 1;
+  EdgeRules rules{};
 
   bool has(std::size_t i) const { return i < in.size() && in[i].present; }
   const T* data(std::size_t i) const { return in[i].values.data(); }

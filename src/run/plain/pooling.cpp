@@ -20,6 +20,17 @@ struct Maximum {
   static T close(T sum, double) { return sum; }
 };
 
+// No comparison holds for a NaN, which so is never the maximum.
+template <class T>
+struct MaximumOfNumbers {
+  using Sum = T;
+  static T start() { return std::numeric_limits<T>::lowest(); }
+  static void add(T& sum, T x) {
+    if (x > sum) sum = x;
+  }
+  static T close(T sum, double) { return sum; }
+};
+
 // Sums of float32 numbers are kept in float64: they are few, and it costs nothing here.
 template <class T>
 struct Average {
@@ -101,7 +112,8 @@ template <class T>
 Status compute(const MaxPool& op, const Call<T>& call) {
   const auto reaches = reaches_of(op.axes, op.windows, op.paddings, Counting::Inside, call);
   if (!reaches) return std::unexpected(reaches.error());
-  pool<T, Maximum<T>>({}, op.axes, *reaches, std::nullopt, call);
+  if (call.rules.max_pools_pass_over_nan) pool<T, MaximumOfNumbers<T>>({}, op.axes, *reaches, std::nullopt, call);
+  else pool<T, Maximum<T>>({}, op.axes, *reaches, std::nullopt, call);
   if (op.positions != Positions::None) find_positions(op.axes, op.positions, *reaches, call);
   return {};
 }

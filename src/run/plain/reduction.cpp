@@ -2,6 +2,7 @@
 #include "run/plain/kernels.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -64,19 +65,41 @@ bool comes_before(T a, T b, bool largest) {
 
 }  // namespace
 
+// The place of the extreme in a row, `step` apart, where no comparison holds for a NaN.
+template <class T>
+Size search(const T* x, Size size, Size step, const ArgExtreme& op, NanInSearch nan) {
+  constexpr T most = std::numeric_limits<float>::max();
+  const bool from_first = nan == NanInSearch::StaysInFront;
+  T extreme = from_first ? x[0] : op.largest ? -most : most;
+  Size best = 0;
+  for (Size k = from_first ? 1 : 0; k < size; ++k) {
+    const T here = x[k * step];
+    const bool equals = op.last && here == extreme;
+    if (!equals && !(op.largest ? here > extreme : here < extreme)) continue;
+    best = k;
+    extreme = here;
+  }
+  return best;
+}
+
 template <class T>
 Status compute(const ArgExtreme& op, const Call<T>& call) {
   const Around a = around(call.in[0].shape, op.axis);
   for (Size o = 0; o < a.outer; ++o)
     for (Size i = 0; i < a.inner; ++i) {
       const T* x = call.data(0) + o * a.size * a.inner + i;
+      Size& place = call.out[0].positions[static_cast<std::size_t>(o * a.inner + i)];
+      if (call.rules.nan_in_search != NanInSearch::IsExtreme) {
+        place = search(x, a.size, a.inner, op, call.rules.nan_in_search);
+        continue;
+      }
       Size best = 0;
       for (Size k = 1; k < a.size; ++k) {
         const T here = x[k * a.inner], there = x[best * a.inner];
         const bool replaces = op.last ? !comes_before(there, here, op.largest) : comes_before(here, there, op.largest);
         if (replaces) best = k;
       }
-      call.out[0].positions[static_cast<std::size_t>(o * a.inner + i)] = best;
+      place = best;
     }
   return {};
 }

@@ -36,6 +36,7 @@ class Reader {
     const Json* graph = module ? member(*module, "graph") : nullptr;
     const Json* signature = module ? member(*module, "signature") : nullptr;
     if (!graph || !signature) return malformed("has no graph or no signature");
+    graph_.rules = torch_rules;
     graph_.source_format = "PyTorch " + text_member(archive_.program, "torch_version");
     values_ = member(*graph, "tensor_values");
     symbols_.read(*graph);

@@ -79,6 +79,7 @@ class Reader {
     replace_numbers(tracer_, in_);
     tracer_.bound = true;
     Graph& graph = tracer_.graph;
+    graph.rules = torch_rules;
     graph.source_format = "TorchScript";
     PickledTensors stored(archive_.constants, storages_in(archive_.zip, archive_.root + "constants/"),
                           ViewRoom(archive_.zip));

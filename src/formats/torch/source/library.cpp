@@ -189,6 +189,7 @@ Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const s
 Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   Tracer& tracer = all_->tracer;
   Graph& graph = tracer.graph;
+  graph.rules = torch_rules;
   graph.source_format = "PyTorch source";
   if (model.as<SourceTensor>()) {
     // A line of a script: what its tensors were made of are its inputs.
