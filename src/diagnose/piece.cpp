@@ -76,7 +76,7 @@ Result<std::vector<Tensor>> values_changed(const Graph& piece, const std::vector
     // The kernels trust what shape inference has accepted.
     if (auto accepted = infer(node.op, convoy::Inputs(seen)); !accepted)
       return within(place_of(node), Result<std::vector<Tensor>>(pass(accepted)));
-    auto made = run_node(node, read, Precision::Double, threads);
+    auto made = run_node_of(piece, node, read, Precision::Double, threads);
     if (!made) return pass(made);
     for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i)
       values[static_cast<std::size_t>(node.outputs[i].index)] = change ? change((*made)[i]) : std::move((*made)[i]);
@@ -144,7 +144,7 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
     }
     if (auto accepted = infer(node.op, convoy::Inputs(seen)); !accepted)
       return within(place_of(node), Result<Rounded>(pass(accepted)));
-    auto made = run_node(node, read, Precision::Single, threads);
+    auto made = run_node_of(piece, node, read, Precision::Single, threads);
     if (!made) return pass(made);
     auto bound = bound_of({node, read, errors, *made, threads});
     if (!bound) return pass(bound);

@@ -18,8 +18,9 @@ struct EdgeRules {
   bool thresholds_stop_nan = false;  // a NaN is not above a threshold, and what is not becomes 0 or the value
   bool sign_of_nan_is_zero = false;
   bool open_bounds_are_finite = false;  // a clip without a bound has the last finite number there
-  bool whole_folds_in_fractions =
-      false;  // sums and products of whole numbers run in float64, and stop at the last of 32 bits
+  // Sums, products and powers of whole numbers run in float64. What 32 bits do not hold stops at the last number; of a power it
+  // becomes the lowest, as a cast has it.
+  bool whole_folds_in_fractions = false;
 
   friend bool operator==(const EdgeRules&, const EdgeRules&) = default;
 };

@@ -32,7 +32,8 @@ Result<Facts> infer(const MatMul&, const Inputs& in) {
   if (!shape) return pass(shape);
   shape->push_back(a[a.size() - 2]);
   shape->push_back(b.back());
-  return one_fact(arithmetic(meeting(in[0].dtype, in[1].dtype)), *std::move(shape));
+  const DType met = meeting(in[0].dtype, in[1].dtype);
+  return one_fact(met == DType::Bool ? DType::F32 : met, *std::move(shape));
 }
 
 Result<EinsumLetters> letters_of(const Einsum& einsum) {

@@ -23,7 +23,7 @@ struct Linear {
   friend bool operator==(const Linear&, const Linear&) = default;
 };
 
-// a [..., m, k], b [..., k, n] -> [..., m, n]; leading axes broadcast.
+// a [..., m, k], b [..., k, n] -> [..., m, n]; leading axes broadcast. Whole numbers stay whole and wrap around.
 struct MatMul {
   static constexpr std::string_view name = "matmul";
   static constexpr std::size_t least_inputs = 2, most_inputs = 2;

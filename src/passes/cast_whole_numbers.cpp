@@ -1,6 +1,7 @@
 // Puts a cast in front of what makes fractions of whole numbers where the target's own function takes fractions alone: a
 // square root of int32 is no valid ONNX, and Keras and PyTorch refuse some. What rounds leaves whole numbers as they are, and so
-// does a ReLU those that have no sign; extremes of truths are "or" and "and"; sums that would stop at 32 bits take 64.
+// does a ReLU those that have no sign; extremes of truths are "or" and "and"; sums that would stop at 32 bits take 64, and products
+// of matrices that would run in float32 are written out.
 #include "ops/expect.h"
 #include "passes/rewrites.h"
 
@@ -79,6 +80,23 @@ Status widen(const Graph& graph, NodeId id, Patch& patch) {
   return patch.become(id, y);
 }
 
+// Keras multiplies matrices of whole numbers in float32, which holds them up to 2^24, and those of 8 bits in 32.
+Status write_out_product(const Graph& graph, NodeId id, Patch& patch) {
+  const Node& node = graph[id];
+  if (!std::holds_alternative<MatMul>(node.op) || is_floating(graph[node.outputs[0]].fact.dtype)) return {};
+  const Fact& a = graph[node.inputs[0]].fact;
+  const Fact& b = graph[node.inputs[1]].fact;
+  const Size rank_a = static_cast<Size>(a.shape.size()), rank_b = static_cast<Size>(b.shape.size());
+  auto rows = patch.one(node, Unsqueeze{{rank_a}}, {node.inputs[0]});
+  if (!rows) return pass(rows);
+  auto columns = patch.one(node, Unsqueeze{{rank_b - 2}}, {node.inputs[1]});
+  if (!columns) return pass(columns);
+  auto y = patch.one(node, Binary{BinaryFunction::Multiply}, {*rows, *columns});
+  if (y) y = patch.one(node, Reduce{Reduction::Sum, {std::max(rank_a, rank_b) - 1}}, {*y});
+  patch.remark(node, "multiplies and adds whole numbers one by one: a product of matrices runs in float32");
+  return patch.become(id, y);
+}
+
 }  // namespace
 
 Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
@@ -88,6 +106,7 @@ Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
     if (auto done = cast(graph, id, target, patch); !done) return pass(done);
     Status done;
     if (target.framework == Framework::Keras) done = say_extreme_of_truths(graph, id, patch);
+    if (target.framework == Framework::Keras && done) done = write_out_product(graph, id, patch);
     if (target.framework == Framework::OnnxRuntime) done = widen(graph, id, patch);
     if (!done) return pass(done);
   }

@@ -121,7 +121,7 @@ std::vector<Tensor> placeholders(const Graph& graph, const Node& node) {
 
 // Where nothing is rounded float32 gives what float64 would.
 Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vector<const Tensor*>& inputs) {
-  if (whole_.empty()) return run_node(node, inputs, Precision::Double, threads_, graph_.rules);
+  if (whole_.empty()) return run_node_of(graph_, node, inputs, Precision::Double, threads_);
   bool exact = convoy::is_exact(node, inputs, *sizes_of(graph_[node.outputs[0]].fact.shape));
   for (const ValueId v : node.inputs) {
     if (!v || graph_[v].constant || meets_[static_cast<std::size_t>(v.index)]) continue;
@@ -134,7 +134,7 @@ Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vec
     is_read = is_read || !fresh_[i] || !meets_[i] || graph_[v].fact.dtype != DType::F32;
   }
   if (!exact && !is_read) return placeholders(graph_, node);
-  return run_node(node, inputs, exact ? Precision::Single : Precision::Double, threads_, graph_.rules);
+  return run_node_of(graph_, node, inputs, exact ? Precision::Single : Precision::Double, threads_);
 }
 
 // Values that the port makes as well are compared and forced, which ends what they carry.

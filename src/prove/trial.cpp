@@ -125,7 +125,7 @@ Status Trial::run_one(const Node& node) {
     if (auto taken = budget_.take(bytes, "its output"); !taken) return taken;
     bytes_[static_cast<std::size_t>(v.index)] = bytes;
   }
-  auto outputs = run_node(node, inputs, Precision::Single, options_.threads, target_.rules);
+  auto outputs = run_node_of(target_, node, inputs, Precision::Single, options_.threads);
   if (!outputs) return pass(outputs);
   const bool is_whole = numbers_ == Numbers::Whole;
   if (is_whole && !rounds && !outputs->empty() && !is_exact(node, inputs, outputs->front().shape())) rounds = &node;

@@ -54,7 +54,7 @@ Result<std::vector<Tensor>> run_unluckily(const Graph& graph, const std::vector<
     for (const ValueId v : node.inputs) read.push_back(v ? &*held[at(v)] : nullptr);
     for (const ValueId v : node.outputs)
       if (auto taken = budget.take(bytes_of(graph[v].fact, 8), "a run with rounding"); !taken) return pass(taken);
-    auto outputs = run_node(node, read, Precision::Single, options.threads, graph.rules);
+    auto outputs = run_node_of(graph, node, read, Precision::Single, options.threads);
     if (!outputs) return pass(outputs);
     if (!is_product(node.op)) {
       const std::vector<const Tensor*> exact(read.size(), nullptr);

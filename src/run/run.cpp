@@ -54,6 +54,14 @@ Tensor wrapped(Tensor tensor, DType dtype) {
   return Tensor::of(tensor.shape(), std::move(numbers));
 }
 
+// Toward zero; what 32 or 64 bits cannot hold, NaN among it, becomes the lowest number, as the processor has it.
+std::int64_t whole_of(double value, DType to) {
+  const double end = to == DType::I32 ? 0x1p31 : 0x1p63,
+               below = to == DType::I32 ? -end - 1 : std::nextafter(-end, -INFINITY);
+  if (value > below && value < end) return static_cast<std::int64_t>(value);
+  return to == DType::I32 ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int64_t>::min();
+}
+
 template <class T>
 Tensor cast(const Tensor& x, DType to) {
   if (is_floating(to)) {
@@ -68,9 +76,7 @@ Tensor cast(const Tensor& x, DType to) {
   }
   if (!is_floating(x.dtype())) return wrapped(x.dtype() == DType::I64 ? x : Tensor::of(x.shape(), x.integers()), to);
   std::vector<std::int64_t> whole;
-  constexpr double most = 9.2e18;
-  for (const double value : x.doubles())
-    whole.push_back(std::isnan(value) ? 0 : static_cast<std::int64_t>(std::clamp(value, -most, most)));
+  for (const double value : x.doubles()) whole.push_back(whole_of(value, to));
   return wrapped(Tensor::of(x.shape(), std::move(whole)), to);
 }
 
@@ -84,10 +90,10 @@ constexpr std::size_t positions_output = O::traits.indices == Indices::FirstOutp
 
 // What is whole by its type goes on as whole numbers: no further operator sees a fraction there.
 template <class T>
-Tensor as_fact(const Fact& fact, Sizes shape, std::vector<T> values) {
+Tensor as_fact(const Fact& fact, Sizes shape, std::vector<T> values, DType whole) {
   if (is_floating(fact.dtype)) return Tensor::of(std::move(shape), std::move(values));
   const Tensor numbers = Tensor::of(std::move(shape), std::move(values));
-  return cast<T>(numbers, DType::I64);
+  return cast<T>(numbers, whole);
 }
 
 struct Room {
@@ -152,11 +158,14 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
           }
           if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, way.threads, way.rules}); !status)
             return pass(status);
+          // A power of whole numbers is cast as it is; what is computed otherwise has wrapped around.
+          const bool casts = way.rules.whole_folds_in_fractions && op == Op(Binary{BinaryFunction::Power});
+          const DType whole = casts ? way.said : DType::I64;
           std::vector<Tensor> results;
           for (std::size_t i = 0; i < buffers.size(); ++i) {
             if (tells_positions<O> && i == positions_output<O>)
               results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(positions)));
-            else results.push_back(as_fact<T>(facts[i], std::move(outputs[i].shape), std::move(buffers[i])));
+            else results.push_back(as_fact<T>(facts[i], std::move(outputs[i].shape), std::move(buffers[i]), whole));
           }
           return results;
         }
@@ -171,8 +180,7 @@ constexpr bool computes_whole = std::is_same_v<O, Binary> || std::is_same_v<O, R
 // A sum or product that ran in float64, as the type holds it: at the last number of 32 bits it stops.
 std::int64_t held(double value, DType dtype) {
   if (dtype == DType::I32) return static_cast<std::int64_t>(std::clamp(value, -0x1p31, 0x1p31 - 1));
-  const bool fits = value >= -0x1p63 && value < 0x1p63;
-  return fits ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::min();
+  return whole_of(value, dtype);
 }
 
 Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& x, const Fact& fact, const Way& way) {
@@ -439,6 +447,12 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
   return run_op<T>(node.op, inputs, numbers, *facts, way);
 }
 
+Result<std::vector<Tensor>> run_node_by(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
+                                        const Way& way) {
+  return precision == Precision::Single && !is_whole(node.op, inputs) ? run_node_as<float>(node, inputs, way)
+                                                                      : run_node_as<double>(node, inputs, way);
+}
+
 }  // namespace
 
 Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const RunOptions& options) {
@@ -448,9 +462,16 @@ Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const 
 
 Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
                                      int threads, const EdgeRules& rules) {
-  const Way way{threads, rules};
-  return precision == Precision::Single && !is_whole(node.op, inputs) ? run_node_as<float>(node, inputs, way)
-                                                                      : run_node_as<double>(node, inputs, way);
+  return run_node_by(node, inputs, precision, {threads, rules});
+}
+
+Result<std::vector<Tensor>> run_node_of(const Graph& graph, const Node& node, const std::vector<const Tensor*>& inputs,
+                                        Precision precision, int threads) {
+  auto results = run_node_by(node, inputs, precision, {threads, graph.rules, graph[node.outputs[0]].fact.dtype});
+  if (results)
+    for (std::size_t i = 0; i < std::min(results->size(), node.outputs.size()); ++i)
+      (*results)[i] = wrapped(std::move((*results)[i]), graph[node.outputs[i]].fact.dtype);
+  return results;
 }
 
 }  // namespace convoy

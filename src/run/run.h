@@ -31,4 +31,8 @@ Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const 
 Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
                                      int threads = 0, const EdgeRules& rules = {});
 
+// A node as its graph says: by the rules of its framework, and whole numbers wrapped around as their types are.
+Result<std::vector<Tensor>> run_node_of(const Graph& graph, const Node& node, const std::vector<const Tensor*>& inputs,
+                                        Precision precision, int threads = 0);
+
 }  // namespace convoy

@@ -223,6 +223,22 @@ TEST(Spelling, WholeNumbersWithoutASignAndTruthsAreSaidByWhatTheTargetRuns) {
   EXPECT_EQ(only(inputs + "maximum\noutput y\n", torch_target()), Op(Binary{BinaryFunction::Maximum}));
 }
 
+// Keras multiplies matrices of whole numbers in float32: 65536 * 65536 + 15 would come back as 0.
+TEST(Spelling, ProductsOfWholeNumbersAreWrittenOutTowardKeras) {
+  const std::string text = "input a int32[?,2,3]\ninput b int32[3,4]\ny = matmul(a, b)\noutput y\n";
+  Graph graph = parsed(text), kept = parsed(text);
+  ASSERT_TRUE(run_passes(kept, torch_target()));
+  EXPECT_EQ(kept.nodes.size(), 1U);
+  ASSERT_TRUE(run_passes(graph, keras_target()));
+  EXPECT_EQ(graph.nodes.size(), 4U);
+  const Tensor a = Tensor::of({1, 2, 3}, std::vector<std::int64_t>{65536, 3, 1, -7, 2, 0});
+  const Tensor b = Tensor::of({3, 4}, std::vector<std::int64_t>{65536, 1, 0, 2, 5, -1, 1, 0, 0, 0, 9, 1});
+  const auto values = run(graph, {a, b}, {});
+  ASSERT_TRUE(values);
+  EXPECT_EQ(values->at(graph.outputs[0]).integers(),
+            (std::vector<std::int64_t>{15, 65533, 12, 131073, -458742, -9, 2, -14}));
+}
+
 TEST(Passes, AnUnknownNameIsAUsageError) {
   Graph graph = parsed("input x float32[?,3]\ny = relu(x)\noutput y\n");
   auto done = run_passes(graph, torch_target(), {"sweep_floor"});

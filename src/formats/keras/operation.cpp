@@ -142,7 +142,8 @@ Values matmul(Call& call) {
   if (call.failed()) return {};
   const DType left = call.fact(a).dtype, right = call.fact(b).dtype, dtype = meeting(left, right);
   if (is_floating(dtype)) return {call.add(MatMul{}, {a, b})};
-  if (left == DType::I8 && right == DType::I8) return {call.add(Cast{DType::I32}, {call.add(MatMul{}, {a, b})})};
+  if (left == DType::I8 && right == DType::I8)
+    return {call.add(MatMul{}, {call.add(Cast{DType::I32}, {a}), call.add(Cast{DType::I32}, {b})})};
   a = call.add(Cast{DType::F32}, {a});
   b = call.add(Cast{DType::F32}, {b});
   return {call.add(Cast{dtype}, {call.add(MatMul{}, {a, b})})};

@@ -109,7 +109,18 @@ std::string truncated(Sink& sink, const std::string& q) {
   return sink.step("Mul", {sink.step("Sign", {q}), sink.step("Floor", {sink.step("Abs", {q})})});
 }
 
-Status write_division(const Binary& op, Sink& sink, const std::string& a, const std::string& b, bool whole) {
+// What the remainder leaves divides without one, downward. Beside the last numbers of a type it may lie outside: 64 bits hold it.
+void write_floor_division(Sink& sink, const std::string& a, const std::string& b, DType dtype) {
+  const bool narrow = dtype == DType::I8 || dtype == DType::I16 || dtype == DType::I32;
+  if (!narrow) return sink.last("Div", {sink.step("Sub", {a, sink.step("Mod", {a, b})}), b});
+  const auto widened = [&](const std::string& x) { return sink.step("Cast", {x}, {{"to", data_type_of(DType::I64)}}); };
+  const std::string wide_a = widened(a), wide_b = widened(b);
+  const std::string left = sink.step("Sub", {wide_a, sink.step("Mod", {wide_a, wide_b})});
+  sink.last("Cast", {sink.step("Div", {left, wide_b})}, {{"to", data_type_of(dtype)}});
+}
+
+Status write_division(const Binary& op, Sink& sink, const std::string& a, const std::string& b, DType dtype) {
+  const bool whole = !is_floating(dtype);
   switch (op.function) {
     case BinaryFunction::Remainder: sink.last("Mod", {a, b}, {{"fmod", Size{1}}}); return {};
     case BinaryFunction::Modulo:
@@ -117,8 +128,8 @@ Status write_division(const Binary& op, Sink& sink, const std::string& a, const 
       sink.last("Sub", {a, sink.step("Mul", {sink.step("Floor", {sink.step("Div", {a, b})}), b})});
       return {};
     case BinaryFunction::FloorDivide:
-      if (whole) sink.last("Div", {sink.step("Sub", {a, sink.step("Mod", {a, b})}), b});
-      else sink.last("Floor", {sink.step("Div", {a, b})});
+      if (whole) return write_floor_division(sink, a, b, dtype), Status();
+      sink.last("Floor", {sink.step("Div", {a, b})});
       return {};
     default: break;
   }
@@ -143,7 +154,7 @@ Status write_binary(const Binary& op, Sink& sink) {
   const Operator* word = operator_for(f);
   if (f == BinaryFunction::Modulo || f == BinaryFunction::Remainder || f == BinaryFunction::FloorDivide ||
       f == BinaryFunction::TruncateDivide)
-    return write_division(op, sink, a, b, !is_floating(dtype));
+    return write_division(op, sink, a, b, dtype);
   if (word && sink.knows(word->name)) {
     sink.last(std::string(word->name), {a, b});
   } else if (f == BinaryFunction::NotEqual) {

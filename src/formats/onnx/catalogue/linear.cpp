@@ -22,7 +22,6 @@ std::vector<ValueId> matmul(FunctionCall& call) {
   if (row) a = call.add(Unsqueeze{{0}}, {a});
   if (column) b = call.add(Unsqueeze{{1}}, {b});
   ValueId y = call.add(MatMul{}, {a, b});
-  if (whole) y = call.add(Cast{dtype}, {y});  // whole numbers stay whole and wrap around
   if (column && y) y = call.add(Squeeze{{call.rank(y) - 1}}, {y});
   if (row && y) y = call.add(Squeeze{{call.rank(y) - (column ? 1 : 2)}}, {y});
   return {y};
@@ -157,9 +156,9 @@ Status write_linear(const Linear& op, Sink& sink) {
   return {};
 }
 
-// A product with a constant matrix is read back as a layer, so it is written as one.
+// A product with a constant matrix is read back as a layer, so it is written as one. ONNX Runtime's Gemm takes no whole numbers.
 Status write_matmul(const MatMul&, Sink& sink) {
-  if (sink.rank(0) == 2 && sink.rank(1) == 2 && sink.constant(1))
+  if (sink.rank(0) == 2 && sink.rank(1) == 2 && sink.constant(1) && is_floating(sink.fact().dtype))
     return sink.last("Gemm", {sink.name(0), sink.name(1)}, {{"transB", Size{0}}}), Status();
   sink.last("MatMul", {sink.name(0), sink.name(1)});
   return {};

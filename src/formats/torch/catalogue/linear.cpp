@@ -70,12 +70,11 @@ std::vector<ValueId> add_product(FunctionCall& call, std::string_view first, std
 std::vector<ValueId> addmm(FunctionCall& call) { return add_product(call, "mat1", "mat2"); }
 std::vector<ValueId> baddbmm(FunctionCall& call) { return add_product(call, "batch1", "batch2"); }
 
-// Whole numbers stay whole and wrap around; a known matrix of fractions is a layer.
+// A known matrix of fractions is a layer.
 ValueId multiplied(FunctionCall& call, ValueId a, ValueId b) {
   if (call.failed()) return {};
   const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
-  if (!is_floating(dtype)) return call.add(Cast{dtype}, {call.add(MatMul{}, {a, b})});
-  if (call.constant(b) && call.rank(b) == 2) return call.add(Linear{LinearOrder::InOut}, {a, b});
+  if (is_floating(dtype) && call.constant(b) && call.rank(b) == 2) return call.add(Linear{LinearOrder::InOut}, {a, b});
   return call.add(MatMul{}, {a, b});
 }
 
@@ -85,8 +84,7 @@ ValueId product_with_vector(FunctionCall& call, ValueId a, ValueId b) {
   if (call.rank(a) < 1 || call.rank(b) < 1) call.refuse(Fault::Format, "a product with a single number");
   if (row) a = call.add(Unsqueeze{{0}}, {a});
   if (column) b = call.add(Unsqueeze{{1}}, {b});
-  const bool whole = !call.failed() && !is_floating(meeting(call.fact(a).dtype, call.fact(b).dtype));
-  const ValueId y = whole ? multiplied(call, a, b) : call.add(MatMul{}, {a, b});
+  const ValueId y = call.add(MatMul{}, {a, b});
   if (call.failed()) return {};
   const Size rank = call.rank(y);
   Sizes gone;

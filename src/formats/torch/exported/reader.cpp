@@ -394,7 +394,7 @@ class Reader {
       std::vector<const Tensor*> inputs;
       for (const ValueId v : node.inputs) inputs.push_back(v ? &*graph_[v].constant : nullptr);
       const bool literal = std::ranges::all_of(node.inputs, [&](ValueId v) { return !v || graph_[v].literal; });
-      auto results = within(place_of(node), run_node(node, inputs, Precision::Single));
+      auto results = within(place_of(node), run_node_of(graph_, node, inputs, Precision::Single));
       if (!results) return pass(results);
       for (std::size_t k = 0; k < node.outputs.size(); ++k) {
         Value& value = graph_[node.outputs[k]];

@@ -50,7 +50,7 @@ Result<Tensor> Tracer::computed(ValueId value, const std::map<std::int32_t, Tens
   }
   std::vector<const Tensor*> inputs;
   for (std::size_t i = 0; i < numbers.size(); ++i) inputs.push_back(graph[producer].inputs[i] ? &numbers[i] : nullptr);
-  auto made = run_node(graph[producer], inputs, Precision::Single, 1);
+  auto made = run_node_of(graph, graph[producer], inputs, Precision::Single, 1);
   if (!made) return pass(made);
   const auto& outputs = graph[producer].outputs;
   return (*made)[static_cast<std::size_t>(std::ranges::find(outputs, value) - outputs.begin())];

@@ -162,7 +162,7 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
     std::vector<const Tensor*> inputs;
     for (const ValueId input : graph.nodes[i].inputs) inputs.push_back(input ? &*graph[input].constant : nullptr);
     const bool literal = std::ranges::all_of(graph.nodes[i].inputs, [&](ValueId v) { return !v || is_said(v); });
-    auto numbers = run_node(graph.nodes[i], inputs, Precision::Single, 1);
+    auto numbers = run_node_of(graph, graph.nodes[i], inputs, Precision::Single, 1);
     if (!numbers) return pass(numbers);
     const auto outputs = graph.nodes[i].outputs;
     for (std::size_t k = 0; k < outputs.size() && k < numbers->size(); ++k) {
