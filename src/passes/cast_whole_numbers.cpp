@@ -66,6 +66,21 @@ Status say_extreme_of_truths(const Graph& graph, NodeId id, Patch& patch) {
   return patch.become(id, patch.one(node, Binary{largest ? BinaryFunction::Or : BinaryFunction::And}, node.inputs));
 }
 
+// The first result is cast back; the second of an order are places.
+Status compute_as(DType wide, const Graph& graph, NodeId id, Patch& patch, std::string_view remark) {
+  const Node& node = graph[id];
+  auto x = patch.one(node, Cast{wide}, {node.inputs[0]});
+  if (!x) return pass(x);
+  auto results = patch.node(node, node.op, {*x}, node.outputs.size());
+  if (!results) return pass(results);
+  auto y = patch.one(node, Cast{graph[node.outputs[0]].fact.dtype}, {results->front()});
+  if (!y) return pass(y);
+  patch.remark(node, std::string(remark));
+  patch.remove(id);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) patch.replace(node.outputs[i], i == 0 ? *y : (*results)[i]);
+  return {};
+}
+
 // ONNX Runtime's sums and products stop at the last number of 32 bits, where the other frameworks' wrap around.
 Status widen(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
@@ -73,11 +88,20 @@ Status widen(const Graph& graph, NodeId id, Patch& patch) {
   if (!reduce || (reduce->reduction != Reduction::Sum && reduce->reduction != Reduction::Product) ||
       graph[node.inputs[0]].fact.dtype != DType::I32 || graph.rules.whole_folds_in_fractions)
     return {};
-  auto y = patch.one(node, Cast{DType::I64}, {node.inputs[0]});
-  if (y) y = patch.one(node, node.op, {*y});
-  if (y) y = patch.one(node, Cast{DType::I32}, {*y});
-  patch.remark(node, "adds or multiplies in 64 bits, which wrap around to 32");
-  return patch.become(id, y);
+  return compute_as(DType::I64, graph, id, patch, "adds or multiplies in 64 bits, which wrap around to 32");
+}
+
+// Neither ONNX nor TensorFlow negates a type without a sign, where PyTorch's wraps around; TensorFlow orders no truths.
+Status widen_without_sign(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
+  const Node& node = graph[id];
+  if (node.op == Op(Unary{Function::Negate}) && is_unsigned(graph[node.inputs[0]].fact.dtype)) {
+    const bool fits = bytes_of(graph[node.inputs[0]].fact.dtype) < 4;
+    return compute_as(fits ? DType::I32 : DType::I64, graph, id, patch, "negates with a sign and wraps around");
+  }
+  if (target.framework == Framework::Keras && std::holds_alternative<TopK>(node.op) &&
+      graph[node.inputs[0]].fact.dtype == DType::Bool)
+    return compute_as(DType::I32, graph, id, patch, "puts truths in order as 0 and 1");
+  return {};
 }
 
 // Keras multiplies matrices of whole numbers in float32, which holds them up to 2^24, and those of 8 bits in 32.
@@ -108,6 +132,7 @@ Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
     if (target.framework == Framework::Keras) done = say_extreme_of_truths(graph, id, patch);
     if (target.framework == Framework::Keras && done) done = write_out_product(graph, id, patch);
     if (target.framework == Framework::OnnxRuntime) done = widen(graph, id, patch);
+    if (target.framework != Framework::Torch && done) done = widen_without_sign(graph, id, target, patch);
     if (!done) return pass(done);
   }
   return patch;

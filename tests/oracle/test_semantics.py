@@ -35,6 +35,8 @@ TOLD = [
     ("torch: 2 ** x.clamp(0, 5) int32", "keras"), ("torch: 2 ** x.clamp(0, 5) uint8", "onnx"), ("tensorflow: tf.reduce_mean(x, -1) int32", "torch"),
     ("torch: torch.logsumexp(x, 1) odd", "torch"), ("torch: torch.logsumexp(x, 1) odd", "keras"), ("torch: torch.argsort(x, dim=1, stable=True) ties", "onnx"),
     ("keras: ops.clip(x, -2, 3) int32", "keras"), ("onnx: Clip(1) uint8", "keras"), ("onnx: Clip(-2, 3) int32_far", "keras"),
+    ("torch: -x uint8", "keras"), ("torch: -x uint8", "onnx"), ("torch: torch.sort(x, dim=1, descending=True, stable=True) bool", "keras"),
+    ("torch: x.int() @ y.int()", "keras"), ("keras: x // -2 int32_far", "onnx"), ("keras: ops.floor_divide(x, 3) int32_far", "onnx"),
     ("torch: torch.relu(x) uint8", "onnx"), ("keras: ops.relu(x) uint8", "onnx"), ("torch: torch.maximum(x, ~x) bool", "keras"),
 ]  # fmt: skip
 

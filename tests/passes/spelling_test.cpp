@@ -223,6 +223,26 @@ TEST(Spelling, WholeNumbersWithoutASignAndTruthsAreSaidByWhatTheTargetRuns) {
   EXPECT_EQ(only(inputs + "maximum\noutput y\n", torch_target()), Op(Binary{BinaryFunction::Maximum}));
 }
 
+// Neither ONNX nor TensorFlow negates a type without a sign, and TensorFlow orders no truths.
+TEST(Spelling, BytesAreNegatedWithASignAndTruthsOrderedAsNumbers) {
+  const auto check = [](const std::string& text, const Target& target, std::size_t nodes, const Tensor& x,
+                        const std::vector<std::int64_t>& wanted) {
+    Graph graph = parsed(text);
+    ASSERT_TRUE(run_passes(graph, target));
+    EXPECT_EQ(graph.nodes.size(), nodes);
+    const auto values = run(graph, {x}, {});
+    ASSERT_TRUE(values);
+    EXPECT_EQ(values->at(graph.outputs[0]).integers(), wanted);
+  };
+  const Tensor bytes = Tensor::of({3}, std::vector<std::int64_t>{0, 1, 250});
+  const char* negated = "input x uint8[3]\ny = unary(x) function=negate\noutput y\n";
+  check(negated, onnx_target(17), 3, bytes, {0, 255, 6});
+  check(negated, keras_target(), 3, bytes, {0, 255, 6});
+  check(negated, torch_target(), 1, bytes, {0, 255, 6});
+  const Tensor truths = Tensor::of({4}, std::vector<std::int64_t>{0, 1, 0, 1});
+  check("input x bool[4]\ny, i = top_k(x) count=4 axis=0\noutput y\n", keras_target(), 3, truths, {1, 1, 0, 0});
+}
+
 // Keras multiplies matrices of whole numbers in float32: 65536 * 65536 + 15 would come back as 0.
 TEST(Spelling, ProductsOfWholeNumbersAreWrittenOutTowardKeras) {
   const std::string text = "input a int32[?,2,3]\ninput b int32[3,4]\ny = matmul(a, b)\noutput y\n";

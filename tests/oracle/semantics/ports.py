@@ -55,7 +55,8 @@ def source_of(row, folder):
     path.write_bytes(base64.b64decode(row["model"]) if kind == "onnx" else row["model"].encode())
     if kind != "torch":
         return [path]
-    shapes = [f"{name}={','.join(map(str, x['shape']))}" for name, x in zip("xyz", row["inputs"])]
+    # An axis without numbers is a free one: no model is asked for at that size alone.
+    shapes = [f"{name}={','.join(str(size or '?') for size in x['shape'])}" for name, x in zip("xyz", row["inputs"])]
     return [path, *[word for shape in shapes for word in ("--shape", shape)]]
 
 
