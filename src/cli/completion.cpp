@@ -9,16 +9,16 @@
 namespace convoy::cli {
 namespace {
 
-struct OptionWords {
+struct OptionNames {
   std::vector<std::string> names;  // "--output", "-o"
   std::string description;
   bool takes_value = false;
   std::vector<std::string> choices;
 };
-struct CommandWords {
+struct CommandNames {
   std::string name, description;
   std::vector<std::string> arguments;
-  std::vector<OptionWords> options;
+  std::vector<OptionNames> options;
 };
 
 // "TEXT:{source,target}"
@@ -28,10 +28,10 @@ std::vector<std::string> choices_in(const std::string& type) {
   return split(type.substr(from + 1, to - from - 1), ',');
 }
 
-std::vector<OptionWords> options_in(const CLI::App& app) {
-  std::vector<OptionWords> all;
+std::vector<OptionNames> options_in(const CLI::App& app) {
+  std::vector<OptionNames> all;
   for (const CLI::Option* option : app.get_options()) {
-    OptionWords words{
+    OptionNames words{
         {}, option->get_description(), option->get_expected_max() > 0, choices_in(option->get_type_name())};
     for (const std::string& name : option->get_lnames()) words.names.push_back("--" + name);
     for (const std::string& name : option->get_snames()) words.names.push_back("-" + name);
@@ -40,10 +40,10 @@ std::vector<OptionWords> options_in(const CLI::App& app) {
   return all;
 }
 
-std::vector<CommandWords> commands_in(const CLI::App& app) {
-  std::vector<CommandWords> all;
+std::vector<CommandNames> commands_in(const CLI::App& app) {
+  std::vector<CommandNames> all;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandWords words{command->get_name(), command->get_description(), {}, options_in(*command)};
+    CommandNames words{command->get_name(), command->get_description(), {}, options_in(*command)};
     for (const CLI::Option* option : command->get_options())
       if (option->get_positional())
         words.arguments.push_back(option->get_required() ? option->get_name() : "[" + option->get_name() + "]");
@@ -77,9 +77,9 @@ std::string in_quotes(const std::string& text, std::string_view quote) {
   return "'" + all + "'";
 }
 
-std::string all_names(const std::vector<OptionWords>& options) {
+std::string all_names(const std::vector<OptionNames>& options) {
   std::vector<std::string> names;
-  for (const OptionWords& option : options) names.insert(names.end(), option.names.begin(), option.names.end());
+  for (const OptionNames& option : options) names.insert(names.end(), option.names.begin(), option.names.end());
   return joined(names);
 }
 
@@ -87,10 +87,10 @@ std::string for_bash(const CLI::App& app) {
   const auto commands = commands_in(app);
   std::vector<std::string> names;
   std::string options, choices;
-  for (const CommandWords& command : commands) {
+  for (const CommandNames& command : commands) {
     names.push_back(command.name);
     options += fmt::format("    {}) options=\"{}\" ;;\n", command.name, all_names(command.options));
-    for (const OptionWords& option : command.options)
+    for (const OptionNames& option : command.options)
       for (const std::string& name : option.choices.empty() ? std::vector<std::string>{} : option.names)
         choices += fmt::format("    {}:{}) choices=\"{}\" ;;\n", command.name, name, joined(option.choices));
   }
@@ -117,7 +117,7 @@ std::string for_bash(const CLI::App& app) {
 
 std::string for_zsh(const CLI::App& app) {
   const auto quoted = [](const std::string& text) { return in_quotes(text, "'\\''"); };
-  const auto specification = [&](const OptionWords& option, const std::string& name) {
+  const auto specification = [&](const OptionNames& option, const std::string& name) {
     std::string text = name + (option.takes_value && name.starts_with("--") ? "=" : "");
     text += "[" + escaped(first_line(option.description), "[]:\\") + "]";
     if (option.takes_value)
@@ -128,15 +128,15 @@ std::string for_zsh(const CLI::App& app) {
       "#compdef convoy\n# Completion of convoy in zsh, made by `convoy completion zsh`.\n_convoy() {\n"
       "  local -a commands\n  commands=(\n";
   const auto commands = commands_in(app);
-  for (const CommandWords& command : commands)
+  for (const CommandNames& command : commands)
     text += "    " + quoted(command.name + ":" + escaped(first_line(command.description), ":\\")) + "\n";
   text += "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    _arguments";
-  for (const OptionWords& option : options_in(app))
+  for (const OptionNames& option : options_in(app))
     for (const std::string& name : option.names) text += " \\\n      " + specification(option, name);
   text += "\n    return\n  fi\n  local command=$words[2]\n  shift words\n  ((CURRENT--))\n  case $command in\n";
-  for (const CommandWords& command : commands) {
+  for (const CommandNames& command : commands) {
     text += "    " + command.name + ")\n      _arguments";
-    for (const OptionWords& option : command.options)
+    for (const OptionNames& option : command.options)
       for (const std::string& name : option.names) text += " \\\n        " + specification(option, name);
     text += " \\\n        '*:file:_files' ;;\n";
   }
@@ -145,7 +145,7 @@ std::string for_zsh(const CLI::App& app) {
 
 std::string for_fish(const CLI::App& app) {
   const auto quoted = [](const std::string& text) { return in_quotes(escaped(first_line(text), "\\"), "\\'"); };
-  const auto line = [&](const OptionWords& option, const std::string& where) {
+  const auto line = [&](const OptionNames& option, const std::string& where) {
     std::string text = "complete -c convoy" + where;
     for (const std::string& name : option.names)
       text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -153,11 +153,11 @@ std::string for_fish(const CLI::App& app) {
     return text + " -d " + quoted(option.description) + "\n";
   };
   std::string text = "# Completion of convoy in fish, made by `convoy completion fish`.\n";
-  for (const OptionWords& option : options_in(app)) text += line(option, " -n __fish_use_subcommand");
-  for (const CommandWords& command : commands_in(app)) {
+  for (const OptionNames& option : options_in(app)) text += line(option, " -n __fish_use_subcommand");
+  for (const CommandNames& command : commands_in(app)) {
     text += "complete -c convoy -n __fish_use_subcommand -f -a " + command.name + " -d " + quoted(command.description) +
             "\n";
-    for (const OptionWords& option : command.options)
+    for (const OptionNames& option : command.options)
       text += line(option, " -n '__fish_seen_subcommand_from " + command.name + "'");
   }
   return text;
@@ -176,7 +176,7 @@ std::string in_manual(const std::string& text) {
 }
 
 std::string manual(const CLI::App& app) {
-  const auto option_text = [](const OptionWords& option) {
+  const auto option_text = [](const OptionNames& option) {
     std::string names;
     for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + name;
     if (!option.choices.empty()) names += " {" + joined(option.choices) + "}";
@@ -188,12 +188,12 @@ std::string manual(const CLI::App& app) {
                      "convolutional networks between frameworks, and prove it\n.SH SYNOPSIS\n.B convoy\nCOMMAND "
                      "[OPTION]... [FILE]...\n.SH DESCRIPTION\n.nf\n" +
                      in_manual(app.get_description()) + "\n.fi\n.SH OPTIONS\n";
-  for (const OptionWords& option : options_in(app)) text += option_text(option);
+  for (const OptionNames& option : options_in(app)) text += option_text(option);
   text += ".SH COMMANDS\n";
-  for (const CommandWords& command : commands_in(app)) {
+  for (const CommandNames& command : commands_in(app)) {
     text += ".SS " + in_manual("convoy " + command.name + " " + joined(command.arguments) + " [OPTION]...") +
             "\n.nf\n" + in_manual(command.description) + "\n.fi\n";
-    for (const OptionWords& option : command.options) text += option_text(option);
+    for (const OptionNames& option : command.options) text += option_text(option);
   }
   return text + ".SH EXIT STATUS\n.nf\n" + in_manual(app.get_footer()) + "\n.fi\n";
 }

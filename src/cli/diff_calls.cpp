@@ -20,7 +20,7 @@ bool is_call(const std::string& word) {
   return whole && whole->kind == python::Kind::Call;
 }
 
-int diff_calls(const CallWords& words) {
+int diff_calls(const CallOptions& words) {
   for (const std::string* word : {&words.a, &words.b})
     if (!is_call(*word))
       return report({Fault::Usage,
@@ -28,11 +28,11 @@ int diff_calls(const CallWords& words) {
                          "' is no call, and the other is one; give two calls, or two models "
                          "(convoy pad FILE tells what the layers of a file do)",
                      {}});
-  PadWords one;
+  PadOptions one;
   one.size = words.size;
   one.kernel = words.kernel;
   one.channels = words.channels;
-  PadWords other = one;
+  PadOptions other = one;
   one.layer = words.a;
   other.layer = words.b;
   auto a = question_of(one);

@@ -5,7 +5,7 @@
 namespace convoy::cli {
 
 // The command line as it was typed, of the options that calls take.
-struct CallWords {
+struct CallOptions {
   std::string a, b, size, kernel, channels;
   bool json = false, quiet = false;
 };
@@ -13,6 +13,6 @@ struct CallWords {
 // A call as it stands in a program, and no file.
 bool is_call(const std::string& word);
 // Prints and returns the exit code.
-int diff_calls(const CallWords& words);
+int diff_calls(const CallOptions& words);
 
 }  // namespace convoy::cli

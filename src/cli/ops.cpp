@@ -22,10 +22,10 @@ namespace {
 struct Respelled {
   std::string_view op, pass;
 };
-constexpr Respelled respelled_for_keras[] = {{"lp_pool", "spell_powers"},
-                                             {"local_response_norm", "spell_powers"},
-                                             {"unfold", "spell_patches"},
-                                             {"fold", "spell_patches"}};
+constexpr Respelled respelled_for_keras[] = {{"lp_pool", "lower_powers"},
+                                             {"local_response_norm", "lower_powers"},
+                                             {"unfold", "lower_patches"},
+                                             {"fold", "lower_patches"}};
 
 // What a target does with an operator: it has it, or a pass says it in others, or there is a reason why not.
 struct Answer {
@@ -121,7 +121,7 @@ void offer_ops(CLI::App& app, int& code) {
                                      "which operators and layers are carried, and the passes\n\n"
                                      "  convoy ops\n"
                                      "  convoy ops --json");
-  command->add_flag("--json", *json, "one JSON object with the same facts");
+  command->add_flag("--json", *json, "one JSON object with the same types");
   command->callback([json, &code] {
     if (*json) print_ops_json();
     else print_ops_text();

@@ -23,7 +23,7 @@ bool is_file(const std::string& word) {
          (std::filesystem::exists(word, none) || word.find('.') != std::string::npos);
 }
 
-Result<std::vector<explain::Explanation>> of_call(const PadWords& words) {
+Result<std::vector<explain::Explanation>> of_call(const PadOptions& words) {
   const auto question = question_of(words);
   if (!question) return std::unexpected(question.error());
   const auto spoken = explain::read_question(*question);
@@ -31,7 +31,7 @@ Result<std::vector<explain::Explanation>> of_call(const PadWords& words) {
   return explain::explain(*spoken);
 }
 
-Result<std::vector<explain::Explanation>> of_file(const PadWords& words) {
+Result<std::vector<explain::Explanation>> of_file(const PadOptions& words) {
   ModelOptions model;
   model.file = words.layer;
   model.size = words.size;
@@ -73,7 +73,7 @@ int print_all(const std::vector<explain::Explanation>& all, bool json) {
   return Done;
 }
 
-int pad(PadWords words) {
+int pad(PadOptions words) {
   if (!words.svg.empty() && (words.solve || !words.about.empty() || !words.like.empty()))
     return report({Fault::Usage, "--svg draws the windows of a layer; give the layer alone", {}});
   if (!words.like.empty()) return pad_like(words);
@@ -106,7 +106,7 @@ int pad(PadWords words) {
 
 }  // namespace
 
-Result<explain::Question> question_of(const PadWords& words) {
+Result<explain::Question> question_of(const PadOptions& words) {
   explain::Question question{.text = words.layer, .layout = words.layout};
   if (!words.which.empty())
     return fail(Fault::Usage, "'" + words.which + "' names a layer of a file, and the first word is no file");
@@ -133,12 +133,12 @@ Result<explain::Question> question_of(const PadWords& words) {
   return question;
 }
 
-Result<std::vector<explain::Explanation>> explanations_of(const PadWords& words) {
+Result<std::vector<explain::Explanation>> explanations_of(const PadOptions& words) {
   return is_file(words.layer) ? of_file(words) : of_call(words);
 }
 
 void offer_pad(CLI::App& app, int& code) {
-  auto words = std::make_shared<PadWords>();
+  auto words = std::make_shared<PadOptions>();
   auto* command = app.add_subcommand(
       "pad",
       "what a layer's padding does, and the same layer in every other framework's words\n\n"
@@ -168,7 +168,7 @@ void offer_pad(CLI::App& app, int& code) {
   command->add_option("--svg", words->svg, "draw the windows over the cells and the padding into this file");
   command->add_flag("--force", words->force, "--svg replaces a file that exists");
   command->add_flag("--transpose", words->transpose, "solve for a transposed convolution: cells to cut");
-  command->add_flag("--json", words->json, "one JSON object with the same facts");
+  command->add_flag("--json", words->json, "one JSON object with the same types");
   command->callback([words, &code] { code = pad(*words); });
 }
 

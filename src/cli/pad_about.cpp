@@ -10,7 +10,7 @@
 
 namespace convoy::cli {
 
-int pad_about(const PadWords& words) {
+int pad_about(const PadOptions& words) {
   const auto page = explain::about(words.about);
   if (!page) return report(page.error());
   if (words.json) print_json(explain::json_of(*page));

@@ -10,7 +10,7 @@
 
 namespace convoy::cli {
 
-int pad_like(const PadWords& words) {
+int pad_like(const PadOptions& words) {
   for (const auto& [given, option] : {std::pair{&words.in, "--in"},
                                       {&words.out, "--out"},
                                       {&words.stride, "--stride"},
@@ -18,7 +18,7 @@ int pad_like(const PadWords& words) {
                                       {&words.layer, "a second layer"}})
     if (!given->empty())
       return report({Fault::Usage, fmt::format("{}: the layer of --like says it; --size is its input", option), {}});
-  PadWords asked = words;
+  PadOptions asked = words;
   asked.layer = words.like;
   const auto all = explanations_of(asked);
   if (!all) return report(all.error());

@@ -10,7 +10,7 @@
 
 namespace convoy::cli {
 
-std::optional<Result<explain::PadList>> pad_list_of(const PadWords& words) {
+std::optional<Result<explain::PadList>> pad_list_of(const PadOptions& words) {
   const auto call = python::parse_expression(words.layer);
   if (!call || call->kind != python::Kind::Call || call->base.front().kind != python::Kind::Name ||
       !explain::is_pad_list(call->base.front().text))
@@ -27,7 +27,7 @@ std::optional<Result<explain::PadList>> pad_list_of(const PadWords& words) {
   return explain::read_pad_list(*call, words.layout, size);
 }
 
-std::optional<int> pad_list(const PadWords& words) {
+std::optional<int> pad_list(const PadOptions& words) {
   const auto list = pad_list_of(words);
   if (!list) return std::nullopt;
   if (!*list) return report(list->error());

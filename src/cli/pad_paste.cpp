@@ -32,7 +32,7 @@ bool asks_for_a_number(const std::string& call) {
   return false;
 }
 
-Answered answered(const PadWords& words) {
+Answered answered(const PadOptions& words) {
   Answered answer;
   if (asks_for_a_number(words.layer)) {
     answer.asks =
@@ -81,7 +81,7 @@ Result<std::string> text_on_standard_input() {
   return text;
 }
 
-int pad_paste(PadWords words) {
+int pad_paste(PadOptions words) {
   const auto paste = explain::calls_in(words.layer);
   if (!paste) return report(paste.error());
   Json calls = Json::array();

@@ -38,7 +38,7 @@ struct Option {
   std::vector<std::optional<Size>> numbers{};
 };
 
-Result<explain::SolveQuestion> solve_question_of(const PadWords& words) {
+Result<explain::SolveQuestion> solve_question_of(const PadOptions& words) {
   if (words.kernel.empty()) return fail(Fault::Usage, "--solve needs --kernel, such as --kernel 3 or --kernel 3x5");
   std::vector<Option> options{{"--kernel", &words.kernel, {}, false},
                               {"--stride", &words.stride, 1, false},
@@ -79,7 +79,7 @@ Result<explain::SolveQuestion> solve_question_of(const PadWords& words) {
 
 }  // namespace
 
-int pad_solve(const PadWords& words) {
+int pad_solve(const PadOptions& words) {
   const auto question = solve_question_of(words);
   if (!question) return report(question.error());
   const auto answer = explain::solve(*question);

@@ -26,7 +26,7 @@ std::optional<Core> core_of(const Graph& piece, const Node& node) {
   Core core;
   core.form.layer = node.layer;
   const Sizes& shape = kernel->shape();
-  core.axis = piece[node.outputs[0]].fact.rank() - 1;
+  core.axis = piece[node.outputs[0]].type.rank() - 1;
   const Tensor* matrix = kernel;
   Tensor turned;
   if (const auto* conv = std::get_if<Conv>(&node.op)) {
@@ -111,7 +111,7 @@ bool take_in_norm(Core& core, const Graph& piece, const Node& node, const BatchN
 bool take_in_binary(Core& core, const Graph& piece, const Node& node, BinaryFunction function) {
   const Tensor *left = constant_of(piece, node, 0), *right = constant_of(piece, node, 1);
   if (!left == !right) return false;
-  auto by = per_channel(left ? *left : *right, core, piece[node.outputs[0]].fact.rank());
+  auto by = per_channel(left ? *left : *right, core, piece[node.outputs[0]].type.rank());
   if (!by) return false;
   const auto changed = [&](auto f) {
     for (double& x : *by) x = f(x);

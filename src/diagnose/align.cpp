@@ -86,9 +86,9 @@ class Aligner {
   bool add(ValueId a, ValueId b, How how, NodeId node_a, NodeId node_b) {
     if (in_a_[index(a)] >= 0 || in_b_[index(b)] >= 0) return false;
     Match match{a, b, how, {}, node_a, node_b};
-    const auto from = sizes_of(a_[a].fact.shape), to = sizes_of(b_[b].fact.shape);
+    const auto from = sizes_of(a_[a].type.shape), to = sizes_of(b_[b].type.shape);
     // Inputs and outputs lie alike in the form that both have.
-    if (how == How::Input || how == How::Output) match.permutation = own_order(a_[a].fact.shape.size());
+    if (how == How::Input || how == How::Output) match.permutation = own_order(a_[a].type.shape.size());
     else if (from && to) match.permutation = likely_order(*from, *to);
     in_a_[index(a)] = in_b_[index(b)] = static_cast<int>(result_.matches.size());
     matched_a_[index(a)] = matched_b_[index(b)] = true;
@@ -124,7 +124,7 @@ class Aligner {
     taken_a_.insert(a);
     taken_b_.insert(b);
     const bool added = add(cut_out(a_, readers_a_, out_a), cut_out(b_, readers_b_, out_b), how, a, b);
-    if (added && turned && a_[out_a].fact.rank() == 3) result_.matches.back().permutation = {1, 0, 2};
+    if (added && turned && a_[out_a].type.rank() == 3) result_.matches.back().permutation = {1, 0, 2};
   }
 
   static bool holds_numbers(const Graph& graph, NodeId n) {
@@ -200,7 +200,7 @@ class Aligner {
     };
     const auto shape = [](const Graph& graph, NodeId n) {
       const Node& node = graph[n];
-      return node.inputs.size() > 1 && node.inputs[1] ? graph[node.inputs[1]].fact.shape : Shape{};
+      return node.inputs.size() > 1 && node.inputs[1] ? graph[node.inputs[1]].type.shape : Shape{};
     };
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       for (std::size_t j = 0; j < pairs.size(); ++j) {
@@ -391,7 +391,7 @@ Alignment align(const Graph& a, const Graph& b, const Guide& guide) { return Ali
 
 Alignment turned(Alignment alignment, const Graph& a) {
   for (Match& match : alignment.matches) {
-    const Sizes order = turned_order(a[match.a].fact.shape.size());
+    const Sizes order = turned_order(a[match.a].type.shape.size());
     const bool keeps_order = match.how == How::Output && match.permutation.size() == order.size();
     if (keeps_order)
       for (Size& axis : match.permutation) axis = order[static_cast<std::size_t>(axis)];

@@ -22,7 +22,7 @@ Sizes order_by_channels(const Sizes& from, const Sizes& to) {
 // From the file's order of axes to that of the comparable form; nothing: the axes were split as well.
 std::optional<Sizes> order_since_file(const Graph& graph, ValueId v) {
   const auto& origin = graph[v].origin;
-  Sizes order(graph[v].fact.shape.size());
+  Sizes order(graph[v].type.shape.size());
   std::iota(order.begin(), order.end(), Size{0});
   if (!origin) return order;
   if (!origin->split.empty()) return std::nullopt;

@@ -116,7 +116,7 @@ Result<CarriedModel> carry(const Graph& a, const Graph& b) {
   for (const Value& value : b.values)
     if (value.constant && value.trainable &&
         (value.constant->dtype() == DType::F16 || value.constant->dtype() == DType::BF16))
-      return fail(Fault::Unsupported, "weight '" + value.name + "' of b is " + std::string(name_of(value.fact.dtype)) +
+      return fail(Fault::Unsupported, "weight '" + value.name + "' of b is " + std::string(name_of(value.type.dtype)) +
                                           "; weights are copied into float32 models");
   const Numbering of_a(a), of_b(b);
   auto real = at_one_size(a, of_b.graph(), 0, 0, {});

@@ -22,7 +22,7 @@ Result<Patch> number_pads(const Graph& graph, const Target&) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     if (node.inputs.empty() || !node.inputs[0]) continue;
-    Op op = with_numbers(node.op, graph[node.inputs[0]].fact.shape);
+    Op op = with_numbers(node.op, graph[node.inputs[0]].type.shape);
     if (op == node.op) continue;
     auto made = patch.node(node, std::move(op), node.inputs, node.outputs.size());
     if (!made) return pass(made);
@@ -60,7 +60,7 @@ Result<Patch> fold_known_shapes(const Graph& graph, const Target&) {
     const auto* turn = std::get_if<Transpose>(&node.op);
     const bool keeps_order = std::holds_alternative<Reshape>(node.op) || std::holds_alternative<Unsqueeze>(node.op) ||
                              std::holds_alternative<Squeeze>(node.op) || std::holds_alternative<Flatten>(node.op);
-    const auto shape = sizes_of(graph[node.outputs[0]].fact.shape);
+    const auto shape = sizes_of(graph[node.outputs[0]].type.shape);
     if (!constant || !shape || (!turn && !keeps_order) || checked_count(*shape) != constant->count()) continue;
     patch.remove({static_cast<std::int32_t>(i)});
     patch.replace(node.outputs[0],
@@ -91,11 +91,11 @@ Result<Patch> take_in_biases(const Graph& graph, const Target&) {
     if (!other || !graph[other].constant) continue;
     // One number added to everything is no bias.
     if (own && graph[other].constant->count() == 1) continue;
-    const Shape& shape = graph[y].fact.shape;
+    const Shape& shape = graph[y].type.shape;
     std::size_t axis = shape.size() - 1;
     if (const auto* conv = std::get_if<Conv>(&layer.op)) axis = static_cast<std::size_t>(conv->axes.channel());
     if (const auto* up = std::get_if<ConvTranspose>(&layer.op)) axis = static_cast<std::size_t>(up->axes.channel());
-    if (!shape[axis].known() || graph[sum.outputs[0]].fact.shape != shape) continue;
+    if (!shape[axis].known() || graph[sum.outputs[0]].type.shape != shape) continue;
     auto bias = bias_of(*graph[other].constant, *shape[axis], axis, shape.size());
     if (!bias || (own && graph[own].constant->shape() != bias->shape())) continue;
     if (own) bias = with_added(*graph[own].constant, *bias);
@@ -218,9 +218,9 @@ namespace {
 Sizes order_of_input(const Graph& comparable_graph, std::size_t i) {
   const Value& value = comparable_graph[comparable_graph.inputs[i]];
   Sizes order = value.origin && value.origin->split.empty() ? value.origin->permutation : Sizes{};
-  if (order.size() != value.fact.shape.size()) {
+  if (order.size() != value.type.shape.size()) {
     order.clear();
-    for (Size axis = 0; axis < value.fact.rank(); ++axis) order.push_back(axis);
+    for (Size axis = 0; axis < value.type.rank(); ++axis) order.push_back(axis);
   }
   return order;
 }
@@ -264,10 +264,10 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
   if (!second) return within("b", Result<Sized>(pass(second)));
   std::vector<Shape> common;
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
-    Shape of_a = (*first)[first->inputs[i]].fact.shape;
-    Shape of_b = (*second)[second->inputs[i]].fact.shape;
+    Shape of_a = (*first)[first->inputs[i]].type.shape;
+    Shape of_b = (*second)[second->inputs[i]].type.shape;
     if (turned) of_b = permuted(of_b, turned_order(of_b.size()));
-    if (i < given.size()) of_a = permuted(fact_of(given[i]).shape, order_of_input(*first, i));
+    if (i < given.size()) of_a = permuted(type_of(given[i]).shape, order_of_input(*first, i));
     auto both = merged(of_a, of_b);
     if (!both)
       return fail(Fault::Usage, "input '" + a[a.inputs[i]].name + "' of a is " + text_of(of_a) + ", input '" +
@@ -287,7 +287,7 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
                          Rules& rules) -> Result<Graph> {
     std::vector<Shape> shapes;
     for (std::size_t i = 0; i < result.inputs.size(); ++i) {
-      Shape shape = fact_of(result.inputs[i]).shape;
+      Shape shape = type_of(result.inputs[i]).shape;
       if (turns) shape = permuted(shape, turned_order(shape.size()));
       shapes.push_back(permuted(shape, inverse(order_of_input(form, i))));
     }

@@ -33,7 +33,7 @@ Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threa
   for (std::size_t i = 0; i < alignment_.matches.size(); ++i) set(i, true);
   for (Match& match : alignment_.matches) {
     if (!match.permutation.empty()) continue;
-    match.permutation.resize(sized.a[match.a].fact.shape.size());
+    match.permutation.resize(sized.a[match.a].type.shape.size());
     std::iota(match.permutation.begin(), match.permutation.end(), Size{0});
   }
   for (const Node& node : sized.a.nodes)
@@ -112,7 +112,7 @@ Result<Comparison::Stretch> Comparison::stretch(std::size_t i) const {
   for (const ValueId v : result.b.from) {
     const Match* from = alignment_.of_b(v);
     if (!from) return fail(Fault::Unsupported, "input '" + sized_.b[v].name + "' has no counterpart");
-    const auto shape = sizes_of(sized_.b[v].fact.shape);
+    const auto shape = sizes_of(sized_.b[v].type.shape);
     const auto at = static_cast<std::size_t>(from - alignment_.matches.data());
     const Tensor own = forced(*from, states_[i]);
     const bool keeps_own = was_put_along_another_axis(*from);
@@ -135,7 +135,7 @@ Status Comparison::feed_at_own_sizes(Stretch& at) const {
   at.inputs_a.clear();
   at.reads.clear();
   const auto numbers = [&](const Match& from) -> std::optional<Tensor> {
-    const auto own = sizes_of(sized_.b[from.b].fact.shape);
+    const auto own = sizes_of(sized_.b[from.b].type.shape);
     const Tensor of_a = forced(from, State{});
     if (!own || own->size() != from.permutation.size() || own->size() != of_a.shape().size()) return std::nullopt;
     Sizes shape;
@@ -168,7 +168,7 @@ bool Comparison::was_put_along_another_axis(const Match& match) const {
   if (!match.node_a || !match.node_b) return false;
   const Node &a = sized_.a[match.node_a], &b = sized_.b[match.node_b];
   if (!std::holds_alternative<Concat>(a.op) || !std::holds_alternative<Concat>(b.op)) return false;
-  const auto of_a = sizes_of(sized_.a[match.a].fact.shape), of_b = sizes_of(sized_.b[match.b].fact.shape);
+  const auto of_a = sizes_of(sized_.a[match.a].type.shape), of_b = sizes_of(sized_.b[match.b].type.shape);
   return of_a && of_b && of_a->size() == of_b->size() && !have_same_sizes(*of_a, *of_b);
 }
 

@@ -72,7 +72,7 @@ void Comparison::add_reads_of_b(std::size_t i, Stretch& at) const {
     const Match* from = alignment_.of_b(v);
     if (!from || std::ranges::find(at.a.from, from->a) != at.a.from.end()) continue;
     if (is_computed_from(sized_.a, from->a, out)) continue;
-    at.a.graph.input(sized_.a[from->a].name, sized_.a[from->a].fact);
+    at.a.graph.input(sized_.a[from->a].name, sized_.a[from->a].type);
     at.a.from.push_back(from->a);
     at.inputs_a.push_back(forced(*from, states_[i]));
   }
@@ -105,7 +105,7 @@ Result<Explained> Comparison::cause_of(std::size_t i, bool tries_pairs) const {
       Tensor tensor = at->inputs_b[b];
       for (std::size_t a = 0; a < at->a.from.size(); ++a)
         if (from && at->a.from[a] == from->a)
-          tensor = arranged(inputs[a], from->permutation, sizes_of(sized_.b[from->b].fact.shape).value_or(Sizes{}));
+          tensor = arranged(inputs[a], from->permutation, sizes_of(sized_.b[from->b].type.shape).value_or(Sizes{}));
       result.push_back(std::move(tensor));
     }
     return result;
@@ -221,7 +221,7 @@ void Comparison::uncross_exchanged() {
   };
   const auto kernel = [](const Graph& graph, NodeId n) {
     const Node& node = graph[n];
-    return node.inputs.size() > 1 && node.inputs[1] ? graph[node.inputs[1]].fact.shape : Shape{};
+    return node.inputs.size() > 1 && node.inputs[1] ? graph[node.inputs[1]].type.shape : Shape{};
   };
   const auto exchange = [&](Match& x, Match& y) {
     std::swap(x.b, y.b);

@@ -58,7 +58,7 @@ void Comparison::turn_upright(std::size_t i) {
   };
   const auto readers = readers_of_match(i);
   const auto before = std::ranges::count_if(readers, differs);
-  if (before == 0 || differs(i) || sized_.a[match.a].fact.rank() != sized_.b[match.b].fact.rank()) return;
+  if (before == 0 || differs(i) || sized_.a[match.a].type.rank() != sized_.b[match.b].type.rank()) return;
   const Sizes order = match.permutation;
   const State old = states_[i];
   states_[i].upright = true;
@@ -81,7 +81,7 @@ void Comparison::turn_upright(std::size_t i) {
 // such values side by side: the cut lies behind them.
 void Comparison::drop_other_ends() {
   const auto numbers = [](const Graph& graph, ValueId v) {
-    return checked_count(sizes_of(graph[v].fact.shape).value_or(Sizes{})).value_or(0);
+    return checked_count(sizes_of(graph[v].type.shape).value_or(Sizes{})).value_or(0);
   };
   std::set<ValueId> dropped;
   for (std::size_t i = 0; i < states_.size(); ++i) {

@@ -127,7 +127,7 @@ bool Comparison::follows_another(std::size_t i) const {
   const auto at = stretch(i);
   return at && std::ranges::any_of(at->reads, [&](std::size_t from) {
            const auto channels = [](const Graph& graph, ValueId v) {
-             Shape shape = graph[v].fact.shape;
+             Shape shape = graph[v].type.shape;
              std::ranges::sort(shape, {}, [](const Dim& n) { return n.size().value_or(0); });
              return shape;
            };
@@ -143,7 +143,7 @@ void Comparison::name_exchanged(Finding& finding, const Edit& edit, const Match&
     const auto node = std::ranges::find_if(sized_.a.nodes, [&](const Node& n) {
       return n.layer == layer && n.inputs.size() > 1 && constant_of(sized_.a, n, 1);
     });
-    return node == sized_.a.nodes.end() ? std::nullopt : std::optional(sized_.a[node->inputs[1]].fact.shape);
+    return node == sized_.a.nodes.end() ? std::nullopt : std::optional(sized_.a[node->inputs[1]].type.shape);
   };
   const auto first = kernel(edit.was), second = kernel(edit.now);
   if (!first || !second || *first != *second || edit.was == edit.now) return;
@@ -176,8 +176,8 @@ void Comparison::report(Diagnosis& into) const {
     layer.value_a = sized_.a[match.a].name;
     layer.value_b = sized_.b[match.b].name;
     layer.permutation = match.permutation;
-    layer.shape_a = shape_text(sizes_of(sized_.a[match.a].fact.shape).value_or(Sizes{}));
-    layer.shape_b = shape_text(sizes_of(sized_.b[match.b].fact.shape).value_or(Sizes{}));
+    layer.shape_a = shape_text(sizes_of(sized_.a[match.a].type.shape).value_or(Sizes{}));
+    layer.shape_b = shape_text(sizes_of(sized_.b[match.b].type.shape).value_or(Sizes{}));
     if (at) layer.pads_a = pads_in(at->a.graph), layer.pads_b = pads_in(at->b.graph);
     const bool is_output = match.how == How::Output && layer.same;
     if (!is_output) into.layers.push_back(layer);

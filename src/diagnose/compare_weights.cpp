@@ -62,12 +62,12 @@ bool holds_weights(const Tensor& tensor) { return holds_floats(tensor.dtype()) &
 // The pieces without numbers for their inputs.
 std::optional<Alike> Comparison::alike_at(std::size_t i, const Piece& a, const Piece& b) const {
   const Match& match = alignment_.matches[i];
-  if (!is_identity(match.permutation) || sized_.a[match.a].fact.shape != sized_.b[match.b].fact.shape)
+  if (!is_identity(match.permutation) || sized_.a[match.a].type.shape != sized_.b[match.b].type.shape)
     return std::nullopt;
   Alike alike = built_alike(a.graph, b.graph, [&](std::size_t of_a, std::size_t of_b) {
     const Match* from = alignment_.of_a(a.from[of_a]);
     return from && from->b == b.from[of_b] && is_identity(from->permutation) &&
-           sized_.a[from->a].fact.shape == sized_.b[from->b].fact.shape;
+           sized_.a[from->a].type.shape == sized_.b[from->b].type.shape;
   });
   if (!alike.same_operators) return std::nullopt;
   return alike;

@@ -34,7 +34,7 @@ void run_freely(const Sized& at, const Alignment& alignment, Diagnosis& into, in
   options.threads = threads;
   std::vector<Tensor> inputs_b;
   for (std::size_t i = 0; i < at.inputs.size(); ++i)
-    inputs_b.push_back(arranged(at.inputs[i], {}, sizes_of(at.b[at.b.inputs[i]].fact.shape).value_or(Sizes{})));
+    inputs_b.push_back(arranged(at.inputs[i], {}, sizes_of(at.b[at.b.inputs[i]].type.shape).value_or(Sizes{})));
   const auto a = run(at.a, at.inputs, options), b = run(at.b, inputs_b, options);
   if (!a || !b) return;
   for (const Match& match : alignment.matches) {
@@ -185,7 +185,7 @@ void draw_windows(const Sized& at, const std::vector<Layer>& layers, Finding& fi
 
 // Whether everything agrees once rows of a are taken for columns of b.
 bool is_turned(const Graph& a, const Graph& b, const Options& options, Unsaid unsaid, Diagnosis& result) {
-  if (a.inputs.size() != 1 || a[a.inputs[0]].fact.shape.size() != 4) return false;
+  if (a.inputs.size() != 1 || a[a.inputs[0]].type.shape.size() != 4) return false;
   auto at = at_one_size(a, b, 0, options.seed, options.inputs, unsaid, true);
   if (!at) return false;
   // Either everything in b is turned, or b turns its input and goes on as a does.
@@ -196,7 +196,7 @@ bool is_turned(const Graph& a, const Graph& b, const Options& options, Unsaid un
     if (options.shares_weights) share_weights(*at, alignment, {});
     if (only_input) {
       for (Match& match : alignment.matches)
-        if (match.how == How::Input) match.permutation = turned_order(at->a[match.a].fact.shape.size());
+        if (match.how == How::Input) match.permutation = turned_order(at->a[match.a].type.shape.size());
     } else {
       alignment = turned(std::move(alignment), at->a);
     }

@@ -48,7 +48,7 @@ ValueId new_value(Graph& piece, const std::string& name) {
 
 ValueId new_constant(Graph& piece, Tensor constant) {
   const ValueId v = new_value(piece, "guess");
-  piece[v].fact = fact_of(constant);
+  piece[v].type = type_of(constant);
   piece[v].constant = std::move(constant);
   return v;
 }

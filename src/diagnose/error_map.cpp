@@ -26,7 +26,7 @@ std::uint8_t level(double difference, double bound, double largest) {
 template <class Op>
 std::vector<AxisOfWindows> windows_in(const Graph& form, const Node& node, const Op& op) {
   std::vector<AxisOfWindows> all;
-  const auto in = sizes_of(form[node.inputs[0]].fact.shape);
+  const auto in = sizes_of(form[node.inputs[0]].type.shape);
   if (!in) return all;
   const NodeId maker = form[node.inputs[0]].producer;
   const auto* pad = maker ? std::get_if<Pad>(&form[maker].op) : nullptr;

@@ -83,9 +83,9 @@ std::vector<Likeness::Known> Likeness::known_of(const Graph& graph) {
     Known& one = all[n];
     one.words = text_of(node.op);
     one.name = plain(node.layer);
-    one.shape = sizes_text(graph[node.outputs[0]].fact.shape);
+    one.shape = sizes_text(graph[node.outputs[0]].type.shape);
     if (node.inputs.size() > 1 && node.inputs[1] && graph[node.inputs[1]].constant)
-      one.kernel = sizes_text(graph[node.inputs[1]].fact.shape);
+      one.kernel = sizes_text(graph[node.inputs[1]].type.shape);
     one.steps = one.words;
     for (const ValueId v : node.inputs) {
       if (!v) continue;

@@ -40,7 +40,7 @@ std::optional<std::uint64_t> fingerprint(const Graph& graph, const Node& node) {
   std::uint64_t sum = 0;
   Size numbers = 0;
   for (const ValueId v : node.inputs) {
-    if (!v || !graph[v].constant || graph[v].fact.dtype >= DType::I8) continue;
+    if (!v || !graph[v].constant || graph[v].type.dtype >= DType::I8) continue;
     sum += mixed(fingerprint(*graph[v].constant));
     numbers += graph[v].constant->count();
   }

@@ -121,7 +121,7 @@ constexpr std::array known{
 // ---- arguments -----------------------------------------------------------------------------------------------------------
 
 std::string shape_of_input(const Graph& form, const Node& node, std::size_t axis) {
-  const Shape& shape = form[node.inputs[0]].fact.shape;
+  const Shape& shape = form[node.inputs[0]].type.shape;
   return axis < shape.size() && shape[axis].known() ? std::to_string(*shape[axis]) : "c";
 }
 
@@ -132,7 +132,7 @@ struct Words {
   const Graph& form;
   const Node& node;
   std::string_view cause;
-  Size rank() const { return form[node.inputs[0]].fact.rank(); }
+  Size rank() const { return form[node.inputs[0]].type.rank(); }
 
   Fix operator()(const BatchNorm& norm) const {
     const std::string channels = shape_of_input(form, node, static_cast<std::size_t>(norm.axis));
@@ -143,7 +143,7 @@ struct Words {
         fmt::format("BatchNormalization(axis={}, epsilon={})", keras_axis(norm.axis, rank()), number(norm.epsilon))};
   }
   Fix operator()(const Linear&) const {
-    const Shape& matrix = form[node.inputs[1]].fact.shape;
+    const Shape& matrix = form[node.inputs[1]].type.shape;
     if (matrix.size() != 2 || !matrix[0].known() || !matrix[1].known()) return {};
     const bool biased = node.inputs.size() > 2 && node.inputs[2];
     return {fmt::format("nn.Linear({}, {}{})", *matrix[1], *matrix[0], biased ? "" : ", bias=False"),
@@ -152,8 +152,8 @@ struct Words {
   Fix operator()(const Binary& op) const { return line_of_merge(op.function); }
   // The last argument in Keras's words alone.
   Fix cell(std::string_view torch, std::string_view keras, bool returns_sequence, std::string_view more = {}) const {
-    const Shape& x = form[node.inputs[0]].fact.shape;
-    const Shape& y = form[node.outputs[0]].fact.shape;
+    const Shape& x = form[node.inputs[0]].type.shape;
+    const Shape& y = form[node.outputs[0]].type.shape;
     if (x.empty() || y.empty() || !x.back().known() || !y.back().known()) return {};
     return {torch.empty() ? std::string() : fmt::format("nn.{}({}, {}, batch_first=True)", torch, *x.back(), *y.back()),
             fmt::format("{}({}{}{})", keras, *y.back(), more, returns_sequence ? ", return_sequences=True" : "")};
@@ -228,8 +228,8 @@ struct Words {
     std::string size, factors;
     bool is_whole = op.axes.size() == 2;  // every cell so many times
     for (const Size axis : op.axes) {
-      const Dim from = form[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)],
-                to = form[node.outputs[0]].fact.shape[static_cast<std::size_t>(axis)];
+      const Dim from = form[node.inputs[0]].type.shape[static_cast<std::size_t>(axis)],
+                to = form[node.outputs[0]].type.shape[static_cast<std::size_t>(axis)];
       if (!from.known() || !to.known()) return {};
       is_whole = is_whole && *from > 0 && *to % *from == 0;
       size += (size.empty() ? "" : ", ") + std::to_string(*to);
@@ -328,7 +328,7 @@ std::optional<Sizes> flattened_into(const Graph& form, const std::string& layer)
     if (node.layer != layer || node.inputs.empty()) continue;
     for (ValueId v = node.inputs[0]; v && form[v].producer; v = form[form[v].producer].inputs[0]) {
       const ValueId from = form[form[v].producer].inputs[0];
-      const auto sizes = from ? sizes_of(form[from].fact.shape) : std::nullopt;
+      const auto sizes = from ? sizes_of(form[from].type.shape) : std::nullopt;
       if (sizes && sizes->size() > 2) return Sizes(sizes->begin() + 1, sizes->end());
       if (!from) break;
     }

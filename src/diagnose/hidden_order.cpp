@@ -27,7 +27,7 @@ struct KernelAxes {
 std::optional<KernelAxes> kernel_axes(const Graph& graph, const Node& node) {
   if (const auto* conv = std::get_if<Conv>(&node.op); conv && conv->groups == 1) return KernelAxes{0, 1, 1};
   if (const auto* up = std::get_if<ConvTranspose>(&node.op); up && up->groups == 1) return KernelAxes{1, 0, 1};
-  const Size last = std::ssize(graph[node.outputs[0]].fact.shape) - 1;
+  const Size last = std::ssize(graph[node.outputs[0]].type.shape) - 1;
   if (const auto* linear = std::get_if<Linear>(&node.op))
     return linear->order == LinearOrder::OutIn ? KernelAxes{0, 1, last} : KernelAxes{1, 0, last};
   return std::nullopt;
@@ -126,7 +126,7 @@ class Carrying {
   bool taken_up(const Node& node, const Reordered& order) {
     if (const auto axes = kernel_axes(graph_, node)) {
       const Size reads =
-          std::holds_alternative<Linear>(node.op) ? std::ssize(graph_[node.inputs[0]].fact.shape) - 1 : Size{1};
+          std::holds_alternative<Linear>(node.op) ? std::ssize(graph_[node.inputs[0]].type.shape) - 1 : Size{1};
       if (reads != order.axis || !orders_.contains(node.inputs[0]) || !edit(node, 1, axes->read, order.order))
         return false;
       ends_.push_back({&node, axes->read, order.order});
@@ -134,7 +134,7 @@ class Carrying {
     }
     if (const auto* conv = std::get_if<Conv>(&node.op)) {
       const bool is_depthwise = conv->groups == std::ssize(order.order) && order.axis == 1 &&
-                                graph_[node.outputs[0]].fact.shape[1] == Dim(conv->groups);
+                                graph_[node.outputs[0]].type.shape[1] == Dim(conv->groups);
       return is_depthwise && edit(node, 1, 0, order.order) && (!has(node, 2) || edit(node, 2, 0, order.order)) &&
              hand_on(node.outputs[0], order);
     }
@@ -159,7 +159,7 @@ class Carrying {
 
   // Operators that look at every channel alike and leave it in its place.
   bool keeps_cells(const Node& node, Size axis) const {
-    const bool same_rank = graph_[node.outputs[0]].fact.rank() == graph_[node.inputs[0]].fact.rank();
+    const bool same_rank = graph_[node.outputs[0]].type.rank() == graph_[node.inputs[0]].type.rank();
     if (node.outputs.size() != 1) return false;
     if (const auto* reduce = std::get_if<Reduce>(&node.op))
       return std::ranges::all_of(reduce->axes, [&](Size one) { return one > axis; }) && !reduce->axes.empty();
@@ -183,10 +183,10 @@ class Carrying {
 
   // Both operands in the order, or the other one a constant: one number, or one per cell of the axis.
   bool of_two(const Node& node, const Binary&, const Reordered& order) {
-    const Shape& shape = graph_[node.outputs[0]].fact.shape;
+    const Shape& shape = graph_[node.outputs[0]].type.shape;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (orders_.contains(node.inputs[i])) {
-        if (graph_[node.inputs[i]].fact.shape != shape) return false;
+        if (graph_[node.inputs[i]].type.shape != shape) return false;
         continue;
       }
       const auto& constant = graph_[node.inputs[i]].constant;
@@ -200,7 +200,7 @@ class Carrying {
 
   // [N, C, n...] -> [N, C * n...]: every channel becomes a run of cells.
   bool flattened(const Node& node, const Reordered& order) {
-    const auto from = sizes_of(graph_[node.inputs[0]].fact.shape), to = sizes_of(graph_[node.outputs[0]].fact.shape);
+    const auto from = sizes_of(graph_[node.inputs[0]].type.shape), to = sizes_of(graph_[node.outputs[0]].type.shape);
     if (!from || !to || order.axis != 1 || from->size() < 2 || to->size() != 2 || (*from)[0] != (*to)[0]) return false;
     const Size run = (*to)[1] / std::max<Size>(1, (*from)[1]);
     constexpr Size most = Size{1} << 24;

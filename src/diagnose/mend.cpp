@@ -64,12 +64,12 @@ class Mender {
   }
 
   Result<ValueId> turned(Patch& patch, const Node& like, ValueId v, const Sizes& order, const Shape& wanted) const {
-    if (!order.empty() && !is_identity(order) && static_cast<Size>(order.size()) == patch.fact(v).rank()) {
+    if (!order.empty() && !is_identity(order) && static_cast<Size>(order.size()) == patch.type(v).rank()) {
       auto made = patch.one(like, Transpose{order}, {v});
       if (!made) return made;
       v = *made;
     }
-    const auto from = sizes_of(patch.fact(v).shape), to = sizes_of(wanted);
+    const auto from = sizes_of(patch.type(v).shape), to = sizes_of(wanted);
     if (from && to && *from != *to && checked_count(*from) == checked_count(*to))
       return patch.one(like, Reshape{*to}, {v});
     return v;
@@ -91,7 +91,7 @@ class Mender {
       const ValueId source = other == others_.end() ? ValueId{} : named(b_, other->second.name);
       if (!source) return fail(Fault::Unsupported, "reads what b has no counterpart of");
       const Sizes& order = other->second.permutation;
-      auto read = turned(patch, like, source, order.empty() ? order : inverse(order), a_[piece.from[i]].fact.shape);
+      auto read = turned(patch, like, source, order.empty() ? order : inverse(order), a_[piece.from[i]].type.shape);
       if (!read) return pass(read);
       now[static_cast<std::size_t>(piece.graph.inputs[i].index)] = *read;
     }
@@ -113,8 +113,8 @@ class Mender {
     }
     const ValueId result = now[static_cast<std::size_t>(piece.graph.outputs[0].index)];
     const auto count = [](const Shape& shape) { return checked_count(sizes_of(shape).value_or(Sizes{})); };
-    const bool fits = count(patch.fact(result).shape) == count(b_[to].fact.shape);
-    auto given = turned(patch, like, result, layer.permutation, fits ? b_[to].fact.shape : patch.fact(result).shape);
+    const bool fits = count(patch.type(result).shape) == count(b_[to].type.shape);
+    auto given = turned(patch, like, result, layer.permutation, fits ? b_[to].type.shape : patch.type(result).shape);
     if (!given) return pass(given);
     patch.replace(to, *given);
     return apply(b_, std::move(patch));

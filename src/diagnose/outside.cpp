@@ -91,8 +91,8 @@ Outsides outsides_of(const Graph& a, const Graph& b, Unsaid unsaid) {
   Outsides result;
   // ONNX files hold what either family wrote; where they take images as the other does, they may give them so as well.
   bool may_turn = kin_of(a) == Kin::Onnx || kin_of(b) == Kin::Onnx;
-  const auto lay = [&](std::string_view what, const std::string& name_a, const Fact& x, const Border& last_a,
-                       const Border& first_a, const std::string& name_b, const Fact& y, const Border& last_b,
+  const auto lay = [&](std::string_view what, const std::string& name_a, const TensorType& x, const Border& last_a,
+                       const Border& first_a, const std::string& name_b, const TensorType& y, const Border& last_b,
                        const Border& first_b, std::vector<Border>& to_a, std::vector<Border>& to_b) {
     const Laid both =
         laid(x.shape, named(last_a, first_a), kin_of(a), y.shape, named(last_b, first_b), kin_of(b), may_turn, unsaid);
@@ -106,20 +106,20 @@ Outsides outsides_of(const Graph& a, const Graph& b, Unsaid unsaid) {
   };
   for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i) {
     const Value &x = a[a.inputs[i]], &y = b[b.inputs[i]];
-    lay("input", x.name, x.fact, of_a.last.inputs[i], of_a.first.inputs[i], y.name, y.fact, of_b.last.inputs[i],
+    lay("input", x.name, x.type, of_a.last.inputs[i], of_a.first.inputs[i], y.name, y.type, of_b.last.inputs[i],
         of_b.first.inputs[i], result.a.inputs, result.b.inputs);
   }
   may_turn = may_turn && !result.said.empty();
   for (std::size_t i = 0; i < std::min(a.outputs.size(), b.outputs.size()); ++i)
-    lay("output", a.output_names[i], a[a.outputs[i]].fact, of_a.last.outputs[i], of_a.first.outputs[i],
-        b.output_names[i], b[b.outputs[i]].fact, of_b.last.outputs[i], of_b.first.outputs[i], result.a.outputs,
+    lay("output", a.output_names[i], a[a.outputs[i]].type, of_a.last.outputs[i], of_a.first.outputs[i],
+        b.output_names[i], b[b.outputs[i]].type, of_b.last.outputs[i], of_b.first.outputs[i], result.a.outputs,
         result.b.outputs);
   // What the other model has no counterpart of.
   const auto fill = [](const Graph& graph, Interface& sides) {
     for (std::size_t i = sides.inputs.size(); i < graph.inputs.size(); ++i)
-      sides.inputs.push_back({own_order(graph[graph.inputs[i]].fact.shape.size()), {}});
+      sides.inputs.push_back({own_order(graph[graph.inputs[i]].type.shape.size()), {}});
     for (std::size_t i = sides.outputs.size(); i < graph.outputs.size(); ++i)
-      sides.outputs.push_back({own_order(graph[graph.outputs[i]].fact.shape.size()), {}});
+      sides.outputs.push_back({own_order(graph[graph.outputs[i]].type.shape.size()), {}});
   };
   fill(a, result.a);
   fill(b, result.b);

@@ -17,7 +17,7 @@ Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary) 
   Piece piece;
   piece.from = boundary;
   std::map<ValueId, ValueId> now;
-  for (const ValueId v : boundary) now[v] = piece.graph.input(graph[v].name, graph[v].fact);
+  for (const ValueId v : boundary) now[v] = piece.graph.input(graph[v].name, graph[v].type);
   std::set<ValueId> wanted{to};
   std::vector<std::size_t> chosen;
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
@@ -67,11 +67,11 @@ Result<std::vector<Tensor>> values_changed(const Graph& piece, const std::vector
     std::vector<const Tensor*> read;
     for (const ValueId v : node.inputs) read.push_back(v ? &values[static_cast<std::size_t>(v.index)] : nullptr);
     std::vector<Input> seen;
-    std::vector<Fact> facts(read.size());
+    std::vector<TensorType> types(read.size());
     for (std::size_t i = 0; i < read.size(); ++i) {
-      if (read[i]) facts[i] = fact_of(*read[i]);
+      if (read[i]) types[i] = type_of(*read[i]);
       const bool is_constant = node.inputs[i] && piece[node.inputs[i]].constant;
-      seen.push_back({read[i] ? &facts[i] : nullptr, is_constant ? read[i] : nullptr});
+      seen.push_back({read[i] ? &types[i] : nullptr, is_constant ? read[i] : nullptr});
     }
     // The kernels trust what shape inference has accepted.
     if (auto accepted = infer(node.op, convoy::Inputs(seen)); !accepted)
@@ -129,7 +129,7 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
     held[static_cast<std::size_t>(piece.inputs[i].index)].value = inputs[i];
   for (const Node& node : piece.nodes) {
     std::vector<const Tensor*> read, errors;
-    std::vector<Fact> facts(node.inputs.size());
+    std::vector<TensorType> types(node.inputs.size());
     std::vector<Input> seen;
     Size terms = 0;
     double limit = 0;
@@ -138,8 +138,8 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
       const Rounded* one = v ? &held[static_cast<std::size_t>(v.index)] : nullptr;
       read.push_back(one ? &one->value : nullptr);
       errors.push_back(one && one->error ? &*one->error : nullptr);
-      if (one) facts[i] = fact_of(one->value);
-      seen.push_back({one ? &facts[i] : nullptr, v && piece[v].constant ? &one->value : nullptr});
+      if (one) types[i] = type_of(one->value);
+      seen.push_back({one ? &types[i] : nullptr, v && piece[v].constant ? &one->value : nullptr});
       if (one) terms = std::max(terms, one->terms), limit = std::max(limit, one->limit);
     }
     if (auto accepted = infer(node.op, convoy::Inputs(seen)); !accepted)

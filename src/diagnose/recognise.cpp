@@ -85,12 +85,12 @@ std::optional<std::pair<ValueId, Size>> mean_of_groups(const Graph& graph, Value
   if (!groups || of_group->axes != Sizes{2} || !std::holds_alternative<Reshape>(groups->op)) return std::nullopt;
   const Reduce* of_image = mean_of(graph, groups->inputs[0], image);
   if (!of_image) return std::nullopt;
-  const Shape &x = graph[image].fact.shape, &y = graph[grouped].fact.shape, &held = graph[v].fact.shape;
+  const Shape &x = graph[image].type.shape, &y = graph[grouped].type.shape, &held = graph[v].type.shape;
   Sizes space;
   for (std::size_t axis = 2; axis < x.size(); ++axis) space.push_back(static_cast<Size>(axis));
   if (x.size() < 3 || y.size() != 3 || of_image->axes != space) return std::nullopt;
   if (!x[1].known() || !y[1].known() || !y[2].known() || *y[1] * *y[2] != *x[1] || *y[2] != times) return std::nullopt;
-  if (held != graph[groups->inputs[0]].fact.shape) return std::nullopt;
+  if (held != graph[groups->inputs[0]].type.shape) return std::nullopt;
   return std::pair(image, *y[1]);
 }
 
@@ -136,7 +136,7 @@ bool is_ones(const Graph& graph, ValueId v) {
 
 // Whether `map` holds, cell by cell, what the pool makes of ones, or one over it.
 bool is_map_of(const Graph& graph, const Node& pool, const Tensor& map, bool inverted) {
-  const auto shape = sizes_of(graph[pool.inputs[0]].fact.shape);
+  const auto shape = sizes_of(graph[pool.inputs[0]].type.shape);
   if (!shape || checked_count(*shape).value_or(0) > (Size{1} << 22)) return false;
   Sizes one = *shape;
   one[0] = one[1] = 1;
@@ -270,7 +270,7 @@ Result<Patch> recognised(const Graph& graph, At&& at) {
       about.layer = scope;
     auto made = patch.node(about, found->op, {found->input});
     if (!made) return pass(made);
-    if (patch.fact(made->front()).shape != graph[node.outputs[0]].fact.shape) continue;
+    if (patch.type(made->front()).shape != graph[node.outputs[0]].type.shape) continue;
     patch.remove({static_cast<std::int32_t>(i)});
     patch.replace(node.outputs[0], made->front());
   }

@@ -33,8 +33,8 @@ std::optional<Grouped> grouped_at(const Graph& graph, const Node& back) {
   const auto* op = norm ? std::get_if<GroupNorm>(&norm->op) : nullptr;
   const Node* apart = op && op->axis == 1 ? maker_of_value(graph, norm->inputs[0]) : nullptr;
   if (!apart || !std::holds_alternative<Reshape>(apart->op)) return std::nullopt;
-  const Shape &x = graph[apart->inputs[0]].fact.shape, &groups = graph[norm->inputs[0]].fact.shape;
-  if (x != graph[back.outputs[0]].fact.shape || x.size() < 3 || groups.size() < 3 || x[0] != groups[0])
+  const Shape &x = graph[apart->inputs[0]].type.shape, &groups = graph[norm->inputs[0]].type.shape;
+  if (x != graph[back.outputs[0]].type.shape || x.size() < 3 || groups.size() < 3 || x[0] != groups[0])
     return std::nullopt;
   if (!x[1].known() || groups[1] != Dim(op->groups) || op->groups < 1 || *x[1] % op->groups != 0) return std::nullopt;
   for (std::size_t i = 1; i < norm->inputs.size(); ++i)
@@ -88,10 +88,10 @@ std::optional<Behind> norm_in_front(const Graph& graph, const std::vector<std::v
     const Node* norm = maker_of_value(graph, y);
     if (!norm || !graph[other].constant || readers[static_cast<std::size_t>(y.index)].size() != 1) continue;
     if (std::ranges::find(graph.outputs, y) != graph.outputs.end()) continue;
-    const Shape& shape = graph[y].fact.shape;
+    const Shape& shape = graph[y].type.shape;
     const auto axes = axes_of_vectors(norm->op, shape.size());
     auto vector = axes ? vector_along(*graph[other].constant, shape, *axes) : std::nullopt;
-    if (!vector || graph[node.outputs[0]].fact.shape != shape) continue;
+    if (!vector || graph[node.outputs[0]].type.shape != shape) continue;
     return Behind{static_cast<std::size_t>(graph[y].producer.index), *std::move(vector)};
   }
   return std::nullopt;

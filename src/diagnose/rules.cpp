@@ -64,7 +64,7 @@ Rules rules_of(const Graph& said, const Graph& numbered) {
     const auto [first, last] = layers.equal_range(node.layer);
     for (auto it = first; it != last; ++it) {
       Op rule = std::visit([&](const auto& op) { return as_said(op, *it->second); }, node.op);
-      if (rule == node.op || with_numbers(rule, numbered[node.inputs[0]].fact.shape) != node.op) continue;
+      if (rule == node.op || with_numbers(rule, numbered[node.inputs[0]].type.shape) != node.op) continue;
       rules.emplace(node.layer, Rule{node.op, std::move(rule)});
       break;
     }
@@ -90,7 +90,7 @@ Result<Graph> renumbered(const Graph& piece, const Rules& rules, const std::vect
   if (!values) return pass(values);
   for (Node& node : result.nodes)
     if (!node.inputs.empty() && node.inputs[0])
-      node.op = with_numbers(node.op, fact_of((*values)[static_cast<std::size_t>(node.inputs[0].index)]).shape);
+      node.op = with_numbers(node.op, type_of((*values)[static_cast<std::size_t>(node.inputs[0].index)]).shape);
   return result;
 }
 

@@ -28,7 +28,7 @@ std::optional<Sizes> sizes_in(const std::string& text) {
 // The layer with windows, alone, with the model's input at this size. Nothing: the model does not take it.
 std::optional<Piece> layer_at(const Graph& a, const std::string& layer, const Sizes& space) {
   const Value& input = a[a.inputs[0]];
-  Shape shape = input.fact.shape;
+  Shape shape = input.type.shape;
   const auto form = comparable(a);
   if (!form || shape.size() != space.size() + 2) return std::nullopt;
   const auto& origin = (*form)[form->inputs[0]].origin;
@@ -71,7 +71,7 @@ bool agree(const Tensor& x, const Tensor& y) {
 }
 
 bool separates(const Piece& piece, const Finding& finding) {
-  const auto shape = sizes_of(piece.graph[piece.graph.inputs[0]].fact.shape);
+  const auto shape = sizes_of(piece.graph[piece.graph.inputs[0]].type.shape);
   if (!shape) return false;
   std::vector<float> numbers(static_cast<std::size_t>(checked_count(*shape).value_or(0)));
   for (std::size_t i = 0; i < numbers.size(); ++i)

@@ -87,7 +87,7 @@ Result<Spoken> ask_keras(const Asked& asked, const Question& question) {
   }
   spoken.depthwise = name.starts_with("Depthwise") || name.starts_with("Sep");
   const Size channels = spoken.channels.number.value_or(least);
-  auto graph = keras::graph_of_layer(name, config, {input_fact(layout, channels, *sizes)}, {});
+  auto graph = keras::graph_of_layer(name, config, {input_type(layout, channels, *sizes)}, {});
   if (!graph) {
     graph.error().where.clear();  // the name of the layer, which the caller adds
     return pass(graph);

@@ -64,7 +64,7 @@ Result<Spoken> ask_onnx(const Asked& asked, const Question& question) {
     spoken.depthwise = groups > 1 && question.channels == groups;
   }
   tensors.emplace(name == "Pad" ? "data" : "X",
-                  spoken.graph.input("x", input_fact(Order::ChannelsFirst, channels, *sizes)));
+                  spoken.graph.input("x", input_type(Order::ChannelsFirst, channels, *sizes)));
   auto made =
       call_function(onnx::functions(), spoken.graph, name, *json, std::move(tensors), name, {opset, asked.results});
   if (!made) return pass(made);

@@ -107,7 +107,7 @@ Result<Spoken> ask_tensorflow(const Asked& asked, const Question& question) {
   spoken.depthwise = depthwise;
   const std::string reads = argument_of({"input", "value", "tensor"});
   const auto input =
-      padded_input(asked, reads, tf::functions(), spoken, spoken.graph.input("x", input_fact(order, channels, *sizes)));
+      padded_input(asked, reads, tf::functions(), spoken, spoken.graph.input("x", input_type(order, channels, *sizes)));
   if (!input) return std::unexpected(input.error());
   tensors.emplace(reads, *input);
   auto made = call_function(tf::functions(), spoken.graph, name, *json, std::move(tensors), name);

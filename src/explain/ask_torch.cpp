@@ -112,7 +112,7 @@ Result<Spoken> ask_torch(const Asked& asked, const Question& question) {
   } else if (question.channels) {
     spoken.channels = {*question.channels, {}};
   }
-  const ValueId x = spoken.graph.input("x", input_fact(Order::ChannelsFirst, channels, *sizes));
+  const ValueId x = spoken.graph.input("x", input_type(Order::ChannelsFirst, channels, *sizes));
   const auto input = padded_input(asked, "input", torch::functions(), spoken, x);
   if (!input) return std::unexpected(input.error());
   tensors.emplace("input", *input);

@@ -71,7 +71,7 @@ Result<ValueId> padded_input(const Asked& asked, std::string_view argument, std:
   return made->front();
 }
 
-Fact input_fact(Order order, Size channels, const std::vector<Dim>& sizes) {
+TensorType input_type(Order order, Size channels, const std::vector<Dim>& sizes) {
   Shape shape{Dim::unknown()};
   if (order == Order::ChannelsFirst) shape.emplace_back(channels);
   shape.insert(shape.end(), sizes.begin(), sizes.end());

@@ -38,7 +38,7 @@ Result<ValueId> padded_input(const Asked& asked, std::string_view argument, std:
                              Spoken& spoken, ValueId x);
 void note_inner(const Asked& asked, const python::Expression& inner, Spoken& spoken);
 // [N, C, n...] or [N, n..., C]
-Fact input_fact(Order order, Size channels, const std::vector<Dim>& sizes);
+TensorType input_type(Order order, Size channels, const std::vector<Dim>& sizes);
 // The digit in "conv2d", "Conv2DTranspose"; nothing where there is none.
 std::optional<std::size_t> axes_in(std::string_view name);
 

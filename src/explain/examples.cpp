@@ -18,7 +18,7 @@ Tensor along_time(const Numbers& x) { return Tensor::of({1, 1, static_cast<Size>
 Result<Numbers> result(const Op& op, const Numbers& x, const Numbers* kernel = nullptr) {
   Graph graph;
   const Tensor tensor = along_time(x);
-  std::vector<ValueId> inputs{graph.input("x", fact_of(tensor))};
+  std::vector<ValueId> inputs{graph.input("x", type_of(tensor))};
   if (kernel) inputs.push_back(graph.constant("w", along_time(*kernel)));
   auto outputs = graph.add(op, inputs, "example", "example");
   if (!outputs) return pass(outputs);

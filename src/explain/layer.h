@@ -1,8 +1,8 @@
 // One layer with windows, freed from the framework that said it: what every explanation, drawing and equivalent reads.
 #pragma once
 #include "ops/axes.h"
-#include "ops/fact.h"
 #include "ops/pad.h"
+#include "ops/tensor_type.h"
 #include "ops/transposed_vocabulary.h"
 
 #include <optional>

@@ -40,7 +40,7 @@ class Reader {
     fold_zeros();
     layer.groups = op.groups;
     layer.biased = node_.inputs.size() > 2;
-    const Shape& kernel = graph_[node_.inputs[1]].fact.shape;
+    const Shape& kernel = graph_[node_.inputs[1]].type.shape;
     layer.depthwise =
         op.kernel_order == KernelOrder::SpaceInMultiplier || (op.groups > 1 && layer.channels.number == op.groups);
     if (op.kernel_order == KernelOrder::SpaceInMultiplier)
@@ -105,12 +105,12 @@ class Reader {
     layer.windows = all;
     layer.front = front_of(graph_, node_, axes);
     const ValueId x = layer.front ? producer_of(graph_, node_.inputs[0])->inputs[0] : node_.inputs[0];
-    const Shape& shape = graph_[x].fact.shape;
+    const Shape& shape = graph_[x].type.shape;
     for (Size i = 0; i < axes.space; ++i)
       layer.in.push_back(known(shape, axes.spatial(i)) ? Dim(*known(shape, axes.spatial(i))) : Dim::unknown());
     layer.channels.number = known(shape, axes.channel());
   }
-  void filters() { layer.filters.number = known(graph_[node_.outputs[0]].fact.shape, layer.axes.channel()); }
+  void filters() { layer.filters.number = known(graph_[node_.outputs[0]].type.shape, layer.axes.channel()); }
 
   const Graph& graph_;
   const Node& node_;

@@ -16,7 +16,7 @@ std::vector<float> powers_of_ten(std::size_t count) {
 std::vector<double> computed(Op op, const std::vector<float>& x, const std::vector<float>& w) {
   Graph graph;
   const Tensor input = Tensor::of({1, 1, static_cast<Size>(x.size())}, x);
-  std::vector<ValueId> inputs{graph.input("x", fact_of(input))};
+  std::vector<ValueId> inputs{graph.input("x", type_of(input))};
   if (!w.empty()) inputs.push_back(graph.constant("w", Tensor::of({1, 1, static_cast<Size>(w.size())}, w)));
   auto made = graph.add(std::move(op), inputs, "y");
   if (!made) return {};

@@ -36,7 +36,7 @@ Result<std::vector<Size>> padded(std::vector<Size> cells, Added add, PadMode mod
   const Pad op{{add.before}, {add.after}, mode, -1};
   const Tensor x = Tensor::of({static_cast<Size>(cells.size())}, std::vector<float>(cells.begin(), cells.end()));
   Graph graph;
-  const ValueId in = graph.input("x", fact_of(x));
+  const ValueId in = graph.input("x", type_of(x));
   auto out = graph.add(op, {in}, "pad", "pad");
   if (!out) return pass(out);
   graph.outputs = *out;

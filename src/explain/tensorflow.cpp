@@ -177,7 +177,7 @@ class TensorFlow {
   }
 
   std::optional<Line> as_same(const Cuts& crops) const {
-    const auto said = respell_transposed(Framework::TensorFlow, l_.crops, l_.windows, l_.sizes());
+    const auto said = transposed_arguments(Framework::TensorFlow, l_.crops, l_.windows, l_.sizes());
     if (!said || said->form != CropForm::Same) return std::nullopt;
     std::vector<std::string> lengths;
     for (std::size_t i = 0; i < l_.space(); ++i) lengths.push_back(length(i, crops.before[i], crops.after[i]));

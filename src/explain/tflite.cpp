@@ -84,7 +84,7 @@ std::vector<Line> transposed(const Layer& layer) {
   const auto crops = cuts_of(layer);
   if (!crops) return {};
   const std::string remark = between(layer);
-  if (const auto said = respell_transposed(Framework::Tflite, layer.crops, layer.windows, layer.sizes()))
+  if (const auto said = transposed_arguments(Framework::Tflite, layer.crops, layer.windows, layer.sizes()))
     return {tflite_line({operation(layer, said->form == CropForm::Same ? "SAME" : "VALID")}, "every size", remark)};
   std::string slice;
   Sizes before, after;

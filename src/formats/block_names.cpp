@@ -110,12 +110,13 @@ std::string block_name(const std::vector<std::string>& words) {
   return loud.size() == 1 ? loud[0] : loud[0] + "_block";
 }
 
-BlockWords words_of_block(const Grouped& block, const std::function<std::string(const Grouped& piece)>& word) {
+BlockDescription description_of_block(const Grouped& block,
+                                      const std::function<std::string(const Grouped& piece)>& word) {
   const auto gather = [&](const auto& self, const Grouped& one, std::vector<std::string>& words) -> void {
     if (one.piece) words.push_back(word(one));
     for (const Grouped& inner : one.inside) self(self, inner, words);
   };
-  BlockWords made;
+  BlockDescription made;
   std::vector<std::string> all;
   for (const Grouped& inner : block.inside) {
     std::vector<std::string> own;

@@ -21,12 +21,13 @@ std::vector<std::string> words_of_name(const std::string& name);
 // "conv_bn_relu", "residual_block", "attention_block": after the words of its operators, in order ("conv", "bn", "add").
 std::string block_name(const std::vector<std::string>& words);
 
-struct BlockWords {
+struct BlockDescription {
   std::vector<std::string> lines;  // what each line of the block computes; for a block inside, the name of that
   std::string name;  // of the block, after all pieces in it
 };
 // `word` says what a piece computes.
-BlockWords words_of_block(const Grouped& block, const std::function<std::string(const Grouped& piece)>& word);
+BlockDescription description_of_block(const Grouped& block,
+                                      const std::function<std::string(const Grouped& piece)>& word);
 
 // The names of one block's layers, use by use, in order; empty where a line has none. `opaque`: names that say no more than
 // the operator ("conv2d_5", "Conv_12").

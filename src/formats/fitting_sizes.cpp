@@ -50,7 +50,7 @@ class Trials {
   void find_space() {
     const Shape& asked = options_.shapes.at(*shaped_);
     for (const ValueId v : declared_->inputs) {
-      const Shape& own = (*declared_)[v].fact.shape;
+      const Shape& own = (*declared_)[v].type.shape;
       if ((!shaped_->empty() && (*declared_)[v].name != *shaped_) || own.size() != asked.size()) continue;
       const auto is_channels = [&](std::size_t axis) { return own[axis].known() && own[axis] == asked[axis]; };
       const bool told = own[1].known() || own.back().known();
@@ -113,7 +113,7 @@ std::string fitting(Trials& trials, const budget::Asking& asking, bool& all_trie
 std::string shapes_of(const Graph& graph) {
   std::string text;
   for (const ValueId v : graph.inputs)
-    text += (text.empty() ? "" : ", ") + graph[v].name + " " + text_of(graph[v].fact.shape);
+    text += (text.empty() ? "" : ", ") + graph[v].name + " " + text_of(graph[v].type.shape);
   return text;
 }
 

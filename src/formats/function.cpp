@@ -37,9 +37,9 @@ std::vector<ValueId> FunctionCall::several(std::string_view argument) {
   }
 }
 
-const Fact& FunctionCall::fact(ValueId value) const {
-  static const Fact nothing;
-  return value ? graph_[value].fact : nothing;
+const TensorType& FunctionCall::type(ValueId value) const {
+  static const TensorType nothing;
+  return value ? graph_[value].type : nothing;
 }
 
 Dim FunctionCall::dim(ValueId value, Size axis) const {

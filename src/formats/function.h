@@ -40,9 +40,9 @@ class FunctionCall {
   ValueId optional(std::string_view argument);  // refers to nothing where it is absent
   // The tensors of an argument that takes any number of them: they came as {"inputs.0", ...}, {"inputs.1", ...}.
   std::vector<ValueId> several(std::string_view argument);
-  const Fact& fact(ValueId value) const;
-  const Shape& shape(ValueId value) const { return fact(value).shape; }
-  Size rank(ValueId value) const { return fact(value).rank(); }
+  const TensorType& type(ValueId value) const;
+  const Shape& shape(ValueId value) const { return type(value).shape; }
+  Size rank(ValueId value) const { return type(value).rank(); }
   Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
   // The numbers of a tensor that is known beforehand; null where they come only when the model runs.
   const Tensor* constant(ValueId value) const;

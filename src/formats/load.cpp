@@ -154,14 +154,14 @@ Status all_taken(const Graph& graph, const LoadOptions& options) {
   for (const ValueId v : graph.inputs) names.push_back(graph[v].name);
   for (const auto& [name, shape] : options.shapes) {
     const auto takes = [&, &asked = shape, &word = name](ValueId v) {
-      return graph[v].name == word || (graph.inputs.size() == 1 && holds(graph[v].fact.shape, asked));
+      return graph[v].name == word || (graph.inputs.size() == 1 && holds(graph[v].type.shape, asked));
     };
     if (!name.empty() && std::ranges::none_of(graph.inputs, takes))
       return fail(Fault::Usage, "--shape names '" + name + "', which is no input of the model" +
                                     did_you_mean(name, names, "it has " + input_names(graph)));
   }
   const bool taken = options.size.empty() || std::ranges::any_of(graph.inputs, [&](ValueId v) {
-                       return takes_size(graph[v].fact.shape, options.size);
+                       return takes_size(graph[v].type.shape, options.size);
                      });
   if (!taken)
     return fail(Fault::Usage, "no input takes a --size of " + std::to_string(options.size.size()) +

@@ -41,14 +41,14 @@ std::string moved_text(const convoy::Value& value) {
   const Sizes& permutation = value.origin->permutation;
   const Sizes back = inverse(permutation);
   Shape source;
-  for (const Size axis : back) source.push_back(value.fact.shape[static_cast<std::size_t>(axis)]);
+  for (const Size axis : back) source.push_back(value.type.shape[static_cast<std::size_t>(axis)]);
   return fmt::format("{}, permuted ({})", shape_text(source), fmt::join(permutation, ", "));
 }
 
 }  // namespace
 
 std::string lying_text(const convoy::Value& value) {
-  const std::string here = std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape);
+  const std::string here = std::string(name_of(value.type.dtype)) + " " + shape_text(value.type.shape);
   return here + (has_moved(value) ? ": of the source's " + moved_text(value) : ": axes as in the source");
 }
 
@@ -57,12 +57,12 @@ std::string shapes_docstring(const Graph& graph, const std::vector<std::string>&
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const convoy::Value& value = graph[graph.inputs[i]];
     const std::string label = graph.inputs.size() == 1 ? "" : arguments[i] + " ";
-    from.push_back(label + std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape));
+    from.push_back(label + std::string(name_of(value.type.dtype)) + " " + shape_text(value.type.shape));
     if (has_moved(value)) read.push_back(label + moved_text(value));
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const convoy::Value& value = graph[graph.outputs[i]];
-    to.push_back(std::string(name_of(value.fact.dtype)) + " " + shape_text(value.fact.shape));
+    to.push_back(std::string(name_of(value.type.dtype)) + " " + shape_text(value.type.shape));
     if (has_moved(value))
       gave.push_back((graph.outputs.size() == 1 ? "" : prose(output_name(graph, i)) + " ") + moved_text(value));
   }
@@ -95,7 +95,7 @@ std::vector<std::string> stored_inputs(const Graph& graph, std::string (*typed)(
   names = stored_names(names);
   for (std::size_t i = 0; i < names.size(); ++i)
     all.push_back("stored[" + python::quoted(names.size() == 1 ? "input" : "input." + names[i]) + "]" +
-                  typed(graph[graph.inputs[i]].fact.dtype));
+                  typed(graph[graph.inputs[i]].type.dtype));
   return all;
 }
 

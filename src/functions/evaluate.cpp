@@ -16,7 +16,7 @@ Result<OneCall> one_call(std::span<const FunctionRow> rows, const std::string& f
     const Tensor& tensor = *array->tensor();
     if (call.inputs.empty()) {
       call.inputs.push_back(tensor);
-      tensors.emplace(name, graph.input(std::string(name), fact_of(tensor)));
+      tensors.emplace(name, graph.input(std::string(name), type_of(tensor)));
     } else {
       tensors.emplace(name, graph.constant(std::string(name), tensor));
     }

@@ -19,7 +19,7 @@ Result<Tensor> evaluate_layer(const char* class_name, const char* function, Json
     tensors.push_back(std::move(*tensor));
   }
   config["name"] = function;
-  auto graph = graph_of_layer(class_name, config, {fact_of(*input)}, tensors);
+  auto graph = graph_of_layer(class_name, config, {type_of(*input)}, tensors);
   if (!graph) return pass(graph);
   auto values = within(function, run(*graph, {*input}));
   if (!values) return pass(values);

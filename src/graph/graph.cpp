@@ -34,7 +34,7 @@ std::vector<Input> inputs_of(const Graph& g, const std::vector<ValueId>& ids) {
       continue;
     }
     const Value& value = g[v];
-    all.push_back({&value.fact, value.constant ? &*value.constant : nullptr});
+    all.push_back({&value.type, value.constant ? &*value.constant : nullptr});
   }
   return all;
 }
@@ -50,28 +50,28 @@ Status expect_countable(const Shape& shape) {
   return fail(Fault::Limit, "gives " + text_of(shape) + ", which are more numbers than any machine counts");
 }
 
-Result<Facts> infer_node(const Graph& g, const Op& op, const std::vector<ValueId>& ids) {
+Result<TensorTypes> infer_node(const Graph& g, const Op& op, const std::vector<ValueId>& ids) {
   constexpr Size most_axes = 64;  // as many as any framework takes
   constexpr double steps = 100, steps_per_input = 10;
   if (auto paid = budget::spend(steps + steps_per_input * static_cast<double>(ids.size()), "following shapes"); !paid)
     return pass(paid);
   const auto inputs = inputs_of(g, ids);
-  auto facts = infer(op, Inputs(inputs));
-  if (!facts) return facts;
-  for (const Fact& fact : *facts) {
-    if (fact.rank() > most_axes)
-      return fail(Fault::Limit, "makes a tensor of " + std::to_string(fact.rank()) + " axes, the limit is 64");
-    if (auto counted = expect_countable(fact.shape); !counted) return pass(counted);
+  auto types = infer(op, Inputs(inputs));
+  if (!types) return types;
+  for (const TensorType& type : *types) {
+    if (type.rank() > most_axes)
+      return fail(Fault::Limit, "makes a tensor of " + std::to_string(type.rank()) + " axes, the limit is 64");
+    if (auto counted = expect_countable(type.shape); !counted) return pass(counted);
   }
-  return facts;
+  return types;
 }
 
 }  // namespace
 
-ValueId Graph::input(std::string value_name, Fact fact) {
+ValueId Graph::input(std::string value_name, TensorType type) {
   Value v;
   v.name = unique_name(value_name);
-  v.fact = std::move(fact);
+  v.type = std::move(type);
   values.push_back(std::move(v));
   inputs.push_back(last_value(*this));
   return inputs.back();
@@ -80,7 +80,7 @@ ValueId Graph::input(std::string value_name, Fact fact) {
 ValueId Graph::constant(std::string value_name, Tensor tensor, bool trainable) {
   Value v;
   v.name = unique_name(value_name);
-  v.fact = fact_of(tensor);
+  v.type = type_of(tensor);
   v.constant = std::move(tensor);
   v.trainable = trainable;
   values.push_back(std::move(v));
@@ -110,13 +110,13 @@ Result<std::vector<ValueId>> Graph::add(Op op, std::vector<ValueId> node_inputs,
     if (v && !in_range(*this, v))
       return within(place_of(node),
                     Result<std::vector<ValueId>>(fail(Fault::Internal, "reads a value that is not in the graph")));
-  auto facts = infer_node(*this, node.op, node.inputs);
-  if (!facts) return within(place_of(node), Result<std::vector<ValueId>>(pass(facts)));
+  auto types = infer_node(*this, node.op, node.inputs);
+  if (!types) return within(place_of(node), Result<std::vector<ValueId>>(pass(types)));
   const NodeId id = node_at(nodes.size());
-  for (auto& fact : *facts) {
+  for (auto& type : *types) {
     Value v;
     v.name = unique_name(node.layer);
-    v.fact = std::move(fact);
+    v.type = std::move(type);
     v.producer = id;
     values.push_back(std::move(v));
     node.outputs.push_back(last_value(*this));
@@ -144,13 +144,13 @@ std::string place_of(const Node& node) {
 
 Status infer_all(Graph& graph) {
   for (Node& node : graph.nodes) {
-    auto facts = infer_node(graph, node.op, node.inputs);
-    if (!facts) return within(place_of(node), Status(pass(facts)));
-    if (facts->size() != node.outputs.size())
-      return within(place_of(node), Status(fail(Fault::Internal, "makes " + std::to_string(facts->size()) +
+    auto types = infer_node(graph, node.op, node.inputs);
+    if (!types) return within(place_of(node), Status(pass(types)));
+    if (types->size() != node.outputs.size())
+      return within(place_of(node), Status(fail(Fault::Internal, "makes " + std::to_string(types->size()) +
                                                                      " values, the graph holds " +
                                                                      std::to_string(node.outputs.size()))));
-    for (std::size_t i = 0; i < facts->size(); ++i) graph[node.outputs[i]].fact = std::move((*facts)[i]);
+    for (std::size_t i = 0; i < types->size(); ++i) graph[node.outputs[i]].type = std::move((*types)[i]);
   }
   return {};
 }
@@ -160,7 +160,7 @@ Result<Graph> with_input_shapes(const Graph& graph, const std::vector<Shape>& in
   if (input_shapes.size() != sized.inputs.size())
     return fail(Fault::Usage, "got " + std::to_string(input_shapes.size()) + " input shapes, the model has " +
                                   std::to_string(sized.inputs.size()) + " inputs");
-  for (std::size_t i = 0; i < input_shapes.size(); ++i) sized[sized.inputs[i]].fact.shape = input_shapes[i];
+  for (std::size_t i = 0; i < input_shapes.size(); ++i) sized[sized.inputs[i]].type.shape = input_shapes[i];
   if (auto done = infer_all(sized); !done) return pass(done);
   return sized;
 }
@@ -177,8 +177,8 @@ Status check_values(const Graph& g) {
     if (v.name.empty()) return fail(Fault::Internal, "a value has no name");
     if (!names.insert(v.name).second) return fail(Fault::Internal, "two values are named '" + v.name + "'");
     if (v.constant && v.producer) return fail(Fault::Internal, "constant '" + v.name + "' is also computed");
-    if (v.constant && fact_of(*v.constant) != v.fact)
-      return fail(Fault::Internal, "constant '" + v.name + "' is not what its fact says");
+    if (v.constant && type_of(*v.constant) != v.type)
+      return fail(Fault::Internal, "constant '" + v.name + "' is not what its type says");
   }
   return {};
 }
@@ -217,15 +217,15 @@ Status check(const Graph& graph) {
   if (auto s = check_values(graph); !s) return s;
   if (auto s = check_order(graph); !s) return s;
   for (const Node& node : graph.nodes) {
-    auto facts = infer_node(graph, node.op, node.inputs);
-    if (!facts) return within(place_of(node), Status(pass(facts)));
-    if (facts->size() != node.outputs.size())
+    auto types = infer_node(graph, node.op, node.inputs);
+    if (!types) return within(place_of(node), Status(pass(types)));
+    if (types->size() != node.outputs.size())
       return within(place_of(node), Status(fail(Fault::Internal, "the number of outputs is wrong")));
-    for (std::size_t i = 0; i < facts->size(); ++i)
-      if (graph[node.outputs[i]].fact != (*facts)[i])
+    for (std::size_t i = 0; i < types->size(); ++i)
+      if (graph[node.outputs[i]].type != (*types)[i])
         return within(place_of(node),
-                      Status(fail(Fault::Internal, "the graph says " + text_of(graph[node.outputs[i]].fact) +
-                                                       ", the operator gives " + text_of((*facts)[i]))));
+                      Status(fail(Fault::Internal, "the graph says " + text_of(graph[node.outputs[i]].type) +
+                                                       ", the operator gives " + text_of((*types)[i]))));
   }
   return {};
 }

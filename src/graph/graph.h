@@ -36,7 +36,7 @@ struct Origin {
 
 struct Value {
   std::string name;  // unique in the graph: "conv1", "conv1/kernel"
-  Fact fact;
+  TensorType type;
   std::optional<Tensor> constant;  // weights and other numbers known beforehand
   bool trainable = true;  // of a constant: a weight that training moves, unlike running statistics and tables
   bool literal = false;  // of a constant: numbers that the program says itself, no weight and no state of a layer
@@ -77,9 +77,9 @@ struct Graph {
   const Node& operator[](NodeId n) const { return nodes[static_cast<std::size_t>(n.index)]; }
   Node& operator[](NodeId n) { return nodes[static_cast<std::size_t>(n.index)]; }
 
-  ValueId input(std::string value_name, Fact fact);
+  ValueId input(std::string value_name, TensorType type);
   ValueId constant(std::string value_name, Tensor tensor, bool trainable = true);
-  // Adds a node behind all others and infers the facts of its outputs; the output values are named after `layer`
+  // Adds a node behind all others and infers the types of its outputs; the output values are named after `layer`
   // (made unique by a suffix). Fails as the operator's infer does, with the layer as place.
   Result<std::vector<ValueId>> add(Op op, std::vector<ValueId> node_inputs, std::string layer, std::string kind = {},
                                    std::vector<Scope> scopes = {});
@@ -98,12 +98,12 @@ std::vector<std::vector<NodeId>> readers_of(const Graph& graph);
 // "layer 'conv1' (Conv2D)": how messages name a node.
 std::string place_of(const Node& node);
 
-// Infers every fact anew, in order. With `input_shapes`, the inputs take these sizes first (one full shape per input).
+// Infers every type anew, in order. With `input_shapes`, the inputs take these sizes first (one full shape per input).
 Status infer_all(Graph& graph);
 Result<Graph> with_input_shapes(const Graph& graph, const std::vector<Shape>& input_shapes);
 
 // The checker that runs between passes: every value made once and before it is used, names unique, the number of
-// inputs and outputs right, facts equal to what infer gives, outputs exist. A failure is Internal: our fault.
+// inputs and outputs right, types equal to what infer gives, outputs exist. A failure is Internal: our fault.
 Status check(const Graph& graph);
 
 // Says of every value that it carries itself. Called on a copy of the source before passes make a target of it: they

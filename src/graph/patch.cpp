@@ -9,17 +9,17 @@
 
 namespace convoy {
 
-const Fact& Patch::fact(ValueId value) const {
+const TensorType& Patch::type(ValueId value) const {
   const auto old = graph_->values.size();
   const auto i = static_cast<std::size_t>(value.index);
   if (const auto reshaped = inputs_.find(value); reshaped != inputs_.end()) return reshaped->second.first;
-  return i < old ? (*graph_)[value].fact : values_[i - old].fact;
+  return i < old ? (*graph_)[value].type : values_[i - old].type;
 }
 
 ValueId Patch::constant(std::string name, Tensor tensor, bool trainable, std::optional<Origin> origin) {
   Value v;
   v.name = std::move(name);
-  v.fact = fact_of(tensor);
+  v.type = type_of(tensor);
   v.constant = std::move(tensor);
   v.trainable = trainable;
   v.origin = std::move(origin);
@@ -38,20 +38,20 @@ Result<std::vector<ValueId>> Patch::node(const Node& like, Op op, std::vector<Va
     }
     const auto i = static_cast<std::size_t>(v.index);
     const Value& value = i < old ? (*graph_)[v] : values_[i - old];
-    seen.push_back({&fact(v), value.constant ? &*value.constant : nullptr});
+    seen.push_back({&type(v), value.constant ? &*value.constant : nullptr});
   }
   constexpr double steps_of_a_node = 2000;  // some passes make as many as a size in the file says
   if (auto paid = budget::spend(steps_of_a_node, "rewriting"); !paid)
     return within(place_of(made), Result<std::vector<ValueId>>(pass(paid)));
-  auto facts = infer(made.op, Inputs(seen));
-  if (!facts) return within(place_of(made), Result<std::vector<ValueId>>(pass(facts)));
-  if (facts->size() != outputs)
+  auto types = infer(made.op, Inputs(seen));
+  if (!types) return within(place_of(made), Result<std::vector<ValueId>>(pass(types)));
+  if (types->size() != outputs)
     return within(place_of(made), Result<std::vector<ValueId>>(
                                       fail(Fault::Internal, "makes another number of values than the pass expects")));
-  for (auto& made_fact : *facts) {
+  for (auto& made_type : *types) {
     Value v;
     v.name = like.layer + "/" + std::string(name_of(made.op));
-    v.fact = std::move(made_fact);
+    v.type = std::move(made_type);
     values_.push_back(std::move(v));
     made.outputs.push_back({next_value_++});
   }
@@ -78,7 +78,7 @@ void Patch::replace(ValueId before, ValueId now, Sizes permutation) {
 }
 
 void Patch::reshape_input(ValueId input, Shape shape, Origin origin) {
-  inputs_[input] = {Fact{(*graph_)[input].fact.dtype, std::move(shape)}, std::move(origin)};
+  inputs_[input] = {TensorType{(*graph_)[input].type.dtype, std::move(shape)}, std::move(origin)};
 }
 
 bool Patch::empty() const {
@@ -210,7 +210,7 @@ Status apply(Graph& graph, Patch patch) {
   }
   for (auto& [v, origin] : patch.origins_) graph[v].origin = std::move(origin);
   for (auto& [v, to] : patch.inputs_) {
-    graph[v].fact = std::move(to.first);
+    graph[v].type = std::move(to.first);
     graph[v].origin = std::move(to.second);
   }
 

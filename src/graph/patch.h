@@ -21,7 +21,7 @@ class Patch {
 
   // A new constant; its id may be used in this patch at once.
   ValueId constant(std::string name, Tensor tensor, bool trainable = true, std::optional<Origin> origin = {});
-  // A new node that comes from the same layer as `like` (name, kind and scopes are taken from it). Its outputs' facts
+  // A new node that comes from the same layer as `like` (name, kind and scopes are taken from it). Its outputs' types
   // are inferred at once; their names are the layer's and the operator's until they replace a value. Returns their ids.
   Result<std::vector<ValueId>> node(const Node& like, Op op, std::vector<ValueId> inputs, std::size_t outputs = 1);
   // The same of an operator with one result.
@@ -39,8 +39,8 @@ class Patch {
   void reshape_input(ValueId input, Shape shape, Origin origin);
   void remark(const Node& node, std::string text) { remarks_.push_back({node.layer, std::move(text)}); }
 
-  // The fact of a value of the graph or of this patch.
-  const Fact& fact(ValueId value) const;
+  // The type of a value of the graph or of this patch.
+  const TensorType& type(ValueId value) const;
   bool empty() const;
   const std::vector<Remark>& remarks() const { return remarks_; }
 
@@ -58,11 +58,11 @@ class Patch {
   std::set<NodeId> removed_;
   std::map<ValueId, Replaced> replaced_;
   std::map<ValueId, Origin> origins_;
-  std::map<ValueId, std::pair<Fact, Origin>> inputs_;
+  std::map<ValueId, std::pair<TensorType, Origin>> inputs_;
   std::vector<Remark> remarks_;
 };
 
-// Carries the patch out, sorts the nodes anew (stable), prunes what became unused, infers all facts and checks.
+// Carries the patch out, sorts the nodes anew (stable), prunes what became unused, infers all types and checks.
 Status apply(Graph& graph, Patch patch);
 
 }  // namespace convoy

@@ -12,10 +12,10 @@ namespace {
 using text::name;
 using text::print;
 
-std::string print_fact(const Fact& fact) {
-  std::string text = print(fact.dtype) + "[";
-  for (std::size_t i = 0; i < fact.shape.size(); ++i) {
-    text += (i == 0 ? "" : ",") + (fact.shape[i].known() ? print(*fact.shape[i]) : "?");
+std::string print_type(const TensorType& type) {
+  std::string text = print(type.dtype) + "[";
+  for (std::size_t i = 0; i < type.shape.size(); ++i) {
+    text += (i == 0 ? "" : ",") + (type.shape[i].known() ? print(*type.shape[i]) : "?");
   }
   return text + "]";
 }
@@ -59,7 +59,7 @@ std::string print_numbers(const Tensor& tensor) {
 
 std::string print_constant(const Value& value, bool in_full) {
   const Tensor& tensor = *value.constant;
-  std::string line = "const  " + name(value.name) + " " + print_fact(fact_of(tensor));
+  std::string line = "const  " + name(value.name) + " " + print_type(type_of(tensor));
   if (!value.trainable) line += " frozen";
   if (value.origin) line += " <- " + print_origin(*value.origin);
   if (in_full || tensor.count() <= 8) return line + " =" + print_numbers(tensor);
@@ -108,7 +108,7 @@ std::string print_node(const Graph& graph, const Node& node, const TextOptions& 
   line += " = " + std::string(name_of(node.op)) + "(";
   line += joined(node.inputs, [&](ValueId v) { return v ? name(graph[v].name) : std::string("_"); }) + ")";
   line += print_fields(node.op);
-  if (options.facts) line += " : " + joined(values, [&](ValueId v) { return print_fact(graph[v].fact); });
+  if (options.types) line += " : " + joined(values, [&](ValueId v) { return print_type(graph[v].type); });
   bool origins = false;
   for (const ValueId v : values) origins = origins || graph[v].origin.has_value();
   if (origins) {
@@ -132,7 +132,7 @@ std::string text_of(const Graph& graph, const TextOptions& options) {
   }
   for (const ValueId v : graph.inputs) {
     const Value& value = graph[v];
-    text += "input  " + name(value.name) + " " + print_fact(value.fact);
+    text += "input  " + name(value.name) + " " + print_type(value.type);
     if (value.origin) text += " <- " + print_origin(*value.origin);
     text += "\n";
   }

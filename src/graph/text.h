@@ -10,7 +10,7 @@
 // One line per value or node; "_" is an absent optional input; fields at their defaults are not printed; '#' comments.
 // Names that hold spaces, quotes or punctuation are written in double quotes as JSON writes them. Behind a node, each
 // part optional and in this order:
-//   : float32[?,4,7,8]                    its outputs' facts, separated by commas; compared with what infer says
+//   : float32[?,4,7,8]                    its outputs' types, separated by commas; compared with what infer says
 //   <- conv1 split[-1,4] permuted[0,3,1]  the outputs' origins, separated by commas; "_" is none
 //   @ conv1 kind Conv2D in backbone#0     the layer (else the first output's name), its kind, the scopes it stands in
 // Inputs may carry an origin too, constants as well: const k float32[2] frozen <- conv1/k = 1 2. "frozen" marks a
@@ -30,7 +30,7 @@ namespace convoy {
 
 struct TextOptions {
   bool constants_in_full = false;  // print every number of every constant; else only of those with at most 8
-  bool facts = false;  // print the facts of the nodes' outputs
+  bool types = false;  // print the types of the nodes' outputs
 };
 std::string text_of(const Graph& graph, const TextOptions& options = {});
 std::string text_of(const Op& op);  // "conv axes=... windows=..."

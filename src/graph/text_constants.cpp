@@ -96,8 +96,8 @@ Tensor seeded_tensor(DType dtype, const Sizes& shape, std::uint64_t seed, bool p
   return whole_tensor(dtype, shape, numbers);
 }
 
-Tensor text::read_constant(Line& line, const Fact& fact) {
-  const auto shape = sizes_of(fact.shape);
+Tensor text::read_constant(Line& line, const TensorType& type) {
+  const auto shape = sizes_of(type.shape);
   const Size count = shape ? checked_count(*shape).value_or(-1) : -1;
   if (line.ok() && count < 0) line.complain("a constant needs a shape without '?'");
   if (line.take_word("crc32")) line.complain("only the checksum of the numbers is written down, not the numbers");
@@ -108,12 +108,12 @@ Tensor text::read_constant(Line& line, const Fact& fact) {
     if (!text::parse(token, seed)) line.complain("'" + std::string(token) + "' is not a seed");
     const bool positive = line.take_word("positive");
     if (count > most_numbers) line.complain("more than " + std::to_string(most_numbers) + " numbers");
-    return line.ok() ? seeded_tensor(fact.dtype, *shape, static_cast<std::uint64_t>(seed), positive) : Tensor();
+    return line.ok() ? seeded_tensor(type.dtype, *shape, static_cast<std::uint64_t>(seed), positive) : Tensor();
   }
-  if (fact.dtype == DType::F64) return read_listed<double>(line, fact.dtype, *shape, count);
-  if (is_floating(fact.dtype)) return read_listed<float>(line, fact.dtype, *shape, count);
-  if (fact.dtype == DType::U64) return read_listed<std::uint64_t>(line, fact.dtype, *shape, count);
-  return read_listed<std::int64_t>(line, fact.dtype, *shape, count);
+  if (type.dtype == DType::F64) return read_listed<double>(line, type.dtype, *shape, count);
+  if (is_floating(type.dtype)) return read_listed<float>(line, type.dtype, *shape, count);
+  if (type.dtype == DType::U64) return read_listed<std::uint64_t>(line, type.dtype, *shape, count);
+  return read_listed<std::int64_t>(line, type.dtype, *shape, count);
 }
 
 }  // namespace convoy

@@ -80,6 +80,6 @@ class Line {
 };
 
 // What stands behind "=" of a constant, up to the end of the line.
-Tensor read_constant(Line& line, const Fact& fact);
+Tensor read_constant(Line& line, const TensorType& type);
 
 }  // namespace convoy::text

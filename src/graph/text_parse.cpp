@@ -12,22 +12,22 @@ namespace {
 using text::Line;
 
 // "float32[?,8]"
-Fact read_fact(Line& line) {
-  Fact fact;
-  const auto type = line.token("[");
-  if (line.ok() && !text::parse(type, fact.dtype)) {
-    line.complain("'" + std::string(type) + "' is not an element type");
+TensorType read_type(Line& line) {
+  TensorType type;
+  const auto element = line.token("[");
+  if (line.ok() && !text::parse(element, type.dtype)) {
+    line.complain("'" + std::string(element) + "' is not an element type");
   }
   line.expect("[");
   while (line.ok() && !line.take("]")) {
-    if (!fact.shape.empty()) line.expect(",");
+    if (!type.shape.empty()) line.expect(",");
     const auto size = line.token(",]");
     Size n = 0;
-    if (size == "?") fact.shape.push_back(Dim::unknown());
-    else if (text::parse(size, n) && n >= 0) fact.shape.emplace_back(n);
+    if (size == "?") type.shape.push_back(Dim::unknown());
+    else if (text::parse(size, n) && n >= 0) type.shape.emplace_back(n);
     else line.complain("'" + std::string(size) + "' is not a size");
   }
-  return fact;
+  return type;
 }
 
 Sizes read_sizes(Line& line) {
@@ -92,8 +92,8 @@ class GraphReader {
   void read_output(Line& line);
   void read_node(Line& line, std::string first);
   void read_tail(Line& line, Node& node);
-  std::vector<Fact> read_facts(Line& line);
-  void infer_node(Line& line, const Node& node, const std::vector<Fact>& declared);
+  std::vector<TensorType> read_types(Line& line);
+  void infer_node(Line& line, const Node& node, const std::vector<TensorType>& declared);
   ValueId add(Line& line, Value value);
   ValueId known(Line& line, const std::string& value_name);
 
@@ -125,7 +125,7 @@ void GraphReader::read_graph(Line& line) {
 void GraphReader::read_input(Line& line) {
   Value value;
   value.name = line.name();
-  value.fact = read_fact(line);
+  value.type = read_type(line);
   if (line.take("<-")) value.origin = read_origin(line);
   graph_.inputs.push_back(add(line, std::move(value)));
 }
@@ -133,11 +133,11 @@ void GraphReader::read_input(Line& line) {
 void GraphReader::read_constant_line(Line& line) {
   Value value;
   value.name = line.name();
-  value.fact = read_fact(line);
+  value.type = read_type(line);
   if (line.take_word("frozen")) value.trainable = false;
   if (line.take("<-")) value.origin = read_origin(line);
   line.expect("=");
-  value.constant = text::read_constant(line, value.fact);
+  value.constant = text::read_constant(line, value.type);
   add(line, std::move(value));
 }
 
@@ -167,7 +167,7 @@ void GraphReader::read_node(Line& line, std::string first) {
   if (!line.ok()) return;
   read_fields(line, *op);
   node.op = *std::move(op);
-  const auto facts = read_facts(line);
+  const auto types = read_types(line);
   origins_.clear();
   read_tail(line, node);
   if (node.layer.empty()) node.layer = names[0];
@@ -184,15 +184,15 @@ void GraphReader::read_node(Line& line, std::string first) {
     node.outputs.push_back(add(line, std::move(value)));
   }
   graph_.nodes.push_back(std::move(node));
-  infer_node(line, graph_.nodes.back(), facts);
+  infer_node(line, graph_.nodes.back(), types);
 }
 
-std::vector<Fact> GraphReader::read_facts(Line& line) {
-  std::vector<Fact> facts;
-  if (!line.take(":")) return facts;
-  do facts.push_back(read_fact(line));
+std::vector<TensorType> GraphReader::read_types(Line& line) {
+  std::vector<TensorType> types;
+  if (!line.take(":")) return types;
+  do types.push_back(read_type(line));
   while (line.take(","));
-  return facts;
+  return types;
 }
 
 void GraphReader::read_tail(Line& line, Node& node) {
@@ -217,28 +217,28 @@ void GraphReader::read_tail(Line& line, Node& node) {
   }
 }
 
-void GraphReader::infer_node(Line& line, const Node& node, const std::vector<Fact>& declared) {
+void GraphReader::infer_node(Line& line, const Node& node, const std::vector<TensorType>& declared) {
   std::vector<Input> inputs;
   for (const ValueId v : node.inputs) {
     if (!v) inputs.push_back({});
-    else inputs.push_back({&graph_[v].fact, graph_[v].constant ? &*graph_[v].constant : nullptr});
+    else inputs.push_back({&graph_[v].type, graph_[v].constant ? &*graph_[v].constant : nullptr});
   }
-  auto facts = infer(node.op, Inputs(inputs));
-  if (!facts) {
-    refusal_ = std::move(facts.error());
+  auto types = infer(node.op, Inputs(inputs));
+  if (!types) {
+    refusal_ = std::move(types.error());
     return;
   }
-  if (facts->size() != node.outputs.size()) {
+  if (types->size() != node.outputs.size()) {
     line.complain(std::to_string(node.outputs.size()) + " outputs, " + std::string(name_of(node.op)) + " has " +
-                  std::to_string(facts->size()));
+                  std::to_string(types->size()));
     return;
   }
-  for (std::size_t i = 0; i < facts->size(); ++i) {
-    const Fact& fact = (*facts)[i];
-    if (!declared.empty() && (declared.size() != facts->size() || declared[i] != fact)) {
-      line.complain("output " + std::to_string(i) + " is " + text_of(fact) + ", another fact is written down");
+  for (std::size_t i = 0; i < types->size(); ++i) {
+    const TensorType& type = (*types)[i];
+    if (!declared.empty() && (declared.size() != types->size() || declared[i] != type)) {
+      line.complain("output " + std::to_string(i) + " is " + text_of(type) + ", another type is written down");
     }
-    graph_[node.outputs[i]].fact = fact;
+    graph_[node.outputs[i]].type = type;
   }
 }
 

@@ -9,48 +9,48 @@
 namespace convoy {
 
 namespace {
-Result<Facts> same(const Inputs& in) { return one_fact(arithmetic(in[0].dtype), in[0].shape); }
+Result<TensorTypes> same(const Inputs& in) { return one_type(arithmetic(in[0].dtype), in[0].shape); }
 }  // namespace
 
-Result<Facts> infer(const Unary& op, const Inputs& in) {
-  if (op.function == Function::Not) return one_fact(DType::Bool, in[0].shape);
-  return keeps_whole(op.function) ? one_fact(in[0].dtype, in[0].shape) : same(in);
+Result<TensorTypes> infer(const Unary& op, const Inputs& in) {
+  if (op.function == Function::Not) return one_type(DType::Bool, in[0].shape);
+  return keeps_whole(op.function) ? one_type(in[0].dtype, in[0].shape) : same(in);
 }
 // Whole numbers stay whole where nothing makes fractions of them.
-Result<Facts> infer(const Relu& op, const Inputs& in) {
+Result<TensorTypes> infer(const Relu& op, const Inputs& in) {
   const bool whole = op.negative_slope == 0 && op.threshold == std::floor(op.threshold) &&
                      (!op.max_value || *op.max_value == std::floor(*op.max_value));
-  return whole ? one_fact(in[0].dtype, in[0].shape) : same(in);
+  return whole ? one_type(in[0].dtype, in[0].shape) : same(in);
 }
-Result<Facts> infer(const Elu&, const Inputs& in) { return same(in); }
+Result<TensorTypes> infer(const Elu&, const Inputs& in) { return same(in); }
 
-Result<Facts> infer(const Celu& op, const Inputs& in) {
+Result<TensorTypes> infer(const Celu& op, const Inputs& in) {
   if (op.alpha == 0) return fail(Fault::Format, "alpha is 0");
   return same(in);
 }
 
 // Bounds that are no whole numbers would leave fractions.
-Result<Facts> infer(const Clip& op, const Inputs& in) {
+Result<TensorTypes> infer(const Clip& op, const Inputs& in) {
   const auto whole = [](const std::optional<double>& bound) { return !bound || *bound == std::floor(*bound); };
-  return whole(op.least) && whole(op.most) ? one_fact(in[0].dtype, in[0].shape) : same(in);
+  return whole(op.least) && whole(op.most) ? one_type(in[0].dtype, in[0].shape) : same(in);
 }
-Result<Facts> infer(const HardSigmoid&, const Inputs& in) { return same(in); }
-Result<Facts> infer(const Shrink&, const Inputs& in) { return same(in); }
-Result<Facts> infer(const Squareplus&, const Inputs& in) { return same(in); }
+Result<TensorTypes> infer(const HardSigmoid&, const Inputs& in) { return same(in); }
+Result<TensorTypes> infer(const Shrink&, const Inputs& in) { return same(in); }
+Result<TensorTypes> infer(const Squareplus&, const Inputs& in) { return same(in); }
 
-Result<Facts> infer(const Softplus& op, const Inputs& in) {
+Result<TensorTypes> infer(const Softplus& op, const Inputs& in) {
   if (op.beta == 0) return fail(Fault::Format, "beta is 0");
   return same(in);
 }
-Result<Facts> infer(const Threshold&, const Inputs& in) { return same(in); }
+Result<TensorTypes> infer(const Threshold&, const Inputs& in) { return same(in); }
 
-Result<Facts> infer(const Softmax& op, const Inputs& in) {
+Result<TensorTypes> infer(const Softmax& op, const Inputs& in) {
   if (op.axes.empty()) return fail(Fault::Format, "axes is empty");
   if (auto s = expect_axes("axes", op.axes, in[0].rank()); !s) return pass(s);
   return same(in);
 }
 
-Result<Facts> infer(const Glu& op, const Inputs& in) {
+Result<TensorTypes> infer(const Glu& op, const Inputs& in) {
   const Size axis = positive_axis(op.axis, in[0].rank());
   if (auto s = expect_axis(axis, in[0].rank()); !s) return pass(s);
   Shape shape = in[0].shape;
@@ -59,10 +59,10 @@ Result<Facts> infer(const Glu& op, const Inputs& in) {
     return fail(Fault::Unsupported,
                 "axis " + std::to_string(axis) + " has size " + std::to_string(*size) + ", which has no halves");
   if (size.known()) size = *size / 2;
-  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+  return one_type(arithmetic(in[0].dtype), std::move(shape));
 }
 
-Result<Facts> infer(const PRelu&, const Inputs& in) {
+Result<TensorTypes> infer(const PRelu&, const Inputs& in) {
   const Shape &x = in[0].shape, &slope = in[1].shape;
   bool fits = slope.size() + 1 == x.size();
   for (std::size_t i = 0; fits && i < slope.size(); ++i)

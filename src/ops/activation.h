@@ -240,19 +240,19 @@ struct PRelu {
   friend bool operator==(const PRelu&, const PRelu&) = default;
 };
 
-Result<Facts> infer(const Unary& op, const Inputs& in);
-Result<Facts> infer(const Relu& op, const Inputs& in);
-Result<Facts> infer(const Elu& op, const Inputs& in);
-Result<Facts> infer(const Celu& op, const Inputs& in);
-Result<Facts> infer(const Clip& op, const Inputs& in);
-Result<Facts> infer(const HardSigmoid& op, const Inputs& in);
-Result<Facts> infer(const Shrink& op, const Inputs& in);
-Result<Facts> infer(const Squareplus& op, const Inputs& in);
-Result<Facts> infer(const Softplus& op, const Inputs& in);
-Result<Facts> infer(const Threshold& op, const Inputs& in);
-Result<Facts> infer(const Softmax& op, const Inputs& in);
-Result<Facts> infer(const Glu& op, const Inputs& in);
-Result<Facts> infer(const PRelu& op, const Inputs& in);
+Result<TensorTypes> infer(const Unary& op, const Inputs& in);
+Result<TensorTypes> infer(const Relu& op, const Inputs& in);
+Result<TensorTypes> infer(const Elu& op, const Inputs& in);
+Result<TensorTypes> infer(const Celu& op, const Inputs& in);
+Result<TensorTypes> infer(const Clip& op, const Inputs& in);
+Result<TensorTypes> infer(const HardSigmoid& op, const Inputs& in);
+Result<TensorTypes> infer(const Shrink& op, const Inputs& in);
+Result<TensorTypes> infer(const Squareplus& op, const Inputs& in);
+Result<TensorTypes> infer(const Softplus& op, const Inputs& in);
+Result<TensorTypes> infer(const Threshold& op, const Inputs& in);
+Result<TensorTypes> infer(const Softmax& op, const Inputs& in);
+Result<TensorTypes> infer(const Glu& op, const Inputs& in);
+Result<TensorTypes> infer(const PRelu& op, const Inputs& in);
 
 using Activation =
     std::tuple<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softplus, Threshold, Softmax, Glu, PRelu>;

@@ -48,7 +48,7 @@ Sizes space_moved_first(Size space, Size first, Size second) {
   return permutation;
 }
 
-// The facts of a kernel that both directions check: rank, known sizes, one window per axis, equal kernel sizes.
+// The types of a kernel that both directions check: rank, known sizes, one window per axis, equal kernel sizes.
 Result<Sizes> kernel_sizes(const Axes& axes, KernelOrder order, const std::vector<Window>& windows,
                            std::size_t paddings, Size groups, const Inputs& in) {
   if (axes.space < 1 || axes.space > 16)
@@ -107,7 +107,7 @@ Result<Tensor> reordered_kernel(const Tensor& kernel, KernelOrder from, KernelOr
   return kernel.permuted(space_moved_first(space, 1, 0));
 }
 
-Result<Facts> infer(const Conv& conv, const Inputs& in) {
+Result<TensorTypes> infer(const Conv& conv, const Inputs& in) {
   if (is_transposed(conv.kernel_order))
     return fail(Fault::Internal, "a convolution holds a kernel in the order of a transposed one");
   const auto kernel = kernel_sizes(conv.axes, conv.kernel_order, conv.windows, conv.paddings.size(), conv.groups, in);
@@ -143,10 +143,10 @@ Result<Facts> infer(const Conv& conv, const Inputs& in) {
                                           std::to_string(i) + ", " + window_text(window));
     size = placed->out;
   }
-  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+  return one_type(arithmetic(in[0].dtype), std::move(shape));
 }
 
-Result<Facts> infer(const ConvTranspose& conv, const Inputs& in) {
+Result<TensorTypes> infer(const ConvTranspose& conv, const Inputs& in) {
   if (!is_transposed(conv.kernel_order))
     return fail(Fault::Internal, "a transposed convolution holds a kernel in the order of a plain one");
   const auto kernel = kernel_sizes(conv.axes, conv.kernel_order, conv.windows, conv.paddings.size(), conv.groups, in);
@@ -178,7 +178,7 @@ Result<Facts> infer(const ConvTranspose& conv, const Inputs& in) {
                                           window_text(window));
     size = crop->out;
   }
-  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+  return one_type(arithmetic(in[0].dtype), std::move(shape));
 }
 
 }  // namespace convoy

@@ -25,26 +25,26 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
   return shape;
 }
 
-Result<Facts> infer(const Binary& op, const Inputs& in) {
+Result<TensorTypes> infer(const Binary& op, const Inputs& in) {
   auto shape = broadcast(in[0].shape, in[1].shape);
   if (!shape) return pass(shape);
   DType dtype = meeting(in[0].dtype, in[1].dtype);
   if (gives_truth(op.function)) dtype = DType::Bool;
   if (op.function == BinaryFunction::Divide || op.function == BinaryFunction::Power) dtype = arithmetic(dtype);
-  return one_fact(dtype, *std::move(shape));
+  return one_type(dtype, *std::move(shape));
 }
 
-Result<Facts> infer(const Where&, const Inputs& in) {
+Result<TensorTypes> infer(const Where&, const Inputs& in) {
   auto choices = broadcast(in[1].shape, in[2].shape);
   if (!choices) return pass(choices);
   auto shape = broadcast(in[0].shape, *choices);
   if (!shape) return pass(shape);
-  return one_fact(meeting(in[1].dtype, in[2].dtype), *std::move(shape));
+  return one_type(meeting(in[1].dtype, in[2].dtype), *std::move(shape));
 }
 
-Result<Facts> infer(const Affine&, const Inputs& in) { return one_fact(arithmetic(in[0].dtype), in[0].shape); }
-Result<Facts> infer(const Dropout&, const Inputs& in) { return one_fact(in[0].dtype, in[0].shape); }
-Result<Facts> infer(const Identity&, const Inputs& in) { return one_fact(in[0].dtype, in[0].shape); }
-Result<Facts> infer(const Cast& op, const Inputs& in) { return one_fact(op.to, in[0].shape); }
+Result<TensorTypes> infer(const Affine&, const Inputs& in) { return one_type(arithmetic(in[0].dtype), in[0].shape); }
+Result<TensorTypes> infer(const Dropout&, const Inputs& in) { return one_type(in[0].dtype, in[0].shape); }
+Result<TensorTypes> infer(const Identity&, const Inputs& in) { return one_type(in[0].dtype, in[0].shape); }
+Result<TensorTypes> infer(const Cast& op, const Inputs& in) { return one_type(op.to, in[0].shape); }
 
 }  // namespace convoy

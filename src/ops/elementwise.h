@@ -120,12 +120,12 @@ struct Cast {
   friend bool operator==(const Cast&, const Cast&) = default;
 };
 
-Result<Facts> infer(const Binary& op, const Inputs& in);
-Result<Facts> infer(const Where& op, const Inputs& in);
-Result<Facts> infer(const Affine& op, const Inputs& in);
-Result<Facts> infer(const Dropout& op, const Inputs& in);
-Result<Facts> infer(const Identity& op, const Inputs& in);
-Result<Facts> infer(const Cast& op, const Inputs& in);
+Result<TensorTypes> infer(const Binary& op, const Inputs& in);
+Result<TensorTypes> infer(const Where& op, const Inputs& in);
+Result<TensorTypes> infer(const Affine& op, const Inputs& in);
+Result<TensorTypes> infer(const Dropout& op, const Inputs& in);
+Result<TensorTypes> infer(const Identity& op, const Inputs& in);
+Result<TensorTypes> infer(const Cast& op, const Inputs& in);
 
 // numpy's rule; an unknown size against a known one above 1 gives the known one.
 Result<Shape> broadcast(const Shape& a, const Shape& b);

@@ -11,9 +11,9 @@ namespace convoy {
 std::string text_of(const Sizes& sizes);  // "[2, 3]"
 
 // "kernel has rank 3, expected 4"
-Status expect_rank(std::string_view thing, const Fact& fact, Size rank);
+Status expect_rank(std::string_view thing, const TensorType& type, Size rank);
 // "bias has shape [3], expected [4]"
-Status expect_shape(std::string_view thing, const Fact& fact, const Shape& wanted);
+Status expect_shape(std::string_view thing, const TensorType& type, const Shape& wanted);
 // Axes that exist, each once, in rising order.
 Status expect_axes(std::string_view thing, const Sizes& axes, Size rank);
 // One axis that exists; negative ones are not accepted.
@@ -37,10 +37,10 @@ inline Dim at(const Shape& shape, Size axis) { return shape[static_cast<std::siz
 inline Dim& at(Shape& shape, Size axis) { return shape[static_cast<std::size_t>(axis)]; }
 inline Size at(const Sizes& sizes, Size axis) { return sizes[static_cast<std::size_t>(axis)]; }
 
-inline Facts one_fact(DType dtype, Shape shape) {
-  Facts facts;
-  facts.push_back({dtype, std::move(shape)});
-  return facts;
+inline TensorTypes one_type(DType dtype, Shape shape) {
+  TensorTypes types;
+  types.push_back({dtype, std::move(shape)});
+  return types;
 }
 
 }  // namespace convoy

@@ -1,7 +1,7 @@
 // What shape inference sees of an operator's inputs, and the words for its usual complaints.
 #pragma once
 #include "convoy/result.h"
-#include "ops/fact.h"
+#include "ops/tensor_type.h"
 #include "ops/traits.h"
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace convoy {
 
-using Facts = std::vector<Fact>;
+using TensorTypes = std::vector<TensorType>;
 
 struct Input {
-  const Fact* fact = nullptr;        // null: an optional input that is absent
+  const TensorType* type = nullptr;        // null: an optional input that is absent
   const Tensor* constant = nullptr;  // the value, when it is known before the model runs
 };
 
@@ -20,9 +20,9 @@ class Inputs {
  public:
   explicit Inputs(std::span<const Input> all) : all_(all) {}
   std::size_t count() const { return all_.size(); }
-  bool has(std::size_t i) const { return i < all_.size() && all_[i].fact; }
+  bool has(std::size_t i) const { return i < all_.size() && all_[i].type; }
   // Callers check `has` or the operator's arity first (the graph checker does).
-  const Fact& operator[](std::size_t i) const { return *all_[i].fact; }
+  const TensorType& operator[](std::size_t i) const { return *all_[i].type; }
   const Tensor* constant(std::size_t i) const { return i < all_.size() ? all_[i].constant : nullptr; }
 
  private:

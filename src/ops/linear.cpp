@@ -7,7 +7,7 @@
 
 namespace convoy {
 
-Result<Facts> infer(const Linear& linear, const Inputs& in) {
+Result<TensorTypes> infer(const Linear& linear, const Inputs& in) {
   if (in[0].rank() < 1) return fail(Fault::Format, "input of a linear layer has rank 0, expected 1 or more");
   if (auto s = expect_rank("kernel", in[1], 2); !s) return pass(s);
   const bool in_first = linear.order == LinearOrder::InOut;
@@ -19,10 +19,10 @@ Result<Facts> infer(const Linear& linear, const Inputs& in) {
     if (auto s = expect_shape("bias", in[2], {outputs}); !s) return pass(s);
   Shape shape = in[0].shape;
   shape.back() = outputs;
-  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+  return one_type(arithmetic(in[0].dtype), std::move(shape));
 }
 
-Result<Facts> infer(const MatMul&, const Inputs& in) {
+Result<TensorTypes> infer(const MatMul&, const Inputs& in) {
   const Shape &a = in[0].shape, &b = in[1].shape;
   if (a.size() < 2 || b.size() < 2)
     return fail(Fault::Format, "matmul of shapes " + text_of(a) + " and " + text_of(b) + ", expected rank 2 or more");
@@ -33,7 +33,7 @@ Result<Facts> infer(const MatMul&, const Inputs& in) {
   shape->push_back(a[a.size() - 2]);
   shape->push_back(b.back());
   const DType met = meeting(in[0].dtype, in[1].dtype);
-  return one_fact(met == DType::Bool ? DType::F32 : met, *std::move(shape));
+  return one_type(met == DType::Bool ? DType::F32 : met, *std::move(shape));
 }
 
 Result<EinsumLetters> letters_of(const Einsum& einsum) {
@@ -57,7 +57,7 @@ Result<EinsumLetters> letters_of(const Einsum& einsum) {
   return letters;
 }
 
-Result<Facts> infer(const Einsum& einsum, const Inputs& in) {
+Result<TensorTypes> infer(const Einsum& einsum, const Inputs& in) {
   const auto letters = letters_of(einsum);
   if (!letters) return std::unexpected(letters.error());
   if (auto s = expect_rank("first operand of '" + einsum.equation + "'", in[0], static_cast<Size>(letters->a.size()));
@@ -79,14 +79,14 @@ Result<Facts> infer(const Einsum& einsum, const Inputs& in) {
     const Dim right = second == std::string::npos ? Dim::unknown() : in[1].shape[second];
     shape.push_back(left.known() ? left : right);
   }
-  return one_fact(arithmetic(meeting(in[0].dtype, in[1].dtype)), std::move(shape));
+  return one_type(arithmetic(meeting(in[0].dtype, in[1].dtype)), std::move(shape));
 }
 
-Result<Facts> infer(const Embedding&, const Inputs& in) {
+Result<TensorTypes> infer(const Embedding&, const Inputs& in) {
   if (auto s = expect_rank("table", in[1], 2); !s) return pass(s);
   Shape shape = in[0].shape;
   shape.push_back(in[1].shape[1]);
-  return one_fact(in[1].dtype, std::move(shape));
+  return one_type(in[1].dtype, std::move(shape));
 }
 
 }  // namespace convoy

@@ -63,10 +63,10 @@ struct EinsumLetters {
 };
 Result<EinsumLetters> letters_of(const Einsum& einsum);
 
-Result<Facts> infer(const Linear& linear, const Inputs& in);
-Result<Facts> infer(const MatMul& matmul, const Inputs& in);
-Result<Facts> infer(const Einsum& einsum, const Inputs& in);
-Result<Facts> infer(const Embedding& embedding, const Inputs& in);
+Result<TensorTypes> infer(const Linear& linear, const Inputs& in);
+Result<TensorTypes> infer(const MatMul& matmul, const Inputs& in);
+Result<TensorTypes> infer(const Einsum& einsum, const Inputs& in);
+Result<TensorTypes> infer(const Embedding& embedding, const Inputs& in);
 
 using LinearFamily = std::tuple<Linear, MatMul, Einsum, Embedding>;
 

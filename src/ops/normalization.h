@@ -134,13 +134,13 @@ struct LocalResponseNorm {
   friend bool operator==(const LocalResponseNorm&, const LocalResponseNorm&) = default;
 };
 
-Result<Facts> infer(const BatchNorm& norm, const Inputs& in);
-Result<Facts> infer(const LayerNorm& norm, const Inputs& in);
-Result<Facts> infer(const GroupNorm& norm, const Inputs& in);
-Result<Facts> infer(const RmsNorm& norm, const Inputs& in);
-Result<Facts> infer(const UnitNorm& norm, const Inputs& in);
-Result<Facts> infer(const LengthNorm& norm, const Inputs& in);
-Result<Facts> infer(const LocalResponseNorm& norm, const Inputs& in);
+Result<TensorTypes> infer(const BatchNorm& norm, const Inputs& in);
+Result<TensorTypes> infer(const LayerNorm& norm, const Inputs& in);
+Result<TensorTypes> infer(const GroupNorm& norm, const Inputs& in);
+Result<TensorTypes> infer(const RmsNorm& norm, const Inputs& in);
+Result<TensorTypes> infer(const UnitNorm& norm, const Inputs& in);
+Result<TensorTypes> infer(const LengthNorm& norm, const Inputs& in);
+Result<TensorTypes> infer(const LocalResponseNorm& norm, const Inputs& in);
 
 using Normalization = std::tuple<BatchNorm, LayerNorm, GroupNorm, RmsNorm, UnitNorm, LengthNorm, LocalResponseNorm>;
 

@@ -57,17 +57,17 @@ const Traits& traits_of(const Op& op) {
   return std::visit([](const auto& o) -> const Traits& { return o.traits; }, static_cast<const AnyOp::type&>(op));
 }
 
-Result<Facts> infer(const Op& op, const Inputs& in) {
-  auto facts = std::visit(
-      [&]<class O>(const O& o) -> Result<Facts> {
+Result<TensorTypes> infer(const Op& op, const Inputs& in) {
+  auto types = std::visit(
+      [&]<class O>(const O& o) -> Result<TensorTypes> {
         if (auto status = check_inputs<O>(in); !status) return pass(status);
         return infer(o, in);
       },
       op);
-  if (!facts) return facts;
-  for (const Fact& fact : *facts)
-    if (auto count = product_of(fact.shape); !count) return pass(count);
-  return facts;
+  if (!types) return types;
+  for (const TensorType& type : *types)
+    if (auto count = product_of(type.shape); !count) return pass(count);
+  return types;
 }
 
 }  // namespace convoy

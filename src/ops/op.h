@@ -67,6 +67,6 @@ std::string_view name_of(const Op& op);
 const Traits& traits_of(const Op& op);
 
 // Checks the number of inputs, then asks the operator.
-Result<Facts> infer(const Op& op, const Inputs& in);
+Result<TensorTypes> infer(const Op& op, const Inputs& in);
 
 }  // namespace convoy

@@ -49,7 +49,7 @@ Result<Dim> padded(const Pad& pad, Dim size, Size before, Size after, std::size_
 
 }  // namespace
 
-Result<Facts> infer(const Pad& pad, const Inputs& in) {
+Result<TensorTypes> infer(const Pad& pad, const Inputs& in) {
   const Shape& from = in[0].shape;
   if (pad.before.size() != from.size() || pad.after.size() != from.size())
     return fail(Fault::Format, "pad has " + std::to_string(pad.before.size()) + " and " +
@@ -61,10 +61,10 @@ Result<Facts> infer(const Pad& pad, const Inputs& in) {
     if (!dim) return std::unexpected(dim.error());
     shape.push_back(*dim);
   }
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const PadToWindow& pad, const Inputs& in) {
+Result<TensorTypes> infer(const PadToWindow& pad, const Inputs& in) {
   if (auto s = expect_axes("axes", pad.axes, in[0].rank()); !s) return pass(s);
   const auto space = static_cast<Size>(pad.axes.size());
   if (auto s = expect_per_axis("windows", pad.windows.size(), space); !s) return pass(s);
@@ -81,7 +81,7 @@ Result<Facts> infer(const PadToWindow& pad, const Inputs& in) {
                                           std::to_string(*size) + " on axis " + std::to_string(pad.axes[i]));
     size = *size + added->before + added->after;
   }
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
 }  // namespace convoy

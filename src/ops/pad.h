@@ -68,8 +68,8 @@ struct PadToWindow {
   friend bool operator==(const PadToWindow&, const PadToWindow&) = default;
 };
 
-Result<Facts> infer(const Pad& pad, const Inputs& in);
-Result<Facts> infer(const PadToWindow& pad, const Inputs& in);
+Result<TensorTypes> infer(const Pad& pad, const Inputs& in);
+Result<TensorTypes> infer(const PadToWindow& pad, const Inputs& in);
 
 using Padded = std::tuple<Pad, PadToWindow>;
 

@@ -9,8 +9,8 @@ namespace convoy {
 
 namespace {
 
-Result<Facts> pooled(const Axes& axes, const std::vector<Window>& windows, const std::vector<Padding>& paddings,
-                     const Inputs& in) {
+Result<TensorTypes> pooled(const Axes& axes, const std::vector<Window>& windows, const std::vector<Padding>& paddings,
+                           const Inputs& in) {
   if (axes.space < 1 || axes.space > 16)
     return fail(Fault::Format, "a pool over " + std::to_string(axes.space) + " spatial axes");
   if (auto s = expect_rank("input", in[0], axes.rank()); !s) return pass(s);
@@ -33,35 +33,35 @@ Result<Facts> pooled(const Axes& axes, const std::vector<Window>& windows, const
     if (!placed) return fail(Fault::Unsupported, "no window fits: input size " + std::to_string(*size) + ", " + text);
     size = placed->out;
   }
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> with_positions(Positions positions, Result<Facts> facts) {
-  if (facts && positions != Positions::None) facts->push_back({DType::I64, facts->front().shape});
-  return facts;
+Result<TensorTypes> with_positions(Positions positions, Result<TensorTypes> types) {
+  if (types && positions != Positions::None) types->push_back({DType::I64, types->front().shape});
+  return types;
 }
 
 }  // namespace
 
-Result<Facts> infer(const MaxPool& pool, const Inputs& in) {
+Result<TensorTypes> infer(const MaxPool& pool, const Inputs& in) {
   return with_positions(pool.positions, pooled(pool.axes, pool.windows, pool.paddings, in));
 }
 
-Result<Facts> infer(const LpPool& pool, const Inputs& in) {
+Result<TensorTypes> infer(const LpPool& pool, const Inputs& in) {
   if (!std::isfinite(pool.p) || pool.p == 0) return fail(Fault::Format, "p is " + std::to_string(pool.p));
-  auto facts = pooled(pool.axes, pool.windows, pool.paddings, in);
-  if (facts) facts->front().dtype = arithmetic(facts->front().dtype);
-  return facts;
+  auto types = pooled(pool.axes, pool.windows, pool.paddings, in);
+  if (types) types->front().dtype = arithmetic(types->front().dtype);
+  return types;
 }
 
-Result<Facts> infer(const AveragePool& pool, const Inputs& in) {
+Result<TensorTypes> infer(const AveragePool& pool, const Inputs& in) {
   if (pool.divisor && *pool.divisor == 0) return fail(Fault::Format, "divisor is 0");
-  auto facts = pooled(pool.axes, pool.windows, pool.paddings, in);
-  if (facts) facts->front().dtype = arithmetic(facts->front().dtype);
-  return facts;
+  auto types = pooled(pool.axes, pool.windows, pool.paddings, in);
+  if (types) types->front().dtype = arithmetic(types->front().dtype);
+  return types;
 }
 
-Result<Facts> infer(const AdaptivePool& pool, const Inputs& in) {
+Result<TensorTypes> infer(const AdaptivePool& pool, const Inputs& in) {
   if (pool.axes.space < 1 || pool.axes.space > 16)
     return fail(Fault::Format, "a pool over " + std::to_string(pool.axes.space) + " spatial axes");
   if (auto s = expect_rank("input", in[0], pool.axes.rank()); !s) return pass(s);
@@ -77,11 +77,11 @@ Result<Facts> infer(const AdaptivePool& pool, const Inputs& in) {
       return fail(Fault::Unsupported, "input has shape " + text_of(in[0].shape) + ", which holds nothing to pool");
     size = out;
   }
-  return with_positions(pool.positions, one_fact(pool.kind == Extreme::Average ? arithmetic(in[0].dtype) : in[0].dtype,
+  return with_positions(pool.positions, one_type(pool.kind == Extreme::Average ? arithmetic(in[0].dtype) : in[0].dtype,
                                                  std::move(shape)));
 }
 
-Result<Facts> infer(const MaxUnpool& pool, const Inputs& in) {
+Result<TensorTypes> infer(const MaxUnpool& pool, const Inputs& in) {
   if (pool.axes.space < 1 || pool.axes.space > 16)
     return fail(Fault::Format, "an unpool over " + std::to_string(pool.axes.space) + " spatial axes");
   if (pool.positions == Positions::None) return fail(Fault::Format, "the numbering of the positions is not told");
@@ -94,7 +94,7 @@ Result<Facts> infer(const MaxUnpool& pool, const Inputs& in) {
     if (out < 1 || out > Size{1} << 30) return fail(Fault::Format, "output size is " + std::to_string(out));
     at(shape, pool.axes.spatial(i)) = out;
   }
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
 }  // namespace convoy

@@ -9,7 +9,7 @@ namespace convoy {
 
 namespace {
 
-Result<Facts> walked(GateOrder order, Size gates, bool returns_sequence, const Inputs& in) {
+Result<TensorTypes> walked(GateOrder order, Size gates, bool returns_sequence, const Inputs& in) {
   if (auto s = expect_rank("input", in[0], 3); !s) return pass(s);
   if (auto s = expect_rank("kernel", in[1], 2); !s) return pass(s);
   if (auto s = expect_rank("recurrent kernel", in[2], 2); !s) return pass(s);
@@ -34,18 +34,20 @@ Result<Facts> walked(GateOrder order, Size gates, bool returns_sequence, const I
     if (in.has(i))
       if (auto s = expect_shape(more[i - 3].first, in[i], more[i - 3].second); !s) return pass(s);
   const DType dtype = arithmetic(in[0].dtype);
-  if (returns_sequence) return one_fact(dtype, {in[0].shape[0], in[0].shape[1], units});
-  return one_fact(dtype, {in[0].shape[0], units});
+  if (returns_sequence) return one_type(dtype, {in[0].shape[0], in[0].shape[1], units});
+  return one_type(dtype, {in[0].shape[0], units});
 }
 
 }  // namespace
 
-Result<Facts> infer(const Lstm& op, const Inputs& in) {
-  auto facts = walked(op.gates, 4, op.returns_sequence, in);
-  if (facts && op.returns_cell) facts->push_back({facts->front().dtype, {in[0].shape[0], facts->front().shape.back()}});
-  return facts;
+Result<TensorTypes> infer(const Lstm& op, const Inputs& in) {
+  auto types = walked(op.gates, 4, op.returns_sequence, in);
+  if (types && op.returns_cell) types->push_back({types->front().dtype, {in[0].shape[0], types->front().shape.back()}});
+  return types;
 }
-Result<Facts> infer(const Gru& op, const Inputs& in) { return walked(op.gates, 3, op.returns_sequence, in); }
-Result<Facts> infer(const SimpleRnn& op, const Inputs& in) { return walked(op.gates, 1, op.returns_sequence, in); }
+Result<TensorTypes> infer(const Gru& op, const Inputs& in) { return walked(op.gates, 3, op.returns_sequence, in); }
+Result<TensorTypes> infer(const SimpleRnn& op, const Inputs& in) {
+  return walked(op.gates, 1, op.returns_sequence, in);
+}
 
 }  // namespace convoy

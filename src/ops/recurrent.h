@@ -91,9 +91,9 @@ struct SimpleRnn {
   friend bool operator==(const SimpleRnn&, const SimpleRnn&) = default;
 };
 
-Result<Facts> infer(const Lstm& op, const Inputs& in);
-Result<Facts> infer(const Gru& op, const Inputs& in);
-Result<Facts> infer(const SimpleRnn& op, const Inputs& in);
+Result<TensorTypes> infer(const Lstm& op, const Inputs& in);
+Result<TensorTypes> infer(const Gru& op, const Inputs& in);
+Result<TensorTypes> infer(const SimpleRnn& op, const Inputs& in);
 
 using Recurrent = std::tuple<Lstm, Gru, SimpleRnn>;
 

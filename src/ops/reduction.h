@@ -87,10 +87,10 @@ struct Accumulate {
   friend bool operator==(const Accumulate&, const Accumulate&) = default;
 };
 
-Result<Facts> infer(const Reduce& reduce, const Inputs& in);
-Result<Facts> infer(const ArgExtreme& op, const Inputs& in);
-Result<Facts> infer(const TopK& op, const Inputs& in);
-Result<Facts> infer(const Accumulate& op, const Inputs& in);
+Result<TensorTypes> infer(const Reduce& reduce, const Inputs& in);
+Result<TensorTypes> infer(const ArgExtreme& op, const Inputs& in);
+Result<TensorTypes> infer(const TopK& op, const Inputs& in);
+Result<TensorTypes> infer(const Accumulate& op, const Inputs& in);
 
 using ReductionFamily = std::tuple<Reduce, ArgExtreme, TopK, Accumulate>;
 

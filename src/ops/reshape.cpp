@@ -29,7 +29,7 @@ Result<Dim> rest_of(const Reshape& op, const Shape& from) {
   return Dim(has_rest ? **have / **want : 1);
 }
 
-Result<Facts> blocks_moved(const Fact& x, Order order, Size block, bool to_space) {
+Result<TensorTypes> blocks_moved(const TensorType& x, Order order, Size block, bool to_space) {
   if (x.rank() < 3) return fail(Fault::Format, "input has shape " + text_of(x.shape) + ", expected rank 3 or more");
   if (block < 1 || block > Size{1} << 15) return fail(Fault::Format, "block size is " + std::to_string(block));
   const bool first = order == Order::ChannelsFirst;
@@ -53,12 +53,12 @@ Result<Facts> blocks_moved(const Fact& x, Order order, Size block, bool to_space
   if (auto s = scale(channel, block * block, !to_space); !s) return pass(s);
   for (Size i = 0; i < 2; ++i)
     if (auto s = scale(height + i, block, to_space); !s) return pass(s);
-  return one_fact(x.dtype, std::move(shape));
+  return one_type(x.dtype, std::move(shape));
 }
 
 // One entry per axis, blocks of one cell at least, nothing negative around; the cells of a whole block.
 template <class O>
-Result<Size> block_cells(const O& op, const Fact& x) {
+Result<Size> block_cells(const O& op, const TensorType& x) {
   if (auto s = expect_axes("axes", op.axes, x.rank()); !s) return pass(s);
   if (!op.axes.empty() && op.axes[0] == 0) return fail(Fault::Format, "axis 0 is the batch");
   const auto axes = static_cast<Size>(op.axes.size());
@@ -81,7 +81,7 @@ Result<Size> block_cells(const O& op, const Fact& x) {
 
 }  // namespace
 
-Result<Facts> infer(const Reshape& op, const Inputs& in) {
+Result<TensorTypes> infer(const Reshape& op, const Inputs& in) {
   const Shape& from = in[0].shape;
   if (std::ranges::count(op.to, -1) > 1)
     return fail(Fault::Format, "reshape to " + text_of(op.to) + " leaves two sizes open");
@@ -96,17 +96,17 @@ Result<Facts> infer(const Reshape& op, const Inputs& in) {
   Shape shape;
   for (std::size_t i = 0; i < op.to.size(); ++i)
     shape.push_back(op.to[i] == 0 ? from[i] : op.to[i] == -1 ? *rest : Dim(op.to[i]));
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const Flatten&, const Inputs& in) {
+Result<TensorTypes> infer(const Flatten&, const Inputs& in) {
   if (in[0].rank() < 1) return fail(Fault::Format, "input of flatten has rank 0");
   const auto product = product_of(std::span(in[0].shape).subspan(1));
   if (!product) return std::unexpected(product.error());
-  return one_fact(in[0].dtype, {in[0].shape[0], *product});
+  return one_type(in[0].dtype, {in[0].shape[0], *product});
 }
 
-Result<Facts> infer(const Transpose& op, const Inputs& in) {
+Result<TensorTypes> infer(const Transpose& op, const Inputs& in) {
   const Size rank = in[0].rank();
   Sizes sorted = op.permutation;
   std::ranges::sort(sorted);
@@ -115,18 +115,18 @@ Result<Facts> infer(const Transpose& op, const Inputs& in) {
                                    " does not order the axes of an input of shape " + text_of(in[0].shape));
   Shape shape;
   for (const Size axis : op.permutation) shape.push_back(at(in[0].shape, axis));
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const Unsqueeze& op, const Inputs& in) {
+Result<TensorTypes> infer(const Unsqueeze& op, const Inputs& in) {
   const Size rank = in[0].rank() + static_cast<Size>(op.axes.size());
   if (auto s = expect_axes("axes", op.axes, rank); !s) return pass(s);
   Shape shape = in[0].shape;
   for (const Size axis : op.axes) shape.insert(shape.begin() + axis, Dim(1));
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const Squeeze& op, const Inputs& in) {
+Result<TensorTypes> infer(const Squeeze& op, const Inputs& in) {
   if (auto s = expect_axes("axes", op.axes, in[0].rank()); !s) return pass(s);
   Shape shape;
   for (Size i = 0; i < in[0].rank(); ++i) {
@@ -138,12 +138,16 @@ Result<Facts> infer(const Squeeze& op, const Inputs& in) {
                   "axis " + std::to_string(i) + " has size " + std::to_string(*size) + " and cannot be taken out");
     }
   }
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const DepthToSpace& op, const Inputs& in) { return blocks_moved(in[0], op.order, op.block, true); }
-Result<Facts> infer(const SpaceToDepth& op, const Inputs& in) { return blocks_moved(in[0], op.order, op.block, false); }
-Result<Facts> infer(const SpaceToBatch& op, const Inputs& in) {
+Result<TensorTypes> infer(const DepthToSpace& op, const Inputs& in) {
+  return blocks_moved(in[0], op.order, op.block, true);
+}
+Result<TensorTypes> infer(const SpaceToDepth& op, const Inputs& in) {
+  return blocks_moved(in[0], op.order, op.block, false);
+}
+Result<TensorTypes> infer(const SpaceToBatch& op, const Inputs& in) {
   if (in[0].rank() < 1) return fail(Fault::Format, "input of space_to_batch has rank 0");
   const auto cells = block_cells(op, in[0]);
   if (!cells) return std::unexpected(cells.error());
@@ -161,10 +165,10 @@ Result<Facts> infer(const SpaceToBatch& op, const Inputs& in) {
                                           std::to_string(op.axes[i]));
     size = *padded / op.block[i];
   }
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const BatchToSpace& op, const Inputs& in) {
+Result<TensorTypes> infer(const BatchToSpace& op, const Inputs& in) {
   if (in[0].rank() < 1) return fail(Fault::Format, "input of batch_to_space has rank 0");
   const auto cells = block_cells(op, in[0]);
   if (!cells) return std::unexpected(cells.error());
@@ -187,7 +191,7 @@ Result<Facts> infer(const BatchToSpace& op, const Inputs& in) {
                                           " cells of axis " + std::to_string(op.axes[i]) + " leaves none");
     size = left;
   }
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
 }  // namespace convoy

@@ -263,7 +263,7 @@ std::vector<Taps> taps_of(const Resize& resize, std::size_t i, Size in, Size out
   return all;
 }
 
-Result<Facts> infer(const Resize& resize, const Inputs& in) {
+Result<TensorTypes> infer(const Resize& resize, const Inputs& in) {
   if (resize.axes.size() > 16)
     return fail(Fault::Format, "a resize over " + std::to_string(resize.axes.size()) + " axes");
   if (auto s = expect_axes("axes", resize.axes, in[0].rank()); !s) return pass(s);
@@ -293,10 +293,10 @@ Result<Facts> infer(const Resize& resize, const Inputs& in) {
                                           std::to_string(*size) + " cells into " + std::to_string(length));
     size = static_cast<Size>(length);
   }
-  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+  return one_type(arithmetic(in[0].dtype), std::move(shape));
 }
 
-Result<Facts> infer(const GridSample& sample, const Inputs& in) {
+Result<TensorTypes> infer(const GridSample& sample, const Inputs& in) {
   const Shape &x = in[0].shape, &grid = in[1].shape;
   const Size space = in[0].rank() - 2;
   if (space < 1 || space > 3)
@@ -316,7 +316,7 @@ Result<Facts> infer(const GridSample& sample, const Inputs& in) {
     if (at(x, i + 2) == Dim(0)) return fail(Fault::Unsupported, "input has shape " + text_of(x) + ", which is empty");
   Shape shape{*batch, x[1]};
   shape.insert(shape.end(), grid.begin() + 1, grid.end() - 1);
-  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+  return one_type(arithmetic(in[0].dtype), std::move(shape));
 }
 
 }  // namespace convoy

@@ -134,8 +134,8 @@ struct GridSample {
   friend bool operator==(const GridSample&, const GridSample&) = default;
 };
 
-Result<Facts> infer(const Resize& resize, const Inputs& in);
-Result<Facts> infer(const GridSample& sample, const Inputs& in);
+Result<TensorTypes> infer(const Resize& resize, const Inputs& in);
+Result<TensorTypes> infer(const GridSample& sample, const Inputs& in);
 
 using ResizeFamily = std::tuple<Resize, GridSample>;
 

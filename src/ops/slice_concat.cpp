@@ -7,7 +7,7 @@
 
 namespace convoy {
 
-Result<Facts> infer(const Concat& op, const Inputs& in) {
+Result<TensorTypes> infer(const Concat& op, const Inputs& in) {
   const Size rank = in[0].rank();
   if (auto s = expect_axis(op.axis, rank); !s) return pass(s);
   Shape shape = in[0].shape;
@@ -36,7 +36,7 @@ Result<Facts> infer(const Concat& op, const Inputs& in) {
     }
     dtype = meeting(dtype, in[i].dtype);
   }
-  return one_fact(dtype, std::move(shape));
+  return one_type(dtype, std::move(shape));
 }
 
 SliceRange resolve(const Slice& slice, Size in) {
@@ -54,19 +54,19 @@ SliceRange resolve(const Slice& slice, Size in) {
   return {first, span <= 0 ? 0 : slice.step < -span ? 1 : (span - 1) / -slice.step + 1};
 }
 
-Result<Facts> infer(const Slice& op, const Inputs& in) {
+Result<TensorTypes> infer(const Slice& op, const Inputs& in) {
   if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
   if (op.step == 0) return fail(Fault::Format, "step is 0");
   Shape shape = in[0].shape;
   Dim& size = at(shape, op.axis);
   if (size.known()) size = resolve(op, *size).count;
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const Split& op, const Inputs& in) {
+Result<TensorTypes> infer(const Split& op, const Inputs& in) {
   if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
   const Dim size = at(in[0].shape, op.axis);
-  Facts facts;
+  TensorTypes types;
   Size sum = 0;
   for (const Size part : op.sizes) {
     const auto next = checked_add(sum, part);
@@ -74,15 +74,15 @@ Result<Facts> infer(const Split& op, const Inputs& in) {
     sum = *next;
     Shape shape = in[0].shape;
     at(shape, op.axis) = part;
-    facts.push_back({in[0].dtype, std::move(shape)});
+    types.push_back({in[0].dtype, std::move(shape)});
   }
   if (op.sizes.empty() || (size.known() && *size != sum))
     return fail(Fault::Format, "split into parts of " + text_of(op.sizes) + " along axis " + std::to_string(op.axis) +
                                    " of an input of shape " + text_of(in[0].shape));
-  return facts;
+  return types;
 }
 
-Result<Facts> infer(const Tile& op, const Inputs& in) {
+Result<TensorTypes> infer(const Tile& op, const Inputs& in) {
   if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
   if (op.times < 1) return fail(Fault::Format, "times is " + std::to_string(op.times));
   Shape shape = in[0].shape;
@@ -93,10 +93,10 @@ Result<Facts> infer(const Tile& op, const Inputs& in) {
       return fail(Fault::Limit, std::to_string(op.times) + " times " + std::to_string(*size) + " is too large");
     size = *grown;
   }
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const Take& op, const Inputs& in) {
+Result<TensorTypes> infer(const Take& op, const Inputs& in) {
   if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
   Shape shape = in[0].shape;
   Dim& size = at(shape, op.axis);
@@ -105,18 +105,18 @@ Result<Facts> infer(const Take& op, const Inputs& in) {
       return fail(Fault::Format, "index " + std::to_string(index) + " lies outside axis " + std::to_string(op.axis) +
                                      " of an input of shape " + text_of(in[0].shape));
   size = static_cast<Size>(op.indices.size());
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const Gather& op, const Inputs& in) {
+Result<TensorTypes> infer(const Gather& op, const Inputs& in) {
   if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
   Shape shape = in[0].shape;
   shape.erase(shape.begin() + op.axis);
   shape.insert(shape.begin() + op.axis, in[1].shape.begin(), in[1].shape.end());
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
-Result<Facts> infer(const GatherElements& op, const Inputs& in) {
+Result<TensorTypes> infer(const GatherElements& op, const Inputs& in) {
   if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
   bool fits = in[1].rank() == in[0].rank();
   for (Size axis = 0; fits && axis < in[0].rank(); ++axis) {
@@ -126,10 +126,10 @@ Result<Facts> infer(const GatherElements& op, const Inputs& in) {
   if (!fits)
     return fail(Fault::Format, "indices of shape " + text_of(in[1].shape) + " do not lie in an input of shape " +
                                    text_of(in[0].shape));
-  return one_fact(in[0].dtype, in[1].shape);
+  return one_type(in[0].dtype, in[1].shape);
 }
 
-Result<Facts> infer(const ExpandLike& op, const Inputs& in) {
+Result<TensorTypes> infer(const ExpandLike& op, const Inputs& in) {
   if (auto s = expect_axis(op.axis, in[0].rank()); !s) return pass(s);
   if (auto s = expect_axis(op.from, in[1].rank()); !s) return pass(s);
   Shape shape = in[0].shape;
@@ -137,7 +137,7 @@ Result<Facts> infer(const ExpandLike& op, const Inputs& in) {
     return fail(Fault::Format,
                 "axis " + std::to_string(op.axis) + " of an input of shape " + text_of(shape) + " is not of size 1");
   at(shape, op.axis) = at(in[1].shape, op.from);
-  return one_fact(in[0].dtype, std::move(shape));
+  return one_type(in[0].dtype, std::move(shape));
 }
 
 }  // namespace convoy

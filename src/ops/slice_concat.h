@@ -129,14 +129,14 @@ struct ExpandLike {
   friend bool operator==(const ExpandLike&, const ExpandLike&) = default;
 };
 
-Result<Facts> infer(const Concat& op, const Inputs& in);
-Result<Facts> infer(const Slice& op, const Inputs& in);
-Result<Facts> infer(const Split& op, const Inputs& in);
-Result<Facts> infer(const Tile& op, const Inputs& in);
-Result<Facts> infer(const Take& op, const Inputs& in);
-Result<Facts> infer(const Gather& op, const Inputs& in);
-Result<Facts> infer(const GatherElements& op, const Inputs& in);
-Result<Facts> infer(const ExpandLike& op, const Inputs& in);
+Result<TensorTypes> infer(const Concat& op, const Inputs& in);
+Result<TensorTypes> infer(const Slice& op, const Inputs& in);
+Result<TensorTypes> infer(const Split& op, const Inputs& in);
+Result<TensorTypes> infer(const Tile& op, const Inputs& in);
+Result<TensorTypes> infer(const Take& op, const Inputs& in);
+Result<TensorTypes> infer(const Gather& op, const Inputs& in);
+Result<TensorTypes> infer(const GatherElements& op, const Inputs& in);
+Result<TensorTypes> infer(const ExpandLike& op, const Inputs& in);
 
 // Python's slice over a known size: the first index and the number of elements.
 struct SliceRange {

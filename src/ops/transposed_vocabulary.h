@@ -17,10 +17,10 @@ enum class CropForm : std::uint8_t { Same, Valid, Numbers };
 //   TensorFlow, TFLite   out: the output_shape to ask for, where the input size is known; before, after: of Numbers
 //   ONNX      before, after: pads; output_padding
 //   Core ML   before, after: pad of pad_type custom
-struct SaidCrop {
+struct AxisCropArguments {
   Size before = 0, after = 0;
   std::optional<Size> output_padding{}, out{};
-  friend constexpr bool operator==(const SaidCrop&, const SaidCrop&) = default;
+  friend constexpr bool operator==(const AxisCropArguments&, const AxisCropArguments&) = default;
 };
 
 // The part of signed crops that the framework's layer says, and what is left to cut off behind it; negative: to add.
@@ -45,40 +45,40 @@ constexpr CropParts parts_in(Framework framework, TransposedPadding wanted, Wind
   return {crops(before, after), wanted.before - before, wanted.after - after};
 }
 
-struct SaidCrops {
+struct CropArguments {
   CropForm form = CropForm::Numbers;
-  std::vector<SaidCrop> axes;
+  std::vector<AxisCropArguments> axes;
 };
 
 using Crops = std::span<const TransposedPadding>;
 
 namespace detail {
 
-constexpr std::optional<SaidCrop> said_by_torch(TransposedPadding p, Window w) {
+constexpr std::optional<AxisCropArguments> said_by_torch(TransposedPadding p, Window w) {
   const Size extra = p.before - p.after;
   if (p.before < 0 || extra < 0 || extra >= std::max(w.stride, w.dilation)) return std::nullopt;
-  return SaidCrop{p.before, p.before, extra, {}};
+  return AxisCropArguments{p.before, p.before, extra, {}};
 }
 
-constexpr std::optional<SaidCrop> said_by_onnx(TransposedPadding p, Window w, Framework f) {
+constexpr std::optional<AxisCropArguments> said_by_onnx(TransposedPadding p, Window w, Framework f) {
   const Size most = f == Framework::OnnxRuntime ? w.stride : std::max(w.stride, w.dilation);
   if (p.before < 0 || -p.after >= most) return std::nullopt;
-  return SaidCrop{p.before, std::max<Size>(p.after, 0), std::max<Size>(-p.after, 0), {}};
+  return AxisCropArguments{p.before, std::max<Size>(p.after, 0), std::max<Size>(-p.after, 0), {}};
 }
 
 // `extra`: with output_padding, or without.
-constexpr std::optional<SaidCrop> said_by_keras(TransposedPadding p, Window w, CropForm form, bool extra) {
+constexpr std::optional<AxisCropArguments> said_by_keras(TransposedPadding p, Window w, CropForm form, bool extra) {
   TransposedPadding word{form == CropForm::Same ? CropSpelling::KerasSame : CropSpelling::KerasValid, 0, 0, {}};
   if (extra) word.output_padding = form == CropForm::Same ? w.reach() - p.before - p.after - w.reach() % 2 : -p.after;
   if (explicit_crops(word, w) != p) return std::nullopt;
-  return SaidCrop{0, 0, word.output_padding, {}};
+  return AxisCropArguments{0, 0, word.output_padding, {}};
 }
 
 // The words are those of the forward convolution; its number of windows must come back at every size.
-constexpr std::optional<SaidCrop> said_as_gradient(TransposedPadding p, Window w, CropForm form,
-                                                   std::optional<Size> in) {
+constexpr std::optional<AxisCropArguments> said_as_gradient(TransposedPadding p, Window w, CropForm form,
+                                                            std::optional<Size> in) {
   const Size total = p.before + p.after;
-  SaidCrop said;
+  AxisCropArguments said;
   if (form == CropForm::Same) {
     const Size last = w.reach() - total;  // cells that the last input adds
     if (last < 1 || last > w.stride || p.before != std::max<Size>(total, 0) / 2) return std::nullopt;
@@ -97,8 +97,8 @@ constexpr std::optional<SaidCrop> said_as_gradient(TransposedPadding p, Window w
   return said;
 }
 
-constexpr std::optional<SaidCrop> said(Framework f, CropForm form, bool extra, TransposedPadding p, Window w,
-                                       std::optional<Size> in) {
+constexpr std::optional<AxisCropArguments> said(Framework f, CropForm form, bool extra, TransposedPadding p, Window w,
+                                                std::optional<Size> in) {
   switch (f) {
     case Framework::Torch: return said_by_torch(p, w);
     case Framework::Keras: return said_by_keras(p, w, form, extra);
@@ -108,7 +108,7 @@ constexpr std::optional<SaidCrop> said(Framework f, CropForm form, bool extra, T
     case Framework::OnnxRuntime: return said_by_onnx(p, w, f);
     case Framework::CoreMl:
       if (p.before < 0 || p.after < 0) return std::nullopt;
-      return SaidCrop{p.before, p.after, {}, {}};
+      return AxisCropArguments{p.before, p.after, {}, {}};
   }
   return std::nullopt;
 }
@@ -130,13 +130,13 @@ constexpr bool has_transposed(Framework f, CropForm form, Windows windows, Size 
 
 // The same window of the scatter in the framework's own words: for every size, or for those known. Nothing: a crop or a
 // pad behind, or another operator, is needed.
-constexpr std::optional<SaidCrops> respell_transposed(Framework f, Crops crops, Windows windows, FreeSizes sizes,
-                                                      Size groups = 1) {
+constexpr std::optional<CropArguments> transposed_arguments(Framework f, Crops crops, Windows windows, FreeSizes sizes,
+                                                            Size groups = 1) {
   if (crops.size() != windows.size() || sizes.size() != windows.size()) return std::nullopt;
   for (const CropForm form : {CropForm::Same, CropForm::Valid, CropForm::Numbers}) {
     if (!detail::has_transposed(f, form, windows, groups)) continue;
     for (const bool extra : {false, true}) {
-      SaidCrops all{form, {}};
+      CropArguments all{form, {}};
       for (std::size_t i = 0; i < windows.size(); ++i)
         if (const auto fixed = explicit_crops(crops[i], windows[i]))
           if (const auto one = detail::said(f, form, extra, *fixed, windows[i], sizes[i])) all.axes.push_back(*one);
@@ -152,9 +152,9 @@ constexpr std::optional<std::vector<CropParts>> parts_in_keras(Crops crops, Wind
   if (crops.size() != windows.size()) return std::nullopt;
   const std::vector<std::optional<Size>> free(windows.size());
   std::vector<CropParts> all;
-  if (const auto said = respell_transposed(Framework::Keras, crops, windows, free, groups)) {
+  if (const auto said = transposed_arguments(Framework::Keras, crops, windows, free, groups)) {
     const auto word = said->form == CropForm::Same ? CropSpelling::KerasSame : CropSpelling::KerasValid;
-    for (const SaidCrop& axis : said->axes) all.push_back({{word, 0, 0, axis.output_padding}, 0, 0});
+    for (const AxisCropArguments& axis : said->axes) all.push_back({{word, 0, 0, axis.output_padding}, 0, 0});
     return all;
   }
   if (!detail::has_transposed(Framework::Keras, CropForm::Valid, windows, groups)) return std::nullopt;

@@ -46,17 +46,17 @@ Result<Columns> columns_of(const std::vector<Window>& windows, const std::vector
 
 }  // namespace
 
-Result<Facts> infer(const Unfold& unfold, const Inputs& in) {
+Result<TensorTypes> infer(const Unfold& unfold, const Inputs& in) {
   if (auto s = expect_rank("input", in[0], static_cast<Size>(unfold.windows.size()) + 2); !s) return pass(s);
   const Shape& x = in[0].shape;
   const auto columns = columns_of(unfold.windows, unfold.paddings, std::span(x).subspan(2));
   if (!columns) return std::unexpected(columns.error());
   const auto rows = product_of(std::array{x[1], Dim(columns->taps)});
   if (!rows) return std::unexpected(rows.error());
-  return one_fact(in[0].dtype, {x[0], *rows, columns->windows});
+  return one_type(in[0].dtype, {x[0], *rows, columns->windows});
 }
 
-Result<Facts> infer(const Fold& fold, const Inputs& in) {
+Result<TensorTypes> infer(const Fold& fold, const Inputs& in) {
   if (auto s = expect_rank("input", in[0], 3); !s) return pass(s);
   if (auto s = expect_per_axis("output size", fold.out.size(), static_cast<Size>(fold.windows.size())); !s)
     return pass(s);
@@ -77,7 +77,7 @@ Result<Facts> infer(const Fold& fold, const Inputs& in) {
                                      " taps do not divide axis 1");
     shape[1] = *x[1] / columns->taps;
   }
-  return one_fact(arithmetic(in[0].dtype), std::move(shape));
+  return one_type(arithmetic(in[0].dtype), std::move(shape));
 }
 
 }  // namespace convoy

@@ -44,8 +44,8 @@ struct Fold {
   friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-Result<Facts> infer(const Unfold& unfold, const Inputs& in);
-Result<Facts> infer(const Fold& fold, const Inputs& in);
+Result<TensorTypes> infer(const Unfold& unfold, const Inputs& in);
+Result<TensorTypes> infer(const Fold& fold, const Inputs& in);
 
 using Unfolding = std::tuple<Unfold, Fold>;
 

@@ -42,7 +42,7 @@ Sizes places_in(const Sizes& order, const Sizes& axes) {
 
 }  // namespace
 
-Sizes wanted_order(const Node& node, const Fact& x, Order to) {
+Sizes wanted_order(const Node& node, const TensorType& x, Order to) {
   return std::visit(Overloaded{
                         [&]<class T>(const T& op) -> Sizes {
                           if constexpr (requires { Axes{op.axes.order, op.axes.space}; })
@@ -283,15 +283,15 @@ bool shares_order(const Op& op, const Sizes& order) {
 std::vector<Sizes> wishes_of(const Graph& graph, Order to) {
   std::vector<Sizes> found(graph.values.size()), wish(graph.values.size());
   const auto at = [](auto& all, ValueId v) -> auto& { return all[static_cast<std::size_t>(v.index)]; };
-  const auto rank = [&](ValueId v) { return graph[v].fact.rank(); };
+  const auto rank = [&](ValueId v) { return graph[v].type.rank(); };
   // Forward: what spatial operators give, as far as it is carried on.
   for (const Node& node : graph.nodes) {
-    Sizes order = node.inputs.empty() || !node.inputs[0] ? Sizes{} : wanted_order(node, graph[node.inputs[0]].fact, to);
+    Sizes order = node.inputs.empty() || !node.inputs[0] ? Sizes{} : wanted_order(node, graph[node.inputs[0]].type, to);
     if (order.empty())
       for (const ValueId v : node.inputs)
         if (order.empty() && v && !node.outputs.empty() && rank(v) == rank(node.outputs[0])) order = at(found, v);
     if (order.empty()) continue;
-    const bool spatial = !wanted_order(node, graph[node.inputs[0]].fact, to).empty();
+    const bool spatial = !wanted_order(node, graph[node.inputs[0]].type, to).empty();
     if (spatial || shares_order(node.op, order))
       for (const ValueId v : node.outputs) at(found, v) = order;
   }
@@ -299,7 +299,7 @@ std::vector<Sizes> wishes_of(const Graph& graph, Order to) {
   for (auto it = graph.nodes.rbegin(); it != graph.nodes.rend(); ++it) {
     const Node& node = *it;
     if (node.inputs.empty() || !node.inputs[0]) continue;
-    if (Sizes order = wanted_order(node, graph[node.inputs[0]].fact, to); !order.empty()) {
+    if (Sizes order = wanted_order(node, graph[node.inputs[0]].type, to); !order.empty()) {
       at(wish, node.inputs[0]) = std::move(order);
       continue;
     }
@@ -311,7 +311,7 @@ std::vector<Sizes> wishes_of(const Graph& graph, Order to) {
       for (const Size axis : order) before.push_back(move->permutation[static_cast<std::size_t>(axis)]);
       if (at(wish, node.inputs[0]).empty()) at(wish, node.inputs[0]) = std::move(before);
     } else if (is_reshape(node.op)) {
-      const auto groups = groups_of(node.op, graph[node.inputs[0]].fact.shape, graph[y].fact.shape);
+      const auto groups = groups_of(node.op, graph[node.inputs[0]].type.shape, graph[y].type.shape);
       if (auto before = carried(reversed(groups), order, {}); before && at(wish, node.inputs[0]).empty())
         at(wish, node.inputs[0]) = std::move(*before);
     } else if (shares_order(node.op, order)) {

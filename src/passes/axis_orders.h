@@ -16,7 +16,7 @@ Shape in_order(const Shape& shape, const Sizes& order);
 
 // The order that brings the first input of a windowed, resizing or shuffling operator into the target's order `to`; empty:
 // it has no wish.
-Sizes wanted_order(const Node& node, const Fact& x, Order to);
+Sizes wanted_order(const Node& node, const TensorType& x, Order to);
 
 // The operator for an input (or inputs) in another order of axes, giving its output in that order too. Nothing: the
 // operator is bound to the order it knows, or changes axes.

@@ -36,9 +36,9 @@ bool takes_fractions_alone(const Op& op, Framework framework) {
 
 Status cast(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
   const Node& node = graph[id];
-  if (node.inputs.empty() || !node.inputs[0] || is_floating(graph[node.inputs[0]].fact.dtype)) return {};
-  const bool leaves = rounds(node.op) || keeps_all(node.op, graph[node.inputs[0]].fact.dtype);
-  if (!leaves && (!is_floating(graph[node.outputs[0]].fact.dtype) || !takes_fractions_alone(node.op, target.framework)))
+  if (node.inputs.empty() || !node.inputs[0] || is_floating(graph[node.inputs[0]].type.dtype)) return {};
+  const bool leaves = rounds(node.op) || keeps_all(node.op, graph[node.inputs[0]].type.dtype);
+  if (!leaves && (!is_floating(graph[node.outputs[0]].type.dtype) || !takes_fractions_alone(node.op, target.framework)))
     return {};
   std::vector<ValueId> inputs = node.inputs;
   auto result = patch.one(node, leaves ? Op(Identity{}) : Op(Cast{DType::F32}), {inputs[0]});
@@ -59,7 +59,7 @@ Status say_extreme_of_truths(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
   const auto* binary = std::get_if<Binary>(&node.op);
   if (!binary || (binary->function != BinaryFunction::Maximum && binary->function != BinaryFunction::Minimum) ||
-      graph[node.outputs[0]].fact.dtype != DType::Bool)
+      graph[node.outputs[0]].type.dtype != DType::Bool)
     return {};
   const bool largest = binary->function == BinaryFunction::Maximum;
   patch.remark(node, largest ? "the larger of two truths is their or" : "the smaller of two truths is their and");
@@ -73,7 +73,7 @@ Status compute_as(DType wide, const Graph& graph, NodeId id, Patch& patch, std::
   if (!x) return pass(x);
   auto results = patch.node(node, node.op, {*x}, node.outputs.size());
   if (!results) return pass(results);
-  auto y = patch.one(node, Cast{graph[node.outputs[0]].fact.dtype}, {results->front()});
+  auto y = patch.one(node, Cast{graph[node.outputs[0]].type.dtype}, {results->front()});
   if (!y) return pass(y);
   patch.remark(node, std::string(remark));
   patch.remove(id);
@@ -86,7 +86,7 @@ Status widen(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
   const auto* reduce = std::get_if<Reduce>(&node.op);
   if (!reduce || (reduce->reduction != Reduction::Sum && reduce->reduction != Reduction::Product) ||
-      graph[node.inputs[0]].fact.dtype != DType::I32 || graph.rules.whole_folds_in_fractions)
+      graph[node.inputs[0]].type.dtype != DType::I32 || graph.rules.whole_folds_in_fractions)
     return {};
   return compute_as(DType::I64, graph, id, patch, "adds or multiplies in 64 bits, which wrap around to 32");
 }
@@ -94,12 +94,12 @@ Status widen(const Graph& graph, NodeId id, Patch& patch) {
 // Neither ONNX nor TensorFlow negates a type without a sign, where PyTorch's wraps around; TensorFlow orders no truths.
 Status widen_without_sign(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
   const Node& node = graph[id];
-  if (node.op == Op(Unary{Function::Negate}) && is_unsigned(graph[node.inputs[0]].fact.dtype)) {
-    const bool fits = bytes_of(graph[node.inputs[0]].fact.dtype) < 4;
+  if (node.op == Op(Unary{Function::Negate}) && is_unsigned(graph[node.inputs[0]].type.dtype)) {
+    const bool fits = bytes_of(graph[node.inputs[0]].type.dtype) < 4;
     return compute_as(fits ? DType::I32 : DType::I64, graph, id, patch, "negates with a sign and wraps around");
   }
   if (target.framework == Framework::Keras && std::holds_alternative<TopK>(node.op) &&
-      graph[node.inputs[0]].fact.dtype == DType::Bool)
+      graph[node.inputs[0]].type.dtype == DType::Bool)
     return compute_as(DType::I32, graph, id, patch, "puts truths in order as 0 and 1");
   return {};
 }
@@ -107,9 +107,9 @@ Status widen_without_sign(const Graph& graph, NodeId id, const Target& target, P
 // Keras multiplies matrices of whole numbers in float32, which holds them up to 2^24, and those of 8 bits in 32.
 Status write_out_product(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
-  if (!std::holds_alternative<MatMul>(node.op) || is_floating(graph[node.outputs[0]].fact.dtype)) return {};
-  const Fact& a = graph[node.inputs[0]].fact;
-  const Fact& b = graph[node.inputs[1]].fact;
+  if (!std::holds_alternative<MatMul>(node.op) || is_floating(graph[node.outputs[0]].type.dtype)) return {};
+  const TensorType& a = graph[node.inputs[0]].type;
+  const TensorType& b = graph[node.inputs[1]].type;
   const Size rank_a = static_cast<Size>(a.shape.size()), rank_b = static_cast<Size>(b.shape.size());
   auto rows = patch.one(node, Unsqueeze{{rank_a}}, {node.inputs[0]});
   if (!rows) return pass(rows);

@@ -37,7 +37,7 @@ class CropFolder {
       const NodeId next = readers[0];
       const auto* pad = std::get_if<Pad>(&graph_[next].op);
       const auto* slice = std::get_if<Slice>(&graph_[next].op);
-      const bool folds = pad ? extends(conv, *pad, has_bias) : slice && cuts(conv, *slice, graph_[last].fact.shape);
+      const bool folds = pad ? extends(conv, *pad, has_bias) : slice && cuts(conv, *slice, graph_[last].type.shape);
       if (!folds) break;
       taken.push_back(next);
       last = graph_[next].outputs[0];

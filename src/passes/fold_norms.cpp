@@ -75,7 +75,7 @@ Status fold(const Graph& graph, NodeId id, const BatchNorm& norm, Patch& patch) 
   const auto s = scaling_of(graph, node, norm);
   const auto channels = static_cast<std::size_t>(kernel->shape()[*axis]);
   if (!s || s->scale.size() != channels || (bias && static_cast<std::size_t>(bias->count()) != channels)) return {};
-  if (std::holds_alternative<Linear>(layer.op) && graph[node.inputs[0]].fact.rank() != 2) return {};
+  if (std::holds_alternative<Linear>(layer.op) && graph[node.inputs[0]].type.rank() != 2) return {};
   const Value& stored = graph[layer.inputs[1]];
   const std::string bias_name = bias ? graph[layer.inputs[2]].name : layer.layer + "/bias";
   const ValueId w = patch.constant(stored.name, scaled(*kernel, *axis, s->scale), stored.trainable);

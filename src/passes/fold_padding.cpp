@@ -86,7 +86,7 @@ class PaddingFolder {
     const auto front = front_of(std::get<Pad>(pad.op), op.axes, worth_nothing<Op>);
     const auto before = op.paddings;
     if (!front || !may_count(op)) return {};
-    const auto sizes = spatial_sizes(graph_[pad.inputs[0]].fact.shape, op.axes);
+    const auto sizes = spatial_sizes(graph_[pad.inputs[0]].type.shape, op.axes);
     for (std::size_t i = 0; i < op.windows.size(); ++i) {
       const auto one = folded((*front)[i], op.paddings[i], op.windows[i], sizes[i]);
       if (!one) return {};

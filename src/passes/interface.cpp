@@ -12,7 +12,7 @@ namespace {
 
 constexpr Size least_rank_of_norms = 4;  // below it the last axis may be the features of a sequence
 
-bool is_float(const Fact& fact) { return fact.dtype < DType::I8; }
+bool is_float(const TensorType& type) { return type.dtype < DType::I8; }
 
 // Values whose axes lie alike: between them stand operators that leave every axis where it is.
 class Alike {
@@ -38,13 +38,13 @@ class Alike {
   }
 
   void join(const Node& node) {
-    const Size rank = graph_[node.outputs[0]].fact.rank();
+    const Size rank = graph_[node.outputs[0]].type.rank();
     if (!leaves_axes(node.op, rank)) return;
     const bool reads_one = std::holds_alternative<ExpandLike>(node.op);  // of the other a length alone is read
     std::vector<ValueId> all = node.outputs;
     all.insert(all.end(), node.inputs.begin(), reads_one ? node.inputs.begin() + 1 : node.inputs.end());
     std::erase_if(all, [&](ValueId v) {
-      return !v || graph_[v].constant || graph_[v].fact.rank() != rank || !is_float(graph_[v].fact);
+      return !v || graph_[v].constant || graph_[v].type.rank() != rank || !is_float(graph_[v].type);
     });
     for (const ValueId v : all) above_[of(v)] = of(all[0]);
   }
@@ -95,9 +95,9 @@ std::vector<Named> named_axes(const Graph& graph, Alike& alike) {
   std::vector<Named> named(graph.values.size());
   for (const Node& node : graph.nodes) {
     const auto note = [&](ValueId v, bool is_input) {
-      if (!v || !is_float(graph[v].fact)) return;
+      if (!v || !is_float(graph[v].type)) return;
       Named& of = named[alike.of(v)];
-      const Size rank = graph[v].fact.rank();
+      const Size rank = graph[v].type.rank();
       if (is_recurrent(node.op)) of.is_sequence = of.is_sequence || rank == 3;
       const auto axis = channels_named(node.op, rank, is_input);
       if (!axis) return;
@@ -116,9 +116,9 @@ Interface interface_of(const Graph& source, Order to) {
   Alike alike(source);
   const std::vector<Named> named = named_axes(source, alike);
   const auto border = [&](ValueId v) {
-    const Size rank = source[v].fact.rank();
+    const Size rank = source[v].type.rank();
     const Border kept{source_order(rank), {}};
-    if (rank < 3 || !is_float(source[v].fact)) return kept;
+    if (rank < 3 || !is_float(source[v].type)) return kept;
     const Named& found = named[alike.of(v)];
     const Order from = to == Order::ChannelsFirst ? Order::ChannelsLast : Order::ChannelsFirst;
     if (found.is_sequence || found.axes != std::set{Axes{from, rank - 2}.channel()}) return kept;
@@ -132,8 +132,8 @@ Interface interface_of(const Graph& source, Order to) {
 
 Interface interface_of_source(const Graph& source) {
   Interface result;
-  for (const ValueId v : source.inputs) result.inputs.push_back({source_order(source[v].fact.rank()), {}});
-  for (const ValueId v : source.outputs) result.outputs.push_back({source_order(source[v].fact.rank()), {}});
+  for (const ValueId v : source.inputs) result.inputs.push_back({source_order(source[v].type.rank()), {}});
+  for (const ValueId v : source.outputs) result.outputs.push_back({source_order(source[v].type.rank()), {}});
   return result;
 }
 

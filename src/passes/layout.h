@@ -63,7 +63,7 @@ class Layout {
   Status emit(const Node& node, Op op, std::vector<ValueId> inputs, const Sizes& order, const Sizes& home,
               std::optional<Features> features = {});
   const Held& held(ValueId v) const { return held_[static_cast<std::size_t>(v.index)]; }
-  const Fact& fact(ValueId v) const { return graph_[v].fact; }
+  const TensorType& type(ValueId v) const { return graph_[v].type; }
   const Sizes& wish(ValueId v) const { return wishes_[static_cast<std::size_t>(v.index)]; }
   // Whether every reader of a flattened value can take its features in another order.
   bool takes_features(ValueId v) const;

@@ -25,7 +25,7 @@ bool Layout::reads_features(const Node& node, ValueId v) const {
   if (std::holds_alternative<PRelu>(node.op) || std::holds_alternative<Binary>(node.op)) {
     const Sizes& shape = graph_[node.inputs[1]].constant->shape();
     const Size count = graph_[node.inputs[1]].constant->count();
-    return (count == 1 || (!shape.empty() && Dim(shape.back()) == fact(v).shape[1] && count == shape.back())) &&
+    return (count == 1 || (!shape.empty() && Dim(shape.back()) == type(v).shape[1] && count == shape.back())) &&
            takes_features(node.outputs[0]);
   }
   return false;

@@ -139,8 +139,8 @@ std::optional<Sizes> target_sizes(const AxisGroups& groups, const Sizes& in, con
 Status Layout::reshape(const Node& node) {
   const ValueId y = node.outputs[0];
   Held x = held(node.inputs[0]);
-  const Shape& out_shape = fact(y).shape;
-  const auto groups = groups_of(node.op, fact(node.inputs[0]).shape, out_shape);
+  const Shape& out_shape = type(y).shape;
+  const auto groups = groups_of(node.op, type(node.inputs[0]).shape, out_shape);
   auto order = carried(groups, x.order, wish(y));
   if (!order && to_ == Order::ChannelsLast) {
     const Sizes together = gathered(groups, x.order);
@@ -153,7 +153,7 @@ Status Layout::reshape(const Node& node) {
       order.reset();
     }
   }
-  const Sizes source = source_order(fact(y).rank());
+  const Sizes source = source_order(type(y).rank());
   if (!order || (is_identity(x.order) && is_identity(*order))) return in_source_order(node);
   // Axes of its own: handed out as the source has them, unless spatial operators follow.
   const bool merges =
@@ -178,12 +178,12 @@ Status Layout::reshape(const Node& node) {
 // take it; a Transpose in front otherwise.
 Status Layout::flatten(const Node& node) {
   const Held& x = held(node.inputs[0]);
-  const Shape& shape = fact(node.inputs[0]).shape;
+  const Shape& shape = type(node.inputs[0]).shape;
   const ValueId y = node.outputs[0];
-  const Sizes rows = source_order(fact(y).rank());
-  const auto groups = groups_of(node.op, shape, fact(y).shape);
+  const Sizes rows = source_order(type(y).rank());
+  const auto groups = groups_of(node.op, shape, type(y).shape);
   const bool keeps_batch = !groups.empty() && groups[0].in == Sizes{0} && groups[0].out == Sizes{0};
-  if (fact(y).rank() != 2 || !keeps_batch || x.order.empty() || x.order[0] != 0) return in_source_order(node);
+  if (type(y).rank() != 2 || !keeps_batch || x.order.empty() || x.order[0] != 0) return in_source_order(node);
   Sizes long_axes;
   for (const Size axis : x.order)
     if (const Dim size = shape[static_cast<std::size_t>(axis)]; axis != 0 && !(size.known() && *size == 1))

@@ -19,7 +19,7 @@ Layout::Layout(const Graph& graph, Order to, const std::optional<Interface>& int
       readers_(readers_of(graph)),
       held_(graph.values.size()) {
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
-    const Sizes order = source_order(graph.values[i].fact.rank());
+    const Sizes order = source_order(graph.values[i].type.rank());
     held_[i] = {ValueId{static_cast<std::int32_t>(i)}, order, order};
   }
 }
@@ -34,7 +34,7 @@ Result<Patch> Layout::run() {
     const auto& before = graph_[v].origin;
     Origin origin = before.value_or(Origin{graph_[v].name, {}, {}});
     origin.permutation = origin.permutation.empty() ? order : compose(origin.permutation, order);
-    patch_.reshape_input(v, in_order(fact(v).shape, order), std::move(origin));
+    patch_.reshape_input(v, in_order(type(v).shape, order), std::move(origin));
     changed_ = true;
   }
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -52,8 +52,8 @@ Sizes Layout::order_of_input(std::size_t i) const {
   if (interface_) return interface_->inputs[i].permutation;
   const ValueId v = graph_.inputs[i];
   const Sizes& order = wish(v);
-  const bool takes_it = !order.empty() && order[0] == 0 && fact(v).rank() >= 3;
-  return takes_it ? order : source_order(fact(v).rank());
+  const bool takes_it = !order.empty() && order[0] == 0 && type(v).rank() >= 3;
+  return takes_it ? order : source_order(type(v).rank());
 }
 
 Status Layout::hand_out(std::size_t i) {
@@ -81,7 +81,7 @@ Status Layout::step(const Node& node) {
   const ValueId x = node.inputs.empty() ? ValueId{} : node.inputs[0];
   if (x && held(x).features) return ordered_features(node, *held(x).features);
   if (!x) return in_source_order(node);
-  const Sizes wanted = wanted_order(node, fact(x), to_);
+  const Sizes wanted = wanted_order(node, type(x), to_);
   if (const auto* op = std::get_if<GroupNorm>(&node.op)) return group_norm(node, *op, wanted);
   if (!wanted.empty()) return spatial(node, wanted);
   if (const auto* op = std::get_if<Binary>(&node.op)) return binary(node, *op);
@@ -95,7 +95,7 @@ Status Layout::step(const Node& node) {
   if (const auto* op = std::get_if<ExpandLike>(&node.op)) return expand_like(node, *op);
   if (std::holds_alternative<Flatten>(node.op)) return flatten(node);
   if (std::holds_alternative<Reshape>(node.op))
-    return fact(node.outputs[0]).rank() == 2 && fact(x).rank() > 2 ? flatten(node) : reshape(node);
+    return type(node.outputs[0]).rank() == 2 && type(x).rank() > 2 ? flatten(node) : reshape(node);
   if (std::holds_alternative<Squeeze>(node.op) || std::holds_alternative<Unsqueeze>(node.op)) return reshape(node);
   if (reordered(node.op, held(x).order)) return shared_order(node);
   return in_source_order(node);
@@ -119,7 +119,7 @@ Result<std::vector<ValueId>> Layout::inputs_with_first_in(const Node& node, cons
   std::vector<ValueId> inputs(node.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!node.inputs[i]) continue;
-    auto made = in(node, node.inputs[i], i == 0 ? order : source_order(fact(node.inputs[i]).rank()));
+    auto made = in(node, node.inputs[i], i == 0 ? order : source_order(type(node.inputs[i]).rank()));
     if (!made) return pass(made);
     inputs[i] = *made;
   }
@@ -133,7 +133,7 @@ Status Layout::emit(const Node& node, Op op, std::vector<ValueId> inputs, const 
   if (!made) return pass(made);
   for (std::size_t i = 0; i < made->size(); ++i) {
     const ValueId source = node.outputs[i];
-    const Size rank = fact(source).rank();
+    const Size rank = type(source).rank();
     if (rank != static_cast<Size>(order.size())) {  // the last cell beside all steps
       held_[static_cast<std::size_t>(source.index)] = {(*made)[i], source_order(rank), source_order(rank)};
       patch_.replace(source, (*made)[i]);
@@ -156,11 +156,11 @@ Status Layout::in_source_order(const Node& node) {
   std::vector<ValueId> inputs(node.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!node.inputs[i]) continue;
-    auto made = in(node, node.inputs[i], source_order(fact(node.inputs[i]).rank()));
+    auto made = in(node, node.inputs[i], source_order(type(node.inputs[i]).rank()));
     if (!made) return pass(made);
     inputs[i] = *made;
   }
-  const Sizes order = source_order(fact(node.outputs[0]).rank());
+  const Sizes order = source_order(type(node.outputs[0]).rank());
   return emit(node, node.op, std::move(inputs), order, order);
 }
 
@@ -187,7 +187,7 @@ Status Layout::spatial(const Node& node, const Sizes& order) {
 // because statistics are over all of them.
 Status Layout::group_norm(const Node& node, GroupNorm op, const Sizes& wanted) {
   const Held& x = held(node.inputs[0]);
-  const Size axis = positive_axis(op.axis, fact(node.inputs[0]).rank());
+  const Size axis = positive_axis(op.axis, type(node.inputs[0]).rank());
   const bool second = x.order.size() > 1 && x.order[0] == 0 && x.order[1] == axis;
   const bool fits = to_ == Order::ChannelsFirst ? second : !x.order.empty() && x.order[0] == 0;
   const Sizes order = fits || wanted.empty() ? x.order : wanted;
@@ -199,12 +199,12 @@ Status Layout::group_norm(const Node& node, GroupNorm op, const Sizes& wanted) {
 
 // The order of a node whose inputs and output share one: that of its inputs if they agree, else what its readers wish.
 Sizes Layout::common_order(const Node& node) const {
-  const Size rank = fact(node.outputs[0]).rank();
+  const Size rank = type(node.outputs[0]).rank();
   const Sizes* first = nullptr;
   const Sizes* home = nullptr;
   bool agree = true;
   for (const ValueId v : node.inputs) {
-    if (!v || graph_[v].constant || fact(v).rank() != rank) continue;
+    if (!v || graph_[v].constant || type(v).rank() != rank) continue;
     const Held& x = held(v);
     agree = agree && (!first || *first == x.order);
     if (!first) first = &x.order;
@@ -221,7 +221,7 @@ Status Layout::shared_order(const Node& node) {
   std::vector<ValueId> inputs(node.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!node.inputs[i]) continue;
-    auto made = in(node, node.inputs[i], many || i == 0 ? order : source_order(fact(node.inputs[i]).rank()));
+    auto made = in(node, node.inputs[i], many || i == 0 ? order : source_order(type(node.inputs[i]).rank()));
     if (!made) return pass(made);
     inputs[i] = *made;
   }
@@ -229,11 +229,11 @@ Status Layout::shared_order(const Node& node) {
 }
 
 Result<ValueId> Layout::operand(const Node& node, ValueId source, const Sizes& order) {
-  const Size rank = fact(source).rank(), full = static_cast<Size>(order.size());
+  const Size rank = type(source).rank(), full = static_cast<Size>(order.size());
   if (rank == full) return in(node, source, order);
   if (is_identity(order) || rank == 0) return in(node, source, source_order(rank));
   Shape shape(static_cast<std::size_t>(full - rank), Dim(1));
-  const Shape& own = fact(source).shape;
+  const Shape& own = type(source).shape;
   shape.insert(shape.end(), own.begin(), own.end());
   if (const auto& constant = graph_[source].constant) {
     if (constant->count() == 1) return source;
@@ -270,8 +270,8 @@ Status Layout::prelu(const Node& node, const PRelu& op) {
   if (!x) return pass(x);
   Sizes own;  // of the slope, which has no batch axis
   for (std::size_t i = 1; i < order.size(); ++i) own.push_back(order[i] - 1);
-  const bool full = fact(node.inputs[1]).rank() == static_cast<Size>(own.size());
-  auto slope = in(node, node.inputs[1], full ? own : source_order(fact(node.inputs[1]).rank()));
+  const bool full = type(node.inputs[1]).rank() == static_cast<Size>(own.size());
+  auto slope = in(node, node.inputs[1], full ? own : source_order(type(node.inputs[1]).rank()));
   if (!slope) return pass(slope);
   return emit(node, op, {*x, *slope}, order, held(node.inputs[0]).home);
 }
@@ -282,7 +282,7 @@ namespace {
 bool wants_another_order(const Graph& graph, Order order) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
     if (node.inputs.empty() || !node.inputs[0]) return false;
-    const Sizes wanted = wanted_order(node, graph[node.inputs[0]].fact, order);
+    const Sizes wanted = wanted_order(node, graph[node.inputs[0]].type, order);
     return !wanted.empty() && !is_identity(wanted);
   });
 }

@@ -13,10 +13,10 @@ Result<Patch> node_by_node(const Graph& graph, Patch& patch, Spell spell) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id{static_cast<std::int32_t>(i)};
     Status done;
-    const auto spell_as = [&](const auto* op) {
+    const auto lower_as = [&](const auto* op) {
       if (op) done = spell(id, *op);
     };
-    (spell_as(std::get_if<Ops>(&graph[id].op)), ...);
+    (lower_as(std::get_if<Ops>(&graph[id].op)), ...);
     if (!done) return pass(done);
   }
   return std::move(patch);

@@ -142,9 +142,9 @@ class Gates {
   ValueId zeros_like(const Node& node, ValueId bias, const char* what) {
     const auto key = std::pair{bias, std::string(what)};
     if (const auto it = zeros_.find(key); it != zeros_.end()) return it->second;
-    const Sizes shape = *sizes_of(patch_.fact(bias).shape);
+    const Sizes shape = *sizes_of(patch_.type(bias).shape);
     Tensor zeros = Tensor::of(shape, std::vector<float>(static_cast<std::size_t>(shape[0]), 0.0F));
-    return zeros_[key] = patch_.constant(node.layer + "/" + what, zeros.converted(patch_.fact(bias).dtype));
+    return zeros_[key] = patch_.constant(node.layer + "/" + what, zeros.converted(patch_.type(bias).dtype));
   }
 
   const Graph& graph_;

@@ -59,7 +59,7 @@ class Reordering {
     const bool depthwise = from == KernelOrder::SpaceInMultiplier;
     Sizes shape;
     if (depthwise) {
-      const Shape& k = graph_[node.inputs[1]].fact.shape;
+      const Shape& k = graph_[node.inputs[1]].type.shape;
       const auto c = static_cast<std::size_t>(space);
       shape = {*k[c] * *k[c + 1], 1};
       for (std::size_t i = 0; i < c; ++i) shape.push_back(*k[i]);
@@ -80,11 +80,11 @@ class Reordering {
     if (conv.kernel_order != KernelOrder::OutInSpace) return {};
     const Node& node = graph_[id];
     const Size space = conv.axes.space;
-    if (!has_depthwise_layer(conv, graph_[node.inputs[1]].fact.shape)) {
+    if (!has_depthwise_layer(conv, graph_[node.inputs[1]].type.shape)) {
       conv.kernel_order = KernelOrder::SpaceInOut;
       return replace(id, conv, space_first(space, true), {});
     }
-    const Shape& k = graph_[node.inputs[1]].fact.shape;
+    const Shape& k = graph_[node.inputs[1]].type.shape;
     Sizes split{conv.groups, *k[0] / conv.groups};
     for (Size i = 0; i < space; ++i) split.push_back(*k[static_cast<std::size_t>(i) + 2]);
     conv.kernel_order = KernelOrder::SpaceInMultiplier;
@@ -102,7 +102,7 @@ class Reordering {
     const bool torch = target_.framework == Framework::Torch;
     const bool either = !torch && target_.framework != Framework::Keras;
     const LinearOrder wanted = torch ? LinearOrder::OutIn : LinearOrder::InOut;
-    if (linear.order == wanted || (either && graph_[graph_[id].inputs[0]].fact.rank() == 2)) return {};
+    if (linear.order == wanted || (either && graph_[graph_[id].inputs[0]].type.rank() == 2)) return {};
     linear.order = wanted;
     return replace(id, linear, {1, 0}, {});
   }

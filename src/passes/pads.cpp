@@ -13,7 +13,7 @@ SpatialSizes spatial_sizes(const Shape& shape, Axes axes) {
 
 Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, const std::vector<Window>& windows,
                        const std::vector<Padding>& paddings, double value) {
-  const Shape& shape = patch.fact(x).shape;
+  const Shape& shape = patch.type(x).shape;
   Pad pad{.before = Sizes(shape.size()), .after = Sizes(shape.size()), .mode = PadMode::Constant, .value = value};
   PadToWindow computed{.axes = {}, .windows = windows, .paddings = paddings, .value = value};
   bool fixed = true;

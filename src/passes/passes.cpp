@@ -25,24 +25,24 @@ constexpr Pass folding{"fold_padding", "takes a pad in front of a convolution or
                        fold_padding, false};
 constexpr Pass folding_crops{"fold_crops", "takes zeros and cuts behind a transposed convolution into its own crops",
                              fold_crops, false};
-constexpr Pass saying_crops{"spell_crops",
+constexpr Pass saying_crops{"lower_crops",
                             "says the crops of transposed convolutions as padding, or as a crop or pad behind",
-                            spell_crops, true};
-constexpr Pass padding{"spell_padding", "says the padding of convolutions in the target's words, or as a pad in front",
-                       spell_padding, true};
-constexpr Pass pools{"spell_pools", "says the padding of pools in the target's words, or as a pad in front",
-                     spell_pools, true};
-constexpr Pass resizing{"spell_resize",
+                            lower_crops, true};
+constexpr Pass padding{"lower_padding", "says the padding of convolutions in the target's words, or as a pad in front",
+                       lower_padding, true};
+constexpr Pass pools{"lower_pools", "says the padding of pools in the target's words, or as a pad in front",
+                     lower_pools, true};
+constexpr Pass resizing{"lower_resize",
                         "says resizing in the target's words, or as products with the weights of each axis",
-                        spell_resize, true};
-constexpr Pass norms{"spell_norms", "puts the normalised axis second, with transposes around where it lies elsewhere",
-                     spell_norms, true};
-constexpr Pass softmax{"spell_softmax", "spells out a softmax over several axes", spell_softmax, true};
+                        lower_resize, true};
+constexpr Pass norms{"lower_norms", "puts the normalised axis second, with transposes around where it lies elsewhere",
+                     lower_norms, true};
+constexpr Pass softmax{"lower_softmax", "spells out a softmax over several axes", lower_softmax, true};
 constexpr Pass shuffling{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
                          shuffle_channels, true};
 
-constexpr Pass divisions{"spell_divisions", "says divisions with a remainder as the target rounds them",
-                         spell_divisions, true};
+constexpr Pass divisions{"lower_divisions", "says divisions with a remainder as the target rounds them",
+                         lower_divisions, true};
 constexpr Pass casts{"cast_whole_numbers", "puts a cast in front of what makes fractions of whole numbers",
                      cast_whole_numbers, true};
 
@@ -51,26 +51,26 @@ constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, fo
 // ONNX reads both orders of a pixel shuffle.
 constexpr std::array onnx_passes{dropping, moving,   kernels, folding, folding_crops, saying_crops, padding,
                                  pools,    resizing, norms,   softmax, divisions,     casts};
-constexpr Pass transposed{"spell_transposed",
+constexpr Pass transposed{"lower_transposed",
                           "says transposed convolutions with groups or dilation by layers that the target has",
-                          spell_transposed, true};
+                          lower_transposed, true};
 constexpr Pass dilation{
-    "spell_dilation", "says dilated windows by strides behind, kernels with zeros between their taps, or shifted cells",
-    spell_dilation, true};
-constexpr Pass pads{"spell_pads", "cuts cells off apart from adding them, and says modes of padding by slices",
-                    spell_pads, true};
-constexpr Pass adaptive{"spell_adaptive", "says adaptive pools by reductions, windows or slices that the target runs",
-                        spell_adaptive, true};
-constexpr Pass powers{"spell_powers", "says pools of powers and local response by powers, averages and shifted sums",
-                      spell_powers, true};
-constexpr Pass patches{"spell_patches",
+    "lower_dilation", "says dilated windows by strides behind, kernels with zeros between their taps, or shifted cells",
+    lower_dilation, true};
+constexpr Pass pads{"lower_pads", "cuts cells off apart from adding them, and says modes of padding by slices",
+                    lower_pads, true};
+constexpr Pass adaptive{"lower_adaptive", "says adaptive pools by reductions, windows or slices that the target runs",
+                        lower_adaptive, true};
+constexpr Pass powers{"lower_powers", "says pools of powers and local response by powers, averages and shifted sums",
+                      lower_powers, true};
+constexpr Pass patches{"lower_patches",
                        "says windows laid side by side, or added back, by convolutions with one tap each",
-                       spell_patches, true};
-constexpr Pass choices{"spell_top_k",
-                       "says the largest or smallest few along any axis by the largest along the last one", spell_top_k,
+                       lower_patches, true};
+constexpr Pass choices{"lower_top_k",
+                       "says the largest or smallest few along any axis by the largest along the last one", lower_top_k,
                        true};
-constexpr Pass grids{"spell_grid_sample",
-                     "says what an image is at places of a grid by looking up the cells around them", spell_grid_sample,
+constexpr Pass grids{"lower_grid_sample",
+                     "says what an image is at places of a grid by looking up the cells around them", lower_grid_sample,
                      true};
 constexpr std::array keras_passes{dropping,      patches,      grids,     moving_last, choices,  transposed,
                                   adaptive,      powers,       dilation,  kernels,     gates,    folding,

@@ -38,7 +38,7 @@ class Shuffle {
   Status turn(NodeId id, DepthToSpace op) {
     const Node& node = graph_[id];
     const Size axis = channel_axis(op.order), taps = op.block * op.block;
-    const Size channels = *graph_[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)] / taps;
+    const Size channels = *graph_[node.inputs[0]].type.shape[static_cast<std::size_t>(axis)] / taps;
     op.depth_first = depth_first_;
     ValueId x = node.inputs[0];
     if (channels > 1) {
@@ -58,7 +58,7 @@ class Shuffle {
   Status turn(NodeId id, SpaceToDepth op) {
     const Node& node = graph_[id];
     const Size axis = channel_axis(op.order), taps = op.block * op.block;
-    const Size channels = *graph_[node.inputs[0]].fact.shape[static_cast<std::size_t>(axis)];
+    const Size channels = *graph_[node.inputs[0]].type.shape[static_cast<std::size_t>(axis)];
     op.depth_first = depth_first_;
     auto made = patch_.one(node, op, {node.inputs[0]});
     if (made && channels > 1) {

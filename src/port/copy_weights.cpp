@@ -23,7 +23,7 @@ void take_shape_of(const Graph& a, const fs::path& b, LoadOptions& options) {
   Graph form = a;
   name_origins(form);
   if (!run_passes(form, torch_target())) return;
-  if (form.inputs.size() == 1) options.shapes[""] = form[form.inputs[0]].fact.shape;
+  if (form.inputs.size() == 1) options.shapes[""] = form[form.inputs[0]].type.shape;
 }
 
 bool has_name(const fs::path& output, std::initializer_list<std::string_view> ends) {

@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Carried carried_value(const Graph& source, ValueId from, const Graph& target, ValueId to, std::string name,
-                      const Border& border) {
-  Carried c{std::move(name),   source[from].fact.shape, target[to].fact.shape, source[from].fact.dtype, {},
-            border.channels_of};
+PortedValue ported_value(const Graph& source, ValueId from, const Graph& target, ValueId to, std::string name,
+                         const Border& border) {
+  PortedValue c{std::move(name),   source[from].type.shape, target[to].type.shape, source[from].type.dtype, {},
+                border.channels_of};
   if (target[to].origin && target[to].origin->split.empty()) c.permutation = target[to].origin->permutation;
   if (c.permutation.empty())
     for (Size i = 0; i < static_cast<Size>(c.target.size()); ++i) c.permutation.push_back(i);
@@ -26,11 +26,11 @@ Carried carried_value(const Graph& source, ValueId from, const Graph& target, Va
 
 void fill_carried(PortReport& r, const Interface& fixed) {
   for (std::size_t i = 0; i < r.source.inputs.size(); ++i)
-    r.inputs.push_back(carried_value(r.source, r.source.inputs[i], r.target, r.target.inputs[i],
-                                     r.source[r.source.inputs[i]].name, fixed.inputs[i]));
+    r.inputs.push_back(ported_value(r.source, r.source.inputs[i], r.target, r.target.inputs[i],
+                                    r.source[r.source.inputs[i]].name, fixed.inputs[i]));
   for (std::size_t i = 0; i < r.source.outputs.size(); ++i)
-    r.outputs.push_back(carried_value(r.source, r.source.outputs[i], r.target, r.target.outputs[i],
-                                      r.source.output_names[i], fixed.outputs[i]));
+    r.outputs.push_back(ported_value(r.source, r.source.outputs[i], r.target, r.target.outputs[i],
+                                     r.source.output_names[i], fixed.outputs[i]));
 }
 
 // Declared sizes are held against the operators, unless other sizes were asked for.

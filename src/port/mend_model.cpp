@@ -61,8 +61,8 @@ Result<PortReport> mend_model(const Graph& a, const Graph& b, const fs::path& fi
   for (std::size_t i = 0; i < b.inputs.size(); ++i) {
     Shape shape;
     for (const Size axis : lying.inputs[i].permutation)
-      shape.push_back(form[form.inputs[i]].fact.shape[static_cast<std::size_t>(axis)]);
-    if (shape != b[b.inputs[i]].fact.shape)
+      shape.push_back(form[form.inputs[i]].type.shape[static_cast<std::size_t>(axis)]);
+    if (shape != b[b.inputs[i]].type.shape)
       return fail(Fault::Unsupported,
                   fmt::format("{}: input '{}' would be taken with its axes in another order, so that "
                               "this is another model; write the line above into it",

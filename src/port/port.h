@@ -42,7 +42,7 @@ struct WrittenFile {
 };
 
 // How an input or output of the source lies in the port: axis i of the port is axis permutation[i] of the source.
-struct Carried {
+struct PortedValue {
   std::string name;
   Shape source, target;
   DType dtype = DType::F32;
@@ -53,7 +53,7 @@ struct Carried {
 struct PortReport {
   Graph source, target;
   std::vector<PassReport> passes;
-  std::vector<Carried> inputs, outputs;
+  std::vector<PortedValue> inputs, outputs;
   std::optional<Proof> proof;  // absent: declined
   std::vector<WrittenFile> files;  // empty when the proof does not hold
   std::string source_sha256;

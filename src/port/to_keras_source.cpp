@@ -31,9 +31,9 @@ SourceFiles files_of(const fs::path& module) {
 Status write_check_npz(const PortReport& r, const Append& append) {
   const CheckData& data = r.proof->check;
   std::vector<std::pair<std::string, Tensor>> tensors;
-  const auto add = [&](const char* word, const std::vector<Tensor>& all, const std::vector<Carried>& carried) {
+  const auto add = [&](const char* word, const std::vector<Tensor>& all, const std::vector<PortedValue>& carried) {
     std::vector<std::string> names;
-    for (const Carried& one : carried) names.push_back(one.name);
+    for (const PortedValue& one : carried) names.push_back(one.name);
     names = python::stored_names(names);
     for (std::size_t i = 0; i < all.size(); ++i)
       tensors.emplace_back(carried.size() == 1 ? std::string(word) : word + std::string(".") + names[i], all[i]);

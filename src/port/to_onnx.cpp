@@ -66,7 +66,7 @@ onnx::SizeWords size_words_in(const fs::path& source, const PortOptions& options
   if (!said) return {};
   onnx::SizeWords now;
   for (const auto* side : {&r.inputs, &r.outputs})
-    for (const Carried& c : *side) {
+    for (const PortedValue& c : *side) {
       const auto words = said->find(c.name);
       if (words == said->end() || words->second.size() != c.permutation.size()) continue;
       for (const Size axis : c.permutation) now[c.name].push_back(words->second[static_cast<std::size_t>(axis)]);

@@ -72,7 +72,7 @@ Result<Graph> with_weights_of(const Graph& target, const std::vector<torch::Para
 // A picture, a series or a volume whose size is declared: the port is for that size.
 bool has_fixed_size(const Graph& g) {
   return std::any_of(g.inputs.begin(), g.inputs.end(), [&](ValueId v) {
-    const Shape& shape = g[v].fact.shape;
+    const Shape& shape = g[v].type.shape;
     return shape.size() >= 3 && std::any_of(shape.begin() + 1, shape.end() - 1, [](Dim d) { return d.known(); });
   });
 }
@@ -80,9 +80,9 @@ bool has_fixed_size(const Graph& g) {
 Status write_check_safetensors(const PortReport& r, const Append& append) {
   const CheckData& data = r.proof->check;
   std::vector<NamedTensor> tensors;
-  const auto add = [&](const char* word, const std::vector<Tensor>& all, const std::vector<Carried>& carried) {
+  const auto add = [&](const char* word, const std::vector<Tensor>& all, const std::vector<PortedValue>& carried) {
     std::vector<std::string> names;
-    for (const Carried& one : carried) names.push_back(one.name);
+    for (const PortedValue& one : carried) names.push_back(one.name);
     names = python::stored_names(names);
     for (std::size_t i = 0; i < all.size(); ++i)
       tensors.push_back({carried.size() == 1 ? std::string(word) : word + std::string(".") + names[i], all[i]});

@@ -60,7 +60,7 @@ Result<Graph> read_written_text(const std::string& text, const std::string& part
   for (std::size_t i = 0; i < arguments.size() && i < inputs.size(); ++i) {
     Shape& shape = options.shapes[arguments[i]];
     for (const Size n : inputs[i].shape()) shape.emplace_back(n);
-    if (i < meant.inputs.size()) options.types[arguments[i]] = meant[meant.inputs[i]].fact.dtype;
+    if (i < meant.inputs.size()) options.types[arguments[i]] = meant[meant.inputs[i]].type.dtype;
   }
   return read_source_text(text, part, options);
 }

@@ -89,9 +89,9 @@ class Walk {
     std::vector<ValueId> open{start};
     std::optional<Size> found;
     bool agrees = true;
-    const Size rank = graph_[start].fact.rank();
+    const Size rank = graph_[start].type.rank();
     const auto meets = [&](ValueId v) {
-      return v && !graph_[v].constant && graph_[v].fact.rank() == rank && is_real(v) && !seen.contains(v);
+      return v && !graph_[v].constant && graph_[v].type.rank() == rank && is_real(v) && !seen.contains(v);
     };
     const auto hears = [&](const Node& node, bool reads) {
       const Word word = word_of(node.op, rank, reads);
@@ -104,7 +104,7 @@ class Walk {
       if (!meets(v)) continue;
       seen.insert(v);
       const auto goes_on = [&](const Node& node) {
-        if (graph_[node.outputs[0]].fact.rank() != rank || !carries_axes(node.op, rank)) return;
+        if (graph_[node.outputs[0]].type.rank() != rank || !carries_axes(node.op, rank)) return;
         open.insert(open.end(), node.outputs.begin(), node.outputs.end());
         const bool one = std::holds_alternative<ExpandLike>(node.op);
         open.insert(open.end(), node.inputs.begin(), one ? node.inputs.begin() + 1 : node.inputs.end());
@@ -125,7 +125,7 @@ class Walk {
   }
 
   bool is_real(ValueId v) const {
-    const DType dtype = graph_[v].fact.dtype;
+    const DType dtype = graph_[v].type.dtype;
     return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
   }
 
@@ -136,7 +136,7 @@ class Walk {
 };
 
 Sizes order_of(const Graph& source, Walk& walk, ValueId v, const Convention& convention) {
-  const Size rank = source[v].fact.rank();
+  const Size rank = source[v].type.rank();
   Sizes order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), Size{0});
   if (rank < 3 || !convention.channels || !walk.is_real(v)) return order;

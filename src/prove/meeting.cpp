@@ -56,15 +56,15 @@ Result<std::vector<Tensor>> target_inputs(const Graph& source, const Graph& targ
     const Origin origin = origin_of(target[v]);
     Sizes shape;  // known sizes as declared, the first open one takes what is left
     Size rest = tensor.count();
-    for (const Dim dim : target[v].fact.shape) rest = dim.known() && *dim > 0 ? rest / *dim : rest;
-    if (origin.permutation.size() == target[v].fact.shape.size() && origin.split.empty()) {
+    for (const Dim dim : target[v].type.shape) rest = dim.known() && *dim > 0 ? rest / *dim : rest;
+    if (origin.permutation.size() == target[v].type.shape.size() && origin.split.empty()) {
       for (const Size axis : origin.permutation) {
         shape.push_back(axis >= 0 && axis < tensor.rank() ? tensor.shape()[static_cast<std::size_t>(axis)] : 1);
       }
-    } else if (target[v].fact.rank() == tensor.rank() && origin.permutation.empty()) {
+    } else if (target[v].type.rank() == tensor.rank() && origin.permutation.empty()) {
       shape = tensor.shape();
     } else {
-      for (const Dim dim : target[v].fact.shape) shape.push_back(dim.known() ? *dim : std::exchange(rest, 1));
+      for (const Dim dim : target[v].type.shape) shape.push_back(dim.known() ? *dim : std::exchange(rest, 1));
     }
     auto moved = within("input '" + target[v].name + "'", carried(tensor, origin, shape));
     if (!moved) return pass(moved);
@@ -95,12 +95,12 @@ std::vector<Size> index_ranges(const Graph& graph) {
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
     if (std::holds_alternative<Embedding>(node.op)) {
-      const Shape& table = graph[node.inputs[1]].fact.shape;
+      const Shape& table = graph[node.inputs[1]].type.shape;
       if (!table.empty() && table[0].known()) narrow(node.inputs[0], *table[0]);
       continue;
     }
     const auto along = [&](Size axis) {
-      const Shape& shape = graph[node.inputs[0]].fact.shape;
+      const Shape& shape = graph[node.inputs[0]].type.shape;
       const Dim size = shape[static_cast<std::size_t>(axis)];
       if (size.known()) narrow(node.inputs[1], *size);
     };

@@ -55,7 +55,7 @@ bool has_free_size(const Shape& shape) {
 std::vector<Shape> filled(const Graph& graph, Pair sizes, bool equal, Size batch) {
   std::vector<Shape> shapes;
   for (const ValueId v : graph.inputs) {
-    Shape shape = graph[v].fact.shape;
+    Shape shape = graph[v].type.shape;
     std::size_t free = 0;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       if (shape[i].known()) continue;
@@ -87,7 +87,7 @@ std::optional<Size> count_behind(const Graph& graph, ValueId indices) {
   for (int steps = 0; steps < 16 && indices && graph[indices].producer; ++steps) {
     const Node& node = graph[graph[indices].producer];
     if (const auto* sum = std::get_if<Accumulate>(&node.op))
-      return graph[node.outputs[0]].fact.shape[static_cast<std::size_t>(sum->axis)].size();
+      return graph[node.outputs[0]].type.shape[static_cast<std::size_t>(sum->axis)].size();
     indices = node.inputs.empty() ? ValueId{} : node.inputs[0];
   }
   return std::nullopt;
@@ -97,7 +97,7 @@ std::optional<Size> count_behind(const Graph& graph, ValueId indices) {
 bool counts_fit(const Graph& graph) {
   const auto fits = [&](ValueId indices, ValueId table, Size axis) {
     const auto count = count_behind(graph, indices);
-    const Dim length = graph[table].fact.shape[static_cast<std::size_t>(axis)];
+    const Dim length = graph[table].type.shape[static_cast<std::size_t>(axis)];
     return !count || !length.known() || *count <= *length;
   };
   for (const Node& node : graph.nodes) {
@@ -110,8 +110,8 @@ bool counts_fit(const Graph& graph) {
 
 std::string complaint(const Graph& graph) {
   for (const ValueId v : graph.inputs) {
-    if (has_free_size(graph[v].fact.shape)) {
-      return "no size was found that fits input '" + graph[v].name + "' " + text_of(graph[v].fact.shape);
+    if (has_free_size(graph[v].type.shape)) {
+      return "no size was found that fits input '" + graph[v].name + "' " + text_of(graph[v].type.shape);
     }
   }
   return "the graph does not accept its own input shapes";
@@ -119,7 +119,7 @@ std::string complaint(const Graph& graph) {
 
 Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
   bool free = false;
-  for (const ValueId v : graph.inputs) free = free || has_free_size(graph[v].fact.shape);
+  for (const ValueId v : graph.inputs) free = free || has_free_size(graph[v].type.shape);
   if (!free) return shaped(graph, {}, false);
   std::optional<Error> first;
   std::optional<Graph> too_long;
@@ -168,25 +168,25 @@ Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::u
   std::mt19937_64 random(seed * 0x9E3779B97F4A7C15 + static_cast<std::uint64_t>(trial) + 1);
   std::vector<Tensor> inputs;
   for (const ValueId v : sized->inputs) {
-    const Fact& fact = (*sized)[v].fact;
-    const auto shape = sizes_of(fact.shape);
+    const TensorType& type = (*sized)[v].type;
+    const auto shape = sizes_of(type.shape);
     if (!shape) return fail(Fault::Internal, "input '" + (*sized)[v].name + "' has a size left open");
     const auto count = checked_count(*shape);
     if (!count || *count > Size{1} << 31) {
-      return fail(Fault::Budget, "input '" + (*sized)[v].name + "' " + text_of(fact.shape) + " is too large to try");
+      return fail(Fault::Budget, "input '" + (*sized)[v].name + "' " + text_of(type.shape) + " is too large to try");
     }
     if (auto held =
-            budget::afford(checked_multiply(*count, 8), "input '" + (*sized)[v].name + "' " + text_of(fact.shape));
+            budget::afford(checked_multiply(*count, 8), "input '" + (*sized)[v].name + "' " + text_of(type.shape));
         !held)
       return pass(held);
     const Size range = ranges[static_cast<std::size_t>(v.index)];
-    const bool is_unsigned = fact.dtype >= DType::U8;
+    const bool is_unsigned = type.dtype >= DType::U8;
     if (range > 0) {
       const Tensor indices = random_indices(*shape, 0, range - 1, random);
-      inputs.push_back(is_floating(fact.dtype) ? Tensor::of(*shape, indices.floats()) : indices);
-    } else if (is_floating(fact.dtype)) {
+      inputs.push_back(is_floating(type.dtype) ? Tensor::of(*shape, indices.floats()) : indices);
+    } else if (is_floating(type.dtype)) {
       inputs.push_back(random_numbers(*shape, random));
-    } else if (fact.dtype == DType::Bool) {
+    } else if (type.dtype == DType::Bool) {
       inputs.push_back(random_indices(*shape, 0, 1, random));
     } else {
       inputs.push_back(random_indices(*shape, is_unsigned ? 1 : -100, 100, random));

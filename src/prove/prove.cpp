@@ -46,7 +46,7 @@ double coordinate_rounding(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     const auto* resize = std::get_if<Resize>(&node.op);
     if (!resize || resize->interpolation == Interpolation::Nearest) continue;
-    const Shape& shape = graph[node.inputs[0]].fact.shape;
+    const Shape& shape = graph[node.inputs[0]].type.shape;
     for (const Size axis : resize->axes) {
       const Dim length = shape[static_cast<std::size_t>(axis)];
       sum += 4 * (4 + static_cast<double>(length.size().value_or(0))) * 0x1p-24;
@@ -108,7 +108,7 @@ Result<double> run_freely(const std::vector<Tensor>& wanted, const Graph& target
 
 bool has_free_sizes(const Graph& graph) {
   for (const ValueId v : graph.inputs) {
-    const Shape& shape = graph[v].fact.shape;
+    const Shape& shape = graph[v].type.shape;
     for (std::size_t i = 1; i < shape.size(); ++i) {
       if (!shape[i].known()) return true;
     }

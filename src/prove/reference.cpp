@@ -22,8 +22,8 @@ Status Budget::take(Size bytes, std::string_view what) {
   return {};
 }
 
-Size bytes_of(const Fact& fact, Size width) {
-  const auto sizes = sizes_of(fact.shape);
+Size bytes_of(const TensorType& type, Size width) {
+  const auto sizes = sizes_of(type.shape);
   const auto count = sizes ? checked_count(*sizes) : std::nullopt;
   return count ? checked_multiply(*count, width).value_or(std::numeric_limits<Size>::max()) : 0;
 }
@@ -111,7 +111,7 @@ namespace {
 std::vector<Tensor> placeholders(const Graph& graph, const Node& node) {
   std::vector<Tensor> outputs;
   for (const ValueId v : node.outputs) {
-    const Sizes shape = *sizes_of(graph[v].fact.shape);
+    const Sizes shape = *sizes_of(graph[v].type.shape);
     outputs.push_back(Tensor::of(shape, std::vector<float>(static_cast<std::size_t>(*checked_count(shape)))));
   }
   return outputs;
@@ -122,7 +122,7 @@ std::vector<Tensor> placeholders(const Graph& graph, const Node& node) {
 // Where nothing is rounded float32 gives what float64 would.
 Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vector<const Tensor*>& inputs) {
   if (whole_.empty()) return run_node_of(graph_, node, inputs, Precision::Double, threads_);
-  bool exact = convoy::is_exact(node, inputs, *sizes_of(graph_[node.outputs[0]].fact.shape));
+  bool exact = convoy::is_exact(node, inputs, *sizes_of(graph_[node.outputs[0]].type.shape));
   for (const ValueId v : node.inputs) {
     if (!v || graph_[v].constant || meets_[static_cast<std::size_t>(v.index)]) continue;
     exact = exact && held_[static_cast<std::size_t>(v.index)].is_exact;
@@ -131,7 +131,7 @@ Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vec
   for (const ValueId v : node.outputs) {
     const auto i = static_cast<std::size_t>(v.index);
     held_[i].is_exact = exact;
-    is_read = is_read || !fresh_[i] || !meets_[i] || graph_[v].fact.dtype != DType::F32;
+    is_read = is_read || !fresh_[i] || !meets_[i] || graph_[v].type.dtype != DType::F32;
   }
   if (!exact && !is_read) return placeholders(graph_, node);
   return run_node_of(graph_, node, inputs, exact ? Precision::Single : Precision::Double, threads_);
@@ -169,7 +169,7 @@ Status Reference::compute_next() {
     inputs.push_back(node.inputs[i] ? &read_values[i] : nullptr);
   }
   for (const ValueId v : node.outputs) {
-    const Size bytes = bytes_of(graph_[v].fact, 16);  // in float64 and rounded, with its bound
+    const Size bytes = bytes_of(graph_[v].type, 16);  // in float64 and rounded, with its bound
     if (auto taken = within(place_of(node), budget_.take(bytes, "its output")); !taken) return taken;
     held_[static_cast<std::size_t>(v.index)].bytes = bytes;
   }

@@ -21,8 +21,8 @@ class Budget {
   Size limit_, used_ = 0;
 };
 
-// Bytes that a value of this fact takes at `width` bytes a number; 0 where its size is not known.
-Size bytes_of(const Fact& fact, Size width);
+// Bytes that a value of this type takes at `width` bytes a number; 0 where its size is not known.
+Size bytes_of(const TensorType& type, Size width);
 
 class Reference {
  public:

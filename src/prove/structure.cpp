@@ -40,7 +40,7 @@ bool same_form(const Graph& a, const Graph& b) {
   if (a.nodes.size() != b.nodes.size() || a.values.size() != b.values.size() || a.inputs != b.inputs) return false;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     const Value &x = a.values[i], &y = b.values[i];
-    if (x.fact != y.fact || x.constant.has_value() != y.constant.has_value()) return false;
+    if (x.type != y.type || x.constant.has_value() != y.constant.has_value()) return false;
     if (x.constant && !(x.constant->dtype() <= DType::F64) && !same_bytes(*x.constant, *y.constant)) return false;
     if (x.origin.has_value() != y.origin.has_value()) return false;
     if (x.origin && (x.origin->split != y.origin->split || x.origin->permutation != y.origin->permutation))
@@ -57,7 +57,7 @@ bool same_form(const Graph& a, const Graph& b) {
 std::vector<std::size_t> free_axes(const Graph& graph) {
   std::vector<std::size_t> axes;
   for (const ValueId v : graph.inputs) {
-    const Shape& shape = graph[v].fact.shape;
+    const Shape& shape = graph[v].type.shape;
     for (std::size_t i = 1; i < shape.size(); ++i)
       if (!shape[i].known() && std::ranges::find(axes, i) == axes.end()) axes.push_back(i);
   }
@@ -68,7 +68,7 @@ std::vector<std::size_t> free_axes(const Graph& graph) {
 std::vector<Shape> filled(const Graph& graph, const std::vector<std::size_t>& axes, const Sizes& lengths) {
   std::vector<Shape> shapes;
   for (const ValueId v : graph.inputs) {
-    Shape shape = graph[v].fact.shape;
+    Shape shape = graph[v].type.shape;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const auto at = std::ranges::find(axes, i);
       if (!shape[i].known())
@@ -84,8 +84,8 @@ void fix_by_weights(Graph& graph) {
   for (const Node& node : graph.nodes) {
     const auto* linear = std::get_if<Linear>(&node.op);
     if (!linear || graph[node.inputs[0]].producer) continue;
-    const Shape& kernel = graph[node.inputs[1]].fact.shape;
-    Shape& shape = graph[node.inputs[0]].fact.shape;
+    const Shape& kernel = graph[node.inputs[1]].type.shape;
+    Shape& shape = graph[node.inputs[0]].type.shape;
     if (!shape.empty() && kernel.size() == 2) shape.back() = kernel[linear->order == LinearOrder::InOut ? 0 : 1];
   }
 }
@@ -93,7 +93,7 @@ void fix_by_weights(Graph& graph) {
 // Some frameworks answer with nothing at all where no window fits: no numbers, so nothing to compare.
 bool has_empty_values(const Graph& graph) {
   return std::ranges::any_of(graph.values, [](const Value& value) {
-    return std::ranges::find(value.fact.shape, Dim(0)) != value.fact.shape.end();
+    return std::ranges::find(value.type.shape, Dim(0)) != value.type.shape.end();
   });
 }
 

@@ -74,7 +74,7 @@ WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64
   std::set<ValueId> pinned;
   for (const Stretch& stretch : stretches_of(source, target, counterparts(names, target))) {
     const bool computed = std::ranges::any_of(stretch.target.constants, [&](ValueId c) {
-      return holds_floats(target[c].fact.dtype) && !carried_constant(names, source, target[c]);
+      return holds_floats(target[c].type.dtype) && !carried_constant(names, source, target[c]);
     });
     if (computed) pinned.insert(stretch.source.constants.begin(), stretch.source.constants.end());
   }
@@ -82,10 +82,10 @@ WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64
   for (const Node& node : source.nodes) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
-      if (!v || !source[v].constant || !holds_floats(source[v].fact.dtype) || pinned.contains(v)) continue;
+      if (!v || !source[v].constant || !holds_floats(source[v].type.dtype) || pinned.contains(v)) continue;
       if (indices[static_cast<std::size_t>(v.index)] > 0) continue;
       const Role role = role_of(node.op, i);
-      const auto [at, is_new] = replaced_.emplace(source[v].name, Weight{role, fact_of(*source[v].constant)});
+      const auto [at, is_new] = replaced_.emplace(source[v].name, Weight{role, type_of(*source[v].constant)});
       if (!is_new) at->second.role = std::max(at->second.role, role);
     }
   }
@@ -95,7 +95,7 @@ Tensor WholeWeights::drawn(const Weights::value_type& weight) const {
   const auto& [name, is] = weight;
   const bool is_kernel = is.role == Role::Kernel;
   if (is_kernel && name == last_name_) return last_;
-  const Sizes shape = *sizes_of(is.fact.shape);
+  const Sizes shape = *sizes_of(is.type.shape);
   const auto count = static_cast<std::size_t>(*checked_count(shape));
   Draws draws(seed_ ^ hashed(name));
   if (is_kernel) {
@@ -123,9 +123,9 @@ Tensor WholeWeights::of_source(const Value& value) const {
 
 Tensor WholeWeights::of_target(const Value& value) const {
   const auto at = value.origin ? replaced_.find(value.origin->source) : replaced_.end();
-  if (at == replaced_.end() || !holds_floats(value.fact.dtype)) return *value.constant;
+  if (at == replaced_.end() || !holds_floats(value.type.dtype)) return *value.constant;
   auto moved = carried(drawn(*at), *value.origin, value.constant->shape());
-  return moved ? moved->converted(value.fact.dtype) : *value.constant;
+  return moved ? moved->converted(value.type.dtype) : *value.constant;
 }
 
 namespace {
@@ -196,7 +196,7 @@ std::vector<Demand> demands(const Graph& graph, const std::vector<bool>& ends) {
   constexpr Size most_multiple = Size{1} << 24;
   std::vector<Demand> all(graph.values.size());
   std::vector<std::optional<Sizes>> shapes;
-  for (const Value& value : graph.values) shapes.push_back(sizes_of(value.fact.shape));
+  for (const Value& value : graph.values) shapes.push_back(sizes_of(value.type.shape));
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
     Lengths lengths;

@@ -27,7 +27,7 @@ class WholeWeights {
  private:
   struct Weight {
     Role role;
-    Fact fact;
+    TensorType type;
   };
   using Weights = std::map<std::string, Weight, std::less<>>;
   // Kernels as bytes, which whoever hands them out widens.

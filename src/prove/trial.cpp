@@ -65,7 +65,7 @@ Result<std::vector<Tensor>> Trial::source_outputs() {
   return outputs;
 }
 
-void Trial::keep(ValueId v, HeldValue held) {
+void Trial::keep(ValueId v, LiveValue held) {
   if (is_read(v)) held_[static_cast<std::size_t>(v.index)] = std::move(held);
 }
 
@@ -121,7 +121,7 @@ Status Trial::run_one(const Node& node) {
     if (!rounds) rounds = held->rounds;
   }
   for (const ValueId v : node.outputs) {
-    const Size bytes = bytes_of(target_[v].fact, 8);  // with its bound
+    const Size bytes = bytes_of(target_[v].type, 8);  // with its bound
     if (auto taken = budget_.take(bytes, "its output"); !taken) return taken;
     bytes_[static_cast<std::size_t>(v.index)] = bytes;
   }
@@ -139,7 +139,7 @@ Status Trial::run_one(const Node& node) {
   for (const ValueId v : node.inputs)
     if (v && target_[v].constant) target_[v].constant->let_go();
   for (std::size_t i = 0; i < outputs->size(); ++i) {
-    HeldValue held{std::move((*outputs)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
+    LiveValue held{std::move((*outputs)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
                    std::max(limit, bound->limit), rounds};
     const ValueId v = node.outputs[i];
     if (auto done = settle(node, v, std::move(held)); !done) return done;
@@ -152,7 +152,7 @@ Status Trial::run_one(const Node& node) {
 }
 
 // A value that the source has too is compared, and the source's own numbers go on in its place.
-Status Trial::settle(const Node& node, ValueId v, HeldValue held) {
+Status Trial::settle(const Node& node, ValueId v, LiveValue held) {
   const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
   if (!s) {
     keep(v, std::move(held));
@@ -168,7 +168,7 @@ Status Trial::settle(const Node& node, ValueId v, HeldValue held) {
 
 // What the source makes of constants alone may have been computed when the port was written: its rounding is then in the
 // port's constants, which are taken to be exact, and not in its nodes.
-void Trial::add_beforehand(ValueId v, HeldValue& held) const {
+void Trial::add_beforehand(ValueId v, LiveValue& held) const {
   const Beforehand& bound = reference_.beforehand(counterpart_[static_cast<std::size_t>(v.index)]);
   if (!bound.error) return;
   auto error = carried(*bound.error, *target_[v].origin, held.tensor.shape());
@@ -179,7 +179,7 @@ void Trial::add_beforehand(ValueId v, HeldValue& held) const {
 }
 
 // Within the bound.
-Status Trial::settle_rounded(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced) {
+Status Trial::settle_rounded(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced) {
   add_beforehand(v, held);
   reference_.release(counterpart_[static_cast<std::size_t>(v.index)]);
   auto brought = carried(wanted, *target_[v].origin, held.tensor.shape());
@@ -199,7 +199,7 @@ Status Trial::settle_rounded(const Node& node, ValueId v, HeldValue held, const 
 }
 
 // The same with whole numbers: every bit, unless one of the graphs rounds.
-Status Trial::settle_whole(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced) {
+Status Trial::settle_whole(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced) {
   const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
   const bool is_compared = !held.rounds && reference_.is_exact(s);
   if (!is_compared) {
@@ -247,7 +247,7 @@ void Trial::record_whole(const Node& node, const Difference& difference, const S
                                : ": " + trouble));
 }
 
-void Trial::record(const Node& node, const Difference& difference, const HeldValue& held, std::string trouble) {
+void Trial::record(const Node& node, const Difference& difference, const LiveValue& held, std::string trouble) {
   LayerProof& layer = layer_of(node);
   layer.largest = std::max(layer.largest, difference.largest);
   // Of several values of one layer the one nearest to its limit stands for it.

@@ -13,7 +13,7 @@
 namespace convoy {
 
 // A value of the target while nodes still read it.
-struct HeldValue {
+struct LiveValue {
   Tensor tensor;
   std::optional<Tensor> error;  // how far rounding may have moved it; none: not at all
   Size terms = 0;  // the largest of the stretch since the last value that both graphs carry
@@ -40,17 +40,17 @@ class Trial {
  private:
   std::vector<int> uses() const;
   Status run_one(const Node& node);
-  Status settle(const Node& node, ValueId v, HeldValue held);
-  void add_beforehand(ValueId v, HeldValue& held) const;
+  Status settle(const Node& node, ValueId v, LiveValue held);
+  void add_beforehand(ValueId v, LiveValue& held) const;
   // `wanted`: the source's numbers; `forced`: what both graphs go on from.
-  Status settle_rounded(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced);
-  Status settle_whole(const Node& node, ValueId v, HeldValue held, const Tensor& wanted, const Tensor& forced);
+  Status settle_rounded(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced);
+  Status settle_whole(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced);
   Status check_output(std::size_t i);
   LayerProof& layer_of(const Node& node);
-  void record(const Node& node, const Difference& difference, const HeldValue& held, std::string trouble);
+  void record(const Node& node, const Difference& difference, const LiveValue& held, std::string trouble);
   void record_whole(const Node& node, const Difference& difference, const Sizes& shape, std::string trouble);
   bool is_read(ValueId v) const { return readers_[static_cast<std::size_t>(v.index)] > 0; }  // still
-  void keep(ValueId v, HeldValue held);
+  void keep(ValueId v, LiveValue held);
   void release(ValueId v);
   void differ(std::string reason) {
     if (proof_.reason.empty()) proof_.reason = std::move(reason);
@@ -66,7 +66,7 @@ class Trial {
   std::vector<ValueId> counterpart_;
   Budget budget_;
   Reference reference_;
-  std::vector<std::optional<HeldValue>> held_;
+  std::vector<std::optional<LiveValue>> held_;
   std::vector<int> readers_;
   std::vector<Size> bytes_;
 };

@@ -53,7 +53,7 @@ Result<std::vector<Tensor>> run_unluckily(const Graph& graph, const std::vector<
     std::vector<const Tensor*> read;
     for (const ValueId v : node.inputs) read.push_back(v ? &*held[at(v)] : nullptr);
     for (const ValueId v : node.outputs)
-      if (auto taken = budget.take(bytes_of(graph[v].fact, 8), "a run with rounding"); !taken) return pass(taken);
+      if (auto taken = budget.take(bytes_of(graph[v].type, 8), "a run with rounding"); !taken) return pass(taken);
     auto outputs = run_node_of(graph, node, read, Precision::Single, options.threads);
     if (!outputs) return pass(outputs);
     if (!is_product(node.op)) {
@@ -68,7 +68,7 @@ Result<std::vector<Tensor>> run_unluckily(const Graph& graph, const std::vector<
     for (std::size_t i = 0; i < outputs->size(); ++i) held[at(node.outputs[i])] = std::move((*outputs)[i]);
     for (const ValueId v : node.inputs) {
       if (!v || --uses[at(v)] > 0 || graph[v].constant) continue;
-      budget.give(graph[v].producer ? bytes_of(graph[v].fact, 8) : 0);
+      budget.give(graph[v].producer ? bytes_of(graph[v].type, 8) : 0);
       held[at(v)].reset();
     }
   }

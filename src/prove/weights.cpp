@@ -88,7 +88,7 @@ std::string compare_weights(const Graph& source, const Graph& target, Proof& pro
   }
   if (!computed.empty()) tell_computed(source, target, std::move(computed), proof, carried_on);
   for (const Value& value : source.values) {
-    if (value.constant && value.fact.dtype <= DType::F64 && !carried_on.contains(value.name)) {
+    if (value.constant && value.type.dtype <= DType::F64 && !carried_on.contains(value.name)) {
       proof.weights_left.push_back(value.name);
     }
   }

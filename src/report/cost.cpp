@@ -89,16 +89,16 @@ std::optional<Size> products(const T&, const Operands&) {
 
 std::optional<Size> multiply_adds(const Graph& graph, const Node& node) {
   Operands operands;
-  for (const ValueId v : node.inputs) operands.inputs.push_back(v ? &graph[v].fact.shape : nullptr);
+  for (const ValueId v : node.inputs) operands.inputs.push_back(v ? &graph[v].type.shape : nullptr);
   if (node.outputs.empty()) return 0;
-  operands.output = &graph[node.outputs[0]].fact.shape;
+  operands.output = &graph[node.outputs[0]].type.shape;
   return std::visit([&](const auto& op) { return products(op, operands); }, node.op);
 }
 
 std::optional<Size> bytes_given(const Graph& graph, const Node& node) {
   std::optional<Size> bytes = 0;
   for (const ValueId v : node.outputs)
-    bytes = sum(bytes, product(numbers_in(graph[v].fact.shape), bytes_of(graph[v].fact.dtype)));
+    bytes = sum(bytes, product(numbers_in(graph[v].type.shape), bytes_of(graph[v].type.dtype)));
   return bytes;
 }
 
@@ -114,7 +114,7 @@ Cost cost_of(const Graph& graph) {
   for (const ValueId v : graph.outputs) last_read[static_cast<std::size_t>(v.index)] = graph.nodes.size();
   const auto bytes_of_value = [&](ValueId v) {
     return graph[v].constant ? std::optional<Size>(0)
-                             : product(numbers_in(graph[v].fact.shape), bytes_of(graph[v].fact.dtype));
+                             : product(numbers_in(graph[v].type.shape), bytes_of(graph[v].type.dtype));
   };
   std::optional<Size> held = 0;
   for (const ValueId v : graph.inputs) held = sum(held, bytes_of_value(v));

@@ -27,7 +27,7 @@ Json layers_json(const Graph& g) {
     layer["kind"] = node.kind;
     layer["operator"] = std::string(name_of(node.op));
     layer["words"] = rows[i].operation;
-    layer["output"] = node.outputs.empty() ? Json::array() : shape_json(g[node.outputs[0]].fact.shape);
+    layer["output"] = node.outputs.empty() ? Json::array() : shape_json(g[node.outputs[0]].type.shape);
     layer["padding"] = rows[i].padding;
     layer["parameters"] = rows[i].parameters;
     if (!rows[i].note.empty()) layer["note"] = rows[i].note;
@@ -92,7 +92,7 @@ Json proof_json(const Proof& p) {
   return j;
 }
 
-Json carried_json(const std::vector<Carried>& all) {
+Json ported_json(const std::vector<PortedValue>& all) {
   Json list = Json::array();
   for (const auto& c : all)
     list.push_back({{"name", c.name},
@@ -111,8 +111,8 @@ Json port_json(const PortReport& r, const std::string& file) {
   j["schema"] = 1;
   j["source"] = {
       {"file", file}, {"format", r.source.source_format}, {"sha256", r.source_sha256}, {"remarks", r.remarks}};
-  j["inputs"] = carried_json(r.inputs);
-  j["outputs"] = carried_json(r.outputs);
+  j["inputs"] = ported_json(r.inputs);
+  j["outputs"] = ported_json(r.outputs);
   j["layers"] = layers_json(r.source);
   Json passes = Json::array();
   for (const auto& p : r.passes) {

@@ -148,7 +148,7 @@ struct Words {
 std::string note_of(const Node& node, const Graph& g) {
   const auto* norm = std::get_if<BatchNorm>(&node.op);
   if (!norm || node.inputs.empty()) return {};
-  const Shape& shape = g[node.inputs[0]].fact.shape;
+  const Shape& shape = g[node.inputs[0]].type.shape;
   const Size last = static_cast<Size>(shape.size()) - 1;
   if (shape.size() < 3 || norm->axis == last || norm->axis < 1) return {};
   for (const Node& other : g.nodes)
@@ -170,8 +170,8 @@ std::vector<LayerRow> layer_rows(const Graph& graph) {
     if (path != above) row.name = path;
     above = path;
     row.operation = words_of(node.op);
-    if (!node.outputs.empty()) row.output = text_of(graph[node.outputs[0]].fact.shape);
-    const Shape in = node.inputs.empty() || !node.inputs[0] ? Shape{} : graph[node.inputs[0]].fact.shape;
+    if (!node.outputs.empty()) row.output = text_of(graph[node.outputs[0]].type.shape);
+    const Shape in = node.inputs.empty() || !node.inputs[0] ? Shape{} : graph[node.inputs[0]].type.shape;
     row.padding = std::visit(
         [&](const auto& op) -> std::string {
           if constexpr (requires {

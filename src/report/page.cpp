@@ -65,7 +65,7 @@ Layers layers_of(const Graph& graph) {
   for (const ValueId v : graph.inputs) {
     const int at = placed(graph[v].name, "input");
     makers[static_cast<std::size_t>(v.index)] = at;
-    layers.json[static_cast<std::size_t>(at)]["shape"] = shape_text(graph[v].fact.shape);
+    layers.json[static_cast<std::size_t>(at)]["shape"] = shape_text(graph[v].type.shape);
   }
   for (const Node& node : graph.nodes) {
     const int at = placed(node.layer, node.kind.empty() ? std::string(name_of(node.op)) : node.kind);
@@ -75,7 +75,7 @@ Layers layers_of(const Graph& graph) {
     }
     for (const ValueId v : node.outputs) {
       makers[static_cast<std::size_t>(v.index)] = at;
-      layers.json[static_cast<std::size_t>(at)]["shape"] = shape_text(graph[v].fact.shape);
+      layers.json[static_cast<std::size_t>(at)]["shape"] = shape_text(graph[v].type.shape);
     }
   }
   for (std::size_t i = 0; i < reads.size(); ++i) layers.json[i]["reads"] = reads[i];

@@ -216,7 +216,7 @@ Json row_json(const Graph& graph, const SummaryRow& row) {
   layer["path"] = row.path;
   layer["operators"] = row.nodes.size();
   layer["words"] = row.said.operation;
-  layer["output"] = node.outputs.empty() ? Json::array() : shape_json_of(graph[node.outputs[0]].fact.shape);
+  layer["output"] = node.outputs.empty() ? Json::array() : shape_json_of(graph[node.outputs[0]].type.shape);
   layer["padding"] = row.said.padding;
   layer["parameters"] = row.said.parameters;
   layer["trainable"] = trainable_in(row);
@@ -247,7 +247,7 @@ std::string summary_text(const Graph& graph, const std::string& file, const Summ
     cells.emplace_back(Columns);
     cells.back()[Layer] = graph[v].name;
     cells.back()[Operator] = "input";
-    cells.back()[Output] = text_of(graph[v].fact.shape);
+    cells.back()[Output] = text_of(graph[v].type.shape);
   }
   for (const SummaryRow& row : arranged(graph, options)) {
     cells.push_back({row.said.name, row.said.operation, row.said.note.empty() ? "" : "(!)", row.said.output,
@@ -260,7 +260,7 @@ std::string summary_text(const Graph& graph, const std::string& file, const Summ
   text += "\noutputs ";
   for (std::size_t i = 0; i < graph.outputs.size(); ++i)
     text += fmt::format("{}{} {}", i ? ", " : "", shown(graph.output_names[i]),
-                        text_of(graph[graph.outputs[i]].fact.shape));
+                        text_of(graph[graph.outputs[i]].type.shape));
   const Cost cost = cost_of(graph);
   const std::string products = cost.multiply_adds ? with_commas(*cost.multiply_adds) : "?";
   return text + fmt::format("\none example: {} multiply-adds, {} of activations ({} at once), {} of parameters\n",
@@ -281,10 +281,10 @@ Json summary_json(const Graph& graph, const std::string& file, const SummaryOpti
   Json inputs = Json::array(), outputs = Json::array();
   for (const ValueId v : graph.inputs)
     inputs.push_back({{"name", graph[v].name},
-                      {"dtype", std::string(name_of(graph[v].fact.dtype))},
-                      {"shape", shape_json_of(graph[v].fact.shape)}});
+                      {"dtype", std::string(name_of(graph[v].type.dtype))},
+                      {"shape", shape_json_of(graph[v].type.shape)}});
   for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    outputs.push_back({{"name", graph.output_names[i]}, {"shape", shape_json_of(graph[graph.outputs[i]].fact.shape)}});
+    outputs.push_back({{"name", graph.output_names[i]}, {"shape", shape_json_of(graph[graph.outputs[i]].type.shape)}});
   j["inputs"] = std::move(inputs);
   j["outputs"] = std::move(outputs);
   j["layers"] = Json::array();

@@ -24,7 +24,7 @@ std::string layer_table(const Graph& g) {
   Table table("lllllr");
   table.row({"layer", "operator", "", "output", "padding (before,after)", "numbers"});
   std::string notes;
-  for (const ValueId v : g.inputs) table.row({g[v].name, "input", "", text_of(g[v].fact.shape), "", ""});
+  for (const ValueId v : g.inputs) table.row({g[v].name, "input", "", text_of(g[v].type.shape), "", ""});
   for (const auto& row : layer_rows(g)) {
     table.row({row.name, row.operation, row.note.empty() ? "" : "(!)", row.output, row.padding,
                row.parameters ? with_commas(row.parameters) : ""});
@@ -59,7 +59,7 @@ std::string pass_lines(const PortReport& r) {
   return lines.empty() ? "" : "rewritten\n" + lines + "\n";
 }
 
-std::string moved_words(const Carried& c) {
+std::string moved_words(const PortedValue& c) {
   std::string s = fmt::format("{} {}", shown(c.name), text_of(c.target));
   if (!is_identity(c.permutation))
     s += fmt::format(" (source {} permuted {}: '{}' names the channels)", text_of(c.source),
@@ -106,7 +106,7 @@ std::string structure_lines(const Proof& p) {
 // No input leaves a size open but the batch.
 bool takes_one_size(const Graph& g) {
   return std::ranges::all_of(g.inputs, [&](ValueId v) {
-    const Shape& shape = g[v].fact.shape;
+    const Shape& shape = g[v].type.shape;
     return std::all_of(shape.begin() + (shape.empty() ? 0 : 1), shape.end(), [](Dim d) { return d.known(); });
   });
 }

@@ -18,7 +18,7 @@ bool sums(const Op& op) {
 }
 
 Size count_of(const Value& value) {
-  const auto sizes = value.constant ? std::optional(value.constant->shape()) : sizes_of(value.fact.shape);
+  const auto sizes = value.constant ? std::optional(value.constant->shape()) : sizes_of(value.type.shape);
   return sizes ? checked_count(*sizes).value_or(most) : 0;
 }
 

@@ -90,8 +90,8 @@ constexpr std::size_t positions_output = O::traits.indices == Indices::FirstOutp
 
 // What is whole by its type goes on as whole numbers: no further operator sees a fraction there.
 template <class T>
-Tensor as_fact(const Fact& fact, Sizes shape, std::vector<T> values, DType whole) {
-  if (is_floating(fact.dtype)) return Tensor::of(std::move(shape), std::move(values));
+Tensor as_type(const TensorType& type, Sizes shape, std::vector<T> values, DType whole) {
+  if (is_floating(type.dtype)) return Tensor::of(std::move(shape), std::move(values));
   const Tensor numbers = Tensor::of(std::move(shape), std::move(values));
   return cast<T>(numbers, whole);
 }
@@ -130,14 +130,15 @@ struct Way {
 // Runs one operator over inputs whose numbers are T already (`numbers`) and as they came (`stored`).
 template <class T>
 Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*>& stored,
-                                   const std::vector<const Tensor*>& numbers, const Facts& facts, const Way& way) {
-  if (auto paid = budget::spend(work_of(op, stored, facts), std::string(name_of(op))); !paid) return pass(paid);
+                                   const std::vector<const Tensor*>& numbers, const TensorTypes& types,
+                                   const Way& way) {
+  if (auto paid = budget::spend(work_of(op, stored, types), std::string(name_of(op))); !paid) return pass(paid);
   return std::visit(
       [&]<class O>(const O& o) -> Result<std::vector<Tensor>> {
         if constexpr (std::is_same_v<O, Cast>) {
           return std::vector{cast<T>(*stored[0], o.to)};
         } else if constexpr (keeps_numbers<O>) {
-          return std::vector{stored[0]->reshaped(*sizes_of(facts[0].shape))};
+          return std::vector{stored[0]->reshaped(*sizes_of(types[0].shape))};
         } else {
           std::vector<plain::Operand<T>> operands;
           for (std::size_t i = 0; i < stored.size(); ++i) {
@@ -145,11 +146,11 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
             else if (widens_itself<T>(op, i, *stored[i])) operands.push_back({{}, stored[i]->shape(), true, stored[i]});
             else operands.push_back({numbers[i]->raw<T>(), numbers[i]->shape(), true, stored[i]});
           }
-          std::vector<std::vector<T>> buffers(facts.size());
+          std::vector<std::vector<T>> buffers(types.size());
           std::vector<std::int64_t> positions;
           std::vector<plain::Output<T>> outputs;
-          for (std::size_t i = 0; i < facts.size(); ++i) {
-            const Sizes shape = *sizes_of(facts[i].shape);
+          for (std::size_t i = 0; i < types.size(); ++i) {
+            const Sizes shape = *sizes_of(types[i].shape);
             const auto count = static_cast<std::size_t>(*checked_count(shape));
             const bool tells = tells_positions<O> && i == positions_output<O>;
             if (tells) positions.resize(count);
@@ -165,7 +166,7 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
           for (std::size_t i = 0; i < buffers.size(); ++i) {
             if (tells_positions<O> && i == positions_output<O>)
               results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(positions)));
-            else results.push_back(as_fact<T>(facts[i], std::move(outputs[i].shape), std::move(buffers[i]), whole));
+            else results.push_back(as_type<T>(types[i], std::move(outputs[i].shape), std::move(buffers[i]), whole));
           }
           return results;
         }
@@ -183,10 +184,11 @@ std::int64_t held(double value, DType dtype) {
   return whole_of(value, dtype);
 }
 
-Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& x, const Fact& fact, const Way& way) {
+Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& x, const TensorType& type,
+                                                const Way& way) {
   const auto numbers = x.doubles();
   const plain::Operand<double> operand{numbers, x.shape(), true, &x};
-  Sizes shape = *sizes_of(fact.shape);
+  Sizes shape = *sizes_of(type.shape);
   std::vector<double> values(static_cast<std::size_t>(*checked_count(shape)));
   const plain::Output<double> output{values, shape, {}};
   if (auto status = plain::compute(op, plain::Call<double>{{&operand, 1}, {&output, 1}, 1, way.rules}); !status)
@@ -199,24 +201,24 @@ Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& 
 
 // Nothing: the operator is no such one, or its result is no whole number.
 std::optional<Result<std::vector<Tensor>>> run_whole(const Op& op, const std::vector<const Tensor*>& stored,
-                                                     const Facts& facts, const Way& way) {
+                                                     const TensorTypes& types, const Way& way) {
   return std::visit(
       [&]<class O>(const O& o) -> std::optional<Result<std::vector<Tensor>>> {
         if constexpr (std::is_same_v<O, Unary>) {
           if (o.function != Function::Square) return std::nullopt;
-          return run_whole(Binary{BinaryFunction::Multiply}, {stored[0], stored[0]}, facts, way);
+          return run_whole(Binary{BinaryFunction::Multiply}, {stored[0], stored[0]}, types, way);
         } else if constexpr (computes_whole<O>) {
-          if (is_floating(facts[0].dtype)) return std::nullopt;
+          if (is_floating(types[0].dtype)) return std::nullopt;
           if constexpr (std::is_same_v<O, Reduce>)
             if (way.rules.whole_folds_in_fractions &&
                 (o.reduction == Reduction::Sum || o.reduction == Reduction::Product))
-              return folded_in_fractions(o, *stored[0], facts[0], way);
+              return folded_in_fractions(o, *stored[0], types[0], way);
           std::vector<std::vector<std::int64_t>> numbers;
           for (const Tensor* one : stored) numbers.push_back(one->integers());
           std::vector<plain::Operand<std::int64_t>> operands;
           for (std::size_t i = 0; i < stored.size(); ++i)
             operands.push_back({numbers[i], stored[i]->shape(), true, stored[i]});
-          Sizes shape = *sizes_of(facts[0].shape);
+          Sizes shape = *sizes_of(types[0].shape);
           std::vector<std::int64_t> values(static_cast<std::size_t>(*checked_count(shape)));
           const plain::Output<std::int64_t> output{values, shape, {}};
           if (auto status = plain::compute(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1, way.rules}); !status)
@@ -230,13 +232,13 @@ std::optional<Result<std::vector<Tensor>>> run_whole(const Op& op, const std::ve
       op);
 }
 
-Result<Facts> facts_of(const Op& op, const std::vector<const Tensor*>& inputs) {
-  Facts facts(inputs.size());
+Result<TensorTypes> types_of(const Op& op, const std::vector<const Tensor*>& inputs) {
+  TensorTypes types(inputs.size());
   std::vector<Input> seen(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) continue;
-    facts[i] = fact_of(*inputs[i]);
-    seen[i] = {&facts[i], inputs[i]};
+    types[i] = type_of(*inputs[i]);
+    seen[i] = {&types[i], inputs[i]};
   }
   return infer(op, Inputs(seen));
 }
@@ -264,11 +266,11 @@ bool is_whole(const Op& op, const std::vector<const Tensor*>& inputs) {
 }
 
 template <class T>
-Size bytes_for(const Facts& facts) {
+Size bytes_for(const TensorTypes& types) {
   Size bytes = 0;
-  for (const Fact& fact : facts) {
-    const auto count = checked_count(*sizes_of(fact.shape));
-    const auto each = count ? checked_multiply(*count, fact.dtype == DType::I64 ? 8 : sizeof(T)) : std::nullopt;
+  for (const TensorType& type : types) {
+    const auto count = checked_count(*sizes_of(type.shape));
+    const auto each = count ? checked_multiply(*count, type.dtype == DType::I64 ? 8 : sizeof(T)) : std::nullopt;
     const auto sum = each ? checked_add(bytes, *each) : std::nullopt;
     if (!sum) return -1;
     bytes = *sum;
@@ -299,13 +301,13 @@ class Runner {
                                     std::to_string(inputs.size()) + " were given");
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Value& value = graph_[graph_.inputs[i]];
-      const Fact given = fact_of(inputs[i]);
-      bool fits = given.rank() == value.fact.rank();
+      const TensorType given = type_of(inputs[i]);
+      bool fits = given.rank() == value.type.rank();
       for (std::size_t d = 0; fits && d < given.shape.size(); ++d)
-        fits = agreed(given.shape[d], value.fact.shape[d]).has_value();
+        fits = agreed(given.shape[d], value.type.shape[d]).has_value();
       if (!fits)
         return fail(Fault::Usage, "input '" + value.name + "' has shape " + text_of(given.shape) + ", expected " +
-                                      text_of(value.fact.shape));
+                                      text_of(value.type.shape));
       if (auto s = put(graph_.inputs[i], inputs[i]); !s) return s;
     }
     return {};
@@ -328,19 +330,19 @@ class Runner {
         numbers.push_back(stored[i]);
       }
     }
-    const auto facts = facts_of(node.op, stored);
-    if (!facts) return std::unexpected(facts.error());
-    const Size bytes = bytes_for<T>(*facts);
+    const auto types = types_of(node.op, stored);
+    if (!types) return std::unexpected(types.error());
+    const Size bytes = bytes_for<T>(*types);
     if (auto s = room_.take(bytes < 0 ? std::nullopt : std::optional(bytes), "the result"); !s) return s;
-    const Way way{options_.threads, graph_.rules, graph_[node.outputs[0]].fact.dtype};
-    auto results = whole ? run_node_as<double>(node, stored, way) : run_op<T>(node.op, stored, numbers, *facts, way);
+    const Way way{options_.threads, graph_.rules, graph_[node.outputs[0]].type.dtype};
+    auto results = whole ? run_node_as<double>(node, stored, way) : run_op<T>(node.op, stored, numbers, *types, way);
     if (!results) return pass(results);
     room_.taken -= bytes;
     if (results->size() != node.outputs.size())
       return fail(Fault::Internal, "the operator has " + std::to_string(results->size()) + " results, the node " +
                                        std::to_string(node.outputs.size()));
     for (std::size_t i = 0; i < results->size(); ++i)
-      if (auto s = put(node.outputs[i], wrapped(std::move((*results)[i]), graph_[node.outputs[i]].fact.dtype)); !s)
+      if (auto s = put(node.outputs[i], wrapped(std::move((*results)[i]), graph_[node.outputs[i]].type.dtype)); !s)
         return s;
     release(node);
     return {};
@@ -425,14 +427,14 @@ Result<Values> run_as(const Graph& graph, const std::vector<Tensor>& inputs, con
 
 template <class T>
 Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<const Tensor*>& inputs, const Way& way) {
-  const auto facts = facts_of(node.op, inputs);
-  if (!facts) return std::unexpected(facts.error());
-  if (const Size bytes = bytes_for<T>(*facts); bytes < 0 || bytes > RunOptions{}.memory_limit)
-    return fail(Fault::Budget, "the result of shape " + text_of(facts->front().shape) + " is too large");
-  else if (auto held = budget::afford(bytes, "the result of shape " + text_of(facts->front().shape)); !held)
+  const auto types = types_of(node.op, inputs);
+  if (!types) return std::unexpected(types.error());
+  if (const Size bytes = bytes_for<T>(*types); bytes < 0 || bytes > RunOptions{}.memory_limit)
+    return fail(Fault::Budget, "the result of shape " + text_of(types->front().shape) + " is too large");
+  else if (auto held = budget::afford(bytes, "the result of shape " + text_of(types->front().shape)); !held)
     return pass(held);
   if (is_whole(node.op, inputs))
-    if (auto done = run_whole(node.op, inputs, *facts, way)) return *std::move(done);
+    if (auto done = run_whole(node.op, inputs, *types, way)) return *std::move(done);
   std::vector<Tensor> held;
   held.reserve(inputs.size());
   std::vector<const Tensor*> numbers;
@@ -444,7 +446,7 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
       numbers.push_back(&held.back());
     }
   }
-  return run_op<T>(node.op, inputs, numbers, *facts, way);
+  return run_op<T>(node.op, inputs, numbers, *types, way);
 }
 
 Result<std::vector<Tensor>> run_node_by(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
@@ -467,10 +469,10 @@ Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const T
 
 Result<std::vector<Tensor>> run_node_of(const Graph& graph, const Node& node, const std::vector<const Tensor*>& inputs,
                                         Precision precision, int threads) {
-  auto results = run_node_by(node, inputs, precision, {threads, graph.rules, graph[node.outputs[0]].fact.dtype});
+  auto results = run_node_by(node, inputs, precision, {threads, graph.rules, graph[node.outputs[0]].type.dtype});
   if (results)
     for (std::size_t i = 0; i < std::min(results->size(), node.outputs.size()); ++i)
-      (*results)[i] = wrapped(std::move((*results)[i]), graph[node.outputs[i]].fact.dtype);
+      (*results)[i] = wrapped(std::move((*results)[i]), graph[node.outputs[i]].type.dtype);
   return results;
 }
 

@@ -61,9 +61,9 @@ double products_of(const O& op, const std::vector<const Tensor*>& inputs, double
 
 }  // namespace
 
-double work_of(const Op& op, const std::vector<const Tensor*>& inputs, const Facts& outputs) {
+double work_of(const Op& op, const std::vector<const Tensor*>& inputs, const TensorTypes& outputs) {
   double out = 0, in = 0;
-  for (const Fact& fact : outputs) out += numbers_in(fact.shape);
+  for (const TensorType& type : outputs) out += numbers_in(type.shape);
   for (const Tensor* input : inputs) in += numbers_in(input);
   const double products = std::visit([&](const auto& o) { return products_of(o, inputs, out); }, op);
   return steps_per_number * (in + out) + steps_per_product * products;

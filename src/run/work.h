@@ -5,6 +5,6 @@
 namespace convoy {
 
 // In steps of about a nanosecond; the inputs as they are (null where absent), the outputs as they will be.
-double work_of(const Op& op, const std::vector<const Tensor*>& inputs, const Facts& outputs);
+double work_of(const Op& op, const std::vector<const Tensor*>& inputs, const TensorTypes& outputs);
 
 }  // namespace convoy

@@ -38,7 +38,7 @@ Result<Tensor> read_array(const fs::path& path) {
 // every operator; we do so at casts alone.
 double bound_for(const Graph& graph) {
   const bool halves = std::ranges::any_of(graph.values, [](const Value& v) {
-    return !v.constant && (v.fact.dtype == DType::F16 || v.fact.dtype == DType::BF16);
+    return !v.constant && (v.type.dtype == DType::F16 || v.type.dtype == DType::BF16);
   });
   return halves ? 2e-3 : 2e-5;
 }
@@ -117,8 +117,8 @@ Result<Graph> load_for(const Form& form, const Set* set) {
     const Value& value = (*graph)[graph->inputs[i]];
     Shape shape;
     for (std::size_t axis = 0; axis < (*inputs)[i].shape().size(); ++axis) shape.push_back((*inputs)[i].shape()[axis]);
-    for (std::size_t axis = 0; axis < shape.size() && axis < value.fact.shape.size(); ++axis)
-      fits = fits && (!value.fact.shape[axis].known() || value.fact.shape[axis] == shape[axis]);
+    for (std::size_t axis = 0; axis < shape.size() && axis < value.type.shape.size(); ++axis)
+      fits = fits && (!value.type.shape[axis].known() || value.type.shape[axis] == shape[axis]);
     options.shapes[value.name] = std::move(shape);
   }
   return fits ? std::move(graph) : load(form.file, options);

@@ -33,7 +33,7 @@ def build():
   EXPECT_TRUE(graph->outputs_by_name);
   EXPECT_EQ(inputs_of(*graph), (Words{"apple", "zebra"}));
   EXPECT_EQ(graph->output_names, (Words{"one", "two"}));
-  EXPECT_EQ((*graph)[graph->outputs[0]].fact.shape[1], Dim(5));
+  EXPECT_EQ((*graph)[graph->outputs[0]].type.shape[1], Dim(5));
 }
 
 TEST(Dictionary, OfAKerasModelWithoutOneIsNone) {

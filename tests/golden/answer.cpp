@@ -18,13 +18,13 @@ std::string_view name_of(Way way) {
   return "?";
 }
 
-Fact input_fact(const Array& x, Way way) {
-  Fact fact = fact_of(x.tensor);
-  if (way != Way::Free) return fact;
+TensorType input_type(const Array& x, Way way) {
+  TensorType type = type_of(x.tensor);
+  if (way != Way::Free) return type;
   const std::size_t channels = x.layout.find('C');
-  for (std::size_t i = 0; i < fact.shape.size(); ++i)
-    if (i != channels) fact.shape[i] = Dim::unknown();
-  return fact;
+  for (std::size_t i = 0; i < type.shape.size(); ++i)
+    if (i != channels) type.shape[i] = Dim::unknown();
+  return type;
 }
 
 Result<Tensor> answer_of(Graph graph, const Tensor& x, Way way) {

@@ -27,9 +27,9 @@ inline std::unexpected<Error> not_mapped(const std::string& what) {
   return fail(Fault::Unsupported, std::string(unmapped) + what);
 }
 
-// Builds a graph from input facts and weights, given that the case's first input is the only one that varies.
-// `fact` leaves sizes free where `way` asks for it: `fixed` is the axis that stays known (the channels).
-Fact input_fact(const Array& x, Way way);
+// Builds a graph from input types and weights, given that the case's first input is the only one that varies.
+// `type` leaves sizes free where `way` asks for it: `fixed` is the axis that stays known (the channels).
+TensorType input_type(const Array& x, Way way);
 
 // Runs a graph of one input and one output, rewritten as `way` says; the answer is in the source's order of axes.
 Result<Tensor> answer_of(Graph graph, const Tensor& x, Way way);

@@ -24,7 +24,7 @@ bool flag(const Json& attrs, const std::string& name, bool otherwise) {
 Calls::Calls(const Case& c) : case_(c) {
   graph_.source_format = c.framework;
   const Array* x = c.input("x");
-  last_ = graph_.input("x", fact_of(x ? x->tensor : Tensor()));
+  last_ = graph_.input("x", type_of(x ? x->tensor : Tensor()));
 }
 
 ValueId Calls::weight(const std::string& name) {

@@ -15,7 +15,7 @@ class Calls {
 
   ValueId weight(const std::string& name);  // none where the case has no such input
   Status add(Op op, ValueId kernel = {}, ValueId bias = {});
-  const Shape& shape() const { return graph_[last_].fact.shape; }
+  const Shape& shape() const { return graph_[last_].type.shape; }
   Result<Answer> run() &&;
 
  private:

@@ -60,8 +60,8 @@ Result<Answer> answer_keras(const Case& c, Way way) {
   for (const Layer& layer : *layers) {
     // Normalisation over a spatial axis fixes that axis: such a layer is never read with free sizes.
     const bool fixes = layer.class_name == "BatchNormalization";
-    const Fact fact = input_fact(answer.array, fixes && way == Way::Free ? Way::Torch : way);
-    auto graph = keras::graph_of_layer(layer.class_name, layer.config, {fact}, layer.weights);
+    const TensorType type = input_type(answer.array, fixes && way == Way::Free ? Way::Torch : way);
+    auto graph = keras::graph_of_layer(layer.class_name, layer.config, {type}, layer.weights);
     if (!graph) return pass(graph);
     auto output = answer_of(std::move(*graph), answer.array.tensor, way);
     if (!output) return pass(output);

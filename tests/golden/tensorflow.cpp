@@ -71,7 +71,7 @@ Result<Tensor> cropped(const Tensor& y, const Json& crop) {
   Sizes before(y.shape().size(), 0), after = before;
   before[1] = -crop[0].get<Size>();
   after[1] = -crop[1].get<Size>();
-  auto outputs = graph.add(Pad{before, after, PadMode::Constant, 0}, {graph.input("y", fact_of(y))}, "crop");
+  auto outputs = graph.add(Pad{before, after, PadMode::Constant, 0}, {graph.input("y", type_of(y))}, "crop");
   if (!outputs) return pass(outputs);
   graph.outputs = *outputs;
   graph.output_names = {"cropped"};

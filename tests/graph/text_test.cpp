@@ -79,7 +79,7 @@ TEST(Text, AGraphReadsBackAsItWasWritten) {
   ASSERT_TRUE(graph) << message(graph.error());
   TextOptions options;
   options.constants_in_full = true;
-  options.facts = true;
+  options.types = true;
   const std::string text = text_of(*graph, options);
   const auto again = parse_graph(text);
   ASSERT_TRUE(again) << message(again.error()) << "\n" << text;
@@ -89,7 +89,7 @@ TEST(Text, AGraphReadsBackAsItWasWritten) {
     const auto it = std::find_if(again->values.begin(), again->values.end(),
                                  [&](const Value& other) { return other.name == value.name; });
     ASSERT_NE(it, again->values.end()) << value.name;
-    EXPECT_EQ(it->fact, value.fact) << value.name;
+    EXPECT_EQ(it->type, value.type) << value.name;
     EXPECT_EQ(it->origin, value.origin) << value.name;
     EXPECT_EQ(it->trainable, value.trainable) << value.name;
     ASSERT_EQ(it->constant.has_value(), value.constant.has_value());
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{"input x float32[1]\ny = relu(x) strict=2",
                             "line 2, column 20: '2' makes no sense for field 'strict'"},
                     Refusal{"input x float32[1]\ny = relu(x) : float32[2]",
-                            "line 2, column 25: output 0 is float32 [1], another fact is written down"},
+                            "line 2, column 25: output 0 is float32 [1], another type is written down"},
                     Refusal{"input x float32[1]\na, b = relu(x)", "line 2, column 15: 2 outputs, relu has 1"},
                     Refusal{"\"a\\q\"", "line 1, column 1: an escape in quotes that is not \\\", \\\\, \\n or \\u"},
                     Refusal{"\"a", "line 1, column 1: the closing quote is missing"},

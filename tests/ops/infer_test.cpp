@@ -13,17 +13,17 @@ namespace {
 constexpr Dim unknown = Dim::unknown();
 constexpr Size huge = std::numeric_limits<Size>::max();
 
-Result<Facts> inferred(const Op& op, const std::vector<Shape>& shapes) {
-  Facts facts;
-  for (const Shape& shape : shapes) facts.push_back({DType::F32, shape});
+Result<TensorTypes> inferred(const Op& op, const std::vector<Shape>& shapes) {
+  TensorTypes types;
+  for (const Shape& shape : shapes) types.push_back({DType::F32, shape});
   std::vector<Input> inputs;
-  for (const Fact& fact : facts) inputs.push_back({&fact, nullptr});
+  for (const TensorType& type : types) inputs.push_back({&type, nullptr});
   return infer(op, Inputs(inputs));
 }
 
 std::string shape_of(const Op& op, const std::vector<Shape>& shapes) {
-  const auto facts = inferred(op, shapes);
-  return facts ? text_of(facts->front().shape) : message(facts.error());
+  const auto types = inferred(op, shapes);
+  return types ? text_of(types->front().shape) : message(types.error());
 }
 
 Conv conv2(Padding padding) { return {.windows = {{3, 2, 1}, {5, 1, 2}}, .paddings = {padding, padding}}; }
@@ -127,14 +127,14 @@ TEST(Infer, APadThatAFrameworkRefusesIsRefused) {
 TEST(Infer, TheNumberOfInputsIsChecked) {
   EXPECT_EQ(shape_of(Linear{}, {{3}}), "linear has 1 inputs, expected 2 to 3");
   EXPECT_EQ(shape_of(Unary{}, {{3}, {3}}), "unary has 2 inputs, expected 1");
-  const Fact fact{DType::F32, {2, 3}};
-  const std::vector<Input> absent{{&fact, nullptr}, {nullptr, nullptr}};
+  const TensorType type{DType::F32, {2, 3}};
+  const std::vector<Input> absent{{&type, nullptr}, {nullptr, nullptr}};
   EXPECT_EQ(infer(Op(Linear{}), Inputs(absent)).error().what, "input 1 of linear is absent");
 }
 
 TEST(Infer, ElementTypesMeetInTheWiderFloat) {
-  const Fact half{DType::F16, {2}}, brain{DType::BF16, {2}}, whole{DType::I64, {2}};
-  const auto sum = [](const Fact& a, const Fact& b) {
+  const TensorType half{DType::F16, {2}}, brain{DType::BF16, {2}}, whole{DType::I64, {2}};
+  const auto sum = [](const TensorType& a, const TensorType& b) {
     const std::vector<Input> inputs{{&a, nullptr}, {&b, nullptr}};
     return infer(Op(Binary{}), Inputs(inputs))->front().dtype;
   };

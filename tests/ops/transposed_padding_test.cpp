@@ -58,7 +58,7 @@ std::optional<Cells> keras_cells(TransposedPadding p, Window w, Size in) {
 }
 
 // What a target's line of code computes, from its documentation.
-std::optional<Cells> cells_said(Framework f, CropForm form, SaidCrop said, Window w, Size in) {
+std::optional<Cells> cells_said(Framework f, CropForm form, AxisCropArguments said, Window w, Size in) {
   const Size extra = said.output_padding.value_or(0);
   switch (f) {
     case Framework::Torch: return scattered(w, in, said.before, length(w, in) - 2 * said.before + extra);
@@ -137,7 +137,7 @@ TEST(TransposedPadding, EveryRespellingKeepsTheSameWindowOfTheScatter) {
       for (std::size_t f = 0; f < frameworks.size(); ++f)
         for (Size in = 1; in <= 40; in += in < 6 ? 1 : 17) {
           const std::optional<Size> size = in;
-          const auto said = respell_transposed(frameworks[f], {&p, 1}, {&w, 1}, {&size, 1});
+          const auto said = transposed_arguments(frameworks[f], {&p, 1}, {&w, 1}, {&size, 1});
           const auto wanted = cells_of(p, w, in);
           if (!said || !wanted) continue;
           ++found[f];
@@ -157,7 +157,7 @@ TEST(TransposedPadding, WhatIsNotFoundCannotBeSaid) {
       const auto wanted = cells_of(p, w, in);
       if (!wanted || !explicit_crops(p, w)) continue;
       const auto out = static_cast<Size>(wanted->size());
-      const auto none = [&](Framework f) { return !respell_transposed(f, {&p, 1}, {&w, 1}, {&size, 1}); };
+      const auto none = [&](Framework f) { return !transposed_arguments(f, {&p, 1}, {&w, 1}, {&size, 1}); };
       bool torch = false, keras = false, gradients = false;
       for (Size padding = 0; padding <= 6; ++padding)
         for (Size extra = 0; extra < std::max(w.stride, w.dilation); ++extra)
@@ -177,13 +177,13 @@ TEST(TransposedPadding, SaysThePopularSettingsAsTheirDocumentsDo) {
   const auto said = [](Framework f, Size padding, Size extra, Window w) {
     const auto p = torch_crops(padding, extra, w);
     const std::optional<Size> size = 5;
-    return respell_transposed(f, {&*p, 1}, {&w, 1}, {&size, 1});
+    return transposed_arguments(f, {&*p, 1}, {&w, 1}, {&size, 1});
   };
   EXPECT_EQ(said(Framework::Keras, 1, 0, {4, 2, 1})->form, CropForm::Same);
   EXPECT_FALSE(said(Framework::Keras, 1, 1, {3, 2, 1}));
   EXPECT_EQ(said(Framework::Keras, 1, 0, {3, 2, 1})->axes[0].output_padding, 0);
   EXPECT_EQ(said(Framework::Keras, 0, 1, {3, 2, 1})->form, CropForm::Valid);
-  EXPECT_EQ(said(Framework::Onnx, 1, 1, {3, 2, 1})->axes[0], (SaidCrop{1, 0, 0, {}}));
+  EXPECT_EQ(said(Framework::Onnx, 1, 1, {3, 2, 1})->axes[0], (AxisCropArguments{1, 0, 0, {}}));
   EXPECT_EQ(said(Framework::Tflite, 1, 0, {3, 2, 1})->axes[0].out, 9);
   EXPECT_FALSE(said(Framework::CoreMl, 0, 1, {3, 2, 1}));
   EXPECT_FALSE(torch_crops(0, 2, {3, 2, 1}));
@@ -197,7 +197,7 @@ TEST(TransposedPadding, SaysThePopularSettingsAsTheirDocumentsDo) {
       const Window w{kernel, stride, 1};
       const TransposedPadding same{CropSpelling::KerasSame, 0, 0, {}};
       const std::optional<Size> free;
-      EXPECT_EQ(respell_transposed(Framework::Torch, {&same, 1}, {&w, 1}, {&free, 1}).has_value(),
+      EXPECT_EQ(transposed_arguments(Framework::Torch, {&same, 1}, {&w, 1}, {&free, 1}).has_value(),
                 kernel <= stride || (kernel - stride) % 2 == 0);
     }
 }
@@ -207,15 +207,15 @@ TEST(TransposedPadding, AxesAreSaidTogether) {
   const std::array<std::optional<Size>, 2> sizes{5, 7};
   const std::array same{TransposedPadding{CropSpelling::KerasSame, 0, 0, {}},
                         TransposedPadding{CropSpelling::KerasSame, 0, 0, {}}};
-  const auto keras = respell_transposed(Framework::Keras, same, windows, sizes);
+  const auto keras = transposed_arguments(Framework::Keras, same, windows, sizes);
   ASSERT_TRUE(keras);
   EXPECT_EQ(keras->form, CropForm::Same);
   // The same window with and without output_padding is not one layer.
   const std::array mixed{TransposedPadding{CropSpelling::KerasSame, 0, 0, 0},
                          TransposedPadding{CropSpelling::KerasValid, 0, 0, {}}};
-  EXPECT_FALSE(respell_transposed(Framework::Keras, mixed, windows, sizes));
-  EXPECT_FALSE(respell_transposed(Framework::Keras, same, windows, sizes, 2));  // no groups
-  EXPECT_FALSE(respell_transposed(Framework::Tflite, same, std::array{Window{3, 2, 2}, Window{4, 3, 1}}, sizes));
+  EXPECT_FALSE(transposed_arguments(Framework::Keras, mixed, windows, sizes));
+  EXPECT_FALSE(transposed_arguments(Framework::Keras, same, windows, sizes, 2));  // no groups
+  EXPECT_FALSE(transposed_arguments(Framework::Tflite, same, std::array{Window{3, 2, 2}, Window{4, 3, 1}}, sizes));
 }
 
 TEST(TransposedPadding, OnnxRuntimeMovesTheWindowWhereTheSpecificationLengthensIt) {

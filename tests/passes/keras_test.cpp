@@ -39,7 +39,7 @@ output out
 )";
   const Graph target = in_keras(text);
   EXPECT_EQ(count(target, "transpose"), 0U) << text_of(target);
-  EXPECT_EQ(target[target.inputs[0]].fact.shape, (Shape{Dim(), 8, 7, 3}));
+  EXPECT_EQ(target[target.inputs[0]].type.shape, (Shape{Dim(), 8, 7, 3}));
   EXPECT_EQ(words_of(target),
             "conv axes=channels_last/2 kernel_order=space_in_out windows=3,2 paddings=valid,valid; batch_norm axis=3; "
             "relu; flatten; dropout; "

@@ -40,7 +40,7 @@ TEST(MoveAxes, EveryReorderedConstantIsItsSourceByteForByte) {
     ASSERT_TRUE(v.origin) << v.name;
     for (const Value& s : source.values) {
       if (!s.constant || s.name != v.origin->source) continue;
-      EXPECT_TRUE(same_bytes(carried_by(*v.origin, *s.constant, v.fact.shape), *v.constant)) << v.name;
+      EXPECT_TRUE(same_bytes(carried_by(*v.origin, *s.constant, v.type.shape), *v.constant)) << v.name;
     }
   }
 }

@@ -74,7 +74,7 @@ inline void expect_same_numbers(const Graph& source, const Graph& target, const 
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     inputs.push_back(whole_numbers(shapes[i], i + 7));
     const Value& input = target[target.inputs[i]];
-    moved.push_back(input.origin ? carried_by(*input.origin, inputs.back(), input.fact.shape) : inputs.back());
+    moved.push_back(input.origin ? carried_by(*input.origin, inputs.back(), input.type.shape) : inputs.back());
   }
   const RunOptions options{.precision = Precision::Double, .threads = 1};
   auto before = run(source, inputs, options), after = run(target, moved, options);
@@ -83,7 +83,7 @@ inline void expect_same_numbers(const Graph& source, const Graph& target, const 
   for (std::size_t i = 0; i < source.outputs.size(); ++i) {
     const Value& output = target[target.outputs[i]];
     const Tensor& wanted = before->at(source.outputs[i]);
-    expect_same(output.origin ? carried_by(*output.origin, wanted, output.fact.shape) : wanted,
+    expect_same(output.origin ? carried_by(*output.origin, wanted, output.type.shape) : wanted,
                 after->at(target.outputs[i]), what);
   }
 }

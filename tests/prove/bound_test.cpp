@@ -40,7 +40,7 @@ TEST_P(InputsThatAreOff, StayWithinTheBound) {
   std::vector<Tensor> inputs, errors;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const Reading& reading = GetParam().inputs[i];
-    const Sizes shape = *sizes_of(graph[graph.inputs[i]].fact.shape);
+    const Sizes shape = *sizes_of(graph[graph.inputs[i]].type.shape);
     std::uniform_real_distribution<double> number(reading.least, reading.most), share(0.1, 1);
     std::vector<double> values(static_cast<std::size_t>(*checked_count(shape))), off(values.size());
     for (double& value : values) value = number(random);

@@ -24,7 +24,7 @@ TEST(Cost, CountsWhatKnownNumbersMake) {
 
 TEST(Cost, CountsNothingThatWaitsForInputs) {
   Graph graph;
-  const ValueId x = graph.input("x", Fact{DType::F32, {Dim(30), Dim(50)}}), b = ones(graph, {50, 7});
+  const ValueId x = graph.input("x", TensorType{DType::F32, {Dim(30), Dim(50)}}), b = ones(graph, {50, 7});
   const std::size_t given = graph.values.size();
   ASSERT_TRUE(graph.add(MatMul{}, {x, b}, "product", "MatMul"));
   EXPECT_EQ(cost_of(graph, given).numbers, 0);

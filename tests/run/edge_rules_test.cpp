@@ -67,7 +67,7 @@ TEST(EdgeRules, SignsAndOpenBounds) {
 
 TEST(EdgeRules, FoldsOfWholeNumbersWrapAroundOrStop) {
   Graph graph;
-  const ValueId x = graph.input("x", Fact{DType::I32, {2, 2}});
+  const ValueId x = graph.input("x", TensorType{DType::I32, {2, 2}});
   graph.outputs = *graph.add(Reduce{Reduction::Sum, {1}, false}, {x}, "sum");
   const Tensor numbers = Tensor::of({2, 2}, std::vector<std::int64_t>{2147483647, 1, -2147483648, 2147483647});
   const auto sums = [&] { return run(graph, {numbers})->at(graph.outputs[0]).integers(); };

@@ -46,7 +46,7 @@ Outcome compare(const Row& row, const std::vector<Tensor>& got, const Graph* gra
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (const auto wrong = difference(row, got[i], row.outputs[i])) return {Verdict::Failed, *wrong};
     if (!graph) continue;
-    const DType said = (*graph)[graph->outputs[i]].fact.dtype;
+    const DType said = (*graph)[graph->outputs[i]].type.dtype;
     if (kind_of(said) != kind_of(row.outputs[i].dtype))
       return {Verdict::Failed,
               "is " + std::string(name_of(said)) + ", wanted " + std::string(name_of(row.outputs[i].dtype))};
@@ -89,7 +89,7 @@ Outcome as_ported(const Row& row, Graph graph, const std::string& to, const fs::
   for (std::size_t i = 0; i < read->outputs.size(); ++i) {
     const Graph &source = ported->source, &target = ported->target;
     auto output = testing::restored(values->at(read->outputs[i]), target[target.outputs[i]].origin,
-                                    source[source.outputs[i]].fact.shape);
+                                    source[source.outputs[i]].type.shape);
     if (!output) return refused(output.error());
     got.push_back(std::move(*output));
   }

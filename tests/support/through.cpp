@@ -91,7 +91,7 @@ Result<std::vector<Tensor>> run_through(Graph graph, const std::vector<Tensor>& 
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const auto found = values->find(graph.outputs[i]);
     if (found == values->end()) return fail(Fault::Internal, "the run gave no value for an output");
-    auto output = restored(found->second, graph[graph.outputs[i]].origin, source[source.outputs[i]].fact.shape);
+    auto output = restored(found->second, graph[graph.outputs[i]].origin, source[source.outputs[i]].type.shape);
     if (!output) return pass(output);
     outputs.push_back(std::move(*output));
   }

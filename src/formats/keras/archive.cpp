@@ -35,8 +35,8 @@ Result<Graph> read_archive(std::span<const std::byte> bytes, std::shared_ptr<con
   if (zip->find("metadata.json")) {
     auto metadata = member(*zip, "metadata.json");
     if (!metadata) return pass(metadata);
-    if (const auto said = metadata->find("keras_version"); said != metadata->end() && said->is_string())
-      version = version_of(said->get<std::string>());
+    if (const auto argument = metadata->find("keras_version"); argument != metadata->end() && argument->is_string())
+      version = version_of(argument->get<std::string>());
   }
   if (options.structure_only) return build(*config, version, nullptr, options);
   auto file = weights_member(*zip);

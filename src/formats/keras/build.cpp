@@ -43,8 +43,8 @@ std::vector<std::string> groups_of(const Model& model, const std::string& group)
   std::map<std::string, int> counts;
   std::vector<std::string> groups;
   for (const Layer& layer : model.layers) {
-    if (const Json* said = find(layer.config, {group_key}); said && said->is_string()) {
-      const auto path = said->get<std::string>();
+    if (const Json* argument = find(layer.config, {group_key}); argument && argument->is_string()) {
+      const auto path = argument->get<std::string>();
       groups.push_back(group.empty() || path.empty() ? group + path : group + "/" + path);
       continue;
     }
@@ -225,12 +225,12 @@ Result<Shape> shape_of(const Json& value) {
   return shape;
 }
 
-Result<DType> dtype_of(const Json* said) {
-  if (said && said->is_object()) {
-    const Json* config = find(said, {"config"});
-    said = find(config, {"name"});
+Result<DType> dtype_of(const Json* argument) {
+  if (argument && argument->is_object()) {
+    const Json* config = find(argument, {"config"});
+    argument = find(config, {"name"});
   }
-  const std::string word = said && said->is_string() ? said->get<std::string>() : "float32";
+  const std::string word = argument && argument->is_string() ? argument->get<std::string>() : "float32";
   for (const DType dtype :
        {DType::F32, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})
     if (word == convoy::name_of(dtype)) return dtype;
@@ -275,7 +275,7 @@ Result<ValueId> add_input(Builder& builder, const std::string& name, Shape shape
   if (!type) return pass(type);
   resize(shape, options, first);
   if (const Shape* given = options.shape_of(name, inputs)) shape = *given;
-  return builder.graph.input(name, Fact{*type, std::move(shape)});
+  return builder.graph.input(name, TensorType{*type, std::move(shape)});
 }
 
 Result<Values> functional_inputs(Builder& builder, const Model& model, const LoadOptions& options) {
@@ -284,10 +284,10 @@ Result<Values> functional_inputs(Builder& builder, const Model& model, const Loa
     const TensorRef& ref = model.inputs[i];
     const Layer& layer = model.layers[ref.layer];
     const std::string& name = model.input_keys.empty() ? layer.name : model.input_keys[i];
-    const Json* said = find(layer.config, {"batch_shape", "batch_input_shape"});
-    if (layer.class_name != "InputLayer" || !said)
+    const Json* argument = find(layer.config, {"batch_shape", "batch_input_shape"});
+    if (layer.class_name != "InputLayer" || !argument)
       return within(place_of(layer), Result<Values>(fail(Fault::Format, "is an input of the model but says no shape")));
-    auto shape = shape_of(*said);
+    auto shape = shape_of(*argument);
     if (!shape) return within(place_of(layer), Result<Values>(pass(shape)));
     auto value = add_input(builder, name, std::move(*shape), find(layer.config, {"dtype"}), channels_first(model),
                            options, model.inputs.size());

@@ -115,13 +115,13 @@ ValueId Call::x() {
   return {};
 }
 
-const Fact& Call::fact(ValueId value) const {
-  static const Fact nothing;
-  return value ? builder_.graph[value].fact : nothing;
+const TensorType& Call::type(ValueId value) const {
+  static const TensorType nothing;
+  return value ? builder_.graph[value].type : nothing;
 }
 
 Dim Call::dim(ValueId value, Size axis) const {
-  const Shape& shape = fact(value).shape;
+  const Shape& shape = type(value).shape;
   return axis >= 0 && axis < static_cast<Size>(shape.size()) ? shape[static_cast<std::size_t>(axis)] : Dim::unknown();
 }
 
@@ -171,8 +171,8 @@ ValueId Call::add(Op op, Values node_inputs, std::string_view step) {
 // Freezing a model writes trainable: false into every layer of it.
 bool Call::frozen() const {
   if (!layer.config || !layer.config->is_object()) return false;
-  const auto said = layer.config->find("trainable");
-  return said != layer.config->end() && said->is_boolean() && !said->get<bool>();
+  const auto argument = layer.config->find("trainable");
+  return argument != layer.config->end() && argument->is_boolean() && !argument->get<bool>();
 }
 
 ValueId Call::constant(std::string_view name, Tensor tensor, bool trainable) {
@@ -197,7 +197,7 @@ std::optional<ValueId> Call::mask() {
   }
   if (!known.truths) {
     const ValueId zero =
-        literal("nothing", Tensor::of(Sizes{}, std::vector<std::int64_t>{0}).converted(fact(known.ids).dtype));
+        literal("nothing", Tensor::of(Sizes{}, std::vector<std::int64_t>{0}).converted(type(known.ids).dtype));
     known.truths = add(Binary{BinaryFunction::NotEqual}, {known.ids, zero}, "mask");
   }
   return known.truths;
@@ -299,9 +299,9 @@ void Call::leave() {
 }
 
 Order Call::order() {
-  const Json* said = attrs.raw({"data_format", "dim_ordering"});
-  if (!said) return Order::ChannelsLast;
-  const std::string word = said->is_string() ? said->get<std::string>() : "";
+  const Json* argument = attrs.raw({"data_format", "dim_ordering"});
+  if (!argument) return Order::ChannelsLast;
+  const std::string word = argument->is_string() ? argument->get<std::string>() : "";
   if (word == "channels_last" || word == "tf" || word == "default") return Order::ChannelsLast;
   if (word == "channels_first" || word == "th") return Order::ChannelsFirst;
   refuse(Fault::Format, "attribute 'data_format' is '" + word + "', expected 'channels_last' or 'channels_first'");

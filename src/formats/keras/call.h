@@ -57,8 +57,8 @@ class Call {
 
   // The one input of most layers; fails where there are more or none.
   ValueId x();
-  const Fact& fact(ValueId value) const;
-  Size rank(ValueId value) const { return fact(value).rank(); }
+  const TensorType& type(ValueId value) const;
+  Size rank(ValueId value) const { return type(value).rank(); }
   Dim dim(ValueId value, Size axis) const;  // unknown where there is no such axis
   // A negative axis counted from the end; fails out of range.
   Size axis(Size axis, Size rank);

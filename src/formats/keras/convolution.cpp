@@ -27,8 +27,8 @@ Sizes kernel_of(Call& call, std::size_t space) {
 }
 
 Spelling padding_of(Call& call, bool causal_too) {
-  const Json* said = call.attrs.raw({"padding", "border_mode"});
-  const std::string word = !said ? "valid" : said->is_string() ? said->get<std::string>() : "";
+  const Json* argument = call.attrs.raw({"padding", "border_mode"});
+  const std::string word = !argument ? "valid" : argument->is_string() ? argument->get<std::string>() : "";
   if (word == "valid") return Spelling::Valid;
   if (word == "same") return Spelling::SameUpper;
   if (word == "causal" && causal_too) return Spelling::Causal;
@@ -181,7 +181,7 @@ ValueId depthwise_part(Call& call, ValueId x, const Axes& axes, std::string_view
   const Kernel k =
       kernel_value(call, name, shape_of_kernel(kernel, channels, multiplier), KernelOrder::SpaceInMultiplier, space);
   if (call.failed()) return {};
-  const Size groups = *call.fact(k.value).shape[space];
+  const Size groups = *call.type(k.value).shape[space];
   Values inputs{x, k.value};
   add_bias(call, inputs, groups * multiplier, bias);
   return call.add(Conv{axes, k.order, windows, paddings_of(call, spelling, windows), groups}, inputs, step);
@@ -232,9 +232,9 @@ Values separable_1d(Call& call) { return separable(call, 1); }
 Values separable_2d(Call& call) { return separable(call, 2); }
 
 std::optional<Sizes> output_padding_of(Call& call, std::size_t space) {
-  const Json* said = call.attrs.raw("output_padding");
-  if (!said) return std::nullopt;
-  return call.attrs.sizes_of(said, "output_padding", space);
+  const Json* argument = call.attrs.raw("output_padding");
+  if (!argument) return std::nullopt;
+  return call.attrs.sizes_of(argument, "output_padding", space);
 }
 
 Values conv_transpose(Call& call, Size space) {

@@ -172,8 +172,8 @@ Result<Tensor> initial_numbers(const Json& initialiser, const Sizes& shape) {
   if (!known || *known > most) return fail(Fault::Limit, "the declared weights take more than 16 GiB");
   const auto count = static_cast<std::size_t>(*known);
   // Seeds go through 32 bits with a sign.
-  const auto said = static_cast<std::int64_t>(number(config, "seed", 0)) % 2147483646;
-  const Stream stream(static_cast<std::uint64_t>(said < 0 ? said + 2147483646 : said));
+  const auto argument = static_cast<std::int64_t>(number(config, "seed", 0)) % 2147483646;
+  const Stream stream(static_cast<std::uint64_t>(argument < 0 ? argument + 2147483646 : argument));
   Result<std::vector<float>> numbers = fail(Fault::Unsupported, "initialiser '" + name + "' is not known");
   if (name == "Zeros") numbers = std::vector<float>(count, 0.0F);
   if (name == "Ones") numbers = std::vector<float>(count, 1.0F);
@@ -204,9 +204,9 @@ Result<Tensor> initial_weight(std::string_view class_name, const Json& config, s
       break;
     }
   auto numbers = initial_numbers(initialiser, shape);
-  const auto said = config.find("unit_forget_bias");
+  const auto argument = config.find("unit_forget_bias");
   if (!numbers || class_name != "LSTM" || name != "bias" || shape.size() != 1 ||
-      (said != config.end() && *said == false))
+      (argument != config.end() && *argument == false))
     return numbers;
   // The second of the four gates forgets nothing at first.
   const auto held = numbers->floats();

@@ -7,8 +7,8 @@ namespace convoy::keras {
 namespace {
 
 Version version_in(const Json& model) {
-  if (const auto said = model.find("keras_version"); said != model.end() && said->is_string())
-    return version_of(said->get<std::string>());
+  if (const auto argument = model.find("keras_version"); argument != model.end() && argument->is_string())
+    return version_of(argument->get<std::string>());
   // Keras 3 writes no version here, but the module of every object; Keras 1 wrote neither.
   return version_of(model.is_object() && model.contains("module") ? "3.0.0" : "");
 }
@@ -38,7 +38,7 @@ Result<Graph> read_json(std::string_view text, const LoadOptions& options) {
   return build(*model, version, weights->get(), options, theano);
 }
 
-Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, const std::vector<Fact>& inputs,
+Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, const std::vector<TensorType>& inputs,
                              const std::vector<Tensor>& weights) {
   Json object = Json::object();
   object["class_name"] = class_name;

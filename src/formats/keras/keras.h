@@ -18,10 +18,10 @@ Result<std::vector<LoadedTensor>> weights_of_archive(std::span<const std::byte> 
                                                      std::shared_ptr<const void> keeper);
 Result<std::vector<LoadedTensor>> weights_of_hdf5(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper);
 
-// One layer by its config, as `keras.layers.NAME(**config)` builds it, for tests and explanations: input facts are
+// One layer by its config, as `keras.layers.NAME(**config)` builds it, for tests and explanations: input types are
 // those of `inputs`, weights are given in the layer's own order (kernel, bias, ...) or, where there are none, zeros of the
 // declared shapes. Today's rules hold: those of Keras 3.
-Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, const std::vector<Fact>& inputs,
+Result<Graph> graph_of_layer(const std::string& class_name, const Json& config, const std::vector<TensorType>& inputs,
                              const std::vector<Tensor>& weights);
 
 // The class names of layers and keras.ops nodes that are read.

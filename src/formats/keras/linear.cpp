@@ -62,10 +62,11 @@ Values einsum_dense(Call& call) {
     expected.push_back(at == std::string::npos ? Dim::unknown() : call.dim(x, static_cast<Size>(at)));
   }
   // Output sizes that the input does not know stand in output_shape, which has no batch axis.
-  if (const Json* said = call.attrs.raw("output_shape"); said && said->is_array() && said->size() + 1 == out.size())
+  if (const Json* argument = call.attrs.raw("output_shape");
+      argument && argument->is_array() && argument->size() + 1 == out.size())
     for (std::size_t i = 0; i < kernel.size(); ++i)
       if (const auto at = out.find(kernel[i]); !expected[i].known() && at != std::string::npos && at > 0)
-        if (const Json& size = (*said)[at - 1]; size.is_number_integer() && size > 0)
+        if (const Json& size = (*argument)[at - 1]; size.is_number_integer() && size > 0)
           expected[i] = Dim(size.get<Size>());
   const ValueId k = call.weight("kernel", expected);
   const bool bias = !bias_axes.empty();
@@ -91,7 +92,7 @@ Values embedding(Call& call) {
   call.attrs.ignore({"dropout"});
   const ValueId table = call.weight("embeddings", {words, width});
   if (call.failed()) return {};
-  if (const DType type = call.fact(x).dtype; type == DType::F32 || type == DType::F64)
+  if (const DType type = call.type(x).dtype; type == DType::F32 || type == DType::F64)
     x = call.add(Cast{DType::I32}, {x}, "numbers");
   const ValueId y = call.add(Embedding{}, {x, table});
   if (masks && y) call.builder().masks.emplace(y.index, Mask{x, {}});
@@ -110,13 +111,13 @@ std::string batch_dot(Size rank_a, Size rank_b, Size axis_a, Size axis_b) {
 }
 
 Values dot(Call& call) {
-  const Json* said = call.attrs.raw({"axes", "dot_axes"});
+  const Json* argument = call.attrs.raw({"axes", "dot_axes"});
   const bool normalizes = call.attrs.truth("normalize", false);
-  if (call.inputs.size() != 2 || !said) {
+  if (call.inputs.size() != 2 || !argument) {
     call.refuse(Fault::Format, "needs two inputs and the attribute 'axes'");
     return {};
   }
-  const Sizes both = call.attrs.sizes_of(said, "axes", 2);
+  const Sizes both = call.attrs.sizes_of(argument, "axes", 2);
   ValueId a = call.inputs[0], b = call.inputs[1];
   const Size rank_a = call.rank(a), rank_b = call.rank(b);
   if (call.failed()) return {};

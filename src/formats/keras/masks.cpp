@@ -61,9 +61,9 @@ Status follow_masks(Builder& builder, const Layer& layer, const Values& in, cons
 }
 
 NamedMask::NamedMask(Builder& builder, const LayerCall* call, Values& inputs) : builder_(builder) {
-  const Json* said = call && !inputs.empty() ? said_in(&call->kwargs, "mask") : nullptr;
-  if (!said || !said->is_object() || !said->contains("$tensor")) return;
-  const auto place = (*said)["$tensor"].get<std::size_t>();
+  const Json* argument = call && !inputs.empty() ? said_in(&call->kwargs, "mask") : nullptr;
+  if (!argument || !argument->is_object() || !argument->contains("$tensor")) return;
+  const auto place = (*argument)["$tensor"].get<std::size_t>();
   if (place == 0 || place + 1 != inputs.size()) return;  // the layer refuses the argument
   const auto known = builder.masks.find(inputs.front().index);
   if (known != builder.masks.end()) was_ = known->second;

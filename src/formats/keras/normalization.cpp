@@ -54,11 +54,11 @@ Shape sizes_at(Call& call, ValueId x, const Sizes& axes) {
 
 Values layer_norm(Call& call) {
   const ValueId x = call.x();
-  const Sizes said = call.attrs.list("axis", Sizes{-1}), axes = call.axes(said, call.rank(x));
+  const Sizes argument = call.attrs.list("axis", Sizes{-1}), axes = call.axes(argument, call.rank(x));
   const double epsilon = call.attrs.number("epsilon", 1e-3);
   const bool rms = call.attrs.truth("rms_scaling", false);
   const bool scale = call.attrs.truth("scale", true) || rms, center = call.attrs.truth("center", true) && !rms;
-  Sizes in_order = said;
+  Sizes in_order = argument;
   for (Size& one : in_order) one = positive_axis(one, call.rank(x));
   if (in_order != axes && (scale || center))
     call.refuse(Fault::Unsupported, "names its axes out of order, and its weights follow that order");
@@ -174,7 +174,7 @@ Values rescaling(Call& call) {
   call.attrs.ignore({"data_format"});
   if (!scale) call.refuse(Fault::Format, "attribute 'scale' is missing");
   if (call.failed()) return {};
-  if (call.fact(x).dtype != DType::F32) x = call.add(Cast{DType::F32}, {x}, "float");
+  if (call.type(x).dtype != DType::F32) x = call.add(Cast{DType::F32}, {x}, "float");
   if (scale->is_number() && (!offset || offset->is_number()))
     return {call.add(Affine{scale->get<double>(), offset ? offset->get<double>() : 0.0}, {x})};
   const auto vector = [&](const Json& value, std::string_view name) {

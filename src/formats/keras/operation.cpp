@@ -29,7 +29,7 @@ Pair operands_of(Call& call, std::string_view first, std::string_view second, st
   Pair pair{whole_a ? ValueId{} : operand(call, first, place), whole_b ? ValueId{} : operand(call, second, place + 1)};
   if (call.failed() || whole_a == whole_b) return pair;
   ValueId &tensor = whole_a ? pair.b : pair.a, &number = whole_a ? pair.a : pair.b;
-  const DType dtype = call.fact(tensor).dtype;
+  const DType dtype = call.type(tensor).dtype;
   if (is_floating(dtype)) {
     number = operand(call, whole_a ? first : second, whole_a ? place : place + 1);
     return pair;
@@ -51,10 +51,10 @@ Values modulo(Call& call) {
   auto [a, b] = operands_of(call, "x1", "x2", 0);
   if (call.failed()) return {};
   const auto is_whole = [&](std::string_view name, std::size_t place) {
-    const Json* said = option(call, name, place);
-    return said && said->is_number_integer();
+    const Json* argument = option(call, name, place);
+    return argument && argument->is_number_integer();
   };
-  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
+  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
   const bool narrow = !is_floating(dtype) && bytes_of(dtype) < 4;
   if (narrow && is_whole("x2", 1)) {
     a = call.add(Cast{DType::I32}, {a});
@@ -70,11 +70,12 @@ Values modulo(Call& call) {
 Values power(Call& call) {
   const auto [a, b] = operands_of(call, "x1", "x2", 0);
   if (call.failed()) return {};
-  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
-  const Json* said = option(call, "x2", 1);
-  if (!is_floating(dtype) && said && said->is_number_integer() && *said >= 1 && *said <= 64) {
+  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
+  const Json* argument = option(call, "x2", 1);
+  if (!is_floating(dtype) && argument && argument->is_number_integer() && *argument >= 1 && *argument <= 64) {
     ValueId y = a;
-    for (int i = 1; i < said->get<int>() && !call.failed(); ++i) y = call.add(Binary{BinaryFunction::Multiply}, {y, a});
+    for (int i = 1; i < argument->get<int>() && !call.failed(); ++i)
+      y = call.add(Binary{BinaryFunction::Multiply}, {y, a});
     return {y};
   }
   const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
@@ -85,7 +86,7 @@ Values identity_of_operand(Call& call) { return {call.add(Identity{}, {operand(c
 
 // Sums and products of narrow whole numbers are of 32 bits, as numpy widens them.
 ValueId widened(Call& call, ValueId x) {
-  switch (call.fact(x).dtype) {
+  switch (call.type(x).dtype) {
     case DType::Bool:
     case DType::I8:
     case DType::I16: return call.add(Cast{DType::I32}, {x});
@@ -98,12 +99,12 @@ ValueId widened(Call& call, ValueId x) {
 template <Reduction reduction>
 Values reduce(Call& call) {
   ValueId x = operand(call, "x", 0);
-  const Json* said = option(call, "axis", 1);
+  const Json* argument = option(call, "axis", 1);
   const Json* keeps = option(call, "keepdims", 2);
   if (!call.failed() && (reduction == Reduction::Sum || reduction == Reduction::Product)) x = widened(call, x);
   if (option(call, "initial", nowhere)) call.refuse(Fault::Unsupported, "argument 'initial' is not understood");
-  Sizes axes = said ? list_of(call, said, "axis") : Sizes{};
-  if (!said)
+  Sizes axes = argument ? list_of(call, argument, "axis") : Sizes{};
+  if (!argument)
     for (Size i = 0; i < call.rank(x); ++i) axes.push_back(i);
   return {call.add(Reduce{reduction, call.axes(axes, call.rank(x)), keeps && *keeps == true}, {x})};
 }
@@ -111,9 +112,9 @@ Values reduce(Call& call) {
 // TensorFlow's mean of whole numbers: their sum, in their own type, divided toward zero.
 Values mean_of_whole(Call& call) {
   const ValueId x = operand(call, "x", 0);
-  const Json *said = option(call, "axis", 1), *keeps = option(call, "keepdims", 2);
-  Sizes axes = said ? list_of(call, said, "axis") : Sizes{};
-  if (!said)
+  const Json *argument = option(call, "axis", 1), *keeps = option(call, "keepdims", 2);
+  Sizes axes = argument ? list_of(call, argument, "axis") : Sizes{};
+  if (!argument)
     for (Size i = 0; i < call.rank(x); ++i) axes.push_back(i);
   axes = call.axes(axes, call.rank(x));
   std::vector<Dim> sizes;
@@ -123,7 +124,7 @@ Values mean_of_whole(Call& call) {
     call.refuse(Fault::Unsupported, "a mean of whole numbers along axes whose sizes are free");
   if (call.failed()) return {};
   const ValueId sum = call.add(Reduce{Reduction::Sum, axes, keeps && *keeps == true}, {x});
-  const ValueId numbers = whole_constant(call, "count", **count, call.fact(x).dtype);
+  const ValueId numbers = whole_constant(call, "count", **count, call.type(x).dtype);
   return {call.add(Binary{BinaryFunction::TruncateDivide}, {sum, numbers})};
 }
 
@@ -131,7 +132,7 @@ Values mean_of_whole(Call& call) {
 Values floor_divide(Call& call) {
   const auto [a, b] = operands_of(call, "x1", "x2", 0);
   if (call.failed()) return {};
-  if (!is_floating(meeting(call.fact(a).dtype, call.fact(b).dtype)))
+  if (!is_floating(meeting(call.type(a).dtype, call.type(b).dtype)))
     return {call.add(Binary{BinaryFunction::FloorDivide}, {a, b})};
   return {call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {a, b})})};
 }
@@ -140,7 +141,7 @@ Values floor_divide(Call& call) {
 Values matmul(Call& call) {
   ValueId a = operand(call, "x1", 0), b = operand(call, "x2", 1);
   if (call.failed()) return {};
-  const DType left = call.fact(a).dtype, right = call.fact(b).dtype, dtype = meeting(left, right);
+  const DType left = call.type(a).dtype, right = call.type(b).dtype, dtype = meeting(left, right);
   if (is_floating(dtype)) return {call.add(MatMul{}, {a, b})};
   if (left == DType::I8 && right == DType::I8)
     return {call.add(MatMul{}, {call.add(Cast{DType::I32}, {a}), call.add(Cast{DType::I32}, {b})})};
@@ -150,8 +151,8 @@ Values matmul(Call& call) {
 }
 
 Values cast(Call& call) {
-  const Json* said = option(call, "dtype", 1);
-  const std::string word = said && said->is_string() ? said->get<std::string>() : "";
+  const Json* argument = option(call, "dtype", 1);
+  const std::string word = argument && argument->is_string() ? argument->get<std::string>() : "";
   const ValueId x = operand(call, "x", 0);
   for (const DType type :
        {DType::F32, DType::F64, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})

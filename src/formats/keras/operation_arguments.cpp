@@ -88,8 +88,8 @@ Sizes list_of(Call& call, const Json* value, std::string_view name) {
 }
 
 Order order_of(Call& call) {
-  const Json* said = option(call, "data_format", nowhere);
-  return said && *said == "channels_first" ? Order::ChannelsFirst : Order::ChannelsLast;
+  const Json* argument = option(call, "data_format", nowhere);
+  return argument && *argument == "channels_first" ? Order::ChannelsFirst : Order::ChannelsLast;
 }
 
 double number(Call& call, std::string_view name, std::size_t place, double otherwise) {

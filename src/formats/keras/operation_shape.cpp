@@ -12,8 +12,8 @@ Values pad(Call& call) {
   const ValueId x = operand(call, "x", 0);
   const auto rank = static_cast<std::size_t>(call.rank(x));
   const Json* width = option(call, "pad_width", 1);
-  const Json* said = option(call, "mode", 2);
-  const std::string mode = said && said->is_string() ? said->get<std::string>() : "constant";
+  const Json* argument = option(call, "mode", 2);
+  const std::string mode = argument && argument->is_string() ? argument->get<std::string>() : "constant";
   Pad op{Sizes(rank, 0), Sizes(rank, 0), PadMode::Constant, number(call, "constant_values", 3, 0)};
   constexpr std::array modes{std::pair{"constant", PadMode::Constant}, std::pair{"reflect", PadMode::Reflect},
                              std::pair{"symmetric", PadMode::Symmetric}, std::pair{"edge", PadMode::Edge},
@@ -44,10 +44,10 @@ Values pad(Call& call) {
 // x[a, 1:2, ..., None]
 Values get_item(Call& call) {
   ValueId x = operand(call, "x", 0);
-  const Json* said = option(call, "key", 1);
-  if (!said) call.refuse(Fault::Format, "argument 'key' is missing");
+  const Json* argument = option(call, "key", 1);
+  if (!argument) call.refuse(Fault::Format, "argument 'key' is missing");
   if (call.failed()) return {};
-  const Json& key = *Attrs::tuple_of(said);
+  const Json& key = *Attrs::tuple_of(argument);
   const Json alone = Json::array({key});
   const Json& parts = key.is_array() ? key : alone;
   const auto class_of = [](const Json& part) {
@@ -91,18 +91,18 @@ Values get_item(Call& call) {
 
 Values split(Call& call) {
   const ValueId x = operand(call, "x", 0);
-  const Json* said = option(call, "indices_or_sections", 1);
+  const Json* argument = option(call, "indices_or_sections", 1);
   const Size axis = call.axis(call.attrs.integer_of(option(call, "axis", 2), "axis", 0), call.rank(x));
   const Dim whole = call.dim(x, axis);
-  if (!said || !whole.known()) call.refuse(Fault::Unsupported, "splits an axis of unknown size");
+  if (!argument || !whole.known()) call.refuse(Fault::Unsupported, "splits an axis of unknown size");
   if (call.failed()) return {};
   Split op{axis, {}};
-  if (said->is_array()) {
+  if (argument->is_array()) {
     Size from = 0;
-    for (const Size at : list_of(call, said, "indices_or_sections")) op.sizes.push_back(at - from), from = at;
+    for (const Size at : list_of(call, argument, "indices_or_sections")) op.sizes.push_back(at - from), from = at;
     op.sizes.push_back(*whole - from);
   } else {
-    const Size parts = call.attrs.integer_of(said, "indices_or_sections");
+    const Size parts = call.attrs.integer_of(argument, "indices_or_sections");
     if (parts < 1 || parts > 65536 || *whole % parts != 0) {
       call.refuse(Fault::Format,
                   "splits " + std::to_string(*whole) + " cells into " + std::to_string(parts) + " equal parts");
@@ -119,8 +119,8 @@ Values resize(Call& call) {
   ValueId x = operand(call, "images", 0);
   const Axes axes{order_of(call), 2};
   const Sizes size = list_of(call, option(call, "size", 1), "size");
-  const Json* said = option(call, "interpolation", 2);
-  const std::string word = said && said->is_string() ? said->get<std::string>() : "bilinear";
+  const Json* argument = option(call, "interpolation", 2);
+  const std::string word = argument && argument->is_string() ? argument->get<std::string>() : "bilinear";
   const Json* antialias = option(call, "antialias", 3);
   expect_plain_resize(call);
   if (size.size() != 2) call.refuse(Fault::Format, "argument 'size' is no pair");
@@ -169,9 +169,9 @@ Values stack(Call& call) {
 
 Values squeeze(Call& call) {
   const ValueId x = operand(call, "x", 0);
-  const Json* said = option(call, "axis", 1);
-  Sizes axes = said ? call.axes(list_of(call, said, "axis"), call.rank(x)) : Sizes{};
-  if (!said)
+  const Json* argument = option(call, "axis", 1);
+  Sizes axes = argument ? call.axes(list_of(call, argument, "axis"), call.rank(x)) : Sizes{};
+  if (!argument)
     for (Size i = 0; i < call.rank(x); ++i)
       if (call.dim(x, i) == Dim(1)) axes.push_back(i);
   return {call.add(Squeeze{axes}, {x})};
@@ -218,9 +218,9 @@ Values move_axis(Call& call) {
 
 Values flip(Call& call) {
   ValueId x = operand(call, "x", 0);
-  const Json* said = option(call, "axis", 1);
-  Sizes axes = said ? call.axes(list_of(call, said, "axis"), call.rank(x)) : Sizes{};
-  if (!said)
+  const Json* argument = option(call, "axis", 1);
+  Sizes axes = argument ? call.axes(list_of(call, argument, "axis"), call.rank(x)) : Sizes{};
+  if (!argument)
     for (Size i = 0; i < call.rank(x); ++i) axes.push_back(i);
   for (std::size_t i = 0; i < axes.size() && !call.failed(); ++i)
     x = call.add(Slice{axes[i], {}, {}, -1}, {x}, i + 1 < axes.size() ? "flip_" + std::to_string(axes[i]) : "");
@@ -246,12 +246,12 @@ Values tile(Call& call) {
 // Each cell of the axis `repeats` times, one behind the other.
 Values repeat(Call& call) {
   const ValueId x = operand(call, "x", 0);
-  const Json* said = option(call, "repeats", 1);
+  const Json* argument = option(call, "repeats", 1);
   const Json* along = option(call, "axis", 2);
   if (!along) call.refuse(Fault::Unsupported, "repeats without an axis, which flattens first");
   if (call.failed()) return {};
   const Size axis = call.axis(call.attrs.integer_of(along, "axis"), call.rank(x));
-  const Size times = list_of(call, said, "repeats").size() == 1 ? list_of(call, said, "repeats")[0] : 0;
+  const Size times = list_of(call, argument, "repeats").size() == 1 ? list_of(call, argument, "repeats")[0] : 0;
   const Dim length = call.dim(x, axis);
   if (times < 1 || times > 4096) call.refuse(Fault::Unsupported, "repeats by something other than one number from 1");
   if (!length.known() || *length > (Size{1} << 20)) call.refuse(Fault::Unsupported, "repeats an axis of unknown size");
@@ -283,22 +283,22 @@ Tensor whole_numbers(Call& call, const Json& list) {
 // The cells at whole numbers known beforehand; negative ones count from the end.
 Values take(Call& call) {
   const ValueId x = operand(call, "x", 0);
-  const Json* said = option(call, "indices", 1);
+  const Json* argument = option(call, "indices", 1);
   const Json* along = option(call, "axis", 2);
-  if (said && said->is_object() && said->contains("config") && (*said)["config"].is_object() &&
-      (*said)["config"].contains("value"))
-    said = &(*said)["config"]["value"];
-  if (said && said->is_object() && said->contains("$tensor") && along)
+  if (argument && argument->is_object() && argument->contains("config") && (*argument)["config"].is_object() &&
+      (*argument)["config"].contains("value"))
+    argument = &(*argument)["config"]["value"];
+  if (argument && argument->is_object() && argument->contains("$tensor") && along)
     return {call.add(Gather{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))},
                      {x, operand(call, "indices", 1)})};
-  if (said && said->is_array() && !said->empty() && (*said)[0].is_array() && along) {
-    const ValueId listed = call.literal("indices", whole_numbers(call, *said));
+  if (argument && argument->is_array() && !argument->empty() && (*argument)[0].is_array() && along) {
+    const ValueId listed = call.literal("indices", whole_numbers(call, *argument));
     return {call.add(Gather{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))}, {x, listed})};
   }
-  if (!said || !said->is_array() || !along)
+  if (!argument || !argument->is_array() || !along)
     call.refuse(Fault::Unsupported, "takes cells by something other than a list of whole numbers along one axis");
   if (call.failed()) return {};
-  Take op{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x)), list_of(call, said, "indices")};
+  Take op{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x)), list_of(call, argument, "indices")};
   const Dim length = call.dim(x, op.axis);
   for (Size& index : op.indices) {
     if (index >= 0) continue;
@@ -312,18 +312,18 @@ Values take(Call& call) {
 template <int number>
 Values filled_like(Call& call) {
   const ValueId x = operand(call, "x", 0);
-  const Json* said = option(call, "dtype", 1);
+  const Json* argument = option(call, "dtype", 1);
   const Size rank = call.rank(x);
-  const std::string word = said && said->is_string() ? said->get<std::string>()
-                           : call.failed()           ? ""
-                                                     : std::string(convoy::name_of(call.fact(x).dtype));
+  const std::string word = argument && argument->is_string() ? argument->get<std::string>()
+                           : call.failed()                   ? ""
+                                                             : std::string(convoy::name_of(call.type(x).dtype));
   const Tensor one = Tensor::of(Sizes(static_cast<std::size_t>(rank), 1), std::vector<std::int64_t>{number});
   std::optional<DType> wanted;
   for (const DType dtype : {DType::F32, DType::I32, DType::I64})
     if (word == convoy::name_of(dtype)) wanted = dtype;
   if (!wanted) call.refuse(Fault::Unsupported, "fills with numbers of type '" + word + "'");
   if (call.failed()) return {};
-  Shape missing = call.fact(x).shape;
+  Shape missing = call.type(x).shape;
   const auto left = std::ranges::count_if(missing, [](Dim n) { return n != Dim(1); });
   ValueId y = call.literal("number", one.converted(*wanted));
   if (left == 0) return {call.add(Identity{}, {y})};
@@ -357,12 +357,12 @@ Values space_and_depth(Call& call) {
 }
 
 Values einsum(Call& call) {
-  const Json* said = option(call, "subscripts", nowhere);
-  if (!said || !said->is_string() || !call.call || call.call->args.size() != 2) {
+  const Json* argument = option(call, "subscripts", nowhere);
+  if (!argument || !argument->is_string() || !call.call || call.call->args.size() != 2) {
     call.refuse(Fault::Unsupported, "is an einsum of something other than two tensors");
     return {};
   }
-  std::string equation = said->get<std::string>();
+  std::string equation = argument->get<std::string>();
   std::erase(equation, ' ');
   if (equation.find("...") != std::string::npos) call.refuse(Fault::Unsupported, "leaves axes of its equation out");
   return {call.add(Einsum{equation}, {operand(call, "x1", 0), operand(call, "x2", 1)})};

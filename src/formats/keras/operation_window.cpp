@@ -15,15 +15,15 @@ Values pool(Call& call) {
     return {};
   }
   const auto axes = static_cast<std::size_t>(space);
-  const auto sizes = [&](const Json* said, const char* name, Sizes otherwise) {
-    const Sizes all = said ? list_of(call, said, name) : std::move(otherwise);
+  const auto sizes = [&](const Json* argument, const char* name, Sizes otherwise) {
+    const Sizes all = argument ? list_of(call, argument, name) : std::move(otherwise);
     return all.size() == 1 ? Sizes(axes, all[0]) : all;
   };
   const Sizes kernel = sizes(option(call, "pool_size", 1), "pool_size", {});
   const Sizes strides = sizes(option(call, "strides", 2), "strides", kernel);
-  const Json* said = option(call, "padding", 3);
-  const bool same = said && *said == "same";
-  if (said && !same && *said != "valid")
+  const Json* argument = option(call, "padding", 3);
+  const bool same = argument && *argument == "same";
+  if (argument && !same && *argument != "valid")
     call.refuse(Fault::Unsupported, "argument 'padding' is neither 'valid' nor 'same'");
   if (kernel.size() != axes || strides.size() != axes)
     call.refuse(Fault::Format, "'pool_size' and 'strides' are not one number per axis");
@@ -57,19 +57,19 @@ Sliding sliding(Call& call, ValueId x, ValueId kernel, std::size_t dilation_plac
   }
   const auto axes = static_cast<std::size_t>(space);
   const auto sizes = [&](const char* name, std::size_t place) {
-    const Json* said = option(call, name, place);
-    const Sizes all = said ? list_of(call, said, name) : Sizes{1};
+    const Json* argument = option(call, name, place);
+    const Sizes all = argument ? list_of(call, argument, name) : Sizes{1};
     return all.size() == 1 ? Sizes(axes, all[0]) : all;
   };
   const Sizes strides = sizes("strides", 2), dilations = sizes("dilation_rate", dilation_place);
-  const Json* said = option(call, "padding", 3);
-  made.same = said && *said == "same";
-  if (said && !made.same && *said != "valid")
+  const Json* argument = option(call, "padding", 3);
+  made.same = argument && *argument == "same";
+  if (argument && !made.same && *argument != "valid")
     call.refuse(Fault::Unsupported, "argument 'padding' is neither 'valid' nor 'same'");
   if (strides.size() != axes || dilations.size() != axes)
     call.refuse(Fault::Format, "'strides' and 'dilation_rate' are not one number per axis");
   made.axes = {order_of(call), space};
-  const Shape& shape = call.fact(kernel).shape;
+  const Shape& shape = call.type(kernel).shape;
   for (std::size_t i = 0; i < axes && !call.failed(); ++i) {
     if (!shape[i].known()) {
       call.refuse(Fault::Unsupported, "convolves with a kernel whose size is free");

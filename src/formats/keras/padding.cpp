@@ -13,12 +13,12 @@ struct Counts {
 // One number for all, one per axis, or a pair per axis; in one dimension two numbers are a pair.
 Counts counts_of(Call& call, std::string_view key, std::size_t space) {
   Counts counts;
-  const Json* said = call.attrs.raw(key);
-  if (!said) {
+  const Json* argument = call.attrs.raw(key);
+  if (!argument) {
     call.refuse(Fault::Format, "attribute '" + std::string(key) + "' is missing");
     return counts;
   }
-  const Json& value = *Attrs::tuple_of(said);
+  const Json& value = *Attrs::tuple_of(argument);
   if (space == 1 && value.is_array() && value.size() == 2 && !value[0].is_array()) {
     const Sizes pair = call.attrs.sizes_of(&value, key, 2);
     return {{pair[0]}, {pair[1]}};

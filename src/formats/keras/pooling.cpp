@@ -16,8 +16,8 @@ Geometry geometry(Call& call, Size space) {
   const auto rank = static_cast<std::size_t>(space);
   Geometry g{{call.order(), space}, {}, {}};
   const Sizes pool = call.attrs.sizes_of(call.attrs.raw({"pool_size", "pool_length"}), "pool_size", rank, 2);
-  const Json* said = call.attrs.raw({"strides", "stride"});
-  const Sizes strides = said ? call.attrs.sizes_of(said, "strides", rank) : pool;
+  const Json* argument = call.attrs.raw({"strides", "stride"});
+  const Sizes strides = argument ? call.attrs.sizes_of(argument, "strides", rank) : pool;
   const Json* padding = call.attrs.raw({"padding", "border_mode"});
   const std::string word = !padding ? "valid" : padding->is_string() ? padding->get<std::string>() : "";
   if (word != "valid" && word != "same")

@@ -8,13 +8,14 @@ namespace convoy::keras {
 namespace {
 
 CellFunction cell_function(Call& call, std::string_view key, const char* otherwise) {
-  const Json* said = call.attrs.raw(key);
+  const Json* argument = call.attrs.raw(key);
   // Absent means the default, null means none.
   const bool present = call.layer.config && call.layer.config->is_object() && call.layer.config->contains(key);
-  std::string word = said ? "" : present ? "linear" : otherwise;
-  if (said && said->is_string()) word = said->get<std::string>();
-  if (said && said->is_object())
-    if (const auto it = said->find("config"); it != said->end() && it->is_string()) word = it->get<std::string>();
+  std::string word = argument ? "" : present ? "linear" : otherwise;
+  if (argument && argument->is_string()) word = argument->get<std::string>();
+  if (argument && argument->is_object())
+    if (const auto it = argument->find("config"); it != argument->end() && it->is_string())
+      word = it->get<std::string>();
   constexpr std::array names{
       std::pair{"tanh", CellFunction::Tanh},         std::pair{"sigmoid", CellFunction::Sigmoid},
       std::pair{"relu", CellFunction::Relu},         std::pair{"linear", CellFunction::Linear},
@@ -59,12 +60,13 @@ Common common_of(Call& call) {
 Values first_states(Call& call, std::size_t count) {
   Values states(call.inputs.begin() + 1, call.inputs.end());  // Keras 2 keeps them beside x
   call.understands("initial_state", 1);
-  const Json* said = option(call, "initial_state", 1);
+  const Json* argument = option(call, "initial_state", 1);
   // One array of numbers is a state, [[...], ...]; a list holds several.
-  const bool is_list = said && said->is_array() && !said->empty() &&
-                       !(said->front().is_array() && !said->front().empty() && said->front().front().is_number());
+  const bool is_list =
+      argument && argument->is_array() && !argument->empty() &&
+      !(argument->front().is_array() && !argument->front().empty() && argument->front().front().is_number());
   if (is_list) states = operands(call, "initial_state", 1);
-  else if (said) states = {operand(call, "initial_state", 1)};
+  else if (argument) states = {operand(call, "initial_state", 1)};
   if (!call.failed() && !states.empty() && states.size() != count)
     call.refuse(Fault::Format,
                 "begins with " + std::to_string(states.size()) + " states, it has " + std::to_string(count));
@@ -247,8 +249,10 @@ Values bidirectional(Call& call) {
   // Absent means the default, null means both as they are.
   const Json* config = call.layer.config;
   const bool merges_as_usual = config && config->is_object() && !config->contains("merge_mode");
-  const Json* said = call.attrs.raw("merge_mode");
-  const std::string mode = merges_as_usual ? "concat" : said && said->is_string() ? said->get<std::string>() : "";
+  const Json* argument = call.attrs.raw("merge_mode");
+  const std::string mode = merges_as_usual                     ? "concat"
+                           : argument && argument->is_string() ? argument->get<std::string>()
+                                                               : "";
   const bool sequence = returns_sequences(forward);
   if (backward.name == forward.name)
     backward.name = "backward_" + backward.name, forward.name = "forward_" + forward.name;

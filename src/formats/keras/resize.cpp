@@ -9,8 +9,8 @@ namespace {
 Values repeated(Call& call, Size space) {
   const ValueId x = call.x();
   const Axes axes{call.order(), space};
-  const Json* said = call.attrs.raw({"size", "length"});
-  const Sizes size = call.attrs.sizes_of(said, "size", static_cast<std::size_t>(space), 2);
+  const Json* argument = call.attrs.raw({"size", "length"});
+  const Sizes size = call.attrs.sizes_of(argument, "size", static_cast<std::size_t>(space), 2);
   const std::string word = space == 2 ? call.attrs.word("interpolation", "nearest") : "nearest";
   if (!call.expect_rank(x, axes.rank())) return {};
   Resize resize = resize_by(call, axes, word, false);
@@ -41,7 +41,7 @@ Values resizing(Call& call) {
   const bool antialias = call.attrs.truth("antialias", false);
   expect_plain_resize(call);
   if (!call.expect_rank(x, 4)) return {};
-  if (call.fact(x).dtype != DType::F32) x = call.add(Cast{DType::F32}, {x}, "float");
+  if (call.type(x).dtype != DType::F32) x = call.add(Cast{DType::F32}, {x}, "float");
   Resize resize = resize_by(call, axes, word, antialias);
   resize.sizes = {height, width};
   return {call.add(resize, {x})};

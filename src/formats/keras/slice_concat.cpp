@@ -7,12 +7,12 @@ namespace convoy::keras {
 namespace {
 
 Values concatenate(Call& call) {
-  const Size said = call.attrs.integer("axis", -1);
+  const Size argument = call.attrs.integer("axis", -1);
   if (call.inputs.empty()) {
     call.refuse(Fault::Format, "joins no inputs");
     return {};
   }
-  return {call.add(Concat{call.axis(said, call.rank(call.inputs.front()))}, call.inputs)};
+  return {call.add(Concat{call.axis(argument, call.rank(call.inputs.front()))}, call.inputs)};
 }
 
 constexpr std::array slice_concat_table{LayerRow{"Concatenate", concatenate}};

@@ -13,12 +13,12 @@ Result<ValueId> weight_of(Builder& builder, const Layer& layer, const std::strin
                           const Location& location) {
   if (const auto known = builder.bound.find(full_name); known != builder.bound.end()) return known->second;
   const Json& config = *layer.config;
-  const auto said = config.find("shape"), place = config.find("index"), all = config.find("count");
-  if (said == config.end() || place == config.end() || all == config.end() || !place->is_number_integer() ||
-      !all->is_number_integer() || !said->is_array())
+  const auto argument = config.find("shape"), place = config.find("index"), all = config.find("count");
+  if (argument == config.end() || place == config.end() || all == config.end() || !place->is_number_integer() ||
+      !all->is_number_integer() || !argument->is_array())
     return fail(Fault::Format, "is no layer that a file can hold");
   Sizes shape;
-  for (const Json& n : *said) shape.push_back(n.is_number_integer() && n >= 0 ? n.get<Size>() : 0);
+  for (const Json& n : *argument) shape.push_back(n.is_number_integer() && n >= 0 ? n.get<Size>() : 0);
   Result<Tensor> numbers = Tensor();
   if (!builder.weights) {
     numbers = initial_weight("", config, "kernel", shape);

@@ -18,9 +18,9 @@ std::vector<Window> windows_of(FunctionCall& call, const Sizes& kernel);
 enum class AutoPad : std::uint8_t { NotSet, SameUpper, SameLower, Valid };
 AutoPad auto_pad_of(FunctionCall& call);
 
-// pads, all begins and then all ends, none of them negative; zeros where nothing is said.
+// pads, all begins and then all ends, none of them negative; zeros where nothing is given.
 struct Pads {
-  bool said = false;
+  bool given = false;
   Sizes before, after;
 };
 Pads pads_of(FunctionCall& call, std::size_t space);

@@ -85,7 +85,7 @@ Result<std::vector<Tensor>> compute(const ModelNode& node, Size opset, const std
   std::vector<Tensor> results;
   for (const ValueId v : *outputs) {
     const Tensor& value = values->at(v);
-    const DType wanted = graph[v].fact.dtype;
+    const DType wanted = graph[v].type.dtype;
     const bool floating = wanted == DType::F32 || wanted == DType::F64 || wanted == DType::F16 || wanted == DType::BF16;
     if (floating) results.push_back(value.converted(wanted));
     else results.push_back(Tensor::of(value.shape(), value.integers()));

@@ -40,19 +40,19 @@ Result<SizeWords> size_words_of_model(Bytes bytes) {
 std::vector<std::string> contradicted_sizes(Bytes bytes, const Graph& graph) {
   const auto model = parse_model(bytes);
   if (!model) return {};
-  std::map<std::string_view, const Fact*> facts;
-  for (const Value& value : graph.values) facts.emplace(value.name, &value.fact);
+  std::map<std::string_view, const TensorType*> types;
+  for (const Value& value : graph.values) types.emplace(value.name, &value.type);
   for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    facts.insert_or_assign(graph.output_names[i], &graph[graph.outputs[i]].fact);
+    types.insert_or_assign(graph.output_names[i], &graph[graph.outputs[i]].type);
   std::vector<std::string> all;
   std::set<std::string_view> told;
   for (const auto* list : {&model->graph.outputs, &model->graph.infos})
     for (const ValueInfo& info : *list) {
-      const auto found = facts.find(info.name);
-      if (!info.shape || found == facts.end() || !told.insert(info.name).second) continue;
-      const Shape said = shape_of(*info.shape);
-      if (contradict(said, found->second->shape))
-        all.push_back("the file says that '" + info.name + "' is " + text_of(said) + ", its operators give " +
+      const auto found = types.find(info.name);
+      if (!info.shape || found == types.end() || !told.insert(info.name).second) continue;
+      const Shape argument = shape_of(*info.shape);
+      if (contradict(argument, found->second->shape))
+        all.push_back("the file says that '" + info.name + "' is " + text_of(argument) + ", its operators give " +
                       text_of(found->second->shape));
     }
   return all;

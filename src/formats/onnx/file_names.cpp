@@ -23,19 +23,19 @@ void FileNames::of_blocks(const Graph& graph, const ModelNode& node, const std::
 }
 
 void FileNames::keep_values(Graph& graph) const {
-  std::map<ValueId, std::string> said;
+  std::map<ValueId, std::string> argument;
   std::set<std::string> taken;
   for (const auto& [value, name] : said_)
-    if (said.emplace(value, name).second) taken.insert(name);
+    if (argument.emplace(value, name).second) taken.insert(name);
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     Value& value = graph.values[i];
-    const auto found = said.find({static_cast<std::int32_t>(i)});
+    const auto found = argument.find({static_cast<std::int32_t>(i)});
     if (!value.producer) taken.insert(value.name);
-    if (found != said.end() && value.producer) value.name = found->second;
+    if (found != argument.end() && value.producer) value.name = found->second;
   }
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     Value& value = graph.values[i];
-    if (!value.producer || said.contains({static_cast<std::int32_t>(i)})) continue;
+    if (!value.producer || argument.contains({static_cast<std::int32_t>(i)})) continue;
     const std::string plain = value.name;
     for (int n = 1; !taken.insert(value.name).second; ++n) value.name = plain + "/" + std::to_string(n);
   }

@@ -56,7 +56,7 @@ AttributeKind kind_of(std::uint64_t type) {
 }
 
 Status read_attribute(Bytes bytes, Attribute& a, int depth) {
-  std::optional<AttributeKind> said;
+  std::optional<AttributeKind> argument;
   auto done = each_field(bytes, [&](const ProtoField& f) -> Status {
     const auto guess = [&](AttributeKind kind) {
       if (a.kind == AttributeKind::Nothing) a.kind = kind;
@@ -86,14 +86,14 @@ Status read_attribute(Bytes bytes, Attribute& a, int depth) {
         a.texts.push_back(text(f));
         guess(AttributeKind::Texts);
         return {};
-      case 20: said = kind_of(f.value); return {};
+      case 20: argument = kind_of(f.value); return {};
       case 21: a.refers_to = text(f); return {};
       default: return {};
     }
   });
-  if (said && *said != AttributeKind::Nothing) {
-    a.contradicts = a.kind != AttributeKind::Nothing && *said != AttributeKind::Other && a.kind != *said;
-    a.kind = *said;
+  if (argument && *argument != AttributeKind::Nothing) {
+    a.contradicts = a.kind != AttributeKind::Nothing && *argument != AttributeKind::Other && a.kind != *argument;
+    a.kind = *argument;
   }
   return done;
 }

@@ -26,7 +26,7 @@ class ModelReader {
 
  private:
   // What the file says of an output is what its operators give, where no other sizes were asked for.
-  Status check_output(const std::string& name, const Fact& fact) const;
+  Status check_output(const std::string& name, const TensorType& type) const;
   Status check_model();
   // Names of values or of nodes, which stand for their first result.
   Result<std::vector<std::string>> wanted_outputs() const;

@@ -258,9 +258,9 @@ std::optional<Numbers> filled(const ModelNode& node, const Numbers& shape) {
   const auto count = checked_count(out.shape);
   if (!count || *count > most_numbers) return std::nullopt;
   Number value = Number::of(0.0);
-  if (const Attribute* said = node.attribute("value")) {
-    if (!said->tensor) return std::nullopt;
-    const auto tensor = TensorSource({}, {}).tensor(*said->tensor);
+  if (const Attribute* argument = node.attribute("value")) {
+    if (!argument->tensor) return std::nullopt;
+    const auto tensor = TensorSource({}, {}).tensor(*argument->tensor);
     if (!tensor || tensor->count() != 1) return std::nullopt;
     out.dtype = tensor->dtype();
     value = numbers_of(*tensor).all.front();

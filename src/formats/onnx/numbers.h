@@ -3,7 +3,7 @@
 #pragma once
 #include "formats/onnx/model.h"
 
-#include "ops/fact.h"
+#include "ops/tensor_type.h"
 
 #include <optional>
 #include <span>

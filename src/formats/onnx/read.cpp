@@ -42,7 +42,7 @@ Result<Graph> ModelReader::read() {
     if (!known) return fail(Fault::Format, "output '" + name + "' is given by no node");
     const auto value = within("output '" + name + "'", value_of(name, *known));
     if (!value) return std::unexpected(value.error());
-    if (auto s = check_output(name, graph_[*value].fact); !s) return pass(s);
+    if (auto s = check_output(name, graph_[*value].type); !s) return pass(s);
     graph_.outputs.push_back(*value);
     graph_.output_names.push_back(name);
   }
@@ -53,21 +53,21 @@ Result<Graph> ModelReader::read() {
 }
 
 // What the file says of an output is what its operators give, where no other sizes were asked for.
-Status ModelReader::check_output(const std::string& name, const Fact& fact) const {
-  const auto said = std::ranges::find(model_.graph.outputs, name, &ValueInfo::name);
-  if (said == model_.graph.outputs.end()) return {};
+Status ModelReader::check_output(const std::string& name, const TensorType& type) const {
+  const auto argument = std::ranges::find(model_.graph.outputs, name, &ValueInfo::name);
+  if (argument == model_.graph.outputs.end()) return {};
   const auto differs = [&](Fault fault, const std::string& file, const std::string& here) {
     return fail(fault, "output '" + name + "' is " + file + " by the file, its node gives " + here);
   };
-  const auto dtype = said->type ? dtype_of(*said->type) : std::nullopt;
+  const auto dtype = argument->type ? dtype_of(*argument->type) : std::nullopt;
   // Whole numbers that are computed with may have become float32 here, which is no fault of the file.
-  if (dtype && *dtype != fact.dtype)
+  if (dtype && *dtype != type.dtype)
     return differs(is_floating(*dtype) ? Fault::Format : Fault::Unsupported, std::string(name_of(*dtype)),
-                   std::string(name_of(fact.dtype)));
-  if (!said->shape || !options_.size.empty() || !options_.shapes.empty() || !given_.empty()) return {};
+                   std::string(name_of(type.dtype)));
+  if (!argument->shape || !options_.size.empty() || !options_.shapes.empty() || !given_.empty()) return {};
   Shape shape;
-  for (const NamedDim& dim : *said->shape) shape.push_back(dim.size && *dim.size > 0 ? Dim(*dim.size) : Dim());
-  if (shape.size() != fact.shape.size()) return differs(Fault::Format, text_of(shape), text_of(fact.shape));
+  for (const NamedDim& dim : *argument->shape) shape.push_back(dim.size && *dim.size > 0 ? Dim(*dim.size) : Dim());
+  if (shape.size() != type.shape.size()) return differs(Fault::Format, text_of(shape), text_of(type.shape));
   return {};
 }
 

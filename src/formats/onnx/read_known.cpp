@@ -13,9 +13,9 @@ Status ModelReader::add_filled(const ModelNode& node, const std::vector<Known*>&
   if (!shape || node.outputs.size() != 1)
     return fail(Fault::Unsupported, "its shape is computed by the model; it must be known beforehand");
   Tensor value = Tensor::of({}, std::vector<float>{0});
-  if (const Attribute* said = node.attribute("value")) {
-    if (!said->tensor) return fail(Fault::Format, "attribute 'value' is no tensor");
-    auto tensor = source_.tensor(*said->tensor);
+  if (const Attribute* argument = node.attribute("value")) {
+    if (!argument->tensor) return fail(Fault::Format, "attribute 'value' is no tensor");
+    auto tensor = source_.tensor(*argument->tensor);
     if (!tensor) return pass(tensor);
     if (tensor->count() != 1) return fail(Fault::Format, "attribute 'value' is not one number");
     value = tensor->reshaped({});
@@ -122,7 +122,7 @@ Status ModelReader::add_shape(const ModelNode& node, const std::vector<Known*>& 
   if (!x.value && !x.tensor && !x.numbers && !x.fill) return fail(Fault::Unsupported, "its input is of unknown shape");
   Numbers shape;
   if (x.fill) shape = *x.fill;
-  else if (x.value) shape = numbers_of(graph_[x.value].fact.shape, sizes_.of(x.value));
+  else if (x.value) shape = numbers_of(graph_[x.value].type.shape, sizes_.of(x.value));
   else shape = Numbers{DType::I64, {}, {}};
   if (!x.value && !x.fill)
     for (const Size n : x.tensor ? x.tensor->shape() : x.numbers->shape) shape.all.push_back(Number::of(n));

@@ -79,7 +79,7 @@ Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
 void ModelReader::adapt(const ModelNode& node, const std::vector<Known*>& inputs, RowCall& call,
                         std::vector<std::optional<Tensor>>& instead) {
   if (inputs.empty() || !inputs[0] || !inputs[0]->value) return;
-  const Shaped data{graph_[inputs[0]->value].fact.shape, sizes_.of(inputs[0]->value)};
+  const Shaped data{graph_[inputs[0]->value].type.shape, sizes_.of(inputs[0]->value)};
   const auto open = [&](std::size_t i) -> const Numbers* {
     if (i >= inputs.size() || !inputs[i] || inputs[i]->value || inputs[i]->tensor) return nullptr;
     return inputs[i]->numbers && !inputs[i]->numbers->known() ? &*inputs[i]->numbers : nullptr;

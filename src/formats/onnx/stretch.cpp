@@ -17,7 +17,7 @@ std::optional<Place> owner_of(const Graph& graph, UnknownSizes& sizes, SizeId si
     if (graph[value].constant) continue;
     const auto& mine = sizes.of(value);
     for (std::size_t axis = 0; axis < mine.size(); ++axis)
-      if (mine[axis] == size && !graph[value].fact.shape[axis].known()) return Place{value, static_cast<Size>(axis)};
+      if (mine[axis] == size && !graph[value].type.shape[axis].known()) return Place{value, static_cast<Size>(axis)};
   }
   return std::nullopt;
 }
@@ -33,18 +33,18 @@ Result<ValueId> add(Graph& graph, UnknownSizes& sizes, Op op, std::vector<ValueI
 
 Result<ValueId> stretch(Graph& graph, UnknownSizes& sizes, ValueId x, const Numbers& shape, const std::string& layer) {
   const auto wanted = static_cast<Size>(shape.all.size());
-  if (const Size missing = wanted - graph[x].fact.rank(); missing > 0) {
+  if (const Size missing = wanted - graph[x].type.rank(); missing > 0) {
     Sizes front(static_cast<std::size_t>(missing));
     std::iota(front.begin(), front.end(), Size{0});
     auto made = add(graph, sizes, Unsqueeze{front}, {x}, layer);
     if (!made) return made;
     x = *made;
   }
-  const Size skip = graph[x].fact.rank() - wanted;
+  const Size skip = graph[x].type.rank() - wanted;
   for (Size i = 0; i < wanted; ++i) {
     const Number& n = shape.all[static_cast<std::size_t>(i)];
     const Size axis = i + skip;
-    const Dim size = graph[x].fact.shape[static_cast<std::size_t>(axis)];
+    const Dim size = graph[x].type.shape[static_cast<std::size_t>(axis)];
     Result<ValueId> made = x;
     if (n.kind == Number::Kind::Whole) {
       if (n.whole == 1 || size == Dim(n.whole)) continue;

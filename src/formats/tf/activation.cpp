@@ -52,7 +52,7 @@ std::vector<ValueId> gelu(FunctionCall& call) {
   const ValueId x = call.tensor("features");
   ignore_name(call);
   const bool approximate = call.attrs.truth("approximate", false);
-  if (!call.failed() && !is_floating(call.fact(x).dtype))
+  if (!call.failed() && !is_floating(call.type(x).dtype))
     call.refuse(Fault::Format, "features are whole numbers, expected floating ones");
   return {call.add(Unary{approximate ? Function::GeluTanh : Function::Gelu}, {x})};
 }

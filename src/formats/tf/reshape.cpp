@@ -44,16 +44,16 @@ std::vector<ValueId> space_to_batch(FunctionCall& call) {
 }
 // One number stands for two axes here.
 std::vector<ValueId> batch_to_space(FunctionCall& call) {
-  const Json* said = call.attrs.raw("block_shape");
+  const Json* argument = call.attrs.raw("block_shape");
   Sizes block = numbers(call, "block_shape");
-  if (said && said->is_number_integer()) block.push_back(block.front());
+  if (argument && argument->is_number_integer()) block.push_back(block.front());
   return batch<BatchToSpace>(call, block, "crops");
 }
 
 // TensorFlow 1 has one block for height and width.
 Sizes square_block(FunctionCall& call) {
-  const Json* said = call.attrs.raw({"block_shape", "block_size"});
-  const Size block = call.attrs.integer_of(said, "block_size");
+  const Json* argument = call.attrs.raw({"block_shape", "block_size"});
+  const Size block = call.attrs.integer_of(argument, "block_size");
   return {block, block};
 }
 std::vector<ValueId> first_space_to_batch(FunctionCall& call) {

@@ -15,13 +15,13 @@ namespace {
 
 // An image without a batch axis gets one; what comes out loses it again. Everything but nearest becomes float32.
 std::vector<ValueId> resized(FunctionCall& call, Resize resize, ValueId x) {
-  const DType given = call.fact(x).dtype;
+  const DType given = call.type(x).dtype;
   const bool alone = call.rank(x) == 3, nearest = resize.interpolation == Interpolation::Nearest;
   resize.axes = {1, 2};
   if (alone) x = call.add(Unsqueeze{{0}}, {x});
   if (!nearest && given != DType::F32) x = call.add(Cast{DType::F32}, {x});
   ValueId y = call.add(std::move(resize), {x});
-  if (nearest && call.fact(y).dtype != given && !call.failed()) y = call.add(Cast{given}, {y});
+  if (nearest && call.type(y).dtype != given && !call.failed()) y = call.add(Cast{given}, {y});
   if (alone) y = call.add(Squeeze{{0}}, {y});
   return {y};
 }
@@ -39,11 +39,11 @@ constexpr std::array methods{
 constexpr std::size_t numbered = 4;
 
 Interpolation method_of(FunctionCall& call, bool first_version) {
-  const Json* said = call.attrs.raw("method");
-  if (!said) return Interpolation::Linear;
-  if (said->is_number_integer() && first_version && *said >= 0 && *said < numbered)
-    return methods[said->get<std::size_t>()].interpolation;
-  const std::string word = said->is_string() ? said->get<std::string>() : said->dump();
+  const Json* argument = call.attrs.raw("method");
+  if (!argument) return Interpolation::Linear;
+  if (argument->is_number_integer() && first_version && *argument >= 0 && *argument < numbered)
+    return methods[argument->get<std::size_t>()].interpolation;
+  const std::string word = argument->is_string() ? argument->get<std::string>() : argument->dump();
   const auto known = std::span(methods).first(first_version ? numbered : methods.size());
   const auto found = std::ranges::find(known, word, &Method::word);
   if (found != known.end()) return found->interpolation;

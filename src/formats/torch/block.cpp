@@ -157,7 +157,7 @@ std::string Block::constant_text(ValueId v) {
                        (function >= BinaryFunction::Equal && function <= BinaryFunction::GreaterOrEqual);
     // A number takes no axes: only where the other side has them all.
     const bool other_is_larger = std::ranges::any_of(node_->inputs, [&](ValueId o) {
-      return o != v && !(*graph_)[o].constant && (*graph_)[o].fact.rank() >= t.rank();
+      return o != v && !(*graph_)[o].constant && (*graph_)[o].type.rank() >= t.rank();
     });
     if (infix && other_is_larger) return number_of_float(t.floats()[0]);
   }

@@ -25,8 +25,8 @@ class Call {
   const Graph& graph() const { return *graph_; }
   const Node& node() const { return *node_; }
   bool has(std::size_t i) const { return i < node_->inputs.size() && static_cast<bool>(node_->inputs[i]); }
-  const Fact& fact(std::size_t i = 0) const { return (*graph_)[node_->inputs[i]].fact; }
-  const Fact& result_fact(std::size_t i = 0) const { return (*graph_)[node_->outputs[i]].fact; }
+  const TensorType& type(std::size_t i = 0) const { return (*graph_)[node_->inputs[i]].type; }
+  const TensorType& result_type(std::size_t i = 0) const { return (*graph_)[node_->outputs[i]].type; }
   const Tensor* constant(std::size_t i) const;
   bool trainable(std::size_t i) const { return (*graph_)[node_->inputs[i]].trainable; }
   // A state that carries input i, under another shape or in another form if need be.

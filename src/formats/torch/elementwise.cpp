@@ -58,7 +58,7 @@ Status write_binary(const Binary& op, Call& c) {
 Status write_where(const Where&, Call& c) {
   const Expression a = c.follow(1), b = c.follow(2);
   const Expression condition = c.follow(0);
-  const std::string truth = c.fact(0).dtype == DType::Bool ? condition.text : postfix(condition) + ".bool()";
+  const std::string truth = c.type(0).dtype == DType::Bool ? condition.text : postfix(condition) + ".bool()";
   c.result({fmt::format("torch.where({}, {}, {})", truth, a.text, b.text),
             Binds::Atom,
             a.calls + b.calls + condition.calls + 1,
@@ -95,7 +95,7 @@ Status write_affine(const Affine& op, Call& c) {
 
 Status write_dropout(const Dropout& op, Call& c) {
   const std::string rate = number(op.rate);
-  const Size rank = c.fact(0).rank();
+  const Size rank = c.type(0).rank();
   switch (op.noise) {
     case Noise::Augmentation: c.result(c.follow(0)); return {};
     case Noise::GaussianNoise: {

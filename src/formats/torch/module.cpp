@@ -56,7 +56,7 @@ struct Top {
 std::string size_check(const Graph& graph, const std::vector<std::string>& arguments) {
   std::string text;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Shape& shape = graph[graph.inputs[i]].fact.shape;
+    const Shape& shape = graph[graph.inputs[i]].type.shape;
     Sizes sizes;
     for (std::size_t axis = 1; axis < shape.size(); ++axis)
       if (shape[axis].known()) sizes.push_back(*shape[axis]);
@@ -166,7 +166,7 @@ std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled)
   text += statement(
       8, (one ? "y = load()(" : "answers = load()(") + given_text(graph) + (graph.one_output_in_tuple ? ")[0]" : ")"));
   const bool has_truths = std::ranges::any_of(  // which nothing is subtracted from
-      graph.outputs, [&](ValueId v) { return graph[v].fact.dtype == DType::Bool; });
+      graph.outputs, [&](ValueId v) { return graph[v].type.dtype == DType::Bool; });
   return text + comparison_text(graph, name, source,
                                 {"y", "y", "expected = stored[{}]",
                                  has_truths ? "(y.to(expected.dtype) - expected).abs()" : "(y - expected).abs()",

@@ -151,7 +151,7 @@ Result<std::optional<Tensor>> PickledTensors::strided(const std::vector<PickleId
   return std::optional(std::move(*tensor));
 }
 
-std::optional<Fact> declared_fact(const Pickle& pickle, const PickleValue& call) {
+std::optional<TensorType> declared_type(const Pickle& pickle, const PickleValue& call) {
   if (!PickledTensors::makes_tensor(pickle.global(call.callee)) || !pickle.is(call.arguments, PickleKind::Tuple))
     return std::nullopt;
   const auto& arguments = pickle[call.arguments].items;
@@ -159,12 +159,12 @@ std::optional<Fact> declared_fact(const Pickle& pickle, const PickleValue& call)
   const auto storage = storage_of(pickle, arguments[0]);
   const auto sizes = numbers(pickle, arguments[2]);
   if (!storage || !storage->dtype || !sizes) return std::nullopt;
-  Fact fact{*storage->dtype, {}};
+  TensorType type{*storage->dtype, {}};
   for (const Size size : *sizes) {
     if (size < 0) return std::nullopt;
-    fact.shape.emplace_back(size);
+    type.shape.emplace_back(size);
   }
-  return fact;
+  return type;
 }
 
 }  // namespace convoy::torch

@@ -2,7 +2,7 @@
 #pragma once
 #include "containers/pickle.h"
 #include "formats/torch/checkpoint.h"
-#include "ops/fact.h"
+#include "ops/tensor_type.h"
 
 #include <functional>
 #include <optional>
@@ -29,7 +29,7 @@ StorageOf storages_in(const ZipArchive& zip, std::string folder);
 Status check_byte_order(const ZipArchive& zip, const std::string& root);
 
 // What a call of torch._utils says of its tensor, whose numbers may be absent. Nothing: it says no type or sizes.
-std::optional<Fact> declared_fact(const Pickle& pickle, const PickleValue& call);
+std::optional<TensorType> declared_type(const Pickle& pickle, const PickleValue& call);
 
 class PickledTensors {
  public:

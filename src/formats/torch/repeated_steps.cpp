@@ -21,7 +21,7 @@ std::string word_of(const Graph& graph, const Node& node) {
   const std::string text = text_of(node.op);
   const std::string name = text.substr(0, text.find_first_of(" ("));
   if (const auto* conv = std::get_if<Conv>(&node.op)) {
-    const Dim channels = graph[node.outputs[0]].fact.rank() > 1 ? graph[node.outputs[0]].fact.shape[1] : Dim();
+    const Dim channels = graph[node.outputs[0]].type.rank() > 1 ? graph[node.outputs[0]].type.shape[1] : Dim();
     return conv->groups > 1 && channels.size() && *channels.size() % conv->groups == 0 && conv->groups > 8 ? "depthwise"
                                                                                                            : "conv";
   }
@@ -174,7 +174,7 @@ class Repeats {
       }
       layers.push_back(std::move(own));
     }
-    const auto words = python::words_of_block(*uses[0], [&](const Grouped& piece) { return word_at(piece); });
+    const auto words = python::description_of_block(*uses[0], [&](const Grouped& piece) { return word_at(piece); });
     made.names = python::names_in_block(layers, words.lines);
     for (std::string& name : made.names.inside) name = python::attribute_name(name);
     made.word = made.names.word.empty() ? words.name : made.names.word;

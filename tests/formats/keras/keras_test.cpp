@@ -39,7 +39,7 @@ T only(const Graph& graph) {
 }
 
 Shape shape_out(const Graph& graph) {
-  return graph.outputs.empty() ? Shape{} : graph[graph.outputs.front()].fact.shape;
+  return graph.outputs.empty() ? Shape{} : graph[graph.outputs.front()].type.shape;
 }
 
 TEST(Keras, SameStaysSameAndKernelsStayAsTheyAreStored) {
@@ -189,7 +189,7 @@ TEST(Keras, SizeFreesTheSpatialAxesOfAnImage) {
 TEST(Keras, AKernelOfAnotherShapeIsAnError) {
   const Json config = Json::parse(R"({"name": "fc", "units": 2, "use_bias": false})");
   const auto graph =
-      graph_of_layer("Dense", config, {Fact{DType::F32, {1, 3}}}, {Tensor::of({2, 2}, std::vector<float>(4))});
+      graph_of_layer("Dense", config, {TensorType{DType::F32, {1, 3}}}, {Tensor::of({2, 2}, std::vector<float>(4))});
   ASSERT_FALSE(graph);
   EXPECT_EQ(message(graph.error()), "layer 'fc' (Dense): kernel has shape [2, 2], expected [3, 2]");
 }
@@ -197,7 +197,7 @@ TEST(Keras, AKernelOfAnotherShapeIsAnError) {
 TEST(Keras, AnArrayThatNoConfigAsksForIsAnError) {
   const Json config = Json::parse(R"({"name": "fc", "units": 2, "use_bias": false})");
   const auto graph =
-      graph_of_layer("Dense", config, {Fact{DType::F32, {1, 3}}},
+      graph_of_layer("Dense", config, {TensorType{DType::F32, {1, 3}}},
                      {Tensor::of({3, 2}, std::vector<float>(6)), Tensor::of({2}, std::vector<float>(2))});
   ASSERT_FALSE(graph);
   EXPECT_EQ(message(graph.error()), "layer 'fc' (Dense): the file holds 2 arrays for it, its config asks for 1");

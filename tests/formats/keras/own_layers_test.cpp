@@ -83,7 +83,7 @@ K.set_image_data_format('channels_first')
 net = keras.Sequential([Input((3, 5, 4)), ZeroPadding2D((1, 0))])
 )");
   ASSERT_TRUE(graph) << message(graph.error());
-  EXPECT_EQ(text_of((*graph)[graph->outputs[0]].fact.shape), "[N, 3, 7, 4]");
+  EXPECT_EQ(text_of((*graph)[graph->outputs[0]].type.shape), "[N, 3, 7, 4]");
   const auto unknown = read("K.set_floatx('float16')\nnet = keras.Sequential([Input((3,)), ReLU()])\n");
   ASSERT_FALSE(unknown);
   EXPECT_NE(message(unknown.error()).find("set_floatx"), std::string::npos);

@@ -15,7 +15,7 @@ using onnx::Document;
 using Change = std::function<void(Document&)>;
 
 Document sound() {
-  const Fact three{DType::F32, {3}};
+  const TensorType three{DType::F32, {3}};
   const Tensor numbers = Tensor::of({3}, std::vector<float>{1, 2, 4});
   return {.producer = "test",
           .producer_version = "1",
@@ -132,7 +132,7 @@ TEST(OnnxCheck, HoldsWhatIsWrittenToItsOperatorSet) {
 }
 
 TEST(OnnxCheck, ComparesWhatIsSaidOfOutputsWithWhatTheirNodesGive) {
-  EXPECT_EQ(answer([](Document& d) { d.outputs[0].fact.dtype = DType::F64; }),
+  EXPECT_EQ(answer([](Document& d) { d.outputs[0].type.dtype = DType::F64; }),
             "output 'y' is float64 by the file, its node gives float32");
   EXPECT_EQ(answer([](Document& d) { d.outputs[0] = {"y", {DType::F32, {1, 3}}, {"", ""}}; }),
             "output 'y' is [1, 3] by the file, its node gives [3]");

@@ -176,12 +176,12 @@ Status write_clip(const Clip& op, Sink& sink) {
     return write_as(sink, "layers.ReLU", {{"max_value", op.most ? Json(*op.most) : Json()}});
   // Keras leaves x_min where the bounds cross, Clip the upper one.
   const bool cross = op.least && op.most && *op.least > *op.most;
-  if (const DType dtype = sink.result_fact().dtype; !is_floating(dtype)) {
+  if (const DType dtype = sink.result_type().dtype; !is_floating(dtype)) {
     // The bounds of whole numbers are whole, and within their type.
     const auto [lowest, highest] = range_of(dtype);
-    const auto bound = [&](std::optional<double> said, std::int64_t otherwise) {
-      if (!said || *said <= static_cast<double>(lowest)) return said ? lowest : otherwise;
-      return *said >= static_cast<double>(highest) ? highest : static_cast<std::int64_t>(*said);
+    const auto bound = [&](std::optional<double> config, std::int64_t otherwise) {
+      if (!config || *config <= static_cast<double>(lowest)) return config ? lowest : otherwise;
+      return *config >= static_cast<double>(highest) ? highest : static_cast<std::int64_t>(*config);
     };
     return write_as(sink, "numpy.Clip",
                     {{"x_min", bound(cross ? op.most : op.least, lowest)}, {"x_max", bound(op.most, highest)}});
@@ -192,13 +192,13 @@ Status write_clip(const Clip& op, Sink& sink) {
 
 Status write_hard_sigmoid(const HardSigmoid& op, Sink& sink) {
   if (op.alpha == 1.0 / 6 && op.beta == 0.5) return write_as(sink, "activations.hard_sigmoid");
-  Said line = sink.layer("Rescaling");
+  LayerConfig line = sink.layer("Rescaling");
   line.arguments["scale"] = op.alpha;
   line.arguments["offset"] = op.beta;
-  const Argument between = sink.step(std::move(line), "line", sink.fact());
-  Said said = said_as(sink, "layers.ReLU", {{"max_value", 1.0}});
-  said.args = {between};
-  return sink.last(std::move(said));
+  const Argument between = sink.step(std::move(line), "line", sink.type());
+  LayerConfig config = layer_as(sink, "layers.ReLU", {{"max_value", 1.0}});
+  config.args = {between};
+  return sink.last(std::move(config));
 }
 
 Status write_shrink(const Shrink& op, Sink& sink) {
@@ -213,14 +213,14 @@ Status write_squareplus(const Squareplus& op, Sink& sink) {
 Status write_softplus(const Softplus& op, Sink& sink) {
   if (op.threshold && *op.threshold < 17) return sink.refused("a softplus cut off at " + std::to_string(*op.threshold));
   if (op.beta == 1) return write_as(sink, "activations.softplus");
-  Said before = sink.layer("Rescaling"), middle = said_as(sink, "activations.softplus"),
-       after = sink.layer("Rescaling");
+  LayerConfig before = sink.layer("Rescaling"), middle = layer_as(sink, "activations.softplus"),
+              after = sink.layer("Rescaling");
   before.arguments["scale"] = op.beta;
   before.arguments["offset"] = 0.0;
   after.arguments["scale"] = 1 / op.beta;
   after.arguments["offset"] = 0.0;
-  middle.args = {sink.step(std::move(before), "scaled", sink.fact())};
-  after.args = {sink.step(std::move(middle), "softplus", sink.fact())};
+  middle.args = {sink.step(std::move(before), "scaled", sink.type())};
+  after.args = {sink.step(std::move(middle), "softplus", sink.type())};
   return sink.last(std::move(after));
 }
 
@@ -252,9 +252,9 @@ Status write_prelu(const PRelu&, Sink& sink) {
     if (n == 1 && sink.dim(i) != Dim(1)) shared.push_back(i);
     else if (sink.dim(i) != Dim(n)) return sink.refused("slopes along an axis whose size is not known beforehand");
   }
-  Said said = said_as(sink, "layers.PReLU", {{"shared_axes", shared.empty() ? Json() : Json(shared)}});
-  if (auto ok = sink.weigh(said, 1, "alpha"); !ok) return ok;
-  return sink.last(std::move(said));
+  LayerConfig config = layer_as(sink, "layers.PReLU", {{"shared_axes", shared.empty() ? Json() : Json(shared)}});
+  if (auto ok = sink.weigh(config, 1, "alpha"); !ok) return ok;
+  return sink.last(std::move(config));
 }
 
 constexpr std::array activation_table{

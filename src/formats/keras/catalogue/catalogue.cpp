@@ -169,10 +169,10 @@ const Json* Use::option(std::string_view name) {
   const auto [p, place] = parameter(row, name);
   if (place == nowhere) return nullptr;
   if (kind == Kind::Operation) return keras::option(call, name, place);
-  const Json* said = call.attrs.raw(name);
+  const Json* argument = call.attrs.raw(name);
   for (const auto old : split(p.old, '|'))
-    if (const Json* before = call.attrs.raw(old); !said) said = before;
-  return said;
+    if (const Json* before = call.attrs.raw(old); !argument) argument = before;
+  return argument;
 }
 
 double Use::number(std::string_view name) {
@@ -182,11 +182,12 @@ double Use::number(std::string_view name) {
 }
 
 bool Use::truth(std::string_view name) {
-  const Json* said = option(name);
-  if (!said) return parameter(row, name).first.otherwise == "True";
-  if (!said->is_boolean() && !said->is_number())
-    call.refuse(Fault::Format, "argument '" + std::string(name) + "' is " + said->dump() + ", expected true or false");
-  return said->is_boolean() ? said->get<bool>() : said->is_number() && *said != 0;
+  const Json* argument = option(name);
+  if (!argument) return parameter(row, name).first.otherwise == "True";
+  if (!argument->is_boolean() && !argument->is_number())
+    call.refuse(Fault::Format,
+                "argument '" + std::string(name) + "' is " + argument->dump() + ", expected true or false");
+  return argument->is_boolean() ? argument->get<bool>() : argument->is_number() && *argument != 0;
 }
 
 Size Use::whole(std::string_view name) {
@@ -197,14 +198,14 @@ Size Use::whole(std::string_view name) {
 }
 
 Sizes Use::list(std::string_view name) {
-  if (const Json* said = option(name)) return list_of(call, said, name);
+  if (const Json* argument = option(name)) return list_of(call, argument, name);
   const auto otherwise = number_in(parameter(row, name).first.otherwise);
   return otherwise ? Sizes{static_cast<Size>(*otherwise)} : Sizes{};
 }
 
 namespace writing {
 
-Said said_as(Sink& sink, std::string_view name, const Given& given) {
+LayerConfig layer_as(Sink& sink, std::string_view name, const Given& given) {
   const auto [module, own] = name_in(name);
   const CatalogueRow& row = *catalogued(name_in(name).kind(), own);
   Json arguments = Json::object();
@@ -216,22 +217,24 @@ Said said_as(Sink& sink, std::string_view name, const Given& given) {
     if (!is_usual) arguments[std::string(word)] = value;
   }
   if (module == "activations" && arguments.empty()) {
-    Said said = sink.layer("Activation");
-    said.arguments["activation"] = std::string(own);
-    return said;
+    LayerConfig config = sink.layer("Activation");
+    config.arguments["activation"] = std::string(own);
+    return config;
   }
   // A word takes no arguments; the operation does.
   std::string_view full = name;
   if (module == "activations")
     for (const auto one : split(row.names))
       if (name_in(one).kind() == "ops") full = one;
-  Said said = module == "layers" ? sink.layer(std::string(own))
-                                 : sink.operation(name_in(full).module, std::string(name_in(full).name));
-  said.arguments = std::move(arguments);
-  return said;
+  LayerConfig config = module == "layers" ? sink.layer(std::string(own))
+                                          : sink.operation(name_in(full).module, std::string(name_in(full).name));
+  config.arguments = std::move(arguments);
+  return config;
 }
 
-Status write_as(Sink& sink, std::string_view name, const Given& given) { return sink.last(said_as(sink, name, given)); }
+Status write_as(Sink& sink, std::string_view name, const Given& given) {
+  return sink.last(layer_as(sink, name, given));
+}
 
 std::string_view written_name(Function function) {
   for (const auto family : families)

@@ -13,7 +13,7 @@ namespace {
 template <Function function>
 Values rounded(Use& use) {
   ValueId x = use.x();
-  if (!use.call.failed() && !is_floating(use.call.fact(x).dtype)) x = use.call.add(Cast{DType::F32}, {x});
+  if (!use.call.failed() && !is_floating(use.call.type(x).dtype)) x = use.call.add(Cast{DType::F32}, {x});
   return use.add(Unary{function}, {x});
 }
 
@@ -33,7 +33,7 @@ Values clip(Use& use) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Clip op{use.option("x_min") ? use.number("x_min") : -infinity, use.option("x_max") ? use.number("x_max") : infinity};
   const ValueId x = use.x();
-  const DType dtype = use.call.failed() ? DType::F32 : use.call.fact(x).dtype;
+  const DType dtype = use.call.failed() ? DType::F32 : use.call.type(x).dtype;
   if (is_unsigned(dtype) && bytes_of(dtype) < 8) {
     const double numbers = std::ldexp(1, 8 * static_cast<int>(bytes_of(dtype)));
     for (std::optional<double>* bound : {&op.least, &op.most})  // held in the type, a bound below 0 wraps around

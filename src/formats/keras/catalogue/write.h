@@ -11,7 +11,7 @@ using Given = std::initializer_list<std::pair<std::string_view, Json>>;
 
 // Layer, operation or word by its name in the catalogue, with the arguments that differ from their defaults; a word with
 // such ones is written as the operation of its row.
-Said said_as(Sink& sink, std::string_view name, const Given& given = {});
+LayerConfig layer_as(Sink& sink, std::string_view name, const Given& given = {});
 Status write_as(Sink& sink, std::string_view name, const Given& given = {});
 
 // The name by which a function of one number is written. Empty: Keras has none.

@@ -38,7 +38,7 @@ Json input_sizes(const SourceLayer& model) {
   if (first.class_name == "Sequential") return input_sizes(first);
   if (first.inputs.size() != 1) return {};
   Json sizes = Json::array();
-  for (const Dim n : first.inputs.front()->fact.shape) sizes.push_back(n.known() ? Json(*n) : Json());
+  for (const Dim n : first.inputs.front()->type.shape) sizes.push_back(n.known() ? Json(*n) : Json());
   return sizes;
 }
 
@@ -56,9 +56,9 @@ Status SourceLibrary::unroll(Interpreter& in, SourceLayer& model) {
     for (const Json& n : sizes) shape.push_back(n.is_number_integer() && n >= 0 ? Dim(n.get<Size>()) : Dim::unknown());
     SourceLayer& first = *model.layers.front();
     if (first.class_name == "InputLayer") {
-      Fact fact;
-      fact.shape = shape;
-      model.inputs = {in.make<SourceTensor>(*this, &first, 0, 0, std::move(fact))};
+      TensorType type;
+      type.shape = shape;
+      model.inputs = {in.make<SourceTensor>(*this, &first, 0, 0, std::move(type))};
     } else {
       const auto made = input(in, std::move(shape), first.name + "_input", "");
       if (!made) return std::unexpected(made.error());
@@ -163,7 +163,7 @@ Made SourceLibrary::shape_behind(Interpreter& in, const SourceLayer& layer, cons
   auto* trial = in.make<SourceLayer>();
   trial->name = layer.name, trial->class_name = layer.class_name;
   trial->module = layer.module, trial->config = layer.config;
-  auto* like = in.make<SourceTensor>(*this, trial, 0, 0, Fact{DType::F32, std::move(shape)});
+  auto* like = in.make<SourceTensor>(*this, trial, 0, 0, TensorType{DType::F32, std::move(shape)});
   Arguments on{{Value::of(like)}, {}};
   const auto made = call(in, *trial, on);
   return made ? shapes_of(in, *made) : made;

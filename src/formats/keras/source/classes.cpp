@@ -146,8 +146,8 @@ Value SourceLibrary::lambda_class(Interpreter& in) {
     if (!instance) return fail(Fault::Format, "Lambda() without itself");
     given.placed.erase(given.placed.begin());
     for (const char* word : {"input_shape", "batch_input_shape", "trainable", "dtype"})
-      if (const auto said = given.take(word); said && std::string_view(word).ends_with("input_shape"))
-        instance->attributes.set(std::string("$") + word, *said);
+      if (const auto argument = given.take(word); argument && std::string_view(word).ends_with("input_shape"))
+        instance->attributes.set(std::string("$") + word, *argument);
     const auto taken = python::bound(given, "function output_shape mask arguments name", 1, "Lambda");
     if (!taken) return std::unexpected(taken.error());
     auto* layer = with.make<SourceLayer>();

@@ -47,12 +47,12 @@ Result<SourceTensor*> SourceLibrary::constant(Interpreter& in, const Value& arra
   auto* layer = in.make<SourceLayer>();
   layer->class_name = source_constant;
   layer->name = "constant_" + std::to_string(constants_++);
-  Fact fact;
-  fact.dtype = truths ? DType::Bool : whole ? DType::I64 : DType::F32;
-  for (const Json& n : shape) fact.shape.push_back(Dim(n.get<Size>()));
-  layer->config = {{"shape", shape}, {"dtype", std::string(convoy::name_of(fact.dtype))}, {"numbers", numbers}};
+  TensorType type;
+  type.dtype = truths ? DType::Bool : whole ? DType::I64 : DType::F32;
+  for (const Json& n : shape) type.shape.push_back(Dim(n.get<Size>()));
+  layer->config = {{"shape", shape}, {"dtype", std::string(convoy::name_of(type.dtype))}, {"numbers", numbers}};
   layer->calls.emplace_back().order = ++calls_;
-  return in.make<SourceTensor>(*this, layer, 0, 0, std::move(fact));
+  return in.make<SourceTensor>(*this, layer, 0, 0, std::move(type));
 }
 
 }  // namespace convoy::keras

@@ -77,9 +77,9 @@ Made SourceLibrary::follow(Interpreter& in, SourceLayer* state, Value function, 
 
 std::vector<SourceLayer*> SourceLibrary::branches_of(const SourceLayer& layer) const {
   std::vector<SourceLayer*> all;
-  const Value* said =
+  const Value* argument =
       layer.instance && layer.class_name == "Merge" ? layer.instance->attributes.find("branches") : nullptr;
-  if (const auto* list = said ? said->as<python::Sequence>() : nullptr)
+  if (const auto* list = argument ? argument->as<python::Sequence>() : nullptr)
     for (const Value& one : list->items)
       if (SourceLayer* branch = state_of(one)) all.push_back(branch);
   return all;
@@ -167,21 +167,22 @@ Made SourceLibrary::add_weight(Interpreter& in, Arguments& given) {
                                   "synchronization use_resource",
                     0, "add_weight");
   if (!taken) return std::unexpected(taken.error());
-  const auto said = [&](std::size_t first, std::size_t otherwise) {
+  const auto argument = [&](std::size_t first, std::size_t otherwise) {
     const auto& one = (*taken)[named_first ? first : otherwise];
     return one ? *one : Value();
   };
-  const Value name = said(0, 9), shape = said(1, 0), dtype = said(2, 2), initializer = said(3, 1), trains = said(5, 3);
+  const Value name = argument(0, 9), shape = argument(1, 0), dtype = argument(2, 2), initializer = argument(3, 1),
+              trains = argument(5, 3);
   if (const auto* type = dtype.as<python::Text>(); type && type->text != "float32")
     return fail(Fault::Unsupported, "add_weight() of element type " + type->text);
   auto sizes = shape.is_none() ? Result<Json>(Json::array()) : json_of(in, shape);
   if (!sizes) return pass(sizes);
   if (!sizes->is_array()) *sizes = Json::array({*sizes});
-  Fact fact;
+  TensorType type;
   for (const Json& n : *sizes) {
     if (!n.is_number_integer() || n < 0)
       return fail(Fault::Format, "add_weight(): the shape " + sizes->dump() + " holds what is no size");
-    fact.shape.push_back(Dim(n.get<Size>()));
+    type.shape.push_back(Dim(n.get<Size>()));
   }
   auto start = initializer.is_none() ? Result<Json>(fresh("GlorotUniform")) : initialiser_of(in, initializer);
   if (!start) return pass(start);
@@ -194,7 +195,7 @@ Made SourceLibrary::add_weight(Interpreter& in, Arguments& given) {
   weight->config = {{"shape", *sizes}, {"trainable", *trained}, {"kernel_initializer", *start}, {starts_anew, true}};
   weight->calls.emplace_back().order = ++calls_;
   owner->variables.push_back(weight);
-  return Value::of(in.make<SourceTensor>(*this, weight, 0, 0, std::move(fact)));
+  return Value::of(in.make<SourceTensor>(*this, weight, 0, 0, std::move(type)));
 }
 
 }  // namespace convoy::keras

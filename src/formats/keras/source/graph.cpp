@@ -54,16 +54,17 @@ Result<std::vector<SourceTensor*>> SourceLibrary::model_inputs(Interpreter& in, 
       inputs.insert(inputs.end(), some->begin(), some->end());
     }
   if (!inputs.empty()) return inputs;
-  const auto said = [&](const char* word) {
+  const auto argument = [&](const char* word) {
     return first && first->config.contains(word) ? first->config[word] : Json();
   };
-  for (const Json& sizes : {said("batch_shape"), said("batch_input_shape")}) {
+  for (const Json& sizes : {argument("batch_shape"), argument("batch_input_shape")}) {
     if (!shapes.empty() || !sizes.is_array()) continue;
     Shape shape;
     for (const Json& n : sizes) shape.push_back(n.is_number_integer() && n >= 0 ? Dim(n.get<Size>()) : Dim::unknown());
     shapes[first->class_name == "InputLayer" ? first->name : first->name + "_input"] = std::move(shape);
   }
-  if (const Json width = said("input_dim"); shapes.empty() && width.is_number_integer() && first->class_name == "Dense")
+  if (const Json width = argument("input_dim");
+      shapes.empty() && width.is_number_integer() && first->class_name == "Dense")
     shapes[first->name + "_input"] = {Dim::unknown(), Dim(width.get<Size>())};
   if (shapes.empty())
     return fail(Fault::Usage,

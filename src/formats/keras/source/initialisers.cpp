@@ -161,7 +161,7 @@ Value SourceLibrary::seeding(Interpreter& in, const std::string& word) {
   });
 }
 
-Status SourceLibrary::draw(Interpreter& in, SourceLayer& layer, const std::map<std::string, Value>& said) {
+Status SourceLibrary::draw(Interpreter& in, SourceLayer& layer, const std::map<std::string, Value>& argument) {
   layer.config[starts_anew] = true;
   const auto drawing =
       std::ranges::find_if(drawings, [&](const Drawing& d) { return names(d.classes, layer.class_name); });
@@ -174,8 +174,8 @@ Status SourceLibrary::draw(Interpreter& in, SourceLayer& layer, const std::map<s
   for (const Parameter& one : drawing->parameters) {
     if (one.word.empty()) continue;
     const std::string word(one.word);
-    const auto given = said.find(word);
-    if (given == said.end() || given->second.is_none()) {
+    const auto given = argument.find(word);
+    if (given == argument.end() || given->second.is_none()) {
       layer.config[word] = fresh(one.usual);
       continue;
     }

@@ -42,17 +42,17 @@ bool speaks_keras_1(const std::string& class_name, const Arguments& given) {
   return given.placed.size() >= 3 && given.placed[1].is_whole() && given.placed[2].is_whole();
 }
 
-Result<Fact> input_fact(const Json& shape, const std::string& dtype) {
-  Fact fact;
+Result<TensorType> input_type(const Json& shape, const std::string& dtype) {
+  TensorType type;
   for (const Json& n : shape) {
-    if (n.is_null()) fact.shape.push_back(Dim::unknown());
-    else if (n.is_number_integer() && n >= 0) fact.shape.push_back(Dim(n.get<Size>()));
+    if (n.is_null()) type.shape.push_back(Dim::unknown());
+    else if (n.is_number_integer() && n >= 0) type.shape.push_back(Dim(n.get<Size>()));
     else
       return fail(Fault::Format,
                   "the shape " + shape.dump(-1, ' ', false, Json::error_handler_t::replace) + " holds what is no size");
   }
-  if (dtype.starts_with("int")) fact.dtype = DType::I32;
-  return fact;
+  if (dtype.starts_with("int")) type.dtype = DType::I32;
+  return type;
 }
 
 }  // namespace
@@ -116,9 +116,10 @@ Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, A
   // Constructors take these words in any case.
   for (const char* word : {"padding", "data_format"})
     if (layer->config.contains(word) && layer->config[word].is_string()) {
-      std::string said = layer->config[word].get<std::string>();
-      std::ranges::transform(said, said.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      layer->config[word] = std::move(said);
+      std::string argument = layer->config[word].get<std::string>();
+      std::ranges::transform(argument, argument.begin(),
+                             [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      layer->config[word] = std::move(argument);
     }
   // backend.set_image_data_format("channels_first") speaks for every layer that does not say it itself.
   const auto parameters = words_in(words.value_or(""));
@@ -235,9 +236,9 @@ Result<SourceTensor*> SourceLibrary::input(Interpreter& in, Shape shape, const s
   for (const Dim n : shape) sizes.push_back(n.known() ? Json(*n) : Json());
   layer->config = {{"batch_shape", sizes}, {"dtype", dtype.empty() ? "float32" : dtype}};
   layer->calls.emplace_back().order = ++calls_;
-  auto fact = input_fact(sizes, dtype);
-  if (!fact) return pass(fact);
-  return in.make<SourceTensor>(*this, layer, 0, 0, std::move(*fact));
+  auto type = input_type(sizes, dtype);
+  if (!type) return pass(type);
+  return in.make<SourceTensor>(*this, layer, 0, 0, std::move(*type));
 }
 
 Made SourceLibrary::input_function(Interpreter& in, Arguments& given) {
@@ -250,10 +251,10 @@ Made SourceLibrary::input_function(Interpreter& in, Arguments& given) {
   const bool whole = (*taken)[4] && !(*taken)[4]->is_none();
   if (!whole && !(*taken)[0]) return fail(Fault::Format, "Input(): argument 'shape' is missing");
   ValueList sizes;
-  const Value said = whole ? *(*taken)[4] : *(*taken)[0];
-  if (said.is_whole()) sizes = {said};
+  const Value argument = whole ? *(*taken)[4] : *(*taken)[0];
+  if (argument.is_whole()) sizes = {argument};
   else {
-    auto all = in.elements(said);
+    auto all = in.elements(argument);
     if (!all) return pass(all);
     sizes = std::move(*all);
   }
@@ -296,7 +297,7 @@ Result<Json> argument_json(SourceLibrary& library, Interpreter& in, Value value,
 
 }  // namespace
 
-// The facts of the outputs come from the reader itself, which looks at this one layer.
+// The types of the outputs come from the reader itself, which looks at this one layer.
 Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) {
   if (layer.class_name == "Sequential" && layer.holds_own()) {
     const bool joins = !layer.layers.empty() && !branches_of(*layer.layers.front()).empty();
@@ -338,7 +339,7 @@ Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) 
   Values inputs;
   for (std::size_t i = 0; i < call.tensors.size(); ++i) {
     arguments.tensors.push_back({0, 0, i});
-    inputs.push_back(builder.graph.input("input_" + std::to_string(i), call.tensors[i]->fact));
+    inputs.push_back(builder.graph.input("input_" + std::to_string(i), call.tensors[i]->type));
   }
   const auto made = run_layer(builder, *read, &arguments, inputs, {}, "", {"", {layer.name}});
   if (!made) return std::unexpected(made.error());
@@ -346,7 +347,7 @@ Made SourceLibrary::call(Interpreter& in, SourceLayer& layer, Arguments& given) 
   ValueList outputs;
   for (std::size_t i = 0; i < made->size(); ++i)
     outputs.push_back(
-        Value::of(in.make<SourceTensor>(*this, &layer, layer.calls.size() - 1, i, builder.graph[(*made)[i]].fact)));
+        Value::of(in.make<SourceTensor>(*this, &layer, layer.calls.size() - 1, i, builder.graph[(*made)[i]].type)));
   return outputs.size() == 1 ? Made(outputs[0]) : Made(in.list(std::move(outputs)));
 }
 
@@ -354,8 +355,8 @@ Made SourceLibrary::operate(Interpreter& in, const std::string& class_name, Argu
   // tf.matmul(a, b, transpose_b=True)
   for (const auto& [flag, place] :
        {std::pair{"transpose_a", std::size_t{0}}, std::pair{"transpose_b", std::size_t{1}}}) {
-    const auto said = class_name == "Matmul" ? arguments.take(flag) : std::nullopt;
-    if (!said || !said->is_whole() || said->whole() == 0) continue;
+    const auto argument = class_name == "Matmul" ? arguments.take(flag) : std::nullopt;
+    if (!argument || !argument->is_whole() || argument->whole() == 0) continue;
     Value* turned = place < arguments.placed.size() ? &arguments.placed[place] : nullptr;
     for (auto& [word, value] : arguments.named)
       if (word == (place == 0 ? "a" : "b")) turned = &value;

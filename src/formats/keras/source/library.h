@@ -78,7 +78,7 @@ class SourceLibrary : public python::Library {
   python::Value seeding(python::Interpreter& in,
                         const std::string& word);  // keras.utils.set_random_seed, SeedGenerator
   // What the layer's constructor draws, in its order; `said`: the initialisers that the program gives.
-  Status draw(python::Interpreter& in, SourceLayer& layer, const std::map<std::string, python::Value>& said);
+  Status draw(python::Interpreter& in, SourceLayer& layer, const std::map<std::string, python::Value>& argument);
   void draw_again(Json& object);
   Result<python::Value> input_function(python::Interpreter& in, python::Arguments& given);
   Result<python::Value> add(python::Interpreter& in, python::Arguments& given);

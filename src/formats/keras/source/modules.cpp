@@ -117,7 +117,7 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
         if (!of_list && name == "dot") {
           // Over the last axis of the first and the last but one of the second.
           const auto* second = given.placed.size() > 1 ? given.placed[1].as<SourceTensor>() : nullptr;
-          if (second && second->fact.rank() > 2)
+          if (second && second->type.rank() > 2)
             return fail(Fault::Unsupported, "dot() with a second tensor of more than two axes");
           return operate(with, "Matmul", given);
         }
@@ -141,7 +141,7 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
   return in.native(name, [this, name, class_name](Interpreter& with, Arguments& given) -> Made {
     // TensorFlow's mean of whole numbers is whole, that of keras.ops is not.
     const auto* first = given.placed.empty() ? nullptr : given.placed[0].as<SourceTensor>();
-    if (name == "reduce_mean" && first && !is_floating(first->fact.dtype)) return operate(with, "ReduceMean", given);
+    if (name == "reduce_mean" && first && !is_floating(first->type.dtype)) return operate(with, "ReduceMean", given);
     return operate(with, class_name, given);
   });
 }
@@ -179,8 +179,8 @@ std::optional<Value> SourceLibrary::backend_word(Interpreter& in, const std::str
         word, [this](Interpreter& with, Arguments&) -> Made { return with.text(channels_first_ ? "th" : "tf"); });
   if (word == "set_image_data_format" || word == "set_image_dim_ordering")
     return in.native(word, [this, word](Interpreter& with, Arguments& given) -> Made {
-      const Value said = given.placed.empty() ? given.take("data_format").value_or(Value()) : given.placed[0];
-      const auto* text = said.as<python::Text>();
+      const Value argument = given.placed.empty() ? given.take("data_format").value_or(Value()) : given.placed[0];
+      const auto* text = argument.as<python::Text>();
       const bool first = text && (text->text == "channels_first" || text->text == "th");
       if (!first && !(text && (text->text == "channels_last" || text->text == "tf")))
         return with.forbidden(word + "() of other than 'channels_first' or 'channels_last'");

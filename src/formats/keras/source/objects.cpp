@@ -29,13 +29,13 @@ Value shape_of(Interpreter& in, const Shape& shape) {
 }  // namespace
 
 Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std::string& name) {
-  if (name == "shape" || name == "_keras_shape") return shape_of(in, fact.shape);
+  if (name == "shape" || name == "_keras_shape") return shape_of(in, type.shape);
   if (name == "get_shape")
     return in.native(name,
-                     [this](Interpreter& with, Arguments&) -> Result<Value> { return shape_of(with, fact.shape); });
-  if (name == "ndim") return Value::of(fact.rank());
+                     [this](Interpreter& with, Arguments&) -> Result<Value> { return shape_of(with, type.shape); });
+  if (name == "ndim") return Value::of(type.rank());
   if (name == "name") return in.text(layer->name);
-  if (name == "dtype") return in.text(std::string(convoy::name_of(fact.dtype)));
+  if (name == "dtype") return in.text(std::string(convoy::name_of(type.dtype)));
   return std::nullopt;
 }
 

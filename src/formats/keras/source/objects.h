@@ -2,7 +2,7 @@
 #pragma once
 #include "containers/json.h"
 #include "containers/python/interpreter.h"
-#include "ops/fact.h"
+#include "ops/tensor_type.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,12 +26,12 @@ class SourceLibrary;
 // Output `tensor` of call `call` of a layer.
 class SourceTensor : public python::Object {
  public:
-  SourceTensor(SourceLibrary& in, SourceLayer* of, std::size_t which_call, std::size_t which, Fact what)
+  SourceTensor(SourceLibrary& in, SourceLayer* of, std::size_t which_call, std::size_t which, TensorType what)
       : library(in),
         layer(of),
         call_number(which_call),
         tensor(which),
-        fact(std::move(what)) {}
+        type(std::move(what)) {}
   std::string type_name() const override { return "KerasTensor"; }
   Result<std::optional<python::Value>> attribute(python::Interpreter& in, const std::string& name) override;
   Result<python::Value> item(python::Interpreter& in, python::Value key) override;
@@ -42,7 +42,7 @@ class SourceTensor : public python::Object {
   SourceLibrary& library;
   SourceLayer* const layer;
   const std::size_t call_number, tensor;
-  const Fact fact;
+  const TensorType type;
 };
 
 // One call: its arguments with {"$tensor": i} in the place of tensors[i].

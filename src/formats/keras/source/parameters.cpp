@@ -116,8 +116,8 @@ Status in_words_of_keras(Interpreter& in, const std::string& class_name, Argumen
   std::erase_if(given.named, [](const auto& one) { return one.first == "name"; });
   for (auto& [word, value] : given.named) {
     if (is_among(names, word)) continue;
-    const auto other = std::ranges::find_if(others, [&, said = std::string_view(word)](const Other& o) {
-      return o.word == said && is_among(names, o.keras);
+    const auto other = std::ranges::find_if(others, [&, argument = std::string_view(word)](const Other& o) {
+      return o.word == argument && is_among(names, o.keras);
     });
     if (other == others.end())
       return fail(Fault::Unsupported, "argument '" + word + "' of this function is not read; it takes " + names);

@@ -40,9 +40,9 @@ class Finder {
  private:
   std::string mode_of(const Node& node) const {
     if (node.inputs.size() != 2 || !node.inputs[0] || !node.inputs[1]) return {};
-    const Fact& fact = graph_[node.inputs[0]].fact;
-    if (fact.shape != graph_[node.inputs[1]].fact.shape) return {};
-    if (const auto* concat = std::get_if<Concat>(&node.op)) return concat->axis == fact.rank() - 1 ? "concat" : "";
+    const TensorType& type = graph_[node.inputs[0]].type;
+    if (type.shape != graph_[node.inputs[1]].type.shape) return {};
+    if (const auto* concat = std::get_if<Concat>(&node.op)) return concat->axis == type.rank() - 1 ? "concat" : "";
     const auto* binary = std::get_if<Binary>(&node.op);
     if (!binary) return {};
     return binary->function == BinaryFunction::Add ? "sum" : binary->function == BinaryFunction::Multiply ? "mul" : "";

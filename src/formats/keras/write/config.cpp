@@ -100,10 +100,10 @@ class Config {
   }
 
   Json tensor(const Reference& r) const {
-    const Fact& fact = document_.fact(r);
+    const TensorType& type = document_.type(r);
     Json config = Json::object();
-    config["shape"] = shape_of(fact.shape);
-    config["dtype"] = std::string(name_of(fact.dtype));
+    config["shape"] = shape_of(type.shape);
+    config["dtype"] = std::string(name_of(type.dtype));
     config["keras_history"] = place(r);
     return {{"class_name", "__keras_tensor__"}, {"config", std::move(config)}};
   }

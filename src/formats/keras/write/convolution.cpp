@@ -17,23 +17,23 @@ Status check_axes(const Sink& sink, Axes axes, const char* what) {
 }
 
 // kernel_size, strides and dilation_rate, as far as they are not 1.
-void say_windows(Said& said, const std::vector<Window>& windows) {
+void say_windows(LayerConfig& config, const std::vector<Window>& windows) {
   Sizes kernel, strides, dilations;
   for (const Window& w : windows) {
     kernel.push_back(w.kernel);
     strides.push_back(w.stride);
     dilations.push_back(w.dilation);
   }
-  said.arguments["kernel_size"] = one_or_all(kernel);
-  if (std::ranges::any_of(strides, [](Size n) { return n != 1; })) said.arguments["strides"] = one_or_all(strides);
+  config.arguments["kernel_size"] = one_or_all(kernel);
+  if (std::ranges::any_of(strides, [](Size n) { return n != 1; })) config.arguments["strides"] = one_or_all(strides);
   if (std::ranges::any_of(dilations, [](Size n) { return n != 1; }))
-    said.arguments["dilation_rate"] = one_or_all(dilations);
+    config.arguments["dilation_rate"] = one_or_all(dilations);
 }
 
-Status say_weights(Said& said, Sink& sink) {
-  if (!sink.has(2)) said.arguments["use_bias"] = false;
-  if (auto ok = sink.weigh(said, 1, "kernel"); !ok) return ok;
-  return sink.has(2) ? sink.weigh(said, 2, "bias") : Status();
+Status say_weights(LayerConfig& config, Sink& sink) {
+  if (!sink.has(2)) config.arguments["use_bias"] = false;
+  if (auto ok = sink.weigh(config, 1, "kernel"); !ok) return ok;
+  return sink.has(2) ? sink.weigh(config, 2, "bias") : Status();
 }
 
 Status write_conv(const Conv& conv, Sink& sink) {
@@ -43,18 +43,18 @@ Status write_conv(const Conv& conv, Sink& sink) {
   if (!depthwise && conv.kernel_order != KernelOrder::SpaceInOut)
     return sink.broken("a kernel in another framework's order");
   if (depthwise && conv.axes.space > 2) return sink.refused("a depthwise convolution over three axes");
-  Said said = sink.layer(class_of(depthwise ? "DepthwiseConv" : "Conv", conv.axes.space));
-  if (!depthwise) said.arguments["filters"] = kernel.back();
-  say_windows(said, conv.windows);
+  LayerConfig config = sink.layer(class_of(depthwise ? "DepthwiseConv" : "Conv", conv.axes.space));
+  if (!depthwise) config.arguments["filters"] = kernel.back();
+  say_windows(config, conv.windows);
   const auto form = form_of({Framework::Keras, depthwise ? Windowed::Depthwise : Windowed::Convolutions}, conv.paddings,
                             conv.windows);
-  if (form == Form::SameUpper) said.arguments["padding"] = "same";
-  else if (form == Form::Causal) said.arguments["padding"] = "causal";
+  if (form == Form::SameUpper) config.arguments["padding"] = "same";
+  else if (form == Form::Causal) config.arguments["padding"] = "causal";
   else if (form != Form::Valid) return sink.broken("a padding");
-  if (depthwise && kernel.back() != 1) said.arguments["depth_multiplier"] = kernel.back();
-  if (!depthwise && conv.groups != 1) said.arguments["groups"] = conv.groups;
-  if (auto ok = say_weights(said, sink); !ok) return ok;
-  return sink.last(std::move(said));
+  if (depthwise && kernel.back() != 1) config.arguments["depth_multiplier"] = kernel.back();
+  if (!depthwise && conv.groups != 1) config.arguments["groups"] = conv.groups;
+  if (auto ok = say_weights(config, sink); !ok) return ok;
+  return sink.last(std::move(config));
 }
 
 Status write_transposed(const ConvTranspose& conv, Sink& sink) {
@@ -69,13 +69,13 @@ Status write_transposed(const ConvTranspose& conv, Sink& sink) {
       return sink.broken("crops of a transposed convolution");
     extra.push_back(p.output_padding.value_or(0));
   }
-  Said said = sink.layer(class_of("Conv", conv.axes.space, "Transpose"));
-  said.arguments["filters"] = sink.constant(1)->shape()[static_cast<std::size_t>(conv.axes.space)];
-  say_windows(said, conv.windows);
-  if (spelling == CropSpelling::KerasSame) said.arguments["padding"] = "same";
-  if (given) said.arguments["output_padding"] = one_or_all(extra);
-  if (auto ok = say_weights(said, sink); !ok) return ok;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer(class_of("Conv", conv.axes.space, "Transpose"));
+  config.arguments["filters"] = sink.constant(1)->shape()[static_cast<std::size_t>(conv.axes.space)];
+  say_windows(config, conv.windows);
+  if (spelling == CropSpelling::KerasSame) config.arguments["padding"] = "same";
+  if (given) config.arguments["output_padding"] = one_or_all(extra);
+  if (auto ok = say_weights(config, sink); !ok) return ok;
+  return sink.last(std::move(config));
 }
 
 constexpr std::array convolution_table{writes<write_conv>(), writes<write_transposed>()};

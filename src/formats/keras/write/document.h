@@ -29,7 +29,7 @@ using Argument = std::variant<Reference, std::vector<Item>, Tensor, Json>;
 struct DocumentCall {
   std::vector<Argument> args;
   std::vector<std::pair<std::string, Argument>> kwargs;
-  std::vector<Fact> results;  // one per tensor that the call gives
+  std::vector<TensorType> results;  // one per tensor that the call gives
 };
 
 // A variable, in the order in which the layer makes its own.
@@ -67,7 +67,7 @@ struct Document {
   // result after the layer, its weights "layer/kernel".
   std::map<std::string, ValueId> carried;
 
-  const Fact& fact(const Reference& r) const { return layers[r.layer].calls[r.call].results[r.tensor]; }
+  const TensorType& type(const Reference& r) const { return layers[r.layer].calls[r.call].results[r.tensor]; }
   // One input, one output and a chain of layers between, without operations: a Sequential says it.
   bool is_sequential() const;
 };

@@ -63,14 +63,14 @@ Status write_trained_factor(std::size_t factor, Size axes, Sink& sink) {
     if (i > 0) shape.push_back(sink.dim(i, other).known() ? Json(*sink.dim(i, other)) : Json());
   }
   const std::string last = letters.substr(letters.size() - static_cast<std::size_t>(axes));
-  Said said = sink.layer("EinsumDense");
-  said.args = {std::get<Reference>(sink.argument(other))};
-  said.arguments["equation"] = letters + "," + last + "->" + letters;
-  said.arguments["output_shape"] = std::move(shape);
-  if (auto ok = sink.weigh(said, factor, "kernel"); !ok) return ok;
-  Tensor& kernel = said.weights.back().tensor;
+  LayerConfig config = sink.layer("EinsumDense");
+  config.args = {std::get<Reference>(sink.argument(other))};
+  config.arguments["equation"] = letters + "," + last + "->" + letters;
+  config.arguments["output_shape"] = std::move(shape);
+  if (auto ok = sink.weigh(config, factor, "kernel"); !ok) return ok;
+  Tensor& kernel = config.weights.back().tensor;
   kernel = kernel.reshaped(Sizes(kernel.shape().end() - axes, kernel.shape().end()));
-  return sink.last(std::move(said));
+  return sink.last(std::move(config));
 }
 
 // keras.ops.add on TensorFlow takes a second operand that is one vector (all other axes 1) for a bias where its length is
@@ -93,7 +93,7 @@ bool is_added_in_place(const Shape& first, const Shape& second) {
 enum class Addends : std::uint8_t { AsTheyStand, Swapped, Subtracted };
 // In which order a sum is right whatever the sizes: a second operand as large as the sum is never moved.
 Addends order_of_addends(const Sink& sink) {
-  const Shape &first = sink.fact(0).shape, &second = sink.fact(1).shape, &sum = sink.result_fact().shape;
+  const Shape &first = sink.type(0).shape, &second = sink.type(1).shape, &sum = sink.result_type().shape;
   if (is_added_in_place(first, second) || second == sum) return Addends::AsTheyStand;
   return first == sum ? Addends::Swapped : Addends::Subtracted;
 }
@@ -101,13 +101,13 @@ Addends order_of_addends(const Sink& sink) {
 // x1 - (-x2), or x2 - (-x1) where x2 are numbers: neither operand is taken for a bias.
 Status write_sum_by_difference(Sink& sink) {
   const std::size_t kept = sink.constant(1) ? 1 : 0, negated = 1 - kept;
-  Said negative = sink.operation("numpy", "Negative");
+  LayerConfig negative = sink.operation("numpy", "Negative");
   sink.operand(negative, 0, negated, "x");
-  const Argument other = sink.step(std::move(negative), "negative", sink.fact(negated));
-  Said said = sink.operation("numpy", "Subtract");
-  sink.operand(said, 0, kept, "x1");
-  said.args.push_back(other);
-  return sink.last(std::move(said));
+  const Argument other = sink.step(std::move(negative), "negative", sink.type(negated));
+  LayerConfig config = sink.operation("numpy", "Subtract");
+  sink.operand(config, 0, kept, "x1");
+  config.args.push_back(other);
+  return sink.last(std::move(config));
 }
 
 // A merging layer puts axes behind the batch of an input that has fewer, unlike numpy, so ranks must agree.
@@ -122,33 +122,33 @@ Status write_binary(const Binary& op, Sink& sink) {
                          sink.dim(0, 0) == sink.dim(0, 1);
   if (word.layer && one_batch && !sink.constant(0) && !sink.constant(1) && sink.rank(0) == sink.rank(1) &&
       sink.rank(0) > 0) {
-    Said said = sink.layer(word.layer);
-    said.args = {
+    LayerConfig config = sink.layer(word.layer);
+    config.args = {
         std::vector<Item>{std::get<Reference>(sink.argument(first)), std::get<Reference>(sink.argument(second))}};
-    return sink.last(std::move(said));
+    return sink.last(std::move(config));
   }
   if (op.function == BinaryFunction::Multiply)
     for (const std::size_t factor : {std::size_t{1}, std::size_t{0}})
       if (const auto axes = trained_axes(factor, sink)) return write_trained_factor(factor, *axes, sink);
-  Said said = sink.operation("numpy", word.operation);
-  sink.operand(said, 0, first, "x1");
-  sink.operand(said, 1, second, "x2");
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", word.operation);
+  sink.operand(config, 0, first, "x1");
+  sink.operand(config, 1, second, "x2");
+  return sink.last(std::move(config));
 }
 
 Status write_where(const Where&, Sink& sink) {
-  Said said = sink.operation("numpy", "Where");
-  sink.operand(said, 0, 0, "condition");
-  sink.operand(said, 1, 1, "x1");
-  sink.operand(said, 2, 2, "x2");
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", "Where");
+  sink.operand(config, 0, 0, "condition");
+  sink.operand(config, 1, 1, "x1");
+  sink.operand(config, 2, 2, "x2");
+  return sink.last(std::move(config));
 }
 
 Status write_affine(const Affine& op, Sink& sink) {
-  Said said = sink.layer("Rescaling");
-  said.arguments["scale"] = op.scale;
-  said.arguments["offset"] = op.offset;  // Keras does not load the layer without it
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer("Rescaling");
+  config.arguments["scale"] = op.scale;
+  config.arguments["offset"] = op.offset;  // Keras does not load the layer without it
+  return sink.last(std::move(config));
 }
 
 Status write_dropout(const Dropout& op, Sink& sink) {
@@ -164,17 +164,17 @@ Status write_dropout(const Dropout& op, Sink& sink) {
       break;
     case Noise::Augmentation: return sink.refused("an augmentation");
   }
-  Said said = sink.layer(name ? std::string(name) : class_of("SpatialDropout", sink.rank() - 2));
-  said.arguments[op.noise == Noise::GaussianNoise ? "stddev" : "rate"] = op.rate;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer(name ? std::string(name) : class_of("SpatialDropout", sink.rank() - 2));
+  config.arguments[op.noise == Noise::GaussianNoise ? "stddev" : "rate"] = op.rate;
+  return sink.last(std::move(config));
 }
 
 Status write_identity(const Identity&, Sink& sink) { return sink.last(sink.layer("Identity")); }
 
 Status write_cast(const Cast& op, Sink& sink) {
-  Said said = sink.operation("core", "Cast");
-  said.arguments["dtype"] = std::string(convoy::name_of(op.to));
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("core", "Cast");
+  config.arguments["dtype"] = std::string(convoy::name_of(op.to));
+  return sink.last(std::move(config));
 }
 
 constexpr std::array elementwise_table{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),

@@ -8,13 +8,13 @@ namespace convoy::keras::writing {
 namespace {
 
 Status write_dense(Sink& sink) {
-  Said said = sink.layer("Dense");
-  said.arguments["units"] = sink.constant(1)->shape()[1];
-  if (!sink.has(2)) said.arguments["use_bias"] = false;
-  if (auto ok = sink.weigh(said, 1, "kernel"); !ok) return ok;
+  LayerConfig config = sink.layer("Dense");
+  config.arguments["units"] = sink.constant(1)->shape()[1];
+  if (!sink.has(2)) config.arguments["use_bias"] = false;
+  if (auto ok = sink.weigh(config, 1, "kernel"); !ok) return ok;
   if (sink.has(2))
-    if (auto ok = sink.weigh(said, 2, "bias"); !ok) return ok;
-  return sink.last(std::move(said));
+    if (auto ok = sink.weigh(config, 2, "bias"); !ok) return ok;
+  return sink.last(std::move(config));
 }
 
 Status write_linear(const Linear& linear, Sink& sink) {
@@ -28,10 +28,10 @@ Status write_matmul(const MatMul&, Sink& sink) {
   const Tensor* b = sink.constant(1);
   const bool weight = b && b->rank() == 2 && sink.graph()[sink.node().inputs[1]].trainable;
   if (weight && sink.rank() >= 2 && sink.dim(sink.rank() - 1).known()) return write_dense(sink);
-  Said said = sink.operation("numpy", "Matmul");
-  sink.operand(said, 0, 0, "x1");
-  sink.operand(said, 1, 1, "x2");
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", "Matmul");
+  sink.operand(config, 0, 0, "x1");
+  sink.operand(config, 1, 1, "x2");
+  return sink.last(std::move(config));
 }
 
 // EinsumDense counts its first axis as the batch and takes the output's other sizes.
@@ -50,33 +50,33 @@ Status write_einsum(const Einsum& einsum, Sink& sink) {
   const auto letters = letters_of(einsum);
   if (!letters) return std::unexpected(letters.error());
   if (is_dense(*letters, sink)) {
-    Said said = sink.layer("EinsumDense");
-    said.arguments["equation"] = einsum.equation;
+    LayerConfig config = sink.layer("EinsumDense");
+    config.arguments["equation"] = einsum.equation;
     Json shape = Json::array();
     for (std::size_t i = 1; i < letters->out.size(); ++i) {
-      const Dim n = sink.result_fact().shape[i];
+      const Dim n = sink.result_type().shape[i];
       shape.push_back(n.known() ? Json(*n) : Json());
     }
-    said.arguments["output_shape"] = std::move(shape);
-    if (auto ok = sink.weigh(said, 1, "kernel"); !ok) return ok;
-    return sink.last(std::move(said));
+    config.arguments["output_shape"] = std::move(shape);
+    if (auto ok = sink.weigh(config, 1, "kernel"); !ok) return ok;
+    return sink.last(std::move(config));
   }
-  Said said = sink.operation("numpy", "Einsum");
-  said.arguments["subscripts"] = einsum.equation;
-  sink.operand(said, 0, 0, "x1");
-  sink.operand(said, 1, 1, "x2");
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", "Einsum");
+  config.arguments["subscripts"] = einsum.equation;
+  sink.operand(config, 0, 0, "x1");
+  sink.operand(config, 1, 1, "x2");
+  return sink.last(std::move(config));
 }
 
 Status write_embedding(const Embedding&, Sink& sink) {
   const Tensor* table = sink.constant(1);
   if (!table) return sink.refused("a table that the model computes");
   if (sink.constant(0)) return sink.refused("a lookup of numbers that are known beforehand");
-  Said said = sink.layer("Embedding");
-  said.arguments["input_dim"] = table->shape()[0];
-  said.arguments["output_dim"] = table->shape()[1];
-  if (auto ok = sink.weigh(said, 1, "embeddings"); !ok) return ok;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer("Embedding");
+  config.arguments["input_dim"] = table->shape()[0];
+  config.arguments["output_dim"] = table->shape()[1];
+  if (auto ok = sink.weigh(config, 1, "embeddings"); !ok) return ok;
+  return sink.last(std::move(config));
 }
 
 constexpr std::array linear_table{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),

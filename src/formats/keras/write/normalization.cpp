@@ -8,68 +8,68 @@ namespace convoy::keras::writing {
 namespace {
 
 // `axis`, unless it is the last one, which Keras takes by itself.
-void say_axes(Said& said, const Sizes& axes, Size rank) {
+void say_axes(LayerConfig& config, const Sizes& axes, Size rank) {
   if (axes == Sizes{rank - 1}) return;
-  if (axes.size() == 1) said.arguments["axis"] = axes[0];
-  else said.arguments["axis"] = axes;
+  if (axes.size() == 1) config.arguments["axis"] = axes[0];
+  else config.arguments["axis"] = axes;
 }
 
-void say_number(Said& said, const char* name, double value, double usual) {
-  if (value != usual) said.arguments[name] = value;
+void say_number(LayerConfig& config, const char* name, double value, double usual) {
+  if (value != usual) config.arguments[name] = value;
 }
 
-Status say_scale(Said& said, Sink& sink) {
-  if (!sink.has(2)) said.arguments["center"] = false;
-  if (!sink.has(1)) said.arguments["scale"] = false;
+Status say_scale(LayerConfig& config, Sink& sink) {
+  if (!sink.has(2)) config.arguments["center"] = false;
+  if (!sink.has(1)) config.arguments["scale"] = false;
   if (sink.has(1))
-    if (auto ok = sink.weigh(said, 1, "gamma"); !ok) return ok;
-  return sink.has(2) ? sink.weigh(said, 2, "beta") : Status();
+    if (auto ok = sink.weigh(config, 1, "gamma"); !ok) return ok;
+  return sink.has(2) ? sink.weigh(config, 2, "beta") : Status();
 }
 
 Status write_batch_norm(const BatchNorm& op, Sink& sink) {
-  Said said = sink.layer("BatchNormalization");
-  say_axes(said, {op.axis}, sink.rank());
-  say_number(said, "momentum", op.momentum, 0.99);
-  say_number(said, "epsilon", op.epsilon, 1e-3);
-  if (auto ok = say_scale(said, sink); !ok) return ok;
-  if (auto ok = sink.weigh(said, 3, "moving_mean"); !ok) return ok;
-  if (auto ok = sink.weigh(said, 4, "moving_variance"); !ok) return ok;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer("BatchNormalization");
+  say_axes(config, {op.axis}, sink.rank());
+  say_number(config, "momentum", op.momentum, 0.99);
+  say_number(config, "epsilon", op.epsilon, 1e-3);
+  if (auto ok = say_scale(config, sink); !ok) return ok;
+  if (auto ok = sink.weigh(config, 3, "moving_mean"); !ok) return ok;
+  if (auto ok = sink.weigh(config, 4, "moving_variance"); !ok) return ok;
+  return sink.last(std::move(config));
 }
 
 Status write_layer_norm(const LayerNorm& op, Sink& sink) {
-  Said said = sink.layer("LayerNormalization");
-  say_axes(said, op.axes, sink.rank());
-  say_number(said, "epsilon", op.epsilon, 1e-3);
+  LayerConfig config = sink.layer("LayerNormalization");
+  say_axes(config, op.axes, sink.rank());
+  say_number(config, "epsilon", op.epsilon, 1e-3);
   if (op.keras_rms_scaling) {
     if (!sink.has(1)) return sink.refused("a normalisation by roots of mean squares without a scale");
-    said.arguments["rms_scaling"] = true;
-    if (auto ok = sink.weigh(said, 1, "gamma"); !ok) return ok;
-  } else if (auto ok = say_scale(said, sink); !ok) {
+    config.arguments["rms_scaling"] = true;
+    if (auto ok = sink.weigh(config, 1, "gamma"); !ok) return ok;
+  } else if (auto ok = say_scale(config, sink); !ok) {
     return ok;
   }
-  return sink.last(std::move(said));
+  return sink.last(std::move(config));
 }
 
 Status write_group_norm(const GroupNorm& op, Sink& sink) {
-  Said said = sink.layer("GroupNormalization");
+  LayerConfig config = sink.layer("GroupNormalization");
   // A group of its own for every channel is what Keras writes as -1.
   const bool each = sink.dim(op.axis) == Dim(op.groups) && op.groups != 1;
-  if (each || op.groups != 32) said.arguments["groups"] = each ? Size{-1} : op.groups;
-  say_axes(said, {op.axis}, sink.rank());
-  say_number(said, "epsilon", op.epsilon, 1e-3);
-  if (auto ok = say_scale(said, sink); !ok) return ok;
-  return sink.last(std::move(said));
+  if (each || op.groups != 32) config.arguments["groups"] = each ? Size{-1} : op.groups;
+  say_axes(config, {op.axis}, sink.rank());
+  say_number(config, "epsilon", op.epsilon, 1e-3);
+  if (auto ok = say_scale(config, sink); !ok) return ok;
+  return sink.last(std::move(config));
 }
 
 // Keras lays the scale along the last axes, whichever ones are normalised: a product of its own lays it along others.
 Status write_rms_norm_elsewhere(const RmsNorm& op, Sink& sink) {
-  Said norm = sink.operation("nn", "RMSNorm");
+  LayerConfig norm = sink.operation("nn", "RMSNorm");
   norm.args = {sink.argument()};
   norm.arguments["axis"] = op.axes.size() == 1 ? Json(op.axes.front()) : Json(op.axes);
   norm.arguments["epsilon"] = op.epsilon;
   norm.kwargs.emplace_back("scale", Json());
-  const Argument normal = sink.step(std::move(norm), "normal", sink.fact());
+  const Argument normal = sink.step(std::move(norm), "normal", sink.type());
   std::string letters, scaled;
   Json shape = Json::array();
   for (Size i = 0; i < sink.rank(); ++i) {
@@ -81,15 +81,15 @@ Status write_rms_norm_elsewhere(const RmsNorm& op, Sink& sink) {
     scaled += letters[static_cast<std::size_t>(axis)];
     lengths.push_back(sink.dim(axis).known() ? *sink.dim(axis) : 1);
   }
-  Said said = sink.layer("EinsumDense");
-  said.args = {normal};
-  said.arguments["equation"] = letters + "," + scaled + "->" + letters;
-  said.arguments["output_shape"] = std::move(shape);
-  if (auto ok = sink.weigh(said, 1, "kernel"); !ok) return ok;
-  Tensor& kernel = said.weights.back().tensor;
+  LayerConfig config = sink.layer("EinsumDense");
+  config.args = {normal};
+  config.arguments["equation"] = letters + "," + scaled + "->" + letters;
+  config.arguments["output_shape"] = std::move(shape);
+  if (auto ok = sink.weigh(config, 1, "kernel"); !ok) return ok;
+  Tensor& kernel = config.weights.back().tensor;
   if (kernel.count() != checked_count(lengths).value_or(-1)) return sink.refused("a scale of axes of unknown length");
   kernel = kernel.reshaped(lengths);
-  return sink.last(std::move(said));
+  return sink.last(std::move(config));
 }
 
 Status write_rms_norm(const RmsNorm& op, Sink& sink) {
@@ -97,34 +97,34 @@ Status write_rms_norm(const RmsNorm& op, Sink& sink) {
   if (sink.has(1) && !op.axes.empty() && op.axes.front() != sink.rank() - count)
     return write_rms_norm_elsewhere(op, sink);
   if (!sink.has(1)) {
-    Said said = sink.operation("nn", "RMSNorm");
-    said.arguments["axis"] = one_or_all(op.axes).is_array() ? Json(op.axes) : Json(op.axes.front());
-    said.arguments["epsilon"] = op.epsilon;
-    said.kwargs.emplace_back("scale", Json());
-    return sink.last(std::move(said));
+    LayerConfig config = sink.operation("nn", "RMSNorm");
+    config.arguments["axis"] = one_or_all(op.axes).is_array() ? Json(op.axes) : Json(op.axes.front());
+    config.arguments["epsilon"] = op.epsilon;
+    config.kwargs.emplace_back("scale", Json());
+    return sink.last(std::move(config));
   }
-  Said said = sink.layer("RMSNormalization");
-  say_axes(said, op.axes, sink.rank());
-  say_number(said, "epsilon", op.epsilon, 1e-6);
-  if (auto ok = sink.weigh(said, 1, "scale"); !ok) return ok;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer("RMSNormalization");
+  say_axes(config, op.axes, sink.rank());
+  say_number(config, "epsilon", op.epsilon, 1e-6);
+  if (auto ok = sink.weigh(config, 1, "scale"); !ok) return ok;
+  return sink.last(std::move(config));
 }
 
 // ops.normalize divides by max(length, epsilon).
-Said length(const Sizes& axes, Size order, double epsilon, const Sink& sink) {
-  Said said = sink.operation("nn", "Normalize");
-  if (axes.size() == 1) said.arguments["axis"] = axes[0];
-  else said.arguments["axis"] = axes;
-  if (order != 2) said.arguments["order"] = order;
-  said.arguments["epsilon"] = epsilon;
-  return said;
+LayerConfig length(const Sizes& axes, Size order, double epsilon, const Sink& sink) {
+  LayerConfig config = sink.operation("nn", "Normalize");
+  if (axes.size() == 1) config.arguments["axis"] = axes[0];
+  else config.arguments["axis"] = axes;
+  if (order != 2) config.arguments["order"] = order;
+  config.arguments["epsilon"] = epsilon;
+  return config;
 }
 
 Status write_unit_norm(const UnitNorm& op, Sink& sink) {
   if (op.epsilon != 1e-12) return sink.last(length(op.axes, 2, std::sqrt(op.epsilon), sink));
-  Said said = sink.layer("UnitNormalization");
-  say_axes(said, op.axes, sink.rank());
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer("UnitNormalization");
+  say_axes(config, op.axes, sink.rank());
+  return sink.last(std::move(config));
 }
 
 Status write_length_norm(const LengthNorm& op, Sink& sink) {

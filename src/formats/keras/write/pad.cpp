@@ -35,20 +35,20 @@ Json counts(const Sizes& before, const Sizes& after) {
 }
 
 Shape cut(const Sink& sink, const Sizes& before, const Sizes& after) {
-  Shape shape = sink.fact().shape;
+  Shape shape = sink.type().shape;
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (shape[i].known()) shape[i] = Dim(*shape[i] - before[i] - after[i]);
   return shape;
 }
 
-Said crop(const Pad& pad, const Sink& sink) {
+LayerConfig crop(const Pad& pad, const Sink& sink) {
   const Sizes before = only(pad.before, false), after = only(pad.after, false);
   if (spatial_alone(pad)) {
-    Said said = sink.layer(class_of("Cropping", static_cast<Size>(before.size()) - 2));
-    said.arguments["cropping"] = counts(before, after);
-    return said;
+    LayerConfig config = sink.layer(class_of("Cropping", static_cast<Size>(before.size()) - 2));
+    config.arguments["cropping"] = counts(before, after);
+    return config;
   }
-  Said said = sink.operation("numpy", "GetItem");
+  LayerConfig config = sink.operation("numpy", "GetItem");
   Json key = Json::array();
   for (std::size_t i = 0; i < before.size(); ++i) {
     Json one = {{"class_name", "__slice__"}, {"config", {{"start", nullptr}, {"stop", nullptr}, {"step", nullptr}}}};
@@ -56,24 +56,24 @@ Said crop(const Pad& pad, const Sink& sink) {
     if (after[i] > 0) one["config"]["stop"] = -after[i];
     key.push_back(std::move(one));
   }
-  said.args.emplace_back(std::move(key));
-  return said;
+  config.args.emplace_back(std::move(key));
+  return config;
 }
 
-Said grow(const Pad& pad, const Sink& sink, const char* mode) {
+LayerConfig grow(const Pad& pad, const Sink& sink, const char* mode) {
   const Sizes before = only(pad.before, true), after = only(pad.after, true);
   if (spatial_alone(pad) && pad.mode == PadMode::Constant && pad.value == 0) {
-    Said said = sink.layer(class_of("ZeroPadding", static_cast<Size>(before.size()) - 2));
-    said.arguments["padding"] = counts(before, after);
-    return said;
+    LayerConfig config = sink.layer(class_of("ZeroPadding", static_cast<Size>(before.size()) - 2));
+    config.arguments["padding"] = counts(before, after);
+    return config;
   }
-  Said said = sink.operation("numpy", "Pad");
+  LayerConfig config = sink.operation("numpy", "Pad");
   Json width = Json::array();
   for (std::size_t i = 0; i < before.size(); ++i) width.push_back(Json::array({before[i], after[i]}));
-  said.arguments["pad_width"] = std::move(width);
-  if (pad.mode != PadMode::Constant) said.arguments["mode"] = mode;
-  else if (pad.value != 0) said.kwargs.emplace_back("constant_values", Json(shortest(static_cast<float>(pad.value))));
-  return said;
+  config.arguments["pad_width"] = std::move(width);
+  if (pad.mode != PadMode::Constant) config.arguments["mode"] = mode;
+  else if (pad.value != 0) config.kwargs.emplace_back("constant_values", Json(shortest(static_cast<float>(pad.value))));
+  return config;
 }
 
 Status write_pad(const Pad& pad, Sink& sink) {
@@ -89,9 +89,9 @@ Status write_pad(const Pad& pad, Sink& sink) {
     return sink.broken("a pad by edges or from the other side");
   if (cuts && grows && pad.mode != PadMode::Constant) return sink.broken("a pad that cuts and mirrors");
   if (cuts && grows) {
-    Said second = grow(pad, sink, mode);
+    LayerConfig second = grow(pad, sink, mode);
     const Shape between = cut(sink, only(pad.before, false), only(pad.after, false));
-    second.args[0] = sink.step(crop(pad, sink), "crop", {sink.fact().dtype, between});
+    second.args[0] = sink.step(crop(pad, sink), "crop", {sink.type().dtype, between});
     return sink.last(std::move(second));
   }
   return sink.last(cuts ? crop(pad, sink) : grow(pad, sink, mode));

@@ -20,13 +20,13 @@ Status write_windows(const char* stem, Axes axes, const std::vector<Window>& win
     strides.push_back(w.stride);
   }
   const auto form = form_of({Framework::Keras, windowed}, paddings, windows);
-  Said said = sink.layer(class_of(stem, axes.space));
-  said.results = 1;  // no pool of Keras tells places
-  said.arguments["pool_size"] = one_or_all(kernel);
-  if (strides != kernel) said.arguments["strides"] = one_or_all(strides);
-  if (form == Form::SameUpper) said.arguments["padding"] = "same";
+  LayerConfig config = sink.layer(class_of(stem, axes.space));
+  config.results = 1;  // no pool of Keras tells places
+  config.arguments["pool_size"] = one_or_all(kernel);
+  if (strides != kernel) config.arguments["strides"] = one_or_all(strides);
+  if (form == Form::SameUpper) config.arguments["padding"] = "same";
   else if (form != Form::Valid) return sink.broken("a padding of a pool");
-  return sink.last(std::move(said));
+  return sink.last(std::move(config));
 }
 
 Status write_max_pool(const MaxPool& pool, Sink& sink) {
@@ -50,19 +50,19 @@ Status write_adaptive(const AdaptivePool& pool, Sink& sink) {
   const bool maximum = pool.kind == Extreme::Maximum;
   const auto ones = std::ranges::count(pool.out, Size{1});
   if (ones == pool.axes.space) {
-    Said said = sink.layer(class_of(maximum ? "GlobalMaxPooling" : "GlobalAveragePooling", pool.axes.space));
-    said.arguments["keepdims"] = true;
-    said.results = 1;
-    return sink.last(std::move(said));
+    LayerConfig config = sink.layer(class_of(maximum ? "GlobalMaxPooling" : "GlobalAveragePooling", pool.axes.space));
+    config.arguments["keepdims"] = true;
+    config.results = 1;
+    return sink.last(std::move(config));
   }
   for (Size i = 0; i < pool.axes.space; ++i)
     if (!sink.dim(pool.axes.spatial(i)).known())
       return sink.refused("an adaptive pool of an input whose size is not known beforehand");
   if (maximum && ones > 0) return sink.refused("an adaptive maximum with one cell of output along some of its axes");
-  Said said = sink.layer(class_of(maximum ? "AdaptiveMaxPooling" : "AdaptiveAveragePooling", pool.axes.space));
-  said.arguments["output_size"] = one_or_all(pool.out);
-  said.results = 1;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer(class_of(maximum ? "AdaptiveMaxPooling" : "AdaptiveAveragePooling", pool.axes.space));
+  config.arguments["output_size"] = one_or_all(pool.out);
+  config.results = 1;
+  return sink.last(std::move(config));
 }
 
 constexpr std::array pooling_table{writes<write_max_pool>(), writes<write_average_pool>(),

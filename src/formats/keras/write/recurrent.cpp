@@ -24,11 +24,11 @@ const char* word_of(CellFunction function) {
   std::unreachable();
 }
 
-Status say_function(Said& said, const char* key, CellFunction function, CellFunction usual, const Sink& sink) {
+Status say_function(LayerConfig& config, const char* key, CellFunction function, CellFunction usual, const Sink& sink) {
   if (function == usual) return {};
   const char* word = word_of(function);
   if (!word) return sink.refused("the hard sigmoid of Keras 2, with a slope of 1/5, in a cell");
-  said.arguments[key] = word;
+  config.arguments[key] = word;
   return {};
 }
 
@@ -38,69 +38,71 @@ Item state_of(Sink& sink, std::size_t i, std::size_t other) {
   if (sink.has(i)) return std::get<Reference>(sink.argument(i));
   if (const Tensor* known = sink.constant(other))
     return Tensor::of(known->shape(), std::vector<float>(static_cast<std::size_t>(known->count()), 0.0F));
-  Said zeros = sink.operation("numpy", "ZerosLike");
+  LayerConfig zeros = sink.operation("numpy", "ZerosLike");
   zeros.args = {sink.argument(other)};
-  return std::get<Reference>(sink.step(std::move(zeros), "zeros", sink.fact(other)));
+  return std::get<Reference>(sink.step(std::move(zeros), "zeros", sink.type(other)));
 }
 
 // The call's argument initial_state: h and c of an LSTM, else h.
-void begin_with_states(Said& said, bool has_cell, Sink& sink) {
+void begin_with_states(LayerConfig& config, bool has_cell, Sink& sink) {
   if (!sink.has(5) && !sink.has(6)) return;
   for (const std::size_t i : {std::size_t{5}, std::size_t{6}})
     if (sink.constant(i))
-      said.numbers.emplace_back(has_cell ? (i == 5 ? "initial_state_0" : "initial_state_1") : "initial_state",
-                                sink.node().inputs[i]);
+      config.numbers.emplace_back(has_cell ? (i == 5 ? "initial_state_0" : "initial_state_1") : "initial_state",
+                                  sink.node().inputs[i]);
   if (has_cell)
-    said.kwargs.emplace_back("initial_state", std::vector<Item>{state_of(sink, 5, 6), state_of(sink, 6, 5)});
-  else if (const Tensor* known = sink.constant(5)) said.kwargs.emplace_back("initial_state", *known);
-  else said.kwargs.emplace_back("initial_state", sink.argument(5));
+    config.kwargs.emplace_back("initial_state", std::vector<Item>{state_of(sink, 5, 6), state_of(sink, 6, 5)});
+  else if (const Tensor* known = sink.constant(5)) config.kwargs.emplace_back("initial_state", *known);
+  else config.kwargs.emplace_back("initial_state", sink.argument(5));
 }
 
 template <class Op>
-Result<Said> cell(const Op& op, const char* class_name, Sink& sink) {
+Result<LayerConfig> cell(const Op& op, const char* class_name, Sink& sink) {
   if (op.gates != GateOrder::Keras) return sink.broken("gates in another framework's order");
   if (!sink.constant(1) || !sink.constant(2)) return sink.refused("a kernel that the model computes");
   if (sink.has(7)) return sink.refused("an LSTM with peepholes");
-  Said said = sink.layer(class_name);
-  said.arguments["units"] = sink.constant(2)->shape()[0];
-  if (auto ok = say_function(said, "activation", op.activation, CellFunction::Tanh, sink); !ok) return pass(ok);
-  if (!sink.has(3) && !sink.has(4)) said.arguments["use_bias"] = false;
-  if (op.returns_sequence) said.arguments["return_sequences"] = true;
-  if (op.backwards) said.arguments["go_backwards"] = true;
-  if (auto ok = sink.weigh(said, 1, "kernel", "cell"); !ok) return pass(ok);
-  if (auto ok = sink.weigh(said, 2, "recurrent_kernel", "cell"); !ok) return pass(ok);
-  begin_with_states(said, std::is_same_v<Op, Lstm>, sink);
-  return said;
+  LayerConfig config = sink.layer(class_name);
+  config.arguments["units"] = sink.constant(2)->shape()[0];
+  if (auto ok = say_function(config, "activation", op.activation, CellFunction::Tanh, sink); !ok) return pass(ok);
+  if (!sink.has(3) && !sink.has(4)) config.arguments["use_bias"] = false;
+  if (op.returns_sequence) config.arguments["return_sequences"] = true;
+  if (op.backwards) config.arguments["go_backwards"] = true;
+  if (auto ok = sink.weigh(config, 1, "kernel", "cell"); !ok) return pass(ok);
+  if (auto ok = sink.weigh(config, 2, "recurrent_kernel", "cell"); !ok) return pass(ok);
+  begin_with_states(config, std::is_same_v<Op, Lstm>, sink);
+  return config;
 }
 
 // Keras adds one bias.
-Status weigh_one_bias(Said& said, Sink& sink) {
+Status weigh_one_bias(LayerConfig& config, Sink& sink) {
   if (sink.has(4)) return sink.broken("a second bias of a cell");
-  return sink.has(3) ? sink.weigh(said, 3, "bias", "cell") : Status();
+  return sink.has(3) ? sink.weigh(config, 3, "bias", "cell") : Status();
 }
 
-Result<Said> said_of(const Lstm& op, Sink& sink) {
-  auto said = cell(op, "LSTM", sink);
-  if (!said) return said;
-  if (auto ok = say_function(*said, "recurrent_activation", op.recurrent_activation, CellFunction::Sigmoid, sink); !ok)
+Result<LayerConfig> said_of(const Lstm& op, Sink& sink) {
+  auto config = cell(op, "LSTM", sink);
+  if (!config) return config;
+  if (auto ok = say_function(*config, "recurrent_activation", op.recurrent_activation, CellFunction::Sigmoid, sink);
+      !ok)
     return pass(ok);
-  if (auto ok = weigh_one_bias(*said, sink); !ok) return pass(ok);
-  if (op.returns_cell) said->arguments["return_state"] = true;
-  return said;
+  if (auto ok = weigh_one_bias(*config, sink); !ok) return pass(ok);
+  if (op.returns_cell) config->arguments["return_state"] = true;
+  return config;
 }
 
 // With reset_after Keras keeps two rows of bias: of the input, and of the state.
-Result<Said> said_of(const Gru& op, Sink& sink) {
-  auto said = cell(op, "GRU", sink);
-  if (!said) return said;
-  if (auto ok = say_function(*said, "recurrent_activation", op.recurrent_activation, CellFunction::Sigmoid, sink); !ok)
+Result<LayerConfig> said_of(const Gru& op, Sink& sink) {
+  auto config = cell(op, "GRU", sink);
+  if (!config) return config;
+  if (auto ok = say_function(*config, "recurrent_activation", op.recurrent_activation, CellFunction::Sigmoid, sink);
+      !ok)
     return pass(ok);
   if (!op.reset_after) {
-    said->arguments["reset_after"] = false;
-    if (auto ok = weigh_one_bias(*said, sink); !ok) return pass(ok);
-    return said;
+    config->arguments["reset_after"] = false;
+    if (auto ok = weigh_one_bias(*config, sink); !ok) return pass(ok);
+    return config;
   }
-  if (!sink.has(3) && !sink.has(4)) return said;
+  if (!sink.has(3) && !sink.has(4)) return config;
   const Size width = sink.constant(1)->shape()[1];
   std::vector<float> both;
   bool trainable = false;
@@ -112,34 +114,34 @@ Result<Said> said_of(const Gru& op, Sink& sink) {
     if (!sink.constant(i)) return sink.refused("a bias that the model computes");
     const auto row = sink.constant(i)->floats();
     both.insert(both.end(), row.begin(), row.end());
-    said->carried.emplace_back(i == 3 ? "bias" : "recurrent_bias", sink.node().inputs[i]);
+    config->carried.emplace_back(i == 3 ? "bias" : "recurrent_bias", sink.node().inputs[i]);
     trainable = trainable || sink.graph()[sink.node().inputs[i]].trainable;
   }
-  said->weights.push_back({"cell", "bias", Tensor::of({2, width}, std::move(both)), trainable});
-  return said;
+  config->weights.push_back({"cell", "bias", Tensor::of({2, width}, std::move(both)), trainable});
+  return config;
 }
 
-Result<Said> said_of(const SimpleRnn& op, Sink& sink) {
-  auto said = cell(op, "SimpleRNN", sink);
-  if (!said) return said;
-  if (auto ok = weigh_one_bias(*said, sink); !ok) return pass(ok);
-  return said;
+Result<LayerConfig> said_of(const SimpleRnn& op, Sink& sink) {
+  auto config = cell(op, "SimpleRNN", sink);
+  if (!config) return config;
+  if (auto ok = weigh_one_bias(*config, sink); !ok) return pass(ok);
+  return config;
 }
 
 template <class Cell>
 Status write_cell(const Cell& op, Sink& sink) {
-  auto said = said_of(op, sink);
-  if (!said) return pass(said);
-  if (sink.node().outputs.size() == 1) return sink.last(std::move(*said));
+  auto config = said_of(op, sink);
+  if (!config) return pass(config);
+  if (sink.node().outputs.size() == 1) return sink.last(std::move(*config));
   // Keras gives the last h in front of the last c.
-  return sink.last(std::move(*said), {{sink.result_fact(0), sink.result_fact(1), sink.result_fact(1)}, {0, 2}});
+  return sink.last(std::move(*config), {{sink.result_type(0), sink.result_type(1), sink.result_type(1)}, {0, 2}});
 }
 
 Status write_lstm(const Lstm& op, Sink& sink) { return write_cell(op, sink); }
 Status write_gru(const Gru& op, Sink& sink) { return write_cell(op, sink); }
 Status write_simple_rnn(const SimpleRnn& op, Sink& sink) { return write_cell(op, sink); }
 
-Result<Said> said_at(NodeId node, Sink& sink) {
+Result<LayerConfig> said_at(NodeId node, Sink& sink) {
   sink.begin(node);
   const Op& op = sink.node().op;
   if (const auto* lstm = std::get_if<Lstm>(&op)) return said_of(*lstm, sink);
@@ -151,7 +153,7 @@ Result<Said> said_at(NodeId node, Sink& sink) {
 
 // Keras makes the second cell from the first: alike but for its end, their names with a word in front.
 Status write_both_ways(const BothWays& pair, NodeId merge, Sink& sink) {
-  Said both;
+  LayerConfig both;
   both.class_name = "Bidirectional";
   for (const auto& [node, word] : {std::pair{pair.forward, std::string("forward")}, {pair.backward, "backward"}}) {
     auto one = said_at(node, sink);

@@ -20,39 +20,39 @@ const char* word_of(Reduction reduction) {
 Status write_reduce(const Reduce& op, Sink& sink) {
   const bool pool = op.reduction == Reduction::Mean || op.reduction == Reduction::Maximum;
   if (pool && over_space(op.axes, sink.rank())) {
-    Said said = sink.layer(
+    LayerConfig config = sink.layer(
         class_of(op.reduction == Reduction::Mean ? "GlobalAveragePooling" : "GlobalMaxPooling", sink.rank() - 2));
-    if (op.keeps_axes) said.arguments["keepdims"] = true;
-    return sink.last(std::move(said));
+    if (op.keeps_axes) config.arguments["keepdims"] = true;
+    return sink.last(std::move(config));
   }
-  Said said = sink.operation("numpy", word_of(op.reduction));
-  if (op.axes.size() == 1) said.arguments["axis"] = op.axes[0];
-  else said.arguments["axis"] = op.axes;
-  if (op.keeps_axes) said.arguments["keepdims"] = true;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", word_of(op.reduction));
+  if (op.axes.size() == 1) config.arguments["axis"] = op.axes[0];
+  else config.arguments["axis"] = op.axes;
+  if (op.keeps_axes) config.arguments["keepdims"] = true;
+  return sink.last(std::move(config));
 }
 
 Status write_arg_extreme(const ArgExtreme& op, Sink& sink) {
   if (op.last) return sink.refused("the last place of an extreme");
-  Said said = sink.operation("numpy", op.largest ? "Argmax" : "Argmin");
-  said.arguments["axis"] = op.axis;
-  if (op.keeps_axis) said.arguments["keepdims"] = true;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", op.largest ? "Argmax" : "Argmin");
+  config.arguments["axis"] = op.axis;
+  if (op.keeps_axis) config.arguments["keepdims"] = true;
+  return sink.last(std::move(config));
 }
 
 Status write_top_k(const TopK& op, Sink& sink) {
   if (!op.largest || op.axis != sink.rank() - 1)
     return sink.refused("the largest few along another axis than the last, or the smallest few");
-  Said said = sink.operation("math", "TopK");
-  said.arguments["k"] = op.count;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("math", "TopK");
+  config.arguments["k"] = op.count;
+  return sink.last(std::move(config));
 }
 
 Status write_accumulate(const Accumulate& op, Sink& sink) {
   if (op.exclusive || op.backwards) return sink.refused("a running sum from the end, or without the number itself");
-  Said said = sink.operation("numpy", op.reduction == Reduction::Sum ? "Cumsum" : "Cumprod");
-  said.arguments["axis"] = op.axis;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", op.reduction == Reduction::Sum ? "Cumsum" : "Cumprod");
+  config.arguments["axis"] = op.axis;
+  return sink.last(std::move(config));
 }
 
 constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),

@@ -144,7 +144,7 @@ class Repeats {
       }
       layers.push_back(std::move(own));
     }
-    const auto words = python::words_of_block(*uses[0], [&](const Grouped& piece) { return word_at(piece); });
+    const auto words = python::description_of_block(*uses[0], [&](const Grouped& piece) { return word_at(piece); });
     made.names = python::names_in_block(layers, words.lines);
     python::Names inside;
     for (std::string& name : made.names.inside) name = inside.take(name);

@@ -28,8 +28,8 @@ std::optional<Sizes> with_one_free(std::span<const Dim> shape) {
 
 // The result has the batch of the input: by both counts, or because the node says so.
 bool keeps_batch(const Sink& sink, bool said_so) {
-  const Shape& from = sink.fact().shape;
-  const Shape& to = sink.result_fact().shape;
+  const Shape& from = sink.type().shape;
+  const Shape& to = sink.result_type().shape;
   if (from.empty() || to.empty()) return false;
   if (said_so || (from[0].known() && from[0] == to[0])) return true;
   const auto a = one_example(from), b = one_example(to);
@@ -37,19 +37,19 @@ bool keeps_batch(const Sink& sink, bool said_so) {
 }
 
 Status say_shape(Sink& sink, bool keeps) {
-  const Shape& to = sink.result_fact().shape;
+  const Shape& to = sink.result_type().shape;
   if (keeps && to.size() > 1) {
     if (const auto sizes = with_one_free(std::span(to).subspan(1))) {
-      Said said = sink.layer("Reshape");
-      said.arguments["target_shape"] = *sizes;
-      return sink.last(std::move(said));
+      LayerConfig config = sink.layer("Reshape");
+      config.arguments["target_shape"] = *sizes;
+      return sink.last(std::move(config));
     }
   }
   const auto sizes = with_one_free(to);
   if (!sizes) return sink.refused("a reshape to more than one size that is not known beforehand");
-  Said said = sink.operation("numpy", "Reshape");
-  said.arguments["newshape"] = *sizes;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", "Reshape");
+  config.arguments["newshape"] = *sizes;
+  return sink.last(std::move(config));
 }
 
 Status write_reshape(const Reshape& op, Sink& sink) {
@@ -60,25 +60,25 @@ Status write_flatten(const Flatten&, Sink& sink) { return sink.last(sink.layer("
 
 Status write_transpose(const Transpose& op, Sink& sink) {
   if (op.permutation.size() > 1 && op.permutation[0] == 0) {
-    Said said = sink.layer("Permute");
-    said.arguments["dims"] = Sizes(op.permutation.begin() + 1, op.permutation.end());
-    return sink.last(std::move(said));
+    LayerConfig config = sink.layer("Permute");
+    config.arguments["dims"] = Sizes(op.permutation.begin() + 1, op.permutation.end());
+    return sink.last(std::move(config));
   }
-  Said said = sink.operation("numpy", "Transpose");
-  said.arguments["axes"] = op.permutation;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", "Transpose");
+  config.arguments["axes"] = op.permutation;
+  return sink.last(std::move(config));
 }
 
 // Axes of size 1 come and go as a Reshape does it, if no more than one size is free.
 template <class Op>
 Status write_ones(const Op& op, Sink& sink, const char* operation) {
   const bool keeps = !op.axes.empty() && op.axes.front() > 0;
-  const Shape& to = sink.result_fact().shape;
+  const Shape& to = sink.result_type().shape;
   if (keeps && to.size() > 1 && with_one_free(std::span(to).subspan(1))) return say_shape(sink, true);
-  Said said = sink.operation("numpy", operation);
-  if (op.axes.size() == 1) said.arguments["axis"] = op.axes[0];
-  else said.arguments["axis"] = op.axes;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("numpy", operation);
+  if (op.axes.size() == 1) config.arguments["axis"] = op.axes[0];
+  else config.arguments["axis"] = op.axes;
+  return sink.last(std::move(config));
 }
 
 Status write_unsqueeze(const Unsqueeze& op, Sink& sink) { return write_ones(op, sink, "ExpandDims"); }
@@ -89,9 +89,9 @@ Status write_block(const Op& op, Sink& sink, const char* class_name) {
   if (op.order != Order::ChannelsLast || sink.rank() != 4) return sink.broken("depth in channels-first order");
   if (op.block == 1) return sink.last(sink.layer("Identity"));  // TensorFlow wants 2 at least
   if (!op.depth_first) return sink.broken("depth in PyTorch's order");
-  Said said = sink.operation("nn", class_name);
-  said.arguments["block_size"] = op.block;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.operation("nn", class_name);
+  config.arguments["block_size"] = op.block;
+  return sink.last(std::move(config));
 }
 
 Status write_depth_to_space(const DepthToSpace& op, Sink& sink) { return write_block(op, sink, "DepthToSpace"); }

@@ -49,21 +49,21 @@ Status write_resize(const Resize& op, Sink& sink) {
   const char* word = word_of(op);
   const bool nearest = repeats(op) || (word && op.interpolation == Interpolation::Nearest);
   if (!factors.empty() && (nearest || (space == 2 && word && !op.antialias))) {
-    Said said = sink.layer(class_of("UpSampling", space));
+    LayerConfig config = sink.layer(class_of("UpSampling", space));
     if (std::ranges::any_of(factors, [](Size n) { return n != 2; }))
-      said.arguments["size"] = space == 1 ? Json(factors[0]) : one_or_all(factors);
-    if (!nearest) said.arguments["interpolation"] = word;
-    return sink.last(std::move(said));
+      config.arguments["size"] = space == 1 ? Json(factors[0]) : one_or_all(factors);
+    if (!nearest) config.arguments["interpolation"] = word;
+    return sink.last(std::move(config));
   }
-  const Shape& to = sink.result_fact().shape;
+  const Shape& to = sink.result_type().shape;
   if (!word || space != 2) return sink.broken("an interpolation");
   if (!to[1].known() || !to[2].known()) return sink.refused("a resize to a size that is not known beforehand");
-  Said said = sink.layer("Resizing");
-  said.arguments["height"] = *to[1];
-  said.arguments["width"] = *to[2];
-  if (op.interpolation != Interpolation::Linear) said.arguments["interpolation"] = word;
-  if (op.antialias) said.arguments["antialias"] = true;
-  return sink.last(std::move(said));
+  LayerConfig config = sink.layer("Resizing");
+  config.arguments["height"] = *to[1];
+  config.arguments["width"] = *to[2];
+  if (op.interpolation != Interpolation::Linear) config.arguments["interpolation"] = word;
+  if (op.antialias) config.arguments["antialias"] = true;
+  return sink.last(std::move(config));
 }
 
 constexpr std::array resize_table{

@@ -126,71 +126,71 @@ Argument Sink::argument(std::size_t i) const {
   return Json(known->doubles()[0]);
 }
 
-void Sink::operand(Said& said, std::size_t place, std::size_t i, std::string word) const {
-  said.args.resize(std::max(said.args.size(), place + 1));
-  said.args[place] = argument(i);
-  if (constant(i)) said.numbers.emplace_back(std::move(word), node().inputs[i]);
+void Sink::operand(LayerConfig& config, std::size_t place, std::size_t i, std::string word) const {
+  config.args.resize(std::max(config.args.size(), place + 1));
+  config.args[place] = argument(i);
+  if (constant(i)) config.numbers.emplace_back(std::move(word), node().inputs[i]);
 }
 
-Said Sink::layer(std::string class_name) const {
-  Said said;
-  said.class_name = std::move(class_name);
-  said.args = {argument(0)};
-  return said;
+LayerConfig Sink::layer(std::string class_name) const {
+  LayerConfig config;
+  config.class_name = std::move(class_name);
+  config.args = {argument(0)};
+  return config;
 }
 
-Said Sink::operation(std::string_view file, std::string class_name) const {
-  Said said = layer(std::move(class_name));
-  said.module = "keras.src.ops." + std::string(file);
-  return said;
+LayerConfig Sink::operation(std::string_view file, std::string class_name) const {
+  LayerConfig config = layer(std::move(class_name));
+  config.module = "keras.src.ops." + std::string(file);
+  return config;
 }
 
-Status Sink::weigh(Said& said, std::size_t i, std::string name, std::string part) const {
+Status Sink::weigh(LayerConfig& config, std::size_t i, std::string name, std::string part) const {
   const Tensor* known = constant(i);
   if (!known) return refused("a " + name + " that the model computes");
   const Value& value = graph_[node().inputs[i]];
-  said.carried.emplace_back(name, node().inputs[i]);
-  said.weights.push_back({std::move(part), std::move(name), *known, value.trainable});
+  config.carried.emplace_back(name, node().inputs[i]);
+  config.weights.push_back({std::move(part), std::move(name), *known, value.trainable});
   return {};
 }
 
-std::size_t Sink::add(Said said, const std::string& name) {
-  DocumentLayer layer{.class_name = std::move(said.class_name),
-                      .module = std::move(said.module),
+std::size_t Sink::add(LayerConfig config, const std::string& name) {
+  DocumentLayer layer{.class_name = std::move(config.class_name),
+                      .module = std::move(config.module),
                       .name = name,
                       .layer = node().layer,
                       .scopes = node().scopes,
-                      .arguments = std::move(said.arguments),
-                      .weights = std::move(said.weights),
+                      .arguments = std::move(config.arguments),
+                      .weights = std::move(config.weights),
                       .calls = {}};
   const auto statistics = [](const DocumentWeight& w) { return w.name.starts_with("moving_"); };
   const auto count = std::ranges::count_if(layer.weights, [&](const auto& w) { return !statistics(w); });
   layer.trainable = count == 0 || std::ranges::any_of(layer.weights, &DocumentWeight::trainable);
-  layer.calls.push_back({std::move(said.args), std::move(said.kwargs), {}});
-  for (const auto& [word, value] : said.carried) document_.carried.emplace(name + "/" + word, value);
-  for (const auto& [word, value] : said.numbers) document_.carried.emplace(name + "/" + word, value);
+  layer.calls.push_back({std::move(config.args), std::move(config.kwargs), {}});
+  for (const auto& [word, value] : config.carried) document_.carried.emplace(name + "/" + word, value);
+  for (const auto& [word, value] : config.numbers) document_.carried.emplace(name + "/" + word, value);
   document_.layers.push_back(std::move(layer));
   return document_.layers.size() - 1;
 }
 
-Argument Sink::step(Said said, std::string_view suffix, Fact result) {
+Argument Sink::step(LayerConfig config, std::string_view suffix, TensorType result) {
   const std::size_t at =
-      add(std::move(said), unique(names_of_nodes_[static_cast<std::size_t>(at_.index)] + "_" + std::string(suffix)));
+      add(std::move(config), unique(names_of_nodes_[static_cast<std::size_t>(at_.index)] + "_" + std::string(suffix)));
   document_.layers[at].calls.back().results = {std::move(result)};
   return Reference{at, 0, 0};
 }
 
 // The same layer called with other inputs: the same weights (the very constants of the graph) and the same arguments.
-bool Sink::call_again(const Said& said, const Giving& giving) {
+bool Sink::call_again(const LayerConfig& config, const Giving& giving) {
   std::vector<std::int32_t> weights;
-  for (const auto& [word, value] : said.carried) weights.push_back(value.index);
+  for (const auto& [word, value] : config.carried) weights.push_back(value.index);
   if (weights.empty()) return false;
   for (const std::size_t at : weighted_[weights]) {
     DocumentLayer& layer = document_.layers[at];
-    if (layer.class_name != said.class_name || layer.arguments != said.arguments) continue;
-    carry(layer.name, said.results);
-    layer.calls.push_back({said.args, said.kwargs, {}});
-    give(said.results, giving, at, layer.calls.size() - 1);
+    if (layer.class_name != config.class_name || layer.arguments != config.arguments) continue;
+    carry(layer.name, config.results);
+    layer.calls.push_back({config.args, config.kwargs, {}});
+    give(config.results, giving, at, layer.calls.size() - 1);
     return true;
   }
   weighted_[weights].push_back(document_.layers.size());
@@ -199,20 +199,20 @@ bool Sink::call_again(const Said& said, const Giving& giving) {
 
 // The results of the node, the first `results` at most, as a call of the layer gives them.
 void Sink::give(std::size_t results, const Giving& giving, std::size_t layer, std::size_t call) {
-  std::vector<Fact>& facts = document_.layers[layer].calls[call].results;
-  facts = giving.facts;
+  std::vector<TensorType>& types = document_.layers[layer].calls[call].results;
+  types = giving.types;
   for (std::size_t i = 0; i < std::min(results, node().outputs.size()); ++i) {
     given_[node().outputs[i]] = {layer, call, giving.places.empty() ? i : giving.places[i]};
-    if (giving.facts.empty()) facts.push_back(result_fact(i));
+    if (giving.types.empty()) types.push_back(result_type(i));
   }
 }
 
-Status Sink::last(Said said) { return last(std::move(said), {}); }
+Status Sink::last(LayerConfig config) { return last(std::move(config), {}); }
 
-Status Sink::last(Said said, const Giving& giving) {
-  if (call_again(said, giving)) return {};
-  const std::size_t results = std::min(said.results, node().outputs.size());
-  const std::size_t at = add(std::move(said), names_of_nodes_[static_cast<std::size_t>(at_.index)]);
+Status Sink::last(LayerConfig config, const Giving& giving) {
+  if (call_again(config, giving)) return {};
+  const std::size_t results = std::min(config.results, node().outputs.size());
+  const std::size_t at = add(std::move(config), names_of_nodes_[static_cast<std::size_t>(at_.index)]);
   give(results, giving, at, 0);
   carry(document_.layers[at].name, results);
   return {};
@@ -237,10 +237,10 @@ void Sink::input(ValueId value) {
                       .weights = {},
                       .calls = {}};
   Json shape = Json::array();
-  for (const Dim n : v.fact.shape) shape.push_back(n.known() ? Json(*n) : Json());
+  for (const Dim n : v.type.shape) shape.push_back(n.known() ? Json(*n) : Json());
   layer.arguments["batch_shape"] = std::move(shape);
-  if (v.fact.dtype != DType::F32) layer.arguments["dtype"] = std::string(convoy::name_of(v.fact.dtype));
-  layer.calls.push_back({{}, {}, {v.fact}});
+  if (v.type.dtype != DType::F32) layer.arguments["dtype"] = std::string(convoy::name_of(v.type.dtype));
+  layer.calls.push_back({{}, {}, {v.type}});
   given_[value] = {document_.layers.size(), 0, 0};
   document_.carried.emplace(layer.name, value);
   document_.inputs.push_back({document_.layers.size(), 0, 0});

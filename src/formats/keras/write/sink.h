@@ -17,7 +17,7 @@
 namespace convoy::keras::writing {
 
 // A layer or an operation before it has a name and a place.
-struct Said {
+struct LayerConfig {
   std::string class_name, module = "keras.layers";
   Json arguments = Json::object();
   std::vector<Argument> args;
@@ -31,7 +31,7 @@ struct Said {
 
 // A layer that gives more than the results of the node: all of its tensors, and which one each of those results is.
 struct Giving {
-  std::vector<Fact> facts;
+  std::vector<TensorType> types;
   std::vector<std::size_t> places;
 };
 
@@ -46,30 +46,30 @@ class Sink {
   const Graph& graph() const { return graph_; }
   const Node& node() const { return graph_[at_]; }
   bool has(std::size_t i) const { return i < node().inputs.size() && static_cast<bool>(node().inputs[i]); }
-  const Fact& fact(std::size_t i = 0) const { return graph_[node().inputs[i]].fact; }
-  const Fact& result_fact(std::size_t i = 0) const { return graph_[node().outputs[i]].fact; }
+  const TensorType& type(std::size_t i = 0) const { return graph_[node().inputs[i]].type; }
+  const TensorType& result_type(std::size_t i = 0) const { return graph_[node().outputs[i]].type; }
   bool is_read(std::size_t result) const;  // by a node, or as an output of the model
-  Dim dim(Size axis, std::size_t i = 0) const { return fact(i).shape[static_cast<std::size_t>(axis)]; }
+  Dim dim(Size axis, std::size_t i = 0) const { return type(i).shape[static_cast<std::size_t>(axis)]; }
   const Tensor* constant(std::size_t i) const;
-  Size rank(std::size_t i = 0) const { return fact(i).rank(); }
+  Size rank(std::size_t i = 0) const { return type(i).rank(); }
 
   // Input i: the tensor that some layer gave, or its numbers; a float32 number by itself is a plain value.
   Argument argument(std::size_t i = 0) const;
 
   // Input i as the operand `word` of an operation.
-  void operand(Said& said, std::size_t place, std::size_t i, std::string word) const;
+  void operand(LayerConfig& config, std::size_t place, std::size_t i, std::string word) const;
 
   // A layer of keras.layers called with input 0; an operation whose class lives in keras.src.ops.`file`.
-  Said layer(std::string class_name) const;
-  Said operation(std::string_view file, std::string class_name) const;
+  LayerConfig layer(std::string class_name) const;
+  LayerConfig operation(std::string_view file, std::string class_name) const;
   // Adds input i to the weights of `said` as the variable `name`. Fails unless its numbers are known beforehand.
-  Status weigh(Said& said, std::size_t i, std::string name, std::string part = {}) const;
+  Status weigh(LayerConfig& config, std::size_t i, std::string name, std::string part = {}) const;
 
   // Adds a layer whose result a later step of this node reads; `suffix` goes behind the name of the node's layer.
-  Argument step(Said said, std::string_view suffix, Fact result);
+  Argument step(LayerConfig config, std::string_view suffix, TensorType result);
   // Adds the layer that gives this node's results.
-  Status last(Said said);
-  Status last(Said said, const Giving& giving);
+  Status last(LayerConfig config);
+  Status last(LayerConfig config, const Giving& giving);
 
   std::unexpected<Error> broken(std::string what) const {
     return fail(Fault::Internal, "a pass left " + std::move(what) + ", which Keras's words do not cover");
@@ -83,11 +83,11 @@ class Sink {
   Result<Reference> output(ValueId value);
 
  private:
-  std::size_t add(Said said, const std::string& name);
+  std::size_t add(LayerConfig config, const std::string& name);
   void give(std::size_t results, const Giving& giving, std::size_t layer, std::size_t call);
   void carry(const std::string& layer, std::size_t results);
   std::string unique(const std::string& wanted);
-  bool call_again(const Said& said, const Giving& giving);
+  bool call_again(const LayerConfig& config, const Giving& giving);
 
   const Graph& graph_;
   Document& document_;

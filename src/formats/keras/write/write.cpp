@@ -53,9 +53,9 @@ Result<Graph> without_constant_nodes(const Graph& graph) {
     if (!made) return pass(made);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       Value& value = all[node.outputs[i]];
-      value.constant = (*made)[i].dtype() == value.fact.dtype || value.fact.dtype >= DType::I8
+      value.constant = (*made)[i].dtype() == value.type.dtype || value.type.dtype >= DType::I8
                            ? (*made)[i]
-                           : (*made)[i].converted(value.fact.dtype);
+                           : (*made)[i].converted(value.type.dtype);
       value.trainable = trainable;
       value.producer = {};
     }

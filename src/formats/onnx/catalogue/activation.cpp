@@ -231,7 +231,7 @@ Status write_unary(const Unary& op, Sink& sink) {
       sink.last("Mul", {sink.step("Sign", {x}), sink.step("Floor", {sink.step("Abs", {x})})});
       return {};
     case Function::Not: {
-      const bool is_truth = sink.fact().dtype == DType::Bool;
+      const bool is_truth = sink.type().dtype == DType::Bool;
       sink.last("Not", {is_truth ? x : sink.step("Cast", {x}, {{"to", data_type_of(DType::Bool)}})});
       return {};
     }
@@ -340,7 +340,7 @@ Status write_softmax(const Softmax& op, Sink& sink) {
 
 Status write_glu(const Glu& op, Sink& sink) {
   const Size axis = positive_axis(op.axis, sink.rank());
-  const Dim both = sink.fact().shape[static_cast<std::size_t>(axis)];
+  const Dim both = sink.type().shape[static_cast<std::size_t>(axis)];
   if (!both.known()) return sink.refused("a gate over an axis of unknown size");
   const auto half = [&](Size first) {
     return sink.step("Slice",

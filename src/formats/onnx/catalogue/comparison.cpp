@@ -103,7 +103,7 @@ Results triangle(FunctionCall& call) {
   const ValueId mask =
       call.make_constant("triangle", *Tensor::owning(DType::Bool, {*rows, *columns}, std::move(keeps)));
   const Tensor zero = Tensor::of({}, std::vector<float>{0});
-  const DType dtype = call.fact(x).dtype;
+  const DType dtype = call.type(x).dtype;
   const ValueId nothing = call.make_constant(
       "zero", is_floating(dtype) ? zero.converted(dtype) : Tensor::of({}, std::vector<std::int64_t>{0}));
   return {call.add(Where{}, {mask, x, nothing})};
@@ -121,7 +121,7 @@ Results hardmax(FunctionCall& call) {
   if (call.failed() || !fits(call, *size)) return {};
   const ValueId place = call.add(ArgExtreme{true, axis, true, false}, {x});
   const ValueId hot = call.add(Binary{BinaryFunction::Equal}, {place, counting(call, *size, axis, rank)});
-  return {call.add(Cast{call.fact(x).dtype}, {hot})};
+  return {call.add(Cast{call.type(x).dtype}, {hot})};
 }
 
 // clang-format off

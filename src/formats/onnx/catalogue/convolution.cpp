@@ -13,7 +13,7 @@ namespace {
 // The kernel's sizes: those of the tensor, which kernel_shape may repeat.
 Sizes kernel_of(FunctionCall& call, ValueId weight, std::size_t space) {
   const Shape& shape = call.shape(weight);
-  const bool said = call.attrs.has("kernel_shape");
+  const bool argument = call.attrs.has("kernel_shape");
   Sizes kernel = call.attrs.sizes("kernel_shape", space, 1);
   if (!weight || call.failed()) return kernel;
   if (shape.size() != space + 2) {
@@ -24,11 +24,11 @@ Sizes kernel_of(FunctionCall& call, ValueId weight, std::size_t space) {
   for (std::size_t i = 0; i < space; ++i) {
     const Dim size = shape[i + 2];
     if (!size.known()) {
-      if (!said)
+      if (!argument)
         call.refuse(Fault::Unsupported, "the kernel's size is not known and attribute 'kernel_shape' is missing");
       continue;
     }
-    if (said && kernel[i] != *size) {
+    if (argument && kernel[i] != *size) {
       call.refuse(Fault::Format,
                   "attribute 'kernel_shape' is " + text_of(kernel) + ", but the kernel has shape " + text_of(shape));
       return kernel;
@@ -39,7 +39,7 @@ Sizes kernel_of(FunctionCall& call, ValueId weight, std::size_t space) {
 }
 
 bool one_pad_word(FunctionCall& call, AutoPad word, const Pads& pads) {
-  if (word == AutoPad::NotSet || !pads.said) return true;
+  if (word == AutoPad::NotSet || !pads.given) return true;
   call.refuse(Fault::Format, "both attributes 'auto_pad' and 'pads' are given");
   return false;
 }

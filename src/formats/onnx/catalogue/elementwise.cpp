@@ -12,16 +12,16 @@ namespace {
 
 std::vector<ValueId> binary(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
-  if (call.name == "Div" && a && b && !is_floating(call.fact(a).dtype) && !is_floating(call.fact(b).dtype))
+  if (call.name == "Div" && a && b && !is_floating(call.type(a).dtype) && !is_floating(call.type(b).dtype))
     return {call.add(Binary{BinaryFunction::TruncateDivide}, {a, b})};
   // The square of whole numbers is theirs, however large.
-  if (call.name == "Pow" && !call.failed() && !is_floating(call.fact(a).dtype))
+  if (call.name == "Pow" && !call.failed() && !is_floating(call.type(a).dtype))
     if (const Tensor* known = call.constant(b); known && known->rank() == 0 && known->doubles().front() == 2)
       return {call.add(Binary{BinaryFunction::Multiply}, {a, a})};
   const ValueId y = call.add(Binary{meaning_of<BinaryFunction>(call.name)}, {a, b});
   // A power has the type of its base.
-  if (call.name == "Pow" && !call.failed() && call.fact(y).dtype != call.fact(a).dtype)
-    return {call.add(Cast{call.fact(a).dtype}, {y})};
+  if (call.name == "Pow" && !call.failed() && call.type(y).dtype != call.type(a).dtype)
+    return {call.add(Cast{call.type(a).dtype}, {y})};
   return {y};
 }
 
@@ -81,7 +81,7 @@ std::vector<ValueId> cast_like(FunctionCall& call) {
   if (takes(call, "saturate")) call.attrs.ignore({"saturate"});
   if (takes(call, "round_mode")) call.attrs.ignore({"round_mode"});
   if (call.failed()) return {};
-  return {call.add(Cast{call.fact(like).dtype}, {x})};
+  return {call.add(Cast{call.type(like).dtype}, {x})};
 }
 
 // clang-format off
@@ -141,9 +141,9 @@ Status write_division(const Binary& op, Sink& sink, const std::string& a, const 
 Status write_binary(const Binary& op, Sink& sink) {
   const BinaryFunction f = op.function;
   const bool logic = f == BinaryFunction::And || f == BinaryFunction::Or || f == BinaryFunction::Xor;
-  DType dtype = meeting(sink.fact(0).dtype, sink.fact(1).dtype);
+  DType dtype = meeting(sink.type(0).dtype, sink.type(1).dtype);
   if (f == BinaryFunction::Divide || f == BinaryFunction::Power) dtype = arithmetic(dtype);
-  else if (dtype == DType::Bool && !gives_truth(f)) dtype = sink.result_fact().dtype;
+  else if (dtype == DType::Bool && !gives_truth(f)) dtype = sink.result_type().dtype;
   if (logic) dtype = DType::Bool;
   const bool extreme = f == BinaryFunction::Maximum || f == BinaryFunction::Minimum;
   if (extreme && dtype == DType::Bool) {  // any of two truths, or both
@@ -167,7 +167,7 @@ Status write_binary(const Binary& op, Sink& sink) {
 }
 
 Status write_where(const Where&, Sink& sink) {
-  const DType dtype = sink.result_fact().dtype;
+  const DType dtype = sink.result_type().dtype;
   sink.last("Where", {sink.typed(0, DType::Bool), sink.typed(1, dtype), sink.typed(2, dtype)});
   return {};
 }

@@ -12,7 +12,7 @@ namespace {
 std::vector<ValueId> matmul(FunctionCall& call) {
   ValueId a = call.tensor("A"), b = call.tensor("B");
   if (call.failed()) return {};
-  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
+  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
   const bool whole = !is_floating(dtype);
   if (!whole && call.constant(b) && call.rank(b) == 2 && call.rank(a) >= 2)
     return {call.add(Linear{LinearOrder::InOut}, {a, b})};
@@ -158,7 +158,7 @@ Status write_linear(const Linear& op, Sink& sink) {
 
 // A product with a constant matrix is read back as a layer, so it is written as one. ONNX Runtime's Gemm takes no whole numbers.
 Status write_matmul(const MatMul&, Sink& sink) {
-  if (sink.rank(0) == 2 && sink.rank(1) == 2 && sink.constant(1) && is_floating(sink.fact().dtype))
+  if (sink.rank(0) == 2 && sink.rank(1) == 2 && sink.constant(1) && is_floating(sink.type().dtype))
     return sink.last("Gemm", {sink.name(0), sink.name(1)}, {{"transB", Size{0}}}), Status();
   sink.last("MatMul", {sink.name(0), sink.name(1)});
   return {};
@@ -171,7 +171,7 @@ Status write_einsum(const Einsum& op, Sink& sink) {
 }
 
 Status write_embedding(const Embedding&, Sink& sink) {
-  const DType dtype = sink.fact().dtype;
+  const DType dtype = sink.type().dtype;
   std::string rows_wanted = sink.name(0);
   if (dtype != DType::I32 && dtype != DType::I64)
     rows_wanted = sink.step("Cast", {rows_wanted}, {{"to", data_type_of(DType::I64)}});

@@ -143,9 +143,9 @@ Tensor filled(Size count, double value, DType dtype) {
 
 Status write_batch_norm(const BatchNorm& op, Sink& sink) {
   if (op.axis != 1) return sink.broken("a batch normalisation along another axis");
-  const Dim channels = sink.fact(3).shape[0];
+  const Dim channels = sink.type(3).shape[0];
   if (!channels.known()) return sink.refused("a batch normalisation of an unknown number of channels");
-  const DType dtype = sink.fact().dtype;
+  const DType dtype = sink.type().dtype;
   const auto scale = sink.has(1) ? sink.name(1) : sink.stored("ones", filled(*channels, 1, dtype));
   const auto offset = sink.has(2) ? sink.name(2) : sink.stored("zeros", filled(*channels, 0, dtype));
   sink.last("BatchNormalization", {sink.name(), scale, offset, sink.name(3), sink.name(4)},
@@ -192,7 +192,7 @@ std::string broadcasting(Sink& sink, std::size_t input, const Sizes& axes) {
     between.push_back(std::ranges::find(axes, axis) == axes.end() ? 1 : 0);
   Sizes to;
   std::size_t at = 0;
-  const Shape& sizes = sink.fact(input).shape;
+  const Shape& sizes = sink.type(input).shape;
   for (const Size one : between) to.push_back(one == 1 ? 1 : sizes[at++].size().value_or(-1));
   if (sink.constant(input)) return sink.reshaped(input, to);
   return sink.step("Reshape", {sink.name(input), sink.numbers(to)});
@@ -238,10 +238,10 @@ std::string group_mean(Sink& sink, const std::string& x, Size groups, Size chann
 
 Status write_group_norm(const GroupNorm& op, Sink& sink) {
   if (op.axis != 1) return sink.broken("a group normalisation along another axis");
-  const Dim channels = sink.fact().shape[1];
+  const Dim channels = sink.type().shape[1];
   if (!channels.known()) return sink.refused("a group normalisation of an unknown number of channels");
   const std::string x = sink.name();
-  const DType dtype = sink.fact().dtype;
+  const DType dtype = sink.type().dtype;
   if (op.groups == *channels && sink.rank() > 2) {
     const auto scale = sink.has(1) ? sink.name(1) : sink.stored("ones", filled(*channels, 1, dtype));
     const auto offset = sink.has(2) ? sink.name(2) : sink.stored("zeros", filled(*channels, 0, dtype));

@@ -118,7 +118,7 @@ Status write_wrapped(const Pad& op, Sink& sink) {
   std::string x = sink.name();
   for (const std::size_t i : axes) {
     const auto axis = static_cast<Size>(i);
-    const Dim size = sink.fact().shape[i];
+    const Dim size = sink.type().shape[i];
     if (size.known() && std::max(op.before[i], op.after[i]) > *size)
       return sink.too_old("a pad that goes around an axis more than once", 19);
     const auto part = [&](Size start, Size stop) {
@@ -136,15 +136,15 @@ Status write_wrapped(const Pad& op, Sink& sink) {
 }
 
 Status write_pad(const Pad& op, Sink& sink) {
-  const auto said = std::ranges::find(pad_modes, op.mode, &Mode::mode);
-  if (said == pad_modes.end()) return write_symmetric(op, sink);
+  const auto argument = std::ranges::find(pad_modes, op.mode, &Mode::mode);
+  if (argument == pad_modes.end()) return write_symmetric(op, sink);
   const bool cuts = std::ranges::any_of(op.before, [](Size n) { return n < 0; }) ||
                     std::ranges::any_of(op.after, [](Size n) { return n < 0; });
-  if (sink.opset() < said->since)
-    return cuts ? sink.too_old("a pad from the other side that also cuts", said->since) : write_wrapped(op, sink);
+  if (sink.opset() < argument->since)
+    return cuts ? sink.too_old("a pad from the other side that also cuts", argument->since) : write_wrapped(op, sink);
   std::vector<std::string> inputs{sink.name(), sink.numbers(begins_then_ends(op.before, op.after))};
   if (op.mode == PadMode::Constant && op.value != 0) inputs.push_back(sink.number(op.value));
-  sink.last("Pad", std::move(inputs), {{"mode", std::string(said->word)}});
+  sink.last("Pad", std::move(inputs), {{"mode", std::string(argument->word)}});
   return {};
 }
 

@@ -262,9 +262,9 @@ bool stands_behind_pad(const Sink& sink) {
 Status write_max_pool(const MaxPool& op, Sink& sink) {
   Attributes attributes = same_attributes(op);
   if (!is_same(op)) {
-    auto said = attributes_of(op, sink, "a pool");
-    if (!said) return pass(said);
-    attributes = std::move(*said);
+    auto argument = attributes_of(op, sink, "a pool");
+    if (!argument) return pass(argument);
+    attributes = std::move(*argument);
   }
   switch (op.positions) {
     case Positions::None:
@@ -282,9 +282,9 @@ Status write_average_pool(const AveragePool& op, Sink& sink) {
   if (op.divisor) return sink.broken("an average with a divisor of its own");
   Attributes attributes = same_attributes(op);
   if (!is_same(op)) {
-    auto said = attributes_of(op, sink, "a pool");
-    if (!said) return pass(said);
-    attributes = std::move(*said);
+    auto argument = attributes_of(op, sink, "a pool");
+    if (!argument) return pass(argument);
+    attributes = std::move(*argument);
     if (op.counts_padding) attributes.emplace_back("count_include_pad", Size{1});
   } else if (op.counts_padding) {
     attributes.emplace_back("count_include_pad", Size{1});
@@ -320,7 +320,7 @@ Status write_reaches(const AdaptivePool& op, Sink& sink) {
   std::string x = sink.name();
   for (Size i = 0; i < op.axes.space; ++i) {
     const Size axis = op.axes.spatial(i), out = op.out[static_cast<std::size_t>(i)];
-    const Size in = *sink.fact().shape[static_cast<std::size_t>(axis)];
+    const Size in = *sink.type().shape[static_cast<std::size_t>(axis)];
     std::vector<std::string> cells;
     for (Size cell = 0; cell < out; ++cell) {
       const Size first = cell * in / out, end = ((cell + 1) * in + out - 1) / out;
@@ -344,7 +344,7 @@ Status write_adaptive_pool(const AdaptivePool& op, Sink& sink) {
   Sizes kernel;
   bool unequal = false;
   for (Size i = 0; i < op.axes.space; ++i) {
-    const Dim in = sink.fact().shape[static_cast<std::size_t>(op.axes.spatial(i))];
+    const Dim in = sink.type().shape[static_cast<std::size_t>(op.axes.spatial(i))];
     const Size out = op.out[static_cast<std::size_t>(i)];
     if (!in.known()) return sink.refused("an adaptive pool over a size that is unknown; give one with --size: it");
     unequal = unequal || *in % out != 0;
@@ -361,8 +361,8 @@ Status write_max_unpool(const MaxUnpool& op, Sink& sink) {
   if (op.positions != Positions::Tensor) return sink.refused("an unpool of positions counted another way");
   Sizes ones(op.out.size(), 1), shape;
   for (std::size_t i = 0; i < 2; ++i) {
-    if (!sink.fact().shape[i].known()) return sink.refused("an unpool of an unknown batch");
-    shape.push_back(*sink.fact().shape[i]);
+    if (!sink.type().shape[i].known()) return sink.refused("an unpool of an unknown batch");
+    shape.push_back(*sink.type().shape[i]);
   }
   shape.insert(shape.end(), op.out.begin(), op.out.end());
   sink.last("MaxUnpool", {sink.name(0), sink.name(1), sink.numbers(shape)},

@@ -79,26 +79,27 @@ class Scales {
 
 // The functions of every direction, which must be the same ones.
 std::vector<CellFunction> functions_of(FunctionCall& call, const CellKind& kind, std::size_t directions) {
-  std::vector<std::string> said;
+  std::vector<std::string> argument;
   if (const Json* list = call.attrs.raw("activations"); list && list->is_array())
-    for (const Json& one : *list) said.push_back(one.is_string() ? one.get<std::string>() : "");
+    for (const Json& one : *list) argument.push_back(one.is_string() ? one.get<std::string>() : "");
   const std::size_t count = kind.activations.size();
-  if (said.empty())
+  if (argument.empty())
     for (std::size_t d = 0; d < directions; ++d)
-      said.insert(said.end(), kind.activations.begin(), kind.activations.end());
+      argument.insert(argument.end(), kind.activations.begin(), kind.activations.end());
   std::vector<CellFunction> functions;
   Scales scales(call);
-  for (std::size_t i = 0; i < said.size(); ++i) {
-    const auto found = std::ranges::find(words, said[i], &CellWord::word);
+  for (std::size_t i = 0; i < argument.size(); ++i) {
+    const auto found = std::ranges::find(words, argument[i], &CellWord::word);
     const auto meant = found == std::end(words) ? std::nullopt : scales.with(found->function);
     if (!meant || (i >= count && *meant != functions[i - count])) {
-      call.refuse(Fault::Unsupported, "attribute 'activations' names '" + said[i] + "' in a way that is not carried");
+      call.refuse(Fault::Unsupported,
+                  "attribute 'activations' names '" + argument[i] + "' in a way that is not carried");
       return std::vector(count, CellFunction::Tanh);
     }
     functions.push_back(*meant);
   }
-  if (said.size() != count * directions) {
-    call.refuse(Fault::Format, "attribute 'activations' has " + std::to_string(said.size()) + " words");
+  if (argument.size() != count * directions) {
+    call.refuse(Fault::Format, "attribute 'activations' has " + std::to_string(argument.size()) + " words");
     functions.resize(count, CellFunction::Tanh);
   }
   if (count == 3 && functions[1] != functions[2])

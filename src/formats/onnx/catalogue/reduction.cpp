@@ -15,13 +15,13 @@ struct Fold {
 };
 
 Fold fold_of(FunctionCall& call, ValueId x) {
-  const auto said = moved_integers(call, "axes");
+  const auto argument = moved_integers(call, "axes");
   Fold fold;
   fold.keeps_axes = call.attrs.truth("keepdims", true);
   const bool noop = takes(call, "noop_with_empty_axes") && call.attrs.truth("noop_with_empty_axes", false);
-  const bool none = !said || said->empty();
+  const bool none = !argument || argument->empty();
   fold.nothing = none && noop;
-  fold.axes = none ? all_axes(call.rank(x)) : axes_of(call, "axes", *said, call.rank(x));
+  fold.axes = none ? all_axes(call.rank(x)) : axes_of(call, "axes", *argument, call.rank(x));
   return fold;
 }
 
@@ -79,11 +79,11 @@ std::vector<ValueId> top_k(FunctionCall& call) {
 
 std::vector<ValueId> accumulate(FunctionCall& call) {
   const ValueId x = call.tensor("x");
-  const auto said = known_integers(call, "axis");
-  if (!said || said->size() != 1) call.refuse(Fault::Unsupported, "input 'axis' is not one known number");
+  const auto argument = known_integers(call, "axis");
+  if (!argument || argument->size() != 1) call.refuse(Fault::Unsupported, "input 'axis' is not one known number");
   const bool exclusive = call.attrs.truth("exclusive", false), backwards = call.attrs.truth("reverse", false);
   if (call.failed()) return {};
-  const Size axis = axis_of(call, "axis", said->front(), std::max<Size>(call.rank(x), 1));
+  const Size axis = axis_of(call, "axis", argument->front(), std::max<Size>(call.rank(x), 1));
   const Reduction reduction = call.name == "CumSum" ? Reduction::Sum : Reduction::Product;
   return {call.add(Accumulate{reduction, axis, exclusive, backwards}, {x})};
 }
@@ -126,7 +126,7 @@ DType computed_in(DType dtype, bool adds) {
 
 // The input in the type that is computed in.
 std::string computable(Sink& sink, DType dtype) {
-  if (sink.fact().dtype == dtype) return sink.name();
+  if (sink.type().dtype == dtype) return sink.name();
   return sink.step("Cast", {sink.name()}, {{"to", data_type_of(dtype)}});
 }
 
@@ -134,7 +134,7 @@ Status write_reduce(const Reduce& op, Sink& sink) {
   const std::string word(operator_for(op.reduction)->name);
   const DocumentAttribute keeps{"keepdims", Size{op.keeps_axes}};
   const bool compares = op.reduction == Reduction::Maximum || op.reduction == Reduction::Minimum;
-  const DType own = sink.fact().dtype, wanted = sink.result_fact().dtype;
+  const DType own = sink.type().dtype, wanted = sink.result_type().dtype;
   const DType dtype = op.reduction == Reduction::Mean ? wanted : computed_in(own, !compares);
   if (dtype == own) return sink.last_with(word, sink.name(), "axes", op.axes, {keeps}), Status();
   const std::string numbers = computable(sink, dtype);
@@ -148,14 +148,14 @@ Status write_arg_extreme(const ArgExtreme& op, Sink& sink) {
     return sink.too_old("the last of equal extremes", "ArgMax", "select_last_index");
   Attributes attributes{{"axis", op.axis}, {"keepdims", Size{op.keeps_axis}}};
   if (op.last) attributes.emplace_back("select_last_index", Size{1});
-  const std::string numbers = computable(sink, computed_in(sink.fact().dtype, false));
+  const std::string numbers = computable(sink, computed_in(sink.type().dtype, false));
   sink.last(op.largest ? "ArgMax" : "ArgMin", {numbers}, std::move(attributes));
   return {};
 }
 
 Status write_top_k(const TopK& op, Sink& sink) {
-  if (computed_in(sink.fact().dtype, false) != sink.fact().dtype && sink.fact().dtype != DType::I16)
-    return sink.refused("the largest few of " + std::string(name_of(sink.fact().dtype)));
+  if (computed_in(sink.type().dtype, false) != sink.type().dtype && sink.type().dtype != DType::I16)
+    return sink.refused("the largest few of " + std::string(name_of(sink.type().dtype)));
   sink.last_of_many("TopK", {sink.name(), sink.numbers({op.count})},
                     {{"axis", op.axis}, {"largest", Size{op.largest}}, {"sorted", Size{1}}});
   return {};
@@ -163,7 +163,7 @@ Status write_top_k(const TopK& op, Sink& sink) {
 
 Status write_accumulate(const Accumulate& op, Sink& sink) {
   if (op.reduction != Reduction::Sum) return sink.refused("a running product");
-  const DType own = sink.fact().dtype, wanted = sink.result_fact().dtype;
+  const DType own = sink.type().dtype, wanted = sink.result_type().dtype;
   const DType dtype = own == DType::Bool ? wanted : computed_in(own, true);
   const std::string numbers = computable(sink, dtype);
   const std::string axis = sink.stored("axis", Tensor::of({}, std::vector<std::int64_t>{op.axis}));

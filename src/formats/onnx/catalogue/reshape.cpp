@@ -25,11 +25,11 @@ std::vector<ValueId> reshape(FunctionCall& call) {
 // [d0, ..., dn] -> [d0 * ... * d(axis-1), d(axis) * ... * dn]
 std::vector<ValueId> flatten(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size rank = call.rank(x), said = call.attrs.integer("axis", 1);
-  const bool from_end = said < 0 && call.opset >= 11;
-  const Size axis = from_end ? said + rank : said;
+  const Size rank = call.rank(x), argument = call.attrs.integer("axis", 1);
+  const bool from_end = argument < 0 && call.opset >= 11;
+  const Size axis = from_end ? argument + rank : argument;
   if (axis < 0 || axis > rank)
-    call.refuse(Fault::Format, "attribute 'axis' is " + std::to_string(said) + " for rank " + std::to_string(rank));
+    call.refuse(Fault::Format, "attribute 'axis' is " + std::to_string(argument) + " for rank " + std::to_string(rank));
   if (call.failed()) return {};
   if (axis == 1) return {call.add(Flatten{}, {x})};
   const auto front = product_of(std::span(call.shape(x)).first(static_cast<std::size_t>(axis)));
@@ -66,11 +66,11 @@ std::vector<ValueId> unsqueeze(FunctionCall& call) {
 
 std::vector<ValueId> squeeze(FunctionCall& call) {
   const ValueId x = call.tensor("data");
-  const auto said = moved_integers(call, "axes");
+  const auto argument = moved_integers(call, "axes");
   if (call.failed()) return {};
   Sizes axes;
-  if (said) axes = axes_of(call, "axes", *said, call.rank(x));
-  for (Size i = 0; !said && i < call.rank(x); ++i) {
+  if (argument) axes = axes_of(call, "axes", *argument, call.rank(x));
+  for (Size i = 0; !argument && i < call.rank(x); ++i) {
     if (!call.dim(x, i).known())
       call.refuse(Fault::Unsupported,
                   "without 'axes' the sizes must be known, but the input has shape " + text_of(call.shape(x)));
@@ -151,8 +151,8 @@ Status write_space_to_depth(const SpaceToDepth& op, Sink& sink) {
   if (sink.rank() != 4) return sink.refused("space to depth over other than two axes");
   const Attributes block{{"blocksize", op.block}};
   if (op.depth_first) return sink.last("SpaceToDepth", {sink.name()}, block), Status();
-  if (!sink.fact().shape[1].known()) return sink.refused("space to depth over an unknown number of channels");
-  const Size channels = *sink.fact().shape[1], cells = op.block * op.block;
+  if (!sink.type().shape[1].known()) return sink.refused("space to depth over an unknown number of channels");
+  const Size channels = *sink.type().shape[1], cells = op.block * op.block;
   Sizes from;
   for (Size c = 0; c < channels; ++c)
     for (Size cell = 0; cell < cells; ++cell) from.push_back(cell * channels + c);
@@ -163,9 +163,9 @@ Status write_space_to_depth(const SpaceToDepth& op, Sink& sink) {
 // The sizes of x along `axes`, where all of the tensor but the batch is known.
 std::optional<Sizes> known_behind_batch(const Sink& sink) {
   Sizes sizes;
-  for (std::size_t i = 1; i < sink.fact().shape.size(); ++i) {
-    if (!sink.fact().shape[i].known()) return std::nullopt;
-    sizes.push_back(*sink.fact().shape[i]);
+  for (std::size_t i = 1; i < sink.type().shape.size(); ++i) {
+    if (!sink.type().shape[i].known()) return std::nullopt;
+    sizes.push_back(*sink.type().shape[i]);
   }
   return sizes;
 }

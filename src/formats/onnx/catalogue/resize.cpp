@@ -47,10 +47,10 @@ T meaning_of(FunctionCall& call, const char* name, const Word<T> (&words)[n]) {
 std::optional<std::vector<double>> factors_of(FunctionCall& call) {
   if (takes_attribute(call, "scales")) {
     std::vector<double> factors;
-    const Json* said = call.attrs.raw("scales");
-    if (!said || !said->is_array()) call.refuse(Fault::Format, "attribute 'scales' is missing");
+    const Json* argument = call.attrs.raw("scales");
+    if (!argument || !argument->is_array()) call.refuse(Fault::Format, "attribute 'scales' is missing");
     if (call.failed()) return std::nullopt;
-    for (const Json& one : *said)
+    for (const Json& one : *argument)
       factors.push_back(static_cast<double>(static_cast<float>(call.attrs.number_of(&one, "scales"))));
     return factors;
   }
@@ -101,9 +101,9 @@ void keep_ratio(FunctionCall& call, ValueId x, Target& target, bool larger) {
 
 Target target_of(FunctionCall& call, ValueId x) {
   Target target;
-  const auto said =
+  const auto argument =
       takes(call, "axes") && call.attrs.has("axes") ? std::optional(call.attrs.list("axes")) : std::nullopt;
-  target.axes = said ? *said : all_axes(call.rank(x));
+  target.axes = argument ? *argument : all_axes(call.rank(x));
   for (Size& axis : target.axes) axis = axis_of(call, "axes", axis, call.rank(x));
   axes_of(call, "axes", target.axes, call.rank(x));
   const auto factors = factors_of(call);
@@ -175,10 +175,10 @@ void keep_changed(FunctionCall& call, ValueId x, Resize& resize) {
 // ONNX Runtime copies an input that keeps all its sizes, also where a factor is not 1: 2 cells by 1.25 are 2 cells.
 bool keeps_sizes(FunctionCall& call, ValueId x, const Resize& resize) {
   if (resize.coordinates == Coordinates::CropAndResize) return false;
-  const std::array inputs{Input{&call.fact(x)}};
-  const auto facts = infer(resize, Inputs(inputs));
+  const std::array inputs{Input{&call.type(x)}};
+  const auto types = infer(resize, Inputs(inputs));
   const auto known = [](Dim n) { return n.known(); };
-  return facts && std::ranges::all_of(call.shape(x), known) && facts->front().shape == call.shape(x);
+  return types && std::ranges::all_of(call.shape(x), known) && types->front().shape == call.shape(x);
 }
 
 std::vector<ValueId> resized(FunctionCall& call, ValueId x, Resize resize) {

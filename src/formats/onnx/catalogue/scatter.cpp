@@ -166,7 +166,7 @@ ValueId scattered(FunctionCall& call, ValueId data, ValueId updates, const Sizes
   if (!call.failed() && (!count || *count > most_places))
     call.refuse(Fault::Limit, "'reduction' over rows of " + text_of(row) + " cells");
   if (call.failed()) return {};
-  const DType dtype = call.fact(data).dtype;
+  const DType dtype = call.type(data).dtype;
   const Tensor numbers =
       Tensor::of(row, std::vector<double>(static_cast<std::size_t>(*count), *neutral(reduction))).converted(dtype);
   const ValueId with_neutral = call.add(Concat{0}, {call.make_constant("neutral", numbers), updates});
@@ -182,7 +182,7 @@ std::string reduction_of(FunctionCall& call) {
   const std::string reduction = call.attrs.word("reduction", "none");
   if (reduction != "none" && !neutral(reduction))
     call.refuse(Fault::Format, "attribute 'reduction' is '" + reduction + "'");
-  if (const DType dtype = call.fact(call.tensor("data")).dtype; reduction != "none" && !is_floating(dtype))
+  if (const DType dtype = call.type(call.tensor("data")).dtype; reduction != "none" && !is_floating(dtype))
     call.refuse(Fault::Unsupported, "attribute 'reduction' is '" + reduction + "' on whole numbers");
   return reduction;
 }

@@ -12,10 +12,10 @@ namespace {
 
 std::vector<ValueId> concat(FunctionCall& call) {
   const auto inputs = call.several("inputs");
-  const Size said = call.attrs.integer("axis");
+  const Size argument = call.attrs.integer("axis");
   if (inputs.empty()) call.refuse(Fault::Format, "there is nothing to put side by side");
   if (call.failed()) return {};
-  return {call.add(Concat{axis_of(call, "axis", said, call.rank(inputs.front()))}, inputs)};
+  return {call.add(Concat{axis_of(call, "axis", argument, call.rank(inputs.front()))}, inputs)};
 }
 
 // Attributes until opset 9, inputs since. The ends of the standard reach beyond every size; they say "to the end".
@@ -167,7 +167,7 @@ constexpr std::array slice_concat_table{
 
 Status write_concat(const Concat& op, Sink& sink) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < sink.node().inputs.size(); ++i) parts.push_back(sink.typed(i, sink.result_fact().dtype));
+  for (std::size_t i = 0; i < sink.node().inputs.size(); ++i) parts.push_back(sink.typed(i, sink.result_type().dtype));
   sink.last("Concat", std::move(parts), {{"axis", op.axis}});
   return {};
 }
@@ -204,7 +204,7 @@ Status write_take(const Take& op, Sink& sink) {
 
 // Indices are of int32 or int64.
 std::string indices(Sink& sink) {
-  const DType dtype = sink.fact(1).dtype;
+  const DType dtype = sink.type(1).dtype;
   if (dtype == DType::I64 || dtype == DType::I32) return sink.name(1);
   return sink.step("Cast", {sink.name(1)}, {{"to", data_type_of(DType::I64)}});
 }

@@ -59,16 +59,16 @@ std::string node(const DocumentNode& n) {
 std::string value_info(const DocumentValue& v) {
   std::string shape;
   pbf_writer dims(shape);
-  for (std::size_t i = 0; i < v.fact.shape.size(); ++i) {
+  for (std::size_t i = 0; i < v.type.shape.size(); ++i) {
     std::string dim;
     pbf_writer one(dim);
-    if (v.fact.shape[i].known()) one.add_int64(1, *v.fact.shape[i]);
+    if (v.type.shape[i].known()) one.add_int64(1, *v.type.shape[i]);
     else if (!v.unknown[i].empty()) one.add_string(2, v.unknown[i]);
     dims.add_message(1, dim);
   }
   std::string tensor_type, type, text;
   pbf_writer tensor(tensor_type);
-  tensor.add_int32(1, static_cast<std::int32_t>(data_type_of(v.fact.dtype)));
+  tensor.add_int32(1, static_cast<std::int32_t>(data_type_of(v.type.dtype)));
   tensor.add_message(2, shape);
   pbf_writer(type).add_message(1, tensor_type);
   pbf_writer message(text);

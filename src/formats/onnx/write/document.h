@@ -3,7 +3,7 @@
 #pragma once
 #include "base/bytes.h"
 #include "convoy/tensor.h"
-#include "ops/fact.h"
+#include "ops/tensor_type.h"
 
 #include <functional>
 #include <string>
@@ -34,7 +34,7 @@ struct DocumentTensor {
 // An unknown size is a name that all values share where they must agree ("N"), or one of its own.
 struct DocumentValue {
   std::string name;
-  Fact fact;
+  TensorType type;
   std::vector<std::string> unknown;  // one per axis, empty where the size is known
   std::string says;  // for people; empty: nothing
 };

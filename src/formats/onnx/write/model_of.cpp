@@ -12,9 +12,9 @@ AttributeKind kind_of(const AttributeValue& value) {
 }
 
 ValueInfo info_of(const DocumentValue& value) {
-  ValueInfo info{value.name, data_type_of(value.fact.dtype), std::vector<NamedDim>{}};
-  for (std::size_t i = 0; i < value.fact.shape.size(); ++i)
-    info.shape->push_back({value.fact.shape[i].size(), value.unknown[i]});
+  ValueInfo info{value.name, data_type_of(value.type.dtype), std::vector<NamedDim>{}};
+  for (std::size_t i = 0; i < value.type.shape.size(); ++i)
+    info.shape->push_back({value.type.shape[i].size(), value.unknown[i]});
   return info;
 }
 

@@ -1,4 +1,4 @@
-// Resize with the modes that say the same; spell_resize has put the rest into other words.
+// Resize with the modes that say the same; lower_resize has put the rest into other words.
 #include "formats/onnx/write/sink.h"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ std::string lengths(const Resize& op, Sink& sink) {
   std::string shape;
   for (Size axis = 0; axis < sink.rank(); ++axis) {
     const auto found = std::ranges::find(op.axes, axis);
-    const Dim in = sink.fact().shape[static_cast<std::size_t>(axis)];
+    const Dim in = sink.type().shape[static_cast<std::size_t>(axis)];
     if (found != op.axes.end()) {
       known.push_back(op.sizes[static_cast<std::size_t>(found - op.axes.begin())]);
     } else if (in.known()) {
@@ -104,7 +104,7 @@ std::string region(const Resize& op, Sink& sink) {
 std::vector<double> factors_of(const Resize& op, const Sink& sink) {
   std::vector<double> factors;
   for (std::size_t i = 0; i < op.axes.size(); ++i) {
-    const Dim in = sink.fact().shape[static_cast<std::size_t>(op.axes[i])];
+    const Dim in = sink.type().shape[static_cast<std::size_t>(op.axes[i])];
     if (!in.known()) return {};
     const float factor = static_cast<float>(op.sizes[i]) / static_cast<float>(*in);
     if (static_cast<double>(factor) * static_cast<double>(*in) != static_cast<double>(op.sizes[i])) return {};
@@ -116,7 +116,7 @@ std::vector<double> factors_of(const Resize& op, const Sink& sink) {
 Status write_resize(const Resize& op, Sink& sink) {
   auto attributes = attributes_of(op, sink);
   if (!attributes) return pass(attributes);
-  const bool free = std::ranges::any_of(sink.fact().shape, [](Dim size) { return !size.known(); });
+  const bool free = std::ranges::any_of(sink.type().shape, [](Dim size) { return !size.known(); });
   const auto given = op.factors.empty() && free ? factors_of(op, sink) : op.factors;
   if (!given.empty() && (op.sizes.empty() || op.factors.empty())) {
     std::vector<float> scales(static_cast<std::size_t>(sink.rank()), 1);

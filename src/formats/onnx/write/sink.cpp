@@ -79,7 +79,7 @@ std::string Sink::stored(std::string_view word, Tensor tensor) {
 }
 
 std::string Sink::number(double value) {
-  const DType dtype = fact().dtype;
+  const DType dtype = type().dtype;
   if (is_floating(dtype)) return stored("number", Tensor::of({}, std::vector<double>{value}).converted(dtype));
   // The low bytes of a whole number are the number in every narrower type.
   const Tensor whole = Tensor::of({}, std::vector<std::int64_t>{static_cast<std::int64_t>(value)});
@@ -218,7 +218,7 @@ std::vector<std::string> Sink::inputs_with(const std::string& op, std::string x,
 }
 
 std::string Sink::typed(std::size_t i, DType dtype) {
-  return fact(i).dtype == dtype ? name(i) : step("Cast", {name(i)}, {{"to", data_type_of(dtype)}});
+  return type(i).dtype == dtype ? name(i) : step("Cast", {name(i)}, {{"to", data_type_of(dtype)}});
 }
 
 std::string Sink::step_with(std::string op, std::string x, std::string_view name, const Sizes& values,

@@ -32,10 +32,10 @@ class Sink {
   bool takes(std::string_view op, std::string_view parameter) const;
   bool takes_input(std::string_view op, std::string_view input) const;
   bool has(std::size_t i) const { return i < node_->inputs.size() && static_cast<bool>(node_->inputs[i]); }
-  const Fact& fact(std::size_t i = 0) const { return graph_[node_->inputs[i]].fact; }
-  const Fact& result_fact(std::size_t i = 0) const { return graph_[node_->outputs[i]].fact; }
+  const TensorType& type(std::size_t i = 0) const { return graph_[node_->inputs[i]].type; }
+  const TensorType& result_type(std::size_t i = 0) const { return graph_[node_->outputs[i]].type; }
   const Tensor* constant(std::size_t i) const;
-  Size rank(std::size_t i = 0) const { return fact(i).rank(); }
+  Size rank(std::size_t i = 0) const { return type(i).rank(); }
 
   // The name of input i; "" where it is absent, as ONNX writes that.
   std::string name(std::size_t i = 0) const { return has(i) ? name_of(node_->inputs[i]) : std::string(); }

@@ -18,12 +18,12 @@ std::optional<Numbers> numbers_of(const Op& op) {
     const Padding& p = op.paddings[i];
     if ((p.spelling != Spelling::Explicit && p.spelling != Spelling::Valid) || p.leftover != Leftover::Drop)
       return std::nullopt;
-    const bool said = p.spelling == Spelling::Explicit;
+    const bool argument = p.spelling == Spelling::Explicit;
     n.kernel.push_back(op.windows[i].kernel);
     n.strides.push_back(op.windows[i].stride);
     n.dilations.push_back(op.windows[i].dilation);
-    n.before.push_back(said ? p.before : 0);
-    n.after.push_back(said ? p.after : 0);
+    n.before.push_back(argument ? p.before : 0);
+    n.after.push_back(argument ? p.after : 0);
     n.taps *= op.windows[i].kernel;
   }
   return n;
@@ -33,14 +33,14 @@ std::optional<Numbers> numbers_of(const Op& op) {
 Status write_unfold(const Unfold& op, Sink& sink) {
   const auto numbers = numbers_of(op);
   if (!numbers) return sink.broken("a padding by a word");
-  const Dim channels = sink.fact().shape[1];
+  const Dim channels = sink.type().shape[1];
   if (!channels.known()) return sink.refused("laying out windows of an unknown number of channels");
   const Size rows = *channels * numbers->taps;
   std::vector<float> ones(static_cast<std::size_t>(rows * numbers->taps), 0.0F);
   for (Size row = 0; row < rows; ++row) ones[static_cast<std::size_t>(row * numbers->taps + row % numbers->taps)] = 1;
   Sizes shape{rows, 1};
   shape.insert(shape.end(), numbers->kernel.begin(), numbers->kernel.end());
-  const auto kernel = sink.stored("ones", Tensor::of(shape, std::move(ones)).converted(sink.fact().dtype));
+  const auto kernel = sink.stored("ones", Tensor::of(shape, std::move(ones)).converted(sink.type().dtype));
   const auto cells = sink.step("Conv", {sink.name(), kernel},
                                {{"dilations", numbers->dilations},
                                 {"group", *channels},

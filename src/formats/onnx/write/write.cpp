@@ -37,16 +37,16 @@ class SizeNames {
   DocumentValue input(const Graph& graph, ValueId v) {
     DocumentValue described = output(graph, v, graph[v].name);
     for (std::size_t i = 0; i < described.unknown.size(); ++i)
-      if (!described.fact.shape[i].known() && described.unknown[i].empty())
+      if (!described.type.shape[i].known() && described.unknown[i].empty())
         described.unknown[i] = unlike_given(i == 0 ? "N" : described.name + "_" + std::to_string(i));
     return described;
   }
   DocumentValue output(const Graph& graph, ValueId v, const std::string& name) const {
-    const Fact& fact = graph[v].fact;
-    DocumentValue described{name, fact, std::vector<std::string>(fact.shape.size())};
+    const TensorType& type = graph[v].type;
+    DocumentValue described{name, type, std::vector<std::string>(type.shape.size())};
     const auto words = given_.find(name);
-    for (std::size_t i = 0; words != given_.end() && i < fact.shape.size() && i < words->second.size(); ++i)
-      if (!fact.shape[i].known()) described.unknown[i] = words->second[i];
+    for (std::size_t i = 0; words != given_.end() && i < type.shape.size() && i < words->second.size(); ++i)
+      if (!type.shape[i].known()) described.unknown[i] = words->second[i];
     return described;
   }
 

@@ -212,7 +212,7 @@ Status write_clip(const Clip& op, Call& c) {
   const Expression x = c.follow(0);
   std::vector<std::string> bounds;
   // A bound with a point would make fractions of whole numbers.
-  const bool whole = !is_floating(c.result_fact().dtype);
+  const bool whole = !is_floating(c.result_type().dtype);
   const auto bind = [&](const char* word, std::optional<double> bound) {
     if (!bound || (whole && std::isinf(*bound))) return;
     bounds.push_back(word + (whole ? std::to_string(static_cast<std::int64_t>(*bound)) : number(*bound)));
@@ -287,10 +287,10 @@ Status write_prelu(const PRelu&, Call& c) {
   const auto& shape = slope ? slope->shape() : Sizes{};
   const bool per_channel =
       slope && !shape.empty() && std::all_of(shape.begin() + 1, shape.end(), [](Size n) { return n == 1; });
-  const bool channels_known = c.fact(0).rank() > 1 && c.fact(0).shape[1].known();
+  const bool channels_known = c.type(0).rank() > 1 && c.type(0).shape[1].known();
   if (slope && slope->count() == 1) {
     c.result_of_module(c.module("nn.PReLU()", {c.state("weight", 1, slope->reshaped({1}))}), c.follow(0));
-  } else if (per_channel && channels_known && *c.fact(0).shape[1] == shape[0]) {
+  } else if (per_channel && channels_known && *c.type(0).shape[1] == shape[0]) {
     c.result_of_module(
         c.module(fmt::format("nn.PReLU({})", shape[0]), {c.state("weight", 1, slope->reshaped({shape[0]}))}),
         c.follow(0));

@@ -33,17 +33,17 @@ Size whole(FunctionCall& call, const Json& value, std::string_view key) {
 }  // namespace
 
 Sizes whole_numbers(FunctionCall& call, std::string_view key) {
-  const Json* said = call.attrs.raw(key);
-  if (!said) return call.attrs.list(key);
-  if (!said->is_array()) return {whole(call, *said, key)};
+  const Json* argument = call.attrs.raw(key);
+  if (!argument) return call.attrs.list(key);
+  if (!argument->is_array()) return {whole(call, *argument, key)};
   Sizes numbers;
-  for (const Json& one : *said) numbers.push_back(whole(call, one, key));
+  for (const Json& one : *argument) numbers.push_back(whole(call, one, key));
   return numbers;
 }
 
 Size whole_number(FunctionCall& call, std::string_view key, std::optional<Size> otherwise) {
-  const Json* said = call.attrs.raw(key);
-  return said ? whole(call, *said, key) : call.attrs.integer(key, otherwise);
+  const Json* argument = call.attrs.raw(key);
+  return argument ? whole(call, *argument, key) : call.attrs.integer(key, otherwise);
 }
 
 Size axis_of(FunctionCall& call, Size axis, Size rank) {
@@ -55,12 +55,12 @@ Size axis_of(FunctionCall& call, Size axis, Size rank) {
 
 Sizes per_axis(FunctionCall& call, std::string_view key, Size count, std::optional<Size> otherwise, ListOfOne one) {
   const auto all = static_cast<std::size_t>(count);
-  const Json* said = call.attrs.raw(key);
-  if (!said) return call.attrs.sizes_of(nullptr, key, all, otherwise);
-  if (!said->is_array()) return Sizes(all, whole(call, *said, key));
-  if (said->size() == 1 && one == ListOfOne::ForAll) return Sizes(all, whole(call, said->front(), key));
-  if (said->size() != all) {
-    call.refuse(Fault::Format, "argument '" + std::string(key) + "' is " + said->dump() + ", expected one number" +
+  const Json* argument = call.attrs.raw(key);
+  if (!argument) return call.attrs.sizes_of(nullptr, key, all, otherwise);
+  if (!argument->is_array()) return Sizes(all, whole(call, *argument, key));
+  if (argument->size() == 1 && one == ListOfOne::ForAll) return Sizes(all, whole(call, argument->front(), key));
+  if (argument->size() != all) {
+    call.refuse(Fault::Format, "argument '" + std::string(key) + "' is " + argument->dump() + ", expected one number" +
                                    (count > 1 ? " or " + std::to_string(count) : std::string()));
     return Sizes(all, otherwise.value_or(1));
   }

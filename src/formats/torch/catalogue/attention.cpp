@@ -77,8 +77,8 @@ Results attention(FunctionCall& call) {
   ValueId scores = call.add(MatMul{}, {q, call.add(Transpose{swap}, {k})});
   scores = call.add(Affine{scale, 0}, {scores});
   if (call.failed()) return {};
-  const DType dtype = call.fact(scores).dtype;
-  const bool chooses = mask && call.fact(mask).dtype == DType::Bool;
+  const DType dtype = call.type(scores).dtype;
+  const bool chooses = mask && call.type(mask).dtype == DType::Bool;
   if (chooses) {
     const ValueId nothing = number_constant(call, "unseen", -std::numeric_limits<double>::infinity(), dtype);
     scores = call.add(Where{}, {mask, scores, nothing});
@@ -106,8 +106,8 @@ struct Attended {
 };
 
 Attended self_attention(FunctionCall& call, ValueId x, const Projected& by) {
-  const Dim said = call.failed() ? Dim::unknown() : call.dim(x, 2);
-  const Size width = said.known() ? *said : 0;
+  const Dim argument = call.failed() ? Dim::unknown() : call.dim(x, 2);
+  const Size width = argument.known() ? *argument : 0;
   if (width < 1 || by.heads < 1 || width % by.heads != 0 || call.rank(x) != 3)
     call.refuse(Fault::Format, "heads that do not divide the width of the input");
   if (call.failed()) return {};
@@ -123,9 +123,9 @@ Attended self_attention(FunctionCall& call, ValueId x, const Projected& by) {
   if (call.failed()) return {};
   if (by.mask) {
     ValueId mask = by.mask;
-    if (call.fact(mask).dtype != DType::Bool) mask = call.add(Cast{DType::Bool}, {mask});
+    if (call.type(mask).dtype != DType::Bool) mask = call.add(Cast{DType::Bool}, {mask});
     if (by.over == MaskOver::Keys) mask = call.add(Unsqueeze{{1, 2}}, {mask});
-    const DType dtype = call.fact(scores).dtype;
+    const DType dtype = call.type(scores).dtype;
     const ValueId nothing = number_constant(call, "unseen", -std::numeric_limits<double>::infinity(), dtype);
     scores = call.add(Where{}, {mask, nothing, scores});
   }
@@ -145,7 +145,7 @@ Projected projected(FunctionCall& call, std::string_view heads) {
           static_cast<MaskOver>(call.attrs.integer("mask_type", 2))};
 }
 
-// nn.MultiheadAttention at rest. Source: native_multi_head_attention_cpu of PyTorch 2.13.
+// nn.MultiheadAttention in eval mode. Source: native_multi_head_attention_cpu of PyTorch 2.13.
 Results native_attention(FunctionCall& call) {
   const ValueId x = call.tensor("query");
   const bool alike = call.tensor("key") == x && call.tensor("value") == x;
@@ -156,7 +156,7 @@ Results native_attention(FunctionCall& call) {
   return {made.answer, average ? call.add(Reduce{Reduction::Mean, {1}, false}, {made.weights}) : made.weights};
 }
 
-// nn.TransformerEncoderLayer at rest. Source: transformer_encoder_layer_forward of PyTorch 2.13.
+// nn.TransformerEncoderLayer in eval mode. Source: transformer_encoder_layer_forward of PyTorch 2.13.
 Results encoder_layer(FunctionCall& call) {
   const ValueId x = call.tensor("src");
   const bool gelu = call.attrs.truth("use_gelu"), first = call.attrs.truth("norm_first");

@@ -82,7 +82,7 @@ std::vector<ValueId> statistics_of_batch(FunctionCall& call) {
   return {y};
 }
 
-// The statistics of training are results of these operators, too; at rest nobody reads them.
+// The statistics of training are results of these operators, too; in eval mode nobody reads them.
 std::vector<ValueId> batch_norm_at_rest(FunctionCall& call) {
   if (!call.optional("running_mean")) return statistics_of_batch(call);
   const double momentum = call.attrs.number("momentum", 0.1), epsilon = call.attrs.number("eps", 1e-5);
@@ -202,7 +202,7 @@ constexpr std::array rows_of_batch_norms{
 }  // namespace
 
 Status write_batch_norm(const BatchNorm& norm, Call& c) {
-  const Fact& x = c.fact(0);
+  const TensorType& x = c.type(0);
   if (norm.axis != 1) return c.broken(fmt::format("a batch normalization over axis {}", norm.axis));
   if (x.rank() < 2 || x.rank() > 5) return c.refused(fmt::format("a batch normalization of rank {}", x.rank()));
   const Tensor *mean = c.constant(3), *variance = c.constant(4);

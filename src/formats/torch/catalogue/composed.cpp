@@ -168,7 +168,7 @@ Results rot90(FunctionCall& call) {
 Results angle_of(FunctionCall& call) {
   const ValueId y = call.tensor("input"), x = call.tensor("other");
   if (call.failed()) return {};
-  const auto number = [&](double value) { return number_constant(call, "number", value, call.fact(y).dtype); };
+  const auto number = [&](double value) { return number_constant(call, "number", value, call.type(y).dtype); };
   const ValueId zero = number(0);
   const auto apply = [&](BinaryFunction f, ValueId a, ValueId b) { return call.add(Binary{f}, {a, b}); };
   const auto is_negative = [&](ValueId v) {

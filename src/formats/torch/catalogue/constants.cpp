@@ -77,9 +77,9 @@ Results zeros(FunctionCall& call) { return filled(call, 0); }
 Results ones(FunctionCall& call) { return filled(call, 1); }
 // The type follows the number, unless it is said.
 Results full(FunctionCall& call) {
-  const Json* said = call.attrs.raw("fill_value");
-  const bool whole = said && said->is_number_integer(), truth = said && said->is_boolean();
-  return filled(call, truth ? said->get<bool>() : call.attrs.number("fill_value"),
+  const Json* argument = call.attrs.raw("fill_value");
+  const bool whole = argument && argument->is_number_integer(), truth = argument && argument->is_boolean();
+  return filled(call, truth ? argument->get<bool>() : call.attrs.number("fill_value"),
                 truth   ? "bool"
                 : whole ? "int64"
                         : "float32");
@@ -89,7 +89,7 @@ Results full(FunctionCall& call) {
 Results filled_like(FunctionCall& call, double value) {
   const ValueId x = call.tensor("input");
   ignore_placement(call);
-  const std::string own(name_of(call.fact(x).dtype)), wanted = call.attrs.word("dtype", own);
+  const std::string own(name_of(call.type(x).dtype)), wanted = call.attrs.word("dtype", own);
   if (const auto sizes = sizes_of(call.shape(x));
       sizes && !call.failed() && checked_count(*sizes).value_or(most_numbers + 1) <= most_numbers)
     return made(call, *sizes, std::vector<double>(static_cast<std::size_t>(*checked_count(*sizes)), value), own);
@@ -100,10 +100,10 @@ Results filled_like(FunctionCall& call, double value) {
 Results zeros_like(FunctionCall& call) { return filled_like(call, 0); }
 Results ones_like(FunctionCall& call) { return filled_like(call, 1); }
 Results full_like(FunctionCall& call) { return filled_like(call, call.attrs.number("fill_value")); }
-Results new_zeros(FunctionCall& call) { return filled(call, 0, name_of(call.fact(call.tensor("input")).dtype)); }
-Results new_ones(FunctionCall& call) { return filled(call, 1, name_of(call.fact(call.tensor("input")).dtype)); }
+Results new_zeros(FunctionCall& call) { return filled(call, 0, name_of(call.type(call.tensor("input")).dtype)); }
+Results new_ones(FunctionCall& call) { return filled(call, 1, name_of(call.type(call.tensor("input")).dtype)); }
 Results new_full(FunctionCall& call) {
-  return filled(call, call.attrs.number("fill_value"), name_of(call.fact(call.tensor("input")).dtype));
+  return filled(call, call.attrs.number("fill_value"), name_of(call.type(call.tensor("input")).dtype));
 }
 
 Results empty_permuted(FunctionCall& call) {
@@ -149,8 +149,8 @@ Results arange(FunctionCall& call) {
   std::vector<double> values;
   for (Size i = 0; i < static_cast<Size>(count); ++i) values.push_back(start + static_cast<double>(i) * step);
   const auto is_whole = [&](const char* key) {
-    const Json* said = call.attrs.raw(key);
-    return !said || said->is_number_integer();
+    const Json* argument = call.attrs.raw(key);
+    return !argument || argument->is_number_integer();
   };
   const bool whole = is_whole("start") && is_whole("end") && is_whole("step");
   return made(call, {static_cast<Size>(count)}, std::move(values), whole ? "int64" : "float32");

@@ -29,9 +29,9 @@ Sizes pairs_of(const std::vector<Padding>& paddings, const std::vector<Window>& 
   Sizes pairs;
   for (std::size_t i = windows.size(); i-- > 0;) {
     // Negative numbers are for torch.nn.functional.pad to refuse or take.
-    const bool said = paddings[i].spelling == Spelling::Explicit;
-    const Added at = said ? Added{paddings[i].before, paddings[i].after}
-                          : pads_at_every_size(paddings[i], windows[i]).value_or(Added{});
+    const bool argument = paddings[i].spelling == Spelling::Explicit;
+    const Added at = argument ? Added{paddings[i].before, paddings[i].after}
+                              : pads_at_every_size(paddings[i], windows[i]).value_or(Added{});
     pairs.push_back(at.before);
     pairs.push_back(at.after);
   }
@@ -162,7 +162,7 @@ std::vector<ValueId> conv_transpose_layer(FunctionCall& call) {
 
 Status check_layout(const Call& c, const Axes& axes, const char* what) {
   if (auto ok = expect_channels_first(c, axes, what); !ok) return ok;
-  const Shape& kernel = c.fact(1).shape;
+  const Shape& kernel = c.type(1).shape;
   if (!kernel[0].known() || !kernel[1].known()) return c.refused(std::string(what) + " whose channels are free");
   return {};
 }
@@ -173,12 +173,12 @@ Status finish_function(Call& c, const std::string& kind, Size space, const std::
   const auto operand = [&](const char* word, std::size_t i) {
     return c.constant(i) ? c.tensor(c.state(word, i)) : c.name(i);
   };
-  std::vector<std::string> said{c.name(0), operand("weight", 1)};
-  if (c.has(2)) said.push_back(operand("bias", 2));
+  std::vector<std::string> argument{c.name(0), operand("weight", 1)};
+  if (c.has(2)) argument.push_back(operand("bias", 2));
   for (std::size_t i = 3; i < arguments.size(); ++i)
-    if (arguments[i] != "bias=False") said.push_back(arguments[i]);
+    if (arguments[i] != "bias=False") argument.push_back(arguments[i]);
   const std::string function = kind == "Conv" ? "conv" : "conv_transpose";
-  c.result({fmt::format("F.{}{}d({})", function, space, joined(said)), Binds::Atom, 1, false, {}});
+  c.result({fmt::format("F.{}{}d({})", function, space, joined(argument)), Binds::Atom, 1, false, {}});
   return {};
 }
 
@@ -195,7 +195,7 @@ Status finish(Call& c, const std::string& kind, Size space, std::vector<std::str
 Status write_conv(const Conv& conv, Call& c) {
   if (auto ok = check_layout(c, conv.axes, "a convolution"); !ok) return ok;
   if (conv.kernel_order != KernelOrder::OutInSpace) return c.broken("a kernel in another framework's order");
-  const Shape& kernel = c.fact(1).shape;
+  const Shape& kernel = c.type(1).shape;
   const auto [kernels, strides, pads, dilations] = numbers_of(conv.windows, conv.paddings);
   std::vector<std::string> arguments{std::to_string(*kernel[1] * conv.groups), std::to_string(*kernel[0]),
                                      tuple_or_one(kernels)};
@@ -216,7 +216,7 @@ Status write_conv(const Conv& conv, Call& c) {
 Status write_conv_transpose(const ConvTranspose& conv, Call& c) {
   if (auto ok = check_layout(c, conv.axes, "a transposed convolution"); !ok) return ok;
   if (conv.kernel_order != KernelOrder::InOutSpace) return c.broken("a kernel in another framework's order");
-  const Shape& kernel = c.fact(1).shape;
+  const Shape& kernel = c.type(1).shape;
   auto [kernels, strides, pads, dilations] = numbers_of(conv.windows);
   Sizes output_pads;
   for (std::size_t i = 0; i < conv.paddings.size(); ++i) {

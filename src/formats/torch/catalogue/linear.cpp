@@ -73,7 +73,7 @@ std::vector<ValueId> baddbmm(FunctionCall& call) { return add_product(call, "bat
 // A known matrix of fractions is a layer.
 ValueId multiplied(FunctionCall& call, ValueId a, ValueId b) {
   if (call.failed()) return {};
-  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
+  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
   if (is_floating(dtype) && call.constant(b) && call.rank(b) == 2) return call.add(Linear{LinearOrder::InOut}, {a, b});
   return call.add(MatMul{}, {a, b});
 }
@@ -237,7 +237,7 @@ Status write_embedding(const Embedding&, Call& c) {
   const std::string self =
       c.module(fmt::format("nn.Embedding({}, {})", table->shape()[0], table->shape()[1]), {c.state("weight", 1)});
   Expression x = c.begin(0);
-  const DType type = c.fact(0).dtype;
+  const DType type = c.type(0).dtype;
   // PyTorch looks up int32 and int64 only.
   if (type != DType::I32 && type != DType::I64) x.text = postfix(x) + ".long()";
   c.result_of_module(self, x);

@@ -123,7 +123,7 @@ std::vector<ValueId> layer_norm_over(FunctionCall& call, const Sizes& shape) {
 
 std::vector<ValueId> rms_norm_over(FunctionCall& call, const Sizes& shape) {
   const ValueId x = call.tensor("input"), weight = call.optional("weight");
-  const bool wide = !call.failed() && call.fact(x).dtype == DType::F64;
+  const bool wide = !call.failed() && call.type(x).dtype == DType::F64;
   const double least = wide ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   const double epsilon = epsilon_of(call, least);
   return {call.add(RmsNorm{normalized_axes(call, x, shape), epsilon}, {x, weight})};
@@ -208,7 +208,7 @@ std::vector<ValueId> rms_norm_layer(FunctionCall& call) {
 }
 
 // The axes are the last ones of x and their sizes are known.
-std::optional<Sizes> trailing(const Fact& x, const Sizes& axes) {
+std::optional<Sizes> trailing(const TensorType& x, const Sizes& axes) {
   Sizes sizes;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Size axis = x.rank() - static_cast<Size>(axes.size() - i);
@@ -225,7 +225,7 @@ std::string broadcast_parameter(Call& c, const std::string& name, std::size_t i,
   const Tensor& t = *c.constant(i);
   Sizes shape;
   std::size_t at = 0;
-  for (Size axis = axes.front(); axis < c.fact(0).rank(); ++axis) {
+  for (Size axis = axes.front(); axis < c.type(0).rank(); ++axis) {
     const bool named = std::ranges::find(axes, axis) != axes.end();
     shape.push_back(named && at < t.shape().size() ? t.shape()[at++] : 1);
   }
@@ -233,7 +233,7 @@ std::string broadcast_parameter(Call& c, const std::string& name, std::size_t i,
 }
 
 Status write_layer_norm(const LayerNorm& norm, Call& c) {
-  const auto shape = trailing(c.fact(0), norm.axes);
+  const auto shape = trailing(c.type(0), norm.axes);
   if (!norm.keras_rms_scaling && shape) {
     std::vector<State> states;
     std::string arguments = shape_text(*shape);
@@ -265,7 +265,7 @@ Status write_layer_norm(const LayerNorm& norm, Call& c) {
 }
 
 Status write_group_norm(const GroupNorm& norm, Call& c) {
-  const Fact& x = c.fact(0);
+  const TensorType& x = c.type(0);
   if (norm.axis != 1) return c.broken(fmt::format("a group normalization over axis {}", norm.axis));
   if (x.rank() < 2 || !x.shape[1].known()) return c.refused("a group normalization of unknown channels");
   const Size channels = *x.shape[1];
@@ -284,7 +284,7 @@ Status write_group_norm(const GroupNorm& norm, Call& c) {
 }
 
 Status write_rms_norm(const RmsNorm& norm, Call& c) {
-  if (const auto shape = trailing(c.fact(0), norm.axes)) {
+  if (const auto shape = trailing(c.type(0), norm.axes)) {
     std::vector<State> states;
     if (c.has(1)) states.push_back(c.state("weight", 1, c.constant(1)->reshaped(*shape)));
     const std::string self = c.module(fmt::format("nn.RMSNorm({}, eps={}{})", shape_text(*shape), number(norm.epsilon),
@@ -320,7 +320,7 @@ Status write_local_response_norm(const LocalResponseNorm& norm, Call& c) {
   const Size size = norm.before + norm.after + 1;
   if (norm.before - norm.after < 0 || norm.before - norm.after > 1)
     return c.refused("a local response norm whose window has its odd cell behind");
-  if (c.fact(0).rank() < 3) return c.refused("a local response norm of rank below 3");
+  if (c.type(0).rank() < 3) return c.refused("a local response norm of rank below 3");
   const Expression x = c.begin(0);
   const bool moves = norm.axis != 1;
   const std::string turn = moves ? fmt::format(".transpose(1, {})", norm.axis) : "";

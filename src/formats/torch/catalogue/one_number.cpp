@@ -34,10 +34,10 @@ std::optional<double> bound(FunctionCall& call, std::string_view key) {
 Results clamp(FunctionCall& call) {
   ValueId x = call.tensor("input");
   if (call.failed()) return {};
-  const DType dtype = call.fact(x).dtype;
+  const DType dtype = call.type(x).dtype;
   const auto is_fraction = [&](std::string_view key) {
-    const Json* said = call.attrs.raw(key);
-    return said && said->is_number_float();
+    const Json* argument = call.attrs.raw(key);
+    return argument && argument->is_number_float();
   };
   if (!is_floating(dtype) && !is_fraction("min") && !is_fraction("max")) {
     const auto bounded = [&](std::string_view key, BinaryFunction function) {
@@ -68,9 +68,9 @@ Results fraction(FunctionCall& call) {
 // NaN and the infinities become numbers, the largest ones where none are said.
 Results nan_to_num(FunctionCall& call) {
   ValueId x = call.tensor("input");
-  if (call.failed() || !is_floating(call.fact(x).dtype)) return {x};
+  if (call.failed() || !is_floating(call.type(x).dtype)) return {x};
   constexpr double most = std::numeric_limits<float>::max(), endless = std::numeric_limits<double>::infinity();
-  const DType dtype = call.fact(x).dtype;
+  const DType dtype = call.type(x).dtype;
   if (dtype != DType::F32) call.refuse(Fault::Unsupported, "numbers in place of NaN in another type than float32");
   const auto number = [&](double value) { return number_constant(call, "number", value, dtype); };
   const double for_nan = call.attrs.number("nan", 0.0), above = call.attrs.number("posinf", most),
@@ -84,8 +84,8 @@ Results nan_to_num(FunctionCall& call) {
 Results cast(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   call.attrs.ignore({"non_blocking", "copy"});
-  const std::string wanted = call.attrs.word("dtype", std::string(name_of(call.fact(x).dtype)));
-  if (wanted == name_of(call.fact(x).dtype)) return {x};
+  const std::string wanted = call.attrs.word("dtype", std::string(name_of(call.type(x).dtype)));
+  if (wanted == name_of(call.type(x).dtype)) return {x};
   for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
                             DType::I64, DType::U8, DType::U16, DType::U32, DType::Bool})
     if (wanted == name_of(dtype)) return {call.add(Cast{dtype}, {x})};

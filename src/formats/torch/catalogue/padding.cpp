@@ -89,8 +89,8 @@ std::vector<ValueId> pad(FunctionCall& call) {
 // A layer's padding: one number for every side, or the pairs of F.pad.
 std::vector<ValueId> pad_layer(FunctionCall& call, PadMode mode, double value) {
   const ValueId x = call.tensor("input");
-  const Json* said = call.attrs.raw("padding");
-  const bool listed = said && said->is_array();
+  const Json* argument = call.attrs.raw("padding");
+  const bool listed = argument && argument->is_array();
   const Sizes pairs = listed ? whole_numbers(call, "padding") : per_axis(call, "padding", 2 * space_of(call.name));
   return {padded(call, x, pairs, mode, value)};
 }
@@ -190,7 +190,7 @@ Status write_pad(const Pad& op, Call& c) {
     return c.refused("a " + mode + " pad that cuts cells off " + (cuts_last ? "first" : "last"));
   if (op.repeats && !mode.empty() && op.mode != PadMode::Edge)
     for (std::size_t i = 0; i < rank; ++i) {
-      const auto n = c.fact(0).shape[i].size();
+      const auto n = c.type(0).shape[i].size();
       const Size most = std::max(op.before[i], op.after[i]), limit = op.mode == PadMode::Reflect ? 1 : 0;
       if (most > 0 && (!n || most > *n - limit)) return c.refused("a " + mode + " pad that goes round more than once");
     }
@@ -235,7 +235,7 @@ constexpr std::string_view same_lower_pad =
 )";
 
 Status write_pad_to_window(const PadToWindow& op, Call& c) {
-  const Size rank = c.fact(0).rank();
+  const Size rank = c.type(0).rank();
   Sizes reach, stride;
   std::optional<Spelling> word;
   for (Size axis = op.axes.empty() ? rank : op.axes[0]; axis < rank; ++axis) {
@@ -245,14 +245,14 @@ Status write_pad_to_window(const PadToWindow& op, Call& c) {
     if (at == op.axes.end()) continue;
     const auto i = static_cast<std::size_t>(at - op.axes.begin());
     if (op.paddings[i].spelling == Spelling::Valid) continue;
-    const Spelling said = op.paddings[i].spelling;
-    if (said != Spelling::SameUpper && said != Spelling::SameLower)
+    const Spelling argument = op.paddings[i].spelling;
+    if (argument != Spelling::SameUpper && argument != Spelling::SameLower)
       return c.broken("a pad to fit a window that is not SAME");
-    if (word.value_or(said) != said)
+    if (word.value_or(argument) != argument)
       return c.refused(
           "a pad that follows from the size (--size gives one), with its odd cell before on one axis and "
           "behind on another,");
-    word = said;
+    word = argument;
     reach.back() = op.windows[i].reach();
     stride.back() = op.windows[i].stride;
   }

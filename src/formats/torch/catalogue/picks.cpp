@@ -67,7 +67,7 @@ ValueId from_the_front(FunctionCall& call, ValueId list, Size size) {
     if (call.failed()) return {};
     return call.make_constant("indices", Tensor::of(known->shape(), std::move(indices)));
   }
-  if (call.fact(list).dtype != DType::I64) list = call.add(Cast{DType::I64}, {list});
+  if (call.type(list).dtype != DType::I64) list = call.add(Cast{DType::I64}, {list});
   const ValueId is_negative = call.add(Binary{BinaryFunction::Less}, {list, whole(call, 0)});
   return call.add(Where{}, {is_negative, call.add(Binary{BinaryFunction::Add}, {list, whole(call, size)}), list});
 }
@@ -136,7 +136,7 @@ Results picked(FunctionCall& call, ValueId x, Lists lists) {
   std::optional<Size> merged = outermost.size();
   if (outermost.known()) indices = from_the_front(call, indices, *outermost);
   else if (call.constant(indices)) call.refuse(Fault::Unsupported, "picks known cells of an axis whose size is free");
-  else if (call.fact(indices).dtype != DType::I64) indices = call.add(Cast{DType::I64}, {indices});
+  else if (call.type(indices).dtype != DType::I64) indices = call.add(Cast{DType::I64}, {indices});
   for (Size k = 1; k < count && !call.failed(); ++k) {
     const Size size = known_size(call, x, first + k);
     if (merged) merged = checked_multiply(*merged, size);
@@ -163,7 +163,7 @@ Results index(FunctionCall& call) {
   for (Size at = 0; at < call.rank(x); ++at) {
     const ValueId given = call.optional("indices." + std::to_string(at));
     if (!given) continue;
-    if (call.fact(given).dtype == DType::Bool) {
+    if (call.type(given).dtype == DType::Bool) {
       call.refuse(Fault::Unsupported, "picks by truth, so that the numbers say how many there are");
       return {};
     }

@@ -101,21 +101,21 @@ std::vector<ValueId> lp_pool(FunctionCall& call) {
 
 // None keeps the size of its axis; the 1-D functions take no None.
 Sizes output_size_of(FunctionCall& call, ValueId input, Size space) {
-  const Json* said = call.attrs.raw("output_size");
+  const Json* argument = call.attrs.raw("output_size");
   const auto has_none = [](const Json& list) { return std::ranges::any_of(list, &Json::is_null); };
-  if (!said || !said->is_array() || !has_none(*said)) {
+  if (!argument || !argument->is_array() || !has_none(*argument)) {
     const Sizes size = per_axis(call, "output_size", space);
-    if (said && said->is_array() && said->size() != size.size())
+    if (argument && argument->is_array() && argument->size() != size.size())
       call.refuse(Fault::Format,
-                  "argument 'output_size' is " + said->dump() + ", expected " + std::to_string(space) + " numbers");
+                  "argument 'output_size' is " + argument->dump() + ", expected " + std::to_string(space) + " numbers");
     return size;
   }
-  if (space == 1 || static_cast<Size>(said->size()) != space)
-    call.refuse(Fault::Format, "argument 'output_size' is " + said->dump() + ", expected " + std::to_string(space) +
+  if (space == 1 || static_cast<Size>(argument->size()) != space)
+    call.refuse(Fault::Format, "argument 'output_size' is " + argument->dump() + ", expected " + std::to_string(space) +
                                    (space == 1 ? " number" : " numbers"));
   Sizes size;
   for (Size i = 0; i < space && !call.failed(); ++i) {
-    const Json& one = (*said)[static_cast<std::size_t>(i)];
+    const Json& one = (*argument)[static_cast<std::size_t>(i)];
     const Dim n = call.dim(input, i + 2);
     if (one.is_null() && !n.known())
       call.refuse(Fault::Unsupported, "argument 'output_size' is None on an axis whose size is not known");
@@ -301,7 +301,7 @@ Status write_max_unpool(const MaxUnpool& pool, Call& c) {
   if (pool.positions != Positions::Plane) return c.refused("positions counted beyond one plane");
   Sizes kernel, stride;
   for (Size i = 0; i < pool.axes.space; ++i) {
-    const auto in = c.fact(0).shape[static_cast<std::size_t>(pool.axes.spatial(i))].size();
+    const auto in = c.type(0).shape[static_cast<std::size_t>(pool.axes.spatial(i))].size();
     const auto window = in ? window_to_length(*in, pool.out[static_cast<std::size_t>(i)]) : std::nullopt;
     if (!window) return c.refused("an unpool of unknown size or to fewer cells");
     stride.push_back(window->stride);

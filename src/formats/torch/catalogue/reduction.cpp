@@ -43,8 +43,8 @@ template <Reduction reduction>
 Results truth(FunctionCall& call) {
   ValueId x = call.tensor("input");
   const Sizes over = axes(call, x);
-  const bool of_bytes = !call.failed() && call.fact(x).dtype == DType::U8;  // whose answer is in bytes as well
-  if (!call.failed() && call.fact(x).dtype != DType::Bool) x = call.add(Cast{DType::Bool}, {x});
+  const bool of_bytes = !call.failed() && call.type(x).dtype == DType::U8;  // whose answer is in bytes as well
+  if (!call.failed() && call.type(x).dtype != DType::Bool) x = call.add(Cast{DType::Bool}, {x});
   const ValueId y = call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x});
   return {of_bytes ? call.add(Cast{DType::U8}, {y}) : y};
 }
@@ -53,7 +53,7 @@ Results truth(FunctionCall& call) {
 // said, into which every number is brought first.
 ValueId added_up(FunctionCall& call, ValueId x) {
   if (call.failed()) return x;
-  const DType dtype = call.fact(x).dtype;
+  const DType dtype = call.type(x).dtype;
   const std::string wanted = call.attrs.word("dtype", "");
   if (wanted.empty()) return is_floating(dtype) || dtype == DType::I64 ? x : call.add(Cast{DType::I64}, {x});
   for (const DType type : {DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32})
@@ -188,7 +188,7 @@ struct Total {
   std::string before, type, behind;
 };
 Total total_of(const Call& c) {
-  const DType type = c.fact().dtype;
+  const DType type = c.type().dtype;
   if (is_floating(type) || type == DType::Bool || type == DType::I64) return {};
   if (is_unsigned(type) && type != DType::U8) return {".long()", "", ".to(" + dtype(type) + ")"};
   return {"", ", dtype=" + dtype(type), ""};
@@ -222,7 +222,7 @@ Status write_reduce(const Reduce& op, Call& c) {
 // PyTorch answers with the first of equal numbers; the last of them is the first from behind.
 Status write_arg_extreme(const ArgExtreme& op, Call& c) {
   const std::string keeps = op.keeps_axis ? ", keepdim=True" : "", function = op.largest ? "argmax" : "argmin";
-  const std::string numbers = c.fact().dtype == DType::Bool ? ".int()" : "";  // truths have no extremes
+  const std::string numbers = c.type().dtype == DType::Bool ? ".int()" : "";  // truths have no extremes
   if (!op.last) {
     apply_method(c, fmt::format("{}.{}(dim={}{})", numbers, function, op.axis, keeps));
     return {};
@@ -246,7 +246,7 @@ Status write_top_k(const TopK& op, Call& c) {
   if (op.stable && tells_places(c)) {
     const std::string sorted =
         fmt::format("torch.sort({}, dim={}{}, stable=True)", x.text, op.axis, op.largest ? ", descending=True" : "");
-    const bool all = c.fact().shape[static_cast<std::size_t>(op.axis)] == Dim(op.count);
+    const bool all = c.type().shape[static_cast<std::size_t>(op.axis)] == Dim(op.count);
     c.results(all ? sorted : fmt::format("(part.narrow({}, 0, {}) for part in {})", op.axis, op.count, sorted));
     return {};
   }

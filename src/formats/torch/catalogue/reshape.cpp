@@ -220,7 +220,7 @@ Results reshape_as(FunctionCall& call) {
 
 Results type_as(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  return {call.add(Cast{call.fact(call.tensor("other")).dtype}, {x})};
+  return {call.add(Cast{call.type(call.tensor("other")).dtype}, {x})};
 }
 
 // Where the new axes of length 1 stand, if nothing else is new: they need no numbers.
@@ -238,10 +238,10 @@ std::optional<Sizes> new_axes(const Shape& from, const Shape& to) {
 
 // -1 for the one size that is not known; where several are not, those that are copied ask the tensor.
 Status write_reshape(const Reshape& op, Call& c) {
-  const Shape& shape = c.result_fact().shape;
+  const Shape& shape = c.result_type().shape;
   const auto unknown = std::ranges::count_if(shape, [](Dim d) { return !d.known(); });
   std::vector<std::string> sizes;
-  if (const auto axes = new_axes(c.fact(0).shape, shape)) {
+  if (const auto axes = new_axes(c.type(0).shape, shape)) {
     std::string text;
     for (const Size axis : *axes) text += fmt::format(".unsqueeze({})", axis);
     apply_method(c, text);

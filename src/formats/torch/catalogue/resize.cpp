@@ -63,14 +63,14 @@ Words words_of(FunctionCall& call, ValueId x, const std::string& word, std::opti
 
 // One factor for every axis, or one number for each.
 std::vector<double> factors_of(FunctionCall& call, const Words& words, Size space) {
-  const Json* said = call.attrs.raw(words.factor);
+  const Json* argument = call.attrs.raw(words.factor);
   const auto count = static_cast<std::size_t>(space);
-  if (!said) return {};
-  if (!said->is_array()) return std::vector<double>(count, call.attrs.number_of(said, words.factor));
+  if (!argument) return {};
+  if (!argument->is_array()) return std::vector<double>(count, call.attrs.number_of(argument, words.factor));
   std::vector<double> factors;
-  for (const Json& one : *said) factors.push_back(call.attrs.number_of(&one, words.factor));
+  for (const Json& one : *argument) factors.push_back(call.attrs.number_of(&one, words.factor));
   if (factors.size() != count)
-    call.refuse(Fault::Format, "argument '" + std::string(words.factor) + "' is " + said->dump() +
+    call.refuse(Fault::Format, "argument '" + std::string(words.factor) + "' is " + argument->dump() +
                                    ", expected one number or " + std::to_string(space));
   return factors;
 }
@@ -259,8 +259,8 @@ std::optional<WrittenMode> written_mode(const Resize& r) {
 }
 
 Status write_resize(const Resize& op, Call& c) {
-  const Size space = c.fact(0).rank() - 2;
-  if (space < 1 || space > 3) return c.refused(fmt::format("a resize of rank {}", c.fact(0).rank()));
+  const Size space = c.type(0).rank() - 2;
+  if (space < 1 || space > 3) return c.refused(fmt::format("a resize of rank {}", c.type(0).rank()));
   if (op.axes != spatial_axes({Order::ChannelsFirst, space})) return c.broken("a resize of other axes than space");
   if (!op.sizes.empty() && !op.factors.empty()) return c.broken("a resize by factors to other sizes");
   const auto mode = written_mode(op);
@@ -285,7 +285,7 @@ Status write_resize(const Resize& op, Call& c) {
 }
 
 Status write_grid_sample(const GridSample& op, Call& c) {
-  if (c.fact(0).rank() < 4) return c.refused("reading a sequence at computed places");
+  if (c.type(0).rank() < 4) return c.refused("reading a sequence at computed places");
   const char* mode = op.interpolation == Interpolation::Nearest ? "nearest"
                      : op.interpolation == Interpolation::Cubic ? "bicubic"
                                                                 : "bilinear";

@@ -86,7 +86,7 @@ constexpr std::array rows_of_shuffles{
 
 Status write_depth_to_space(const DepthToSpace& op, Call& c) {
   if (op.order != Order::ChannelsFirst) return c.broken("depth_to_space with channels last");
-  if (op.depth_first && c.fact(0).rank() != 4) return c.refused("depth_to_space of another rank than 4, blocks first,");
+  if (op.depth_first && c.type(0).rank() != 4) return c.refused("depth_to_space of another rank than 4, blocks first,");
   const Expression x = c.begin(0);
   const std::string text =
       op.depth_first ? fmt::format("F.pixel_shuffle({}.unflatten(1, ({}, -1)).transpose(1, 2).flatten(1, 2), {})",
@@ -98,7 +98,7 @@ Status write_depth_to_space(const DepthToSpace& op, Call& c) {
 
 Status write_space_to_depth(const SpaceToDepth& op, Call& c) {
   if (op.order != Order::ChannelsFirst) return c.broken("space_to_depth with channels last");
-  if (op.depth_first && c.fact(0).rank() != 4) return c.refused("space_to_depth of another rank than 4, blocks first,");
+  if (op.depth_first && c.type(0).rank() != 4) return c.refused("space_to_depth of another rank than 4, blocks first,");
   const Expression x = c.begin(0);
   std::string text = fmt::format("F.pixel_unshuffle({}, {})", x.text, op.block);
   if (op.depth_first) text += fmt::format(".unflatten(1, (-1, {})).transpose(1, 2).flatten(1, 2)", op.block * op.block);

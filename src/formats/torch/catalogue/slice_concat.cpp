@@ -66,8 +66,8 @@ Results split(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const bool says_each = call.attrs.has("split_sizes");
   const char* word = says_each ? "split_sizes" : "split_size";
-  const Json* said = call.attrs.raw(word);
-  if (says_each || (said && said->is_array()))
+  const Json* argument = call.attrs.raw(word);
+  if (says_each || (argument && argument->is_array()))
     return call.add_all(Split{asked_axis(call, x), call.attrs.list(word)}, {x});
   return in_parts_of(call, x, asked_axis(call, x), call.attrs.integer(word));
 }
@@ -117,8 +117,8 @@ Results unbind(FunctionCall& call) {
 
 Results flip(FunctionCall& call) {
   ValueId x = call.tensor("input");
-  for (const Size said : call.attrs.list("dims"))
-    x = call.add(Slice{.axis = axis_of(call, said, call.rank(x)), .start = {}, .stop = {}, .step = -1}, {x});
+  for (const Size argument : call.attrs.list("dims"))
+    x = call.add(Slice{.axis = axis_of(call, argument, call.rank(x)), .start = {}, .stop = {}, .step = -1}, {x});
   return {x};
 }
 
@@ -219,7 +219,7 @@ Status write_slice(const Slice& op, Call& c) {
     apply_method(c, fmt::format(".flip({})", op.axis));
     return {};
   }
-  const Dim n = c.fact(0).shape[static_cast<std::size_t>(op.axis)];
+  const Dim n = c.type(0).shape[static_cast<std::size_t>(op.axis)];
   if (!n.known()) return c.refused("a slice that walks backwards over an unknown size");
   // Flipped first, the same elements stand in rising order: torch slices forward only.
   const SliceRange at = resolve(op, *n);
@@ -237,7 +237,7 @@ Status write_split(const Split& op, Call& c) {
 }
 
 Status write_tile(const Tile& op, Call& c) {
-  Sizes times(c.fact(0).shape.size(), 1);
+  Sizes times(c.type(0).shape.size(), 1);
   times[static_cast<std::size_t>(op.axis)] = op.times;
   apply_method(c, fmt::format(".repeat({})", fmt::join(times, ", ")));
   return {};
@@ -253,7 +253,7 @@ std::optional<Size> repeats(const Sizes& indices, Dim n) {
 }
 
 Status write_take(const Take& op, Call& c) {
-  if (const auto times = repeats(op.indices, c.fact(0).shape[static_cast<std::size_t>(op.axis)])) {
+  if (const auto times = repeats(op.indices, c.type(0).shape[static_cast<std::size_t>(op.axis)])) {
     apply_method(c, fmt::format(".repeat_interleave({}, dim={})", *times, op.axis));
   } else if (op.indices.size() <= 16) {
     apply_method(c, along(op.axis, fmt::format("[{}]", fmt::join(op.indices, ", "))));
@@ -271,7 +271,7 @@ std::string whole(const Expression& indices, DType dtype) {
 
 Status write_gather(const Gather& op, Call& c) {
   const Expression x = c.begin(0), indices = c.follow(1);
-  c.result({postfix(x) + along(op.axis, whole(indices, c.fact(1).dtype)),
+  c.result({postfix(x) + along(op.axis, whole(indices, c.type(1).dtype)),
             Binds::Atom,
             x.calls + indices.calls + 1,
             false,
@@ -288,7 +288,7 @@ Status write_gather_elements(const GatherElements& op, Call& c) {
                                 : maker && (std::holds_alternative<ArgExtreme>(c.graph()[maker].op) ||
                                             std::holds_alternative<TopK>(c.graph()[maker].op));
   const std::string x = c.name(0);
-  std::string indices = whole(c.follow(1), c.fact(1).dtype);
+  std::string indices = whole(c.follow(1), c.type(1).dtype);
   if (!from_front) indices = fmt::format("({}) % {}.shape[{}]", indices, x, op.axis);
   c.result({fmt::format("torch.gather({}, {}, {})", x, op.axis, indices), Binds::Atom, 2, false, {}});
   return {};
@@ -297,7 +297,7 @@ Status write_gather_elements(const GatherElements& op, Call& c) {
 Status write_expand_like(const ExpandLike& op, Call& c) {
   const Expression x = c.begin(0);
   const std::string other = c.name(1);
-  std::vector<std::string> sizes(c.fact(0).shape.size(), "-1");
+  std::vector<std::string> sizes(c.type(0).shape.size(), "-1");
   sizes[static_cast<std::size_t>(op.axis)] = fmt::format("{}.shape[{}]", other, op.from);
   c.result({fmt::format("{}.expand({})", postfix(x), joined(sizes)), Binds::Atom, x.calls + 1, false, {}});
   return {};

@@ -15,7 +15,7 @@ namespace {
 using Results = std::vector<ValueId>;
 
 bool is_real(const FunctionCall& call, ValueId x) {
-  return call.fact(x).dtype == DType::F32 || call.fact(x).dtype == DType::F64;
+  return call.type(x).dtype == DType::F32 || call.type(x).dtype == DType::F64;
 }
 bool is_number(FunctionCall& call, std::string_view argument) {
   return !call.optional(argument) && call.attrs.has(argument);
@@ -39,11 +39,11 @@ int kind_of(DType dtype) { return dtype == DType::Bool ? 0 : is_floating(dtype) 
 // https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
 void settle_types(FunctionCall& call, Pair& pair) {
   if (call.failed()) return;
-  const Fact &a = call.fact(pair.a), &b = call.fact(pair.b);
+  const TensorType &a = call.type(pair.a), &b = call.type(pair.b);
   if (a.dtype == b.dtype || (a.rank() == 0) == (b.rank() == 0)) return;
   ValueId& single = a.rank() == 0 ? pair.a : pair.b;
   const DType other = (a.rank() == 0 ? b : a).dtype;
-  if (kind_of(call.fact(single).dtype) <= kind_of(other)) single = call.add(Cast{other}, {single});
+  if (kind_of(call.type(single).dtype) <= kind_of(other)) single = call.add(Cast{other}, {single});
 }
 
 ValueId scalar(FunctionCall& call, std::string_view argument, DType dtype) {
@@ -62,23 +62,23 @@ Pair operands(FunctionCall& call, std::string_view first, std::string_view secon
   const std::string_view number = pair.a ? second : first;
   ValueId& tensor = pair.a ? pair.a : pair.b;
   const Json* said = call.attrs.raw(number);
-  if (said && said->is_number_float() && !is_floating(call.fact(tensor).dtype))
+  if (said && said->is_number_float() && !is_floating(call.type(tensor).dtype))
     tensor = call.add(Cast{DType::F32}, {tensor});
   if (call.failed()) return {};
-  const ValueId made = scalar(call, number, call.fact(tensor).dtype);
+  const ValueId made = scalar(call, number, call.type(tensor).dtype);
   (pair.a ? pair.b : pair.a) = made;
   return pair;
 }
 
 bool are_truths(const FunctionCall& call, ValueId a, ValueId b) {
-  return !call.failed() && call.fact(a).dtype == DType::Bool && call.fact(b).dtype == DType::Bool;
+  return !call.failed() && call.type(a).dtype == DType::Bool && call.type(b).dtype == DType::Bool;
 }
 
 // A whole multiple of whole numbers is whole.
 ValueId times(FunctionCall& call, ValueId x, double factor) {
   if (call.failed()) return x;
-  if (is_floating(call.fact(x).dtype) || factor != std::floor(factor)) return call.add(Affine{factor, 0}, {x});
-  const ValueId number = number_constant(call, "alpha", factor, call.fact(x).dtype);
+  if (is_floating(call.type(x).dtype) || factor != std::floor(factor)) return call.add(Affine{factor, 0}, {x});
+  const ValueId number = number_constant(call, "alpha", factor, call.type(x).dtype);
   return call.add(Binary{BinaryFunction::Multiply}, {x, number});
 }
 
@@ -135,7 +135,7 @@ Results divide(FunctionCall& call) {
 Results power_of_whole(FunctionCall& call, ValueId x, double exponent) {
   if (exponent < 0 || exponent > 64) call.refuse(Fault::Unsupported, "raises whole numbers to a power outside 0 to 64");
   if (call.failed()) return {};
-  ValueId y = exponent == 0 ? number_constant(call, "one", 1, call.fact(x).dtype) : x;
+  ValueId y = exponent == 0 ? number_constant(call, "one", 1, call.type(x).dtype) : x;
   if (exponent == 0) return {call.add(Binary{BinaryFunction::Maximum}, {times(call, x, 0), y})};
   for (int i = 1; i < static_cast<int>(exponent); ++i) y = call.add(Binary{BinaryFunction::Multiply}, {y, x});
   return {y};
@@ -147,7 +147,7 @@ Results power(FunctionCall& call) {
     const double exponent = call.attrs.number("exponent");
     if (call.failed()) return {};
     const Json* said = call.attrs.raw("exponent");
-    if (!is_floating(call.fact(x).dtype)) {
+    if (!is_floating(call.type(x).dtype)) {
       if (said && !said->is_number_float()) return power_of_whole(call, x, exponent);
       x = call.add(Cast{DType::F32}, {x});
       if (call.failed()) return {};
@@ -160,7 +160,7 @@ Results power(FunctionCall& call) {
   }
   const auto [a, b] = operands(call, "input", "exponent");
   if (call.failed()) return {};
-  const DType dtype = meeting(call.fact(a).dtype, call.fact(b).dtype);
+  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
   const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
   if (is_floating(dtype)) return {y};
   if (!call.failed() && !call.constant(a))
@@ -172,13 +172,13 @@ Results power(FunctionCall& call) {
 template <BinaryFunction function>
 Results bits(FunctionCall& call) {
   const ValueId a = call.tensor("input"), b = call.tensor("other");
-  if (!call.failed() && (call.fact(a).dtype != DType::Bool || call.fact(b).dtype != DType::Bool))
+  if (!call.failed() && (call.type(a).dtype != DType::Bool || call.type(b).dtype != DType::Bool))
     call.refuse(Fault::Unsupported, "works on the bits of whole numbers");
   return {call.add(Binary{function}, {a, b})};
 }
 Results bits_not(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  if (!call.failed() && call.fact(x).dtype != DType::Bool)
+  if (!call.failed() && call.type(x).dtype != DType::Bool)
     call.refuse(Fault::Unsupported, "works on the bits of whole numbers");
   return {call.add(Unary{Function::Not}, {x})};
 }
@@ -221,7 +221,7 @@ Results triangle(FunctionCall& call) {
       keeps.push_back(static_cast<std::byte>(upper ? column - row >= diagonal : column - row <= diagonal));
   const ValueId mask =
       call.make_constant("triangle", *Tensor::owning(DType::Bool, {*rows, *columns}, std::move(keeps)));
-  const DType dtype = call.fact(x).dtype;
+  const DType dtype = call.type(x).dtype;
   const Tensor zero = Tensor::of({}, std::vector<std::int64_t>{0});
   const ValueId nothing =
       call.make_constant("zero", !is_floating(dtype) ? zero : Tensor::of({}, std::vector<float>{0}).converted(dtype));
@@ -239,7 +239,7 @@ Results lerp(FunctionCall& call) {
   if (const ValueId weight = call.optional("weight")) {
     if (call.failed()) return {};
     const auto part = [&](ValueId share) { return call.add(Binary{BinaryFunction::Multiply}, {share, way}); };
-    const ValueId half = number_constant(call, "half", 0.5, call.fact(weight).dtype);
+    const ValueId half = number_constant(call, "half", 0.5, call.type(weight).dtype);
     const ValueId is_small = call.add(Binary{BinaryFunction::Less}, {call.add(Unary{Function::Abs}, {weight}), half});
     return {
         call.add(Where{}, {is_small, from(false, part(weight)), from(true, part(call.add(Affine{-1, 1}, {weight})))})};

@@ -21,8 +21,9 @@ std::vector<Padding> padding_word(FunctionCall& call, const std::string& word, c
 }
 
 std::vector<Padding> paddings_of(FunctionCall& call, const std::vector<Window>& windows, const WindowRules& rules) {
-  const Json* said = call.attrs.raw("padding");
-  if (rules.pads_by_word && said && said->is_string()) return padding_word(call, said->get<std::string>(), windows);
+  const Json* argument = call.attrs.raw("padding");
+  if (rules.pads_by_word && argument && argument->is_string())
+    return padding_word(call, argument->get<std::string>(), windows);
   const bool ceils = rules.ceils && call.attrs.truth("ceil_mode", false);
   const auto space = static_cast<Size>(windows.size());
   const Sizes numbers = rules.pads ? per_axis(call, "padding", space, 0, rules.lists) : Sizes(windows.size(), 0);
@@ -38,8 +39,8 @@ std::vector<Padding> paddings_of(FunctionCall& call, const std::vector<Window>& 
 WindowArguments windows_around(FunctionCall& call, const Sizes& kernel, const WindowRules& rules) {
   const auto space = static_cast<Size>(kernel.size());
   const bool from_kernel = rules.stride == StrideLeftOut::Kernel;
-  const Json* said = call.attrs.raw("stride");
-  const bool left_out = !said || (from_kernel && said->is_array() && said->empty());
+  const Json* argument = call.attrs.raw("stride");
+  const bool left_out = !argument || (from_kernel && argument->is_array() && argument->empty());
   const Sizes stride = left_out ? (from_kernel ? kernel : Sizes(kernel.size(), 1)) : per_axis(call, "stride", space);
   const Sizes dilation = rules.dilates ? per_axis(call, "dilation", space, 1) : Sizes(kernel.size(), 1);
   WindowArguments all{{Order::ChannelsFirst, space}, {}, {}};

@@ -15,7 +15,7 @@ using Results = std::vector<ValueId>;
 // `x` with the type and the shape of `like`, repeated where it is one cell long.
 ValueId stretched_to(FunctionCall& call, ValueId x, ValueId like) {
   if (call.failed()) return x;
-  if (call.fact(x).dtype != call.fact(like).dtype) x = call.add(Cast{call.fact(like).dtype}, {x});
+  if (call.type(x).dtype != call.type(like).dtype) x = call.add(Cast{call.type(like).dtype}, {x});
   const Size rank = call.rank(like);
   x = with_axes_in_front(call, x, rank);
   for (Size axis = 0; axis < rank && !call.failed(); ++axis) {
@@ -84,7 +84,7 @@ Results select_scatter(FunctionCall& call) {
 
 // Every cell the same number.
 Results filled_with(FunctionCall& call, ValueId x, double number) {
-  return {stretched_to(call, number_constant(call, "value", number, call.fact(x).dtype), x)};
+  return {stretched_to(call, number_constant(call, "value", number, call.type(x).dtype), x)};
 }
 
 Results zero(FunctionCall& call) {
@@ -108,7 +108,7 @@ Results index_put(FunctionCall& call) {
   for (Size at = 0; at < call.rank(x); ++at)
     if (const ValueId given = call.optional("indices." + std::to_string(at))) indices.push_back(given);
   if (call.failed()) return {};
-  const bool masks = indices.size() == 1 && call.fact(indices[0]).dtype == DType::Bool && !adds;
+  const bool masks = indices.size() == 1 && call.type(indices[0]).dtype == DType::Bool && !adds;
   const auto one = sizes_of(call.shape(values));
   if (!masks || !one || checked_count(*one) != Size{1}) {
     call.refuse(Fault::Unsupported, "writes other than one number where a mask of truths says");
@@ -120,7 +120,7 @@ Results index_put(FunctionCall& call) {
   if (!behind.empty()) mask = call.add(Unsqueeze{behind}, {mask});
   for (Size i = 0; i < call.rank(number); ++i) all.push_back(i);
   if (!all.empty()) number = call.add(Squeeze{all}, {number});
-  if (call.fact(number).dtype != call.fact(x).dtype) number = call.add(Cast{call.fact(x).dtype}, {number});
+  if (call.type(number).dtype != call.type(x).dtype) number = call.add(Cast{call.type(x).dtype}, {number});
   return {call.add(Where{}, {mask, number, x})};
 }
 

@@ -65,7 +65,7 @@ class Arguments {
       auto taken = within("argument '" + name->get<std::string>() + "'", take(name->get<std::string>(), *said));
       if (!taken) return pass(taken);
     }
-    // Without running statistics those of the batch are the layer's meaning, at rest as well.
+    // Without running statistics those of the batch are the layer's meaning, in eval mode as well.
     if (target_.find("batch_norm") != std::string::npos && !found_.tensors.contains("running_mean"))
       found_.trains = false;
     return std::move(found_);

@@ -94,38 +94,38 @@ class Reader {
   Status user_input(const Json& spec, std::size_t inputs) {
     const std::string name = argument_name(spec);
     if (name.empty()) return fail(Fault::Unsupported, "takes an input that is no tensor");
-    auto fact = declared(name);
-    if (!fact) return within("input '" + name + "'", Status(std::unexpected(fact.error())));
+    auto type = declared(name);
+    if (!type) return within("input '" + name + "'", Status(std::unexpected(type.error())));
     if (const Shape* given = options_.shape_of(name, inputs)) {
-      fact->shape = *given;
-    } else if (!options_.size.empty() && fact->rank() == static_cast<Size>(options_.size.size()) + 2) {
+      type->shape = *given;
+    } else if (!options_.size.empty() && type->rank() == static_cast<Size>(options_.size.size()) + 2) {
       for (std::size_t i = 0; i < options_.size.size(); ++i)
-        fact->shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
+        type->shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
     }
-    const ValueId input = graph_.input(name, *fact);
+    const ValueId input = graph_.input(name, *type);
     tensors_[name] = input;
     const auto sizes = Symbols::sizes_of(values_ ? member(*values_, name) : nullptr);
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
       if (sizes[axis].known) continue;
       symbols_.add_owner(sizes[axis].expression, {input, static_cast<Size>(axis)});
-      if (axis < fact->shape.size() && fact->shape[axis].known())
-        symbols_.set(sizes[axis].expression, *fact->shape[axis]);
+      if (axis < type->shape.size() && type->shape[axis].known())
+        symbols_.set(sizes[axis].expression, *type->shape[axis]);
     }
     return {};
   }
 
-  Result<Fact> declared(const std::string& name) const {
+  Result<TensorType> declared(const std::string& name) const {
     const Json* meta = values_ ? member(*values_, name) : nullptr;
     const Json* number = meta ? member(*meta, "dtype") : nullptr;
     if (!number) return malformed("has no dtype");
     const auto dtype = exported_dtype(*number);
     if (!dtype) return std::unexpected(dtype.error());
-    Fact fact{*dtype, {}};
+    TensorType type{*dtype, {}};
     for (const auto& said : Symbols::sizes_of(meta)) {
       const auto size = symbols_.worked_out(said);  // an input before it may have told the number
-      fact.shape.push_back(size.known ? Dim(*size.known) : Dim::unknown());
+      type.shape.push_back(size.known ? Dim(*size.known) : Dim::unknown());
     }
-    return fact;
+    return type;
   }
 
   Status weight(const Json& spec, std::string_view key, const std::map<std::string, Tensor>& from, bool trainable) {
@@ -318,7 +318,7 @@ class Reader {
     const auto before = tensors_.find(name);
     if (before == tensors_.end() || !before->second) return {};
     ValueId value = tensors_[answer];
-    if (value && graph_[value].fact != graph_[before->second].fact) {
+    if (value && graph_[value].type != graph_[before->second].type) {
       auto same = add_call(node, "copy.default", Json::object(), {{"input", before->second}, {"src", value}}, 1);
       value = same && !same->empty() ? same->front() : ValueId{};
     }
@@ -368,7 +368,7 @@ class Reader {
     if (!view.node) return part;
     auto arguments = call_arguments(*view.node, tensors_, symbols_, values_);
     if (!arguments) return pass(arguments);
-    auto way = way_back(view, arguments->plain, graph_[whole].fact.shape);
+    auto way = way_back(view, arguments->plain, graph_[whole].type.shape);
     if (!way) return pass(way);
     if (way->overload.empty()) return part;
     TensorArguments tensors{{"input", part}};
@@ -398,7 +398,7 @@ class Reader {
       if (!results) return pass(results);
       for (std::size_t k = 0; k < node.outputs.size(); ++k) {
         Value& value = graph_[node.outputs[k]];
-        value.constant = as_declared((*results)[k], value.fact.dtype);
+        value.constant = as_declared((*results)[k], value.type.dtype);
         value.trainable = false;
         value.literal = literal;
         value.producer = {};

@@ -1,7 +1,7 @@
 // Which tensors of an exported program share memory, so that one that is changed in place changes the others.
 #pragma once
 #include "containers/json.h"
-#include "ops/fact.h"
+#include "ops/tensor_type.h"
 
 #include <nlohmann/json.hpp>
 

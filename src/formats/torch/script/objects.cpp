@@ -307,7 +307,7 @@ Made ScriptObjects::module(const PickleValue& call, PickleId id, const std::stri
     if (!one) return one;
     if (const auto* tensor = one->as<SourceTensor>(); tensor && (parameter || buffer))
       tracer_.weights.insert(tensor->value.index);
-    // A model at rest, however it was saved.
+    // A model in eval mode, however it was saved.
     made_of->attributes.set(word, word == "training" ? Value::of(false) : *one);
   }
   return Value::of(made_of);

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 30> views{
     "unsafe_split", "unbind",  "select",           "narrow",    "expand_as",       "contiguous",    "detach",
     "slice",        "alias",   "split_with_sizes", "dropout",   "feature_dropout", "alpha_dropout", "numpy_T",
     "view_as",      "to"};
-// Named by the operator and of no meaning for the numbers of a model at rest.
+// Named by the operator and of no meaning for the numbers of a model in eval mode.
 constexpr std::array<std::string_view, 9> silent{"benchmark", "deterministic", "allow_tf32",         "copy",  "sparse",
                                                  "implicit",  "path",          "scale_grad_by_freq", "stable"};
 
@@ -115,7 +115,7 @@ class Call {
   // One of six functions, which the layer is named after.
   std::string convolution() {
     const auto weight = tensors_.find("weight");
-    const Size space = weight == tensors_.end() ? 0 : tracer_.graph[weight->second].fact.rank() - 2;
+    const Size space = weight == tensors_.end() ? 0 : tracer_.graph[weight->second].type.rank() - 2;
     const bool transposed = plain_.value("transposed", false);
     plain_.erase("transposed");
     if (!transposed) plain_.erase("output_padding");
@@ -159,7 +159,7 @@ class Call {
     return weight_shape(weight->second);
   }
   std::optional<Shape> weight_shape(ValueId weight) const {
-    const auto& sizes = tracer_.graph[weight].fact.shape;
+    const auto& sizes = tracer_.graph[weight].type.shape;
     if (schema_.name == "linear" && sizes.size() == 2) return Shape{Dim::unknown(), sizes[1]};
     if (!schema_.name.contains("conv") || sizes.size() < 3 || !sizes[1].known()) return std::nullopt;
     const bool transposed = schema_.name.contains("transpose");
@@ -250,7 +250,7 @@ class Call {
         return fail(
             Fault::Unsupported,
             "was saved for training; call model.eval() before torch.jit.trace, so that BatchNorm and dropout are "
-            "at rest");
+            "in eval mode");
     return {};
   }
 
@@ -308,7 +308,7 @@ Result<std::optional<Value>> about_tensor(Tracer& tracer, Interpreter& in, const
   if (name == "is_floating_point") {
     const auto id = tracer.value_of(*x);
     if (!id) return std::unexpected(id.error());
-    return Value::of(is_floating(tracer.graph[*id].fact.dtype));
+    return Value::of(is_floating(tracer.graph[*id].type.dtype));
   }
   if ((name == "Int" || name == "Float" || name == "Bool" || name == "IntImplicit" || name == "FloatImplicit" ||
        name == "ScalarImplicit" || name == "item") &&
@@ -329,7 +329,7 @@ Result<std::optional<Value>> about_tensor(Tracer& tracer, Interpreter& in, const
     const FunctionRow* row = aten_row("to.dtype", Json::object()).row;
     const auto mine = tracer.value_of(*x);
     if (!mine) return std::unexpected(mine.error());
-    const auto made = tracer.call(in, *row, Json{{"dtype", std::string(name_of(tracer.graph[*like].fact.dtype))}},
+    const auto made = tracer.call(in, *row, Json{{"dtype", std::string(name_of(tracer.graph[*like].type.dtype))}},
                                   {{"input", *mine}});
     if (!made) return std::unexpected(made.error());
     return tracer.tensor(in, (*made)[0], x->storage);
@@ -397,7 +397,7 @@ Made call_primitive(Tracer& tracer, Interpreter& in, const std::string& name, Ar
       const auto id = tracer.value_of(*all[0].as<SourceTensor>());
       if (!id) return std::unexpected(id.error());
       for (std::int64_t n = 0; n < 16; ++n)
-        if (const auto type = scalar_type(n); type && *type == tracer.graph[*id].fact.dtype) return Value::of(n);
+        if (const auto type = scalar_type(n); type && *type == tracer.graph[*id].type.dtype) return Value::of(n);
     }
   }
   return fail(Fault::Unsupported, "operator 'ops." + name + "' is not known here");

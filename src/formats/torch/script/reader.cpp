@@ -14,7 +14,7 @@ struct Archive {
   const ZipArchive& zip;
   std::string root;  // "net/"
   Pickle data, constants;
-  std::vector<std::optional<Fact>> traced;  // of forward's inputs, in order; empty: not traced
+  std::vector<std::optional<TensorType>> traced;  // of forward's inputs, in order; empty: not traced
 };
 
 Result<Pickle> pickle_in(const ZipArchive& zip, const std::string& root, const std::string& name) {
@@ -30,7 +30,7 @@ std::string root_of(const ZipArchive& zip) {
 }
 
 // [tensor, ...] of {"forward": restore_type_tag([tensor, ...], "List[Any]")}
-std::vector<std::optional<Fact>> traced_in(const ZipArchive& zip, const std::string& root) {
+std::vector<std::optional<TensorType>> traced_in(const ZipArchive& zip, const std::string& root) {
   if (!zip.find(root + "traced_inputs.pkl")) return {};
   const auto pickle = pickle_in(zip, root, "traced_inputs.pkl");
   if (!pickle) return {};
@@ -43,9 +43,9 @@ std::vector<std::optional<Fact>> traced_in(const ZipArchive& zip, const std::str
   };
   const PickleId list = untagged(pickle->at(untagged(pickle->root()), "forward"));
   if (!pickle->is(list, PickleKind::List)) return {};
-  std::vector<std::optional<Fact>> all;
+  std::vector<std::optional<TensorType>> all;
   for (const PickleId id : (*pickle)[list].items)
-    all.push_back(pickle->is(id, PickleKind::Call) ? declared_fact(*pickle, (*pickle)[id]) : std::nullopt);
+    all.push_back(pickle->is(id, PickleKind::Call) ? declared_type(*pickle, (*pickle)[id]) : std::nullopt);
   return all;
 }
 
@@ -154,9 +154,9 @@ class Reader {
       auto* tensor = made.as<SourceTensor>();
       tensor->input_name = name;
       names_.push_back(name);
-      if (const auto fact = fact_of_input(i - 1, name, batch)) {
-        tensor->said = fact->shape;
-        if (auto named = tracer_.value_of(*tensor, {}, fact->dtype); !named) return pass(named);
+      if (const auto type = type_of_input(i - 1, name, batch)) {
+        tensor->said = type->shape;
+        if (auto named = tracer_.value_of(*tensor, {}, type->dtype); !named) return pass(named);
       } else if (const auto shape = said_shape(i - 1, name)) {
         tensor->said = *shape;
       }
@@ -174,18 +174,18 @@ class Reader {
     return found == options_.shapes.end() ? nullptr : &found->second;
   }
 
-  std::optional<Fact> fact_of_input(std::size_t place, const std::string& name, Batch batch) const {
+  std::optional<TensorType> type_of_input(std::size_t place, const std::string& name, Batch batch) const {
     if (place >= archive_.traced.size() || !archive_.traced[place]) return std::nullopt;
-    Fact fact = *archive_.traced[place];
+    TensorType type = *archive_.traced[place];
     if (const Shape* said = said_shape(place, name)) {
-      fact.shape = *said;
-      return fact;
+      type.shape = *said;
+      return type;
     }
-    if (batch == Batch::Free && fact.rank() > 1) fact.shape[0] = Dim::unknown();
-    if (!options_.size.empty() && fact.rank() == static_cast<Size>(options_.size.size()) + 2)
+    if (batch == Batch::Free && type.rank() > 1) type.shape[0] = Dim::unknown();
+    if (!options_.size.empty() && type.rank() == static_cast<Size>(options_.size.size()) + 2)
       for (std::size_t i = 0; i < options_.size.size(); ++i)
-        fact.shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
-    return fact;
+        type.shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
+    return type;
   }
 
   const Archive& archive_;
@@ -199,7 +199,7 @@ class Reader {
 
 bool has_free_batch(const Graph& graph) {
   return std::ranges::all_of(graph.outputs, [&](ValueId v) {
-    const Shape& shape = graph[v].fact.shape;
+    const Shape& shape = graph[v].type.shape;
     return !shape.empty() && !shape.front().known();
   });
 }

@@ -324,7 +324,7 @@ Result<std::optional<Value>> Array::attribute(Interpreter& in, const std::string
     return in.native(name, [this](Interpreter& with, Arguments& given) -> Made {
       const auto* type = given.placed.empty() ? nullptr : given.placed[0].as<python::Text>();
       if (!type) return fail(Fault::Unsupported, "astype() of a type that is not known here");
-      if (!value || tracer.graph[value].fact.dtype == DType::F32) {
+      if (!value || tracer.graph[value].type.dtype == DType::F32) {
         if (type->text == "float32" || type->text == "float64") return Value::of(this);
       }
       return arrays(tracer, with,

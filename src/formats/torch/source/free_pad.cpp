@@ -20,7 +20,7 @@ Result<std::optional<Value>> padded_freely(Tracer& tracer, Interpreter& in, cons
   }
   const auto value = tracer.value_of(*x);
   if (!value) return std::unexpected(value.error());
-  const Size rank = tracer.graph[*value].fact.rank();
+  const Size rank = tracer.graph[*value].type.rank();
   if (pads->items.size() % 2 != 0 || static_cast<Size>(pads->items.size()) > 2 * rank)
     return fail(Fault::Format, "pad() with " + std::to_string(pads->items.size()) + " numbers for a tensor of rank " +
                                    std::to_string(rank));

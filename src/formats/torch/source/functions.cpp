@@ -49,7 +49,7 @@ Value element_type(const Tracer& tracer, Interpreter& in, const std::string& nam
   if (name != "to" && name != "type" && name != "type_as") return {};
   const auto type_of = [&](const Value& v) -> Value {
     if (const auto* other = v.as<SourceTensor>())
-      return in.text(other->value ? std::string(name_of(tracer.graph[other->value].fact.dtype)) : "float32");
+      return in.text(other->value ? std::string(name_of(tracer.graph[other->value].type.dtype)) : "float32");
     const auto* word = v.as<python::Text>();
     const bool is_type = word && (word->text.starts_with("float") || word->text.starts_with("int") ||
                                   word->text.starts_with("uint") || word->text == "bfloat16" || word->text == "bool");
@@ -237,7 +237,7 @@ const Special* special_named(std::string_view name) {
   return found == specials.end() ? nullptr : &*found;
 }
 
-// What a model at rest makes nothing of, but perhaps another element type.
+// What a model in eval mode makes nothing of, but perhaps another element type.
 Made handed(Tracer& tracer, Interpreter& in, const std::string& name, const Arguments& given) {
   if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
   const Value x = given.placed[0];

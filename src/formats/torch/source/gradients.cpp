@@ -1,4 +1,4 @@
-// torch.autograd.Function: functions with a gradient of their own, of which a model at rest runs the forward alone.
+// torch.autograd.Function: functions with a gradient of their own, of which a model in eval mode runs the forward alone.
 #include "formats/torch/source/torch_module.h"
 
 namespace convoy::torch {

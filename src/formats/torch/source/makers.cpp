@@ -89,7 +89,7 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
     const bool is_typed =
         std::ranges::any_of(given.named, [](const auto& one) { return one.first == "dtype"; }) || !like->value;
     if (!is_typed)
-      given.named.emplace_back("dtype", in.text(std::string(name_of(tracer.graph[like->value].fact.dtype))));
+      given.named.emplace_back("dtype", in.text(std::string(name_of(tracer.graph[like->value].type.dtype))));
     return filled(tracer, in, name.substr(0, name.find('_')), std::move(given));
   }
   const bool drawn = name.starts_with("rand") || name == "empty";

@@ -156,7 +156,7 @@ Made dropped(Tracer& tracer, Interpreter& in, const std::string& called, Argumen
     }
   if (training)
     return fail(Fault::Unsupported,
-                "F." + name + "() drops cells of a model at rest, too, unless it says training=self.training");
+                "F." + name + "() drops elements in eval mode, too, unless it says training=self.training");
   std::erase_if(*named, [](const auto& one) { return one.first == "training" || one.first == "inplace"; });
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);

@@ -19,7 +19,7 @@ Made spectral(Tracer& tracer, Interpreter&, Arguments& given) {
                                           [](const Class* one) { return one->native.starts_with("ConvTranspose"); });
   const bool is_said = (*taken)[4] && (*taken)[4]->is_whole();
   const Size rows = is_said ? (*taken)[4]->whole() : turned ? 1 : 0;
-  const Size rank = tracer.graph[weight->value].fact.rank();
+  const Size rank = tracer.graph[weight->value].type.rank();
   if (rows < -rank || rows >= rank) return fail(Fault::Format, "spectral_norm(): axis " + std::to_string(rows));
   tracer.spectral[weight->value.index] = rows < 0 ? rows + rank : rows;
   return *(*taken)[0];

@@ -85,7 +85,7 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   }
   if (name == "numel" || name == "nelement")
     return in.native(name, [this](Interpreter& with, Arguments&) { return count(*this, with); });
-  if (name == "dtype") return in.text(value ? std::string(name_of(tracer.graph[value].fact.dtype)) : "float32");
+  if (name == "dtype") return in.text(value ? std::string(name_of(tracer.graph[value].type.dtype)) : "float32");
   if (name == "device") {
     const auto framework = in.import("torch");
     const auto type = framework ? in.attribute(*framework, name) : framework;
@@ -202,7 +202,7 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
   if (reversed && found->turned.empty()) {
     if (!other.is_number()) return std::nullopt;
     // Beside whole numbers a whole number is of their type.
-    const DType dtype = value ? tracer.graph[value].fact.dtype : DType::F32;
+    const DType dtype = value ? tracer.graph[value].type.dtype : DType::F32;
     const bool stays_whole = other.is_whole() && !is_floating(dtype) && dtype != DType::Bool;
     both = {tracer.constant(in, stays_whole ? whole_number(other.whole(), dtype)
                                             : Tensor::of({}, std::vector<float>{static_cast<float>(other.real())})),

@@ -224,7 +224,7 @@ bool is_drawn(const Tracer& tracer, const Value& key) {
 // The numbers that a weight starts with, while its module is built. Those of a file come over them.
 Status start_with(Tracer& tracer, Interpreter& in, SourceTensor& weight, const Value& key, const Value& given) {
   const bool from_file = tracer.options().weights || tracer.options().structure_only;
-  auto part = stretches_of(key, tracer.graph[weight.value].fact.shape);
+  auto part = stretches_of(key, tracer.graph[weight.value].type.shape);
   if (!part) return from_file || is_drawn(tracer, key) ? Status() : pass(part);
   PartWrite write(tracer, in, std::move(*part));
   const auto numbers = known_numbers(tracer, given);
@@ -272,12 +272,12 @@ Status SourceTensor::set_item(Interpreter& in, Value at, Value given) {
   const auto own = tracer.value_of(*this);
   if (!own) return std::unexpected(own.error());
   if (const auto* mask = at.as<SourceTensor>();
-      mask && mask->value && tracer.graph[mask->value].fact.dtype == DType::Bool) {
+      mask && mask->value && tracer.graph[mask->value].type.dtype == DType::Bool) {
     const auto made = masked(tracer, in, *this, at, given);
     if (!made) return std::unexpected(made.error());
     return tracer.write(in, *this, made->as<SourceTensor>()->value);
   }
-  auto part = stretches_of(at, tracer.graph[*own].fact.shape);
+  auto part = stretches_of(at, tracer.graph[*own].type.shape);
   if (!part) return pass(part);
   PartWrite write(tracer, in, std::move(*part));
   const bool is_known =
@@ -290,7 +290,7 @@ Status SourceTensor::set_item(Interpreter& in, Value at, Value given) {
   }
   if (given.as<SourceTensor>()) {
     auto cast = call_function_named(
-        tracer, in, "_to", Arguments{{given, in.text(std::string(name_of(tracer.graph[*own].fact.dtype)))}, {}});
+        tracer, in, "_to", Arguments{{given, in.text(std::string(name_of(tracer.graph[*own].type.dtype)))}, {}});
     if (!cast) return pass(cast);
     given = *cast;
   }

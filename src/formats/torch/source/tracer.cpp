@@ -44,7 +44,7 @@ Result<Tensor> Tracer::numbers_of(SourceTensor& tensor) {
   const auto value = value_of(tensor);
   if (!value) return std::unexpected(value.error());
   if (graph[*value].constant) return *graph[*value].constant;
-  const auto sizes = sizes_of(graph[*value].fact.shape);
+  const auto sizes = sizes_of(graph[*value].type.shape);
   std::vector<ValueId> open{*value};
   for (std::size_t i = 0; i < open.size() && i < 1000; ++i) {
     const NodeId producer = graph[open[i]].producer;
@@ -55,7 +55,7 @@ Result<Tensor> Tracer::numbers_of(SourceTensor& tensor) {
         if (input) open.push_back(input);
   }
   if (!sizes) return fail(Fault::Unsupported, "random numbers of a free shape");
-  return zeros(*sizes, graph[*value].fact.dtype);
+  return zeros(*sizes, graph[*value].type.dtype);
 }
 
 Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId value) {
@@ -125,7 +125,7 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
     return fail(Fault::Usage, "the shape of input '" + tensor.input_name + "' is not known; give it with --shape " +
                                   tensor.input_name + "=1,3,224,224");
   if (const auto type = options_.types.find(tensor.input_name); type != options_.types.end()) dtype = type->second;
-  tensor.value = graph.input(graph.unique_name(tensor.input_name), Fact{dtype, *tensor.said});
+  tensor.value = graph.input(graph.unique_name(tensor.input_name), TensorType{dtype, *tensor.said});
   return tensor.value;
 }
 
@@ -133,7 +133,7 @@ Result<Shape> Tracer::shape_of(SourceTensor& tensor) {
   if (!tensor.value && tensor.said) return *tensor.said;
   const auto value = value_of(tensor);
   if (!value) return std::unexpected(value.error());
-  return graph[*value].fact.shape;
+  return graph[*value].type.shape;
 }
 
 namespace {
@@ -166,7 +166,7 @@ Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<Value
     if (!numbers) return pass(numbers);
     const auto outputs = graph.nodes[i].outputs;
     for (std::size_t k = 0; k < outputs.size() && k < numbers->size(); ++k) {
-      graph[outputs[k]].constant = as_declared((*numbers)[k], graph[outputs[k]].fact.dtype);
+      graph[outputs[k]].constant = as_declared((*numbers)[k], graph[outputs[k]].type.dtype);
       graph[outputs[k]].trainable = false;
       graph[outputs[k]].literal = literal;
       graph[outputs[k]].producer = {};

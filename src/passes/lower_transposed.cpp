@@ -160,6 +160,6 @@ class TransposedSpeller {
 
 }  // namespace
 
-Result<Patch> spell_transposed(const Graph& graph, const Target&) { return TransposedSpeller(graph).run(); }
+Result<Patch> lower_transposed(const Graph& graph, const Target&) { return TransposedSpeller(graph).run(); }
 
 }  // namespace convoy

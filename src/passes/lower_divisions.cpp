@@ -30,7 +30,7 @@ class DivisionSpeller {
     node_ = &node;
     a_ = node.inputs[0], b_ = node.inputs[1];
     const bool keras = framework_ == Framework::Keras;
-    const bool fractions = is_floating(meeting(graph_[a_].fact.dtype, graph_[b_].fact.dtype));
+    const bool fractions = is_floating(meeting(graph_[a_].type.dtype, graph_[b_].type.dtype));
     if (op.function == F::TruncateDivide && (fractions || keras)) {
       patch_.remark(node, "is a quotient rounded toward zero");
       if (!fractions) return patch_.become(id, of_whole(F::TruncateDivide));
@@ -96,7 +96,7 @@ class DivisionSpeller {
   }
 
   Result<ValueId> number(float value) {
-    const DType dtype = meeting(patch_.fact(a_).dtype, patch_.fact(b_).dtype);
+    const DType dtype = meeting(patch_.type(a_).dtype, patch_.type(b_).dtype);
     if (is_floating(dtype)) {
       const Tensor tensor = Tensor::of({}, std::vector<float>{value});
       return patch_.constant(node_->layer + "/number", tensor.converted(dtype), false);
@@ -128,7 +128,7 @@ class DivisionSpeller {
 
 }  // namespace
 
-Result<Patch> spell_divisions(const Graph& graph, const Target& target) {
+Result<Patch> lower_divisions(const Graph& graph, const Target& target) {
   return DivisionSpeller(graph, target.framework).run();
 }
 

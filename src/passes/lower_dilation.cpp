@@ -30,14 +30,14 @@ class DilationSpeller {
     const bool strided = any_above_one(conv.windows, &Window::stride);
     const bool foreign = conv.kernel_order == KernelOrder::OutInSpace && graph_[node.inputs[1]].constant;
     if (conv.axes.space == 3 && conv.groups == 1 && foreign) return spread(id, conv);
-    if (!strided || has_depthwise_layer(conv, graph_[node.inputs[1]].fact.shape)) return {};
+    if (!strided || has_depthwise_layer(conv, graph_[node.inputs[1]].type.shape)) return {};
     return subsampled(id, conv);
   }
 
   // Where the size decides about the padding, the pad in front does.
   Status subsampled(NodeId id, Conv conv) {
     const Node& node = graph_[id];
-    const auto sizes = spatial_sizes(graph_[node.inputs[0]].fact.shape, conv.axes);
+    const auto sizes = spatial_sizes(graph_[node.inputs[0]].type.shape, conv.axes);
     std::vector<ValueId> inputs = node.inputs;
     std::vector<Padding> fixed;
     for (std::size_t i = 0; i < conv.windows.size(); ++i)
@@ -64,7 +64,7 @@ class DilationSpeller {
     const Node& node = graph_[id];
     const Value& kernel = graph_[node.inputs[1]];
     Tensor tensor = *kernel.constant;
-    const auto sizes = spatial_sizes(graph_[node.inputs[0]].fact.shape, conv.axes);
+    const auto sizes = spatial_sizes(graph_[node.inputs[0]].type.shape, conv.axes);
     for (std::size_t i = 0; i < conv.windows.size(); ++i) {
       Window& w = conv.windows[i];
       if (w.dilation == 1) continue;
@@ -124,6 +124,6 @@ class DilationSpeller {
 
 }  // namespace
 
-Result<Patch> spell_dilation(const Graph& graph, const Target&) { return DilationSpeller(graph).run(); }
+Result<Patch> lower_dilation(const Graph& graph, const Target&) { return DilationSpeller(graph).run(); }
 
 }  // namespace convoy

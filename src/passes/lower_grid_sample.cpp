@@ -22,7 +22,7 @@ class LookUp {
   LookUp(const GridSample& op, const Node& node, Patch& patch) : op_(op), node_(node), patch_(patch) {}
 
   Result<ValueId> run(ValueId x, ValueId grid) {
-    const Shape image = patch_.fact(x).shape, places = patch_.fact(grid).shape;
+    const Shape image = patch_.type(x).shape, places = patch_.type(grid).shape;
     channels_ = *image[1];
     count_ = *places[1] * *places[2];
     const Size height = *image[2], width = *image[3];
@@ -122,12 +122,12 @@ class LookUp {
 
 Status spell(const Graph& graph, NodeId id, const GridSample& op, Patch& patch) {
   const Node& node = graph[id];
-  const Fact &x = graph[node.inputs[0]].fact, &grid = graph[node.inputs[1]].fact;
+  const TensorType &x = graph[node.inputs[0]].type, &grid = graph[node.inputs[1]].type;
   const bool says = op.interpolation == Interpolation::Linear || op.interpolation == Interpolation::Nearest;
   constexpr Size most = Size{1} << 24;  // places in a row that float32 counts
   if (!says || x.rank() != 4 || x.dtype != DType::F32 || grid.dtype != DType::F32) return {};
-  const auto known = [](const Fact& fact, std::size_t first) {
-    const auto sizes = sizes_of({fact.shape.begin() + static_cast<std::ptrdiff_t>(first), fact.shape.end()});
+  const auto known = [](const TensorType& type, std::size_t first) {
+    const auto sizes = sizes_of({type.shape.begin() + static_cast<std::ptrdiff_t>(first), type.shape.end()});
     return sizes ? checked_count(*sizes) : std::nullopt;
   };
   const auto cells = known(x, 1), places = known(grid, 1);
@@ -142,7 +142,7 @@ Status spell(const Graph& graph, NodeId id, const GridSample& op, Patch& patch) 
 
 }  // namespace
 
-Result<Patch> spell_grid_sample(const Graph& graph, const Target&) {
+Result<Patch> lower_grid_sample(const Graph& graph, const Target&) {
   Patch patch(graph);
   return node_by_node<GridSample>(graph, patch, [&](NodeId id, const auto& op) { return spell(graph, id, op, patch); });
 }

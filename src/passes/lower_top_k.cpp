@@ -18,18 +18,18 @@ ValueId all_ones(const Node& node, DType dtype, Patch& patch) {
 
 Status spell(const Graph& graph, NodeId id, const TopK& op, Patch& patch) {
   const Node& node = graph[id];
-  const Fact& fact = graph[node.inputs[0]].fact;
-  const Size last = fact.rank() - 1;
+  const TensorType& type = graph[node.inputs[0]].type;
+  const Size last = type.rank() - 1;
   const bool turned = op.axis != last, negated = !op.largest;
-  if ((!turned && !negated) || (negated && fact.dtype == DType::Bool)) return {};
-  Sizes swapped(static_cast<std::size_t>(fact.rank()));
+  if ((!turned && !negated) || (negated && type.dtype == DType::Bool)) return {};
+  Sizes swapped(static_cast<std::size_t>(type.rank()));
   std::iota(swapped.begin(), swapped.end(), Size{0});
   std::swap(swapped[static_cast<std::size_t>(op.axis)], swapped[static_cast<std::size_t>(last)]);
   const auto step = [&](bool wanted, Op made, ValueId x) {
     return wanted ? patch.one(node, std::move(made), {x}) : Result<ValueId>(x);
   };
   // The numbers in the opposite order: of whole ones -1 - x, which every type holds; the least one has no negative.
-  const ValueId ones = negated && !is_floating(fact.dtype) ? all_ones(node, fact.dtype, patch) : ValueId{};
+  const ValueId ones = negated && !is_floating(type.dtype) ? all_ones(node, type.dtype, patch) : ValueId{};
   const auto opposite = [&](ValueId v) {
     if (!negated) return Result<ValueId>(v);
     return ones ? patch.one(node, Binary{BinaryFunction::Subtract}, {ones, v})
@@ -53,7 +53,7 @@ Status spell(const Graph& graph, NodeId id, const TopK& op, Patch& patch) {
 
 }  // namespace
 
-Result<Patch> spell_top_k(const Graph& graph, const Target&) {
+Result<Patch> lower_top_k(const Graph& graph, const Target&) {
   Patch patch(graph);
   return node_by_node<TopK>(graph, patch, [&](NodeId id, const auto& op) { return spell(graph, id, op, patch); });
 }

@@ -25,7 +25,7 @@ std::optional<std::vector<Padding>> spoken(const Conv& conv, const Shape& shape,
 
 Status spell(const Graph& graph, NodeId id, Conv conv, const Target& target, Patch& patch) {
   const Node& node = graph[id];
-  const Shape& shape = graph[node.inputs[0]].fact.shape;
+  const Shape& shape = graph[node.inputs[0]].type.shape;
   std::vector<ValueId> inputs = node.inputs;
   if (auto said = spoken(conv, shape, target)) {
     if (*said == conv.paddings) return {};
@@ -47,7 +47,7 @@ Status spell(const Graph& graph, NodeId id, Conv conv, const Target& target, Pat
 
 }  // namespace
 
-Result<Patch> spell_padding(const Graph& graph, const Target& target) {
+Result<Patch> lower_padding(const Graph& graph, const Target& target) {
   Patch patch(graph);
   return node_by_node<Conv>(graph, patch,
                             [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });

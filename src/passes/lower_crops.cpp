@@ -115,6 +115,6 @@ class CropSpeller {
 
 }  // namespace
 
-Result<Patch> spell_crops(const Graph& graph, const Target& target) { return CropSpeller(graph, target).run(); }
+Result<Patch> lower_crops(const Graph& graph, const Target& target) { return CropSpeller(graph, target).run(); }
 
 }  // namespace convoy

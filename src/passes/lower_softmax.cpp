@@ -35,7 +35,7 @@ Status spell(const Graph& graph, NodeId id, const Softmax& softmax, const Target
 
 }  // namespace
 
-Result<Patch> spell_softmax(const Graph& graph, const Target& target) {
+Result<Patch> lower_softmax(const Graph& graph, const Target& target) {
   Patch patch(graph);
   return node_by_node<Softmax>(graph, patch,
                                [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });

@@ -70,7 +70,7 @@ class PadSpeller {
   // Whether some axis needs more cells than one round of it gives. Of a free size that is not asked: Keras refuses then.
   bool goes_round(ValueId x, const Pad& pad) const {
     for (std::size_t axis = 0; axis < pad.before.size(); ++axis) {
-      const Dim size = patch_.fact(x).shape[axis];
+      const Dim size = patch_.type(x).shape[axis];
       const Size most = std::max(pad.before[axis], pad.after[axis]);
       if (pad.repeats && size.known() && most > *size - (pad.mode == PadMode::Reflect)) return true;
     }
@@ -80,7 +80,7 @@ class PadSpeller {
   Result<ValueId> along(const Node& node, ValueId x, const Pad& pad, Size axis) {
     const auto at = static_cast<std::size_t>(axis);
     const Size before = pad.before[at], after = pad.after[at];
-    const Dim size = patch_.fact(x).shape[at];
+    const Dim size = patch_.type(x).shape[at];
     const bool edge = pad.mode == PadMode::Edge;
     const bool around = pad.repeats && (!size.known() || std::max(before, after) > *size);
     if (!edge && (around || pad.mode != PadMode::Wrap)) {
@@ -130,6 +130,6 @@ class PadSpeller {
 
 }  // namespace
 
-Result<Patch> spell_pads(const Graph& graph, const Target&) { return PadSpeller(graph).run(); }
+Result<Patch> lower_pads(const Graph& graph, const Target&) { return PadSpeller(graph).run(); }
 
 }  // namespace convoy

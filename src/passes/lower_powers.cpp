@@ -41,7 +41,7 @@ class PowerSpeller {
   Status spell(NodeId id, const LocalResponseNorm& norm) {
     const Node& node = graph_[id];
     const ValueId x = node.inputs[0];
-    const auto rank = static_cast<std::size_t>(graph_[x].fact.rank());
+    const auto rank = static_cast<std::size_t>(graph_[x].type.rank());
     Pad pad{.before = Sizes(rank), .after = Sizes(rank)};
     pad.before[static_cast<std::size_t>(norm.axis)] = norm.before;
     pad.after[static_cast<std::size_t>(norm.axis)] = norm.after;
@@ -77,6 +77,6 @@ class PowerSpeller {
 
 }  // namespace
 
-Result<Patch> spell_powers(const Graph& graph, const Target&) { return PowerSpeller(graph).run(); }
+Result<Patch> lower_powers(const Graph& graph, const Target&) { return PowerSpeller(graph).run(); }
 
 }  // namespace convoy

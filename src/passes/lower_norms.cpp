@@ -11,7 +11,7 @@ namespace {
 template <class Norm>
 Status second(const Graph& graph, NodeId id, Norm norm, Patch& patch) {
   const Node& node = graph[id];
-  const Size rank = graph[node.inputs[0]].fact.rank();
+  const Size rank = graph[node.inputs[0]].type.rank();
   const Size axis = positive_axis(norm.axis, rank);
   if (axis == 1 && norm.axis == 1) return {};
   std::vector<ValueId> inputs = node.inputs;
@@ -38,7 +38,7 @@ Status second(const Graph& graph, NodeId id, Norm norm, Patch& patch) {
 
 }  // namespace
 
-Result<Patch> spell_norms(const Graph& graph, const Target&) {
+Result<Patch> lower_norms(const Graph& graph, const Target&) {
   Patch patch(graph);
   return node_by_node<BatchNorm, GroupNorm>(graph, patch,
                                             [&](NodeId id, const auto& op) { return second(graph, id, op, patch); });

@@ -237,7 +237,7 @@ Result<ValueId> take(Patch& patch, const Node& node, ValueId x, Size axis, const
 // Keras's layer takes letters, and W [in, out] on the right.
 Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, const std::vector<Taps>& taps,
                         bool keras) {
-  const Size rank = patch.fact(x).rank(), in = *patch.fact(x).shape[static_cast<std::size_t>(axis)];
+  const Size rank = patch.type(x).rank(), in = *patch.type(x).shape[static_cast<std::size_t>(axis)];
   const auto out = static_cast<Size>(taps.size());
   std::vector<float> weights(static_cast<std::size_t>(in * out), 0.0F);
   for (std::size_t o = 0; o < taps.size(); ++o)
@@ -269,9 +269,9 @@ std::optional<Resize> spoken(const Resize& op, const Shape& in, const Shape& out
 
 Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& target, Patch& patch) {
   const Node& node = graph[id];
-  const Shape& in = graph[node.inputs[0]].fact.shape;
+  const Shape& in = graph[node.inputs[0]].type.shape;
   ValueId now = node.inputs[0];
-  const Shape& out = graph[node.outputs[0]].fact.shape;
+  const Shape& out = graph[node.outputs[0]].type.shape;
   const bool keras = target.framework == Framework::Keras;
   auto picture = keras ? as_picture(patch, node, op, in, out) : Result<std::optional<ValueId>>(std::nullopt);
   if (!picture) return pass(picture);
@@ -281,7 +281,7 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& targ
     if (!made) return pass(made);
     now = made->front();
     // A factor that float32 rounds may make one cell more or less than the source's arithmetic.
-    if (patch.fact(now).shape != out)
+    if (patch.type(now).shape != out)
       return within(place_of(node), Status(fail(Fault::Unsupported,
                                                 "resizes by a factor whose lengths the target "
                                                 "rounds in another way; give the input a size")));
@@ -319,7 +319,7 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& targ
 
 }  // namespace
 
-Result<Patch> spell_resize(const Graph& graph, const Target& target) {
+Result<Patch> lower_resize(const Graph& graph, const Target& target) {
   Patch patch(graph);
   return node_by_node<Resize>(graph, patch,
                               [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });

@@ -1,4 +1,4 @@
-#include "ops/fact.h"
+#include "ops/tensor_type.h"
 
 #include "ops/expect.h"
 
@@ -6,11 +6,11 @@
 
 namespace convoy {
 
-Fact fact_of(const Tensor& t) { return {t.dtype(), Shape(t.shape().begin(), t.shape().end())}; }
+TensorType type_of(const Tensor& t) { return {t.dtype(), Shape(t.shape().begin(), t.shape().end())}; }
 
 std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
   std::vector<Shape> shapes;
-  for (const Tensor& tensor : tensors) shapes.push_back(fact_of(tensor).shape);
+  for (const Tensor& tensor : tensors) shapes.push_back(type_of(tensor).shape);
   return shapes;
 }
 
@@ -23,7 +23,7 @@ std::string text_of(const Shape& shape) {
   return text + "]";
 }
 
-std::string text_of(const Fact& fact) { return std::string(name_of(fact.dtype)) + " " + text_of(fact.shape); }
+std::string text_of(const TensorType& type) { return std::string(name_of(type.dtype)) + " " + text_of(type.shape); }
 
 std::optional<Sizes> sizes_of(const Shape& shape) {
   Sizes sizes;
@@ -41,18 +41,18 @@ std::string text_of(const Sizes& sizes) {
   return text + "]";
 }
 
-Status expect_rank(std::string_view thing, const Fact& fact, Size rank) {
-  if (fact.rank() == rank) return {};
-  return fail(Fault::Format, std::string(thing) + " has rank " + std::to_string(fact.rank()) + " (shape " +
-                                 text_of(fact.shape) + "), expected " + std::to_string(rank));
+Status expect_rank(std::string_view thing, const TensorType& type, Size rank) {
+  if (type.rank() == rank) return {};
+  return fail(Fault::Format, std::string(thing) + " has rank " + std::to_string(type.rank()) + " (shape " +
+                                 text_of(type.shape) + "), expected " + std::to_string(rank));
 }
 
-Status expect_shape(std::string_view thing, const Fact& fact, const Shape& wanted) {
-  bool same = fact.shape.size() == wanted.size();
-  for (std::size_t i = 0; same && i < wanted.size(); ++i) same = agreed(fact.shape[i], wanted[i]).has_value();
+Status expect_shape(std::string_view thing, const TensorType& type, const Shape& wanted) {
+  bool same = type.shape.size() == wanted.size();
+  for (std::size_t i = 0; same && i < wanted.size(); ++i) same = agreed(type.shape[i], wanted[i]).has_value();
   if (same) return {};
   return fail(Fault::Format,
-              std::string(thing) + " has shape " + text_of(fact.shape) + ", expected " + text_of(wanted));
+              std::string(thing) + " has shape " + text_of(type.shape) + ", expected " + text_of(wanted));
 }
 
 Status expect_axis(Size axis, Size rank) {

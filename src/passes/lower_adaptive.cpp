@@ -28,7 +28,7 @@ class AdaptiveSpeller {
   Status spell(NodeId id, const AdaptivePool& pool) {
     const Node& node = graph_[id];
     if (pool.positions != Positions::None) return {};
-    const auto sizes = spatial_sizes(graph_[node.inputs[0]].fact.shape, pool.axes);
+    const auto sizes = spatial_sizes(graph_[node.inputs[0]].type.shape, pool.axes);
     const auto ones = std::ranges::count(pool.out, Size{1});
     if (ones == pool.axes.space) {
       Sizes axes;
@@ -79,6 +79,6 @@ class AdaptiveSpeller {
 
 }  // namespace
 
-Result<Patch> spell_adaptive(const Graph& graph, const Target&) { return AdaptiveSpeller(graph).run(); }
+Result<Patch> lower_adaptive(const Graph& graph, const Target&) { return AdaptiveSpeller(graph).run(); }
 
 }  // namespace convoy

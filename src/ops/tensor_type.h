@@ -25,18 +25,18 @@ class Dim {
 
 using Shape = std::vector<Dim>;
 
-struct Fact {
+struct TensorType {
   DType dtype = DType::F32;
   Shape shape;
   Size rank() const { return static_cast<Size>(shape.size()); }
-  friend bool operator==(const Fact&, const Fact&) = default;
+  friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-Fact fact_of(const Tensor& t);
+TensorType type_of(const Tensor& t);
 std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors);
 // "[N, 8, ?, 3]": an unknown first size is written N, others ?.
 std::string text_of(const Shape& shape);
-std::string text_of(const Fact& fact);  // "float32 [N, 8, 14, 3]"
+std::string text_of(const TensorType& type);  // "float32 [N, 8, 14, 3]"
 // All sizes, if all are known.
 std::optional<Sizes> sizes_of(const Shape& shape);
 

@@ -22,7 +22,7 @@ class PatchSpeller {
  private:
   Status spell(NodeId id, const Unfold& unfold) {
     const Node& node = graph_[id];
-    const Fact& x = graph_[node.inputs[0]].fact;
+    const TensorType& x = graph_[node.inputs[0]].type;
     if (!x.shape[1].known() || !is_carried(x, unfold.windows, *x.shape[1] * taps_of(unfold.windows))) return {};
     const Size channels = *x.shape[1];
     const Conv conv{channels_first(unfold.windows), KernelOrder::OutInSpace, unfold.windows, unfold.paddings, channels};
@@ -34,7 +34,7 @@ class PatchSpeller {
 
   Status spell(NodeId id, const Fold& fold) {
     const Node& node = graph_[id];
-    const Fact& x = graph_[node.inputs[0]].fact;
+    const TensorType& x = graph_[node.inputs[0]].type;
     if (!x.shape[1].known() || !is_carried(x, fold.windows, *x.shape[1])) return {};
     const Size channels = *x.shape[1] / taps_of(fold.windows);
     Sizes split{0, 0};
@@ -52,7 +52,7 @@ class PatchSpeller {
     return patch_.become(id, y);
   }
 
-  static bool is_carried(const Fact& x, const std::vector<Window>& windows, Size rows) {
+  static bool is_carried(const TensorType& x, const std::vector<Window>& windows, Size rows) {
     constexpr Size most_numbers = Size{1} << 24;  // of the kernel
     return is_floating(x.dtype) && windows.size() <= 3 && rows <= most_numbers / taps_of(windows);
   }
@@ -81,6 +81,6 @@ class PatchSpeller {
 
 }  // namespace
 
-Result<Patch> spell_patches(const Graph& graph, const Target&) { return PatchSpeller(graph).run(); }
+Result<Patch> lower_patches(const Graph& graph, const Target&) { return PatchSpeller(graph).run(); }
 
 }  // namespace convoy

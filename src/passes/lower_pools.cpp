@@ -26,7 +26,7 @@ class PoolSpeller {
         node_(graph[id]),
         id_(id),
         pool_(pool),
-        shape_(graph[node_.inputs[0]].fact.shape),
+        shape_(graph[node_.inputs[0]].type.shape),
         sizes_(spatial_sizes(shape_, pool.axes)) {}
 
   // First the remainder dropped on all axes, then a window more on all axes, then the target's word; Keras has words
@@ -275,7 +275,7 @@ Status spell(const Graph& graph, NodeId id, const AveragePool& pool, const Targe
 
 }  // namespace
 
-Result<Patch> spell_pools(const Graph& graph, const Target& target) {
+Result<Patch> lower_pools(const Graph& graph, const Target& target) {
   Patch patch(graph);
   return node_by_node<MaxPool, LpPool, AveragePool>(
       graph, patch, [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });
