@@ -121,7 +121,7 @@ void offer_ops(CLI::App& app, int& code) {
                                      "which operators and layers are carried, and the passes\n\n"
                                      "  convoy ops\n"
                                      "  convoy ops --json");
-  command->add_flag("--json", *json, "one JSON object with the same types");
+  command->add_flag("--json", *json, "one JSON object with the same facts");
   command->callback([json, &code] {
     if (*json) print_ops_json();
     else print_ops_text();

@@ -168,7 +168,7 @@ void offer_pad(CLI::App& app, int& code) {
   command->add_option("--svg", words->svg, "draw the windows over the cells and the padding into this file");
   command->add_flag("--force", words->force, "--svg replaces a file that exists");
   command->add_flag("--transpose", words->transpose, "solve for a transposed convolution: cells to cut");
-  command->add_flag("--json", words->json, "one JSON object with the same types");
+  command->add_flag("--json", words->json, "one JSON object with the same facts");
   command->callback([words, &code] { code = pad(*words); });
 }
 

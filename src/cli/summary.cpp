@@ -59,9 +59,9 @@ int summary(const Summary& o) {
   if (!loaded) return report(loaded.error());
   if (o.graph) print("{}", text_of(*loaded));
   else if (o.json) {
-    Json types = summary_json(*loaded, name, o.shown);
-    types["remarks"] = remarks;
-    print_json(types);
+    Json facts = summary_json(*loaded, name, o.shown);
+    facts["remarks"] = remarks;
+    print_json(facts);
   } else {
     SummaryOptions shown = o.shown;
     shown.width = result_width();
@@ -88,7 +88,7 @@ void offer_summary(CLI::App& app, int& code) {
       ->check(CLI::Range(1, 1000));
   command->add_option("--sort", options->shown.sort, "the dearest first: parameters, multiply-adds or memory")
       ->check(CLI::IsMember(summary_sort_keys()));
-  command->add_flag("--json", options->json, "one JSON object with the same types");
+  command->add_flag("--json", options->json, "one JSON object with the same facts");
   command->add_flag("--graph", options->graph, "the text form of the graph");
   command->callback([options, &code] { code = summary(*options); });
 }

@@ -134,7 +134,7 @@ void offer_weights(CLI::App& app, int& code) {
                     "weights that weight_norm keeps as norms and directions become the weights they make");
   command->add_flag("-f,--force", o->force, "replace a file that exists");
   command->add_flag("--sha256", o->sha256, "list checksums instead of counts (--json has them always)");
-  command->add_flag("--json", o->json, "one JSON object with the same types");
+  command->add_flag("--json", o->json, "one JSON object with the same facts");
   command->callback([o, &code] {
     WeightsOfTwo& two = o->two;
     two.a = o->file, two.output = o->output, two.json = o->json, two.force = o->force;
