@@ -1,6 +1,6 @@
 # What `cmake --install` puts beside the command: headers, libconvoy.a, and find_package(convoy) with the one target
-# convoy::convoy. Its users need a C++23 compiler and nothing else: zlib comes along as an archive, and nothing behind
-# the public headers calls fmt or shows a header of the build's own packages. tests/install/ holds us to that.
+# convoy::convoy. Its users need a C++23 compiler and nothing else: zlib comes along as an archive, fmt is a part of the
+# library, and no public header shows one of the build's own packages. tests/install/ holds us to that.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -20,7 +20,7 @@ else()
   target_link_libraries(convoy_core INTERFACE $<INSTALL_INTERFACE:ZLIB::ZLIB>)
 endif()
 
-# A program holds what it calls: an object of the library holds a whole batch, and what the rest of it calls (fmt) is missing.
+# A program holds what it calls: an object of the library holds a whole batch of sources.
 target_link_options(convoy_core INTERFACE $<INSTALL_INTERFACE:-Wl$<COMMA>--gc-sections>)
 
 install(DIRECTORY include/convoy DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)

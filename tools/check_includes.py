@@ -30,6 +30,7 @@ SEES = {
     "diagnose": {"base", "ops", "graph", "containers", "formats", "passes", "run", "functions", "explain", "prove"},
     "port": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "diagnose"},
     "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port"},
+    "library": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port", "report"},
     "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port", "report"},
 }
 

@@ -1,0 +1,143 @@
+// Models as values: read from a file, run, ported, compared. No framework is needed, and nothing that a file holds is executed.
+// Every function fails with one sentence that names the thing, the value and the place; none throws, prints or exits.
+#pragma once
+#include "convoy/result.h"
+#include "convoy/tensor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+struct Graph;
+
+// Binaries built against another version do not link by mistake.
+inline namespace v0 {
+
+// Sizes of each axis; nothing where a size is free until the model runs.
+using ModelShape = std::vector<std::optional<Size>>;
+
+// What a file alone does not tell.
+struct ReadOptions {
+  std::filesystem::path weights;  // for a file that holds none: model.json, source
+  ModelShape size;  // of the image inputs, channels left out: {224, 224}
+  std::map<std::string, ModelShape> shapes;  // whole shapes by input; "": that of the only input
+  std::vector<std::string> outputs;  // cut the model at these layers or values
+  std::vector<std::filesystem::path> import_roots;  // source: folders below which imports are found as well
+  std::optional<std::uint64_t> seed;  // source: what weights that no file gives are drawn with (0)
+};
+
+// An input or output.
+struct ModelValue {
+  std::string name;
+  DType dtype = DType::F32;
+  ModelShape shape;
+};
+
+// One operator, in order of computation.
+struct ModelLayer {
+  std::string name;  // as the file names it; empty where it continues the layer above
+  std::string operation;  // "conv 3x3 /2"
+  ModelShape output;  // shape of what it gives first
+  std::string padding;  // per axis, before and after, then the file's own word: "rows 0,1  cols 0,1   same"
+  Size parameters = 0;  // each weight is counted once, at its first use
+  std::optional<Size> multiply_adds;  // for one example; nothing where they depend on a free size
+};
+
+struct RunSettings {
+  bool doubles = false;  // compute in float64
+  int threads = 0;  // 0: as many as the machine has
+};
+
+class Model {
+ public:
+  explicit Model(std::shared_ptr<const Graph> graph, std::filesystem::path file = {});
+
+  const std::string& name() const;
+  const std::string& format() const;  // "Keras 3.15.1", "ONNX opset 17"
+  const std::filesystem::path& file() const { return file_; }
+  std::vector<ModelValue> inputs() const;
+  std::vector<ModelValue> outputs() const;
+  std::vector<ModelLayer> layers() const;
+  Size parameters() const;
+  std::string summary_text() const;
+  std::string summary_json() const;  // as `convoy summary --json`
+
+  // One tensor for each input, in their order, to one for each output. Floating inputs are float32 or float64, whole ones
+  // int32 or int64. Fails (Usage): another number of inputs, or a shape that the model does not take.
+  Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const RunSettings& settings = {}) const;
+  // The same by names. Fails (Usage): a name that there is not, or an input that is not given.
+  Result<std::map<std::string, Tensor>> run(const std::map<std::string, Tensor>& inputs,
+                                            const RunSettings& settings = {}) const;
+
+  const Graph& graph() const { return *graph_; }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  std::filesystem::path file_;
+};
+
+// Reads a model: .keras, .h5, .json, .onnx, .pt2, .pt, or source as "net.py" or "net.py:Net --args 3,64".
+Result<Model> load(const std::filesystem::path& file, const ReadOptions& options);
+
+struct PortSettings {
+  ReadOptions read;
+  std::string to;  // "torch", "keras", "onnx"; empty: told by the output's extension
+  bool overwrites = false;  // replace files that exist
+  bool proves = true;
+  std::vector<std::string> without;  // passes left out
+  std::optional<Size> opset;  // ONNX
+  bool source_axes = false;  // inputs and outputs keep the source's axes instead of the target's convention
+  std::uint64_t seed = 0;  // for the numbers that the proof feeds
+};
+
+struct PortedFile {
+  std::filesystem::path path;
+  Size bytes = 0;
+  std::string sha256;
+};
+
+struct PortOutcome {
+  bool holds = false;  // the proof; true where it was declined
+  std::vector<PortedFile> files;  // none where the proof does not hold
+  std::string text, json;  // as `convoy port` prints them
+};
+
+// Carries the file over and proves the port. Nothing stands at `output` unless it was shown to be equal.
+// Fails: what a reader, a pass or the writer refuses; an output that exists (without `overwrites`).
+Result<PortOutcome> port(const std::filesystem::path& file, const std::filesystem::path& output,
+                         const PortSettings& settings);
+
+struct DiffSettings {
+  std::vector<Tensor> inputs;  // for a, in its order; empty: probing numbers
+  std::uint64_t seed = 0;
+  int threads = 0;
+  bool shares_weights = false;  // one of the two is source without weights of its own
+  bool page = false;  // make `html` too
+};
+
+// One reason why two models differ, in the order in which a computes its layers.
+struct DiffFinding {
+  std::string a, b;  // the layers at fault
+  std::string cause;  // an identifier of docs/diagnosis.md; "unknown": nothing explains it
+  bool certain = false;  // no other cause explains the numbers equally well
+  std::string change;  // what was changed in a to get b's numbers
+  std::string torch, keras;  // the line to write instead, in both source styles
+};
+
+struct DiffOutcome {
+  bool same = false;
+  std::vector<DiffFinding> findings;
+  std::string text, json, html;
+};
+
+// Where two models part, and why. Fails: a model that cannot be run, or inputs that cannot be brought together.
+Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& settings = {});
+
+}  // namespace v0
+}  // namespace convoy

@@ -1,0 +1,245 @@
+// The public functions of convoy/model.h, over the same parts as the command.
+#include "convoy/model.h"
+
+#include "base/budget.h"
+#include "base/nearest.h"
+#include "diagnose/diagnose.h"
+#include "formats/source.h"
+#include "port/port.h"
+#include "report/cost.h"
+#include "report/difference.h"
+#include "report/layers.h"
+#include "report/page.h"
+#include "report/summary.h"
+#include "report/text.h"
+#include "run/run.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <new>
+
+namespace convoy {
+namespace {
+
+// What is granted to files lasts as long as some call does. Calls side by side share it.
+class Granted {
+ public:
+  Granted() {
+    const std::lock_guard lock(guard());
+    if (calls()++ == 0) budget::begin();
+  }
+  Granted(const Granted&) = delete;
+  Granted& operator=(const Granted&) = delete;
+  ~Granted() {
+    const std::lock_guard lock(guard());
+    if (--calls() == 0) budget::end();
+  }
+
+ private:
+  static std::mutex& guard() {
+    static std::mutex one;
+    return one;
+  }
+  static int& calls() {
+    static int count = 0;
+    return count;
+  }
+};
+
+// Memory that there is not is a refusal like others; anything else that is thrown is a fault of ours.
+template <class Call>
+auto guarded(const Call& call) -> decltype(call()) {
+  try {
+    const Granted granted;
+    return call();
+  } catch (const std::bad_alloc&) {
+    return fail(Fault::Budget, "there is not enough memory for this");
+  } catch (const std::exception& error) { return fail(Fault::Internal, std::string("an exception: ") + error.what()); }
+}
+
+ModelShape model_shape(const Shape& shape) {
+  ModelShape sizes;
+  for (const Dim dim : shape) sizes.push_back(dim.size());
+  return sizes;
+}
+
+Result<Shape> shape_of(const ModelShape& sizes, const std::string& input) {
+  Shape shape;
+  for (const auto& size : sizes) {
+    if (size && *size < 1)
+      return fail(Fault::Usage, "the shape of input '" + input + "' holds " + std::to_string(*size) +
+                                    ": give whole numbers from 1, or nothing for a free size");
+    shape.push_back(size ? Dim(*size) : Dim::unknown());
+  }
+  return shape;
+}
+
+Result<LoadOptions> load_options(const ReadOptions& options, std::vector<std::string>* remarks = nullptr) {
+  LoadOptions to;
+  if (!options.weights.empty()) to.weights = options.weights;
+  to.size = options.size;
+  for (const auto& [input, sizes] : options.shapes) {
+    auto shape = shape_of(sizes, input);
+    if (!shape) return pass(shape);
+    to.shapes.emplace(input, *std::move(shape));
+  }
+  to.outputs = options.outputs;
+  to.import_roots = options.import_roots;
+  to.seed = options.seed;
+  to.remarks = remarks;
+  return to;
+}
+
+// Names in files are any bytes, text in JSON is UTF-8.
+std::string printed(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
+
+std::string name_of_file(const std::filesystem::path& file) { return file.filename().string(); }
+
+Result<std::vector<Tensor>> in_order(const std::vector<ModelValue>& wanted,
+                                     const std::map<std::string, Tensor>& given) {
+  std::vector<std::string> known;
+  for (const ModelValue& value : wanted) known.push_back(value.name);
+  for (const auto& [name, tensor] : given)
+    if (std::ranges::find(known, name) == known.end())
+      return fail(Fault::Usage, "the model has no input '" + name + "'" + did_you_mean(name, known));
+  std::vector<Tensor> inputs;
+  for (const ModelValue& value : wanted) {
+    const auto found = given.find(value.name);
+    if (found == given.end()) return fail(Fault::Usage, "input '" + value.name + "' is not given");
+    inputs.push_back(found->second);
+  }
+  return inputs;
+}
+
+}  // namespace
+
+inline namespace v0 {
+
+Model::Model(std::shared_ptr<const Graph> graph, std::filesystem::path file)
+    : graph_(std::move(graph)),
+      file_(std::move(file)) {}
+
+const std::string& Model::name() const { return graph_->name; }
+const std::string& Model::format() const { return graph_->source_format; }
+
+std::vector<ModelValue> Model::inputs() const {
+  std::vector<ModelValue> all;
+  for (const ValueId v : graph_->inputs) {
+    const Value& value = (*graph_)[v];
+    all.push_back({value.name, value.type.dtype, model_shape(value.type.shape)});
+  }
+  return all;
+}
+
+std::vector<ModelValue> Model::outputs() const {
+  std::vector<ModelValue> all;
+  for (std::size_t i = 0; i < graph_->outputs.size(); ++i) {
+    const TensorType& type = (*graph_)[graph_->outputs[i]].type;
+    all.push_back({graph_->output_names[i], type.dtype, model_shape(type.shape)});
+  }
+  return all;
+}
+
+std::vector<ModelLayer> Model::layers() const {
+  std::vector<ModelLayer> all;
+  const auto rows = layer_rows(*graph_);
+  for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
+    const Node& node = graph_->nodes[i];
+    all.push_back({rows[i].name, rows[i].operation, model_shape((*graph_)[node.outputs[0]].type.shape), rows[i].padding,
+                   rows[i].parameters, multiply_adds(*graph_, node)});
+  }
+  return all;
+}
+
+Size Model::parameters() const { return count_parameters(*graph_).all; }
+std::string Model::summary_text() const { return convoy::summary_text(*graph_, name_of_file(file_)); }
+std::string Model::summary_json() const { return printed(convoy::summary_json(*graph_, name_of_file(file_))); }
+
+Result<std::vector<Tensor>> Model::run(const std::vector<Tensor>& inputs, const RunSettings& settings) const {
+  return guarded([&]() -> Result<std::vector<Tensor>> {
+    RunOptions options;
+    options.precision = settings.doubles ? Precision::Double : Precision::Single;
+    options.threads = settings.threads;
+    const budget::Computing computing;
+    auto values = convoy::run(*graph_, inputs, options);
+    if (!values) return pass(values);
+    std::vector<Tensor> outputs;
+    for (const ValueId v : graph_->outputs) outputs.push_back(values->at(v));
+    return outputs;
+  });
+}
+
+Result<std::map<std::string, Tensor>> Model::run(const std::map<std::string, Tensor>& inputs,
+                                                 const RunSettings& settings) const {
+  auto ordered = in_order(this->inputs(), inputs);
+  if (!ordered) return pass(ordered);
+  auto results = run(*ordered, settings);
+  if (!results) return pass(results);
+  std::map<std::string, Tensor> named;
+  for (std::size_t i = 0; i < results->size(); ++i) named.emplace(graph_->output_names[i], std::move((*results)[i]));
+  return named;
+}
+
+Result<Model> load(const std::filesystem::path& file, const ReadOptions& options) {
+  return guarded([&]() -> Result<Model> {
+    const auto to = load_options(options);
+    if (!to) return std::unexpected(to.error());
+    auto graph = convoy::load(file, *to);
+    if (!graph) return pass(graph);
+    return Model(std::make_shared<const Graph>(*std::move(graph)), file);
+  });
+}
+
+Result<PortOutcome> port(const std::filesystem::path& file, const std::filesystem::path& output,
+                         const PortSettings& settings) {
+  return guarded([&]() -> Result<PortOutcome> {
+    auto read = load_options(settings.read);
+    if (!read) return pass(read);
+    PortOptions options;
+    options.load = *std::move(read);
+    options.to = settings.to;
+    options.output = output;
+    options.outside = settings.source_axes ? Outside::Source : Outside::Target;
+    options.overwrites = settings.overwrites;
+    options.proves = settings.proves;
+    options.without = settings.without;
+    options.opset = settings.opset;
+    options.proof.seed = settings.seed;
+    const auto done = convoy::port(file, options);
+    if (!done) return std::unexpected(done.error());
+    PortOutcome outcome;
+    outcome.holds = done->holds();
+    for (const WrittenFile& one : done->files) outcome.files.push_back({one.path, one.bytes, one.sha256});
+    outcome.text = port_text(*done, name_of_file(file));
+    outcome.json = printed(port_json(*done, name_of_file(file)));
+    return outcome;
+  });
+}
+
+Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& settings) {
+  return guarded([&]() -> Result<DiffOutcome> {
+    diagnose::Options options;
+    options.inputs = settings.inputs;
+    options.seed = settings.seed;
+    options.threads = settings.threads;
+    options.shares_weights = settings.shares_weights;
+    options.maps = settings.page;
+    const auto found = diagnose::diagnose(a.graph(), b.graph(), options);
+    if (!found) return std::unexpected(found.error());
+    DiffOutcome outcome;
+    outcome.same = found->same;
+    for (const diagnose::Finding& one : found->findings)
+      outcome.findings.push_back({one.a, one.b, one.cause, one.certain, one.says, one.fix.torch, one.fix.keras});
+    const DiffNames names{name_of_file(a.file()), a.format(), name_of_file(b.file()), b.format()};
+    outcome.text = diff_text(*found, names);
+    outcome.json = printed(diff_json(*found));
+    if (settings.page) outcome.html = diff_page(*found, a.graph(), b.graph(), names);
+    return outcome;
+  });
+}
+
+}  // namespace v0
+}  // namespace convoy

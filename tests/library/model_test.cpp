@@ -1,0 +1,120 @@
+#include "convoy/model.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <fstream>
+
+namespace convoy {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* digits = "examples/digits.keras";
+
+fs::path folder_for(const std::string& name) {
+  const fs::path folder = fs::temp_directory_path() / ("convoy-library-" + name + "-" + std::to_string(getpid()));
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder;
+}
+
+TEST(Library, AModelSaysWhatItTakesDoesAndGives) {
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model) << message(model.error());
+  ASSERT_EQ(model->inputs().size(), 1U);
+  const ModelValue input = model->inputs().front();
+  EXPECT_EQ(input.dtype, DType::F32);
+  ASSERT_EQ(input.shape.size(), 4U);
+  EXPECT_FALSE(input.shape[0]);  // the batch
+  EXPECT_EQ(input.shape[3], 1);
+  EXPECT_EQ(model->outputs().front().shape, (ModelShape{std::nullopt, 10}));
+  EXPECT_TRUE(model->format().starts_with("Keras"));
+  Size parameters = 0;
+  for (const ModelLayer& layer : model->layers()) parameters += layer.parameters;
+  EXPECT_EQ(parameters, model->parameters());
+  EXPECT_NE(model->summary_text().find("input"), std::string::npos);
+  EXPECT_TRUE(model->summary_json().starts_with("{"));
+}
+
+TEST(Library, RunsByNameAndByOrderAlike) {
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  const ModelValue input = model->inputs().front();
+  Sizes shape{2};
+  for (std::size_t i = 1; i < input.shape.size(); ++i) shape.push_back(*input.shape[i]);
+  std::vector<float> numbers(static_cast<std::size_t>(*checked_count(shape)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 7) / 7;
+  const Tensor x = Tensor::of(shape, numbers);
+  const auto ordered = model->run(std::vector{x});
+  ASSERT_TRUE(ordered) << message(ordered.error());
+  EXPECT_EQ(ordered->front().shape(), (Sizes{2, 10}));
+  const auto named = model->run(std::map<std::string, Tensor>{{input.name, x}});
+  ASSERT_TRUE(named);
+  EXPECT_TRUE(same_bytes(named->begin()->second, ordered->front()));
+
+  const auto misnamed = model->run(std::map<std::string, Tensor>{{input.name + "x", x}});
+  ASSERT_FALSE(misnamed);
+  EXPECT_EQ(misnamed.error().fault, Fault::Usage);
+  EXPECT_NE(misnamed.error().what.find("did you mean '" + input.name), std::string::npos);
+  EXPECT_FALSE(model->run(std::map<std::string, Tensor>{}));
+  EXPECT_FALSE(model->run(std::vector{Tensor::of({1, 2}, std::vector<float>{1, 2})}));
+}
+
+TEST(Library, APortIsTheSameAsItsSource) {
+  const fs::path folder = folder_for("port");
+  const auto ported = port(digits, folder / "digits.onnx", PortSettings{});
+  ASSERT_TRUE(ported) << message(ported.error());
+  EXPECT_TRUE(ported->holds);
+  ASSERT_EQ(ported->files.size(), 1U);
+  EXPECT_EQ(fs::file_size(ported->files[0].path), static_cast<std::uintmax_t>(ported->files[0].bytes));
+  EXPECT_NE(ported->text.find("proof"), std::string::npos);
+  const auto again = port(digits, folder / "digits.onnx", PortSettings{});
+  ASSERT_FALSE(again);  // nothing is overwritten unasked
+  PortSettings settings;
+  settings.overwrites = true;
+  EXPECT_TRUE(port(digits, folder / "digits.onnx", settings));
+
+  const auto a = load(digits, ReadOptions{}), b = load(folder / "digits.onnx", ReadOptions{});
+  ASSERT_TRUE(a && b);
+  DiffSettings shown;
+  shown.page = true;
+  const auto found = diff(*a, *b, shown);
+  ASSERT_TRUE(found) << message(found.error());
+  EXPECT_TRUE(found->same);
+  EXPECT_TRUE(found->findings.empty());
+  EXPECT_TRUE(found->html.starts_with("<!"));
+  fs::remove_all(folder);
+}
+
+TEST(Library, WhyTwoModelsDifferIsAValue) {
+  ReadOptions source;
+  source.shapes[""] = {1, 3, 8, 10};
+  const fs::path folder = folder_for("diff");
+  const auto written = [&](const char* name, const char* padding) {
+    std::ofstream(folder / name) << "import torch.nn as nn\nmodel = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2, padding="
+                                 << padding << "), nn.ReLU())\n";
+    return load(folder / name, source);
+  };
+  const auto a = written("a.py", "1"), b = written("b.py", "(1, 0)");
+  ASSERT_TRUE(a && b);
+  const auto found = diff(*a, *b);
+  ASSERT_TRUE(found) << message(found.error());
+  EXPECT_FALSE(found->same);
+  ASSERT_FALSE(found->findings.empty());
+  EXPECT_NE(found->findings[0].torch.find("padding=1"), std::string::npos) << found->findings[0].torch;
+  fs::remove_all(folder);
+}
+
+TEST(Library, WhatCannotBeReadIsAnErrorWithItsPlace) {
+  const auto missing = load("no/such.keras", ReadOptions{});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().fault, Fault::Io);
+  EXPECT_NE(message(missing.error()).find("no/such.keras"), std::string::npos);
+  ReadOptions wrong;
+  wrong.shapes[""] = {0, 3};
+  EXPECT_EQ(load(digits, wrong).error().fault, Fault::Usage);
+}
+
+}  // namespace
+}  // namespace convoy
