@@ -6,6 +6,8 @@ help:
 	@echo 'make demo      carry the example network to PyTorch and recognise a digit with it'
 	@echo 'make build     the command and what make oracle asks beside it, in build/release/'
 	@echo 'make test      build and run every test that needs no framework'
+	@echo 'make wheel     the Python module, in build/wheel/'
+	@echo 'make python    its tests, in an environment that has numpy and nothing else'
 	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
 	@echo 'make mutate    write known mistakes into models, change single weights, and ask convoy diff (COUNT=N)'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
@@ -29,7 +31,17 @@ build: configure
 
 test: configure
 	@cmake --build --preset release -j$(JOBS)
+	@$(MAKE) --no-print-directory python
 	@ctest --preset release -j$(JOBS)
+
+# The wheel holds what was built already.
+wheel: configure
+	$(SETUP) python
+	@cmake --build --preset release -j$(JOBS) --target convoy convoy_core
+	@python/wheel.sh build/release build/wheel
+
+python: wheel
+	@tests/python/run.sh build/wheel
 
 asan:
 	$(SETUP) build
@@ -47,7 +59,7 @@ demo: configure
 	@cmake --build --preset release -j$(JOBS) --target convoy
 	@tools/demo.sh
 
-oracle: build
+oracle: build wheel
 	$(SETUP) oracle
 	@tools/oracle.sh
 
@@ -79,4 +91,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: alone mutate help setup configure build test asan fuzz demo oracle lint format bench clean
+.PHONY: alone mutate wheel python help setup configure build test asan fuzz demo oracle lint format bench clean

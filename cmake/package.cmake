@@ -26,8 +26,8 @@ target_link_options(convoy_core INTERFACE $<INSTALL_INTERFACE:-Wl$<COMMA>--gc-se
 install(DIRECTORY include/convoy DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(TARGETS convoy_core EXPORT convoyTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(EXPORT convoyTargets NAMESPACE convoy:: DESTINATION ${package_dir} COMPONENT library)
-configure_package_config_file(cmake/convoyConfig.cmake.in ${CMAKE_BINARY_DIR}/cmake/convoyConfig.cmake
+configure_package_config_file(cmake/convoyConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/convoyConfig.cmake
   INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/cmake/convoyConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/cmake/convoyConfig.cmake ${CMAKE_BINARY_DIR}/cmake/convoyConfigVersion.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/convoyConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/convoyConfig.cmake ${PROJECT_BINARY_DIR}/cmake/convoyConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT library)

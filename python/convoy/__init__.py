@@ -1,0 +1,16 @@
+"""Carries convolutional networks between PyTorch, Keras and ONNX so that the numbers agree, and proves it.
+
+    net = convoy.load("digits.keras")          # no framework is needed
+    y = net(x)
+    convoy.port("digits.keras", "digits.onnx")
+    convoy.assert_same("digits.keras", "digits.onnx")
+"""
+from ._convoy import version as __version__
+from ._live import Warning
+from ._model import (Difference, Finding, Layer, Model, Report, Value, assert_same, diff, load, port, to_keras, to_onnx,
+                     to_torch)
+from .errors import BrokenFile, Error, FileError, InternalError, NotProven, Unsupported, UsageError
+
+__all__ = ["BrokenFile", "Difference", "Error", "FileError", "Finding", "InternalError", "Layer", "Model", "NotProven", "Report",
+           "Unsupported", "UsageError", "Value", "Warning", "assert_same", "diff", "load", "port", "to_keras", "to_onnx",
+           "to_torch"]

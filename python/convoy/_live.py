@@ -1,0 +1,114 @@
+"""Live objects of the frameworks as files. No framework is imported here unless an object of it was handed over: whoever has
+such an object has imported it."""
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, Iterator
+
+from .errors import Unsupported, UsageError
+
+
+class Warning(UserWarning):  # noqa: A001  as `convoy.Warning` it reads well
+    """Something that the caller should know of how a live model was read."""
+
+
+def _is_a(thing: Any, module: str, *names: str) -> bool:
+    """Whether `thing` is an instance of one of these classes of a framework that is imported already."""
+    for name in names:
+        owner = sys.modules.get(module)
+        for part in name.split("."):
+            owner = getattr(owner, part, None)
+        if isinstance(owner, type) and isinstance(thing, owner):
+            return True
+    return False
+
+
+def kind_of(thing: Any) -> str | None:
+    """Which kind of live model this is; None: none of those that are known."""
+    if _is_a(thing, "torch", "jit.ScriptModule"):
+        return "script"
+    if _is_a(thing, "torch.export", "ExportedProgram"):
+        return "program"
+    if _is_a(thing, "torch", "nn.Module"):
+        return "module"
+    if _is_a(thing, "keras", "Model") or _is_a(thing, "tf_keras", "Model") or _is_a(thing, "tensorflow", "keras.Model"):
+        return "keras"
+    if _is_a(thing, "onnx", "ModelProto"):
+        return "onnx"
+    return None
+
+
+@contextlib.contextmanager
+def _in_eval_mode(module: Any) -> Iterator[None]:
+    """Every module as for inference while this lasts, each as it was behind it."""
+    training = [part for part in module.modules() if part.training]
+    if training:
+        warnings.warn(f"the module is in training mode; it is read as after .eval() ({len(training)} of its modules)", Warning, stacklevel=5)
+    module.eval()
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
+
+
+def _suffix_of(data: bytes) -> str:
+    if data[:8] == b"\x89HDF\r\n\x1a\n":
+        return ".h5"
+    if data[:4] == b"PK\x03\x04":
+        return ".keras" if b"config.json" in data[:4096] or b"metadata.json" in data[:4096] else ".pt2"
+    return ".json" if data[:1] == b"{" else ".onnx"
+
+
+def _save_module(module: Any, inputs: tuple, path: Path) -> None:
+    import torch
+
+    if not inputs:
+        raise UsageError("a live torch.nn.Module is read by torch.export, which needs an example input: give x")
+    examples = tuple(torch.as_tensor(x) if not isinstance(x, torch.Tensor) else x for x in inputs)
+    with _in_eval_mode(module):
+        try:
+            program = torch.export.export(module, examples)
+        except Exception as error:
+            raise Unsupported(f"torch.export does not take the module ({type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else error})", type(module).__name__) from error
+    torch.export.save(program, str(path))
+
+
+def save(thing: Any, folder: str | os.PathLike, inputs: tuple = ()) -> Path:
+    """Writes a live model, or the bytes of a file, into `folder`; the path of what was written."""
+    folder = Path(folder)
+    if isinstance(thing, (bytes, bytearray, memoryview)):
+        path = folder / ("model" + _suffix_of(bytes(thing[:4096])))
+        path.write_bytes(thing)
+        return path
+    if hasattr(thing, "read"):
+        data = thing.read()
+        if not isinstance(data, bytes):
+            raise UsageError("an open file is read as bytes: open it with mode 'rb'")
+        return save(data, folder)
+    kind = kind_of(thing)
+    if kind == "script":
+        path = folder / "model.pt"
+        thing.save(str(path))
+    elif kind == "program":
+        import torch
+
+        path = folder / "model.pt2"
+        torch.export.save(thing, str(path))
+    elif kind == "module":
+        path = folder / "model.pt2"
+        _save_module(thing, inputs, path)
+    elif kind == "keras":
+        path = folder / "model.keras"
+        thing.save(path)
+    elif kind == "onnx":
+        path = folder / "model.onnx"
+        path.write_bytes(thing.SerializeToString())
+    else:
+        raise UsageError(f"{type(thing).__module__}.{type(thing).__qualname__} is no model: give a path, the bytes of a file, an open file, a torch.nn.Module, "
+                         "ExportedProgram or ScriptModule, a keras.Model or an onnx.ModelProto")
+    return path

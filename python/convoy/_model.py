@@ -1,0 +1,354 @@
+"""Models, reports and findings as values."""
+from __future__ import annotations
+
+import html
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Mapping, Sequence
+
+import numpy as np
+
+from . import _convoy, _live
+from .errors import NotProven, UsageError
+
+Shape = Sequence["int | None"]
+
+
+@dataclass(frozen=True)
+class Value:
+    """An input or output: its name, element type ("float32") and shape, None where a size is free."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One operator, in order of computation. `padding` is per axis, before and after, then the file's own word."""
+
+    name: str
+    operation: str
+    output: tuple[int | None, ...]
+    padding: str
+    parameters: int
+    multiply_adds: int | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One reason why two models differ: the layers at fault, an identifier of the cause ("unknown": nothing explains it),
+    whether any other explains the numbers equally well, what was changed, and the line to write by framework."""
+
+    layer: str
+    other: str
+    cause: str
+    certain: bool
+    change: str
+    fix: dict[str, str]
+
+
+class Text(str):
+    """Text that a notebook shows with its columns."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a port was shown to be: `holds` is the proof, `files` what was written."""
+
+    holds: bool
+    files: tuple[Path, ...]
+    text: str = field(repr=False)
+    data: dict = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return Text(self.text)._repr_html_()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where two models part. True where they are the same; `findings` are in the order in which a computes its layers."""
+
+    same: bool
+    findings: tuple[Finding, ...]
+    text: str = field(repr=False)
+    data: dict = field(repr=False)
+    page: str = field(repr=False, default="")
+
+    def __bool__(self) -> bool:
+        return self.same
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        frame = html.escape(self.page, quote=True)
+        return f'<iframe srcdoc="{frame}" style="width:100%;height:640px;border:0"></iframe>' if self.page else Text(self.text)._repr_html_()
+
+
+def _array(x: Any) -> Any:
+    """What the native part looks at without a copy where it can: dense numbers in this machine's memory."""
+    if hasattr(x, "detach"):  # torch: gradients stay where they are
+        x = x.detach().cpu().contiguous()
+        return x
+    if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
+        try:
+            x = np.from_dlpack(x)
+        except (BufferError, RuntimeError, TypeError, AttributeError):
+            x = np.asarray(x)
+    x = np.asarray(x)
+    if x.dtype.hasobject or x.dtype.kind not in "fiub":
+        raise UsageError(f"an array of dtype {x.dtype} is not taken: give float32, float64, int32 or int64")
+    x = np.ascontiguousarray(x)
+    return x if x.flags.writeable else x.copy()
+
+
+def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None) -> Any:
+    reading = _convoy.Reading()
+    if weights is not None:
+        reading.weights = os.fspath(weights)
+    if size is not None:
+        reading.size = [size] if isinstance(size, int) else list(size)
+    if shapes is not None:
+        named = shapes if isinstance(shapes, Mapping) else {"": shapes}
+        reading.shapes = {name: list(shape) for name, shape in named.items()}
+    reading.outputs = [outputs] if isinstance(outputs, str) else list(outputs)
+    reading.import_roots = [os.fspath(root) for root in import_roots]
+    if seed is not None:
+        reading.seed = seed % 2**64
+    return reading
+
+
+class Model:
+    """A model that was read. Call it with arrays; see `inputs`, `outputs`, `layers` and `summary()`."""
+
+    def __init__(self, native: Any, source: str) -> None:
+        self._native = native
+        self.source = source  # the file, or what kind of object it was
+
+    @property
+    def name(self) -> str:
+        return self._native.name
+
+    @property
+    def format(self) -> str:
+        """The framework that wrote it, such as "Keras 3.15.1"."""
+        return self._native.format
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return tuple(Value(name, dtype, tuple(shape)) for name, dtype, shape in self._native.inputs)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        return tuple(Value(name, dtype, tuple(shape)) for name, dtype, shape in self._native.outputs)
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return tuple(Layer(name, operation, tuple(output), padding, parameters, products)
+                     for name, operation, output, padding, parameters, products in self._native.layers)
+
+    @property
+    def parameters(self) -> int:
+        return self._native.parameters
+
+    def summary(self) -> Text:
+        return Text(self._native.summary_text())
+
+    def __call__(self, *inputs: Any, float64: bool = False, threads: int = 0) -> Any:
+        """The outputs as numpy arrays: one, a tuple of several, or a dict by name where the inputs are one dict.
+
+        Parameters
+        ----------
+        inputs
+            One array for each input, or one dict of arrays by name; numpy, torch, tensorflow or jax.
+        float64
+            Compute in float64.
+
+        Raises
+        ------
+        UsageError
+            Another number of inputs, a name that there is not, or a shape that the model does not take.
+        """
+        by_name = len(inputs) == 1 and isinstance(inputs[0], Mapping)
+        names = [value.name for value in self.inputs]
+        if by_name:
+            given = inputs[0]
+            for name in given:
+                if name not in names:
+                    raise UsageError(f"the model has no input {name!r}; it has {', '.join(names)}")
+            missing = [name for name in names if name not in given]
+            if missing:
+                raise UsageError(f"input {missing[0]!r} is not given")
+            inputs = tuple(given[name] for name in names)
+        elif len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and len(names) > 1:
+            inputs = tuple(inputs[0])
+        results = self._native.run([_array(x) for x in inputs], float64, threads)
+        if by_name:
+            return dict(zip((value.name for value in self.outputs), results))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def __repr__(self) -> str:
+        return f"<convoy.Model {self.name!r} from {self.source}: {len(self.layers)} layers, {self.parameters} parameters>"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+
+def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None) -> Model:
+    """Reads a model; nothing that it holds is executed, and no framework is needed for a file.
+
+    Parameters
+    ----------
+    source
+        A path (.keras, .h5, .json, .onnx, .pt2, .pt), the bytes of such a file or an open one, source ("net.py:Net(3, 64)"), or a
+        live object: torch.nn.Module, ExportedProgram, ScriptModule, keras.Model, onnx.ModelProto.
+    inputs
+        Example inputs, for a live torch.nn.Module alone.
+    size
+        Spatial sizes of the image inputs, (224, 224); None frees an axis.
+    shapes
+        The whole shape of the only input, or a dict of shapes by input.
+    weights
+        A file of weights for a source that has none.
+    outputs
+        Cut the model at these layers or values.
+
+    Raises
+    ------
+    FileError, BrokenFile, Unsupported, UsageError
+    """
+    reading = _reading(size, shapes, weights, outputs, import_roots, seed)
+    if isinstance(source, Model):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        return Model(_convoy.load(path, reading), path)
+    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        path = _live.save(source, folder, inputs)
+        return Model(_convoy.load(str(path), reading), f"{type(source).__module__}.{type(source).__qualname__}")
+
+
+def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", force: bool = False, proof: bool = True,
+         without: Sequence[str] = (), opset: int | None = None, interface: str = "target", **reading: Any) -> Report:
+    """Carries a model over and proves the port; nothing stands at `output` unless it was shown to be equal.
+
+    Parameters
+    ----------
+    source, inputs, reading
+        As for `load`.
+    output
+        Where to: .py (PyTorch; with to="keras" Keras source), .keras, .h5 or .onnx.
+    force
+        Replace files that exist.
+    interface
+        "target": channels where the target's layers have them; "source": every axis where the source has it.
+
+    Raises
+    ------
+    NotProven
+        The port differs from its source; nothing was written, and `.report` holds the evidence.
+    """
+    if interface not in ("target", "source"):
+        raise UsageError(f"interface={interface!r}: write 'target' or 'source'")
+    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else str(_live.save(source, folder, inputs))
+        holds, files, text, data = _convoy.port(path, os.fspath(output), _reading(**reading), to, force, proof, list(without), opset,
+                                                interface == "source")
+    report = Report(holds, tuple(Path(file) for file, _, _ in files), Text(text), json.loads(data))
+    if not holds:
+        error = NotProven("the port differs from its source; nothing was written", path)
+        error.report = report
+        raise error
+    return report
+
+
+def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool = False, **reading: Any) -> Difference:
+    """Where two models part, why, and the line that mends it.
+
+    Parameters
+    ----------
+    a, b
+        Paths, `Model`s or live objects, as for `load`.
+    inputs
+        Arrays for a's inputs, in a's layout; probing numbers where there are none. A live torch.nn.Module needs them.
+    page
+        Make the page that shows both models side by side too.
+    """
+    models = []
+    for one in (a, b):
+        given = _module_inputs(one, a, inputs)
+        models.append(load(one, *given, **reading))
+    same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, [_array(x) for x in inputs], seed, False, page)
+    return Difference(same, tuple(Finding(x, y, cause, certain, change, {"torch": torch, "keras": keras})
+                                  for x, y, cause, certain, change, torch, keras in findings), Text(text), json.loads(data), made)
+
+
+def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
+    """Example inputs for a live module. Those of `diff` lie as a takes them: beside a Keras model images turn channels first."""
+    if _live.kind_of(one) != "module" or one is a or not inputs:
+        return inputs
+    if _live.kind_of(a) == "keras" or (isinstance(a, Model) and a.format.lower().startswith("keras")) or str(a).endswith((".keras", ".h5")):
+        return tuple(np.ascontiguousarray(np.moveaxis(np.asarray(x), -1, 1)) if np.ndim(x) > 2 else x for x in inputs)
+    return inputs
+
+
+def assert_same(a: Any, b: Any, *inputs: Any, **options: Any) -> None:
+    """For tests: an AssertionError that names the layer, the cause and the line to write where two models differ."""
+    found = diff(a, b, *inputs, **options)
+    if not found.same:
+        raise AssertionError("the models differ\n" + found.text)
+
+
+def _module_from(path: Path) -> Any:
+    name = f"convoy_port_{uuid.uuid4().hex}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
+    """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text."""
+    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        path = Path(folder) / "port.py"
+        port(source, path, *inputs, to="torch", **options)
+        module = _module_from(path).load()
+        object.__setattr__(module, "source", path.read_text())
+    return module
+
+
+def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
+    """A live keras.Model with the weights of `source`."""
+    import keras
+
+    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        path = Path(folder) / "port.keras"
+        port(source, path, *inputs, to="keras", **options)
+        return keras.models.load_model(path)
+
+
+def to_onnx(source: Any, *inputs: Any, **options: Any) -> Any:
+    """The bytes of an ONNX file; an onnx.ModelProto where onnx is imported already."""
+    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        path = Path(folder) / "port.onnx"
+        port(source, path, *inputs, to="onnx", **options)
+        data = path.read_bytes()
+    onnx = sys.modules.get("onnx")
+    return onnx.load_from_string(data) if onnx else data

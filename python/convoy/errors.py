@@ -1,0 +1,49 @@
+"""What calls fail with. Each says what is wrong, and where in the file."""
+import re
+
+# The command's options by the names of the arguments here.
+_ARGUMENTS = {"--force": "force=True", "--shape": "shapes", "--size": "size", "--weights": "weights", "--outputs": "outputs",
+              "--seed": "seed", "--to": "to", "--opset": "opset", "--allow-root": "import_roots", "--input": "an input"}
+
+
+def _as_argument(sentence: str) -> str:
+    return re.sub(r"--[a-z-]+", lambda found: _ARGUMENTS.get(found[0], found[0]), sentence)
+
+
+class Error(Exception):
+    """The base of all failures: `what` names the thing and the value, `where` the place ("net.onnx: node 'conv1' (Conv)")."""
+
+    def __init__(self, what: str, where: str = "") -> None:
+        what = _as_argument(what)
+        super().__init__(f"{where}: {what}" if where else what)
+        self.what = what
+        self.where = where
+
+    def __reduce__(self):
+        return type(self), (self.what, self.where)
+
+
+class UsageError(Error, ValueError):
+    """The call itself is wrong: a name that there is not, a shape that no layer takes."""
+
+
+class FileError(Error, OSError):
+    """A file cannot be read or written, or exists and may not be replaced."""
+
+
+class BrokenFile(Error):
+    """The file is no sound file of its format."""
+
+
+class Unsupported(Error):
+    """A sound file, with something that is not carried, or that takes more memory or work than is granted."""
+
+
+class NotProven(Error):
+    """The port was not shown to be equal; nothing was written. `report` holds the evidence where there is one."""
+
+    report = None
+
+
+class InternalError(Error):
+    """A fault of convoy's own; please report it with the file."""

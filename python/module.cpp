@@ -1,0 +1,217 @@
+// The Python module's native part: convoy/model.h as Python calls it. What people call is python/convoy/, which is Python.
+#include "convoy/model.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace {
+
+using convoy::DType;
+using convoy::Tensor;
+
+// Becomes an exception of convoy.errors on its way into Python.
+struct Failure : std::exception {
+  explicit Failure(convoy::Error e) : error(std::move(e)) {}
+  const char* what() const noexcept override { return error.what.c_str(); }
+  convoy::Error error;
+};
+
+const char* kind_of(convoy::Fault fault) {
+  using convoy::Fault;
+  switch (fault) {
+    case Fault::Format:
+    case Fault::Truncated:
+    case Fault::Limit:
+    case Fault::UnsafePath: return "BrokenFile";
+    case Fault::Budget:
+    case Fault::Unsupported: return "Unsupported";
+    case Fault::Io: return "FileError";
+    case Fault::Numeric:
+    case Fault::Proof: return "NotProven";
+    case Fault::Usage: return "UsageError";
+    case Fault::Internal: break;
+  }
+  return "InternalError";
+}
+
+template <class T>
+T value_of(convoy::Result<T> result) {
+  if (!result) throw Failure(std::move(result.error()));
+  return *std::move(result);
+}
+
+nb::dlpack::dtype dlpack_of(DType type) {
+  using Code = nb::dlpack::dtype_code;
+  const auto bits = static_cast<std::uint8_t>(convoy::bytes_of(type) * 8);
+  const auto code = [&] {
+    switch (type) {
+      case DType::BF16: return Code::Bfloat;
+      case DType::F16:
+      case DType::F32:
+      case DType::F64: return Code::Float;
+      case DType::Bool: return Code::Bool;
+      case DType::U8:
+      case DType::U16:
+      case DType::U32:
+      case DType::U64: return Code::UInt;
+      default: return Code::Int;
+    }
+  }();
+  return {static_cast<std::uint8_t>(code), bits, 1};
+}
+
+using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+// Looks at the caller's memory and keeps it alive; the last owner may let go of it on any thread.
+Tensor tensor_of(const Array& array) {
+  const nb::dlpack::dtype said = array.dtype();
+  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32, DType::I64,
+                           DType::U8, DType::U16, DType::U32, DType::U64, DType::Bool}) {
+    if (!(said == dlpack_of(type))) continue;
+    convoy::Sizes shape;
+    for (std::size_t i = 0; i < array.ndim(); ++i) shape.push_back(static_cast<convoy::Size>(array.shape(i)));
+    const std::shared_ptr<const void> keeper(new Array(array), [](const void* kept) {
+      const nb::gil_scoped_acquire held;
+      delete static_cast<const Array*>(kept);
+    });
+    return value_of(Tensor::view(type, std::move(shape),
+                                 {static_cast<const std::byte*>(array.data()), array.nbytes()}, keeper));
+  }
+  throw Failure({convoy::Fault::Usage, "an array of this element type is not taken: give float32, float64, int32 or int64", {}});
+}
+
+nb::ndarray<nb::numpy> array_of(const Tensor& tensor) {
+  const auto bytes = tensor.bytes();
+  auto* copy = new std::byte[bytes.size() + 1];
+  std::memcpy(copy, bytes.data(), bytes.size());
+  const nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
+  std::vector<std::size_t> shape;
+  for (const convoy::Size n : tensor.shape()) shape.push_back(static_cast<std::size_t>(n));
+  return {copy, shape.size(), shape.data(), owner, nullptr, dlpack_of(tensor.dtype())};
+}
+
+std::vector<Tensor> tensors_of(const std::vector<Array>& arrays) {
+  std::vector<Tensor> tensors;
+  for (const Array& array : arrays) tensors.push_back(tensor_of(array));
+  return tensors;
+}
+
+struct Reading {
+  std::string weights;
+  convoy::ModelShape size;
+  std::map<std::string, convoy::ModelShape> shapes;
+  std::vector<std::string> outputs, import_roots;
+  std::optional<std::uint64_t> seed;
+
+  convoy::ReadOptions options() const {
+    convoy::ReadOptions to;
+    to.weights = weights;
+    to.size = size;
+    to.shapes = shapes;
+    to.outputs = outputs;
+    for (const std::string& root : import_roots) to.import_roots.emplace_back(root);
+    to.seed = seed;
+    return to;
+  }
+};
+
+nb::list values_as_tuples(const std::vector<convoy::ModelValue>& values) {
+  nb::list all;
+  for (const auto& value : values) all.append(nb::make_tuple(value.name, std::string(name_of(value.dtype)), value.shape));
+  return all;
+}
+
+nb::list layers_as_tuples(const convoy::Model& model) {
+  nb::list all;
+  for (const auto& layer : model.layers())
+    all.append(nb::make_tuple(layer.name, layer.operation, layer.output, layer.padding, layer.parameters,
+                              layer.multiply_adds));
+  return all;
+}
+
+nb::list run(const convoy::Model& model, const std::vector<Array>& inputs, bool doubles, int threads) {
+  const auto tensors = tensors_of(inputs);
+  const auto outputs = [&] {
+    const nb::gil_scoped_release others_run;
+    return model.run(tensors, {doubles, threads});
+  }();
+  nb::list all;
+  for (const Tensor& one : value_of(outputs)) all.append(array_of(one));
+  return all;
+}
+
+nb::tuple port(const std::string& file, const std::string& output, const Reading& reading, const std::string& to,
+               bool overwrites, bool proves, const std::vector<std::string>& without, std::optional<convoy::Size> opset,
+               bool source_axes) {
+  convoy::PortSettings settings{reading.options(), to, overwrites, proves, without, opset, source_axes, 0};
+  const auto outcome = value_of([&] {
+    const nb::gil_scoped_release others_run;
+    return convoy::port(file, output, settings);
+  }());
+  nb::list files;
+  for (const auto& one : outcome.files) files.append(nb::make_tuple(one.path.string(), one.bytes, one.sha256));
+  return nb::make_tuple(outcome.holds, files, outcome.text, outcome.json);
+}
+
+nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector<Array>& inputs, std::uint64_t seed,
+               bool shares_weights, bool page) {
+  const convoy::DiffSettings settings{tensors_of(inputs), seed, 0, shares_weights, page};
+  const auto outcome = value_of([&] {
+    const nb::gil_scoped_release others_run;
+    return convoy::diff(a, b, settings);
+  }());
+  nb::list findings;
+  for (const auto& one : outcome.findings)
+    findings.append(nb::make_tuple(one.a, one.b, one.cause, one.certain, one.change, one.torch, one.keras));
+  return nb::make_tuple(outcome.same, findings, outcome.text, outcome.json, outcome.html);
+}
+
+}  // namespace
+
+NB_MODULE(_convoy, m) {
+  m.attr("version") = CONVOY_VERSION;
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Failure& failure) {
+      const nb::object kind = nb::module_::import_("convoy.errors").attr(kind_of(failure.error.fault));
+      PyErr_SetObject(kind.ptr(), kind(failure.error.what, failure.error.where).ptr());
+    }
+  });
+  nb::class_<Reading>(m, "Reading")
+      .def(nb::init<>())
+      .def_rw("weights", &Reading::weights)
+      .def_rw("size", &Reading::size)
+      .def_rw("shapes", &Reading::shapes)
+      .def_rw("outputs", &Reading::outputs)
+      .def_rw("import_roots", &Reading::import_roots)
+      .def_rw("seed", &Reading::seed);
+  nb::class_<convoy::Model>(m, "Model")
+      .def_prop_ro("name", &convoy::Model::name)
+      .def_prop_ro("format", &convoy::Model::format)
+      .def_prop_ro("inputs", [](const convoy::Model& model) { return values_as_tuples(model.inputs()); })
+      .def_prop_ro("outputs", [](const convoy::Model& model) { return values_as_tuples(model.outputs()); })
+      .def_prop_ro("layers", &layers_as_tuples)
+      .def_prop_ro("parameters", &convoy::Model::parameters)
+      .def("summary_text", &convoy::Model::summary_text)
+      .def("summary_json", &convoy::Model::summary_json)
+      .def("run", &run);
+  m.def("load", [](const std::string& file, const Reading& reading) {
+    const auto options = reading.options();
+    return value_of([&] {
+      const nb::gil_scoped_release others_run;
+      return convoy::load(file, options);
+    }());
+  });
+  m.def("port", &port);
+  m.def("diff", &diff);
+}

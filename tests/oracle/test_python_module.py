@@ -1,0 +1,191 @@
+"""The Python module on live objects of the frameworks: read, carried, trained on, compared."""
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import keras
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from carrying import ROOT
+from torch import nn
+
+WHEELS = ROOT / "build" / "wheel"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def convoy(tmp_path_factory):
+    """The module of the wheel that `make wheel` left, in a folder of its own."""
+    wheels = list(WHEELS.glob("convoy-*.whl"))
+    assert len(wheels) == 1, f"{WHEELS} holds {len(wheels)} wheels: run make wheel first"
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", folder, wheels[0]], check=True)
+    sys.path.insert(0, str(folder))
+    import convoy
+
+    yield convoy
+    sys.path.remove(str(folder))
+
+
+class Net(nn.Module):
+    """Padding that is not Keras's `same`, a flatten in PyTorch's order, dropout that is off."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 6, (3, 5), stride=2, padding=(1, 2))
+        self.norm = nn.BatchNorm2d(6)
+        self.drop = nn.Dropout(0.5)
+        self.head = nn.Linear(6 * 5 * 7, 4)
+
+    def forward(self, x):
+        return self.head(self.drop(torch.relu(self.norm(self.conv(x)))).flatten(1))
+
+
+@pytest.fixture()
+def net():
+    torch.manual_seed(3)
+    net = Net()
+    net.norm.running_mean.uniform_(-1, 1)
+    net.norm.running_var.uniform_(0.5, 2)
+    return net.eval()
+
+
+@pytest.fixture()
+def picture():
+    return torch.randn(2, 3, 9, 13, generator=torch.Generator().manual_seed(5))
+
+
+@pytest.fixture()
+def keras_net():
+    keras.utils.set_random_seed(4)
+    image = keras.Input((9, 13, 3), name="image")
+    x = keras.layers.Conv2D(6, 3, strides=2, padding="same", activation="relu")(image)
+    x = keras.layers.AveragePooling2D(2, padding="same")(x)
+    return keras.Model(image, keras.layers.Dense(4)(keras.layers.Flatten()(x)))
+
+
+def close(a, b):
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=2e-5, atol=2e-5)
+
+
+def test_a_live_module_is_read(convoy, net, picture):
+    read = convoy.load(net, picture)
+    close(read(picture), net(picture).detach())
+    close(read(picture.numpy()), net(picture).detach())
+    assert read.inputs[0].shape == (2, 3, 9, 13)
+
+
+def test_arrays_of_torch_keep_their_gradients(convoy, net, picture):
+    read = convoy.load(net, picture)
+    picture.requires_grad_(True)
+    close(read(picture), net(picture).detach())
+    assert picture.requires_grad and picture.grad is None
+
+
+def test_a_module_in_training_is_said_and_left_as_it_was(convoy, net, picture):
+    wanted = net(picture).detach()
+    net.train()
+    net.drop.eval()
+    with pytest.warns(convoy.Warning, match="training mode"):
+        read = convoy.load(net, picture)
+    close(read(picture), wanted)
+    assert net.training and net.norm.training and not net.drop.training
+
+
+def test_a_live_module_without_an_input_is_refused(convoy, net):
+    with pytest.raises(convoy.UsageError, match="example input"):
+        convoy.load(net)
+
+
+def test_what_export_does_not_take_is_said(convoy, picture):
+    class Branches(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+    with pytest.raises(convoy.Unsupported, match="torch.export does not take the module"):
+        convoy.load(Branches().eval(), picture)
+
+
+def test_programs_scripts_and_onnx_are_read(convoy, net, picture):
+    wanted = net(picture).detach()
+    close(convoy.load(torch.export.export(net, (picture,)))(picture), wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        traced = torch.jit.trace(net, picture)
+    close(convoy.load(traced, shapes=(2, 3, 9, 13))(picture), wanted)
+    proto = convoy.to_onnx(net, picture)
+    assert isinstance(proto, onnx.ModelProto)
+    onnx.checker.check_model(proto)
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    close(session.run(None, {session.get_inputs()[0].name: picture.numpy()})[0], wanted)
+    close(convoy.load(proto)(picture), wanted)
+
+
+def test_a_keras_model_becomes_a_module_that_trains(convoy, keras_net):
+    x = np.random.default_rng(6).normal(size=(4, 9, 13, 3)).astype("float32")
+    module = convoy.to_torch(keras_net)
+    assert isinstance(module, nn.Module) and "class" in module.source
+    first = torch.from_numpy(np.moveaxis(x, -1, 1).copy())
+    close(module(first).detach(), keras_net(x))
+
+    # Three steps beside the original: the same losses.
+    goal = np.random.default_rng(7).normal(size=(4, 4)).astype("float32")
+    keras_net.compile(optimizer=keras.optimizers.SGD(0.05), loss="mse")
+    module.train()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.05)
+    for _ in range(3):
+        loss = nn.functional.mse_loss(module(first), torch.from_numpy(goal))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        assert abs(float(keras_net.train_on_batch(x, goal)) - loss.item()) < 1e-4
+
+
+def test_a_module_becomes_a_keras_model(convoy, net, picture):
+    model = convoy.to_keras(net, picture)
+    assert isinstance(model, keras.Model)
+    close(model(np.moveaxis(picture.numpy(), 1, -1)), net(picture).detach())
+
+
+def test_live_models_are_compared(convoy, net, picture):
+    model = convoy.to_keras(net, picture)
+    convoy.assert_same(net, model, picture)
+    weights = model.get_weights()
+    weights[0] = weights[0] * 1.001
+    model.set_weights(weights)
+    found = convoy.diff(net, model, picture)
+    assert not found.same
+    assert found.findings[0].layer == "conv"
+    with pytest.raises(AssertionError, match="conv"):
+        convoy.assert_same(net, model, picture)
+
+
+def test_a_careless_port_is_named(convoy, keras_net):
+    port = convoy.to_torch(keras_net)
+    careless = nn.Sequential(nn.Conv2d(3, 6, 3, stride=2, padding=1), nn.ReLU(), nn.AvgPool2d(2, padding=0, ceil_mode=True))
+    careless[0].weight.data = [p for p in port.parameters() if p.ndim == 4][0].detach().clone()
+    careless[0].bias.data = [p for p in port.parameters() if p.ndim == 1][0].detach().clone()
+    careless.eval()
+    cut = keras.Model(keras_net.input, keras_net.layers[2].output)
+    x = np.random.default_rng(8).normal(size=(1, 8, 12, 3)).astype("float32")  # where they differ: even sizes
+    shorter = keras.Sequential([keras.Input((8, 12, 3)), *[type(layer).from_config(layer.get_config()) for layer in cut.layers[1:]]])
+    shorter.set_weights(cut.get_weights())
+    found = convoy.diff(shorter, careless, x)
+    assert [finding.layer for finding in found.findings][:1] == [shorter.layers[0].name]
+    assert "(0, 1, 0, 1)" in found.findings[0].fix["torch"]
+
+
+def test_the_fixture_for_tests_names_the_layer(convoy, tmp_path, net, picture):
+    for name, padding in (("a", "1"), ("b", "(1, 0)")):
+        (tmp_path / f"{name}.py").write_text(f"from torch import nn\nmodel = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2, padding={padding}), nn.ReLU())\n")
+    (tmp_path / "test_port.py").write_text(
+        "def test_same(convoy_same):\n    convoy_same('a.py', 'a.py', shapes=(1, 3, 8, 10))\n"
+        "def test_other(convoy_same):\n    convoy_same('a.py', 'b.py', shapes=(1, 3, 8, 10))\n")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "--convoy-report", "pages", "test_port.py"], cwd=tmp_path,
+                          capture_output=True, text=True, env={"PYTHONPATH": str(Path(convoy.__file__).parents[1]), "PATH": ""})
+    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "padding=1" in done.stdout
+    assert [page.suffix for page in (tmp_path / "pages").iterdir()] == [".html"]

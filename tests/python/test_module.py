@@ -1,0 +1,225 @@
+"""The Python module without any framework: files in, arrays in and out, reports as values, failures as exceptions."""
+import gc
+import pathlib
+import pickle
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import convoy
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits.keras"
+
+
+def digits():
+    """Ten pictures that training did not see, and what they show."""
+    pictures = np.load(ROOT / "examples" / "digits_held_back.npy").astype(np.float32).reshape(-1, 8, 8, 1)
+    return pictures, np.load(ROOT / "examples" / "digits_held_back_labels.npy")
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+class Loading(Folder):
+    def test_a_model_says_what_it_takes_does_and_gives(self):
+        net = convoy.load(DIGITS)
+        self.assertEqual(net.inputs, (convoy.Value("image", "float32", (None, 8, 8, 1)),))
+        self.assertEqual(net.outputs[0].shape, (None, 10))
+        self.assertTrue(net.format.startswith("Keras"))
+        self.assertEqual(sum(layer.parameters for layer in net.layers), net.parameters)
+        self.assertIn("conv 3x3", {layer.operation[:8] for layer in net.layers})
+        self.assertIn("conv 3x3", net.summary())
+        self.assertTrue(net._repr_html_().startswith("<pre>"))
+
+    def test_paths_bytes_and_open_files_are_the_same_model(self):
+        x, _ = digits()
+        wanted = convoy.load(str(DIGITS))(x)
+        np.testing.assert_array_equal(convoy.load(DIGITS.read_bytes())(x), wanted)
+        with DIGITS.open("rb") as file:
+            np.testing.assert_array_equal(convoy.load(file)(x), wanted)
+
+    def test_source_is_read_and_never_run(self):
+        (self.folder / "net.py").write_text("import torch.nn as nn\nprint('never')\nmodel = nn.Conv2d(3, 5, (4, 1), stride=2, padding=1)\n")
+        net = convoy.load(self.folder / "net.py", shapes=(1, 3, 9, 12))
+        self.assertEqual(net.outputs[0].shape, (1, 5, 4, 7))
+
+    def test_what_is_no_model_is_said(self):
+        for thing, kind in [(3, convoy.UsageError), (None, convoy.UsageError), (b"", convoy.BrokenFile), (b"PK\3\4" + bytes(90), convoy.BrokenFile),
+                            (DIGITS.read_bytes()[:2000], convoy.BrokenFile), ("no/such.onnx", convoy.FileError)]:
+            with self.subTest(thing=str(thing)[:20]), self.assertRaises(kind) as caught:
+                convoy.load(thing)
+            self.assertTrue(caught.exception.what)
+        with self.assertRaises(convoy.UsageError), DIGITS.open("r", encoding="latin1") as file:
+            convoy.load(file)
+        with self.assertRaises(ValueError):
+            with DIGITS.open("rb") as file:
+                pass
+            convoy.load(file)  # closed
+
+    def test_failures_travel_between_processes(self):
+        error = pickle.loads(pickle.dumps(convoy.BrokenFile("is empty", "net.onnx")))
+        self.assertEqual((type(error), error.what, error.where, str(error)), (convoy.BrokenFile, "is empty", "net.onnx", "net.onnx: is empty"))
+
+
+class Running(Folder):
+    def test_digits_are_recognised(self):
+        x, labels = digits()
+        self.assertGreaterEqual((convoy.load(DIGITS)(x).argmax(axis=1) == labels).mean(), 0.9)
+
+    def test_arrays_however_they_lie(self):
+        net = convoy.load(DIGITS)
+        x, _ = digits()
+        wanted = net(x)
+        turned = np.asfortranarray(x)
+        every_other = np.repeat(x, 2, axis=2)[:, :, ::2]
+        self.assertFalse(every_other.flags.c_contiguous)
+        frozen = x.copy()
+        frozen.flags.writeable = False
+        for name, y in [("fortran", turned), ("strided", every_other), ("list", x.tolist()), ("read-only", frozen), ("float64", x.astype(np.float64))]:
+            with self.subTest(name):
+                np.testing.assert_array_equal(net(y), wanted)
+        self.assertEqual(net(x, float64=True).dtype, np.float64)
+
+    def test_by_name(self):
+        net = convoy.load(DIGITS)
+        x, _ = digits()
+        answer = net({"image": x})
+        self.assertEqual(list(answer), [net.outputs[0].name])
+        for given in ({"picture": x}, {}):
+            with self.assertRaises(convoy.UsageError):
+                net(given)
+
+    def test_what_does_not_fit_is_refused(self):
+        net = convoy.load(DIGITS)
+        x, _ = digits()
+        for wrong in ([], [x, x], [x[:, :3]], [np.array(["a"])], [np.array([object()])], [x.astype(np.complex64)]):
+            with self.subTest(wrong=str(wrong)[:30]), self.assertRaises(convoy.UsageError):
+                net(*wrong)
+
+    def test_answers_live_on_without_the_model(self):
+        x, _ = digits()
+        net = convoy.load(DIGITS)
+        y = net(x)
+        kept = y.copy()
+        del net, x
+        gc.collect()
+        np.testing.assert_array_equal(y, kept)
+
+    def test_threads_share_a_model(self):
+        net = convoy.load(DIGITS)
+        x, _ = digits()
+        wanted, wrong = net(x), []
+
+        def work():
+            for _ in range(20):
+                if not np.array_equal(net(x, threads=1), wanted) or convoy.load(DIGITS).parameters != net.parameters:
+                    wrong.append(1)
+
+        workers = [threading.Thread(target=work) for _ in range(6)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        self.assertEqual(wrong, [])
+
+    def test_ten_thousand_calls_keep_nothing(self):
+        net = convoy.load(DIGITS)
+        x, _ = digits()
+        for _ in range(500):
+            net(x[:1], threads=1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(10_000):
+            net(x[:1], threads=1)
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4_000)  # KiB
+
+
+class Porting(Folder):
+    def test_a_port_is_proved_and_the_same(self):
+        report = convoy.port(DIGITS, self.folder / "digits.onnx")
+        self.assertTrue(report.holds)
+        self.assertEqual(report.files, (self.folder / "digits.onnx",))
+        self.assertIn("proof", str(report))
+        found = convoy.diff(DIGITS, self.folder / "digits.onnx", page=True)
+        self.assertTrue(found)
+        self.assertEqual(found.findings, ())
+        self.assertTrue(found._repr_html_().startswith("<iframe"))
+        convoy.assert_same(DIGITS, self.folder / "digits.onnx")
+
+    def test_nothing_is_overwritten_unasked(self):
+        target = self.folder / "digits.onnx"
+        target.write_bytes(b"mine")
+        with self.assertRaises(convoy.FileError) as caught:
+            convoy.port(DIGITS, target)
+        self.assertIn("force=True", caught.exception.what)
+        self.assertEqual(target.read_bytes(), b"mine")
+        convoy.port(DIGITS, target, force=True)
+        self.assertGreater(target.stat().st_size, 4)
+
+    def test_onnx_as_bytes(self):
+        data = convoy.to_onnx(DIGITS)
+        self.assertIsInstance(data, bytes)
+        convoy.assert_same(DIGITS, data)
+
+    def test_unknown_targets_are_refused(self):
+        for arguments in ({"to": "caffe"}, {"interface": "both"}):
+            with self.subTest(**arguments), self.assertRaises(convoy.UsageError):
+                convoy.port(DIGITS, self.folder / "net", **arguments)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Comparing(Folder):
+    def test_a_difference_names_the_layer_the_cause_and_the_line(self):
+        for name, padding in (("a", "1"), ("b", "(1, 0)")):
+            (self.folder / f"{name}.py").write_text(f"from torch import nn\nmodel = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2, padding={padding}), nn.ReLU())\n")
+        found = convoy.diff(self.folder / "a.py", self.folder / "b.py", shapes=(1, 3, 8, 10))
+        self.assertFalse(found)
+        self.assertIn("padding=1", found.findings[0].fix["torch"])
+        with self.assertRaises(AssertionError) as caught:
+            convoy.assert_same(self.folder / "a.py", self.folder / "b.py", shapes=(1, 3, 8, 10))
+        self.assertIn("padding=1", str(caught.exception))
+
+
+class Documents(Folder):
+    def test_the_blocks_of_python_do_what_they_say(self):
+        """Each runs as it stands, beside the examples; what a comment behind a print says is printed."""
+        blocks = [block for page in ("README.md", "docs/python.md")
+                  for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)]
+        self.assertGreater(len(blocks), 2)
+        (self.folder / "examples").symlink_to(ROOT / "examples")
+        for block in blocks:
+            with self.subTest(block.splitlines()[0]):
+                done = subprocess.run([sys.executable, "-c", block], cwd=self.folder, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                wanted = re.findall(r"^\s*print\(.*\)  # (.*)$", block, re.M)
+                self.assertEqual(done.stdout.splitlines(), wanted)
+
+
+class Installed(unittest.TestCase):
+    def test_the_command_comes_along(self):
+        said = subprocess.run(["convoy", "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(said.split()[-1], convoy.__version__)
+
+    def test_no_framework_is_imported(self):
+        code = ("import sys, convoy; convoy.load(sys.argv[1]); "
+                "print([m for m in ('torch', 'keras', 'tensorflow', 'onnx') if m in sys.modules])")
+        said = subprocess.run([sys.executable, "-c", code, str(DIGITS)], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(said.strip(), "[]")
+
+    def test_nothing_is_printed(self):
+        code = "import sys, convoy; convoy.assert_same(sys.argv[1], sys.argv[1])"
+        said = subprocess.run([sys.executable, "-c", code, str(DIGITS)], capture_output=True, text=True, check=True)
+        self.assertEqual((said.stdout, said.stderr), ("", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
