@@ -175,6 +175,20 @@ nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector
   return nb::make_tuple(outcome.same, findings, outcome.text, outcome.json, outcome.html);
 }
 
+nb::list pad(const std::string& call, const convoy::ModelShape& size, const convoy::Sizes& kernel,
+             std::optional<convoy::Size> channels, const std::string& layout) {
+  nb::list all;
+  for (const auto& one : value_of(convoy::pad(call, {size, kernel, channels, layout}))) {
+    nb::list axes, lines;
+    for (const auto& axis : one.axes)
+      axes.append(nb::make_tuple(axis.name, axis.size, axis.before, axis.after, axis.out, axis.formula, axis.cuts));
+    for (const auto& line : one.lines)
+      lines.append(nb::make_tuple(line.framework, line.code, line.equal, line.holds, line.remark));
+    all.append(nb::make_tuple(one.framework, one.function, axes, lines, one.text, one.json));
+  }
+  return all;
+}
+
 }  // namespace
 
 NB_MODULE(_convoy, m) {
@@ -214,4 +228,5 @@ NB_MODULE(_convoy, m) {
   });
   m.def("port", &port);
   m.def("diff", &diff);
+  m.def("pad", &pad);
 }

@@ -139,5 +139,42 @@ struct DiffOutcome {
 // Where two models part, and why. Fails: a model that cannot be run, or inputs that cannot be brought together.
 Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& settings = {});
 
+struct PadSettings {
+  ModelShape size;  // spatial size of the input; empty: any size
+  Sizes kernel;  // where the call does not say it: one number for all axes, or one each
+  std::optional<Size> channels;  // of the input, where the call does not say them
+  std::string layout;  // "NCHW", "NHWC"; empty: what the framework takes
+};
+
+// One axis: cells that are added before and after, of a transposed layer those that are cut (`cuts`). Nothing: they
+// change with the size, which is free.
+struct PadAxis {
+  std::string name;  // "rows"
+  std::optional<Size> size, before, after, out;
+  std::string formula;  // of the output size, in n: "ceil(n / 2)"
+  bool cuts = false;
+};
+
+// The layer in another framework's words. Statements in order; one that is an expression is applied to x. Where `equal`
+// is false it is what is often written instead.
+struct PadLine {
+  std::string framework;
+  std::vector<std::string> code;
+  bool equal = true;
+  std::string holds;  // "every size"
+  std::string remark;  // what to mind, or how it differs
+};
+
+struct PadOutcome {
+  std::string framework, function;  // "Keras", "Conv2D"
+  std::vector<PadAxis> axes;
+  std::vector<PadLine> lines;
+  std::string text, json;  // as `convoy pad` prints them
+};
+
+// What the padding of a call does, as it stands in a program of PyTorch, Keras, TensorFlow, ONNX, TFLite or Core ML: each layer with
+// windows in it. Fails (Usage): no such call, or no window fits; (Unsupported): the framework itself refuses it.
+Result<std::vector<PadOutcome>> pad(const std::string& call, const PadSettings& settings = {});
+
 }  // namespace v0
 }  // namespace convoy

@@ -308,6 +308,101 @@ def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
     return inputs
 
 
+@dataclass(frozen=True)
+class PadAxis:
+    """One axis: cells that are added before and after, of a transposed layer those that are cut. None: they change with the
+    size, which is free. `formula` is that of the output size, in n."""
+
+    name: str
+    size: int | None
+    before: int | None
+    after: int | None
+    out: int | None
+    formula: str
+    cuts: bool
+
+
+@dataclass(frozen=True)
+class PadLine:
+    """The layer in a framework's words: statements in order, one that is an expression is applied to x. Where `equal` is false
+    it is what is often written instead; `remark` says how it differs."""
+
+    framework: str
+    code: tuple[str, ...]
+    equal: bool
+    holds: str
+    remark: str
+
+
+@dataclass(frozen=True)
+class Padding:
+    """What a layer's padding does, and how every framework says the same."""
+
+    framework: str
+    function: str
+    axes: tuple[PadAxis, ...]
+    lines: tuple[PadLine, ...]
+    text: str = field(repr=False)
+    data: dict = field(repr=False)
+
+    @property
+    def before(self) -> tuple[int | None, ...]:
+        return tuple(axis.before for axis in self.axes)
+
+    @property
+    def after(self) -> tuple[int | None, ...]:
+        return tuple(axis.after for axis in self.axes)
+
+    @property
+    def out(self) -> tuple[int | None, ...]:
+        return tuple(axis.out for axis in self.axes)
+
+    def said_in(self, framework: str) -> str | None:
+        """The first lines of this framework that are equal, joined; None where it cannot say it."""
+        wanted = framework.lower().replace(" ", "")
+        return next(("; ".join(line.code) for line in self.lines
+                     if line.framework.lower().replace(" ", "") == wanted and line.equal and line.code), None)
+
+    torch = property(lambda self: self.said_in("PyTorch"))
+    keras = property(lambda self: self.said_in("Keras"))
+    tensorflow = property(lambda self: self.said_in("TensorFlow"))
+    onnx = property(lambda self: self.said_in("ONNX"))
+    tflite = property(lambda self: self.said_in("TFLite"))
+    coreml = property(lambda self: self.said_in("Core ML"))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return Text(self.text)._repr_html_()
+
+
+def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str = "") -> Padding:
+    """What the padding of a call does, written as in a program of PyTorch, Keras, TensorFlow, ONNX, TFLite or Core ML.
+
+    Parameters
+    ----------
+    call
+        "Conv2D(8, (4, 1), padding='same')", "F.conv_transpose1d(x, w, stride=2, padding=1)"
+    size
+        Spatial size of the input, 224 or (100, 20); None for any size of an axis.
+    kernel, channels, layout
+        What the call does not say.
+
+    Raises
+    ------
+    UsageError
+        No such call, or no window fits.
+    Unsupported
+        The framework itself refuses the call.
+    """
+    sizes = [size] if isinstance(size, int) else list(size)
+    kernels = [kernel] if isinstance(kernel, int) else list(kernel)
+    framework, function, axes, lines, text, data = _convoy.pad(call, sizes, kernels, channels, layout)[0]
+    return Padding(framework, function, tuple(PadAxis(*axis) for axis in axes),
+                   tuple(PadLine(name, tuple(code), equal, holds, remark) for name, code, equal, holds, remark in lines), Text(text), json.loads(data))
+
+
 def assert_same(a: Any, b: Any, *inputs: Any, **options: Any) -> None:
     """For tests: an AssertionError that names the layer, the cause and the line to write where two models differ."""
     found = diff(a, b, *inputs, **options)

@@ -198,10 +198,10 @@ class Comparing {
   // Where both lie, as the explanation of each says it.
   CallAxis axis(std::size_t i) const {
     const auto words = [&](const Explanation& told) {
-      const explain::AxisFacts& types = told.axes[i];
-      if (types.placed.empty()) return std::string("by size");
+      const explain::AxisFacts& facts = told.axes[i];
+      if (facts.placed.empty()) return std::string("by size");
       std::vector<std::string> parts;
-      for (const explain::Placed& p : types.placed)
+      for (const explain::Placed& p : facts.placed)
         parts.push_back(fmt::format("{}{}, {}", p.when.empty() ? "" : p.when + ": ", p.before, p.after));
       return fmt::format("{}", fmt::join(parts, "; "));
     };

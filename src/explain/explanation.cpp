@@ -81,7 +81,7 @@ void add_lines(Explanation& e) {
 }
 
 Result<Explanation> complete(Explanation e) {
-  auto axes = types_of(e.layer);
+  auto axes = facts_of(e.layer);
   if (!axes) return pass(axes);
   e.axes = std::move(*axes);
   add_lines(e);

@@ -66,8 +66,8 @@ std::string remainders(const std::vector<Size>& all, Size stride) {
 }
 
 // Every remainder of a long size, those that are placed alike together.
-void place_every(AxisFacts& types, Padding p, Seen front) {
-  const Window w = types.window;
+void place_every(AxisFacts& facts, Padding p, Seen front) {
+  const Window w = facts.window;
   const Size base = settled_size(0, w);
   std::vector<std::pair<Placed, std::vector<Size>>> groups;
   for (Size r = 0; r < w.stride; ++r) {
@@ -80,62 +80,62 @@ void place_every(AxisFacts& types, Padding p, Seen front) {
   }
   for (auto& [placed, all] : groups) {
     if (groups.size() > 1) placed.when = remainders(all, w.stride);
-    types.placed.push_back(placed);
+    facts.placed.push_back(placed);
   }
-  types.formula = formula_of(w.stride, base, [&](Size n) {
+  facts.formula = formula_of(w.stride, base, [&](Size n) {
     const auto at = place(p, w, n + front.front + front.behind);
     return at ? at->out : 0;
   });
 }
 
 Result<AxisFacts> windows_types(const Layer& layer, std::size_t axis) {
-  AxisFacts types{axis_name(axis, layer.space()), layer.in[axis], layer.windows[axis], {}, {}, {}, {}, {}, {}, 0, {}};
+  AxisFacts facts{axis_name(axis, layer.space()), layer.in[axis], layer.windows[axis], {}, {}, {}, {}, {}, {}, 0, {}};
   const Padding p = layer.paddings[axis];
   const Seen front = seen(layer, axis);
-  const Window w = types.window;
-  if (w.stride <= longest_period) place_every(types, p, front);
-  if (!types.size.known()) return types;
-  const Size n = *types.size + front.front + front.behind;
+  const Window w = facts.window;
+  if (w.stride <= longest_period) place_every(facts, p, front);
+  if (!facts.size.known()) return facts;
+  const Size n = *facts.size + front.front + front.behind;
   const auto at = place(p, w, n);
   if (!at)
-    return fail(Fault::Usage, fmt::format("no window fits: {} has {} cells, the window reaches over {}", types.name,
-                                          *types.size, w.reach()));
-  types.placed = {{"", at->before + front.front, at->after + front.behind}};
-  types.out = at->out;
-  types.first = taps(layer, axis, *at, 0);
-  types.last = taps(layer, axis, *at, at->out - 1);
-  types.unread = std::max<Size>(0, at->after - std::max<Size>(0, read_past(*at, w, n)));
+    return fail(Fault::Usage, fmt::format("no window fits: {} has {} cells, the window reaches over {}", facts.name,
+                                          *facts.size, w.reach()));
+  facts.placed = {{"", at->before + front.front, at->after + front.behind}};
+  facts.out = at->out;
+  facts.first = taps(layer, axis, *at, 0);
+  facts.last = taps(layer, axis, *at, at->out - 1);
+  facts.unread = std::max<Size>(0, at->after - std::max<Size>(0, read_past(*at, w, n)));
   if (layer.does == Does::Average && !layer.divisor) {
     const Counting counting = speaker(Framework::Torch, layer).counting();
-    for (const Size o : {Size{0}, at->out / 2, at->out - 1}) types.divisors.push_back(divisor(*at, w, n, o, counting));
+    for (const Size o : {Size{0}, at->out / 2, at->out - 1}) facts.divisors.push_back(divisor(*at, w, n, o, counting));
   }
-  return types;
+  return facts;
 }
 
 Result<AxisFacts> scatter_types(const Layer& layer, std::size_t axis) {
-  AxisFacts types{axis_name(axis, layer.space()), layer.in[axis], layer.windows[axis], {}, {}, {}, {}, {}, {}, 0, {}};
-  const Window w = types.window;
+  AxisFacts facts{axis_name(axis, layer.space()), layer.in[axis], layer.windows[axis], {}, {}, {}, {}, {}, {}, 0, {}};
+  const Window w = facts.window;
   const auto fixed = explicit_crops(layer.crops[axis], w);
-  if (!fixed) return fail(Fault::Usage, fmt::format("nothing is left of {} behind the crop", types.name));
-  types.placed = {{"", fixed->before, fixed->after}};
+  if (!fixed) return fail(Fault::Usage, fmt::format("nothing is left of {} behind the crop", facts.name));
+  facts.placed = {{"", fixed->before, fixed->after}};
   const Size one = crop_by(fixed->before, fixed->after, w, 1).out;
   const Size each = crop_by(fixed->before, fixed->after, w, 2).out - one, more = one - each;
-  types.formula = w.stride == 1 ? "n" : fmt::format("{} * n", w.stride);
-  if (more != 0) types.formula += fmt::format(" {} {}", more < 0 ? "-" : "+", more < 0 ? -more : more);
-  if (!types.size.known()) return types;
-  const auto at = place(layer.crops[axis], w, *types.size);
+  facts.formula = w.stride == 1 ? "n" : fmt::format("{} * n", w.stride);
+  if (more != 0) facts.formula += fmt::format(" {} {}", more < 0 ? "-" : "+", more < 0 ? -more : more);
+  if (!facts.size.known()) return facts;
+  const auto at = place(layer.crops[axis], w, *facts.size);
   if (!at)
     return fail(Fault::Usage,
-                fmt::format("nothing is left of {}: the scatter of {} cells is {} long and {} are cut", types.name,
-                            *types.size, full_length(w, *types.size), fixed->before + fixed->after));
-  types.out = at->out;
-  types.scatter = full_length(w, *types.size);
-  return types;
+                fmt::format("nothing is left of {}: the scatter of {} cells is {} long and {} are cut", facts.name,
+                            *facts.size, full_length(w, *facts.size), fixed->before + fixed->after));
+  facts.out = at->out;
+  facts.scatter = full_length(w, *facts.size);
+  return facts;
 }
 
 }  // namespace
 
-Result<std::vector<AxisFacts>> types_of(const Layer& layer) {
+Result<std::vector<AxisFacts>> facts_of(const Layer& layer) {
   std::vector<AxisFacts> all;
   for (std::size_t i = 0; i < layer.space(); ++i) {
     auto one = layer.does == Does::Transpose ? scatter_types(layer, i) : windows_types(layer, i);

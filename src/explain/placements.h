@@ -34,6 +34,6 @@ struct AxisFacts {
 };
 
 // Fails (Usage): no window fits on an axis, with the numbers.
-Result<std::vector<AxisFacts>> types_of(const Layer& layer);
+Result<std::vector<AxisFacts>> facts_of(const Layer& layer);
 
 }  // namespace convoy::explain

@@ -4,6 +4,7 @@
 #include "base/budget.h"
 #include "base/nearest.h"
 #include "diagnose/diagnose.h"
+#include "explain/explanation.h"
 #include "formats/source.h"
 #include "port/port.h"
 #include "report/cost.h"
@@ -112,6 +113,26 @@ Result<std::vector<Tensor>> in_order(const std::vector<ModelValue>& wanted,
     inputs.push_back(found->second);
   }
   return inputs;
+}
+
+PadAxis axis_of(const explain::AxisFacts& facts, bool cuts) {
+  PadAxis axis{facts.name, facts.size.size(), {}, {}, facts.out, facts.formula, cuts};
+  if (facts.placed.size() == 1) axis.before = facts.placed[0].before, axis.after = facts.placed[0].after;
+  return axis;
+}
+
+PadOutcome outcome_of(const explain::Explanation& told) {
+  PadOutcome outcome;
+  outcome.framework = explain::name_of(told.framework);
+  outcome.function = told.function;
+  for (const explain::AxisFacts& facts : told.axes)
+    outcome.axes.push_back(axis_of(facts, told.layer.does == explain::Does::Transpose));
+  for (const explain::Line& line : told.lines)
+    outcome.lines.push_back(
+        {std::string(explain::name_of(line.framework)), line.code, line.equal, line.holds, line.remark});
+  outcome.text = explain::text_of(told);
+  outcome.json = printed(explain::json_of(told));
+  return outcome;
 }
 
 }  // namespace
@@ -238,6 +259,24 @@ Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& set
     outcome.json = printed(diff_json(*found));
     if (settings.page) outcome.html = diff_page(*found, a.graph(), b.graph(), names);
     return outcome;
+  });
+}
+
+Result<std::vector<PadOutcome>> pad(const std::string& call, const PadSettings& settings) {
+  return guarded([&]() -> Result<std::vector<PadOutcome>> {
+    explain::Question question{.text = call, .layout = settings.layout};
+    auto size = shape_of(settings.size, "x");
+    if (!size) return pass(size);
+    question.size = *std::move(size);
+    question.kernel = settings.kernel;
+    question.channels = settings.channels;
+    const auto spoken = explain::read_question(question);
+    if (!spoken) return std::unexpected(spoken.error());
+    const auto told = explain::explain(*spoken);
+    if (!told) return std::unexpected(told.error());
+    std::vector<PadOutcome> all;
+    for (const explain::Explanation& one : *told) all.push_back(outcome_of(one));
+    return all;
   });
 }
 

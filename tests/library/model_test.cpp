@@ -106,6 +106,31 @@ TEST(Library, WhyTwoModelsDifferIsAValue) {
   fs::remove_all(folder);
 }
 
+TEST(Library, ThePaddingOfACallIsAValue) {
+  PadSettings settings;
+  settings.size = {100, std::nullopt};
+  const auto told = pad("Conv2D(8, (4, 3), strides=(1, 2), padding='same')", settings);
+  ASSERT_TRUE(told) << message(told.error());
+  ASSERT_EQ(told->size(), 1U);
+  const PadOutcome& one = told->front();
+  EXPECT_EQ(one.framework, "Keras");
+  ASSERT_EQ(one.axes.size(), 2U);
+  EXPECT_EQ(one.axes[0].before, 1);
+  EXPECT_EQ(one.axes[0].after, 2);
+  EXPECT_EQ(one.axes[0].out, 100);
+  EXPECT_FALSE(one.axes[1].before);  // with stride 2 it changes with the size
+  EXPECT_FALSE(one.axes[1].out);
+  EXPECT_EQ(one.axes[1].formula, "ceil(n / 2)");
+
+  const auto cut = pad("nn.ConvTranspose1d(3, 4, 3, stride=2, padding=1, output_padding=1)", {.size = {5}});
+  ASSERT_TRUE(cut);
+  EXPECT_TRUE(cut->front().axes[0].cuts);
+  EXPECT_EQ(cut->front().axes[0].before, 1);
+  EXPECT_EQ(cut->front().axes[0].after, 0);
+  EXPECT_EQ(cut->front().axes[0].out, 10);
+  EXPECT_EQ(pad("Convolve(3)").error().fault, Fault::Usage);
+}
+
 TEST(Library, WhatCannotBeReadIsAnErrorWithItsPlace) {
   const auto missing = load("no/such.keras", ReadOptions{});
   ASSERT_FALSE(missing);

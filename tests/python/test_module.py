@@ -189,6 +189,22 @@ class Comparing(Folder):
         self.assertIn("padding=1", str(caught.exception))
 
 
+class Pads(unittest.TestCase):
+    def test_a_call_is_told_in_every_framework(self):
+        told = convoy.pad("Conv2D(8, (4, 1), padding='same')", size=(100, 20))
+        self.assertEqual((told.before, told.after, told.out), ((1, 0), (2, 0), (100, 20)))
+        self.assertEqual(told.torch, "x = F.pad(x, (0, 0, 1, 2)); nn.Conv2d(c, 8, (4, 1))")
+        self.assertEqual(told.onnx, "Conv(kernel_shape=[4, 1], pads=[1, 0, 2, 0])")
+        self.assertIn("pads=[1, 0, 2, 0]", str(told))
+        free = convoy.pad("nn.Conv2d(3, 8, 3, 2, 1)", size=(None, 9))
+        self.assertEqual((free.out, free.axes[0].formula), ((None, 5), "ceil(n / 2)"))
+
+    def test_what_is_no_call_is_refused(self):
+        for call, kind in [("Convolve(3)", convoy.UsageError), ("", convoy.UsageError), ("nn.Conv2d(3, 8, 3, stride=2, padding='same')", convoy.Unsupported)]:
+            with self.subTest(call), self.assertRaises(kind):
+                convoy.pad(call)
+
+
 class Documents(Folder):
     def test_the_blocks_of_python_do_what_they_say(self):
         """Each runs as it stands, beside the examples; what a comment behind a print says is printed."""
