@@ -175,6 +175,15 @@ nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector
   return nb::make_tuple(outcome.same, findings, outcome.text, outcome.json, outcome.html);
 }
 
+nb::tuple copy_weights(const std::string& a, const std::string& b, const std::string& output, const Reading& reading) {
+  const convoy::CopySettings settings{reading.options(), reading.options(), true, true, 0, 0};
+  const auto outcome = value_of([&] {
+    const nb::gil_scoped_release others_run;
+    return convoy::copy_weights(a, b, output, settings);
+  }());
+  return nb::make_tuple(outcome.holds, outcome.text, outcome.json);
+}
+
 nb::list pad(const std::string& call, const convoy::ModelShape& size, const convoy::Sizes& kernel,
              std::optional<convoy::Size> channels, const std::string& layout) {
   nb::list all;
@@ -228,5 +237,6 @@ NB_MODULE(_convoy, m) {
   });
   m.def("port", &port);
   m.def("diff", &diff);
+  m.def("copy_weights", &copy_weights);
   m.def("pad", &pad);
 }

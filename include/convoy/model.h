@@ -139,6 +139,26 @@ struct DiffOutcome {
 // Where two models part, and why. Fails: a model that cannot be run, or inputs that cannot be brought together.
 Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& settings = {});
 
+struct CopySettings {
+  ReadOptions read_a, read_b;
+  bool overwrites = false;  // replace a file that exists
+  bool proves = true;
+  std::uint64_t seed = 0;
+  int threads = 0;
+};
+
+struct CopyOutcome {
+  bool holds = false;  // a and what was written compute the same; true where that was not asked
+  std::optional<PortedFile> file;  // nothing where they do not
+  std::string text, json;  // as `convoy weights A B --copy` prints them
+};
+
+// Writes b with the numbers of a, which somebody else's port was to have, once both are shown to compute the same. The output
+// is what b's kind takes: of PyTorch a state_dict as .pt, .pth, .safetensors or .npz; of Keras the model as .keras or .h5, or
+// its weights as .weights.h5; of ONNX the model. Fails: what a reader refuses; a tensor of b for which a has none.
+Result<CopyOutcome> copy_weights(const std::filesystem::path& a, const std::filesystem::path& b,
+                                 const std::filesystem::path& output, const CopySettings& settings);
+
 struct PadSettings {
   ModelShape size;  // spatial size of the input; empty: any size
   Sizes kernel;  // where the call does not say it: one number for all axes, or one each

@@ -7,10 +7,10 @@
 """
 from ._convoy import version as __version__
 from ._live import Warning
-from ._model import (Difference, Finding, Layer, Model, PadAxis, Padding, PadLine, Report, Value, assert_same, diff, load,
-                     pad, port, to_keras, to_onnx, to_torch)
+from ._model import (Difference, Finding, Layer, Model, PadAxis, Padding, PadLine, Report, Value, assert_same, copy_weights,
+                     diff, load, pad, port, to_keras, to_onnx, to_torch)
 from .errors import BrokenFile, Error, FileError, InternalError, NotProven, Unsupported, UsageError
 
 __all__ = ["BrokenFile", "Difference", "Error", "FileError", "Finding", "InternalError", "Layer", "Model", "NotProven",
-           "PadAxis", "PadLine", "Padding", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same", "diff", "load",
-           "pad", "port", "to_keras", "to_onnx", "to_torch"]
+           "PadAxis", "PadLine", "Padding", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same",
+           "copy_weights", "diff", "load", "pad", "port", "to_keras", "to_onnx", "to_torch"]

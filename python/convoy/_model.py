@@ -410,6 +410,62 @@ def assert_same(a: Any, b: Any, *inputs: Any, **options: Any) -> None:
         raise AssertionError("the models differ\n" + found.text)
 
 
+def copy_weights(a: Any, b: Any, *inputs: Any, **reading: Any) -> Report:
+    """Gives a live model that somebody else wrote the trained numbers of another, once both are shown to compute the same.
+
+    Parameters
+    ----------
+    a
+        Whose numbers: a path, bytes or a live model.
+    b
+        A live torch.nn.Module or keras.Model; its weights are replaced. Nothing of it changes where this fails.
+    inputs
+        Example inputs, which lie as `a` takes them; a live torch.nn.Module needs them.
+
+    Raises
+    ------
+    NotProven
+        With the numbers of `a`, `b` computes something else; `.report` says where.
+    Unsupported, UsageError
+        A tensor of `b` has no counterpart.
+    """
+    kind = _live.kind_of(b)
+    if kind not in ("module", "keras"):
+        raise UsageError(f"{type(b).__module__}.{type(b).__qualname__} takes no weights here: give a live torch.nn.Module or keras.Model; "
+                         "`convoy weights A B --copy` writes files")
+    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        sides = []
+        for name, one in (("a", a), ("b", b)):
+            if isinstance(one, (str, os.PathLike)):
+                sides.append(os.fspath(one))
+                continue
+            (Path(folder) / name).mkdir()
+            sides.append(str(_live.save(one, Path(folder) / name, _module_inputs(one, a, inputs))))
+        output = Path(folder) / ("weights.npz" if kind == "module" else "model.weights.h5")
+        holds, text, data = _convoy.copy_weights(sides[0], sides[1], str(output), _reading(**reading))
+        report = Report(holds, (), Text(text), json.loads(data))
+        if not holds:
+            error = NotProven("with these numbers the models do not compute the same; nothing was changed", sides[1])
+            error.report = report
+            raise error
+        if kind == "keras":
+            b.load_weights(output)
+        else:
+            _load_state(b, output)
+    return report
+
+
+def _load_state(module: Any, file: Path) -> None:
+    import torch
+
+    with np.load(file) as arrays:
+        state = {name: torch.from_numpy(np.array(arrays[name])) for name in arrays.files}
+    wanted = module.state_dict()
+    with torch.no_grad():
+        for name, value in state.items():
+            wanted[name].copy_(value)
+
+
 def _module_from(path: Path) -> Any:
     name = f"convoy_port_{uuid.uuid4().hex}"
     spec = importlib.util.spec_from_file_location(name, path)

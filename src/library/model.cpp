@@ -6,7 +6,9 @@
 #include "diagnose/diagnose.h"
 #include "explain/explanation.h"
 #include "formats/source.h"
+#include "port/copy_weights.h"
 #include "port/port.h"
+#include "report/copied.h"
 #include "report/cost.h"
 #include "report/difference.h"
 #include "report/layers.h"
@@ -258,6 +260,23 @@ Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& set
     outcome.text = diff_text(*found, names);
     outcome.json = printed(diff_json(*found));
     if (settings.page) outcome.html = diff_page(*found, a.graph(), b.graph(), names);
+    return outcome;
+  });
+}
+
+Result<CopyOutcome> copy_weights(const std::filesystem::path& a, const std::filesystem::path& b,
+                                 const std::filesystem::path& output, const CopySettings& settings) {
+  return guarded([&]() -> Result<CopyOutcome> {
+    auto read_a = load_options(settings.read_a), read_b = load_options(settings.read_b);
+    if (!read_a) return pass(read_a);
+    if (!read_b) return pass(read_b);
+    CopyOptions options{*std::move(read_a), *std::move(read_b), output,          settings.overwrites,
+                        settings.proves,    settings.seed,      settings.threads};
+    const auto done = convoy::copy_weights(a, b, options);
+    if (!done) return std::unexpected(done.error());
+    CopyOutcome outcome{
+        done->holds(), {}, copied_text(*done, name_of_file(a), name_of_file(b)), printed(copied_json(*done))};
+    if (done->file) outcome.file = PortedFile{done->file->path, done->file->bytes, done->file->sha256};
     return outcome;
   });
 }

@@ -163,6 +163,43 @@ def test_live_models_are_compared(convoy, net, picture):
         convoy.assert_same(net, model, picture)
 
 
+def test_trained_numbers_go_into_a_module_that_somebody_else_wrote(convoy, keras_net):
+    class Ported(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.features = nn.Conv2d(3, 6, 3, stride=2, padding=1)  # rows and columns are odd: as `same`
+            self.classifier = nn.Linear(6 * 3 * 4, 4)
+
+        def forward(self, x):
+            y = nn.functional.avg_pool2d(torch.relu(self.features(x)), 2, ceil_mode=True, count_include_pad=False)
+            return self.classifier(y.permute(0, 2, 3, 1).flatten(1))
+
+    torch.manual_seed(1)
+    x = np.random.default_rng(9).normal(size=(2, 9, 13, 3)).astype("float32")
+    module = Ported().eval()
+    turned = torch.from_numpy(np.moveaxis(x, -1, 1).copy())
+    assert np.abs(module(turned).detach().numpy() - np.asarray(keras_net(x))).max() > 1e-2
+    report = convoy.copy_weights(keras_net, module, x)
+    assert report.holds
+    close(module(turned).detach(), keras_net(x))
+
+    class Wrong(Ported):
+        def forward(self, x):
+            return super().forward(torch.sigmoid(x))
+
+    wrong = Wrong().eval()
+    before = {name: value.clone() for name, value in wrong.state_dict().items()}
+    with pytest.raises(convoy.NotProven) as caught:
+        convoy.copy_weights(keras_net, wrong, x)
+    assert caught.value.report.text
+    assert all(torch.equal(before[name], value) for name, value in wrong.state_dict().items())
+
+    # And back: a Keras model of the same build, from the module.
+    other = keras.models.clone_model(keras_net)
+    convoy.copy_weights(module, other, turned)
+    close(other(x), keras_net(x))
+
+
 def test_a_careless_port_is_named(convoy, keras_net):
     port = convoy.to_torch(keras_net)
     careless = nn.Sequential(nn.Conv2d(3, 6, 3, stride=2, padding=1), nn.ReLU(), nn.AvgPool2d(2, padding=0, ceil_mode=True))
