@@ -12,5 +12,14 @@ from ._model import (Difference, Finding, Layer, Model, PadAxis, Padding, PadLin
 from .errors import BrokenFile, Error, FileError, InternalError, NotProven, Unsupported, UsageError
 
 __all__ = ["BrokenFile", "Difference", "Error", "FileError", "Finding", "InternalError", "Layer", "Model", "NotProven",
-           "PadAxis", "PadLine", "Padding", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same",
+           "PadAxis", "PadLine", "Padding", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same", "batch",
            "copy_weights", "diff", "load", "pad", "port", "to_keras", "to_onnx", "to_torch"]
+
+
+def __getattr__(name: str):
+    """`convoy.batch` is imported where it is asked for: what it needs takes as long as all the rest."""
+    if name == "batch":
+        import importlib
+
+        return importlib.import_module(".batch", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,13 @@
 """The Python module without any framework: files in, arrays in and out, reports as values, failures as exceptions."""
+import concurrent.futures
 import gc
+import multiprocessing
+import os
 import pathlib
 import pickle
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -187,6 +191,72 @@ class Comparing(Folder):
         with self.assertRaises(AssertionError) as caught:
             convoy.assert_same(self.folder / "a.py", self.folder / "b.py", shapes=(1, 3, 8, 10))
         self.assertIn("padding=1", str(caught.exception))
+
+
+def killed_by_its_name(file, output, to, force, options):
+    """A worker that dies on one model."""
+    if "deadly" in file:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return port_one(file, output, to, force, options)
+
+
+port_one = convoy.batch._port_one
+
+
+class Batches(Folder):
+    def setUp(self):
+        super().setUp()
+        self.zoo = self.folder / "zoo"
+        (self.zoo / "deeper").mkdir(parents=True)
+        for name in ("a.keras", "deeper/a.keras", "b.keras"):
+            (self.zoo / name).write_bytes(DIGITS.read_bytes())
+        (self.zoo / "broken.onnx").write_bytes(b"no model")
+        (self.zoo / "notes.txt").write_text("no model either")
+
+    def test_each_model_is_proved_or_says_why_not(self):
+        entries = convoy.batch.port([self.zoo], to="onnx", out=self.folder / "out")
+        self.assertEqual({pathlib.Path(e.file).name: e.verdict for e in entries}, {"a.keras": "proved", "b.keras": "proved", "broken.onnx": "broken"})
+        self.assertEqual(len(entries), 4)
+        self.assertEqual(sorted(str(p.relative_to(self.folder / "out")) for p in (self.folder / "out").rglob("*.onnx")), ["a.onnx", "b.onnx", "deeper/a.onnx"])
+        self.assertEqual(convoy.batch.read_ledger(self.folder / "out" / "ledger.jsonl"), entries)
+        self.assertTrue(all(e.sha256 and e.memory > 0 for e in entries))
+
+    def test_files_of_one_name_do_not_meet(self):
+        entries = convoy.batch.port([self.zoo / "a.keras", self.zoo / "deeper" / "a.keras"], to="torch", out=self.folder / "out")
+        self.assertEqual([pathlib.Path(e.output).name for e in entries], ["a.py", "a_2.py"])
+
+    def test_what_is_done_is_left_out(self):
+        out = self.folder / "out"
+        first = convoy.batch.port([self.zoo], to="onnx", out=out)
+        before = {p: p.stat().st_mtime_ns for p in out.rglob("*.onnx")}
+        with (out / "ledger.jsonl").open("a") as lines:
+            lines.write('{"file": "cut')  # a kill in the middle of a line
+        (self.zoo / "c.keras").write_bytes(DIGITS.read_bytes())
+        second = convoy.batch.port([self.zoo], to="onnx", out=out, resume=True)
+        self.assertEqual(len(second), len(first) + 1)
+        self.assertEqual({p: p.stat().st_mtime_ns for p in before}, before)
+        self.assertEqual(len(convoy.batch.read_ledger(out / "ledger.jsonl")), len(first) + 2)  # the new one, and the broken one again
+
+    def test_shards_are_the_whole(self):
+        parts = [convoy.batch.port([self.zoo], to="onnx", out=self.folder / "out", shard=(i, 3), ledger=self.folder / f"{i}.jsonl") for i in range(3)]
+        self.assertEqual(len({e.file for part in parts for e in part}), 4)
+        self.assertEqual(sum(map(len, parts)), 4)
+
+    def test_processes_and_a_worker_that_dies(self):
+        (self.zoo / "deadly.keras").write_bytes(DIGITS.read_bytes())
+        convoy.batch._port_one = killed_by_its_name
+        try:
+            with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
+                entries = convoy.batch.port([self.zoo], to="onnx", out=self.folder / "out", executor=pool)
+        finally:
+            convoy.batch._port_one = port_one
+        verdicts = {str(pathlib.Path(e.file).relative_to(self.zoo)): e.verdict for e in entries}
+        self.assertEqual(verdicts, {"a.keras": "proved", "b.keras": "proved", "broken.onnx": "broken", "deadly.keras": "failed", "deeper/a.keras": "proved"})
+
+    def test_what_makes_no_sense_is_refused(self):
+        for options in ({"to": "caffe"}, {"to": "onnx", "shard": (3, 3)}):
+            with self.subTest(**options), self.assertRaises(convoy.UsageError):
+                convoy.batch.port([self.zoo], out=self.folder / "out", **options)
 
 
 class Pads(unittest.TestCase):
