@@ -235,6 +235,13 @@ NB_MODULE(_convoy, m) {
       return convoy::load(file, options);
     }());
   });
+  m.def("load_beside", [](const convoy::Model& other, const std::string& file, const Reading& reading) {
+    const auto options = reading.options();
+    return value_of([&] {
+      const nb::gil_scoped_release others_run;
+      return convoy::load_beside(other, file, options);
+    }());
+  });
   m.def("port", &port);
   m.def("diff", &diff);
   m.def("copy_weights", &copy_weights);

@@ -85,6 +85,9 @@ class Model {
 // Reads a model: .keras, .h5, .json, .onnx, .pt2, .pt, or source as "net.py" or "net.py:Net --args 3,64".
 Result<Model> load(const std::filesystem::path& file, const ReadOptions& options);
 
+// The same for a model that is to be compared with `other`: source that says no shape takes that of the other's only input.
+Result<Model> load_beside(const Model& other, const std::filesystem::path& file, const ReadOptions& options);
+
 struct PortSettings {
   ReadOptions read;
   std::string to;  // "torch", "keras", "onnx"; empty: told by the output's extension

@@ -15,7 +15,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _convoy, _live
-from .errors import NotProven, UsageError
+from .errors import Error, NotProven, UsageError
 
 Shape = Sequence["int | None"]
 
@@ -290,13 +290,30 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool = False, **read
     page
         Make the page that shows both models side by side too.
     """
-    models = []
-    for one in (a, b):
-        given = _module_inputs(one, a, inputs)
-        models.append(load(one, *given, **reading))
+    models = _both(a, b, inputs, reading)
     same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, [_array(x) for x in inputs], seed, False, page)
     return Difference(same, tuple(Finding(x, y, cause, certain, change, {"torch": torch, "keras": keras})
                                   for x, y, cause, certain, change, torch, keras in findings), Text(text), json.loads(data), made)
+
+
+def _both(a: Any, b: Any, inputs: tuple, reading: dict) -> tuple[Model, Model]:
+    """Both models; source that says no shape takes that of the other."""
+    is_path = [isinstance(one, (str, os.PathLike)) for one in (a, b)]
+    try:
+        first = load(a, *inputs, **reading)
+    except UsageError:
+        if not is_path[0]:
+            raise
+        try:
+            second = load(b, *_module_inputs(b, a, inputs), **reading)
+        except Error:
+            second = None
+        if second is None:
+            raise
+        return Model(_convoy.load_beside(second._native, os.fspath(a), _reading(**reading)), os.fspath(a)), second
+    if is_path[1]:
+        return first, Model(_convoy.load_beside(first._native, os.fspath(b), _reading(**reading)), os.fspath(b))
+    return first, load(b, *_module_inputs(b, a, inputs), **reading)
 
 
 def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:

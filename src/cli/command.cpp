@@ -130,6 +130,7 @@ Result<LoadOptions> ModelOptions::parsed() const {
   LoadOptions options;
   options.for_one_model = !is_one_of_two;
   if (!weights.empty()) options.weights = weights;
+  else if (is_source(file)) options.weights = weights_beside(file);
   options.import_roots.assign(roots.begin(), roots.end());
   if (!outputs.empty()) options.outputs = split(outputs, ',');
   if (!size.empty())

@@ -12,6 +12,7 @@
 #include "containers/npy.h"
 #include "formats/source.h"
 #include "port/mend_model.h"
+#include "port/pair.h"
 #include "report/difference.h"
 #include "report/page.h"
 
@@ -33,18 +34,30 @@ struct Diff {
   int threads = 0;
 };
 
-Result<Graph> load_one(const Diff& o, const std::string& file, const std::string& weights) {
+Result<LoadOptions> load_options(const Diff& o, const std::string& file, const std::string& weights) {
   ModelOptions model;
   model.file = file;
   model.size = o.size;
   model.weights = weights;
   model.shapes = o.shapes;
   model.is_one_of_two = true;
-  return model.load();
+  return model.parsed();
 }
 
-bool lacks_weights(const Graph& graph, const std::string& weights) {
-  return weights.empty() && graph.source_format.ends_with("source");
+// `shares`: one is source without weights of its own.
+struct Both {
+  Graph a, b;
+  bool shares = false;
+};
+
+Result<Both> load_both(const Diff& o) {
+  auto of_a = load_options(o, o.a, o.weights_a), of_b = load_options(o, o.b, o.weights_b);
+  if (!of_a) return pass(of_a);
+  if (!of_b) return pass(of_b);
+  auto pair = load_pair(o.a, *of_a, o.b, *of_b);
+  if (!pair) return pass(pair);
+  const bool shares = (is_source(o.a) && !of_a->weights) || (is_source(o.b) && !of_b->weights);
+  return Both{std::move(pair->a), std::move(pair->b), shares};
 }
 
 Result<std::vector<Tensor>> read_inputs_of_both(const Graph& a, const std::vector<std::string>& words) {
@@ -164,37 +177,36 @@ int run_diff(const Diff& o) {
     return report({Fault::Usage, "--fix needs a folder for the mended model: -o DIR", {}});
   auto begun = begin_kept(o);
   if (!begun) return report(begun.error());
-  const auto a = load_one(o, o.a, o.weights_a);
-  if (!a) return report(a.error());
-  const auto b = load_one(o, o.b, o.weights_b);
-  if (!b) return report(b.error());
+  const auto pair = load_both(o);
+  if (!pair) return report(pair.error());
+  const Graph &a = pair->a, &b = pair->b;
   if (o.fixes)
-    if (const auto place = place_for_mended(*b, o.b, o.folder, o.force); !place) return report(place.error());
-  auto inputs = read_inputs_of_both(*a, o.inputs);
+    if (const auto place = place_for_mended(b, o.b, o.folder, o.force); !place) return report(place.error());
+  auto inputs = read_inputs_of_both(a, o.inputs);
   if (!inputs) return report(inputs.error());
   diagnose::Options options;
   options.inputs = *std::move(inputs);
   options.seed = o.seed;
   options.threads = o.threads;
   options.maps = begun->page.has_value();
-  options.shares_weights = lacks_weights(*a, o.weights_a) || lacks_weights(*b, o.weights_b);
+  options.shares_weights = pair->shares;
   const auto found = [&] {
     ProgressLine line(!o.quiet);
     diagnose::Options telling = options;  // the line ends with this search
     telling.progress = [&](const diagnose::Progress& at) { line.show(at.step, at.done, at.of, at.layer); };
-    return diagnose::diagnose(*a, *b, telling);
+    return diagnose::diagnose(a, b, telling);
   }();
   if (!found) return report(found.error());
   const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
-  const DiffNames names{name(o.a), a->source_format, name(o.b), b->source_format};
-  auto kept = written(o, *found, *a, *b, names, *std::move(begun));
+  const DiffNames names{name(o.a), a.source_format, name(o.b), b.source_format};
+  auto kept = written(o, *found, a, b, names, *std::move(begun));
   if (!kept) return report(kept.error());
   const bool mends = o.fixes && !found->same;
   if (*kept && !mends)
     if (const auto done = (*kept)->commit(); !done) return report(done.error());
   if (o.json) print_json(diff_json(*found));
   else if (!o.quiet) print("{}", diff_text(*found, names));
-  if (mends) return mend(o, *a, *b, *found, options, *std::move(kept));
+  if (mends) return mend(o, a, b, *found, options, *std::move(kept));
   return found->same ? Done : Differs;
 }
 
@@ -210,18 +222,17 @@ Result<Json> diff_again(const Json& asked, const std::filesystem::path& folder, 
   o.size = word_in(asked, "size");
   o.shapes = words_in(asked, "shapes");
   for (const std::string& word : words_in(asked, "inputs")) o.inputs.push_back(in_folder(word));
-  const auto a = load_one(o, o.a, o.weights_a);
-  if (!a) return std::unexpected(a.error());
-  const auto b = load_one(o, o.b, o.weights_b);
-  if (!b) return std::unexpected(b.error());
-  auto inputs = read_inputs_of_both(*a, o.inputs);
+  const auto pair = load_both(o);
+  if (!pair) return std::unexpected(pair.error());
+  const Graph &a = pair->a, &b = pair->b;
+  auto inputs = read_inputs_of_both(a, o.inputs);
   if (!inputs) return pass(inputs);
   diagnose::Options options;
   options.inputs = *std::move(inputs);
   options.seed = seed_in(asked);
-  options.shares_weights = lacks_weights(*a, o.weights_a) || lacks_weights(*b, o.weights_b);
+  options.shares_weights = pair->shares;
   options.threads = threads;
-  const auto found = diagnose::diagnose(*a, *b, options);
+  const auto found = diagnose::diagnose(a, b, options);
   if (!found) return std::unexpected(found.error());
   return diff_json(*found);
 }

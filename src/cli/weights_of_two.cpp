@@ -23,7 +23,7 @@ Result<LoadOptions> load_options(const WeightsOfTwo& o, const std::string& file,
   return model.parsed();
 }
 
-int match(const WeightsOfTwo& o, const CopyOptions& options) {
+int match(const WeightsOfTwo& o, CopyOptions& options) {
   const auto matched = match_models(o.a, o.b, options);
   if (!matched) return report(matched.error());
   if (o.json) print_json(matched_json(*matched));

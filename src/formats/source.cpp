@@ -4,6 +4,7 @@
 #include "base/budget.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
+#include "base/sha256.h"
 #include "containers/python/unread.h"
 #include "formats/arrays.h"
 #include "graph/cut.h"
@@ -368,6 +369,25 @@ class Program {
 };
 
 }  // namespace
+
+std::optional<fs::path> weights_beside(const fs::path& file) {
+  const fs::path program = file_of(file);
+  if (program == "-") return std::nullopt;
+  const auto source = source_at(program);
+  if (!source) return std::nullopt;
+  constexpr std::string_view name = "\nWEIGHTS_SHA256 = \"";
+  const auto at = source->text.find(name);
+  if (at == std::string::npos) return std::nullopt;
+  const std::string wanted = source->text.substr(at + name.size(), 64);
+  for (const char* end : {".safetensors", ".weights.h5"}) {
+    const fs::path beside = fs::path(program).replace_extension(end);
+    std::error_code ignored;
+    if (!fs::is_regular_file(beside, ignored)) continue;
+    const auto mapped = open_file(beside.string());
+    if (mapped && sha256_hex((*mapped)->bytes()) == wanted) return beside;
+  }
+  return std::nullopt;
+}
 
 fs::path file_of(const fs::path& file) {
   const std::string text = file.string();

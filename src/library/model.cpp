@@ -7,6 +7,7 @@
 #include "explain/explanation.h"
 #include "formats/source.h"
 #include "port/copy_weights.h"
+#include "port/pair.h"
 #include "port/port.h"
 #include "report/copied.h"
 #include "report/cost.h"
@@ -80,9 +81,10 @@ Result<Shape> shape_of(const ModelShape& sizes, const std::string& input) {
   return shape;
 }
 
-Result<LoadOptions> load_options(const ReadOptions& options, std::vector<std::string>* remarks = nullptr) {
+Result<LoadOptions> load_options(const std::filesystem::path& file, const ReadOptions& options) {
   LoadOptions to;
   if (!options.weights.empty()) to.weights = options.weights;
+  else if (is_source(file)) to.weights = weights_beside(file);
   to.size = options.size;
   for (const auto& [input, sizes] : options.shapes) {
     auto shape = shape_of(sizes, input);
@@ -92,7 +94,6 @@ Result<LoadOptions> load_options(const ReadOptions& options, std::vector<std::st
   to.outputs = options.outputs;
   to.import_roots = options.import_roots;
   to.seed = options.seed;
-  to.remarks = remarks;
   return to;
 }
 
@@ -208,9 +209,20 @@ Result<std::map<std::string, Tensor>> Model::run(const std::map<std::string, Ten
 
 Result<Model> load(const std::filesystem::path& file, const ReadOptions& options) {
   return guarded([&]() -> Result<Model> {
-    const auto to = load_options(options);
+    const auto to = load_options(file, options);
     if (!to) return std::unexpected(to.error());
     auto graph = convoy::load(file, *to);
+    if (!graph) return pass(graph);
+    return Model(std::make_shared<const Graph>(*std::move(graph)), file);
+  });
+}
+
+Result<Model> load_beside(const Model& other, const std::filesystem::path& file, const ReadOptions& options) {
+  return guarded([&]() -> Result<Model> {
+    auto to = load_options(file, options);
+    if (!to) return pass(to);
+    to->for_one_model = false;
+    auto graph = convoy::load_beside(other.graph(), file, *to);
     if (!graph) return pass(graph);
     return Model(std::make_shared<const Graph>(*std::move(graph)), file);
   });
@@ -219,7 +231,7 @@ Result<Model> load(const std::filesystem::path& file, const ReadOptions& options
 Result<PortOutcome> port(const std::filesystem::path& file, const std::filesystem::path& output,
                          const PortSettings& settings) {
   return guarded([&]() -> Result<PortOutcome> {
-    auto read = load_options(settings.read);
+    auto read = load_options(file, settings.read);
     if (!read) return pass(read);
     PortOptions options;
     options.load = *std::move(read);
@@ -267,7 +279,7 @@ Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& set
 Result<CopyOutcome> copy_weights(const std::filesystem::path& a, const std::filesystem::path& b,
                                  const std::filesystem::path& output, const CopySettings& settings) {
   return guarded([&]() -> Result<CopyOutcome> {
-    auto read_a = load_options(settings.read_a), read_b = load_options(settings.read_b);
+    auto read_a = load_options(a, settings.read_a), read_b = load_options(b, settings.read_b);
     if (!read_a) return pass(read_a);
     if (!read_b) return pass(read_b);
     CopyOptions options{*std::move(read_a), *std::move(read_b), output,          settings.overwrites,

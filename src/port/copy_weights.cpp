@@ -7,6 +7,7 @@
 #include "passes/passes.h"
 #include "port/convert_weights.h"
 #include "port/journey.h"
+#include "port/pair.h"
 #include "port/rewrite.h"
 
 #include <algorithm>
@@ -16,15 +17,6 @@ namespace convoy {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The size that a module's source leaves to its caller is that of a's input.
-void take_shape_of(const Graph& a, const fs::path& b, LoadOptions& options) {
-  if (!is_source(b) || !options.shapes.empty() || !options.size.empty() || a.inputs.empty()) return;
-  Graph form = a;
-  name_origins(form);
-  if (!run_passes(form, torch_target())) return;
-  if (form.inputs.size() == 1) options.shapes[""] = form[form.inputs[0]].type.shape;
-}
 
 bool has_name(const fs::path& output, std::initializer_list<std::string_view> ends) {
   const std::string name = output.filename().string();
@@ -138,16 +130,10 @@ Status write_copy(const MatchedModels& models, Kind kind, const fs::path& file_b
 
 }  // namespace
 
-Result<MatchedModels> match_models(const fs::path& a, const fs::path& b, const CopyOptions& options) {
-  MatchedModels models;
-  auto first = load(a, options.load_a);
-  if (!first) return pass(first);
-  models.a = std::move(*first);
-  LoadOptions of_b = options.load_b;
-  take_shape_of(models.a, b, of_b);
-  auto second = load(b, of_b);
-  if (!second) return pass(second);
-  models.b = std::move(*second);
+Result<MatchedModels> match_models(const fs::path& a, const fs::path& b, CopyOptions& options) {
+  auto pair = load_pair(a, options.load_a, b, options.load_b);
+  if (!pair) return pass(pair);
+  MatchedModels models{.a = std::move(pair->a), .b = std::move(pair->b), .carried = {}};
   auto carried = diagnose::carry(models.a, models.b);
   if (!carried) return pass(carried);
   models.carried = std::move(*carried);
@@ -160,7 +146,6 @@ Result<CopiedWeights> copy_weights(const fs::path& a, const fs::path& b, const C
   if (!out) return pass(out);
   auto models = match_models(a, b, options);
   if (!models) return pass(models);
-  take_shape_of(models->a, b, options.load_b);
   const auto kind = within(b.filename().string(), kind_of(models->b));
   if (!kind) return std::unexpected(kind.error());
   if (auto good = check_name(*kind, options.output); !good) return pass(good);

@@ -29,13 +29,13 @@ struct CopiedWeights {
   bool holds() const { return !proof || proof->same; }
 };
 
-// Reads both models and matches them (diagnose/carry.h), without writing.
+// Reads both models (pair.h, which may complete the options) and matches them (diagnose/carry.h), without writing.
 struct MatchedModels {
   Graph a, b;
   diagnose::CarriedModel carried;
 };
 Result<MatchedModels> match_models(const std::filesystem::path& a, const std::filesystem::path& b,
-                                   const CopyOptions& options);
+                                   CopyOptions& options);
 
 // b is a PyTorch program or source: a state_dict with the names of its module, as .pt, .pth, .safetensors or .npz. Keras:
 // the model as .keras or .h5, or its weights as .weights.h5. ONNX: the model.

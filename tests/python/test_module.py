@@ -275,6 +275,15 @@ class Pads(unittest.TestCase):
                 convoy.pad(call)
 
 
+class Sources(Folder):
+    def test_a_port_is_compared_with_its_original_without_saying_a_shape(self):
+        convoy.port(DIGITS, self.folder / "net.py")
+        convoy.assert_same(DIGITS, self.folder / "net.py")
+        convoy.assert_same(self.folder / "net.py", DIGITS)
+        with self.assertRaises(convoy.UsageError):
+            convoy.assert_same(self.folder / "net.py", self.folder / "net.py")  # neither says one
+
+
 class Documents(Folder):
     def test_the_blocks_of_python_do_what_they_say(self):
         """Each runs as it stands, beside the examples; what a comment behind a print says is printed."""

@@ -1,0 +1,22 @@
+// Two models that are to be held against each other: source leaves the shape of its input to its caller, and the other model
+// knows it.
+#pragma once
+#include "formats/format.h"
+#include "graph/graph.h"
+
+#include <filesystem>
+
+namespace convoy {
+
+// Reads `file`. Source that cannot be read with what is given takes the shape of the only input of `other`, as its own framework
+// has the axes, or else as they stand there; `options` then says so. Fails: as load does, with what was given.
+Result<Graph> load_beside(const Graph& other, const std::filesystem::path& file, LoadOptions& options);
+
+// Both of them, whichever knows the shape. Fails: as load does, for a before b.
+struct Pair {
+  Graph a, b;
+};
+Result<Pair> load_pair(const std::filesystem::path& a, LoadOptions& options_a, const std::filesystem::path& b,
+                       LoadOptions& options_b);
+
+}  // namespace convoy

@@ -1,0 +1,79 @@
+#include "port/pair.h"
+
+#include "formats/source.h"
+#include "port/port.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace convoy {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Pairs : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path written(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+
+  const fs::path folder_ = fs::temp_directory_path() / ("convoy-pairs-" + std::to_string(getpid()));
+  const fs::path digits_ = "examples/digits.keras";
+};
+
+TEST_F(Pairs, SourceTakesTheShapeOfTheOtherAsItsFrameworkHasIt) {
+  PortOptions options;
+  options.output = folder_ / "net.py";
+  ASSERT_TRUE(port(digits_, options));
+  ASSERT_FALSE(load(options.output));  // a module leaves its shape to its caller
+  for (const bool turned : {false, true}) {
+    LoadOptions of_a, of_b;
+    const auto pair =
+        turned ? load_pair(options.output, of_a, digits_, of_b) : load_pair(digits_, of_a, options.output, of_b);
+    ASSERT_TRUE(pair) << message(pair.error());
+    const Graph& module = turned ? pair->a : pair->b;
+    EXPECT_EQ(text_of(module[module.inputs[0]].type.shape), "[N, 1, 8, 8]");
+    EXPECT_EQ((turned ? of_a : of_b).shapes.count(""), 1U);
+  }
+}
+
+TEST_F(Pairs, AShapeInTheOthersOrderOfAxesIsTurned) {
+  const fs::path module = written("net.py",
+                                  "import torch.nn as nn\nmodel = nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), "
+                                  "nn.Linear(4 * 6 * 6, 10))\n");
+  LoadOptions of_a, of_b;
+  of_a.for_one_model = of_b.for_one_model = false;
+  of_a.shapes[""] = of_b.shapes[""] = {Dim::unknown(), Dim(8), Dim(8), Dim(1)};
+  const auto pair = load_pair(digits_, of_a, module, of_b);
+  ASSERT_TRUE(pair) << message(pair.error());
+  EXPECT_EQ(text_of(pair->b[pair->b.inputs[0]].type.shape), "[N, 1, 8, 8]");
+}
+
+TEST_F(Pairs, WhatIsWrongWithSourceIsStillSaid) {
+  const fs::path broken = written("net.py", "import torch.nn as nn\nmodel = nn.Conv2d(1, 4, kernel=3)\n");
+  LoadOptions of_a, of_b;
+  const auto pair = load_pair(digits_, of_a, broken, of_b);
+  ASSERT_FALSE(pair);
+  EXPECT_NE(message(pair.error()).find("kernel"), std::string::npos) << message(pair.error());
+}
+
+TEST_F(Pairs, APortBringsItsWeights) {
+  PortOptions options;
+  options.output = folder_ / "net.py";
+  ASSERT_TRUE(port(digits_, options));
+  EXPECT_EQ(weights_beside(options.output), folder_ / "net.safetensors");
+  EXPECT_EQ(weights_beside(folder_ / "net.py:Digits(3)"), folder_ / "net.safetensors");
+  std::ofstream(folder_ / "net.safetensors", std::ios::app) << "x";
+  EXPECT_FALSE(weights_beside(options.output));  // no longer those that it names
+  EXPECT_FALSE(weights_beside(written("other.py", "model = 1\n")));
+  EXPECT_FALSE(weights_beside("-"));
+}
+
+}  // namespace
+}  // namespace convoy
