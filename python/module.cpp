@@ -35,8 +35,8 @@ const char* kind_of(convoy::Fault fault) {
     case Fault::Budget:
     case Fault::Unsupported: return "Unsupported";
     case Fault::Io: return "FileError";
-    case Fault::Numeric:
     case Fault::Proof: return "NotProven";
+    case Fault::Numeric:  // an index outside of its table
     case Fault::Usage: return "UsageError";
     case Fault::Internal: break;
   }

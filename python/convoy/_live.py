@@ -64,18 +64,54 @@ def _suffix_of(data: bytes) -> str:
     return ".json" if data[:1] == b"{" else ".onnx"
 
 
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0]}"
+
+
+def _example(x: Any) -> Any:
+    """Arrays as tensors, in whatever they are packed."""
+    import torch
+
+    if isinstance(x, dict):
+        return {name: _example(one) for name, one in x.items()}
+    if isinstance(x, (list, tuple)) and not all(isinstance(one, (int, float)) for one in x):
+        return type(x)(_example(one) for one in x)
+    return x if isinstance(x, torch.Tensor) or x is None else torch.as_tensor(x)
+
+
+def _free_batch(x: Any) -> Any:
+    """The first axis of every tensor is free where the module lets it be."""
+    import torch
+
+    if isinstance(x, dict):
+        return {name: _free_batch(one) for name, one in x.items()}
+    if isinstance(x, (list, tuple)):
+        return type(x)(_free_batch(one) for one in x)
+    return {0: torch.export.Dim.AUTO} if isinstance(x, torch.Tensor) and x.ndim > 1 else None
+
+
 def _save_module(module: Any, inputs: tuple, path: Path) -> None:
     import torch
 
     if not inputs:
         raise UsageError("a live torch.nn.Module is read by torch.export, which needs an example input: give x")
-    examples = tuple(torch.as_tensor(x) if not isinstance(x, torch.Tensor) else x for x in inputs)
-    with _in_eval_mode(module):
+    place = type(module).__name__
+    try:
+        examples = tuple(_example(x) for x in inputs)
+    except Exception as error:
+        raise UsageError(f"an example input is no tensor ({_first_line(error)})", place) from error
+    with _in_eval_mode(module), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         try:
-            program = torch.export.export(module, examples)
+            program = torch.export.export(module, examples, dynamic_shapes=_free_batch(examples))
+        except Exception:
+            try:
+                program = torch.export.export(module, examples)
+            except Exception as error:
+                raise Unsupported(f"torch.export does not take the module ({_first_line(error)})", place) from error
+        try:
+            torch.export.save(program, str(path))
         except Exception as error:
-            raise Unsupported(f"torch.export does not take the module ({type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else error})", type(module).__name__) from error
-    torch.export.save(program, str(path))
+            raise Unsupported(f"torch.export does not save the module ({_first_line(error)})", place) from error
 
 
 def save(thing: Any, folder: str | os.PathLike, inputs: tuple = ()) -> Path:

@@ -103,18 +103,30 @@ class Difference:
 
 def _array(x: Any) -> Any:
     """What the native part looks at without a copy where it can: dense numbers in this machine's memory."""
-    if hasattr(x, "detach"):  # torch: gradients stay where they are
-        x = x.detach().cpu().contiguous()
-        return x
-    if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
-        try:
-            x = np.from_dlpack(x)
-        except (BufferError, RuntimeError, TypeError, AttributeError):
-            x = np.asarray(x)
-    x = np.asarray(x)
-    if x.dtype.hasobject or x.dtype.kind not in "fiub":
-        raise UsageError(f"an array of dtype {x.dtype} is not taken: give float32, float64, int32 or int64")
-    x = np.ascontiguousarray(x)
+    kind = f"{type(x).__module__}.{type(x).__qualname__}"
+    try:
+        if kind.startswith("torch.") or hasattr(x, "detach"):  # gradients stay where they are
+            x = x.detach().cpu().contiguous()
+            if x.is_complex() or x.is_quantized:
+                raise UsageError(f"a tensor of {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
+            return x
+        if kind.startswith("tensorflow."):  # DLPack of its strings ends the process
+            x = x.numpy()
+        elif hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
+            try:
+                x = np.from_dlpack(x)
+            except (BufferError, RuntimeError, TypeError, AttributeError):
+                pass
+        if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+            raise UsageError("a masked array is not taken: fill what is hidden first")
+        x = np.asarray(x)
+    except Error:
+        raise
+    except Exception as error:
+        raise UsageError(f"{kind} is no array of numbers: {str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__}") from error
+    if x.dtype.hasobject or x.dtype.kind not in "fiub" or x.dtype.itemsize > 8:
+        raise UsageError(f"an array of dtype {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
+    x = np.asarray(x, dtype=x.dtype.newbyteorder("="), order="C")
     return x if x.flags.writeable else x.copy()
 
 
@@ -170,7 +182,7 @@ class Model:
     def summary(self) -> Text:
         return Text(self._native.summary_text())
 
-    def __call__(self, *inputs: Any, float64: bool = False, threads: int = 0) -> Any:
+    def __call__(self, *inputs: Any, float64: bool | None = None, threads: int = 0) -> Any:
         """The outputs as numpy arrays: one, a tuple of several, or a dict by name where the inputs are one dict.
 
         Parameters
@@ -178,7 +190,7 @@ class Model:
         inputs
             One array for each input, or one dict of arrays by name; numpy, torch, tensorflow or jax.
         float64
-            Compute in float64.
+            Compute in float64; None: where the model gives float64.
 
         Raises
         ------
@@ -198,7 +210,13 @@ class Model:
             inputs = tuple(given[name] for name in names)
         elif len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and len(names) > 1:
             inputs = tuple(inputs[0])
-        results = self._native.run([_array(x) for x in inputs], float64, threads)
+        arrays = [_array(x) for x in inputs]
+        for value, array in zip(self.inputs, arrays):
+            if "int" in value.dtype and "float" in str(array.dtype):
+                raise UsageError(f"input {value.name!r} takes {value.dtype}, not {array.dtype}: convert it first")
+        if float64 is None:
+            float64 = any(value.dtype == "float64" for value in self.outputs)
+        results = self._native.run(arrays, float64, threads)
         if by_name:
             return dict(zip((value.name for value in self.outputs), results))
         return results[0] if len(results) == 1 else tuple(results)

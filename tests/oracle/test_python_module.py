@@ -75,7 +75,8 @@ def test_a_live_module_is_read(convoy, net, picture):
     read = convoy.load(net, picture)
     close(read(picture), net(picture).detach())
     close(read(picture.numpy()), net(picture).detach())
-    assert read.inputs[0].shape == (2, 3, 9, 13)
+    assert read.inputs[0].shape == (None, 3, 9, 13)
+    close(read(picture[:1]), net(picture[:1]).detach())
 
 
 def test_arrays_of_torch_keep_their_gradients(convoy, net, picture):
@@ -98,6 +99,47 @@ def test_a_module_in_training_is_said_and_left_as_it_was(convoy, net, picture):
 def test_a_live_module_without_an_input_is_refused(convoy, net):
     with pytest.raises(convoy.UsageError, match="example input"):
         convoy.load(net)
+
+
+def test_several_inputs_in_a_dict_and_several_outputs(convoy):
+    class Packed(nn.Module):
+        def forward(self, given):
+            return given["a"] @ given["b"].T, given["a"].sum(1)
+
+    a, b = torch.randn(2, 4), torch.randn(2, 4)
+    read = convoy.load(Packed().eval(), {"a": a, "b": b})
+    for got, want in zip(read(a, b), Packed()({"a": a, "b": b}), strict=True):
+        close(got, want)
+
+
+def test_doubles_stay_doubles_and_indices_whole(convoy):
+    module = nn.Linear(4, 3).double().eval()
+    x = torch.randn(2, 4, dtype=torch.float64)
+    y = convoy.load(module, x)(x)
+    assert y.dtype == np.float64
+    np.testing.assert_allclose(y, module(x).detach(), rtol=1e-14)
+    table = convoy.load(nn.Embedding(10, 6).eval(), torch.zeros(2, 5, dtype=torch.long))
+    with pytest.raises(convoy.UsageError, match="int64"):
+        table(np.full((2, 5), 4.5, "float32"))
+    with pytest.raises(convoy.UsageError, match="table"):
+        table(np.full((2, 5), 10))
+
+
+@pytest.mark.parametrize("make", [lambda: __import__("tensorflow").constant([["a"] * 4] * 2), lambda: __import__("tensorflow").ragged.constant([[1.0], [2.0, 3.0]]),
+                                  lambda: torch.randn(2, 4).to_sparse(), lambda: torch.randn(2, 4, device="meta"), lambda: torch.randn(2, 4, dtype=torch.complex64),
+                                  lambda: torch.quantize_per_tensor(torch.randn(2, 4), 0.1, 0, torch.quint8)])  # fmt: skip
+def test_what_holds_no_plain_numbers_is_refused(convoy, make):
+    read = convoy.load(nn.Linear(4, 3).eval(), torch.randn(2, 4))
+    with pytest.raises(convoy.UsageError):
+        read(make())
+
+
+def test_tensors_of_tensorflow_are_taken(convoy):
+    import tensorflow as tf
+
+    module = nn.Linear(4, 3).eval()
+    x = torch.randn(2, 4)
+    close(convoy.load(module, x)(tf.constant(x.numpy())), module(x).detach())
 
 
 def test_what_export_does_not_take_is_said(convoy, picture):

@@ -89,7 +89,8 @@ class Running(Folder):
         self.assertFalse(every_other.flags.c_contiguous)
         frozen = x.copy()
         frozen.flags.writeable = False
-        for name, y in [("fortran", turned), ("strided", every_other), ("list", x.tolist()), ("read-only", frozen), ("float64", x.astype(np.float64))]:
+        for name, y in [("fortran", turned), ("strided", every_other), ("list", x.tolist()), ("read-only", frozen), ("float64", x.astype(np.float64)),
+                        ("big endian", x.astype(">f4")), ("reversed", x[::-1][::-1])]:
             with self.subTest(name):
                 np.testing.assert_array_equal(net(y), wanted)
         self.assertEqual(net(x, float64=True).dtype, np.float64)
@@ -106,7 +107,7 @@ class Running(Folder):
     def test_what_does_not_fit_is_refused(self):
         net = convoy.load(DIGITS)
         x, _ = digits()
-        for wrong in ([], [x, x], [x[:, :3]], [np.array(["a"])], [np.array([object()])], [x.astype(np.complex64)]):
+        for wrong in ([[[1, 2], [3]]], [np.longdouble(1)], [np.ma.masked_less(x, 1)], [None], [3], [], [x, x], [x[:, :3]], [np.array(["a"])], [np.array([object()])], [x.astype(np.complex64)]):
             with self.subTest(wrong=str(wrong)[:30]), self.assertRaises(convoy.UsageError):
                 net(*wrong)
 
