@@ -69,6 +69,20 @@ nb::dlpack::dtype dlpack_of(DType type) {
   return {static_cast<std::uint8_t>(code), bits, 1};
 }
 
+// Names in files are any bytes; Python says those that are no UTF-8 by lone surrogates, as it does of file names.
+nb::object text(const std::string& bytes) {
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
+}
+
+nb::list texts(const std::vector<std::string>& all) {
+  nb::list list;
+  for (const std::string& one : all) list.append(text(one));
+  return list;
+}
+
+// File names are bytes.
+std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+
 using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 // Looks at the caller's memory and keeps it alive; the last owner may let go of it on any thread.
@@ -126,14 +140,14 @@ struct Reading {
 
 nb::list values_as_tuples(const std::vector<convoy::ModelValue>& values) {
   nb::list all;
-  for (const auto& value : values) all.append(nb::make_tuple(value.name, std::string(name_of(value.dtype)), value.shape));
+  for (const auto& value : values) all.append(nb::make_tuple(text(value.name), std::string(name_of(value.dtype)), value.shape));
   return all;
 }
 
 nb::list layers_as_tuples(const convoy::Model& model) {
   nb::list all;
   for (const auto& layer : model.layers())
-    all.append(nb::make_tuple(layer.name, layer.operation, layer.output, layer.padding, layer.parameters,
+    all.append(nb::make_tuple(text(layer.name), layer.operation, layer.output, text(layer.padding), layer.parameters,
                               layer.multiply_adds));
   return all;
 }
@@ -149,17 +163,18 @@ nb::list run(const convoy::Model& model, const std::vector<Array>& inputs, bool 
   return all;
 }
 
-nb::tuple port(const std::string& file, const std::string& output, const Reading& reading, const std::string& to,
+nb::tuple port(const nb::bytes& file_path, const nb::bytes& output_path, const Reading& reading, const std::string& to,
                bool overwrites, bool proves, const std::vector<std::string>& without, std::optional<convoy::Size> opset,
                bool source_axes) {
+  const std::string file = path_of(file_path), output = path_of(output_path);
   convoy::PortSettings settings{reading.options(), to, overwrites, proves, without, opset, source_axes, 0};
   const auto outcome = value_of([&] {
     const nb::gil_scoped_release others_run;
     return convoy::port(file, output, settings);
   }());
   nb::list files;
-  for (const auto& one : outcome.files) files.append(nb::make_tuple(one.path.string(), one.bytes, one.sha256));
-  return nb::make_tuple(outcome.holds, files, outcome.text, outcome.json);
+  for (const auto& one : outcome.files) files.append(nb::make_tuple(text(one.path.string()), one.bytes, one.sha256));
+  return nb::make_tuple(outcome.holds, files, text(outcome.text), outcome.json);
 }
 
 nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector<Array>& inputs, std::uint64_t seed,
@@ -171,17 +186,19 @@ nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector
   }());
   nb::list findings;
   for (const auto& one : outcome.findings)
-    findings.append(nb::make_tuple(one.a, one.b, one.cause, one.certain, one.change, one.torch, one.keras));
-  return nb::make_tuple(outcome.same, findings, outcome.text, outcome.json, outcome.html);
+    findings.append(nb::make_tuple(text(one.a), text(one.b), one.cause, one.certain, text(one.change), text(one.torch),
+                                   text(one.keras)));
+  return nb::make_tuple(outcome.same, findings, text(outcome.text), outcome.json, text(outcome.html));
 }
 
-nb::tuple copy_weights(const std::string& a, const std::string& b, const std::string& output, const Reading& reading) {
+nb::tuple copy_weights(const nb::bytes& path_a, const nb::bytes& path_b, const nb::bytes& path, const Reading& reading) {
+  const std::string a = path_of(path_a), b = path_of(path_b), output = path_of(path);
   const convoy::CopySettings settings{reading.options(), reading.options(), true, true, 0, 0};
   const auto outcome = value_of([&] {
     const nb::gil_scoped_release others_run;
     return convoy::copy_weights(a, b, output, settings);
   }());
-  return nb::make_tuple(outcome.holds, outcome.text, outcome.json);
+  return nb::make_tuple(outcome.holds, text(outcome.text), outcome.json);
 }
 
 nb::list pad(const std::string& call, const convoy::ModelShape& size, const convoy::Sizes& kernel,
@@ -207,7 +224,7 @@ NB_MODULE(_convoy, m) {
       std::rethrow_exception(thrown);
     } catch (const Failure& failure) {
       const nb::object kind = nb::module_::import_("convoy.errors").attr(kind_of(failure.error.fault));
-      PyErr_SetObject(kind.ptr(), kind(failure.error.what, failure.error.where).ptr());
+      PyErr_SetObject(kind.ptr(), kind(text(failure.error.what), text(failure.error.where)).ptr());
     }
   });
   nb::class_<Reading>(m, "Reading")
@@ -219,23 +236,26 @@ NB_MODULE(_convoy, m) {
       .def_rw("import_roots", &Reading::import_roots)
       .def_rw("seed", &Reading::seed);
   nb::class_<convoy::Model>(m, "Model")
-      .def_prop_ro("name", &convoy::Model::name)
-      .def_prop_ro("format", &convoy::Model::format)
+      .def_prop_ro("name", [](const convoy::Model& model) { return text(model.name()); })
+      .def_prop_ro("format", [](const convoy::Model& model) { return text(model.format()); })
+      .def_prop_ro("remarks", [](const convoy::Model& model) { return texts(model.remarks()); })
       .def_prop_ro("inputs", [](const convoy::Model& model) { return values_as_tuples(model.inputs()); })
       .def_prop_ro("outputs", [](const convoy::Model& model) { return values_as_tuples(model.outputs()); })
       .def_prop_ro("layers", &layers_as_tuples)
       .def_prop_ro("parameters", &convoy::Model::parameters)
-      .def("summary_text", &convoy::Model::summary_text)
+      .def("summary_text", [](const convoy::Model& model) { return text(model.summary_text()); })
       .def("summary_json", &convoy::Model::summary_json)
       .def("run", &run);
-  m.def("load", [](const std::string& file, const Reading& reading) {
+  m.def("load", [](const nb::bytes& path, const Reading& reading) {
+    const auto file = path_of(path);
     const auto options = reading.options();
     return value_of([&] {
       const nb::gil_scoped_release others_run;
       return convoy::load(file, options);
     }());
   });
-  m.def("load_beside", [](const convoy::Model& other, const std::string& file, const Reading& reading) {
+  m.def("load_beside", [](const convoy::Model& other, const nb::bytes& path, const Reading& reading) {
+    const auto file = path_of(path);
     const auto options = reading.options();
     return value_of([&] {
       const nb::gil_scoped_release others_run;

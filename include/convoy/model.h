@@ -56,11 +56,13 @@ struct RunSettings {
 
 class Model {
  public:
-  explicit Model(std::shared_ptr<const Graph> graph, std::filesystem::path file = {});
+  explicit Model(std::shared_ptr<const Graph> graph, std::filesystem::path file = {},
+                 std::vector<std::string> remarks = {});
 
   const std::string& name() const;
   const std::string& format() const;  // "Keras 3.15.1", "ONNX opset 17"
   const std::filesystem::path& file() const { return file_; }
+  const std::vector<std::string>& remarks() const { return remarks_; }  // what to know of how it was read, in sentences
   std::vector<ModelValue> inputs() const;
   std::vector<ModelValue> outputs() const;
   std::vector<ModelLayer> layers() const;
@@ -80,6 +82,7 @@ class Model {
  private:
   std::shared_ptr<const Graph> graph_;
   std::filesystem::path file_;
+  std::vector<std::string> remarks_;
 };
 
 // Reads a model: .keras, .h5, .json, .onnx, .pt2, .pt, or source as "net.py" or "net.py:Net --args 3,64".

@@ -4,10 +4,12 @@ from __future__ import annotations
 import html
 import importlib.util
 import json
+import operator
 import os
 import sys
 import tempfile
 import uuid
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Sequence
@@ -66,9 +68,9 @@ class Text(str):
 
 @dataclass(frozen=True)
 class Report:
-    """What a port was shown to be: `holds` is the proof, `files` what was written."""
+    """What a port was shown to be: `holds` is the proof, None where it was declined; `files` what was written."""
 
-    holds: bool
+    holds: bool | None
     files: tuple[Path, ...]
     text: str = field(repr=False)
     data: dict = field(repr=False)
@@ -130,17 +132,29 @@ def _array(x: Any) -> Any:
     return x if x.flags.writeable else x.copy()
 
 
+def _sizes(numbers: Any, name: str) -> list[int | None]:
+    """One number or several, numpy's as well; None among them is a free size."""
+    if numbers is None:
+        return []
+    try:
+        if hasattr(numbers, "__index__"):
+            return [operator.index(numbers)]
+        return [None if n is None else operator.index(n) for n in numbers]
+    except TypeError:
+        raise UsageError(f"{name}={numbers!r} is no size: give whole numbers, or None for a free one") from None
+
+
 def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None) -> Any:
     reading = _convoy.Reading()
     if weights is not None:
         reading.weights = os.fspath(weights)
     if size is not None:
-        reading.size = [size] if isinstance(size, int) else list(size)
+        reading.size = _sizes(size, "size")
     if shapes is not None:
         named = shapes if isinstance(shapes, Mapping) else {"": shapes}
-        reading.shapes = {name: list(shape) for name, shape in named.items()}
+        reading.shapes = {name: _sizes(shape, "shapes") for name, shape in named.items()}
     reading.outputs = [outputs] if isinstance(outputs, str) else list(outputs)
-    reading.import_roots = [os.fspath(root) for root in import_roots]
+    reading.import_roots = [os.fspath(root) for root in ([import_roots] if isinstance(import_roots, (str, os.PathLike)) else import_roots)]
     if seed is not None:
         reading.seed = seed % 2**64
     return reading
@@ -149,9 +163,14 @@ def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), 
 class Model:
     """A model that was read. Call it with arrays; see `inputs`, `outputs`, `layers` and `summary()`."""
 
-    def __init__(self, native: Any, source: str) -> None:
+    def __init__(self, native: Any, source: str, made_of: Any = None, options: dict | None = None) -> None:
         self._native = native
+        self._options = options or {}
+        self.made_of = made_of  # what can be read again: a path, bytes or a live object
         self.source = source  # the file, or what kind of object it was
+        self.remarks = tuple(native.remarks)  # what to know of how it was read, in sentences
+        for remark in self.remarks:
+            warnings.warn(f"{source}: {remark}", _live.Warning, stacklevel=3)
 
     @property
     def name(self) -> str:
@@ -221,11 +240,21 @@ class Model:
             return dict(zip((value.name for value in self.outputs), results))
         return results[0] if len(results) == 1 else tuple(results)
 
+    def __reduce__(self) -> tuple:
+        """Another process reads it again."""
+        if not isinstance(self.made_of, (str, os.PathLike, bytes)):
+            raise TypeError(f"{self!r} cannot be pickled: only models that were read from a path or bytes can be read again")
+        return _load_again, (self.made_of, self._options)
+
     def __repr__(self) -> str:
         return f"<convoy.Model {self.name!r} from {self.source}: {len(self.layers)} layers, {self.parameters} parameters>"
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
+
+
+def _load_again(source: Any, options: dict) -> Model:
+    return load(source, **options)
 
 
 def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None) -> Model:
@@ -251,15 +280,28 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     ------
     FileError, BrokenFile, Unsupported, UsageError
     """
-    reading = _reading(size, shapes, weights, outputs, import_roots, seed)
+    options = {"size": size, "shapes": shapes, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed}
+    reading = _reading(**options)
     if isinstance(source, Model):
         return source
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        return Model(_convoy.load(path, reading), path)
+        return Model(_convoy.load(os.fsencode(path), reading), path, path, options)
     with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
         path = _live.save(source, folder, inputs)
-        return Model(_convoy.load(str(path), reading), f"{type(source).__module__}.{type(source).__qualname__}")
+        again = None if hasattr(source, "read") else source
+        return Model(_convoy.load(os.fsencode(path), reading), _named(source), again, options)
+
+
+def _named(thing: Any) -> str:
+    return os.fspath(thing) if isinstance(thing, (str, os.PathLike)) else f"{type(thing).__module__}.{type(thing).__qualname__}"
+
+
+def _file_of(model: Model) -> Any:
+    """What a model was read from: what is ported is read again."""
+    if model.made_of is None:
+        raise UsageError(f"{model!r} was read from an object that is gone: give the object itself")
+    return model.made_of
 
 
 def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", force: bool = False, proof: bool = True,
@@ -285,12 +327,14 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     if interface not in ("target", "source"):
         raise UsageError(f"interface={interface!r}: write 'target' or 'source'")
     with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        if isinstance(source, Model):
+            source = _file_of(source)
         path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else str(_live.save(source, folder, inputs))
-        holds, files, text, data = _convoy.port(path, os.fspath(output), _reading(**reading), to, force, proof, list(without), opset,
+        holds, files, text, data = _convoy.port(os.fsencode(path), os.fsencode(output), _reading(**reading), to, force, proof, [without] if isinstance(without, str) else list(without), opset,
                                                 interface == "source")
-    report = Report(holds, tuple(Path(file) for file, _, _ in files), Text(text), json.loads(data))
+    report = Report(holds if proof else None, tuple(Path(file) for file, _, _ in files), Text(text), json.loads(data))
     if not holds:
-        error = NotProven("the port differs from its source; nothing was written", path)
+        error = NotProven("the port differs from its source; nothing was written", path if isinstance(source, (str, os.PathLike)) else _named(source))
         error.report = report
         raise error
     return report
@@ -328,9 +372,9 @@ def _both(a: Any, b: Any, inputs: tuple, reading: dict) -> tuple[Model, Model]:
             second = None
         if second is None:
             raise
-        return Model(_convoy.load_beside(second._native, os.fspath(a), _reading(**reading)), os.fspath(a)), second
+        return Model(_convoy.load_beside(second._native, os.fsencode(a), _reading(**reading)), os.fspath(a), a, reading), second
     if is_path[1]:
-        return first, Model(_convoy.load_beside(first._native, os.fspath(b), _reading(**reading)), os.fspath(b))
+        return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**reading)), os.fspath(b), b, reading)
     return first, load(b, *_module_inputs(b, a, inputs), **reading)
 
 
@@ -431,8 +475,7 @@ def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str 
     Unsupported
         The framework itself refuses the call.
     """
-    sizes = [size] if isinstance(size, int) else list(size)
-    kernels = [kernel] if isinstance(kernel, int) else list(kernel)
+    sizes, kernels = _sizes(size, "size"), _sizes(kernel, "kernel")
     framework, function, axes, lines, text, data = _convoy.pad(call, sizes, kernels, channels, layout)[0]
     return Padding(framework, function, tuple(PadAxis(*axis) for axis in axes),
                    tuple(PadLine(name, tuple(code), equal, holds, remark) for name, code, equal, holds, remark in lines), Text(text), json.loads(data))
@@ -476,18 +519,25 @@ def copy_weights(a: Any, b: Any, *inputs: Any, **reading: Any) -> Report:
                 continue
             (Path(folder) / name).mkdir()
             sides.append(str(_live.save(one, Path(folder) / name, _module_inputs(one, a, inputs))))
-        output = Path(folder) / ("weights.npz" if kind == "module" else "model.weights.h5")
-        holds, text, data = _convoy.copy_weights(sides[0], sides[1], str(output), _reading(**reading))
+        output = Path(folder) / ("weights.npz" if kind == "module" else "model.keras")
+        holds, text, data = _convoy.copy_weights(os.fsencode(sides[0]), os.fsencode(sides[1]), os.fsencode(output), _reading(**reading))
         report = Report(holds, (), Text(text), json.loads(data))
         if not holds:
-            error = NotProven("with these numbers the models do not compute the same; nothing was changed", sides[1])
+            error = NotProven("with these numbers the models do not compute the same; nothing was changed", _named(b))
             error.report = report
             raise error
         if kind == "keras":
-            b.load_weights(output)
+            b.set_weights(_weights_of(output))
         else:
             _load_state(b, output)
     return report
+
+
+def _weights_of(file: Path) -> list:
+    """The weights of a Keras model that lies in a file, in the model's own order."""
+    import keras
+
+    return keras.models.load_model(file, compile=False).get_weights()
 
 
 def _load_state(module: Any, file: Path) -> None:

@@ -100,6 +100,32 @@ Result<LoadOptions> load_options(const std::filesystem::path& file, const ReadOp
 // Names in files are any bytes, text in JSON is UTF-8.
 std::string printed(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
 
+// Whoever holds a model keeps its numbers, whatever becomes of the file that they were read from. Tied weights stay one.
+Status keep_numbers(Graph& graph) {
+  std::map<const void*, Tensor> kept;
+  for (Value& value : graph.values) {
+    if (!value.constant) continue;
+    const auto [at, is_new] = kept.try_emplace(value.constant->identity());
+    if (is_new) {
+      const auto bytes = value.constant->bytes();
+      if (auto held = budget::afford(static_cast<Size>(bytes.size()), "the weights"); !held) return held;
+      auto own = Tensor::owning(value.constant->dtype(), value.constant->shape(), {bytes.begin(), bytes.end()});
+      if (!own) return pass(own);
+      at->second = *std::move(own);
+    }
+    const Tensor& own = at->second;
+    if (own.dtype() == value.constant->dtype() && own.bytes().size() == value.constant->bytes().size())
+      value.constant = own.reshaped(value.constant->shape());
+  }
+  return {};
+}
+
+Result<Model> model_of(Result<Graph> graph, const std::filesystem::path& file, std::vector<std::string> remarks) {
+  if (!graph) return pass(graph);
+  if (auto kept = keep_numbers(*graph); !kept) return pass(kept);
+  return Model(std::make_shared<const Graph>(*std::move(graph)), file, std::move(remarks));
+}
+
 std::string name_of_file(const std::filesystem::path& file) { return file.filename().string(); }
 
 Result<std::vector<Tensor>> in_order(const std::vector<ModelValue>& wanted,
@@ -142,9 +168,10 @@ PadOutcome outcome_of(const explain::Explanation& told) {
 
 inline namespace v0 {
 
-Model::Model(std::shared_ptr<const Graph> graph, std::filesystem::path file)
+Model::Model(std::shared_ptr<const Graph> graph, std::filesystem::path file, std::vector<std::string> remarks)
     : graph_(std::move(graph)),
-      file_(std::move(file)) {}
+      file_(std::move(file)),
+      remarks_(std::move(remarks)) {}
 
 const std::string& Model::name() const { return graph_->name; }
 const std::string& Model::format() const { return graph_->source_format; }
@@ -209,11 +236,12 @@ Result<std::map<std::string, Tensor>> Model::run(const std::map<std::string, Ten
 
 Result<Model> load(const std::filesystem::path& file, const ReadOptions& options) {
   return guarded([&]() -> Result<Model> {
-    const auto to = load_options(file, options);
-    if (!to) return std::unexpected(to.error());
+    auto to = load_options(file, options);
+    if (!to) return pass(to);
+    std::vector<std::string> remarks;
+    to->remarks = &remarks;
     auto graph = convoy::load(file, *to);
-    if (!graph) return pass(graph);
-    return Model(std::make_shared<const Graph>(*std::move(graph)), file);
+    return model_of(std::move(graph), file, std::move(remarks));
   });
 }
 
@@ -222,9 +250,7 @@ Result<Model> load_beside(const Model& other, const std::filesystem::path& file,
     auto to = load_options(file, options);
     if (!to) return pass(to);
     to->for_one_model = false;
-    auto graph = convoy::load_beside(other.graph(), file, *to);
-    if (!graph) return pass(graph);
-    return Model(std::make_shared<const Graph>(*std::move(graph)), file);
+    return model_of(convoy::load_beside(other.graph(), file, *to), file, {});
   });
 }
 

@@ -242,6 +242,31 @@ def test_trained_numbers_go_into_a_module_that_somebody_else_wrote(convoy, keras
     close(other(x), keras_net(x))
 
 
+def test_trained_numbers_go_into_a_sequential_model(convoy):
+    keras.utils.set_random_seed(2)
+    model = keras.Sequential([keras.Input((8, 6, 3)), keras.layers.Conv2D(4, 3), keras.layers.BatchNormalization(), keras.layers.Dropout(0.3),
+                              keras.layers.Flatten(), keras.layers.Dense(5)])
+    model.compile(optimizer="sgd", loss="mse")
+    other = keras.models.clone_model(model)
+    other.compile(optimizer="adam", loss="mse")
+    x = np.random.default_rng(1).normal(size=(2, 8, 6, 3)).astype("float32")
+    convoy.copy_weights(model, other)
+    close(other(x), model(x))
+
+
+def test_sizes_that_export_took_for_numbers_are_said(convoy):
+    class Rows(nn.Module):
+        def forward(self, x):
+            return x.reshape(x.shape[0], -1)
+
+    x = torch.randn(2, 4, 3)
+    program = torch.export.export(Rows(), (x,))
+    with pytest.warns(convoy.Warning, match="dynamic_shapes"):
+        convoy.load(program, shapes=(None, 4, 3))
+    y = torch.randn(5, 4, 3)
+    close(convoy.load(Rows().eval(), x)(y), Rows()(y))  # a live module is exported with its batch free
+
+
 def test_a_careless_port_is_named(convoy, keras_net):
     port = convoy.to_torch(keras_net)
     careless = nn.Sequential(nn.Conv2d(3, 6, 3, stride=2, padding=1), nn.ReLU(), nn.AvgPool2d(2, padding=0, ceil_mode=True))

@@ -120,6 +120,33 @@ class Running(Folder):
         gc.collect()
         np.testing.assert_array_equal(y, kept)
 
+    def test_the_file_may_change_behind_a_model(self):
+        target = self.folder / "net.keras"
+        target.write_bytes(DIGITS.read_bytes())
+        net = convoy.load(target)
+        x, _ = digits()
+        wanted = net(x)
+        with target.open("r+b") as file:
+            file.write(bytes(target.stat().st_size))
+        np.testing.assert_array_equal(net(x), wanted)
+        with target.open("r+b") as file:
+            file.truncate(10)
+        np.testing.assert_array_equal(net(x), wanted)
+
+    def test_models_travel_between_processes(self):
+        x, _ = digits()
+        for source in (DIGITS, DIGITS.read_bytes()):
+            net = convoy.load(source)
+            np.testing.assert_array_equal(pickle.loads(pickle.dumps(net))(x), net(x))
+        with DIGITS.open("rb") as file, self.assertRaises(TypeError):
+            pickle.dumps(convoy.load(file))
+
+    def test_names_that_are_no_text_are_shown(self):
+        data = DIGITS.read_bytes()
+        at = data.index(b'"stem"')
+        with self.assertRaises(convoy.Error):  # the checksum of the archive; names are shown by their bytes
+            convoy.load(data[:at] + b'"st\xffm"' + data[at + 6:])
+
     def test_threads_share_a_model(self):
         net = convoy.load(DIGITS)
         x, _ = digits()
@@ -169,6 +196,24 @@ class Porting(Folder):
         self.assertEqual(target.read_bytes(), b"mine")
         convoy.port(DIGITS, target, force=True)
         self.assertGreater(target.stat().st_size, 4)
+
+    def test_what_was_read_is_ported_as_well(self):
+        for source in (convoy.load(DIGITS), convoy.load(DIGITS.read_bytes())):
+            convoy.port(source, self.folder / "digits.onnx", force=True)
+            convoy.assert_same(source, self.folder / "digits.onnx")
+        with DIGITS.open("rb") as file:
+            net = convoy.load(file)
+        with self.assertRaises(convoy.UsageError):
+            convoy.to_onnx(net)
+
+    def test_without_a_proof_nothing_is_claimed(self):
+        self.assertIsNone(convoy.port(DIGITS, self.folder / "digits.onnx", proof=False).holds)
+
+    def test_file_names_are_bytes(self):
+        name = os.fsdecode(bytes(self.folder) + b"/n\xe9t.onnx")
+        report = convoy.port(DIGITS, name)
+        self.assertEqual(report.files, (pathlib.Path(name),))
+        self.assertEqual(convoy.load(name).parameters, convoy.load(DIGITS).parameters)
 
     def test_onnx_as_bytes(self):
         data = convoy.to_onnx(DIGITS)
@@ -269,6 +314,13 @@ class Pads(unittest.TestCase):
         self.assertIn("pads=[1, 0, 2, 0]", str(told))
         free = convoy.pad("nn.Conv2d(3, 8, 3, 2, 1)", size=(None, 9))
         self.assertEqual((free.out, free.axes[0].formula), ((None, 5), "ceil(n / 2)"))
+
+    def test_sizes_of_numpy_are_sizes(self):
+        self.assertEqual(convoy.pad("Conv2D(8, (4, 1), padding='same')", size=tuple(np.array([100, 20]))).out, (100, 20))
+        self.assertEqual(convoy.pad("nn.Conv2d(3, 8, 3)", size=None).out, (None, None))
+        for size in ("abc", 2.5, {}):
+            with self.subTest(size=size), self.assertRaises((convoy.UsageError,)):
+                convoy.pad("nn.Conv2d(3, 8, 3)", size=[size])
 
     def test_what_is_no_call_is_refused(self):
         for call, kind in [("Convolve(3)", convoy.UsageError), ("", convoy.UsageError), ("nn.Conv2d(3, 8, 3, stride=2, padding='same')", convoy.Unsupported)]:

@@ -83,6 +83,13 @@ class Reader {
     return {};
   }
 
+  // torch.export makes numbers of sizes that are not declared dynamic.
+  static bool changes_known_size(const Shape& exported, const Shape& read) {
+    for (std::size_t i = 0; i < std::min(exported.size(), read.size()); ++i)
+      if (exported[i].known() && exported[i] != read[i]) return true;
+    return false;
+  }
+
   // The name of {"arg": {"as_tensor": {"name": ...}}} or of {"arg": {"name": ...}}.
   static std::string argument_name(const Json& spec) {
     const Json* argument = member(spec, "arg");
@@ -96,12 +103,18 @@ class Reader {
     if (name.empty()) return fail(Fault::Unsupported, "takes an input that is no tensor");
     auto type = declared(name);
     if (!type) return within("input '" + name + "'", Status(std::unexpected(type.error())));
+    const Shape exported = type->shape;
     if (const Shape* given = options_.shape_of(name, inputs)) {
       type->shape = *given;
     } else if (!options_.size.empty() && type->rank() == static_cast<Size>(options_.size.size()) + 2) {
       for (std::size_t i = 0; i < options_.size.size(); ++i)
         type->shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
     }
+    if (options_.remarks && changes_known_size(exported, type->shape))
+      options_.remarks->push_back("input '" + name + "' was exported as " + text_of(exported) + " and is read as " +
+                                  text_of(type->shape) +
+                                  ": what the program made of its own sizes stays as it was; export it with "
+                                  "dynamic_shapes to be sure");
     const ValueId input = graph_.input(name, *type);
     tensors_[name] = input;
     const auto sizes = Symbols::sizes_of(values_ ? member(*values_, name) : nullptr);
