@@ -7,9 +7,11 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 from .errors import Unsupported, UsageError
+
+T = TypeVar("T")
 
 
 class Warning(UserWarning):  # noqa: A001  as `convoy.Warning` it reads well
@@ -90,7 +92,7 @@ def _free_batch(x: Any) -> Any:
     return {0: torch.export.Dim.AUTO} if isinstance(x, torch.Tensor) and x.ndim > 1 else None
 
 
-def _save_module(module: Any, inputs: tuple, path: Path) -> None:
+def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
     import torch
 
     if not inputs:
@@ -102,7 +104,7 @@ def _save_module(module: Any, inputs: tuple, path: Path) -> None:
         raise UsageError(f"an example input is no tensor ({_first_line(error)})", place) from error
     with _in_eval_mode(module), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         try:
-            program = torch.export.export(module, examples, dynamic_shapes=_free_batch(examples))
+            program = torch.export.export(module, examples, dynamic_shapes=_free_batch(examples) if frees_batch else None)
         except Exception:
             try:
                 program = torch.export.export(module, examples)
@@ -114,7 +116,7 @@ def _save_module(module: Any, inputs: tuple, path: Path) -> None:
             raise Unsupported(f"torch.export does not save the module ({_first_line(error)})", place) from error
 
 
-def save(thing: Any, folder: str | os.PathLike, inputs: tuple = ()) -> Path:
+def save(thing: Any, folder: str | os.PathLike, inputs: tuple = (), frees_batch: bool = True) -> Path:
     """Writes a live model, or the bytes of a file, into `folder`; the path of what was written."""
     folder = Path(folder)
     if isinstance(thing, (bytes, bytearray, memoryview)):
@@ -137,7 +139,7 @@ def save(thing: Any, folder: str | os.PathLike, inputs: tuple = ()) -> Path:
         torch.export.save(thing, str(path))
     elif kind == "module":
         path = folder / "model.pt2"
-        _save_module(thing, inputs, path)
+        _save_module(thing, inputs, path, frees_batch)
     elif kind == "keras":
         path = folder / "model.keras"
         thing.save(path)
@@ -148,3 +150,14 @@ def save(thing: Any, folder: str | os.PathLike, inputs: tuple = ()) -> Path:
         raise UsageError(f"{type(thing).__module__}.{type(thing).__qualname__} is no model: give a path, the bytes of a file, an open file, a torch.nn.Module, "
                          "ExportedProgram or ScriptModule, a keras.Model or an onnx.ModelProto")
     return path
+
+
+def read(thing: Any, folder: str | os.PathLike, inputs: tuple, use: Callable[[Path], T]) -> T:
+    """What `use` makes of the model's file. A module that is not carried with its batch free is carried with that of the example."""
+    path = save(thing, folder, inputs)
+    try:
+        return use(path)
+    except Unsupported:
+        if kind_of(thing) != "module":
+            raise
+    return use(save(thing, folder, inputs, frees_batch=False))

@@ -288,9 +288,9 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
         path = os.fspath(source)
         return Model(_convoy.load(os.fsencode(path), reading), path, path, options)
     with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
-        path = _live.save(source, folder, inputs)
         again = None if hasattr(source, "read") else source
-        return Model(_convoy.load(os.fsencode(path), reading), _named(source), again, options)
+        native = _live.read(source, folder, inputs, lambda path: _convoy.load(os.fsencode(path), reading))
+        return Model(native, _named(source), again, options)
 
 
 def _named(thing: Any) -> str:
@@ -329,12 +329,15 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
         if isinstance(source, Model):
             source = _file_of(source)
-        path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else str(_live.save(source, folder, inputs))
-        holds, files, text, data = _convoy.port(os.fsencode(path), os.fsencode(output), _reading(**reading), to, force, proof, [without] if isinstance(without, str) else list(without), opset,
-                                                interface == "source")
+        def carry(path: str | os.PathLike) -> tuple:
+            return _convoy.port(os.fsencode(path), os.fsencode(output), _reading(**reading), to, force, proof,
+                                [without] if isinstance(without, str) else list(without), opset, interface == "source")
+
+        is_path = isinstance(source, (str, os.PathLike))
+        holds, files, text, data = carry(source) if is_path else _live.read(source, folder, inputs, carry)
     report = Report(holds if proof else None, tuple(Path(file) for file, _, _ in files), Text(text), json.loads(data))
     if not holds:
-        error = NotProven("the port differs from its source; nothing was written", path if isinstance(source, (str, os.PathLike)) else _named(source))
+        error = NotProven("the port differs from its source; nothing was written", _named(source))
         error.report = report
         raise error
     return report

@@ -104,6 +104,19 @@ Status widen_without_sign(const Graph& graph, NodeId id, const Target& target, P
   return {};
 }
 
+// ONNX Runtime chooses between no truths: where the condition holds the one, and where not the other.
+Status choose_truths(const Graph& graph, NodeId id, Patch& patch) {
+  const Node& node = graph[id];
+  if (!std::holds_alternative<Where>(node.op) || graph[node.outputs[0]].type.dtype != DType::Bool) return {};
+  auto first = patch.one(node, Binary{BinaryFunction::And}, {node.inputs[0], node.inputs[1]});
+  if (!first) return pass(first);
+  auto otherwise = patch.one(node, Unary{Function::Not}, {node.inputs[0]});
+  if (otherwise) otherwise = patch.one(node, Binary{BinaryFunction::And}, {*otherwise, node.inputs[2]});
+  if (!otherwise) return pass(otherwise);
+  patch.remark(node, "a choice between truths by and, not and or");
+  return patch.become(id, patch.one(node, Binary{BinaryFunction::Or}, {*first, *otherwise}));
+}
+
 // Keras multiplies matrices of whole numbers in float32, which holds them up to 2^24, and those of 8 bits in 32.
 Status write_out_product(const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
@@ -132,6 +145,7 @@ Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
     if (target.framework == Framework::Keras) done = say_extreme_of_truths(graph, id, patch);
     if (target.framework == Framework::Keras && done) done = write_out_product(graph, id, patch);
     if (target.framework == Framework::OnnxRuntime) done = widen(graph, id, patch);
+    if (target.framework == Framework::OnnxRuntime && done) done = choose_truths(graph, id, patch);
     if (target.framework != Framework::Torch && done) done = widen_without_sign(graph, id, target, patch);
     if (!done) return pass(done);
   }

@@ -72,3 +72,36 @@ def test_types_meet_as_in_pytorch(file, target, files, tmp_path):
     assert [y.dtype for y in got] == [y.dtype for y in want]
     for i, (one, other) in enumerate(zip(got, want)):
         np.testing.assert_allclose(one, other, rtol=1e-6, err_msg=f"output {i}")
+
+
+# Truths and whole numbers that stay what they are: a mask that became numbers would be added where it is to choose.
+KEPT = [
+    "b.tril()", "b.triu(1)", "b.masked_fill(a > 1, False)", "torch.where(b, b, False)", "torch.where(b, True, b)", "torch.where(b, 1, 0)",
+    "torch.ones(3, 3, dtype=torch.bool).tril() & b", "w.tril()", "w.masked_fill(b, -1)",
+    "w.to(torch.uint8).masked_fill(b, 7)", "b.masked_fill(b, True) ^ (a > 1)",
+    "F.scaled_dot_product_attention(a[None], a[None], a[None], attn_mask=torch.ones(3, 3, dtype=torch.bool).tril())",
+    "F.scaled_dot_product_attention(a[None], a[None], a[None], attn_mask=b.triu() | torch.eye(3, dtype=torch.bool))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", KEPT)
+def test_truths_stay_truths(expression, tmp_path):
+    source = tmp_path / "net.py"
+    source.write_text("import torch\nimport torch.nn.functional as F\n\n\nclass Net(torch.nn.Module):\n    def forward(self, a):\n"
+                      f"        b, w = a > 0.1, (a * 3).int()\n        return {expression}\n\n\nmodel = Net()\n")
+    spec = importlib.util.spec_from_file_location("net", source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    a = torch.linspace(-1, 2, 9).reshape(3, 3) * torch.tensor([1.0, -1.0, 1.0])
+    wanted = module.model(a).numpy()
+    np.save(tmp_path / "a.npy", a.numpy())
+    program = tmp_path / "net.pt2"
+    torch.export.save(torch.export.export(module.model, (a,)), program)
+    for one, shape in ((source, ["--shape", "3,3"]), (program, [])):
+        convoy("run", one, *shape, "--input", tmp_path / "a.npy", "-o", tmp_path / "y.npy", "-f")
+        np.testing.assert_allclose(np.load(tmp_path / "y.npy").astype(np.float64), wanted.astype(np.float64), atol=1e-5)
+        convoy("port", one, *shape, "-o", tmp_path / "port.onnx", "-f")
+        session = onnxruntime.InferenceSession(str(tmp_path / "port.onnx"), providers=["CPUExecutionProvider"])
+        got = session.run(None, {session.get_inputs()[0].name: a.numpy()})[0]
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(got.astype(np.float64), wanted.astype(np.float64), atol=1e-5)

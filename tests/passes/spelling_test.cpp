@@ -243,6 +243,16 @@ TEST(Spelling, BytesAreNegatedWithASignAndTruthsOrderedAsNumbers) {
   check("input x bool[4]\ny, i = top_k(x) count=4 axis=0\noutput y\n", keras_target(), 3, truths, {1, 1, 0, 0});
 }
 
+TEST(Spelling, TruthsAreChosenByLogicTowardOnnxRuntime) {
+  Graph graph = parsed("input c bool[4]\ninput a bool[4]\ninput b bool[4]\ny = where(c, a, b)\noutput y\n");
+  ASSERT_TRUE(run_passes(graph, onnx_target(17)));
+  EXPECT_EQ(graph.nodes.size(), 4U);
+  const auto truths = [](std::vector<std::int64_t> all) { return Tensor::of({4}, std::move(all)); };
+  const auto values = run(graph, {truths({1, 1, 0, 0}), truths({1, 0, 1, 0}), truths({0, 1, 0, 1})}, {});
+  ASSERT_TRUE(values);
+  EXPECT_EQ(values->at(graph.outputs[0]).integers(), (std::vector<std::int64_t>{1, 0, 0, 1}));
+}
+
 // Keras multiplies matrices of whole numbers in float32: 65536 * 65536 + 15 would come back as 0.
 TEST(Spelling, ProductsOfWholeNumbersAreWrittenOutTowardKeras) {
   const std::string text = "input a int32[?,2,3]\ninput b int32[3,4]\ny = matmul(a, b)\noutput y\n";

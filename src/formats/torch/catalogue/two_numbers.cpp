@@ -46,7 +46,11 @@ void settle_types(FunctionCall& call, Pair& pair) {
   if (kind_of(call.type(single).dtype) <= kind_of(other)) single = call.add(Cast{other}, {single});
 }
 
+// True beside truths is one; a whole number beside them is int64.
 ValueId scalar(FunctionCall& call, std::string_view argument, DType dtype) {
+  const Json* given = call.attrs.raw(argument);
+  if (dtype == DType::Bool && given && given->is_boolean())
+    return call.make_constant(argument, *Tensor::owning(DType::Bool, {}, {std::byte{given->get<bool>()}}));
   return number_constant(call, argument, number_in(call, argument), dtype);
 }
 Pair operands(FunctionCall& call, std::string_view first, std::string_view second) {
@@ -200,8 +204,11 @@ Results where(FunctionCall& call) {
 }
 
 Results masked_fill(FunctionCall& call) {
-  const ValueId mask = call.tensor("mask");
-  const auto [x, value] = operands(call, "input", "value");
+  const ValueId mask = call.tensor("mask"), x = call.tensor("input");
+  ValueId value = operands(call, "input", "value").b;
+  if (call.failed()) return {};
+  const DType dtype = call.type(x).dtype;  // stays, whatever the value is
+  if (call.type(value).dtype != dtype) value = call.add(Cast{dtype}, {value});
   return {call.add(Where{}, {mask, value, x})};
 }
 
@@ -221,10 +228,9 @@ Results triangle(FunctionCall& call) {
       keeps.push_back(static_cast<std::byte>(upper ? column - row >= diagonal : column - row <= diagonal));
   const ValueId mask =
       call.make_constant("triangle", *Tensor::owning(DType::Bool, {*rows, *columns}, std::move(keeps)));
-  const DType dtype = call.type(x).dtype;
-  const Tensor zero = Tensor::of({}, std::vector<std::int64_t>{0});
-  const ValueId nothing =
-      call.make_constant("zero", !is_floating(dtype) ? zero : Tensor::of({}, std::vector<float>{0}).converted(dtype));
+  const DType dtype = call.type(x).dtype;  // zero bytes are zero in every type
+  std::vector<std::byte> zero(static_cast<std::size_t>(bytes_of(dtype)));
+  const ValueId nothing = call.make_constant("zero", *Tensor::owning(dtype, {}, std::move(zero)));
   return {call.add(Where{}, {mask, x, nothing})};
 }
 
