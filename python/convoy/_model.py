@@ -236,6 +236,9 @@ class Model:
         if float64 is None:
             float64 = any(value.dtype == "float64" for value in self.outputs)
         results = self._native.run(arrays, float64, threads)
+        declared = [value.dtype for value in self.outputs]
+        results = [y.astype(name) if y.dtype.kind in "iu" and name != str(y.dtype) and ("int" in name or name == "bool") else y
+                   for y, name in zip(results, declared)]
         if by_name:
             return dict(zip((value.name for value in self.outputs), results))
         return results[0] if len(results) == 1 else tuple(results)
@@ -251,6 +254,13 @@ class Model:
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
+
+
+def _check_example_says_shapes(source: Any, options: Mapping) -> None:
+    """What torch.export made of the example's sizes stays as it is at others: they are never freed afterwards."""
+    if _live.kind_of(source) == "module" and (options.get("shapes") is not None or options.get("size") is not None):
+        raise UsageError("shapes and size are for files: a live torch.nn.Module takes the shapes of its example input, with the batch free where "
+                         "the module lets it be; for other free sizes give a torch.export.export(..., dynamic_shapes=...)")
 
 
 def _load_again(source: Any, options: dict) -> Model:
@@ -281,6 +291,7 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     FileError, BrokenFile, Unsupported, UsageError
     """
     options = {"size": size, "shapes": shapes, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed}
+    _check_example_says_shapes(source, options)
     reading = _reading(**options)
     if isinstance(source, Model):
         return source
@@ -329,6 +340,8 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
         if isinstance(source, Model):
             source = _file_of(source)
+        _check_example_says_shapes(source, reading)
+
         def carry(path: str | os.PathLike) -> tuple:
             return _convoy.port(os.fsencode(path), os.fsencode(output), _reading(**reading), to, force, proof,
                                 [without] if isinstance(without, str) else list(without), opset, interface == "source")
@@ -378,7 +391,13 @@ def _both(a: Any, b: Any, inputs: tuple, reading: dict) -> tuple[Model, Model]:
         return Model(_convoy.load_beside(second._native, os.fsencode(a), _reading(**reading)), os.fspath(a), a, reading), second
     if is_path[1]:
         return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**reading)), os.fspath(b), b, reading)
-    return first, load(b, *_module_inputs(b, a, inputs), **reading)
+    turned = _module_inputs(b, a, inputs)
+    try:
+        return first, load(b, *turned, **reading)
+    except Error:
+        if turned is inputs:
+            raise
+        return first, load(b, *inputs, **reading)  # a sequence, or a module that takes images channels last
 
 
 def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:

@@ -142,6 +142,44 @@ def test_tensors_of_tensorflow_are_taken(convoy):
     close(convoy.load(module, x)(tf.constant(x.numpy())), module(x).detach())
 
 
+def test_sizes_of_a_live_module_are_never_freed_afterwards(convoy):
+    class Mean(nn.Module):
+        def forward(self, x):
+            return torch.tanh(x).sum(0) / x.shape[0]
+
+    x = torch.randn(2, 4)
+    with pytest.raises(convoy.UsageError, match="example input"):
+        convoy.load(Mean().eval(), x, shapes=(None, 4))
+    read = convoy.load(Mean().eval(), x)
+    close(read(x), Mean()(x))
+    if read.inputs[0].shape[0] is None:
+        y = torch.randn(5, 4)
+        close(read(y), Mean()(y))
+
+
+def test_outputs_have_the_types_of_the_model(convoy):
+    class Types(nn.Module):
+        def forward(self, x):
+            return x > 0, (x * 9).int(), (x * 9).abs().to(torch.uint8), x.argmax(1)
+
+    x = torch.randn(2, 4)
+    for got, want in zip(convoy.load(Types().eval(), x)(x), Types()(x), strict=True):
+        assert str(got.dtype) == str(want.dtype)[6:]
+        np.testing.assert_array_equal(got, want.numpy())
+
+
+def test_a_sequence_is_compared_as_it_lies(convoy):
+    model = keras.Sequential([keras.Input((5, 4)), keras.layers.Dense(3, activation="relu"), keras.layers.Dense(2)])
+    module = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)).eval()
+    x = np.random.default_rng(1).normal(size=(2, 5, 4)).astype("float32")
+    assert not convoy.diff(model, module, x).same
+    with torch.no_grad():
+        for layer, dense in zip((module[0], module[2]), model.layers):
+            layer.weight.copy_(torch.from_numpy(dense.get_weights()[0].T.copy()))
+            layer.bias.copy_(torch.from_numpy(dense.get_weights()[1]))
+    convoy.assert_same(model, module, x)
+
+
 def test_what_export_does_not_take_is_said(convoy, picture):
     class Branches(nn.Module):
         def forward(self, x):
