@@ -588,7 +588,8 @@ def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
         path = Path(folder) / "port.py"
         port(source, path, *inputs, to="torch", **options)
         module = _module_from(path).load()
-        object.__setattr__(module, "source", path.read_text())
+        if not hasattr(module, "source"):  # a layer may be called so
+            object.__setattr__(module, "source", path.read_text())
     return module
 
 

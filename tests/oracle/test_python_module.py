@@ -224,6 +224,23 @@ def test_a_keras_model_becomes_a_module_that_trains(convoy, keras_net):
         assert abs(float(keras_net.train_on_batch(x, goal)) - loss.item()) < 1e-4
 
 
+def test_a_layer_may_be_called_source(convoy):
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="source")])
+    x = np.random.default_rng(2).normal(size=(2, 4)).astype("float32")
+    close(convoy.to_torch(model)(torch.from_numpy(x)).detach(), model(x))
+
+
+def test_numbers_without_axes_are_inputs(convoy):
+    class Scaled(nn.Module):
+        def forward(self, x, k):
+            return x * k
+
+    x = torch.randn(2, 4)
+    read = convoy.load(Scaled().eval(), x, torch.tensor(2.0))
+    for k in (3.0, np.float32(3), np.array(3.0, "float32"), torch.tensor(3.0)):
+        close(read(x, k), x * 3)
+
+
 def test_a_module_becomes_a_keras_model(convoy, net, picture):
     model = convoy.to_keras(net, picture)
     assert isinstance(model, keras.Model)
