@@ -129,6 +129,10 @@ void begin(std::optional<Size> bytes) {
   base = bytes.value_or(for_reading);
   computing_base = bytes.value_or(for_computing);
   scale = bytes ? static_cast<double>(*bytes) / static_cast<double>(for_reading) : 1.0;
+  begin_again();
+}
+
+void begin_again() {
   read = declared = 0;
   spent = spent_computing = 0;
   is_refused = is_written = false;

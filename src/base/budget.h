@@ -18,6 +18,8 @@ constexpr double seconds_for_reading = 0.7, seconds_for_computing = 120;
 
 // From here on this process has a budget. `bytes`: what the user grants in place of both sums above; work in proportion.
 void begin(std::optional<Size> bytes = {});
+// The same grant once more, as if nothing had been read or done: for a process that another one left to carry a model.
+void begin_again();
 void end();
 
 // A file was opened; each file counts once.

@@ -102,12 +102,19 @@ void offer_budget(CLI::App& app) {
       "read and write, 2G to compute)");
 }
 
-void ModelOptions::offer(CLI::App& app) {
-  app.add_option("file", file,
-                 "the model: .keras, .h5, .hdf5, .json, .onnx, .pt2, TorchScript, or source: net.py, net.py:Net, - for "
-                 "standard "
-                 "input")
-      ->required();
+void ModelOptions::offer(CLI::App& app, bool takes_many) {
+  const std::string what =
+      "the model: .keras, .h5, .hdf5, .json, .onnx, .pt2, TorchScript, or source: net.py, net.py:Net, - for standard "
+      "input";
+  if (takes_many) {
+    const auto all = [this](const std::vector<std::string>& words) {
+      file = words.front();
+      more.assign(words.begin() + 1, words.end());
+    };
+    app.add_option_function<std::vector<std::string>>("file", all, what + "; many of them, or folders: see -o")
+        ->required()
+        ->type_name("TEXT");
+  } else app.add_option("file", file, what)->required();
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
   app.add_option(
       "--shape", shapes,

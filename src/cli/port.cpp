@@ -5,6 +5,7 @@
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "cli/certificate.h"
+#include "cli/port_many.h"
 #include "formats/source.h"
 #include "report/text.h"
 
@@ -27,8 +28,9 @@ namespace {
 struct Port {
   ModelOptions model;
   std::string to, output, interface = "target", without, weights_format = "safetensors", report_file, seed = "0";
-  bool force = false, no_proof = false, json = false, quiet = false;
-  int threads = 0;
+  std::string shard;
+  bool force = false, no_proof = false, json = false, quiet = false, resume = false;
+  int threads = 0, jobs = 0;
   std::optional<Size> opset;
   bool external_data = false, optimizes = false;
 };
@@ -165,6 +167,60 @@ int run_port(const Port& o) {
   return Done;
 }
 
+// One of many: what it was asked for, said as that of one model is, and nothing else.
+int run_port_of(const Port& all, const BatchItem& model, bool overwrites) {
+  Port one = all;
+  one.model.file = model.source;
+  one.output = model.output.string();
+  one.force = overwrites;
+  one.json = false;
+  one.quiet = true;
+  return run_port(one);
+}
+
+bool is_batch(const Port& o) {
+  return !o.model.more.empty() || names_folder(o.model.file) || !o.shard.empty() || o.resume || o.jobs > 0;
+}
+
+Result<Batch> batch_of_options(const Port& o) {
+  std::vector<std::string> named{o.model.file};
+  named.insert(named.end(), o.model.more.begin(), o.model.more.end());
+  if (!o.report_file.empty())
+    return fail(Fault::Usage, "--report keeps the proof of one model; leave it out where many are ported");
+  if (!o.model.weights.empty())
+    return fail(Fault::Usage, "--weights is for one model; leave it out where many are ported");
+  if (std::ranges::find(named, "-") != named.end())
+    return fail(Fault::Usage, "standard input is one model; name files or folders where many are ported");
+  if (o.to.empty()) return fail(Fault::Usage, "no target is given; add --to torch, --to keras or --to onnx");
+  if (o.output.empty()) return fail(Fault::Usage, "many models need a folder to be written to; add -o ports");
+  const auto extension = extension_of_target(o.to);
+  if (!extension) return std::unexpected(extension.error());
+  Batch batch{.items = {}, .folder = o.output, .shard = {}};
+  if (!o.shard.empty()) {
+    const auto shard = shard_of(o.shard);
+    if (!shard) return std::unexpected(shard.error());
+    batch.shard = *shard;
+  }
+  auto items = batch_of(named, batch.folder, *extension);
+  if (!items) return pass(items);
+  batch.items = std::move(*items);
+  batch.resumes = o.resume;
+  batch.overwrites = o.force;
+  batch.proves = !o.no_proof;
+  batch.json = o.json;
+  batch.quiet = o.quiet;
+  batch.jobs = std::max(1, o.jobs);
+  return batch;
+}
+
+int run_ports(const Port& o) {
+  if (!is_batch(o)) return run_port(o);
+  if (const auto options = parsed(o); !options) return report(options.error());
+  const auto batch = batch_of_options(o);
+  if (!batch) return report(batch.error());
+  return port_many(*batch, [&](const BatchItem& model, bool overwrites) { return run_port_of(o, model, overwrites); });
+}
+
 // A folder of its own for what is written once more, gone when it is left.
 struct Aside {
   std::filesystem::path folder;
@@ -212,11 +268,14 @@ void offer_port(CLI::App& app, int& code) {
                                      "  convoy port model.pt2 -o model.keras\n"
                                      "  convoy port model.pt2 --to keras -o model.py\n"
                                      "  convoy port model.keras -o model.onnx --opset 17\n"
-                                     "  convoy port model.keras -o model.py --report model.proof.json");
-  o->model.offer(*command);
+                                     "  convoy port model.keras -o model.py --report model.proof.json\n"
+                                     "  convoy port zoo more/*.h5 --to torch -o ports --jobs 4 --resume");
+  o->model.offer(*command, true);
   command->add_option("--to", o->to, "target format: torch, keras or onnx (else told by the extension of -o)")
       ->type_name("{torch,keras,onnx}");
-  command->add_option("-o,--output", o->output, "the file to write (default: named after the source, here)");
+  command->add_option("-o,--output", o->output,
+                      "the file to write (default: named after the source, here); of many models "
+                      "the folder, where ledger.jsonl keeps what became of each");
   command
       ->add_option("--interface", o->interface,
                    "whose axes inputs and outputs have: the target's convention for images (default), or the source's")
@@ -235,9 +294,18 @@ void offer_port(CLI::App& app, int& code) {
                       "for the probing inputs; source without weights: the initial weights are those behind the "
                       "framework's own seed");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
+  command->add_option("--jobs", o->jobs, "many models: so many at once, each in a process of its own (default 1)")
+      ->check(CLI::Range(1, 1024));
+  command->add_flag(
+      "--resume", o->resume,
+      "many models: leave those out that the ledger says are ported, while model and port are as they were");
+  command
+      ->add_option("--shard", o->shard,
+                   "many models: I/N takes every N-th, beginning with the I-th, counted from 0, such as 0/8")
+      ->type_name("I/N");
   command->add_flag("--json", o->json, "one JSON object on standard output instead of text");
   command->add_flag("-q,--quiet", o->quiet, "print nothing when all went well");
-  command->callback([o, &code] { code = run_port(*o); });
+  command->callback([o, &code] { code = run_ports(*o); });
 }
 
 }  // namespace convoy::cli

@@ -6,13 +6,16 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
 namespace convoy::cli {
 
 ProgressLine::ProgressLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
 
-ProgressLine::~ProgressLine() {
-  if (shown_) std::fputs("\r\033[K", stderr);
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
+  if (std::exchange(shown_, false)) std::fputs("\r\033[K", stderr);
 }
 
 void ProgressLine::show(std::string_view step, std::size_t done, std::size_t of, std::string_view what) {

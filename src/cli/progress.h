@@ -14,6 +14,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
   // "comparing  41 of 167  block4_3/depthwise  6.2 s"
   void show(std::string_view step, std::size_t done, std::size_t of, std::string_view what);
+  // Before something else is said.
+  void clear();
 
  private:
   using Clock = std::chrono::steady_clock;

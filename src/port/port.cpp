@@ -84,6 +84,12 @@ Status check_options(const Written& target, const PortOptions& options) {
 
 }  // namespace
 
+Result<std::string> extension_of_target(const std::string& to) {
+  const auto named = std::ranges::find(targets, to, &Written::name);
+  if (named == targets.end()) return std::unexpected(no_such_target(to));
+  return std::string(named->extension);
+}
+
 Result<PortReport> port(const fs::path& source, const PortOptions& asked) {
   PortOptions options = asked;
   const auto target = target_of(source, options);

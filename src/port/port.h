@@ -67,4 +67,7 @@ struct PortReport {
 // A proof that does not hold is a report without files, so that its evidence can be kept.
 Result<PortReport> port(const std::filesystem::path& source, const PortOptions& options);
 
+// ".py" of "torch". Fails (Usage): no such target.
+Result<std::string> extension_of_target(const std::string& to);
+
 }  // namespace convoy
