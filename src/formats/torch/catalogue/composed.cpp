@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -175,7 +176,15 @@ Results angle_of(FunctionCall& call) {
     const ValueId turned = call.add(Unary{Function::Reciprocal}, {v});
     return apply(BinaryFunction::Or, apply(BinaryFunction::Less, v, zero), apply(BinaryFunction::Less, turned, zero));
   };
-  const ValueId slope = apply(BinaryFunction::Divide, y, x);
+  const auto is_infinite = [&](ValueId v) {
+    const bool is_double = call.type(y).dtype == DType::F64;
+    const double most = is_double ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+    return apply(BinaryFunction::Greater, call.add(Unary{Function::Abs}, {v}), number(most));
+  };
+  const auto side = [&](ValueId v) { return call.add(Unary{Function::Sign}, {v}); };
+  const ValueId slope =  // infinity by infinity is a diagonal
+      call.add(Where{}, {apply(BinaryFunction::And, is_infinite(x), is_infinite(y)),
+                         apply(BinaryFunction::Multiply, side(x), side(y)), apply(BinaryFunction::Divide, y, x)});
   const ValueId is_nothing = apply(BinaryFunction::And, apply(BinaryFunction::Equal, x, zero),
                                    apply(BinaryFunction::Equal, y, zero));  // 0 / 0 is not taken
   const ValueId angle = call.add(Unary{Function::Atan}, {call.add(Where{}, {is_nothing, y, slope})});
@@ -207,7 +216,7 @@ constexpr std::array rows_of_composed{
     CatalogueRow{"aten.cosine_similarity", "x1:T x2:T dim:i=1 eps:f=1e-08", cosine_similarity},
     CatalogueRow{"aten.rot90", "input:T k:i=1 dims:I=", rot90},
     CatalogueRow{"aten.pairwise_distance", "x1:T x2:T p:f=2 eps:f=1e-06 keepdim:b=False", pairwise_distance},
-    CatalogueRow{"aten.atan2 aten.arctan2", "input:T other:T", angle_of},
+    CatalogueRow{"torch.atan2 torch.arctan2", "input:T other:T", angle_of},
 };
 
 }  // namespace
