@@ -325,7 +325,13 @@ ValueId Call::activated(ValueId y, std::string_view key) {
     refuse(Fault::Format, "attribute '" + std::string(key) + "' is neither a word nor an object");
     return {};
   }
-  if (text("class_name") == "function") {
+  const std::string kind = text("class_name");
+  // A function without a name is kept as its bytecode: {"value": [...]}, in later versions under a class of its own.
+  if (kind == "__lambda__" || (kind.empty() && activation->contains("value"))) {
+    refuse(Fault::Unsupported, "activation is a lambda, Python code, which has no meaning outside Python");
+    return {};
+  }
+  if (kind == "function") {
     const std::string word = text("config"), registered = text("registered_name");
     if (registered.find('>') != std::string::npos || word.empty()) {
       refuse(Fault::Unsupported, "activation '" + (registered.empty() ? word : registered) +

@@ -68,6 +68,14 @@ TEST(Keras, PythonCodeIsRefusedNamingTheLayer) {
             "with --outputs");
 }
 
+TEST(Keras, AnActivationThatIsALambdaIsRefusedAsCode) {
+  for (const char* lambda : {R"({"value": ["4wEAAAA=\n", null, null]})",
+                             R"({"class_name": "__lambda__", "config": {"value": ["4wEAAAA=\n", null, null]}})"})
+    EXPECT_EQ(failure(chain(R"({"class_name": "Dense", "config": {"name": "fc", "units": 4, "activation": )" +
+                            std::string(lambda) + "}}")),
+              "layer 'fc' (Dense): activation is a lambda, Python code, which has no meaning outside Python");
+}
+
 TEST(Keras, ALayerBehindTheCutIsNotLookedAt) {
   LoadOptions options;
   options.structure_only = true;
