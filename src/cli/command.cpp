@@ -137,7 +137,11 @@ Result<LoadOptions> ModelOptions::parsed() const {
   LoadOptions options;
   options.for_one_model = !is_one_of_two;
   if (!weights.empty()) options.weights = weights;
-  else if (is_source(file)) options.weights = weights_beside(file);
+  else if (is_source(file)) {
+    auto beside = weights_beside(file);
+    if (!beside) return pass(beside);
+    options.weights = std::move(*beside);
+  }
   options.import_roots.assign(roots.begin(), roots.end());
   if (!outputs.empty()) options.outputs = split(outputs, ',');
   if (!size.empty())

@@ -370,7 +370,7 @@ class Program {
 
 }  // namespace
 
-std::optional<fs::path> weights_beside(const fs::path& file) {
+Result<std::optional<fs::path>> weights_beside(const fs::path& file) {
   const fs::path program = file_of(file);
   if (program == "-") return std::nullopt;
   const auto source = source_at(program);
@@ -379,14 +379,22 @@ std::optional<fs::path> weights_beside(const fs::path& file) {
   const auto at = source->text.find(name);
   if (at == std::string::npos) return std::nullopt;
   const std::string wanted = source->text.substr(at + name.size(), 64);
-  for (const char* end : {".safetensors", ".weights.h5"}) {
+  std::string others;
+  const std::string meanwhile = "." + wanted.substr(0, 16);  // where both were being replaced: base/atomic_output.h
+  for (const std::string& end : {meanwhile + ".safetensors", meanwhile + ".pt", meanwhile + ".weights.h5",
+                                 std::string(".safetensors"), std::string(".pt"), std::string(".weights.h5")}) {
     const fs::path beside = fs::path(program).replace_extension(end);
     std::error_code ignored;
     if (!fs::is_regular_file(beside, ignored)) continue;
     const auto mapped = open_file(beside.string());
     if (mapped && sha256_hex((*mapped)->bytes()) == wanted) return beside;
+    others += (others.empty() ? "'" : " and '") + beside.filename().string() + "'";
   }
-  return std::nullopt;
+  if (others.empty()) return std::nullopt;
+  return within(program.filename().string(),
+                Result<std::optional<fs::path>>(fail(
+                    Fault::Usage, "names other weights than " + others + " beside it holds (WEIGHTS_SHA256 = \"" +
+                                      wanted.substr(0, 8) + "...\"); name the file that is meant with --weights")));
 }
 
 fs::path file_of(const fs::path& file) {

@@ -9,8 +9,8 @@ std::filesystem::path file_of(const std::filesystem::path& file);
 bool is_source(const std::filesystem::path& file);
 
 // The weights of a program that names their hash, as every port does (WEIGHTS_SHA256 = "..."): the file beside it with the
-// program's own stem and that hash. Nothing: there is none.
-std::optional<std::filesystem::path> weights_beside(const std::filesystem::path& file);
+// program's own stem and that hash. Nothing: there is none. Fails (Usage): what lies there holds other numbers.
+Result<std::optional<std::filesystem::path>> weights_beside(const std::filesystem::path& file);
 
 // Without a name: the last model that the file leaves behind; else the last class of a module in it; else its last
 // function that gives a model as it stands. A shape without a name in the options is that of the first input.

@@ -84,7 +84,11 @@ Result<Shape> shape_of(const ModelShape& sizes, const std::string& input) {
 Result<LoadOptions> load_options(const std::filesystem::path& file, const ReadOptions& options) {
   LoadOptions to;
   if (!options.weights.empty()) to.weights = options.weights;
-  else if (is_source(file)) to.weights = weights_beside(file);
+  else if (is_source(file)) {
+    auto beside = weights_beside(file);
+    if (!beside) return pass(beside);
+    to.weights = std::move(*beside);
+  }
   to.size = options.size;
   for (const auto& [input, sizes] : options.shapes) {
     auto shape = shape_of(sizes, input);

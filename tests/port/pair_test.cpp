@@ -67,12 +67,15 @@ TEST_F(Pairs, APortBringsItsWeights) {
   PortOptions options;
   options.output = folder_ / "net.py";
   ASSERT_TRUE(port(digits_, options));
-  EXPECT_EQ(weights_beside(options.output), folder_ / "net.safetensors");
-  EXPECT_EQ(weights_beside(folder_ / "net.py:Digits(3)"), folder_ / "net.safetensors");
+  EXPECT_EQ(*weights_beside(options.output), folder_ / "net.safetensors");
+  EXPECT_EQ(*weights_beside(folder_ / "net.py:Digits(3)"), folder_ / "net.safetensors");
   std::ofstream(folder_ / "net.safetensors", std::ios::app) << "x";
-  EXPECT_FALSE(weights_beside(options.output));  // no longer those that it names
-  EXPECT_FALSE(weights_beside(written("other.py", "model = 1\n")));
-  EXPECT_FALSE(weights_beside("-"));
+  const auto other = weights_beside(options.output);  // no longer those that it names
+  ASSERT_FALSE(other);
+  EXPECT_NE(message(other.error()).find("net.py: names other weights than 'net.safetensors'"), std::string::npos)
+      << message(other.error());
+  EXPECT_FALSE(weights_beside(written("other.py", "model = 1\n"))->has_value());
+  EXPECT_FALSE(weights_beside("-")->has_value());
 }
 
 }  // namespace
