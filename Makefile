@@ -15,6 +15,7 @@ help:
 	@echo 'make lint      include directions, formatting, names (TIDY=1: clang-tidy too)'
 	@echo 'make alone     every source by itself: includes and shadowed names, which batches of sources hide'
 	@echo 'make format    rewrite the sources the way make lint wants them'
+	@echo 'make docs      the documents as a site, in build/docs/site/'
 	@echo 'make bench     time convoy against cp'
 	@echo 'make setup     install the Debian packages that are missing'
 	@echo 'make clean     remove build/'
@@ -63,6 +64,10 @@ oracle: build wheel
 	$(SETUP) oracle
 	@tools/oracle.sh
 
+docs: build
+	$(SETUP) docs
+	@tools/site.sh
+
 COUNT ?= 1000
 mutate: build
 	$(SETUP) oracle
@@ -91,4 +96,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: alone mutate wheel python help setup configure build test asan fuzz demo oracle lint format bench clean
+.PHONY: docs alone mutate wheel python help setup configure build test asan fuzz demo oracle lint format bench clean

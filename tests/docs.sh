@@ -12,9 +12,9 @@ convoy=$(realpath "$1")
 shift
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mkdir "$folder/bin" "$folder/here"
+mkdir "$folder/bin"
 ln -s "$convoy" "$folder/bin/convoy"
-ln -s "$(realpath "$(dirname "$0")/..")/examples" "$folder/here/examples"
+examples=$(realpath "$(dirname "$0")/../examples")
 # How numbers round is the compiler's and the processor's affair; that a proof says them is not.
 unrounded() {
   sed -E 's/(largest difference|, r) [0-9.e+-]+/\1 ?/g' "$1"
@@ -22,6 +22,9 @@ unrounded() {
 status=0
 commands=0
 for file in "$@"; do
+  rm -rf "$folder/here"  # a page begins where its reader begins
+  mkdir "$folder/here"
+  ln -s "$examples" "$folder/here/examples"
   text=$folder/rewritten
   : >"$text"
   in_block=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs into an empty folder and lives there as a user would: package.sh BUILD-FOLDER COMPILER. Builds examples/cpp
-# with find_package(convoy) and compares what the programs print, runs the C++ of README.md, and links a program that
+# with find_package(convoy) and compares what the programs print, runs the C++ of the documents, and links a program that
 # needs every public function.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -42,13 +42,13 @@ else
   complain "examples/cpp does not build:" && cat "$folder/said"
 fi
 
-# A block of C++ in README.md is a whole program, and the block of text behind it is what it prints.
+# A block of C++ in README.md or docs/cpp.md is a whole program, and the block of text behind it is what it prints.
 mkdir "$folder/readme"
 awk -v folder="$folder/readme" '
   /^```cpp$/ { inside = folder "/snippet" ++count ".cpp"; next }
   /^```text$/ && count { inside = folder "/snippet" count ".txt"; next }
   /^```$/ { inside = ""; next }
-  inside { print > inside }' README.md
+  inside { print > inside }' README.md docs/cpp.md
 cat >"$folder/readme/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(readme LANGUAGES CXX)
@@ -61,13 +61,13 @@ foreach(snippet IN LISTS snippets)
 endforeach()
 END
 if ! ls "$folder"/readme/snippet*.cpp >/dev/null 2>&1; then
-  complain "README.md holds no C++"
+  complain "the documents hold no C++"
 elif configured "$folder/readme"; then
   for snippet in "$folder"/readme/snippet*.cpp; do
-    prints "$folder/readme/build/$(basename "$snippet" .cpp)" "${snippet%.cpp}.txt" "C++ of README.md, $(basename "$snippet")"
+    prints "$folder/readme/build/$(basename "$snippet" .cpp)" "${snippet%.cpp}.txt" "C++ of the documents, $(basename "$snippet")"
   done
 else
-  complain "the C++ of README.md does not build:" && cat "$folder/said"
+  complain "the C++ of the documents does not build:" && cat "$folder/said"
 fi
 
 # Every function that the public headers declare is asked of the linker by its name.

@@ -1,4 +1,6 @@
 """The Python module on live objects of the frameworks: read, carried, trained on, compared."""
+import os
+import re
 import subprocess
 import sys
 import warnings
@@ -28,6 +30,17 @@ def convoy(tmp_path_factory):
 
     yield convoy
     sys.path.remove(str(folder))
+
+
+@pytest.mark.parametrize("page", sorted(page.name for page in (ROOT / "docs").glob("*.md") if "```py\n" in page.read_text()))
+def test_the_blocks_that_need_a_framework_do_what_they_say(convoy, page, tmp_path):
+    """Each runs as it stands, beside the examples; what a comment behind a print says is printed."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for block in re.findall(r"```py\n(.*?)```", (ROOT / "docs" / page).read_text(), re.S):
+        place = {"PYTHONPATH": f"{Path(convoy.__file__).parents[1]}:{tmp_path}"}
+        done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, env={**os.environ, **place}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines() == re.findall(r"^\s*print\(.*\)  # (.*)$", block, re.M)
 
 
 class Net(nn.Module):

@@ -340,13 +340,13 @@ class Sources(Folder):
 class Documents(Folder):
     def test_the_blocks_of_python_do_what_they_say(self):
         """Each runs as it stands, beside the examples; what a comment behind a print says is printed."""
-        blocks = [block for page in ("README.md", "docs/python.md")
-                  for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)]
+        pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+        blocks = [(page, block) for page in pages for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S)]
         self.assertGreater(len(blocks), 2)
-        (self.folder / "examples").symlink_to(ROOT / "examples")
-        for block in blocks:
-            with self.subTest(block.splitlines()[0]):
-                done = subprocess.run([sys.executable, "-c", block], cwd=self.folder, capture_output=True, text=True)
+        for page, block in blocks:
+            with self.subTest(f"{page.name}: {block.splitlines()[0]}"), tempfile.TemporaryDirectory() as folder:
+                pathlib.Path(folder, "examples").symlink_to(ROOT / "examples")
+                done = subprocess.run([sys.executable, "-c", block], cwd=folder, capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 wanted = re.findall(r"^\s*print\(.*\)  # (.*)$", block, re.M)
                 self.assertEqual(done.stdout.splitlines(), wanted)
