@@ -361,3 +361,28 @@ def test_the_fixture_for_tests_names_the_layer(convoy, tmp_path, net, picture):
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "padding=1" in done.stdout
     assert [page.suffix for page in (tmp_path / "pages").iterdir()] == [".html"]
+
+
+class Counting(nn.Module):
+    """Its second answer is not its first."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(5))
+
+    def forward(self, x):
+        self.seen.add_(x.sum(0))
+        return x + self.seen
+
+
+@pytest.mark.parametrize("kind", ["module", "traced", "scripted"])
+def test_a_model_that_changes_itself_is_read_with_a_warning(convoy, kind):
+    x = torch.randn(3, 5)
+    wanted = Counting()(x)
+    with torch.no_grad():
+        model = {"module": Counting, "traced": lambda: torch.jit.trace(Counting(), x, check_trace=False),
+                 "scripted": lambda: torch.jit.script(Counting())}[kind]()
+        model.seen.zero_()  # tracing called it
+        with pytest.warns(convoy.Warning, match="'seen' changes each time the model is called"):
+            net = convoy.load(model.eval(), x) if kind == "module" else convoy.load(model, shapes=(3, 5))
+    np.testing.assert_allclose(net(x), wanted, rtol=1e-6)

@@ -8,6 +8,7 @@
 #include "formats/torch/exported/call_spec.h"
 #include "formats/torch/exported/nodes.h"
 #include "formats/torch/exported/views.h"
+#include "formats/torch/kept_state.h"
 #include "ops/expect.h"
 #include "run/cost.h"
 #include "run/run.h"
@@ -330,6 +331,7 @@ class Reader {
     std::string name = subject_of(node);
     const auto before = tensors_.find(name);
     if (before == tensors_.end() || !before->second) return {};
+    tell_of_state(name);
     ValueId value = tensors_[answer];
     if (value && graph_[value].type != graph_[before->second].type) {
       auto same = add_call(node, "copy.default", Json::object(), {{"input", before->second}, {"src", value}}, 1);
@@ -356,6 +358,15 @@ class Reader {
       }
     }
     return {};
+  }
+
+  // A weight or buffer that a call leaves changed behind.
+  void tell_of_state(const std::string& changed) const {
+    const auto whole = tensors_.find(views_.whole(changed));
+    if (whole == tensors_.end() || !options_.remarks) return;
+    for (const auto& [known_as, value] : weights_)
+      if (value && value == whole->second && !graph_[value].literal)
+        options_.remarks->push_back(changes_itself(known_as));
   }
 
   Status show_again(const std::string& name, ValueId of) {

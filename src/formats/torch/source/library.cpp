@@ -2,6 +2,7 @@
 #include "formats/torch/source/library.h"
 
 #include "containers/python/modules.h"
+#include "formats/torch/kept_state.h"
 #include "formats/torch/source/parameters.h"
 #include "formats/torch/source/torch_module.h"
 
@@ -249,9 +250,14 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
     for (std::size_t i = 0; i < names->size(); ++i) given.named.emplace_back((*names)[i], given.placed[i]);
     given.placed.clear();
   }
-  std::vector<ValueId> made_inputs;
+  std::vector<std::pair<std::string, const Instance*>> modules;
+  for (const auto& [object, path] : tracer.paths)
+    if (const auto* one = dynamic_cast<const Instance*>(object)) modules.emplace_back(path, one);
+  std::ranges::sort(modules);
+  const KeptState state(modules);
   const auto outputs = in.call(model, std::move(given));
   if (!outputs) return std::unexpected(outputs.error());
+  if (tracer.options().remarks) state.tell(*tracer.options().remarks);
   if (auto done = take_outputs(tracer, in, *outputs, ""); !done) return pass(done);
   if (graph.outputs.empty()) return fail(Fault::Unsupported, "the model gives no tensor");
   // Inputs in the order of forward, not of their first use; one that is never used is none.

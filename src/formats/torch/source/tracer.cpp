@@ -1,6 +1,7 @@
 #include "formats/torch/source/tracer.h"
 
 #include "formats/torch/declared_type.h"
+#include "formats/torch/kept_state.h"
 #include "formats/torch/source/array.h"
 #include "run/cost.h"
 #include "run/run.h"
@@ -31,6 +32,7 @@ Value Tracer::tensor(Interpreter& in, ValueId value, int storage) {
   const int memory = storage < 0 ? fresh_storage() : storage;
   auto* made = in.make<SourceTensor>(*this, value, memory);
   sharing_[memory].push_back(made);
+  if (value) own_storage_.try_emplace(value.index, memory);  // copies of it come later
   return Value::of(made);
 }
 
@@ -61,6 +63,9 @@ Result<Tensor> Tracer::numbers_of(SourceTensor& tensor) {
 Status Tracer::write(Interpreter& in, SourceTensor& tensor, ValueId value) {
   if (!bound && tensor.value && weights.contains(tensor.value.index))
     return fail(Fault::Unsupported, "a weight is changed in place while the module is built");
+  if (bound && tensor.value && weights.contains(tensor.value.index) && options_.remarks &&
+      own_storage_[tensor.value.index] == tensor.storage)
+    options_.remarks->push_back(changes_itself(graph[tensor.value].name));
   std::vector<SourceTensor*> wholes;  // that this is a part of, from the nearest on
   ValueId seen = tensor.of_whole;
   for (SourceTensor* one = tensor.whole; one && !one->stale && one->value == seen; one = one->whole) {

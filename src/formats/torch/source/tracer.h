@@ -125,6 +125,7 @@ class Tracer {
   const LoadOptions& options_;
   int storages_ = 0;
   std::map<int, std::vector<SourceTensor*>> sharing_;
+  std::map<std::int32_t, int> own_storage_;  // of each value's first tensor
   std::map<std::string, int> unnamed_;
 };
 
