@@ -126,15 +126,9 @@ using LayerRow = ReadRow<LayerFunction>;
 
 // Each family's table.
 std::span<const LayerRow> convolution_rows();
-std::span<const LayerRow> pooling_rows();
-std::span<const LayerRow> padding_rows();
 std::span<const LayerRow> linear_rows();
 std::span<const LayerRow> normalization_rows();
 std::span<const LayerRow> elementwise_rows();
-std::span<const LayerRow> reshape_rows();
-std::span<const LayerRow> slice_concat_rows();
-std::span<const LayerRow> resize_rows();
-std::span<const LayerRow> reduction_rows();
 std::span<const LayerRow> recurrent_rows();
 std::span<const LayerRow> wrapper_rows();
 std::span<const LayerRow> operation_rows();  // keras.ops: functions, sums, products

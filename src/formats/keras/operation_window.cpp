@@ -6,38 +6,6 @@
 namespace convoy::keras {
 namespace {
 
-template <class Pool>
-Values pool(Call& call) {
-  const ValueId x = operand(call, "inputs", 0);
-  const Size space = call.rank(x) - 2;
-  if (space < 1 || space > 3) {
-    call.refuse(Fault::Unsupported, "pools a tensor of rank " + std::to_string(call.rank(x)));
-    return {};
-  }
-  const auto axes = static_cast<std::size_t>(space);
-  const auto sizes = [&](const Json* argument, const char* name, Sizes otherwise) {
-    const Sizes all = argument ? list_of(call, argument, name) : std::move(otherwise);
-    return all.size() == 1 ? Sizes(axes, all[0]) : all;
-  };
-  const Sizes kernel = sizes(option(call, "pool_size", 1), "pool_size", {});
-  const Sizes strides = sizes(option(call, "strides", 2), "strides", kernel);
-  const Json* argument = option(call, "padding", 3);
-  const bool same = argument && *argument == "same";
-  if (argument && !same && *argument != "valid")
-    call.refuse(Fault::Unsupported, "argument 'padding' is neither 'valid' nor 'same'");
-  if (kernel.size() != axes || strides.size() != axes)
-    call.refuse(Fault::Format, "'pool_size' and 'strides' are not one number per axis");
-  if (call.failed()) return {};
-  Pool op;
-  op.axes = {order_of(call), space};
-  for (std::size_t i = 0; i < axes; ++i) {
-    op.windows.push_back({kernel[i], strides[i], 1});
-    op.paddings.push_back({same ? Spelling::SameUpper : Spelling::Valid});
-    if (!op.windows.back().sane()) call.refuse(Fault::Format, "'pool_size' and 'strides' are no window");
-  }
-  return {call.add(op, {x})};
-}
-
 // What all convolutions take beside their tensors; `space` is 0 where that has failed.
 struct Sliding {
   Size space = 0;
@@ -129,8 +97,6 @@ constexpr std::array operation_window_table{
     LayerRow{"Conv", convolve},
     LayerRow{"DepthwiseConv", convolve_depthwise},
     LayerRow{"ConvTranspose", convolve_transposed},
-    LayerRow{"MaxPool", pool<MaxPool>},
-    LayerRow{"AveragePool", pool<AveragePool>},
 };
 
 }  // namespace

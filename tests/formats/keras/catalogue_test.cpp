@@ -90,5 +90,35 @@ TEST(KerasCatalogue, ReadsLogarithmsToOtherBases) {
   EXPECT_NEAR(of_ten[1], 0.6532125, 1e-6);
 }
 
+// A model of one call on an input of unlike lengths, or why there is none.
+std::string shape_after(const std::string& call, const std::string& input) {
+  const auto graph = read_source_text(
+      "import keras\nimport tensorflow as tf\nx = keras.Input((" + input + "))\nnet = keras.Model(x, " + call + ")\n",
+      "net", {});
+  if (!graph) return message(graph.error());
+  std::string text;
+  for (const Dim n : (*graph)[graph->outputs[0]].type.shape) text += n.known() ? " " + std::to_string(*n) : " ?";
+  return text;
+}
+
+// Shapes: Keras 3.15.
+TEST(KerasCatalogue, PadsAndCropsByTheDefaultsOfEachLayer) {
+  EXPECT_EQ(shape_after("keras.layers.ZeroPadding1D()(x)", "11, 3"), " ? 13 3");
+  EXPECT_EQ(shape_after("keras.layers.ZeroPadding2D()(x)", "12, 9, 3"), " ? 14 11 3");
+  EXPECT_EQ(shape_after("keras.layers.ZeroPadding3D()(x)", "5, 6, 7, 3"), " ? 7 8 9 3");
+  EXPECT_EQ(shape_after("keras.layers.Cropping1D()(x)", "11, 3"), " ? 9 3");
+  EXPECT_EQ(shape_after("keras.layers.Cropping2D()(x)", "12, 9, 3"), " ? 12 9 3");
+  EXPECT_EQ(shape_after("keras.layers.Cropping3D()(x)", "5, 6, 7, 3"), " ? 3 4 5 3");
+}
+
+TEST(KerasCatalogue, ReadsEveryArgumentOfAFunctionByItsPlace) {
+  EXPECT_EQ(shape_after("keras.ops.max_pool(x, 2, 3, 'same', 'channels_first')", "12, 9, 7"), " ? 12 3 3");
+  EXPECT_EQ(shape_after("keras.ops.average_pool(x, (3, 2), 2)", "12, 9, 7"), " ? 5 4 7");
+  EXPECT_EQ(shape_after("tf.nn.avg_pool(x, 2, 2, 'VALID')", "12, 9, 7"), " ? 6 4 7");
+  EXPECT_EQ(shape_after("keras.ops.zeros_like(x, dtype='int32')", "12, 9, 7"), " ? 12 9 7");
+  EXPECT_NE(shape_after("keras.ops.average_pool(x, 2, 2, 'full')", "12, 9, 7").find("'full', expected 'valid'"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace convoy::keras

@@ -14,7 +14,8 @@
 namespace convoy::keras {
 namespace {
 
-constexpr std::array families{activation_operators, one_number_operators};
+constexpr std::array families{activation_operators, one_number_operators,   pooling_operators, padding_operators,
+                              reshape_operators,    slice_concat_operators, resize_operators};
 
 std::vector<std::string_view> split(std::string_view text, char mark = ' ') {
   std::vector<std::string_view> all;
@@ -26,7 +27,7 @@ std::vector<std::string_view> split(std::string_view text, char mark = ' ') {
 struct Name {
   std::string_view module, name;  // "nn", "Elu"
   std::string_view kind() const {
-    return module == "layers" || module == "activations" || module == "code" ? module : "ops";
+    return module == "layers" || module == "activations" || module == "code" || module == "keras1" ? module : "ops";
   }
 };
 Name name_in(std::string_view full) {
@@ -34,14 +35,20 @@ Name name_in(std::string_view full) {
   return {full.substr(0, dot), full.substr(dot + 1)};
 }
 
-using Index = std::map<std::pair<std::string_view, std::string_view>, const CatalogueRow*>;
+struct Entry {
+  const CatalogueRow* row;
+  std::string_view usual;
+};
+using Index = std::map<std::pair<std::string_view, std::string_view>, Entry>;
 const Index& index_of_rows() {
   static const Index all = [] {
     Index made;
     for (const auto family : families)
       for (const CatalogueRow& row : family())
-        for (const auto full : split(row.names))
-          made.emplace(std::pair(name_in(full).kind(), name_in(full).name), &row);
+        for (const auto full : split(row.names)) {
+          const auto all = split(name_in(full).name, '|');
+          for (const auto one : all) made.emplace(std::pair(name_in(full).kind(), one), Entry{&row, all.front()});
+        }
     return made;
   }();
   return all;
@@ -49,7 +56,7 @@ const Index& index_of_rows() {
 
 std::vector<LayerRow> rows_of(std::string_view kind, LayerFunction read) {
   std::vector<LayerRow> made;
-  for (const auto& [key, row] : index_of_rows())
+  for (const auto& [key, entry] : index_of_rows())
     if (key.first == kind) made.push_back({key.second, read});
   return made;
 }
@@ -68,15 +75,19 @@ std::pair<CatalogueParameter, std::size_t> parameter(const CatalogueRow& row, st
   return {*found, static_cast<std::size_t>(found - all.begin())};
 }
 
-// What the row does not name would go unread.
-void expect_known_arguments(const Use& use) {
-  if (!use.call.call) return;
+// What nobody asked for would go unread.
+void expect_all_read(const Use& use) {
+  if (!use.call.call || use.call.failed()) return;
   const auto all = parameters_of(use.row);
   const auto& args = use.call.call->args;
-  for (std::size_t i = all.size(); i < args.size(); ++i)
-    if (!args[i].is_null()) use.call.refuse(Fault::Unsupported, "argument " + std::to_string(i) + " is not understood");
+  const auto is_read = [&](std::string_view name) { return std::ranges::find(use.asked, name) != use.asked.end(); };
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (!args[i].is_null() && (i >= all.size() || !is_read(all[i].name)))
+      use.call.refuse(Fault::Unsupported,
+                      "argument " + (i < all.size() ? "'" + std::string(all[i].name) + "'" : std::to_string(i)) +
+                          " is not understood");
   for (const auto& [key, value] : use.call.call->kwargs.items())
-    if (!value.is_null() && key != "name" && std::ranges::find(all, key, &CatalogueParameter::name) == all.end())
+    if (!value.is_null() && key != "name" && !is_read(key))
       use.call.refuse(Fault::Unsupported, "argument '" + key + "' is not understood");
 }
 
@@ -111,7 +122,12 @@ std::string words_of(const CatalogueRow& row, Use::Kind kind) {
 
 const CatalogueRow* catalogued(std::string_view kind, std::string_view name) {
   const auto found = index_of_rows().find({kind, name});
-  return found == index_of_rows().end() ? nullptr : found->second;
+  return found == index_of_rows().end() ? nullptr : found->second.row;
+}
+
+std::string_view usual_name(std::string_view layer) {
+  const auto found = index_of_rows().find({"layers", layer});
+  return found == index_of_rows().end() ? layer : found->second.usual;
 }
 
 const CatalogueRow* catalogued_operation(std::string_view name) {
@@ -126,8 +142,10 @@ std::string_view first_name(const CatalogueRow& row, std::string_view kind) {
 }
 
 Values read_catalogued(Use use) {
-  if (use.kind == Use::Kind::Operation) expect_known_arguments(use);
-  return use.call.failed() ? Values{} : use.row.read(use);
+  if (use.call.failed()) return {};
+  Values made = use.row.read(use);
+  if (use.kind == Use::Kind::Operation) expect_all_read(use);
+  return made;
 }
 
 std::span<const LayerRow> catalogued_layers() {
@@ -162,12 +180,32 @@ ValueId Use::x() {
   return kind == Kind::Layer ? call.x() : operand("x");
 }
 
-ValueId Use::operand(std::string_view name) { return keras::operand(call, name, parameter(row, name).second); }
+ValueId Use::operand(std::string_view name) {
+  asked.push_back(name);
+  return keras::operand(call, name, parameter(row, name).second);
+}
+
+Values Use::operands(std::string_view name) {
+  asked.push_back(name);
+  return keras::operands(call, name, parameter(row, name).second);
+}
+
+bool Use::takes(std::string_view name) const { return parameter(row, name).second != nowhere; }
+
+Size Use::space() const {
+  const auto digit = call.layer.class_name.find_first_of("123");
+  return digit == std::string::npos ? 0 : call.layer.class_name[digit] - '0';
+}
+
+std::string Use::called(std::string_view name) const {
+  return (kind == Kind::Operation ? "argument '" : "attribute '") + std::string(name) + "'";
+}
 
 const Json* Use::option(std::string_view name) {
   if (kind == Kind::Word) return nullptr;
   const auto [p, place] = parameter(row, name);
   if (place == nowhere) return nullptr;
+  asked.push_back(p.name);
   if (kind == Kind::Operation) return keras::option(call, name, place);
   const Json* argument = call.attrs.raw(name);
   for (const auto old : split(p.old, '|'))
@@ -184,10 +222,9 @@ double Use::number(std::string_view name) {
 bool Use::truth(std::string_view name) {
   const Json* argument = option(name);
   if (!argument) return parameter(row, name).first.otherwise == "True";
-  if (!argument->is_boolean() && !argument->is_number())
-    call.refuse(Fault::Format,
-                "argument '" + std::string(name) + "' is " + argument->dump() + ", expected true or false");
-  return argument->is_boolean() ? argument->get<bool>() : argument->is_number() && *argument != 0;
+  if (!argument->is_boolean() && *argument != 0 && *argument != 1)
+    call.refuse(Fault::Format, called(name) + " is not true or false");
+  return argument->is_boolean() ? argument->get<bool>() : *argument == 1;
 }
 
 Size Use::whole(std::string_view name) {
@@ -199,8 +236,36 @@ Size Use::whole(std::string_view name) {
 
 Sizes Use::list(std::string_view name) {
   if (const Json* argument = option(name)) return list_of(call, argument, name);
-  const auto otherwise = number_in(parameter(row, name).first.otherwise);
+  const CatalogueParameter p = parameter(row, name).first;
+  if (!p.optional) call.refuse(Fault::Format, called(name) + " is missing");
+  const auto otherwise = number_in(p.otherwise);
   return otherwise ? Sizes{static_cast<Size>(*otherwise)} : Sizes{};
+}
+
+Sizes Use::sizes(std::string_view name, std::size_t count) {
+  const auto otherwise = number_in(parameter(row, name).first.otherwise);
+  return call.attrs.sizes_of(option(name), name, count,
+                             otherwise ? std::optional(static_cast<Size>(*otherwise)) : std::nullopt);
+}
+
+std::string Use::word(std::string_view name) {
+  const Json* argument = option(name);
+  const CatalogueParameter p = parameter(row, name).first;
+  if (!argument && !p.optional) call.refuse(Fault::Format, called(name) + " is missing");
+  if (!argument) return std::string(p.otherwise);
+  if (argument->is_string()) return argument->get<std::string>();
+  call.refuse(Fault::Format, called(name) + " is no word");
+  return {};
+}
+
+Order Use::order() {
+  if (kind != Kind::Operation) return call.order();
+  const std::string word = option("data_format") ? this->word("data_format") : "channels_last";
+  if (word == "channels_first") return Order::ChannelsFirst;
+  if (word != "channels_last")
+    call.refuse(Fault::Format,
+                called("data_format") + " is '" + word + "', expected 'channels_last' or 'channels_first'");
+  return Order::ChannelsLast;
 }
 
 namespace writing {
@@ -212,8 +277,10 @@ LayerConfig layer_as(Sink& sink, std::string_view name, const Given& given) {
   for (const auto& [word, value] : given) {
     const auto p = parameter(row, word).first;
     const auto usual = number_in(p.otherwise);
-    const bool is_usual =
-        p.optional && (usual && value.is_number() ? value == *usual : p.otherwise.empty() && value.is_null());
+    const bool is_usual = p.optional && (usual && value.is_number() ? value == *usual
+                                         : value.is_boolean()       ? p.otherwise == (value == true ? "True" : "False")
+                                         : value.is_string()        ? value == p.otherwise
+                                                                    : p.otherwise.empty() && value.is_null());
     if (!is_usual) arguments[std::string(word)] = value;
   }
   if (module == "activations" && arguments.empty()) {

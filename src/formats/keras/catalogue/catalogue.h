@@ -24,25 +24,35 @@ struct Use {
   ValueId value = {};  // what a word is applied to
   std::string_view step = {};
 
+  std::vector<std::string_view> asked = {};  // arguments that the row's function has read
+
   ValueId x();  // the one tensor that a layer, an operation or a word takes
   ValueId operand(std::string_view name);
+  Values operands(std::string_view name);  // of a list of them
+  bool takes(std::string_view name) const;  // by this name of the operator
   const Json* option(std::string_view name);  // as it was said; null: left out
   double number(std::string_view name);  // as it was said, or its default
   bool truth(std::string_view name);
   Size whole(std::string_view name);
-  Sizes list(std::string_view name);
+  std::string word(std::string_view name);
+  Sizes list(std::string_view name);  // one number is a list of one
+  Sizes sizes(std::string_view name, std::size_t count);  // one number for all
+  Order order();  // data_format
+  Size space() const;  // 2 of a layer "Conv2D"
+  std::string called(std::string_view name) const;  // "attribute 'name'", for refusals
   Values add(Op op, Values inputs) { return {call.add(std::move(op), std::move(inputs), step)}; }
 };
 
 struct CatalogueRow {
   // Separated by blanks; the first of a function of one number is the one that is written. "layers.ELU": a layer;
   // "nn.Elu": a class of keras.src.ops.nn, whose function is keras.ops.elu; "activations.elu": a word, and a function of
-  // keras.activations, tf.nn and keras.backend; "code.reduce_mean": what else code calls the operation.
+  // keras.activations, tf.nn and keras.backend; "code.reduce_mean": what else code calls the operation;
+  // "layers.MaxPooling2D|MaxPool2D": today's name and others; "keras1.Convolution2D": the constructor of Keras 1.
   std::string_view names;
   // "x alpha=1": arguments in the order of the constructor and of the function; layers have their tensors elsewhere.
   // "=" alone: may be left out, and is None then. "negative_slope|alpha": today's name and the old ones.
   std::string_view signature;
-  Values (*read)(Use&);
+  Values (*read)(Use&) = nullptr;
   std::optional<Function> function = {};  // of one number
 };
 
@@ -65,6 +75,8 @@ std::string words_of(const CatalogueRow& row, Use::Kind kind);
 const CatalogueRow* catalogued(std::string_view kind, std::string_view name);
 // A node's row: a class of keras.ops, or a function of keras.activations, which code alone calls.
 const CatalogueRow* catalogued_operation(std::string_view name);
+// Today's name of a layer that goes by several: "MaxPool2D" is MaxPooling2D.
+std::string_view usual_name(std::string_view layer);
 // The row's first name of a kind, without the kind. Empty: none.
 std::string_view first_name(const CatalogueRow& row, std::string_view kind);
 Values read_catalogued(Use use);
@@ -74,5 +86,10 @@ std::span<const LayerRow> functions();  // of keras.activations, by their words
 
 std::span<const CatalogueRow> activation_operators();
 std::span<const CatalogueRow> one_number_operators();
+std::span<const CatalogueRow> pooling_operators();
+std::span<const CatalogueRow> padding_operators();
+std::span<const CatalogueRow> reshape_operators();
+std::span<const CatalogueRow> slice_concat_operators();
+std::span<const CatalogueRow> resize_operators();
 
 }  // namespace convoy::keras

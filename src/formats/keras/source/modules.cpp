@@ -18,11 +18,9 @@ struct Word {
 };
 // Functions whose class has another name than theirs; the others are spelled alike: reduce_mean, but log_softmax is
 // LogSoftmax.
-constexpr std::array function_classes{Word{"reduce_mean", "Mean"},   Word{"reduce_sum", "Sum"},
-                                      Word{"reduce_max", "Max"},     Word{"reduce_min", "Min"},
-                                      Word{"amax", "Max"},           Word{"amin", "Min"},
-                                      Word{"concat", "Concatenate"}, Word{"permute_dimensions", "Transpose"},
-                                      Word{"pow", "Power"},          Word{"avg_pool", "AveragePool"}};
+constexpr std::array function_classes{Word{"reduce_mean", "Mean"}, Word{"reduce_sum", "Sum"}, Word{"reduce_max", "Max"},
+                                      Word{"reduce_min", "Min"},   Word{"amax", "Max"},       Word{"amin", "Min"},
+                                      Word{"pow", "Power"}};
 
 std::string camel(const std::string& name) {
   std::string made;

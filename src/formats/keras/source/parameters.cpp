@@ -19,35 +19,13 @@ constexpr std::array known_parameters{
     Parameters{"Max", "x axis keepdims initial"},
     Parameters{"Min", "x axis keepdims initial"},
     Parameters{"Prod", "x axis keepdims dtype"},
-    Parameters{"Reshape", "x newshape"},
-    Parameters{"Transpose", "x axes"},
-    Parameters{"Concatenate", "xs axis"},
-    Parameters{"Stack", "x axis"},
-    Parameters{"Squeeze", "x axis"},
-    Parameters{"ExpandDims", "x axis"},
-    Parameters{"Swapaxes", "x axis1 axis2"},
-    Parameters{"Moveaxis", "x source destination"},
-    Parameters{"Flip", "x axis"},
-    Parameters{"Tile", "x repeats"},
-    Parameters{"Repeat", "x repeats axis"},
-    Parameters{"Take", "x indices axis"},
-    Parameters{"TakeAlongAxis", "x indices axis"},
-    Parameters{"Pad", "x pad_width mode constant_values"},
-    Parameters{"Split", "x indices_or_sections axis"},
-    Parameters{"Resize",
-               "images size interpolation antialias data_format crop_to_aspect_ratio pad_to_aspect_ratio fill_mode "
-               "fill_value"},
     Parameters{"Matmul", "x1 x2"},
     Parameters{"Cast", "x dtype"},
     Parameters{"Normalize", "x axis order epsilon"},
     Parameters{"RMSNorm", "x scale axis epsilon"},
-    Parameters{"MaxPool", "inputs pool_size strides padding data_format"},
-    Parameters{"AveragePool", "inputs pool_size strides padding data_format"},
     Parameters{"Conv", "inputs kernel strides padding data_format dilation_rate"},
     Parameters{"DepthwiseConv", "inputs kernel strides padding data_format dilation_rate"},
     Parameters{"ConvTranspose", "inputs kernel strides padding output_padding data_format dilation_rate"},
-    Parameters{"DepthToSpace", "x block_size data_format"},
-    Parameters{"SpaceToDepth", "x block_size data_format"},
     Parameters{"Einsum", "subscripts"},
 };
 
@@ -123,7 +101,8 @@ Status in_words_of_keras(Interpreter& in, const std::string& class_name, Argumen
       return fail(Fault::Unsupported, "argument '" + word + "' of this function is not read; it takes " + names);
     word = std::string(other->keras);
   }
-  if (class_name == "Pad" || class_name == "Resize") {  // tf.pad says its modes in large letters
+  // TensorFlow says its modes and paddings in large letters.
+  if (is_among(names, "mode") || is_among(names, "interpolation") || is_among(names, "padding")) {
     for (Value& value : given.placed) value = lowered(in, value);
     for (auto& [word, value] : given.named) value = lowered(in, value);
   }

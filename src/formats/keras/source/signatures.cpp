@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <ranges>
 
 namespace convoy::keras {
 namespace {
@@ -34,8 +35,6 @@ constexpr std::string_view transposed_3d =
     "filters kernel_size strides padding data_format output_padding dilation_rate activation use_bias "
     "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint "
     "bias_constraint";
-constexpr std::string_view pool = "pool_size strides padding data_format";
-constexpr std::string_view global_pool = "data_format keepdims";
 constexpr std::string_view recurrent =
     "units activation use_bias kernel_initializer recurrent_initializer bias_initializer unit_forget_bias "
     "return_sequences return_state go_backwards stateful unroll time_major reset_after implementation dropout "
@@ -51,36 +50,6 @@ constexpr std::array signatures{
     Signature{"Conv1DTranspose", transposed},
     Signature{"Conv2DTranspose", transposed},
     Signature{"Conv3DTranspose", transposed_3d},
-    Signature{"MaxPooling1D", pool},
-    Signature{"MaxPooling2D", pool},
-    Signature{"MaxPooling3D", pool},
-    Signature{"AveragePooling1D", pool},
-    Signature{"AveragePooling2D", pool},
-    Signature{"AveragePooling3D", pool},
-    Signature{"GlobalAveragePooling1D", global_pool},
-    Signature{"GlobalAveragePooling2D", global_pool},
-    Signature{"GlobalAveragePooling3D", global_pool},
-    Signature{"GlobalMaxPooling1D", global_pool},
-    Signature{"GlobalMaxPooling2D", global_pool},
-    Signature{"GlobalMaxPooling3D", global_pool},
-    Signature{"AdaptiveAveragePooling1D", "output_size data_format"},
-    Signature{"AdaptiveAveragePooling2D", "output_size data_format"},
-    Signature{"AdaptiveAveragePooling3D", "output_size data_format"},
-    Signature{"AdaptiveMaxPooling1D", "output_size data_format"},
-    Signature{"AdaptiveMaxPooling2D", "output_size data_format"},
-    Signature{"AdaptiveMaxPooling3D", "output_size data_format"},
-    Signature{"ZeroPadding1D", "padding data_format"},
-    Signature{"ZeroPadding2D", "padding data_format"},
-    Signature{"ZeroPadding3D", "padding data_format"},
-    Signature{"Cropping1D", "cropping"},
-    Signature{"Cropping2D", "cropping data_format"},
-    Signature{"Cropping3D", "cropping data_format"},
-    Signature{"UpSampling1D", "size"},
-    Signature{"UpSampling2D", "size data_format interpolation"},
-    Signature{"UpSampling3D", "size data_format"},
-    Signature{"Resizing",
-              "height width interpolation crop_to_aspect_ratio pad_to_aspect_ratio fill_mode fill_value antialias "
-              "data_format"},
     Signature{"Rescaling", "scale offset"},
     Signature{"Dense",
               "units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
@@ -88,10 +57,6 @@ constexpr std::array signatures{
     Signature{"EinsumDense", "equation output_shape activation bias_axes"},
     Signature{"Embedding",
               "input_dim output_dim embeddings_initializer embeddings_regularizer embeddings_constraint mask_zero"},
-    Signature{"Flatten", "data_format"},
-    Signature{"Reshape", "target_shape"},
-    Signature{"Permute", "dims"},
-    Signature{"RepeatVector", "n"},
     Signature{"RandomFlip", "mode seed data_format"},
     Signature{"RandomRotation", "factor fill_mode interpolation seed fill_value data_format"},
     Signature{"RandomZoom", "height_factor width_factor fill_mode interpolation seed fill_value data_format"},
@@ -122,7 +87,6 @@ constexpr std::array signatures{
     Signature{"Average", ""},
     Signature{"Maximum", ""},
     Signature{"Minimum", ""},
-    Signature{"Concatenate", "axis"},
     Signature{"Dot", "axes normalize"},
     Signature{"LSTM", recurrent},
     Signature{"GRU", recurrent},
@@ -162,18 +126,6 @@ constexpr std::array aliases{
     Alias{"Convolution2DTranspose", "Conv2DTranspose"},
     Alias{"Convolution3DTranspose", "Conv3DTranspose"},
     Alias{"Deconvolution2D", "Conv2DTranspose"},
-    Alias{"MaxPool1D", "MaxPooling1D"},
-    Alias{"MaxPool2D", "MaxPooling2D"},
-    Alias{"MaxPool3D", "MaxPooling3D"},
-    Alias{"AvgPool1D", "AveragePooling1D"},
-    Alias{"AvgPool2D", "AveragePooling2D"},
-    Alias{"AvgPool3D", "AveragePooling3D"},
-    Alias{"GlobalAvgPool1D", "GlobalAveragePooling1D"},
-    Alias{"GlobalAvgPool2D", "GlobalAveragePooling2D"},
-    Alias{"GlobalAvgPool3D", "GlobalAveragePooling3D"},
-    Alias{"GlobalMaxPool1D", "GlobalMaxPooling1D"},
-    Alias{"GlobalMaxPool2D", "GlobalMaxPooling2D"},
-    Alias{"GlobalMaxPool3D", "GlobalMaxPooling3D"},
     Alias{"SyncBatchNormalization", "BatchNormalization"},
 };
 
@@ -195,7 +147,7 @@ void rename(Json& config, const char* from, const char* to) {
 
 std::string usual_name(const std::string& class_name) {
   const auto found = std::ranges::find(aliases, class_name, &Alias::name);
-  return found == aliases.end() ? class_name : std::string(found->usual);
+  return std::string(found == aliases.end() ? usual_name(std::string_view(class_name)) : found->usual);
 }
 
 std::optional<std::string_view> signature_of(std::string_view class_name) {
@@ -220,7 +172,6 @@ void modernise(const std::string& class_name, Json& config) {
   rename(config, "subsample", "strides");
   rename(config, "subsample_length", "strides");
   rename(config, "atrous_rate", "dilation_rate");
-  rename(config, "pool_length", "pool_size");
   rename(config, "init", "kernel_initializer");
   rename(config, "W_regularizer", "kernel_regularizer");
   rename(config, "b_regularizer", "bias_regularizer");
@@ -244,7 +195,8 @@ void modernise(const std::string& class_name, Json& config) {
   if (class_name == "GaussianNoise") rename(config, "sigma", "stddev");
   if (const CatalogueRow* row = catalogued("layers", class_name))
     for (const CatalogueParameter& one : parameters_of(*row))
-      if (!one.old.empty()) rename(config, std::string(one.old).c_str(), std::string(one.name).c_str());
+      for (const auto old : std::views::split(one.old, '|'))
+        rename(config, std::string(old.begin(), old.end()).c_str(), std::string(one.name).c_str());
   if (class_name.find("onv") != std::string::npos || class_name == "Dense") rename(config, "bias", "use_bias");
   config.erase("weights");
   config.erase("output_shape_ignored");
