@@ -128,7 +128,6 @@ using LayerRow = ReadRow<LayerFunction>;
 std::span<const LayerRow> convolution_rows();
 std::span<const LayerRow> linear_rows();
 std::span<const LayerRow> normalization_rows();
-std::span<const LayerRow> elementwise_rows();
 std::span<const LayerRow> recurrent_rows();
 std::span<const LayerRow> wrapper_rows();
 std::span<const LayerRow> operation_rows();  // keras.ops: functions, sums, products

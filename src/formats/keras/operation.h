@@ -17,7 +17,7 @@ Values operands(Call& call, std::string_view name, std::size_t place);
 // Whole numbers; one number is a list of one.
 Sizes list_of(Call& call, const Json* value, std::string_view name);
 
-double number(Call& call, std::string_view name, std::size_t place, double otherwise);
+ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype);
 
 Order order_of(Call& call);
 

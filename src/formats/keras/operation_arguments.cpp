@@ -2,6 +2,7 @@
 #include "formats/keras/operation.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace convoy::keras {
 namespace {
@@ -92,8 +93,10 @@ Order order_of(Call& call) {
   return argument && *argument == "channels_first" ? Order::ChannelsFirst : Order::ChannelsLast;
 }
 
-double number(Call& call, std::string_view name, std::size_t place, double otherwise) {
-  return call.attrs.number_of(option(call, name, place), name, otherwise);
+ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));
+  std::memcpy(bytes.data(), &value, bytes.size());  // the lowest ones: it wraps around
+  return call.constant(name, *Tensor::owning(dtype, {}, std::move(bytes)));
 }
 
 }  // namespace convoy::keras

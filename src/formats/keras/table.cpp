@@ -10,8 +10,8 @@ namespace convoy::keras {
 namespace {
 
 using Table = std::span<const LayerRow> (*)();
-constexpr std::array<Table, 7> layer_tables{convolution_rows, linear_rows,    normalization_rows, catalogued_layers,
-                                            elementwise_rows, recurrent_rows, wrapper_rows};
+constexpr std::array<Table, 6> layer_tables{convolution_rows,  linear_rows,    normalization_rows,
+                                            catalogued_layers, recurrent_rows, wrapper_rows};
 
 const LayerRow* find(std::span<const LayerRow> rows, std::string_view name) {
   const auto it = std::ranges::find(rows, name, &LayerRow::type);

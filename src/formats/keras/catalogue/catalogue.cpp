@@ -14,8 +14,9 @@
 namespace convoy::keras {
 namespace {
 
-constexpr std::array families{activation_operators, one_number_operators,   pooling_operators, padding_operators,
-                              reshape_operators,    slice_concat_operators, resize_operators};
+constexpr std::array families{activation_operators, one_number_operators, pooling_operators,
+                              padding_operators,    reshape_operators,    slice_concat_operators,
+                              resize_operators,     reduction_operators,  elementwise_operators};
 
 std::vector<std::string_view> split(std::string_view text, char mark = ' ') {
   std::vector<std::string_view> all;
@@ -27,7 +28,8 @@ std::vector<std::string_view> split(std::string_view text, char mark = ' ') {
 struct Name {
   std::string_view module, name;  // "nn", "Elu"
   std::string_view kind() const {
-    return module == "layers" || module == "activations" || module == "code" || module == "keras1" ? module : "ops";
+    constexpr std::array<std::string_view, 5> others{"layers", "activations", "code", "keras1", "saved"};
+    return std::ranges::find(others, module) == others.end() ? "ops" : module;
   }
 };
 Name name_in(std::string_view full) {
@@ -130,6 +132,11 @@ std::string_view usual_name(std::string_view layer) {
   return found == index_of_rows().end() ? layer : found->second.usual;
 }
 
+const CatalogueRow* catalogued_layer(std::string_view name) {
+  const CatalogueRow* row = catalogued("layers", name);
+  return row ? row : catalogued("saved", name);
+}
+
 const CatalogueRow* catalogued_operation(std::string_view name) {
   const CatalogueRow* row = catalogued("ops", name);
   return row ? row : catalogued("activations", name);
@@ -149,9 +156,14 @@ Values read_catalogued(Use use) {
 }
 
 std::span<const LayerRow> catalogued_layers() {
-  static const auto all = rows_of("layers", [](Call& call) {
-    return read_catalogued({call, *catalogued("layers", call.layer.class_name), Use::Kind::Layer});
-  });
+  static const auto all = [] {
+    const auto read = [](Call& call) {
+      return read_catalogued({call, *catalogued_layer(call.layer.class_name), Use::Kind::Layer});
+    };
+    auto made = rows_of("layers", read);
+    for (const LayerRow& row : rows_of("saved", read)) made.push_back(row);
+    return made;
+  }();
   return all;
 }
 
@@ -307,6 +319,13 @@ std::string_view written_name(Function function) {
   for (const auto family : families)
     for (const CatalogueRow& row : family())
       if (row.function == function) return split(row.names).front();
+  return {};
+}
+
+std::string_view written_name(BinaryFunction function) {
+  for (const auto family : families)
+    for (const CatalogueRow& row : family())
+      if (row.binary == function) return name_in(split(row.names).front()).name;
   return {};
 }
 

@@ -47,13 +47,15 @@ struct CatalogueRow {
   // Separated by blanks; the first of a function of one number is the one that is written. "layers.ELU": a layer;
   // "nn.Elu": a class of keras.src.ops.nn, whose function is keras.ops.elu; "activations.elu": a word, and a function of
   // keras.activations, tf.nn and keras.backend; "code.reduce_mean": what else code calls the operation;
-  // "layers.MaxPooling2D|MaxPool2D": today's name and others; "keras1.Convolution2D": the constructor of Keras 1.
+  // "layers.MaxPooling2D|MaxPool2D": today's name and others; "keras1.Convolution2D": the constructor of Keras 1;
+  // "saved.Merge": a layer that files name and code does not.
   std::string_view names;
   // "x alpha=1": arguments in the order of the constructor and of the function; layers have their tensors elsewhere.
   // "=" alone: may be left out, and is None then. "negative_slope|alpha": today's name and the old ones.
   std::string_view signature;
   Values (*read)(Use&) = nullptr;
   std::optional<Function> function = {};  // of one number
+  std::optional<BinaryFunction> binary = {};  // of two
 };
 
 // A function of one number.
@@ -73,6 +75,8 @@ std::string words_of(const CatalogueRow& row, Use::Kind kind);
 
 // By the kind of name and the name: ("layers", "ELU"), ("ops", "Elu"), ("activations", "elu"), ("code", "amax").
 const CatalogueRow* catalogued(std::string_view kind, std::string_view name);
+// Of a layer, in code or in a file.
+const CatalogueRow* catalogued_layer(std::string_view name);
 // A node's row: a class of keras.ops, or a function of keras.activations, which code alone calls.
 const CatalogueRow* catalogued_operation(std::string_view name);
 // Today's name of a layer that goes by several: "MaxPool2D" is MaxPooling2D.
@@ -88,6 +92,8 @@ std::span<const CatalogueRow> activation_operators();
 std::span<const CatalogueRow> one_number_operators();
 std::span<const CatalogueRow> pooling_operators();
 std::span<const CatalogueRow> padding_operators();
+std::span<const CatalogueRow> reduction_operators();
+std::span<const CatalogueRow> elementwise_operators();
 std::span<const CatalogueRow> reshape_operators();
 std::span<const CatalogueRow> slice_concat_operators();
 std::span<const CatalogueRow> resize_operators();

@@ -16,5 +16,7 @@ Status write_as(Sink& sink, std::string_view name, const Given& given = {});
 
 // The name by which a function of one number is written. Empty: Keras has none.
 std::string_view written_name(Function function);
+// Of two numbers, without the module: "Add". Empty: Keras has none.
+std::string_view written_name(BinaryFunction function);
 
 }  // namespace convoy::keras::writing

@@ -13,15 +13,6 @@ namespace convoy::keras {
 
 namespace {
 
-struct Word {
-  std::string_view name, class_name;
-};
-// Functions whose class has another name than theirs; the others are spelled alike: reduce_mean, but log_softmax is
-// LogSoftmax.
-constexpr std::array function_classes{Word{"reduce_mean", "Mean"}, Word{"reduce_sum", "Sum"}, Word{"reduce_max", "Max"},
-                                      Word{"reduce_min", "Min"},   Word{"amax", "Max"},       Word{"amin", "Min"},
-                                      Word{"pow", "Power"}};
-
 std::string camel(const std::string& name) {
   std::string made;
   bool up = true;
@@ -130,11 +121,9 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
   // activations.gelu is the exact one, ops.gelu is not.
   const CatalogueRow* word = of_ops ? nullptr : catalogued("activations", name);
   const CatalogueRow* other = catalogued("code", name);
-  const auto renamed = std::ranges::find(function_classes, name, &Word::name);
-  const std::string class_name(word                                ? first_name(*word, "activations")
-                               : other                             ? first_name(*other, "ops")
-                               : renamed != function_classes.end() ? renamed->class_name
-                                                                   : camel(name));
+  const std::string class_name(word    ? first_name(*word, "activations")
+                               : other ? first_name(*other, "ops")
+                                       : camel(name));
   if (!is_operation_class(class_name)) return std::nullopt;
   return in.native(name, [this, name, class_name](Interpreter& with, Arguments& given) -> Made {
     // TensorFlow's mean of whole numbers is whole, that of keras.ops is not.

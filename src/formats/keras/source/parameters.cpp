@@ -14,13 +14,7 @@ struct Parameters {
 };
 // Source: the signatures of keras.ops of Keras 3.15.
 constexpr std::array known_parameters{
-    Parameters{"Mean", "x axis keepdims"},
-    Parameters{"Sum", "x axis keepdims"},
-    Parameters{"Max", "x axis keepdims initial"},
-    Parameters{"Min", "x axis keepdims initial"},
-    Parameters{"Prod", "x axis keepdims dtype"},
     Parameters{"Matmul", "x1 x2"},
-    Parameters{"Cast", "x dtype"},
     Parameters{"Normalize", "x axis order epsilon"},
     Parameters{"RMSNorm", "x scale axis epsilon"},
     Parameters{"Conv", "inputs kernel strides padding data_format dilation_rate"},

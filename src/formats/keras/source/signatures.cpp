@@ -57,21 +57,6 @@ constexpr std::array signatures{
     Signature{"EinsumDense", "equation output_shape activation bias_axes"},
     Signature{"Embedding",
               "input_dim output_dim embeddings_initializer embeddings_regularizer embeddings_constraint mask_zero"},
-    Signature{"RandomFlip", "mode seed data_format"},
-    Signature{"RandomRotation", "factor fill_mode interpolation seed fill_value data_format"},
-    Signature{"RandomZoom", "height_factor width_factor fill_mode interpolation seed fill_value data_format"},
-    Signature{"RandomTranslation", "height_factor width_factor fill_mode interpolation seed fill_value data_format"},
-    Signature{"RandomContrast", "factor value_range seed"},
-    Signature{"RandomBrightness", "factor value_range seed"},
-    Signature{"Dropout", "rate noise_shape seed"},
-    Signature{"SpatialDropout1D", "rate seed"},
-    Signature{"SpatialDropout2D", "rate data_format seed"},
-    Signature{"SpatialDropout3D", "rate data_format seed"},
-    Signature{"AlphaDropout", "rate noise_shape seed"},
-    Signature{"GaussianDropout", "rate seed"},
-    Signature{"GaussianNoise", "stddev seed"},
-    Signature{"ActivityRegularization", "l1 l2"},
-    Signature{"Identity", ""},
     Signature{"BatchNormalization",
               "axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
               "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint gamma_constraint "
@@ -81,12 +66,6 @@ constexpr std::array signatures{
     Signature{"UnitNormalization", "axis"},
     Signature{"RMSNormalization", "axis epsilon"},
     Signature{"Normalization", "axis mean variance invert"},
-    Signature{"Add", ""},
-    Signature{"Subtract", ""},
-    Signature{"Multiply", ""},
-    Signature{"Average", ""},
-    Signature{"Maximum", ""},
-    Signature{"Minimum", ""},
     Signature{"Dot", "axes normalize"},
     Signature{"LSTM", recurrent},
     Signature{"GRU", recurrent},
@@ -155,7 +134,8 @@ std::optional<std::string_view> signature_of(std::string_view class_name) {
   static const auto catalogued_signatures = [] {
     std::map<std::string_view, std::string> made;
     for (const LayerRow& one : catalogued_layers())
-      made.emplace(one.type, words_of(*catalogued("layers", one.type), Use::Kind::Layer));
+      if (const CatalogueRow* row = catalogued("layers", one.type))
+        made.emplace(one.type, words_of(*row, Use::Kind::Layer));
     return made;
   }();
   const auto found = catalogued_signatures.find(name);
@@ -191,8 +171,6 @@ void modernise(const std::string& class_name, Json& config) {
   }
   if (class_name == "Dense" || class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN")
     rename(config, "output_dim", "units");
-  if (class_name.find("Dropout") != std::string::npos) rename(config, "p", "rate");
-  if (class_name == "GaussianNoise") rename(config, "sigma", "stddev");
   if (const CatalogueRow* row = catalogued("layers", class_name))
     for (const CatalogueParameter& one : parameters_of(*row))
       for (const auto old : std::views::split(one.old, '|'))

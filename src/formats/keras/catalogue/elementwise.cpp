@@ -1,0 +1,426 @@
+// Sums and products of two tensors, merges of several, plain numbers, and what acts in training alone. Source:
+// keras/src/ops/numpy.py, layers/merging, layers/regularization of Keras 3.15.
+#include "formats/keras/catalogue/write.h"
+#include "formats/keras/merge_modes.h"
+#include "formats/keras/operation.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace convoy::keras {
+namespace {
+
+// A whole number of Python's takes the type of whole numbers that it meets, and int32 beside truths.
+struct Pair {
+  ValueId a, b;
+};
+Pair operands_of(Use& use) {
+  Call& call = use.call;
+  const Json *said_a = use.option("x1"), *said_b = use.option("x2");
+  const bool whole_a = said_a && said_a->is_number_integer(), whole_b = said_b && said_b->is_number_integer();
+  if (whole_a && whole_b)
+    return {whole_constant(call, "x1", said_a->get<std::int64_t>(), DType::I32),
+            whole_constant(call, "x2", said_b->get<std::int64_t>(), DType::I32)};
+  Pair pair{whole_a ? ValueId{} : use.operand("x1"), whole_b ? ValueId{} : use.operand("x2")};
+  if (call.failed() || whole_a == whole_b) return pair;
+  ValueId &tensor = whole_a ? pair.b : pair.a, &number = whole_a ? pair.a : pair.b;
+  const DType dtype = call.type(tensor).dtype;
+  if (is_floating(dtype)) {
+    number = use.operand(whole_a ? "x1" : "x2");
+    return pair;
+  }
+  if (dtype == DType::Bool) tensor = call.add(Cast{DType::I32}, {tensor});
+  number = whole_constant(call, whole_a ? "x1" : "x2", (whole_a ? said_a : said_b)->get<std::int64_t>(),
+                          dtype == DType::Bool ? DType::I32 : dtype);
+  return pair;
+}
+
+template <BinaryFunction function>
+Values binary(Use& use) {
+  const auto [a, b] = operands_of(use);
+  return use.add(Binary{function}, {a, b});
+}
+
+// A whole number of Python's is of 32 bits here, whatever narrower type it meets: bytes have negative remainders.
+Values modulo(Use& use) {
+  Call& call = use.call;
+  auto [a, b] = operands_of(use);
+  if (call.failed()) return {};
+  const auto is_whole = [&](std::string_view name) {
+    const Json* argument = use.option(name);
+    return argument && argument->is_number_integer();
+  };
+  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
+  const bool narrow = !is_floating(dtype) && bytes_of(dtype) < 4;
+  if (narrow && is_whole("x2")) {
+    a = call.add(Cast{DType::I32}, {a});
+    b = whole_constant(call, "divisor", use.option("x2")->get<std::int64_t>(), DType::I32);
+  } else if (narrow && is_whole("x1")) {
+    a = whole_constant(call, "dividend", use.option("x1")->get<std::int64_t>(), DType::I32);
+    b = call.add(Cast{DType::I32}, {b});
+  }
+  return use.add(Binary{BinaryFunction::Modulo}, {a, b});
+}
+
+// Whole numbers stay whole; a known power is a product.
+Values power(Use& use) {
+  Call& call = use.call;
+  const auto [a, b] = operands_of(use);
+  if (call.failed()) return {};
+  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
+  const Json* argument = use.option("x2");
+  if (!is_floating(dtype) && argument && argument->is_number_integer() && *argument >= 1 && *argument <= 64) {
+    ValueId y = a;
+    for (int i = 1; i < argument->get<int>() && !call.failed(); ++i)
+      y = call.add(Binary{BinaryFunction::Multiply}, {y, a});
+    return {y};
+  }
+  const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
+  return {is_floating(dtype) || call.failed() ? y : call.add(Cast{dtype}, {y})};
+}
+
+// Fractions are divided and rounded down: 1 // 0.1 is 10, unlike Python's 9.
+Values floor_divide(Use& use) {
+  Call& call = use.call;
+  const auto [a, b] = operands_of(use);
+  if (call.failed()) return {};
+  if (!is_floating(meeting(call.type(a).dtype, call.type(b).dtype)))
+    return use.add(Binary{BinaryFunction::FloorDivide}, {a, b});
+  return {call.add(Unary{Function::Floor}, {call.add(Binary{BinaryFunction::Divide}, {a, b})})};
+}
+
+Values where(Use& use) {
+  const ValueId condition = use.operand("condition");
+  const auto [a, b] = operands_of(use);
+  return use.add(Where{}, {condition, a, b});
+}
+
+Values cast(Use& use) {
+  Call& call = use.call;
+  const Json* argument = use.option("dtype");
+  const std::string word = argument && argument->is_string() ? argument->get<std::string>() : "";
+  const ValueId x = use.operand("x");
+  for (const DType type :
+       {DType::F32, DType::F64, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})
+    if (word == convoy::name_of(type)) return use.add(Cast{type}, {x});
+  call.refuse(Fault::Unsupported, "casts to '" + word + "', which this version does not carry");
+  return {};
+}
+
+// Keras puts axes behind the batch of those inputs that have fewer.
+Values aligned(Call& call) {
+  Size most = 0;
+  for (const ValueId v : call.inputs) most = std::max(most, call.rank(v));
+  Values all;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Size missing = most - call.rank(call.inputs[i]);
+    Sizes axes;
+    for (Size k = 0; k < missing; ++k) axes.push_back(1 + k);
+    all.push_back(missing == 0 ? call.inputs[i]
+                               : call.add(Unsqueeze{axes}, {call.inputs[i]}, "aligned_" + std::to_string(i)));
+  }
+  return all;
+}
+
+ValueId folded(Call& call, BinaryFunction function, std::string_view last_step) {
+  if (call.inputs.size() < 2) {
+    call.refuse(Fault::Format, "merges " + std::to_string(call.inputs.size()) + " inputs, expected at least 2");
+    return {};
+  }
+  const Values all = aligned(call);
+  ValueId sum = all.front();
+  for (std::size_t i = 1; i < all.size(); ++i)
+    sum = call.add(Binary{function}, {sum, all[i]},
+                   i + 1 == all.size() ? std::string(last_step) : "part_" + std::to_string(i));
+  return sum;
+}
+
+template <BinaryFunction function>
+Values merge(Use& use) {
+  return {folded(use.call, function, "")};
+}
+
+Values subtract(Use& use) {
+  Call& call = use.call;
+  if (call.inputs.size() != 2)
+    call.refuse(Fault::Format, "subtracts " + std::to_string(call.inputs.size()) + " inputs, expected 2");
+  return {folded(call, BinaryFunction::Subtract, "")};
+}
+
+Values average(Use& use) {
+  Call& call = use.call;
+  const ValueId sum = folded(call, BinaryFunction::Add, "sum");
+  // Keras divides; multiplying by 1/3 would round differently.
+  return {
+      call.add(Binary{BinaryFunction::Divide}, {sum, call.scalar("count", static_cast<float>(call.inputs.size()))})};
+}
+
+// The state of the random generator goes unread.
+template <Noise noise>
+Values drop(Use& use) {
+  Call& call = use.call;
+  call.attrs.ignore({"noise_shape", "seed"});
+  const ValueId x = call.x();
+  const double rate = use.number(noise == Noise::GaussianNoise ? "stddev" : "rate");
+  Size channel = std::max<Size>(call.rank(x) - 1, 0);
+  if (noise == Noise::SpatialDropout && call.order() == Order::ChannelsFirst) channel = 1;
+  call.skip_weights();
+  return use.add(Dropout{noise, rate, channel}, {x});
+}
+
+// What only training does; its settings are passed over as a whole.
+Values augmentation(Use& use) {
+  Call& call = use.call;
+  const ValueId x = call.x();
+  if (call.layer.config && call.layer.config->is_object())
+    for (const auto& [key, unused] : call.layer.config->items()) call.attrs.ignore({key});
+  call.skip_weights();
+  return use.add(Dropout{Noise::Augmentation, 0, std::max<Size>(call.rank(x) - 1, 0)}, {x});
+}
+
+// Of keras.applications' ConvNeXt: every channel times a number that is trained.
+Values layer_scale(Use& use) {
+  Call& call = use.call;
+  call.attrs.ignore({"init_values", "projection_dim"});
+  const ValueId x = call.x();
+  if (call.failed()) return {};
+  const ValueId gamma = call.weight("gamma", {call.dim(x, call.rank(x) - 1)});
+  return use.add(Binary{BinaryFunction::Multiply}, {x, gamma});
+}
+
+Values identity(Use& use) {
+  use.call.attrs.ignore({"l1", "l2"});
+  return use.add(Identity{}, {use.kind == Use::Kind::Layer ? use.call.x() : use.operand("x")});
+}
+
+// Keras 1: one layer with a word for what it does.
+Values old_merge(Use& use) {
+  Call& call = use.call;
+  call.attrs.ignore({"mode_type", "output_shape", "output_shape_type", "output_mask", "output_mask_type", "arguments",
+                     "layers", "node_indices", "tensor_indices", "dot_axes"});
+  const std::string mode = use.word("mode");
+  const Size concat_axis = use.whole("concat_axis");
+  const std::string_view merging = merging_class(mode);
+  if (merging == "Concatenate" && !call.inputs.empty())
+    return use.add(Concat{call.axis(concat_axis, call.rank(call.inputs.front()))}, call.inputs);
+  if (const CatalogueRow* row = catalogued("layers", merging); row && merging != "Dot")
+    return read_catalogued({call, *row, use.kind});
+  call.refuse(Fault::Unsupported, "merges by '" + mode + "', which this version does not carry");
+  return {};
+}
+
+constexpr std::string_view two = "x1 x2";
+template <BinaryFunction F>
+constexpr CatalogueRow two_numbers(std::string_view names) {
+  return {names, two, binary<F>, {}, F};
+}
+
+constexpr std::array rows_of_elementwise{
+    two_numbers<BinaryFunction::Add>("numpy.Add"),
+    two_numbers<BinaryFunction::Subtract>("numpy.Subtract"),
+    two_numbers<BinaryFunction::Multiply>("numpy.Multiply"),
+    two_numbers<BinaryFunction::Divide>("numpy.Divide numpy.TrueDivide"),
+    two_numbers<BinaryFunction::Maximum>("numpy.Maximum"),
+    two_numbers<BinaryFunction::Minimum>("numpy.Minimum"),
+    two_numbers<BinaryFunction::Equal>("numpy.Equal"),
+    two_numbers<BinaryFunction::NotEqual>("numpy.NotEqual"),
+    two_numbers<BinaryFunction::Less>("numpy.Less"),
+    two_numbers<BinaryFunction::LessOrEqual>("numpy.LessEqual"),
+    two_numbers<BinaryFunction::Greater>("numpy.Greater"),
+    two_numbers<BinaryFunction::GreaterOrEqual>("numpy.GreaterEqual"),
+    two_numbers<BinaryFunction::And>("numpy.LogicalAnd"),
+    two_numbers<BinaryFunction::Or>("numpy.LogicalOr"),
+    two_numbers<BinaryFunction::Xor>("numpy.LogicalXor"),
+    CatalogueRow{"numpy.Power code.pow", two, power, {}, BinaryFunction::Power},
+    CatalogueRow{"numpy.Mod", two, modulo, {}, BinaryFunction::Modulo},
+    CatalogueRow{"numpy.FloorDivide", two, floor_divide, {}, BinaryFunction::FloorDivide},
+    CatalogueRow{"numpy.Where", "condition x1 x2", where},
+    CatalogueRow{"core.Cast", "x dtype", cast},
+    CatalogueRow{"layers.Add", "", merge<BinaryFunction::Add>},
+    CatalogueRow{"layers.Multiply", "", merge<BinaryFunction::Multiply>},
+    CatalogueRow{"layers.Maximum", "", merge<BinaryFunction::Maximum>},
+    CatalogueRow{"layers.Minimum", "", merge<BinaryFunction::Minimum>},
+    CatalogueRow{"layers.Subtract", "", subtract},
+    CatalogueRow{"layers.Average", "", average},
+    CatalogueRow{"saved.Merge", "mode=sum concat_axis=-1", old_merge},
+    CatalogueRow{"layers.Dropout", "rate|p=0 noise_shape= seed=", drop<Noise::Dropout>},
+    CatalogueRow{"layers.SpatialDropout1D", "rate|p=0 seed=", drop<Noise::SpatialDropout>},
+    CatalogueRow{"layers.SpatialDropout2D layers.SpatialDropout3D",
+                 "rate|p=0 data_format= seed=", drop<Noise::SpatialDropout>},
+    CatalogueRow{"layers.AlphaDropout", "rate|p=0 noise_shape= seed=", drop<Noise::AlphaDropout>},
+    CatalogueRow{"layers.GaussianDropout", "rate|p=0 seed=", drop<Noise::GaussianDropout>},
+    CatalogueRow{"layers.GaussianNoise", "stddev|sigma=0 seed=", drop<Noise::GaussianNoise>},
+    CatalogueRow{"saved.LayerScale", "init_values projection_dim", layer_scale},
+    CatalogueRow{"layers.ActivityRegularization", "l1=0 l2=0", identity},
+    CatalogueRow{"layers.Identity", "", identity},
+    CatalogueRow{"core.Identity core.StopGradient", "x", identity},
+    CatalogueRow{"layers.RandomFlip", "mode= seed= data_format=", augmentation},
+    CatalogueRow{"layers.RandomRotation",
+                 "factor fill_mode= interpolation= seed= fill_value= data_format=", augmentation},
+    CatalogueRow{"layers.RandomZoom layers.RandomTranslation",
+                 "height_factor width_factor= fill_mode= interpolation= seed= fill_value= data_format=", augmentation},
+    CatalogueRow{"layers.RandomContrast layers.RandomBrightness", "factor value_range= seed=", augmentation},
+    CatalogueRow{"saved.RandomHeight saved.RandomWidth saved.RandomShear saved.RandomHue saved.RandomSaturation "
+                 "saved.RandomColorJitter saved.RandomColorDegeneration saved.RandomGrayscale saved.RandomSharpness "
+                 "saved.RandomPosterization saved.RandomInvert saved.RandomErasing saved.RandomGaussianBlur "
+                 "saved.RandomPerspective saved.RandomElasticTransform saved.StochasticDepth",
+                 "", augmentation},
+};
+
+}  // namespace
+
+std::span<const CatalogueRow> elementwise_operators() { return rows_of_elementwise; }
+
+namespace writing {
+namespace {
+
+// How many of the last axes a factor that is trained has numbers for; nothing where it is no such factor of the other input.
+std::optional<Size> trained_axes(std::size_t factor, Sink& sink) {
+  const Tensor* numbers = sink.constant(factor);
+  const std::size_t other = 1 - factor;
+  if (!numbers || sink.constant(other) || !sink.graph()[sink.node().inputs[factor]].trainable) return std::nullopt;
+  Sizes shape = numbers->shape();
+  shape.erase(shape.begin(), std::ranges::find_if(shape, [](Size n) { return n != 1; }));
+  const auto axes = static_cast<Size>(shape.size());
+  if (axes == 0 || axes >= sink.rank(other) || numbers->rank() > sink.rank(other)) return std::nullopt;
+  for (Size i = 0; i < axes; ++i)
+    if (sink.dim(sink.rank(other) - axes + i, other) != Dim(shape[static_cast<std::size_t>(i)])) return std::nullopt;
+  return axes;
+}
+
+// The layer of Keras that multiplies by a weight cell by cell.
+Status write_trained_factor(std::size_t factor, Size axes, Sink& sink) {
+  const std::size_t other = 1 - factor;
+  std::string letters;
+  Json shape = Json::array();
+  for (Size i = 0; i < sink.rank(other); ++i) {
+    letters += static_cast<char>('a' + i);
+    if (i > 0) shape.push_back(sink.dim(i, other).known() ? Json(*sink.dim(i, other)) : Json());
+  }
+  const std::string last = letters.substr(letters.size() - static_cast<std::size_t>(axes));
+  LayerConfig config = sink.layer("EinsumDense");
+  config.args = {std::get<Reference>(sink.argument(other))};
+  config.arguments["equation"] = letters + "," + last + "->" + letters;
+  config.arguments["output_shape"] = std::move(shape);
+  if (auto ok = sink.weigh(config, factor, "kernel"); !ok) return ok;
+  Tensor& kernel = config.weights.back().tensor;
+  kernel = kernel.reshaped(Sizes(kernel.shape().end() - axes, kernel.shape().end()));
+  return sink.last(std::move(config));
+}
+
+// keras.ops.add on TensorFlow takes a second operand that is one vector (all other axes 1) for a bias where its length is
+// that of the first one's last axis or, else, of axis 1, and adds it there, wherever it stood. Source: Keras 3.15.1,
+// backend/tensorflow/numpy.py. Is it ruled out, or does the vector stand there?
+bool is_added_in_place(const Shape& first, const Shape& second) {
+  if (first.size() < 2) return true;
+  std::vector<std::size_t> long_axes;
+  for (std::size_t i = 0; i < second.size(); ++i)
+    if (second[i].known() && *second[i] > 1) long_axes.push_back(i);
+  const bool all_known = std::ranges::all_of(second, [](Dim n) { return n.known(); });
+  if (long_axes.size() != 1) return long_axes.size() > 1 || all_known;
+  const Dim length = second[long_axes[0]];
+  const bool is_last = long_axes[0] + 1 == second.size();
+  if (is_last && first.back() == length) return true;
+  const bool other_lengths = first.back().known() && first.back() != length && first[1].known() && first[1] != length;
+  return other_lengths;
+}
+
+enum class Addends : std::uint8_t { AsTheyStand, Swapped, Subtracted };
+// In which order a sum is right whatever the sizes: a second operand as large as the sum is never moved.
+Addends order_of_addends(const Sink& sink) {
+  const Shape &first = sink.type(0).shape, &second = sink.type(1).shape, &sum = sink.result_type().shape;
+  if (is_added_in_place(first, second) || second == sum) return Addends::AsTheyStand;
+  return first == sum ? Addends::Swapped : Addends::Subtracted;
+}
+
+// x1 - (-x2), or x2 - (-x1) where x2 are numbers: neither operand is taken for a bias.
+Status write_sum_by_difference(Sink& sink) {
+  const std::size_t kept = sink.constant(1) ? 1 : 0, negated = 1 - kept;
+  LayerConfig negative = sink.operation("numpy", "Negative");
+  sink.operand(negative, 0, negated, "x");
+  const Argument other = sink.step(std::move(negative), "negative", sink.type(negated));
+  LayerConfig config = sink.operation("numpy", "Subtract");
+  sink.operand(config, 0, kept, "x1");
+  config.args.push_back(other);
+  return sink.last(std::move(config));
+}
+
+// A merging layer puts axes behind the batch of an input that has fewer, unlike numpy, so ranks must agree.
+Status write_binary(const Binary& op, Sink& sink) {
+  const Addends order = op.function == BinaryFunction::Add ? order_of_addends(sink) : Addends::AsTheyStand;
+  if (order == Addends::Subtracted) return write_sum_by_difference(sink);
+  const std::size_t first = order == Addends::Swapped ? 1 : 0, second = 1 - first;
+  const std::string name(written_name(op.function));
+  if (name.empty()) return sink.refused("a division that rounds toward zero");
+  // A merging layer also wants one batch.
+  const bool one_batch = sink.rank(0) == 0 || sink.rank(1) == 0 || !sink.dim(0, 0).known() || !sink.dim(0, 1).known() ||
+                         sink.dim(0, 0) == sink.dim(0, 1);
+  if (catalogued("layers", name) && one_batch && !sink.constant(0) && !sink.constant(1) &&
+      sink.rank(0) == sink.rank(1) && sink.rank(0) > 0) {
+    LayerConfig config = sink.layer(name);
+    config.args = {
+        std::vector<Item>{std::get<Reference>(sink.argument(first)), std::get<Reference>(sink.argument(second))}};
+    return sink.last(std::move(config));
+  }
+  if (op.function == BinaryFunction::Multiply)
+    for (const std::size_t factor : {std::size_t{1}, std::size_t{0}})
+      if (const auto axes = trained_axes(factor, sink)) return write_trained_factor(factor, *axes, sink);
+  LayerConfig config = sink.operation("numpy", name);
+  sink.operand(config, 0, first, "x1");
+  sink.operand(config, 1, second, "x2");
+  return sink.last(std::move(config));
+}
+
+Status write_where(const Where&, Sink& sink) {
+  LayerConfig config = sink.operation("numpy", "Where");
+  sink.operand(config, 0, 0, "condition");
+  sink.operand(config, 1, 1, "x1");
+  sink.operand(config, 2, 2, "x2");
+  return sink.last(std::move(config));
+}
+
+Status write_affine(const Affine& op, Sink& sink) {
+  LayerConfig config = sink.layer("Rescaling");
+  config.arguments["scale"] = op.scale;
+  config.arguments["offset"] = op.offset;  // Keras does not load the layer without it
+  return sink.last(std::move(config));
+}
+
+Status write_dropout(const Dropout& op, Sink& sink) {
+  const char* name = nullptr;
+  switch (op.noise) {
+    case Noise::Dropout: name = "Dropout"; break;
+    case Noise::AlphaDropout: name = "AlphaDropout"; break;
+    case Noise::GaussianDropout: name = "GaussianDropout"; break;
+    case Noise::GaussianNoise: name = "GaussianNoise"; break;
+    case Noise::SpatialDropout:
+      if (op.channel != sink.rank() - 1 || sink.rank() < 3 || sink.rank() > 5)
+        return sink.refused("a dropout of channels in this order");
+      break;
+    case Noise::Augmentation: return sink.refused("an augmentation");
+  }
+  LayerConfig config = sink.layer(name ? std::string(name) : class_of("SpatialDropout", sink.rank() - 2));
+  config.arguments[op.noise == Noise::GaussianNoise ? "stddev" : "rate"] = op.rate;
+  return sink.last(std::move(config));
+}
+
+Status write_identity(const Identity&, Sink& sink) { return sink.last(sink.layer("Identity")); }
+
+Status write_cast(const Cast& op, Sink& sink) {
+  LayerConfig config = sink.operation("core", "Cast");
+  config.arguments["dtype"] = std::string(convoy::name_of(op.to));
+  return sink.last(std::move(config));
+}
+
+constexpr std::array elementwise_table{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),
+                                       writes<write_dropout>(), writes<write_identity>(), writes<write_cast>()};
+static_assert(decides<Elementwise>(elementwise_table));
+
+}  // namespace
+
+std::span<const Row> elementwise_rows() { return elementwise_table; }
+
+}  // namespace writing
+}  // namespace convoy::keras

@@ -1,0 +1,169 @@
+// Means, sums and extremes over axes, running sums, places of extremes. Source: keras/src/ops/numpy.py and math.py of Keras
+// 3.15.
+#include "formats/keras/catalogue/write.h"
+#include "formats/keras/operation.h"
+#include "ops/expect.h"
+
+#include <array>
+
+namespace convoy::keras {
+namespace {
+
+// `axis`, or all of them where it is left out.
+Sizes reduced_axes(Use& use, ValueId x) {
+  Sizes axes = use.list("axis");
+  if (!use.option("axis"))
+    for (Size i = 0; i < use.call.rank(x); ++i) axes.push_back(i);
+  return use.call.axes(axes, use.call.rank(x));
+}
+
+// The one axis that has to be given.
+Size single_axis(Use& use, ValueId x, const char* what) {
+  if (!use.option("axis"))
+    use.call.refuse(Fault::Unsupported, std::string(what) + " without an axis, which flattens first");
+  return use.call.failed() ? 0 : use.call.axis(use.whole("axis"), use.call.rank(x));
+}
+
+// Sums and products of narrow whole numbers are of 32 bits, as numpy widens them.
+ValueId widened(Call& call, ValueId x) {
+  switch (call.type(x).dtype) {
+    case DType::Bool:
+    case DType::I8:
+    case DType::I16: return call.add(Cast{DType::I32}, {x});
+    case DType::U8:
+    case DType::U16: return call.add(Cast{DType::U32}, {x});
+    default: return x;
+  }
+}
+
+template <Reduction reduction>
+Values reduce(Use& use) {
+  ValueId x = use.operand("x");
+  if (!use.call.failed() && (reduction == Reduction::Sum || reduction == Reduction::Product)) x = widened(use.call, x);
+  return use.add(Reduce{reduction, reduced_axes(use, x), use.truth("keepdims")}, {x});
+}
+
+// TensorFlow's mean of whole numbers: their sum, in their own type, divided toward zero.
+Values mean_of_whole(Use& use) {
+  Call& call = use.call;
+  const ValueId x = use.operand("x");
+  const Sizes axes = reduced_axes(use, x);
+  std::vector<Dim> sizes;
+  for (const Size axis : axes) sizes.push_back(call.dim(x, axis));
+  const auto count = product_of(sizes);
+  if (!count || !count->known() || **count < 1)
+    call.refuse(Fault::Unsupported, "a mean of whole numbers along axes whose sizes are free");
+  const bool keeps = use.truth("keepdims");
+  if (call.failed()) return {};
+  const ValueId sum = call.add(Reduce{Reduction::Sum, axes, keeps}, {x});
+  const ValueId numbers = whole_constant(call, "count", **count, call.type(x).dtype);
+  return use.add(Binary{BinaryFunction::TruncateDivide}, {sum, numbers});
+}
+
+template <bool largest>
+Values arg_extreme(Use& use) {
+  const ValueId x = use.operand("x");
+  const Size axis = single_axis(use, x, "looks for an extreme");
+  return use.add(ArgExtreme{largest, axis, use.truth("keepdims"), false}, {x});
+}
+
+Values top_k(Use& use) {
+  const ValueId x = use.operand("x");
+  if (!use.truth("sorted")) use.call.refuse(Fault::Unsupported, "leaves the largest few without an order");
+  return use.call.add_all(TopK{use.call.rank(x) - 1, use.whole("k"), true}, {x});
+}
+
+template <Reduction reduction>
+Values accumulate(Use& use) {
+  const ValueId x = use.operand("x");
+  const Size axis = single_axis(use, x, "sums");
+  return use.add(Accumulate{reduction, axis, false, false}, {x});
+}
+
+constexpr std::array rows_of_reductions{
+    CatalogueRow{"numpy.Mean code.reduce_mean", "x axis= keepdims=False", reduce<Reduction::Mean>},
+    CatalogueRow{"core.ReduceMean", "x axis= keepdims=False", mean_of_whole},
+    CatalogueRow{"numpy.Sum code.reduce_sum", "x axis= keepdims=False", reduce<Reduction::Sum>},
+    CatalogueRow{"numpy.Max code.reduce_max code.amax", "x axis= keepdims=False initial=", reduce<Reduction::Maximum>},
+    CatalogueRow{"numpy.Min code.reduce_min code.amin", "x axis= keepdims=False initial=", reduce<Reduction::Minimum>},
+    CatalogueRow{"numpy.Prod", "x axis= keepdims=False dtype=", reduce<Reduction::Product>},
+    CatalogueRow{"numpy.Argmax", "x axis= keepdims=False", arg_extreme<true>},
+    CatalogueRow{"numpy.Argmin", "x axis= keepdims=False", arg_extreme<false>},
+    CatalogueRow{"math.TopK", "x k sorted=True", top_k},
+    CatalogueRow{"numpy.Cumsum", "x axis= dtype=", accumulate<Reduction::Sum>},
+    CatalogueRow{"numpy.Cumprod", "x axis= dtype=", accumulate<Reduction::Product>},
+};
+
+}  // namespace
+
+std::span<const CatalogueRow> reduction_operators() { return rows_of_reductions; }
+
+namespace writing {
+namespace {
+
+const char* word_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::Mean: return "Mean";
+    case Reduction::Sum: return "Sum";
+    case Reduction::Maximum: return "Max";
+    case Reduction::Minimum: return "Min";
+    case Reduction::Product: return "Prod";
+  }
+  std::unreachable();
+}
+
+Status write_reduce(const Reduce& op, Sink& sink) {
+  const bool pool = op.reduction == Reduction::Mean || op.reduction == Reduction::Maximum;
+  if (pool && over_space(op.axes, sink.rank())) {
+    LayerConfig config = sink.layer(
+        class_of(op.reduction == Reduction::Mean ? "GlobalAveragePooling" : "GlobalMaxPooling", sink.rank() - 2));
+    if (op.keeps_axes) config.arguments["keepdims"] = true;
+    return sink.last(std::move(config));
+  }
+  LayerConfig config = sink.operation("numpy", word_of(op.reduction));
+  if (op.axes.size() == 1) config.arguments["axis"] = op.axes[0];
+  else config.arguments["axis"] = op.axes;
+  if (op.keeps_axes) config.arguments["keepdims"] = true;
+  return sink.last(std::move(config));
+}
+
+Status write_arg_extreme(const ArgExtreme& op, Sink& sink) {
+  if (op.last) return sink.refused("the last place of an extreme");
+  LayerConfig config = sink.operation("numpy", op.largest ? "Argmax" : "Argmin");
+  config.arguments["axis"] = op.axis;
+  if (op.keeps_axis) config.arguments["keepdims"] = true;
+  return sink.last(std::move(config));
+}
+
+Status write_top_k(const TopK& op, Sink& sink) {
+  if (!op.largest || op.axis != sink.rank() - 1)
+    return sink.refused("the largest few along another axis than the last, or the smallest few");
+  LayerConfig config = sink.operation("math", "TopK");
+  config.arguments["k"] = op.count;
+  return sink.last(std::move(config));
+}
+
+Status write_accumulate(const Accumulate& op, Sink& sink) {
+  if (op.exclusive || op.backwards) return sink.refused("a running sum from the end, or without the number itself");
+  LayerConfig config = sink.operation("numpy", op.reduction == Reduction::Sum ? "Cumsum" : "Cumprod");
+  config.arguments["axis"] = op.axis;
+  return sink.last(std::move(config));
+}
+
+constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
+                                     writes<write_accumulate>()};
+static_assert(decides<ReductionFamily>(reduction_table));
+
+}  // namespace
+
+bool over_space(const Sizes& axes, Size rank) {
+  if (rank < 3 || rank > 5 || static_cast<Size>(axes.size()) != rank - 2) return false;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] != static_cast<Size>(i) + 1) return false;
+  return true;
+}
+
+std::span<const Row> reduction_rows() { return reduction_table; }
+
+}  // namespace writing
+}  // namespace convoy::keras
