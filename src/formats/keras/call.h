@@ -126,12 +126,8 @@ using LayerRow = ReadRow<LayerFunction>;
 
 // Each family's table.
 std::span<const LayerRow> convolution_rows();
-std::span<const LayerRow> linear_rows();
-std::span<const LayerRow> normalization_rows();
 std::span<const LayerRow> recurrent_rows();
 std::span<const LayerRow> wrapper_rows();
-std::span<const LayerRow> operation_rows();  // keras.ops: functions, sums, products
-std::span<const LayerRow> operation_shape_rows();  // keras.ops: what moves, cuts and joins
 
 // An activation by its word. Fails on an unknown one.
 ValueId activate(Call& call, ValueId y, const std::string& word, std::string_view step = {});

@@ -10,8 +10,7 @@ namespace convoy::keras {
 namespace {
 
 using Table = std::span<const LayerRow> (*)();
-constexpr std::array<Table, 6> layer_tables{convolution_rows,  linear_rows,    normalization_rows,
-                                            catalogued_layers, recurrent_rows, wrapper_rows};
+constexpr std::array<Table, 4> layer_tables{convolution_rows, catalogued_layers, recurrent_rows, wrapper_rows};
 
 const LayerRow* find(std::span<const LayerRow> rows, std::string_view name) {
   const auto it = std::ranges::find(rows, name, &LayerRow::type);
@@ -41,8 +40,7 @@ constexpr std::array refusals{
 };
 
 const LayerRow* find_operation(std::string_view name) {
-  for (const auto rows :
-       {catalogued_operations(), functions(), operation_rows(), operation_shape_rows(), operation_window_rows()})
+  for (const auto rows : {catalogued_operations(), functions(), operation_window_rows()})
     if (const LayerRow* row = find(rows, name)) return row;
   return nullptr;
 }
@@ -90,7 +88,7 @@ std::vector<std::string_view> layer_classes() {
   std::vector<std::string_view> names{"InputLayer", "Functional", "Model", "Sequential"};
   for (const Table table : layer_tables)
     for (const LayerRow& row : table()) names.push_back(row.type);
-  for (const auto table : {catalogued_operations(), operation_rows(), operation_shape_rows(), operation_window_rows()})
+  for (const auto table : {catalogued_operations(), operation_window_rows()})
     for (const LayerRow& row : table)
       if (std::ranges::find(names, row.type) == names.end()) names.push_back(row.type);
   std::ranges::sort(names);

@@ -90,6 +90,14 @@ TEST(KerasCatalogue, ReadsLogarithmsToOtherBases) {
   EXPECT_NEAR(of_ten[1], 0.6532125, 1e-6);
 }
 
+// x / sqrt(mean(x * x) + 1e-7)
+TEST(KerasCatalogue, ReadsRootsOfMeanSquaresByTheirFunction) {
+  const auto normal = answer("keras.ops.rms_normalization(x)");
+  ASSERT_EQ(normal.size(), 2u);
+  EXPECT_NEAR(normal[0], -0.5252257, 1e-6);
+  EXPECT_NEAR(normal[1], 1.3130643, 1e-6);
+}
+
 // A model of one call on an input of unlike lengths, or why there is none.
 std::string shape_after(const std::string& call, const std::string& input) {
   const auto graph = read_source_text(

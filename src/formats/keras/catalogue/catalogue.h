@@ -92,6 +92,8 @@ std::span<const CatalogueRow> activation_operators();
 std::span<const CatalogueRow> one_number_operators();
 std::span<const CatalogueRow> pooling_operators();
 std::span<const CatalogueRow> padding_operators();
+std::span<const CatalogueRow> product_operators();
+std::span<const CatalogueRow> normalization_operators();
 std::span<const CatalogueRow> reduction_operators();
 std::span<const CatalogueRow> elementwise_operators();
 std::span<const CatalogueRow> reshape_operators();

@@ -14,13 +14,9 @@ struct Parameters {
 };
 // Source: the signatures of keras.ops of Keras 3.15.
 constexpr std::array known_parameters{
-    Parameters{"Matmul", "x1 x2"},
-    Parameters{"Normalize", "x axis order epsilon"},
-    Parameters{"RMSNorm", "x scale axis epsilon"},
     Parameters{"Conv", "inputs kernel strides padding data_format dilation_rate"},
     Parameters{"DepthwiseConv", "inputs kernel strides padding data_format dilation_rate"},
     Parameters{"ConvTranspose", "inputs kernel strides padding output_padding data_format dilation_rate"},
-    Parameters{"Einsum", "subscripts"},
 };
 
 struct Other {

@@ -50,23 +50,6 @@ constexpr std::array signatures{
     Signature{"Conv1DTranspose", transposed},
     Signature{"Conv2DTranspose", transposed},
     Signature{"Conv3DTranspose", transposed_3d},
-    Signature{"Rescaling", "scale offset"},
-    Signature{"Dense",
-              "units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
-              "activity_regularizer kernel_constraint bias_constraint"},
-    Signature{"EinsumDense", "equation output_shape activation bias_axes"},
-    Signature{"Embedding",
-              "input_dim output_dim embeddings_initializer embeddings_regularizer embeddings_constraint mask_zero"},
-    Signature{"BatchNormalization",
-              "axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
-              "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint gamma_constraint "
-              "synchronized"},
-    Signature{"LayerNormalization", "axis epsilon center scale rms_scaling"},
-    Signature{"GroupNormalization", "groups axis epsilon center scale"},
-    Signature{"UnitNormalization", "axis"},
-    Signature{"RMSNormalization", "axis epsilon"},
-    Signature{"Normalization", "axis mean variance invert"},
-    Signature{"Dot", "axes normalize"},
     Signature{"LSTM", recurrent},
     Signature{"GRU", recurrent},
     Signature{"SimpleRNN", recurrent},
@@ -105,7 +88,6 @@ constexpr std::array aliases{
     Alias{"Convolution2DTranspose", "Conv2DTranspose"},
     Alias{"Convolution3DTranspose", "Conv3DTranspose"},
     Alias{"Deconvolution2D", "Conv2DTranspose"},
-    Alias{"SyncBatchNormalization", "BatchNormalization"},
 };
 
 template <class Table>
@@ -169,13 +151,12 @@ void modernise(const std::string& class_name, Json& config) {
     config.erase("dim_ordering");
     if (!word.is_null()) config["data_format"] = word;
   }
-  if (class_name == "Dense" || class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN")
-    rename(config, "output_dim", "units");
+  if (class_name == "LSTM" || class_name == "GRU" || class_name == "SimpleRNN") rename(config, "output_dim", "units");
   if (const CatalogueRow* row = catalogued("layers", class_name))
     for (const CatalogueParameter& one : parameters_of(*row))
       for (const auto old : std::views::split(one.old, '|'))
         rename(config, std::string(old.begin(), old.end()).c_str(), std::string(one.name).c_str());
-  if (class_name.find("onv") != std::string::npos || class_name == "Dense") rename(config, "bias", "use_bias");
+  if (class_name.find("onv") != std::string::npos) rename(config, "bias", "use_bias");
   config.erase("weights");
   config.erase("output_shape_ignored");
 }

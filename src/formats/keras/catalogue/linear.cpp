@@ -1,0 +1,274 @@
+// Products of matrices: Dense, EinsumDense, Embedding and Dot, and those of keras.ops. Source: keras/src/layers/core,
+// layers/merging/dot.py and ops/numpy.py of Keras 3.15.
+#include "formats/keras/catalogue/write.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+
+namespace convoy::keras {
+namespace {
+
+Values dense(Use& use) {
+  Call& call = use.call;
+  const ValueId x = call.x();
+  const Size units = use.whole("units");
+  const bool bias = use.truth("use_bias");
+  if (call.failed()) return {};
+  if (units < 1 || call.rank(x) < 2) {
+    call.refuse(Fault::Format,
+                "has " + std::to_string(units) + " units on an input of rank " + std::to_string(call.rank(x)));
+    return {};
+  }
+  Values inputs{x, call.weight("kernel", {call.dim(x, call.rank(x) - 1), units})};
+  if (bias) inputs.push_back(call.weight("bias", {units}));
+  return {call.activated(call.add(Linear{LinearOrder::InOut}, inputs, call.step("dense")))};
+}
+
+// "...x,xy->...y" with as many letters as the input has axes.
+std::string spelled_out(Call& call, const std::string& equation, Size rank) {
+  const auto comma = equation.find(','), arrow = equation.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos || arrow < comma) {
+    call.refuse(Fault::Format, "equation '" + equation + "' is not of the form a,b->c");
+    return {};
+  }
+  if (equation.find("...") == std::string::npos) return equation;
+  const std::string left = equation.substr(0, comma);
+  const Size named = static_cast<Size>(left.size()) - 3;
+  std::string letters;
+  for (char c = 'A'; c <= 'Z' && static_cast<Size>(letters.size()) < rank - named; ++c)
+    if (equation.find(c) == std::string::npos) letters += c;
+  if (named < 0 || static_cast<Size>(letters.size()) != rank - named) {
+    call.refuse(Fault::Format, "equation '" + equation + "' does not fit an input of rank " + std::to_string(rank));
+    return {};
+  }
+  std::string out = equation;
+  for (auto at = out.find("..."); at != std::string::npos; at = out.find("...")) out.replace(at, 3, letters);
+  return out;
+}
+
+Values einsum_dense(Use& use) {
+  Call& call = use.call;
+  const ValueId x = call.x();
+  call.attrs.ignore({"output_shape"});
+  std::string equation = use.word("equation");
+  std::erase(equation, ' ');
+  const std::string bias_axes = use.word("bias_axes");
+  if (call.failed()) return {};
+  equation = spelled_out(call, equation, call.rank(x));
+  if (call.failed()) return {};
+  const auto comma = equation.find(','), arrow = equation.find("->");
+  const std::string in = equation.substr(0, comma), kernel = equation.substr(comma + 1, arrow - comma - 1),
+                    out = equation.substr(arrow + 2);
+  Shape expected;
+  for (const char c : kernel) {
+    const auto at = in.find(c);
+    expected.push_back(at == std::string::npos ? Dim::unknown() : call.dim(x, static_cast<Size>(at)));
+  }
+  // Output sizes that the input does not know stand in output_shape, which has no batch axis.
+  if (const Json* argument = use.option("output_shape");
+      argument && argument->is_array() && argument->size() + 1 == out.size())
+    for (std::size_t i = 0; i < kernel.size(); ++i)
+      if (const auto at = out.find(kernel[i]); !expected[i].known() && at != std::string::npos && at > 0)
+        if (const Json& size = (*argument)[at - 1]; size.is_number_integer() && size > 0)
+          expected[i] = Dim(size.get<Size>());
+  const ValueId k = call.weight("kernel", expected);
+  const bool bias = !bias_axes.empty();
+  // Nothing is summed: every cell is multiplied by a number of its own.
+  const bool product = out == in && in.ends_with(kernel);
+  ValueId y = call.add(product ? Op(Binary{BinaryFunction::Multiply}) : Op(Einsum{equation}), {x, k},
+                       bias ? "einsum" : call.step("einsum"));
+  if (bias && !call.failed()) {
+    const auto first = out.find_first_of(bias_axes);
+    Shape shape;
+    for (std::size_t i = first; i < out.size(); ++i)
+      shape.push_back(bias_axes.find(out[i]) == std::string::npos ? Dim(1) : call.dim(y, static_cast<Size>(i)));
+    y = call.add(Binary{BinaryFunction::Add}, {y, call.weight("bias", shape)}, call.step("bias"));
+  }
+  return {call.activated(y)};
+}
+
+Values embedding(Use& use) {
+  Call& call = use.call;
+  ValueId x = call.x();
+  // The common list passes over these two, which Keras 1 wrote on every layer.
+  const Size words = use.whole("input_dim"), width = use.whole("output_dim");
+  const bool masks = use.truth("mask_zero");
+  call.attrs.ignore({"dropout"});
+  const ValueId table = call.weight("embeddings", {words, width});
+  if (call.failed()) return {};
+  if (const DType type = call.type(x).dtype; type == DType::F32 || type == DType::F64)
+    x = call.add(Cast{DType::I32}, {x}, "numbers");
+  const ValueId y = call.add(Embedding{}, {x, table});
+  if (masks && y) call.builder().masks.emplace(y.index, Mask{x, {}});
+  return {y};
+}
+
+// Letters for the axes of a and b: the batch and the summed axis are shared.
+std::string batch_dot(Size rank_a, Size rank_b, Size axis_a, Size axis_b) {
+  std::string a, b, out = "a";
+  char next = 'b';
+  for (Size i = 0; i < rank_a; ++i) a += i == 0 ? 'a' : i == axis_a ? 'z' : next++;
+  for (Size i = 0; i < rank_b; ++i) b += i == 0 ? 'a' : i == axis_b ? 'z' : next++;
+  for (const char c : a.substr(1) + b.substr(1))
+    if (c != 'z') out += c;
+  return a + "," + b + "->" + out;
+}
+
+Values dot(Use& use) {
+  Call& call = use.call;
+  const Json* argument = use.option("axes");
+  const bool normalizes = use.truth("normalize");
+  if (call.inputs.size() != 2 || !argument) {
+    call.refuse(Fault::Format, "needs two inputs and the attribute 'axes'");
+    return {};
+  }
+  const Sizes both = call.attrs.sizes_of(argument, "axes", 2);
+  ValueId a = call.inputs[0], b = call.inputs[1];
+  const Size rank_a = call.rank(a), rank_b = call.rank(b);
+  if (call.failed()) return {};
+  const Size axis_a = call.axis(both[0], rank_a), axis_b = call.axis(both[1], rank_b);
+  if (call.failed()) return {};
+  if (axis_a == 0 || axis_b == 0 || rank_a > 8 || rank_b > 8) {
+    call.refuse(Fault::Unsupported, "sums over the batch axis");
+    return {};
+  }
+  if (normalizes) {
+    a = call.add(UnitNorm{{axis_a}, 1e-12}, {a}, "normalized_0");
+    b = call.add(UnitNorm{{axis_b}, 1e-12}, {b}, "normalized_1");
+  }
+  const Einsum sum{batch_dot(rank_a, rank_b, axis_a, axis_b)};
+  const bool vectors = rank_a == 2 && rank_b == 2;
+  const ValueId y = call.add(sum, {a, b}, vectors ? "dot" : "");
+  return {vectors ? call.add(Unsqueeze{{1}}, {y}) : y};
+}
+
+// Whole numbers are multiplied as fractions; those of 8 bits as what they are, and added up in 32.
+Values matmul(Use& use) {
+  Call& call = use.call;
+  ValueId a = use.operand("x1"), b = use.operand("x2");
+  if (call.failed()) return {};
+  const DType left = call.type(a).dtype, right = call.type(b).dtype, dtype = meeting(left, right);
+  if (is_floating(dtype)) return use.add(MatMul{}, {a, b});
+  if (left == DType::I8 && right == DType::I8)
+    return {call.add(MatMul{}, {call.add(Cast{DType::I32}, {a}), call.add(Cast{DType::I32}, {b})})};
+  a = call.add(Cast{DType::F32}, {a});
+  b = call.add(Cast{DType::F32}, {b});
+  return {call.add(Cast{dtype}, {call.add(MatMul{}, {a, b})})};
+}
+
+Values einsum(Use& use) {
+  Call& call = use.call;
+  const Json* argument = use.option("subscripts");
+  if (!argument || !argument->is_string() || !call.call || call.call->args.size() != 2) {
+    call.refuse(Fault::Unsupported, "is an einsum of something other than two tensors");
+    return {};
+  }
+  std::string equation = argument->get<std::string>();
+  std::erase(equation, ' ');
+  if (equation.find("...") != std::string::npos) call.refuse(Fault::Unsupported, "leaves axes of its equation out");
+  return use.add(Einsum{equation}, {use.operand("x1"), use.operand("x2")});
+}
+
+constexpr std::array rows_of_products{
+    CatalogueRow{"layers.Dense",
+                 "units|output_dim activation= use_bias|bias=True kernel_initializer= bias_initializer= "
+                 "kernel_regularizer= bias_regularizer= activity_regularizer= kernel_constraint= bias_constraint=",
+                 dense},
+    CatalogueRow{"layers.EinsumDense", "equation output_shape activation= bias_axes=", einsum_dense},
+    CatalogueRow{"layers.Embedding",
+                 "input_dim output_dim embeddings_initializer= embeddings_regularizer= embeddings_constraint= "
+                 "mask_zero=False",
+                 embedding},
+    CatalogueRow{"layers.Dot", "axes|dot_axes normalize=False", dot},
+    CatalogueRow{"numpy.Matmul", "x1 x2", matmul},
+    CatalogueRow{"numpy.Einsum", "x1 x2 subscripts", einsum},
+};
+
+}  // namespace
+
+std::span<const CatalogueRow> product_operators() { return rows_of_products; }
+
+namespace writing {
+namespace {
+
+Status write_dense(Sink& sink) {
+  LayerConfig config =
+      layer_as(sink, "layers.Dense", {{"units", sink.constant(1)->shape()[1]}, {"use_bias", sink.has(2)}});
+  if (auto ok = sink.weigh(config, 1, "kernel"); !ok) return ok;
+  if (sink.has(2))
+    if (auto ok = sink.weigh(config, 2, "bias"); !ok) return ok;
+  return sink.last(std::move(config));
+}
+
+Status write_linear(const Linear& linear, Sink& sink) {
+  if (linear.order != LinearOrder::InOut) return sink.broken("a matrix in another framework's order");
+  if (sink.rank() < 2) return sink.refused("a product of a vector without a batch");
+  if (!sink.constant(1)) return sink.refused("a kernel that the model computes");
+  return write_dense(sink);
+}
+
+Status write_matmul(const MatMul&, Sink& sink) {
+  const Tensor* b = sink.constant(1);
+  const bool weight = b && b->rank() == 2 && sink.graph()[sink.node().inputs[1]].trainable;
+  if (weight && sink.rank() >= 2 && sink.dim(sink.rank() - 1).known()) return write_dense(sink);
+  LayerConfig config = sink.operation("numpy", "Matmul");
+  sink.operand(config, 0, 0, "x1");
+  sink.operand(config, 1, 1, "x2");
+  return sink.last(std::move(config));
+}
+
+// EinsumDense counts its first axis as the batch and takes the output's other sizes.
+bool is_dense(const EinsumLetters& letters, const Sink& sink) {
+  if (letters.a.empty() || letters.out.empty() || letters.a[0] != letters.out[0]) return false;
+  if (letters.b.find(letters.a[0]) != std::string::npos || !sink.constant(1)) return false;
+  if (!sink.graph()[sink.node().inputs[1]].trainable) return false;
+  for (const char c : letters.b) {
+    const bool in = letters.a.find(c) != std::string::npos, out = letters.out.find(c) != std::string::npos;
+    if (!in && !out) return false;
+  }
+  return true;
+}
+
+Status write_einsum(const Einsum& einsum, Sink& sink) {
+  const auto letters = letters_of(einsum);
+  if (!letters) return std::unexpected(letters.error());
+  if (is_dense(*letters, sink)) {
+    LayerConfig config = sink.layer("EinsumDense");
+    config.arguments["equation"] = einsum.equation;
+    Json shape = Json::array();
+    for (std::size_t i = 1; i < letters->out.size(); ++i) {
+      const Dim n = sink.result_type().shape[i];
+      shape.push_back(n.known() ? Json(*n) : Json());
+    }
+    config.arguments["output_shape"] = std::move(shape);
+    if (auto ok = sink.weigh(config, 1, "kernel"); !ok) return ok;
+    return sink.last(std::move(config));
+  }
+  LayerConfig config = sink.operation("numpy", "Einsum");
+  config.arguments["subscripts"] = einsum.equation;
+  sink.operand(config, 0, 0, "x1");
+  sink.operand(config, 1, 1, "x2");
+  return sink.last(std::move(config));
+}
+
+Status write_embedding(const Embedding&, Sink& sink) {
+  const Tensor* table = sink.constant(1);
+  if (!table) return sink.refused("a table that the model computes");
+  if (sink.constant(0)) return sink.refused("a lookup of numbers that are known beforehand");
+  LayerConfig config =
+      layer_as(sink, "layers.Embedding", {{"input_dim", table->shape()[0]}, {"output_dim", table->shape()[1]}});
+  if (auto ok = sink.weigh(config, 1, "embeddings"); !ok) return ok;
+  return sink.last(std::move(config));
+}
+
+constexpr std::array linear_table{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),
+                                  writes<write_embedding>()};
+static_assert(decides<LinearFamily>(linear_table));
+
+}  // namespace
+
+std::span<const Row> linear_rows() { return linear_table; }
+
+}  // namespace writing
+}  // namespace convoy::keras
