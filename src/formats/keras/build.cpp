@@ -1,5 +1,6 @@
 // Walks a model in its order of computation and calls every layer that an output needs.
 #include "base/nearest.h"
+#include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/masks.h"
 #include "formats/keras/source_values.h"
 
@@ -26,13 +27,14 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
     if (!known) return pass(known);
     return Values{**known};
   }
-  const LayerRow* row = row_of(layer);
+  const CatalogueRow* row = row_of(layer);
   if (!row) return fail(Fault::Unsupported, refusal_of(layer));
-  const NamedMask mask(builder, is_operation(layer) ? nullptr : call, inputs);
+  const bool operation = is_operation(layer);
+  const NamedMask mask(builder, operation ? nullptr : call, inputs);
   Call one(builder, layer, call, inputs, scopes, prefix, location, std::move(shared));
   if (mask.given()) one.understands("mask", 1);
   Values made;
-  if (!one.failed()) made = row->read(one);
+  if (!one.failed()) made = read_catalogued({one, *row, operation ? Use::Kind::Operation : Use::Kind::Layer});
   if (auto ok = one.done(); !ok) return pass(ok);
   if (auto ok = follow_masks(builder, layer, inputs, made); !ok) return pass(ok);
   return made;

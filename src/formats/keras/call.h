@@ -4,7 +4,6 @@
 #include "formats/attrs.h"
 #include "formats/keras/topology.h"
 #include "formats/keras/weights.h"
-#include "formats/rows.h"
 #include "graph/graph.h"
 
 #include <initializer_list>
@@ -121,19 +120,14 @@ class Call {
   std::map<std::string, std::shared_ptr<Variables>> entered_;  // by group
 };
 
-using LayerFunction = Values (*)(Call&);
-using LayerRow = ReadRow<LayerFunction>;
-
-// Each family's table.
-std::span<const LayerRow> convolution_rows();
-std::span<const LayerRow> recurrent_rows();
-std::span<const LayerRow> wrapper_rows();
+struct CatalogueRow;
 
 // An activation by its word. Fails on an unknown one.
 ValueId activate(Call& call, ValueId y, const std::string& word, std::string_view step = {});
 // Whether a class of this module is Keras's own; old files give no module.
 bool of_keras(const std::string& module);
-const LayerRow* row_of(const Layer& layer);
+// What reads it. Null: nothing does.
+const CatalogueRow* row_of(const Layer& layer);
 // Whether this is a call of keras.ops, which takes arguments instead of a config.
 bool is_operation(const Layer& layer);
 // Why a class is not carried.

@@ -19,9 +19,4 @@ Sizes list_of(Call& call, const Json* value, std::string_view name);
 
 ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype);
 
-Order order_of(Call& call);
-
-// Those that slide a window over space.
-std::span<const LayerRow> operation_window_rows();
-
 }  // namespace convoy::keras

@@ -88,11 +88,6 @@ Sizes list_of(Call& call, const Json* value, std::string_view name) {
   return call.attrs.sizes_of(list, name, list->size());
 }
 
-Order order_of(Call& call) {
-  const Json* argument = option(call, "data_format", nowhere);
-  return argument && *argument == "channels_first" ? Order::ChannelsFirst : Order::ChannelsLast;
-}
-
 ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));
   std::memcpy(bytes.data(), &value, bytes.size());  // the lowest ones: it wraps around

@@ -1,27 +1,12 @@
 // Which function reads which class, and what is said of the classes that none reads.
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/keras.h"
-#include "formats/keras/operation.h"
 
 #include <algorithm>
 #include <array>
 
 namespace convoy::keras {
 namespace {
-
-using Table = std::span<const LayerRow> (*)();
-constexpr std::array<Table, 4> layer_tables{convolution_rows, catalogued_layers, recurrent_rows, wrapper_rows};
-
-const LayerRow* find(std::span<const LayerRow> rows, std::string_view name) {
-  const auto it = std::ranges::find(rows, name, &LayerRow::type);
-  return it == rows.end() ? nullptr : &*it;
-}
-
-const LayerRow* find_layer(std::string_view name) {
-  for (const Table table : layer_tables)
-    if (const LayerRow* row = find(table(), name)) return row;
-  return nullptr;
-}
 
 struct Refusal {
   std::string_view name, why;
@@ -39,18 +24,12 @@ constexpr std::array refusals{
     Refusal{"CuDNNGRU", "has its weights in the order of cuDNN, which this version does not carry"},
 };
 
-const LayerRow* find_operation(std::string_view name) {
-  for (const auto rows : {catalogued_operations(), functions(), operation_window_rows()})
-    if (const LayerRow* row = find(rows, name)) return row;
-  return nullptr;
-}
-
 }  // namespace
 
 bool is_operation(const Layer& layer) {
-  if (!find_operation(layer.class_name)) return false;
+  if (!catalogued_operation(layer.class_name)) return false;
   if (!layer.module.empty()) return layer.module.find(".ops") != std::string::npos;
-  if (!find_layer(layer.class_name)) return !catalogued("activations", layer.class_name);
+  if (!catalogued_layer(layer.class_name)) return !catalogued("activations", layer.class_name);
   // Old files give no module: a layer takes its tensors as one list or has a config of its own.
   const bool has_config = layer.config && layer.config->is_object();
   if (layer.class_name == "Reshape") return has_config && layer.config->contains("newshape");
@@ -63,11 +42,11 @@ bool of_keras(const std::string& module) {
          module.starts_with("tensorflow.") || module.starts_with("tf_keras") || module == "builtins";
 }
 
-const LayerRow* row_of(const Layer& layer) {
+const CatalogueRow* row_of(const Layer& layer) {
   if (!of_keras(layer.module) || layer.registered_name.find('>') != std::string::npos) return nullptr;
-  if (is_operation(layer)) return find_operation(layer.class_name);
+  if (is_operation(layer)) return catalogued_operation(layer.class_name);
   if (layer.module.find(".ops") != std::string::npos) return nullptr;
-  return find_layer(layer.class_name);
+  return catalogued_layer(layer.class_name);
 }
 
 std::string refusal_of(const Layer& layer) {
@@ -86,11 +65,9 @@ std::string refusal_of(const Layer& layer) {
 
 std::vector<std::string_view> layer_classes() {
   std::vector<std::string_view> names{"InputLayer", "Functional", "Model", "Sequential"};
-  for (const Table table : layer_tables)
-    for (const LayerRow& row : table()) names.push_back(row.type);
-  for (const auto table : {catalogued_operations(), operation_window_rows()})
-    for (const LayerRow& row : table)
-      if (std::ranges::find(names, row.type) == names.end()) names.push_back(row.type);
+  for (const auto kind : {"layers", "saved", "ops"})
+    for (const auto name : names_of(kind))
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   std::ranges::sort(names);
   return names;
 }

@@ -119,6 +119,13 @@ TEST(KerasCatalogue, PadsAndCropsByTheDefaultsOfEachLayer) {
   EXPECT_EQ(shape_after("keras.layers.Cropping3D()(x)", "5, 6, 7, 3"), " ? 3 4 5 3");
 }
 
+// Activations of an LSTM: of the output, then of the gates.
+TEST(KerasCatalogue, TakesTheArgumentsOfCellsInTheOrderOfKeras) {
+  EXPECT_EQ(signature_of("LSTM")->substr(0, 46), "units activation recurrent_activation use_bias");
+  EXPECT_EQ(signature_of("SimpleRNN")->substr(0, 25), "units activation use_bias");
+  EXPECT_EQ(shape_after("keras.layers.LSTM(4, 'relu', 'hard_sigmoid')(x)", "11, 3"), " ? 4");
+}
+
 TEST(KerasCatalogue, ReadsEveryArgumentOfAFunctionByItsPlace) {
   EXPECT_EQ(shape_after("keras.ops.max_pool(x, 2, 3, 'same', 'channels_first')", "12, 9, 7"), " ? 12 3 3");
   EXPECT_EQ(shape_after("keras.ops.average_pool(x, (3, 2), 2)", "12, 9, 7"), " ? 5 4 7");

@@ -14,10 +14,10 @@
 namespace convoy::keras {
 namespace {
 
-constexpr std::array families{activation_operators, one_number_operators,   pooling_operators,
-                              padding_operators,    reshape_operators,      slice_concat_operators,
-                              resize_operators,     reduction_operators,    elementwise_operators,
-                              product_operators,    normalization_operators};
+constexpr std::array families{
+    activation_operators,    one_number_operators,  pooling_operators,   padding_operators,     reshape_operators,
+    slice_concat_operators,  resize_operators,      reduction_operators, elementwise_operators, product_operators,
+    normalization_operators, convolution_operators, recurrent_operators, wrapper_operators};
 
 std::vector<std::string_view> split(std::string_view text, char mark = ' ') {
   std::vector<std::string_view> all;
@@ -57,13 +57,6 @@ const Index& index_of_rows() {
   return all;
 }
 
-std::vector<LayerRow> rows_of(std::string_view kind, LayerFunction read) {
-  std::vector<LayerRow> made;
-  for (const auto& [key, entry] : index_of_rows())
-    if (key.first == kind) made.push_back({key.second, read});
-  return made;
-}
-
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -92,10 +85,6 @@ void expect_all_read(const Use& use) {
   for (const auto& [key, value] : use.call.call->kwargs.items())
     if (!value.is_null() && key != "name" && !is_read(key))
       use.call.refuse(Fault::Unsupported, "argument '" + key + "' is not understood");
-}
-
-Values read_operation(Call& call) {
-  return read_catalogued({call, *catalogued_operation(call.layer.class_name), Use::Kind::Operation});
 }
 
 }  // namespace
@@ -156,26 +145,11 @@ Values read_catalogued(Use use) {
   return made;
 }
 
-std::span<const LayerRow> catalogued_layers() {
-  static const auto all = [] {
-    const auto read = [](Call& call) {
-      return read_catalogued({call, *catalogued_layer(call.layer.class_name), Use::Kind::Layer});
-    };
-    auto made = rows_of("layers", read);
-    for (const LayerRow& row : rows_of("saved", read)) made.push_back(row);
-    return made;
-  }();
-  return all;
-}
-
-std::span<const LayerRow> catalogued_operations() {
-  static const auto all = rows_of("ops", read_operation);
-  return all;
-}
-
-std::span<const LayerRow> functions() {
-  static const auto all = rows_of("activations", read_operation);
-  return all;
+std::vector<std::string_view> names_of(std::string_view kind) {
+  std::vector<std::string_view> made;
+  for (const auto& [key, entry] : index_of_rows())
+    if (key.first == kind) made.push_back(key.second);
+  return made;
 }
 
 ValueId activate(Call& call, ValueId y, const std::string& word, std::string_view step) {

@@ -84,16 +84,18 @@ std::string_view usual_name(std::string_view layer);
 // The row's first name of a kind, without the kind. Empty: none.
 std::string_view first_name(const CatalogueRow& row, std::string_view kind);
 Values read_catalogued(Use use);
-std::span<const LayerRow> catalogued_layers();
-std::span<const LayerRow> catalogued_operations();
-std::span<const LayerRow> functions();  // of keras.activations, by their words
+// All names of a kind, sorted.
+std::vector<std::string_view> names_of(std::string_view kind);
 
 std::span<const CatalogueRow> activation_operators();
 std::span<const CatalogueRow> one_number_operators();
+std::span<const CatalogueRow> convolution_operators();
 std::span<const CatalogueRow> pooling_operators();
 std::span<const CatalogueRow> padding_operators();
 std::span<const CatalogueRow> product_operators();
 std::span<const CatalogueRow> normalization_operators();
+std::span<const CatalogueRow> recurrent_operators();
+std::span<const CatalogueRow> wrapper_operators();
 std::span<const CatalogueRow> reduction_operators();
 std::span<const CatalogueRow> elementwise_operators();
 std::span<const CatalogueRow> reshape_operators();

@@ -2,7 +2,7 @@
 #include "formats/keras/source/library.h"
 
 #include "base/words.h"
-#include "formats/keras/call.h"
+#include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/keras.h"
 #include "formats/keras/source/parameters.h"
 #include "formats/keras/source/signatures.h"
@@ -72,7 +72,7 @@ Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, A
   auto* instance = given.placed.front().as<Instance>();
   given.placed.erase(given.placed.begin());
   auto* layer = in.make<SourceLayer>();
-  layer->class_name = usual_name(class_name);
+  layer->class_name = std::string(usual_name(class_name));
   layer->instance = instance;
   const bool old = speaks_keras_1(class_name, given);
   const auto words = old ? old_signature_of(class_name) : signature_of(class_name);

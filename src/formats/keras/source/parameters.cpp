@@ -9,16 +9,6 @@
 namespace convoy::keras {
 namespace {
 
-struct Parameters {
-  std::string_view class_name, names;
-};
-// Source: the signatures of keras.ops of Keras 3.15.
-constexpr std::array known_parameters{
-    Parameters{"Conv", "inputs kernel strides padding data_format dilation_rate"},
-    Parameters{"DepthwiseConv", "inputs kernel strides padding data_format dilation_rate"},
-    Parameters{"ConvTranspose", "inputs kernel strides padding output_padding data_format dilation_rate"},
-};
-
 struct Other {
   std::string_view word, keras;
 };
@@ -77,10 +67,8 @@ Value lowered(Interpreter& in, const Value& value) {
 }  // namespace
 
 Status in_words_of_keras(Interpreter& in, const std::string& class_name, Arguments& given) {
-  const auto found = std::ranges::find(known_parameters, class_name, &Parameters::class_name);
   const CatalogueRow* row = catalogued_operation(class_name);
-  const std::string names = row ? words_of(*row, Use::Kind::Operation)
-                                : std::string(found == known_parameters.end() ? "x x1 x2" : found->names);
+  const std::string names = row ? words_of(*row, Use::Kind::Operation) : "";
   std::erase_if(given.named, [](const auto& one) { return one.first == "name"; });
   for (auto& [word, value] : given.named) {
     if (is_among(names, word)) continue;

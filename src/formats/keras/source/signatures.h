@@ -12,8 +12,6 @@ namespace convoy::keras {
 std::optional<std::string_view> signature_of(std::string_view class_name);
 // Of the names of Keras 1, whose arguments stand in another order.
 std::optional<std::string_view> old_signature_of(std::string_view class_name);
-// Today's name of a layer that goes by several: "MaxPool2D" is MaxPooling2D.
-std::string usual_name(const std::string& class_name);
 // Renames what Keras 1 called otherwise: border_mode, subsample, nb_row and nb_col, dim_ordering, output_dim, p.
 void modernise(const std::string& class_name, Json& config);
 // "Conv2DTranspose" -> "conv2d_transpose", as Keras names layers.

@@ -1,6 +1,6 @@
 // TimeDistributed: a layer run on every step of time at once, with time folded into the batch. SpectralNormalization at
 // inference is the layer inside it, whose kernel was stored as training left it.
-#include "formats/keras/call.h"
+#include "formats/keras/catalogue/catalogue.h"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,8 @@ bool append_sizes(Call& call, ValueId value, Size from, Sizes& to) {
   return true;
 }
 
-Values time_distributed(Call& call) {
+Values time_distributed(Use& use) {
+  Call& call = use.call;
   const ValueId x = call.x();
   const Layer inner = call.inside("layer");
   if (call.failed()) return {};
@@ -45,10 +46,11 @@ Values time_distributed(Call& call) {
   else if (batch.known()) unfolded.push_back(-1);
   else call.refuse(Fault::Unsupported, "is run on every step of time while both batch and time are unknown");
   if (call.failed() || !append_sizes(call, made.front(), 1, unfolded)) return {};
-  return {call.add(Reshape{unfolded}, made)};
+  return use.add(Reshape{unfolded}, made);
 }
 
-Values spectral_normalization(Call& call) {
+Values spectral_normalization(Use& use) {
+  Call& call = use.call;
   call.attrs.ignore({"power_iterations"});
   const Layer inner = call.inside("layer");
   if (call.failed()) return {};
@@ -56,11 +58,13 @@ Values spectral_normalization(Call& call) {
   return call.run_inside(inner, "layer", {call.x()});
 }
 
-constexpr std::array wrapper_table{LayerRow{"TimeDistributed", time_distributed},
-                                   LayerRow{"SpectralNormalization", spectral_normalization}};
+constexpr std::array rows_of_wrappers{
+    CatalogueRow{"layers.TimeDistributed", "layer", time_distributed},
+    CatalogueRow{"layers.SpectralNormalization", "layer power_iterations=1", spectral_normalization},
+};
 
 }  // namespace
 
-std::span<const LayerRow> wrapper_rows() { return wrapper_table; }
+std::span<const CatalogueRow> wrapper_operators() { return rows_of_wrappers; }
 
 }  // namespace convoy::keras
