@@ -12,7 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -29,9 +28,13 @@ constexpr std::string_view marker = ".convoy-";
 std::array<std::atomic<const char*>, 64> temporaries{};
 std::atomic<int> placing = 0, waiting_signal = 0;
 
+// Empty where it cannot be read: a process may end between the opening of its file and the reading. An iterator over the
+// buffer would throw then.
 std::string text_of(const fs::path& file) {
+  std::string text;
   std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::getline(in, text, '\0');
+  return text;
 }
 
 // When a process began, in ticks since the machine was started; nothing: it has ended. 0: this system does not say.
