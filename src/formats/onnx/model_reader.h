@@ -6,8 +6,8 @@
 #include "formats/onnx/file_names.h"
 #include "formats/onnx/known.h"
 #include "formats/onnx/model.h"
-#include "formats/onnx/sizes.h"
 #include "formats/onnx/tensor.h"
+#include "formats/unknown_sizes.h"
 
 #include <unordered_set>
 

@@ -1,5 +1,4 @@
-// Shape arithmetic. What only moves numbers about goes through the operator's own row and kernel, with places instead of
-// numbers; the rest is arithmetic on whole numbers, which divide toward zero.
+// Shape arithmetic by ONNX's names. What only moves numbers about goes through the operator's own row and kernel.
 #include "formats/onnx/numbers.h"
 
 #include "formats/onnx/catalogue/catalogue.h"
@@ -7,249 +6,8 @@
 #include "formats/onnx/types.h"
 #include "ops/expect.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <numeric>
-
 namespace convoy::onnx {
 namespace {
-
-using Kind = Number::Kind;
-constexpr Size most_numbers = 65536;
-
-bool whole_factor(const Number& n) { return n.real == std::floor(n.real); }
-
-Number add(const Number& a, const Number& b, bool whole) {
-  if (a.kind == Kind::Whole && b.kind == Kind::Whole) {
-    const auto sum = checked_add(a.whole, b.whole);
-    return sum ? Number::of(*sum) : Number{};
-  }
-  if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() + b.value());
-  if (a.known() && a.value() == 0) return b;
-  if (b.known() && b.value() == 0) return a;
-  if (a.kind == Kind::Multiple && b.kind == Kind::Multiple && a.size == b.size)
-    return a.real + b.real == 0 ? Number::of(std::int64_t{0}) : Number::multiple(a.real + b.real, a.size);
-  return {};
-}
-
-Number multiply(const Number& a, const Number& b, bool whole) {
-  if (a.kind == Kind::Whole && b.kind == Kind::Whole) {
-    const auto product = checked_multiply(a.whole, b.whole);
-    return product ? Number::of(*product) : Number{};
-  }
-  if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() * b.value());
-  if (a.kind == Kind::Multiple && b.known() && b.value() != 0) return Number::multiple(a.real * b.value(), a.size);
-  if (b.kind == Kind::Multiple && a.known() && a.value() != 0) return Number::multiple(b.real * a.value(), b.size);
-  return {};
-}
-
-Number divide(const Number& a, const Number& b, bool whole) {
-  if (a.kind == Kind::Whole && b.kind == Kind::Whole && whole)
-    return b.whole == 0 || b.whole == -1 ? (b.whole == 0 ? Number{} : multiply(a, b, true))
-                                         : Number::of(a.whole / b.whole);
-  if (b.known() && b.value() == 0) return {};
-  if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() / b.value());
-  if (a.kind != Kind::Multiple) return {};
-  if (b.kind == Kind::Multiple) {
-    if (a.size != b.size) return {};
-    const double ratio = a.real / b.real;
-    if (!whole) return Number::of(ratio);
-    return ratio == std::floor(ratio) ? Number::of(static_cast<std::int64_t>(ratio)) : Number{};
-  }
-  const Number quotient = Number::multiple(a.real / b.value(), a.size);
-  return !whole || whole_factor(quotient) ? quotient : Number{};
-}
-
-Number modulo(const Number& a, const Number& b) {
-  if (a.kind != Kind::Whole || b.kind != Kind::Whole || b.whole == 0 || b.whole == -1) return {};
-  const std::int64_t rest = a.whole % b.whole;
-  return Number::of(rest != 0 && (rest < 0) != (b.whole < 0) ? rest + b.whole : rest);
-}
-
-Number negated(const Number& a) { return multiply(a, Number::of(std::int64_t{-1}), a.kind == Kind::Whole); }
-
-// Of equal or known numbers only.
-std::optional<int> order(const Number& a, const Number& b) {
-  if (a == b && a.kind != Kind::Unknown) return 0;
-  if (a.kind == Kind::Whole && b.kind == Kind::Whole) return a.whole < b.whole ? -1 : 1;
-  if (!a.known() || !b.known()) return std::nullopt;
-  return a.value() < b.value() ? -1 : a.value() > b.value() ? 1 : 0;
-}
-
-Number truth(bool value) { return Number::of(std::int64_t{value}); }
-
-bool is_known_binary(BinaryFunction function) {
-  return function != BinaryFunction::Power && function != BinaryFunction::Xor;
-}
-
-Number binary(BinaryFunction function, const Number& a, const Number& b, bool whole) {
-  using enum BinaryFunction;
-  switch (function) {
-    case Add: return add(a, b, whole);
-    case Subtract: return add(a, negated(b), whole);
-    case Multiply: return multiply(a, b, whole);
-    case Divide: return divide(a, b, whole);
-    case Modulo: return modulo(a, b);
-    case And:
-    case Or:
-      if (!a.known() || !b.known()) return {};
-      return truth(function == And ? a.value() != 0 && b.value() != 0 : a.value() != 0 || b.value() != 0);
-    default: break;
-  }
-  const auto less = order(a, b);
-  if (!less) return {};
-  switch (function) {
-    case Minimum: return *less <= 0 ? a : b;
-    case Maximum: return *less >= 0 ? a : b;
-    case Equal: return truth(*less == 0);
-    case Less: return truth(*less < 0);
-    case LessOrEqual: return truth(*less <= 0);
-    case Greater: return truth(*less > 0);
-    case GreaterOrEqual: return truth(*less >= 0);
-    default: return {};
-  }
-}
-
-std::optional<Sizes> met(const Sizes& a, const Sizes& b) {
-  Sizes shape(std::max(a.size(), b.size()), 1);
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const Size x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) return std::nullopt;
-    shape[shape.size() - 1 - i] = x == 1 ? y : x;
-  }
-  const auto count = checked_count(shape);
-  return count && *count <= most_numbers ? std::optional(shape) : std::nullopt;
-}
-
-// The number of `from` that stands at place i of `shape`.
-const Number& stretched(const Numbers& from, const Sizes& shape, std::size_t i) {
-  std::size_t place = 0, step = 1;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const auto size = static_cast<std::size_t>(shape[shape.size() - 1 - axis]);
-    const std::size_t at = i % size;
-    i /= size;
-    if (axis >= from.shape.size()) continue;
-    const auto mine = static_cast<std::size_t>(from.shape[from.shape.size() - 1 - axis]);
-    if (mine != 1) place += at * step;
-    step *= mine;
-  }
-  return from.all[place];
-}
-
-std::optional<Numbers> by_pairs(BinaryFunction function, const std::vector<const Numbers*>& in) {
-  if (!is_known_binary(function) || in.size() != 2 || !in[0] || !in[1]) return std::nullopt;
-  const auto shape = met(in[0]->shape, in[1]->shape);
-  if (!shape) return std::nullopt;
-  const bool whole = !is_floating(in[0]->dtype);
-  Numbers out{gives_truth(function) ? DType::Bool : in[0]->dtype, *shape, {}};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(*checked_count(*shape)); ++i)
-    out.all.push_back(binary(function, stretched(*in[0], *shape, i), stretched(*in[1], *shape, i), whole));
-  return out;
-}
-
-std::optional<Numbers> where(const std::vector<const Numbers*>& in) {
-  if (in.size() != 3 || !in[0] || !in[1] || !in[2]) return std::nullopt;
-  const auto first = met(in[0]->shape, in[1]->shape);
-  const auto shape = first ? met(*first, in[2]->shape) : std::nullopt;
-  if (!shape) return std::nullopt;
-  Numbers out{in[1]->dtype, *shape, {}};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(*checked_count(*shape)); ++i) {
-    const Number& condition = stretched(*in[0], *shape, i);
-    const Number &yes = stretched(*in[1], *shape, i), &no = stretched(*in[2], *shape, i);
-    out.all.push_back(condition.known() ? (condition.value() != 0 ? yes : no) : yes == no ? yes : Number{});
-  }
-  return out;
-}
-
-Number cast(const Number& n, DType to) {
-  if (is_floating(to)) return n.kind == Kind::Whole ? Number::of(static_cast<double>(n.whole)) : n;
-  if (to == DType::Bool) return n.known() ? truth(n.value() != 0) : Number{};
-  if (n.kind == Kind::Real && std::abs(n.real) < 0x1p53) return Number::of(static_cast<std::int64_t>(n.real));
-  if (n.kind == Kind::Multiple && !whole_factor(n)) return {};
-  return n.kind == Kind::Real ? Number{} : n;
-}
-
-std::optional<Numbers> as_type(const ModelNode& node, const Numbers& x) {
-  const Attribute* to = node.attribute("to");
-  const auto dtype = to ? dtype_of(to->integer) : std::nullopt;
-  if (!dtype) return std::nullopt;
-  Numbers out{*dtype, x.shape, {}};
-  for (const Number& n : x.all) out.all.push_back(cast(n, *dtype));
-  return out;
-}
-
-bool is_known_unary(Function f) {
-  return f == Function::Sqrt || f == Function::Not || (keeps_whole(f) && f != Function::Sign);
-}
-
-Number unary(Function function, const Number& n) {
-  const bool is_whole = n.kind == Kind::Whole || (n.kind == Kind::Multiple && whole_factor(n));
-  switch (function) {
-    case Function::Negate: return negated(n);
-    case Function::Not: return n.known() ? truth(n.value() == 0) : Number{};
-    case Function::Sqrt: return n.kind == Kind::Real ? Number::of(std::sqrt(n.real)) : Number{};
-    case Function::Abs:
-      if (n.kind == Kind::Whole && n.whole < 0) return negated(n);
-      return n.kind == Kind::Real ? Number::of(std::abs(n.real)) : n;
-    case Function::Floor: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::floor(n.real)) : Number{};
-    case Function::Ceil: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::ceil(n.real)) : Number{};
-    case Function::Round: return is_whole ? n : n.kind == Kind::Real ? Number::of(std::nearbyint(n.real)) : Number{};
-    default: return {};
-  }
-}
-
-std::optional<Numbers> one_by_one(Function function, const Numbers& x) {
-  if (!is_known_unary(function)) return std::nullopt;
-  Numbers out{x.dtype, x.shape, {}};
-  for (const Number& n : x.all) out.all.push_back(unary(function, n));
-  return out;
-}
-
-// All numbers folded into one; axes must be all there are.
-std::optional<Numbers> folded(const ModelNode& node, Reduction reduction, const Numbers& x) {
-  if (reduction == Reduction::Mean || x.shape.size() > 1 || x.all.empty()) return std::nullopt;
-  const Attribute* keeps = node.attribute("keepdims");
-  Number sum = x.all.front();
-  const bool whole = !is_floating(x.dtype);
-  for (std::size_t i = 1; i < x.all.size(); ++i) {
-    if (reduction == Reduction::Product) sum = multiply(sum, x.all[i], whole);
-    else if (reduction == Reduction::Sum) sum = add(sum, x.all[i], whole);
-    else if (reduction == Reduction::Maximum) sum = binary(BinaryFunction::Maximum, sum, x.all[i], whole);
-    else sum = binary(BinaryFunction::Minimum, sum, x.all[i], whole);
-  }
-  const bool kept = (!keeps || keeps->integer != 0) && !x.shape.empty();
-  return Numbers{x.dtype, kept ? Sizes{1} : Sizes{}, {sum}};
-}
-
-std::optional<Numbers> range_of_reals(const std::vector<const Numbers*>& in) {
-  const double start = in[0]->all[0].value(), limit = in[1]->all[0].value(), step = in[2]->all[0].value();
-  const double count = step == 0 ? 0 : std::max(0.0, std::ceil((limit - start) / step));
-  if (step == 0 || !(count <= static_cast<double>(most_numbers))) return std::nullopt;
-  Numbers out{in[0]->dtype, {static_cast<Size>(count)}, {}};
-  for (Size i = 0; i < out.shape[0]; ++i) out.all.push_back(Number::of(start + static_cast<double>(i) * step));
-  return out;
-}
-
-std::optional<Numbers> range(const std::vector<const Numbers*>& in) {
-  if (in.size() != 3) return std::nullopt;
-  bool whole = true;
-  for (const Numbers* n : in) {
-    if (!n || n->all.size() != 1 || !n->all[0].known()) return std::nullopt;
-    whole = whole && n->all[0].kind == Kind::Whole;
-  }
-  if (!whole) return range_of_reals(in);
-  const std::int64_t start = in[0]->all[0].whole, limit = in[1]->all[0].whole, step = in[2]->all[0].whole;
-  if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
-  if (std::abs(static_cast<double>(limit) - static_cast<double>(start)) > 1e9) return std::nullopt;
-  const Size length = step > 0 ? limit - start : start - limit,
-             count = length <= 0 ? 0 : (length - 1) / std::abs(step) + 1;
-  if (count > most_numbers) return std::nullopt;
-  Numbers out{in[0]->dtype, {count}, {}};
-  for (Size i = 0; i < count; ++i) out.all.push_back(Number::of(std::int64_t{start + i * step}));
-  return out;
-}
 
 std::optional<Numbers> filled(const ModelNode& node, const Numbers& shape) {
   if (!shape.known()) return std::nullopt;
@@ -269,41 +27,10 @@ std::optional<Numbers> filled(const ModelNode& node, const Numbers& shape) {
   return out;
 }
 
-// ---- what only moves numbers -----------------------------------------------------------------------------------------
-
-// `count`: how many inputs, from the first, hold the numbers that move.
-std::optional<std::vector<Numbers>> moved(const ModelNode& node, Size opset, std::size_t count,
-                                          const std::vector<const Numbers*>& in) {
-  std::vector<std::optional<Tensor>> tensors;
-  std::vector<Number> pool;
-  DType dtype = DType::I64;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    if (!in[i]) {
-      tensors.emplace_back();
-      continue;
-    }
-    if (i >= count) {
-      auto known = in[i]->tensor();
-      if (!known) return std::nullopt;
-      tensors.emplace_back(std::move(*known));
-      continue;
-    }
-    dtype = in[i]->dtype;
-    std::vector<std::int64_t> places(in[i]->all.size());
-    std::iota(places.begin(), places.end(), static_cast<std::int64_t>(pool.size()));
-    pool.insert(pool.end(), in[i]->all.begin(), in[i]->all.end());
-    tensors.emplace_back(Tensor::of(in[i]->shape, std::move(places)));
-  }
-  Allowance allowance{2 * most_numbers};
-  auto results = compute(node, opset, tensors, allowance);
-  if (!results) return std::nullopt;
-  std::vector<Numbers> out;
-  for (const Tensor& places : *results) {
-    Numbers& one = out.emplace_back(Numbers{dtype, places.shape(), {}});
-    if (places.count() > most_numbers) return std::nullopt;
-    for (const std::int64_t place : places.integers()) one.all.push_back(pool[static_cast<std::size_t>(place)]);
-  }
-  return out;
+std::optional<Numbers> of_type(const ModelNode& node, const Numbers& x) {
+  const Attribute* to = node.attribute("to");
+  const auto dtype = to ? dtype_of(to->integer) : std::nullopt;
+  return dtype ? std::optional(as_type(x, *dtype)) : std::nullopt;
 }
 
 std::optional<std::vector<Numbers>> one(std::optional<Numbers> numbers) {
@@ -311,61 +38,37 @@ std::optional<std::vector<Numbers>> one(std::optional<Numbers> numbers) {
   return std::vector{std::move(*numbers)};
 }
 
+bool keeps_axes(const ModelNode& node) {
+  const Attribute* keeps = node.attribute("keepdims");
+  return !keeps || keeps->integer != 0;
+}
+
 }  // namespace
-
-bool Numbers::known() const { return std::ranges::all_of(all, &Number::known); }
-
-Result<Tensor> Numbers::tensor() const {
-  if (!known()) return fail(Fault::Unsupported, "is computed from sizes that are not known beforehand");
-  if (is_floating(dtype)) {
-    std::vector<double> reals;
-    for (const Number& n : all) reals.push_back(n.value());
-    return Tensor::of(shape, std::move(reals)).converted(dtype);
-  }
-  std::vector<std::int64_t> wholes;
-  for (const Number& n : all) wholes.push_back(n.kind == Kind::Whole ? n.whole : static_cast<std::int64_t>(n.real));
-  if (dtype == DType::I64) return Tensor::of(shape, std::move(wholes));
-  // The low bytes of a whole number are the number in every narrower type.
-  std::vector<std::byte> bytes;
-  for (const std::int64_t n : wholes) {
-    const auto one = std::bit_cast<std::array<std::byte, sizeof(n)>>(n);
-    bytes.insert(bytes.end(), one.begin(), one.begin() + bytes_of(dtype));
-  }
-  return Tensor::owning(dtype, shape, std::move(bytes));
-}
-
-Numbers numbers_of(const Tensor& tensor) {
-  Numbers numbers{tensor.dtype(), tensor.shape(), {}};
-  if (is_floating(tensor.dtype()))
-    for (const double n : tensor.doubles()) numbers.all.push_back(Number::of(n));
-  else
-    for (const std::int64_t n : tensor.integers()) numbers.all.push_back(Number::of(n));
-  return numbers;
-}
-
-Numbers numbers_of(const Shape& shape, std::span<const SizeId> sizes) {
-  Numbers numbers{DType::I64, {static_cast<Size>(shape.size())}, {}};
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    numbers.all.push_back(shape[i].known() ? Number::of(std::int64_t{*shape[i]}) : Number::multiple(1, sizes[i]));
-  return numbers;
-}
 
 std::optional<std::vector<Numbers>> computed(const ModelNode& node, Size opset,
                                              const std::vector<const Numbers*>& inputs) {
   if (inputs.empty() || !inputs[0]) return std::nullopt;
-  if (node.type == "Where") return one(where(inputs));
+  if (node.type == "Where")
+    return one(inputs.size() == 3 && inputs[1] && inputs[2] ? chosen(*inputs[0], *inputs[1], *inputs[2])
+                                                            : std::nullopt);
   if (node.type == "Range") return one(range(inputs));
   if (node.type == "ConstantOfShape") return one(filled(node, *inputs[0]));
-  if (node.type == "Cast") return one(as_type(node, *inputs[0]));
+  if (node.type == "Cast") return one(of_type(node, *inputs[0]));
   const Signature* signature = signature_of(node.type);
   if (!signature || (node.type == "Mod" && node.attribute("fmod"))) return std::nullopt;
   return std::visit(
       [&]<class Kind>(const Kind& meaning) -> std::optional<std::vector<Numbers>> {
         if constexpr (std::is_same_v<Kind, Function>) return one(one_by_one(meaning, *inputs[0]));
-        else if constexpr (std::is_same_v<Kind, BinaryFunction>) return one(by_pairs(meaning, inputs));
-        else if constexpr (std::is_same_v<Kind, Reduction>) return one(folded(node, meaning, *inputs[0]));
+        else if constexpr (std::is_same_v<Kind, BinaryFunction>)
+          return one(inputs.size() == 2 && inputs[1] ? by_pairs(meaning, *inputs[0], *inputs[1]) : std::nullopt);
+        else if constexpr (std::is_same_v<Kind, Reduction>) return one(folded(meaning, keeps_axes(node), *inputs[0]));
         else if constexpr (std::is_same_v<Kind, Moved>)
-          return moved(node, opset, signature->inputs[0].several ? inputs.size() : 1, inputs);
+
+          return moved(inputs, signature->inputs[0].several ? inputs.size() : 1,
+                       [&](const std::vector<std::optional<Tensor>>& tensors) {
+                         Allowance allowance{2 * most_numbers};
+                         return compute(node, opset, tensors, allowance);
+                       });
         else return std::nullopt;
       },
       signature->row->meaning);

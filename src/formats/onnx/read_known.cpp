@@ -1,6 +1,6 @@
 // Nodes that need no operator: constants, shapes, one number repeated, and the branch that a known condition chooses.
 #include "formats/onnx/model_reader.h"
-#include "formats/onnx/stretch.h"
+#include "formats/stretch.h"
 #include "ops/expect.h"
 
 #include <algorithm>

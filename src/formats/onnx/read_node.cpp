@@ -1,7 +1,7 @@
 // A node through the row of its operator, or computed where all that it reads is known.
 #include "formats/onnx/model_reader.h"
-#include "formats/onnx/shape_inputs.h"
-#include "formats/onnx/stretch.h"
+#include "formats/shape_inputs.h"
+#include "formats/stretch.h"
 #include "ops/expect.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Resize and its forerunner Upsample. Until opset 10 there are no attributes for places: cell i reads i / factor, and a
 // nearest cell is the next one where an axis shrinks.
 #include "formats/onnx/arguments.h"
-#include "formats/onnx/shape_inputs.h"
+#include "formats/shape_inputs.h"
 
 #include "ops/expect.h"
 

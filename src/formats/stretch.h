@@ -1,11 +1,11 @@
 // A value repeated to a shape that is known only when the model runs: each unknown size is some other value's.
 #pragma once
-#include "formats/onnx/sizes.h"
+#include "formats/unknown_sizes.h"
 
-namespace convoy::onnx {
+namespace convoy {
 
 // x as Expand would make it: ranks aligned at the last axis, axes of size 1 repeated. `layer` names the nodes.
 // Fails: a size that is no value's own, an axis that is neither 1 nor as long as wanted.
 Result<ValueId> stretch(Graph& graph, UnknownSizes& sizes, ValueId x, const Numbers& shape, const std::string& layer);
 
-}  // namespace convoy::onnx
+}  // namespace convoy

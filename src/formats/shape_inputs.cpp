@@ -1,10 +1,10 @@
 // Computed shapes said by the value's own shape.
-#include "formats/onnx/shape_inputs.h"
+#include "formats/shape_inputs.h"
 
 #include <cmath>
 #include <limits>
 
-namespace convoy::onnx {
+namespace convoy {
 namespace {
 
 using Kind = Number::Kind;
@@ -81,4 +81,4 @@ std::optional<Tensor> resize_sizes(const Numbers& sizes, const Shaped& data) {
   return list(std::move(to));
 }
 
-}  // namespace convoy::onnx
+}  // namespace convoy

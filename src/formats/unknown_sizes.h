@@ -1,11 +1,11 @@
 // Which sizes that are not known beforehand are equal in every run of a graph.
 #pragma once
-#include "formats/onnx/numbers.h"
+#include "formats/numbers.h"
 #include "graph/graph.h"
 
 #include <map>
 
-namespace convoy::onnx {
+namespace convoy {
 
 class UnknownSizes {
  public:
@@ -27,4 +27,4 @@ class UnknownSizes {
   SizeId next_ = 0;
 };
 
-}  // namespace convoy::onnx
+}  // namespace convoy

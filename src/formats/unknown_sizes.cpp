@@ -1,10 +1,10 @@
 // Equal unknown sizes, found by asking each operator's shape rule.
-#include "formats/onnx/sizes.h"
+#include "formats/unknown_sizes.h"
 
 #include <algorithm>
 #include <set>
 
-namespace convoy::onnx {
+namespace convoy {
 namespace {
 
 // Shape rules are made of quotients, sums and least and largest values: one that hands all of these on hands on all.
@@ -17,7 +17,7 @@ std::optional<TensorTypes> types_with(const Graph& graph, const Node& node, Unkn
   std::vector<Input> inputs(node.inputs.size());
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i]) continue;
-    const Value& value = graph[node.inputs[i]];
+    const auto& value = graph[node.inputs[i]];
     types[i] = value.type;
     const auto& mine = sizes.of(node.inputs[i]);
     for (std::size_t axis = 0; axis < mine.size(); ++axis)
@@ -92,4 +92,4 @@ void UnknownSizes::follow(const Graph& graph) {
   for (; nodes_ < graph.nodes.size(); ++nodes_) follow_node(graph, graph.nodes[nodes_]);
 }
 
-}  // namespace convoy::onnx
+}  // namespace convoy

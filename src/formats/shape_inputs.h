@@ -1,11 +1,11 @@
 // What a row can read in place of a shape that was computed from sizes not known beforehand.
 #pragma once
-#include "formats/onnx/numbers.h"
+#include "formats/numbers.h"
 
 #include <limits>
 #include <span>
 
-namespace convoy::onnx {
+namespace convoy {
 
 // The value whose shape is meant, and the identities of its sizes.
 struct Shaped {
@@ -24,4 +24,4 @@ std::optional<Tensor> resize_factors(const Numbers& sizes, const Shaped& data);
 std::optional<Tensor> resize_sizes(const Numbers& sizes, const Shaped& data);
 constexpr Size own_length = std::numeric_limits<Size>::min();
 
-}  // namespace convoy::onnx
+}  // namespace convoy

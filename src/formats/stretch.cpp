@@ -1,8 +1,8 @@
-#include "formats/onnx/stretch.h"
+#include "formats/stretch.h"
 
 #include <numeric>
 
-namespace convoy::onnx {
+namespace convoy {
 namespace {
 
 struct Place {
@@ -69,4 +69,4 @@ Result<ValueId> stretch(Graph& graph, UnknownSizes& sizes, ValueId x, const Numb
   return x;
 }
 
-}  // namespace convoy::onnx
+}  // namespace convoy
