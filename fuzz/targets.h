@@ -17,6 +17,8 @@ void onnx(Bytes bytes);
 void hdf5(Bytes bytes);   // every object of the file
 void keras(Bytes bytes);  // .keras and .h5
 void python(Bytes bytes);
+void graphdef(Bytes bytes);  // TensorFlow's graphs: frozen, and as SavedModels without their variables
+void bundle(Bytes bytes);  // the table of a checkpoint
 void source(Bytes bytes);  // programs, followed as far as they go
 
 // Says a graph as JSON and writes it for every target. Of the plain program alone.
@@ -29,6 +31,7 @@ struct Target {
 inline constexpr std::array targets{
     Target{"pickle", pickle}, Target{"checkpoint", checkpoint},   Target{"exported", exported},
     Target{"onnx", onnx},     Target{"safetensors", safetensors}, Target{"hdf5", hdf5},
-    Target{"keras", keras},   Target{"python", python},           Target{"source", source}};
+    Target{"keras", keras},   Target{"python", python},           Target{"source", source},
+    Target{"graphdef", graphdef}, Target{"bundle", bundle}};
 
 }  // namespace convoy::fuzz

@@ -12,6 +12,6 @@ status=0
 run() { "$@" || status=1; }
 run "$programs/golden" "$shared"/golden/keras_*.jsonl "$shared/golden/questions.jsonl" "$shared/golden/deviations.jsonl" \
   "$shared"/golden/torch_*.jsonl "$shared"/golden/tensorflow_*.jsonl "$shared"/golden/onnx_*.jsonl "$shared/golden/tflite.jsonl"
-run "$programs/corpus" "$shared/corpus/keras" "$shared/corpus/torch" "$shared/models"
+run "$programs/corpus" "$shared/corpus/keras" "$shared/corpus/torch" "$shared/corpus/tensorflow" "$shared/models"
 run "$programs/ports" --most 10 "$shared/corpus/torch" "$shared/corpus/onnx"
 exit $status

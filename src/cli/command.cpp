@@ -104,8 +104,8 @@ void offer_budget(CLI::App& app) {
 
 void ModelOptions::offer(CLI::App& app, bool takes_many) {
   const std::string what =
-      "the model: .keras, .h5, .hdf5, .json, .onnx, .pt2, TorchScript, or source: net.py, net.py:Net, - for standard "
-      "input";
+      "the model: .keras, .h5, .hdf5, .json, .onnx, .pb, .meta, .pt2, TorchScript, the folder of a SavedModel, or source: "
+      "net.py, net.py:Net, - for standard input";
   if (takes_many) {
     const auto all = [this](const std::vector<std::string>& words) {
       file = words.front();
@@ -131,6 +131,7 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
     file += (whole && file != "-" ? ":(" : "(") + *arguments + ")";
   });
   app.add_option("--outputs", outputs, "cut the model at these layers, separated by commas");
+  app.add_option("--signature", signature, "which signature of a SavedModel (default: serving_default)");
 }
 
 Result<LoadOptions> ModelOptions::parsed() const {
@@ -144,6 +145,7 @@ Result<LoadOptions> ModelOptions::parsed() const {
   }
   options.import_roots.assign(roots.begin(), roots.end());
   if (!outputs.empty()) options.outputs = split(outputs, ',');
+  if (!signature.empty()) options.signature = signature;
   if (!size.empty())
     for (const auto& word : split(size, 'x')) {
       const auto dim = parse_dim(word, "--size");

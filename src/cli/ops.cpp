@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "formats/keras/keras.h"
 #include "formats/onnx/onnx.h"
+#include "formats/tf/tf.h"
 #include "formats/torch/torch.h"
 #include "ops/op.h"
 #include "passes/passes.h"
@@ -66,7 +67,7 @@ std::array<NamedTarget, 3> targets_of_passes() {
 }
 
 void print_ops_json() {
-  Json operators = Json::array(), layers = Json::array(), passes = Json::object();
+  Json operators = Json::array(), layers = Json::array(), nodes = Json::array(), passes = Json::object();
   for (const OperatorRow& row : operator_rows()) {
     Json one{{"name", row.name}};
     for (const Answer& answer : row.answers) {
@@ -78,13 +79,25 @@ void print_ops_json() {
     operators.push_back(std::move(one));
   }
   for (const auto name : keras::layer_classes()) layers.push_back(std::string(name));
+  for (const auto name : tf::graph_operators()) nodes.push_back(std::string(name));
   for (const NamedTarget& to : targets_of_passes())
     for (const Pass& p : to.target.passes)
       passes[to.key].push_back({{"name", std::string(p.name)}, {"purpose", std::string(p.purpose)}});
   print_json(Json{{"schema", 1},
                   {"operators", std::move(operators)},
                   {"keras_layers", std::move(layers)},
+                  {"tensorflow_operators", std::move(nodes)},
                   {"passes", std::move(passes)}});
+}
+
+// Names side by side, as many as a line holds.
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string line, text;
+  for (const auto name : names) {
+    if (line.size() + name.size() > 100) text += "  " + line + "\n", line.clear();
+    line += (line.empty() ? "" : ", ") + std::string(name);
+  }
+  return text + "  " + line + "\n";
 }
 
 void print_ops_text() {
@@ -99,12 +112,8 @@ void print_ops_text() {
   print("Operators that are written\n{}\n", operators.text());
   if (!reasons.empty()) print("Why not\n{}\n", reasons);
 
-  std::string line, classes;
-  for (const auto name : keras::layer_classes()) {
-    if (line.size() + name.size() > 100) classes += "  " + line + "\n", line.clear();
-    line += (line.empty() ? "" : ", ") + std::string(name);
-  }
-  print("Keras layers that are read\n{}  {}\n\n", classes, line);
+  print("Keras layers that are read\n{}\n", listed(keras::layer_classes()));
+  print("Operators of TensorFlow's graphs that are read\n{}\n", listed(tf::graph_operators()));
 
   for (const NamedTarget& to : targets_of_passes()) {
     Table passes("ll");

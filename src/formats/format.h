@@ -24,6 +24,7 @@ struct LoadOptions {
   std::map<std::string, DType> types;
   bool for_one_model = true;  // size and shapes that no input takes are refused; two may share them
   std::vector<std::string> outputs;  // --outputs NAME,...: cut there
+  std::optional<std::string> signature;  // --signature: which of a SavedModel's
   // Where a file lies that the model names beside itself, if not there: what was just written and has no name yet.
   std::map<std::string, std::filesystem::path> side_files;
   bool structure_only = false;  // weights are not read: constants are zeros of the declared shapes

@@ -8,11 +8,13 @@
 #include "containers/json.h"
 #include "containers/npy.h"
 #include "containers/safetensors.h"
+#include "containers/table.h"
 #include "containers/zip.h"
 #include "formats/fitting_sizes.h"
 #include "formats/keras/keras.h"
 #include "formats/onnx/onnx.h"
 #include "formats/source.h"
+#include "formats/tf/tf.h"
 #include "formats/torch/checkpoint.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/reader.h"
@@ -51,7 +53,7 @@ bool is_safetensors(Bytes bytes) {
 std::string_view protobuf_name(Bytes bytes) {
   if (bytes.size() < 4 || std::to_integer<int>(bytes[0]) != 0x08) return {};
   const int version = std::to_integer<int>(bytes[1]), next = std::to_integer<int>(bytes[2]);
-  if (version == 1 && next == 0x12) return "a TensorFlow SavedModel or a Core ML model";
+  if (version == 1 && next == 0x12) return "a Core ML model";
   if (version >= 3 && version <= 20 && (next == 0x12 || next == 0x3a || next == 0x42 || next == 0x1a))
     return "an ONNX model";
   return {};
@@ -78,8 +80,7 @@ std::string_view known_format(Bytes bytes) {
   if (begins(bytes, "ML\xefR")) return "an MLIR module";
   if (begins(bytes, "7767517")) return "an ncnn model";
   if (torch::begins_stream(bytes)) return "an old PyTorch checkpoint";
-  if (bytes.size() >= 8 && text_of(bytes).substr(bytes.size() - 8) == "\x57\xfb\x80\x8b\x24\x75\x47\xdb")
-    return "a TensorFlow checkpoint";
+  if (ends_table(bytes)) return "a TensorFlow checkpoint";
   if (first_letter(bytes) == '<') return "an XML file";
   if (is_safetensors(bytes)) return "a safetensors file";
   return protobuf_name(bytes);
@@ -93,9 +94,11 @@ std::unexpected<Error> unread(std::string_view name) {
   if (name.empty())
     return fail(Fault::Format,
                 "is of no format that is known here: models are read from .keras, .h5, .json, .onnx and .pt2 files, "
-                "TorchScript and Python source");
+                "SavedModels, frozen graphs (.pb), TorchScript and Python source");
   std::string sentence = "is " + std::string(name);
-  if (name.ends_with("PyTorch checkpoint") || name == "a safetensors file")
+  if (name == "a TensorFlow checkpoint")
+    sentence += ", which holds weights but no graph; name the SavedModel or the .meta file beside it";
+  else if (name.ends_with("PyTorch checkpoint") || name == "a safetensors file")
     sentence += ", which holds weights but no graph; save the graph with " + std::string(saves_the_graph);
   else if (name == "a PyTorch Mobile model")
     sentence += ", which this version does not read; save the graph with " + std::string(saves_the_graph);
@@ -109,7 +112,7 @@ Result<Graph> cut_as_asked(Result<Graph> graph, const LoadOptions& options) {
   return graph ? cut_at(*std::move(graph), options.outputs) : std::move(graph);
 }
 
-Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, const LoadOptions& options) {
+Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& file, const LoadOptions& options) {
   if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
   if (ZipArchive::begins(blob.bytes)) {
     auto zip = ZipArchive::open(blob);
@@ -122,7 +125,10 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& folder, 
   }
   if (Hdf5File::begins(blob.bytes)) return keras::read_hdf5(blob.bytes, blob.keeper, options);
   if (is_json(blob.bytes)) return keras::read_json(text_of(blob.bytes), options);
-  if (onnx::begins_model(blob.bytes)) return onnx::read_model(blob, folder, options);
+  if (onnx::begins_model(blob.bytes)) return onnx::read_model(blob, file.parent_path(), options);
+  if (tf::begins_graph(blob.bytes)) return tf::read_graph(blob, options);
+  if (tf::begins_saved_model(blob.bytes)) return tf::read_saved_model(blob, file, options);
+  if (tf::begins_meta_graph(blob.bytes)) return tf::read_meta_graph(blob, file, options);
   return unread(known_format(blob.bytes));
 }
 
@@ -198,7 +204,7 @@ Result<WeightsFile> weights_of_zip(const Blob& blob) {
   return file;
 }
 
-Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::path& folder) {
+Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::path& file) {
   if (blob.bytes.empty()) return fail(Fault::Truncated, "is empty");
   if (ZipArchive::begins(blob.bytes)) return weights_of_zip(blob);
   if (torch::begins_stream(blob.bytes)) return weights_of(WeightsKind::PyTorch, torch::weights_of_stream(blob));
@@ -211,16 +217,28 @@ Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::pa
     for (NamedTensor& one : *all) file.tensors.push_back({std::move(one.name), std::move(one.tensor)});
     return file;
   }
-  if (onnx::begins_model(blob.bytes)) return weights_of(WeightsKind::Onnx, onnx::weights_of_model(blob, folder));
+  if (onnx::begins_model(blob.bytes))
+    return weights_of(WeightsKind::Onnx, onnx::weights_of_model(blob, file.parent_path()));
+  if (tf::begins_graph(blob.bytes)) return weights_of(WeightsKind::TensorFlow, tf::weights_of_graph(blob));
+  if (tf::begins_saved_model(blob.bytes)) return weights_of(WeightsKind::TensorFlow, tf::weights_of_saved_model(file));
+  if (ends_table(blob.bytes) || tf::begins_meta_graph(blob.bytes))
+    return weights_of(WeightsKind::TensorFlow, tf::weights_of_checkpoint(file));
   if (is_json(blob.bytes)) return fail(Fault::Unsupported, "is JSON, which holds no weights; name the file that does");
   return unread(known_format(blob.bytes));
 }
 
-Result<Graph> load_file(const std::filesystem::path& file, const LoadOptions& options) {
+// A SavedModel is a folder.
+std::filesystem::path file_in(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(file, ignored) ? tf::saved_model_in(file) : file;
+}
+
+Result<Graph> load_file(const std::filesystem::path& named, const LoadOptions& options) {
+  const std::filesystem::path file = file_in(named);
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
   const Blob blob = blob_of(*bytes);
-  auto graph = load_bytes(blob, file.parent_path(), options);
+  auto graph = load_bytes(blob, file, options);
   if (graph && options.weights && !is_json(blob.bytes))
     graph = fail(Fault::Usage,
                  "holds its own weights, so '" + options.weights->string() + "' is not read; leave out " + "--weights");
@@ -247,14 +265,15 @@ Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options
   return graph;
 }
 
-Result<WeightsFile> load_weights_file(const std::filesystem::path& file) {
+Result<WeightsFile> load_weights_file(const std::filesystem::path& named) {
+  const std::filesystem::path file = file_in(named);
   auto bytes = open_file(file.string());
   if (!bytes) return pass(bytes);
   if (is_source(file))
     return within(file.filename().string(), Result<WeightsFile>(fail(Fault::Unsupported,
                                                                      "is Python source, which holds no weights; name "
                                                                      "the file that does")));
-  return within(file.filename().string(), weights_of_bytes(blob_of(*bytes), file.parent_path()));
+  return within(file.filename().string(), weights_of_bytes(blob_of(*bytes), file));
 }
 
 Result<std::vector<LoadedTensor>> load_weights(const std::filesystem::path& file) {

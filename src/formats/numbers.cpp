@@ -25,9 +25,21 @@ Number add(const Number& a, const Number& b, bool whole) {
   if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() + b.value());
   if (a.known() && a.value() == 0) return b;
   if (b.known() && b.value() == 0) return a;
-  if (a.kind == Kind::Multiple && b.kind == Kind::Multiple && a.size == b.size)
-    return a.real + b.real == 0 ? Number::of(std::int64_t{0}) : Number::multiple(a.real + b.real, a.size);
-  return {};
+  const bool both = a.kind == Kind::Multiple && b.kind == Kind::Multiple && a.size == b.size;
+  const bool shifted =
+      (a.kind == Kind::Multiple && b.kind == Kind::Whole) || (a.kind == Kind::Whole && b.kind == Kind::Multiple);
+  const auto added = both || shifted ? checked_add(a.whole, b.whole) : std::nullopt;
+  if (!added) return {};
+  const double factor = a.real + b.real;  // of a whole number: 0
+  return factor == 0 ? Number::of(*added)
+                     : Number::multiple(factor, a.kind == Kind::Multiple ? a.size : b.size, *added);
+}
+
+// A multiple so many times over; what is added must stay whole.
+Number scaled(const Number& multiple, const Number& by) {
+  if (multiple.whole == 0) return Number::multiple(multiple.real * by.value(), multiple.size);
+  const auto added = by.kind == Kind::Whole ? checked_multiply(multiple.whole, by.whole) : std::nullopt;
+  return added ? Number::multiple(multiple.real * by.value(), multiple.size, *added) : Number{};
 }
 
 Number multiply(const Number& a, const Number& b, bool whole) {
@@ -36,8 +48,8 @@ Number multiply(const Number& a, const Number& b, bool whole) {
     return product ? Number::of(*product) : Number{};
   }
   if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() * b.value());
-  if (a.kind == Kind::Multiple && b.known() && b.value() != 0) return Number::multiple(a.real * b.value(), a.size);
-  if (b.kind == Kind::Multiple && a.known() && a.value() != 0) return Number::multiple(b.real * a.value(), b.size);
+  if (a.kind == Kind::Multiple && b.known() && b.value() != 0) return scaled(a, b);
+  if (b.kind == Kind::Multiple && a.known() && a.value() != 0) return scaled(b, a);
   return {};
 }
 
@@ -49,12 +61,13 @@ Number divide(const Number& a, const Number& b, bool whole) {
   if (a.known() && b.known()) return whole ? Number{} : Number::of(a.value() / b.value());
   if (a.kind != Kind::Multiple) return {};
   if (b.kind == Kind::Multiple) {
-    if (a.size != b.size) return {};
+    if (a.size != b.size || a.whole != 0 || b.whole != 0) return {};
     const double ratio = a.real / b.real;
     if (!whole) return Number::of(ratio);
     return ratio == std::floor(ratio) ? Number::of(static_cast<std::int64_t>(ratio)) : Number{};
   }
-  const Number quotient = Number::multiple(a.real / b.value(), a.size);
+  if (a.whole != 0 && (b.kind != Kind::Whole || b.whole == -1 || a.whole % b.whole != 0)) return {};
+  const Number quotient = Number::multiple(a.real / b.value(), a.size, a.whole == 0 ? 0 : a.whole / b.whole);
   return !whole || whole_factor(quotient) ? quotient : Number{};
 }
 

@@ -19,13 +19,17 @@ using SizeId = int;
 struct Number {
   enum class Kind : std::uint8_t { Unknown, Whole, Real, Multiple };
   Kind kind = Kind::Unknown;
-  std::int64_t whole = 0;
+  std::int64_t whole = 0;  // of Multiple: what is added
   double real = 0;  // of Multiple: the factor
   SizeId size = -1;  // of Multiple
 
   static Number of(std::int64_t n) { return {Kind::Whole, n, 0, -1}; }
   static Number of(double n) { return {Kind::Real, 0, n, -1}; }
-  static Number multiple(double factor, SizeId size) { return {Kind::Multiple, 0, factor, size}; }
+  static Number multiple(double factor, SizeId size, std::int64_t added = 0) {
+    return {Kind::Multiple, added, factor, size};
+  }
+  // A size, so many times over, and nothing added.
+  bool is_multiple(double factor) const { return kind == Kind::Multiple && real == factor && whole == 0; }
   bool known() const { return kind == Kind::Whole || kind == Kind::Real; }
   double value() const { return kind == Kind::Whole ? static_cast<double>(whole) : real; }
   friend bool operator==(const Number&, const Number&) = default;

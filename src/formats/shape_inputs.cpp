@@ -11,8 +11,7 @@ using Kind = Number::Kind;
 
 // Is the number the size of this axis, times `factor`?
 bool is_size(const Number& n, const Shaped& data, std::size_t axis, double factor = 1) {
-  return n.kind == Kind::Multiple && n.real == factor && axis < data.shape.size() && !data.shape[axis].known() &&
-         data.sizes[axis] == n.size;
+  return n.is_multiple(factor) && axis < data.shape.size() && !data.shape[axis].known() && data.sizes[axis] == n.size;
 }
 
 std::optional<Tensor> list(std::vector<std::int64_t> numbers) {

@@ -56,9 +56,8 @@ Result<ValueId> stretch(Graph& graph, UnknownSizes& sizes, ValueId x, const Numb
       const auto& mine = sizes.of(x);
       const bool there = !size.known() && static_cast<std::size_t>(axis) < mine.size() &&
                          mine[static_cast<std::size_t>(axis)] == n.size;
-      if (n.kind == Number::Kind::Multiple && n.real == 1 && there) continue;
-      const auto owner =
-          n.kind == Number::Kind::Multiple && n.real == 1 ? owner_of(graph, sizes, n.size) : std::nullopt;
+      if (n.is_multiple(1) && there) continue;
+      const auto owner = n.is_multiple(1) ? owner_of(graph, sizes, n.size) : std::nullopt;
       if (!owner || size != Dim(1))
         return fail(Fault::Unsupported, "is as large as sizes that are not known beforehand");
       made = add(graph, sizes, ExpandLike{axis, owner->axis}, {x, owner->value}, layer);

@@ -7,7 +7,7 @@
 
 namespace convoy {
 
-enum class WeightsKind { PyTorch, Keras, Onnx, Safetensors, Numpy };
+enum class WeightsKind { PyTorch, Keras, Onnx, Safetensors, Numpy, TensorFlow };
 
 struct WeightsFile {
   WeightsKind kind;

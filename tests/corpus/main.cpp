@@ -1,4 +1,4 @@
-// corpus FOLDER...: every Keras, ONNX and TorchScript form of every model below the folders is read, run as read and rewritten for PyTorch, and
+// corpus FOLDER...: every Keras, ONNX, TensorFlow and TorchScript form of every model below the folders is read, run as read and rewritten for PyTorch, and
 // held against the stored outputs. Ends with "N passed, N refused, N failed"; --markdown prints the table of refusals.
 #include "base/mapped_file.h"
 #include "containers/npy.h"

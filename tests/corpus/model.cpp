@@ -56,6 +56,13 @@ Model corpus_model(const fs::path& folder, const Json& said) {
   model.refuse = said.value("refuse", false);
   add_forms(model, folder, said["files"], false);
   if (said.contains("files_own_loader_fails")) add_forms(model, folder, said["files_own_loader_fails"], true);
+  // A SavedModel has its outputs by name; Keras's own order is not in it.
+  const bool ordered = said["outputs"].size() == 1 || said["files"].contains("frozen");
+  for (const char* key : {"saved_model", "frozen"})
+    if (said["files"].contains(key) && ordered && !model.refuse) {
+      const fs::path file = folder / said["files"][key].get<std::string>();
+      if (fs::exists(file)) model.forms.push_back({key, file, {}, false, {}});
+    }
   for (const Json& suffix : said["sets"]) {
     Set set{suffix.get<std::string>(), {}, {}, {}};
     for (std::size_t i = 0; i < said["inputs"].size(); ++i)

@@ -5,11 +5,16 @@
 
 #include "ops/expect.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace convoy::tf {
 namespace {
+
+constexpr Size own_size = -1;
 
 // The crop of one axis. Where the input's size is not known it is what the forward convolution gives.
 TransposedPadding crop_of(FunctionCall& call, Padding padding, Window window, Dim in, Size out, Size i) {
@@ -27,11 +32,35 @@ TransposedPadding crop_of(FunctionCall& call, Padding padding, Window window, Di
   return {};
 }
 
+// The same of an output that is so many times as long as its input, whatever the input's size. Refuses crops that are not the
+// same at every size.
+TransposedPadding crop_by_factor(FunctionCall& call, Padding padding, Window window, double factor, Size added,
+                                 Size i) {
+  std::optional<Crop> crop;
+  constexpr Size trials = 12;
+  for (Size in = 1; window.sane() && in <= trials; ++in) {
+    const double out = factor * static_cast<double>(in) + static_cast<double>(added);
+    if (out != std::floor(out) || out < 1 || out > 1e9) continue;
+    const auto here = crop_to_gradient(padding, window, in, static_cast<Size>(out));
+    const bool same = !crop || (here && here->before == crop->before && here->after == crop->after);
+    if (!here || !same) {
+      crop.reset();
+      break;
+    }
+    crop = here;
+  }
+  if (crop) return {CropSpelling::Explicit, crop->before, crop->after, {}};
+  call.refuse(Fault::Unsupported, "spatial axis " + std::to_string(i) + " becomes " + std::to_string(factor) +
+                                      " times as long and " + std::to_string(added) +
+                                      " cells longer, which no crop gives at every size");
+  return {};
+}
+
 // Batch and channels of the size asked for; the groups follow from the channels.
 Size groups_of(FunctionCall& call, const Axes& axes, ValueId x, ValueId filters, const Sizes& out) {
   const Dim batch = call.dim(x, 0), per_group = call.dim(filters, axes.space);
   if (call.failed() || out.size() != static_cast<std::size_t>(axes.rank())) return 1;
-  if (batch.known() && out[0] != *batch)
+  if (batch.known() && out[0] != *batch && out[0] != own_size)
     call.refuse(Fault::Format,
                 "output_shape says " + std::to_string(out[0]) + " batches, the input has " + std::to_string(*batch));
   const Size channels = at(out, axes.channel());
@@ -51,7 +80,20 @@ struct Asked {
   Axes axes;
   Sizes stride, dilation, out;
   std::vector<Padding> paddings;
+  // Of axes whose size in `out` is not known: how many times as long as that of x, and how many cells more.
+  std::vector<double> factors{};
+  Sizes added{};
 };
+
+// A graph's reader says -1 and a factor where sizes follow from those of an input that are not known.
+std::vector<double> factors_of(FunctionCall& call) {
+  const Json* factors = call.name.starts_with("Conv") ? call.attrs.raw("size_factors") : nullptr;
+  return factors ? factors->get<std::vector<double>>() : std::vector<double>();
+}
+Sizes sizes_added(FunctionCall& call) {
+  const Json* added = call.name.starts_with("Conv") ? call.attrs.raw("sizes_added") : nullptr;
+  return added ? added->get<Sizes>() : Sizes();
+}
 
 std::vector<ValueId> transposed(FunctionCall& call, const Asked& asked) {
   const Axes& axes = asked.axes;
@@ -68,6 +110,13 @@ std::vector<ValueId> transposed(FunctionCall& call, const Asked& asked) {
   for (Size i = 0; i < axes.space && !call.failed(); ++i) {
     const auto axis = static_cast<std::size_t>(i);
     const Size out = at(asked.out, spatial ? i : axes.spatial(i));
+    if (out == own_size && !spatial && asked.factors.size() == asked.out.size() &&
+        asked.added.size() == asked.out.size()) {
+      const double factor = asked.factors[static_cast<std::size_t>(axes.spatial(i))];
+      const Size added = at(asked.added, axes.spatial(i));
+      conv.paddings.push_back(crop_by_factor(call, asked.paddings[axis], windows[axis], factor, added, i));
+      continue;
+    }
     conv.paddings.push_back(
         crop_of(call, asked.paddings[axis], windows[axis], call.dim(asked.x, axes.spatial(i)), out, i));
   }
@@ -82,7 +131,7 @@ std::vector<ValueId> conv_transpose_of(FunctionCall& call, Size space, const Siz
   std::vector<Padding> paddings(static_cast<std::size_t>(space), Padding{Spelling::SameUpper});
   if (call.attrs.has("padding")) paddings = paddings_of(call, axes, space == 2);
   return transposed(call, {x, filters, axes, per_axis(call, "strides", axes), per_axis(call, "dilations", axes), out,
-                           std::move(paddings)});
+                           std::move(paddings), factors_of(call), sizes_added(call)});
 }
 
 template <Size space>
@@ -130,7 +179,7 @@ std::vector<ValueId> backprop_input(FunctionCall& call) {
                                                at(flat, 2 * axes.spatial(i) + 1)};
   }
   return transposed(call, {x, filters, axes, per_axis(call, "strides", axes), per_axis(call, "dilations", axes),
-                           numbers(call, "input_sizes"), std::move(paddings)});
+                           numbers(call, "input_sizes"), std::move(paddings), factors_of(call), sizes_added(call)});
 }
 
 constexpr std::string_view conv_transpose_parameters =

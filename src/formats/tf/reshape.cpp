@@ -2,6 +2,8 @@
 #include "formats/tf/arguments.h"
 #include "formats/tf/functions.h"
 
+#include "ops/expect.h"
+
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -15,6 +17,8 @@ std::vector<ValueId> depth(FunctionCall& call) {
   ignore_name(call);
   const Axes axes = axes_of(call, 2);
   const Size block = call.attrs.integer("block_size");
+  if (!call.failed() && call.rank(x) != 4)
+    call.refuse(Fault::Format, "input has shape " + text_of(call.shape(x)) + ", expected 4 axes");
   if (block < 2)
     call.refuse(Fault::Format, "argument 'block_size' is " + std::to_string(block) + ", expected 2 or more");
   return {call.add(Operator{axes.order, block, true}, {x})};

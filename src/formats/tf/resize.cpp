@@ -123,7 +123,10 @@ std::vector<ValueId> first_version(FunctionCall& call) {
     call.refuse(Fault::Format, "images has shape " + text_of(call.shape(x)) + ", expected 4 axes");
   Resize resize;
   resize.interpolation = interpolation;
-  resize.sizes = size_of(call);
+  // A graph's reader says factors where sizes follow from those of an image that are not known.
+  if (const Json* factors = call.name.starts_with("Resize") ? call.attrs.raw("size_factors") : nullptr)
+    resize.factors = factors->get<std::vector<double>>();
+  else resize.sizes = size_of(call);
   place_corners(call, resize, call.attrs.truth("half_pixel_centers", false));
   if (call.failed()) return {};
   return resized(call, std::move(resize), x);

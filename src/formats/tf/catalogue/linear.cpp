@@ -1,0 +1,66 @@
+// Products of matrices, and rows taken out of tables.
+#include "formats/tf/arguments.h"
+#include "formats/tf/catalogue/catalogue.h"
+
+#include <array>
+#include <numeric>
+
+namespace convoy::tf {
+namespace {
+
+// The last two axes change places.
+ValueId turned(FunctionCall& call, ValueId x) {
+  const Size rank = call.rank(x);
+  if (call.failed() || rank < 2) return x;
+  Sizes permutation(static_cast<std::size_t>(rank));
+  std::iota(permutation.begin(), permutation.end(), Size{0});
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return call.add(Transpose{permutation}, {x});
+}
+
+// A known matrix on the right is a layer's kernel.
+std::vector<ValueId> mat_mul(FunctionCall& call) {
+  ValueId a = call.tensor("a"), b = call.tensor("b");
+  const bool turns_a = call.attrs.truth("transpose_a", false), turns_b = call.attrs.truth("transpose_b", false);
+  call.attrs.ignore({"grad_a", "grad_b"});
+  if (turns_a) a = turned(call, a);
+  if (!call.failed() && call.constant(b) && call.rank(b) == 2)
+    return {call.add(Linear{turns_b ? LinearOrder::OutIn : LinearOrder::InOut}, {a, b})};
+  if (turns_b) b = turned(call, b);
+  return {call.add(MatMul{}, {a, b})};
+}
+
+std::vector<ValueId> batch_mat_mul(FunctionCall& call) {
+  ValueId a = call.tensor("x"), b = call.tensor("y");
+  call.attrs.ignore({"grad_x", "grad_y"});
+  const bool turns_a = call.attrs.truth("adj_x", false), turns_b = call.attrs.truth("adj_y", false);
+  if (turns_a) a = turned(call, a);
+  if (!call.failed() && call.constant(b) && call.rank(b) == 2)
+    return {call.add(Linear{turns_b ? LinearOrder::OutIn : LinearOrder::InOut}, {a, b})};
+  if (turns_b) b = turned(call, b);
+  return {call.add(MatMul{}, {a, b})};
+}
+
+std::vector<ValueId> einsum(FunctionCall& call) {
+  auto inputs = call.several("inputs");
+  call.attrs.ignore({"N"});
+  const std::string equation = call.attrs.word("equation");
+  if (!call.failed() && inputs.size() != 2)
+    call.refuse(Fault::Unsupported, "is of " + std::to_string(inputs.size()) + " tensors; two are carried");
+  if (call.failed()) return {};
+  return {call.add(Einsum{equation}, inputs)};
+}
+
+constexpr std::array linear_operator_table{
+    Operator{.name = "MatMul", .inputs = "a b", .read = mat_mul},
+    Operator{.name = "BatchMatMul", .inputs = "x y", .read = batch_mat_mul},
+    Operator{.name = "BatchMatMulV2", .inputs = "x y", .read = batch_mat_mul},
+    Operator{.name = "BatchMatMulV3", .inputs = "x y", .read = batch_mat_mul},
+    Operator{.name = "Einsum", .inputs = "inputs...", .read = einsum},
+};
+
+}  // namespace
+
+std::span<const Operator> linear_operators() { return linear_operator_table; }
+
+}  // namespace convoy::tf

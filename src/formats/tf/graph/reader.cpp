@@ -1,0 +1,345 @@
+// The walk through a graph: names, frames, what is needed, inputs and outputs.
+#include "formats/tf/graph/reader.h"
+
+#include "base/budget.h"
+#include "base/nearest.h"
+#include "formats/tf/catalogue/catalogue.h"
+#include "formats/tf/graph/tensor.h"
+#include "graph/cut.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace convoy::tf {
+namespace {
+
+constexpr double steps_of_a_node = 2000;
+
+std::optional<Size> number_in(std::string_view text) {
+  Size number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+// What trains, saves, reports or feeds a model, and gives no answer of it.
+bool is_beside_the_answer(const GraphNode& node) {
+  const std::string_view op = node.op;
+  for (const std::string_view begin : {"Assign", "Apply", "ResourceApply", "SparseApply", "Save", "Restore", "Queue",
+                                       "Iterator", "Scatter", "ResourceScatter"})
+    if (op.starts_with(begin)) return true;
+  for (const std::string_view part : {"Summary", "Dataset", "Lookup", "Gradient"})
+    if (op.find(part) != std::string_view::npos) return true;
+  static constexpr std::string_view words[] = {"NoOp",
+                                               "Const",
+                                               "Placeholder",
+                                               "PlaceholderWithDefault",
+                                               "Assert",
+                                               "Print",
+                                               "PrintV2",
+                                               "VarHandleOp",
+                                               "VariableV2",
+                                               "Variable",
+                                               "ReadVariableOp",
+                                               "MergeV2Checkpoints",
+                                               "ShardedFilename",
+                                               "StringJoin",
+                                               "VarIsInitializedOp",
+                                               "IsVariableInitialized"};
+  return std::ranges::find(words, op) != std::end(words);
+}
+
+}  // namespace
+
+GraphReader::GraphReader(const StoredGraph& graph, std::shared_ptr<const void> keeper, const LoadOptions& options,
+                         VariableSource variables)
+    : stored_(graph),
+      keeper_(std::move(keeper)),
+      options_(options),
+      variables_(std::move(variables)),
+      main_(frame_of(graph.nodes, "")) {
+  main_.main = true;
+}
+
+Frame GraphReader::frame_of(const std::vector<GraphNode>& nodes, std::string way) {
+  auto& index = indices_[&nodes];
+  if (!index) {
+    index = std::make_unique<NodeIndex>();
+    for (std::size_t i = 0; i < nodes.size(); ++i) index->by_name.emplace(nodes[i].name, i);
+  }
+  Frame frame;
+  frame.nodes = &nodes;
+  frame.index = index.get();
+  frame.way = std::move(way);
+  frame.results.resize(nodes.size());
+  frame.open.resize(nodes.size());
+  return frame;
+}
+
+std::optional<std::size_t> GraphReader::index_of(const Frame& frame, std::string_view name) const {
+  const auto at = frame.index->by_name.find(name);
+  return at == frame.index->by_name.end() ? std::nullopt : std::optional(at->second);
+}
+
+const GraphNode* GraphReader::node(std::string_view name) const {
+  const auto at = index_of(main_, name);
+  return at ? &stored_.nodes[*at] : nullptr;
+}
+
+// "node", "node:1" or "^node"; in functions "node:output:1".
+GraphReader::Reference GraphReader::reference_in(const Frame& frame, std::string_view text) const {
+  Reference reference;
+  if (text.starts_with("^")) return {text.substr(1), {}, 0, true};
+  if (frame.index->by_name.contains(text)) return {text, {}, 0, false};
+  const auto last = text.rfind(':');
+  if (last == std::string_view::npos) return {text, {}, 0, false};
+  reference.place = number_in(text.substr(last + 1)).value_or(-1);
+  text = text.substr(0, last);
+  const auto middle = text.find(':');
+  reference.node = text.substr(0, middle);
+  if (middle != std::string_view::npos) reference.output = text.substr(middle + 1);
+  return reference;
+}
+
+// What a node needs walked before it. A loop is walked from its Exit; what enters a turn of it comes from around.
+std::vector<std::string> GraphReader::reads(const Frame& frame, const GraphNode& node) const {
+  if (node.op == "Exit" || node.op == "RefExit" || (frame.around && (node.op == "Enter" || node.op == "RefEnter")))
+    return {};
+  std::vector<std::string> all;
+  for (const std::string& input : node.inputs)
+    if (!input.starts_with("^")) all.push_back(input);
+  return all;
+}
+
+Result<Slot> GraphReader::found(Frame& frame, const std::string& text) {
+  if (const auto argument = frame.arguments.find(text); argument != frame.arguments.end()) return argument->second;
+  const Reference reference = reference_in(frame, text);
+  const auto at = index_of(frame, reference.node);
+  if (!at) {
+    if (const auto argument = frame.arguments.find(reference.node); argument != frame.arguments.end())
+      return argument->second;
+    return fail(Fault::Format, "there is no node '" + std::string(reference.node) + "'");
+  }
+  const Slots& results = frame.results[*at];
+  if (results.size() == 1 && (results[0]->error || results[0]->dead)) return results[0];
+  Size place = reference.place;
+  if (!reference.output.empty()) {
+    const GraphNode& node = (*frame.nodes)[*at];
+    const Operator* row = operator_named(node.op);
+    std::string_view names = row ? row->outputs : std::string_view();
+    if (node.op == "Switch" || node.op == "RefSwitch") names = "output_false output_true";
+    if (node.op == "Merge" || node.op == "RefMerge") names = "output value_index";
+    Size index = 0;
+    for (std::size_t from = 0; from < names.size(); ++index) {
+      const auto end = std::min(names.find(' ', from), names.size());
+      if (names.substr(from, end - from) == reference.output) place = index + reference.place;
+      from = end + 1;
+    }
+  }
+  if (place < 0 || place >= static_cast<Size>(results.size()))
+    return fail(Fault::Unsupported,
+                "result " + std::to_string(place) + " of node '" + std::string(reference.node) + "' is not carried");
+  return results[static_cast<std::size_t>(place)];
+}
+
+Result<Slot> GraphReader::evaluate(Frame& frame, const std::string& text) {
+  if (!frame.arguments.contains(text))
+    if (const auto at = index_of(frame, reference_in(frame, text).node))
+      if (auto walked = walk(frame, *at); !walked) return pass(walked);
+  return found(frame, text);
+}
+
+// Nodes in an order of computation, without recursion: graphs are as deep as they like. Open nodes are those that wait
+// for one another.
+Status GraphReader::walk(Frame& frame, std::size_t node) {
+  std::vector<std::size_t> path{node};
+  while (!path.empty()) {
+    const std::size_t at = path.back();
+    if (!frame.results[at].empty()) {
+      path.pop_back();
+      continue;
+    }
+    const GraphNode& here = (*frame.nodes)[at];
+    if (!frame.open[at]) {
+      if (auto s = budget::spend(steps_of_a_node, "the graph's nodes"); !s) return s;
+      frame.open[at] = 1;
+      bool in_circle = false;
+      for (const std::string& input : reads(frame, here)) {
+        if (frame.arguments.contains(input)) continue;
+        const auto next = index_of(frame, reference_in(frame, input).node);
+        if (!next || !frame.results[*next].empty()) continue;
+        in_circle = in_circle || frame.open[*next];
+        path.push_back(*next);
+      }
+      if (!in_circle) continue;
+      auto circle = std::make_shared<Known>();
+      circle->error = Error{Fault::Unsupported, "is computed from its own result",
+                            "node '" + frame.way + here.name + "' (" + here.op + ")"};
+      frame.results[at] = {circle};
+      continue;
+    }
+    auto results = evaluate_node(frame, here, at);
+    if (!results) return pass(results);
+    frame.results[at] = std::move(*results);
+  }
+  return {};
+}
+
+// Failures wait for whoever needs the value; what is too much is too much at once.
+Result<GraphReader::Slots> GraphReader::evaluate_node(Frame& frame, const GraphNode& node, std::size_t place) {
+  const auto nothing = [&](Error error) {
+    auto known = std::make_shared<Known>();
+    known->error = std::move(error);
+    return Slots{known};
+  };
+  const auto failed = [&](Error error) -> Result<Slots> {
+    if (is_too_much(error.fault) || error.fault == Fault::Internal) return std::unexpected(std::move(error));
+    return nothing(std::move(error));
+  };
+  const std::string here = "node '" + frame.way + node.name + "' (" + node.op + ")";
+  if (options_.listing) options_.listing->push_back({frame.way + node.name, node.op});
+  const bool merges = node.op == "Merge" || node.op == "RefMerge";
+  Slots inputs;
+  for (const std::string& input : reads(frame, node)) {
+    auto slot = found(frame, input);
+    if (!slot) return failed(within(here, Status(pass(slot))).error());
+    if (!merges && (*slot)->error) return Slots{*slot};
+    if (!merges && (*slot)->dead) return Slots{*slot};
+    inputs.push_back(*slot);
+  }
+  bool handled = true;
+  Result<Slots> results = node.op == "Exit" || node.op == "RefExit" ? exit_of_loop(frame, node, place)
+                                                                    : structural(frame, node, inputs, handled);
+  if (!handled) { results = operate(frame, node, inputs); }
+  if (!results) return failed(within(here, std::move(results)).error());
+  if (results->empty()) return nothing(within(here, Status(fail(Fault::Unsupported, "gives no value"))).error());
+  return results;
+}
+
+std::vector<char> GraphReader::needed_by(const std::vector<Endpoint>& outputs) const {
+  std::vector<char> needed(stored_.nodes.size(), 0);
+  std::vector<std::size_t> path;
+  const auto need = [&](std::string_view text) {
+    const auto at = index_of(main_, reference_in(main_, text).node);
+    if (at && !needed[*at]) needed[*at] = 1, path.push_back(*at);
+  };
+  for (const Endpoint& output : outputs) need(output.place);
+  while (!path.empty()) {
+    const std::size_t at = path.back();
+    path.pop_back();
+    for (const std::string& input : stored_.nodes[at].inputs)
+      if (!input.starts_with("^")) need(input);
+  }
+  return needed;
+}
+
+// What no other node reads and what depends on an input.
+std::vector<Endpoint> GraphReader::sinks() const {
+  const std::vector<GraphNode>& nodes = stored_.nodes;
+  std::vector<std::vector<std::size_t>> readers(nodes.size());
+  std::vector<char> depends(nodes.size(), 0);
+  std::vector<std::size_t> path;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].op.starts_with("Placeholder")) depends[i] = 1, path.push_back(i);
+    for (const std::string& input : nodes[i].inputs)
+      if (!input.starts_with("^"))
+        if (const auto at = index_of(main_, reference_in(main_, input).node)) readers[*at].push_back(i);
+  }
+  while (!path.empty()) {
+    const std::size_t at = path.back();
+    path.pop_back();
+    for (const std::size_t reader : readers[at])
+      if (!depends[reader]) depends[reader] = 1, path.push_back(reader);
+  }
+  std::vector<Endpoint> all;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (readers[i].empty() && depends[i] && !is_beside_the_answer(nodes[i]))
+      all.push_back({nodes[i].name, nodes[i].name});
+  return all;
+}
+
+Status GraphReader::add_input(const Endpoint& input, std::size_t inputs) {
+  const Reference reference = reference_in(main_, input.place);
+  const auto at = index_of(main_, reference.node);
+  if (!at) return fail(Fault::Format, "its node '" + std::string(reference.node) + "' is not in the graph");
+  const GraphNode& node = stored_.nodes[*at];
+  const NodeAttribute* type = node.attribute("dtype");
+  const auto dtype = type ? dtype_of(type->integer) : std::nullopt;
+  if (!dtype)
+    return fail(Fault::Unsupported,
+                "is " + (type ? type_name(type->integer) : "of no type") + ", which is not carried");
+  std::optional<Shape> shape = input.shape;
+  const NodeAttribute* said = node.attribute("shape");
+  if (!shape && said && said->shape.sizes) {
+    shape.emplace();
+    for (const Size size : *said->shape.sizes) shape->push_back(size < 0 ? Dim() : Dim(size));
+  }
+  if (!shape)
+    if (const NodeAttribute* shapes = node.attribute("_output_shapes");
+        shapes && !shapes->shapes.empty() && shapes->shapes[0].sizes) {
+      shape.emplace();
+      for (const Size size : *shapes->shapes[0].sizes) shape->push_back(size < 0 ? Dim() : Dim(size));
+    }
+  const std::size_t space = options_.size.size();
+  if (shape && space > 0 && shape->size() == space + 2) {
+    const bool first =
+        std::ranges::any_of(stored_.nodes, [](const GraphNode& n) { return n.text("data_format").starts_with("NC"); });
+    for (std::size_t i = 0; i < space; ++i)
+      (*shape)[i + (first ? 2 : 1)] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
+  }
+  if (const Shape* given = options_.shape_of(input.name, inputs)) shape = *given;
+  if (!shape) return fail(Fault::Unsupported, "has no shape; give one with --shape");
+  constexpr Size most = Size{1} << 40;
+  for (const Dim size : *shape)
+    if (size.known() && *size > most) return fail(Fault::Limit, "has a size of " + std::to_string(*size));
+  auto known = std::make_shared<Known>();
+  known->value = graph_.input(graph_.unique_name(input.name), {*dtype, *shape});
+  sizes_.add_input(graph_, known->value, {});
+  main_.results[*at] = {known};
+  return {};
+}
+
+Status GraphReader::add_inputs(std::vector<Endpoint>& inputs, const std::vector<Endpoint>& outputs) {
+  if (inputs.empty()) {
+    const auto needed = needed_by(outputs);
+    for (std::size_t i = 0; i < stored_.nodes.size(); ++i) {
+      const GraphNode& node = stored_.nodes[i];
+      if (needed[i] && (node.op == "Placeholder" || node.op == "PlaceholderV2"))
+        inputs.push_back({node.name, node.name});
+    }
+  }
+  for (const Endpoint& input : inputs)
+    if (auto added = within("input '" + input.name + "'", add_input(input, inputs.size())); !added) return added;
+  return {};
+}
+
+Result<Graph> GraphReader::read(std::vector<Endpoint> inputs, std::vector<Endpoint> outputs) {
+  graph_.rules = tensorflow_rules;
+  const bool cuts = !options_.outputs.empty() && std::ranges::all_of(options_.outputs, [&](const std::string& name) {
+    return node(reference_in(main_, name).node) != nullptr;
+  });
+  if (cuts) {
+    outputs.clear();
+    for (const std::string& name : options_.outputs) outputs.push_back({name, name});
+  }
+  if (outputs.empty()) outputs = sinks();
+  if (outputs.empty())
+    return fail(Fault::Format, "holds a graph without an output: nothing in it is computed from an input");
+  if (auto s = add_inputs(inputs, outputs); !s) return pass(s);
+  for (const Endpoint& output : outputs) {
+    auto slot = evaluate(main_, output.place);
+    if (!slot) return within("output '" + output.name + "'", Result<Graph>(pass(slot)));
+    if ((*slot)->error) return std::unexpected(*(*slot)->error);
+    if ((*slot)->dead) return fail(Fault::Unsupported, "output '" + output.name + "' is of a branch that is not taken");
+    const auto value = within("output '" + output.name + "'", value_of(**slot, output.name));
+    if (!value) return std::unexpected(value.error());
+    graph_.outputs.push_back(*value);
+    graph_.output_names.push_back(output.name);
+  }
+  prune(graph_);
+  if (!options_.outputs.empty() && !cuts) return cut_at(std::move(graph_), options_.outputs);
+  return std::move(graph_);
+}
+
+}  // namespace convoy::tf

@@ -1,0 +1,158 @@
+// Makes a graph of a TensorFlow graph, from its outputs back: functions are walked where they are called, branches and loops
+// are followed where what decides them is known beforehand, shape computations are computed, everything else goes through
+// the rows of the operators. What no output needs is not looked at.
+#pragma once
+#include "containers/json.h"
+#include "formats/format.h"
+#include "formats/numbers.h"
+#include "formats/tf/graph/messages.h"
+#include "formats/unknown_sizes.h"
+#include "run/cost.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace convoy::tf {
+
+struct Known;
+using Slot = std::shared_ptr<Known>;
+
+// Cells of x that were moved into the batch, and what was done to them there.
+struct Spread {
+  Slot x;
+  Sizes block, axes;  // axes: where the blocked ones lie by now
+  Numbers paddings;  // before and after, for each blocked axis
+  Size rank = 0;
+  Sizes convolved;  // where they lay for the convolution; empty: there was none yet
+  std::vector<const GraphNode*> nodes;
+  std::vector<std::vector<Slot>> inputs;
+};
+
+// What is known of one result of a node: a value of the graph, numbers, a variable, or why there is nothing.
+struct Known {
+  ValueId value;
+  std::optional<Tensor> tensor;
+  std::optional<Numbers> numbers;
+  bool of_shapes = false;  // computed from shapes, not given
+  std::string name;  // of the weight whose numbers these are
+  std::optional<Tensor> filled;  // one number, as many times as `fill` says, of which not all is known beforehand
+  std::optional<Numbers> fill;
+  std::string variable;  // a resource: the node that holds it
+  bool dead = false;  // of a branch that is not taken
+  std::optional<Error> error;  // why it is not carried, said where it is needed
+  std::shared_ptr<const Spread> spread;
+};
+
+// Where names point within one list of nodes.
+struct NodeIndex {
+  std::unordered_map<std::string_view, std::size_t> by_name;
+};
+
+// One walk through a list of nodes: the main graph, a call of a function, one turn of a loop.
+struct Frame {
+  const std::vector<GraphNode>* nodes = nullptr;
+  const NodeIndex* index = nullptr;
+  std::string way;  // the calls that lead here: "call/inner/"
+  bool main = false;
+  std::map<std::string, Slot, std::less<>> arguments;
+  std::vector<std::vector<Slot>> results;  // by node; empty: not asked for yet
+  std::vector<char> open;  // by node: being walked
+  Frame* around = nullptr;  // of a turn of a loop: where the loop stands
+  std::map<std::string, std::map<std::size_t, Slot>> loops;  // by the loop's name: what its Exit nodes give
+  int depth = 0;
+};
+
+// An input or an output of the model: what it is called, and the place that the graph gives it.
+struct Endpoint {
+  std::string name, place;  // "x", "serving_default_x:0"
+  std::optional<Shape> shape{};
+};
+
+// The numbers of the variable that a node holds.
+using VariableSource = std::function<Result<Tensor>(const GraphNode&)>;
+
+class GraphReader {
+ public:
+  GraphReader(const StoredGraph& graph, std::shared_ptr<const void> keeper, const LoadOptions& options,
+              VariableSource variables);
+
+  // `inputs`: places of the main graph that the model is given; none: its placeholders, in their order.
+  // `outputs`: none: what no other node reads.
+  Result<Graph> read(std::vector<Endpoint> inputs, std::vector<Endpoint> outputs);
+
+  // Of the main graph: "node:output:0" of constants, followed through Identity; for what a file says in text.
+  const GraphNode* node(std::string_view name) const;
+
+ private:
+  using Slots = std::vector<Slot>;
+  struct Reference {
+    std::string_view node, output;
+    Size place = 0;
+    bool control = false;
+  };
+
+  // ---- reader.cpp: the walk
+  Status add_inputs(std::vector<Endpoint>& inputs, const std::vector<Endpoint>& outputs);
+  Status add_input(const Endpoint& input, std::size_t inputs);
+  std::vector<Endpoint> sinks() const;
+  std::vector<char> needed_by(const std::vector<Endpoint>& outputs) const;
+  std::optional<std::size_t> index_of(const Frame& frame, std::string_view name) const;
+  Reference reference_in(const Frame& frame, std::string_view text) const;
+  Result<Slot> evaluate(Frame& frame, const std::string& text);
+  Result<Slot> found(Frame& frame, const std::string& text);  // of what was walked already
+  Status walk(Frame& frame, std::size_t node);
+  std::vector<std::string> reads(const Frame& frame, const GraphNode& node) const;
+  Result<Slots> evaluate_node(Frame& frame, const GraphNode& node, std::size_t place);
+  Frame frame_of(const std::vector<GraphNode>& nodes, std::string way);
+
+  // ---- structure.cpp: nodes that are no operators
+  Result<Slots> structural(Frame& frame, const GraphNode& node, const Slots& inputs, bool& handled);
+  Result<Slots> placeholder(const GraphNode& node, const Slots& inputs);
+  Result<Slots> constant(const Frame& frame, const GraphNode& node);
+  Result<Slots> variable(const GraphNode& node, const std::string& name);
+  Result<Slots> shape(const GraphNode& node, const Known& x);
+  Result<Slots> filled(const GraphNode& node, const Slots& inputs);
+  Result<Slots> call(Frame& frame, const GraphNode& node, const std::string& function, const Slots& arguments);
+  Result<Slots> branch(Frame& frame, const GraphNode& node, const Slots& inputs);
+  Result<Slots> while_loop(Frame& frame, const GraphNode& node, const Slots& inputs);
+  Result<Slots> exit_of_loop(Frame& frame, const GraphNode& node, std::size_t place);
+  Status run_loop(Frame& frame, const std::string& name);
+  std::optional<bool> truth_of(Known& known);
+
+  // ---- spread.cpp: what several nodes mean as one
+  std::shared_ptr<const Spread> spread_by(const GraphNode& node, const Slots& inputs);
+  Result<std::optional<Slots>> gathered(const GraphNode& node, const Slots& inputs);
+  Result<std::optional<Slots>> repeated_cells(const GraphNode& node, const Slots& inputs, const std::string& layer);
+
+  // ---- node.cpp: operators
+  Result<Slots> operate(Frame& frame, const GraphNode& node, const Slots& inputs);
+  Result<bool> computed(const GraphNode& node, const Slots& inputs, Slots& results);
+  // `said`: attributes in place of the node's own.
+  Result<Slots> by_row(const GraphNode& node, const Slots& inputs, const std::string& layer,
+                       const Json* said = nullptr);
+  Result<Slots> stretched(const GraphNode& node, const Slots& inputs, const std::string& layer);
+  const Numbers* numbers(Known& known);
+  Result<ValueId> value_of(Known& known, const std::string& name);
+  std::string layer_of(const Frame& frame, const GraphNode& node);
+
+  const StoredGraph& stored_;
+  std::shared_ptr<const void> keeper_;
+  const LoadOptions& options_;
+  VariableSource variables_;
+  Graph graph_;
+  UnknownSizes sizes_;
+  Allowance allowance_;
+  std::map<const void*, std::unique_ptr<NodeIndex>> indices_;  // in front of whatever points into them
+  Frame main_;
+  std::map<std::string, Slot> variables_read_;
+  std::unordered_set<std::string> layers_;
+  SizeId unnamed_ = -1;  // of numbers that follow from unknown sizes in ways that are not followed: each is its own
+};
+
+}  // namespace convoy::tf
