@@ -104,7 +104,8 @@ void offer_budget(CLI::App& app) {
 
 void ModelOptions::offer(CLI::App& app, bool takes_many) {
   const std::string what =
-      "the model: .keras, .h5, .hdf5, .json, .onnx, .pb, .meta, .pt2, TorchScript, the folder of a SavedModel, or source: "
+      "the model: .keras, .h5, .hdf5, .json, .onnx, .pb, .meta, .pt2, TorchScript, the folder of a SavedModel, or "
+      "source: "
       "net.py, net.py:Net, - for standard input";
   if (takes_many) {
     const auto all = [this](const std::vector<std::string>& words) {

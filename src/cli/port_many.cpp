@@ -180,7 +180,7 @@ class Porters {
     std::error_code ignored;
     if (!entry || entry->output != batch_.items[item].output || !fs::exists(entry->output, ignored)) return false;
     if (entry->verdict != "proved" && batch_.proves) return false;
-    return sha256_of_file(source_file(item)).value_or("") == entry->sha256;
+    return sha256_of_model(source_file(item)).value_or("") == entry->sha256;
   }
 
   fs::path source_file(std::size_t item) const { return file_of(batch_.items[item].source); }
@@ -202,7 +202,7 @@ class Porters {
     const BatchItem& model = batch_.items[item];
     const LedgerEntry* const before = entry_before(item);
     Worker worker{
-        .item = item, .said = {}, .sha256 = sha256_of_file(source_file(item)).value_or(""), .begun = Clock::now()};
+        .item = item, .said = {}, .sha256 = sha256_of_model(source_file(item)).value_or(""), .begun = Clock::now()};
     std::error_code trouble;
     fs::create_directories(model.output.parent_path(), trouble);  // what fails is said by who writes there
     std::array<int, 2> pipe{};

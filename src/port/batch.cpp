@@ -22,10 +22,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array model_extensions{".keras", ".h5", ".hdf5", ".onnx", ".pt2", ".pt"};
+constexpr std::array model_extensions{".keras", ".h5", ".hdf5", ".onnx", ".pt2", ".pt", ".pb", ".tflite"};
 
 bool is_model_file(const fs::path& file) {
   return std::ranges::find(model_extensions, file.extension().string()) != model_extensions.end();
+}
+
+// A SavedModel is a folder.
+bool is_model_folder(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_regular_file(folder / "saved_model.pb", ignored);
 }
 
 Result<std::vector<fs::path>> models_below(const std::string& folder) {
@@ -33,12 +39,16 @@ Result<std::vector<fs::path>> models_below(const std::string& folder) {
   std::error_code trouble;
   for (fs::recursive_directory_iterator at(folder, trouble), end; !trouble && at != end; at.increment(trouble)) {
     std::error_code ignored;
-    if (is_model_file(at->path()) && at->is_regular_file(ignored)) found.push_back(at->path());
+    if (at->is_directory(ignored) && is_model_folder(at->path())) {
+      found.push_back(at->path());
+      at.disable_recursion_pending();
+    } else if (is_model_file(at->path()) && at->is_regular_file(ignored)) found.push_back(at->path());
   }
   if (trouble) return fail(Fault::Io, "'" + folder + "' cannot be read: " + trouble.message());
   if (found.empty())
-    return fail(Fault::Io,
-                "'" + folder + "' holds no model: none of its files is .keras, .h5, .hdf5, .onnx, .pt2 or .pt");
+    return fail(Fault::Io, "'" + folder +
+                               "' holds no model: no SavedModel, and no file that is .keras, .h5, .hdf5, .onnx, .pt2, "
+                               ".pt, .pb or .tflite");
   std::ranges::sort(found);
   return found;
 }
@@ -105,20 +115,39 @@ Status read_ledger(const fs::path& file, std::map<std::string, LedgerEntry>& ent
 
 }  // namespace
 
-Result<std::string> sha256_of_file(const fs::path& file) {
+namespace {
+
+Status add_file(const fs::path& file, Sha256& sum) {
   std::ifstream stream(file, std::ios::binary);
-  Sha256 sum;
   for (std::vector<char> block(std::size_t{1} << 20); stream;) {
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));
     sum.update(std::as_bytes(std::span(block.data(), static_cast<std::size_t>(stream.gcount()))));
   }
   if (!stream.eof()) return fail(Fault::Io, "'" + file.string() + "' cannot be read");
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> sha256_of_model(const fs::path& model) {
+  Sha256 sum;
+  std::vector<fs::path> files{model};
+  if (is_model_folder(model)) {  // its variables lie beside the graph
+    files.clear();
+    std::error_code trouble;
+    for (fs::recursive_directory_iterator at(model, trouble), end; !trouble && at != end; at.increment(trouble))
+      if (std::error_code ignored; at->is_regular_file(ignored)) files.push_back(at->path());
+    if (trouble) return fail(Fault::Io, "'" + model.string() + "' cannot be read: " + trouble.message());
+    std::ranges::sort(files);
+  }
+  for (const fs::path& file : files)
+    if (auto added = add_file(file, sum); !added) return pass(added);
   return sum.finish_hex();
 }
 
 bool names_folder(const std::string& word) {
   std::error_code ignored;
-  return fs::is_directory(word, ignored);
+  return fs::is_directory(word, ignored) && !is_model_folder(word);
 }
 
 Result<std::vector<BatchItem>> batch_of(const std::vector<std::string>& named, const fs::path& folder,
@@ -126,7 +155,8 @@ Result<std::vector<BatchItem>> batch_of(const std::vector<std::string>& named, c
   Places places(folder, extension);
   for (const std::string& word : named) {
     if (!names_folder(word)) {
-      places.add(word, file_of(word).filename());
+      const fs::path file = file_of(word).lexically_normal();
+      places.add(word, file.has_filename() ? file.filename() : file.parent_path().filename());
       continue;
     }
     const auto found = models_below(word);

@@ -33,8 +33,8 @@ struct Shard {
 // "2/8". Fails: Usage.
 Result<Shard> shard_of(const std::string& word);
 
-// Of what the file holds now, read without a grant for it: whoever carries the model asks for that. Fails: Io.
-Result<std::string> sha256_of_file(const std::filesystem::path& file);
+// Of what the file, or the folder of a SavedModel, holds now, read without a grant for it: whoever carries the model asks for that. Fails: Io.
+Result<std::string> sha256_of_model(const std::filesystem::path& model);
 
 // What became of one model.
 struct LedgerEntry {

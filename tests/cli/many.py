@@ -87,6 +87,22 @@ def resuming_does_what_is_left():
     Path("zoo/mine.keras").unlink()
 
 
+def a_saved_model_is_one_model():
+    corpus = CORPUS.parent / "tensorflow"
+    one = next(path for path in sorted(corpus.glob("*/saved_model")) if path.is_dir())
+    shutil.copytree(one, "served/first/saved_model")
+    shutil.copytree(one, "served/second")
+    done = convoy("port", "served", "--to", "onnx", "-o", "from_served")
+    entries = ledger("from_served")
+    hold(done.returncode == 0 and [entry["file"] for entry in entries] == ["served/first/saved_model", "served/second"], f"folders: {entries} {done.stderr}")
+    again = convoy("port", "served/second/", "served/first/saved_model", "--to", "onnx", "-o", "named")
+    hold(again.returncode == 0 and Path("named/second.onnx").exists(), f"a folder that is named is a model: {again.stdout} {again.stderr}")
+    variables = next(Path("served/second").rglob("variables.data*"))
+    variables.write_bytes(variables.read_bytes()[:-1] + b"\x01")
+    done = convoy("port", "served", "--to", "onnx", "-o", "from_served", "--resume")
+    hold("1 of 2 models stood already" in done.stdout, f"variables are of the model: {done.stdout}")
+
+
 def shards_are_the_whole():
     files = []
     for i in range(3):
@@ -176,6 +192,7 @@ with tempfile.TemporaryDirectory() as folder:
     every_model_has_an_entry()
     resuming_does_what_is_left()
     shards_are_the_whole()
+    a_saved_model_is_one_model()
     a_lost_worker_is_one_entry()
     ending_the_command_ends_its_workers()
     wrong_words()
