@@ -1,4 +1,5 @@
 // The Python module's native part: convoy/model.h as Python calls it. What people call is python/convoy/, which is Python.
+#include "convoy/cancellation.h"
 #include "convoy/model.h"
 
 #include <nanobind/nanobind.h>
@@ -8,7 +9,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace nb = nanobind;
@@ -38,9 +44,51 @@ const char* kind_of(convoy::Fault fault) {
     case Fault::Proof: return "NotProven";
     case Fault::Numeric:  // an index outside of its table
     case Fault::Usage: return "UsageError";
+    case Fault::Cancelled:  // only by an interrupt, which is what is raised
     case Fault::Internal: break;
   }
   return "InternalError";
+}
+
+// What the library makes while other threads of Python run. Signals reach Python's main thread alone: there the work is done on
+// another thread, and an interrupt (Ctrl-C) cancels it.
+template <class Work>
+auto aside(const Work& work) -> decltype(work()) {
+  const nb::object threading = nb::module_::import_("threading");
+  if (!threading.attr("current_thread")().is(threading.attr("main_thread")())) {
+    const nb::gil_scoped_release others_run;
+    return work();
+  }
+  convoy::Cancellation cancellation;
+  std::optional<decltype(work())> made;
+  std::mutex guard;
+  std::condition_variable done;
+  bool interrupted = false;
+  {
+    const nb::gil_scoped_release others_run;
+    std::thread worker([&] {
+      const convoy::Listening listening(cancellation);
+      auto result = work();
+      const std::lock_guard lock(guard);
+      made.emplace(std::move(result));
+      done.notify_one();
+    });
+    constexpr std::chrono::milliseconds between_looks(50);
+    for (std::unique_lock lock(guard); !done.wait_for(lock, between_looks, [&] { return made.has_value(); });) {
+      lock.unlock();
+      {
+        const nb::gil_scoped_acquire held;
+        if (!interrupted && PyErr_CheckSignals() != 0) {  // what a handler raised waits in this thread's state
+          interrupted = true;
+          cancellation.cancel();
+        }
+      }
+      lock.lock();
+    }
+    worker.join();
+  }
+  if (interrupted) throw nb::python_error();
+  return *std::move(made);
 }
 
 template <class T>
@@ -154,10 +202,7 @@ nb::list layers_as_tuples(const convoy::Model& model) {
 
 nb::list run(const convoy::Model& model, const std::vector<Array>& inputs, bool doubles, int threads) {
   const auto tensors = tensors_of(inputs);
-  const auto outputs = [&] {
-    const nb::gil_scoped_release others_run;
-    return model.run(tensors, {doubles, threads});
-  }();
+  const auto outputs = aside([&] { return model.run(tensors, {doubles, threads}); });
   nb::list all;
   for (const Tensor& one : value_of(outputs)) all.append(array_of(one));
   return all;
@@ -168,10 +213,7 @@ nb::tuple port(const nb::bytes& file_path, const nb::bytes& output_path, const R
                bool source_axes) {
   const std::string file = path_of(file_path), output = path_of(output_path);
   convoy::PortSettings settings{reading.options(), to, overwrites, proves, without, opset, source_axes, 0};
-  const auto outcome = value_of([&] {
-    const nb::gil_scoped_release others_run;
-    return convoy::port(file, output, settings);
-  }());
+  const auto outcome = value_of(aside([&] { return convoy::port(file, output, settings); }));
   nb::list files;
   for (const auto& one : outcome.files) files.append(nb::make_tuple(text(one.path.string()), one.bytes, one.sha256));
   return nb::make_tuple(outcome.holds, files, text(outcome.text), outcome.json);
@@ -180,10 +222,7 @@ nb::tuple port(const nb::bytes& file_path, const nb::bytes& output_path, const R
 nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector<Array>& inputs, std::uint64_t seed,
                bool shares_weights, bool page) {
   const convoy::DiffSettings settings{tensors_of(inputs), seed, 0, shares_weights, page};
-  const auto outcome = value_of([&] {
-    const nb::gil_scoped_release others_run;
-    return convoy::diff(a, b, settings);
-  }());
+  const auto outcome = value_of(aside([&] { return convoy::diff(a, b, settings); }));
   nb::list findings;
   for (const auto& one : outcome.findings)
     findings.append(nb::make_tuple(text(one.a), text(one.b), one.cause, one.certain, text(one.change), text(one.torch),
@@ -194,10 +233,7 @@ nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector
 nb::tuple copy_weights(const nb::bytes& path_a, const nb::bytes& path_b, const nb::bytes& path, const Reading& reading) {
   const std::string a = path_of(path_a), b = path_of(path_b), output = path_of(path);
   const convoy::CopySettings settings{reading.options(), reading.options(), true, true, 0, 0};
-  const auto outcome = value_of([&] {
-    const nb::gil_scoped_release others_run;
-    return convoy::copy_weights(a, b, output, settings);
-  }());
+  const auto outcome = value_of(aside([&] { return convoy::copy_weights(a, b, output, settings); }));
   return nb::make_tuple(outcome.holds, text(outcome.text), outcome.json);
 }
 
@@ -249,18 +285,12 @@ NB_MODULE(_convoy, m) {
   m.def("load", [](const nb::bytes& path, const Reading& reading) {
     const auto file = path_of(path);
     const auto options = reading.options();
-    return value_of([&] {
-      const nb::gil_scoped_release others_run;
-      return convoy::load(file, options);
-    }());
+    return value_of(aside([&] { return convoy::load(file, options); }));
   });
   m.def("load_beside", [](const convoy::Model& other, const nb::bytes& path, const Reading& reading) {
     const auto file = path_of(path);
     const auto options = reading.options();
-    return value_of([&] {
-      const nb::gil_scoped_release others_run;
-      return convoy::load_beside(other, file, options);
-    }());
+    return value_of(aside([&] { return convoy::load_beside(other, file, options); }));
   });
   m.def("port", &port);
   m.def("diff", &diff);

@@ -1,6 +1,8 @@
 // Models as values: read from a file, run, ported, compared. No framework is needed, and nothing that a file holds is executed.
-// Every function fails with one sentence that names the thing, the value and the place; none throws, prints or exits.
+// Every function fails with one sentence that names the thing, the value and the place; none throws, prints or exits. Each can be
+// ended early from another thread (convoy/cancellation.h).
 #pragma once
+#include "convoy/cancellation.h"
 #include "convoy/result.h"
 #include "convoy/tensor.h"
 

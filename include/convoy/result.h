@@ -9,15 +9,30 @@
 namespace convoy {
 
 // Internal always means a fault of ours; every other kind can be provoked by a file or a request. Limit: no sound file
-// says this; Budget: sound or not, it takes more memory or work than was granted.
-enum class Fault { Format, Truncated, Limit, Budget, Unsupported, UnsafePath, Io, Numeric, Proof, Usage, Internal };
+// says this; Budget: sound or not, it takes more memory or work than was granted; Cancelled: the caller wants no answer any more.
+enum class Fault {
+  Format,
+  Truncated,
+  Limit,
+  Budget,
+  Unsupported,
+  UnsafePath,
+  Io,
+  Numeric,
+  Proof,
+  Usage,
+  Cancelled,
+  Internal
+};
 
-// Too much of something: whoever tries several ways tries no other after it.
-constexpr bool is_too_much(Fault fault) { return fault == Fault::Limit || fault == Fault::Budget; }
+// Too much of something, or no time for it: whoever tries several ways tries no other after it.
+constexpr bool is_too_much(Fault fault) {
+  return fault == Fault::Limit || fault == Fault::Budget || fault == Fault::Cancelled;
+}
 
 struct Error {
   Fault fault = Fault::Internal;
-  std::string what;   // names the thing and the value: "stride is 0"
+  std::string what;  // names the thing and the value: "stride is 0"
   std::string where;  // filled outward: "attribute 'strides'", then "layer 'conv1' (Conv2D)", then the file
 };
 

@@ -1,6 +1,8 @@
 // One process carries one model, so there is one budget, and all threads ask it.
 #include "base/budget.h"
 
+#include "convoy/cancellation.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -184,6 +186,7 @@ Status afford(std::optional<Size> bytes, std::string_view what) {
 Size room() { return active ? std::max<Size>(0, granted_bytes() - std::max<Size>(held, 0)) : none; }
 
 Status spend(double steps, std::string_view what) {
+  if (Listening::is_cancelled()) return fail(Fault::Cancelled, std::string(what) + " was cancelled");
   if (!active) return {};
   const auto seconds = seconds_beyond(steps);
   if (!seconds) return {};

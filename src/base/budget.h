@@ -37,7 +37,8 @@ Status afford_one_more(const std::vector<Item>& items, std::string_view what) {
   if (items.size() < items.capacity()) return {};
   return afford(static_cast<Size>((2 * items.size() + 1) * sizeof(Item)), what);
 }
-// Counts work, in steps of about a nanosecond, before it is done. Fails (Budget) where it is more than was granted.
+// Counts work, in steps of about a nanosecond, before it is done. Fails: Budget where it is more than was granted; Cancelled
+// where the caller wants it to end.
 Status spend(double steps, std::string_view what);
 // Bytes that may still be held: what a proof chooses its sizes by.
 Size room();

@@ -25,6 +25,7 @@ int exit_code(Fault fault) {
     case Fault::Numeric:
     case Fault::Proof: return NotProven;
     case Fault::Usage: return BadCommandLine;
+    case Fault::Cancelled:  // nobody cancels there: signals end the process
     case Fault::Internal: return OurFault;
   }
   return OurFault;

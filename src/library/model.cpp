@@ -1,6 +1,8 @@
 // The public functions of convoy/model.h, over the same parts as the command.
 #include "convoy/model.h"
 
+#include "convoy/cancellation.h"
+
 #include "base/budget.h"
 #include "base/nearest.h"
 #include "diagnose/diagnose.h"
@@ -58,7 +60,9 @@ template <class Call>
 auto guarded(const Call& call) -> decltype(call()) {
   try {
     const Granted granted;
-    return call();
+    auto made = call();
+    if (made && Listening::is_cancelled()) return fail(Fault::Cancelled, "was cancelled");
+    return made;
   } catch (const std::bad_alloc&) {
     return fail(Fault::Budget, "there is not enough memory for this");
   } catch (const std::exception& error) { return fail(Fault::Internal, std::string("an exception: ") + error.what()); }

@@ -1,6 +1,8 @@
 // What ports to different targets share.
 #include "port/journey.h"
 
+#include "base/budget.h"
+
 #include "base/mapped_file.h"
 #include "formats/onnx/onnx.h"
 #include "formats/source.h"
@@ -129,6 +131,7 @@ Status prove_read_back(PortReport& report, Graph read, const ProofOptions& optio
 
 Status put_in_place(OutputSet& out, const std::vector<fs::path>& targets, const PortOptions& options,
                     PortReport& report) {
+  if (auto wanted = budget::spend(0, "the port"); !wanted) return wanted;  // cancelled on the way
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto sha256 = out.close(i);
     if (!sha256) return std::unexpected(sha256.error());

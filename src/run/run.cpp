@@ -159,6 +159,7 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
           }
           if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, way.threads, way.rules}); !status)
             return pass(status);
+          if (auto whole = budget::spend(0, name_of(op)); !whole) return pass(whole);  // cancelled on the way
           // A power of whole numbers is cast as it is; what is computed otherwise has wrapped around.
           const bool casts = way.rules.whole_folds_in_fractions && op == Op(Binary{BinaryFunction::Power});
           const DType whole = casts ? way.said : DType::I64;

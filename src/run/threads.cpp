@@ -1,5 +1,7 @@
 #include "run/threads.h"
 
+#include "convoy/cancellation.h"
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -14,9 +16,11 @@ void for_each_item(int threads, Size count, const std::function<void(Size)>& wor
   std::atomic<Size> next = 0;
   std::mutex guard;
   std::exception_ptr failed;  // memory may end on any thread; it is told on the one that waits
+  const Cancellation* const cancellation = Listening::current();
   const auto serve = [&] {
+    const Listening listening(cancellation);
     try {
-      for (Size item = next++; item < count; item = next++) work(item);
+      for (Size item = next++; item < count && !Listening::is_cancelled(); item = next++) work(item);
     } catch (...) {
       next = count;
       const std::lock_guard lock(guard);

@@ -6,7 +6,7 @@
 
 namespace convoy {
 
-// Calls work(item) once for every item from 0 to count - 1.
+// Calls work(item) once for every item from 0 to count - 1; no further ones once the caller has cancelled, who looks after it.
 void for_each_item(int threads, Size count, const std::function<void(Size)>& work);
 
 // As many threads as `wanted` (0: as the machine has), but one where the work is too small to share.

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import convoy
@@ -326,6 +327,34 @@ class Pads(unittest.TestCase):
         for call, kind in [("Convolve(3)", convoy.UsageError), ("", convoy.UsageError), ("nn.Conv2d(3, 8, 3, stride=2, padding='same')", convoy.Unsupported)]:
             with self.subTest(call), self.assertRaises(kind):
                 convoy.pad(call)
+
+
+class Interrupts(Folder):
+    SLOW = ("import torch.nn as nn\nnet = nn.Sequential(*[nn.Conv2d(64, 64, 7, padding=3) for _ in range(40)])\n")
+
+    def interrupted(self, work):
+        """Seconds from the interrupt to its exception."""
+        begun = []
+
+        def interrupt():
+            begun.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        timer = threading.Timer(0.4, interrupt)
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            work()
+        return time.monotonic() - begun[0]
+
+    def test_running_and_porting_end_at_once(self):
+        (self.folder / "slow.py").write_text(self.SLOW)
+        net = convoy.load(self.folder / "slow.py", shapes=(1, 64, 96, 96))
+        x = np.ones((1, 64, 96, 96), "float32")
+        self.assertLess(self.interrupted(lambda: net(x)), 0.5)
+        self.assertLess(self.interrupted(lambda: convoy.port(self.folder / "slow.py", self.folder / "port.onnx", shapes=(1, 64, 96, 96))), 0.5)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["slow.py"])
+        self.assertLess(self.interrupted(lambda: convoy.diff(net, net, x)), 0.5)
+        self.assertEqual(convoy.load(DIGITS)(np.zeros((1, 8, 8, 1), "float32")).shape, (1, 10))  # nothing stays cancelled
 
 
 class Sources(Folder):
