@@ -68,91 +68,97 @@ SourceLayer* SourceLibrary::state_of(Value value) const {
   return instance ? dynamic_cast<SourceLayer*>(instance->extra) : nullptr;
 }
 
+// One argument of a constructor, as a file says it.
+Status SourceLibrary::take_argument(Interpreter& in, SourceLayer& layer, const std::string& word, const Value& value) {
+  if (word == "layer" || word == "backward_layer") {
+    auto inner = layer_in(in, value);
+    if (!inner) return pass(inner);
+    if ((*inner)->own_activation())
+      return fail(Fault::Unsupported,
+                  layer.class_name + "() of a layer whose activation is a function of the program's own");
+    auto object = json_of(**inner);
+    if (!object) return pass(object);
+    layer.config[word] = std::move(*object);
+    return {};
+  }
+  const bool ends = layer.class_name == "Dense" || layer.class_name == "Activation" ||
+                    layer.class_name.find("Conv") != std::string::npos;
+  if (word == "activation" && ends && value.as<python::Function>()) {  // followed behind the layer
+    layer.instance->attributes.set("$activation", value);
+    if (layer.class_name == "Activation") layer.config[word] = "linear";
+    return {};
+  }
+  auto json = json_of(in, value);
+  if (!json) return within("argument '" + word + "' of " + layer.class_name, Status(pass(json)));
+  layer.config[word] = std::move(*json);
+  return {};
+}
+
+// What constructors make of their arguments before a file says them.
+void SourceLibrary::settle(Json& config, std::string_view words) const {
+  for (const char* word : {"input_shape", "shape"})
+    if (config.contains(word)) {
+      Json shape = config[word].is_array() ? config[word] : Json::array({config[word]});
+      shape.insert(shape.begin(), config.value("batch_size", Json()));
+      config.erase(word);
+      config["batch_input_shape"] = std::move(shape);
+    }
+  // Constructors take these words in any case.
+  for (const char* word : {"padding", "data_format"})
+    if (config.contains(word) && config[word].is_string()) {
+      std::string argument = config[word].get<std::string>();
+      std::ranges::transform(argument, argument.begin(),
+                             [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      config[word] = std::move(argument);
+    }
+  // backend.set_image_data_format("channels_first") speaks for every layer that does not say it itself.
+  const bool knows_format = std::ranges::any_of(
+      words_in(words), [](std::string_view one) { return one == "data_format" || one == "dim_ordering"; });
+  const auto format = config.find("data_format");
+  if (channels_first_ && knows_format && (format == config.end() || format->is_null()))
+    config["data_format"] = "channels_first";
+  // Arguments that stand for themselves: nothing is said by them.
+  for (const char* word : {"activation", "data_format", "name", "strides"})
+    if (config.contains(word) && config[word].is_null()) config.erase(word);
+}
+
+// Both ways are copies of the layer that was given.
+void SourceLibrary::draw_both_ways(Json& config) {
+  const bool alone = !config.contains("backward_layer");
+  Json back = config["layer"];
+  draw_again(config["layer"]);
+  if (!alone) return;
+  draw_again(back);
+  if (!back.contains("config")) back["config"] = Json::object();
+  back["config"]["go_backwards"] = !back["config"].value("go_backwards", false);
+  config["backward_layer"] = std::move(back);
+}
+
 Made SourceLibrary::make_layer(Interpreter& in, const std::string& class_name, Arguments& given) {
-  auto* instance = given.placed.front().as<Instance>();
-  given.placed.erase(given.placed.begin());
   auto* layer = in.make<SourceLayer>();
   layer->class_name = std::string(usual_name(class_name));
-  layer->instance = instance;
+  layer->instance = given.placed.front().as<Instance>();
+  given.placed.erase(given.placed.begin());
   const bool old = speaks_keras_1(class_name, given);
-  const auto words = old ? old_signature_of(class_name) : signature_of(class_name);
-  auto named = named_arguments(given, words.value_or(""), class_name);
+  const auto words = (old ? old_signature_of(class_name) : signature_of(class_name)).value_or("");
+  auto named = named_arguments(given, words, class_name);
   if (!named) return pass(named);
   std::map<std::string, Value> initialisers;
   for (const auto& [word, value] : *named) {
     if (word == "init" || word.ends_with("_initializer"))
       initialisers.insert_or_assign(word == "init" ? "kernel_initializer" : word, value);
     if (has_no_meaning(word)) continue;
-    if (word == "layer" || word == "backward_layer") {
-      auto inner = layer_in(in, value);
-      if (!inner) return pass(inner);
-      if ((*inner)->own_activation())
-        return fail(Fault::Unsupported,
-                    class_name + "() of a layer whose activation is a function of the program's own");
-      auto object = json_of(**inner);
-      if (!object) return pass(object);
-      layer->config[word] = std::move(*object);
-      continue;
-    }
-    const bool ends = layer->class_name == "Dense" || layer->class_name == "Activation" ||
-                      layer->class_name.find("Conv") != std::string::npos;
-    if (word == "activation" && ends && value.as<python::Function>()) {  // followed behind the layer
-      instance->attributes.set("$activation", value);
-      if (layer->class_name == "Activation") layer->config[word] = "linear";
-      continue;
-    }
-    auto json = json_of(in, value);
-    if (!json) return within("argument '" + word + "' of " + class_name, Made(pass(json)));
-    layer->config[word] = std::move(*json);
+    if (auto taken = take_argument(in, *layer, word, value); !taken) return pass(taken);
   }
   modernise(layer->class_name, layer->config);
-  for (const char* word : {"input_shape", "shape"})
-    if (layer->config.contains(word)) {
-      Json shape = layer->config[word].is_array() ? layer->config[word] : Json::array({layer->config[word]});
-      shape.insert(shape.begin(), layer->config.value("batch_size", Json()));
-      layer->config.erase(word);
-      layer->config["batch_input_shape"] = std::move(shape);
-    }
-  // Constructors take these words in any case.
-  for (const char* word : {"padding", "data_format"})
-    if (layer->config.contains(word) && layer->config[word].is_string()) {
-      std::string argument = layer->config[word].get<std::string>();
-      std::ranges::transform(argument, argument.begin(),
-                             [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      layer->config[word] = std::move(argument);
-    }
-  // backend.set_image_data_format("channels_first") speaks for every layer that does not say it itself.
-  const auto parameters = words_in(words.value_or(""));
-  const bool knows_format = std::ranges::any_of(
-      parameters, [](std::string_view one) { return one == "data_format" || one == "dim_ordering"; });
-  const auto format = layer->config.find("data_format");
-  if (channels_first_ && knows_format && (format == layer->config.end() || format->is_null()))
-    layer->config["data_format"] = "channels_first";
-  // What files always say, and constructors where a program does not.
-  if (layer->class_name == "Normalization" && !layer->config.contains("axis")) layer->config["axis"] = -1;
-  if (layer->class_name == "Bidirectional" && !layer->config.contains("merge_mode"))
-    layer->config["merge_mode"] = "concat";
-  // Arguments that stand for themselves: nothing is said by them.
-  for (const char* word : {"activation", "data_format", "name", "strides"})
-    if (layer->config.contains(word) && layer->config[word].is_null()) layer->config.erase(word);
+  settle(layer->config, words);
   layer->name = layer->config.contains("name") && layer->config["name"].is_string()
                     ? layer->config["name"].get<std::string>()
                     : fresh_name(layer->class_name);
   if (auto done = draw(in, *layer, initialisers); !done) return pass(done);
   layer->config.erase("seed");  // said nothing but what was drawn
-  if (layer->class_name == "Bidirectional" && layer->config.contains("layer")) {
-    // Both ways are copies of the layer that was given.
-    const bool alone = !layer->config.contains("backward_layer");
-    Json back = layer->config["layer"];
-    draw_again(layer->config["layer"]);
-    if (alone) {
-      draw_again(back);
-      if (!back.contains("config")) back["config"] = Json::object();
-      back["config"]["go_backwards"] = !back["config"].value("go_backwards", false);
-      layer->config["backward_layer"] = std::move(back);
-    }
-  }
-  keep(in, *instance, layer);
+  if (layer->class_name == "Bidirectional" && layer->config.contains("layer")) draw_both_ways(layer->config);
+  keep(in, *layer->instance, layer);
   return Value();
 }
 

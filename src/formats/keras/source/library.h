@@ -50,12 +50,25 @@ class SourceLibrary : public python::Library {
   void make_layer_class(python::Interpreter& in);
   void make_model_class(python::Interpreter& in);
   void make_sequential_class(python::Interpreter& in);
+  // "tensorflow.keras.layers": its name, and what stands behind the root of the package.
+  struct ModulePart {
+    std::string name, rest;
+    bool tensorflow = false;  // TensorFlow's own
+    bool is(std::string_view part) const { return rest.starts_with(part); }
+  };
+  std::optional<python::Value> plain_word(python::Interpreter& in, const ModulePart& part, const std::string& word);
+  Result<std::optional<python::Value>> word_of_module(python::Interpreter& in, const ModulePart& part,
+                                                      const std::string& word);
   std::optional<python::Value> backend_word(python::Interpreter& in, const std::string& word, bool is_keras);
   python::Value lambda_class(python::Interpreter& in);
   std::optional<python::Value> layer_class(python::Interpreter& in, const std::string& name);
   Result<std::optional<python::Value>> function(python::Interpreter& in, const std::string& name, bool activation,
                                                 bool of_ops);
   Result<python::Value> make_layer(python::Interpreter& in, const std::string& class_name, python::Arguments& given);
+  Status take_argument(python::Interpreter& in, SourceLayer& layer, const std::string& word,
+                       const python::Value& value);
+  void settle(Json& config, std::string_view words) const;
+  void draw_both_ways(Json& config);
   Result<python::Value> make_model(python::Interpreter& in, python::Arguments& given);
   Result<python::Value> call_instance(python::Interpreter& in, python::Arguments& given);
   Result<python::Value> called(python::Interpreter& in, python::Arguments& given);

@@ -39,6 +39,37 @@ constexpr std::array<std::string_view, 10> package_roots{
     "keras.src",    "tensorflow.compat.v1.keras", "keras.api", "keras.legacy",
     "keras.engine", "tensorflow.compat.v2.keras"};
 
+constexpr std::array<std::string_view, 30> module_parts{"layers",
+                                                        "models",
+                                                        "ops",
+                                                        "activations",
+                                                        "backend",
+                                                        "optimizers",
+                                                        "callbacks",
+                                                        "losses",
+                                                        "metrics",
+                                                        "regularizers",
+                                                        "initializers",
+                                                        "constraints",
+                                                        "utils",
+                                                        "saving",
+                                                        "keras",
+                                                        "nn",
+                                                        "math",
+                                                        "image",
+                                                        "engine",
+                                                        "src",
+                                                        "core",
+                                                        "config",
+                                                        "mixed_precision",
+                                                        "convolutional",
+                                                        "api_export",
+                                                        "random",
+                                                        "file_utils",
+                                                        "operation_utils",
+                                                        "layer",
+                                                        "image_utils"};
+
 // with backend.name_scope("..."): changes nothing but names inside graphs of TensorFlow.
 class Context : public python::Object {
  public:
@@ -56,6 +87,18 @@ Made registered(Interpreter& in, Arguments& given) {
   return in.native("decorator", [](Interpreter&, Arguments& inner) -> Made {
     return inner.placed.empty() ? Made(Value()) : Made(inner.placed[0]);
   });
+}
+
+// keras.activations.get("relu")
+Made activation_by_word(Interpreter& in, Arguments& given) {
+  if (given.placed.size() != 1) return fail(Fault::Format, "activations.get() of other than one value");
+  if (given.placed[0].is_none()) return in.text("linear");
+  const auto* word = given.placed[0].as<python::Text>();
+  if (!word) return given.placed[0];
+  const auto all = in.import("keras.activations");  // the function, which may be called as well
+  if (!all) return all;
+  const auto found = in.find_attribute(*all, word->text);
+  return found && *found ? Made(**found) : Made(given.placed[0]);
 }
 
 // Takes anything and says nothing: optimizers, callbacks, compile, summary.
@@ -208,125 +251,83 @@ std::optional<Value> SourceLibrary::backend_word(Interpreter& in, const std::str
   return std::nullopt;
 }
 
+// What a module says of itself, sets, or has no meaning for numbers.
+std::optional<Value> SourceLibrary::plain_word(Interpreter& in, const ModulePart& part, const std::string& word) {
+  constexpr std::array<std::string_view, 8> without_meaning{"utils.file_utils", "optimizers", "callbacks",
+                                                            "losses",           "metrics",    "regularizers",
+                                                            "initializers",     "constraints"};
+  if (part.is("initializers") || word.ends_with("_initializer"))
+    if (auto made = initialiser(in, word)) return made;
+  if (word == "InputSpec") return silent(in, word);
+  if (word == "shape" && (part.tensorflow || part.is("ops") || part.is("backend")))
+    return backend_word(in, "int_shape", false);
+  if (word == "SeedGenerator" || word == "set_random_seed") return seeding(in, word);
+  if (std::ranges::any_of(without_meaning, [&](std::string_view one) { return part.is(one); })) return silent(in, word);
+  if (part.tensorflow &&
+      (word == "float32" || word == "int32" || word == "float16" || word == "int64" || word == "bool"))
+    return in.text(word);
+  if (part.is("backend") || part.is("config") || part.rest.empty())
+    if (auto known = backend_word(in, word, part.rest.empty())) return known;
+  if (word == "register_keras_serializable" || word == "function" || word == "keras_export")
+    return in.native(word, registered);
+  if (part.tensorflow && (word == "device" || word == "name_scope" || word == "variable_scope"))
+    return in.native(word, [](Interpreter& inner, Arguments&) -> Made { return Value::of(inner.make<Context>()); });
+  return std::nullopt;
+}
+
+Result<std::optional<Value>> SourceLibrary::word_of_module(Interpreter& in, const ModulePart& part,
+                                                           const std::string& word) {
+  const auto imported = [&](const std::string& name) -> Result<std::optional<Value>> {
+    auto inner = in.import(name);
+    if (!inner) return pass(inner);
+    return *inner;
+  };
+  if (auto known = plain_word(in, part, word)) return known;
+  if (part.tensorflow && word == "keras") return imported("tensorflow.keras");
+  const bool activation = part.is("activations"), of_ops = part.is("ops");
+  if (!part.tensorflow && !activation && !of_ops)
+    if (auto found = layer_class(in, word)) return found;
+  if (part.rest == "layers" && word == "merge") return merge_function(in);
+  for (const auto& [is_there, prefix] :
+       {std::pair{part.is("layers"), ""}, std::pair{part.tensorflow, "tf."}, std::pair{part.is("backend"), "K."}})
+    if (is_there)
+      if (auto found = composed(in, prefix + word); !found || *found) return found;
+  // What is set for the whole program is known, or ends it: what is read over would change every layer behind it.
+  if ((part.is("backend") || part.is("config") || part.is("mixed_precision")) && word.starts_with("set_"))
+    return in.native(word, [word, name = part.name](Interpreter& inner, Arguments&) -> Made {
+      return inner.forbidden("'" + name + "." + word + "' is not read, and what it sets may change the model");
+    });
+  if (part.tensorflow || of_ops || part.is("backend") || activation || part.is("layers")) {
+    // ops.concatenate joins along the first axis, layers.concatenate along the last.
+    auto found = function(in, word, activation || part.tensorflow || (of_ops && word == "concatenate"), of_ops);
+    if (!found || *found) return found;
+  }
+  if (std::ranges::find(module_parts, word) != module_parts.end()) return imported(part.name + "." + word);
+  return std::nullopt;
+}
+
 Result<std::optional<Value>> SourceLibrary::module(Interpreter& in, const std::string& name) {
   prepare(in);
-  std::string rest;
+  ModulePart part{name, {}, false};
   bool ours = false;
   for (const std::string_view root : package_roots)
     if (name == root || name.starts_with(std::string(root) + ".")) {
       ours = true;
-      rest = name.size() > root.size() ? name.substr(root.size() + 1) : "";
+      part.rest = name.size() > root.size() ? name.substr(root.size() + 1) : "";
     }
-  const bool tensorflow = !ours && (name == "tensorflow" || name.starts_with("tensorflow."));
-  if (!ours && !tensorflow) return std::nullopt;
+  part.tensorflow = !ours && (name == "tensorflow" || name.starts_with("tensorflow."));
+  if (!ours && !part.tensorflow) return std::nullopt;
   // The networks that come with Keras are read from their files, which lie in its own package.
-  if (rest.starts_with("applications")) {
+  if (part.is("applications")) {
     if (name.starts_with("keras")) return std::nullopt;
-    auto own = in.import("keras." + rest);
+    auto own = in.import("keras." + part.rest);
     if (!own) return pass(own);
     return *own;
   }
   auto* made = in.make<python::Module>(name);
-  const bool silent_part = rest.starts_with("utils.file_utils") || rest.starts_with("optimizers") ||
-                           rest.starts_with("callbacks") || rest.starts_with("losses") || rest.starts_with("metrics") ||
-                           rest.starts_with("regularizers") || rest.starts_with("initializers") ||
-                           rest.starts_with("constraints");
-  const bool activation = rest.starts_with("activations");
-  if (activation)
-    made->attributes.set("get", in.native("get", [](Interpreter& with, Arguments& given) -> Made {
-      if (given.placed.size() != 1) return fail(Fault::Format, "activations.get() of other than one value");
-      if (given.placed[0].is_none()) return with.text("linear");
-      const auto* word = given.placed[0].as<python::Text>();
-      if (!word) return given.placed[0];
-      const auto all = with.import("keras.activations");  // the function, which may be called as well
-      if (!all) return all;
-      const auto found = with.find_attribute(*all, word->text);
-      return found && *found ? Made(**found) : Made(given.placed[0]);
-    }));
-  made->attributes.set("__version__", in.text(tensorflow ? "2.21.0" : source_version));
-  made->more = [this, name, rest, tensorflow, silent_part, activation](
-                   Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
-    if (rest.starts_with("initializers") || word.ends_with("_initializer"))
-      if (auto made_one = initialiser(with, word)) return made_one;
-    if (word == "InputSpec") return silent(with, word);
-    if (word == "shape" && (tensorflow || rest.starts_with("ops") || rest.starts_with("backend")))
-      return *backend_word(with, "int_shape", false);
-    if (word == "SeedGenerator" || word == "set_random_seed") return seeding(with, word);
-    if (silent_part) return silent(with, word);
-    if (tensorflow && (word == "float32" || word == "int32" || word == "float16" || word == "int64" || word == "bool"))
-      return with.text(word);
-    if (rest.starts_with("backend") || rest.starts_with("config") || rest.empty())
-      if (auto known = backend_word(with, word, rest.empty())) return known;
-    if (word == "register_keras_serializable" || word == "function" || word == "keras_export")
-      return with.native(word, registered);
-    constexpr std::array<std::string_view, 30> parts{"layers",
-                                                     "models",
-                                                     "ops",
-                                                     "activations",
-                                                     "backend",
-                                                     "optimizers",
-                                                     "callbacks",
-                                                     "losses",
-                                                     "metrics",
-                                                     "regularizers",
-                                                     "initializers",
-                                                     "constraints",
-                                                     "utils",
-                                                     "saving",
-                                                     "keras",
-                                                     "nn",
-                                                     "math",
-                                                     "image",
-                                                     "engine",
-                                                     "src",
-                                                     "core",
-                                                     "config",
-                                                     "mixed_precision",
-                                                     "convolutional",
-                                                     "api_export",
-                                                     "random",
-                                                     "file_utils",
-                                                     "operation_utils",
-                                                     "layer",
-                                                     "image_utils"};
-    if (tensorflow && word == "keras") {
-      auto inner = with.import("tensorflow.keras");
-      if (!inner) return pass(inner);
-      return *inner;
-    }
-    const bool functions = tensorflow || rest.starts_with("ops") || rest.starts_with("backend") || activation ||
-                           rest.empty() || rest.starts_with("layers");
-    if (!tensorflow && !activation && !rest.starts_with("ops"))
-      if (auto found = layer_class(with, word)) return found;
-    if (rest.starts_with("layers")) {
-      if (word == "merge" && rest == "layers") return merge_function(with);
-      if (auto found = composed(with, word); !found || *found) return found;
-    }
-    if (tensorflow && (word == "device" || word == "name_scope" || word == "variable_scope"))
-      return with.native(word, [](Interpreter& inner, Arguments&) -> Made { return Value::of(inner.make<Context>()); });
-    if (tensorflow)
-      if (auto found = composed(with, "tf." + word); !found || *found) return found;
-    if (rest.starts_with("backend"))
-      if (auto found = composed(with, "K." + word); !found || *found) return found;
-    // What is set for the whole program is known, or ends it: what is read over would change every layer behind it.
-    if ((rest.starts_with("backend") || rest.starts_with("config") || rest.starts_with("mixed_precision")) &&
-        word.starts_with("set_"))
-      return with.native(word, [word, name](Interpreter& inner, Arguments&) -> Made {
-        return inner.forbidden("'" + name + "." + word + "' is not read, and what it sets may change the model");
-      });
-    if (functions && !(rest.empty() && !tensorflow)) {
-      // ops.concatenate joins along the first axis, layers.concatenate along the last.
-      const bool of_ops = rest.starts_with("ops");
-      auto found = function(with, word, activation || tensorflow || (of_ops && word == "concatenate"), of_ops);
-      if (!found || *found) return found;
-    }
-    if (std::ranges::find(parts, word) != parts.end()) {
-      auto inner = with.import(name + "." + word);
-      if (!inner) return pass(inner);
-      return *inner;
-    }
-    return std::nullopt;
-  };
+  if (part.is("activations")) made->attributes.set("get", in.native("get", activation_by_word));
+  made->attributes.set("__version__", in.text(part.tensorflow ? "2.21.0" : source_version));
+  made->more = [this, part](Interpreter& with, const std::string& word) { return word_of_module(with, part, word); };
   return Value::of(made);
 }
 

@@ -187,32 +187,69 @@ Status take_outputs(Tracer& tracer, Interpreter& in, const Value& value, const s
   return {};
 }
 
+namespace {
+
+// A line of a script: what its tensors were made of are its inputs.
+Status take_line(Tracer& tracer, Interpreter& in, const Value& tensor) {
+  Graph& graph = tracer.graph;
+  if (auto done = tracer.bind({}); !done) return done;
+  if (auto done = take_outputs(tracer, in, tensor, "output"); !done) return done;
+  // Where random numbers are among them, or inputs with shapes of their own, the others are known.
+  const auto is_read = [&](std::int32_t index) {
+    return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+      return std::ranges::find(node.inputs, ValueId{index}) != node.inputs.end();
+    });
+  };
+  const bool draws = !graph.inputs.empty() || std::ranges::any_of(tracer.random_values, is_read);
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const ValueId value{static_cast<std::int32_t>(i)};
+    if (draws && !tracer.random_values.contains(value.index)) continue;
+    if (!graph[value].constant || tracer.weights.contains(value.index) || !is_read(value.index)) continue;
+    graph[value].name = graph.unique_name("x");
+    graph[value].constant.reset();
+    graph.inputs.push_back(value);
+  }
+  return {};
+}
+
+// What `forward` is called with: a tensor for each name, with the shape that --shape gives it.
+Result<Arguments> arguments_of(Tracer& tracer, Interpreter& in, Instance& module,
+                               const std::vector<std::string>& names) {
+  Arguments given;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Value made = tracer.tensor(in, ValueId{});
+    auto* tensor = made.as<SourceTensor>();
+    tensor->input_name = names[i];
+    const auto& shapes = tracer.options().shapes;
+    auto said = shapes.find(names[i]);
+    if (said == shapes.end() && i == 0) said = shapes.find("");
+    if (said != shapes.end()) tensor->said = said->second;
+    given.placed.push_back(made);
+  }
+  if (const InputDictionary dictionary = input_dictionary(module); !dictionary.keys.empty()) {
+    auto* map = in.make<python::Mapping>();
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (auto set = map->set_item(in, in.text(names[i]), given.placed[i]); !set) return pass(set);
+    tracer.graph.inputs_by_name = true;
+    return Arguments{{Value::of(map)}, {}};
+  }
+  // By name, where a parameter with a default stands between.
+  if (const auto* forward = module.type->find("forward"); forward && forward->as<python::Function>()) {
+    for (std::size_t i = 0; i < names.size(); ++i) given.named.emplace_back(names[i], given.placed[i]);
+    given.placed.clear();
+  }
+  return given;
+}
+
+}  // namespace
+
 Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   Tracer& tracer = all_->tracer;
   Graph& graph = tracer.graph;
   graph.rules = torch_rules;
   graph.source_format = "PyTorch source";
   if (model.as<SourceTensor>()) {
-    // A line of a script: what its tensors were made of are its inputs.
-    if (auto done = tracer.bind({}); !done) return pass(done);
-    if (auto done = take_outputs(tracer, in, model, "output"); !done) return pass(done);
-    // Where random numbers are among them, or inputs with shapes of their own, the others are known.
-    const auto is_read = [&](std::int32_t index) {
-      return std::ranges::any_of(graph.nodes, [&](const Node& node) {
-        return std::ranges::find(node.inputs, ValueId{index}) != node.inputs.end();
-      });
-    };
-    const bool draws = !graph.inputs.empty() || std::ranges::any_of(tracer.random_values, is_read);
-    for (std::size_t i = 0; i < graph.values.size(); ++i) {
-      const ValueId value{static_cast<std::int32_t>(i)};
-      if (draws && !tracer.random_values.contains(value.index)) continue;
-      const bool read = std::ranges::any_of(
-          graph.nodes, [&](const Node& node) { return std::ranges::find(node.inputs, value) != node.inputs.end(); });
-      if (!graph[value].constant || tracer.weights.contains(value.index) || !read) continue;
-      graph[value].name = graph.unique_name("x");
-      graph[value].constant.reset();
-      graph.inputs.push_back(value);
-    }
+    if (auto done = take_line(tracer, in, model); !done) return pass(done);
     prune(graph);
     return std::move(graph);
   }
@@ -224,38 +261,14 @@ Result<Graph> SourceLibrary::graph_of(Interpreter& in, Value model) {
   if (auto done = tracer.bind(weights); !done) return pass(done);
   const auto names = input_names(tracer, *module);
   if (!names) return std::unexpected(names.error());
-  Arguments given;
-  std::vector<SourceTensor*> inputs;
-  for (std::size_t i = 0; i < names->size(); ++i) {
-    const Value made = tracer.tensor(in, ValueId{});
-    auto* tensor = made.as<SourceTensor>();
-    tensor->input_name = (*names)[i];
-    const auto& shapes = tracer.options().shapes;
-    auto said = shapes.find((*names)[i]);
-    if (said == shapes.end() && i == 0) said = shapes.find("");
-    if (said != shapes.end()) tensor->said = said->second;
-    given.placed.push_back(made);
-    inputs.push_back(tensor);
-  }
-  if (const InputDictionary dictionary = input_dictionary(*module); !dictionary.keys.empty()) {
-    auto* map = in.make<python::Mapping>();
-    for (std::size_t i = 0; i < names->size(); ++i)
-      if (auto set = map->set_item(in, in.text((*names)[i]), given.placed[i]); !set) return pass(set);
-    given.placed = {Value::of(map)};
-    graph.inputs_by_name = true;
-  }
-  // By name, where a parameter with a default stands between.
-  if (const auto* forward = module->type->find("forward");
-      forward && forward->as<python::Function>() && !graph.inputs_by_name) {
-    for (std::size_t i = 0; i < names->size(); ++i) given.named.emplace_back((*names)[i], given.placed[i]);
-    given.placed.clear();
-  }
+  auto given = arguments_of(tracer, in, *module, *names);
+  if (!given) return std::unexpected(given.error());
   std::vector<std::pair<std::string, const Instance*>> modules;
   for (const auto& [object, path] : tracer.paths)
     if (const auto* one = dynamic_cast<const Instance*>(object)) modules.emplace_back(path, one);
   std::ranges::sort(modules);
   const KeptState state(modules);
-  const auto outputs = in.call(model, std::move(given));
+  const auto outputs = in.call(model, std::move(*given));
   if (!outputs) return std::unexpected(outputs.error());
   if (tracer.options().remarks) state.tell(*tracer.options().remarks);
   if (auto done = take_outputs(tracer, in, *outputs, ""); !done) return pass(done);

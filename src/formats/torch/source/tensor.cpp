@@ -66,6 +66,24 @@ Value nested(Interpreter& in, ValueList all, const Sizes& shape) {
   return in.list(std::move(all));
 }
 
+// x.item(), x.tolist() and x.numpy() of numbers that are known beforehand.
+Made numbers_of(SourceTensor& tensor, Interpreter& in, const std::string& method) {
+  Tracer& tracer = tensor.tracer;
+  const auto id = tracer.value_of(tensor);
+  if (!id) return std::unexpected(id.error());
+  const auto& numbers = tracer.graph[*id].constant;
+  if (!numbers || tracer.weights.contains(id->index))
+    return fail(Fault::Unsupported, "'." + method + "()' of numbers that come only when the model runs");
+  if (numbers->count() > 100000)
+    return fail(Fault::Limit, "'." + method + "()' of " + std::to_string(numbers->count()) + " numbers");
+  if (auto paid = in.charge(numbers->count() * 24); !paid) return pass(paid);
+  ValueList all;
+  for (const double x : numbers->doubles()) all.push_back(number_of(numbers->dtype(), x));
+  if (method == "item")
+    return all.size() == 1 ? Made(all[0]) : Made(fail(Fault::Format, "'.item()' of several numbers"));
+  return numbers->rank() == 0 ? all[0] : nested(in, std::move(all), numbers->shape());
+}
+
 }  // namespace
 
 Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std::string& name) {
@@ -107,21 +125,7 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   if (name == "item" || name == "tolist" || name == "numpy") {
     if (name == "numpy" && value && tracer.graph[value].constant)
       return in.native(name, [this](Interpreter&, Arguments&) -> Made { return Value::of(this); });
-    return in.native(name, [this, name](Interpreter& with, Arguments&) -> Made {
-      const auto id = tracer.value_of(*this);
-      if (!id) return std::unexpected(id.error());
-      const auto& numbers = tracer.graph[*id].constant;
-      if (!numbers || tracer.weights.contains(id->index))
-        return fail(Fault::Unsupported, "'." + name + "()' of numbers that come only when the model runs");
-      if (numbers->count() > 100000)
-        return fail(Fault::Limit, "'." + name + "()' of " + std::to_string(numbers->count()) + " numbers");
-      if (auto paid = with.charge(numbers->count() * 24); !paid) return pass(paid);
-      ValueList all;
-      for (const double x : numbers->doubles()) all.push_back(number_of(numbers->dtype(), x));
-      if (name == "item")
-        return all.size() == 1 ? Made(all[0]) : Made(fail(Fault::Format, "'.item()' of several numbers"));
-      return numbers->rank() == 0 ? all[0] : nested(with, std::move(all), numbers->shape());
-    });
+    return in.native(name, [this, name](Interpreter& with, Arguments&) { return numbers_of(*this, with, name); });
   }
   if (name == "requires_grad_")
     return in.native(name, [this](Interpreter& with, Arguments& given) -> Made {
