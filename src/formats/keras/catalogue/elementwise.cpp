@@ -409,9 +409,7 @@ Status write_dropout(const Dropout& op, Sink& sink) {
 Status write_identity(const Identity&, Sink& sink) { return sink.last(sink.layer("Identity")); }
 
 Status write_cast(const Cast& op, Sink& sink) {
-  LayerConfig config = sink.operation("core", "Cast");
-  config.arguments["dtype"] = std::string(convoy::name_of(op.to));
-  return sink.last(std::move(config));
+  return write_as(sink, "core.Cast", {{"dtype", std::string(convoy::name_of(op.to))}});
 }
 
 constexpr std::array elementwise_table{writes<write_binary>(),  writes<write_where>(),    writes<write_affine>(),

@@ -296,7 +296,7 @@ Status write_group_norm(const GroupNorm& op, Sink& sink) {
 Status write_rms_norm_elsewhere(const RmsNorm& op, Sink& sink) {
   LayerConfig norm = sink.operation("nn", "RMSNorm");
   norm.args = {sink.argument()};
-  norm.arguments["axis"] = op.axes.size() == 1 ? Json(op.axes.front()) : Json(op.axes);
+  norm.arguments["axis"] = one_or_list(op.axes);
   norm.arguments["epsilon"] = op.epsilon;
   norm.kwargs.emplace_back("scale", Json());
   const Argument normal = sink.step(std::move(norm), "normal", sink.type());
@@ -328,7 +328,7 @@ Status write_rms_norm(const RmsNorm& op, Sink& sink) {
     return write_rms_norm_elsewhere(op, sink);
   if (!sink.has(1)) {
     LayerConfig config = sink.operation("nn", "RMSNorm");
-    config.arguments["axis"] = one_or_all(op.axes).is_array() ? Json(op.axes) : Json(op.axes.front());
+    config.arguments["axis"] = one_or_list(op.axes);
     config.arguments["epsilon"] = op.epsilon;
     config.kwargs.emplace_back("scale", Json());
     return sink.last(std::move(config));
@@ -340,17 +340,14 @@ Status write_rms_norm(const RmsNorm& op, Sink& sink) {
 }
 
 // ops.normalize divides by max(length, epsilon).
-LayerConfig length(const Sizes& axes, Size order, double epsilon, const Sink& sink) {
-  LayerConfig config = sink.operation("nn", "Normalize");
-  if (axes.size() == 1) config.arguments["axis"] = axes[0];
-  else config.arguments["axis"] = axes;
-  if (order != 2) config.arguments["order"] = order;
-  config.arguments["epsilon"] = epsilon;
-  return config;
+Status write_length(const Sizes& axes, Size order, double epsilon, Sink& sink) {
+  LayerConfig config = layer_as(sink, "nn.Normalize", {{"axis", one_or_list(axes)}, {"order", order}});
+  config.arguments["epsilon"] = epsilon;  // Keras has another where it is None
+  return sink.last(std::move(config));
 }
 
 Status write_unit_norm(const UnitNorm& op, Sink& sink) {
-  if (op.epsilon != 1e-12) return sink.last(length(op.axes, 2, std::sqrt(op.epsilon), sink));
+  if (op.epsilon != 1e-12) return write_length(op.axes, 2, std::sqrt(op.epsilon), sink);
   return write_as(sink, "layers.UnitNormalization", {{"axis", axes_in(op.axes, sink)}});
 }
 
@@ -358,7 +355,7 @@ Status write_length_norm(const LengthNorm& op, Sink& sink) {
   constexpr double most_order = 1 << 20;
   const bool is_order = op.p >= 1 && op.p <= most_order && op.p == std::floor(op.p);  // an int, for Keras
   if (!is_order || (op.p != 2 && op.axes.size() != 1)) return sink.refused("a normalisation by this norm");
-  return sink.last(length(op.axes, static_cast<Size>(op.p), op.epsilon, sink));
+  return write_length(op.axes, static_cast<Size>(op.p), op.epsilon, sink);
 }
 
 constexpr std::array normalization_table{

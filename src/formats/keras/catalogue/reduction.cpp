@@ -101,13 +101,13 @@ std::span<const CatalogueRow> reduction_operators() { return rows_of_reductions;
 namespace writing {
 namespace {
 
-const char* word_of(Reduction reduction) {
+std::string name_of_function(Reduction reduction) {
   switch (reduction) {
-    case Reduction::Mean: return "Mean";
-    case Reduction::Sum: return "Sum";
-    case Reduction::Maximum: return "Max";
-    case Reduction::Minimum: return "Min";
-    case Reduction::Product: return "Prod";
+    case Reduction::Mean: return "numpy.Mean";
+    case Reduction::Sum: return "numpy.Sum";
+    case Reduction::Maximum: return "numpy.Max";
+    case Reduction::Minimum: return "numpy.Min";
+    case Reduction::Product: return "numpy.Prod";
   }
   std::unreachable();
 }
@@ -115,39 +115,26 @@ const char* word_of(Reduction reduction) {
 Status write_reduce(const Reduce& op, Sink& sink) {
   const bool pool = op.reduction == Reduction::Mean || op.reduction == Reduction::Maximum;
   if (pool && over_space(op.axes, sink.rank())) {
-    LayerConfig config = sink.layer(
-        class_of(op.reduction == Reduction::Mean ? "GlobalAveragePooling" : "GlobalMaxPooling", sink.rank() - 2));
-    if (op.keeps_axes) config.arguments["keepdims"] = true;
-    return sink.last(std::move(config));
+    const char* stem = op.reduction == Reduction::Mean ? "layers.GlobalAveragePooling" : "layers.GlobalMaxPooling";
+    return write_as(sink, class_of(stem, sink.rank() - 2), {{"keepdims", op.keeps_axes}});
   }
-  LayerConfig config = sink.operation("numpy", word_of(op.reduction));
-  if (op.axes.size() == 1) config.arguments["axis"] = op.axes[0];
-  else config.arguments["axis"] = op.axes;
-  if (op.keeps_axes) config.arguments["keepdims"] = true;
-  return sink.last(std::move(config));
+  return write_as(sink, name_of_function(op.reduction), {{"axis", one_or_list(op.axes)}, {"keepdims", op.keeps_axes}});
 }
 
 Status write_arg_extreme(const ArgExtreme& op, Sink& sink) {
   if (op.last) return sink.refused("the last place of an extreme");
-  LayerConfig config = sink.operation("numpy", op.largest ? "Argmax" : "Argmin");
-  config.arguments["axis"] = op.axis;
-  if (op.keeps_axis) config.arguments["keepdims"] = true;
-  return sink.last(std::move(config));
+  return write_as(sink, op.largest ? "numpy.Argmax" : "numpy.Argmin", {{"axis", op.axis}, {"keepdims", op.keeps_axis}});
 }
 
 Status write_top_k(const TopK& op, Sink& sink) {
   if (!op.largest || op.axis != sink.rank() - 1)
     return sink.refused("the largest few along another axis than the last, or the smallest few");
-  LayerConfig config = sink.operation("math", "TopK");
-  config.arguments["k"] = op.count;
-  return sink.last(std::move(config));
+  return write_as(sink, "math.TopK", {{"k", op.count}});
 }
 
 Status write_accumulate(const Accumulate& op, Sink& sink) {
   if (op.exclusive || op.backwards) return sink.refused("a running sum from the end, or without the number itself");
-  LayerConfig config = sink.operation("numpy", op.reduction == Reduction::Sum ? "Cumsum" : "Cumprod");
-  config.arguments["axis"] = op.axis;
-  return sink.last(std::move(config));
+  return write_as(sink, op.reduction == Reduction::Sum ? "numpy.Cumsum" : "numpy.Cumprod", {{"axis", op.axis}});
 }
 
 constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),

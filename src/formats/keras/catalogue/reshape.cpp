@@ -181,17 +181,12 @@ bool keeps_batch(const Sink& sink, bool said_so) {
 Status say_shape(Sink& sink, bool keeps) {
   const Shape& to = sink.result_type().shape;
   if (keeps && to.size() > 1) {
-    if (const auto sizes = with_one_free(std::span(to).subspan(1))) {
-      LayerConfig config = sink.layer("Reshape");
-      config.arguments["target_shape"] = *sizes;
-      return sink.last(std::move(config));
-    }
+    if (const auto sizes = with_one_free(std::span(to).subspan(1)))
+      return write_as(sink, "layers.Reshape", {{"target_shape", *sizes}});
   }
   const auto sizes = with_one_free(to);
   if (!sizes) return sink.refused("a reshape to more than one size that is not known beforehand");
-  LayerConfig config = sink.operation("numpy", "Reshape");
-  config.arguments["newshape"] = *sizes;
-  return sink.last(std::move(config));
+  return write_as(sink, "numpy.Reshape", {{"newshape", *sizes}});
 }
 
 Status write_reshape(const Reshape& op, Sink& sink) {
@@ -201,14 +196,9 @@ Status write_reshape(const Reshape& op, Sink& sink) {
 Status write_flatten(const Flatten&, Sink& sink) { return sink.last(sink.layer("Flatten")); }
 
 Status write_transpose(const Transpose& op, Sink& sink) {
-  if (op.permutation.size() > 1 && op.permutation[0] == 0) {
-    LayerConfig config = sink.layer("Permute");
-    config.arguments["dims"] = Sizes(op.permutation.begin() + 1, op.permutation.end());
-    return sink.last(std::move(config));
-  }
-  LayerConfig config = sink.operation("numpy", "Transpose");
-  config.arguments["axes"] = op.permutation;
-  return sink.last(std::move(config));
+  if (op.permutation.size() > 1 && op.permutation[0] == 0)
+    return write_as(sink, "layers.Permute", {{"dims", Sizes(op.permutation.begin() + 1, op.permutation.end())}});
+  return write_as(sink, "numpy.Transpose", {{"axes", op.permutation}});
 }
 
 // Axes of size 1 come and go as a Reshape does it, if no more than one size is free.
@@ -217,27 +207,22 @@ Status write_ones(const Op& op, Sink& sink, const char* operation) {
   const bool keeps = !op.axes.empty() && op.axes.front() > 0;
   const Shape& to = sink.result_type().shape;
   if (keeps && to.size() > 1 && with_one_free(std::span(to).subspan(1))) return say_shape(sink, true);
-  LayerConfig config = sink.operation("numpy", operation);
-  if (op.axes.size() == 1) config.arguments["axis"] = op.axes[0];
-  else config.arguments["axis"] = op.axes;
-  return sink.last(std::move(config));
+  return write_as(sink, operation, {{"axis", one_or_list(op.axes)}});
 }
 
-Status write_unsqueeze(const Unsqueeze& op, Sink& sink) { return write_ones(op, sink, "ExpandDims"); }
-Status write_squeeze(const Squeeze& op, Sink& sink) { return write_ones(op, sink, "Squeeze"); }
+Status write_unsqueeze(const Unsqueeze& op, Sink& sink) { return write_ones(op, sink, "numpy.ExpandDims"); }
+Status write_squeeze(const Squeeze& op, Sink& sink) { return write_ones(op, sink, "numpy.Squeeze"); }
 
 template <class Op>
-Status write_block(const Op& op, Sink& sink, const char* class_name) {
+Status write_block(const Op& op, Sink& sink, const char* name) {
   if (op.order != Order::ChannelsLast || sink.rank() != 4) return sink.broken("depth in channels-first order");
   if (op.block == 1) return sink.last(sink.layer("Identity"));  // TensorFlow wants 2 at least
   if (!op.depth_first) return sink.broken("depth in PyTorch's order");
-  LayerConfig config = sink.operation("nn", class_name);
-  config.arguments["block_size"] = op.block;
-  return sink.last(std::move(config));
+  return write_as(sink, name, {{"block_size", op.block}});
 }
 
-Status write_depth_to_space(const DepthToSpace& op, Sink& sink) { return write_block(op, sink, "DepthToSpace"); }
-Status write_space_to_depth(const SpaceToDepth& op, Sink& sink) { return write_block(op, sink, "SpaceToDepth"); }
+Status write_depth_to_space(const DepthToSpace& op, Sink& sink) { return write_block(op, sink, "nn.DepthToSpace"); }
+Status write_space_to_depth(const SpaceToDepth& op, Sink& sink) { return write_block(op, sink, "nn.SpaceToDepth"); }
 
 constexpr std::array reshape_table{writes<write_reshape>(),
                                    writes<write_flatten>(),

@@ -154,21 +154,15 @@ Status write_resize(const Resize& op, Sink& sink) {
   const char* word = word_of(op);
   const bool nearest = repeats(op) || (word && op.interpolation == Interpolation::Nearest);
   if (!factors.empty() && (nearest || (space == 2 && word && !op.antialias))) {
-    LayerConfig config = sink.layer(class_of("UpSampling", space));
-    if (std::ranges::any_of(factors, [](Size n) { return n != 2; }))
-      config.arguments["size"] = space == 1 ? Json(factors[0]) : one_or_all(factors);
-    if (!nearest) config.arguments["interpolation"] = word;
-    return sink.last(std::move(config));
+    const std::string name = class_of("layers.UpSampling", space);
+    if (space != 2) return write_as(sink, name, {{"size", one_or_all(factors)}});
+    return write_as(sink, name, {{"size", one_or_all(factors)}, {"interpolation", nearest ? "nearest" : word}});
   }
   const Shape& to = sink.result_type().shape;
   if (!word || space != 2) return sink.broken("an interpolation");
   if (!to[1].known() || !to[2].known()) return sink.refused("a resize to a size that is not known beforehand");
-  LayerConfig config = sink.layer("Resizing");
-  config.arguments["height"] = *to[1];
-  config.arguments["width"] = *to[2];
-  if (op.interpolation != Interpolation::Linear) config.arguments["interpolation"] = word;
-  if (op.antialias) config.arguments["antialias"] = true;
-  return sink.last(std::move(config));
+  return write_as(sink, "layers.Resizing",
+                  {{"height", *to[1]}, {"width", *to[2]}, {"interpolation", word}, {"antialias", op.antialias}});
 }
 
 constexpr std::array resize_table{

@@ -294,44 +294,37 @@ Status write_slice(const Slice& op, Sink& sink) {
 }
 
 Status write_split(const Split& op, Sink& sink) {
-  LayerConfig config = sink.operation("numpy", "Split");
-  if (std::ranges::all_of(op.sizes, [&](Size n) { return n == op.sizes.front(); })) {
-    config.arguments["indices_or_sections"] = static_cast<Size>(op.sizes.size());
-  } else {
-    Sizes places;
-    Size at = 0;
-    for (std::size_t i = 0; i + 1 < op.sizes.size(); ++i) places.push_back(at += op.sizes[i]);
-    config.arguments["indices_or_sections"] = places;
-  }
-  if (op.axis != 0) config.arguments["axis"] = op.axis;
-  return sink.last(std::move(config));
+  const bool even = std::ranges::all_of(op.sizes, [&](Size n) { return n == op.sizes.front(); });
+  Sizes places;
+  Size at = 0;
+  for (std::size_t i = 0; i + 1 < op.sizes.size(); ++i) places.push_back(at += op.sizes[i]);
+  return write_as(sink, "numpy.Split",
+                  {{"indices_or_sections", even ? Json(op.sizes.size()) : Json(places)}, {"axis", op.axis}});
 }
 
 Status write_tile(const Tile& op, Sink& sink) {
-  LayerConfig config = sink.operation("numpy", "Tile");
   Sizes times(static_cast<std::size_t>(sink.rank()), 1);
   times[static_cast<std::size_t>(op.axis)] = op.times;
-  config.arguments["repeats"] = times;
-  return sink.last(std::move(config));
+  return write_as(sink, "numpy.Tile", {{"repeats", times}});
 }
 
 Status write_take(const Take& op, Sink& sink) {
-  LayerConfig config = sink.operation("numpy", "Take");
-  config.arguments["axis"] = op.axis;
+  LayerConfig config = layer_as(sink, "numpy.Take", {{"axis", op.axis}});
   config.args.emplace_back(Json(op.indices));
   return sink.last(std::move(config));
 }
 
 template <class Op>
-Status write_lookup(const Op& op, Sink& sink, const char* class_name) {
-  LayerConfig config = sink.operation("numpy", class_name);
-  config.arguments["axis"] = op.axis;
+Status write_lookup(const Op& op, Sink& sink, const char* name) {
+  LayerConfig config = layer_as(sink, name, {{"axis", op.axis}});
   config.args.push_back(sink.argument(1));
   return sink.last(std::move(config));
 }
 
-Status write_gather(const Gather& op, Sink& sink) { return write_lookup(op, sink, "Take"); }
-Status write_gather_elements(const GatherElements& op, Sink& sink) { return write_lookup(op, sink, "TakeAlongAxis"); }
+Status write_gather(const Gather& op, Sink& sink) { return write_lookup(op, sink, "numpy.Take"); }
+Status write_gather_elements(const GatherElements& op, Sink& sink) {
+  return write_lookup(op, sink, "numpy.TakeAlongAxis");
+}
 
 // The other tensor's cells 0 along all axes but one, laid along `axis` of `rank`, as ones of this type.
 Argument ones_along(const ExpandLike& op, Size axis, Size rank, DType dtype, Sink& sink) {
@@ -370,15 +363,13 @@ Argument ones_along(const ExpandLike& op, Size axis, Size rank, DType dtype, Sin
 // A weight for every example: a layer without bias, whose input is 1.
 Status write_expanded_weight(const ExpandLike& op, const Tensor& weight, Sink& sink) {
   const Size count = weight.count();
-  LayerConfig config = sink.layer("Dense");
-  config.arguments["units"] = count;
-  config.arguments["use_bias"] = false;
+  LayerConfig config = layer_as(sink, "layers.Dense", {{"units", count}, {"use_bias", false}});
   config.args = {ones_along(op, 0, 2, DType::F32, sink)};
   if (auto ok = sink.weigh(config, 0, "kernel"); !ok) return ok;
   config.weights.back().tensor = weight.reshaped({1, count});
   if (weight.rank() == 2) return sink.last(std::move(config));
-  LayerConfig laid_out = sink.layer("Reshape");
-  laid_out.arguments["target_shape"] = Sizes(weight.shape().begin() + 1, weight.shape().end());
+  LayerConfig laid_out =
+      layer_as(sink, "layers.Reshape", {{"target_shape", Sizes(weight.shape().begin() + 1, weight.shape().end())}});
   laid_out.args = {sink.step(std::move(config), "weight", TensorType{DType::F32, {sink.dim(op.from, 1), Dim(count)}})};
   return sink.last(std::move(laid_out));
 }

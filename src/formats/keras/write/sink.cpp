@@ -47,6 +47,8 @@ Json one_or_all(const Sizes& sizes) {
   return sizes;
 }
 
+Json one_or_list(const Sizes& sizes) { return sizes.size() == 1 ? Json(sizes.front()) : Json(sizes); }
+
 std::string class_of(std::string_view stem, Size space, std::string_view tail) {
   return std::string(stem) + std::to_string(space) + "D" + std::string(tail);
 }

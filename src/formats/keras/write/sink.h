@@ -124,6 +124,8 @@ Status write_both_ways(const BothWays& pair, NodeId merge, Sink& sink);
 bool over_space(const Sizes& axes, Size rank);
 // One number where all are equal, else a list: how a person writes kernel_size.
 Json one_or_all(const Sizes& sizes);
+// One number where there is one, else a list: how axes are given.
+Json one_or_list(const Sizes& sizes);
 // "Conv2D" of ("Conv", 2, "")
 std::string class_of(std::string_view stem, Size space, std::string_view tail = {});
 // The names of layers that Keras takes: no slash, and what Python calls a name where the source allows it.
