@@ -91,7 +91,7 @@ std::vector<ValueId> resize(FunctionCall& call) {
   resize.antialias = call.attrs.truth("antialias", false) && !ignores;
   resize.rounding = Rounding::RoundHalfUp;
   resize.cubic_a = -0.5;
-  resize.drops_outside = true;
+  resize.drops_outside = resize.antialias || resize.interpolation == Interpolation::Cubic;
   resize.cubic_table = resize.interpolation == Interpolation::Cubic && !resize.antialias;
   if (call.failed()) return {};
   return resized(call, std::move(resize), x);
@@ -111,7 +111,7 @@ void place_corners(FunctionCall& call, Resize& resize, bool half_pixel_centers) 
   const bool rounds = aligns || half_pixel_centers;
   resize.rounding = rounds ? Rounding::RoundHalfUp : Rounding::Floor;
   resize.cubic_a = half_pixel_centers ? -0.5 : -0.75;
-  resize.drops_outside = half_pixel_centers;
+  resize.drops_outside = half_pixel_centers && resize.interpolation == Interpolation::Cubic;
   resize.cubic_table = resize.interpolation == Interpolation::Cubic;
 }
 

@@ -122,6 +122,35 @@ TEST(TensorFlowGraph, WhatTrainsIsLeftOut) {
   EXPECT_EQ(graph_read->output_names, (std::vector<std::string>{"y"}));
 }
 
+TEST(TensorFlowGraph, ADropoutThatKeepsAllIsNone) {
+  const auto dropped = [](const std::string& keep) {
+    const std::string tensor = number(1, 1) + run(2, "") + run(5, keep);
+    const std::string kept =
+        node("keep", "Const", {}, attribute("dtype", type(1)) + attribute("value", run(8, tensor)));
+    return graph({placeholder("x", {2, 3}), kept, node("s", "Shape", {"x"}), node("u", "RandomUniform", {"s"}),
+                  node("a", "AddV2", {"keep", "u"}), node("f", "Floor", {"a"}), node("d", "RealDiv", {"x", "keep"}),
+                  node("y", "Mul", {"d", "f"})});
+  };
+  EXPECT_EQ(answer(dropped(std::string("\x00\x00\x80\x3f", 4)), {2, 3}), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(refusal(dropped(half)).contains("by chance"));
+}
+
+TEST(TensorFlowGraph, AListIsFollowedWhereItsLengthIsKnown) {
+  // The rows of x in turned order.
+  std::vector<std::string> nodes{placeholder("x", {3, 2}), whole_numbers("e", {2}), whole_numbers("n", {3}, true),
+                                 node("from", "TensorListFromTensor", {"x", "e"}),
+                                 node("to0", "TensorListReserve", {"e", "n"})};
+  for (int i = 0; i < 3; ++i) {
+    const std::string k = std::to_string(i), next = std::to_string(i + 1);
+    nodes.push_back(whole_numbers("i" + k, {i}, true));
+    nodes.push_back(whole_numbers("j" + k, {2 - i}, true));
+    nodes.push_back(node("item" + k, "TensorListGetItem", {"from", "i" + k, "e"}));
+    nodes.push_back(node("to" + next, "TensorListSetItem", {"to" + k, "j" + k, "item" + k}));
+  }
+  nodes.push_back(node("y", "TensorListStack", {"to3", "e"}));
+  EXPECT_EQ(answer(graph(nodes), {3, 2}), (std::vector<double>{5, 6, 3, 4, 1, 2}));
+}
+
 TEST(TensorFlowGraph, DepthMovesIntoImagesAlone) {
   EXPECT_TRUE(refusal(graph({placeholder("x", {2, 3, 8}),
                              node("y", "DepthToSpace", {"x"}, attribute("block_size", number(3, 2)))}))

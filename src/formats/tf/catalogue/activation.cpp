@@ -16,6 +16,17 @@ std::vector<ValueId> erfc(FunctionCall& call) {
   return {call.add(Affine{-1, 1}, {call.add(Unary{Function::Erf}, {call.tensor("x")})})};
 }
 
+// A NaN is no number's equal; what is not finite leaves something when it is taken from itself.
+std::vector<ValueId> is_nan(FunctionCall& call) {
+  const ValueId x = call.tensor("x");
+  return {call.add(Binary{BinaryFunction::NotEqual}, {x, x})};
+}
+std::vector<ValueId> is_finite(FunctionCall& call) {
+  const ValueId x = call.tensor("x");
+  const ValueId rest = call.add(Binary{BinaryFunction::Subtract}, {x, x});
+  return {call.add(Binary{BinaryFunction::Equal}, {rest, rest})};
+}
+
 constexpr Operator of_x(std::string_view name, Function function) {
   return {.name = name, .inputs = "x", .read = unary_operator, .meaning = function};
 }
@@ -66,6 +77,8 @@ constexpr std::array activation_operator_table{
     of_x("Acosh", Function::Acosh),
     of_x("Atanh", Function::Atanh),
     of_x("LogicalNot", Function::Not),
+    Operator{.name = "IsNan", .inputs = "x", .read = is_nan},
+    Operator{.name = "IsFinite", .inputs = "x", .read = is_finite},
     Operator{.name = "Erfc", .inputs = "x", .read = erfc},
 };
 

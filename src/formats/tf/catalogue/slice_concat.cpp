@@ -213,9 +213,15 @@ std::vector<ValueId> gather(FunctionCall& call) {
   const ValueId x = call.tensor("params"), indices = call.tensor("indices");
   call.attrs.ignore({"validate_indices"});
   const Size axis = call.attrs.has("axis") || call.optional("axis") ? known_axis(call, "axis", call.rank(x)) : 0;
-  if (call.attrs.integer("batch_dims", 0) != 0)
-    call.refuse(Fault::Unsupported, "takes other places of each example (batch_dims)");
+  const Size batches = call.attrs.integer("batch_dims", 0);
   if (call.failed()) return {};
+  if (batches != 0) {
+    if (call.rank(x) == call.rank(indices) && positive_axis(batches, call.rank(indices)) == axis &&
+        axis + 1 == call.rank(x))
+      return {call.add(GatherElements{axis}, {x, indices})};
+    call.refuse(Fault::Unsupported, "takes other places of each example (batch_dims)");
+    return {};
+  }
   const Tensor* known = call.constant(indices);
   if (!known || known->count() == 0) {
     if (axis == 0 && call.rank(x) == 2 && call.constant(x)) return {call.add(Embedding{}, {indices, x})};
@@ -233,6 +239,89 @@ std::vector<ValueId> gather(FunctionCall& call) {
   return {call.add(Reshape{to}, {taken})};
 }
 
+// Known places along the first axes together.
+std::vector<ValueId> gather_nd(FunctionCall& call) {
+  const ValueId x = call.tensor("params"), indices = call.tensor("indices");
+  call.attrs.ignore({"bad_indices_policy"});
+  const Tensor* known = call.constant(indices);
+  if (!call.failed() && (!known || known->rank() < 1 || known->count() == 0))
+    call.refuse(Fault::Unsupported, "its places are computed by the model");
+  if (call.failed()) return {};
+  const Tensor places = *known;
+  const Size depth = places.shape().back();
+  Size cells = 1;
+  Sizes joined{0};
+  for (Size i = 0; i < depth; ++i) {
+    const Dim size = call.dim(x, i);
+    const auto product = size.known() && depth <= call.rank(x) ? checked_multiply(cells, *size) : std::nullopt;
+    if (!product) call.refuse(Fault::Unsupported, "takes places of axes whose sizes are not known");
+    cells = product.value_or(1);
+  }
+  if (call.failed()) return {};
+  Take take{0, {}};
+  const auto numbers_of_places = places.integers();
+  for (std::size_t i = 0; i < numbers_of_places.size(); i += static_cast<std::size_t>(depth)) {
+    Size at = 0;
+    for (Size k = 0; k < depth; ++k) {
+      const Size place = numbers_of_places[i + static_cast<std::size_t>(k)], size = *call.dim(x, k);
+      if (place < 0 || place >= size)
+        call.refuse(Fault::Format, "place " + std::to_string(place) + " of " + std::to_string(size));
+      at = at * size + std::clamp<Size>(place, 0, size - 1);
+    }
+    take.indices.push_back(at);
+  }
+  joined[0] = cells;
+  Sizes to(places.shape().begin(), places.shape().end() - 1);
+  for (Size i = depth; i < call.rank(x); ++i) {
+    const Dim size = call.dim(x, i);
+    if (!size.known()) call.refuse(Fault::Unsupported, "takes parts whose sizes are not known");
+    joined.push_back(size.size().value_or(1));
+    to.push_back(size.size().value_or(1));
+  }
+  return {call.add(Reshape{to}, {call.add(take, {call.add(Reshape{joined}, {x})})})};
+}
+
+// What leaves an axis at one end comes in at the other.
+std::vector<ValueId> roll(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const Sizes shifts = numbers(call, "shift"), axes = numbers(call, "axis");
+  if (!call.failed() && shifts.size() != axes.size())
+    call.refuse(Fault::Format, "'shift' is " + text_of(shifts) + ", 'axis' is " + text_of(axes));
+  for (std::size_t i = 0; i < axes.size() && !call.failed(); ++i) {
+    const Size axis = positive_axis(axes[i], call.rank(x));
+    const Dim size = call.dim(x, axis);
+    if (axis < 0 || axis >= call.rank(x)) call.refuse(Fault::Format, "'axis' is " + std::to_string(axes[i]));
+    else if (!size.known()) call.refuse(Fault::Unsupported, "moves along an axis whose size is not known");
+    if (call.failed()) return {};
+    const Size shift = *size == 0 ? 0 : (shifts[i] % *size + *size) % *size;
+    if (shift == 0) continue;
+    const ValueId last = call.add(Slice{axis, *size - shift, {}, 1}, {x}),
+                  first = call.add(Slice{axis, {}, *size - shift, 1}, {x});
+    x = call.add(Concat{axis}, {last, first});
+  }
+  return {x};
+}
+
+// Along a new axis, one number where its place is the index and another elsewhere.
+std::vector<ValueId> one_hot(FunctionCall& call) {
+  ValueId indices = call.tensor("indices");
+  const ValueId on = call.tensor("on_value"), off = call.tensor("off_value");
+  const Sizes depth = numbers(call, "depth");
+  const Size rank = call.rank(indices) + 1, axis = positive_axis(call.attrs.integer("axis", -1), rank);
+  constexpr Size most = 1 << 20;
+  if (!call.failed() && (depth.size() != 1 || depth[0] < 1 || depth[0] > most || axis < 0 || axis >= rank))
+    call.refuse(Fault::Format,
+                "'depth' is " + text_of(depth) + " along axis " + std::to_string(axis) + " of " + std::to_string(rank));
+  if (call.failed()) return {};
+  std::vector<std::int64_t> places(static_cast<std::size_t>(depth[0]));
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i);
+  Sizes shape(static_cast<std::size_t>(rank), 1);
+  shape[static_cast<std::size_t>(axis)] = depth[0];
+  const ValueId all = call.make_constant("places", Tensor::of(shape, std::move(places)));
+  indices = call.add(Unsqueeze{{axis}}, {indices});
+  return {call.add(Where{}, {call.add(Binary{BinaryFunction::Equal}, {indices, all}), on, off})};
+}
+
 constexpr std::array slice_concat_operator_table{
     Operator{.name = "ConcatV2", .inputs = "values... axis", .read = concat, .meaning = Moved{}},
     Operator{.name = "Concat", .inputs = "axis values...", .read = concat},
@@ -247,6 +336,9 @@ constexpr std::array slice_concat_operator_table{
     Operator{.name = "ReverseV2", .inputs = "tensor axis", .read = reverse, .meaning = Moved{}},
     Operator{.name = "Gather", .inputs = "params indices", .read = gather, .meaning = Moved{}},
     Operator{.name = "GatherV2", .inputs = "params indices axis", .read = gather, .meaning = Moved{}},
+    Operator{.name = "GatherNd", .inputs = "params indices", .read = gather_nd},
+    Operator{.name = "Roll", .inputs = "input shift axis", .read = roll},
+    Operator{.name = "OneHot", .inputs = "indices depth on_value off_value", .read = one_hot},
     Operator{.name = "ResourceGather", .inputs = "params indices", .read = gather},
 };
 

@@ -193,6 +193,8 @@ Result<ValueId> GraphReader::value_of(Known& known, const std::string& name) {
                 "'" + name +
                     "' has cells in its batch, as many as sizes that are not known beforehand; give "
                     "them with --size");
+  if (known.list) return fail(Fault::Unsupported, "'" + name + "' is a list, where a tensor is read");
+  if (known.least_of_chance) return fail(Fault::Unsupported, "'" + name + "' is drawn by chance, as in training");
   if (known.filled) {
     const Tensor one = known.filled->reshaped(Sizes(known.fill->all.size(), 1));
     auto stretched = stretch(graph_, sizes_, graph_.constant(graph_.unique_name(name), one, false), *known.fill, name);
@@ -296,6 +298,10 @@ Result<bool> GraphReader::computed(const GraphNode& node, const Slots& inputs, S
 
 // An operator: computed, meant together with those before it, or by its row.
 Result<GraphReader::Slots> GraphReader::operate(Frame& frame, const GraphNode& node, const Slots& inputs) {
+  auto lists = of_lists(frame, node, inputs);
+  if (!lists) return pass(lists);
+  if (*lists) return std::move(**lists);
+  if (auto chance = of_chance(node, inputs)) return std::move(*chance);
   Slots known;
   const auto is_computed = computed(node, inputs, known);
   if (!is_computed) return std::unexpected(is_computed.error());

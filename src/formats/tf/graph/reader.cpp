@@ -323,7 +323,8 @@ Result<Graph> GraphReader::read(std::vector<Endpoint> inputs, std::vector<Endpoi
     outputs.clear();
     for (const std::string& name : options_.outputs) outputs.push_back({name, name});
   }
-  if (outputs.empty()) outputs = sinks();
+  const bool chosen = !outputs.empty();
+  if (!chosen) outputs = sinks();
   if (outputs.empty())
     return fail(Fault::Format, "holds a graph without an output: nothing in it is computed from an input");
   if (auto s = add_inputs(inputs, outputs); !s) return pass(s);
@@ -331,12 +332,14 @@ Result<Graph> GraphReader::read(std::vector<Endpoint> inputs, std::vector<Endpoi
     auto slot = evaluate(main_, output.place);
     if (!slot) return within("output '" + output.name + "'", Result<Graph>(pass(slot)));
     if ((*slot)->error) return std::unexpected(*(*slot)->error);
+    if ((*slot)->dead && !chosen) continue;  // of a branch that is not taken
     if ((*slot)->dead) return fail(Fault::Unsupported, "output '" + output.name + "' is of a branch that is not taken");
     const auto value = within("output '" + output.name + "'", value_of(**slot, output.name));
     if (!value) return std::unexpected(value.error());
     graph_.outputs.push_back(*value);
     graph_.output_names.push_back(output.name);
   }
+  if (graph_.outputs.empty()) return fail(Fault::Format, "has no output that is computed");
   prune(graph_);
   if (!options_.outputs.empty() && !cuts) return cut_at(std::move(graph_), options_.outputs);
   return std::move(graph_);

@@ -47,6 +47,9 @@ struct Known {
   bool dead = false;  // of a branch that is not taken
   std::optional<Error> error;  // why it is not carried, said where it is needed
   std::shared_ptr<const Spread> spread;
+  std::shared_ptr<const std::vector<Slot>> list;  // null: an item that was not written
+  // Drawn by chance, in the shape `fill`: from this number on, below the next whole step.
+  std::optional<double> least_of_chance;
 };
 
 // Where names point within one list of nodes.
@@ -129,6 +132,10 @@ class GraphReader {
   std::shared_ptr<const Spread> spread_by(const GraphNode& node, const Slots& inputs);
   Result<std::optional<Slots>> gathered(const GraphNode& node, const Slots& inputs);
   Result<std::optional<Slots>> repeated_cells(const GraphNode& node, const Slots& inputs, const std::string& layer);
+
+  // ---- lists.cpp
+  Result<std::optional<Slots>> of_lists(Frame& frame, const GraphNode& node, const Slots& inputs);
+  std::optional<Slots> of_chance(const GraphNode& node, const Slots& inputs);
 
   // ---- node.cpp: operators
   Result<Slots> operate(Frame& frame, const GraphNode& node, const Slots& inputs);

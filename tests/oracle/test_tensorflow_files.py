@@ -1,0 +1,162 @@
+"""TensorFlow's own files through convoy: every SavedModel and frozen graph of the corpus at every stored size, run natively and
+ported to PyTorch, Keras and ONNX, each answered by the real framework; and models of kinds that the corpus has not, which
+TensorFlow makes here: dynamic shapes, TensorFlow 1's branches, dropout and checkpoints."""
+import json
+
+import numpy as np
+import pytest
+from carrying import assert_close, cases_in, convoy, port, run_natively
+from test_keras_written import answers, opened, stored
+from test_onnx_written import crossings_of, session
+
+CORPUS = cases_in("corpus/tensorflow")
+NAMES = sorted(f.parent.name for f in CORPUS.glob("*/case.json")) if CORPUS else []
+FORMS = {"saved_model": "saved_model", "frozen": "frozen.pb"}
+# A resize to the size of another tensor: the sizes must be known.
+NEEDS_SIZES = {"net_unet_dynamic"}
+# Channels mirrored: torch.nn.functional.pad has no such mode for them.
+NOT_IN_TORCH = {"pads"}
+TOLERANCE = {"net_quant_dequant": 0.05}  # a value on the border of two steps, as the corpus says itself
+pytestmark = pytest.mark.skipif(not NAMES, reason="no models of TensorFlow")
+
+
+def shapes(name: str, inputs: list) -> list:
+    rows = json.loads((CORPUS / name / "case.json").read_text())["inputs"]
+    return [word for row, x in zip(rows, inputs, strict=True) for word in ("--shape", f"{row['name']}={','.join(map(str, x.shape))}")]
+
+
+def ported(source, target: str, inputs: list, folder, *options) -> list[np.ndarray] | None:
+    """What the port answers in its framework; nothing where it is refused."""
+    if target == "torch":
+        return port([source], folder / "net.py", *options)(inputs)
+    path = folder / f"net.{target}"
+    report = json.loads(convoy("port", source, "-o", path, "--json", "--force", *options).stdout)
+    crossings = crossings_of(report)
+    if target == "keras":
+        return answers(opened(path), crossings, inputs)
+    feed = {c.name: c.to_port(x) for c, x in zip(crossings["inputs"], inputs, strict=True)}
+    return [c.from_port(y) for c, y in zip(crossings["outputs"], session(path, True).run(None, feed), strict=True)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_run(name, form, tmp_path):
+    names = [row["name"] for row in json.loads((CORPUS / name / "case.json").read_text())["inputs"]]
+    for inputs, outputs in stored(CORPUS, name):
+        sizes = shapes(name, inputs) if name in NEEDS_SIZES else []
+        got = run_natively([CORPUS / name / FORMS[form], *sizes], dict(zip(names, inputs, strict=True)), tmp_path)
+        assert_close(got, outputs, TOLERANCE.get(name, 2e-5), name)
+
+
+@pytest.mark.parametrize("target", ["torch", "keras", "onnx"])
+@pytest.mark.parametrize("name", NAMES)
+def test_ported(name, target, tmp_path):
+    if target == "torch" and name in NOT_IN_TORCH:
+        convoy("port", CORPUS / name / "saved_model", "--to", "torch", "-o", tmp_path / "net.py", code=6)
+        return
+    for inputs, outputs in stored(CORPUS, name):
+        sizes = shapes(name, inputs) if name in NEEDS_SIZES else []
+        got = ported(CORPUS / name / "saved_model", target, inputs, tmp_path, *sizes)
+        assert_close(got, outputs, TOLERANCE.get(name, 2e-4), name)
+
+
+def numbers(*shape):
+    return (np.random.default_rng(sum(shape) * 31 + len(shape)).standard_normal(shape) * 0.4).astype("float32")
+
+
+def made() -> dict:
+    """Models by name: a function of one image or sequence, the shape that it declares, and one that it is given."""
+    import tensorflow as tf
+
+    w, image, free = numbers, (2, 9, 11, 3), (None, None, None, 3)
+
+    def groups(x):
+        g = tf.reshape(x, [tf.shape(x)[0], 4, 6, 2, 4])
+        mean, variance = tf.nn.moments(g, [1, 2, 4], keepdims=True)
+        return tf.reshape((g - mean) * tf.math.rsqrt(variance + 1e-5), tf.shape(x))
+
+    def twice(x):
+        size = tf.shape(x)
+        return tf.nn.conv2d_transpose(x, w(3, 2, 4, 3), tf.stack([size[0], size[1] * 2 + 1, size[2] * 2, 4]), 2, "VALID")
+
+    return {
+        "dilated_same": (lambda x: tf.nn.conv2d(x, w(3, 3, 3, 4), 1, "SAME", dilations=[2, 3]), free, image),
+        "dilated_sequence": (lambda x: tf.nn.convolution(x, w(3, 3, 5), padding="SAME", dilations=[2]), (None, None, 3), (2, 17, 3)),
+        "dilated_depthwise": (lambda x: tf.nn.depthwise_conv2d(x, w(3, 3, 3, 2), [1, 1, 1, 1], "SAME", dilations=[2, 2]), free, image),
+        "resized_twice": (lambda x: tf.image.resize(x, 2 * tf.shape(x)[1:3]), free, image),
+        "resized_softly": (lambda x: tf.image.resize(x, [4, 5], antialias=True), (None, 9, 11, 3), image),
+        "transposed": (twice, free, (2, 5, 6, 3)),
+        "groups": (groups, (None, 4, 6, 8), (2, 4, 6, 8)),
+        "split": (lambda x: tf.concat([tf.nn.conv2d(a, w(3, 2, 2, 3), 1, "SAME") for a in tf.split(x, 2, 3)], 3),
+                  (None, None, None, 4), (2, 5, 6, 4)),
+        "masks": (lambda x: x[:, 1:-1, ::2, tf.newaxis, ..., :3][:, :, :, 0] - x[:, 1:-1, ::2, -1][..., tf.newaxis],
+                  (None, 8, 9, 4), (2, 8, 9, 4)),
+        "quotients": (lambda x: tf.clip_by_value(x, -0.3, 0.4) + tf.math.divide_no_nan(x, tf.nn.relu(x)), (None, 5), (2, 5)),
+        "one_hot": (lambda x: tf.one_hot(tf.argmax(x, 1), 8) + tf.roll(x, 3, 1), (None, 8), (2, 8)),
+        "places": (lambda x: tf.gather_nd(x, [[0, 1], [1, 2]]), (2, 8), (2, 8)),
+        "largest": (lambda x: tf.reduce_logsumexp(tf.math.top_k(x, 3).values, 1), (None, 9), (2, 9)),
+    }
+
+
+MADE = ["dilated_same", "dilated_sequence", "dilated_depthwise", "resized_twice", "resized_softly", "transposed", "groups", "split",
+        "masks", "quotients", "one_hot", "places", "largest"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_made(name, tmp_path):
+    import tensorflow as tf
+
+    function, declared, shape = made()[name]
+    x = np.random.default_rng(7).standard_normal(shape).astype("float32")
+    traced = tf.function(function, input_signature=[tf.TensorSpec(declared, tf.float32, name="x")])
+    module = tf.Module()
+    module.traced = traced
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=traced)
+    want = [traced(tf.constant(x)).numpy()]
+    assert_close(run_natively([tmp_path / "saved"], {"x": x}, tmp_path), want, what=name)
+    for target in ("torch", "keras", "onnx"):
+        assert_close(ported(tmp_path / "saved", target, [x], tmp_path), want, 2e-4, f"{name} to {target}")
+
+
+@pytest.fixture(scope="module")
+def first_version(tmp_path_factory):
+    """A model of TensorFlow 1 that is still being trained: a branch for training, dropout, an optimizer, a saver."""
+    import tensorflow as tf
+
+    folder, v1 = tmp_path_factory.mktemp("first"), tf.compat.v1
+    with v1.Graph().as_default(), v1.Session() as run:
+        v1.disable_control_flow_v2()
+        x, wanted = v1.placeholder(tf.float32, [None, 8, 9, 3], "x"), v1.placeholder(tf.float32, [None, 5], "wanted")
+        training, keep = v1.placeholder_with_default(False, []), v1.placeholder_with_default(1.0, [])
+        held = {n: v1.get_variable(n, initializer=numbers(*s)) for n, s in
+                {"conv/kernel": (3, 3, 3, 4), "conv/bias": (4,), "norm/scale": (4,), "norm/offset": (4,), "fc": (80, 5)}.items()}
+        h = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, held["conv/kernel"], 2, "SAME"), held["conv/bias"]))
+        mean, variance = v1.get_variable("norm/mean", initializer=numbers(4)), v1.get_variable("norm/variance", initializer=numbers(4) ** 2 + 0.5)
+        scale, offset = held["norm/scale"], held["norm/offset"]
+        h = v1.cond(training, lambda: v1.nn.fused_batch_norm(h, scale, offset, is_training=True)[0],
+                    lambda: v1.nn.fused_batch_norm(h, scale, offset, mean, variance, is_training=False)[0])
+        h = v1.nn.dropout(tf.reshape(h, [-1, 80]), keep)
+        y = tf.nn.softmax(tf.matmul(h, held["fc"]), name="share")
+        v1.train.AdamOptimizer().minimize(tf.reduce_mean(tf.square(y - wanted)))
+        run.run(v1.global_variables_initializer())
+        given = np.random.default_rng(5).standard_normal((2, 8, 9, 3)).astype("float32")
+        answer = run.run(y, {x: given})
+        v1.train.Saver().save(run, str(folder / "model.ckpt"))
+        v1.saved_model.simple_save(run, str(folder / "saved"), {"x": x}, {"share": y})
+        frozen = v1.graph_util.convert_variables_to_constants(run, v1.get_default_graph().as_graph_def(), ["share"])
+        (folder / "frozen.pb").write_bytes(frozen.SerializeToString())
+    return folder, given, answer
+
+
+@pytest.mark.parametrize("file", ["saved", "frozen.pb", "model.ckpt.meta"])
+def test_a_model_of_tensorflow_1_is_cut_at_its_answer(first_version, file, tmp_path):
+    folder, x, want = first_version
+    cut = ["--outputs", "share"] if file.endswith(".meta") else []
+    assert_close(run_natively([folder / file, *cut], {"x": x}, tmp_path), [want], what=file)
+    assert_close(ported(folder / file, "torch", [x], tmp_path, *cut), [want], 2e-4, file)
+
+
+def test_a_checkpoint_has_its_weights_by_name(first_version):
+    rows = json.loads(convoy("weights", first_version[0] / "model.ckpt.index", "--json").stdout)["tensors"]
+    named = {row["name"]: row["shape"] for row in rows}
+    assert named["conv/kernel"] == [3, 3, 3, 4] and named["fc"] == [80, 5]
