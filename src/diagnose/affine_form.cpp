@@ -15,8 +15,7 @@ namespace {
 
 struct Core {
   AffineForm form;
-  Size channels = 0, groups = 1;
-  std::size_t out_axis = 0;  // of the kernel
+  Size channels = 0;
   Size axis = 0;  // of the value: its channels
 };
 
@@ -33,19 +32,19 @@ std::optional<Core> core_of(const Graph& piece, const Node& node) {
     core.axis = conv->axes.channel();
   } else if (const auto* up = std::get_if<ConvTranspose>(&node.op)) {
     core.axis = up->axes.channel();
-    core.groups = up->groups;
-    core.out_axis = 1;
+    core.form.groups = up->groups;
+    core.form.out_axis = 1;
   } else {
     const auto* linear = std::get_if<Linear>(&node.op);
     const bool is_in_out = std::holds_alternative<MatMul>(node.op) || (linear && linear->order == LinearOrder::InOut);
     if ((!linear && !is_in_out) || kernel->rank() != 2) return std::nullopt;
     if (is_in_out) turned = kernel->permuted(Sizes{1, 0}), matrix = &turned;
   }
-  core.channels = matrix->shape()[core.out_axis] * core.groups;
+  core.channels = matrix->shape()[core.form.out_axis] * core.form.groups;
   core.form.kernel = matrix->doubles();
   const Size rest = matrix->count() / std::max<Size>(matrix->shape()[0], 1);
-  core.form.shape = core.out_axis == 0 ? Sizes{matrix->shape()[0], rest}
-                                       : Sizes{shape[0], shape[1], rest / std::max<Size>(shape[1], 1)};
+  core.form.shape = core.form.out_axis == 0 ? Sizes{matrix->shape()[0], rest}
+                                            : Sizes{shape[0], shape[1], rest / std::max<Size>(shape[1], 1)};
   const auto channels = static_cast<std::size_t>(core.channels);
   const Tensor* bias = constant_of(piece, node, 2);
   if (node.inputs.size() > 2 && node.inputs[2] && !bias) return std::nullopt;
@@ -55,17 +54,20 @@ std::optional<Core> core_of(const Graph& piece, const Node& node) {
   return core;
 }
 
+// The output channel of each number of the kernel.
+Size channel_of(const AffineForm& form, Size number) {
+  Size inner = 1;
+  for (std::size_t i = form.out_axis + 1; i < form.shape.size(); ++i) inner *= form.shape[i];
+  const Size own = form.shape[form.out_axis], rows = form.out_axis == 0 ? 1 : form.shape[0];
+  const Size rows_of_group = std::max<Size>(rows / form.groups, 1), at = number / inner;
+  return form.out_axis == 0 ? at : at / own / rows_of_group * own + at % own;
+}
+
 void scale_channels(Core& core, const std::vector<double>& by) {
   AffineForm& form = core.form;
-  Size inner = 1;
-  for (std::size_t i = core.out_axis + 1; i < form.shape.size(); ++i) inner *= form.shape[i];
-  const Size own = form.shape[core.out_axis], rows = core.out_axis == 0 ? 1 : form.shape[0];
-  const Size rows_of_group = std::max<Size>(rows / core.groups, 1);
-  for (std::size_t i = 0; i < form.kernel.size(); ++i) {
-    const Size at = static_cast<Size>(i) / inner, row = at / own;
-    const Size channel = core.out_axis == 0 ? at : row / rows_of_group * own + at % own;
-    form.kernel[i] *= by[static_cast<std::size_t>(channel)];
-  }
+  ++form.scalings;
+  for (std::size_t i = 0; i < form.kernel.size(); ++i)
+    form.kernel[i] *= by[static_cast<std::size_t>(channel_of(form, static_cast<Size>(i)))];
   for (std::size_t c = 0; c < by.size(); ++c) form.bias[c] *= by[c], form.bias_size[c] *= std::abs(by[c]);
 }
 
@@ -155,6 +157,8 @@ bool moves_in_front(const Op& op) {
          std::holds_alternative<Squeeze>(op) || std::holds_alternative<Unsqueeze>(op);
 }
 
+constexpr double most_steps_of_a_factor = 4;  // of 2^-24, by two programs: a root of two units, a quotient, a product
+constexpr std::size_t fewest_numbers = 4;  // that make a share of a channel's more than chance
 constexpr double most_steps_of_folding = 16;  // of 2^-24: gamma, root, quotient, product, each rounded, by two programs
 
 }  // namespace
@@ -205,6 +209,38 @@ std::string unexplained_in(const AffineForm& a, const AffineForm& b) {
                        kernels == 1 ? "s" : "");
   return fmt::format("bias [{}] is {:.9g} in a, {:.9g} in b with what shifts it taken in; {} of {} numbers differ{}",
                      bias_at, a.bias[bias_at], b.bias[bias_at], biases, a.bias.size(), biases == 1 ? "s" : "");
+}
+
+std::string unexplained_factors_in(const AffineForm& a, const AffineForm& b) {
+  if (a.shape != b.shape || a.kernel.size() != b.kernel.size() || a.bias.size() != b.bias.size()) return "";
+  struct Off {
+    double least = 1, most = -1, sum = 0;
+    std::size_t numbers = 0;
+  };
+  std::vector<Off> channels(a.bias.size());
+  for (std::size_t i = 0; i < a.kernel.size(); ++i) {
+    const double size = std::abs(a.kernel[i]);
+    if (size < 1e-30) continue;
+    const double by = (std::abs(b.kernel[i]) - size) / size;
+    Off& off = channels[static_cast<std::size_t>(channel_of(a, static_cast<Size>(i)))];
+    off.least = std::min(off.least, by), off.most = std::max(off.most, by), off.sum += by;
+    ++off.numbers;
+  }
+  const double allowed = most_steps_of_a_factor * (1 + std::max(a.scalings, b.scalings)) * unit_rounding;
+  std::size_t far = 0;
+  double most = 0;
+  for (const Off& off : channels) {
+    const bool is_one_sided = off.least > 0 || off.most < 0;
+    const double share = off.sum / static_cast<double>(std::max<std::size_t>(off.numbers, 1));
+    if (off.numbers < fewest_numbers || !is_one_sided || std::abs(share) <= allowed) continue;
+    ++far;
+    if (std::abs(share) > std::abs(most)) most = share;
+  }
+  if (far == 0) return "";
+  return fmt::format(
+      "the numbers of {} of {} output channels are {} in b with what scales them taken in, by up to {:.2g} "
+      "of them",
+      far, channels.size(), most > 0 ? "larger" : "smaller", std::abs(most));
 }
 
 }  // namespace convoy::diagnose

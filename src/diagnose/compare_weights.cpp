@@ -3,6 +3,7 @@
 #include "diagnose/affine_form.h"
 #include "diagnose/compare.h"
 #include "diagnose/fingerprint.h"
+#include "diagnose/hypothesis.h"
 #include "prove/bound.h"
 
 #include <fmt/format.h>
@@ -164,16 +165,41 @@ void Comparison::blame_weights(std::size_t i) {
   state.cause = std::move(cause);
 }
 
+// Of the epsilons that frameworks use, the one with which a's norms, or b's, make the other's numbers.
+std::optional<Edit> Comparison::epsilon_between(const Piece& a, const Piece& b) {
+  for (const bool is_in_a : {true, false}) {
+    const Graph& own = is_in_a ? a.graph : b.graph;
+    const auto other = affine_form_of(is_in_a ? b.graph : a.graph);
+    for (std::size_t n = 0; n < own.nodes.size() && other; ++n) {
+      const auto* norm = std::get_if<BatchNorm>(&own.nodes[n].op);
+      if (!norm) continue;
+      for (const double epsilon : usual_epsilons) {
+        BatchNorm now = *norm;
+        now.epsilon = epsilon;
+        const auto form = epsilon == norm->epsilon ? std::nullopt : affine_form_of(with_op(own, n, now));
+        if (!form || !unexplained_in(*form, *other).empty() || !unexplained_factors_in(*form, *other).empty()) continue;
+        const auto [theirs, ours] = is_in_a ? std::pair(epsilon, norm->epsilon) : std::pair(norm->epsilon, epsilon);
+        const Node& about = is_in_a ? own.nodes[n] : a.graph.nodes.back();
+        return Edit{"bn_eps", about.layer, about.kind,
+                    "epsilon " + number_text(theirs) + " in place of " + number_text(ours)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 // Where a norm was taken into a kernel, each number of the kernel by itself: what one of very many moves, rounding covers.
 void Comparison::compare_affine(std::size_t i, const Piece& a, const Piece& b) {
   const auto first = affine_form_of(a.graph), second = affine_form_of(b.graph);
   if (!first || !second) return;
-  const std::string says = unexplained_in(*first, *second);
+  std::string says = unexplained_in(*first, *second);
+  if (says.empty()) says = unexplained_factors_in(*first, *second);
   if (says.empty()) return;
   Weights& weights = states_[i].weights;
   weights.layer = first->layer;
   weights.says = says;
   blame_weights(i);
+  if (auto epsilon = epsilon_between(a, b)) states_[i].cause->edits = {*std::move(epsilon)};
 }
 
 }  // namespace convoy::diagnose

@@ -23,7 +23,7 @@ std::vector<double> epsilons(const Scene& scene, double own) {
     if (value != own && std::ranges::find(all, value) == all.end()) all.push_back(value);
   };
   for (const Node* other : twins<O>(scene)) add(std::get<O>(other->op).epsilon);
-  for (const double value : {1e-3, 1e-5, 1e-6, 1e-12, 1.001e-5, 1e-4, 1e-2, 1e-7, 1e-8}) add(value);
+  for (const double value : usual_epsilons) add(value);
   return all;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "graph/graph.h"
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ struct Edit {
 
 // What is said of a picture whose colours come in the other order.
 constexpr std::string_view reversed_input = "the channels of the input in reverse order";
+
+// The epsilons that frameworks use, as far as another one may stand in the place of one's own.
+inline constexpr std::array usual_epsilons{1e-3, 1e-5, 1e-6, 1e-12, 1.001e-5, 1e-4, 1e-2, 1e-7, 1e-8};
 
 struct Hypothesis {
   Graph piece;

@@ -136,7 +136,7 @@ TEST(SameExactly, WhatIsWrittenOtherwiseStaysTheSame) {
 }
 
 // A norm folded in as a program folds it, in float32.
-Graph folded(const Graph& a, float change_of_one) {
+Graph folded(const Graph& a, float change_of_one, float epsilon = 1e-3F) {
   const auto numbers = [&](const std::string& name) {
     for (const Value& value : a.values)
       if (value.name == name) return value.constant->floats();
@@ -149,12 +149,12 @@ Graph folded(const Graph& a, float change_of_one) {
   b = with(b, "k", [&](auto& n) {
     for (std::size_t i = 0; i < n.size(); ++i) {
       const std::size_t channel = i / 5400;
-      n[i] = n[i] * (g[channel] / std::sqrt(v[channel] + 1e-3F));
+      n[i] = n[i] * (g[channel] / std::sqrt(v[channel] + epsilon));
     }
     n[7000] *= change_of_one;
   });
   return with(b, "c", [&](auto& n) {
-    for (std::size_t i = 0; i < n.size(); ++i) n[i] = o[i] - m[i] * (g[i] / std::sqrt(v[i] + 1e-3F));
+    for (std::size_t i = 0; i < n.size(); ++i) n[i] = o[i] - m[i] * (g[i] / std::sqrt(v[i] + epsilon));
   });
 }
 
@@ -168,6 +168,23 @@ TEST(SameExactly, AFoldedNormIsTheSameAndOneNumberOfItsKernelIsNot) {
   const Diagnosis found = diagnosed(a, folded(a, 1.0001F));
   ASSERT_EQ(found.findings.size(), 1);
   EXPECT_NE(found.findings[0].says.find("kernel [1, 1600]"), std::string::npos) << found.findings[0].says;
+}
+// Variances so large that another epsilon moves each number by less than rounding might, but all of them to one side.
+TEST(SameExactly, AFoldedNormWithAnotherEpsilonMovesAllNumbersToOneSide) {
+  const Graph a = with(
+      exactly_parsed("input x float32[1,600,5,6]\nconst k float32[4,600,3,3] = seed 1\nconst g float32[4] = seed 3\n"
+                     "const o float32[4] = seed 4\nconst m float32[4] = seed 5\nconst v float32[4] = seed 6\n"
+                     "z = conv(x, k, _) windows=3,3 paddings=0:0,0:0\n"
+                     "y = batch_norm(z, g, o, m, v) epsilon=0.001\noutput y\n"),
+      "v", [](auto& n) { n = {240, 390, 640, 790}; });
+  EXPECT_TRUE(diagnosed(a, folded(a, 1)).same);
+  EXPECT_TRUE(diagnosed(folded(a, 1), a).same);
+  const Diagnosis found = diagnosed(a, folded(a, 1, 1e-5F));
+  ASSERT_EQ(found.findings.size(), 1);
+  EXPECT_EQ(found.findings[0].cause, "bn_eps");
+  EXPECT_EQ(found.findings[0].a, "y");
+  EXPECT_EQ(found.findings[0].says, "epsilon 1e-05 in place of 0.001");
+  EXPECT_EQ(found.findings[0].fix.torch, "nn.BatchNorm2d(4, eps=0.001)");
 }
 
 }  // namespace
