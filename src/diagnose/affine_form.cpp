@@ -243,4 +243,13 @@ std::string unexplained_factors_in(const AffineForm& a, const AffineForm& b) {
       far, channels.size(), most > 0 ? "larger" : "smaller", std::abs(most));
 }
 
+bool adds_the_same(const AffineForm& a, const AffineForm& b) {
+  if (a.shape != b.shape || a.kernel != b.kernel || a.bias.size() != b.bias.size()) return false;
+  for (std::size_t c = 0; c < a.bias.size(); ++c)
+    if (!(std::abs(a.bias[c] - b.bias[c]) <=
+          most_steps_of_folding * unit_rounding * std::max(a.bias_size[c], b.bias_size[c])))
+      return false;
+  return true;
+}
+
 }  // namespace convoy::diagnose

@@ -130,6 +130,7 @@ class Comparison {
   void sharpen(std::size_t match);
   void blame_weights(std::size_t match);
   void compare_affine(std::size_t match, const Piece& a, const Piece& b);
+  void settle_moved_biases(std::size_t match, const Piece& a, const Piece& b);
   static std::optional<Edit> epsilon_between(const Piece& a, const Piece& b);
   static void keep_whole(const Tensor& own, std::vector<float>& made);
   static std::optional<Tensor> fresh_like(const Tensor& own, const Sizes& shape, std::uint64_t seed);

@@ -165,6 +165,16 @@ void Comparison::blame_weights(std::size_t i) {
   state.cause = std::move(cause);
 }
 
+// What a layer adds and what the norm behind it takes off, or adds, are one sum: two tensors or more may differ, and it stays.
+void Comparison::settle_moved_biases(std::size_t i, const Piece& a, const Piece& b) {
+  Weights& weights = states_[i].weights;
+  if (weights.different < 2) return;
+  const auto first = affine_form_of(a.graph), second = affine_form_of(b.graph);
+  if (!first || !second || !adds_the_same(*first, *second)) return;
+  weights.rounded += weights.different;
+  weights.different = 0;
+}
+
 // Of the epsilons that frameworks use, the one with which a's norms, or b's, make the other's numbers.
 std::optional<Edit> Comparison::epsilon_between(const Piece& a, const Piece& b) {
   for (const bool is_in_a : {true, false}) {

@@ -187,5 +187,26 @@ TEST(SameExactly, AFoldedNormWithAnotherEpsilonMovesAllNumbersToOneSide) {
   EXPECT_EQ(found.findings[0].fix.torch, "nn.BatchNorm2d(4, eps=0.001)");
 }
 
+// A bias taken off in the norm's mean instead of added in the layer.
+TEST(SameExactly, ABiasMayMoveIntoTheMeanOfTheNormBehindIt) {
+  const Graph a = exactly_parsed(
+      "input x float32[1,3,5,6]\nconst k float32[4,3,3,3] = seed 1\nconst c float32[4] = seed 2\n"
+      "const g float32[4] = seed 3\nconst o float32[4] = seed 4\nconst m float32[4] = seed 5\n"
+      "const v float32[4] = seed 6 positive\nz = conv(x, k, c) windows=3,3 paddings=0:0,0:0\n"
+      "y = batch_norm(z, g, o, m, v) epsilon=0.001\noutput y\n");
+  std::vector<float> bias;
+  with(a, "c", [&](auto& n) { bias = n; });
+  const auto moved = [&](float more) {
+    const Graph b = with(a, "c", [](auto& n) { n.assign(n.size(), 0); });
+    return with(b, "m", [&](auto& n) {
+      for (std::size_t i = 0; i < n.size(); ++i) n[i] -= bias[i];
+      n[2] += more;
+    });
+  };
+  EXPECT_TRUE(diagnosed(a, moved(0)).same);
+  EXPECT_TRUE(diagnosed(moved(0), a).same);
+  EXPECT_FALSE(diagnosed(a, moved(1e-4F)).same);
+}
+
 }  // namespace
 }  // namespace convoy::diagnose
