@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 namespace convoy::diagnose {
@@ -52,14 +54,6 @@ struct Known {
   std::string_view cause, torch, keras;
 };
 constexpr std::array known{
-    Known{"kernel_flipped", "weight = weight.flip(2, 3)", "kernel = kernel[::-1, ::-1]"},
-    Known{"kernel_hw_swapped", "weight = kernel.permute(3, 2, 0, 1)  # [h, w, in, out] -> [out, in, h, w]",
-          "kernel = weight.permute(2, 3, 1, 0)  # [out, in, h, w] -> [h, w, in, out]"},
-    Known{"kernel_not_transposed",
-          "weight = kernel.permute(3, 2, 0, 1)  # transposed, not reshaped: [h, w, in, out] -> [out, in, h, w]",
-          "kernel = weight.permute(2, 3, 1, 0)  # transposed, not reshaped: [out, in, h, w] -> [h, w, in, out]"},
-    Known{"channels_swapped", "weight = kernel.permute(3, 2, 0, 1)  # the last axis is the output's channels",
-          "kernel = weight.permute(2, 3, 1, 0)  # the first axis is the output's channels"},
     Known{"depthwise_order",
           "weight = kernel.permute(2, 3, 0, 1).reshape(c * m, 1, *kernel.shape[:2])  # output channel = input channel "
           "* m + multiplier",
@@ -83,27 +77,17 @@ constexpr std::array known{
     Known{"weights_rounded", "load the original's float32 weights", "load the original's float32 weights"},
     Known{"weights_differ", "load the original's weights", "load the original's weights"},
     Known{"dense_transposed", "weight = kernel.T", "kernel = weight.T"},
-    Known{"flatten_order",
-          "x = x.permute(0, 2, 3, 1).flatten(1)  # rows, columns, channels: the order of the original's features",
-          "x = Permute((3, 1, 2))(x); Flatten()  # channels, rows, columns: the order of the original's features"},
-    Known{"reshape_layout", "x = x.permute(0, 2, 3, 1).reshape(...)  # in the original's order of axes",
-          "Permute((3, 1, 2)), then Reshape  # in the original's order of axes"},
     Known{"activation_extra", "no activation here", "activation=None"},
     Known{"pool_pad_value", "F.pad(x, ..., value=float('-inf')), or the pool's own padding",
           "padding='same', which pads with minus infinity"},
     Known{"gate_order",
           "the gates in PyTorch's order: i, f, g, o of an LSTM; r, z, n of a GRU (Keras: i, f, c, o; z, r, h)",
           "the gates in Keras's order: i, f, c, o of an LSTM; z, r, h of a GRU (PyTorch: i, f, g, o; r, z, n)"},
-    Known{"sequence_end",
-          "y = torch.cat([y[:, -1, :units], y[:, 0, units:]], 1)  # the backward half ends at position 0",
-          "return_sequences=False, which takes each direction's own end"},
     Known{"order_of_layers", "the layers in the original's order", "the layers in the original's order"},
     Known{"concat_order", "torch.cat([...], 1) with the original's order of inputs",
           "Concatenate()([...]) with the original's order of inputs"},
     Known{"preprocessing", "the original's scale and offset in front of the model",
           "Rescaling with the original's scale and offset in front of the model"},
-    Known{"sequence_axis", "nn.LSTM(..., batch_first=True)  # x is [batch, steps, features]",
-          "x is [batch, steps, features]: ops.transpose(x, (1, 0, 2)) where the steps come first"},
     Known{"branches_exchanged", "the two in the original's order", "the two in the original's order"},
     Known{"reads_another", "the output of the original's layer here", "the output of the original's layer here"},
     Known{"bn_vector_order", "weight, bias, running_mean, running_var = gamma, beta, moving_mean, moving_variance",
@@ -128,7 +112,48 @@ std::string shape_of_input(const Graph& form, const Node& node, std::size_t axis
 // Keras's axis in its own layout: channels last.
 Size keras_axis(Size axis, Size rank) { return rank < 3 || axis == 0 ? axis : axis == 1 ? -1 : axis - 1; }
 
+// The axis on which the channels lie, by the layer that makes them. Nothing: none is in sight.
+std::optional<Size> channels_of(const Graph& form, ValueId v) {
+  const NodeId maker = form[v].producer;
+  if (!maker || form[maker].inputs.empty() || !form[maker].inputs[0]) return std::nullopt;
+  const Node& node = form[maker];
+  const Traits& traits = traits_of(node.op);
+  if (std::holds_alternative<Conv>(node.op) || std::holds_alternative<ConvTranspose>(node.op)) return 1;
+  if (std::holds_alternative<Linear>(node.op) || traits.kind == LayerKind::Recurrence) return form[v].type.rank() - 1;
+  const ValueId x = node.inputs[0];
+  if (form[x].type.rank() != form[v].type.rank()) return std::nullopt;
+  const auto from = channels_of(form, x);
+  const auto* turn = std::get_if<Transpose>(&node.op);
+  if (from && turn) return std::ranges::find(turn->permutation, *from) - turn->permutation.begin();
+  if (from &&
+      form[x].type.shape[static_cast<std::size_t>(*from)] != form[v].type.shape[static_cast<std::size_t>(*from)])
+    return std::nullopt;
+  return from;
+}
+
+// Whether the layer reads channels that a step right in front of it moved behind the other axes.
+bool reads_moved_last(const Graph& form, const Node& node) {
+  const NodeId maker = form[node.inputs[0]].producer;
+  const auto* turn = maker ? std::get_if<Transpose>(&form[maker].op) : nullptr;
+  return turn && channels_of(form, node.inputs[0]) == form[node.inputs[0]].type.rank() - 1 &&
+         turn->permutation.back() == 1;
+}
+
+constexpr double cubic_of_keras = -0.5;  // PyTorch: -0.75
+
+// Of a cell that walks along a sequence: whether from its end.
+std::optional<bool> walks_backwards(const Node& node) {
+  return std::visit(
+      []<class O>(const O& op) -> std::optional<bool> {
+        if constexpr (std::is_same_v<O, Lstm> || std::is_same_v<O, Gru> || std::is_same_v<O, SimpleRnn>)
+          return op.backwards;
+        return std::nullopt;
+      },
+      node.op);
+}
+
 struct Words {
+  const Graph& as_read;
   const Graph& form;
   const Node& node;
   std::string_view cause;
@@ -167,16 +192,21 @@ struct Words {
   Fix operator()(const LayerNorm& norm) const {
     std::string shape, axes;
     bool is_last = true;  // the axes, in order, are those that nn.LayerNorm takes
+    const auto channels = channels_of(form, node.inputs[0]);
+    const bool is_all_last = norm.axes == Sizes{rank() - 1};
     for (std::size_t i = 0; i < norm.axes.size(); ++i) {
       const Size axis = norm.axes[i];
       is_last = is_last && axis == rank() - static_cast<Size>(norm.axes.size() - i);
       shape += (shape.empty() ? "" : ", ") + shape_of_input(form, node, static_cast<std::size_t>(axis));
-      const Size own = of_keras(axis);
+      const Size own = channels ? of_channels(axis, *channels) : is_all_last ? axis : of_keras(axis);
       axes += (axes.empty() ? "" : ", ") + std::to_string(own < 0 ? own : own - rank());
     }
     const std::string epsilon = number(norm.epsilon);
     std::string torch;
-    if (is_last) torch = fmt::format("nn.LayerNorm([{}], eps={})", shape, epsilon);
+    // Keras's channels lie last wherever they are; PyTorch's in front of the other axes, unless no images are behind it.
+    if (is_all_last && is_of_keras() && reads_moved_last(form, node))
+      torch = fmt::format("nn.LayerNorm({0}, eps={1})(x.movedim(1, -1)).movedim(-1, 1)", shape, epsilon);
+    else if (is_last) torch = fmt::format("nn.LayerNorm([{}], eps={})", shape, epsilon);
     else if (norm.axes.size() == 1)
       torch =
           fmt::format("nn.LayerNorm({0}, eps={1})(x.movedim({2}, -1)).movedim(-1, {2})", shape, epsilon, norm.axes[0]);
@@ -200,8 +230,7 @@ struct Words {
     const bool is_order = cause == "concat_order" && node.inputs.size() < 6;
     std::string torch, keras = is_order ? "" : fmt::format("Concatenate(axis={})", of_keras(op.axis));
     for (std::size_t i = 0; is_order && i < node.inputs.size(); ++i) {
-      const NodeId maker = form[node.inputs[i]].producer;
-      torch += (torch.empty() ? "" : ", ") + (maker ? form[maker].layer : form[node.inputs[i]].name);
+      torch += (torch.empty() ? "" : ", ") + name_of_operand(node, i);
     }
     if (is_order) keras = fmt::format("Concatenate(axis={})([{}])", of_keras(op.axis), torch);
     return {fmt::format("torch.cat([{}], {})", is_order ? torch : "...", op.axis), keras};
@@ -227,24 +256,35 @@ struct Words {
                corners = op.coordinates == Coordinates::AlignCorners;
     std::string size, factors;
     bool is_whole = op.axes.size() == 2;  // every cell so many times
+    bool grows = true, is_exact = true;
     for (const Size axis : op.axes) {
       const Dim from = form[node.inputs[0]].type.shape[static_cast<std::size_t>(axis)],
                 to = form[node.outputs[0]].type.shape[static_cast<std::size_t>(axis)];
       if (!from.known() || !to.known()) return {};
+      grows = grows && *to >= *from;
       is_whole = is_whole && *from > 0 && *to % *from == 0;
       size += (size.empty() ? "" : ", ") + std::to_string(*to);
+      // TensorFlow reads the kernel off a table, and only at these ratios its entries are hit.
+      is_exact =
+          is_exact && (!op.cubic_table || (is_whole && std::has_single_bit(static_cast<std::uint64_t>(*to / *from))));
       if (is_whole) factors += (factors.empty() ? "" : ", ") + std::to_string(*to / *from);
     }
     const bool rounds = nearest && op.coordinates == Coordinates::HalfPixel && op.rounding != Rounding::Floor;
     if (op.axes.size() == 1) mode = nearest ? "nearest" : "linear";
+    const bool is_cubic = op.interpolation == Interpolation::Cubic;
     std::string keras;
-    if (!corners && is_whole) keras = fmt::format("UpSampling2D(({}), interpolation='{}')", factors, mode);
+    if (is_cubic && op.cubic_a != cubic_of_keras) {
+    } else if (!corners && is_whole) keras = fmt::format("UpSampling2D(({}), interpolation='{}')", factors, mode);
     else if (!corners && op.axes.size() == 2)
       keras = fmt::format("ops.image.resize(x, ({}), interpolation='{}')", size, mode);
-    return {fmt::format("F.interpolate(x, size=({}), mode='{}{}'{})", size, mode, rounds ? "-exact" : "",
+    // The kernel of -0.5 is what PyTorch smooths with, and where an image grows nothing is smoothed.
+    const bool smooths = is_cubic && op.cubic_a == cubic_of_keras;
+    if (smooths && (!grows || corners || !is_exact)) return {"", keras};
+    return {fmt::format("F.interpolate(x, size=({}), mode='{}{}'{}{})", size, mode, rounds ? "-exact" : "",
                         nearest   ? ""
                         : corners ? ", align_corners=True"
-                                  : ", align_corners=False"),
+                                  : ", align_corners=False",
+                        smooths ? ", antialias=True" : ""),
             keras};
   }
   Fix operator()(const Affine& op) const {
@@ -257,6 +297,27 @@ struct Words {
   }
 
  private:
+  // The layer that makes it; where one layer makes several, the direction in which each was walked, or the value.
+  std::string name_of_operand(const Node& join, std::size_t i) const {
+    const auto layer_of = [&](ValueId v) {
+      const NodeId maker = form[v].producer;
+      return maker ? form[maker].layer : form[v].name;
+    };
+    const ValueId own = join.inputs[i];
+    const std::string layer = layer_of(own);
+    if (std::ranges::count_if(join.inputs, [&](ValueId v) { return v && layer_of(v) == layer; }) < 2) return layer;
+    for (ValueId v = own; v && form[v].producer; v = form[form[v].producer].inputs[0]) {
+      const Node& maker = form[form[v].producer];
+      if (maker.layer != layer || maker.inputs.empty()) break;
+      if (const auto backwards = walks_backwards(maker)) return *backwards ? "backward" : "forward";
+    }
+    return form[own].name;
+  }
+  bool is_of_keras() const { return explain::framework_of(as_read) == Framework::Keras; }
+  // Where channels lie on this axis here, and last in Keras.
+  Size of_channels(Size axis, Size channels) const {
+    return axis == channels ? rank() - 1 : axis > channels ? axis - 1 : axis;
+  }
   // In Keras's own layout.
   Size of_keras(Size axis) const { return keras_axis(axis, rank()); }
 };
@@ -336,22 +397,117 @@ std::optional<Sizes> flattened_into(const Graph& form, const std::string& layer)
   return std::nullopt;
 }
 
-// Either the features in the original's order, or its matrix in the order of the features, once.
-Fix of_flatten(const Sizes& shape) {
-  std::string last, rows, back;
-  for (std::size_t i = 1; i < shape.size(); ++i) {
-    last += std::to_string(i + 1) + ", ";
-    rows += std::to_string(shape[i]) + ", ";
-    back += fmt::format(", {}", i);
+// "0, 2, 3, 1" of rank 4: channels behind the other axes; "0, 3, 1, 2": in front of them.
+std::string to_last(Size rank) {
+  std::string text = "0";
+  for (Size i = 2; i < rank; ++i) text += fmt::format(", {}", i);
+  return text + ", 1";
+}
+std::string to_first(Size rank) {
+  std::string text = fmt::format("0, {}", rank - 1);
+  for (Size i = 1; i + 1 < rank; ++i) text += fmt::format(", {}", i);
+  return text;
+}
+
+// Whether what the layer reads was laid out with its channels last in the original.
+bool lies_channels_last(const Graph& as_read, const std::string& layer) {
+  if (explain::framework_of(as_read) == Framework::Keras) return true;
+  for (const Node& node : as_read.nodes) {
+    if (node.layer != layer || node.inputs.empty()) continue;
+    for (ValueId v = node.inputs[0]; v && as_read[v].producer; v = as_read[as_read[v].producer].inputs[0]) {
+      const Node& maker = as_read[as_read[v].producer];
+      if (const auto* turn = std::get_if<Transpose>(&maker.op)) return turn->permutation.back() == 1;
+      if (maker.inputs.empty() || traits_of(maker.op).learnt == Learnt::Weights) break;
+    }
   }
-  const std::size_t channels = shape.size();
-  std::string keras;
-  for (std::size_t i = 1; i < channels; ++i) keras += fmt::format(", {}", i);
+  return false;
+}
+
+// Either the features in the original's order, or its matrix in the order of the features, once.
+Fix of_flatten(const Sizes& shape, bool channels_last) {
+  const Size rank = std::ssize(shape) + 1;
+  std::string places;
+  for (std::size_t i = 1; i < shape.size(); ++i) places += std::to_string(shape[i]) + ", ";
+  const std::string last = to_last(rank), first = to_first(rank);
+  if (channels_last)
+    return {fmt::format("x = x.permute({}).flatten(1)  # channels last, as the original's features; or once: weight = "
+                        "kernel.T.reshape(-1, {}{}).permute({}).flatten(1)",
+                        last, places, shape[0], first),
+            "x = Flatten()(x)  # channels last, as the original's features: no Permute in front"};
+  return {"x = x.flatten(1)  # channels first, as the original's features: no permute in front",
+          fmt::format("x = Permute(({}))(x); x = Flatten()(x)  # channels first, as the original's features; or once: "
+                      "kernel = weight.reshape(-1, {}, {}).permute({}).flatten(1).T",
+                      first.substr(3), shape[0], places.substr(0, places.size() - 2), last)};
+}
+
+// ---- kernels, by how many axes they have ---------------------------------------------------------------------------------
+
+// Of the layer's own kernel: [out, in, k...] in PyTorch, [k..., in, out] in Keras, and a transposed one the other way round.
+Fix of_kernel(std::string_view cause, std::string_view says, const Tensor& kernel, bool is_transposed) {
+  const Size space = kernel.rank() - 2;
+  if (space < 1) {
+    if (cause == "kernel_not_transposed") return {"weight = kernel.T", "kernel = weight.T"};
+    return {};
+  }
+  std::string cells, own, flips, slices, names;
+  constexpr std::string_view letters = "dhw";
+  for (Size i = 0; i < space; ++i) {
+    const std::string comma = i == 0 ? "" : ", ";
+    const bool is_reversed = !says.starts_with(reversed_along_one) || says.ends_with(fmt::format(" {}", i + 2));
+    own += comma + std::to_string(i + 2);
+    cells += comma + std::to_string(i);
+    if (is_reversed) flips += (flips.empty() ? "" : ", ") + std::to_string(i + 2);
+    slices += comma + (is_reversed ? "::-1" : ":");
+    const std::string letter = space == 1   ? "k"
+                               : space <= 3 ? std::string(1, letters[static_cast<std::size_t>(3 - space + i)])
+                                            : "k" + std::to_string(i);
+    names += comma + letter;
+  }
+  if (cause == "kernel_flipped")
+    return {fmt::format("weight = weight.flip({})", flips), fmt::format("kernel = kernel[{}]", slices)};
+  const std::string_view two = is_transposed ? "in, out" : "out, in", other = is_transposed ? "out, in" : "in, out";
+  const std::string_view why = cause == "kernel_not_transposed" ? "transposed, not reshaped: " : "";
   return {
-      fmt::format("x = x.permute(0, {}1).flatten(1)  # channels last, as the original's features; or once: weight = "
-                  "kernel.T.reshape(-1, {}{}).permute(0, {}{}).flatten(1)",
-                  last, rows, shape[0], channels, back),
-      fmt::format("x = Permute(({}{}))(x); Flatten()  # channels first, as the original's features", channels, keras)};
+      fmt::format("weight = kernel.permute({}, {}, {})  # {}[{}, {}] -> [{}, {}]", space + 1, space, cells, why, names,
+                  other, two, names),
+      fmt::format("kernel = weight.permute({}, 1, 0)  # {}[{}, {}] -> [{}, {}]", own, why, two, names, names, other)};
+}
+
+bool is_about_kernel(std::string_view cause) {
+  return cause == "kernel_flipped" || cause == "kernel_hw_swapped" || cause == "kernel_not_transposed" ||
+         cause == "channels_swapped";
+}
+
+// The layer's cells, as the form has them: a layer of both directions has two.
+std::vector<const Node*> cells_of(const Graph& form, const std::string& layer) {
+  std::vector<const Node*> cells;
+  for (const Node& node : form.nodes)
+    if (node.layer == layer && walks_backwards(node)) cells.push_back(&node);
+  return cells;
+}
+
+Fix of_sequence_end(const Graph& form, const std::string& layer, std::string_view says) {
+  const auto cells = cells_of(form, layer);
+  if (cells.size() != 1)
+    return {"y = torch.cat([y[:, -1, :units], y[:, 0, units:]], 1)  # the backward half ends at position 0",
+            "return_sequences=False, which takes each direction's own end"};
+  const bool backwards = *walks_backwards(*cells[0]);
+  if (says == "walked the other way")
+    return backwards ? Fix{"x = x.flip(1)  # in front: the original walks from the end", "go_backwards=True"}
+                     : Fix{"no x.flip(1) in front: the original walks from the beginning", "go_backwards=False"};
+  if (says == "the steps in reverse order") return {"y = y.flip(1)", "y = y[:, ::-1]"};
+  return {"y = y[:, -1]  # the state after the last step",
+          "return_sequences=False, which gives the state after the last step"};
+}
+
+Fix of_sequence_axis(const Graph& form, const std::string& layer) {
+  const auto cells = cells_of(form, layer);
+  const std::string_view name = cells.empty()                                ? "LSTM"
+                                : std::holds_alternative<Gru>(cells[0]->op)  ? "GRU"
+                                : std::holds_alternative<Lstm>(cells[0]->op) ? "LSTM"
+                                                                             : "RNN";
+  return {fmt::format("nn.{}(..., batch_first=True)  # x is [batch, steps, features]", name),
+          "x is [batch, steps, features]: ops.transpose(x, (1, 0, 2)) where the steps come first"};
 }
 
 // All that is done to the input in front of the first layer.
@@ -382,11 +538,19 @@ Fix fix_of(const Graph& as_read, const Graph& form, const Finding& finding) {
       return *std::move(fix);
   for (const Node& node : form.nodes) {
     if (node.layer != layer || node.inputs.empty() || !concerns(cause, node.op)) continue;
-    Fix fix = std::visit(Words{form, node, cause}, node.op);
-    if (!fix.torch.empty()) return fix;
+    Fix fix = std::visit(Words{as_read, form, node, cause}, node.op);
+    if (!fix.torch.empty() || !fix.keras.empty()) return fix;
   }
   if (cause == "flatten_order")
-    if (const auto shape = flattened_into(form, layer)) return of_flatten(*shape);
+    if (const auto shape = flattened_into(form, layer)) return of_flatten(*shape, lies_channels_last(as_read, layer));
+  if (is_about_kernel(cause))
+    for (const Node& node : form.nodes) {
+      const Tensor* kernel = node.layer == layer ? constant_of(form, node, 1) : nullptr;
+      if (kernel && traits_of(node.op).learnt == Learnt::Weights && kernel->rank() >= 2)
+        return of_kernel(cause, finding.says, *kernel, std::holds_alternative<ConvTranspose>(node.op));
+    }
+  if (cause == "sequence_end") return of_sequence_end(form, layer, finding.says);
+  if (cause == "sequence_axis") return of_sequence_axis(form, layer);
   for (const Known& one : known)
     if (one.cause == cause) return {std::string(one.torch), std::string(one.keras)};
   if (cause == "depth_to_space_order") return {std::string(depth_words), "tf.nn.depth_to_space(x, b)"};

@@ -130,7 +130,7 @@ void guess_kernel(Guesses& guesses, std::size_t node, const Conv& conv) {
               with_constant(scene.a, node, 1, reversed_along(*kernel, space)));
   if (space.size() > 1)
     for (const Size axis : space)
-      guesses.add("kernel_flipped", about, "the kernel reversed along one axis",
+      guesses.add("kernel_flipped", about, std::string(reversed_along_one) + " " + std::to_string(axis),
                   with_constant(scene.a, node, 1, reversed_along(*kernel, {axis})));
   guess_orders(guesses, node, *kernel);
   guess_square(guesses, node, conv, *kernel);

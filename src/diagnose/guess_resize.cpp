@@ -77,10 +77,12 @@ void guess_resize(Guesses& guesses, std::size_t node) {
     if (theirs.interpolation != resize->interpolation) cause = "resize_mode";
     else if ((theirs.coordinates == Coordinates::AlignCorners) != (resize->coordinates == Coordinates::AlignCorners))
       cause = "align_corners";
-    else if (theirs.rounding != resize->rounding ||
-             (theirs.interpolation == Interpolation::Nearest && theirs.coordinates != resize->coordinates))
+    else if (theirs.interpolation == Interpolation::Nearest &&
+             (theirs.rounding != resize->rounding || theirs.coordinates != resize->coordinates))
       cause = "resize_rounding";
-    else if (theirs.cubic_a != resize->cubic_a) cause = "resize_cubic";
+    else if (theirs.interpolation == Interpolation::Cubic &&
+             (theirs.cubic_a != resize->cubic_a || theirs.drops_outside != resize->drops_outside))
+      cause = "resize_cubic";
     else if (theirs.coordinates == resize->coordinates) cause = "resize_size";
     if (theirs.axes == resize->axes) with(cause, "b's way", theirs);
   }

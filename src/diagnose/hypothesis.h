@@ -21,6 +21,9 @@ struct Edit {
 // What is said of a picture whose colours come in the other order.
 constexpr std::string_view reversed_input = "the channels of the input in reverse order";
 
+// What is said of a kernel that is reversed along one axis; its number follows.
+constexpr std::string_view reversed_along_one = "the kernel reversed along axis";
+
 // The epsilons that frameworks use, as far as another one may stand in the place of one's own.
 inline constexpr std::array usual_epsilons{1e-3, 1e-5, 1e-6, 1e-12, 1.001e-5, 1e-4, 1e-2, 1e-7, 1e-8};
 

@@ -308,6 +308,71 @@ TEST(Cause, AGroupNormIsTheSameAsItIsWrittenOut) {
     }
 }
 
+// The lines for kernels have as many axes as the kernel, and a transposed kernel's own order.
+TEST(Cause, TheLinesForAKernelFollowItsRank) {
+  struct Row {
+    const char *sizes, *op, *flip_torch, *flip_keras, *turn_torch, *turn_keras;
+  };
+  const Row rows[] = {
+      {"3", "conv(x, k) axes=channels_first/1 windows=3 paddings=1:1", "weight = weight.flip(2)",
+       "kernel = kernel[::-1]", "weight = kernel.permute(2, 1, 0)", "kernel = weight.permute(2, 1, 0)"},
+      {"3,5", "conv(x, k) windows=3,5 paddings=1:1,2:2", "weight = weight.flip(2, 3)", "kernel = kernel[::-1, ::-1]",
+       "weight = kernel.permute(3, 2, 0, 1)", "kernel = weight.permute(2, 3, 1, 0)"},
+      {"3,5,2", "conv(x, k) axes=channels_first/3 windows=3,5,2 paddings=1:1,2:2,0:0", "weight = weight.flip(2, 3, 4)",
+       "kernel = kernel[::-1, ::-1, ::-1]", "weight = kernel.permute(4, 3, 0, 1, 2)",
+       "kernel = weight.permute(2, 3, 4, 1, 0)"},
+  };
+  const char* const images[] = {"9", "9,8", "9,8,7"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Row& row = rows[i];
+    const std::string text = std::string("input x float32[2,4,") + images[i] + "]\nconst k float32[4,4," + row.sizes +
+                             "] = seed 1\ny = " + row.op + "\noutput y\n";
+    const Finding flipped = finding_of(text, "k", [](const Tensor& kernel) {
+      Tensor now = kernel;
+      for (Size axis = 2; axis < kernel.rank(); ++axis) {
+        Sizes order;
+        for (Size at = kernel.shape()[static_cast<std::size_t>(axis)]; at-- > 0;) order.push_back(at);
+        now = taken(now, static_cast<std::size_t>(axis), order);
+      }
+      return now;
+    });
+    EXPECT_EQ(flipped.cause, "kernel_flipped");
+    EXPECT_EQ(flipped.fix.torch, row.flip_torch);
+    EXPECT_EQ(flipped.fix.keras, row.flip_keras);
+    const Finding turned = finding_of(text, "k", [](const Tensor& kernel) {
+      Sizes order{1, 0};
+      for (Size axis = 2; axis < kernel.rank(); ++axis) order.push_back(axis);
+      return kernel.permuted(order);
+    });
+    EXPECT_EQ(turned.cause, "channels_swapped");
+    EXPECT_EQ(turned.fix.torch.substr(0, turned.fix.torch.find("  #")), row.turn_torch);
+    EXPECT_EQ(turned.fix.keras.substr(0, turned.fix.keras.find("  #")), row.turn_keras);
+  }
+}
+
+// Channels lie last in Keras, wherever the comparable form has them; PyTorch moves them there and back.
+TEST(Cause, TheLineOfALayerNormNamesTheAxisOfItsChannels) {
+  for (const auto& [sizes, window, last, back, axis] :
+       {std::tuple{"9,8", "windows=1,1 paddings=0:0,0:0", "0,2,3,1", "0,3,1,2", "3"},
+        {"9", "axes=channels_first/1 windows=1 paddings=0:0", "0,2,1", "0,2,1", "2"}}) {
+    const auto text = [&](const char* epsilon) {
+      const std::string ones = std::string(axis) == "3" ? "1,1" : "1";
+      return std::string("input x float32[2,3,") + sizes + "]\nconst k float32[5,3," + ones +
+             "] = seed 1\nc = conv(x, k) " + window + "\nl = transpose(c) permutation=" + last +
+             "\nn = layer_norm(l) axes=" + axis + " epsilon=" + epsilon + "\ny = transpose(n) permutation=" + back +
+             "\noutput y\n";
+    };
+    Graph a = parsed(text("0.001"));
+    a.source_format = "Keras 3.15.1";
+    const auto found = diagnose(a, parsed(text("0.1")));
+    ASSERT_TRUE(found.has_value()) << message(found.error());
+    ASSERT_EQ(found->findings.size(), 1U);
+    EXPECT_EQ(found->findings[0].cause, "norm_eps");
+    EXPECT_EQ(found->findings[0].fix.torch, "nn.LayerNorm(5, eps=0.001)(x.movedim(1, -1)).movedim(-1, 1)");
+    EXPECT_EQ(found->findings[0].fix.keras, "LayerNormalization(axis=-1, epsilon=0.001)");
+  }
+}
+
 TEST(Cause, ChannelsInAnotherOrderAreReadOffTheNumbers) {
   const std::string net = std::string(image) + kernel + "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\noutput z\n";
   const Finding outputs = finding_of(net, "k", [](const Tensor& k) {
