@@ -16,12 +16,12 @@ longest() {
   case $1 in
     python) echo 512 ;;
     source) echo 2048 ;;
-    pickle | safetensors | onnx | graphdef | bundle) echo 4096 ;;
+    pickle | safetensors | onnx | graphdef | bundle | tflite) echo 4096 ;;
     checkpoint | exported) echo 8192 ;;
     *) echo 32768 ;;
   esac
 }
-for target in ${TARGETS:-pickle checkpoint exported safetensors onnx hdf5 keras python source graphdef bundle}; do
+for target in ${TARGETS:-pickle checkpoint exported safetensors onnx hdf5 keras python source graphdef bundle tflite}; do
   mkdir -p "$build/corpus/$target" "$build/found/$target"
   log=$build/$target.log
   if nice -n 19 "$build/fuzz_$target" -runs="$runs" -max_total_time="${SECONDS_EACH:-0}" -timeout=20 -rss_limit_mb=2048 \

@@ -97,6 +97,7 @@ def seeds() -> dict[str, list[bytes]]:
         "onnx": files("corpus/onnx/*/model.onnx"),
         "graphdef": files("corpus/tensorflow/*/frozen.pb", "corpus/tensorflow/*/saved_model/saved_model.pb"),
         "bundle": files("corpus/tensorflow/*/saved_model/variables/variables.index"),
+        "tflite": files("corpus/tflite/*/model.tflite"),
         "hdf5": files("containers/*.h5", "corpus/keras/*/model.weights.h5"),
         "keras": files("corpus/keras/*/model.keras", "corpus/keras/*/model.h5"),
         "python": python_lines(),

@@ -14,6 +14,7 @@ void checkpoint(Bytes bytes);  // .pt: the zip archive and the older stream
 void exported(Bytes bytes);    // .pt2
 void safetensors(Bytes bytes);
 void onnx(Bytes bytes);
+void tflite(Bytes bytes);
 void hdf5(Bytes bytes);   // every object of the file
 void keras(Bytes bytes);  // .keras and .h5
 void python(Bytes bytes);
@@ -32,6 +33,6 @@ inline constexpr std::array targets{
     Target{"pickle", pickle}, Target{"checkpoint", checkpoint},   Target{"exported", exported},
     Target{"onnx", onnx},     Target{"safetensors", safetensors}, Target{"hdf5", hdf5},
     Target{"keras", keras},   Target{"python", python},           Target{"source", source},
-    Target{"graphdef", graphdef}, Target{"bundle", bundle}};
+    Target{"graphdef", graphdef}, Target{"bundle", bundle},     Target{"tflite", tflite}};
 
 }  // namespace convoy::fuzz

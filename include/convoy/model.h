@@ -30,6 +30,7 @@ struct ReadOptions {
   ModelShape size;  // of the image inputs, channels left out: {224, 224}
   std::map<std::string, ModelShape> shapes;  // whole shapes by input; "": that of the only input
   std::vector<std::string> outputs;  // cut the model at these layers or values
+  bool dequantizes = false;  // TFLite: quantised numbers stand for the real ones that they mean
   std::vector<std::filesystem::path> import_roots;  // source: folders below which imports are found as well
   std::optional<std::uint64_t> seed;  // source: what weights that no file gives are drawn with (0)
 };
@@ -87,7 +88,7 @@ class Model {
   std::vector<std::string> remarks_;
 };
 
-// Reads a model: .keras, .h5, .json, .onnx, .pt2, .pt, or source as "net.py" or "net.py:Net --args 3,64".
+// Reads a model: .keras, .h5, .json, .onnx, .tflite, .pt2, .pt, or source as "net.py" or "net.py:Net --args 3,64".
 Result<Model> load(const std::filesystem::path& file, const ReadOptions& options);
 
 // The same for a model that is to be compared with `other`: source that says no shape takes that of the other's only input.

@@ -105,8 +105,8 @@ void offer_budget(CLI::App& app) {
 
 void ModelOptions::offer(CLI::App& app, bool takes_many) {
   const std::string what =
-      "the model: .keras, .h5, .hdf5, .json, .onnx, .pb, .meta, .pt2, TorchScript, the folder of a SavedModel, or "
-      "source: "
+      "the model: .keras, .h5, .hdf5, .json, .onnx, .tflite, .pb, .meta, .pt2, TorchScript, the folder of a "
+      "SavedModel, or source: "
       "net.py, net.py:Net, - for standard input";
   if (takes_many) {
     const auto all = [this](const std::vector<std::string>& words) {
@@ -132,6 +132,9 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
     const bool whole = file == "-" || file.ends_with(".py");
     file += (whole && file != "-" ? ":(" : "(") + *arguments + ")";
   });
+  app.add_flag(
+      "--dequantize", dequantizes,
+      "TFLite: carry quantised numbers as the real ones that they stand for, and round nothing to their steps");
   app.add_option("--outputs", outputs, "cut the model at these layers, separated by commas");
   app.add_option("--signature", signature, "which signature of a SavedModel (default: serving_default)");
 }
@@ -139,6 +142,7 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
 Result<LoadOptions> ModelOptions::parsed() const {
   LoadOptions options;
   options.for_one_model = !is_one_of_two;
+  options.dequantizes = dequantizes;
   if (!weights.empty()) options.weights = weights;
   else if (is_source(file)) {
     auto beside = weights_beside(file);

@@ -26,9 +26,10 @@ enum Exit {
 // One line on standard error, "convoy: place: sentence"; returns the exit code that belongs to the kind of fault.
 int report(const Error& error);
 
-// --size, --shape, --weights, --allow-root, --outputs, --signature as they were typed; every command that loads a model offers them.
+// --size, --shape, --weights, --allow-root, --dequantize, --outputs, --signature as they were typed; every command that loads a model offers them.
 struct ModelOptions {
   std::string file, size, weights, outputs, signature;
+  bool dequantizes = false;
   bool is_one_of_two = false;  // sizes and shapes are for two models: neither need take them all
   std::vector<std::string> shapes, roots;
   std::vector<std::string> more;  // further models, where a command takes many

@@ -250,7 +250,7 @@ void offer_diff(CLI::App& app, int& code) {
                                      "  convoy diff 'nn.Conv2d(3, 8, 3, 2, 1)' 'Conv2D(8, 3, 2, \"same\")'\n\n"
                                      "Exit code 0: the same; 1: they differ.");
   auto* a = command->add_option(
-      "a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx, .pb, .pt2, a SavedModel; or a layer's call");
+      "a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx, .tflite, .pb, .pt2, a SavedModel; or a layer's call");
   auto* b = command->add_option("b", o->b, "the other model, of any of these formats; or another call");
   command->add_option("--input", o->inputs, "numbers for a's inputs, in a's layout (.npy; once per input)");
   command->add_option("--size", o->size, "spatial size of the image inputs of both, such as 64x64");

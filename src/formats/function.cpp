@@ -98,6 +98,13 @@ ValueId FunctionCall::make_constant(std::string_view word, Tensor tensor) {
   return made;
 }
 
+ValueId FunctionCall::remade(ValueId constant, Tensor tensor) {
+  const ValueId made =
+      graph_.constant(graph_.unique_name(graph_[constant].name), std::move(tensor), graph_[constant].trainable);
+  std::swap(graph_[made].name, graph_[constant].name);
+  return made;
+}
+
 Status FunctionCall::done() {
   if (auto said = attrs.done(); !said) return said;
   for (const auto& [argument, unused] : tensors_)

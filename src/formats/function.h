@@ -53,6 +53,8 @@ class FunctionCall {
   ValueId add(Op op, std::vector<ValueId> inputs);
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs);
   ValueId make_constant(std::string_view word, Tensor tensor);
+  // The numbers of a constant in another order; what is made takes its name.
+  ValueId remade(ValueId constant, Tensor tensor);
 
   // Fails with the first failure, and on every argument that nobody asked for.
   Status done();

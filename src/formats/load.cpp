@@ -15,6 +15,7 @@
 #include "formats/onnx/onnx.h"
 #include "formats/source.h"
 #include "formats/tf/tf.h"
+#include "formats/tflite/tflite.h"
 #include "formats/torch/checkpoint.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/reader.h"
@@ -73,7 +74,6 @@ std::string_view zip_name(const ZipArchive& zip) {
 
 // The name of a format that is known but has no reader, with its article.
 std::string_view known_format(Bytes bytes) {
-  if (begins(bytes, "TFL3", 4)) return "a TFLite model";
   if (begins(bytes, "PTMF", 4)) return "a PyTorch Mobile model";
   if (begins(bytes, "ORTM", 4)) return "an ONNX Runtime model";
   if (begins(bytes, "\x93NUMPY")) return "a numpy array";
@@ -93,8 +93,8 @@ constexpr std::string_view saves_the_graph =
 std::unexpected<Error> unread(std::string_view name) {
   if (name.empty())
     return fail(Fault::Format,
-                "is of no format that is known here: models are read from .keras, .h5, .json, .onnx and .pt2 files, "
-                "SavedModels, frozen graphs (.pb), TorchScript and Python source");
+                "is of no format that is known here: models are read from .keras, .h5, .json, .onnx, .tflite and .pt2 "
+                "files, SavedModels, frozen graphs (.pb), TorchScript and Python source");
   std::string sentence = "is " + std::string(name);
   if (name == "a TensorFlow checkpoint")
     sentence += ", which holds weights but no graph; name the SavedModel or the .meta file beside it";
@@ -126,6 +126,7 @@ Result<Graph> load_bytes(const Blob& blob, const std::filesystem::path& file, co
   if (Hdf5File::begins(blob.bytes)) return keras::read_hdf5(blob.bytes, blob.keeper, options);
   if (is_json(blob.bytes)) return keras::read_json(text_of(blob.bytes), options);
   if (onnx::begins_model(blob.bytes)) return onnx::read_model(blob, file.parent_path(), options);
+  if (tflite::begins_model(blob.bytes)) return tflite::read_model(blob, options);
   if (tf::begins_graph(blob.bytes)) return tf::read_graph(blob, options);
   if (tf::begins_saved_model(blob.bytes)) return tf::read_saved_model(blob, file, options);
   if (tf::begins_meta_graph(blob.bytes)) return tf::read_meta_graph(blob, file, options);
@@ -219,6 +220,7 @@ Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::pa
   }
   if (onnx::begins_model(blob.bytes))
     return weights_of(WeightsKind::Onnx, onnx::weights_of_model(blob, file.parent_path()));
+  if (tflite::begins_model(blob.bytes)) return weights_of(WeightsKind::TFLite, tflite::weights_of_model(blob));
   if (tf::begins_graph(blob.bytes)) return weights_of(WeightsKind::TensorFlow, tf::weights_of_graph(blob));
   if (tf::begins_saved_model(blob.bytes)) return weights_of(WeightsKind::TensorFlow, tf::weights_of_saved_model(file));
   if (ends_table(blob.bytes) || tf::begins_meta_graph(blob.bytes))

@@ -7,7 +7,7 @@
 
 namespace convoy {
 
-enum class WeightsKind { PyTorch, Keras, Onnx, Safetensors, Numpy, TensorFlow };
+enum class WeightsKind { PyTorch, Keras, Onnx, TFLite, Safetensors, Numpy, TensorFlow };
 
 struct WeightsFile {
   WeightsKind kind;

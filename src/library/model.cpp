@@ -100,6 +100,7 @@ Result<LoadOptions> load_options(const std::filesystem::path& file, const ReadOp
     to.shapes.emplace(input, *std::move(shape));
   }
   to.outputs = options.outputs;
+  to.dequantizes = options.dequantizes;
   to.import_roots = options.import_roots;
   to.seed = options.seed;
   return to;

@@ -41,6 +41,9 @@ void add_forms(Model& model, const fs::path& folder, const Json& files, bool may
   for (const char* key : {"onnx", "onnx_legacy"})
     if (files.contains(key) && !model.refuse && fs::exists(path(key)))
       model.forms.push_back({key, path(key), {}, may_refuse, {}});
+  // Beside other forms the outputs are stored in the order of those, which the converter changes.
+  if (files.contains("tflite") && files.size() == 1)
+    model.forms.push_back({"tflite", path("tflite"), {}, may_refuse, {}});
   for (const char* key : {"pt2", "torchscript", "torchscript_scripted", "torchscript_frozen"})
     if (files.contains(key)) model.forms.push_back({key, path(key), {}, may_refuse, {}});
   if (!files.contains("json")) return;

@@ -66,6 +66,16 @@ ValueId activated(FunctionCall& call, ValueId y) {
   return y;
 }
 
+ValueId permuted(FunctionCall& call, ValueId kernel, const Sizes& axes) {
+  const Tensor* known = call.constant(kernel);
+  return known && !call.failed() ? call.remade(kernel, known->permuted(axes)) : call.add(Transpose{axes}, {kernel});
+}
+
+ValueId reshaped(FunctionCall& call, ValueId kernel, const Sizes& shape) {
+  const Tensor* known = call.constant(kernel);
+  return known && !call.failed() ? call.remade(kernel, known->reshaped(shape)) : call.add(Reshape{shape}, {kernel});
+}
+
 std::vector<Window> windows_of(const Sizes& kernel, const Sizes& stride, const Sizes& dilation) {
   std::vector<Window> windows;
   for (std::size_t i = 0; i < kernel.size(); ++i) windows.push_back({kernel[i], stride[i], dilation[i]});

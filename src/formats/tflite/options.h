@@ -22,6 +22,10 @@ std::string word_of(FunctionCall& call, std::string_view option, std::span<const
 // `y` behind the activation that is fused into the operator.
 ValueId activated(FunctionCall& call, ValueId y);
 
+// A kernel in another order of axes, or under another shape; a stored one is kept in that order under its own name.
+ValueId permuted(FunctionCall& call, ValueId kernel, const Sizes& axes);
+ValueId reshaped(FunctionCall& call, ValueId kernel, const Sizes& shape);
+
 std::vector<Window> windows_of(const Sizes& kernel, const Sizes& stride, const Sizes& dilation);
 
 }  // namespace convoy::tflite

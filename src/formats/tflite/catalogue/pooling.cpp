@@ -1,5 +1,5 @@
 // MAX_POOL_2D, AVERAGE_POOL_2D and L2_POOL_2D: padding is no part of a maximum, a mean or a mean of squares.
-#include "formats/tflite/functions.h"
+#include "formats/tflite/catalogue/catalogue.h"
 #include "formats/tflite/options.h"
 
 #include <array>
@@ -42,14 +42,17 @@ std::vector<ValueId> l2_pool(FunctionCall& call) {
   return {activated(call, call.add(Unary{Function::Sqrt}, {mean(call, squares)}))};
 }
 
+constexpr std::string_view pool_options =
+    "padding:b stride_w:i stride_h:i filter_width:i filter_height:i fused_activation_function:b";
+
 constexpr std::array pooling_table{
-    FunctionRow{"MAX_POOL_2D", "input", max_pool},
-    FunctionRow{"AVERAGE_POOL_2D", "input", average_pool},
-    FunctionRow{"L2_POOL_2D", "input", l2_pool},
+    Operator{"MAX_POOL_2D", 17, "input", 5, pool_options, max_pool},
+    Operator{"AVERAGE_POOL_2D", 1, "input", 5, pool_options, average_pool},
+    Operator{"L2_POOL_2D", 12, "input", 5, pool_options, l2_pool},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> pooling_operators() { return pooling_table; }
+std::span<const Operator> pooling_operators() { return pooling_table; }
 
 }  // namespace convoy::tflite

@@ -1,5 +1,5 @@
 // PAD, PADV2 and MIRROR_PAD: cells before and after every axis, as a tensor of pairs.
-#include "formats/tflite/functions.h"
+#include "formats/tflite/catalogue/catalogue.h"
 #include "formats/tflite/options.h"
 
 #include "ops/expect.h"
@@ -42,13 +42,13 @@ std::vector<ValueId> mirror_pad(FunctionCall& call) {
 }
 
 constexpr std::array pad_table{
-    FunctionRow{"PAD", "input paddings", pad},
-    FunctionRow{"PADV2", "input paddings constant_values", pad_v2},
-    FunctionRow{"MIRROR_PAD", "input paddings", mirror_pad},
+    Operator{"PAD", 34, "input paddings", 22, "", pad},
+    Operator{"PADV2", 60, "input paddings constant_values", 43, "", pad_v2},
+    Operator{"MIRROR_PAD", 100, "input paddings", 77, "mode:b", mirror_pad},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> pad_operators() { return pad_table; }
+std::span<const Operator> pad_operators() { return pad_table; }
 
 }  // namespace convoy::tflite

@@ -1,6 +1,6 @@
 // CONV_2D, DEPTHWISE_CONV_2D, CONV_3D and the transposed ones. Kernels are brought into the order that TensorFlow gives
 // them: [O, h, w, I] of CONV_2D and TRANSPOSE_CONV, [1, h, w, C*M] of the depthwise operator; the 3-D ones have it.
-#include "formats/tflite/functions.h"
+#include "formats/tflite/catalogue/catalogue.h"
 #include "formats/tflite/options.h"
 
 #include "ops/expect.h"
@@ -45,10 +45,11 @@ Size groups_of(FunctionCall& call, const Axes& axes, ValueId x, Size read) {
 
 std::vector<ValueId> conv_2d(FunctionCall& call) {
   const ValueId x = call.tensor("input"), filter = call.tensor("filter"), bias = call.optional("bias");
+  call.attrs.ignore({"quantized_bias_type"});
   const Geometry g = geometry(call, 2);
   const Sizes kernel = kernel_shape(call, filter, 4);
   const Size groups = groups_of(call, g.axes, x, kernel[3]);
-  const ValueId moved = call.add(Transpose{{1, 2, 3, 0}}, {filter});
+  const ValueId moved = permuted(call, filter, {1, 2, 3, 0});
   const auto windows = windows_of({kernel[1], kernel[2]}, g.stride, g.dilation);
   return {
       activated(call, call.add(Conv{g.axes, KernelOrder::SpaceInOut, windows, g.paddings, groups}, {x, moved, bias}))};
@@ -67,7 +68,7 @@ std::vector<ValueId> conv_3d(FunctionCall& call) {
 // 'depth_multiplier' is not read: since TensorFlow 2.0 the shapes say it, and old files have it wrong.
 std::vector<ValueId> depthwise_conv_2d(FunctionCall& call) {
   const ValueId x = call.tensor("input"), filter = call.tensor("filter"), bias = call.optional("bias");
-  call.attrs.ignore({"depth_multiplier"});
+  call.attrs.ignore({"depth_multiplier", "quantized_bias_type"});
   const Geometry g = geometry(call, 2);
   const Sizes kernel = kernel_shape(call, filter, 4);
   const Dim channels = call.dim(x, 3);
@@ -75,7 +76,7 @@ std::vector<ValueId> depthwise_conv_2d(FunctionCall& call) {
     call.refuse(Fault::Format, "the kernel has shape " + text_of(call.shape(filter)) + ", the input " +
                                    text_of(call.shape(x)) + ", expected [1, h, w, channels * multiplier]");
   if (call.failed()) return {};
-  const ValueId parted = call.add(Reshape{{kernel[1], kernel[2], *channels, kernel[3] / *channels}}, {filter});
+  const ValueId parted = reshaped(call, filter, {kernel[1], kernel[2], *channels, kernel[3] / *channels});
   const auto windows = windows_of({kernel[1], kernel[2]}, g.stride, g.dilation);
   return {activated(
       call, call.add(Conv{g.axes, KernelOrder::SpaceInMultiplier, windows, g.paddings, *channels}, {x, parted, bias}))};
@@ -86,6 +87,7 @@ std::vector<ValueId> depthwise_conv_2d(FunctionCall& call) {
 std::vector<ValueId> transposed(FunctionCall& call, Size space, const Sizes& kernel, ValueId filter) {
   const ValueId x = call.tensor("input"), bias = call.optional("bias");
   const Geometry g = geometry(call, space);
+  call.attrs.ignore({"quantized_bias_type"});
   const Sizes out = numbers(call, "output_shape");
   if (!call.failed() && out.size() != static_cast<std::size_t>(g.axes.rank()))
     call.refuse(Fault::Format,
@@ -110,7 +112,7 @@ std::vector<ValueId> transposed(FunctionCall& call, Size space, const Sizes& ker
 std::vector<ValueId> transpose_conv(FunctionCall& call) {
   const ValueId filter = call.tensor("filter");
   const Sizes kernel = kernel_shape(call, filter, 4);
-  return transposed(call, 2, {kernel[1], kernel[2]}, call.add(Transpose{{1, 2, 0, 3}}, {filter}));
+  return transposed(call, 2, {kernel[1], kernel[2]}, permuted(call, filter, {1, 2, 0, 3}));
 }
 
 std::vector<ValueId> conv_3d_transpose(FunctionCall& call) {
@@ -120,15 +122,28 @@ std::vector<ValueId> conv_3d_transpose(FunctionCall& call) {
 }
 
 constexpr std::array convolution_table{
-    FunctionRow{"CONV_2D", "input filter bias", conv_2d},
-    FunctionRow{"DEPTHWISE_CONV_2D", "input filter bias", depthwise_conv_2d},
-    FunctionRow{"CONV_3D", "input filter bias", conv_3d},
-    FunctionRow{"TRANSPOSE_CONV", "output_shape filter input bias", transpose_conv},
-    FunctionRow{"CONV_3D_TRANSPOSE", "output_shape filter input bias", conv_3d_transpose},
+    Operator{"CONV_2D", 3, "input filter bias", 1,
+             "padding:b stride_w:i stride_h:i fused_activation_function:b dilation_w_factor:i=1 dilation_h_factor:i=1 "
+             "quantized_bias_type:b",
+             conv_2d},
+    Operator{"DEPTHWISE_CONV_2D", 4, "input filter bias", 2,
+             "padding:b stride_w:i stride_h:i depth_multiplier:i fused_activation_function:b dilation_w_factor:i=1 "
+             "dilation_h_factor:i=1",
+             depthwise_conv_2d},
+    Operator{"CONV_3D", 132, "input filter bias", 106,
+             "padding:b stride_d:i stride_w:i stride_h:i fused_activation_function:b dilation_d_factor:i=1 "
+             "dilation_w_factor:i=1 dilation_h_factor:i=1",
+             conv_3d},
+    Operator{"TRANSPOSE_CONV", 67, "output_shape filter input bias", 49,
+             "padding:b stride_w:i stride_h:i fused_activation_function:b quantized_bias_type:b", transpose_conv},
+    Operator{"CONV_3D_TRANSPOSE", 141, "output_shape filter input bias", 106,
+             "padding:b stride_d:i stride_w:i stride_h:i fused_activation_function:b dilation_d_factor:i=1 "
+             "dilation_w_factor:i=1 dilation_h_factor:i=1",
+             conv_3d_transpose},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> convolution_operators() { return convolution_table; }
+std::span<const Operator> convolution_operators() { return convolution_table; }
 
 }  // namespace convoy::tflite

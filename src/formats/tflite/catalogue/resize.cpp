@@ -1,5 +1,5 @@
 // RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: cells from the corner unless one of two flags says otherwise.
-#include "formats/tflite/functions.h"
+#include "formats/tflite/catalogue/catalogue.h"
 #include "formats/tflite/options.h"
 
 #include "ops/expect.h"
@@ -16,9 +16,14 @@ std::vector<ValueId> resize(FunctionCall& call) {
   if (aligns && centres) call.refuse(Fault::Format, "align_corners and half_pixel_centers cannot both be set");
   Resize resize;
   resize.axes = {1, 2};
-  resize.sizes = numbers(call, "size");
-  if (!call.failed() && resize.sizes.size() != 2)
-    call.refuse(Fault::Format, "tensor 'size' holds " + text_of(resize.sizes) + ", expected a height and a width");
+  // A file whose sizes are free computes these: the reader tells how often each axis is repeated.
+  if (const Sizes times = call.attrs.list("times", Sizes()); !times.empty()) {
+    resize.factors.assign(times.begin(), times.end());
+  } else {
+    resize.sizes = numbers(call, "size");
+    if (!call.failed() && resize.sizes.size() != 2)
+      call.refuse(Fault::Format, "tensor 'size' holds " + text_of(resize.sizes) + ", expected a height and a width");
+  }
   resize.interpolation = interpolation;
   resize.coordinates = aligns ? Coordinates::AlignCorners : centres ? Coordinates::HalfPixel : Coordinates::Asymmetric;
   resize.rounding = aligns || centres ? Rounding::RoundHalfUp : Rounding::Floor;
@@ -26,12 +31,14 @@ std::vector<ValueId> resize(FunctionCall& call) {
 }
 
 constexpr std::array resize_table{
-    FunctionRow{"RESIZE_BILINEAR", "input size", resize<Interpolation::Linear>},
-    FunctionRow{"RESIZE_NEAREST_NEIGHBOR", "input size", resize<Interpolation::Nearest>},
+    Operator{"RESIZE_BILINEAR", 23, "input size", 15, "- - align_corners:b half_pixel_centers:b",
+             resize<Interpolation::Linear>},
+    Operator{"RESIZE_NEAREST_NEIGHBOR", 97, "input size", 74, "align_corners:b half_pixel_centers:b",
+             resize<Interpolation::Nearest>},
 };
 
 }  // namespace
 
-std::span<const FunctionRow> resize_operators() { return resize_table; }
+std::span<const Operator> resize_operators() { return resize_table; }
 
 }  // namespace convoy::tflite

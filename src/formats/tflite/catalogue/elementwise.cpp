@@ -1,0 +1,94 @@
+// Arithmetic, comparisons, choices and casts.
+#include "formats/tflite/catalogue/catalogue.h"
+#include "formats/tflite/options.h"
+#include "formats/tflite/types.h"
+
+#include "ops/expect.h"
+
+#include <array>
+
+namespace convoy::tflite {
+namespace {
+
+template <BinaryFunction function>
+std::vector<ValueId> binary(FunctionCall& call) {
+  const ValueId a = call.tensor("a"), b = call.tensor("b");
+  return {call.add(Binary{function}, {a, b})};
+}
+
+// With an activation in its options, and a remark on 16-bit numbers that says nothing of float32.
+template <BinaryFunction function>
+std::vector<ValueId> arithmetic_of(FunctionCall& call) {
+  const ValueId a = call.tensor("a"), b = call.tensor("b");
+  call.attrs.ignore({"pot_scale_int16"});
+  if (call.failed()) return {};
+  const bool whole = function == BinaryFunction::Divide && !is_floating(call.type(a).dtype);
+  return {activated(call, call.add(Binary{whole ? BinaryFunction::TruncateDivide : function}, {a, b}))};
+}
+
+std::vector<ValueId> squared_difference(FunctionCall& call) {
+  const ValueId a = call.tensor("a"), b = call.tensor("b");
+  return {call.add(Unary{Function::Square}, {call.add(Binary{BinaryFunction::Subtract}, {a, b})})};
+}
+
+std::vector<ValueId> select(FunctionCall& call) {
+  const ValueId condition = call.tensor("condition"), a = call.tensor("a"), b = call.tensor("b");
+  return {call.add(Where{}, {condition, a, b})};
+}
+
+std::vector<ValueId> cast(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  call.attrs.ignore({"in_data_type"});
+  const Size code = call.attrs.integer("out_data_type", 0);
+  const auto to = dtype_of(code);
+  if (!to) call.refuse(Fault::Unsupported, "casts to type " + std::to_string(code) + ", which is not carried");
+  if (call.failed()) return {};
+  return {call.add(Cast{*to}, {x})};
+}
+
+std::vector<ValueId> zeros_like(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  return {call.add(Affine{0, 0}, {x})};
+}
+
+// Of numbers that stand for real ones; the reader leaves other ones out.
+std::vector<ValueId> as_it_is(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  if (call.failed()) return {};
+  return {call.add(call.type(x).dtype == DType::F32 ? Op(Identity{}) : Op(Cast{DType::F32}), {x})};
+}
+
+constexpr std::array elementwise_table{
+    Operator{"ADD", 0, "a b", 11, "fused_activation_function:b pot_scale_int16:b=1",
+             arithmetic_of<BinaryFunction::Add>},
+    Operator{"SUB", 41, "a b", 28, "fused_activation_function:b pot_scale_int16:b=1",
+             arithmetic_of<BinaryFunction::Subtract>},
+    Operator{"MUL", 18, "a b", 21, "fused_activation_function:b", arithmetic_of<BinaryFunction::Multiply>},
+    Operator{"DIV", 42, "a b", 29, "fused_activation_function:b", arithmetic_of<BinaryFunction::Divide>},
+    Operator{"MAXIMUM", 55, "a b", 39, "", binary<BinaryFunction::Maximum>},
+    Operator{"MINIMUM", 57, "a b", 39, "", binary<BinaryFunction::Minimum>},
+    Operator{"POW", 78, "a b", 56, "", binary<BinaryFunction::Power>},
+    Operator{"FLOOR_DIV", 90, "a b", 65, "", binary<BinaryFunction::FloorDivide>},
+    Operator{"FLOOR_MOD", 95, "a b", 72, "", binary<BinaryFunction::Modulo>},
+    Operator{"EQUAL", 71, "a b", 53, "", binary<BinaryFunction::Equal>},
+    Operator{"NOT_EQUAL", 72, "a b", 54, "", binary<BinaryFunction::NotEqual>},
+    Operator{"LESS", 58, "a b", 41, "", binary<BinaryFunction::Less>},
+    Operator{"LESS_EQUAL", 63, "a b", 46, "", binary<BinaryFunction::LessOrEqual>},
+    Operator{"GREATER", 61, "a b", 44, "", binary<BinaryFunction::Greater>},
+    Operator{"GREATER_EQUAL", 62, "a b", 45, "", binary<BinaryFunction::GreaterOrEqual>},
+    Operator{"LOGICAL_AND", 86, "a b", 62, "", binary<BinaryFunction::And>},
+    Operator{"LOGICAL_OR", 84, "a b", 60, "", binary<BinaryFunction::Or>},
+    Operator{"SQUARED_DIFFERENCE", 99, "a b", 76, "", squared_difference},
+    Operator{"SELECT", 64, "condition a b", 47, "", select},
+    Operator{"SELECT_V2", 123, "condition a b", 98, "", select},
+    Operator{"CAST", 53, "input", 37, "in_data_type:b out_data_type:b", cast},
+    Operator{"ZEROS_LIKE", 93, "input", 67, "", zeros_like},
+    Operator{"DEQUANTIZE", 6, "input", 38, "", as_it_is},
+    Operator{"QUANTIZE", 114, "input", 89, "", as_it_is},
+};
+
+}  // namespace
+
+std::span<const Operator> elementwise_operators() { return elementwise_table; }
+
+}  // namespace convoy::tflite

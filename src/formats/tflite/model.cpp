@@ -1,0 +1,88 @@
+// Fields by their numbers in schema.fbs; of a union the kind comes first, its table is the next field.
+#include "formats/tflite/model.h"
+
+#include <algorithm>
+
+namespace convoy::tflite {
+namespace {
+
+Quantization quantization_of(const FlatTable& tensor) {
+  const auto table = tensor.table(4);
+  if (!table) return {};
+  return {table->numbers<float>(2), table->numbers<std::int64_t>(3), table->number<std::int32_t>(6),
+          table->number<std::uint8_t>(4) != 0};
+}
+
+StoredTensor tensor_of(const FlatTable& t) {
+  StoredTensor tensor;
+  tensor.shape = t.numbers<std::int32_t>(0);
+  tensor.type = t.number<std::int8_t>(1);
+  tensor.buffer = t.number<std::uint32_t>(2);
+  tensor.name = t.text(3);
+  tensor.quantization = quantization_of(t);
+  tensor.is_variable = t.number<std::uint8_t>(5) != 0;
+  tensor.is_sparse = t.has(6);
+  tensor.signature = t.numbers<std::int32_t>(7);
+  tensor.external = t.number<std::uint32_t>(10);
+  return tensor;
+}
+
+StoredOperator operator_in(const FlatTable& t) {
+  StoredOperator op;
+  op.code = t.number<std::uint32_t>(0);
+  op.inputs = t.numbers<std::int32_t>(1);
+  op.outputs = t.numbers<std::int32_t>(2);
+  op.options_kind = t.number<std::uint8_t>(3);
+  if (op.options_kind != 0) op.options = t.table(4);
+  op.options_2_kind = t.number<std::uint8_t>(11);
+  return op;
+}
+
+SubGraph subgraph_of(const FlatTable& t) {
+  SubGraph graph;
+  for (const FlatTable& tensor : t.tables(0)) graph.tensors.push_back(tensor_of(tensor));
+  graph.inputs = t.numbers<std::int32_t>(1);
+  graph.outputs = t.numbers<std::int32_t>(2);
+  for (const FlatTable& op : t.tables(3)) graph.operators.push_back(operator_in(op));
+  graph.name = t.text(4);
+  return graph;
+}
+
+Signature signature_of(const FlatTable& t) {
+  Signature signature{t.text(2), t.number<std::uint32_t>(4), {}, {}};
+  for (const FlatTable& map : t.tables(0)) signature.inputs[map.number<std::uint32_t>(1)] = map.text(0);
+  for (const FlatTable& map : t.tables(1)) signature.outputs[map.number<std::uint32_t>(1)] = map.text(0);
+  return signature;
+}
+
+}  // namespace
+
+bool begins_model(Bytes bytes) { return bytes.size() >= 8 && text_of(bytes).substr(4, 4) == "TFL3"; }
+
+Result<Model> parse_model(Bytes bytes) {
+  Model model;
+  model.file = std::make_shared<FlatFile>(bytes);
+  FlatFile& file = *model.file;
+  const FlatTable root = FlatTable::root(file);
+  if (const auto sound = file.done(); !sound) return std::unexpected(sound.error());
+  model.version = root.number<std::uint32_t>(0);
+  if (model.version != 3 && !file.failed())
+    return fail(Fault::Unsupported, "is of schema version " + std::to_string(model.version) + ", this version reads 3");
+  model.description = root.text(3);
+  for (const FlatTable& t : root.tables(1))
+    model.codes.push_back(
+        {std::max<int>(t.number<std::int8_t>(0), t.number<std::int32_t>(3)), t.number<std::int32_t>(2, 1), t.text(1)});
+  for (const FlatTable& t : root.tables(2)) {
+    if (file.failed()) break;
+    model.subgraphs.push_back(subgraph_of(t));
+  }
+  for (const FlatTable& t : root.tables(4)) {
+    const auto offset = t.number<std::uint64_t>(1), size = t.number<std::uint64_t>(2);
+    model.buffers.push_back(offset > 1 ? file.take(offset, size, "a buffer behind the model") : t.run(0));
+  }
+  for (const FlatTable& t : root.tables(7)) model.signatures.push_back(signature_of(t));
+  if (const auto sound = file.done(); !sound) return std::unexpected(sound.error());
+  return model;
+}
+
+}  // namespace convoy::tflite

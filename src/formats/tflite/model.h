@@ -1,0 +1,75 @@
+// A TFLite file as plain data: what the schema calls Model, with the fields that are used. Nothing is copied but lists of
+// numbers and names; the numbers of weights stay in the file. Source: schema.fbs, version 3.
+#pragma once
+#include "base/bytes.h"
+#include "containers/flatbuffer.h"
+#include "convoy/result.h"
+#include "convoy/size.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convoy::tflite {
+
+struct Quantization {
+  std::vector<float> scale;
+  std::vector<std::int64_t> zero_point;
+  std::int32_t axis = 0;
+  bool is_custom = false;
+};
+
+struct StoredTensor {
+  std::string name;
+  std::vector<std::int32_t> shape, signature;  // signature: with -1 for sizes that are free; empty: as `shape` says
+  int type = 0;
+  std::uint32_t buffer = 0, external = 0;
+  Quantization quantization;
+  bool is_variable = false, is_sparse = false;
+  bool is_quantized() const { return !quantization.scale.empty() || quantization.is_custom; }
+};
+
+struct OperatorCode {
+  int builtin = 0, version = 1;
+  std::string custom;
+};
+
+struct StoredOperator {
+  std::uint32_t code = 0;
+  std::vector<std::int32_t> inputs, outputs;
+  int options_kind = 0, options_2_kind = 0;
+  std::optional<FlatTable> options;
+};
+
+struct SubGraph {
+  std::string name;
+  std::vector<StoredTensor> tensors;
+  std::vector<std::int32_t> inputs, outputs;
+  std::vector<StoredOperator> operators;
+};
+
+struct Signature {
+  std::string key;
+  std::uint32_t subgraph = 0;
+  std::map<std::int64_t, std::string> inputs, outputs;  // names by tensor
+};
+
+// Where the numbers of a tensor lie: in the flatbuffer, or behind it.
+struct Model {
+  std::shared_ptr<FlatFile> file;  // which the options refer to
+  std::uint32_t version = 0;
+  std::string description;
+  std::vector<OperatorCode> codes;
+  std::vector<SubGraph> subgraphs;
+  std::vector<Bytes> buffers;
+  std::vector<Signature> signatures;
+};
+
+bool begins_model(Bytes bytes);
+// Fails: whatever leaves the file; a version other than 3; buffers that lie in other files.
+Result<Model> parse_model(Bytes bytes);
+
+}  // namespace convoy::tflite

@@ -1,0 +1,67 @@
+// Makes a graph of a subgraph, operator by operator: what is known beforehand is computed, sizes that are computed from
+// free ones are followed, everything else goes through the rows of the operators.
+#pragma once
+#include "formats/tflite/catalogue/catalogue.h"
+#include "formats/tflite/model.h"
+#include "formats/tflite/sizes.h"
+#include "formats/tflite/tflite.h"
+#include "run/cost.h"
+
+#include <nlohmann/json.hpp>
+
+namespace convoy::tflite {
+
+class ModelReader {
+ public:
+  ModelReader(const Model& model, std::shared_ptr<const void> keeper, const LoadOptions& options)
+      : model_(model),
+        keeper_(std::move(keeper)),
+        options_(options) {}
+
+  Result<Graph> read();
+
+ private:
+  // What is known of one of the file's tensors.
+  struct Known {
+    std::optional<Tensor> tensor;  // its numbers
+    std::optional<SizeNumbers> sizes;  // whole numbers that follow from free sizes
+    ValueId value;
+  };
+
+  Status check() const;
+  Result<std::vector<std::int32_t>> wanted_outputs() const;
+  // The operators that the outputs need.
+  std::vector<char> needed(const std::vector<std::int32_t>& outputs) const;
+  Status add_inputs();
+  Result<Shape> shape_of_input(const StoredTensor& tensor, const std::string& name) const;
+  Status add_operator(std::size_t place);
+  Status add_shape(const StoredOperator& op);
+  Status add_row(const Operator& row, const StoredOperator& op, const std::string& layer);
+  // Every input is known: so are the results. False: this operator does not say.
+  Result<bool> add_computed(const Operator& row, const StoredOperator& op, const Json& attributes);
+  // Sizes computed from free ones, as the row can read them; false where they are not understood.
+  bool adapt(const Operator& row, const StoredOperator& op, Json& attributes, TensorArguments& tensors);
+  Result<Json> options_of(const Operator& row, const StoredOperator& op) const;
+  Result<Tensor> numbers_of(const StoredTensor& tensor) const;
+  // The numbers of a tensor as the graph holds them. Nothing: the model computes them.
+  Result<const Tensor*> known_tensor(std::int32_t tensor);
+  const SizeNumbers* known_sizes(std::int32_t tensor);
+  Result<ValueId> value_of(std::int32_t tensor);
+  Status check_quantization(std::int32_t tensor) const;
+  bool dequantizes() const { return options_.dequantizes; }
+  void name_values(Graph& graph) const;
+  std::string name_of(std::int32_t tensor) const;
+  std::string layer_of(std::size_t place) const;
+
+  const Model& model_;
+  std::shared_ptr<const void> keeper_;
+  const LoadOptions& options_;
+  const SubGraph* subgraph_ = nullptr;
+  const Signature* signature_ = nullptr;
+  Graph graph_;
+  std::vector<Known> known_;  // by tensor
+  std::vector<std::pair<ValueId, std::string>> names_;
+  Allowance allowance_;
+};
+
+}  // namespace convoy::tflite

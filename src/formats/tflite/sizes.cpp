@@ -1,0 +1,141 @@
+#include "formats/tflite/sizes.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+
+namespace convoy::tflite {
+namespace {
+
+constexpr SizeNumber unknown{0, 0, {}, 0, true};
+
+bool same_size(const SizeNumber& a, const SizeNumber& b) { return a.value == b.value && a.axis == b.axis; }
+
+SizeNumber times(const SizeNumber& a, const SizeNumber& b) {
+  if (a.open || b.open || (!a.known() && !b.known())) return unknown;
+  const SizeNumber& by = a.known() ? a : b;
+  SizeNumber of = a.known() ? b : a;
+  const auto factor = checked_multiply(of.factor, by.more), more = checked_multiply(of.more, by.more);
+  if (!factor || !more) return unknown;
+  of.factor = *factor, of.more = *more;
+  return of.factor == 0 ? plain(of.more) : of;
+}
+
+SizeNumber plus(const SizeNumber& a, const SizeNumber& b, Size sign) {
+  if (a.open || b.open || (!a.known() && !b.known() && !same_size(a, b))) return unknown;
+  const auto factor = checked_multiply(b.factor, sign), more = checked_multiply(b.more, sign);
+  const auto f = factor ? checked_add(a.factor, *factor) : std::nullopt,
+             m = more ? checked_add(a.more, *more) : std::nullopt;
+  if (!f || !m) return unknown;
+  if (*f == 0) return plain(*m);
+  const SizeNumber& of = a.known() ? b : a;
+  return {*f, *m, of.value, of.axis, false};
+}
+
+std::optional<SizeNumbers> paired(std::string_view op, const SizeNumbers& a, const SizeNumbers& b) {
+  const std::size_t n = std::max(a.all.size(), b.all.size());
+  if ((a.all.size() != n && a.all.size() != 1) || (b.all.size() != n && b.all.size() != 1)) return std::nullopt;
+  SizeNumbers made{{}, a.is_scalar && b.is_scalar};
+  for (std::size_t i = 0; i < n; ++i) {
+    const SizeNumber &x = a.all[a.all.size() == 1 ? 0 : i], &y = b.all[b.all.size() == 1 ? 0 : i];
+    if (op == "MUL") made.all.push_back(times(x, y));
+    else if (op == "ADD") made.all.push_back(plus(x, y, 1));
+    else if (op == "SUB") made.all.push_back(plus(x, y, -1));
+    else if (x == y && (op == "MAXIMUM" || op == "MINIMUM")) made.all.push_back(x);
+    else made.all.push_back(unknown);
+  }
+  return made;
+}
+
+}  // namespace
+
+bool SizeNumbers::known() const {
+  return std::ranges::all_of(all, [](const SizeNumber& n) { return n.known(); });
+}
+
+SizeNumber plain(Size number) { return {0, number, {}, 0, false}; }
+
+SizeNumber size_number(const Graph& graph, ValueId value, Size axis) {
+  for (;;) {
+    const Shape& shape = graph[value].type.shape;
+    if (const Dim n = at(shape, axis); n.known()) return plain(*n);
+    const NodeId producer = graph[value].producer;
+    if (!producer) break;
+    const Node& node = graph[producer];
+    const Traits& traits = traits_of(node.op);
+    ValueId next;
+    for (const ValueId input : node.inputs) {
+      if (!input) continue;
+      const Size own = axis - (static_cast<Size>(shape.size()) - graph[input].type.rank());
+      const bool arithmetic = std::holds_alternative<Binary>(node.op) || std::holds_alternative<Where>(node.op);
+      if (arithmetic && own >= 0 && !at(graph[input].type.shape, own).known()) {
+        next = input, axis = own;
+        break;
+      }
+    }
+    const bool window = traits.kind == LayerKind::Convolution || traits.kind == LayerKind::Transposed ||
+                        traits.kind == LayerKind::Pooling || traits.kind == LayerKind::Resampling;
+    const bool same = traits.axes == AxisUse::Elementwise || std::holds_alternative<Softmax>(node.op) ||
+                      std::holds_alternative<PRelu>(node.op) || (window && axis == 0);
+    if (same) next = node.inputs.front();
+    if (!next) break;
+    value = next;
+  }
+  return {1, 0, value, axis, false};
+}
+
+std::optional<SizeNumbers> computed(std::string_view op, const std::vector<const SizeNumbers*>& inputs, Size axis,
+                                    Size shrink_mask, Size begin_mask, Size end_mask) {
+  if (inputs.empty() || std::ranges::count(inputs, nullptr) > 0) return std::nullopt;
+  const SizeNumbers& first = *inputs[0];
+  const auto whole = [&](std::size_t i) -> std::optional<Size> {
+    if (i >= inputs.size() || inputs[i]->all.size() != 1 || !inputs[i]->known()) return std::nullopt;
+    return inputs[i]->all[0].more;
+  };
+  if (op == "CAST" || op == "IDENTITY") return first;
+  if (inputs.size() == 2 && (op == "MUL" || op == "ADD" || op == "SUB" || op == "MAXIMUM" || op == "MINIMUM" ||
+                             op == "FLOOR_DIV" || op == "DIV"))
+    return paired(op, first, *inputs[1]);
+  if (op == "PACK" && axis == 0) {
+    SizeNumbers made;
+    for (const SizeNumbers* one : inputs) {
+      if (!one->is_scalar) return std::nullopt;
+      made.all.push_back(one->all[0]);
+    }
+    return made;
+  }
+  if (op == "CONCATENATION") {
+    SizeNumbers made;
+    for (const SizeNumbers* one : inputs) made.all.insert(made.all.end(), one->all.begin(), one->all.end());
+    return made;
+  }
+  if (op == "GATHER" && inputs.size() == 2 && inputs[1]->known()) {
+    SizeNumbers made{{}, inputs[1]->is_scalar};
+    for (const SizeNumber& place : inputs[1]->all) {
+      if (place.more < 0 || place.more >= static_cast<Size>(first.all.size())) return std::nullopt;
+      made.all.push_back(first.all[static_cast<std::size_t>(place.more)]);
+    }
+    return made;
+  }
+  if (op == "REDUCE_PROD") {
+    SizeNumbers made{{plain(1)}, true};
+    for (const SizeNumber& one : first.all) made.all[0] = times(made.all[0], one);
+    return made;
+  }
+  if ((op == "SQUEEZE" || op == "RESHAPE" || op == "EXPAND_DIMS") && first.all.size() == 1)
+    return SizeNumbers{first.all, op == "SQUEEZE" || (op == "RESHAPE" && inputs.size() > 1 && inputs[1]->all.empty())};
+  if (op == "STRIDED_SLICE" && inputs.size() == 4 && !first.is_scalar) {
+    const auto count = static_cast<Size>(first.all.size());
+    const auto begin = whole(1), end = whole(2), step = whole(3);
+    if (!begin || !end || !step || *step != 1) return std::nullopt;
+    const Size from = std::clamp<Size>((begin_mask & 1) != 0 ? 0 : positive_axis(*begin, count), 0, count);
+    Size to = std::clamp<Size>((end_mask & 1) != 0 ? count : positive_axis(*end, count), from, count);
+    if ((shrink_mask & 1) != 0) to = std::min(from + 1, count);
+    SizeNumbers made{{first.all.begin() + from, first.all.begin() + to}, (shrink_mask & 1) != 0};
+    if (made.is_scalar && made.all.size() != 1) return std::nullopt;
+    return made;
+  }
+  return std::nullopt;
+}
+
+}  // namespace convoy::tflite

@@ -1,0 +1,35 @@
+// Whole numbers that a model computes from its own free sizes: each is a known number, or so many times a size plus so much.
+#pragma once
+#include "graph/graph.h"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace convoy::tflite {
+
+struct SizeNumber {
+  Size factor = 0, more = 0;  // factor * the size of `value` along `axis` + more
+  ValueId value;
+  Size axis = 0;
+  bool open = false;  // not even that is known
+
+  bool known() const { return factor == 0 && !open; }
+  friend bool operator==(const SizeNumber&, const SizeNumber&) = default;
+};
+// A scalar, or a list.
+struct SizeNumbers {
+  std::vector<SizeNumber> all;
+  bool is_scalar = false;
+  bool known() const;
+};
+
+SizeNumber plain(Size number);
+// The size of a value along an axis; one that operators in front hand on is that of the value in front of them.
+SizeNumber size_number(const Graph& graph, ValueId value, Size axis);
+
+// What an operator gives of such numbers. Nothing: it is none that computes with sizes.
+std::optional<SizeNumbers> computed(std::string_view op, const std::vector<const SizeNumbers*>& inputs, Size axis,
+                                    Size shrink_mask, Size begin_mask, Size end_mask);
+
+}  // namespace convoy::tflite

@@ -1,0 +1,35 @@
+// The numbers that TFLite gives to element types.
+#pragma once
+#include "convoy/tensor.h"
+
+#include <optional>
+
+namespace convoy::tflite {
+
+// Nothing: a type that is not carried (text, complex numbers, 4 bits).
+constexpr std::optional<DType> dtype_of(Size code) {
+  switch (code) {
+    case 0: return DType::F32;
+    case 1: return DType::F16;
+    case 2: return DType::I32;
+    case 3: return DType::U8;
+    case 4: return DType::I64;
+    case 6: return DType::Bool;
+    case 7: return DType::I16;
+    case 9: return DType::I8;
+    case 10: return DType::F64;
+    case 12: return DType::U64;
+    case 15: return DType::U32;
+    case 16: return DType::U16;
+    case 18: return DType::BF16;
+    default: return std::nullopt;
+  }
+}
+
+constexpr Size type_code_of(DType dtype) {
+  for (Size code = 0; code <= 18; ++code)
+    if (dtype_of(code) == dtype) return code;
+  return -1;
+}
+
+}  // namespace convoy::tflite

@@ -1,0 +1,58 @@
+// TFLite files: names, free sizes, refusals.
+#include "formats/format.h"
+#include "run/run.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace convoy {
+namespace {
+
+std::filesystem::path model(const char* name) {
+  return std::filesystem::path("tests/data/corpus/tflite") / name / "model.tflite";
+}
+
+TEST(ReadTflite, InputsAndOutputsAreCalledAsTheOnlySignatureSays) {
+  const auto graph = load(model("two_inputs"));
+  ASSERT_TRUE(graph) << message(graph.error());
+  EXPECT_EQ((*graph)[graph->inputs[0]].name, "picture");
+  EXPECT_EQ((*graph)[graph->inputs[1]].name, "meta");
+  EXPECT_EQ(text_of((*graph)[graph->inputs[0]].type.shape), "[N, 6, 8, 3]");
+  EXPECT_EQ(graph->output_names, (std::vector<std::string>{"output_1", "output_0"}));
+}
+
+TEST(ReadTflite, AFreeSizeIsFollowedThroughTheShapeOfATransposedConvolution) {
+  LoadOptions free;
+  free.size = {std::nullopt, std::nullopt};
+  const auto graph = load(model("transpose_conv_same"), free);
+  ASSERT_TRUE(graph) << message(graph.error());
+  EXPECT_FALSE((*graph)[graph->outputs[0]].type.shape[1].known());
+}
+
+TEST(ReadTflite, QuantisedNumbersAreRefusedUnlessTheyAreToStandForRealOnes) {
+  const auto refused = load(model("mobile_int8"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::Unsupported);
+  EXPECT_NE(refused.error().what.find("--dequantize"), std::string::npos) << refused.error().what;
+  LoadOptions real;
+  real.dequantizes = true;
+  std::vector<std::string> remarks;
+  real.remarks = &remarks;
+  const auto graph = load(model("mobile_int8"), real);
+  ASSERT_TRUE(graph) << message(graph.error());
+  EXPECT_EQ(remarks.size(), 1U);
+  for (const Value& value : graph->values) EXPECT_NE(value.type.dtype, DType::I8) << value.name;
+}
+
+TEST(ReadTflite, OutputsMayBeCutByName) {
+  LoadOptions cut;
+  cut.outputs = {"net_1/dense_1/Sigmoid"};
+  const auto graph = load(model("two_inputs"), cut);
+  ASSERT_TRUE(graph) << message(graph.error());
+  EXPECT_EQ(graph->outputs.size(), 1U);
+  EXPECT_EQ(text_of((*graph)[graph->outputs[0]].type.shape), "[N, 4]");
+}
+
+}  // namespace
+}  // namespace convoy
