@@ -1,6 +1,7 @@
 // A graph as every writer and the JSON of a summary say it; the passes come first, as in a port.
 #include "formats/keras/write/files.h"
 #include "formats/onnx/onnx.h"
+#include "formats/tflite/tflite.h"
 #include "formats/torch/torch.h"
 #include "fuzz/answer.h"
 #include "graph/text.h"
@@ -37,6 +38,7 @@ void write_everywhere(const Graph& graph) {
   const convoy::onnx::WriteOptions options;
   if (const auto onnx = rewritten(graph, onnx_target(static_cast<int>(options.opset))))
     answered(convoy::onnx::write_model(*onnx, options, forget));
+  if (const auto lite = rewritten(graph, tflite_target())) answered(convoy::tflite::write_model(*lite, forget));
 }
 
 }  // namespace convoy::fuzz

@@ -4,6 +4,7 @@
 #include "formats/keras/keras.h"
 #include "formats/onnx/onnx.h"
 #include "formats/tf/tf.h"
+#include "formats/tflite/tflite.h"
 #include "formats/torch/torch.h"
 #include "ops/op.h"
 #include "passes/passes.h"
@@ -19,14 +20,14 @@
 namespace convoy::cli {
 namespace {
 
-// Operators that no writer of Keras meets, because a pass says them in other words.
+// Operators that no writer of Keras or TFLite meets, because a pass says them in other words.
 struct Respelled {
   std::string_view op, pass;
 };
-constexpr Respelled respelled_for_keras[] = {{"lp_pool", "lower_powers"},
-                                             {"local_response_norm", "lower_powers"},
-                                             {"unfold", "lower_patches"},
-                                             {"fold", "lower_patches"}};
+constexpr Respelled respelled_as_in_keras[] = {{"lp_pool", "lower_powers"},
+                                               {"local_response_norm", "lower_powers"},
+                                               {"unfold", "lower_patches"},
+                                               {"fold", "lower_patches"}};
 
 // What a target does with an operator: it has it, or a pass says it in others, or there is a reason why not.
 struct Answer {
@@ -36,23 +37,26 @@ struct Answer {
 };
 struct OperatorRow {
   std::string name;
-  std::array<Answer, 3> answers;
+  std::array<Answer, 4> answers;
 };
 
 std::vector<OperatorRow> operator_rows() {
-  const auto in_torch = torch::operators(), in_keras = keras::operators(), in_onnx = onnx::operators();
+  const auto in_torch = torch::operators(), in_keras = keras::operators(), in_onnx = onnx::operators(),
+             in_tflite = tflite::operators();
   const auto reason = [](std::string_view name, const auto& rows) {
     return std::string(std::ranges::find(rows, name, [](const auto& row) { return row.first; })->second);
   };
   std::vector<OperatorRow> rows;
   for (const auto& [name, unused] : in_torch) {
-    const auto by_pass = std::ranges::find(respelled_for_keras, name, &Respelled::op);
-    const bool respelled = by_pass != std::end(respelled_for_keras);
+    const auto by_pass = std::ranges::find(respelled_as_in_keras, name, &Respelled::op);
+    const bool respelled = by_pass != std::end(respelled_as_in_keras);
     rows.push_back({std::string(name),
                     {Answer{"PyTorch", "torch", "", reason(name, in_torch)},
                      Answer{"Keras", "keras", respelled ? std::string(by_pass->pass) : "",
                             respelled ? "" : reason(name, in_keras)},
-                     Answer{"ONNX", "onnx", "", reason(name, in_onnx)}}});
+                     Answer{"ONNX", "onnx", "", reason(name, in_onnx)},
+                     Answer{"TFLite", "tflite", respelled ? std::string(by_pass->pass) : "",
+                            respelled ? "" : reason(name, in_tflite)}}});
   }
   return rows;
 }
@@ -61,9 +65,9 @@ struct NamedTarget {
   const char *name, *key;
   Target target;
 };
-std::array<NamedTarget, 3> targets_of_passes() {
+std::array<NamedTarget, 4> targets_of_passes() {
   return {NamedTarget{"PyTorch", "torch", torch_target()}, NamedTarget{"Keras", "keras", keras_target()},
-          NamedTarget{"ONNX", "onnx", onnx_target(17)}};
+          NamedTarget{"ONNX", "onnx", onnx_target(17)}, NamedTarget{"TFLite", "tflite", tflite_target()}};
 }
 
 void print_ops_json() {
@@ -101,11 +105,12 @@ std::string listed(const std::vector<std::string_view>& names) {
 }
 
 void print_ops_text() {
-  Table operators("llll");
-  operators.row({"operator", "PyTorch", "Keras", "ONNX"});
+  Table operators("lllll");
+  operators.row({"operator", "PyTorch", "Keras", "ONNX", "TFLite"});
   std::string reasons;
   for (const OperatorRow& row : operator_rows()) {
-    operators.row({row.name, row.answers[0].text(), row.answers[1].text(), row.answers[2].text()});
+    operators.row(
+        {row.name, row.answers[0].text(), row.answers[1].text(), row.answers[2].text(), row.answers[3].text()});
     for (const Answer& answer : row.answers)
       if (!answer.reason.empty()) reasons += fmt::format("  {} to {}: {}\n", row.name, answer.target, answer.reason);
   }

@@ -62,7 +62,11 @@ Result<PortOptions> parsed(const Port& o) {
 Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file) {
   const std::string whole = o.model.file, plain = file_of(whole).string();
   std::string output = done.files.empty() ? o.output : done.files.back().path.string();
-  if (output.empty()) output = "port" + std::string(o.to == "onnx" ? ".onnx" : o.to == "keras" ? ".keras" : ".py");
+  if (output.empty())
+    output = "port" + std::string(o.to == "onnx"     ? ".onnx"
+                                  : o.to == "tflite" ? ".tflite"
+                                  : o.to == "keras"  ? ".keras"
+                                                     : ".py");
   Json asked{{"file", file.path_from_here(plain) + whole.substr(std::min(plain.size(), whole.size()))},
              {"to", o.to},
              {"output", std::filesystem::path(output).filename().string()},
@@ -271,8 +275,8 @@ void offer_port(CLI::App& app, int& code) {
                                      "  convoy port model.keras -o model.py --report model.proof.json\n"
                                      "  convoy port zoo more/*.h5 --to torch -o ports --jobs 4 --resume");
   o->model.offer(*command, true);
-  command->add_option("--to", o->to, "target format: torch, keras or onnx (else told by the extension of -o)")
-      ->type_name("{torch,keras,onnx}");
+  command->add_option("--to", o->to, "target format: torch, keras, onnx or tflite (else told by the extension of -o)")
+      ->type_name("{torch,keras,onnx,tflite}");
   command->add_option("-o,--output", o->output,
                       "the file to write (default: named after the source, here); of many models "
                       "the folder, where ledger.jsonl keeps what became of each");

@@ -261,8 +261,20 @@ Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, co
   return patch.one(node, Einsum{letters + "," + matrix_letters + "->" + result}, {x, w});
 }
 
+// Corners, centres and aligned corners, of images channels last.
+bool spoken_in_tflite(const Resize& op, const Shape& in) {
+  if (op.antialias || op.fixed != FixedLengths::None || op.arithmetic != Arithmetic::Multiplied) return false;
+  if (in.size() != 4 || op.axes != Sizes{1, 2} || op.sizes.empty() || !op.factors.empty()) return false;
+  const bool aligned = op.coordinates == Coordinates::AlignCorners, corner = op.coordinates == Coordinates::Asymmetric;
+  if (!aligned && !corner && op.coordinates != Coordinates::HalfPixel) return false;
+  if (op.interpolation == Interpolation::Linear) return true;
+  return op.interpolation == Interpolation::Nearest &&
+         op.rounding == (corner ? Rounding::Floor : Rounding::RoundHalfUp);
+}
+
 std::optional<Resize> spoken(const Resize& op, const Shape& in, const Shape& out, const Target& target) {
   if (target.framework == Framework::Torch) return spoken_in_torch(op, in);
+  if (target.lite && spoken_in_tflite(op, in)) return op;
   if (target.framework == Framework::Keras) return spoken_in_keras(op, in, out);
   return spoken_in_onnx(op, in, out, target.opset);
 }
@@ -273,7 +285,8 @@ Status spell(const Graph& graph, NodeId id, const Resize& op, const Target& targ
   ValueId now = node.inputs[0];
   const Shape& out = graph[node.outputs[0]].type.shape;
   const bool keras = target.framework == Framework::Keras;
-  auto picture = keras ? as_picture(patch, node, op, in, out) : Result<std::optional<ValueId>>(std::nullopt);
+  auto picture =
+      keras && !target.lite ? as_picture(patch, node, op, in, out) : Result<std::optional<ValueId>>(std::nullopt);
   if (!picture) return pass(picture);
   if (const auto direct = spoken(op, in, out, target)) {
     if (*direct == op) return {};

@@ -82,6 +82,11 @@ constexpr std::array keras_passes{dropping,      patches,      grids,     moving
 Target torch_target() { return {Framework::Torch, 0, torch_passes}; }
 Target onnx_target(int opset) { return {Framework::OnnxRuntime, opset, onnx_passes}; }
 Target keras_target() { return {Framework::Keras, 0, keras_passes}; }
+Target tflite_target() {
+  Target target = keras_target();
+  target.lite = true;
+  return target;
+}
 
 Interface interface_of(const Graph& graph, const Target& target) {
   if (target.outside == Outside::Source) return interface_of_source(graph);

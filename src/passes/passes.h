@@ -27,6 +27,7 @@ struct Target {
   int opset = 0;  // of ONNX
   std::span<const Pass> passes;
   Outside outside = Outside::Target;
+  bool lite = false;  // Keras's words as TFLite has them: its resizes know corners
   std::optional<Interface> interface{};  // of the graph to be rewritten; nothing: as `outside` says
 };
 // How a graph's inputs and outputs lie behind the target's passes.
@@ -44,6 +45,9 @@ Target torch_target();
 Target onnx_target(int opset);
 // Keras 3: channels last, kernels SpaceInOut, `same` and `valid`; what its TensorFlow backend runs on any processor.
 Target keras_target();
+
+// TFLite: as Keras, whose kernels it shares.
+Target tflite_target();
 
 // Runs the target's passes in order, the checker after each. In a graph whose inputs have no
 // origin yet, every value gets its own name as origin first.

@@ -29,6 +29,7 @@ Status put_in_place(OutputSet& out, const std::vector<std::filesystem::path>& ta
 Result<PortReport> port_to_torch(const std::filesystem::path& source, const PortOptions& options);
 Result<PortReport> port_to_keras(const std::filesystem::path& source, const PortOptions& options);
 Result<PortReport> port_to_keras_source(const std::filesystem::path& source, const PortOptions& options);
+Result<PortReport> port_to_tflite(const std::filesystem::path& source, const PortOptions& options);
 Result<PortReport> port_to_onnx(const std::filesystem::path& source, const PortOptions& options);
 
 }  // namespace convoy

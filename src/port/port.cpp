@@ -18,14 +18,16 @@ struct Written {
   Result<PortReport> (*port)(const fs::path&, const PortOptions&);
 };
 constexpr std::array targets{Written{"torch", ".py", port_to_torch}, Written{"onnx", ".onnx", port_to_onnx},
-                             Written{"keras", ".keras", port_to_keras}, Written{"keras", ".h5", port_to_keras}};
+                             Written{"keras", ".keras", port_to_keras}, Written{"keras", ".h5", port_to_keras},
+                             Written{"tflite", ".tflite", port_to_tflite}};
 
 // What people say for a target that has another name here.
 struct Alias {
   std::string_view word, target;
 };
-constexpr std::array aliases{Alias{"tf", "keras"}, Alias{"tensorflow", "keras"}, Alias{"hdf5", "keras"},
-                             Alias{"ort", "onnx"}, Alias{"onnxruntime", "onnx"}};
+constexpr std::array aliases{Alias{"tf", "keras"},        Alias{"tensorflow", "keras"}, Alias{"hdf5", "keras"},
+                             Alias{"lite", "tflite"},     Alias{"litert", "tflite"},    Alias{"ort", "onnx"},
+                             Alias{"onnxruntime", "onnx"}};
 
 Error no_such_target(const std::string& to) {
   std::string word = to.starts_with(".") ? to.substr(1) : to;
@@ -38,9 +40,9 @@ Error no_such_target(const std::string& to) {
     what +=
         "; did you mean '" + std::string(file->name) + "'? -o NAME" + std::string(file->extension) + " says it too;";
   else if (alias != aliases.end()) what += "; did you mean '" + std::string(alias->target) + "'?";
-  else what += did_you_mean(word, {"torch", "keras", "onnx"});
+  else what += did_you_mean(word, {"torch", "keras", "onnx", "tflite"});
   if (!what.ends_with("?") && !what.ends_with(";")) what += ";";
-  return {Fault::Usage, what + " convoy writes torch, keras and onnx", {}};
+  return {Fault::Usage, what + " convoy writes torch, keras, onnx and tflite", {}};
 }
 
 Result<Written> target_of(const fs::path& source, const PortOptions& options) {
@@ -48,19 +50,19 @@ Result<Written> target_of(const fs::path& source, const PortOptions& options) {
   const std::string extension = options.output.extension().string();
   const auto named = std::ranges::find(targets, to, &Written::name);
   if (named != targets.end()) return *named;
-  if (to == "tflite" || to == "coreml")
+  if (to == "coreml")
     return fail(Fault::Unsupported,
-                "--to " + to + ": convoy does not write this format yet; it writes torch, keras and onnx");
+                "--to " + to + ": convoy does not write this format yet; it writes torch, keras, onnx and tflite");
   if (!to.empty()) return std::unexpected(no_such_target(to));
   if (options.output.empty())
     return fail(Fault::Usage, "no target is given; add --to torch or -o " + source.stem().string() + ".py");
   const auto meant = std::ranges::find(targets, extension, &Written::extension);
   if (meant != targets.end()) return *meant;
-  const bool known = extension == ".tflite" || extension == ".mlmodel" || extension == ".mlpackage";
+  const bool known = extension == ".mlmodel" || extension == ".mlpackage";
   return fail(known ? Fault::Unsupported : Fault::Usage,
               "-o '" + options.output.string() +
-                  "': convoy writes PyTorch modules (.py), Keras models (.keras, .h5) and ONNX models "
-                  "(.onnx) so far");
+                  "': convoy writes PyTorch modules (.py), Keras models (.keras, .h5), ONNX models "
+                  "(.onnx) and TFLite models (.tflite) so far");
 }
 
 // An option that says nothing of this target was meant for another.
@@ -98,10 +100,11 @@ Result<PortReport> port(const fs::path& source, const PortOptions& asked) {
   if (options.output.empty() && file_of(source) == "-")
     return fail(Fault::Usage, "standard input has no name to write under; name the file with -o");
   options.proof.convention = Convention{};
-  options.proof.convention->has_dictionaries = target->name != "onnx";
+  options.proof.convention->has_dictionaries = target->name != "onnx" && target->name != "tflite";
   options.proof.convention->has_tuples_of_one = target->name == "torch";
   if (options.outside == Outside::Target)
-    options.proof.convention->channels = target->name == "keras" ? Order::ChannelsLast : Order::ChannelsFirst;
+    options.proof.convention->channels =
+        target->name == "keras" || target->name == "tflite" ? Order::ChannelsLast : Order::ChannelsFirst;
   auto done = target->port(source, options);
   if (!done && done.error().fault == Fault::Internal && !options.without.empty()) {
     // What the target cannot say is then no fault of ours: the pass that would have rewritten it was left out.

@@ -135,10 +135,10 @@ for pair in pytorch:torch Torch:torch tf:keras tensorflow:keras .h5:keras h5:ker
   says "the target is told" "--to ${pair%%:*}: no such target; did you mean '${pair##*:}'?"
 done
 ends 2 "a target that nothing is near to" port good.keras --to mxnet -o out
-says "the targets are told" "no such target; convoy writes torch, keras and onnx"
+says "the targets are told" "no such target; convoy writes torch, keras, onnx and tflite"
 ends 2 "an ending that no target has" port good.keras -o out.foo
-ends 6 "an ending of a format that is known and not written" port good.keras -o out.tflite
-ends 6 "a target that is known and not written" port good.keras --to tflite -o out
+ends 6 "an ending of a format that is known and not written" port good.keras -o out.mlmodel
+ends 6 "a target that is known and not written" port good.keras --to coreml -o out
 ends 2 "a layer to cut at" summary good.keras --outputs conv2
 says "the layer is told" "did you mean 'conv2d'?"
 ends 2 "a layer to explain" pad good.keras con2vd

@@ -382,7 +382,7 @@ python3 - said.out <<'PYTHON' || complain "the JSON of ops does not hold what it
 import json, sys
 d = json.load(open(sys.argv[1]))
 rows = {row.pop("name"): row for row in d["operators"]}
-assert d["schema"] == 1 and rows["conv"] == {t: {"written": True} for t in ("torch", "keras", "onnx")}
+assert d["schema"] == 1 and rows["conv"] == {t: {"written": True} for t in ("torch", "keras", "onnx", "tflite")}
 assert rows["fold"]["keras"] == {"written": True, "by": "lower_patches"}
 assert all(cell["written"] or cell["reason"] for row in rows.values() for cell in row.values())
 assert "Conv2D" in d["keras_layers"] and {p["name"] for p in d["passes"]["keras"]} > {"move_axes", "fold_padding"}

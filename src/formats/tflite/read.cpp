@@ -126,7 +126,6 @@ Result<Graph> ModelReader::read() {
     const Operator* row = code.custom.empty() ? operator_of(code.builtin) : nullptr;
     const std::string kind = !code.custom.empty() ? code.custom
                              : row                ? std::string(row->name)
-                             : code.builtin == 77 ? "SHAPE"
                                                   : "builtin " + std::to_string(code.builtin);
     if (options_.listing) options_.listing->push_back({layer_of(i), kind});
     if (used[i] == 0) continue;
@@ -358,8 +357,8 @@ Status ModelReader::add_operator(std::size_t place) {
       return fail(Fault::Format, "gives '" + name_of(t) + "', which is there already");
     if (auto s = check_quantization(t); !s) return s;
   }
-  if (code.builtin == 77) return add_shape(op);
   const Operator* row = operator_of(code.builtin);
+  if (row && row->name == "SHAPE") return add_shape(op);
   if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
   return add_row(*row, op, layer_of(place));
 }

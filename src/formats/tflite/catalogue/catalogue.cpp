@@ -39,7 +39,8 @@ const Operator* operator_named(std::string_view name) {
 std::span<const FunctionRow> functions() {
   static const std::vector<FunctionRow> all = [] {
     std::vector<FunctionRow> rows;
-    for (const Operator& row : all_operators()) rows.push_back({row.name, row.inputs, row.read});
+    for (const Operator& row : all_operators())
+      if (row.read) rows.push_back({row.name, row.inputs, row.read});
     return rows;
   }();
   return all;

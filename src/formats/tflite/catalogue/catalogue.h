@@ -18,7 +18,7 @@ struct Operator {
   // Its fields in order, "padding:b dilation_h_factor:i=1": b is a byte, i a whole number of 32 bits, f a float, I a list of
   // whole numbers, - a field that nothing reads any more; behind = what stands for an absent one, 0 otherwise.
   std::string_view options;
-  std::vector<ValueId> (*read)(FunctionCall&) = nullptr;
+  std::vector<ValueId> (*read)(FunctionCall&) = nullptr;  // null: the reader of models does it
 };
 
 std::span<const Operator> convolution_operators();

@@ -1,0 +1,47 @@
+// A TFLite model laid out before a byte is written: tensors, operators with their options by name, and the constants,
+// whose numbers stay where they are until they are appended.
+#pragma once
+#include "convoy/tensor.h"
+#include "ops/tensor_type.h"
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace convoy::tflite {
+
+using OptionValue = std::variant<Size, double, Sizes>;
+struct Option {
+  std::string_view name;
+  OptionValue value;
+};
+using Options = std::vector<Option>;
+
+struct DocumentTensor {
+  std::string name;
+  TensorType type;
+  std::optional<Tensor> constant;
+};
+struct DocumentOperator {
+  std::string_view name;  // of a row of the catalogue
+  int version = 1;
+  std::vector<std::int32_t> inputs, outputs;  // -1: absent
+  Options options;
+};
+
+struct Document {
+  std::string name, description;
+  std::vector<DocumentTensor> tensors;
+  std::vector<DocumentOperator> operators;
+  std::vector<std::int32_t> inputs, outputs;
+  std::vector<std::string> input_names, output_names;
+};
+
+// The same document gives the same bytes; numbers of constants begin at multiples of 16. Fails (Limit): 2 GiB or more.
+Status write_document(const Document& document, const std::function<Status(std::span<const std::byte>)>& append);
+
+}  // namespace convoy::tflite

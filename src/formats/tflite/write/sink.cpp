@@ -1,0 +1,198 @@
+// Tensors of the document, each with a name of its own, and activations that are fused.
+#include "formats/tflite/write/sink.h"
+
+#include "formats/tflite/types.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+
+namespace convoy::tflite {
+namespace {
+
+// As the options say it; 0: none that is fused.
+Size fused_word(const Op& op) {
+  if (const auto* relu = std::get_if<Relu>(&op)) {
+    if (relu->negative_slope != 0 || relu->threshold != 0) return 0;
+    if (!relu->max_value) return 1;
+    return *relu->max_value == 6 ? 3 : 0;
+  }
+  const auto* clip = std::get_if<Clip>(&op);
+  return clip && clip->least == -1.0 && clip->most == 1.0 ? 2 : 0;
+}
+
+bool takes_activation(const Graph& graph, const Node& node) {
+  if (graph[node.outputs[0]].type.dtype != DType::F32) return false;
+  if (const auto* binary = std::get_if<Binary>(&node.op))
+    return binary->function == BinaryFunction::Add || binary->function == BinaryFunction::Subtract ||
+           binary->function == BinaryFunction::Multiply || binary->function == BinaryFunction::Divide;
+  if (const auto* linear = std::get_if<Linear>(&node.op); linear) return graph[node.inputs[1]].constant.has_value();
+  if (const auto* pool = std::get_if<MaxPool>(&node.op)) return pool->axes.space <= 2;
+  if (const auto* pool = std::get_if<AveragePool>(&node.op)) return pool->axes.space <= 2;
+  return std::holds_alternative<Conv>(node.op);
+}
+
+}  // namespace
+
+Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(document), uses_(graph.values.size(), 0) {
+  for (const Node& node : graph.nodes)
+    for (const ValueId v : node.inputs)
+      if (v) ++uses_[static_cast<std::size_t>(v.index)];
+  for (const ValueId v : graph.outputs) ++uses_[static_cast<std::size_t>(v.index)];
+  for (const Value& value : graph.values) names_.insert(value.name);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeId n{static_cast<std::int32_t>(i)};
+    const Node& node = graph.nodes[i];
+    if (fused_word(node.op) == 0) continue;
+    const ValueId x = node.inputs[0];
+    const NodeId front = graph[x].producer;
+    if (!front || uses_[static_cast<std::size_t>(x.index)] != 1 || fuses_.contains(front)) continue;
+    if (std::ranges::count(graph.outputs, x) > 0 || !takes_activation(graph, graph[front])) continue;
+    fused_into_[n] = front;
+    fuses_[front] = n;
+  }
+}
+
+void Sink::begin(NodeId node) { at_ = node; }
+
+const Tensor* Sink::constant(std::size_t i) const {
+  return has(i) && graph_[node().inputs[i]].constant ? &*graph_[node().inputs[i]].constant : nullptr;
+}
+
+bool Sink::is_read(std::size_t result) const {
+  return result < node().outputs.size() && uses_[static_cast<std::size_t>(node().outputs[result].index)] > 0;
+}
+
+std::string Sink::unique(const std::string& wanted) {
+  std::string name = wanted;
+  if (names_.insert(name).second) return name;
+  int& i = next_numbers_[wanted];
+  do name = wanted + "." + std::to_string(++i);
+  while (!names_.insert(name).second);
+  return name;
+}
+
+std::string Sink::own_name(ValueId value) {
+  const std::string& name = graph_[value].name;
+  return owned_.insert(name).second ? name : unique(name);
+}
+
+Place Sink::add(std::string name, TensorType type, std::optional<Tensor> constant) {
+  document_.tensors.push_back({std::move(name), std::move(type), std::move(constant)});
+  return static_cast<Place>(document_.tensors.size()) - 1;
+}
+
+Place Sink::place_of(ValueId value) {
+  const auto found = given_.find(value);
+  if (found != given_.end()) return found->second;
+  const Value& v = graph_[value];
+  return given_[value] = add(own_name(value), v.type, v.constant);
+}
+
+Place Sink::input(std::size_t i) { return has(i) ? place_of(node().inputs[i]) : -1; }
+
+Place Sink::stored(std::size_t i, Tensor tensor) {
+  TensorType type = convoy::type_of(tensor);
+  return add(own_name(node().inputs[i]), std::move(type), std::move(tensor));
+}
+
+Place Sink::constant(std::string_view word, Tensor tensor) {
+  TensorType type = convoy::type_of(tensor);
+  return add(unique(node().layer + "/" + std::string(word)), std::move(type), std::move(tensor));
+}
+
+namespace {
+
+Tensor narrow(const Sizes& values, Sizes shape) {
+  std::vector<std::byte> bytes;
+  for (const Size value : values)
+    for (int k = 0; k < 4; ++k) bytes.push_back(static_cast<std::byte>(value >> (8 * k) & 0xFF));
+  return *Tensor::owning(DType::I32, std::move(shape), std::move(bytes));
+}
+
+}  // namespace
+
+Place Sink::numbers(const Sizes& values) {
+  return constant("sizes", narrow(values, {static_cast<Size>(values.size())}));
+}
+
+Place Sink::stored_shape(Place constant, const Sizes& shape) {
+  DocumentTensor& tensor = document_.tensors[static_cast<std::size_t>(constant)];
+  tensor.constant = tensor.constant->reshaped(shape);
+  tensor.type = convoy::type_of(*tensor.constant);
+  return constant;
+}
+
+Place Sink::whole(Size value) { return constant("size", narrow({value}, {})); }
+
+Place Sink::number(double value) {
+  return constant("number", Tensor::of({}, std::vector<float>{static_cast<float>(value)}));
+}
+
+Size Sink::activation() const {
+  const auto found = fuses_.find(at_);
+  return found == fuses_.end() ? 0 : fused_word(graph_[found->second].op);
+}
+
+Place Sink::step(std::string_view op, std::vector<Place> inputs, TensorType result, Options options, int version) {
+  const Place made = add(unique(node().layer + "/" + std::string(op)), std::move(result));
+  document_.operators.push_back({op, version, std::move(inputs), {made}, std::move(options)});
+  return made;
+}
+
+void Sink::last(std::string_view op, std::vector<Place> inputs, Options options, int version) {
+  const auto fused = fuses_.find(at_);
+  std::vector<Place> outputs;
+  for (const ValueId v : graph_[fused == fuses_.end() ? at_ : fused->second].outputs) outputs.push_back(place_of(v));
+  document_.operators.push_back({op, version, std::move(inputs), std::move(outputs), std::move(options)});
+}
+
+void Sink::pass_on() {
+  const ValueId x = node().inputs[0], y = node().outputs[0];
+  // An output has a name of its own, and numbers that are known are given by an operator.
+  const bool is_output = std::ranges::count(graph_.outputs, y) > 0;
+  const bool made = graph_[x].producer && std::ranges::count(graph_.outputs, x) == 0;
+  if (!is_output || made) {
+    given_[y] = place_of(x);
+    return;
+  }
+  last("RESHAPE", {input(), sizes(type().shape, input(), {})});
+}
+
+Place Sink::sizes(const Shape& wanted, Place x, const std::vector<Size>& from, const Sizes& times, const Sizes& more) {
+  const auto free = std::ranges::count_if(wanted, [](Dim n) { return !n.known(); });
+  Sizes known;
+  for (const Dim n : wanted) known.push_back(n.known() ? *n : -1);
+  if (free == 0 || (free == 1 && times.empty())) return numbers(known);
+  const TensorType scalar{DType::I32, {}};
+  const Place shape = step("SHAPE", {x}, {DType::I32, {Dim(type_of(x).rank())}}, {{"out_type", Size{2}}});
+  std::vector<Place> all;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i].known()) {
+      all.push_back(whole(*wanted[i]));
+      continue;
+    }
+    const Size axis = i < from.size() ? from[i] : static_cast<Size>(i);
+    Place one = step("STRIDED_SLICE", {shape, numbers({axis}), numbers({axis + 1}), numbers({1})}, scalar,
+                     {{"shrink_axis_mask", Size{1}}});
+    if (i < times.size() && times[i] != 1) one = step("MUL", {one, whole(times[i])}, scalar);
+    if (i < more.size() && more[i] != 0) one = step("ADD", {one, whole(more[i])}, scalar);
+    all.push_back(one);
+  }
+  const auto count = static_cast<Size>(all.size());
+  return step("PACK", std::move(all), {DType::I32, {Dim(count)}}, {{"values_count", count}, {"axis", Size{0}}});
+}
+
+Size Sink::code_of(DType dtype) { return type_code_of(dtype); }
+
+void Sink::add_input(ValueId value) {
+  const Place place = place_of(value);
+  document_.inputs.push_back(place);
+  document_.input_names.push_back(document_.tensors[static_cast<std::size_t>(place)].name);
+}
+
+void Sink::add_output(ValueId value, const std::string& name) {
+  document_.outputs.push_back(place_of(value));
+  document_.output_names.push_back(name);
+}
+
+}  // namespace convoy::tflite

@@ -1,0 +1,54 @@
+// A graph as a document, node by node through the row of its operator.
+#include "base/budget.h"
+#include "formats/tflite/tflite.h"
+#include "formats/tflite/types.h"
+#include "formats/tflite/write/sink.h"
+
+#include <array>
+
+namespace convoy::tflite {
+namespace {
+
+std::array<std::span<const Row>, 13> all_rows() {
+  return {convolution_rows(),   pooling_rows(),    unfold_rows(),      pad_rows(),       linear_rows(),
+          normalization_rows(), activation_rows(), elementwise_rows(), reduction_rows(), reshape_rows(),
+          slice_concat_rows(),  resize_rows(),     recurrent_rows()};
+}
+
+Status write_node(const Node& node, Sink& sink) {
+  static const auto rows = by_operator(all_rows());
+  const Row& row = rows.at(convoy::name_of(node.op));
+  if (!row.write) return fail(Fault::Unsupported, std::string(row.why_not));
+  for (const ValueId v : node.inputs)
+    if (v && type_code_of(sink.graph()[v].type.dtype) < 0)
+      return fail(Fault::Unsupported,
+                  "TFLite has no numbers of type " + std::string(name_of(sink.graph()[v].type.dtype)));
+  return row.write(node.op, sink);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string_view, std::string_view>> operators() {
+  std::vector<std::pair<std::string_view, std::string_view>> all;
+  for (const auto& family : all_rows())
+    for (const Row& row : family) all.emplace_back(row.op, row.why_not);
+  return all;
+}
+
+Status write_model(const Graph& graph, const std::function<Status(std::span<const std::byte>)>& append) {
+  Document document;
+  document.name = graph.name.empty() ? "model" : graph.name;
+  document.description = std::string("convoy ") + CONVOY_VERSION;
+  Sink sink(graph, document);
+  for (const ValueId v : graph.inputs) sink.add_input(v);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeId id{static_cast<std::int32_t>(i)};
+    if (sink.is_made(id)) continue;
+    sink.begin(id);
+    if (auto written = within(place_of(graph[id]), write_node(graph[id], sink)); !written) return written;
+  }
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) sink.add_output(graph.outputs[i], graph.output_names[i]);
+  return write_document(document, append);
+}
+
+}  // namespace convoy::tflite

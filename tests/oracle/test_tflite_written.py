@@ -1,0 +1,76 @@
+"""Every Keras model of the corpus, and a sample of the PyTorch and ONNX ones, as TFLite: answered by the interpreter as the
+source's framework did, by its reference kernels and by XNNPACK, at the written size and resized; the same input gives the
+same bytes."""
+import json
+
+import numpy as np
+import pytest
+from carrying import Crossing, assert_close, cases_in, convoy
+
+KERAS, TORCH, ONNX = (cases_in(f"corpus/{name}") for name in ("keras", "torch", "onnx"))
+TOLERANCE = 2e-4  # across formats, as the corpus itself was checked
+
+
+def models(corpus, file: str) -> list[str]:
+    return [] if corpus is None else sorted(f.parent.name for f in corpus.glob(f"*/{file}"))
+
+
+def runner(path, plain: bool):
+    import tensorflow as tf
+
+    kinds = tf.lite.experimental.OpResolverType
+    # Some operators have no reference kernel: the builtin one answers for it.
+    for kind in [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES] if plain else [kinds.AUTO]:
+        try:
+            interpreter = tf.lite.Interpreter(model_path=str(path), experimental_op_resolver_type=kind, num_threads=1)
+            return interpreter.get_signature_runner()
+        except (RuntimeError, ValueError) as refused:
+            if "Didn't find op" not in str(refused):
+                raise
+            reason = refused
+    raise reason
+
+
+def carry(folder, file: str, tmp_path) -> None:
+    case = json.loads((folder / "case.json").read_text())
+    path = tmp_path / "model.tflite"
+    done = convoy("port", folder / file, "-o", path, "--json", code=None)
+    if done.returncode == 6:
+        assert not path.exists()
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    again = tmp_path / "again.tflite"
+    convoy("port", folder / file, "-o", again, "--no-proof")
+    assert path.read_bytes() == again.read_bytes(), "two runs give two files"
+    report = json.loads(done.stdout)
+    sides = {side: [Crossing.of(row) for row in report[side]] for side in ("inputs", "outputs")}
+    for plain in (True, False):
+        for row in case["sets"]:
+            inputs = [np.load(folder / f"input{row}_{i}.npy") for i in range(len(case["inputs"]))]
+            want = [np.load(folder / f"output{row}_{i}.npy") for i in range(len(case["outputs"]))]
+            run = runner(path, plain)
+            fixed = {name: details["shape_signature"] for name, details in run.get_input_details().items()}
+            feed = {c.name: c.to_port(x) for c, x in zip(sides["inputs"], inputs, strict=True)}
+            if any(n not in (-1, m) for name, x in feed.items() for n, m in zip(fixed[name], x.shape, strict=True)):
+                continue  # a size that the file does not take
+            given = run(**feed)
+            got = [c.from_port(given[c.name]) for c in sides["outputs"]]
+            assert_close(got, want, TOLERANCE, f"{folder.name}{row}, {'reference' if plain else 'XNNPACK'}")
+
+
+@pytest.mark.sampled(24)
+@pytest.mark.parametrize("name", models(KERAS, "model.keras"))
+def test_keras_model(name, tmp_path):
+    carry(KERAS / name, "model.keras", tmp_path)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", models(TORCH, "model.pt2"))
+def test_torch_model(name, tmp_path):
+    carry(TORCH / name, "model.pt2", tmp_path)
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", models(ONNX, "model.onnx"))
+def test_onnx_model(name, tmp_path):
+    carry(ONNX / name, "model.onnx", tmp_path)
