@@ -138,25 +138,63 @@ def _sizes(numbers: Any, name: str) -> list[int | None]:
         return []
     try:
         if hasattr(numbers, "__index__"):
-            return [operator.index(numbers)]
-        return [None if n is None else operator.index(n) for n in numbers]
+            return [_whole(numbers, name)]
+        return [None if n is None else _whole(n, name) for n in numbers]
     except TypeError:
         raise UsageError(f"{name}={numbers!r} is no size: give whole numbers, or None for a free one") from None
 
 
-def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None) -> Any:
+def _whole(number: Any, name: str, least: int = 0, most: int = 2**62) -> int:
+    try:
+        value = operator.index(number)
+    except TypeError:
+        value = None
+    if value is None or isinstance(number, (bool, np.bool_)) or not least <= value <= most:
+        raise UsageError(f"{name}={number!r} is not taken: give a whole number from {least} to {most}") from None
+    return value
+
+
+def _truth(value: Any, name: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise UsageError(f"{name}={value!r} is not taken: give True or False")
+    return bool(value)
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{name}={value!r} is not taken: give a string")
+    return value
+
+
+def _path(value: Any, name: str) -> bytes:
+    if not isinstance(value, (str, bytes, os.PathLike)) or not os.fspath(value):
+        raise UsageError(f"{name}={value!r} is no path")
+    return os.fsencode(value)
+
+
+def _names(value: Any, name: str) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(one, (str, os.PathLike)) for one in value):
+        raise UsageError(f"{name}={value!r} is not taken: give a string, or several in a list")
+    return [os.fspath(one) for one in value]
+
+
+def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None, **others: Any) -> Any:
+    if others:
+        raise UsageError(f"there is no argument {next(iter(others))!r}")
     reading = _convoy.Reading()
     if weights is not None:
-        reading.weights = os.fspath(weights)
+        reading.weights = os.fsdecode(_path(weights, "weights"))
     if size is not None:
         reading.size = _sizes(size, "size")
     if shapes is not None:
         named = shapes if isinstance(shapes, Mapping) else {"": shapes}
         reading.shapes = {name: _sizes(shape, "shapes") for name, shape in named.items()}
-    reading.outputs = [outputs] if isinstance(outputs, str) else list(outputs)
-    reading.import_roots = [os.fspath(root) for root in ([import_roots] if isinstance(import_roots, (str, os.PathLike)) else import_roots)]
+    reading.outputs = _names(outputs, "outputs")
+    reading.import_roots = _names([import_roots] if isinstance(import_roots, os.PathLike) else import_roots, "import_roots")
     if seed is not None:
-        reading.seed = seed % 2**64
+        reading.seed = _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64
     return reading
 
 
@@ -210,6 +248,8 @@ class Model:
             One array for each input, or one dict of arrays by name; numpy, torch, tensorflow or jax.
         float64
             Compute in float64; None: where the model gives float64.
+        threads
+            0: as many as the machine has.
 
         Raises
         ------
@@ -219,29 +259,35 @@ class Model:
         by_name = len(inputs) == 1 and isinstance(inputs[0], Mapping)
         names = [value.name for value in self.inputs]
         if by_name:
-            given = inputs[0]
-            for name in given:
-                if name not in names:
-                    raise UsageError(f"the model has no input {name!r}; it has {', '.join(names)}")
-            missing = [name for name in names if name not in given]
-            if missing:
-                raise UsageError(f"input {missing[0]!r} is not given")
-            inputs = tuple(given[name] for name in names)
+            inputs = self._in_order(inputs[0])
         elif len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and len(names) > 1:
             inputs = tuple(inputs[0])
         arrays = [_array(x) for x in inputs]
         for value, array in zip(self.inputs, arrays):
             if "int" in value.dtype and "float" in str(array.dtype):
                 raise UsageError(f"input {value.name!r} takes {value.dtype}, not {array.dtype}: convert it first")
-        if float64 is None:
-            float64 = any(value.dtype == "float64" for value in self.outputs)
-        results = self._native.run(arrays, float64, threads)
+        gives_doubles = any(value.dtype == "float64" for value in self.outputs)
+        doubles = gives_doubles if float64 is None else _truth(float64, "float64")
+        results = self._native.run(arrays, doubles, _whole(threads, "threads", 0, 256))
         declared = [value.dtype for value in self.outputs]
         results = [y.astype(name) if y.dtype.kind in "iu" and name != str(y.dtype) and ("int" in name or name == "bool") else y
                    for y, name in zip(results, declared)]
         if by_name:
             return dict(zip((value.name for value in self.outputs), results))
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _in_order(self, given: Mapping) -> tuple:
+        names = [value.name for value in self.inputs]
+        for name in given:
+            if name not in names:
+                raise UsageError(f"the model has no input {name!r}; it has {', '.join(names)}")
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise UsageError(f"input {missing[0]!r} is not given")
+        return tuple(given[name] for name in names)
+
+    def __deepcopy__(self, _: dict) -> Model:
+        return self  # nothing of it changes
 
     def __reduce__(self) -> tuple:
         """Another process reads it again."""
@@ -337,14 +383,16 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     """
     if interface not in ("target", "source"):
         raise UsageError(f"interface={interface!r}: write 'target' or 'source'")
+    place, to, left_out = _path(output, "output"), _text(to, "to"), _names(without, "without")
+    force, proof = _truth(force, "force"), _truth(proof, "proof")
+    opset = None if opset is None else _whole(opset, "opset", 1)
     with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
         if isinstance(source, Model):
             source = _file_of(source)
         _check_example_says_shapes(source, reading)
 
         def carry(path: str | os.PathLike) -> tuple:
-            return _convoy.port(os.fsencode(path), os.fsencode(output), _reading(**reading), to, force, proof,
-                                [without] if isinstance(without, str) else list(without), opset, interface == "source")
+            return _convoy.port(os.fsencode(path), place, _reading(**reading), to, force, proof, left_out, opset, interface == "source")
 
         is_path = isinstance(source, (str, os.PathLike))
         holds, files, text, data = carry(source) if is_path else _live.read(source, folder, inputs, carry)
@@ -368,7 +416,10 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool = False, **read
     page
         Make the page that shows both models side by side too.
     """
+    seed, page = _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64, _truth(page, "page")
     models = _both(a, b, inputs, reading)
+    if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+        inputs = models[0]._in_order(inputs[0])
     same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, [_array(x) for x in inputs], seed, False, page)
     return Difference(same, tuple(Finding(x, y, cause, certain, change, {"torch": torch, "keras": keras})
                                   for x, y, cause, certain, change, torch, keras in findings), Text(text), json.loads(data), made)
@@ -498,7 +549,10 @@ def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str 
         The framework itself refuses the call.
     """
     sizes, kernels = _sizes(size, "size"), _sizes(kernel, "kernel")
-    framework, function, axes, lines, text, data = _convoy.pad(call, sizes, kernels, channels, layout)[0]
+    if None in kernels:
+        raise UsageError(f"kernel={kernel!r} is not taken: give whole numbers")
+    channels = None if channels is None else _whole(channels, "channels", 1)
+    framework, function, axes, lines, text, data = _convoy.pad(_text(call, "call"), sizes, kernels, channels, _text(layout, "layout"))[0]
     return Padding(framework, function, tuple(PadAxis(*axis) for axis in axes),
                    tuple(PadLine(name, tuple(code), equal, holds, remark) for name, code, equal, holds, remark in lines), Text(text), json.loads(data))
 
@@ -535,6 +589,7 @@ def copy_weights(a: Any, b: Any, *inputs: Any, **reading: Any) -> Report:
                          "`convoy weights A B --copy` writes files")
     with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
         sides = []
+        a = _file_of(a) if isinstance(a, Model) else a
         for name, one in (("a", a), ("b", b)):
             if isinstance(one, (str, os.PathLike)):
                 sides.append(os.fspath(one))

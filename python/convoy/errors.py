@@ -3,7 +3,7 @@ import re
 
 # The command's options by the names of the arguments here.
 _ARGUMENTS = {"--force": "force=True", "--shape": "shapes", "--size": "size", "--weights": "weights", "--outputs": "outputs",
-              "--seed": "seed", "--to": "to", "--opset": "opset", "--allow-root": "import_roots", "--input": "an input"}
+              "--seed": "seed", "--to": "to", "--opset": "opset", "--allow-root": "import_roots", "--input": "an input", "--kernel": "kernel", "--channels": "channels", "--layout": "layout", "--budget": "budget"}
 
 
 def _as_argument(sentence: str) -> str:

@@ -1,5 +1,6 @@
 """The Python module without any framework: files in, arrays in and out, reports as values, failures as exceptions."""
 import concurrent.futures
+import copy
 import gc
 import multiprocessing
 import os
@@ -95,6 +96,36 @@ class Running(Folder):
             with self.subTest(name):
                 np.testing.assert_array_equal(net(y), wanted)
         self.assertEqual(net(x, float64=True).dtype, np.float64)
+
+    def test_arguments_of_other_kinds_are_refused_by_name(self):
+        net = convoy.load(DIGITS)
+        x, _ = digits()
+        out = self.folder / "a.onnx"
+        conv = "Conv2D(8, 3)"
+        for word, call in [("threads", lambda: net(x, threads="a")), ("threads", lambda: net(x, threads=2**40)), ("threads", lambda: net(x, threads=-1)),
+                           ("float64", lambda: net(x, float64="yes")), ("seed", lambda: convoy.load(DIGITS, seed="a")),
+                           ("weights", lambda: convoy.load(DIGITS, weights=3)), ("outputs", lambda: convoy.load(DIGITS, outputs=3)),
+                           ("outputs", lambda: convoy.load(DIGITS, outputs=[3])), ("import_roots", lambda: convoy.load(DIGITS, import_roots=3)),
+                           ("seed", lambda: convoy.diff(net, net, seed="a")), ("seed", lambda: convoy.diff(net, net, seed=2**70)),
+                           ("output", lambda: convoy.port(DIGITS, None)), ("output", lambda: convoy.port(DIGITS, 3)), ("to", lambda: convoy.port(DIGITS, out, to=3)),
+                           ("opset", lambda: convoy.port(DIGITS, out, opset="x")), ("without", lambda: convoy.port(DIGITS, out, without=3)),
+                           ("foo", lambda: convoy.port(DIGITS, out, foo=3)), ("call", lambda: convoy.pad(None)), ("call", lambda: convoy.pad(b"a")),
+                           ("size", lambda: convoy.pad(conv, size=2**70)), ("size", lambda: convoy.pad(conv, size=True)),
+                           ("kernel", lambda: convoy.pad(conv, kernel="a")), ("kernel", lambda: convoy.pad(conv, kernel=(None, 3))),
+                           ("channels", lambda: convoy.pad(conv, channels="x")), ("channels", lambda: convoy.pad(conv, channels=-3)),
+                           ("layout", lambda: convoy.pad(conv, layout=3)), ("layout", lambda: convoy.pad(conv, layout="zzz"))]:  # fmt: skip
+            with self.subTest(word), self.assertRaisesRegex(convoy.UsageError, f"(^|[^-]){word}\\b"):
+                call()
+        self.assertEqual(convoy.pad(conv, size=np.int64(7)).out, (5, 5))
+        self.assertFalse(out.exists())
+
+    def test_diff_takes_inputs_by_name(self):
+        net = convoy.load(DIGITS)
+        x, _ = digits()
+        self.assertTrue(convoy.diff(net, net, {"image": x}).same)
+        with self.assertRaises(convoy.UsageError):
+            convoy.diff(net, net, {"picture": x})
+        self.assertIs(copy.deepcopy(net), net)
 
     def test_by_name(self):
         net = convoy.load(DIGITS)
