@@ -279,6 +279,12 @@ NB_MODULE(_convoy, m) {
       .def_prop_ro("outputs", [](const convoy::Model& model) { return values_as_tuples(model.outputs()); })
       .def_prop_ro("layers", &layers_as_tuples)
       .def_prop_ro("parameters", &convoy::Model::parameters)
+      .def_prop_ro("dtypes",
+                   [](const convoy::Model& model) {
+                     nb::list all;
+                     for (const DType type : model.dtypes()) all.append(std::string(name_of(type)));
+                     return all;
+                   })
       .def("summary_text", [](const convoy::Model& model) { return text(model.summary_text()); })
       .def("summary_json", &convoy::Model::summary_json)
       .def("run", &run);

@@ -70,6 +70,7 @@ class Model {
   std::vector<ModelValue> outputs() const;
   std::vector<ModelLayer> layers() const;
   Size parameters() const;
+  std::vector<DType> dtypes() const;  // of all values that are computed, each once
   std::string summary_text() const;
   std::string summary_json() const;  // as `convoy summary --json`
 

@@ -198,6 +198,14 @@ def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), 
     return reading
 
 
+def _as_declared(y: Any, dtype: str, narrows: bool) -> Any:
+    """Whole numbers, truths and, unless float64 was asked for, float32 and float16 as the model says them; numpy has no bfloat16."""
+    if str(y.dtype) == dtype or dtype == "bfloat16" or (y.dtype.kind == "f" and not narrows):
+        return y
+    with np.errstate(over="ignore"):  # infinite in float16, as there
+        return y.astype(dtype)
+
+
 class Model:
     """A model that was read. Call it with arrays; see `inputs`, `outputs`, `layers` and `summary()`."""
 
@@ -209,6 +217,10 @@ class Model:
         self.remarks = tuple(native.remarks)  # what to know of how it was read, in sentences
         for remark in self.remarks:
             warnings.warn(f"{source}: {remark}", _live.Warning, stacklevel=3)
+        halves = [dtype for dtype in ("float16", "bfloat16") if dtype in native.dtypes]
+        if halves:
+            warnings.warn(f"{source}: it computes in {halves[0]}, and is computed in float32 here: between its layers nothing is rounded to 16 bits "
+                          "or overflows there", _live.Warning, stacklevel=3)
 
     @property
     def name(self) -> str:
@@ -247,7 +259,7 @@ class Model:
         inputs
             One array for each input, or one dict of arrays by name; numpy, torch, tensorflow or jax.
         float64
-            Compute in float64; None: where the model gives float64.
+            Compute in float64; None: where the model itself has float64 anywhere.
         threads
             0: as many as the machine has.
 
@@ -266,12 +278,10 @@ class Model:
         for value, array in zip(self.inputs, arrays):
             if "int" in value.dtype and "float" in str(array.dtype):
                 raise UsageError(f"input {value.name!r} takes {value.dtype}, not {array.dtype}: convert it first")
-        gives_doubles = any(value.dtype == "float64" for value in self.outputs)
-        doubles = gives_doubles if float64 is None else _truth(float64, "float64")
+        doubles = "float64" in self._native.dtypes if float64 is None else _truth(float64, "float64")
         results = self._native.run(arrays, doubles, _whole(threads, "threads", 0, 256))
         declared = [value.dtype for value in self.outputs]
-        results = [y.astype(name) if y.dtype.kind in "iu" and name != str(y.dtype) and ("int" in name or name == "bool") else y
-                   for y, name in zip(results, declared)]
+        results = [_as_declared(y, name, float64 is None) for y, name in zip(results, declared)]
         if by_name:
             return dict(zip((value.name for value in self.outputs), results))
         return results[0] if len(results) == 1 else tuple(results)

@@ -214,6 +214,13 @@ std::vector<ModelLayer> Model::layers() const {
   return all;
 }
 
+std::vector<DType> Model::dtypes() const {
+  std::vector<DType> all;
+  for (const Value& value : graph_->values)
+    if (!value.constant && std::ranges::find(all, value.type.dtype) == all.end()) all.push_back(value.type.dtype);
+  return all;
+}
+
 Size Model::parameters() const { return count_parameters(*graph_).all; }
 std::string Model::summary_text() const { return convoy::summary_text(*graph_, name_of_file(file_)); }
 std::string Model::summary_json() const { return printed(convoy::summary_json(*graph_, name_of_file(file_))); }

@@ -138,6 +138,31 @@ def test_doubles_stay_doubles_and_indices_whole(convoy):
         table(np.full((2, 5), 10))
 
 
+def test_doubles_inside_a_model_are_computed_as_doubles(convoy):
+    class Inside(nn.Module):
+        def forward(self, x):
+            y = (x.double() + 1e9) - 1e9
+            return y.float(), (y * 1000).int()
+
+    x = torch.randn(2, 4)
+    for got, want in zip(convoy.load(Inside().eval(), x)(x), Inside()(x), strict=True):
+        assert str(got.dtype) == str(want.dtype)[6:]
+        np.testing.assert_array_equal(got, want.numpy())
+
+
+def test_halves_are_said_and_overflow_as_halves(convoy):
+    class Thousandfold(nn.Module):
+        def forward(self, x):
+            return x * 1000
+
+    x = torch.tensor([[1000.0, 3.0]]).half()
+    with pytest.warns(convoy.Warning, match="float16"):
+        read = convoy.load(Thousandfold().eval(), x)
+    y = read(x)
+    assert y.dtype == np.float16
+    np.testing.assert_array_equal(y, Thousandfold()(x).numpy())
+
+
 @pytest.mark.parametrize("make", [lambda: __import__("tensorflow").constant([["a"] * 4] * 2), lambda: __import__("tensorflow").ragged.constant([[1.0], [2.0, 3.0]]),
                                   lambda: torch.randn(2, 4).to_sparse(), lambda: torch.randn(2, 4, device="meta"), lambda: torch.randn(2, 4, dtype=torch.complex64),
                                   lambda: torch.quantize_per_tensor(torch.randn(2, 4), 0.1, 0, torch.quint8)])  # fmt: skip
@@ -289,7 +314,7 @@ def test_trained_numbers_go_into_a_module_that_somebody_else_wrote(convoy, keras
     module = Ported().eval()
     turned = torch.from_numpy(np.moveaxis(x, -1, 1).copy())
     assert np.abs(module(turned).detach().numpy() - np.asarray(keras_net(x))).max() > 1e-2
-    report = convoy.copy_weights(keras_net, module, x)
+    report = convoy.copy_weights(convoy.load(keras_net), module, x)
     assert report.holds
     close(module(turned).detach(), keras_net(x))
 
