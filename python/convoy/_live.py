@@ -92,6 +92,12 @@ def _free_batch(x: Any) -> Any:
     return {0: torch.export.Dim.AUTO} if isinstance(x, torch.Tensor) and x.ndim > 1 else None
 
 
+def _asks_for_sizes(program: Any) -> bool:
+    """Whether the program went one way for sizes such as the example's: a free size that has bounds of its own."""
+    usual = 2  # what torch.export says of every free size
+    return any(int(bounds.lower) > usual or str(bounds.upper) not in ("int_oo", "oo") for bounds in program.range_constraints.values())
+
+
 def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
     import torch
 
@@ -105,6 +111,8 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> N
     with _in_eval_mode(module), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         try:
             program = torch.export.export(module, examples, dynamic_shapes=_free_batch(examples) if frees_batch else None)
+            if frees_batch and _asks_for_sizes(program):
+                program = torch.export.export(module, examples)
         except Exception:
             try:
                 program = torch.export.export(module, examples)

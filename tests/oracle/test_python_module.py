@@ -411,3 +411,27 @@ def test_a_model_that_changes_itself_is_read_with_a_warning(convoy, kind):
         with pytest.warns(convoy.Warning, match="'seen' changes each time the model is called"):
             net = convoy.load(model.eval(), x) if kind == "module" else convoy.load(model, shapes=(3, 5))
     np.testing.assert_allclose(net(x), wanted, rtol=1e-6)
+
+
+class AsksForItsBatch(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] > 3 else x + 1
+
+
+def test_a_module_that_asks_for_its_batch_keeps_that_of_the_example(convoy):
+    x = torch.randn(2, 4)
+    net = convoy.load(AsksForItsBatch().eval(), x)
+    assert net.inputs[0].shape == (2, 4)
+    np.testing.assert_array_equal(net(x), x + 1)
+    with pytest.raises(convoy.UsageError):
+        net(torch.randn(5, 4))
+
+
+def test_a_program_of_bounded_sizes_says_them(convoy):
+    free = torch.export.Dim("b", min=2, max=3)
+    program = torch.export.export(AsksForItsBatch().eval(), (torch.randn(2, 4),), dynamic_shapes=({0: free},))
+    with pytest.warns(convoy.Warning, match="sizes of 2 to 3 along axis 0"):
+        convoy.load(program)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        convoy.load(program, shapes=(3, 4))

@@ -49,8 +49,8 @@ const Index& index_of_rows() {
     for (const auto family : families)
       for (const CatalogueRow& row : family())
         for (const auto full : split(row.names)) {
-          const auto all = split(name_in(full).name, '|');
-          for (const auto one : all) made.emplace(std::pair(name_in(full).kind(), one), Entry{&row, all.front()});
+          const auto names = split(name_in(full).name, '|');
+          for (const auto one : names) made.emplace(std::pair(name_in(full).kind(), one), Entry{&row, names.front()});
         }
     return made;
   }();

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -99,6 +100,30 @@ class Reader {
     return text_member(*argument, "name");
   }
 
+  // A program that asked for its sizes was followed one way: only where they lie as they did then.
+  void tell_of_range(const std::string& input, std::size_t axis, std::string_view expression, Dim size) {
+    constexpr std::string_view symbol = "Symbol('";
+    if (!expression.starts_with(symbol)) return;
+    expression.remove_prefix(symbol.size());
+    const Json* ranges = member(archive_.program, "range_constraints");
+    const Json* range = ranges ? member(*ranges, expression.substr(0, expression.find('\''))) : nullptr;
+    const auto bound = [&](const char* key) -> std::optional<Size> {
+      const Json* number = range ? member(*range, key) : nullptr;
+      if (!number || !number->is_number_integer()) return std::nullopt;
+      return number->get<Size>();
+    };
+    constexpr Size usual = 2;  // what torch.export says of every free size
+    // Of other axes than the batch, windows want sizes of their own: those fail below them.
+    const Size least = axis > 0 ? usual : std::max(usual, bound("min_val").value_or(usual));
+    const auto most = bound("max_val");
+    if (!options_.remarks || (least == usual && !most)) return;
+    if (size.known() && *size >= least && (!most || *size <= *most)) return;
+    options_.remarks->push_back("input '" + input + "' was exported for sizes of " + std::to_string(least) +
+                                (most ? " to " + std::to_string(*most) : " and more") + " along axis " +
+                                std::to_string(axis) +
+                                ": at others the program may go another way, which is not in the file");
+  }
+
   Status user_input(const Json& spec, std::size_t inputs) {
     const std::string name = argument_name(spec);
     if (name.empty()) return fail(Fault::Unsupported, "takes an input that is no tensor");
@@ -119,6 +144,8 @@ class Reader {
     const ValueId input = graph_.input(name, *type);
     tensors_[name] = input;
     const auto sizes = Symbols::sizes_of(values_ ? member(*values_, name) : nullptr);
+    for (std::size_t axis = 0; axis < std::min(sizes.size(), type->shape.size()); ++axis)
+      tell_of_range(name, axis, sizes[axis].expression, type->shape[axis]);
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
       if (sizes[axis].known) continue;
       symbols_.add_owner(sizes[axis].expression, {input, static_cast<Size>(axis)});
