@@ -214,9 +214,9 @@ Result<WeightsFile> weights_of_bytes(const Blob& blob, const std::filesystem::pa
   if (is_safetensors(blob.bytes)) {
     auto all = read_safetensors(blob);
     if (!all) return pass(all);
-    WeightsFile file{WeightsKind::Safetensors, {}};
-    for (NamedTensor& one : *all) file.tensors.push_back({std::move(one.name), std::move(one.tensor)});
-    return file;
+    WeightsFile held{WeightsKind::Safetensors, {}};
+    for (NamedTensor& one : *all) held.tensors.push_back({std::move(one.name), std::move(one.tensor)});
+    return held;
   }
   if (onnx::begins_model(blob.bytes))
     return weights_of(WeightsKind::Onnx, onnx::weights_of_model(blob, file.parent_path()));
