@@ -1,4 +1,4 @@
-"""Carries convolutional networks between PyTorch, Keras and ONNX so that the numbers agree, and proves it.
+"""Carries convolutional networks between PyTorch, Keras, TensorFlow, TFLite and ONNX so that the numbers agree, and proves it.
 
     net = convoy.load("digits.keras")          # no framework is needed
     y = net(x)
@@ -8,12 +8,12 @@
 from ._convoy import version as __version__
 from ._live import Warning
 from ._model import (Difference, Finding, Layer, Model, PadAxis, Padding, PadLine, Report, Value, assert_same, copy_weights,
-                     diff, load, pad, port, to_keras, to_onnx, to_torch)
+                     diff, load, pad, port, to_keras, to_onnx, to_tflite, to_torch)
 from .errors import BrokenFile, Error, FileError, InternalError, NotProven, Unsupported, UsageError
 
 __all__ = ["BrokenFile", "Difference", "Error", "FileError", "Finding", "InternalError", "Layer", "Model", "NotProven",
            "PadAxis", "PadLine", "Padding", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same", "batch",
-           "copy_weights", "diff", "load", "pad", "port", "to_keras", "to_onnx", "to_torch"]
+           "copy_weights", "diff", "load", "pad", "port", "to_keras", "to_onnx", "to_tflite", "to_torch"]
 
 
 def __getattr__(name: str):

@@ -17,7 +17,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _convoy, _live
-from .errors import Error, NotProven, UsageError
+from .errors import Error, NotProven, Unsupported, UsageError
 
 Shape = Sequence["int | None"]
 
@@ -605,7 +605,13 @@ def copy_weights(a: Any, b: Any, *inputs: Any, **reading: Any) -> Report:
                 sides.append(os.fspath(one))
                 continue
             (Path(folder) / name).mkdir()
-            sides.append(str(_live.save(one, Path(folder) / name, _module_inputs(one, a, inputs))))
+            turned = _module_inputs(one, a, inputs)
+            try:
+                sides.append(str(_live.save(one, Path(folder) / name, turned)))
+            except Unsupported:
+                if turned is inputs:
+                    raise
+                sides.append(str(_live.save(one, Path(folder) / name, inputs)))  # a sequence, or images channels last
         output = Path(folder) / ("weights.npz" if kind == "module" else "model.keras")
         holds, text, data = _convoy.copy_weights(os.fsencode(sides[0]), os.fsencode(sides[1]), os.fsencode(output), _reading(**reading))
         report = Report(holds, (), Text(text), json.loads(data))
@@ -652,7 +658,10 @@ def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
     with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
         path = Path(folder) / "port.py"
         port(source, path, *inputs, to="torch", **options)
-        module = _module_from(path).load()
+        import torch
+
+        with torch.random.fork_rng(devices=[]):  # layers draw weights that are then replaced
+            module = _module_from(path).load()
         if not hasattr(module, "source"):  # a layer may be called so
             object.__setattr__(module, "source", path.read_text())
     return module
@@ -666,6 +675,14 @@ def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
         path = Path(folder) / "port.keras"
         port(source, path, *inputs, to="keras", **options)
         return keras.models.load_model(path)
+
+
+def to_tflite(source: Any, *inputs: Any, **options: Any) -> bytes:
+    """The bytes of a TFLite file."""
+    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        path = Path(folder) / "port.tflite"
+        port(source, path, *inputs, to="tflite", **options)
+        return path.read_bytes()
 
 
 def to_onnx(source: Any, *inputs: Any, **options: Any) -> Any:

@@ -18,15 +18,15 @@ from typing import Iterable, Iterator
 from . import _model
 from .errors import Error, NotProven, UsageError
 
-_EXTENSIONS = {"torch": ".py", "keras": ".keras", "onnx": ".onnx"}
-_MODELS = {".keras", ".h5", ".hdf5", ".onnx", ".pt2", ".pt"}
+_EXTENSIONS = {"torch": ".py", "keras": ".keras", "onnx": ".onnx", "tflite": ".tflite"}
+_MODELS = {".keras", ".h5", ".hdf5", ".onnx", ".pt2", ".pt", ".pb", ".tflite"}
 
 
 @dataclass(frozen=True)
 class Entry:
     """What became of one model, a line of the ledger.
 
-    `verdict` is "proved", "differs" (not proven; nothing was written), "refused", "broken" or "failed" (the worker was lost); `reason`
+    `verdict` is "proved", "written" (with proof=False), "differs" (not proven; nothing was written), "refused", "broken" or "failed" (the worker was lost); `reason`
     says why in one sentence. `seconds` is the time it took, `memory` the most bytes that its process held until then.
     """
 
@@ -41,17 +41,26 @@ class Entry:
 
 def _files(paths: Iterable[str | os.PathLike]) -> Iterator[Path]:
     for path in map(Path, [paths] if isinstance(paths, (str, os.PathLike)) else paths):
-        if path.is_dir():
-            yield from sorted(one for one in path.rglob("*") if one.suffix.lower() in _MODELS and one.is_file())
+        if path.is_dir() and not _is_saved_model(path):
+            for one in sorted(path.rglob("*")):
+                inside = any(_is_saved_model(parent) for parent in one.parents if parent != path and path in parent.parents)
+                if not inside and (_is_saved_model(one) or one.suffix.lower() in _MODELS and one.is_file()):
+                    yield one
         else:
             yield path
 
 
+def _is_saved_model(folder: Path) -> bool:
+    """A SavedModel is a folder."""
+    return (folder / "saved_model.pb").is_file()
+
+
 def _sha256(path: Path) -> str:
     sha = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            sha.update(block)
+    for one in sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]:
+        with one.open("rb") as file:
+            while block := file.read(1 << 20):
+                sha.update(block)
     return sha.hexdigest()
 
 
@@ -62,7 +71,7 @@ def _port_one(file: str, output: str, to: str, force: bool, options: dict) -> En
         sha256 = _sha256(Path(file))
         Path(output).parent.mkdir(parents=True, exist_ok=True)
         _model.port(file, output, to=to, force=force, **options)
-        verdict = "proved"
+        verdict = "written" if options.get("proof") is False else "proved"
     except NotProven as error:
         verdict, reason = "differs", str(error)
     except Error as error:
@@ -70,7 +79,7 @@ def _port_one(file: str, output: str, to: str, force: bool, options: dict) -> En
     except OSError as error:
         verdict, reason = "broken", f"{file}: {error.strerror or error}"
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Entry(file, sha256, verdict, reason, round(time.monotonic() - begun, 3), memory, output if verdict == "proved" else "")
+    return Entry(file, sha256, verdict, reason, round(time.monotonic() - begun, 3), memory, output if verdict in ("proved", "written") else "")
 
 
 def read_ledger(path: str | os.PathLike) -> list[Entry]:
@@ -96,7 +105,7 @@ def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ex
     paths
         Files, and folders that are searched for models.
     to
-        "torch", "keras" or "onnx".
+        "torch", "keras", "onnx" or "tflite".
     out
         The folder for the ports. A model below a given folder keeps its place there.
     executor
@@ -139,7 +148,8 @@ def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ex
         waiting = []
         for file, output in jobs:
             before = done.get(file)
-            if before and before.verdict == "proved" and Path(output).exists() and Path(file).exists() and _sha256(Path(file)) == before.sha256:
+            stands = before and (before.verdict == "proved" or before.verdict == "written" and options.get("proof") is False)
+            if stands and before.output == output and Path(output).exists() and Path(file).exists() and _sha256(Path(file)) == before.sha256:
                 entries[file] = before
             else:
                 waiting.append((file, output))
@@ -158,7 +168,7 @@ def _jobs(paths: Iterable[str | os.PathLike], out: Path, to: str) -> list[tuple[
     jobs: list[tuple[str, str]] = []
     taken: dict[str, str] = {}
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
-        folder = Path(path) if Path(path).is_dir() else None
+        folder = Path(path) if Path(path).is_dir() and not _is_saved_model(Path(path)) else None
         for file in _files([path]):
             place = (file.relative_to(folder) if folder else Path(file.name)).with_suffix(_EXTENSIONS[to])
             if to == "torch":  # a module's name is an identifier

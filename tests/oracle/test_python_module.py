@@ -413,6 +413,32 @@ def test_a_model_that_changes_itself_is_read_with_a_warning(convoy, kind):
     np.testing.assert_allclose(net(x), wanted, rtol=1e-6)
 
 
+def test_making_a_module_leaves_random_numbers_alone(convoy):
+    torch.manual_seed(11)
+    wanted = torch.rand(3)
+    torch.manual_seed(11)
+    convoy.to_torch(ROOT / "examples" / "digits.keras")
+    torch.testing.assert_close(torch.rand(3), wanted, rtol=0, atol=0)
+
+
+def test_weights_go_into_a_module_of_sequences(convoy):
+    """What has its features last in both frameworks is not turned."""
+    a = keras.Sequential([keras.Input((5, 4)), keras.layers.LSTM(3), keras.layers.Dense(2)])
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cells = nn.LSTM(4, 3, batch_first=True)
+            self.head = nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.head(self.cells(x)[0][:, -1])
+
+    b, x = Net().eval(), np.random.default_rng(2).normal(size=(2, 5, 4)).astype("float32")
+    convoy.copy_weights(a, b, x)
+    np.testing.assert_allclose(b(torch.from_numpy(x)).detach(), a(x), atol=1e-6)
+
+
 class AsksForItsBatch(nn.Module):
     def forward(self, x):
         return x * 2 if x.shape[0] > 3 else x + 1

@@ -8,6 +8,7 @@ import pathlib
 import pickle
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -331,6 +332,20 @@ class Batches(Folder):
         verdicts = {str(pathlib.Path(e.file).relative_to(self.zoo)): e.verdict for e in entries}
         self.assertEqual(verdicts, {"a.keras": "proved", "b.keras": "proved", "broken.onnx": "broken", "deadly.keras": "failed", "deeper/a.keras": "proved"})
 
+    def test_a_saved_model_is_one_model_and_no_proof_is_no_proof(self):
+        served = next((ROOT / "tests/data/corpus/tensorflow").glob("*/saved_model"))
+        shutil.copytree(served, self.folder / "served" / "first" / "saved_model")
+        shutil.copytree(served, self.folder / "served" / "second")
+        entries = convoy.batch.port([self.folder / "served"], to="tflite", out=self.folder / "out", proof=False)
+        self.assertEqual([(pathlib.Path(e.output).relative_to(self.folder / "out").as_posix(), e.verdict) for e in entries],
+                         [("first/saved_model.tflite", "written"), ("second.tflite", "written")])
+        again = convoy.batch.port([self.folder / "served"], to="tflite", out=self.folder / "out", resume=True)
+        self.assertEqual([e.verdict for e in again], ["proved", "proved"])
+        self.assertEqual(entries[0].sha256, entries[1].sha256)
+        command = subprocess.run(["convoy", "port", str(self.folder / "served"), "--to", "tflite", "-o", str(self.folder / "out"), "--resume"],
+                                 capture_output=True, text=True, check=True)
+        self.assertIn("2 of 2 models stood already", command.stdout)  # one ledger for both
+
     def test_what_makes_no_sense_is_refused(self):
         for options in ({"to": "caffe"}, {"to": "onnx", "shard": (3, 3)}):
             with self.subTest(**options), self.assertRaises(convoy.UsageError):
@@ -358,6 +373,14 @@ class Pads(unittest.TestCase):
         for call, kind in [("Convolve(3)", convoy.UsageError), ("", convoy.UsageError), ("nn.Conv2d(3, 8, 3, stride=2, padding='same')", convoy.Unsupported)]:
             with self.subTest(call), self.assertRaises(kind):
                 convoy.pad(call)
+
+
+class TFLite(Folder):
+    def test_a_model_becomes_one_and_is_the_same(self):
+        data = convoy.to_tflite(DIGITS)
+        self.assertEqual(data[4:8], b"TFL3")
+        self.assertEqual(convoy.load(data).inputs[0].shape, (None, 8, 8, 1))
+        convoy.assert_same(DIGITS, data)
 
 
 class Interrupts(Folder):
