@@ -11,6 +11,12 @@
 
 namespace convoy::tflite {
 
+// Null: no such place.
+template <class T>
+const T* item(const std::vector<T>& all, std::int64_t place) {
+  return place >= 0 && static_cast<std::size_t>(place) < all.size() ? &all[static_cast<std::size_t>(place)] : nullptr;
+}
+
 class ModelReader {
  public:
   ModelReader(const Model& model, std::shared_ptr<const void> keeper, const LoadOptions& options)

@@ -1,0 +1,120 @@
+// The numbers that a file holds: weights, what is known of sizes, quantised numbers as the real ones that they stand for.
+#include "base/budget.h"
+#include "formats/tflite/reader.h"
+#include "formats/tflite/types.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+
+namespace convoy::tflite {
+
+Status ModelReader::check_quantization(std::int32_t t) const {
+  const StoredTensor& tensor = subgraph_->tensors[static_cast<std::size_t>(t)];
+  if (!tensor.is_quantized() || dequantizes()) return {};
+  const auto dtype = dtype_of(tensor.type);
+  if (dtype && is_floating(*dtype)) return {};
+  return fail(Fault::Unsupported, "'" + name_of(t) +
+                                      "' holds quantised numbers; add --dequantize to carry the real "
+                                      "numbers that they stand for, which rounds less than the model does");
+}
+
+Result<Tensor> ModelReader::numbers_of(const StoredTensor& stored) const {
+  const auto dtype = dtype_of(stored.type);
+  if (!dtype) return fail(Fault::Unsupported, "is of type " + std::to_string(stored.type) + ", which is not carried");
+  if (stored.is_sparse) return fail(Fault::Unsupported, "stores its numbers sparsely, which is not carried");
+  if (stored.external != 0) return fail(Fault::Unsupported, "stores its numbers in another file, which is not read");
+  Sizes shape;
+  for (const std::int32_t n : stored.shape) {
+    if (n < 0) return fail(Fault::Format, "has a size of " + std::to_string(n));
+    shape.push_back(n);
+  }
+  const Bytes bytes = model_.buffers[stored.buffer];
+  auto tensor = Tensor::view(*dtype, std::move(shape), bytes, keeper_);
+  // Converters put buffers at any multiple of 4.
+  if (tensor && !tensor->aligned()) {
+    if (auto afforded = budget::afford(static_cast<Size>(bytes.size()), "a weight"); !afforded) return pass(afforded);
+    return tensor->realigned();
+  }
+  return tensor;
+}
+
+namespace {
+
+// (q - zero point) * scale, one pair for all or one for each place along an axis.
+Result<Tensor> real_numbers(const Tensor& stored, const Quantization& q) {
+  const std::size_t pairs = q.scale.size();
+  const auto axis = static_cast<std::size_t>(q.axis);
+  const bool per_axis = pairs != 1;
+  if (q.is_custom || pairs == 0 || (q.zero_point.size() != pairs && q.zero_point.size() > 1) ||
+      (per_axis && (q.axis < 0 || axis >= stored.shape().size() || stored.shape()[axis] != static_cast<Size>(pairs))))
+    return fail(Fault::Format, "has " + std::to_string(pairs) + " scales along axis " + std::to_string(q.axis) +
+                                   " of shape " + text_of(stored.shape()));
+  if (auto afforded = budget::afford(stored.count() * 16, "the real numbers of a weight"); !afforded)
+    return std::unexpected(afforded.error());
+  const auto numbers = stored.integers();
+  std::vector<float> real(numbers.size());
+  Size inner = 1;
+  for (std::size_t i = axis + 1; per_axis && i < stored.shape().size(); ++i) inner *= stored.shape()[i];
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t p = per_axis ? i / static_cast<std::size_t>(inner) % pairs : 0;
+    const std::int64_t zero = q.zero_point.empty() ? 0 : q.zero_point[q.zero_point.size() == 1 ? 0 : p];
+    real[i] = static_cast<float>(static_cast<double>(numbers[i] - zero) * static_cast<double>(q.scale[p]));
+  }
+  return Tensor::of(stored.shape(), std::move(real));
+}
+
+}  // namespace
+
+Result<const Tensor*> ModelReader::known_tensor(std::int32_t t) {
+  Known& known = known_[static_cast<std::size_t>(t)];
+  if (known.tensor) return &*known.tensor;
+  if (known.value || known.sizes) return nullptr;
+  const StoredTensor& stored = subgraph_->tensors[static_cast<std::size_t>(t)];
+  if (!item(model_.buffers, stored.buffer))
+    return fail(Fault::Format, "tensor '" + name_of(t) + "' has buffer " + std::to_string(stored.buffer) +
+                                   ", there are " + std::to_string(model_.buffers.size()));
+  // Tensors without numbers share an empty buffer; one without elements has none either.
+  const bool is_empty = std::ranges::count(stored.shape, 0) > 0;
+  if (stored.is_variable || (model_.buffers[stored.buffer].empty() && (!is_empty || stored.buffer == 0)))
+    return nullptr;
+  if (auto s = check_quantization(t); !s) return std::unexpected(s.error());
+  auto tensor = within("tensor '" + name_of(t) + "'", numbers_of(stored));
+  if (!tensor) return std::unexpected(tensor.error());
+  if (stored.is_quantized() && !is_floating(tensor->dtype()))
+    tensor = within("tensor '" + name_of(t) + "'", real_numbers(*tensor, stored.quantization));
+  if (!tensor) return std::unexpected(tensor.error());
+  known.tensor = std::move(*tensor);
+  allowance_.add(known.tensor->count());
+  return &*known.tensor;
+}
+
+const SizeNumbers* ModelReader::known_sizes(std::int32_t t) {
+  Known& known = known_[static_cast<std::size_t>(t)];
+  if (known.sizes) return &*known.sizes;
+  const auto tensor = known_tensor(t);
+  if (!tensor || !*tensor || is_floating((*tensor)->dtype()) || (*tensor)->count() > 64 || (*tensor)->rank() > 1)
+    return nullptr;
+  SizeNumbers numbers{{}, (*tensor)->rank() == 0};
+  for (const Size n : (*tensor)->integers()) numbers.all.push_back(plain(n));
+  known.sizes = std::move(numbers);
+  return &*known.sizes;
+}
+
+Result<ValueId> ModelReader::value_of(std::int32_t t) {
+  Known& known = known_[static_cast<std::size_t>(t)];
+  if (known.value) return known.value;
+  const auto tensor = known_tensor(t);
+  if (!tensor) return std::unexpected(tensor.error());
+  const std::string name = name_of(t);
+  if (!*tensor) {
+    if (known.sizes)
+      return fail(Fault::Unsupported,
+                  "'" + name + "' follows from sizes that are not known beforehand; give them with --shape");
+    return fail(Fault::Format, "'" + name + "' is read before anything gives it");
+  }
+  known.value = graph_.constant(graph_.unique_name(name), **tensor, is_floating((*tensor)->dtype()));
+  graph_[known.value].literal = (*tensor)->rank() == 0;
+  return known.value;
+}
+
+}  // namespace convoy::tflite

@@ -1,0 +1,278 @@
+// One operator of a file: computed where all it reads is known, else through its row.
+#include "base/words.h"
+#include "formats/tflite/reader.h"
+#include "formats/tflite/types.h"
+#include "ops/expect.h"
+#include "run/run.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace convoy::tflite {
+namespace {
+
+// The number that a float32 was written for: 0.1, not 0.10000000149.
+double shortest_of(float number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  double read = static_cast<double>(number);
+  std::from_chars(text, end, read);
+  return read;
+}
+
+}  // namespace
+
+Result<Json> ModelReader::options_of(const Operator& row, const StoredOperator& op) const {
+  Json said = Json::object();
+  if (op.options_2_kind != 0)
+    return fail(Fault::Unsupported, "has options of kind " + std::to_string(op.options_2_kind) +
+                                        " of the newer union, which are not understood");
+  if (row.options.empty()) return said;
+  if (op.options_kind != 0 && op.options_kind != row.options_kind)
+    return fail(Fault::Format, "has options of kind " + std::to_string(op.options_kind) + ", expected " +
+                                   std::to_string(row.options_kind));
+  int field = 0;
+  const auto words = words_in(row.options);
+  for (const std::string_view word : words) {
+    const int at = field++;
+    if (word == "-") continue;
+    const auto colon = word.find(':');
+    const std::string name(word.substr(0, colon));
+    const char kind = word[colon + 1];
+    const Size otherwise = word.ends_with("=1") ? 1 : 0;
+    if (kind == 'I') {
+      if (op.options && op.options->has(at)) said[name] = op.options->numbers<std::int32_t>(at);
+    } else if (!op.options) {
+      said[name] = otherwise;
+    } else if (kind == 'b') {
+      said[name] = op.options->number<std::int8_t>(at, static_cast<std::int8_t>(otherwise));
+    } else if (kind == 'i') {
+      said[name] = op.options->number<std::int32_t>(at, static_cast<std::int32_t>(otherwise));
+    } else {
+      said[name] = shortest_of(op.options->number<float>(at));
+    }
+  }
+  for (int i = static_cast<int>(words.size()); op.options && i < op.options->fields(); ++i)
+    if (op.options->has(i))
+      return fail(Fault::Unsupported, "has an option number " + std::to_string(i) + ", which is not understood");
+  if (const auto sound = model_.file->done(); !sound) return std::unexpected(sound.error());
+  return said;
+}
+
+Status ModelReader::add_operator(std::size_t place) {
+  const StoredOperator& op = subgraph_->operators[place];
+  const OperatorCode& code = model_.codes[op.code];
+  if (code.builtin == 32 || !code.custom.empty())
+    return fail(Fault::Unsupported, "is the custom operator '" + code.custom + "', which this version does not read");
+  for (const std::int32_t t : op.outputs) {
+    if (known_[static_cast<std::size_t>(t)].value || known_[static_cast<std::size_t>(t)].sizes)
+      return fail(Fault::Format, "gives '" + name_of(t) + "', which is there already");
+    if (auto s = check_quantization(t); !s) return s;
+  }
+  const Operator* row = operator_of(code.builtin);
+  if (row && row->name == "SHAPE") return add_shape(op);
+  if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
+  return add_row(*row, op, layer_of(place));
+}
+
+Status ModelReader::add_shape(const StoredOperator& op) {
+  if (op.inputs.size() != 1 || op.outputs.size() != 1 || op.inputs[0] < 0)
+    return fail(Fault::Format, "takes one tensor and gives one");
+  const auto x = value_of(op.inputs[0]);
+  if (!x) return std::unexpected(x.error());
+  SizeNumbers sizes;
+  for (Size i = 0; i < graph_[*x].type.rank(); ++i) sizes.all.push_back(size_number(graph_, *x, i));
+  Known& made = known_[static_cast<std::size_t>(op.outputs[0])];
+  if (sizes.known()) {
+    std::vector<std::int64_t> all;
+    for (const SizeNumber& n : sizes.all) all.push_back(n.more);
+    made.tensor = Tensor::of({static_cast<Size>(all.size())}, std::move(all));
+  }
+  made.sizes = std::move(sizes);
+  return {};
+}
+
+Result<bool> ModelReader::add_computed(const Operator& row, const StoredOperator& op, const Json& attributes) {
+  std::vector<const Tensor*> tensors;
+  std::vector<const SizeNumbers*> sizes;
+  bool all_tensors = true, all_sizes = true, free = false;
+  for (const std::int32_t t : op.inputs) {
+    if (t < 0) {
+      tensors.push_back(nullptr);
+      continue;
+    }
+    const auto tensor = known_tensor(t);
+    if (!tensor) return std::unexpected(tensor.error());
+    tensors.push_back(*tensor);
+    all_tensors = all_tensors && *tensor;
+    const SizeNumbers* known = known_sizes(t);
+    all_sizes = all_sizes && known;
+    free = free || (known && !known->known());
+    sizes.push_back(known);
+  }
+  if (op.inputs.empty()) return false;
+  if (!all_tensors) {
+    if (!all_sizes || !free || op.outputs.size() != 1) return false;
+    const auto mask = [&](const char* name) {
+      return attributes.contains(name) ? attributes[name].get<Size>() : Size{0};
+    };
+    auto made = computed(row.name, sizes, mask("axis"), mask("shrink_axis_mask"), mask("begin_mask"), mask("end_mask"));
+    if (!made) return false;
+    Known& known = known_[static_cast<std::size_t>(op.outputs[0])];
+    if (made->known()) {
+      std::vector<std::int64_t> all;
+      for (const SizeNumber& n : made->all) all.push_back(n.more);
+      const Sizes shape = made->is_scalar ? Sizes{} : Sizes{static_cast<Size>(all.size())};
+      known.tensor = Tensor::of(shape, std::move(all));
+    }
+    known.sizes = std::move(*made);
+    return true;
+  }
+  Graph graph;
+  graph.rules = graph_.rules;
+  TensorArguments arguments;
+  const auto parameters = words_in(row.inputs);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!tensors[i]) continue;
+    std::string name;
+    if (parameters.back().ends_with("...") && i + 1 >= parameters.size())
+      name = std::string(parameters.back().substr(0, parameters.back().size() - 3)) + "." +
+             std::to_string(i + 1 - parameters.size());
+    else if (i < parameters.size()) name = parameters[i];
+    else return false;
+    arguments.emplace(name, graph.constant(graph.unique_name(name), *tensors[i]));
+  }
+  const std::size_t given = graph.values.size();
+  auto outputs = call_function(functions(), graph, std::string(row.name), attributes, std::move(arguments),
+                               std::string(row.name), {.results = op.outputs.size()});
+  if (!outputs || outputs->size() < op.outputs.size()) return false;  // its row says why
+  if (auto s = allowance_.spend(cost_of(graph, given)); !s) return std::unexpected(s.error());
+  graph.outputs = *outputs;
+  for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back(std::to_string(i));
+  auto values = run(graph, {}, {.precision = Precision::Double});
+  if (!values) return pass(values);
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const Tensor& value = values->at((*outputs)[i]);
+    const DType wanted = graph[(*outputs)[i]].type.dtype;
+    known_[static_cast<std::size_t>(op.outputs[i])].tensor =
+        is_floating(wanted) ? value.converted(wanted) : Tensor::of(value.shape(), value.integers());
+  }
+  return true;
+}
+
+bool ModelReader::adapt(const Operator& row, const StoredOperator& op, Json& attributes, TensorArguments& tensors) {
+  const auto open = [&](std::size_t i) -> const SizeNumbers* {
+    if (i >= op.inputs.size() || op.inputs[i] < 0) return nullptr;
+    const Known& known = known_[static_cast<std::size_t>(op.inputs[i])];
+    return known.sizes && !known.sizes->known() ? &*known.sizes : nullptr;
+  };
+  const auto instead = [&](const char* name, Sizes numbers) {
+    const auto count = static_cast<Size>(numbers.size());
+    tensors[name] = graph_.constant(graph_.unique_name(name), Tensor::of({count}, std::move(numbers)), false);
+  };
+  if (row.name == "RESHAPE" || row.name == "BROADCAST_TO") {
+    const SizeNumbers* to = open(1);
+    const ValueId x = tensors["input"];
+    if (!to || !x || row.name != "RESHAPE") return false;
+    Sizes said;
+    int left = 0;
+    for (std::size_t i = 0; i < to->all.size(); ++i) {
+      const SizeNumber& n = to->all[i];
+      const auto axis = static_cast<Size>(i);
+      if (n.known()) said.push_back(n.more);
+      else if (axis < graph_[x].type.rank() && n == size_number(graph_, x, axis)) said.push_back(0);
+      else said.push_back(-1), ++left;
+    }
+    if (std::ranges::count(said, Size{-1}) > 1) return false;
+    // One size that is left takes what the others leave, whatever it is computed from.
+    if (left == 0 && std::ranges::count(said, Size{0}) == 1) *std::ranges::find(said, Size{0}) = -1;
+    instead("shape", std::move(said));
+    return true;
+  }
+  if (row.name == "TRANSPOSE_CONV" || row.name == "CONV_3D_TRANSPOSE") {
+    const SizeNumbers* to = open(0);
+    const ValueId x = tensors["input"];
+    if (!to || !x || static_cast<Size>(to->all.size()) != graph_[x].type.rank()) return false;
+    constexpr Size sample = 4096;  // a size at which every crop leaves cells; the crops are those of every size
+    Sizes said{1};
+    for (std::size_t i = 1; i < to->all.size(); ++i) {
+      const SizeNumber& n = to->all[i];
+      const SizeNumber own = size_number(graph_, x, static_cast<Size>(i));
+      const char* strides[] = {"stride_d", "stride_h", "stride_w"};
+      const std::size_t space = to->all.size() - 2;
+      if (n.known()) {
+        said.push_back(n.more);
+      } else {
+        if (n.open || i > space || own.value != n.value || own.axis != n.axis || own.more != 0 || own.factor != 1 ||
+            attributes[strides[3 - space + i - 1]] != n.factor || n.factor > 4096 || n.more > 4096 || n.more < -4096)
+          return false;
+        said.push_back(n.factor * sample + n.more);
+      }
+    }
+    instead("output_shape", std::move(said));
+    return true;
+  }
+  if (row.name == "RESIZE_BILINEAR" || row.name == "RESIZE_NEAREST_NEIGHBOR") {
+    const SizeNumbers* to = open(1);
+    const ValueId x = tensors["input"];
+    if (!to || !x || to->all.size() != 2 || graph_[x].type.rank() != 4) return false;
+    Sizes times;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const SizeNumber own = size_number(graph_, x, static_cast<Size>(i) + 1);
+      const SizeNumber& n = to->all[i];
+      if (n.known() && own.known() && own.more > 0 && n.more % own.more == 0) times.push_back(n.more / own.more);
+      else if (!n.known() && !n.open && n.value == own.value && n.axis == own.axis && n.more == 0 && own.more == 0 &&
+               own.factor == 1)
+        times.push_back(n.factor);
+      else return false;
+    }
+    attributes["times"] = times;
+    return true;
+  }
+  return false;
+}
+
+Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const std::string& layer) {
+  auto attributes = options_of(row, op);
+  if (!attributes) return pass(attributes);
+  auto known = add_computed(row, op, *attributes);
+  if (!known) return pass(known);
+  if (*known) return {};
+  const auto parameters = words_in(row.inputs);
+  TensorArguments tensors;
+  std::vector<std::pair<std::string, std::int32_t>> late;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i] < 0) continue;
+    std::string name;
+    if (parameters.back().ends_with("...") && i + 1 >= parameters.size())
+      name = std::string(parameters.back().substr(0, parameters.back().size() - 3)) + "." +
+             std::to_string(i + 1 - parameters.size());
+    else if (i < parameters.size()) name = parameters[i];
+    else return fail(Fault::Unsupported, "input " + std::to_string(i + 1) + " is not understood");
+    Known& input = known_[static_cast<std::size_t>(op.inputs[i])];
+    if (input.sizes && !input.tensor && !input.value) {
+      late.emplace_back(name, op.inputs[i]);
+      continue;
+    }
+    const auto value = value_of(op.inputs[i]);
+    if (!value) return std::unexpected(value.error());
+    tensors.emplace(name, *value);
+  }
+  if (!late.empty() && !adapt(row, op, *attributes, tensors)) {
+    const auto value = within("input '" + late.front().first + "'", value_of(late.front().second));
+    if (!value) return std::unexpected(value.error());
+  }
+  auto outputs = call_function(functions(), graph_, std::string(row.name), *attributes, std::move(tensors), layer,
+                               {.results = op.outputs.size()});
+  if (!outputs) return pass(outputs);
+  if (outputs->size() < op.outputs.size())
+    return fail(Fault::Unsupported, "is asked for " + std::to_string(op.outputs.size()) + " results, of which " +
+                                        std::to_string(outputs->size()) + " are carried");
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    known_[static_cast<std::size_t>(op.outputs[i])].value = (*outputs)[i];
+    names_.emplace_back((*outputs)[i], name_of(op.outputs[i]));
+  }
+  return {};
+}
+
+}  // namespace convoy::tflite
