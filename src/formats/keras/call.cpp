@@ -2,6 +2,8 @@
 
 #include "base/budget.h"
 #include "formats/keras/initial.h"
+#include "formats/keras/operation.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -196,8 +198,9 @@ std::optional<ValueId> Call::mask() {
     return std::nullopt;
   }
   if (!known.truths) {
+    const DType dtype = type(known.ids).dtype;
     const ValueId zero =
-        literal("nothing", Tensor::of(Sizes{}, std::vector<std::int64_t>{0}).converted(type(known.ids).dtype));
+        literal("nothing", is_floating(dtype) ? Tensor::of(Sizes{}, std::vector<float>{0}) : whole_number(0, dtype));
     known.truths = add(Binary{BinaryFunction::NotEqual}, {known.ids, zero}, "mask");
   }
   return known.truths;

@@ -88,10 +88,14 @@ Sizes list_of(Call& call, const Json* value, std::string_view name) {
   return call.attrs.sizes_of(list, name, list->size());
 }
 
-ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype) {
+Tensor whole_number(std::int64_t value, DType dtype, Sizes shape) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));
-  std::memcpy(bytes.data(), &value, bytes.size());  // the lowest ones: it wraps around
-  return call.constant(name, *Tensor::owning(dtype, {}, std::move(bytes)));
+  std::memcpy(bytes.data(), &value, bytes.size());
+  return *Tensor::owning(dtype, std::move(shape), std::move(bytes));
+}
+
+ValueId whole_constant(Call& call, std::string_view name, std::int64_t value, DType dtype) {
+  return call.constant(name, whole_number(value, dtype));
 }
 
 }  // namespace convoy::keras

@@ -141,5 +141,16 @@ TEST(KerasCatalogue, ReadsEveryArgumentOfAFunctionByItsPlace) {
             std::string::npos);
 }
 
+TEST(KerasCatalogue, FillsWithNumbersOfTheTypeThatIsAsked) {
+  for (const auto& [call, dtype] : {std::pair("keras.ops.zeros_like(x)", DType::F32),
+                                    std::pair("keras.ops.zeros_like(x, dtype='int32')", DType::I32),
+                                    std::pair("keras.ops.ones_like(x, dtype='int64')", DType::I64)}) {
+    const auto graph = read_source_text(
+        "import keras\nx = keras.Input((3, 5))\nnet = keras.Model(x, " + std::string(call) + ")\n", "net", {});
+    ASSERT_TRUE(graph) << message(graph.error());
+    EXPECT_EQ((*graph)[graph->outputs[0]].type.dtype, dtype) << call;
+  }
+}
+
 }  // namespace
 }  // namespace convoy::keras

@@ -209,7 +209,6 @@ Values filled_like(Use& use) {
   const std::string word = argument && argument->is_string() ? argument->get<std::string>()
                            : call.failed()                   ? ""
                                                              : std::string(convoy::name_of(call.type(x).dtype));
-  const Tensor one = Tensor::of(Sizes(static_cast<std::size_t>(rank), 1), std::vector<std::int64_t>{number});
   std::optional<DType> wanted;
   for (const DType dtype : {DType::F32, DType::I32, DType::I64})
     if (word == convoy::name_of(dtype)) wanted = dtype;
@@ -217,7 +216,9 @@ Values filled_like(Use& use) {
   if (call.failed()) return {};
   Shape missing = call.type(x).shape;
   const auto left = std::ranges::count_if(missing, [](Dim n) { return n != Dim(1); });
-  ValueId y = call.literal("number", one.converted(*wanted));
+  const Sizes one(static_cast<std::size_t>(rank), 1);
+  ValueId y = call.literal("number", *wanted == DType::F32 ? Tensor::of(one, std::vector<float>{number})
+                                                           : whole_number(number, *wanted, one));
   if (left == 0) return use.add(Identity{}, {y});
   Size done = 0;
   for (Size axis = 0; axis < rank; ++axis) {
