@@ -1,7 +1,7 @@
 # Compiles sources in batches: a translation unit reads the standard library, fmt and graph.h once for several of them,
 # which is most of what each of them costs. One folder's files share a batch, so that a change is compiled with its neighbours.
 option(CONVOY_BATCHES "Compile the sources of a folder in batches (OFF: each file alone)" ON)
-set(CONVOY_BATCH_LINES 1600 CACHE STRING "About how many lines of source a batch holds")
+set(CONVOY_BATCH_LINES 4000 CACHE STRING "About how many lines of source a batch holds")
 
 function(convoy_compile_in_batches target)
   if(NOT CONVOY_BATCHES)

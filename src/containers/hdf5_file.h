@@ -59,6 +59,7 @@ struct File {
 };
 
 // Fails with "at byte N: what".
+inline constexpr unsigned rank_limit = 32;   // of datasets and array types
 inline constexpr unsigned depth_limit = 16;  // of trees and groups
 
 std::unexpected<Error> wrong(Size place, std::string what, Fault fault = Fault::Format);

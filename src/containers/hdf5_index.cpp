@@ -8,8 +8,6 @@ namespace convoy::hdf5 {
 
 namespace {
 
-constexpr unsigned rank_limit = 32;
-
 Status walk_tree(File& file, const Chunking& c, Size node, std::optional<unsigned> level, std::vector<Chunk>& chunks) {
   auto r = file.at(node, "a B-tree of chunks");
   if (!r) return pass(r);

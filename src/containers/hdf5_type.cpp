@@ -7,8 +7,6 @@ namespace convoy::hdf5 {
 
 namespace {
 
-constexpr unsigned rank_limit = 32;
-
 std::unexpected<Error> unread(Size place, std::string what) {
   return wrong(place, "elements are " + std::move(what) + ", which no weight is", Fault::Unsupported);
 }

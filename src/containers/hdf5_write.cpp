@@ -31,7 +31,7 @@ Hdf5Node& child(Hdf5Node& node, std::string_view path) {
   }
 }
 
-Status check_name(std::string_view name) {
+Status check_link_name(std::string_view name) {
   if (name.empty() || name == "." || name.contains('/') || name.contains('\0'))
     return fail(Fault::Unsupported, "'" + std::string(name) + "' is no name that HDF5 takes");
   return {};
@@ -115,7 +115,7 @@ class Layout {
   Result<Placed> place_group(const Hdf5Node& node) {
     std::vector<Child> children;
     for (const auto& [name, one] : node.children) {
-      if (auto good = check_name(name); !good) return pass(good);
+      if (auto good = check_link_name(name); !good) return pass(good);
       auto placed = within("'" + name + "'", place(one));
       if (!placed) return placed;
       children.push_back({name, !one.tensor, *placed});
@@ -136,7 +136,7 @@ class Layout {
     for (std::size_t i = 0; i < node.attributes.size(); ++i) {
       const auto& [name, value] = node.attributes[i];
       const std::string place = "attribute '" + name + "'";
-      if (auto good = within(place, check_name(name)); !good) return good;
+      if (auto good = within(place, check_link_name(name)); !good) return good;
       for (std::size_t j = 0; j < i; ++j)
         if (node.attributes[j].first == name) return fail(Fault::Unsupported, place + " is there twice");
       auto encoded = within(place, hdf5::attribute_of(name, value));

@@ -11,8 +11,8 @@
 namespace convoy {
 namespace {
 
-constexpr std::string_view magic = "\x93NUMPY";
-constexpr Size longest_header = 64 << 10;
+constexpr std::string_view npy_magic = "\x93NUMPY";
+constexpr Size longest_npy_header = 64 << 10;
 constexpr std::size_t highest_rank = 32;
 
 struct Coded {
@@ -137,9 +137,9 @@ std::string head_of(const Tensor& t) {
   for (std::size_t i = 0; i < t.shape().size(); ++i)
     text += (i ? ", " : "") + std::to_string(t.shape()[i]) + (t.shape().size() == 1 ? "," : "");
   text += "), }";
-  const std::size_t prefix = magic.size() + 4;
+  const std::size_t prefix = npy_magic.size() + 4;
   text.append((64 - (prefix + text.size() + 1) % 64) % 64, ' ');
-  std::string head(magic);
+  std::string head(npy_magic);
   head += {'\x01', '\x00', static_cast<char>((text.size() + 1) & 0xFF), static_cast<char>((text.size() + 1) >> 8)};
   return head + text + "\n";
 }
@@ -151,14 +151,14 @@ Tensor sayable(const Tensor& tensor) { return tensor.dtype() == DType::BF16 ? te
 
 Result<Tensor> read_npy(Blob file) {
   ByteReader reader(file.bytes);
-  if (text_of(reader.take(static_cast<Size>(magic.size()))) != magic)
+  if (text_of(reader.take(static_cast<Size>(npy_magic.size()))) != npy_magic)
     return fail(Fault::Format, "is not a numpy array: it does not begin with \\x93NUMPY");
   const auto major = reader.u8(), minor = reader.u8();
   if (reader.ok() && (major < 1 || major > 3 || minor != 0))
     return fail(Fault::Unsupported,
                 "version " + std::to_string(major) + "." + std::to_string(minor) + " of the npy format is not known");
   const Size length = major == 1 ? reader.u16() : reader.u32();
-  if (length > longest_header)
+  if (length > longest_npy_header)
     return fail(Fault::Limit, "the header claims " + std::to_string(length) + " bytes, the limit is 65536");
   const Bytes text = reader.take(length);
   if (!reader.ok()) return reader.failure("the header");

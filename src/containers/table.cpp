@@ -10,7 +10,7 @@ namespace convoy {
 namespace {
 
 constexpr Size footer_length = 48, trailer_length = 5;
-constexpr std::string_view magic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+constexpr std::string_view table_magic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
 
 std::optional<Size> table_varint(ByteReader& reader) {
   std::uint64_t value = 0;
@@ -83,7 +83,7 @@ Status each_entry(Bytes block, const TakeEntry& take) {
 }  // namespace
 
 bool ends_table(Bytes bytes) {
-  return static_cast<Size>(bytes.size()) >= footer_length && text_of(bytes.last(magic.size())) == magic;
+  return static_cast<Size>(bytes.size()) >= footer_length && text_of(bytes.last(table_magic.size())) == table_magic;
 }
 
 Result<std::vector<TableEntry>> read_table(Bytes bytes) {

@@ -130,7 +130,7 @@ Status read_zip64(Bytes extra, Size place, Span& span, bool has_place) {
   return {};
 }
 
-Status check_name(std::string_view name) {
+Status check_entry_name(std::string_view name) {
   const auto refuse = [&](std::string_view why) {
     return fail(Fault::UnsafePath, "member '" + std::string(name.substr(0, 200)) + "' " + std::string(why));
   };
@@ -177,7 +177,7 @@ Result<Central> read_central(ByteReader& r) {
   const Bytes extra = r.take(extra_length);
   r.skip(comment_length);
   if (!r.ok()) return r.failure("the central directory");
-  if (auto good = check_name(c.entry.name); !good) return pass(good);
+  if (auto good = check_entry_name(c.entry.name); !good) return pass(good);
   const auto wrong = [&](std::string what, Fault fault = Fault::Format) {
     return at_byte(start, "member '" + c.entry.name + "' " + std::move(what), fault);
   };

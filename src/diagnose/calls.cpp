@@ -18,7 +18,6 @@ namespace {
 using explain::Does;
 using explain::Explanation;
 using explain::Layer;
-using explain::Question;
 
 // A call, as it was asked and as it was understood.
 struct Call {
@@ -30,7 +29,7 @@ struct Call {
   const Layer& layer() const { return told.layer; }
 };
 
-Result<Call> understood(const Question& question) {
+Result<Call> understood(const explain::Question& question) {
   auto spoken = explain::read_question(question);
   if (!spoken) return pass(spoken);
   auto all = explain::explain(*spoken);
@@ -40,7 +39,7 @@ Result<Call> understood(const Question& question) {
 }
 
 // A call that does not say its kernel, or how many channels it reads, takes the other's.
-Result<Call> understood_beside(Question question, const Result<Call>& other) {
+Result<Call> understood_beside(explain::Question question, const Result<Call>& other) {
   auto alone = understood(question);
   if (!other || (alone && (alone->layer().channels.number || !other->layer().channels.number))) return alone;
   if (!question.channels) question.channels = other->layer().channels.number;
@@ -370,7 +369,7 @@ class Comparing {
 
 }  // namespace
 
-Result<CallsComparison> compare_calls(const Question& a, const Question& b) {
+Result<CallsComparison> compare_calls(const explain::Question& a, const explain::Question& b) {
   const auto first = understood(a);
   auto second = within("b", understood_beside(b, first));
   auto whole = within("a", understood_beside(a, second));

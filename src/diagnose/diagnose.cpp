@@ -145,12 +145,12 @@ std::string pad_of(const Graph& b, const std::string& layer) {
   return layer;
 }
 
-using Order = std::vector<std::pair<std::string, std::string>>;  // layers and values, as they are computed
+using Computed = std::vector<std::pair<std::string, std::string>>;  // layers and values, as they are computed
 
 // A layer that passes took into the one behind it stands where that one does.
-std::string standing(const Graph& a, const Order& order, std::string layer) {
+std::string standing(const Graph& a, const Computed& order, std::string layer) {
   constexpr int most = 8;
-  for (int i = 0; i < most && std::ranges::find(order, layer, &Order::value_type::first) == order.end(); ++i) {
+  for (int i = 0; i < most && std::ranges::find(order, layer, &Computed::value_type::first) == order.end(); ++i) {
     const auto own = std::ranges::find(a.nodes, layer, &Node::layer);
     if (own == a.nodes.end()) break;
     const auto reader = std::ranges::find_if(a.nodes, [&](const Node& node) {
@@ -164,7 +164,7 @@ std::string standing(const Graph& a, const Order& order, std::string layer) {
 
 // Where a computes the layer: of several with its name, the last one up to the stretch in which the fault shows.
 std::size_t place_of(const Finding& finding, const std::string& layer, const std::vector<Layer>& layers,
-                     const Order& order) {
+                     const Computed& order) {
   std::size_t end = order.size(), place = order.size();
   for (std::size_t i = 0; i < order.size() && finding.shows_in < layers.size(); ++i)
     if (order[i].second == layers[finding.shows_in].value_a) end = i + 1;
@@ -254,7 +254,7 @@ std::optional<Finding> other_outputs(const Graph& a, const Graph& b, const Diagn
 Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& options, Unsaid unsaid, bool& is_open) {
   Diagnosis result;
   result.unsaid = unsaid;
-  Order order;  // of a
+  Computed order;  // of a
   bool free = true;
   for (int trial = 0; trial < 2 && (trial == 0 || free); ++trial) {
     auto at = at_one_size(a, b, trial, options.seed, options.inputs, unsaid);

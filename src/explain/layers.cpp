@@ -30,9 +30,9 @@ std::optional<Size> known(const Shape& shape, Size axis) {
                                                              : std::nullopt;
 }
 
-class Reader {
+class LayerReader {
  public:
-  Reader(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
+  LayerReader(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
 
   bool operator()(const Conv& op) {
     windows(op.axes, op.windows);
@@ -122,7 +122,7 @@ std::vector<Found> layers_of(const Graph& graph) {
   std::vector<Found> all;
   for (const Node& node : graph.nodes) {
     if (node.inputs.empty()) continue;
-    Reader reader(graph, node);
+    LayerReader reader(graph, node);
     if (!std::visit(reader, node.op)) continue;
     all.push_back({std::move(reader.layer), path_of(node), node.kind});
   }

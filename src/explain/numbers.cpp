@@ -28,7 +28,7 @@ std::vector<double> computed(Op op, const std::vector<float>& x, const std::vect
   return {y.begin(), y.end()};
 }
 
-constexpr Axes one_axis{Order::ChannelsFirst, 1};
+constexpr Axes only_axis{Order::ChannelsFirst, 1};
 
 }  // namespace
 
@@ -49,13 +49,13 @@ std::optional<Comparison> compare(const Layer& layer, std::size_t axis) {
     if (!own) return std::nullopt;
     const auto same = crop_to_gradient({Spelling::SameUpper}, w, in, crop_by(own->before, own->after, w, in).out);
     const auto conv = [&](TransposedPadding p) {
-      return computed(ConvTranspose{one_axis, KernelOrder::InOutSpace, {w}, {p}, 1}, x, kernel);
+      return computed(ConvTranspose{only_axis, KernelOrder::InOutSpace, {w}, {p}, 1}, x, kernel);
     };
     add("this layer", conv(*own));
     if (same) add("SAME", conv({CropSpelling::Explicit, same->before, same->after, {}}));
   } else if (layer.does == Does::Convolve) {
     const auto conv = [&](Padding p) {
-      return computed(Conv{one_axis, KernelOrder::OutInSpace, {w}, {p}, 1}, x, kernel);
+      return computed(Conv{only_axis, KernelOrder::OutInSpace, {w}, {p}, 1}, x, kernel);
     };
     const auto half = pads_at_every_size({Spelling::SameUpper}, {w.kernel, 1, w.dilation});
     if (!half) return std::nullopt;

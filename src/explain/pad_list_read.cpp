@@ -105,9 +105,9 @@ char letter_of(Writing writing, bool keras) {
 
 constexpr Size most_cells_added = Size{1} << 40;
 
-class Reader {
+class PadListReader {
  public:
-  Reader(const Reads& how, const Expression& call) : how_(how), call_(call) {}
+  PadListReader(const Reads& how, const Expression& call) : how_(how), call_(call) {}
 
   Result<PadList> read(const std::string& layout, const std::vector<std::optional<Size>>& size);
 
@@ -140,7 +140,7 @@ class Reader {
   std::vector<std::pair<std::string, const Expression*>> given_;
 };
 
-Status Reader::bind() {
+Status PadListReader::bind() {
   const auto names = words_in(how_.parameters);
   std::size_t place = 0;
   // ONNX names its attributes; the tensor in front of them is not among these parameters.
@@ -165,11 +165,11 @@ Status Reader::bind() {
   return {};
 }
 
-std::unexpected<Error> Reader::open(const Expression& e) const {
+std::unexpected<Error> PadListReader::open(const Expression& e) const {
   return wrong(fmt::format("{}: '{}' is not evaluated; write what it stands for", how_.name, e.text));
 }
 
-Result<Size> Reader::number(const Expression& e) const {
+Result<Size> PadListReader::number(const Expression& e) const {
   if (e.kind == Kind::Name) return open(e);
   if (e.kind != Kind::Integer) return wrong(fmt::format("{}: a count of cells is a whole number", how_.name));
   if (e.integer > most_cells_added || e.integer < -most_cells_added)
@@ -177,7 +177,7 @@ Result<Size> Reader::number(const Expression& e) const {
   return e.integer;
 }
 
-Result<Sizes> Reader::numbers(const Expression& e) const {
+Result<Sizes> PadListReader::numbers(const Expression& e) const {
   if (e.kind == Kind::Name) return open(e);
   if (e.kind != Kind::Tuple && e.kind != Kind::List)
     return wrong(fmt::format("{} takes a list of counts here", how_.name));
@@ -194,7 +194,7 @@ bool nested(const Expression& e) {
   return !e.items.empty() && (e.items.front().kind == Kind::Tuple || e.items.front().kind == Kind::List);
 }
 
-Result<std::vector<Added>> Reader::pairs(const Expression& e) const {
+Result<std::vector<Added>> PadListReader::pairs(const Expression& e) const {
   if (e.kind == Kind::Name) return open(e);
   if ((e.kind != Kind::Tuple && e.kind != Kind::List) || !nested(e))
     return wrong(fmt::format("{} takes one pair for each axis, such as [[0, 0], [1, 2], [3, 4], [0, 0]]", how_.name));
@@ -209,7 +209,7 @@ Result<std::vector<Added>> Reader::pairs(const Expression& e) const {
   return all;
 }
 
-Result<Reader::Counts> Reader::last_first(const Expression& e) const {
+Result<PadListReader::Counts> PadListReader::last_first(const Expression& e) const {
   if (e.kind == Kind::Integer && how_.space > 0) {
     const auto n = number(e);
     if (!n) return std::unexpected(n.error());
@@ -227,7 +227,7 @@ Result<Reader::Counts> Reader::last_first(const Expression& e) const {
   return counts;
 }
 
-Result<Reader::Counts> Reader::spatial_counts(const Expression& e) const {
+Result<PadListReader::Counts> PadListReader::spatial_counts(const Expression& e) const {
   if (e.kind == Kind::Integer) {
     const auto n = number(e);
     if (!n) return std::unexpected(n.error());
@@ -252,7 +252,7 @@ Result<Reader::Counts> Reader::spatial_counts(const Expression& e) const {
   return counts;
 }
 
-Result<Reader::Counts> Reader::numpy_counts(const Expression& e, std::size_t rank) const {
+Result<PadListReader::Counts> PadListReader::numpy_counts(const Expression& e, std::size_t rank) const {
   if (nested(e) && e.items.size() > 1) {
     auto cells = pairs(e);
     if (!cells) return pass(cells);
@@ -272,7 +272,7 @@ Result<Reader::Counts> Reader::numpy_counts(const Expression& e, std::size_t ran
   return Counts{std::vector<Added>(rank, {(*list)[0], (*list)[1]}), true};
 }
 
-Result<Reader::Counts> Reader::onnx_counts(const Expression& e, std::size_t rank) const {
+Result<PadListReader::Counts> PadListReader::onnx_counts(const Expression& e, std::size_t rank) const {
   const auto list = numbers(e);
   if (!list) return std::unexpected(list.error());
   if (list->size() % 2 != 0)
@@ -299,7 +299,7 @@ Result<Reader::Counts> Reader::onnx_counts(const Expression& e, std::size_t rank
   return Counts{std::move(all), true};
 }
 
-Result<Reader::Counts> Reader::counts(std::size_t rank) const {
+Result<PadListReader::Counts> PadListReader::counts(std::size_t rank) const {
   static constexpr std::array names{"pad", "paddings", "padding", "cropping", "pad_width", "pads"};
   for (const char* name : names)
     if (const Expression* e = given(name)) switch (how_.writing) {
@@ -317,7 +317,7 @@ Result<Reader::Counts> Reader::counts(std::size_t rank) const {
   return wrong(fmt::format("{} says no counts", how_.name));
 }
 
-Status Reader::mode(PadList& list) const {
+Status PadListReader::mode(PadList& list) const {
   list.mode = how_.mode;
   const char letter = letter_of(how_.writing, &how_ == &keras_pad);
   if (const Expression* e = given("mode")) {
@@ -366,7 +366,7 @@ Status check_layout(const std::string& layout) {
   return {};
 }
 
-Result<PadList> Reader::read(const std::string& layout, const std::vector<std::optional<Size>>& size) {
+Result<PadList> PadListReader::read(const std::string& layout, const std::vector<std::optional<Size>>& size) {
   if (auto s = check_layout(layout); !s) return pass(s);
   if (auto s = bind(); !s) return pass(s);
   PadList list;
@@ -423,7 +423,7 @@ Result<PadList> read_pad_list(const Expression& call, const std::string& layout,
     return fail(Fault::Usage, "this is no call of a pad");
   const Reads* how = reads_of(call.base.front().text);
   if (!how) return fail(Fault::Usage, fmt::format("'{}' is no pad that is known", call.base.front().text));
-  auto list = Reader(*how, call).read(layout, size);
+  auto list = PadListReader(*how, call).read(layout, size);
   if (!list) return list;
   for (std::size_t i = 0; i < list->axes.size(); ++i)
     if (list->size[i])

@@ -6,7 +6,7 @@ namespace convoy::explain {
 namespace {
 
 // Longer strides are not looked through: what is said of them holds at the size asked about.
-constexpr Size longest_period = 4096;
+constexpr Size longest_searched_period = 4096;
 
 std::string list_of(const std::vector<Residues>& residues) {
   std::vector<std::string> parts;
@@ -51,7 +51,7 @@ Validity validity(const Layer& layer, const std::vector<Padding>& said) {
   for (std::size_t i = 0; i < layer.space(); ++i) {
     const Window w = layer.windows[i];
     const auto in = layer.in[i].size();
-    if (w.stride > longest_period) {
+    if (w.stride > longest_searched_period) {
       const bool here = !in || averages_alike_at(layer.paddings[i], said[i], w, *in, counting);
       all.always = false;
       all.here = all.here && here;

@@ -15,7 +15,7 @@
 #include <iterator>
 #include <string>
 
-namespace convoy {
+namespace convoy::atomic_output_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ TEST_F(AtomicOutput, ClearsAwayWhatADeadProcessLeftAndNotWhatALivingOneMakes) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::atomic_output_test

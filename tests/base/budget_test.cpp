@@ -12,7 +12,7 @@
 #include <cmath>
 #include <string>
 
-namespace convoy {
+namespace convoy::budget_test {
 namespace {
 
 constexpr Size mebibyte = Size{1} << 20;
@@ -174,4 +174,4 @@ TEST(Orthogonal, PanelsOfColumnsAreOrthogonalToAllBefore) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::budget_test

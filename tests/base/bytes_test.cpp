@@ -10,7 +10,7 @@
 #include <fstream>
 #include <limits>
 
-namespace convoy {
+namespace convoy::bytes_test {
 namespace {
 
 TEST(ByteReader, ReadsLittleEndianNumbersOfAnyWidth) {
@@ -98,4 +98,4 @@ TEST_F(OpenFile, WhatIsNoRegularFileIsRefusedByItsPath) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::bytes_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::nearest_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -41,4 +41,4 @@ TEST(Nearest, of_several_the_first_of_the_nearest_is_taken) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::nearest_test

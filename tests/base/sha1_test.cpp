@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::sha1_test {
 namespace {
 
 TEST(Sha1, AgreesWithTheStandardsExamples) {
@@ -14,4 +14,4 @@ TEST(Sha1, AgreesWithTheStandardsExamples) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::sha1_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy {
+namespace convoy::sha256_test {
 namespace {
 
 // Source: FIPS 180-4 examples and Python's hashlib.
@@ -26,4 +26,4 @@ TEST(Sha256, DoesNotCareHowTheBytesArrive) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::sha256_test

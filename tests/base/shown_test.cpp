@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace convoy {
+namespace convoy::shown_test {
 namespace {
 
 using namespace std::string_literals;
@@ -37,4 +37,4 @@ TEST(Shown, KnowsUtf8) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::shown_test

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace convoy {
+namespace convoy::tensor_test {
 namespace {
 
 std::span<const std::byte> as_bytes(const std::vector<float>& values) { return std::as_bytes(std::span(values)); }
@@ -141,4 +141,4 @@ TEST(Half, NarrowingRoundsOnceToNearestEven) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::tensor_test

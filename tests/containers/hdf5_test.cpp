@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy {
+namespace convoy::hdf5_test {
 namespace {
 
 Result<Hdf5File> open(const std::string& bytes) {
@@ -180,4 +180,4 @@ TEST(Hdf5Open, WhatIsNoHdf5IsSaid) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::hdf5_test

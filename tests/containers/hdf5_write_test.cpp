@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy {
+namespace convoy::hdf5_write_test {
 namespace {
 
 std::string written(const Hdf5Node& root) {
@@ -121,4 +121,4 @@ TEST(Hdf5Write, WhatCannotBeWrittenIsRefusedWithItsPlace) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::hdf5_write_test

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace convoy {
+namespace convoy::json_test {
 namespace {
 
 std::string failure(std::string_view text) {
@@ -89,4 +89,4 @@ TEST(Json, ManyKeysInOneObjectAreCheckedQuickly) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::json_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy {
+namespace convoy::npy_test {
 namespace {
 
 Blob blob_of(const std::string& text) {
@@ -74,4 +74,4 @@ TEST(Npy, ObjectsAndHostileShapesAreRefused) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::npy_test

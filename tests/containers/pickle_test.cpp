@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::pickle_test {
 namespace {
 
 Result<Pickle> parse(std::string_view text) { return Pickle::parse(bytes_of(text)); }
@@ -70,4 +70,4 @@ TEST(Pickle, RefusesMoreValuesThanItIsGranted) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::pickle_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace convoy {
+namespace convoy::pickle_writer_test {
 namespace {
 
 std::string written(const std::vector<NamedTensor>& tensors) {
@@ -68,4 +68,4 @@ TEST(StateDict, WhatTorchCannotHoldIsRefused) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::pickle_writer_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::proto_test {
 namespace {
 
 Result<std::vector<ProtoField>> fields(std::string_view text) {
@@ -44,4 +44,4 @@ TEST(Proto, WhatLeavesTheMessageIsRefused) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::proto_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy {
+namespace convoy::safetensors_test {
 namespace {
 
 Blob blob_of(const std::string& text) {
@@ -60,4 +60,4 @@ TEST(Safetensors, TheTensorsMustCoverTheBufferExactlyOnce) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::safetensors_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::table_test {
 namespace {
 
 std::string little(std::uint32_t n) {
@@ -93,4 +93,4 @@ TEST(Snappy, LengthsAndDistancesAreChecked) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::table_test

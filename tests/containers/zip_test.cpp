@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy {
+namespace convoy::zip_test {
 namespace {
 
 std::string little(std::uint64_t value, int width) {
@@ -217,4 +217,4 @@ TEST(Zip, FlippedBitsNeverGiveOtherContent) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::zip_test

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace convoy::diagnose {
+namespace convoy::diagnose::align_test {
 namespace {
 
 Graph form(const std::string& text) {
@@ -87,4 +87,4 @@ TEST(Align, ACropBelongsToTheLayerInFrontOfIt) {
 }
 
 }  // namespace
-}  // namespace convoy::diagnose
+}  // namespace convoy::diagnose::align_test

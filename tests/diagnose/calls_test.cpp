@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy::diagnose {
+namespace convoy::diagnose::calls_test {
 namespace {
 
 explain::Question asked(const std::string& text, std::vector<Dim> size = {}) {
@@ -136,4 +136,4 @@ TEST(Calls, WhatCannotBeComparedIsSaid) {
 }
 
 }  // namespace
-}  // namespace convoy::diagnose
+}  // namespace convoy::diagnose::calls_test

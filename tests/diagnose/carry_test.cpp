@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-namespace convoy::diagnose {
+namespace convoy::diagnose::carry_test {
 namespace {
 
 // "target" -> "source: how"
@@ -134,4 +134,4 @@ TEST(Carry, ABiasThatHasNoPlaceIsRefused) {
 }
 
 }  // namespace
-}  // namespace convoy::diagnose
+}  // namespace convoy::diagnose::carry_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy::diagnose {
+namespace convoy::diagnose::cause_test {
 namespace {
 
 Graph parsed(const std::string& text) {
@@ -578,4 +578,4 @@ TEST(Cause, WhatNoKnownMistakeExplainsIsNotGuessed) {
 }
 
 }  // namespace
-}  // namespace convoy::diagnose
+}  // namespace convoy::diagnose::cause_test

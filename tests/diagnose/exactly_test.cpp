@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy::diagnose {
+namespace convoy::diagnose::exactly_test {
 namespace {
 
 Graph exactly_parsed(const std::string& text) {
@@ -209,4 +209,4 @@ TEST(SameExactly, ABiasMayMoveIntoTheMeanOfTheNormBehindIt) {
 }
 
 }  // namespace
-}  // namespace convoy::diagnose
+}  // namespace convoy::diagnose::exactly_test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace convoy::explain {
+namespace convoy::explain::about_test {
 namespace {
 
 // The results beside the words that begin so; of several rows the first.
@@ -68,4 +68,4 @@ TEST(About, RefusesOtherNamesAndSaysTheSameInJson) {
 }
 
 }  // namespace
-}  // namespace convoy::explain
+}  // namespace convoy::explain::about_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy::explain {
+namespace convoy::explain::drawing_test {
 namespace {
 
 Size count(const std::string& text, std::string_view word) {
@@ -77,4 +77,4 @@ TEST(Drawing, IsOneWellFormedPageWithoutAnythingFromElsewhere) {
 }
 
 }  // namespace
-}  // namespace convoy::explain
+}  // namespace convoy::explain::drawing_test

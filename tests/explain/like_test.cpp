@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace convoy::explain {
+namespace convoy::explain::like_test {
 namespace {
 
 Layer convolution(std::vector<Window> windows, std::vector<Padding> paddings, std::vector<Dim> in) {
@@ -69,4 +69,4 @@ TEST(Like, KnowsThatEqualLengthsOfATransposedLayerAreNotEqualValues) {
 }
 
 }  // namespace
-}  // namespace convoy::explain
+}  // namespace convoy::explain::like_test

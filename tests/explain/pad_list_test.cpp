@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace convoy::explain {
+namespace convoy::explain::pad_list_test {
 namespace {
 
 using Free = std::vector<std::optional<Size>>;
@@ -139,4 +139,4 @@ TEST(PadList, SaysTheSameInJson) {
 }
 
 }  // namespace
-}  // namespace convoy::explain
+}  // namespace convoy::explain::pad_list_test

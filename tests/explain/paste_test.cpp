@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy::explain {
+namespace convoy::explain::paste_test {
 namespace {
 
 std::vector<std::string> calls(const std::string& text) {
@@ -143,4 +143,4 @@ TEST(Paste, StaysQuickAndWholeWhateverTheBytesAre) {
 }
 
 }  // namespace
-}  // namespace convoy::explain
+}  // namespace convoy::explain::paste_test

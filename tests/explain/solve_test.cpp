@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-namespace convoy::explain {
+namespace convoy::explain::solve_test {
 namespace {
 
 SolveQuestion one_axis(Window w, std::optional<Size> in, std::optional<Size> out = {}) { return {{w}, {in}, {out}}; }
@@ -219,4 +219,4 @@ TEST(Solve, SaysTheSameInJson) {
 }
 
 }  // namespace
-}  // namespace convoy::explain
+}  // namespace convoy::explain::solve_test

@@ -11,7 +11,7 @@
 #include <random>
 #include <string>
 
-namespace convoy {
+namespace convoy::damage_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ INSTANTIATE_TEST_SUITE_P(Files, Damage,
                                          "conv1d_groups/model.json", "old_shared/model.h5"));
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::damage_test

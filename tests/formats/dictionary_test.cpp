@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::dictionary_test {
 namespace {
 
 std::vector<std::string> inputs_of(const Graph& graph) {
@@ -118,4 +118,4 @@ class Net(nn.Module):
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::dictionary_test

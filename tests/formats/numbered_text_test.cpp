@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy::python {
+namespace convoy::python::numbered_text_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -43,4 +43,4 @@ TEST(NumberedText, SaysWhatANumberIsAnArgumentOf) {
 }
 
 }  // namespace
-}  // namespace convoy::python
+}  // namespace convoy::python::numbered_text_test

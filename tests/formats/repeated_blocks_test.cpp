@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy::python {
+namespace convoy::python::repeated_blocks_test {
 namespace {
 
 // "conv bn relu": each piece reads what the one before it gives; the first reads value 0.
@@ -99,4 +99,4 @@ TEST(BlockNames, AreTheOperatorsWhereLayersAreCounted) {
 }
 
 }  // namespace
-}  // namespace convoy::python
+}  // namespace convoy::python::repeated_blocks_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
-namespace convoy {
+namespace convoy::source_seed_test {
 namespace {
 
 // The first numbers of the weight of this name, or a part of it.
@@ -174,4 +174,4 @@ TEST(Remarks, NameTheStatementsThatWereReadOver) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::source_seed_test

@@ -10,7 +10,7 @@
 #include <functional>
 #include <map>
 
-namespace convoy {
+namespace convoy::keras_golden_test {
 namespace {
 
 using Result1 = Result<Tensor>;
@@ -181,4 +181,4 @@ TEST(KerasFunctions, AnswerTheRecordedCallsAsKerasDoes) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::keras_golden_test

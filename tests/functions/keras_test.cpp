@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace convoy {
+namespace convoy::keras_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -157,4 +157,4 @@ TEST(KerasFunctions, DenseAndActivations) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::keras_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::onnx_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -86,4 +86,4 @@ TEST(OnnxFunctions, ContradictionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::onnx_test

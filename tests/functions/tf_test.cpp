@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 
-namespace convoy {
+namespace convoy::tf_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -458,4 +458,4 @@ TEST(TfActivation, SoftmaxTakesAnAxisAndABiasItsChannels) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::tf_test

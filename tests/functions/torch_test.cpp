@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace convoy {
+namespace convoy::torch_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -195,4 +195,4 @@ TEST(TorchPools, AdaptiveWindowsOverlapWhereTheSizesDoNotDivide) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::torch_test

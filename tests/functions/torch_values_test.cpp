@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace convoy {
+namespace convoy::torch_values_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -187,4 +187,4 @@ TEST(TorchActivations, InfinityHasItsPlace) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::torch_values_test

@@ -10,7 +10,7 @@ namespace convoy::golden {
 namespace {
 
 // "nn.conv2d" of "tf.nn.conv2d(x, w, ...)"; a call within tf.pad(...) is the one that counts.
-std::string function_of(const Case& c) {
+std::string tensorflow_function_of(const Case& c) {
   const bool wrapped = c.op != "pad" && c.call.starts_with("tf.pad(");
   const std::size_t begin = c.call.find("tf.", wrapped ? 7 : 0);
   if (begin == std::string::npos) return {};
@@ -31,7 +31,7 @@ void rename(Json& arguments, const char* from, const char* to) {
 
 // A case says the same attributes of all functions; each function has its own words for some of them.
 Call call_of(const Case& c) {
-  Call call{function_of(c), {"input", "filters"}, c.attrs};
+  Call call{tensorflow_function_of(c), {"input", "filters"}, c.attrs};
   Json& a = call.arguments;
   const auto called = [&](std::string_view name) { return call.function == name; };
   a.erase("crop");

@@ -16,7 +16,7 @@ struct Word {
 constexpr std::array tensors{Word{"x", "input"}, Word{"w", "weight"}, Word{"b", "bias"}};
 
 // "conv2d" of "torch.nn.functional.conv2d(x, ...)". A layer is called as its function, whose attributes a case holds.
-std::string function_of(const Case& c) {
+std::string torch_function_of(const Case& c) {
   constexpr std::string_view prefix = "torch.nn.functional.";
   if (c.call.starts_with(prefix)) return c.call.substr(prefix.size(), c.call.find('(') - prefix.size());
   return c.op + std::to_string(c.rank) + "d";
@@ -43,7 +43,7 @@ Result<Answer> answer_torch(const Case& c, Way way) {
   std::vector<std::pair<std::string, Tensor>> inputs;
   for (const auto& [name, array] : c.inputs) inputs.emplace_back(name, array.tensor);
   if (inputs.empty() || inputs.front().first != "x") return fail(Fault::Format, "input 'x' is missing");
-  const std::string function = function_of(c);
+  const std::string function = torch_function_of(c);
   if (!row_of(torch::functions(), function)) return not_mapped("PyTorch's " + function);
   Json arguments = c.attrs;
   if (function != "pad" && arguments.contains("pad")) {  // the questions pad in front of a convolution

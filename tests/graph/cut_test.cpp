@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::cut_test {
 namespace {
 
 TEST(Cut, names_that_are_none_say_what_is_near) {
@@ -42,4 +42,4 @@ TEST(Cut, names_that_are_none_say_what_is_near) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::cut_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::path_test {
 namespace {
 
 Node standing(std::vector<Scope> scopes, std::string layer) {
@@ -22,4 +22,4 @@ TEST(Path, AWholePathIsSaidOnce) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::path_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::text_test {
 namespace {
 
 // Something other than the default, for a field of any type.
@@ -180,4 +180,4 @@ TEST(Text, EveryCutOfATextIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::text_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::time_first_test {
 namespace {
 
 Graph parsed(const std::string& text) {
@@ -91,4 +91,4 @@ TEST(TimeFirst, TakesStatesAndTheLastCellWithTheirAxisInFront) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::time_first_test

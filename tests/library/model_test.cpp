@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <fstream>
 
-namespace convoy {
+namespace convoy::model_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -162,4 +162,4 @@ TEST(Library, WhatCannotBeReadIsAnErrorWithItsPlace) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::model_test

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <chrono>
 
-namespace convoy {
+namespace convoy::agreement_test {
 namespace {
 
 std::vector<Padding> spellings() {
@@ -174,4 +174,4 @@ TEST(Theano, SamePadsHalfTheKernelWhateverTheStride) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::agreement_test

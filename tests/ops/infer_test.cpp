@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace convoy {
+namespace convoy::infer_test {
 namespace {
 
 constexpr Dim unknown = Dim::unknown();
@@ -168,4 +168,4 @@ TEST(Axes, APermutationIsUndoneByItsInverse) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::infer_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::pad_solutions_test {
 namespace {
 
 template <class F>
@@ -103,4 +103,4 @@ TEST(CropsFor, AreAllThatGiveTheSize) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::pad_solutions_test

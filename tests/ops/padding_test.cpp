@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace convoy {
+namespace convoy::padding_test {
 namespace {
 
 using Cells = std::vector<std::vector<Size>>;
@@ -258,4 +258,4 @@ TEST(Placement, OnnxPoolsPadAsSameDoesWhereTheirTotalIsNotNegative) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::padding_test

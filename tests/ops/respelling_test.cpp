@@ -6,7 +6,7 @@
 #include <array>
 #include <random>
 
-namespace convoy {
+namespace convoy::respelling_test {
 namespace {
 
 constexpr std::array frameworks{Framework::Torch,       Framework::Keras,  Framework::TensorFlow, Framework::Onnx,
@@ -253,4 +253,4 @@ TEST(Vocabulary, SaysWhatTheFrameworksDocument) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::respelling_test

@@ -9,7 +9,7 @@
 #include <map>
 #include <random>
 
-namespace convoy {
+namespace convoy::transposed_padding_test {
 namespace {
 
 // What the cells of the output hold: pairs of input cell and tap. An empty cell holds the bias alone.
@@ -239,4 +239,4 @@ TEST(TransposedPadding, TheanoIsTheGradientOfAHalfPaddedConvolution) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::transposed_padding_test

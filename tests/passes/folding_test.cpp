@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace convoy {
+namespace convoy::folding_test {
 namespace {
 
 std::string operators(const Graph& graph) {
@@ -83,4 +83,4 @@ TEST(FoldPadding, APadThatIsReadElsewhereStays) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::folding_test

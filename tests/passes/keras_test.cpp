@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace convoy {
+namespace convoy::keras_test {
 namespace {
 
 std::size_t count(const Graph& graph, std::string_view op) {
@@ -323,4 +323,4 @@ TEST(TowardKeras, LaysPatchesOutAndAddsThemBackByConvolutions) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::keras_test

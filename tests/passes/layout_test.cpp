@@ -1,6 +1,6 @@
 #include "passes/semantics.h"
 
-namespace convoy {
+namespace convoy::layout_test {
 namespace {
 
 std::size_t count(const Graph& graph, std::string_view op) {
@@ -204,4 +204,4 @@ output dense
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::layout_test

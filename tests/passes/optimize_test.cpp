@@ -3,7 +3,7 @@
 #include "passes/optimize.h"
 #include "passes/semantics.h"
 
-namespace convoy {
+namespace convoy::optimize_test {
 namespace {
 
 constexpr const char* conv_and_norm = R"(
@@ -90,4 +90,4 @@ output norm
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::optimize_test

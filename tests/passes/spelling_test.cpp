@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace convoy {
+namespace convoy::spelling_test {
 namespace {
 
 // Every small window, fixed and free sizes: the numbers stay, and nothing is left that the target cannot say.
@@ -287,4 +287,4 @@ TEST(Passes, AugmentationGoesWithARemark) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::spelling_test

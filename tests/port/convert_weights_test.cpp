@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace convoy {
+namespace convoy::convert_weights_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ TEST_F(ConvertWeights, WhatCannotBeDoneLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::convert_weights_test

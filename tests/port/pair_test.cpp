@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-namespace convoy {
+namespace convoy::pair_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,4 +79,4 @@ TEST_F(Pairs, APortBringsItsWeights) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::pair_test

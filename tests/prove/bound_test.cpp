@@ -14,7 +14,7 @@
 #include <random>
 #include <string>
 
-namespace convoy {
+namespace convoy::bound_test {
 namespace {
 
 Tensor tensor_of(const Sizes& shape, const std::vector<double>& values) {
@@ -217,4 +217,4 @@ TEST(Bound, AWrittenModelsOwnCheckAllowsForSumsInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::bound_test

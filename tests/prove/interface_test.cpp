@@ -4,7 +4,7 @@
 #include "passes/interface.h"
 #include "passes/semantics.h"
 
-namespace convoy {
+namespace convoy::interface_test {
 namespace {
 
 struct Lies {
@@ -314,4 +314,4 @@ TEST(Prove, FindsOtherKeysThanTheSources) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::interface_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace convoy {
+namespace convoy::probe_test {
 namespace {
 
 std::vector<Sizes> sizes_tried(std::string_view text, int trial) {
@@ -95,4 +95,4 @@ output y
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::probe_test

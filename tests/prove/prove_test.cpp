@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace convoy {
+namespace convoy::prove_test {
 namespace {
 
 // A graph whose values are those of the same name in the source, unless the text says otherwise.
@@ -288,4 +288,4 @@ output out
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::prove_test

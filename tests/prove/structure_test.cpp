@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string>
 
-namespace convoy {
+namespace convoy::structure_test {
 namespace {
 
 std::string replaced(std::string text, std::string_view before, std::string_view after) {
@@ -182,4 +182,4 @@ TEST(Structure, NumbersFedHaveBothSignsAndNoZeros) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::structure_test

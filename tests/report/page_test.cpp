@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace convoy {
+namespace convoy::page_test {
 namespace {
 
 Graph model(const std::string& layer) {
@@ -71,4 +71,4 @@ TEST(Page, IsTheSameForTheSameDiagnosis) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::page_test

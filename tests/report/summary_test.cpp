@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace convoy {
+namespace convoy::summary_test {
 namespace {
 
 Tensor zeros(const Sizes& shape) {
@@ -159,4 +159,4 @@ TEST(Summary, a_table_fits_its_terminal) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::summary_test

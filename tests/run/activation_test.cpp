@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace convoy {
+namespace convoy::activation_test {
 namespace {
 
 using test::expect_numbers;
@@ -102,4 +102,4 @@ TEST(Activation, AThresholdIsNotPassedByItself) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::activation_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace convoy {
+namespace convoy::choosing_test {
 namespace {
 
 using test::counting;
@@ -160,4 +160,4 @@ TEST(GridSample, ReadsVolumesDepthLast) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::choosing_test

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-namespace convoy {
+namespace convoy::convolution_test {
 namespace {
 
 using test::counting;
@@ -236,4 +236,4 @@ TEST(Convolution, ManyChannelsAddUpInTheSameOrderForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::convolution_test

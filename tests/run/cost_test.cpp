@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::cost_test {
 namespace {
 
 ValueId ones(Graph& graph, const Sizes& shape) {
@@ -43,4 +43,4 @@ TEST(Allowance, GrowsWithWhatTheFileHoldsAndIsSpentOnce) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::cost_test

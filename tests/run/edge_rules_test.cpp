@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace convoy {
+namespace convoy::edge_rules_test {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
@@ -77,4 +77,4 @@ TEST(EdgeRules, FoldsOfWholeNumbersWrapAroundOrStop) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::edge_rules_test

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace convoy {
+namespace convoy::families_test {
 namespace {
 
 using test::counting;
@@ -322,4 +322,4 @@ TEST(Resize, WeightsAlwaysSumToOne) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::families_test

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace convoy {
+namespace convoy::positions_test {
 namespace {
 
 using test::counting;
@@ -110,4 +110,4 @@ TEST(LpPool, AWindowThatHangsOverIsScaledUpByOneRuleOnly) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::positions_test

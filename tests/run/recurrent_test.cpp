@@ -1,7 +1,7 @@
 // Recurrent cells against a walk written in numpy, float64: batch 2, time 3, 2 features, 3 units.
 #include "run/one_node.h"
 
-namespace convoy {
+namespace convoy::recurrent_test {
 namespace {
 
 using test::expect_numbers;
@@ -102,4 +102,4 @@ TEST(Recurrent, AStateOfAnotherSizeIsRefused) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::recurrent_test

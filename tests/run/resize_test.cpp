@@ -1,7 +1,7 @@
 // Resizing as each framework places its cells. Numbers from torch 2.13.0 and onnxruntime 1.30.0, or short arithmetic.
 #include "run/one_node.h"
 
-namespace convoy {
+namespace convoy::resize_test {
 namespace {
 
 using test::counting;
@@ -137,4 +137,4 @@ TEST(Resize, AlignedCornersSetTheStepsOfAWideKernel) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::resize_test

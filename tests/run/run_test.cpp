@@ -1,7 +1,7 @@
 // The engine: what it gives back, what it frees, and what it refuses before it takes memory.
 #include "run/one_node.h"
 
-namespace convoy {
+namespace convoy::run_test {
 namespace {
 
 using test::counting;
@@ -82,4 +82,4 @@ TEST(Run, AnOutputThatIsAnInputIsGivenBack) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::run_test

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace convoy {
+namespace convoy::traits_test {
 namespace {
 
 using test::ran;
@@ -87,4 +87,4 @@ TEST(Traits, LearntNumbersAreInputsBehindTheFirst) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::traits_test

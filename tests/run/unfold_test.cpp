@@ -1,7 +1,7 @@
 // Windows laid out as columns and added back; blocks moved between space, batch and depth.
 #include "run/one_node.h"
 
-namespace convoy {
+namespace convoy::unfold_test {
 namespace {
 
 using test::counting;
@@ -58,4 +58,4 @@ TEST(Blocks, DepthAndSpaceTakeAnyRankFromThreeOn) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::unfold_test

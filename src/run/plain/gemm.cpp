@@ -51,7 +51,7 @@ void tile_anywhere(const double* left, const double* right, Size depth, double* 
 }
 
 template <class T>
-using Tile = void (*)(const T*, const T*, Size, T*, Size);
+using TileKernel = void (*)(const T*, const T*, Size, T*, Size);
 
 #if defined(__x86_64__)
 [[gnu::target("avx2,fma")]] void tile_wide(const float* left, const float* right, Size depth, float* c, Size stride) {
@@ -63,15 +63,15 @@ using Tile = void (*)(const T*, const T*, Size, T*, Size);
 }
 
 template <class T>
-Tile<T> tile_here() {
-  static const Tile<T> chosen = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-                                    ? static_cast<Tile<T>>(tile_wide)
-                                    : static_cast<Tile<T>>(tile_anywhere);
+TileKernel<T> tile_here() {
+  static const TileKernel<T> chosen = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+                                          ? static_cast<TileKernel<T>>(tile_wide)
+                                          : static_cast<TileKernel<T>>(tile_anywhere);
   return chosen;
 }
 #else
 template <class T>
-Tile<T> tile_here() {
+TileKernel<T> tile_here() {
   return tile_anywhere;
 }
 #endif
@@ -155,7 +155,7 @@ template <class T>
 void multiply_block(const LeftRows<T>& left, const PackedRight<T>& right, Size first_panel, Size panels, T* c) {
   const Size width = panels * tile_columns<T>, tiles = (left.rows + tile_rows - 1) / tile_rows;
   std::fill(c, c + tiles * tile_rows * width, T{0});
-  const Tile<T> tile_of = tile_here<T>();
+  const TileKernel<T> tile_of = tile_here<T>();
   thread_local std::vector<T> packed;
   for (const Stretch stretch : stretches_of(left)) {
     pack_left(left, stretch, packed);

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy::python {
+namespace convoy::python::expression_test {
 namespace {
 
 // Read or refused with a sentence.
@@ -110,4 +110,4 @@ TEST(PythonExpression, HostileTextIsRefusedAndNothingBreaks) {
 }
 
 }  // namespace
-}  // namespace convoy::python
+}  // namespace convoy::python::expression_test

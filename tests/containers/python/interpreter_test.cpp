@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy::python {
+namespace convoy::python::interpreter_test {
 namespace {
 
 std::string answer(const std::string& program, Limits limits = {}) {
@@ -261,4 +261,4 @@ TEST(PythonInterpreter, IsBoundedInStepsMemoryAndDepth) {
 }
 
 }  // namespace
-}  // namespace convoy::python
+}  // namespace convoy::python::interpreter_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy::python {
+namespace convoy::python::syntax_test {
 namespace {
 
 TEST(PythonSyntax, ReadsBlocksByTheirIndentation) {
@@ -65,4 +65,4 @@ TEST(PythonSyntax, IsBoundedInDepth) {
 }
 
 }  // namespace
-}  // namespace convoy::python
+}  // namespace convoy::python::syntax_test

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace convoy::keras {
+namespace convoy::keras::catalogue_test {
 namespace {
 
 std::string words(std::string_view kind, std::string_view name) {
@@ -153,4 +153,4 @@ TEST(KerasCatalogue, FillsWithNumbersOfTheTypeThatIsAsked) {
 }
 
 }  // namespace
-}  // namespace convoy::keras
+}  // namespace convoy::keras::catalogue_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace convoy::keras {
+namespace convoy::keras::keras_test {
 namespace {
 
 Graph structure(const std::string& text) {
@@ -212,4 +212,4 @@ TEST(Keras, AnArrayThatNoConfigAsksForIsAnError) {
 }
 
 }  // namespace
-}  // namespace convoy::keras
+}  // namespace convoy::keras::keras_test

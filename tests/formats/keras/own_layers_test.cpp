@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy {
+namespace convoy::own_layers_test {
 namespace {
 
 const std::string head = "import keras\nimport keras.backend as K\nfrom keras.layers import *\n";
@@ -130,4 +130,4 @@ TEST(OwnLayers, MayNotDrawOrBeOfOtherElements) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::own_layers_test

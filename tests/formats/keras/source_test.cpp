@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace convoy::keras {
+namespace convoy::keras::source_test {
 namespace {
 
 const std::filesystem::path here = "tests/formats/keras";
@@ -42,4 +42,4 @@ TEST(KerasSource, IsWhatTheFilesSay) {
 }
 
 }  // namespace
-}  // namespace convoy::keras
+}  // namespace convoy::keras::source_test

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace convoy::keras {
+namespace convoy::keras::written_test {
 namespace {
 
 Tensor numbers(Sizes shape, float first) {
@@ -251,4 +251,4 @@ TEST(KerasWritten, WhatKerasCannotSayIsNamed) {
 }
 
 }  // namespace
-}  // namespace convoy::keras
+}  // namespace convoy::keras::written_test

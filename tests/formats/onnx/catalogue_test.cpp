@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace convoy::onnx {
+namespace convoy::onnx::catalogue_test {
 namespace {
 
 TEST(OnnxCatalogue, SaysSinceAndUntilWhenAnArgumentStands) {
@@ -56,4 +56,4 @@ TEST(OnnxNumbers, ARemainderByFmodIsNotTakenForTheOther) {
 }
 
 }  // namespace
-}  // namespace convoy::onnx
+}  // namespace convoy::onnx::catalogue_test

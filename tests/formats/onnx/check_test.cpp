@@ -8,7 +8,7 @@
 
 #include <functional>
 
-namespace convoy {
+namespace convoy::check_test {
 namespace {
 
 using onnx::Document;
@@ -177,4 +177,4 @@ TEST(OnnxCheck, HoldsOurOwnFilesToMore) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::check_test

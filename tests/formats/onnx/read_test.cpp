@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace convoy {
+namespace convoy::read_test {
 namespace {
 
 const std::string corpus = "tests/data/corpus/onnx/";
@@ -202,4 +202,4 @@ TEST(OnnxFile, EveryDamagedByteIsAnAnswerNotACrash) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::read_test

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <map>
 
-namespace convoy {
+namespace convoy::round_trip_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ TEST(OnnxRoundTrip, InputsAndOutputsKeepTheirNames) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::round_trip_test

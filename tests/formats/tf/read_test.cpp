@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace convoy {
+namespace convoy::read_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,4 +249,4 @@ TEST(TensorFlowSavedModel, ASignatureThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::read_test

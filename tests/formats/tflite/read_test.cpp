@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace convoy {
+namespace convoy::read_test {
 namespace {
 
 std::filesystem::path model(const char* name) {
@@ -55,4 +55,4 @@ TEST(ReadTflite, OutputsMayBeCutByName) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::read_test

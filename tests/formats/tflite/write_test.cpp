@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <numeric>
 
-namespace convoy {
+namespace convoy::write_test {
 namespace {
 
 std::vector<std::byte> written(const Graph& graph) {
@@ -77,4 +77,4 @@ INSTANTIATE_TEST_SUITE_P(Models, WriteTflite,
                                          "act_many_2"));
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::write_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace convoy::torch {
+namespace convoy::torch::catalogue_test {
 namespace {
 
 std::string words(std::string_view name) {
@@ -129,4 +129,4 @@ TEST(TorchCatalogue, SpellsEveryFunctionOfOneNumber) {
 }
 
 }  // namespace
-}  // namespace convoy::torch
+}  // namespace convoy::torch::catalogue_test

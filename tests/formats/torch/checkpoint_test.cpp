@@ -10,7 +10,7 @@
 #include <limits>
 #include <map>
 
-namespace convoy {
+namespace convoy::checkpoint_test {
 namespace {
 
 const std::string folder = "tests/data/checkpoints/";
@@ -122,4 +122,4 @@ TEST(ViewRoom, IsSharedByAllViewsOfAFile) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::checkpoint_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy::torch {
+namespace convoy::torch::expressions_test {
 namespace {
 
 const KnownSymbols known{{"s0", 7}, {"s1", 10}};
@@ -45,4 +45,4 @@ TEST(Expressions, ASizeSaysWhatItsOneSymbolIs) {
 }
 
 }  // namespace
-}  // namespace convoy::torch
+}  // namespace convoy::torch::expressions_test

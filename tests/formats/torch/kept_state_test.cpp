@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace convoy {
+namespace convoy::kept_state_test {
 namespace {
 
 std::vector<std::string> remarks_of(const std::string& init, const std::string& forward) {
@@ -43,4 +43,4 @@ TEST(KeptState, WhatIsFilledOnceOrOnlyReadIsNone) {
 }
 
 }  // namespace
-}  // namespace convoy
+}  // namespace convoy::kept_state_test

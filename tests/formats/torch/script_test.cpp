@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy::torch {
+namespace convoy::torch::script_test {
 namespace {
 
 using Files = std::vector<std::pair<std::string, std::string>>;
@@ -207,4 +207,4 @@ TEST(TorchScript, KnowsEverySchemasKinds) {
 }
 
 }  // namespace
-}  // namespace convoy::torch
+}  // namespace convoy::torch::script_test

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace convoy::torch {
+namespace convoy::torch::source_test {
 namespace {
 
 const std::filesystem::path here = "tests/formats/torch";
@@ -82,4 +82,4 @@ TEST(TorchSource, LetsNoNameOutOfItsText) {
 }
 
 }  // namespace
-}  // namespace convoy::torch
+}  // namespace convoy::torch::source_test

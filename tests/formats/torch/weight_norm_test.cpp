@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace convoy::torch {
+namespace convoy::torch::weight_norm_test {
 namespace {
 
 Tensor numbers(Sizes shape, std::vector<float> values) { return Tensor::of(std::move(shape), std::move(values)); }
@@ -46,4 +46,4 @@ TEST(WeightNorm, OtherNamesAndOtherShapesAreNoPair) {
 }
 
 }  // namespace
-}  // namespace convoy::torch
+}  // namespace convoy::torch::weight_norm_test

@@ -7,18 +7,18 @@ namespace convoy::keras::writing {
 namespace {
 
 // A cell as it would walk from the front.
-struct Walk {
+struct RecurrentWalk {
   Op cell;
   bool backwards, returns_sequence;
 };
 
-std::optional<Walk> walk_of(const Op& op) {
-  std::optional<Walk> walk;
+std::optional<RecurrentWalk> walk_of(const Op& op) {
+  std::optional<RecurrentWalk> walk;
   const auto take = [&](const auto* cell) {
     if (!cell) return;
     auto forward = *cell;
     forward.backwards = false;
-    walk = Walk{forward, cell->backwards, cell->returns_sequence};
+    walk = RecurrentWalk{forward, cell->backwards, cell->returns_sequence};
   };
   take(std::get_if<Lstm>(&op));
   take(std::get_if<Gru>(&op));

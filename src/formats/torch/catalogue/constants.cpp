@@ -65,7 +65,7 @@ std::optional<Size> count_in(FunctionCall& call, const Sizes& shape) {
   return count;
 }
 
-Results filled(FunctionCall& call, double value, std::string_view usual = "float32") {
+Results filled_of_size(FunctionCall& call, double value, std::string_view usual = "float32") {
   const Sizes shape = call.attrs.list("size");
   const auto count = count_in(call, shape);
   if (!count || !fits(call, static_cast<double>(*count))) return {};
@@ -73,16 +73,16 @@ Results filled(FunctionCall& call, double value, std::string_view usual = "float
   if (call.failed() || known.empty()) return {};
   return {stretched_like(call, known[0], shape.size())};
 }
-Results zeros(FunctionCall& call) { return filled(call, 0); }
-Results ones(FunctionCall& call) { return filled(call, 1); }
+Results zeros(FunctionCall& call) { return filled_of_size(call, 0); }
+Results ones(FunctionCall& call) { return filled_of_size(call, 1); }
 // The type follows the number, unless it is said.
 Results full(FunctionCall& call) {
   const Json* argument = call.attrs.raw("fill_value");
   const bool whole = argument && argument->is_number_integer(), truth = argument && argument->is_boolean();
-  return filled(call, truth ? argument->get<bool>() : call.attrs.number("fill_value"),
-                truth   ? "bool"
-                : whole ? "int64"
-                        : "float32");
+  return filled_of_size(call, truth ? argument->get<bool>() : call.attrs.number("fill_value"),
+                        truth   ? "bool"
+                        : whole ? "int64"
+                                : "float32");
 }
 
 // As large as another tensor and of its type, unless another is said.
@@ -100,10 +100,12 @@ Results filled_like(FunctionCall& call, double value) {
 Results zeros_like(FunctionCall& call) { return filled_like(call, 0); }
 Results ones_like(FunctionCall& call) { return filled_like(call, 1); }
 Results full_like(FunctionCall& call) { return filled_like(call, call.attrs.number("fill_value")); }
-Results new_zeros(FunctionCall& call) { return filled(call, 0, name_of(call.type(call.tensor("input")).dtype)); }
-Results new_ones(FunctionCall& call) { return filled(call, 1, name_of(call.type(call.tensor("input")).dtype)); }
+Results new_zeros(FunctionCall& call) {
+  return filled_of_size(call, 0, name_of(call.type(call.tensor("input")).dtype));
+}
+Results new_ones(FunctionCall& call) { return filled_of_size(call, 1, name_of(call.type(call.tensor("input")).dtype)); }
 Results new_full(FunctionCall& call) {
-  return filled(call, call.attrs.number("fill_value"), name_of(call.type(call.tensor("input")).dtype));
+  return filled_of_size(call, call.attrs.number("fill_value"), name_of(call.type(call.tensor("input")).dtype));
 }
 
 Results empty_permuted(FunctionCall& call) {
