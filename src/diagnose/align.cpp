@@ -5,6 +5,7 @@
 #include "diagnose/family.h"
 #include "diagnose/fingerprint.h"
 #include "diagnose/outside.h"
+#include "diagnose/scaled.h"
 
 #include <algorithm>
 #include <limits>
@@ -71,7 +72,8 @@ class Aligner {
     for (const auto& [n, m] : guide_.known) match_layers(n, m, How::Place);
     if (guide_.by_numbers) {
       by_fingerprint();
-      by_scaled_channels();
+      const auto pairs = scaled_pairs(a_, b_, [&](NodeId n) { return open_a(n); }, [&](NodeId n) { return open_b(n); });
+      for (const auto& [n, m] : pairs) match_layers(n, m, How::Scaled);
     }
     by_place();
     by_order();
@@ -224,33 +226,6 @@ class Aligner {
           if (all[from][j]) all[i][j] = true;
       }
     return all;
-  }
-
-  void by_scaled_channels() {
-    constexpr double near = 1e-5, far = 1e-2;  // measured: 7e-8 against 0.15 and more
-    std::vector<std::pair<NodeId, std::vector<std::vector<float>>>> candidates;
-    for (std::size_t i = 0; i < b_.nodes.size(); ++i) {
-      const NodeId n{static_cast<std::int32_t>(i)};
-      if (!open_b(n)) continue;
-      auto channels = scaled_channels(b_, b_.nodes[i]);
-      if (!channels.empty() && channels[0].size() > 3) candidates.emplace_back(n, std::move(channels));
-    }
-    if (candidates.empty()) return;
-    for (std::size_t i = 0; i < a_.nodes.size(); ++i) {
-      const NodeId n{static_cast<std::int32_t>(i)};
-      if (!open_a(n)) continue;
-      const auto channels = scaled_channels(a_, a_.nodes[i]);
-      if (channels.empty()) continue;
-      double best = std::numeric_limits<double>::infinity(), next = best;
-      NodeId found;
-      for (const auto& [other, theirs] : candidates) {
-        if (!open_b(other)) continue;
-        const double distance = scaled_distance(channels, theirs);
-        if (distance < best) next = best, best = distance, found = other;
-        else next = std::min(next, distance);
-      }
-      if (found && best < near && next > far) match_layers(n, found, How::Scaled);
-    }
   }
 
   std::set<ValueId> in_terms_of_a(const std::vector<ValueId>& boundary_b) const {

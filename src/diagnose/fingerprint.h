@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace convoy::diagnose {
 
@@ -12,11 +11,7 @@ namespace convoy::diagnose {
 std::uint64_t fingerprint(const Tensor& tensor);
 // Of everything that a node holds: layers without numbers, or with fewer than two, have none.
 std::optional<std::uint64_t> fingerprint(const Graph& graph, const Node& node);
-
-// A convolution's or product's kernel, per output channel its sorted magnitudes divided by the largest: unchanged where
-// a batch norm is folded in. Empty: the node has no such kernel, or it is too large for its worth.
-std::vector<std::vector<float>> scaled_channels(const Graph& graph, const Node& node);
-// The largest difference of two such, channel by channel; infinite where their sizes are unlike.
-double scaled_distance(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b);
+// Of a convolution or a product; null: the node is none, or its kernel is computed.
+const Tensor* kernel_of(const Graph& graph, const Node& node);
 
 }  // namespace convoy::diagnose

@@ -2,6 +2,7 @@
 
 #include "diagnose/channel_order.h"
 #include "diagnose/hypothesis.h"
+#include "diagnose/scaled.h"
 
 #include <algorithm>
 #include <map>
@@ -56,7 +57,8 @@ class Carrying {
           alignment.matches, [&](const Match& one) { return one.node_b && &graph_[one.node_b] == end.node; });
       if (match == alignment.matches.end() || !match->node_a) return false;
       const Tensor* own = constant_of(a, a[match->node_a], 1);
-      return own && holds_moved(*own, edits_.at(end.node->inputs[1]), end);
+      const Tensor& now = edits_.at(end.node->inputs[1]);
+      return own && (match->how == How::Scaled ? holds_scaled(*own, now, end) : holds_moved(*own, now, end));
     });
   }
 
@@ -67,7 +69,7 @@ class Carrying {
  private:
   struct End {
     const Node* node;
-    std::size_t axis;  // of its kernel
+    std::size_t axis, made;  // of its kernel: what it reads, and what it makes
     Sizes order;
   };
 
@@ -83,6 +85,19 @@ class Carrying {
       std::ranges::sort(y);
       ++moved;
       equal += x == y;
+    }
+    return 2 * equal > moved;
+  }
+
+  // The same where a norm was folded into one of both kernels.
+  static bool holds_scaled(const Tensor& own, const Tensor& now, const End& end) {
+    if (own.shape() != now.shape()) return false;
+    const auto x = unscaled_slices(own, end.made, end.axis), y = unscaled_slices(now, end.made, end.axis);
+    std::size_t moved = 0, equal = 0;
+    for (std::size_t i = 0; i < end.order.size(); ++i) {
+      if (end.order[i] == static_cast<Size>(i)) continue;
+      ++moved;
+      equal += are_near(x[i], y[i]);
     }
     return 2 * equal > moved;
   }
@@ -129,7 +144,7 @@ class Carrying {
           std::holds_alternative<Linear>(node.op) ? std::ssize(graph_[node.inputs[0]].type.shape) - 1 : Size{1};
       if (reads != order.axis || !orders_.contains(node.inputs[0]) || !edit(node, 1, axes->read, order.order))
         return false;
-      ends_.push_back({&node, axes->read, order.order});
+      ends_.push_back({&node, axes->read, axes->made, order.order});
       return true;
     }
     if (const auto* conv = std::get_if<Conv>(&node.op)) {
@@ -235,7 +250,9 @@ std::vector<std::string> settle_hidden_orders(const Graph& a, Graph& b, const Al
     const auto axes = own.op.index() == other.op.index() ? kernel_axes(b, other) : std::nullopt;
     if (!axes) continue;
     const Tensor *kernel = constant_of(a, own, 1), *theirs = constant_of(b, other, 1);
-    const auto order = kernel && theirs ? order_between(*kernel, *theirs, axes->made) : std::nullopt;
+    auto order = kernel && theirs ? order_between(*kernel, *theirs, axes->made) : std::nullopt;
+    if (!order && kernel && theirs && match.how == How::Scaled)
+      order = scaled_order_between(*kernel, *theirs, axes->made);
     if (!order) continue;
     Carrying carrying(b, readers);
     if (!carrying.from(static_cast<std::size_t>(match.node_b.index), {axes->axis, inverse_of(*order)}) ||
