@@ -86,6 +86,8 @@ class Comparison {
   void try_fresh(std::size_t match);
   void drop_other_ends();
   void drop_crossed();
+  bool drop_together(const std::vector<std::size_t>& group);
+  bool holds_as_many(const Match& match) const;
   bool join(std::size_t match);
   bool join_over(std::size_t match);
   std::optional<std::vector<std::pair<std::size_t, Explained>>> each_by_one_change(

@@ -80,14 +80,10 @@ void Comparison::turn_upright(std::size_t i) {
 // A cell that gives its last step and one that gives all of them are no counterparts by their values, nor is what puts
 // such values side by side: the cut lies behind them.
 void Comparison::drop_other_ends() {
-  const auto numbers = [](const Graph& graph, ValueId v) {
-    return checked_count(sizes_of(graph[v].type.shape).value_or(Sizes{})).value_or(0);
-  };
   std::set<ValueId> dropped;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const Match& match = alignment_.matches[i];
-    if (match.how == How::Input || match.how == How::Output || numbers(sized_.a, match.a) == numbers(sized_.b, match.b))
-      continue;
+    if (match.how == How::Input || match.how == How::Output || holds_as_many(match)) continue;
     const Op* op = match.node_a ? &sized_.a[match.node_a].op : nullptr;
     const bool walks = op && traits_of(*op).kind == LayerKind::Recurrence;
     bool reads_dropped = false;
@@ -100,31 +96,68 @@ void Comparison::drop_other_ends() {
   }
 }
 
-// Layers of one kind that were laid side by side crosswise differ all together: without their matches, everything that
-// reads them agrees.
+// Layers of one kind that were laid side by side crosswise, and one that the other model writes as several, differ all
+// together: without their matches, everything that reads them agrees. Tried for those that hang together, then for all.
 void Comparison::drop_crossed() {
   constexpr std::size_t most = 24;
-  std::vector<std::size_t> differing;
-  for (std::size_t i = 0; i < states_.size(); ++i)
-    if (states_[i].compared && !states_[i].dropped && !states_[i].gap.same && alignment_.matches[i].how == How::Place)
-      differing.push_back(i);
-  if (differing.size() < 2 || differing.size() > most) return;
+  std::vector<std::size_t> doubtful;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const bool is_open = states_[i].compared && !states_[i].dropped && alignment_.matches[i].how == How::Place;
+    if (is_open && (!states_[i].gap.same || !holds_as_many(alignment_.matches[i]))) doubtful.push_back(i);
+  }
+  std::vector<std::set<std::size_t>> readers;
+  for (const std::size_t i : doubtful) {
+    const auto all = readers_of_match(i);
+    readers.emplace_back(all.begin(), all.end());
+  }
+  const auto hang_together = [&](std::size_t p, std::size_t q) {
+    return readers[p].contains(doubtful[q]) || readers[q].contains(doubtful[p]) ||
+           std::ranges::any_of(readers[p], [&](std::size_t reader) { return readers[q].contains(reader); });
+  };
+  std::vector<bool> seen(doubtful.size(), false);
+  for (std::size_t n = 0; n < doubtful.size(); ++n) {
+    if (seen[n]) continue;
+    std::vector<std::size_t> group{n};
+    seen[n] = true;
+    for (std::size_t g = 0; g < group.size(); ++g)
+      for (std::size_t m = 0; m < doubtful.size(); ++m)
+        if (!seen[m] && hang_together(group[g], m)) seen[m] = true, group.push_back(m);
+    for (std::size_t& at : group) at = doubtful[at];
+    const bool any = std::ranges::any_of(group, [&](std::size_t i) { return !states_[i].gap.same; });
+    if (any && group.size() <= most) drop_together(group);
+  }
+  std::erase_if(doubtful, [&](std::size_t i) { return states_[i].dropped; });
+  const bool any = std::ranges::any_of(doubtful, [&](std::size_t i) { return !states_[i].gap.same; });
+  if (any && doubtful.size() <= most) drop_together(doubtful);
+}
+
+bool Comparison::holds_as_many(const Match& match) const {
+  const auto numbers = [](const Graph& graph, ValueId v) {
+    return checked_count(sizes_of(graph[v].type.shape).value_or(Sizes{})).value_or(0);
+  };
+  return numbers(sized_.a, match.a) == numbers(sized_.b, match.b);
+}
+
+// Whether what reads them agrees without all of these.
+bool Comparison::drop_together(const std::vector<std::size_t>& group) {
+  if (group.size() < 2) return false;
   std::set<std::size_t> readers;
-  for (const std::size_t i : differing)
+  for (const std::size_t i : group)
     for (const std::size_t j : readers_of_match(i)) readers.insert(j);
-  for (const std::size_t i : differing) readers.erase(i);
-  for (const std::size_t i : differing) set(i, false);
+  for (const std::size_t i : group) readers.erase(i);
+  for (const std::size_t i : group) set(i, false);
   std::vector<std::pair<std::size_t, Gap>> found;
   for (const std::size_t j : readers) {
     const auto other = gap(j);
-    if (!other || !other->same) {
-      for (const std::size_t i : differing) set(i, true);
-      return;
+    if (!other || !other->same || !agrees_to_the_last(j)) {
+      for (const std::size_t i : group) set(i, true);
+      return false;
     }
     found.emplace_back(j, *other);
   }
-  for (const std::size_t i : differing) states_[i].dropped = true;
+  for (const std::size_t i : group) states_[i].dropped = true;
   for (const auto& [j, other] : found) states_[j].gap = other;
+  return true;
 }
 
 }  // namespace convoy::diagnose

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -206,6 +207,32 @@ TEST(SameExactly, ABiasMayMoveIntoTheMeanOfTheNormBehindIt) {
   EXPECT_TRUE(diagnosed(a, moved(0)).same);
   EXPECT_TRUE(diagnosed(moved(0), a).same);
   EXPECT_FALSE(diagnosed(a, moved(1e-4F)).same);
+}
+
+// One convolution in parts, each with the activation that reads it, in front of a layer that both models have.
+TEST(SameExactly, ALayerMayBeWrittenAsSeveralSideBySide) {
+  const std::string image = "input x float32[1,3,8,11]\nconst l float32[4,6,3,3] = seed 9\n";
+  const std::string end = "y = conv(r, l, _) windows=3,3 paddings=0:0,0:0\noutput y\n";
+  const Graph a = exactly_parsed(image +
+                                 "const k float32[6,3,3,3] = seed 1\nconst c float32[6] = seed 2\n"
+                                 "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\nr = relu(z)\n" +
+                                 end);
+  Graph b = exactly_parsed(
+      image +
+      "const k1 float32[2,3,3,3] = seed 1\nconst c1 float32[2] = seed 2\nconst k2 float32[4,3,3,3] = seed 1\n"
+      "const c2 float32[4] = seed 2\np = conv(x, k1, c1) windows=3,3 paddings=1:1,1:1\ns = relu(p)\n"
+      "q = conv(x, k2, c2) windows=3,3 paddings=1:1,1:1\nt = relu(q)\nr = concat(s, t)\n" +
+      end);
+  const auto part = [&](const std::string& of, std::size_t first, const std::string& name) {
+    std::vector<float> all;
+    with(a, of, [&](auto& n) { all = n; });
+    b = with(b, name,
+             [&](auto& n) { std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(first), n.size(), n.begin()); });
+  };
+  part("k", 0, "k1"), part("c", 0, "c1"), part("k", 54, "k2"), part("c", 2, "c2");
+  EXPECT_TRUE(diagnosed(a, b).same);
+  EXPECT_TRUE(diagnosed(b, a).same);
+  EXPECT_FALSE(diagnosed(a, with(b, "k2", [](auto& n) { n[70] += 1e-4F; })).same);
 }
 
 }  // namespace
