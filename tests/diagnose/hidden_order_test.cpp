@@ -85,5 +85,76 @@ TEST(HiddenOrder, BehindAFoldedNormWhatIsReadInTheOldOrderDiffers) {
   EXPECT_EQ(found.findings[0].a, "z");
 }
 
+struct Network {
+  std::string name, text;
+  // Constants that follow the channels, and how many numbers lie in one slice of them.
+  std::vector<std::pair<std::string, std::size_t>> follow;
+};
+
+std::vector<Network> networks() {
+  const std::string second = std::string(kernels) + "const e float32[5,3,3,3] = seed 3\n";
+  const std::string both =
+      "p = conv(x, k, _) windows=3,3 paddings=1:1,1:1\nq = conv(x, e, _) windows=3,3 paddings=1:1,1:1\n";
+  return {
+      {"added to what another layer makes",
+       second + both + "s = binary(p, q)\nr = relu(s)\n" + to_the_end,
+       {{"k", 27}, {"e", 27}, {"l", 9}}},
+      {"read again by what they are added to",
+       std::string(kernels) +
+           "const e float32[5,5,3,3] = seed 3\np = conv(x, k, _) windows=3,3 paddings=1:1,1:1\n"
+           "q = conv(p, e, _) windows=3,3 paddings=1:1,1:1\nr = binary(p, q)\n" +
+           to_the_end,
+       {{"k", 27}, {"e", 45}, {"e", 9}, {"l", 9}}},
+      {"gated by their means",
+       std::string(kernels) +
+           "const s float32[2,5,1,1] = seed 3\nconst t float32[5,2,1,1] = seed 4\n"
+           "p = conv(x, k, _) windows=3,3 paddings=1:1,1:1\nm = reduce(p) axes=2,3 keeps_axes=true\n"
+           "h = conv(m, s, _) windows=1,1 paddings=0:0,0:0\ng = conv(h, t, _) windows=1,1 "
+           "paddings=0:0,0:0\nw = unary(g) function=sigmoid\nr = binary(p, w) function=multiply\n" +
+           to_the_end,
+       {{"k", 27}, {"s", 1}, {"t", 2}, {"l", 9}}},
+      {"through a softmax",
+       std::string(kernels) + "p = conv(x, k, _) windows=3,3 paddings=1:1,1:1\nr = softmax(p) axes=1\n" + to_the_end,
+       {{"k", 27}, {"l", 9}}},
+  };
+}
+
+Graph with_follower(Graph graph, const std::string& name, std::size_t inner) {
+  set_numbers(graph, name, reordered(numbers_of(graph, name), {3, 0, 4, 1, 2}, inner));
+  return graph;
+}
+
+TEST(HiddenOrder, AllThatHoldsTheChannelsMayBeInTheOrderAndNoneMayStayBehind) {
+  for (const Network& row : networks()) {
+    const Graph a = graph_of(row.text);
+    Graph b = a;
+    for (const auto& [name, inner] : row.follow) b = with_follower(b, name, inner);
+    const Diagnosis found = of_orders(a, b);
+    EXPECT_TRUE(found.same) << row.name << ": " << (found.findings.empty() ? "" : found.findings[0].cause);
+    EXPECT_FALSE(found.hidden_orders.empty()) << row.name;
+    for (std::size_t left = 0; left < row.follow.size(); ++left) {
+      Graph c = a;
+      for (std::size_t i = 0; i < row.follow.size(); ++i)
+        if (i != left) c = with_follower(c, row.follow[i].first, row.follow[i].second);
+      EXPECT_FALSE(of_orders(a, c).same) << row.name << ", without '" << row.follow[left].first << "'";
+    }
+  }
+}
+
+TEST(HiddenOrder, OfOnePartOfWhatIsPutSideBySide) {
+  const std::string text =
+      "input x float32[2,3,8,11]\nconst k float32[5,3,3,3] = seed 1\nconst e float32[2,3,3,3] = seed 2\n"
+      "const l float32[4,7,1,1] = seed 3\np = conv(x, e, _) windows=3,3 paddings=1:1,1:1\n"
+      "q = conv(x, k, _) windows=3,3 paddings=1:1,1:1\nr = concat(p, q)\ny = conv(r, l, _) windows=1,1 "
+      "paddings=0:0,0:0\noutput y\n";
+  const Graph a = graph_of(text);
+  Graph b = with_follower(a, "k", 27);
+  EXPECT_FALSE(of_orders(a, b).same);
+  set_numbers(b, "l", reordered(numbers_of(a, "l"), {0, 1, 5, 2, 6, 3, 4}, 1));
+  const Diagnosis found = of_orders(a, b);
+  EXPECT_TRUE(found.same) << (found.findings.empty() ? "" : found.findings[0].cause);
+  EXPECT_EQ(found.hidden_orders, std::vector<std::string>{"q"});
+}
+
 }  // namespace
 }  // namespace convoy::diagnose
