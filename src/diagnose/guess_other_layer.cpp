@@ -225,6 +225,61 @@ void guess_number(Guesses& guesses, std::size_t node) {
   }
 }
 
+// How many numbers each of a mean is of.
+std::optional<double> count_of_mean(const Scene& scene, const Node& node) {
+  const auto* reduce = std::get_if<Reduce>(&node.op);
+  const auto* pool = std::get_if<AdaptivePool>(&node.op);
+  const bool is_mean = (reduce && reduce->reduction == Reduction::Mean) || (pool && pool->kind == Extreme::Average);
+  if (!is_mean || node.outputs.size() != 1) return std::nullopt;
+  const auto from = checked_count(scene.shape(node.inputs[0])), to = checked_count(scene.shape(node.outputs[0]));
+  if (!from || !to || *to == 0 || *from % *to != 0) return std::nullopt;
+  if (pool && std::ranges::any_of(pool->out, [](Size n) { return n != 1; })) return std::nullopt;
+  return static_cast<double>(*from / *to);
+}
+
+bool is_sum(const Graph& graph, ValueId v) {
+  const NodeId maker = v ? graph[v].producer : NodeId{};
+  const auto* reduce = maker ? std::get_if<Reduce>(&graph[maker].op) : nullptr;
+  return reduce && reduce->reduction == Reduction::Sum;
+}
+
+// What sums are divided by. Nothing: the step is no such quotient.
+std::optional<double> divisor_of_sum(const Graph& graph, const Node& node) {
+  const auto line = straight_line(graph, node);
+  if (!line || line->offset != 0 || line->scale == 0) return std::nullopt;
+  for (const ValueId v : node.inputs)
+    if (is_sum(graph, v)) return 1 / line->scale;
+  return std::nullopt;
+}
+
+// A mean in one model, a sum and its divisor in the other.
+void guess_divisor(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  const auto words = [](double now, double was) {
+    return "the sum divided by " + number_text(now) + " in place of " + number_text(was);
+  };
+  if (const auto count = count_of_mean(scene, about))
+    for (const Node& other : scene.b.nodes)
+      if (const auto divisor = divisor_of_sum(scene.b, other))
+        guesses.add("number", about, words(*divisor, *count),
+                    with_node_behind(scene.a, about.outputs[0], Affine{*count / *divisor, 0}, about));
+  const auto divisor = divisor_of_sum(scene.a, about);
+  if (!divisor) return;
+  const ValueId sum = is_sum(scene.a, about.inputs[0]) ? about.inputs[0] : about.inputs[1];
+  const Node& maker = scene.a[scene.a[sum].producer];
+  const auto from = checked_count(scene.shape(maker.inputs[0])), to = checked_count(scene.shape(sum));
+  const bool has_mean = std::ranges::any_of(scene.b.nodes, [](const Node& other) {
+    const auto* reduce = std::get_if<Reduce>(&other.op);
+    return (reduce && reduce->reduction == Reduction::Mean) || std::holds_alternative<AdaptivePool>(other.op);
+  });
+  if (!has_mean || !from || !to || *to == 0) return;
+  const auto count = static_cast<double>(*from / *to);
+  Graph changed = with_op(scene.a, node, Affine{1 / count, 0});
+  changed.nodes[node].inputs = {sum};
+  guesses.add("number", about, words(count, *divisor), std::move(changed));
+}
+
 }  // namespace
 
 void guess_other_layer(Guesses& guesses, std::size_t node) {
@@ -234,6 +289,7 @@ void guess_other_layer(Guesses& guesses, std::size_t node) {
   if (std::holds_alternative<Linear>(op)) guess_units(guesses, node);
   if (const auto* binary = std::get_if<Binary>(&op)) guess_merge(guesses, node, *binary);
   guess_number(guesses, node);
+  guess_divisor(guesses, node);
   guess_gone(guesses, node);
 }
 

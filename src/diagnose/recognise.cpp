@@ -318,6 +318,12 @@ Result<Patch> recognise_leaky_relus(const Graph& graph, const Target&) {
     return Written{Relu{{}, found->slope, 0, false}, found->x};
   });
 }
+Result<Patch> recognise_limits(const Graph& graph, const Target&) {
+  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Written> {
+    const auto found = limit_at(all, node);
+    return found ? std::optional(Written{found->op, found->x}) : std::nullopt;
+  });
+}
 Result<Patch> recognise_averages(const Graph& graph, const Target&) { return recognised(graph, average_at); }
 
 Result<Patch> take_in_pool_pads(const Graph& graph, const Target&) {

@@ -26,6 +26,13 @@ struct LeakyRelu {
 };
 // What the node is, together with what stands in front of it. Nothing: no such function.
 std::optional<LeakyRelu> leaky_relu_at(const Graph& graph, const Node& node);
+// A maximum or a minimum with one number as a limit; both sides of one, and a limit behind a ReLU, as one function.
+Result<Patch> recognise_limits(const Graph& graph, const Target& target);
+struct Limit {
+  ValueId x;
+  Op op;
+};
+std::optional<Limit> limit_at(const Graph& graph, const Node& node);
 // An average with counted zeros divided by the same average of ones.
 Result<Patch> recognise_averages(const Graph& graph, const Target& target);
 // Minus infinity in front of a maximum, zeros in front of an average: the pool's own padding.

@@ -1,5 +1,5 @@
 // Functions with one bend at zero, however they are written out, as leaky ReLUs: max(x, a x), x where x > 0 and else a x,
-// relu(x) - a relu(-x), b x + c |x|.
+// relu(x) - a relu(-x), b x + c |x|; and what is cut off at one number or two, as limits.
 #include "diagnose/recognise.h"
 
 #include <algorithm>
@@ -129,6 +129,28 @@ std::vector<ValueId> computed_from(const Graph& graph, const Node& node) {
   return all;
 }
 
+struct Cut {
+  ValueId x;
+  Clip clip;
+  bool is_written = false;  // as a maximum or a minimum
+};
+
+std::optional<Cut> cut_at(const Graph& graph, const Node& node) {
+  if (const auto* clip = std::get_if<Clip>(&node.op)) return Cut{node.inputs[0], *clip, false};
+  const auto* binary = std::get_if<Binary>(&node.op);
+  const bool is_least = binary && binary->function == BinaryFunction::Maximum;
+  if (!is_least && !(binary && binary->function == BinaryFunction::Minimum)) return std::nullopt;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto& number = graph[node.inputs[1 - i]].constant;
+    const bool is_one = number && number->count() == 1 && number->dtype() <= DType::F64;
+    if (!is_one || graph[node.inputs[i]].constant || std::isnan(number->doubles()[0])) continue;
+    Cut cut{node.inputs[i], {}, true};
+    (is_least ? cut.clip.least : cut.clip.most) = number->doubles()[0];
+    return cut;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<LeakyRelu> leaky_relu_at(const Graph& graph, const Node& node) {
@@ -141,6 +163,24 @@ std::optional<LeakyRelu> leaky_relu_at(const Graph& graph, const Node& node) {
     return LeakyRelu{x, std::abs(bend->down) <= rounding ? 0 : bend->down};
   }
   return std::nullopt;
+}
+
+std::optional<Limit> limit_at(const Graph& graph, const Node& node) {
+  std::optional<Cut> cut = cut_at(graph, node);
+  const NodeId maker = cut ? graph[cut->x].producer : NodeId{};
+  if (!maker) return cut && cut->is_written ? std::optional(Limit{cut->x, cut->clip}) : std::nullopt;
+  // Cut off at the other side right in front, where no number is cut off by both.
+  if (const auto inner = cut_at(graph, graph[maker])) {
+    const Clip both{cut->clip.least ? cut->clip.least : inner->clip.least,
+                    cut->clip.most ? cut->clip.most : inner->clip.most};
+    const bool is_one_sided = !(cut->clip.least && cut->clip.most) && !(inner->clip.least && inner->clip.most);
+    if (is_one_sided && both.least && both.most && *both.least <= *both.most) return Limit{inner->x, both};
+  }
+  const auto* relu = std::get_if<Relu>(&graph[maker].op);
+  const bool is_plain = relu && !relu->max_value && relu->negative_slope == 0 && relu->threshold == 0;
+  if (is_plain && !cut->clip.least && cut->clip.most.value_or(-1) >= 0)
+    return Limit{graph[maker].inputs[0], Relu{cut->clip.most, 0, 0, relu->strict}};
+  return cut->is_written ? std::optional(Limit{cut->x, cut->clip}) : std::nullopt;
 }
 
 }  // namespace convoy::diagnose
