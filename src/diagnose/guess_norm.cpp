@@ -203,9 +203,32 @@ void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm)
   }
 }
 
+// Scale and offset as b's norm of the same kind has them.
+template <class O>
+void guess_their_parameters(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  for (const Node* other : twins<O>(scene)) {
+    Graph both = scene.a;
+    int taken = 0;
+    for (const std::size_t input : {gamma, beta}) {
+      const Tensor *own = constant_of(scene.a, about, input), *theirs = constant_of(scene.b, *other, input);
+      if (!theirs || (own && (own->shape() != theirs->shape() || same_bytes(*own, *theirs)))) continue;
+      if (input == beta && !own)
+        guesses.add("bias_extra", about, "with b's offset", with_constant(scene.a, node, input, *theirs));
+      else guesses.add("weights_differ", about, "one vector of b's", with_constant(scene.a, node, input, *theirs));
+      both = with_constant(both, node, input, *theirs);
+      ++taken;
+    }
+    if (taken == 2) guesses.add("weights_differ", about, "b's vectors", std::move(both));
+  }
+}
+
+template <class O>
 void guess_parameters(Guesses& guesses, std::size_t node) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
+  guess_their_parameters<O>(guesses, node);
   const Tensor *g = constant_of(scene.a, about, gamma), *o = constant_of(scene.a, about, beta);
   if (g && o && g->shape() == o->shape())
     guesses.add("bn_gamma_beta_swapped", about, "scale and offset exchanged",
@@ -318,13 +341,14 @@ void guess_norm(Guesses& guesses, std::size_t node) {
                     with_op(scene.a, node, RmsNorm{norm->axes, epsilon}));
     }
     guess_axes(guesses, node, *norm);
-    guess_parameters(guesses, node);
+    guess_parameters<LayerNorm>(guesses, node);
   }
   if (const auto* norm = std::get_if<RmsNorm>(&about.op)) {
     guesses.add("norm_kind", about, "the mean subtracted first",
                 with_op(scene.a, node, LayerNorm{norm->axes, norm->epsilon, false}));
     guess_epsilon(guesses, node, *norm, "norm_eps");
     guess_axes(guesses, node, *norm);
+    guess_parameters<RmsNorm>(guesses, node);
   }
   if (const auto* norm = std::get_if<GroupNorm>(&about.op)) {
     guess_epsilon(guesses, node, *norm, "norm_eps");
@@ -336,7 +360,7 @@ void guess_norm(Guesses& guesses, std::size_t node) {
         guesses.add("norm_groups", about, fmt::format("{} groups in place of {}", groups, norm->groups),
                     with_op(scene.a, node, now));
     }
-    guess_parameters(guesses, node);
+    guess_parameters<GroupNorm>(guesses, node);
   }
   if (const auto* norm = std::get_if<UnitNorm>(&about.op)) guess_axes(guesses, node, *norm);
 }

@@ -100,6 +100,51 @@ std::optional<Behind> norm_in_front(const Graph& graph, const std::vector<std::v
 // Whether a norm has numbers of its own at this input.
 bool has_vector(const Node& norm, std::size_t input) { return norm.inputs.size() > input && norm.inputs[input]; }
 
+struct Vectors {
+  Tensor scale, offset;
+};
+
+// A norm's own, one number per group, once per channel. Nothing: it scales by 1 and adds 0.
+std::optional<Vectors> vectors_of_groups(const Graph& graph, const Grouped& found) {
+  const auto vector = [&](std::size_t input, float otherwise) {
+    return has_vector(*found.norm, input)
+               ? repeated(*graph[found.norm->inputs[input]].constant, found.channels)
+               : Tensor::of({found.channels}, std::vector<float>(static_cast<std::size_t>(found.channels), otherwise));
+  };
+  Vectors all{vector(1, 1), vector(2, 0)};
+  if (is_all(all.scale, 1) && is_all(all.offset, 0)) return std::nullopt;
+  return all;
+}
+
+Tensor both_numbers(const Tensor& x, const Tensor& y, bool multiplies) {
+  auto numbers = x.floats();
+  const auto others = y.floats();
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = multiplies ? numbers[i] * others[i] : numbers[i] + others[i];
+  return Tensor::of(x.shape(), std::move(numbers));
+}
+
+// The product and the sum per channel behind such a norm, which could not say them itself, taken into its vectors: their nodes.
+std::vector<NodeId> with_vectors_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers,
+                                        ValueId from, Vectors& vectors) {
+  std::vector<NodeId> taken;
+  for (const BinaryFunction function : {BinaryFunction::Multiply, BinaryFunction::Add}) {
+    const auto& next = readers[static_cast<std::size_t>(from.index)];
+    const auto* binary = next.size() == 1 ? std::get_if<Binary>(&graph[next[0]].op) : nullptr;
+    if (!binary || binary->function != function) continue;
+    const Node& node = graph[next[0]];
+    const auto& other = graph[node.inputs[0] == from ? node.inputs[1] : node.inputs[0]].constant;
+    const Shape& shape = graph[from].type.shape;
+    const auto vector = other ? vector_along(*other, shape, {1}) : std::nullopt;
+    if (!vector || graph[node.outputs[0]].type.shape != shape) continue;
+    if (function == BinaryFunction::Multiply) vectors.scale = both_numbers(vectors.scale, *vector, true);
+    vectors.offset = both_numbers(vectors.offset, *vector, function == BinaryFunction::Multiply);
+    taken.push_back(next[0]);
+    from = node.outputs[0];
+  }
+  return taken;
+}
+
 // The product, or else the sum, behind norms that have none yet.
 Result<Patch> taken_in(const Graph& graph, bool is_scale) {
   Patch patch(graph);
@@ -134,25 +179,24 @@ Result<Patch> taken_in(const Graph& graph, bool is_scale) {
 
 Result<Patch> recognise_group_norms(const Graph& graph, const Target&) {
   Patch patch(graph);
+  const auto readers = readers_of(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& back = graph.nodes[i];
-    const auto found = grouped_at(graph, back);
+    const auto found = grouped_at(graph, graph.nodes[i]);
     if (!found) continue;
-    GroupNorm op = std::get<GroupNorm>(found->norm->op);
     std::vector<ValueId> inputs{found->image};
-    bool is_plain = true;
-    for (std::size_t v = 1; v < found->norm->inputs.size(); ++v)
-      is_plain = is_plain && (!has_vector(*found->norm, v) ||
-                              is_all(*graph[found->norm->inputs[v]].constant, v == 1 ? 1.0F : 0.0F));
-    for (std::size_t v = 1; !is_plain && v < found->norm->inputs.size(); ++v)
-      inputs.push_back(has_vector(*found->norm, v)
-                           ? patch.constant(graph.unique_name(found->norm->layer + "/repeated"),
-                                            repeated(*graph[found->norm->inputs[v]].constant, found->channels))
-                           : ValueId{});
-    auto made = patch.node(*found->norm, op, std::move(inputs));
-    if (!made) return pass(made);
     patch.remove({static_cast<std::int32_t>(i)});
-    patch.replace(back.outputs[0], made->front());
+    ValueId end = graph.nodes[i].outputs[0];
+    if (auto vectors = vectors_of_groups(graph, *found)) {
+      for (const NodeId n : with_vectors_behind(graph, readers, end, *vectors)) {
+        patch.remove(n);
+        end = graph[n].outputs[0];
+      }
+      inputs.push_back(patch.constant(graph.unique_name(found->norm->layer + "/repeated"), vectors->scale));
+      inputs.push_back(patch.constant(graph.unique_name(found->norm->layer + "/repeated"), vectors->offset));
+    }
+    auto made = patch.node(*found->norm, found->norm->op, std::move(inputs));
+    if (!made) return pass(made);
+    patch.replace(end, made->front());
   }
   return patch;
 }

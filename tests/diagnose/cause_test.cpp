@@ -114,6 +114,10 @@ std::vector<Row> rows() {
        "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\nm = reduce(z) axes=2,3 reduction=sum\n"
        "d = binary(m, n) function=divide\ny = relu(d)\n",
        "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\nm = reduce(z) axes=2,3\ny = relu(m)\n", "number"},
+      {"an offset in a norm that has none", norm, "y = layer_norm(x) axes=1\n", "y = layer_norm(x, _, o) axes=1\n",
+       "bias_extra"},
+      {"scale and offset in a norm that has none", norm, "y = group_norm(x) groups=3\n",
+       "y = group_norm(x, g, o) groups=3\n", "weights_differ"},
       {"no activation", conv, "z = conv(x, k, c) windows=3,3 paddings=1:1,1:1\ny = relu(z)\n",
        "y = conv(x, k, c) windows=3,3 paddings=1:1,1:1\n", "activation_missing"},
       {"one activation too many", conv, "y = conv(x, k, c) windows=3,3 paddings=1:1,1:1\n",
@@ -323,6 +327,30 @@ TEST(Cause, AGroupNormIsTheSameAsItIsWrittenOut) {
         EXPECT_EQ(found->findings[0].fix.torch, "nn.GroupNorm(3, 12, eps=0.001)");
       }
     }
+}
+
+// Two models that both have numbers per group in the norm and numbers per channel behind it, and one that has them in one place.
+TEST(Cause, ANormWithNumbersPerGroupTakesInThoseThatFollowPerChannel) {
+  const std::string before =
+      "input x float32[2,6,5,7]\nconst h float32[3] = 2 -1 3\nconst w float32[4,6,1,1] = seed 6\n"
+      "const p float32[3] = 0.5 1 -2\n";
+  const auto written = [&](const std::string& scale, const std::string& offset) {
+    return parsed(before + "const g float32[6,1,1] = " + scale + "\nconst o float32[6,1,1] = " + offset +
+                  "\nl = reshape(x) to=0,3,-1\nn = group_norm(l, h, p) groups=3 epsilon=0.001\n"
+                  "m = reshape(n) to=-1,6,5,7\ns = binary(m, g) function=multiply\nq = binary(s, o)\n"
+                  "y = conv(q, w) windows=1,1 paddings=valid,valid\noutput y\n");
+  };
+  const Graph a = parsed(before +
+                         "const g float32[6] = 2 4 -3 1 1.5 3\nconst o float32[6] = 1.5 2 4 -1 0 -2\n"
+                         "n = group_norm(x, g, o) groups=3 epsilon=0.001\n"
+                         "y = conv(n, w) windows=1,1 paddings=valid,valid\noutput y\n");
+  const std::string scale = "1 2 3 -1 0.5 1", offset = "1 1 1 0 1 0";
+  EXPECT_TRUE(diagnose(a, written(scale, offset)).value().same);
+  EXPECT_TRUE(diagnose(written(scale, offset), a).value().same);
+  const auto found = diagnose(a, written("1 2 3 2 0.5 1", "1 1 4 0 1 0")).value();
+  ASSERT_EQ(found.findings.size(), 1U);
+  EXPECT_EQ(found.findings[0].cause, "weights_differ");
+  EXPECT_EQ(found.findings[0].a, "n");
 }
 
 // The lines for kernels have as many axes as the kernel, and a transposed kernel's own order.
