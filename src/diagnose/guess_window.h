@@ -76,6 +76,18 @@ class WindowGuesses {
 
   Padding padding(std::size_t i) const { return op_.paddings[i]; }
   bool none(std::size_t i) const { return padding(i).before == 0 && padding(i).after == 0; }
+  // Nothing: no axis is padded, or one is not in equal numbers.
+  std::optional<O> written_as_same() const {
+    O all = op_;
+    bool any = false;
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      const auto cells = same(i, op_.windows[i]);
+      if (!cells || !reads_as_symmetric(i)) return std::nullopt;
+      all.paddings[i] = *cells;
+      any = any || !none(i);
+    }
+    return any ? std::optional(all) : std::nullopt;
+  }
   // A cell behind that no window reads may be gone.
   bool reads_as_symmetric(std::size_t i) const {
     const Size before = padding(i).before;
@@ -100,11 +112,16 @@ class WindowGuesses {
       if (causal(i) || !is_like_same(i)) return {};
       return half_kernel_both_sides(op_.windows[i]);
     });
-    // The other way round: equal numbers written as SAME.
+    on_axes("same_as_symmetric", [&](std::size_t i) -> Changed {
+      if (causal(i) || !is_like_same(i)) return {};
+      return half_reach_both_sides(op_.windows[i]);
+    });
+    // The other way round: equal numbers written as SAME, which pads axes that had none as well.
     on_axes("same_as_symmetric", [&](std::size_t i) -> Changed {
       if (none(i) || !reads_as_symmetric(i)) return {};
       return same(i, op_.windows[i]);
     });
+    if (const auto written = written_as_same()) add("same_as_symmetric", *written);
     on_axes("odd_cell_on_the_other_side", [&](std::size_t i) -> Changed {
       if (causal(i) && padding(i).before > 1) return {};
       return Padding{Spelling::Explicit, padding(i).after, padding(i).before, padding(i).leftover};

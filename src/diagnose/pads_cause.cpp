@@ -35,7 +35,8 @@ class PadsMistake {
   bool is_same_as_symmetric() const {
     const bool says_turned = every(
         [&](std::size_t i) { return c_.now[i].before == c_.was[i].after && c_.now[i].after == c_.was[i].before; });
-    return !is_causal_at_first() && !says_turned && every([&](std::size_t i) { return is_same_by_halves(i); });
+    if (is_causal_at_first() || says_turned) return false;
+    return every([&](std::size_t i) { return is_same_by_halves(i); }) || is_same_in_place_of_halves();
   }
 
  private:
@@ -50,12 +51,26 @@ class PadsMistake {
   bool is_even() const {
     return std::ranges::all_of(c_.was, [](Padding p) { return p.before == p.after && p.leftover == Leftover::Drop; });
   }
+  bool is_half(std::size_t i) const {
+    return reads_like(i, half_kernel_both_sides(c_.windows[i])) || reads_like(i, half_reach_both_sides(c_.windows[i]));
+  }
   // SAME written as half the kernel on both sides, or the other way round.
   bool is_same_by_halves(std::size_t i) const {
     const Window w = c_.windows[i];
-    if (is_same(c_.was[i], w, c_.in[i]) && reads_like(i, half_kernel_both_sides(w))) return true;
+    if (is_same(c_.was[i], w, c_.in[i]) && is_half(i)) return true;
     return is_symmetric(c_.was[i]) && !is_none(c_.was[i]) && !is_symmetric(c_.now[i]) &&
            is_same(c_.now[i], w, c_.in[i]);
+  }
+  // SAME pads every axis, those that had no pads as well.
+  bool is_same_in_place_of_halves() const {
+    for (std::size_t i = 0; i < c_.in.size(); ++i)
+      if (!is_symmetric(c_.was[i]) || !is_same(c_.now[i], c_.windows[i], c_.in[i])) return false;
+    const auto turns = [&](std::size_t i) {
+      return !is_none(c_.was[i]) && !is_symmetric(c_.now[i]) && !reads_like(i, c_.was[i]);
+    };
+    for (std::size_t i = 0; i < c_.in.size(); ++i)
+      if (turns(i)) return true;
+    return false;
   }
   bool is_from_other(std::size_t i) const {
     return is_taken_from(c_.was[1 - i], c_.windows[1 - i], c_.in[1 - i], c_.now[i], c_.windows[i], c_.in[i]);

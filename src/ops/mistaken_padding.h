@@ -11,7 +11,10 @@ constexpr Padding half_kernel_both_sides(Window w) {
   return {Spelling::Explicit, half, half};
 }
 
-// The same without the dilation.
+// Half of what the dilated kernel reaches over: another number where the kernel is even.
+constexpr Padding half_reach_both_sides(Window w) { return {Spelling::Explicit, w.reach() / 2, w.reach() / 2}; }
+
+// padding=kernel//2 without the dilation.
 constexpr Padding half_kernel_without_dilation(Window w) { return {Spelling::Explicit, w.kernel / 2, w.kernel / 2}; }
 
 // SAME for the kernel without its dilation. Nothing: no window fits.

@@ -37,6 +37,12 @@ std::vector<Row> rows() {
                            "const v float32[3] = seed 6 positive\n";
   return {
       {"same as padding=1", conv, pads("same,same"), pads("1:1,1:1"), "same_as_symmetric"},
+      {"half of what an even kernel reaches over", std::string(image) + "const k float32[4,3,2,3] = seed 1\n",
+       "y = conv(x, k, _) windows=2@3,3@2 paddings=1:2,2:2\n", "y = conv(x, k, _) windows=2@3,3@2 paddings=2:2,2:2\n",
+       "same_as_symmetric"},
+      {"SAME in place of equal numbers, on an axis that had none as well", image,
+       "y = average_pool(x) windows=3/2,2/2 paddings=1:1,0:0\n", "y = average_pool(x) windows=3/2,2/2 paddings=0:1,0:1\n",
+       "same_as_symmetric"},
       {"odd cell in front", conv, pads("0:1,0:1"), pads("0:1,1:0"), "odd_cell_on_the_other_side"},
       {"no padding", conv, "y = conv(x, k, c) windows=3,3 paddings=1:1,1:1\n",
        "y = conv(x, k, c) windows=3,3 paddings=0:0,0:0\n", "pad_missing"},
