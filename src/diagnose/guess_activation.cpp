@@ -80,6 +80,20 @@ void guess_gate(Guesses& guesses, std::size_t node) {
   }
 }
 
+// A line cut off at 0 and 1 that b does not cut off, or at one end alone.
+void guess_uncut(Guesses& guesses, std::size_t node) {
+  const Node& about = guesses.scene.a.nodes[node];
+  const auto* cut = std::get_if<HardSigmoid>(&about.op);
+  if (!cut) return;
+  const Graph line = with_op(guesses.scene.a, node, Affine{cut->alpha, cut->beta});
+  guesses.add("activation_missing", about, "without its limits", line);
+  const auto at_one_end = [&](const Clip& clip, std::string says) {
+    guesses.add("activation_limit", about, std::move(says), with_node_behind(line, about.outputs[0], clip, about));
+  };
+  at_one_end(Clip{0, {}}, "without its upper limit");
+  at_one_end(Clip{{}, 1}, "without its lower limit");
+}
+
 }  // namespace
 
 void guess_activation(Guesses& guesses, std::size_t node) {
@@ -102,6 +116,7 @@ void guess_activation(Guesses& guesses, std::size_t node) {
   guesses.add("activation_missing", about, "without it", without_node(scene.a, node));
   if (std::holds_alternative<convoy::Softmax>(about.op)) return;
   guess_gate(guesses, node);
+  guess_uncut(guesses, node);
   std::vector<Op> tried{about.op};
   for (const Op& op : candidates(scene)) {
     if (std::ranges::find(tried, op) != tried.end() || std::holds_alternative<convoy::Softmax>(op)) continue;

@@ -68,6 +68,7 @@ struct Written {
   Op op;
   ValueId input;
   bool of_scope = false;  // goes by the name that all of its steps share, where they share one
+  const Node* named_by = nullptr;  // goes by the name of this step
 };
 
 // The mean of each group of channels, over the image as well, once for every channel of it: averaged over the image, then
@@ -254,7 +255,7 @@ std::optional<Written> hard_sigmoid_at(const Graph& graph, const Node& node) {
   if (!most || std::abs(*most * outer.scale - 1) > rounding) return std::nullopt;
   const Line inner = line_to(graph, cut->inputs[0]);
   if (inner.scale <= 0 || (inner.scale == 1 && inner.offset == 0)) return std::nullopt;
-  return Written{HardSigmoid{inner.scale / *most, inner.offset / *most}, inner.x};
+  return Written{HardSigmoid{inner.scale / *most, inner.offset / *most}, inner.x, false, cut};
 }
 
 template <class At>
@@ -268,6 +269,7 @@ Result<Patch> recognised(const Graph& graph, At&& at) {
     if (const std::string scope = found->of_scope ? shared_scope(graph, node, found->input) : std::string();
         !scope.empty())
       about.layer = scope;
+    if (found->named_by) about.layer = found->named_by->layer, about.kind = found->named_by->kind;
     auto made = patch.node(about, found->op, {found->input});
     if (!made) return pass(made);
     if (patch.type(made->front()).shape != graph[node.outputs[0]].type.shape) continue;

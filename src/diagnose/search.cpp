@@ -107,6 +107,14 @@ bool is_earlier(const Tried& x, const Tried& y) {
   return of_x != of_y ? of_x < of_y : x.apart < y.apart;
 }
 
+// A function exchanged as a whole, where one step of it explains the numbers: no other cause.
+bool says_the_same_at_large(const Hypothesis& best, const Hypothesis& other) {
+  const auto is_of_function = [](const Hypothesis& one) {
+    return one.edits.size() == 1 && one.edits[0].cause.starts_with("activation_");
+  };
+  return other.doubts > best.doubts && is_of_function(best) && is_of_function(other);
+}
+
 class Search {
  public:
   explicit Search(const Question& question) : q_(question) {}
@@ -250,6 +258,7 @@ class Search {
         if (other.hypothesis.edits.size() != result.edits.size()) continue;
         // What keeps a function that b does not have, where the first one leaves b's very operators.
         if (best.apart == 0 && best.unlike == 0 && other.unlike > 0) continue;
+        if (says_the_same_at_large(best.hypothesis, other.hypothesis)) continue;
         for (const Edit& edit : other.hypothesis.edits) {
           const std::string id(edit.cause);
           const bool is_own =
