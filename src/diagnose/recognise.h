@@ -33,6 +33,8 @@ struct Limit {
   Op op;
 };
 std::optional<Limit> limit_at(const Graph& graph, const Node& node);
+// Channels put in the other order of blocks right in front of a depth to space, or behind a space to depth: its own order.
+Result<Patch> recognise_depth_orders(const Graph& graph, const Target& target);
 // An average with counted zeros divided by the same average of ones.
 Result<Patch> recognise_averages(const Graph& graph, const Target& target);
 // Minus infinity in front of a maximum, zeros in front of an average: the pool's own padding.

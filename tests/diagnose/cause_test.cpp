@@ -141,6 +141,9 @@ std::vector<Row> rows() {
       {"the axis of a softmax", image, "y = softmax(x) axes=1\n", "y = softmax(x) axes=2\n", "softmax_axis"},
       {"the order of a pixel shuffle", "input x float32[2,8,3,5]\n", "y = depth_to_space(x)\n",
        "y = depth_to_space(x) depth_first=false\n", "depth_to_space_order"},
+      {"the order of a pixel shuffle, written as channels in another order", "input x float32[2,8,3,5]\n",
+       "t = take(x) axis=1 indices=0,4,1,5,2,6,3,7\ny = depth_to_space(t)\n", "y = depth_to_space(x)\n",
+       "depth_to_space_order"},
       {"halves exchanged", conv + "const l float32[4,3,3,3] = seed 9\n",
        "p = conv(x, k, c) windows=3,3 paddings=1:1,1:1\nq = conv(x, l, c) windows=3,3 paddings=1:1,1:1\ny = concat(p, "
        "q)\n",
@@ -609,6 +612,22 @@ TEST(Cause, WhatBeginsOrEndsWithARearrangementIsAnotherModel) {
                              end + "output y\n"));
   ASSERT_TRUE(same.has_value()) << message(same.error());
   EXPECT_TRUE(same->same);
+}
+
+TEST(Cause, TheOrderOfBlocksMayBeWrittenAsOneOfChannels) {
+  const std::string before = "input x float32[2,8,6,10]\n";
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"y = depth_to_space(x) depth_first=false\n",
+       "t = take(x) axis=1 indices=0,4,1,5,2,6,3,7\ny = depth_to_space(t)\n"},
+      {"y = depth_to_space(x)\n",
+       "t = take(x) axis=1 indices=0,2,4,6,1,3,5,7\ny = depth_to_space(t) depth_first=false\n"},
+  };
+  for (const auto& [plain, written] : rows) {
+    const auto found = diagnose(parsed(before + plain + "output y\n"), parsed(before + written + "output y\n"));
+    ASSERT_TRUE(found.has_value()) << message(found.error());
+    EXPECT_TRUE(found->same) << plain;
+    EXPECT_EQ(found->scope.identical, found->scope.stretches) << plain;
+  }
 }
 
 TEST(Cause, AFunctionThatIsWrittenOutIsSaid) {
