@@ -1,229 +1,190 @@
 #include "diagnose/advised.h"
 
-#include "explain/line.h"
-
-#include <fmt/format.h>
+#include "diagnose/piece.h"
+#include "explain/layers.h"
+#include "formats/keras/write/document.h"
+#include "formats/python.h"
+#include "formats/torch/torch.h"
+#include "passes/passes.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <type_traits>
+#include <span>
+#include <string_view>
 
 namespace convoy::diagnose {
 
 namespace {
 
-Fix line_of(const Relu& relu) {
-  const std::string slope = number_in_code(relu.negative_slope), edge = number_in_code(relu.threshold);
-  const std::string most = relu.max_value ? number_in_code(*relu.max_value) : std::string();
-  std::string keras;
-  const auto add = [&](const std::string& argument) { keras += (keras.empty() ? "" : ", ") + argument; };
-  if (relu.max_value) add("max_value=" + most);
-  if (relu.negative_slope != 0) add("negative_slope=" + slope);
-  if (relu.threshold != 0) add("threshold=" + edge);
-  const bool is_leaky = relu.negative_slope != 0 && !relu.max_value && relu.threshold == 0;
-  const std::string in_keras = is_leaky ? "LeakyReLU(negative_slope=" + slope + ")" : "ReLU(" + keras + ")";
-  if (relu.threshold != 0)
-    return {fmt::format("torch.where(x {} {}, x{}, {} * (x - {}))", relu.strict ? ">" : ">=", edge,
-                        most.empty() ? "" : ".clamp(max=" + most + ")", slope, edge),
-            in_keras};
-  if (relu.negative_slope != 0)
-    return {fmt::format("F.leaky_relu(x, {}){}", slope, most.empty() ? "" : ".clamp(max=" + most + ")"), in_keras};
-  if (relu.max_value == 6.0) return {"F.relu6(x)", in_keras};
-  return {relu.max_value ? "torch.clamp(x, 0, " + most + ")" : "F.relu(x)", in_keras};
+using Arguments = std::span<const std::string_view>;
+
+// What the question may be about, and is said at its default, too: the last where there is a slope.
+Arguments always_said(const Op& op) {
+  static constexpr std::array<std::string_view, 8> all{"eps",  "epsilon",     "alpha",         "beta",
+                                                       "axis", "approximate", "align_corners", "negative_slope"};
+  const auto* relu = std::get_if<Relu>(&op);
+  return relu && relu->negative_slope != 0 ? Arguments(all) : Arguments(all).first(all.size() - 1);
 }
 
-Fix line_of(const HardSigmoid& op) {
-  const std::string formula = fmt::format("clip({} * x + {}, 0, 1)", number_in_code(op.alpha), number_in_code(op.beta));
-  if (std::abs(op.alpha - 1.0 / 6) < 1e-6 && op.beta == 0.5)
-    return {"F.hardsigmoid(x)", "keras.activations.hard_sigmoid(x)"};
-  return {"torch." + formula, "ops." + formula};
+std::string joined_lines(const Result<std::vector<std::string>>& lines) {
+  return lines ? python::joined(*lines, "; ") : std::string();
 }
 
-Fix line_of(const Clip& clip) {
-  const auto bound = [](const std::optional<double>& value) {
-    return value ? number_in_code(*value) : std::string("None");
-  };
-  const std::string keras = clip.least && clip.most
-                                ? fmt::format("ops.clip(x, {}, {})", bound(clip.least), bound(clip.most))
-                            : clip.least ? "ops.maximum(x, " + bound(clip.least) + ")"
-                            : clip.most  ? "ops.minimum(x, " + bound(clip.most) + ")"
-                                         : std::string();
-  return {fmt::format("torch.clamp(x, {}, {})", bound(clip.least), bound(clip.most)), keras};
+std::string in_torch(Graph graph, const std::vector<std::string>& names, Arguments always) {
+  Target target = torch_target();
+  target.interface = interface_of_source(graph);
+  // The comparable form has channels first already; what was put there to move axes stays.
+  if (!run_passes(graph, target, {"move_axes"})) return {};
+  return joined_lines(torch::lines_of(graph, names, always));
 }
 
-Fix line_of(const Softplus& op) {
-  if (op.beta == 1) return {"F.softplus(x)", "keras.activations.softplus(x)"};
-  const std::string beta = number_in_code(op.beta);
-  return {"F.softplus(x, beta=" + beta + ")", fmt::format("keras.activations.softplus({0} * x) / {0}", beta)};
+std::string in_keras(Graph graph, const std::vector<std::string>& names, const Interface& outside, Arguments always) {
+  Target target = keras_target();
+  target.interface = outside;
+  if (!run_passes(graph, target)) return {};
+  return joined_lines(keras::lines_of(graph, names, always));
 }
 
-Fix line_of(const Shrink& op) {
-  const std::string which = op.soft ? "soft" : "hard", lambda = number_in_code(op.lambda);
-  return {fmt::format("F.{}shrink(x, {})", which, lambda),
-          fmt::format("keras.activations.{}_shrink(x, threshold={})", which, lambda)};
+// ---- where the channels lie
+
+// The axis on which the channels lie, by the layer that makes them. Nothing: none is in sight.
+std::optional<Size> channels_of(const Graph& form, ValueId v) {
+  const NodeId maker = form[v].producer;
+  if (!maker || form[maker].inputs.empty() || !form[maker].inputs[0]) return std::nullopt;
+  const Node& node = form[maker];
+  const Traits& traits = traits_of(node.op);
+  if (std::holds_alternative<Conv>(node.op) || std::holds_alternative<ConvTranspose>(node.op)) return 1;
+  if (std::holds_alternative<Linear>(node.op) || traits.kind == LayerKind::Recurrence) return form[v].type.rank() - 1;
+  const ValueId x = node.inputs[0];
+  if (form[x].type.rank() != form[v].type.rank()) return std::nullopt;
+  const auto from = channels_of(form, x);
+  const auto* turn = std::get_if<Transpose>(&node.op);
+  if (from && turn) return std::ranges::find(turn->permutation, *from) - turn->permutation.begin();
+  if (from &&
+      form[x].type.shape[static_cast<std::size_t>(*from)] != form[v].type.shape[static_cast<std::size_t>(*from)])
+    return std::nullopt;
+  return from;
 }
 
-struct Spoken {
-  Function function;
-  std::string_view torch, keras;
-};
-constexpr std::array spoken{
-    Spoken{Function::Gelu, "F.gelu(x)", "keras.activations.gelu(x, approximate=False)"},
-    Spoken{Function::GeluTanh, "F.gelu(x, approximate='tanh')", "keras.activations.gelu(x, approximate=True)"},
-    Spoken{Function::Sigmoid, "torch.sigmoid(x)", "keras.activations.sigmoid(x)"},
-    Spoken{Function::Tanh, "torch.tanh(x)", "keras.activations.tanh(x)"},
-    Spoken{Function::Silu, "F.silu(x)", "keras.activations.silu(x)"},
-    Spoken{Function::Selu, "F.selu(x)", "keras.activations.selu(x)"},
-    Spoken{Function::HardSwish, "F.hardswish(x)", "keras.activations.hard_silu(x)"},
-    Spoken{Function::Softsign, "F.softsign(x)", "keras.activations.softsign(x)"},
-    Spoken{Function::Mish, "F.mish(x)", "keras.activations.mish(x)"},
-    Spoken{Function::LogSigmoid, "F.logsigmoid(x)", "keras.activations.log_sigmoid(x)"},
-    Spoken{Function::TanhShrink, "F.tanhshrink(x)", "keras.activations.tanh_shrink(x)"},
-    Spoken{Function::SparsePlus, "torch.where(x <= -1, 0 * x, torch.where(x < 1, (x + 1) ** 2 / 4, x))",
-           "keras.activations.sparse_plus(x)"},
-    Spoken{Function::SparseSigmoid, "torch.clip(0.5 * x + 0.5, 0, 1)", "keras.activations.sparse_sigmoid(x)"},
-    Spoken{Function::Exp, "torch.exp(x)", "ops.exp(x)"},
-    Spoken{Function::Log, "torch.log(x)", "ops.log(x)"},
-    Spoken{Function::Sqrt, "torch.sqrt(x)", "ops.sqrt(x)"},
-    Spoken{Function::Rsqrt, "torch.rsqrt(x)", "ops.rsqrt(x)"},
-    Spoken{Function::Square, "torch.square(x)", "ops.square(x)"},
-    Spoken{Function::Abs, "torch.abs(x)", "ops.abs(x)"},
-    Spoken{Function::Negate, "-x", "-x"},
-    Spoken{Function::Sign, "torch.sign(x)", "ops.sign(x)"},
-    Spoken{Function::Floor, "torch.floor(x)", "ops.floor(x)"},
-    Spoken{Function::Ceil, "torch.ceil(x)", "ops.ceil(x)"},
-    Spoken{Function::Round, "torch.round(x)", "ops.round(x)"},
-    Spoken{Function::Reciprocal, "torch.reciprocal(x)", "ops.reciprocal(x)"},
-    Spoken{Function::Sin, "torch.sin(x)", "ops.sin(x)"},
-    Spoken{Function::Cos, "torch.cos(x)", "ops.cos(x)"},
-    Spoken{Function::Erf, "torch.erf(x)", "ops.erf(x)"},
-};
-
-Fix line_of(const Unary& op) {
-  const auto at = std::ranges::find(spoken, op.function, &Spoken::function);
-  return at == spoken.end() ? Fix{} : Fix{std::string(at->torch), std::string(at->keras)};
+// Whether the layer reads channels that a step right in front of it moved behind the other axes.
+bool reads_moved_last(const Graph& form, const Node& node) {
+  const NodeId maker = form[node.inputs[0]].producer;
+  const auto* turn = maker ? std::get_if<Transpose>(&form[maker].op) : nullptr;
+  return turn && channels_of(form, node.inputs[0]) == form[node.inputs[0]].type.rank() - 1 &&
+         turn->permutation.back() == 1;
 }
 
-// ---- pads
-
-// F.pad's pairs, the last axis first, up to the last that is padded.
-std::string pairs_in_torch(const Pad& pad) {
-  std::size_t first = 0;
-  while (first + 1 < pad.before.size() && pad.before[first] == 0 && pad.after[first] == 0) ++first;
-  const std::size_t rank = pad.before.size();
-  // Modes other than a constant want all spatial axes.
-  if (pad.mode != PadMode::Constant && first >= 2) first = 2;
-  std::string text;
-  for (std::size_t i = rank; i-- > first;)
-    text += fmt::format("{}{}, {}", text.empty() ? "" : ", ", pad.before[i], pad.after[i]);
-  return "(" + text + ")";
+// Axis `from` behind all others.
+Sizes moved_last(Size from, Size rank) {
+  Sizes permutation;
+  for (Size i = 0; i < rank; ++i)
+    if (i != from) permutation.push_back(i);
+  permutation.push_back(from);
+  return permutation;
 }
 
-bool pads_space_alone(const Pad& pad) {
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, pad.before.size()); ++i)
-    if (pad.before[i] != 0 || pad.after[i] != 0) return false;
-  return pad.before.size() > 2;
+// Keras has channels last, wherever they lie in the form.
+Border in_keras_order(const Graph& form, const Node& node, ValueId v) {
+  const Size rank = form[v].type.rank();
+  const auto* norm = std::get_if<LayerNorm>(&node.op);
+  const auto channels = channels_of(form, node.inputs[0]);
+  const bool reads_last = std::holds_alternative<Linear>(node.op) || traits_of(node.op).kind == LayerKind::Recurrence ||
+                          (norm && !channels && norm->axes == Sizes{rank - 1});
+  return {moved_last(rank < 3 || reads_last ? rank - 1 : norm ? channels.value_or(1) : 1, rank), {}};
 }
 
-std::string pad_in_torch(const Pad& pad) {
-  const std::string pairs = pairs_in_torch(pad);
-  if (pad.mode == PadMode::Constant)
-    return fmt::format("x = F.pad(x, {}{})", pairs, pad.value == 0 ? "" : ", value=" + number_in_code(pad.value));
-  if (!pads_space_alone(pad)) return {};
-  switch (pad.mode) {
-    case PadMode::Reflect: return fmt::format("x = F.pad(x, {}, mode='reflect')", pairs);
-    case PadMode::Edge: return fmt::format("x = F.pad(x, {}, mode='replicate')", pairs);
-    case PadMode::Wrap: return fmt::format("x = F.pad(x, {}, mode='circular')", pairs);
-    default: break;
+// ---- what a writer says better in other words
+
+// A norm over one axis, with that axis moved behind the others around it.
+std::optional<Graph> norm_moved_last(const Graph& as_read, const Graph& form, const Node& node) {
+  const auto* norm = std::get_if<LayerNorm>(&node.op);
+  if (!norm || norm->axes.size() != 1) return std::nullopt;
+  TensorType type = form[node.inputs[0]].type;
+  const Size rank = type.rank();
+  Size axis = norm->axes[0];
+  if (axis == rank - 1) {
+    // Keras has its channels last already, PyTorch has them in front of the other axes.
+    if (explain::framework_of(as_read) != Framework::Keras || !reads_moved_last(form, node)) return std::nullopt;
+    axis = 1;
+    std::rotate(type.shape.begin() + 1, type.shape.end() - 1, type.shape.end());
   }
-  // No mode repeats the cells at the edge in reverse; one cell is the same as the edge itself.
-  std::string lines;
-  const auto axis = [&](std::size_t i) { return static_cast<Size>(i) - static_cast<Size>(pad.before.size()); };
-  for (std::size_t i = 2; i < pad.before.size(); ++i) {
-    if (pad.before[i] == 0 && pad.after[i] == 0) continue;
-    std::string parts = "x";
-    if (pad.before[i] > 0) parts = fmt::format("x.narrow({0}, 0, {1}).flip({0}), {2}", axis(i), pad.before[i], parts);
-    if (pad.after[i] > 0)
-      parts += fmt::format(", x.narrow({0}, x.shape[{0}] - {1}, {1}).flip({0})", axis(i), pad.after[i]);
-    lines += fmt::format("{}x = torch.cat([{}], {})", lines.empty() ? "" : "; ", parts, axis(i));
+  const Sizes turn = moved_last(axis, rank);
+  Graph graph;
+  const ValueId x = graph.input("x", type);
+  std::vector<ValueId> inputs{x};
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    const bool is_known = node.inputs[i] && form[node.inputs[i]].constant;
+    inputs.push_back(is_known ? graph.constant(graph.unique_name("weight"), *form[node.inputs[i]].constant)
+                              : ValueId{});
   }
-  return lines;
+  auto made = graph.add(Transpose{turn}, {x}, "turned");
+  LayerNorm last = *norm;
+  last.axes = {rank - 1};
+  if (made) inputs[0] = (*made)[0], made = graph.add(last, inputs, node.layer);
+  if (made) made = graph.add(Transpose{inverse(turn)}, {(*made)[0]}, "turned_back");
+  if (!made) return std::nullopt;
+  graph.outputs = {(*made)[0]};
+  graph.output_names = {"y"};
+  return graph;
 }
 
-std::string pad_in_keras(const Pad& pad) {
-  if (pad.before.size() < 2) return {};
-  Sizes before(pad.before.begin() + 2, pad.before.end()), after(pad.after.begin() + 2, pad.after.end());
-  std::string pairs = fmt::format("[{}, {}]", pad.before[0], pad.after[0]);
-  for (std::size_t i = 0; i < before.size(); ++i) pairs += fmt::format(", [{}, {}]", before[i], after[i]);
-  pairs += fmt::format(", [{}, {}]", pad.before[1], pad.after[1]);
-  switch (pad.mode) {
-    case PadMode::Constant:
-      return fmt::format("x = ops.pad(x, [{}]{})", pairs,
-                         pad.value == 0 ? "" : ", constant_values=" + number_in_code(pad.value));
-    case PadMode::Reflect: return fmt::format("x = ops.pad(x, [{}], mode='reflect')", pairs);
-    case PadMode::Symmetric: return fmt::format("x = ops.pad(x, [{}], mode='symmetric')", pairs);
-    default: break;
+// No mode of PyTorch repeats the cells at the edge in reverse: they are put beside.
+std::optional<Graph> mirrored(const Graph& form, const Node& node) {
+  const auto* pad = std::get_if<Pad>(&node.op);
+  if (!pad || pad->mode != PadMode::Symmetric) return std::nullopt;
+  Graph graph;
+  ValueId x = graph.input("x", form[node.inputs[0]].type);
+  for (std::size_t axis = 0; axis < pad->before.size(); ++axis) {
+    const Size at = static_cast<Size>(axis), before = pad->before[axis], after = pad->after[axis];
+    std::vector<ValueId> parts{x};
+    const auto border = [&](Slice cells) {
+      auto made = graph.add(cells, {x}, "border");
+      if (made) made = graph.add(Slice{.axis = at, .start = {}, .stop = {}, .step = -1}, {(*made)[0]}, "mirrored");
+      return made ? (*made)[0] : ValueId{};
+    };
+    if (before > 0) parts.insert(parts.begin(), border({.axis = at, .start = 0, .stop = before}));
+    if (after > 0) parts.push_back(border({.axis = at, .start = -after, .stop = {}}));
+    if (!std::ranges::all_of(parts, [](ValueId v) { return static_cast<bool>(v); })) return std::nullopt;
+    if (parts.size() == 1) continue;
+    auto made = graph.add(Concat{at}, std::move(parts), node.layer);
+    if (!made) return std::nullopt;
+    x = (*made)[0];
   }
-  if (!pads_space_alone(pad)) return {};
-  // Keras has no mode for the edge or the other end: cells beside each other.
-  const explain::FrontPad front{pad.mode, 0, before, after};
-  std::string lines;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const auto parts = explain::with_border(front, i, "ops.repeat");
-    if (parts.size() < 2) continue;
-    std::string all;
-    for (const std::string& part : parts) all += (all.empty() ? "" : ", ") + part;
-    lines += fmt::format("{}x = ops.concatenate([{}], axis={})", lines.empty() ? "" : "; ", all, i + 1);
-  }
-  return lines;
+  graph.outputs = {x};
+  graph.output_names = {"y"};
+  return graph;
 }
 
 }  // namespace
 
-std::string number_in_code(double value) {
-  if (std::isinf(value)) return value > 0 ? "float('inf')" : "float('-inf')";
-  // The shortest text that a float32 reads back.
-  return fmt::format("{}", static_cast<float>(value));
-}
-
-Fix line_of_function(const Op& op) {
-  return std::visit(
-      []<class O>(const O& o) -> Fix {
-        if constexpr (std::is_same_v<O, Relu> || std::is_same_v<O, HardSigmoid> || std::is_same_v<O, Clip> ||
-                      std::is_same_v<O, Softplus> || std::is_same_v<O, Shrink> || std::is_same_v<O, Unary>)
-          return line_of(o);
-        else if constexpr (std::is_same_v<O, Elu>)
-          return {fmt::format("F.elu(x, {})", number_in_code(o.alpha)),
-                  fmt::format("ELU(alpha={})", number_in_code(o.alpha))};
-        else if constexpr (std::is_same_v<O, Celu>)
-          return {fmt::format("F.celu(x, {})", number_in_code(o.alpha)),
-                  fmt::format("keras.activations.celu(x, alpha={})", number_in_code(o.alpha))};
-        else if constexpr (std::is_same_v<O, Threshold>)
-          return {fmt::format("F.threshold(x, {}, {})", number_in_code(o.threshold), number_in_code(o.value)),
-                  fmt::format("keras.activations.threshold(x, {}, {})", number_in_code(o.threshold),
-                              number_in_code(o.value))};
-        else if constexpr (std::is_same_v<O, Squareplus>)
-          return {fmt::format("(x + torch.sqrt(x * x + {})) / 2", number_in_code(o.b)),
-                  fmt::format("keras.activations.squareplus(x, b={})", number_in_code(o.b))};
-        else return {};
-      },
-      op);
-}
-
-Fix line_of_pad(const Pad& pad) { return {pad_in_torch(pad), pad_in_keras(pad)}; }
-
-Fix line_of_merge(BinaryFunction function) {
-  switch (function) {
-    case BinaryFunction::Add: return {"a + b", "Add()([a, b])"};
-    case BinaryFunction::Subtract: return {"a - b", "Subtract()([a, b])"};
-    case BinaryFunction::Multiply: return {"a * b", "Multiply()([a, b])"};
-    case BinaryFunction::Divide: return {"a / b", "ops.divide(a, b)"};
-    case BinaryFunction::Maximum: return {"torch.maximum(a, b)", "Maximum()([a, b])"};
-    case BinaryFunction::Minimum: return {"torch.minimum(a, b)", "Minimum()([a, b])"};
-    case BinaryFunction::Power: return {"a ** b", "ops.power(a, b)"};
-    default: return {};
+Fix lines_of_node(const Graph& as_read, const Graph& form, const Node& node, std::vector<std::string> names) {
+  std::vector<ValueId> read;
+  for (const ValueId v : node.inputs)
+    if (v && !form[v].constant && std::ranges::find(read, v) == read.end()) read.push_back(v);
+  if (read.empty() || node.outputs.empty()) return {};
+  if (names.size() != read.size()) {
+    names.clear();
+    for (std::size_t i = 0; i < read.size(); ++i)
+      names.push_back(i < 26 ? std::string(1, static_cast<char>('a' + i)) : "...");
   }
+  if (read.size() == 1) names = {"x"};
+  const Graph alone = cut(form, node.outputs[0], read).graph;
+  Interface outside;
+  for (const ValueId v : read) outside.inputs.push_back(in_keras_order(form, node, v));
+  outside.outputs.push_back(in_keras_order(form, node, node.outputs[0]));
+  auto better = norm_moved_last(as_read, form, node);
+  if (!better) better = mirrored(form, node);
+  const Arguments always = always_said(node.op);
+  return {in_torch(better ? *std::move(better) : alone, names, always), in_keras(alone, names, outside, always)};
+}
+
+Fix lines_of_operator(const Op& op, const TensorType& type) {
+  Graph graph;
+  auto made = graph.add(op, {graph.input("x", type)}, "layer");
+  if (!made) return {};
+  graph.outputs = {(*made)[0]};
+  graph.output_names = {"y"};
+  return lines_of_node(graph, graph, graph.nodes[0]);
 }
 
 }  // namespace convoy::diagnose

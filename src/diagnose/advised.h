@@ -1,15 +1,17 @@
-// The line that does what one operator does, in PyTorch and in Keras: what `convoy diff` tells to write.
+// The lines that do what one operator does, in PyTorch and in Keras: a graph of that operator, put through the passes and
+// the writer of each. What `convoy diff` tells to write.
 #pragma once
 #include "diagnose/diagnose.h"
 
+#include <string>
+#include <vector>
+
 namespace convoy::diagnose {
 
-// x in place of its input. Empty where a framework has no line for it, or the operator is of another kind.
-Fix line_of_function(const Op& op);  // of one number, softmax aside
-Fix line_of_pad(const Pad& pad);     // in the comparable form: channels first there, last in Keras
-Fix line_of_merge(BinaryFunction function);  // of a and b
-
-// As a float32 reads it back.
-std::string number_in_code(double value);
+// Of a node of the comparable form. Its input is called x, several are called by `names`, or else a, b, c. Keras has channels
+// last. Empty where a framework has no line for it.
+Fix lines_of_node(const Graph& as_read, const Graph& form, const Node& node, std::vector<std::string> names = {});
+// Of an operator by itself, and an input of this type.
+Fix lines_of_operator(const Op& op, const TensorType& type);
 
 }  // namespace convoy::diagnose

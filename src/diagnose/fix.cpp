@@ -9,16 +9,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
-#include <cstdint>
 #include <optional>
 
 namespace convoy::diagnose {
 
 namespace {
-
-const auto number = number_in_code;
 
 // ---- windows: the lines that `convoy pad` writes ---------------------------------------------------------------------
 
@@ -102,44 +97,7 @@ constexpr std::array known{
           "reset_after=True is what PyTorch does"},
 };
 
-// ---- arguments -----------------------------------------------------------------------------------------------------------
-
-std::string shape_of_input(const Graph& form, const Node& node, std::size_t axis) {
-  const Shape& shape = form[node.inputs[0]].type.shape;
-  return axis < shape.size() && shape[axis].known() ? std::to_string(*shape[axis]) : "c";
-}
-
-// Keras's axis in its own layout: channels last.
-Size keras_axis(Size axis, Size rank) { return rank < 3 || axis == 0 ? axis : axis == 1 ? -1 : axis - 1; }
-
-// The axis on which the channels lie, by the layer that makes them. Nothing: none is in sight.
-std::optional<Size> channels_of(const Graph& form, ValueId v) {
-  const NodeId maker = form[v].producer;
-  if (!maker || form[maker].inputs.empty() || !form[maker].inputs[0]) return std::nullopt;
-  const Node& node = form[maker];
-  const Traits& traits = traits_of(node.op);
-  if (std::holds_alternative<Conv>(node.op) || std::holds_alternative<ConvTranspose>(node.op)) return 1;
-  if (std::holds_alternative<Linear>(node.op) || traits.kind == LayerKind::Recurrence) return form[v].type.rank() - 1;
-  const ValueId x = node.inputs[0];
-  if (form[x].type.rank() != form[v].type.rank()) return std::nullopt;
-  const auto from = channels_of(form, x);
-  const auto* turn = std::get_if<Transpose>(&node.op);
-  if (from && turn) return std::ranges::find(turn->permutation, *from) - turn->permutation.begin();
-  if (from &&
-      form[x].type.shape[static_cast<std::size_t>(*from)] != form[v].type.shape[static_cast<std::size_t>(*from)])
-    return std::nullopt;
-  return from;
-}
-
-// Whether the layer reads channels that a step right in front of it moved behind the other axes.
-bool reads_moved_last(const Graph& form, const Node& node) {
-  const NodeId maker = form[node.inputs[0]].producer;
-  const auto* turn = maker ? std::get_if<Transpose>(&form[maker].op) : nullptr;
-  return turn && channels_of(form, node.inputs[0]) == form[node.inputs[0]].type.rank() - 1 &&
-         turn->permutation.back() == 1;
-}
-
-constexpr double cubic_of_keras = -0.5;  // PyTorch: -0.75
+// ---- operators: the lines of the writers -------------------------------------------------------------------------------
 
 // Of a cell that walks along a sequence: whether from its end.
 std::optional<bool> walks_backwards(const Node& node) {
@@ -152,175 +110,29 @@ std::optional<bool> walks_backwards(const Node& node) {
       node.op);
 }
 
-struct Words {
-  const Graph& as_read;
-  const Graph& form;
-  const Node& node;
-  std::string_view cause;
-  Size rank() const { return form[node.inputs[0]].type.rank(); }
+// The layer that makes it; where one layer makes several, the direction in which each was walked, or the value.
+std::string name_of_operand(const Graph& form, const Node& join, std::size_t i) {
+  const auto layer_of = [&](ValueId v) {
+    const NodeId maker = form[v].producer;
+    return maker ? form[maker].layer : form[v].name;
+  };
+  const ValueId own = join.inputs[i];
+  const std::string layer = layer_of(own);
+  if (std::ranges::count_if(join.inputs, [&](ValueId v) { return v && layer_of(v) == layer; }) < 2) return layer;
+  for (ValueId v = own; v && form[v].producer; v = form[form[v].producer].inputs[0]) {
+    const Node& maker = form[form[v].producer];
+    if (maker.layer != layer || maker.inputs.empty()) break;
+    if (const auto backwards = walks_backwards(maker)) return *backwards ? "backward" : "forward";
+  }
+  return form[own].name;
+}
 
-  Fix operator()(const BatchNorm& norm) const {
-    const std::string channels = shape_of_input(form, node, static_cast<std::size_t>(norm.axis));
-    const Size dimensions = std::max<Size>(rank() - 2, 1);
-    return {
-        fmt::format("nn.BatchNorm{}d({}, eps={}){}", dimensions, channels, number(norm.epsilon),
-                    norm.axis == 1 ? "" : fmt::format("  # on axis {}", norm.axis)),
-        fmt::format("BatchNormalization(axis={}, epsilon={})", keras_axis(norm.axis, rank()), number(norm.epsilon))};
-  }
-  Fix operator()(const Linear&) const {
-    const Shape& matrix = form[node.inputs[1]].type.shape;
-    if (matrix.size() != 2 || !matrix[0].known() || !matrix[1].known()) return {};
-    const bool biased = node.inputs.size() > 2 && node.inputs[2];
-    return {fmt::format("nn.Linear({}, {}{})", *matrix[1], *matrix[0], biased ? "" : ", bias=False"),
-            fmt::format("Dense({}{})", *matrix[0], biased ? "" : ", use_bias=False")};
-  }
-  Fix operator()(const Binary& op) const { return line_of_merge(op.function); }
-  // The last argument in Keras's words alone.
-  Fix cell(std::string_view torch, std::string_view keras, bool returns_sequence, std::string_view more = {}) const {
-    const Shape& x = form[node.inputs[0]].type.shape;
-    const Shape& y = form[node.outputs[0]].type.shape;
-    if (x.empty() || y.empty() || !x.back().known() || !y.back().known()) return {};
-    return {torch.empty() ? std::string() : fmt::format("nn.{}({}, {}, batch_first=True)", torch, *x.back(), *y.back()),
-            fmt::format("{}({}{}{})", keras, *y.back(), more, returns_sequence ? ", return_sequences=True" : "")};
-  }
-  Fix operator()(const Lstm& lstm) const { return cell("LSTM", "LSTM", lstm.returns_sequence); }
-  Fix operator()(const Gru& gru) const {
-    return cell(gru.reset_after ? "GRU" : "", "GRU", gru.returns_sequence,
-                gru.reset_after ? "" : ", reset_after=False");
-  }
-  Fix operator()(const SimpleRnn& rnn) const { return cell("RNN", "SimpleRNN", rnn.returns_sequence); }
-  Fix operator()(const LayerNorm& norm) const {
-    std::string shape, axes;
-    bool is_last = true;  // the axes, in order, are those that nn.LayerNorm takes
-    const auto channels = channels_of(form, node.inputs[0]);
-    const bool is_all_last = norm.axes == Sizes{rank() - 1};
-    for (std::size_t i = 0; i < norm.axes.size(); ++i) {
-      const Size axis = norm.axes[i];
-      is_last = is_last && axis == rank() - static_cast<Size>(norm.axes.size() - i);
-      shape += (shape.empty() ? "" : ", ") + shape_of_input(form, node, static_cast<std::size_t>(axis));
-      const Size own = channels ? of_channels(axis, *channels) : is_all_last ? axis : of_keras(axis);
-      axes += (axes.empty() ? "" : ", ") + std::to_string(own < 0 ? own : own - rank());
-    }
-    const std::string epsilon = number(norm.epsilon);
-    std::string torch;
-    // Keras's channels lie last wherever they are; PyTorch's in front of the other axes, unless no images are behind it.
-    if (is_all_last && is_of_keras() && reads_moved_last(form, node))
-      torch = fmt::format("nn.LayerNorm({0}, eps={1})(x.movedim(1, -1)).movedim(-1, 1)", shape, epsilon);
-    else if (is_last) torch = fmt::format("nn.LayerNorm([{}], eps={})", shape, epsilon);
-    else if (norm.axes.size() == 1)
-      torch =
-          fmt::format("nn.LayerNorm({0}, eps={1})(x.movedim({2}, -1)).movedim(-1, {2})", shape, epsilon, norm.axes[0]);
-    return {torch, fmt::format("LayerNormalization(axis={}, epsilon={})",
-                               norm.axes.size() == 1 ? axes : "[" + axes + "]", epsilon)};
-  }
-  Fix operator()(const GroupNorm& norm) const {
-    const std::string channels = shape_of_input(form, node, static_cast<std::size_t>(norm.axis));
-    return {fmt::format("nn.GroupNorm({}, {}, eps={})", norm.groups, channels, number(norm.epsilon)),
-            fmt::format("GroupNormalization(groups={}, epsilon={})", norm.groups, number(norm.epsilon))};
-  }
-  Fix operator()(const convoy::Softmax& op) const {
-    if (op.axes.size() != 1) return {};
-    const Size axis = op.axes[0];
-    if (op.logarithm)
-      return {fmt::format("F.log_softmax(x, dim={})", axis),
-              fmt::format("keras.activations.log_softmax(x, axis={})", of_keras(axis))};
-    return {fmt::format("F.softmax(x, dim={})", axis), fmt::format("Softmax(axis={})", of_keras(axis))};
-  }
-  Fix operator()(const convoy::Concat& op) const {
-    const bool is_order = cause == "concat_order" && node.inputs.size() < 6;
-    std::string torch, keras = is_order ? "" : fmt::format("Concatenate(axis={})", of_keras(op.axis));
-    for (std::size_t i = 0; is_order && i < node.inputs.size(); ++i) {
-      torch += (torch.empty() ? "" : ", ") + name_of_operand(node, i);
-    }
-    if (is_order) keras = fmt::format("Concatenate(axis={})([{}])", of_keras(op.axis), torch);
-    return {fmt::format("torch.cat([{}], {})", is_order ? torch : "...", op.axis), keras};
-  }
-  Fix operator()(const Pad& pad) const { return line_of_pad(pad); }
-  Fix operator()(const DepthToSpace& op) const {
-    if (!op.depth_first)
-      return {fmt::format("F.pixel_shuffle(x, {})", op.block),
-              fmt::format(
-                  "b = {}; n, h, w, c = x.shape; x = ops.reshape(ops.transpose(ops.reshape(x, (-1, h, w, c // b**2, "
-                  "b, b)), (0, 1, 4, 2, 5, 3)), (-1, h * b, w * b, c // b**2))",
-                  op.block)};
-    return {fmt::format("n, c, h, w = x.shape; b = {}; x = x.reshape(n, b, b, c // b**2, h, w).permute(0, 3, 4, 1, 5, "
-                        "2).reshape(n, c // b**2, h * b, w * b)",
-                        op.block),
-            fmt::format("tf.nn.depth_to_space(x, {})", op.block)};
-  }
-  Fix operator()(const convoy::Resize& op) const {
-    const char* mode = op.interpolation == Interpolation::Nearest  ? "nearest"
-                       : op.interpolation == Interpolation::Linear ? "bilinear"
-                                                                   : "bicubic";
-    const bool nearest = op.interpolation == Interpolation::Nearest,
-               corners = op.coordinates == Coordinates::AlignCorners;
-    std::string size, factors;
-    bool is_whole = op.axes.size() == 2;  // every cell so many times
-    bool grows = true, is_exact = true;
-    for (const Size axis : op.axes) {
-      const Dim from = form[node.inputs[0]].type.shape[static_cast<std::size_t>(axis)],
-                to = form[node.outputs[0]].type.shape[static_cast<std::size_t>(axis)];
-      if (!from.known() || !to.known()) return {};
-      grows = grows && *to >= *from;
-      is_whole = is_whole && *from > 0 && *to % *from == 0;
-      size += (size.empty() ? "" : ", ") + std::to_string(*to);
-      // TensorFlow reads the kernel off a table, and only at these ratios its entries are hit.
-      is_exact =
-          is_exact && (!op.cubic_table || (is_whole && std::has_single_bit(static_cast<std::uint64_t>(*to / *from))));
-      if (is_whole) factors += (factors.empty() ? "" : ", ") + std::to_string(*to / *from);
-    }
-    const bool rounds = nearest && op.coordinates == Coordinates::HalfPixel && op.rounding != Rounding::Floor;
-    if (op.axes.size() == 1) mode = nearest ? "nearest" : "linear";
-    const bool is_cubic = op.interpolation == Interpolation::Cubic;
-    std::string keras;
-    if (is_cubic && op.cubic_a != cubic_of_keras) {
-    } else if (!corners && is_whole) keras = fmt::format("UpSampling2D(({}), interpolation='{}')", factors, mode);
-    else if (!corners && op.axes.size() == 2)
-      keras = fmt::format("ops.image.resize(x, ({}), interpolation='{}')", size, mode);
-    // The kernel of -0.5 is what PyTorch smooths with, and where an image grows nothing is smoothed.
-    const bool smooths = is_cubic && op.cubic_a == cubic_of_keras;
-    if (smooths && (!grows || corners || !is_exact)) return {"", keras};
-    return {fmt::format("F.interpolate(x, size=({}), mode='{}{}'{}{})", size, mode, rounds ? "-exact" : "",
-                        nearest   ? ""
-                        : corners ? ", align_corners=True"
-                                  : ", align_corners=False",
-                        smooths ? ", antialias=True" : ""),
-            keras};
-  }
-  Fix operator()(const Affine& op) const {
-    return {fmt::format("x = x * {} + {}", number(op.scale), number(op.offset)),
-            fmt::format("Rescaling({}, offset={})", number(op.scale), number(op.offset))};
-  }
-  template <class Op>
-  Fix operator()(const Op& op) const {
-    return line_of_function(op);
-  }
-
- private:
-  // The layer that makes it; where one layer makes several, the direction in which each was walked, or the value.
-  std::string name_of_operand(const Node& join, std::size_t i) const {
-    const auto layer_of = [&](ValueId v) {
-      const NodeId maker = form[v].producer;
-      return maker ? form[maker].layer : form[v].name;
-    };
-    const ValueId own = join.inputs[i];
-    const std::string layer = layer_of(own);
-    if (std::ranges::count_if(join.inputs, [&](ValueId v) { return v && layer_of(v) == layer; }) < 2) return layer;
-    for (ValueId v = own; v && form[v].producer; v = form[form[v].producer].inputs[0]) {
-      const Node& maker = form[form[v].producer];
-      if (maker.layer != layer || maker.inputs.empty()) break;
-      if (const auto backwards = walks_backwards(maker)) return *backwards ? "backward" : "forward";
-    }
-    return form[own].name;
-  }
-  bool is_of_keras() const { return explain::framework_of(as_read) == Framework::Keras; }
-  // Where channels lie on this axis here, and last in Keras.
-  Size of_channels(Size axis, Size channels) const {
-    return axis == channels ? rank() - 1 : axis > channels ? axis - 1 : axis;
-  }
-  // In Keras's own layout.
-  Size of_keras(Size axis) const { return keras_axis(axis, rank()); }
-};
+Fix of_operator(const Graph& as_read, const Graph& form, const Node& node, std::string_view cause) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; cause == "concat_order" && i < node.inputs.size(); ++i)
+    names.push_back(name_of_operand(form, node, i));
+  return lines_of_node(as_read, form, node, std::move(names));
+}
 
 constexpr std::string_view depth_words =
     "n, c, h, w = x.shape; x = x.reshape(n, b, b, c // b**2, h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c // b**2, h * "
@@ -341,8 +153,7 @@ bool concerns(std::string_view cause, const Op& op) {
           return O::traits.kind == LayerKind::Normalization && O::traits.learnt == Learnt::Weights &&
                  !std::is_same_v<O, BatchNorm>;
         if (cause.starts_with("activation_"))
-          return std::is_same_v<O, convoy::Softmax> || !line_of_function(Op(O())).torch.empty() ||
-                 std::is_same_v<O, Unary>;
+          return O::traits.kind == LayerKind::Softmax || O::traits.kind == LayerKind::Activation;
         if (cause == "softmax_axis") return std::is_same_v<O, convoy::Softmax>;
         if (cause.starts_with("concat_")) return std::is_same_v<O, convoy::Concat>;
         if (cause == "pad_mode" || cause == "odd_cell_on_the_other_side" || cause.starts_with("pad"))
@@ -510,13 +321,6 @@ Fix of_sequence_axis(const Graph& form, const std::string& layer) {
           "x is [batch, steps, features]: ops.transpose(x, (1, 0, 2)) where the steps come first"};
 }
 
-// All that is done to the input in front of the first layer.
-Fix preparation(const Affine& line) {
-  const std::string sign = line.offset < 0 ? "-" : "+", offset = number(std::abs(line.offset));
-  return {fmt::format("x = x * {} {} {}", number(line.scale), sign, offset),
-          fmt::format("Rescaling({}, offset={})", number(line.scale), number(line.offset))};
-}
-
 }  // namespace
 
 Fix fix_of(const Graph& as_read, const Graph& form, const Finding& finding) {
@@ -531,14 +335,15 @@ Fix fix_of(const Graph& as_read, const Graph& form, const Finding& finding) {
     return {put_back, put_back};
   }
   if (cause == "preprocessing")
-    if (const auto lines = lines_from_inputs(form); !lines.empty()) return preparation(lines.back());
+    if (const auto lines = lines_from_inputs(form); !lines.empty())
+      return lines_of_operator(lines.back(), form[form.inputs[0]].type);
   if (about_windows(cause))
     if (auto fix = of_windows(is_padded_in_front(as_read, layer) ? form : as_read, layer);
         fix && !(fix->torch.empty() && fix->keras.empty()))
       return *std::move(fix);
   for (const Node& node : form.nodes) {
     if (node.layer != layer || node.inputs.empty() || !concerns(cause, node.op)) continue;
-    Fix fix = std::visit(Words{as_read, form, node, cause}, node.op);
+    Fix fix = of_operator(as_read, form, node, cause);
     if (!fix.torch.empty() || !fix.keras.empty()) return fix;
   }
   if (cause == "flatten_order")

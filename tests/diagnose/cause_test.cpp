@@ -416,9 +416,11 @@ TEST(Cause, TheLinesForAKernelFollowItsRank) {
 
 // Channels lie last in Keras, wherever the comparable form has them; PyTorch moves them there and back.
 TEST(Cause, TheLineOfALayerNormNamesTheAxisOfItsChannels) {
-  for (const auto& [sizes, window, last, back, axis] :
-       {std::tuple{"9,8", "windows=1,1 paddings=0:0,0:0", "0,2,3,1", "0,3,1,2", "3"},
-        {"9", "axes=channels_first/1 windows=1 paddings=0:0", "0,2,1", "0,2,1", "2"}}) {
+  for (const auto& [sizes, window, last, back, axis, moved, moved_back] :
+       {std::tuple{"9,8", "windows=1,1 paddings=0:0,0:0", "0,2,3,1", "0,3,1,2", "3", "permute(0, 2, 3, 1)",
+                   "permute(0, 3, 1, 2)"},
+        {"9", "axes=channels_first/1 windows=1 paddings=0:0", "0,2,1", "0,2,1", "2", "transpose(1, 2)",
+         "transpose(1, 2)"}}) {
     const auto text = [&](const char* epsilon) {
       const std::string ones = std::string(axis) == "3" ? "1,1" : "1";
       return std::string("input x float32[2,3,") + sizes + "]\nconst k float32[5,3," + ones +
@@ -432,8 +434,10 @@ TEST(Cause, TheLineOfALayerNormNamesTheAxisOfItsChannels) {
     ASSERT_TRUE(found.has_value()) << message(found.error());
     ASSERT_EQ(found->findings.size(), 1U);
     EXPECT_EQ(found->findings[0].cause, "norm_eps");
-    EXPECT_EQ(found->findings[0].fix.torch, "nn.LayerNorm(5, eps=0.001)(x.movedim(1, -1)).movedim(-1, 1)");
-    EXPECT_EQ(found->findings[0].fix.keras, "LayerNormalization(axis=-1, epsilon=0.001)");
+    EXPECT_EQ(found->findings[0].fix.torch,
+              std::string("nn.LayerNorm(5, eps=0.001, elementwise_affine=False)(x.") + moved + ")." + moved_back);
+    EXPECT_EQ(found->findings[0].fix.keras,
+              "layers.LayerNormalization(axis=-1, epsilon=0.001, center=False, scale=False)");
   }
 }
 

@@ -185,7 +185,7 @@ TEST(SameExactly, AFoldedNormWithAnotherEpsilonMovesAllNumbersToOneSide) {
   EXPECT_EQ(found.findings[0].cause, "bn_eps");
   EXPECT_EQ(found.findings[0].a, "y");
   EXPECT_EQ(found.findings[0].says, "epsilon 1e-05 in place of 0.001");
-  EXPECT_EQ(found.findings[0].fix.torch, "nn.BatchNorm2d(4, eps=0.001)");
+  EXPECT_EQ(found.findings[0].fix.torch, "nn.BatchNorm2d(4, eps=0.001, momentum=0.01)");
 }
 
 // A bias taken off in the norm's mean instead of added in the layer.

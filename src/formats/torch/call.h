@@ -47,6 +47,8 @@ class Call {
   virtual std::string tensor(State state) = 0;
   // Numbers at their default are said, too: blocks that differ in them are one class, which drops what never varies.
   virtual bool says_defaults() const = 0;
+  // An argument that is said whatever its value: the question was about it.
+  virtual bool always_says(std::string_view) const { return false; }
   // A function of the module's own file, written once.
   virtual void helper(std::string_view source) = 0;
 
@@ -75,6 +77,12 @@ using Row = WriteRow<Call>;
 
 // Writes the node by the row of its operator.
 Status write_node(const Op& op, Call& call);
+
+// "alpha=0.5"; nothing where it is the default, which goes without saying.
+inline std::string unless(const Call& c, double usual, std::string_view argument, double value) {
+  if (value == usual && !c.always_says(argument)) return {};
+  return std::string(argument) + "=" + number(value);
+}
 
 // f(x) on the same line as x.
 inline void apply_function(Call& c, const std::string& function, const std::string& more = {}) {

@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 #include "ops/vocabulary.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,5 +39,10 @@ std::vector<std::pair<std::string_view, std::string_view>> operators();
 Result<std::vector<Parameter>> state_dict(const Graph& graph, const SourceOptions& options = {});
 // Fails: an operator that PyTorch has no form for, or that a pass should have rewritten, naming the layer.
 Result<Source> write_source(const Graph& graph, const SourceOptions& options);
+
+// A few operators as lines to paste, which take the inputs under these names; their weights are not said. `always`: arguments
+// that are said at their default, too. The graph has one output. Fails: as write_source; what takes a function of its own.
+Result<std::vector<std::string>> lines_of(const Graph& graph, const std::vector<std::string>& names,
+                                          std::span<const std::string_view> always = {});
 
 }  // namespace convoy::torch

@@ -136,6 +136,9 @@ namespace writing {
 namespace {
 
 Status write_unary(const Unary& op, Sink& sink) {
+  const bool is_gelu = op.function == Function::Gelu || op.function == Function::GeluTanh;
+  if (is_gelu && sink.always_says("approximate"))
+    return write_as(sink, "nn.Gelu", {{"approximate", op.function == Function::GeluTanh}});
   const std::string_view name = written_name(op.function);
   return name.empty() ? sink.refused("this function") : write_as(sink, name);
 }

@@ -268,7 +268,7 @@ LayerConfig layer_as(Sink& sink, std::string_view name, const Given& given) {
                                          : value.is_boolean()       ? p.otherwise == (value == true ? "True" : "False")
                                          : value.is_string()        ? value == p.otherwise
                                                                     : p.otherwise.empty() && value.is_null());
-    if (!is_usual) arguments[std::string(word)] = value;
+    if (!is_usual || sink.always_says(word)) arguments[std::string(word)] = value;
   }
   if (module == "activations" && arguments.empty()) {
     LayerConfig config = sink.layer("Activation");

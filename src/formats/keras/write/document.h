@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -73,8 +75,13 @@ struct Document {
 };
 
 // A graph in the words of keras_target. The same graph gives the same document.
-// Fails: an operator that Keras has no form for, naming the layer.
-Result<Document> document_of(const Graph& graph);
+// `always`: arguments that are said at their default, too. Fails: an operator that Keras has no form for, naming the layer.
+Result<Document> document_of(const Graph& graph, std::span<const std::string_view> always = {});
+
+// A few operators as lines to paste, which take the inputs under these names; their weights are not said. The graph has one
+// output. Fails: as document_of(); numbers that no line can hold.
+Result<std::vector<std::string>> lines_of(const Graph& graph, const std::vector<std::string>& names,
+                                          std::span<const std::string_view> always = {});
 
 // Keras rebuilds a model and counts its layers anew: by depth, then as a walk from the outputs meets them, whatever the
 // order in the file. Weights are found by that count. The order of Document::layers in Keras's own list, operations too.

@@ -65,9 +65,10 @@ std::string layer_name(const Node& node) {
   return name;
 }
 
-Sink::Sink(const Graph& graph, Document& document)
+Sink::Sink(const Graph& graph, Document& document, std::span<const std::string_view> always)
     : graph_(graph),
       document_(document),
+      always_(always),
       pairs_(writing::both_ways(graph)) {
   // Of the nodes that one source layer became, the one that holds its weights takes its name, else the last.
   std::map<std::string, std::size_t> main;
@@ -98,6 +99,10 @@ const BothWays* Sink::both_ways(NodeId node) const {
 }
 
 void Sink::begin(NodeId node) { at_ = node; }
+
+bool Sink::always_says(std::string_view argument) const {
+  return std::ranges::find(always_, argument) != always_.end();
+}
 
 const Tensor* Sink::constant(std::size_t i) const {
   return has(i) && graph_[node().inputs[i]].constant ? &*graph_[node().inputs[i]].constant : nullptr;

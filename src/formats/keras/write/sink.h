@@ -37,7 +37,8 @@ struct Giving {
 
 class Sink {
  public:
-  Sink(const Graph& graph, Document& document);
+  // `always`: arguments that are said at their default, too.
+  Sink(const Graph& graph, Document& document, std::span<const std::string_view> always = {});
 
   void begin(NodeId node);
   // The cells that a node merges; null for others. Whether a node is written by such a one.
@@ -50,6 +51,7 @@ class Sink {
   const TensorType& result_type(std::size_t i = 0) const { return graph_[node().outputs[i]].type; }
   bool is_read(std::size_t result) const;  // by a node, or as an output of the model
   Dim dim(Size axis, std::size_t i = 0) const { return type(i).shape[static_cast<std::size_t>(axis)]; }
+  bool always_says(std::string_view argument) const;
   const Tensor* constant(std::size_t i) const;
   Size rank(std::size_t i = 0) const { return type(i).rank(); }
 
@@ -91,6 +93,7 @@ class Sink {
 
   const Graph& graph_;
   Document& document_;
+  std::span<const std::string_view> always_;
   NodeId at_;
   std::map<ValueId, Reference> given_;
   std::map<ValueId, std::string> names_of_inputs_;

@@ -172,14 +172,14 @@ std::vector<std::pair<std::string_view, std::string_view>> operators() {
   return all;
 }
 
-Result<Document> document_of(const Graph& whole) {
+Result<Document> document_of(const Graph& whole, std::span<const std::string_view> always) {
   auto folded = without_constant_nodes(whole);
   if (!folded) return pass(folded);
   const Graph& graph = *folded;
   Document document;
   document.name = graph.name.empty() ? "model" : graph.name;
   std::ranges::replace(document.name, '/', '_');
-  Sink sink(graph, document);
+  Sink sink(graph, document, always);
   for (const ValueId v : graph.inputs) sink.input(v);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId at{static_cast<std::int32_t>(i)};

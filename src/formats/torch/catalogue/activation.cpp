@@ -163,8 +163,11 @@ Status write_unary(const Unary& op, Call& c) {
     c.result({fmt::format("(0.5 * ({} + 1)).clamp(0, 1)", bound(x, Binds::Sum)), Binds::Atom, x.calls + 1, false, {}});
   } else {
     const bool approximate = op.function == Function::GeluTanh;
+    const bool is_exact = op.function == Function::Gelu && c.always_says("approximate");
     apply_function(c, std::string(written_name(approximate ? Function::Gelu : op.function)),
-                   approximate ? "approximate=\"tanh\"" : "");
+                   approximate ? "approximate=\"tanh\""
+                   : is_exact  ? "approximate=\"none\""
+                               : "");
   }
   return {};
 }
@@ -200,11 +203,11 @@ Status write_relu(const Relu& op, Call& c) {
 }
 
 Status write_elu(const Elu& op, Call& c) {
-  apply_function(c, "F.elu", op.alpha == 1 ? "" : "alpha=" + number(op.alpha));
+  apply_function(c, "F.elu", unless(c, default_of("elu", "alpha"), "alpha", op.alpha));
   return {};
 }
 Status write_celu(const Celu& op, Call& c) {
-  apply_function(c, "F.celu", op.alpha == default_of("celu", "alpha") ? "" : "alpha=" + number(op.alpha));
+  apply_function(c, "F.celu", unless(c, default_of("celu", "alpha"), "alpha", op.alpha));
   return {};
 }
 
@@ -254,7 +257,7 @@ Status write_squareplus(const Squareplus& op, Call& c) {
 
 Status write_softplus(const Softplus& op, Call& c) {
   std::vector<std::string> more;
-  if (op.beta != 1) more.push_back("beta=" + number(op.beta));
+  if (const std::string beta = unless(c, 1, "beta", op.beta); !beta.empty()) more.push_back(beta);
   if (op.threshold && *op.threshold != 20) more.push_back("threshold=" + number(*op.threshold));
   apply_function(c, "F.softplus", joined(more));
   return {};

@@ -222,7 +222,7 @@ Status write_batch_norm(const BatchNorm& norm, Call& c) {
   states.push_back(c.state("running_var", 4, true));
   states.push_back({"num_batches_tracked", Tensor::of({}, std::vector<std::int64_t>{0}), {}, true});
   std::string arguments = std::to_string(n);
-  if (norm.epsilon != 1e-5) arguments += ", eps=" + number(norm.epsilon);
+  if (const std::string eps = unless(c, 1e-5, "eps", norm.epsilon); !eps.empty()) arguments += ", " + eps;
   if (std::abs(norm.momentum - 0.9) > 1e-12) arguments += ", momentum=" + short_number(1 - norm.momentum);
   if (!affine) arguments += ", affine=False";
   const Size space = std::max<Size>(1, x.rank() - 2);

@@ -237,7 +237,7 @@ Status write_layer_norm(const LayerNorm& norm, Call& c) {
   if (!norm.keras_rms_scaling && shape) {
     std::vector<State> states;
     std::string arguments = shape_text(*shape);
-    if (norm.epsilon != 1e-5) arguments += ", eps=" + number(norm.epsilon);
+    if (const std::string eps = unless(c, 1e-5, "eps", norm.epsilon); !eps.empty()) arguments += ", " + eps;
     std::vector<std::string> then;
     if (!c.has(1) && !c.has(2)) {
       arguments += ", elementwise_affine=False";
@@ -271,7 +271,7 @@ Status write_group_norm(const GroupNorm& norm, Call& c) {
   const Size channels = *x.shape[1];
   std::vector<State> states;
   std::string arguments = fmt::format("{}, {}", norm.groups, channels);
-  if (norm.epsilon != 1e-5) arguments += ", eps=" + number(norm.epsilon);
+  if (const std::string eps = unless(c, 1e-5, "eps", norm.epsilon); !eps.empty()) arguments += ", " + eps;
   std::vector<std::string> then;
   if (!c.has(1) && !c.has(2)) {
     arguments += ", affine=False";

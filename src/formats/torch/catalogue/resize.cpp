@@ -233,10 +233,10 @@ struct WrittenMode {
   std::string name, more;
 };
 
-std::optional<WrittenMode> written_mode(const Resize& r) {
+std::optional<WrittenMode> written_mode(const Resize& r, bool says_corners) {
   const std::size_t space = r.axes.size();
   const bool half = r.coordinates == Coordinates::HalfPixel, aligned = r.coordinates == Coordinates::AlignCorners;
-  const std::string corners = aligned ? ", align_corners=True" : "";
+  const std::string corners = aligned ? ", align_corners=True" : says_corners ? ", align_corners=False" : "";
   switch (r.interpolation) {
     case Interpolation::Nearest:
       if (r.coordinates == Coordinates::Asymmetric && r.rounding == Rounding::Floor) return WrittenMode{"nearest", ""};
@@ -263,7 +263,7 @@ Status write_resize(const Resize& op, Call& c) {
   if (space < 1 || space > 3) return c.refused(fmt::format("a resize of rank {}", c.type(0).rank()));
   if (op.axes != spatial_axes({Order::ChannelsFirst, space})) return c.broken("a resize of other axes than space");
   if (!op.sizes.empty() && !op.factors.empty()) return c.broken("a resize by factors to other sizes");
-  const auto mode = written_mode(op);
+  const auto mode = written_mode(op, c.always_says("align_corners"));
   if (!mode) return c.refused("this interpolation");
   std::string to;
   if (!op.sizes.empty()) {
