@@ -38,7 +38,7 @@ test: configure
 # The wheel holds what was built already.
 wheel: configure
 	$(SETUP) python
-	@cmake --build --preset release -j$(JOBS) --target convoy convoy_core
+	@cmake --build --preset release -j$(JOBS) --target convoy convoy_shared
 	@python/wheel.sh build/release build/wheel
 
 python: wheel

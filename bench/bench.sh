@@ -39,6 +39,27 @@ else
   echo "no $fer: the emotion network is left out"
 fi
 
+wheel=$(ls build/wheel/convoy-*.whl 2>/dev/null || true)
+if [ -n "$wheel" ]; then
+  row "the wheel" "$(awk -v b="$(stat -c %s "$wheel")" 'BEGIN {printf "%.1f MB", b / 1e6}')" "10 MB"
+  python3 -m venv "$out/env"
+  "$out/env/bin/pip" --disable-pip-version-check -q install numpy
+  timed "$out/install" "$out/env/bin/pip" --disable-pip-version-check -q install --no-index --no-deps "$wheel"
+  row "pip install, numpy being there" "$(ms "$(median <"$out/install")")" "5 s"
+  for _ in $(seq "$rounds"); do
+    timed "$out/bare" "$out/env/bin/python" -c pass
+    timed "$out/numpy" "$out/env/bin/python" -c "import numpy"
+    timed "$out/import" "$out/env/bin/python" -c "import convoy"
+    timed "$out/command" "$out/env/bin/convoy" --version
+  done
+  bare=$(median <"$out/bare")
+  row "import numpy" "$(ms $(($(median <"$out/numpy") - bare)))" ""
+  row "import convoy, numpy with it" "$(ms $(($(median <"$out/import") - bare)))" "60 ms"
+  row "convoy --version, from the wheel" "$(ms "$(median <"$out/command")")" "20 ms"
+else
+  echo "no build/wheel: make wheel"
+fi
+
 [ -n "${LARGE:-}" ] || { echo "ResNet-50: make bench LARGE=1"; exit 0; }
 resnet=.oracle/zoo/ResNet50.keras
 if [ ! -e $resnet ]; then

@@ -5,12 +5,18 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "$1")
 target=$(realpath -m "$2")
-package=$build/package
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-rm -rf "$package" "$target"
-cmake --install "$build" --prefix "$package" --strip >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
-[ -x "$build/python/bin/pip" ] || python3 -m venv "$build/python"
-"$build/python/bin/pip" wheel . --no-deps --disable-pip-version-check -w "$target" \
-  --config-settings=cmake.define.CONVOY_PREFIX="$package" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tried() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
+rm -rf "$target"
+tools=$build/python
+if ! cmp -s python/tools.txt "$tools/made_from.txt"; then
+  rm -rf "$tools"
+  tried python3 -m venv "$tools"
+  tried "$tools/bin/pip" --disable-pip-version-check -q install -r python/tools.txt
+  cp python/tools.txt "$tools/made_from.txt"
+fi
+export PATH=$tools/bin:$PATH
+tried pip wheel . --no-deps --no-build-isolation --disable-pip-version-check -w "$target" \
+  --config-settings=cmake.define.CONVOY_BUILD="$build"
 ls -l "$target" | awk 'NR > 1 { printf "%s  %.1f MB\n", $9, $5 / 1e6 }'

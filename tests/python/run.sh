@@ -6,6 +6,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/env"
 pip=("$folder/env/bin/pip" --disable-pip-version-check -q)
+size=$(stat -c %s "$1"/convoy-*.whl)
+[ "$size" -le 10000000 ] || { echo "the wheel has $size bytes: more than 10 MB" >&2; exit 1; }
 "${pip[@]}" install numpy
 "${pip[@]}" install --no-index --no-deps "$1"/convoy-*.whl
 PATH=$folder/env/bin:$PATH CONVOY_TEST_FOLDER=$folder PYTHONDONTWRITEBYTECODE=1 \

@@ -440,6 +440,38 @@ class Installed(unittest.TestCase):
         said = subprocess.run(["convoy", "--version"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(said.split()[-1], convoy.__version__)
 
+    def test_the_command_of_the_package_counts_the_memory_it_holds(self):
+        """Its program counts what the library beside it makes: nobody asks before a list of a program doubles."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "list.py")
+            source.write_text("x = [1]\nfor i in range(40):\n    x = x + x\n")
+            said = subprocess.run(["convoy", "summary", source, "--budget", "8M"], capture_output=True, text=True)
+        self.assertEqual((said.returncode, said.stdout), (6, ""))
+        self.assertRegex(said.stderr, r"beside [1-8] MiB in use; 8 MiB are granted")
+
+    def test_the_command_finds_its_package_wherever_pip_puts_it(self):
+        package = pathlib.Path(convoy.__file__).parent
+        for packages in (".", f"lib/python{sys.version_info.major}.{sys.version_info.minor}/dist-packages"):
+            with self.subTest(packages), tempfile.TemporaryDirectory() as folder:
+                pathlib.Path(folder, "bin").mkdir()
+                command = pathlib.Path(folder, "bin", "convoy")
+                shutil.copy2(shutil.which("convoy"), command)
+                link = pathlib.Path(folder, "link")
+                link.symlink_to(command)
+                shutil.copytree(package, pathlib.Path(folder, packages, "convoy"))
+                for name in (command, link):
+                    said = subprocess.run([name, "--version"], capture_output=True, text=True, check=True).stdout
+                    self.assertEqual(said.split()[-1], convoy.__version__)
+                shutil.rmtree(pathlib.Path(folder, packages, "convoy"))
+                said = subprocess.run([command, "--version"], capture_output=True, text=True)
+                self.assertEqual((said.returncode, said.stdout), (4, ""))
+                self.assertIn("install it again", said.stderr)
+
+    def test_the_module_is_the_command_too(self):
+        said = subprocess.run([sys.executable, "-m", "convoy", "no-such"], capture_output=True, text=True)
+        self.assertEqual((said.returncode, said.stdout), (2, ""))
+        self.assertTrue(said.stderr.startswith("convoy: "))
+
     def test_no_framework_is_imported(self):
         code = ("import sys, convoy; convoy.load(sys.argv[1]); "
                 "print([m for m in ('torch', 'keras', 'tensorflow', 'onnx') if m in sys.modules])")
