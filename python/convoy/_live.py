@@ -3,6 +3,7 @@ such an object has imported it."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import warnings
@@ -98,6 +99,46 @@ def _asks_for_sizes(program: Any) -> bool:
     return any(int(bounds.lower) > usual or str(bounds.upper) not in ("int_oo", "oo") for bounds in program.range_constraints.values())
 
 
+def _plain(output: Any) -> Any:
+    """Tuples with names, such as that of torch.topk, as plain ones: no exported program can be saved with others."""
+    if isinstance(output, dict):
+        return type(output)((name, _plain(one)) for name, one in output.items())
+    if isinstance(output, tuple):
+        return tuple(_plain(one) for one in output)
+    return [_plain(one) for one in output] if type(output) is list else output
+
+
+@contextlib.contextmanager
+def _plain_outputs(module: Any) -> Iterator[None]:
+    """The module gives plain tuples while this lasts."""
+    forward, is_own = module.forward, "forward" in vars(module)
+
+    @functools.wraps(forward)
+    def plain(*args: Any, **named: Any) -> Any:
+        return _plain(forward(*args, **named))
+
+    module.forward = plain
+    try:
+        yield
+    finally:
+        if is_own:
+            module.forward = forward
+        else:
+            del module.forward
+
+
+def _exported(module: Any, examples: tuple, frees_batch: bool) -> Any:
+    import torch
+
+    try:
+        program = torch.export.export(module, examples, dynamic_shapes=_free_batch(examples) if frees_batch else None)
+        if frees_batch and _asks_for_sizes(program):
+            program = torch.export.export(module, examples)
+    except Exception:
+        program = torch.export.export(module, examples)
+    return program
+
+
 def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> None:
     import torch
 
@@ -110,18 +151,17 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> N
         raise UsageError(f"an example input is no tensor ({_first_line(error)})", place) from error
     with _in_eval_mode(module), open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         try:
-            program = torch.export.export(module, examples, dynamic_shapes=_free_batch(examples) if frees_batch else None)
-            if frees_batch and _asks_for_sizes(program):
-                program = torch.export.export(module, examples)
-        except Exception:
-            try:
-                program = torch.export.export(module, examples)
-            except Exception as error:
-                raise Unsupported(f"torch.export does not take the module ({_first_line(error)})", place) from error
+            program = _exported(module, examples, frees_batch)
+        except Exception as error:
+            raise Unsupported(f"torch.export does not take the module ({_first_line(error)})", place) from error
         try:
             torch.export.save(program, str(path))
         except Exception as error:
-            raise Unsupported(f"torch.export does not save the module ({_first_line(error)})", place) from error
+            try:
+                with _plain_outputs(module):
+                    torch.export.save(_exported(module, examples, frees_batch), str(path))
+            except Exception:
+                raise Unsupported(f"torch.export does not save the module ({_first_line(error)})", place) from error
 
 
 def save(thing: Any, folder: str | os.PathLike, inputs: tuple = (), frees_batch: bool = True) -> Path:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -16,6 +17,11 @@ from carrying import ROOT
 from torch import nn
 
 WHEELS = ROOT / "build" / "wheel"
+
+
+class Named(NamedTuple):
+    best: torch.Tensor
+    features: dict
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -123,6 +129,26 @@ def test_several_inputs_in_a_dict_and_several_outputs(convoy):
     read = convoy.load(Packed().eval(), {"a": a, "b": b})
     for got, want in zip(read(a, b), Packed()({"a": a, "b": b}), strict=True):
         close(got, want)
+
+
+@pytest.mark.parametrize("give", [lambda x: torch.topk(x, 3, dim=1), lambda x: torch.max(x, dim=1), lambda x: Named(x.amax(1), {"all": x})])
+def test_outputs_with_names_come_as_tuples(convoy, give):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.line = nn.Linear(7, 9)
+
+        def forward(self, x):
+            return give(self.line(x))
+
+    net, x = Net().eval(), torch.randn(4, 7, generator=torch.Generator().manual_seed(1))
+    wanted = torch.utils._pytree.tree_leaves(net(x))
+    ported = convoy.to_torch(net, x)(x)
+    for got in (convoy.load(net, x)(x), torch.utils._pytree.tree_leaves(ported)):
+        assert len(got) == len(wanted)
+        for one, other in zip(got, wanted):
+            torch.testing.assert_close(torch.as_tensor(one), other, rtol=1e-5, atol=1e-6)
+    assert "forward" not in vars(net) and type(net(x)) is not tuple
 
 
 def test_doubles_stay_doubles_and_indices_whole(convoy):
