@@ -200,6 +200,7 @@ struct PadOutcome {
   std::vector<PadAxis> axes;
   std::vector<PadLine> lines;
   std::string text, json;  // as `convoy pad` prints them
+  std::string svg;  // the windows over the cells and the padding; empty where no size is known
 };
 
 // What the padding of a call does, as it stands in a program of PyTorch, Keras, TensorFlow, ONNX, TFLite or Core ML: each layer with

@@ -1,7 +1,9 @@
 // One process carries one model, so there is one budget, and all threads ask it.
 #include "base/budget.h"
 
+#include "base/granted.h"
 #include "convoy/cancellation.h"
+#include "convoy/granting.h"
 
 #include <algorithm>
 #include <array>
@@ -146,6 +148,30 @@ void begin_again() {
 }
 
 void end() { active = false; }
+
+namespace {
+
+std::mutex calls_guard;
+int calls = 0;
+
+}  // namespace
+
+Granted::Granted() {
+  const auto bytes = Granting::current();
+  const std::lock_guard lock(calls_guard);
+  if (calls++ == 0) {
+    begin(bytes);
+    return;
+  }
+  base = std::max(base.load(), bytes.value_or(for_reading));
+  computing_base = std::max(computing_base.load(), bytes.value_or(for_computing));
+  scale = std::max(scale.load(), bytes ? static_cast<double>(*bytes) / static_cast<double>(for_reading) : 1.0);
+}
+
+Granted::~Granted() {
+  const std::lock_guard lock(calls_guard);
+  if (--calls == 0) end();
+}
 
 void grant_file(Size device, Size node, Size bytes) {
   if (!active) return;

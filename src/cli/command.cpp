@@ -3,6 +3,7 @@
 #include "base/budget.h"
 #include "base/shown.h"
 #include "cli/output.h"
+#include "convoy/granting.h"
 #include "formats/source.h"
 
 #include <fmt/format.h>
@@ -88,16 +89,9 @@ void offer_budget(CLI::App& app) {
   app.add_option_function<std::string>(
       "--budget",
       [](const std::string& word) {
-        Size bytes = 0;
-        const char* const last = word.data() + word.size();
-        const auto [end, fault] = std::from_chars(word.data(), last, bytes);
-        const std::string_view unit(end, last);
-        const auto at = std::string_view("KMGT").find(unit.empty() ? '?' : unit[0]);
-        const int shift = at == std::string_view::npos ? 0 : 10 * (static_cast<int>(at) + 1);
-        const bool has_unit = shift > 0 && (unit.size() == 1 || unit.substr(1) == "B" || unit.substr(1) == "iB");
-        if (fault != std::errc{} || bytes < 1 || bytes > (Size{1} << 55 >> shift) || !(unit.empty() || has_unit))
-          throw CLI::ValidationError("--budget", "'" + word + "' is no amount of memory; write such as 512M or 8G");
-        budget::begin(bytes << shift);
+        const auto bytes = memory_of(word);
+        if (!bytes) throw CLI::ValidationError("--budget", bytes.error().what);
+        budget::begin(*bytes);
       },
       "memory that may be held beside what the files grant, such as 8G; work is granted in proportion (usually 160M to "
       "read and write, 2G to compute)");

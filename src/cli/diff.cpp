@@ -191,10 +191,8 @@ int run_diff(const Diff& o) {
   options.maps = begun->page.has_value();
   options.shares_weights = pair->shares;
   const auto found = [&] {
-    ProgressLine line(!o.quiet);
-    diagnose::Options telling = options;  // the line ends with this search
-    telling.progress = [&](const diagnose::Progress& at) { line.show(at.step, at.done, at.of, at.layer); };
-    return diagnose::diagnose(a, b, telling);
+    const WorkLine line(!o.quiet);  // it ends with this search
+    return diagnose::diagnose(a, b, options);
   }();
   if (!found) return report(found.error());
   const auto name = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };

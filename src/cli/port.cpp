@@ -1,6 +1,7 @@
 // convoy port: carry a model over: read, rewrite, write, read back, prove.
 #include "port/port.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 
 #include "base/mapped_file.h"
 #include "base/sha256.h"
@@ -159,7 +160,10 @@ int run_port(const Port& o) {
       if (auto written = certify(o, done, name, *certificate); !written) return pass(written);
       return certificate->take();
     };
-  auto done = port(o.model.file, *options);
+  auto done = [&] {
+    const WorkLine line(!o.quiet);  // it ends with the work
+    return port(o.model.file, *options);
+  }();
   if (!done) return report(done.error());
   if (certificate && !done->holds())
     if (const auto kept = keep_evidence(o, *done, name, *certificate); !kept) return report(kept.error());

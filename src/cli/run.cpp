@@ -8,6 +8,7 @@
 #include "base/shown.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "containers/npy.h"
 #include "formats/source.h"
 
@@ -111,6 +112,7 @@ Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Ten
   options.precision = o.doubles ? Precision::Double : Precision::Single;
   options.threads = o.threads;
   const budget::Computing computing;
+  const WorkLine line(true);
   auto values = run(graph, inputs, options);
   if (!values) return pass(values);
   std::vector<Tensor> outputs;

@@ -1,5 +1,6 @@
 #include "diagnose/compare.h"
 
+#include "base/long_work.h"
 #include "diagnose/axis_order.h"
 #include "diagnose/error_map.h"
 #include "diagnose/fingerprint.h"
@@ -21,9 +22,8 @@ std::size_t index(ValueId v) { return static_cast<std::size_t>(v.index); }
 
 }  // namespace
 
-Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps, Telling progress)
-    : progress_(std::move(progress)),
-      sized_(sized),
+Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps)
+    : sized_(sized),
       alignment_(alignment),
       threads_(threads),
       maps_(maps),
@@ -278,9 +278,10 @@ void Comparison::try_fresh(std::size_t i) {
 Status Comparison::compare_all(bool again) {
   again_ = again;
   drop_other_ends();
+  LongWork work("comparing", states_.size());
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (alignment_.matches[i].how == How::Input || states_[i].dropped) continue;
-    if (progress_) progress_({"comparing", i + 1, states_.size(), layer_of_a(alignment_.matches[i])});
+    work.at(i + 1, layer_of_a(alignment_.matches[i]));
     State& state = states_[i];
     if (again && is_identical(i)) {
       state.compared = true;

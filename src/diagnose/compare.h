@@ -23,7 +23,7 @@ bool is_named_alike(std::string_view a, std::string_view b);
 class Comparison {
  public:
   // `maps`: keeps where on its map each stretch differs.
-  Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps = false, Telling progress = {});
+  Comparison(const Sized& sized, const Alignment& alignment, int threads, bool maps = false);
   // Runs a freely, once. Fails: as it does.
   Status start(const std::vector<Tensor>& inputs);
 
@@ -137,7 +137,6 @@ class Comparison {
   static void keep_whole(const Tensor& own, std::vector<float>& made);
   static std::optional<Tensor> fresh_like(const Tensor& own, const Sizes& shape, std::uint64_t seed);
 
-  Telling progress_;
   const Sized& sized_;
   Alignment alignment_;
   int threads_;

@@ -1,4 +1,5 @@
 // The causes of what differs, stretch by stretch; where two that follow each other differ, of both together first.
+#include "base/long_work.h"
 #include "diagnose/cause.h"
 #include "diagnose/compare.h"
 
@@ -366,6 +367,7 @@ void Comparison::join_crossed(std::size_t i, std::size_t k) {
 
 Status Comparison::explain_all() {
   uncross_exchanged();
+  LongWork work("looking for causes", states_.size());
   for (std::size_t i = 0; i < states_.size(); ++i) {
     State& state = states_[i];
     if (!state.compared || state.dropped || state.gap.same || state.cause) continue;
@@ -374,7 +376,7 @@ Status Comparison::explain_all() {
       state.gap = *again;
       continue;
     }
-    if (progress_) progress_({"looking for causes", i + 1, states_.size(), layer_of_a(alignment_.matches[i])});
+    work.at(i + 1, layer_of_a(alignment_.matches[i]));
     if (join(i) || join_over(i)) continue;
     auto cause = cause_of(i, true);
     if (cause) state.cause = *std::move(cause);

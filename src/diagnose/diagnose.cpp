@@ -200,7 +200,7 @@ bool is_turned(const Graph& a, const Graph& b, const Options& options, Unsaid un
     } else {
       alignment = turned(std::move(alignment), at->a);
     }
-    Comparison comparison(*at, alignment, options.threads, false, options.progress);
+    Comparison comparison(*at, alignment, options.threads);
     if (!comparison.start(at->inputs) || !comparison.compare_all()) continue;
     one = {};
     comparison.report(one);
@@ -288,7 +288,7 @@ Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& optio
         const bool asks_for_rows = rows[static_cast<std::size_t>(at->a.inputs[i].index)] > 0;
         inputs.push_back(asks_for_rows ? at->inputs[i] : scaled(at->inputs[i], factor));
       }
-      Comparison comparison(*at, alignment, options.threads, options.maps, options.progress);
+      Comparison comparison(*at, alignment, options.threads, options.maps);
       if (auto done = comparison.start(inputs); !done) return within("a", Result<Diagnosis>(pass(done)));
       const bool is_first = trial == 0 && factor == 1;
       if (auto done = comparison.compare_all(!is_first); !done) return pass(done);

@@ -7,21 +7,12 @@
 #include "ops/padding.h"
 #include "ops/transposed_padding.h"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace convoy::diagnose {
-
-// What long work is at.
-struct Progress {
-  std::string_view step;  // "comparing"
-  std::size_t done = 0, of = 0;
-  std::string layer;  // of a
-};
-using Telling = std::function<void(const Progress&)>;
 
 struct Options {
   std::vector<Tensor> inputs;  // for a, in its own order; empty: probing numbers
@@ -30,7 +21,6 @@ struct Options {
   bool maps = false;  // where on each feature map the numbers differ
   // One of the models is source without weights: what stands for each other, and has the same shape, holds a's numbers.
   bool shares_weights = false;
-  Telling progress;  // called before each stretch; may be empty
 };
 
 // Where the numbers of a stretch differ: of each place the largest over batch and channels, long axes in blocks. 0: equal;

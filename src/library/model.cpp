@@ -4,9 +4,11 @@
 #include "convoy/cancellation.h"
 
 #include "base/budget.h"
+#include "base/granted.h"
 #include "base/nearest.h"
 #include "diagnose/diagnose.h"
 #include "explain/explanation.h"
+#include "explain/picture.h"
 #include "formats/source.h"
 #include "port/copy_weights.h"
 #include "port/pair.h"
@@ -24,42 +26,16 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
 #include <new>
 
 namespace convoy {
 namespace {
 
-// What is granted to files lasts as long as some call does. Calls side by side share it.
-class Granted {
- public:
-  Granted() {
-    const std::lock_guard lock(guard());
-    if (calls()++ == 0) budget::begin();
-  }
-  Granted(const Granted&) = delete;
-  Granted& operator=(const Granted&) = delete;
-  ~Granted() {
-    const std::lock_guard lock(guard());
-    if (--calls() == 0) budget::end();
-  }
-
- private:
-  static std::mutex& guard() {
-    static std::mutex one;
-    return one;
-  }
-  static int& calls() {
-    static int count = 0;
-    return count;
-  }
-};
-
 // Memory that there is not is a refusal like others; anything else that is thrown is a fault of ours.
 template <class Call>
 auto guarded(const Call& call) -> decltype(call()) {
   try {
-    const Granted granted;
+    const budget::Granted granted;
     auto made = call();
     if (made && Listening::is_cancelled()) return fail(Fault::Cancelled, "was cancelled");
     return made;
@@ -170,6 +146,7 @@ PadOutcome outcome_of(const explain::Explanation& told) {
         {std::string(explain::name_of(line.framework)), line.code, line.equal, line.holds, line.remark});
   outcome.text = explain::text_of(told);
   outcome.json = printed(explain::json_of(told));
+  outcome.svg = explain::picture_of({told}).value_or("");
   return outcome;
 }
 

@@ -1,5 +1,6 @@
 #include "prove/trial.h"
 
+#include "base/long_work.h"
 #include "prove/bound_operators.h"
 #include "run/run.h"
 
@@ -87,7 +88,9 @@ Status Trial::run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   }
   reference_.feed(inputs);
   for (std::size_t i = 0; i < inputs_of_target.size(); ++i) keep(target_.inputs[i], {inputs_of_target[i], {}, 0, 0});
+  LongWork work("proving", target_.nodes.size());
   for (const Node& node : target_.nodes) {
+    work.next(node.layer);
     if (auto done = within(place_of(node), run_one(node)); !done) return done;
   }
   for (std::size_t i = 0; i < target_.outputs.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include "base/budget.h"
+#include "base/long_work.h"
 #include "ops/expect.h"
 #include "run/plain/kernels.h"
 #include "run/work.h"
@@ -421,8 +422,11 @@ template <class T>
 Result<Values> run_as(const Graph& graph, const std::vector<Tensor>& inputs, const RunOptions& options) {
   Runner<T> runner(graph, options);
   if (auto s = runner.set_inputs(inputs); !s) return pass(s);
-  for (const Node& node : graph.nodes)
+  LongWork work("computing", graph.nodes.size());
+  for (const Node& node : graph.nodes) {
+    work.next(node.layer);
     if (auto s = within(place_of(node), runner.run(node)); !s) return pass(s);
+  }
   return runner.results();
 }
 

@@ -1,8 +1,11 @@
 #include "convoy/model.h"
+#include "convoy/granting.h"
+#include "convoy/progress.h"
 
 #include <gtest/gtest.h>
 
 #include <unistd.h>
+#include <algorithm>
 #include <fstream>
 
 namespace convoy::model_test {
@@ -149,6 +152,51 @@ TEST(Library, ThePaddingOfACallIsAValue) {
   EXPECT_EQ(cut->front().axes[0].after, 0);
   EXPECT_EQ(cut->front().axes[0].out, 10);
   EXPECT_EQ(pad("Convolve(3)").error().fault, Fault::Usage);
+}
+
+TEST(Library, WorkTellsWhatItIsAt) {
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  const std::vector<Tensor> x{Tensor::of({2, 8, 8, 1}, std::vector<float>(128, 0.5F))};
+  std::vector<std::string> told;
+  std::size_t last = 0, of = 0;
+  const Watching::Told tell = [&](const Progress& at) {
+    if (told.empty() || told.back() != at.step) told.emplace_back(at.step);
+    last = at.done;
+    of = at.of;
+  };
+  {
+    const Watching watching(tell);
+    ASSERT_TRUE(model->run(x));
+  }
+  EXPECT_EQ(told, std::vector<std::string>{"computing"});
+  EXPECT_EQ(last, model->layers().size());
+  EXPECT_EQ(of, model->layers().size());
+  ASSERT_TRUE(model->run(x));  // nobody watches any more
+  EXPECT_EQ(told.size(), 1U);
+  {
+    const Watching watching(tell);
+    ASSERT_TRUE(port(digits, folder_for("told") / "digits.onnx", {}));
+    ASSERT_TRUE(diff(*model, *model, {}));
+  }
+  EXPECT_NE(std::ranges::find(told, "proving"), told.end());
+  EXPECT_NE(std::ranges::find(told, "comparing"), told.end());
+}
+
+TEST(Library, ACallerGrantsABudgetOfItsOwn) {
+  {
+    const Granting little(*memory_of("1"));
+    const auto refused = load(digits, ReadOptions{});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().fault, Fault::Budget);
+    EXPECT_NE(refused.error().what.find("--budget"), std::string::npos) << refused.error().what;
+    const Granting enough(*memory_of("1GiB"));
+    EXPECT_TRUE(load(digits, ReadOptions{}));
+  }
+  EXPECT_TRUE(load(digits, ReadOptions{}));
+  EXPECT_EQ(*memory_of("3K"), 3072);
+  for (const char* words : {"", "G", "0", "8X", "-1", "8 G", "9999999T"})
+    EXPECT_EQ(memory_of(words).error().fault, Fault::Usage) << words;
 }
 
 TEST(Library, WhatCannotBeReadIsAnErrorWithItsPlace) {
