@@ -53,6 +53,7 @@ Result<std::map<std::string, Shape>> shapes_of(const Run& o) {
 Result<Graph> loaded(const Run& o) {
   auto options = o.model.parsed();
   if (!options) return pass(options);
+  options->keeps_quantized = true;
   if (!o.seed.empty()) {
     const auto seed = seed_of_option(o.seed);
     if (!seed) return std::unexpected(seed.error());

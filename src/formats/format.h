@@ -30,6 +30,7 @@ struct LoadOptions {
   bool structure_only = false;  // weights are not read: constants are zeros of the declared shapes
   bool weights_may_lack = false;  // a file that holds none and is given none is read as if `structure_only` were set
   bool dequantizes = false;  // quantised numbers stand for the real ones that they mean (--dequantize)
+  bool keeps_quantized = false;  // they are kept as they are, with what they mean, for who runs them; else refused
   std::vector<ListedLayer>* listing = nullptr;  // filled with the file's layers, also where one cannot be carried
   std::vector<std::string>* remarks = nullptr;  // gains what the user must know of how it was read, in sentences
   // Of source alone. Folders below which imports are found as well, as those of the file's package are (--allow-root);

@@ -98,10 +98,20 @@ ValueId FunctionCall::make_constant(std::string_view word, Tensor tensor) {
   return made;
 }
 
-ValueId FunctionCall::remade(ValueId constant, Tensor tensor) {
+const Quantization* FunctionCall::quantization(ValueId value) const {
+  return value ? graph_[value].quantization.get() : nullptr;
+}
+
+void FunctionCall::set_quantization(ValueId value, Quantization quantization) {
+  graph_[value].quantization = std::make_shared<const Quantization>(std::move(quantization));
+}
+
+ValueId FunctionCall::remade(ValueId constant, Tensor tensor, std::shared_ptr<const Quantization> quantization) {
   const ValueId made =
       graph_.constant(graph_.unique_name(graph_[constant].name), std::move(tensor), graph_[constant].trainable);
   std::swap(graph_[made].name, graph_[constant].name);
+  graph_[made].type.dtype = graph_[constant].type.dtype;
+  graph_[made].quantization = std::move(quantization);
   return made;
 }
 

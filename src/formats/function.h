@@ -54,7 +54,10 @@ class FunctionCall {
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs);
   ValueId make_constant(std::string_view word, Tensor tensor);
   // The numbers of a constant in another order; what is made takes its name.
-  ValueId remade(ValueId constant, Tensor tensor);
+  ValueId remade(ValueId constant, Tensor tensor, std::shared_ptr<const Quantization> quantization = {});
+  // Null: its numbers are what they are.
+  const Quantization* quantization(ValueId value) const;
+  void set_quantization(ValueId value, Quantization quantization);
 
   // Fails with the first failure, and on every argument that nobody asked for.
   Status done();

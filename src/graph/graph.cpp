@@ -177,7 +177,9 @@ Status check_values(const Graph& g) {
     if (v.name.empty()) return fail(Fault::Internal, "a value has no name");
     if (!names.insert(v.name).second) return fail(Fault::Internal, "two values are named '" + v.name + "'");
     if (v.constant && v.producer) return fail(Fault::Internal, "constant '" + v.name + "' is also computed");
-    if (v.constant && type_of(*v.constant) != v.type)
+    TensorType held = v.type;
+    if (v.quantization) held.dtype = v.quantization->dtype;
+    if (v.constant && type_of(*v.constant) != held)
       return fail(Fault::Internal, "constant '" + v.name + "' is not what its type says");
   }
   return {};

@@ -3,9 +3,11 @@
 #pragma once
 #include "ops/edge_rules.h"
 #include "ops/op.h"
+#include "ops/quantization.h"
 
 #include <compare>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -40,6 +42,8 @@ struct Value {
   std::optional<Tensor> constant;  // weights and other numbers known beforehand
   bool trainable = true;  // of a constant: a weight that training moves, unlike running statistics and tables
   bool literal = false;  // of a constant: numbers that the program says itself, no weight and no state of a layer
+  // Of real numbers that are held as whole ones: `type` says float32, a constant holds the whole ones.
+  std::shared_ptr<const Quantization> quantization;
   NodeId producer;  // none for inputs and constants
   std::optional<Origin> origin;
 };

@@ -4,6 +4,7 @@
 #include "base/long_work.h"
 #include "ops/expect.h"
 #include "run/plain/kernels.h"
+#include "run/quantized/node.h"
 #include "run/work.h"
 
 #include <algorithm>
@@ -310,6 +311,7 @@ class Runner {
       if (!fits)
         return fail(Fault::Usage, "input '" + value.name + "' has shape " + text_of(given.shape) + ", expected " +
                                       text_of(value.type.shape));
+      if (auto s = quantized::check_held(value, inputs[i]); !s) return s;
       if (auto s = put(graph_.inputs[i], inputs[i]); !s) return s;
     }
     return {};
@@ -321,6 +323,8 @@ class Runner {
       stored.push_back(v ? stored_of(v) : nullptr);
       if (v && !stored.back()) return fail(Fault::Internal, "value '" + graph_[v].name + "' is used before it is made");
     }
+    if (quantized::is_quantized(graph_, node))
+      return keep(node, quantized::run_quantized_node(graph_, node, stored, options_.threads));
     const bool whole = is_whole(node.op, stored);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
@@ -338,8 +342,13 @@ class Runner {
     if (auto s = room_.take(bytes < 0 ? std::nullopt : std::optional(bytes), "the result"); !s) return s;
     const Way way{options_.threads, graph_.rules, graph_[node.outputs[0]].type.dtype};
     auto results = whole ? run_node_as<double>(node, stored, way) : run_op<T>(node.op, stored, numbers, *types, way);
-    if (!results) return pass(results);
     room_.taken -= bytes;
+    return keep(node, std::move(results));
+  }
+
+  // The values that a node gave, and no longer those that nothing reads any more.
+  Status keep(const Node& node, Result<std::vector<Tensor>> results) {
+    if (!results) return pass(results);
     if (results->size() != node.outputs.size())
       return fail(Fault::Internal, "the operator has " + std::to_string(results->size()) + " results, the node " +
                                        std::to_string(node.outputs.size()));

@@ -6,7 +6,7 @@
 namespace convoy::tflite {
 namespace {
 
-Quantization quantization_of(const FlatTable& tensor) {
+StoredQuantization quantization_of(const FlatTable& tensor) {
   const auto table = tensor.table(4);
   if (!table) return {};
   return {table->numbers<float>(2), table->numbers<std::int64_t>(3), table->number<std::int32_t>(6),

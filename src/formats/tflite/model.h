@@ -15,7 +15,7 @@
 
 namespace convoy::tflite {
 
-struct Quantization {
+struct StoredQuantization {
   std::vector<float> scale;
   std::vector<std::int64_t> zero_point;
   std::int32_t axis = 0;
@@ -27,7 +27,7 @@ struct StoredTensor {
   std::vector<std::int32_t> shape, signature;  // signature: with -1 for sizes that are free; empty: as `shape` says
   int type = 0;
   std::uint32_t buffer = 0, external = 0;
-  Quantization quantization;
+  StoredQuantization quantization;
   bool is_variable = false, is_sparse = false;
   bool is_quantized() const { return !quantization.scale.empty() || quantization.is_custom; }
 };

@@ -66,14 +66,36 @@ ValueId activated(FunctionCall& call, ValueId y) {
   return y;
 }
 
-ValueId permuted(FunctionCall& call, ValueId kernel, const Sizes& axes) {
-  const Tensor* known = call.constant(kernel);
-  return known && !call.failed() ? call.remade(kernel, known->permuted(axes)) : call.add(Transpose{axes}, {kernel});
+namespace {
+
+// The quantization of a kernel whose axis `axis` of them becomes another.
+std::shared_ptr<const Quantization> with_axis(const Quantization* of, Size axis) {
+  if (!of) return nullptr;
+  Quantization moved = *of;
+  moved.axis = of->per_axis() ? axis : 0;
+  return std::make_shared<const Quantization>(std::move(moved));
 }
 
+}  // namespace
+
+ValueId permuted(FunctionCall& call, ValueId kernel, const Sizes& axes) {
+  const Tensor* known = call.constant(kernel);
+  if (!known || call.failed()) return call.add(Transpose{axes}, {kernel});
+  const Quantization* held = call.quantization(kernel);
+  const Size axis = held ? static_cast<Size>(std::ranges::find(axes, held->axis) - axes.begin()) : 0;
+  return call.remade(kernel, known->permuted(axes), with_axis(held, axis));
+}
+
+// Scales go on along the axis in front of which as many elements lie.
 ValueId reshaped(FunctionCall& call, ValueId kernel, const Sizes& shape) {
   const Tensor* known = call.constant(kernel);
-  return known && !call.failed() ? call.remade(kernel, known->reshaped(shape)) : call.add(Reshape{shape}, {kernel});
+  if (!known || call.failed()) return call.add(Reshape{shape}, {kernel});
+  const Quantization* held = call.quantization(kernel);
+  Size before = 1, reached = 1, axis = 0;
+  for (Size i = 0; held && i < held->axis; ++i) before *= at(known->shape(), i);
+  while (axis < static_cast<Size>(shape.size()) && (reached < before || at(shape, axis) == 1))
+    reached *= at(shape, axis++);
+  return call.remade(kernel, known->reshaped(shape), with_axis(held, axis));
 }
 
 std::vector<Window> windows_of(const Sizes& kernel, const Sizes& stride, const Sizes& dilation) {

@@ -77,6 +77,7 @@ std::vector<char> ModelReader::needed(const std::vector<std::int32_t>& outputs) 
   for (std::size_t i = operators.size(); i-- > 0;) {
     const StoredOperator& op = subgraph_->operators[i];
     operators[i] =
+        (changes_state(op) && options_.outputs.empty()) ||
         std::ranges::any_of(op.outputs, [&](std::int32_t t) { return tensors[static_cast<std::size_t>(t)] != 0; });
     if (operators[i] == 0) continue;
     for (const std::int32_t t : op.inputs)
@@ -125,6 +126,7 @@ Result<Graph> ModelReader::read() {
     for (int n = 1; !output_names.insert(name).second; ++n) name = plain_name + "." + std::to_string(n);
     graph_.output_names.push_back(name);
   }
+  if (auto s = add_states_to_outputs(); !s) return pass(s);
   name_values(graph_);
   prune(graph_);
   return std::move(graph_);
@@ -175,7 +177,10 @@ Status ModelReader::add_inputs() {
     const auto shape = within(place, shape_of_input(tensor, name));
     if (!shape) return std::unexpected(shape.error());
     if (known_[static_cast<std::size_t>(t)].value) return fail(Fault::Format, place + " is there twice");
+    auto quantization = within(place, quantization_of(t));
+    if (!quantization) return std::unexpected(quantization.error());
     const ValueId value = graph_.input(name, {*dtype, *shape});
+    graph_[value].quantization = std::move(*quantization);
     known_[static_cast<std::size_t>(t)].value = value;
     names_.emplace_back(value, name);
   }

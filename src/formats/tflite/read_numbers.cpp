@@ -5,12 +5,13 @@
 #include "ops/expect.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace convoy::tflite {
 
 Status ModelReader::check_quantization(std::int32_t t) const {
   const StoredTensor& tensor = subgraph_->tensors[static_cast<std::size_t>(t)];
-  if (!tensor.is_quantized() || dequantizes()) return {};
+  if (!tensor.is_quantized() || options_.dequantizes || options_.keeps_quantized) return {};
   const auto dtype = dtype_of(tensor.type);
   if (dtype && is_floating(*dtype)) return {};
   return fail(Fault::Unsupported, "'" + name_of(t) +
@@ -38,10 +39,74 @@ Result<Tensor> ModelReader::numbers_of(const StoredTensor& stored) const {
   return tensor;
 }
 
+Result<std::shared_ptr<const Quantization>> ModelReader::quantization_of(std::int32_t t) const {
+  const StoredTensor& tensor = subgraph_->tensors[static_cast<std::size_t>(t)];
+  const auto dtype = dtype_of(tensor.type);
+  if (options_.dequantizes || !options_.keeps_quantized || !tensor.is_quantized() || !dtype || is_floating(*dtype))
+    return nullptr;
+  const StoredQuantization& q = tensor.quantization;
+  const std::size_t pairs = q.scale.size();
+  Quantization held{*dtype, q.scale, q.zero_point, pairs > 1 ? q.axis : 0};
+  if (held.zero_points.empty()) held.zero_points.assign(1, 0);
+  if (held.zero_points.size() == 1) held.zero_points.resize(pairs, held.zero_points.front());
+  const auto axis = static_cast<std::size_t>(held.axis);
+  const bool fits = pairs == 1 || (held.axis >= 0 && axis < tensor.shape.size() &&
+                                   static_cast<std::size_t>(tensor.shape[axis]) == pairs);
+  const bool sound = std::ranges::all_of(q.scale, [](float s) { return std::isfinite(s) && s > 0; });
+  const Size half = Size{1} << std::min<Size>(8 * bytes_of(*dtype) - 1, 31);
+  const Size least = is_unsigned(*dtype) ? 0 : -half, most = is_unsigned(*dtype) ? 2 * half - 1 : half - 1;
+  const bool in_range = std::ranges::all_of(held.zero_points, [&](Size z) { return z >= least && z <= most; });
+  if (q.is_custom || !fits || !sound || !in_range || held.zero_points.size() != pairs)
+    return within("tensor '" + name_of(t) + "'",
+                  Result<std::shared_ptr<const Quantization>>(
+                      fail(Fault::Format, "has " + std::to_string(pairs) + " scales and " +
+                                              std::to_string(q.zero_point.size()) + " zero points along axis " +
+                                              std::to_string(q.axis) + " of " + std::string(convoy::name_of(*dtype)) +
+                                              " numbers, which do not say what these stand for")));
+  return std::make_shared<const Quantization>(std::move(held));
+}
+
+ValueId ModelReader::add_constant(Graph& graph, const std::string& name, const Tensor& tensor,
+                                  std::shared_ptr<const Quantization> quantization, bool trainable) const {
+  const ValueId made = graph.constant(graph.unique_name(name), tensor, trainable);
+  if (quantization) graph[made].type.dtype = DType::F32;
+  graph[made].quantization = std::move(quantization);
+  return made;
+}
+
+Status ModelReader::hold(Graph& graph, std::size_t given, const StoredOperator& op, std::vector<ValueId>& outputs,
+                         const std::string& layer) const {
+  std::shared_ptr<const Quantization> first;
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const auto said = quantization_of(op.outputs[i]);
+    if (!said) return std::unexpected(said.error());
+    if (i == 0) first = *said;
+    const auto& own = graph[outputs[i]].quantization;
+    const bool other = *said && own ? !(**said == *own) : static_cast<bool>(*said) != static_cast<bool>(own);
+    // What is handed on as it is, and held otherwise.
+    if (static_cast<std::size_t>(outputs[i].index) < given && other) {
+      auto made = graph.add(Identity{}, {outputs[i]}, layer);
+      if (!made) return pass(made);
+      outputs[i] = made->front();
+    }
+    if (static_cast<std::size_t>(outputs[i].index) >= given) graph[outputs[i]].quantization = *said;
+  }
+  for (std::size_t v = given; v < graph.values.size(); ++v) {
+    Value& value = graph.values[v];
+    const bool is_output =
+        std::ranges::any_of(outputs, [&](ValueId o) { return static_cast<std::size_t>(o.index) == v; });
+    if (!value.producer || value.quantization || is_output || !is_floating(value.type.dtype)) continue;
+    const Node& node = graph[value.producer];
+    value.quantization = first;
+    if (traits_of(node.op).moves_numbers()) value.quantization = graph[node.inputs[0]].quantization;
+  }
+  return {};
+}
+
 namespace {
 
 // (q - zero point) * scale, one pair for all or one for each place along an axis.
-Result<Tensor> real_numbers(const Tensor& stored, const Quantization& q) {
+Result<Tensor> real_numbers(const Tensor& stored, const StoredQuantization& q) {
   const std::size_t pairs = q.scale.size();
   const auto axis = static_cast<std::size_t>(q.axis);
   const bool per_axis = pairs != 1;
@@ -80,7 +145,7 @@ Result<const Tensor*> ModelReader::known_tensor(std::int32_t t) {
   if (auto s = check_quantization(t); !s) return std::unexpected(s.error());
   auto tensor = within("tensor '" + name_of(t) + "'", numbers_of(stored));
   if (!tensor) return std::unexpected(tensor.error());
-  if (stored.is_quantized() && !is_floating(tensor->dtype()))
+  if (stored.is_quantized() && !is_floating(tensor->dtype()) && options_.dequantizes)
     tensor = within("tensor '" + name_of(t) + "'", real_numbers(*tensor, stored.quantization));
   if (!tensor) return std::unexpected(tensor.error());
   known.tensor = std::move(*tensor);
@@ -91,6 +156,7 @@ Result<const Tensor*> ModelReader::known_tensor(std::int32_t t) {
 const SizeNumbers* ModelReader::known_sizes(std::int32_t t) {
   Known& known = known_[static_cast<std::size_t>(t)];
   if (known.sizes) return &*known.sizes;
+  if (const auto held = quantization_of(t); !held || *held) return nullptr;
   const auto tensor = known_tensor(t);
   if (!tensor || !*tensor || is_floating((*tensor)->dtype()) || (*tensor)->count() > 64 || (*tensor)->rank() > 1)
     return nullptr;
@@ -112,7 +178,10 @@ Result<ValueId> ModelReader::value_of(std::int32_t t) {
                   "'" + name + "' follows from sizes that are not known beforehand; give them with --shape");
     return fail(Fault::Format, "'" + name + "' is read before anything gives it");
   }
-  known.value = graph_.constant(graph_.unique_name(name), **tensor, is_floating((*tensor)->dtype()));
+  auto quantization = quantization_of(t);
+  if (!quantization) return std::unexpected(quantization.error());
+  const bool trainable = *quantization || is_floating((*tensor)->dtype());
+  known.value = add_constant(graph_, name, **tensor, std::move(*quantization), trainable);
   graph_[known.value].literal = (*tensor)->rank() == 0;
   return known.value;
 }

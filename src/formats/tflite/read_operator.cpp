@@ -69,6 +69,8 @@ Status ModelReader::add_operator(std::size_t place) {
       return fail(Fault::Format, "gives '" + name_of(t) + "', which is there already");
     if (auto s = check_quantization(t); !s) return s;
   }
+  if (code.builtin == var_handle || code.builtin == read_variable || code.builtin == assign_variable)
+    return add_state(op, code.builtin);
   const Operator* row = operator_of(code.builtin);
   if (row && row->name == "SHAPE") return add_shape(op);
   if (!row) return fail(Fault::Unsupported, "is an operator that this version does not read");
@@ -140,12 +142,15 @@ Result<bool> ModelReader::add_computed(const Operator& row, const StoredOperator
              std::to_string(i + 1 - parameters.size());
     else if (i < parameters.size()) name = parameters[i];
     else return false;
-    arguments.emplace(name, graph.constant(graph.unique_name(name), *tensors[i]));
+    auto quantization = quantization_of(op.inputs[i]);
+    if (!quantization) return pass(quantization);
+    arguments.emplace(name, add_constant(graph, name, *tensors[i], std::move(*quantization)));
   }
   const std::size_t given = graph.values.size();
   auto outputs = call_function(functions(), graph, std::string(row.name), attributes, std::move(arguments),
                                std::string(row.name), {.results = op.outputs.size()});
   if (!outputs || outputs->size() < op.outputs.size()) return false;  // its row says why
+  if (auto s = hold(graph, given, op, *outputs, std::string(row.name)); !s) return std::unexpected(s.error());
   if (auto s = allowance_.spend(cost_of(graph, given)); !s) return std::unexpected(s.error());
   graph.outputs = *outputs;
   for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back(std::to_string(i));
@@ -154,8 +159,10 @@ Result<bool> ModelReader::add_computed(const Operator& row, const StoredOperator
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     const Tensor& value = values->at((*outputs)[i]);
     const DType wanted = graph[(*outputs)[i]].type.dtype;
-    known_[static_cast<std::size_t>(op.outputs[i])].tensor =
-        is_floating(wanted) ? value.converted(wanted) : Tensor::of(value.shape(), value.integers());
+    known_[static_cast<std::size_t>(op.outputs[i])].tensor = graph[(*outputs)[i]].quantization ? value
+                                                             : is_floating(wanted)
+                                                                 ? value.converted(wanted)
+                                                                 : Tensor::of(value.shape(), value.integers());
   }
   return true;
 }
@@ -262,12 +269,14 @@ Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const
     const auto value = within("input '" + late.front().first + "'", value_of(late.front().second));
     if (!value) return std::unexpected(value.error());
   }
+  const std::size_t given = graph_.values.size();
   auto outputs = call_function(functions(), graph_, std::string(row.name), *attributes, std::move(tensors), layer,
                                {.results = op.outputs.size()});
   if (!outputs) return pass(outputs);
   if (outputs->size() < op.outputs.size())
     return fail(Fault::Unsupported, "is asked for " + std::to_string(op.outputs.size()) + " results, of which " +
                                         std::to_string(outputs->size()) + " are carried");
+  if (auto s = hold(graph_, given, op, *outputs, layer); !s) return s;
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     known_[static_cast<std::size_t>(op.outputs[i])].value = (*outputs)[i];
     names_.emplace_back((*outputs)[i], name_of(op.outputs[i]));

@@ -42,6 +42,10 @@ class ModelReader {
   Result<Shape> shape_of_input(const StoredTensor& tensor, const std::string& name) const;
   Status add_operator(std::size_t place);
   Status add_shape(const StoredOperator& op);
+  // What is kept between calls is an input here, and what it becomes an output.
+  Status add_state(const StoredOperator& op, int code);
+  bool changes_state(const StoredOperator& op) const;
+  Status add_states_to_outputs();
   Status add_row(const Operator& row, const StoredOperator& op, const std::string& layer);
   // Every input is known: so are the results. False: this operator does not say.
   Result<bool> add_computed(const Operator& row, const StoredOperator& op, const Json& attributes);
@@ -54,7 +58,13 @@ class ModelReader {
   const SizeNumbers* known_sizes(std::int32_t tensor);
   Result<ValueId> value_of(std::int32_t tensor);
   Status check_quantization(std::int32_t tensor) const;
-  bool dequantizes() const { return options_.dequantizes; }
+  // How its numbers stand for real ones, where they are kept as they are. Null: they are what they are.
+  Result<std::shared_ptr<const Quantization>> quantization_of(std::int32_t tensor) const;
+  ValueId add_constant(Graph& graph, const std::string& name, const Tensor& tensor,
+                       std::shared_ptr<const Quantization> quantization, bool trainable = true) const;
+  // What an operator made, from value `given` on, is held as its results are in the file, or as what it only moves.
+  Status hold(Graph& graph, std::size_t given, const StoredOperator& op, std::vector<ValueId>& outputs,
+              const std::string& layer) const;
   void name_values(Graph& graph) const;
   std::string name_of(std::int32_t tensor) const;
   std::string layer_of(std::size_t place) const;
@@ -67,6 +77,8 @@ class ModelReader {
   Graph graph_;
   std::vector<Known> known_;  // by tensor
   std::vector<std::pair<ValueId, std::string>> names_;
+  std::map<std::int32_t, std::string> states_;  // the names of variables, by the tensors that stand for them
+  std::map<std::string, std::int32_t> next_states_;  // what was assigned to each
   Allowance allowance_;
 };
 

@@ -6,6 +6,9 @@
 
 namespace convoy::tflite {
 
+// BuiltinOperator, of those that no row reads.
+inline constexpr int var_handle = 142, read_variable = 143, assign_variable = 144;
+
 // Nothing: a type that is not carried (text, complex numbers, 4 bits).
 constexpr std::optional<DType> dtype_of(Size code) {
   switch (code) {

@@ -14,7 +14,8 @@ namespace {
 std::vector<ValueId> fully_connected(FunctionCall& call) {
   ValueId x = call.tensor("input");
   const ValueId filter = call.tensor("filter"), bias = call.optional("bias");
-  call.attrs.ignore({"asymmetric_quantize_inputs", "quantized_bias_type"});
+  call.attrs.ignore({"quantized_bias_type"});
+  const bool has_zero_points = call.attrs.truth("asymmetric_quantize_inputs", false);
   const bool keeps = call.attrs.truth("keep_num_dims", false);
   if (call.attrs.integer("weights_format", 0) != 0)
     call.refuse(Fault::Unsupported, "option 'weights_format' shuffles the kernel, which is not carried");
@@ -23,7 +24,13 @@ std::vector<ValueId> fully_connected(FunctionCall& call) {
   if (call.failed()) return {};
   const Dim length = call.dim(filter, 1);
   if (!keeps && (call.rank(x) != 2 || call.dim(x, 1) != length)) x = call.add(Reshape{{-1, *length}}, {x});
-  return {activated(call, call.add(Linear{LinearOrder::InOut}, {x, permuted(call, filter, {1, 0}), bias}))};
+  const ValueId kernel = permuted(call, filter, {1, 0});
+  if (const Quantization* held = call.quantization(kernel); held && has_zero_points) {
+    Quantization around = *held;
+    around.inputs_have_zero_points = true;
+    call.set_quantization(kernel, std::move(around));
+  }
+  return {activated(call, call.add(Linear{LinearOrder::InOut}, {x, kernel, bias}))};
 }
 
 ValueId last_two_swapped(FunctionCall& call, ValueId x) {

@@ -31,7 +31,10 @@ std::vector<ValueId> pad_v2(FunctionCall& call) {
     call.refuse(Fault::Unsupported, "tensor 'constant_values' is not one number known beforehand");
     return {};
   }
-  return padded(call, PadMode::Constant, value->doubles().front());
+  double number = value->doubles().front();
+  if (const Quantization* held = call.quantization(call.tensor("constant_values")))
+    number = static_cast<double>(held->scales[0]) * (number - static_cast<double>(held->zero_points[0]));
+  return padded(call, PadMode::Constant, number);
 }
 
 constexpr std::array<std::string_view, 2> modes{"REFLECT", "SYMMETRIC"};

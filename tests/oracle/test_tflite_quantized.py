@@ -1,0 +1,263 @@
+"""`convoy run` of quantised TFLite models: one operator each over random integers, scales and shapes, and the quantised models of
+the corpus, bit for bit as the interpreter's reference kernels answer them."""
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from carrying import cases_in, convoy
+
+CORPUS = cases_in("corpus/tflite")
+QUANTISED = [] if CORPUS is None else sorted(
+    f.parent.name for f in CORPUS.glob("*/case.json") if json.loads(f.read_text()).get("group") == "quant"
+)
+RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+CODES = {"float32": 0, "int32": 2, "uint8": 3, "int64": 4, "int16": 7, "int8": 9}
+
+
+@dataclass
+class Tensor:
+    dtype: str
+    shape: tuple
+    scale: object = None
+    zero: object = 0
+    axis: int = 0
+    numbers: object = None  # of a constant
+
+
+def written(path, op: str, options: dict, inputs: list, outputs: list, version: int = 1) -> None:
+    """A model of one operator. Inputs without numbers are the model's."""
+    import flatbuffers
+    from tensorflow.lite.python import schema_py_generated as schema
+
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.buffers, graph.tensors = 3, [schema.BufferT()], []
+    for number, tensor in enumerate(inputs + outputs):
+        made = schema.TensorT()
+        made.name, made.shape, made.type = f"t{number}", list(tensor.shape), CODES[tensor.dtype]
+        if tensor.scale is not None:
+            made.quantization = schema.QuantizationParametersT()
+            made.quantization.scale = np.atleast_1d(np.float32(tensor.scale))
+            made.quantization.zeroPoint = np.broadcast_to(np.int64(tensor.zero), made.quantization.scale.shape)
+            made.quantization.quantizedDimension = tensor.axis
+        if tensor.numbers is not None:
+            buffer = schema.BufferT()
+            buffer.data = np.frombuffer(np.ascontiguousarray(tensor.numbers.astype(tensor.dtype)).tobytes(), np.uint8)
+            made.buffer = len(model.buffers)
+            model.buffers.append(buffer)
+        graph.tensors.append(made)
+    code, node = schema.OperatorCodeT(), schema.OperatorT()
+    code.builtinCode = getattr(schema.BuiltinOperator, op)
+    code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), version
+    node.inputs, node.outputs = list(range(len(inputs))), [len(inputs) + i for i in range(len(outputs))]
+    if options:
+        kind = options.pop("kind")
+        node.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
+        node.builtinOptions = getattr(schema, kind + "T")()
+        for name, value in options.items():
+            assert hasattr(node.builtinOptions, name), name
+            setattr(node.builtinOptions, name, value)
+    graph.operators, model.operatorCodes, model.subgraphs = [node], [code], [graph]
+    graph.inputs = [i for i, tensor in enumerate(inputs) if tensor.numbers is None]
+    graph.outputs = node.outputs
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    path.write_bytes(builder.Output())
+
+
+def answers(path, inputs: list, reference: bool = True) -> list:
+    import tensorflow as tf
+
+    kinds = tf.lite.experimental.OpResolverType
+    kind = kinds.BUILTIN_REF if reference else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = tf.lite.Interpreter(model_path=str(path), experimental_op_resolver_type=kind, num_threads=1)
+    for details, x in zip(interpreter.get_input_details(), inputs, strict=True):
+        if list(details["shape"]) != list(x.shape):
+            interpreter.resize_tensor_input(details["index"], x.shape)
+    interpreter.allocate_tensors()
+    for details, x in zip(interpreter.get_input_details(), inputs, strict=True):
+        interpreter.set_tensor(details["index"], x)
+    interpreter.invoke()
+    return [interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()]
+
+
+def ours(path, folder, names: list, inputs: list, outputs: int) -> list:
+    words = []
+    for number, (name, x) in enumerate(zip(names, inputs, strict=True)):
+        np.save(folder / f"x{number}.npy", x)
+        words += ["--input", f"{name}={folder / f'x{number}.npy'}"]
+    to = folder / ("y.npz" if outputs > 1 else "y.npy")
+    convoy("run", path, *words, "-o", to, "-f")
+    return list(np.load(to).values()) if outputs > 1 else [np.load(to)]
+
+
+def whole(draw, dtype: str, shape) -> np.ndarray:
+    least, most = RANGES[dtype]
+    return draw.integers(least, most, shape, dtype, endpoint=True)
+
+
+def activation(draw, dtype: str, shape, scale=None, zero=None, numbers=False) -> Tensor:
+    least, most = RANGES[dtype]
+    point = 0 if dtype == "int16" else int(draw.integers(least, most)) if zero is None else zero
+    size = scale or float(draw.uniform(0.3, 3)) / (most - least)
+    return Tensor(dtype, shape, size, point, numbers=whole(draw, dtype, shape) if numbers else None)
+
+
+def weights(draw, dtype: str, shape, axis: int, per_channel: bool) -> Tensor:
+    """Around zero for signed inputs; of bytes without a sign around a point of their own, with one scale."""
+    if dtype == "uint8":
+        return Tensor("uint8", shape, float(draw.uniform(0.005, 0.02)), int(draw.integers(90, 160)), 0, whole(draw, "uint8", shape))
+    scale = draw.uniform(0.005, 0.02, shape[axis] if per_channel else 1)
+    return Tensor("int8", shape, scale, 0, axis, draw.integers(-127, 127, shape, "int8", endpoint=True))
+
+
+def bias(draw, x: Tensor, w: Tensor, count: int) -> Tensor:
+    kind = "int64" if x.dtype == "int16" else "int32"
+    reach = 20000 if x.dtype == "int16" else 2000
+    return Tensor(kind, (count,), np.float32(x.scale) * np.float32(w.scale), 0, 0, draw.integers(-reach, reach, count))
+
+
+def product_case(draw, op: str, dtype: str):
+    """The operator's options, inputs and output of a random product."""
+    per_channel = dtype != "uint8" and bool(draw.integers(2))
+    n, h, w, c = (int(v) for v in draw.integers([1, 5, 6, 1], [4, 9, 10, 6]))
+    kh, kw, o = (int(v) for v in draw.integers([1, 1, 1], [4, 5, 7]))
+    sh, sw, same = int(draw.integers(1, 3)), int(draw.integers(1, 4)), int(draw.integers(2))
+    x = activation(draw, dtype, (n, h, w, c))
+    out = lambda size, kernel, stride: -(-size // stride) if same == 0 else (size - kernel) // stride + 1
+    y_scale = float(draw.uniform(0.02, 0.2)) / (256 if dtype == "int16" else 1)
+    shared = {"padding": same, "strideH": sh, "strideW": sw, "fusedActivationFunction": int(draw.choice([0, 1, 3]))}
+    if op == "FULLY_CONNECTED":
+        x = activation(draw, dtype, (n, c))
+        k = weights(draw, dtype, (o, c), 0, per_channel)
+        return ({"kind": "FullyConnectedOptions", "fusedActivationFunction": shared["fusedActivationFunction"]},
+                [x, k, bias(draw, x, k, o)], activation(draw, dtype, (n, o), y_scale))
+    if op == "TRANSPOSE_CONV":
+        k = weights(draw, dtype, (o, kh, kw, c), 0, per_channel)
+        size = [v * s if same == 0 else (v - 1) * s + k for v, s, k in ((h, sh, kh), (w, sw, kw))]
+        to = Tensor("int32", (4,), numbers=np.array([n, *size, o]))
+        shared.pop("fusedActivationFunction")
+        return {"kind": "TransposeConvOptions", **shared}, [to, k, x], activation(draw, dtype, (n, *size, o), y_scale)
+    shape = (n, out(h, kh, sh), out(w, kw, sw))
+    if op == "CONV_2D":
+        k = weights(draw, dtype, (o, kh, kw, c), 0, per_channel)
+        return {"kind": "Conv2DOptions", **shared}, [x, k, bias(draw, x, k, o)], activation(draw, dtype, (*shape, o), y_scale)
+    times = int(draw.integers(1, 4))
+    k = weights(draw, dtype, (1, kh, kw, c * times), 3, per_channel)
+    return ({"kind": "DepthwiseConv2DOptions", "depthMultiplier": times, **shared}, [x, k, bias(draw, x, k, c * times)],
+            activation(draw, dtype, (*shape, c * times), y_scale))
+
+
+def other_case(draw, op: str, dtype: str):
+    n, h, w, c = (int(v) for v in draw.integers([1, 4, 5, 1], [4, 9, 10, 6]))
+    x = activation(draw, dtype, (n, h, w, c))
+    least, most = RANGES[dtype]
+    like = lambda shape: Tensor(dtype, shape, x.scale, x.zero)
+    fused = int(draw.choice([0, 1, 3]))
+    unit = 1 / 32768 if dtype == "int16" else 1 / 256
+    if op in ("ADD", "SUB", "MUL"):
+        kind = {"ADD": "AddOptions", "SUB": "SubOptions", "MUL": "MulOptions"}[op]
+        b = activation(draw, dtype, (n, h, w, c) if draw.integers(2) else (w, 1), numbers=bool(draw.integers(2)))
+        options = {"kind": kind, "fusedActivationFunction": fused}
+        if op != "MUL":
+            options["potScaleInt16"] = False
+        return options, [x, b], activation(draw, dtype, (n, h, w, c))
+    if op in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        kh, kw, sh, sw = (int(v) for v in draw.integers([1, 1, 1, 1], [4, 5, 4, 4]))
+        same = int(draw.integers(2))
+        out = [-(-size // s) if same == 0 else (size - k) // s + 1 for size, k, s in ((h, kh, sh), (w, kw, sw))]
+        return ({"kind": "Pool2DOptions", "padding": same, "strideH": sh, "strideW": sw, "filterHeight": kh, "filterWidth": kw,
+                 "fusedActivationFunction": fused}, [x], like((n, *out, c)))
+    if op in ("MEAN", "SUM"):
+        axes = np.array([1, 2]) if draw.integers(2) else np.array([3])
+        keeps = bool(draw.integers(2))
+        shape = tuple(1 if i in axes else s for i, s in enumerate(x.shape) if keeps or i not in axes)
+        return ({"kind": "ReducerOptions", "keepDims": keeps}, [x, Tensor("int32", axes.shape, numbers=axes)],
+                activation(draw, dtype, shape))
+    if op == "SOFTMAX":
+        x = activation(draw, dtype, (n, 7), float(draw.uniform(0.01, 0.3)) / (256 if dtype == "int16" else 1))
+        return {"kind": "SoftmaxOptions", "beta": 1.0}, [x], Tensor(dtype, (n, 7), unit, 0 if dtype == "int16" else least)
+    if op in ("LOGISTIC", "TANH"):
+        x = activation(draw, dtype, x.shape, float(draw.uniform(2, 20)) / (most - least))
+        low = 0 if dtype == "int16" else least if op == "LOGISTIC" else (least + most + 1) // 2
+        return {}, [x], Tensor(dtype, x.shape, unit * (2 if op == "TANH" and dtype != "int16" else 1), low)
+    if op == "HARD_SWISH":
+        x = activation(draw, dtype, x.shape, float(draw.uniform(2, 20)) / (most - least))
+        return {"kind": "HardSwishOptions"}, [x], activation(draw, dtype, x.shape, x.scale)
+    if op == "LEAKY_RELU":
+        return {"kind": "LeakyReluOptions", "alpha": float(draw.uniform(0.05, 0.6))}, [x], activation(draw, dtype, x.shape)
+    if op == "PRELU":
+        slope = activation(draw, "int8" if dtype == "int16" else dtype, (1, 1, c), numbers=True)
+        return {}, [x, slope], activation(draw, dtype, x.shape)
+    if op in ("RELU", "RELU6", "ELU"):
+        return {}, [x], activation(draw, dtype, x.shape)
+    if op in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):
+        mode = int(draw.integers(3))
+        to = draw.integers(2, 12, 2)
+        kind = "ResizeBilinearOptions" if op == "RESIZE_BILINEAR" else "ResizeNearestNeighborOptions"
+        return ({"kind": kind, "alignCorners": mode == 1, "halfPixelCenters": mode == 2},
+                [x, Tensor("int32", (2,), numbers=to)], like((n, *(int(v) for v in to), c)))
+    if op == "PAD":
+        sides = np.array([[0, 0], [1, 2], [0, 3], [0, 0]])
+        return {"kind": "PadOptions"}, [x, Tensor("int32", (4, 2), numbers=sides)], like((n, h + 3, w + 3, c))
+    if op == "CONCATENATION":
+        b = activation(draw, dtype, (n, h, w, 2), *((None, None) if dtype == "uint8" else (x.scale, x.zero)))
+        return {"kind": "ConcatenationOptions", "axis": 3}, [x, b], like((n, h, w, c + 2))
+    if op == "QUANTIZE":
+        to = str(draw.choice(["int8", "uint8"] if dtype != "int16" else ["int8", "int16"]))
+        return {"kind": "QuantizeOptions"}, [x], activation(draw, to, x.shape)
+    if op == "DEQUANTIZE":
+        return {"kind": "DequantizeOptions"}, [x], Tensor("float32", x.shape)
+    raise KeyError(op)
+
+
+PRODUCTS = [(op, dtype) for op in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV") for dtype in RANGES]
+OTHERS = [(op, dtype) for op in (
+    "ADD", "SUB", "MUL", "AVERAGE_POOL_2D", "MAX_POOL_2D", "MEAN", "SUM", "SOFTMAX", "LOGISTIC", "TANH", "LEAKY_RELU", "PRELU",
+    "RELU", "RELU6", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "PAD", "CONCATENATION", "QUANTIZE", "DEQUANTIZE", "HARD_SWISH",
+    "ELU") for dtype in RANGES]
+
+
+@pytest.mark.parametrize("op, dtype", PRODUCTS + OTHERS)
+def test_one_operator(op, dtype, tmp_path):
+    for seed in range(3):
+        draw = np.random.default_rng([seed, *op.encode(), *dtype.encode()])
+        options, inputs, output = (product_case if (op, dtype) in PRODUCTS else other_case)(draw, op, dtype)
+        path = tmp_path / f"{seed}.tflite"
+        written(path, op, options, inputs, [output])
+        given = [(f"t{i}", t) for i, t in enumerate(inputs) if t.numbers is None]
+        numbers = [whole(draw, t.dtype, t.shape) for _, t in given]
+        try:
+            # The reference kernel of SUM reads signed numbers as bytes without a sign; ELU has none.
+            reference = op != "ELU" and (op != "SUM" or dtype == "uint8")
+            want = answers(path, numbers, reference)
+        except (RuntimeError, ValueError) as refused:
+            pytest.skip(f"the interpreter has no such kernel: {str(refused).splitlines()[0][:90]}")
+        got = ours(path, tmp_path, [name for name, _ in given], numbers, 1)
+        assert got[0].dtype == want[0].dtype
+        steps = 1 if op == "SUM" and not reference else 0
+        np.testing.assert_allclose(got[0].astype(float), want[0].astype(float), 0, steps, err_msg=f"{op} {dtype} seed {seed}")
+
+
+@pytest.mark.parametrize("name", QUANTISED)
+def test_model_of_the_corpus(name, tmp_path):
+    case = json.loads((CORPUS / name / "case.json").read_text())
+    names = [row["name"] for row in case["inputs"]]
+    first = [np.load(CORPUS / name / f"input_{i}.npy") for i in range(len(names))]
+    draw = np.random.default_rng(7)
+    for inputs in (first, [draw.normal(size=x.shape).astype(x.dtype) * 2 for x in first]):
+        want = answers(CORPUS / name / "model.tflite", inputs)
+        got = ours(CORPUS / name / "model.tflite", tmp_path, input_names(CORPUS / name / "model.tflite"), inputs, len(want))
+        for a, b in zip(got, want, strict=True):
+            if case["mode"] in ("dynamic", "float16"):  # real numbers between the products: their order of rounding is not told
+                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+            else:
+                np.testing.assert_array_equal(a, b)
+
+
+def input_names(path) -> list:
+    import tensorflow as tf
+
+    interpreter = tf.lite.Interpreter(model_path=str(path))
+    signature = next(iter(interpreter.get_signature_list().values()))
+    return signature["inputs"]
