@@ -1,19 +1,25 @@
 // The Python module's native part: convoy/model.h as Python calls it. What people call is python/convoy/, which is Python.
+#include "convoy/call.h"
 #include "convoy/cancellation.h"
+#include "convoy/granting.h"
 #include "convoy/model.h"
+#include "convoy/progress.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -50,25 +56,76 @@ const char* kind_of(convoy::Fault fault) {
   return "InternalError";
 }
 
-// What the library makes while other threads of Python run. Signals reach Python's main thread alone: there the work is done on
-// another thread, and an interrupt (Ctrl-C) cancels it.
+// Names in files are any bytes; Python says those that are no UTF-8 by lone surrogates, as it does of file names.
+nb::object text(const std::string& bytes) {
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
+}
+
+// What a call asks for beside its work: memory, and a callable that hears what it is at (convoy/progress.h), or None.
+struct Asked {
+  std::optional<convoy::Size> budget;
+  nb::object told;
+};
+
+// What the working thread is at, for the thread that waits for it.
+class Seen {
+ public:
+  struct At {
+    std::string step, layer;
+    std::size_t done, of;
+  };
+  void see(const convoy::Progress& at) {
+    const std::lock_guard lock(guard_);
+    at_ = At{std::string(at.step), std::string(at.layer), at.done, at.of};
+  }
+  std::optional<At> taken() {
+    const std::lock_guard lock(guard_);
+    return std::exchange(at_, std::nullopt);
+  }
+
+ private:
+  std::mutex guard_;
+  std::optional<At> at_;
+};
+
+// What a handler of signals or the caller's own callable raised; null: nothing.
+std::exception_ptr raised_meanwhile(const Asked& asked, Seen& seen) {
+  try {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const auto at = asked.told.is_none() ? std::nullopt : seen.taken();
+    if (at) asked.told(text(at->step), at->done, at->of, text(at->layer));
+  } catch (const nb::python_error&) { return std::current_exception(); }
+  return nullptr;
+}
+
+// What the library makes while other threads of Python run. Signals reach Python's main thread alone: there, and where progress is
+// told, the work is done on another thread, and an interrupt (Ctrl-C) cancels it.
 template <class Work>
-auto aside(const Work& work) -> decltype(work()) {
-  const nb::object threading = nb::module_::import_("threading");
-  if (!threading.attr("current_thread")().is(threading.attr("main_thread")())) {
-    const nb::gil_scoped_release others_run;
+auto aside(const Asked& asked, const Work& work) -> decltype(work()) {
+  const auto granted = [&] {
+    std::optional<convoy::Granting> granting;
+    if (asked.budget) granting.emplace(*asked.budget);
     return work();
+  };
+  const nb::object threading = nb::module_::import_("threading");
+  if (asked.told.is_none() && !threading.attr("current_thread")().is(threading.attr("main_thread")())) {
+    const nb::gil_scoped_release others_run;
+    return granted();
   }
   convoy::Cancellation cancellation;
+  Seen seen;
+  const bool tells = !asked.told.is_none();
   std::optional<decltype(work())> made;
   std::mutex guard;
   std::condition_variable done;
-  bool interrupted = false;
+  std::exception_ptr raised;
   {
     const nb::gil_scoped_release others_run;
     std::thread worker([&] {
       const convoy::Listening listening(cancellation);
-      auto result = work();
+      std::optional<convoy::Watching> watching;
+      if (tells) watching.emplace([&](const convoy::Progress& at) { seen.see(at); });
+      auto result = granted();
       const std::lock_guard lock(guard);
       made.emplace(std::move(result));
       done.notify_one();
@@ -76,18 +133,16 @@ auto aside(const Work& work) -> decltype(work()) {
     constexpr std::chrono::milliseconds between_looks(50);
     for (std::unique_lock lock(guard); !done.wait_for(lock, between_looks, [&] { return made.has_value(); });) {
       lock.unlock();
-      {
+      if (!raised) {
         const nb::gil_scoped_acquire held;
-        if (!interrupted && PyErr_CheckSignals() != 0) {  // what a handler raised waits in this thread's state
-          interrupted = true;
-          cancellation.cancel();
-        }
+        raised = raised_meanwhile(asked, seen);
+        if (raised) cancellation.cancel();
       }
       lock.lock();
     }
     worker.join();
   }
-  if (interrupted) throw nb::python_error();
+  if (raised) std::rethrow_exception(raised);
   return *std::move(made);
 }
 
@@ -117,11 +172,6 @@ nb::dlpack::dtype dlpack_of(DType type) {
   return {static_cast<std::uint8_t>(code), bits, 1};
 }
 
-// Names in files are any bytes; Python says those that are no UTF-8 by lone surrogates, as it does of file names.
-nb::object text(const std::string& bytes) {
-  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
-}
-
 nb::list texts(const std::vector<std::string>& all) {
   nb::list list;
   for (const std::string& one : all) list.append(text(one));
@@ -136,8 +186,8 @@ using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 // Looks at the caller's memory and keeps it alive; the last owner may let go of it on any thread.
 Tensor tensor_of(const Array& array) {
   const nb::dlpack::dtype said = array.dtype();
-  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32, DType::I64,
-                           DType::U8, DType::U16, DType::U32, DType::U64, DType::Bool}) {
+  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
+                           DType::I64, DType::U8, DType::U16, DType::U32, DType::U64, DType::Bool}) {
     if (!(said == dlpack_of(type))) continue;
     convoy::Sizes shape;
     for (std::size_t i = 0; i < array.ndim(); ++i) shape.push_back(static_cast<convoy::Size>(array.shape(i)));
@@ -145,10 +195,11 @@ Tensor tensor_of(const Array& array) {
       const nb::gil_scoped_acquire held;
       delete static_cast<const Array*>(kept);
     });
-    return value_of(Tensor::view(type, std::move(shape),
-                                 {static_cast<const std::byte*>(array.data()), array.nbytes()}, keeper));
+    return value_of(
+        Tensor::view(type, std::move(shape), {static_cast<const std::byte*>(array.data()), array.nbytes()}, keeper));
   }
-  throw Failure({convoy::Fault::Usage, "an array of this element type is not taken: give float32, float64, int32 or int64", {}});
+  throw Failure(
+      {convoy::Fault::Usage, "an array of this element type is not taken: give float32, float64, int32 or int64", {}});
 }
 
 nb::ndarray<nb::numpy> array_of(const Tensor& tensor) {
@@ -188,7 +239,8 @@ struct Reading {
 
 nb::list values_as_tuples(const std::vector<convoy::ModelValue>& values) {
   nb::list all;
-  for (const auto& value : values) all.append(nb::make_tuple(text(value.name), std::string(name_of(value.dtype)), value.shape));
+  for (const auto& value : values)
+    all.append(nb::make_tuple(text(value.name), std::string(name_of(value.dtype)), value.shape));
   return all;
 }
 
@@ -200,9 +252,10 @@ nb::list layers_as_tuples(const convoy::Model& model) {
   return all;
 }
 
-nb::list run(const convoy::Model& model, const std::vector<Array>& inputs, bool doubles, int threads) {
+nb::list run(const convoy::Model& model, const std::vector<Array>& inputs, bool doubles, int threads,
+             const Asked& asked) {
   const auto tensors = tensors_of(inputs);
-  const auto outputs = aside([&] { return model.run(tensors, {doubles, threads}); });
+  const auto outputs = aside(asked, [&] { return model.run(tensors, {doubles, threads}); });
   nb::list all;
   for (const Tensor& one : value_of(outputs)) all.append(array_of(one));
   return all;
@@ -210,19 +263,19 @@ nb::list run(const convoy::Model& model, const std::vector<Array>& inputs, bool 
 
 nb::tuple port(const nb::bytes& file_path, const nb::bytes& output_path, const Reading& reading, const std::string& to,
                bool overwrites, bool proves, const std::vector<std::string>& without, std::optional<convoy::Size> opset,
-               bool source_axes) {
+               bool source_axes, const Asked& asked) {
   const std::string file = path_of(file_path), output = path_of(output_path);
   convoy::PortSettings settings{reading.options(), to, overwrites, proves, without, opset, source_axes, 0};
-  const auto outcome = value_of(aside([&] { return convoy::port(file, output, settings); }));
+  const auto outcome = value_of(aside(asked, [&] { return convoy::port(file, output, settings); }));
   nb::list files;
   for (const auto& one : outcome.files) files.append(nb::make_tuple(text(one.path.string()), one.bytes, one.sha256));
   return nb::make_tuple(outcome.holds, files, text(outcome.text), outcome.json);
 }
 
 nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector<Array>& inputs, std::uint64_t seed,
-               bool shares_weights, bool page) {
+               bool shares_weights, bool page, const Asked& asked) {
   const convoy::DiffSettings settings{tensors_of(inputs), seed, 0, shares_weights, page};
-  const auto outcome = value_of(aside([&] { return convoy::diff(a, b, settings); }));
+  const auto outcome = value_of(aside(asked, [&] { return convoy::diff(a, b, settings); }));
   nb::list findings;
   for (const auto& one : outcome.findings)
     findings.append(nb::make_tuple(text(one.a), text(one.b), one.cause, one.certain, text(one.change), text(one.torch),
@@ -230,11 +283,25 @@ nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector
   return nb::make_tuple(outcome.same, findings, text(outcome.text), outcome.json, text(outcome.html));
 }
 
-nb::tuple copy_weights(const nb::bytes& path_a, const nb::bytes& path_b, const nb::bytes& path, const Reading& reading) {
+nb::tuple copy_weights(const nb::bytes& path_a, const nb::bytes& path_b, const nb::bytes& path, const Reading& reading,
+                       const Asked& asked) {
   const std::string a = path_of(path_a), b = path_of(path_b), output = path_of(path);
   const convoy::CopySettings settings{reading.options(), reading.options(), true, true, 0, 0};
-  const auto outcome = value_of(aside([&] { return convoy::copy_weights(a, b, output, settings); }));
+  const auto outcome = value_of(aside(asked, [&] { return convoy::copy_weights(a, b, output, settings); }));
   return nb::make_tuple(outcome.holds, text(outcome.text), outcome.json);
+}
+
+nb::list call(const std::string& framework, const std::string& function,
+              const std::vector<std::pair<std::string, Array>>& arrays, const std::string& arguments,
+              convoy::Size opset, std::size_t results) {
+  std::vector<convoy::NamedArray> given;
+  for (const auto& [name, array] : arrays) given.push_back({name, tensor_of(array)});
+  const auto made = value_of(aside({std::nullopt, nb::none()}, [&] {
+    return convoy::call(framework, function, given, arguments, {opset, results});
+  }));
+  nb::list all;
+  for (const Tensor& one : made) all.append(array_of(one));
+  return all;
 }
 
 nb::list pad(const std::string& call, const convoy::ModelShape& size, const convoy::Sizes& kernel,
@@ -246,7 +313,7 @@ nb::list pad(const std::string& call, const convoy::ModelShape& size, const conv
       axes.append(nb::make_tuple(axis.name, axis.size, axis.before, axis.after, axis.out, axis.formula, axis.cuts));
     for (const auto& line : one.lines)
       lines.append(nb::make_tuple(line.framework, line.code, line.equal, line.holds, line.remark));
-    all.append(nb::make_tuple(one.framework, one.function, axes, lines, one.text, one.json));
+    all.append(nb::make_tuple(one.framework, one.function, axes, lines, one.text, one.json, one.svg));
   }
   return all;
 }
@@ -263,6 +330,14 @@ NB_MODULE(_convoy, m) {
       PyErr_SetObject(kind.ptr(), kind(text(failure.error.what), text(failure.error.where)).ptr());
     }
   });
+  using namespace nb::literals;
+  nb::class_<Asked>(m, "Asked")
+      .def(
+          "__init__",
+          [](Asked* made, std::optional<convoy::Size> budget, nb::object told) {
+            new (made) Asked{budget, std::move(told)};
+          },
+          "budget"_a.none(), "told"_a.none());
   nb::class_<Reading>(m, "Reading")
       .def(nb::init<>())
       .def_rw("weights", &Reading::weights)
@@ -287,19 +362,37 @@ NB_MODULE(_convoy, m) {
                    })
       .def("summary_text", [](const convoy::Model& model) { return text(model.summary_text()); })
       .def("summary_json", &convoy::Model::summary_json)
-      .def("run", &run);
-  m.def("load", [](const nb::bytes& path, const Reading& reading) {
-    const auto file = path_of(path);
-    const auto options = reading.options();
-    return value_of(aside([&] { return convoy::load(file, options); }));
-  });
-  m.def("load_beside", [](const convoy::Model& other, const nb::bytes& path, const Reading& reading) {
-    const auto file = path_of(path);
-    const auto options = reading.options();
-    return value_of(aside([&] { return convoy::load_beside(other, file, options); }));
-  });
-  m.def("port", &port);
-  m.def("diff", &diff);
-  m.def("copy_weights", &copy_weights);
-  m.def("pad", &pad);
+      .def("run", &run, "inputs"_a, "doubles"_a, "threads"_a, "asked"_a);
+  m.def(
+      "load",
+      [](const nb::bytes& path, const Reading& reading, const Asked& asked) {
+        const auto file = path_of(path);
+        const auto options = reading.options();
+        return value_of(aside(asked, [&] { return convoy::load(file, options); }));
+      },
+      "path"_a, "reading"_a, "asked"_a);
+  m.def(
+      "load_beside",
+      [](const convoy::Model& other, const nb::bytes& path, const Reading& reading, const Asked& asked) {
+        const auto file = path_of(path);
+        const auto options = reading.options();
+        return value_of(aside(asked, [&] { return convoy::load_beside(other, file, options); }));
+      },
+      "other"_a, "path"_a, "reading"_a, "asked"_a);
+  m.def("port", &port, "path"_a, "output"_a, "reading"_a, "to"_a, "overwrites"_a, "proves"_a, "without"_a,
+        "opset"_a.none(), "source_axes"_a, "asked"_a);
+  m.def("diff", &diff, "a"_a, "b"_a, "inputs"_a, "seed"_a, "shares_weights"_a, "page"_a, "asked"_a);
+  m.def("copy_weights", &copy_weights, "a"_a, "b"_a, "output"_a, "reading"_a, "asked"_a);
+  m.def(
+      "functions_of",
+      [](const std::string& framework) {
+        nb::list all;
+        for (const auto& one : value_of(convoy::functions_of(framework)))
+          all.append(nb::make_tuple(one.name, one.parameters));
+        return all;
+      },
+      "framework"_a);
+  m.def("call", &call, "framework"_a, "function"_a, "arrays"_a, "arguments"_a, "opset"_a, "results"_a);
+  m.def("pad", &pad, "call"_a, "size"_a, "kernel"_a, "channels"_a.none(), "layout"_a);
+  m.def("memory_of", [](const std::string& words) { return value_of(convoy::memory_of(words)); }, "words"_a);
 }

@@ -6,13 +6,16 @@
     convoy.assert_same("digits.keras", "digits.onnx")
 """
 from ._convoy import version as __version__
+from ._functions import keras as keras, onnx as onnx, tf as tf, torch as torch  # not for import *: they are the frameworks' names
 from ._live import Warning
-from ._model import (Difference, Finding, Layer, Model, PadAxis, Padding, PadLine, Report, Value, assert_same, copy_weights,
-                     diff, load, pad, port, to_keras, to_onnx, to_tflite, to_torch)
+from ._model import Model, assert_same, diff, load, pad, port
+from ._progress import Progress
+from ._targets import copy_weights, to_keras, to_onnx, to_tflite, to_torch
+from ._values import Difference, Finding, Layer, PadAxis, Padding, PadLine, Report, Value
 from .errors import BrokenFile, Error, FileError, InternalError, NotProven, Unsupported, UsageError
 
 __all__ = ["BrokenFile", "Difference", "Error", "FileError", "Finding", "InternalError", "Layer", "Model", "NotProven",
-           "PadAxis", "PadLine", "Padding", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same", "batch",
+           "PadAxis", "PadLine", "Padding", "Progress", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same", "batch",
            "copy_weights", "diff", "load", "pad", "port", "to_keras", "to_onnx", "to_tflite", "to_torch"]
 
 

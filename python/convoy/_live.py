@@ -8,11 +8,20 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Iterator, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from .errors import Unsupported, UsageError
 
+if TYPE_CHECKING:
+    import tempfile
+
 T = TypeVar("T")
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    import tempfile  # as long to import as all else here
+
+    return tempfile.TemporaryDirectory(prefix="convoy-")
 
 
 class Warning(UserWarning):  # noqa: A001  as `convoy.Warning` it reads well

@@ -1,201 +1,25 @@
-"""Models, reports and findings as values."""
+"""Models that were read, and what is asked of files: a port, a difference, what a call pads."""
 from __future__ import annotations
 
-import html
-import importlib.util
-import json
-import operator
 import os
-import sys
-import tempfile
-import uuid
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from . import _convoy, _live
-from .errors import Error, NotProven, Unsupported, UsageError
-
-Shape = Sequence["int | None"]
-
-
-@dataclass(frozen=True)
-class Value:
-    """An input or output: its name, element type ("float32") and shape, None where a size is free."""
-
-    name: str
-    dtype: str
-    shape: tuple[int | None, ...]
+from . import _convoy, _html, _live
+from ._arguments import _array, _names, _path, _reading, _sizes, _text, _truth, _whole
+from ._progress import Watcher, asked, in_notebook
+from ._values import Difference, Finding, Layer, PadAxis, Padding, PadLine, Report, Text, Value
+from .errors import Error, NotProven, UsageError
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One operator, in order of computation. `padding` is per axis, before and after, then the file's own word."""
+def _json(text: str) -> dict:
+    import json  # as long to import as all else here
 
-    name: str
-    operation: str
-    output: tuple[int | None, ...]
-    padding: str
-    parameters: int
-    multiply_adds: int | None
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One reason why two models differ: the layers at fault, an identifier of the cause ("unknown": nothing explains it),
-    whether any other explains the numbers equally well, what was changed, and the line to write by framework."""
-
-    layer: str
-    other: str
-    cause: str
-    certain: bool
-    change: str
-    fix: dict[str, str]
-
-
-class Text(str):
-    """Text that a notebook shows with its columns."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a port was shown to be: `holds` is the proof, None where it was declined; `files` what was written."""
-
-    holds: bool | None
-    files: tuple[Path, ...]
-    text: str = field(repr=False)
-    data: dict = field(repr=False)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return Text(self.text)._repr_html_()
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Where two models part. True where they are the same; `findings` are in the order in which a computes its layers."""
-
-    same: bool
-    findings: tuple[Finding, ...]
-    text: str = field(repr=False)
-    data: dict = field(repr=False)
-    page: str = field(repr=False, default="")
-
-    def __bool__(self) -> bool:
-        return self.same
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        frame = html.escape(self.page, quote=True)
-        return f'<iframe srcdoc="{frame}" style="width:100%;height:640px;border:0"></iframe>' if self.page else Text(self.text)._repr_html_()
-
-
-def _array(x: Any) -> Any:
-    """What the native part looks at without a copy where it can: dense numbers in this machine's memory."""
-    kind = f"{type(x).__module__}.{type(x).__qualname__}"
-    try:
-        if kind.startswith("torch.") or hasattr(x, "detach"):  # gradients stay where they are
-            x = x.detach().cpu().contiguous()
-            if x.is_complex() or x.is_quantized:
-                raise UsageError(f"a tensor of {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
-            return x
-        if kind.startswith("tensorflow."):  # DLPack of its strings ends the process
-            x = x.numpy()
-        elif hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray):
-            try:
-                x = np.from_dlpack(x)
-            except (BufferError, RuntimeError, TypeError, AttributeError):
-                pass
-        if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-            raise UsageError("a masked array is not taken: fill what is hidden first")
-        x = np.asarray(x)
-    except Error:
-        raise
-    except Exception as error:
-        raise UsageError(f"{kind} is no array of numbers: {str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__}") from error
-    if x.dtype.hasobject or x.dtype.kind not in "fiub" or x.dtype.itemsize > 8:
-        raise UsageError(f"an array of dtype {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
-    x = np.asarray(x, dtype=x.dtype.newbyteorder("="), order="C")
-    return x if x.flags.writeable else x.copy()
-
-
-def _sizes(numbers: Any, name: str) -> list[int | None]:
-    """One number or several, numpy's as well; None among them is a free size."""
-    if numbers is None:
-        return []
-    try:
-        if hasattr(numbers, "__index__"):
-            return [_whole(numbers, name)]
-        return [None if n is None else _whole(n, name) for n in numbers]
-    except TypeError:
-        raise UsageError(f"{name}={numbers!r} is no size: give whole numbers, or None for a free one") from None
-
-
-def _whole(number: Any, name: str, least: int = 0, most: int = 2**62) -> int:
-    try:
-        value = operator.index(number)
-    except TypeError:
-        value = None
-    if value is None or isinstance(number, (bool, np.bool_)) or not least <= value <= most:
-        raise UsageError(f"{name}={number!r} is not taken: give a whole number from {least} to {most}") from None
-    return value
-
-
-def _truth(value: Any, name: str) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise UsageError(f"{name}={value!r} is not taken: give True or False")
-    return bool(value)
-
-
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise UsageError(f"{name}={value!r} is not taken: give a string")
-    return value
-
-
-def _path(value: Any, name: str) -> bytes:
-    if not isinstance(value, (str, bytes, os.PathLike)) or not os.fspath(value):
-        raise UsageError(f"{name}={value!r} is no path")
-    return os.fsencode(value)
-
-
-def _names(value: Any, name: str) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(one, (str, os.PathLike)) for one in value):
-        raise UsageError(f"{name}={value!r} is not taken: give a string, or several in a list")
-    return [os.fspath(one) for one in value]
-
-
-def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None, **others: Any) -> Any:
-    if others:
-        raise UsageError(f"there is no argument {next(iter(others))!r}")
-    reading = _convoy.Reading()
-    if weights is not None:
-        reading.weights = os.fsdecode(_path(weights, "weights"))
-    if size is not None:
-        reading.size = _sizes(size, "size")
-    if shapes is not None:
-        named = shapes if isinstance(shapes, Mapping) else {"": shapes}
-        reading.shapes = {name: _sizes(shape, "shapes") for name, shape in named.items()}
-    reading.outputs = _names(outputs, "outputs")
-    reading.import_roots = _names([import_roots] if isinstance(import_roots, os.PathLike) else import_roots, "import_roots")
-    if seed is not None:
-        reading.seed = _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64
-    return reading
+    return json.loads(text)
 
 
 def _as_declared(y: Any, dtype: str, narrows: bool) -> Any:
@@ -209,18 +33,18 @@ def _as_declared(y: Any, dtype: str, narrows: bool) -> Any:
 class Model:
     """A model that was read. Call it with arrays; see `inputs`, `outputs`, `layers` and `summary()`."""
 
-    def __init__(self, native: Any, source: str, made_of: Any = None, options: dict | None = None) -> None:
+    def __init__(self, native: _convoy.Model, source: str, made_of: Any = None, options: dict | None = None) -> None:
         self._native = native
         self._options = options or {}
         self.made_of = made_of  # what can be read again: a path, bytes or a live object
         self.source = source  # the file, or what kind of object it was
         self.remarks = tuple(native.remarks)  # what to know of how it was read, in sentences
         for remark in self.remarks:
-            warnings.warn(f"{source}: {remark}", _live.Warning, stacklevel=3)
+            warnings.warn(f"{source}: {remark}", _live.Warning, stacklevel=4)
         halves = [dtype for dtype in ("float16", "bfloat16") if dtype in native.dtypes]
         if halves:
             warnings.warn(f"{source}: it computes in {halves[0]}, and is computed in float32 here: between its layers nothing is rounded to 16 bits "
-                          "or overflows there", _live.Warning, stacklevel=3)
+                          "or overflows there", _live.Warning, stacklevel=4)
 
     @property
     def name(self) -> str:
@@ -251,7 +75,8 @@ class Model:
     def summary(self) -> Text:
         return Text(self._native.summary_text())
 
-    def __call__(self, *inputs: Any, float64: bool | None = None, threads: int = 0) -> Any:
+    def __call__(self, *inputs: Any, float64: bool | None = None, threads: int = 0, budget: int | str | None = None,
+                 progress: Watcher = None) -> Any:
         """The outputs as numpy arrays: one, a tuple of several, or a dict by name where the inputs are one dict.
 
         Parameters
@@ -262,6 +87,8 @@ class Model:
             Compute in float64; None: where the model itself has float64 anywhere.
         threads
             0: as many as the machine has.
+        budget, progress
+            As for `load`.
 
         Raises
         ------
@@ -279,7 +106,8 @@ class Model:
             if "int" in value.dtype and "float" in str(array.dtype):
                 raise UsageError(f"input {value.name!r} takes {value.dtype}, not {array.dtype}: convert it first")
         doubles = "float64" in self._native.dtypes if float64 is None else _truth(float64, "float64")
-        results = self._native.run(arrays, doubles, _whole(threads, "threads", 0, 256))
+        with asked(budget, progress) as wish:
+            results = self._native.run(arrays, doubles, _whole(threads, "threads", 0, 256), wish)
         declared = [value.dtype for value in self.outputs]
         results = [_as_declared(y, name, float64 is None) for y, name in zip(results, declared)]
         if by_name:
@@ -309,7 +137,7 @@ class Model:
         return f"<convoy.Model {self.name!r} from {self.source}: {len(self.layers)} layers, {self.parameters} parameters>"
 
     def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
+        return _html.summary(self)
 
 
 def _check_example_says_shapes(source: Any, options: Mapping) -> None:
@@ -323,7 +151,8 @@ def _load_again(source: Any, options: dict) -> Model:
     return load(source, **options)
 
 
-def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None) -> Model:
+def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None,
+         budget: int | str | None = None, progress: Watcher = None) -> Model:
     """Reads a model; nothing that it holds is executed, and no framework is needed for a file.
 
     Parameters
@@ -341,22 +170,35 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
         A file of weights for a source that has none.
     outputs
         Cut the model at these layers or values.
+    budget
+        Memory that may be held beside what the file's size grants, in bytes or as "8G"; work is granted in proportion.
+    progress
+        A callable that is given a `Progress` in front of each layer, at most every 0.05 s; False: nobody is told; None: a line on a
+        terminal, or a bar in a notebook, for what takes longer than half a second.
 
     Raises
     ------
     FileError, BrokenFile, Unsupported, UsageError
     """
     options = {"size": size, "shapes": shapes, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed}
+    with asked(budget, progress) as wish:
+        model = _loaded(source, inputs, options, wish)
+    if budget is not None and model is not source:
+        model._options["budget"] = budget
+    return model
+
+
+def _loaded(source: Any, inputs: tuple, options: dict, wish: _convoy.Asked) -> Model:
     _check_example_says_shapes(source, options)
     reading = _reading(**options)
     if isinstance(source, Model):
         return source
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        return Model(_convoy.load(os.fsencode(path), reading), path, path, options)
-    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        return Model(_convoy.load(os.fsencode(path), reading, wish), path, path, options)
+    with _live.temporary_folder() as folder:
         again = None if hasattr(source, "read") else source
-        native = _live.read(source, folder, inputs, lambda path: _convoy.load(os.fsencode(path), reading))
+        native = _live.read(source, folder, inputs, lambda path: _convoy.load(os.fsencode(path), reading, wish))
         return Model(native, _named(source), again, options)
 
 
@@ -372,12 +214,13 @@ def _file_of(model: Model) -> Any:
 
 
 def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", force: bool = False, proof: bool = True,
-         without: Sequence[str] = (), opset: int | None = None, interface: str = "target", **reading: Any) -> Report:
+         without: Sequence[str] = (), opset: int | None = None, interface: str = "target", budget: int | str | None = None,
+         progress: Watcher = None, **reading: Any) -> Report:
     """Carries a model over and proves the port; nothing stands at `output` unless it was shown to be equal.
 
     Parameters
     ----------
-    source, inputs, reading
+    source, inputs, budget, progress, reading
         As for `load`.
     output
         Where to: .py (PyTorch; with to="keras" Keras source), .keras, .h5 or .onnx.
@@ -396,17 +239,18 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     place, to, left_out = _path(output, "output"), _text(to, "to"), _names(without, "without")
     force, proof = _truth(force, "force"), _truth(proof, "proof")
     opset = None if opset is None else _whole(opset, "opset", 1)
-    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
-        if isinstance(source, Model):
-            source = _file_of(source)
+    if isinstance(source, Model):
+        source = _file_of(source)
+    with _live.temporary_folder() as folder, asked(budget, progress) as wish:
         _check_example_says_shapes(source, reading)
 
         def carry(path: str | os.PathLike) -> tuple:
-            return _convoy.port(os.fsencode(path), place, _reading(**reading), to, force, proof, left_out, opset, interface == "source")
+            return _convoy.port(os.fsencode(path), place, _reading(**reading), to, force, proof, left_out, opset,
+                                interface == "source", wish)
 
         is_path = isinstance(source, (str, os.PathLike))
         holds, files, text, data = carry(source) if is_path else _live.read(source, folder, inputs, carry)
-    report = Report(holds if proof else None, tuple(Path(file) for file, _, _ in files), Text(text), json.loads(data))
+    report = Report(holds if proof else None, tuple(Path(file) for file, _, _ in files), Text(text), _json(data))
     if not holds:
         error = NotProven("the port differs from its source; nothing was written", _named(source))
         error.report = report
@@ -414,7 +258,8 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     return report
 
 
-def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool = False, **reading: Any) -> Difference:
+def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool | None = None, budget: int | str | None = None,
+         progress: Watcher = None, **reading: Any) -> Difference:
     """Where two models part, why, and the line that mends it.
 
     Parameters
@@ -424,41 +269,46 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool = False, **read
     inputs
         Arrays for a's inputs, in a's layout; probing numbers where there are none. A live torch.nn.Module needs them.
     page
-        Make the page that shows both models side by side too.
+        Make the page that shows both models side by side too; None: in a notebook, which shows it.
+    budget, progress, reading
+        As for `load`.
     """
-    seed, page = _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64, _truth(page, "page")
-    models = _both(a, b, inputs, reading)
-    if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-        inputs = models[0]._in_order(inputs[0])
-    same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, [_array(x) for x in inputs], seed, False, page)
+    seed = _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64
+    page = in_notebook() if page is None else _truth(page, "page")
+    with asked(budget, progress) as wish:
+        models = _both(a, b, inputs, reading, wish)
+        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+            inputs = models[0]._in_order(inputs[0])
+        arrays = [_array(x) for x in inputs]
+        same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, arrays, seed, False, page, wish)
     return Difference(same, tuple(Finding(x, y, cause, certain, change, {"torch": torch, "keras": keras})
-                                  for x, y, cause, certain, change, torch, keras in findings), Text(text), json.loads(data), made)
+                                  for x, y, cause, certain, change, torch, keras in findings), Text(text), _json(data), made)
 
 
-def _both(a: Any, b: Any, inputs: tuple, reading: dict) -> tuple[Model, Model]:
+def _both(a: Any, b: Any, inputs: tuple, reading: dict, wish: _convoy.Asked) -> tuple[Model, Model]:
     """Both models; source that says no shape takes that of the other."""
     is_path = [isinstance(one, (str, os.PathLike)) for one in (a, b)]
     try:
-        first = load(a, *inputs, **reading)
+        first = _loaded(a, inputs, reading, wish)
     except UsageError:
         if not is_path[0]:
             raise
         try:
-            second = load(b, *_module_inputs(b, a, inputs), **reading)
+            second = _loaded(b, _module_inputs(b, a, inputs), reading, wish)
         except Error:
             second = None
         if second is None:
             raise
-        return Model(_convoy.load_beside(second._native, os.fsencode(a), _reading(**reading)), os.fspath(a), a, reading), second
+        return Model(_convoy.load_beside(second._native, os.fsencode(a), _reading(**reading), wish), os.fspath(a), a, reading), second
     if is_path[1]:
-        return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**reading)), os.fspath(b), b, reading)
+        return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**reading), wish), os.fspath(b), b, reading)
     turned = _module_inputs(b, a, inputs)
     try:
-        return first, load(b, *turned, **reading)
+        return first, _loaded(b, turned, reading, wish)
     except Error:
         if turned is inputs:
             raise
-        return first, load(b, *inputs, **reading)  # a sequence, or a module that takes images channels last
+        return first, _loaded(b, inputs, reading, wish)  # a sequence, or a module that takes images channels last
 
 
 def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
@@ -468,75 +318,6 @@ def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
     if _live.kind_of(a) == "keras" or (isinstance(a, Model) and a.format.lower().startswith("keras")) or str(a).endswith((".keras", ".h5")):
         return tuple(np.ascontiguousarray(np.moveaxis(np.asarray(x), -1, 1)) if np.ndim(x) > 2 else x for x in inputs)
     return inputs
-
-
-@dataclass(frozen=True)
-class PadAxis:
-    """One axis: cells that are added before and after, of a transposed layer those that are cut. None: they change with the
-    size, which is free. `formula` is that of the output size, in n."""
-
-    name: str
-    size: int | None
-    before: int | None
-    after: int | None
-    out: int | None
-    formula: str
-    cuts: bool
-
-
-@dataclass(frozen=True)
-class PadLine:
-    """The layer in a framework's words: statements in order, one that is an expression is applied to x. Where `equal` is false
-    it is what is often written instead; `remark` says how it differs."""
-
-    framework: str
-    code: tuple[str, ...]
-    equal: bool
-    holds: str
-    remark: str
-
-
-@dataclass(frozen=True)
-class Padding:
-    """What a layer's padding does, and how every framework says the same."""
-
-    framework: str
-    function: str
-    axes: tuple[PadAxis, ...]
-    lines: tuple[PadLine, ...]
-    text: str = field(repr=False)
-    data: dict = field(repr=False)
-
-    @property
-    def before(self) -> tuple[int | None, ...]:
-        return tuple(axis.before for axis in self.axes)
-
-    @property
-    def after(self) -> tuple[int | None, ...]:
-        return tuple(axis.after for axis in self.axes)
-
-    @property
-    def out(self) -> tuple[int | None, ...]:
-        return tuple(axis.out for axis in self.axes)
-
-    def said_in(self, framework: str) -> str | None:
-        """The first lines of this framework that are equal, joined; None where it cannot say it."""
-        wanted = framework.lower().replace(" ", "")
-        return next(("; ".join(line.code) for line in self.lines
-                     if line.framework.lower().replace(" ", "") == wanted and line.equal and line.code), None)
-
-    torch = property(lambda self: self.said_in("PyTorch"))
-    keras = property(lambda self: self.said_in("Keras"))
-    tensorflow = property(lambda self: self.said_in("TensorFlow"))
-    onnx = property(lambda self: self.said_in("ONNX"))
-    tflite = property(lambda self: self.said_in("TFLite"))
-    coreml = property(lambda self: self.said_in("Core ML"))
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return Text(self.text)._repr_html_()
 
 
 def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str = "") -> Padding:
@@ -559,12 +340,14 @@ def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str 
         The framework itself refuses the call.
     """
     sizes, kernels = _sizes(size, "size"), _sizes(kernel, "kernel")
-    if None in kernels:
+    whole = [one for one in kernels if one is not None]
+    if len(whole) < len(kernels):
         raise UsageError(f"kernel={kernel!r} is not taken: give whole numbers")
     channels = None if channels is None else _whole(channels, "channels", 1)
-    framework, function, axes, lines, text, data = _convoy.pad(_text(call, "call"), sizes, kernels, channels, _text(layout, "layout"))[0]
+    framework, function, axes, lines, text, data, svg = _convoy.pad(_text(call, "call"), sizes, whole, channels, _text(layout, "layout"))[0]
     return Padding(framework, function, tuple(PadAxis(*axis) for axis in axes),
-                   tuple(PadLine(name, tuple(code), equal, holds, remark) for name, code, equal, holds, remark in lines), Text(text), json.loads(data))
+                   tuple(PadLine(name, tuple(code), equal, holds, remark) for name, code, equal, holds, remark in lines),
+                   Text(text), _json(data), svg)
 
 
 def assert_same(a: Any, b: Any, *inputs: Any, **options: Any) -> None:
@@ -572,124 +355,3 @@ def assert_same(a: Any, b: Any, *inputs: Any, **options: Any) -> None:
     found = diff(a, b, *inputs, **options)
     if not found.same:
         raise AssertionError("the models differ\n" + found.text)
-
-
-def copy_weights(a: Any, b: Any, *inputs: Any, **reading: Any) -> Report:
-    """Gives a live model that somebody else wrote the trained numbers of another, once both are shown to compute the same.
-
-    Parameters
-    ----------
-    a
-        Whose numbers: a path, bytes or a live model.
-    b
-        A live torch.nn.Module or keras.Model; its weights are replaced. Nothing of it changes where this fails.
-    inputs
-        Example inputs, which lie as `a` takes them; a live torch.nn.Module needs them.
-
-    Raises
-    ------
-    NotProven
-        With the numbers of `a`, `b` computes something else; `.report` says where.
-    Unsupported, UsageError
-        A tensor of `b` has no counterpart.
-    """
-    kind = _live.kind_of(b)
-    if kind not in ("module", "keras"):
-        raise UsageError(f"{type(b).__module__}.{type(b).__qualname__} takes no weights here: give a live torch.nn.Module or keras.Model; "
-                         "`convoy weights A B --copy` writes files")
-    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
-        sides = []
-        a = _file_of(a) if isinstance(a, Model) else a
-        for name, one in (("a", a), ("b", b)):
-            if isinstance(one, (str, os.PathLike)):
-                sides.append(os.fspath(one))
-                continue
-            (Path(folder) / name).mkdir()
-            turned = _module_inputs(one, a, inputs)
-            try:
-                sides.append(str(_live.save(one, Path(folder) / name, turned)))
-            except Unsupported:
-                if turned is inputs:
-                    raise
-                sides.append(str(_live.save(one, Path(folder) / name, inputs)))  # a sequence, or images channels last
-        output = Path(folder) / ("weights.npz" if kind == "module" else "model.keras")
-        holds, text, data = _convoy.copy_weights(os.fsencode(sides[0]), os.fsencode(sides[1]), os.fsencode(output), _reading(**reading))
-        report = Report(holds, (), Text(text), json.loads(data))
-        if not holds:
-            error = NotProven("with these numbers the models do not compute the same; nothing was changed", _named(b))
-            error.report = report
-            raise error
-        if kind == "keras":
-            b.set_weights(_weights_of(output))
-        else:
-            _load_state(b, output)
-    return report
-
-
-def _weights_of(file: Path) -> list:
-    """The weights of a Keras model that lies in a file, in the model's own order."""
-    import keras
-
-    return keras.models.load_model(file, compile=False).get_weights()
-
-
-def _load_state(module: Any, file: Path) -> None:
-    import torch
-
-    with np.load(file) as arrays:
-        state = {name: torch.from_numpy(np.array(arrays[name])) for name in arrays.files}
-    wanted = module.state_dict()
-    with torch.no_grad():
-        for name, value in state.items():
-            wanted[name].copy_(value)
-
-
-def _module_from(path: Path) -> Any:
-    name = f"convoy_port_{uuid.uuid4().hex}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
-    """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text."""
-    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
-        path = Path(folder) / "port.py"
-        port(source, path, *inputs, to="torch", **options)
-        import torch
-
-        with torch.random.fork_rng(devices=[]):  # layers draw weights that are then replaced
-            module = _module_from(path).load()
-        if not hasattr(module, "source"):  # a layer may be called so
-            object.__setattr__(module, "source", path.read_text())
-    return module
-
-
-def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
-    """A live keras.Model with the weights of `source`."""
-    import keras
-
-    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
-        path = Path(folder) / "port.keras"
-        port(source, path, *inputs, to="keras", **options)
-        return keras.models.load_model(path)
-
-
-def to_tflite(source: Any, *inputs: Any, **options: Any) -> bytes:
-    """The bytes of a TFLite file."""
-    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
-        path = Path(folder) / "port.tflite"
-        port(source, path, *inputs, to="tflite", **options)
-        return path.read_bytes()
-
-
-def to_onnx(source: Any, *inputs: Any, **options: Any) -> Any:
-    """The bytes of an ONNX file; an onnx.ModelProto where onnx is imported already."""
-    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
-        path = Path(folder) / "port.onnx"
-        port(source, path, *inputs, to="onnx", **options)
-        data = path.read_bytes()
-    onnx = sys.modules.get("onnx")
-    return onnx.load_from_string(data) if onnx else data

@@ -13,7 +13,7 @@ import resource
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 from . import _model
 from .errors import Error, NotProven, UsageError
@@ -70,7 +70,7 @@ def _port_one(file: str, output: str, to: str, force: bool, options: dict) -> En
     try:
         sha256 = _sha256(Path(file))
         Path(output).parent.mkdir(parents=True, exist_ok=True)
-        _model.port(file, output, to=to, force=force, **options)
+        _model.port(file, output, to=to, force=force, **{"progress": False, **options})
         verdict = "written" if options.get("proof") is False else "proved"
     except NotProven as error:
         verdict, reason = "differs", str(error)
@@ -80,6 +80,12 @@ def _port_one(file: str, output: str, to: str, force: bool, options: dict) -> En
         verdict, reason = "broken", f"{file}: {error.strerror or error}"
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Entry(file, sha256, verdict, reason, round(time.monotonic() - begun, 3), memory, output if verdict in ("proved", "written") else "")
+
+
+Job = tuple[str, str]  # a model, and the file of its port
+Keep = Callable[[Entry], None]
+# Ports models side by side and keeps an entry for each.
+Engine = Callable[[list[Job], str, bool, dict, Keep], None]
 
 
 def read_ledger(path: str | os.PathLike) -> list[Entry]:
@@ -97,7 +103,7 @@ def read_ledger(path: str | os.PathLike) -> list[Entry]:
 
 def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, executor: concurrent.futures.Executor | None = None, *,
          ledger: str | os.PathLike | None = None, resume: bool = False, shard: tuple[int, int] = (0, 1), force: bool = False,
-         **options) -> list[Entry]:
+         **options: Any) -> list[Entry]:
     """Ports many models, each proved; one that fails leaves the others alone.
 
     Parameters
@@ -125,6 +131,11 @@ def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ex
     list of Entry
         In the order of the models.
     """
+    return _ported(_on_executor(executor), paths, to, out, ledger, resume, shard, force, options)
+
+
+def _ported(engine: Engine, paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ledger: str | os.PathLike | None,
+            resume: bool, shard: tuple[int, int], force: bool, options: dict) -> list[Entry]:
     if to not in _EXTENSIONS:
         raise UsageError(f"to={to!r}: write one of {', '.join(map(repr, _EXTENSIONS))}")
     index, count = shard
@@ -148,24 +159,25 @@ def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ex
         waiting = []
         for file, output in jobs:
             before = done.get(file)
-            stands = before and (before.verdict == "proved" or before.verdict == "written" and options.get("proof") is False)
-            if stands and before.output == output and Path(output).exists() and Path(file).exists() and _sha256(Path(file)) == before.sha256:
+            if before and _stands(before, file, output, options.get("proof") is not False):
                 entries[file] = before
             else:
                 waiting.append((file, output))
         replaces = force or resume
-        lost = list(_run(waiting, executor, to, replaces, options, keep))
-        for job in lost:  # whoever took its process down is found by asking each alone
-            with concurrent.futures.ProcessPoolExecutor(1) as alone:
-                again = list(_run([job], alone, to, True, options, keep))
-            if again:
-                keep(Entry(job[0], "", "failed", "the process that ported it was lost twice", 0.0, 0, ""))
+        engine(waiting, to, replaces, options, keep)
     return [entries[file] for file, _ in jobs]
 
 
-def _jobs(paths: Iterable[str | os.PathLike], out: Path, to: str) -> list[tuple[str, str]]:
+def _stands(entry: Entry, file: str, output: str, proves: bool) -> bool:
+    """Whether file and port are as the ledger says, and that is all that is asked for."""
+    if entry.output != output or not (entry.verdict == "proved" or entry.verdict == "written" and not proves):
+        return False
+    return Path(output).exists() and Path(file).exists() and _sha256(Path(file)) == entry.sha256
+
+
+def _jobs(paths: Iterable[str | os.PathLike], out: Path, to: str) -> list[Job]:
     """Each model with the file of its port; no two ports are one file."""
-    jobs: list[tuple[str, str]] = []
+    jobs: list[Job] = []
     taken: dict[str, str] = {}
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
         folder = Path(path) if Path(path).is_dir() and not _is_saved_model(Path(path)) else None
@@ -183,12 +195,27 @@ def _jobs(paths: Iterable[str | os.PathLike], out: Path, to: str) -> list[tuple[
     return jobs
 
 
-def _run(jobs, executor, to, force, options, keep) -> Iterator[tuple[str, str]]:
+def _on_executor(executor: concurrent.futures.Executor | None) -> Engine:
+    def run(jobs: list[Job], to: str, force: bool, options: dict, keep: Keep) -> None:
+        if executor is None:
+            for job in jobs:
+                keep(_port_one(*job, to, force, options))
+            return
+        for job in list(_run(jobs, executor, to, force, options, keep)):  # whoever took its process down is found by asking each alone
+            with concurrent.futures.ProcessPoolExecutor(1) as alone:
+                again = list(_run([job], alone, to, True, options, keep))
+            if again:
+                keep(_lost(job))
+
+    return run
+
+
+def _lost(job: Job, why: str = "the process that ported it was lost twice") -> Entry:
+    return Entry(job[0], "", "failed", why, 0.0, 0, "")
+
+
+def _run(jobs: list[Job], executor: concurrent.futures.Executor, to: str, force: bool, options: dict, keep: Keep) -> Iterator[Job]:
     """Keeps an entry for each job that ends; those whose worker was lost come back."""
-    if executor is None:
-        for job in jobs:
-            keep(_port_one(*job, to, force, options))
-        return
     futures = {}
     for job in jobs:
         try:

@@ -1,5 +1,11 @@
 """What calls fail with. Each says what is wrong, and where in the file."""
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._values import Report
 
 # The command's options by the names of the arguments here.
 _ARGUMENTS = {"--force": "force=True", "--shape": "shapes", "--size": "size", "--weights": "weights", "--outputs": "outputs",
@@ -42,7 +48,7 @@ class Unsupported(Error):
 class NotProven(Error):
     """The port was not shown to be equal; nothing was written. `report` holds the evidence where there is one."""
 
-    report = None
+    report: Report | None = None
 
 
 class InternalError(Error):

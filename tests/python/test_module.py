@@ -46,7 +46,6 @@ class Loading(Folder):
         self.assertEqual(sum(layer.parameters for layer in net.layers), net.parameters)
         self.assertIn("conv 3x3", {layer.operation[:8] for layer in net.layers})
         self.assertIn("conv 3x3", net.summary())
-        self.assertTrue(net._repr_html_().startswith("<pre>"))
 
     def test_paths_bytes_and_open_files_are_the_same_model(self):
         x, _ = digits()
@@ -409,6 +408,109 @@ class Interrupts(Folder):
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["slow.py"])
         self.assertLess(self.interrupted(lambda: convoy.diff(net, net, x)), 0.5)
         self.assertEqual(convoy.load(DIGITS)(np.zeros((1, 8, 8, 1), "float32")).shape, (1, 10))  # nothing stays cancelled
+
+
+class Asking(Folder):
+    SLOW = "import torch.nn as nn\nnet = nn.Sequential(*[nn.Conv2d(32, 32, 7, padding=3) for _ in range(12)])\n"
+
+    def slow(self):
+        (self.folder / "slow.py").write_text(self.SLOW)
+        return convoy.load(self.folder / "slow.py", shapes=(1, 32, 64, 48)), np.ones((1, 32, 64, 48), "float32")
+
+    def test_work_tells_what_it_is_at(self):
+        net, x = self.slow()
+        told = []
+        wanted = net(x)
+        np.testing.assert_array_equal(net(x, threads=1, progress=told.append), wanted)
+        self.assertGreater(len(told), 1)
+        self.assertEqual({(at.step, at.of) for at in told}, {("computing", 12)})
+        self.assertEqual([at.done for at in told], sorted({at.done for at in told}))
+        steps = []
+        convoy.port(self.folder / "slow.py", self.folder / "port.onnx", shapes=(1, 32, 30, 24), progress=lambda at: steps.append(at.step))
+        self.assertIn("proving", steps)
+
+    def test_work_on_other_threads_tells_too(self):
+        net, x = self.slow()
+        told = []
+        worker = threading.Thread(target=lambda: net(x, threads=1, progress=lambda at: told.append(threading.current_thread())))
+        worker.start()
+        worker.join()
+        self.assertEqual(set(told), {worker})
+
+    def test_what_the_callable_raises_ends_the_work(self):
+        net, x = self.slow()
+
+        def stop(at):
+            raise LookupError(at.step)
+
+        with self.assertRaisesRegex(LookupError, "computing"):
+            net(x, threads=1, progress=stop)
+        with self.assertRaisesRegex(convoy.UsageError, "progress"):
+            net(x, progress=3)
+
+    def test_a_terminal_shows_a_line_and_takes_it_away(self):
+        net, x = self.slow()
+        code = ("import sys, numpy as np, convoy; net = convoy.load(sys.argv[1], shapes=(2, 32, 96, 96))\n"
+                "for _ in range(int(sys.argv[2])): net(np.ones((2, 32, 96, 96), 'float32'), threads=1)")
+        import pty
+
+        for many, shows in ((1, True), (0, False)):
+            own, terminal = pty.openpty()
+            with subprocess.Popen([sys.executable, "-c", code, self.folder / "slow.py", str(many)], stderr=terminal, stdout=subprocess.PIPE) as done:
+                os.close(terminal)
+                said = b""
+                try:
+                    while piece := os.read(own, 4096):
+                        said += piece
+                except OSError:  # the other end is closed
+                    pass
+                os.close(own)
+                self.assertEqual(done.stdout.read(), b"")
+            self.assertEqual(b"computing" in said, shows, said)
+            self.assertTrue(not said or said.endswith(b"\r\x1b[K"), said)
+
+    def test_a_budget_is_granted(self):
+        x, _ = digits()
+        for little in ("1", 1):
+            with self.assertRaisesRegex(convoy.Unsupported, r"over the budget: .*; budget \d+M grants more"):
+                convoy.load(DIGITS, budget=little)
+        with self.assertRaisesRegex(convoy.Unsupported, "over the budget"):
+            convoy.port(DIGITS, self.folder / "port.onnx", budget=1)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        net = convoy.load(DIGITS, budget="1G")
+        with self.assertRaisesRegex(convoy.Unsupported, "over the budget"):
+            net(np.repeat(x, 50, axis=0), budget=1)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(net))(x, budget=2**30), net(x))
+        for budget in ("8X", "", 0, -1, 2.5, True):
+            with self.subTest(budget=budget), self.assertRaisesRegex(convoy.UsageError, "budget"):
+                convoy.load(DIGITS, budget=budget)
+
+
+class Notebooks(Folder):
+    def test_a_summary_folds_by_module(self):
+        (self.folder / "net.py").write_text(
+            "from torch import nn\n\n\nclass Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.conv = nn.Conv2d(3, 3, 3, padding=1)\n        self.act = nn.ReLU()\n\n"
+            "    def forward(self, x):\n        return self.act(self.conv(x))\n\n\n"
+            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.first = Block()\n        self.second = Block()\n"
+            "        self.head = nn.Linear(7, 2)\n\n    def forward(self, x):\n        return self.head(self.second(self.first(x)))\n")
+        page = convoy.load(f"{self.folder}/net.py:Net", shapes=(1, 3, 5, 7))._repr_html_()
+        self.assertEqual(re.findall(r"<summary><b>(\w+)</b>", page), ["first", "second"])
+        self.assertIn(">conv<", page)
+        self.assertEqual(page.count("<details"), page.count("</details>"))
+
+    def test_names_are_text(self):
+        (self.folder / "net.onnx").write_bytes(convoy.to_onnx(DIGITS).replace(b"image", b"<i>&i"))
+        page = convoy.load(self.folder / "net.onnx")._repr_html_()
+        self.assertIn("&lt;i&gt;&amp;i", page)
+        self.assertNotIn("<i>", page)
+
+    def test_padding_is_drawn(self):
+        told = convoy.pad("Conv2D(8, (4, 1), padding='same')", size=(100, 20))
+        self.assertTrue(told.svg.startswith("<svg") or told.svg.startswith("<?xml"))
+        self.assertIn("data:image/svg+xml", told._repr_html_())
+        self.assertIn("F.pad", told._repr_html_())
+        self.assertNotIn("<img", convoy.pad("nn.Conv2d(3, 8, 3)")._repr_html_())
 
 
 class Sources(Folder):

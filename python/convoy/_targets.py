@@ -1,0 +1,145 @@
+"""Models as live objects of another framework, and trained numbers into one that somebody else wrote."""
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _convoy, _live
+from ._arguments import _reading
+from ._model import Model, _file_of, _json, _module_inputs, _named, port
+from ._progress import Watcher, asked
+from ._values import Report, Text
+from .errors import NotProven, Unsupported, UsageError
+
+
+def copy_weights(a: Any, b: Any, *inputs: Any, budget: int | str | None = None, progress: Watcher = None, **reading: Any) -> Report:
+    """Gives a live model that somebody else wrote the trained numbers of another, once both are shown to compute the same.
+
+    Parameters
+    ----------
+    a
+        Whose numbers: a path, bytes or a live model.
+    b
+        A live torch.nn.Module or keras.Model; its weights are replaced. Nothing of it changes where this fails.
+    inputs
+        Example inputs, which lie as `a` takes them; a live torch.nn.Module needs them.
+    budget, progress, reading
+        As for `load`.
+
+    Raises
+    ------
+    NotProven
+        With the numbers of `a`, `b` computes something else; `.report` says where.
+    Unsupported, UsageError
+        A tensor of `b` has no counterpart.
+    """
+    kind = _live.kind_of(b)
+    if kind not in ("module", "keras"):
+        raise UsageError(f"{type(b).__module__}.{type(b).__qualname__} takes no weights here: give a live torch.nn.Module or keras.Model; "
+                         "`convoy weights A B --copy` writes files")
+    with _live.temporary_folder() as folder:
+        sides = []
+        a = _file_of(a) if isinstance(a, Model) else a
+        for name, one in (("a", a), ("b", b)):
+            if isinstance(one, (str, os.PathLike)):
+                sides.append(os.fspath(one))
+                continue
+            (Path(folder) / name).mkdir()
+            turned = _module_inputs(one, a, inputs)
+            try:
+                sides.append(str(_live.save(one, Path(folder) / name, turned)))
+            except Unsupported:
+                if turned is inputs:
+                    raise
+                sides.append(str(_live.save(one, Path(folder) / name, inputs)))  # a sequence, or images channels last
+        output = Path(folder) / ("weights.npz" if kind == "module" else "model.keras")
+        with asked(budget, progress) as wish:
+            holds, text, data = _convoy.copy_weights(os.fsencode(sides[0]), os.fsencode(sides[1]), os.fsencode(output),
+                                                     _reading(**reading), wish)
+        report = Report(holds, (), Text(text), _json(data))
+        if not holds:
+            error = NotProven("with these numbers the models do not compute the same; nothing was changed", _named(b))
+            error.report = report
+            raise error
+        if kind == "keras":
+            b.set_weights(_weights_of(output))
+        else:
+            _load_state(b, output)
+    return report
+
+
+def _weights_of(file: Path) -> list:
+    """The weights of a Keras model that lies in a file, in the model's own order."""
+    import keras
+
+    return keras.models.load_model(file, compile=False).get_weights()
+
+
+def _load_state(module: Any, file: Path) -> None:
+    import torch
+
+    with np.load(file) as arrays:
+        state = {name: torch.from_numpy(np.array(arrays[name])) for name in arrays.files}
+    wanted = module.state_dict()
+    with torch.no_grad():
+        for name, value in state.items():
+            wanted[name].copy_(value)
+
+
+def _module_from(path: Path) -> Any:
+    import importlib.util
+    import uuid
+
+    name = f"convoy_port_{uuid.uuid4().hex}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec and spec.loader  # of a file that ends in .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
+    """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text."""
+    with _live.temporary_folder() as folder:
+        path = Path(folder) / "port.py"
+        port(source, path, *inputs, to="torch", **options)
+        import torch
+
+        with torch.random.fork_rng(devices=[]):  # layers draw weights that are then replaced
+            module = _module_from(path).load()
+        if not hasattr(module, "source"):  # a layer may be called so
+            object.__setattr__(module, "source", path.read_text())
+    return module
+
+
+def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
+    """A live keras.Model with the weights of `source`."""
+    import keras
+
+    with _live.temporary_folder() as folder:
+        path = Path(folder) / "port.keras"
+        port(source, path, *inputs, to="keras", **options)
+        return keras.models.load_model(path)
+
+
+def to_tflite(source: Any, *inputs: Any, **options: Any) -> bytes:
+    """The bytes of a TFLite file."""
+    with _live.temporary_folder() as folder:
+        path = Path(folder) / "port.tflite"
+        port(source, path, *inputs, to="tflite", **options)
+        return path.read_bytes()
+
+
+def to_onnx(source: Any, *inputs: Any, **options: Any) -> Any:
+    """The bytes of an ONNX file; an onnx.ModelProto where onnx is imported already."""
+    with _live.temporary_folder() as folder:
+        path = Path(folder) / "port.onnx"
+        port(source, path, *inputs, to="onnx", **options)
+        data = path.read_bytes()
+    onnx = sys.modules.get("onnx")
+    return onnx.load_from_string(data) if onnx else data
