@@ -29,6 +29,16 @@ constexpr Respelled respelled_as_in_keras[] = {{"lp_pool", "lower_powers"},
                                                {"unfold", "lower_patches"},
                                                {"fold", "lower_patches"}};
 
+constexpr Respelled respelled_in_tflite[] = {
+    {"lstm", "lower_cells"}, {"gru", "lower_cells"}, {"simple_rnn", "lower_cells"}};
+
+// The pass that says it in other words; empty: none does.
+template <std::size_t N>
+std::string pass_for(std::string_view op, const Respelled (&all)[N]) {
+  const auto found = std::ranges::find(all, op, &Respelled::op);
+  return found == std::end(all) ? std::string() : std::string(found->pass);
+}
+
 // What a target does with an operator: it has it, or a pass says it in others, or there is a reason why not.
 struct Answer {
   std::string_view target, key;
@@ -48,15 +58,13 @@ std::vector<OperatorRow> operator_rows() {
   };
   std::vector<OperatorRow> rows;
   for (const auto& [name, unused] : in_torch) {
-    const auto by_pass = std::ranges::find(respelled_as_in_keras, name, &Respelled::op);
-    const bool respelled = by_pass != std::end(respelled_as_in_keras);
+    const std::string toward_keras = pass_for(name, respelled_as_in_keras);
+    const std::string toward_lite = toward_keras.empty() ? pass_for(name, respelled_in_tflite) : toward_keras;
     rows.push_back({std::string(name),
                     {Answer{"PyTorch", "torch", "", reason(name, in_torch)},
-                     Answer{"Keras", "keras", respelled ? std::string(by_pass->pass) : "",
-                            respelled ? "" : reason(name, in_keras)},
+                     Answer{"Keras", "keras", toward_keras, toward_keras.empty() ? reason(name, in_keras) : ""},
                      Answer{"ONNX", "onnx", "", reason(name, in_onnx)},
-                     Answer{"TFLite", "tflite", respelled ? std::string(by_pass->pass) : "",
-                            respelled ? "" : reason(name, in_tflite)}}});
+                     Answer{"TFLite", "tflite", toward_lite, toward_lite.empty() ? reason(name, in_tflite) : ""}}});
   }
   return rows;
 }

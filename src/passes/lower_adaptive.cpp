@@ -12,7 +12,7 @@ namespace {
 
 class AdaptiveSpeller {
  public:
-  explicit AdaptiveSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  AdaptiveSpeller(const Graph& graph, const Target& target) : graph_(graph), lite_(target.lite), patch_(graph) {}
 
   Result<Patch> run() {
     return node_by_node<AdaptivePool>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
@@ -43,8 +43,10 @@ class AdaptiveSpeller {
       return patch_.become(id, pooled(node, pool, node.inputs[0], windows));
     }
     const bool known = std::ranges::all_of(sizes, [](const auto& n) { return n.has_value(); });
-    if (!known || pool.kind == Extreme::Average || ones == 0) return {};
-    patch_.remark(node, "is taken axis by axis, because Keras's layer does not run with one cell along an axis");
+    if (!known || (!lite_ && (pool.kind == Extreme::Average || ones == 0))) return {};
+    patch_.remark(node, lite_
+                            ? "is taken axis by axis and cell by cell, because TFLite has no adaptive pools"
+                            : "is taken axis by axis, because Keras's layer does not run with one cell along an axis");
     Result<ValueId> x = node.inputs[0];
     for (std::size_t i = 0; x && i < sizes.size(); ++i)
       x = along(node, *x, pool, pool.axes.spatial(static_cast<Size>(i)), *sizes[i], pool.out[i]);
@@ -74,11 +76,12 @@ class AdaptiveSpeller {
   }
 
   const Graph& graph_;
+  bool lite_ = false;  // TFLite has no such layer at all
   Patch patch_;
 };
 
 }  // namespace
 
-Result<Patch> lower_adaptive(const Graph& graph, const Target&) { return AdaptiveSpeller(graph).run(); }
+Result<Patch> lower_adaptive(const Graph& graph, const Target& target) { return AdaptiveSpeller(graph, target).run(); }
 
 }  // namespace convoy

@@ -8,8 +8,9 @@ namespace convoy {
 namespace {
 
 Status spell(const Graph& graph, NodeId id, const Softmax& softmax, const Target& target, Patch& patch) {
-  // Keras has a layer of softmax over several axes, and no logarithm of one.
-  if (softmax.axes.size() < 2 || (target.framework == Framework::Keras && !softmax.logarithm)) return {};
+  // Keras has a layer of softmax over several axes, and no logarithm of one; TFLite has neither.
+  const bool has_layer = target.framework == Framework::Keras && !target.lite && !softmax.logarithm;
+  if (softmax.axes.size() < 2 || has_layer) return {};
   const Node& node = graph[id];
   const auto step = [&](Op op, std::vector<ValueId> inputs) -> Result<ValueId> {
     return patch.one(node, std::move(op), std::move(inputs));

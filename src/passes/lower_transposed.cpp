@@ -14,7 +14,7 @@ namespace {
 
 class TransposedSpeller {
  public:
-  explicit TransposedSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  TransposedSpeller(const Graph& graph, const Target& target) : graph_(graph), lite_(target.lite), patch_(graph) {}
 
   Result<Patch> run() {
     return node_by_node<ConvTranspose>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
@@ -25,7 +25,8 @@ class TransposedSpeller {
     const Node& node = graph_[id];
     const bool dilated = any_above_one(conv.windows, &Window::dilation);
     const bool strided = any_above_one(conv.windows, &Window::stride);
-    if (conv.groups == 1 && (!dilated || (!strided && conv.kernel_order == KernelOrder::SpaceOutIn))) return {};
+    if (conv.groups == 1 && (!dilated || (!lite_ && !strided && conv.kernel_order == KernelOrder::SpaceOutIn)))
+      return {};
     const bool with_bias = node.inputs.size() > 2 && node.inputs[2];
     if (!graph_[node.inputs[1]].constant || (with_bias && !graph_[node.inputs[2]].constant))
       return within(place_of(node), Status(fail(Fault::Unsupported,
@@ -155,11 +156,14 @@ class TransposedSpeller {
   }
 
   const Graph& graph_;
+  bool lite_ = false;  // TFLite knows no dilation here
   Patch patch_;
 };
 
 }  // namespace
 
-Result<Patch> lower_transposed(const Graph& graph, const Target&) { return TransposedSpeller(graph).run(); }
+Result<Patch> lower_transposed(const Graph& graph, const Target& target) {
+  return TransposedSpeller(graph, target).run();
+}
 
 }  // namespace convoy

@@ -23,6 +23,8 @@ constexpr Pass kernels{"order_kernels", "stores kernels and matrices in the targ
 constexpr Pass gates{"order_gates", "stores the gates of recurrent cells in the target's order", order_gates, true};
 constexpr Pass folding{"fold_padding", "takes a pad in front of a convolution or a pool into the layer's own padding",
                        fold_padding, false};
+constexpr Pass folding_dilation{"fold_dilation", "takes space in the batch around a convolution for dilation",
+                                fold_dilation, false};
 constexpr Pass folding_crops{"fold_crops", "takes zeros and cuts behind a transposed convolution into its own crops",
                              fold_crops, false};
 constexpr Pass saying_crops{"lower_crops",
@@ -46,11 +48,13 @@ constexpr Pass divisions{"lower_divisions", "says divisions with a remainder as 
 constexpr Pass casts{"cast_whole_numbers", "puts a cast in front of what makes fractions of whole numbers",
                      cast_whole_numbers, true};
 
-constexpr std::array torch_passes{dropping, moving, kernels,  gates, folding, folding_crops, saying_crops,
-                                  padding,  pools,  resizing, norms, softmax, shuffling,     casts};
+constexpr std::array torch_passes{dropping,      folding_dilation, moving,  kernels, gates,    folding,
+                                  folding_crops, saying_crops,     padding, pools,   resizing, norms,
+                                  softmax,       shuffling,        casts};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping, moving,   kernels, folding, folding_crops, saying_crops, padding,
-                                 pools,    resizing, norms,   softmax, divisions,     casts};
+constexpr std::array onnx_passes{dropping,      folding_dilation, moving,    kernels, folding,
+                                 folding_crops, saying_crops,     padding,   pools,   resizing,
+                                 norms,         softmax,          divisions, casts};
 constexpr Pass transposed{"lower_transposed",
                           "says transposed convolutions with groups or dilation by layers that the target has",
                           lower_transposed, true};
@@ -72,10 +76,14 @@ constexpr Pass choices{"lower_top_k",
 constexpr Pass grids{"lower_grid_sample",
                      "says what an image is at places of a grid by looking up the cells around them", lower_grid_sample,
                      true};
-constexpr std::array keras_passes{dropping,      patches,      grids,     moving_last, choices,  transposed,
-                                  adaptive,      powers,       dilation,  kernels,     gates,    folding,
-                                  folding_crops, saying_crops, padding,   pools,       resizing, shuffling,
-                                  softmax,       pads,         divisions, casts};
+constexpr Pass constants{"fold_constants", "gives weights the shape, order and type in which a layer meets them",
+                         fold_constants, true};
+constexpr Pass cells{"lower_cells", "says recurrent cells step by step, where the target has none without a memory",
+                     lower_cells, true};
+constexpr std::array keras_passes{
+    dropping, folding_dilation, constants, patches, grids, moving_last, choices,       transposed,   adaptive,
+    powers,   dilation,         kernels,   gates,   cells, folding,     folding_crops, saying_crops, padding,
+    pools,    resizing,         shuffling, softmax, pads,  divisions,   casts};
 
 }  // namespace
 

@@ -196,6 +196,27 @@ bool ModelReader::adapt(const Operator& row, const StoredOperator& op, Json& att
     instead("shape", std::move(said));
     return true;
   }
+  if (row.name == "TILE") {
+    const SizeNumbers* times = open(1);
+    const ValueId x = tensors["input"];
+    if (!times || !x || static_cast<Size>(times->all.size()) != graph_[x].type.rank()) return false;
+    // One size of another value, along an axis of one cell: the row repeats it as often as that value is long.
+    Sizes said;
+    for (const SizeNumber& n : times->all) {
+      if (n.known()) {
+        said.push_back(n.more);
+        continue;
+      }
+      if (n.open || n.factor != 1 || n.more != 0 || attributes.contains("from") ||
+          at(graph_[x].type.shape, static_cast<Size>(said.size())) != Dim(1))
+        return false;
+      attributes["from"] = n.axis, attributes["along"] = static_cast<Size>(said.size());
+      tensors["like"] = n.value;
+      said.push_back(1);
+    }
+    instead("multiples", std::move(said));
+    return true;
+  }
   if (row.name == "TRANSPOSE_CONV" || row.name == "CONV_3D_TRANSPOSE") {
     const SizeNumbers* to = open(0);
     const ValueId x = tensors["input"];

@@ -22,6 +22,16 @@ std::vector<ValueId> reduce(FunctionCall& call) {
   return {call.add(Reduce{reduction, std::move(axes), keeps}, {x})};
 }
 
+// The places are of 32 bits.
+std::vector<ValueId> top_k(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Sizes count = numbers(call, "k");
+  if (!call.failed() && count.size() != 1) call.refuse(Fault::Format, "tensor 'k' holds " + text_of(count));
+  if (call.failed()) return {};
+  const auto both = call.add_all(TopK{call.rank(x) - 1, count[0], true, true}, {x});
+  return call.failed() ? std::vector<ValueId>{} : std::vector<ValueId>{both[0], call.add(Cast{DType::I32}, {both[1]})};
+}
+
 template <bool largest>
 std::vector<ValueId> arg_extreme(FunctionCall& call) {
   const ValueId x = call.tensor("input");
@@ -71,6 +81,7 @@ constexpr std::array reduction_table{
     Operator{"REDUCE_PROD", 81, "input axes", 27, "keep_dims:b", reduce<Reduction::Product>},
     Operator{"ARG_MAX", 56, "input axis", 40, "output_type:b", arg_extreme<true>},
     Operator{"ARG_MIN", 79, "input axis", 57, "output_type:b", arg_extreme<false>},
+    Operator{"TOPK_V2", 48, "input k", 34, "", top_k},
     Operator{"CUMSUM", 128, "input axis", 108, "exclusive:b reverse:b", running_sum},
     Operator{"L2_NORMALIZATION", 11, "input", 12, "fused_activation_function:b", l2_normalization},
     Operator{"LOCAL_RESPONSE_NORMALIZATION", 13, "input", 13, "radius:i bias:f alpha:f beta:f", local_response},

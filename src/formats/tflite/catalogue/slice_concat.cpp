@@ -182,6 +182,9 @@ std::vector<ValueId> tile(FunctionCall& call) {
     call.refuse(Fault::Format, "multiples are " + text_of(times) + " for shape " + text_of(call.shape(x)));
   for (std::size_t i = 0; i < times.size() && !call.failed(); ++i)
     if (times[i] != 1) x = call.add(Tile{static_cast<Size>(i), times[i]}, {x});
+  // A file whose sizes are free computes these: the reader tells whose size repeats which axis.
+  if (const ValueId like = call.optional("like"))
+    x = call.add(ExpandLike{call.attrs.integer("along"), call.attrs.integer("from")}, {x, like});
   return {call.add(Identity{}, {x})};
 }
 

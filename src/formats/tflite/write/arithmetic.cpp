@@ -1,4 +1,4 @@
-// Activations, arithmetic, products, reductions and norms: what computes numbers of numbers.
+// Arithmetic, products, reductions and norms: what computes numbers of several.
 #include "formats/tflite/write/sink.h"
 
 #include "ops/expect.h"
@@ -10,190 +10,6 @@
 
 namespace convoy::tflite {
 namespace {
-
-constexpr std::pair<Function, std::string_view> words_of_functions[] = {
-    {Function::Sigmoid, "LOGISTIC"}, {Function::Tanh, "TANH"},
-    {Function::Exp, "EXP"},          {Function::Log, "LOG"},
-    {Function::Sqrt, "SQRT"},        {Function::Rsqrt, "RSQRT"},
-    {Function::Square, "SQUARE"},    {Function::Abs, "ABS"},
-    {Function::Negate, "NEG"},       {Function::Floor, "FLOOR"},
-    {Function::Ceil, "CEIL"},        {Function::Round, "ROUND"},
-    {Function::Sin, "SIN"},          {Function::Cos, "COS"},
-    {Function::Sign, "SIGN"},        {Function::HardSwish, "HARD_SWISH"}};
-
-// x where it is above 0 and f(min(x, 0)) below, f(0) = 0: their sum.
-Status write_bent(Sink& sink, Place x, double scale, double inner, double outer) {
-  Place low = sink.like("MINIMUM", {x, sink.number(0)});
-  if (inner != 1) low = sink.like("MUL", {low, sink.number(inner)});
-  low = sink.like("ELU", {low});
-  low = sink.like("MUL", {low, sink.number(outer)});
-  const Place high = sink.like("RELU", {x});
-  if (scale == 1) return sink.last("ADD", {high, low}), Status();
-  sink.last("MUL", {sink.like("ADD", {high, low}), sink.number(scale)});
-  return {};
-}
-
-// log(1 + exp(x)), and nothing overflows: max(x, 0) + log(1 + exp(-|x|)).
-Place softplus_of(Sink& sink, Place x) {
-  const Place far = sink.like("EXP", {sink.like("NEG", {sink.like("ABS", {x})})});
-  return sink.like("ADD", {sink.like("RELU", {x}), sink.like("LOG", {sink.like("ADD", {far, sink.number(1)})})});
-}
-
-Status write_unary(const Unary& op, Sink& sink) {
-  const DType dtype = sink.type().dtype;
-  if (op.function == Function::Not && dtype == DType::Bool) return sink.last("LOGICAL_NOT", {sink.input()}), Status();
-  if (dtype != DType::F32) return sink.refused("this function of " + std::string(name_of(dtype)));
-  const Place x = sink.input();
-  for (const auto& [function, word] : words_of_functions)
-    if (function == op.function) return sink.last(word, {x}), Status();
-  switch (op.function) {
-    case Function::Gelu: sink.last("GELU", {x}); return {};
-    case Function::GeluTanh: sink.last("GELU", {x}, {{"approximate", Size{1}}}); return {};
-    case Function::Silu: sink.last("MUL", {x, sink.like("LOGISTIC", {x})}); return {};
-    case Function::Softsign:
-      sink.last("DIV", {x, sink.like("ADD", {sink.like("ABS", {x}), sink.number(1)})});
-      return {};
-    case Function::Reciprocal:
-      sink.last("DIV", {sink.constant("one", Tensor::of({1}, std::vector<float>{1})), x});
-      return {};
-    case Function::Selu:
-      return write_bent(sink, x, 1.0507009873554804934193349852946, 1, 1.6732632423543772848170429916717);
-    case Function::Softplus: {
-      const Place far = sink.like("EXP", {sink.like("NEG", {sink.like("ABS", {x})})});
-      sink.last("ADD", {sink.like("RELU", {x}), sink.like("LOG", {sink.like("ADD", {far, sink.number(1)})})});
-      return {};
-    }
-    case Function::LogSigmoid: sink.last("NEG", {softplus_of(sink, sink.like("NEG", {x}))}); return {};
-    case Function::Mish: sink.last("MUL", {x, sink.like("TANH", {softplus_of(sink, x)})}); return {};
-    case Function::TanhShrink: sink.last("SUB", {x, sink.like("TANH", {x})}); return {};
-    default: return sink.refused("this function");
-  }
-}
-
-void write_bounds(Sink& sink, Place x, std::optional<double> least, std::optional<double> most) {
-  if (least && most) sink.last("MINIMUM", {sink.like("MAXIMUM", {x, sink.number(*least)}), sink.number(*most)});
-  else if (least) sink.last("MAXIMUM", {x, sink.number(*least)});
-  else if (most) sink.last("MINIMUM", {x, sink.number(*most)});
-  else sink.pass_on();
-}
-
-Status write_relu(const Relu& op, Sink& sink) {
-  const Place x = sink.input();
-  if (op.threshold == 0 && op.negative_slope == 0) {
-    if (!op.max_value) sink.last("RELU", {x});
-    else if (*op.max_value == 6) sink.last("RELU6", {x});
-    else if (*op.max_value > 0) sink.last("MINIMUM", {sink.like("RELU", {x}), sink.number(*op.max_value)});
-    else return sink.refused("an activation with a bound of " + std::to_string(*op.max_value));
-    return {};
-  }
-  if (op.threshold == 0 && !op.max_value) return sink.last("LEAKY_RELU", {x}, {{"alpha", op.negative_slope}}), Status();
-  if (op.threshold == 0 && *op.max_value > 0)
-    return sink.last("MINIMUM",
-                     {sink.like("LEAKY_RELU", {x}, {{"alpha", op.negative_slope}}), sink.number(*op.max_value)}),
-           Status();
-  if (!op.strict || op.max_value || op.negative_slope != 0) return sink.refused("this activation with a threshold");
-  const Place above = sink.step("GREATER", {x, sink.number(op.threshold)}, {DType::Bool, sink.type().shape});
-  sink.last("SELECT_V2", {above, x, sink.number(0)});
-  return {};
-}
-
-Status write_threshold(const Threshold& op, Sink& sink) {
-  const Place x = sink.input();
-  const Place above = sink.step("GREATER", {x, sink.number(op.threshold)}, {DType::Bool, sink.type().shape});
-  sink.last("SELECT_V2", {above, x, sink.number(op.value)});
-  return {};
-}
-
-Status write_elu(const Elu& op, Sink& sink) {
-  if (op.alpha == 1) return sink.last("ELU", {sink.input()}), Status();
-  return write_bent(sink, sink.input(), 1, 1, op.alpha);
-}
-Status write_celu(const Celu& op, Sink& sink) {
-  if (op.alpha == 0) return sink.refused("a CELU with alpha 0");
-  return write_bent(sink, sink.input(), 1, 1 / op.alpha, op.alpha);
-}
-
-Status write_clip(const Clip& op, Sink& sink) {
-  if (op.least == -1.0 && op.most == 1.0) return sink.last("RELU_N1_TO_1", {sink.input()}), Status();
-  if (op.least && op.most && *op.least > *op.most) return sink.refused("crossed bounds");
-  write_bounds(sink, sink.input(), op.least, op.most);
-  return {};
-}
-
-Status write_hard_sigmoid(const HardSigmoid& op, Sink& sink) {
-  const Place line = sink.like("ADD", {sink.like("MUL", {sink.input(), sink.number(op.alpha)}), sink.number(op.beta)});
-  write_bounds(sink, line, 0, 1);
-  return {};
-}
-
-Status write_squareplus(const Squareplus& op, Sink& sink) {
-  const Place x = sink.input();
-  const Place root = sink.like("SQRT", {sink.like("ADD", {sink.like("SQUARE", {x}), sink.number(op.b)})});
-  sink.last("MUL", {sink.like("ADD", {x, root}), sink.number(0.5)});
-  return {};
-}
-
-Status write_softplus(const Softplus& op, Sink& sink) {
-  if (op.threshold && *op.threshold * op.beta < 20) return sink.refused("a softplus with a threshold");
-  if (op.beta == 0) return sink.refused("a softplus with beta 0");
-  const Place y =
-      softplus_of(sink, op.beta == 1 ? sink.input() : sink.like("MUL", {sink.input(), sink.number(op.beta)}));
-  sink.last("MUL", {y, sink.number(1 / op.beta)});
-  return {};
-}
-
-Status write_softmax(const Softmax& op, Sink& sink) {
-  if (op.axes.size() != 1) return sink.refused("a softmax over several axes");
-  const Size rank = sink.rank(), axis = op.axes[0];
-  const Options options = op.logarithm ? Options{} : Options{{"beta", 1.0}};
-  const char* word = op.logarithm ? "LOG_SOFTMAX" : "SOFTMAX";
-  if (axis == rank - 1) return sink.last(word, {sink.input()}, options), Status();
-  Sizes order(static_cast<std::size_t>(rank));
-  std::iota(order.begin(), order.end(), Size{0});
-  std::swap(order[static_cast<std::size_t>(axis)], order.back());
-  TensorType type = sink.type();
-  std::swap(type.shape[static_cast<std::size_t>(axis)], type.shape.back());
-  const Place turned = sink.step("TRANSPOSE", {sink.input(), sink.numbers(order)}, type);
-  sink.last("TRANSPOSE", {sink.step(word, {turned}, type, options), sink.numbers(order)});
-  return {};
-}
-
-Status write_glu(const Glu& op, Sink& sink) {
-  const Size axis = positive_axis(op.axis, sink.rank());
-  const TensorType half = sink.result_type();
-  const Dim n = at(half.shape, axis);
-  if (!n.known()) return sink.refused("halves of an axis whose size is not known beforehand");
-  const auto part = [&](Size from) {
-    const auto rank = static_cast<std::size_t>(sink.rank());
-    Sizes begin(rank, 0), size(rank, -1);
-    begin[static_cast<std::size_t>(axis)] = from, size[static_cast<std::size_t>(axis)] = *n;
-    return sink.step("SLICE", {sink.input(), sink.numbers(begin), sink.numbers(size)}, half);
-  };
-  const Place first = part(0), second = part(*n);
-  sink.last("MUL", {first, sink.like("LOGISTIC", {second})});
-  return {};
-}
-
-Status write_prelu(const PRelu&, Sink& sink) {
-  if (!sink.constant(1)) return sink.refused("a slope that the model computes");
-  sink.last("PRELU", {sink.input(0), sink.input(1)});
-  return {};
-}
-
-constexpr std::array activation_writers{writes<write_unary>(),
-                                        writes<write_relu>(),
-                                        writes<write_elu>(),
-                                        writes<write_celu>(),
-                                        writes<write_clip>(),
-                                        writes<write_hard_sigmoid>(),
-                                        lacks<Shrink, Sink>("TFLite has no shrinking function"),
-                                        writes<write_squareplus>(),
-                                        writes<write_softplus>(),
-                                        writes<write_threshold>(),
-                                        writes<write_softmax>(),
-                                        writes<write_glu>(),
-                                        writes<write_prelu>()};
-static_assert(decides<Activation>(activation_writers));
 
 // ---- two numbers ------------------------------------------------------------------------------------------------------
 
@@ -305,8 +121,20 @@ Status write_einsum(const Einsum& op, Sink& sink) {
   for (const char l : letters->b)
     if (!has(letters->a, l)) right += l;
   const bool all_there = shared.size() + left.size() + right.size() == letters->out.size();
+  // Nothing but shared letters and those that are summed: a product number by number.
+  if (left.empty() && right.empty() && !summed.empty() && all_there && letters->a == letters->b &&
+      shared == letters->out && letters->a == shared + summed && sink.type().dtype == DType::F32) {
+    Sizes axes(summed.size());
+    std::iota(axes.begin(), axes.end(), static_cast<Size>(shared.size()));
+    const Place product = sink.step("MUL", {sink.input(0), sink.input(1)}, sink.type());
+    return sink.last("SUM", {product, sink.numbers(axes)}), Status();
+  }
   const bool in_matrices = left.size() == 1 || (shared.empty() && !left.empty());
-  if (summed.size() != 1 || right.size() != 1 || !in_matrices || !all_there || sink.type().dtype != DType::F32)
+  bool is_known = true;  // letters of the right that become one axis
+  for (const char l : right)
+    is_known = is_known && (right.size() == 1 || at(sink.type(1).shape, static_cast<Size>(letters->b.find(l))).known());
+  if (summed.size() != 1 || right.empty() || (right.size() > 1 && !shared.empty()) || !is_known || !in_matrices ||
+      !all_there || sink.type().dtype != DType::F32)
     return sink.refused("the product '" + op.equation + "'");
   const auto ordered = [&](Place x, const std::string& from, const std::string& to) {
     if (from == to) return x;
@@ -320,11 +148,25 @@ Status write_einsum(const Einsum& op, Sink& sink) {
     return sink.step("TRANSPOSE", {x, sink.numbers(order)}, type);
   };
   const Place a = ordered(sink.input(0), letters->a, shared + left + summed);
-  const Place b = ordered(sink.input(1), letters->b, shared + summed + right);
+  Place b = ordered(sink.input(1), letters->b, shared + summed + right);
   const std::string made = shared + left + right;
-  if (made == letters->out) return sink.last("BATCH_MATMUL", {a, b}), Status();
   TensorType type = sink.result_type();
   Sizes order;
+  if (right.size() > 1) {
+    Shape joined{at(sink.type_of(b).shape, 0), Dim(1)}, product;
+    for (std::size_t i = 1; i <= right.size(); ++i)
+      joined[1] = Dim(*joined[1] * *at(sink.type_of(b).shape, static_cast<Size>(i)));
+    b = sink.step("RESHAPE", {b, sink.sizes(joined, b, {})}, {DType::F32, joined});
+    for (const char l : left) product.push_back(at(sink.type(0).shape, static_cast<Size>(letters->a.find(l))));
+    product.push_back(joined[1]);
+    const Place flat = sink.step("BATCH_MATMUL", {a, b}, {DType::F32, product});
+    for (std::size_t i = 0; i < made.size(); ++i)
+      type.shape[i] = at(sink.result_type().shape, static_cast<Size>(letters->out.find(made[i])));
+    const Place parted = sink.step("RESHAPE", {flat, sink.sizes(type.shape, flat, {})}, type);
+    for (const char l : letters->out) order.push_back(static_cast<Size>(made.find(l)));
+    return sink.last("TRANSPOSE", {parted, sink.numbers(order)}), Status();
+  }
+  if (made == letters->out) return sink.last("BATCH_MATMUL", {a, b}), Status();
   for (std::size_t i = 0; i < made.size(); ++i)
     type.shape[i] = at(sink.result_type().shape, static_cast<Size>(letters->out.find(made[i])));
   for (const char l : letters->out) order.push_back(static_cast<Size>(made.find(l)));
@@ -376,8 +218,19 @@ Status write_accumulate(const Accumulate& op, Sink& sink) {
   return {};
 }
 
-constexpr std::array reduction_writers{writes<write_reduce>(), writes<write_arg_extreme>(),
-                                       lacks<TopK, Sink>("the largest few are not written to TFLite yet"),
+// Places are whole numbers of 32 bits there.
+Status write_top_k(const TopK& op, Sink& sink) {
+  if (sink.type().dtype != DType::F32) return sink.refused("the largest few of whole numbers");
+  if (op.axis != sink.rank() - 1 || !op.largest) return sink.broken("the largest few along another axis");
+  const std::vector<Place> inputs{sink.input(), sink.whole(op.count)};
+  const TensorType places{DType::I32, sink.result_type(0).shape};
+  const Place made = sink.last_but(1, places, "TOPK_V2", inputs);
+  sink.give(1, "CAST", {made},
+            {{"in_data_type", sink.code_of(DType::I32)}, {"out_data_type", sink.code_of(DType::I64)}});
+  return {};
+}
+
+constexpr std::array reduction_writers{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),
                                        writes<write_accumulate>()};
 static_assert(decides<ReductionFamily>(reduction_writers));
 
@@ -472,6 +325,14 @@ Status write_length_norm(const LengthNorm& op, Sink& sink) {
 Status write_group_norm(const GroupNorm& op, Sink& sink) {
   const Size rank = sink.rank();
   if (op.axis != rank - 1 || rank < 2) return sink.refused("a normalisation by groups of this axis");
+  if (sink.dim(rank - 1) == Dim(op.groups)) {  // each channel by itself
+    Sizes axes(static_cast<std::size_t>(rank - 2));
+    std::iota(axes.begin(), axes.end(), Size{1});
+    const Place x = sink.input(), centred = sink.like("SUB", {x, fold(sink, "MEAN", x, axes)});
+    const Place variance = fold(sink, "MEAN", sink.like("SQUARE", {centred}), axes);
+    const Place by = sink.like("RSQRT", {sink.like("ADD", {variance, sink.number(op.epsilon)})});
+    return scaled_and_moved(sink, sink.like("MUL", {centred, by}), {op.axis});
+  }
   Size cells = 1;
   for (Size i = 1; i < rank - 1; ++i) {
     if (!sink.dim(i).known()) return sink.refused("a normalisation by groups over sizes that are not known beforehand");
@@ -501,7 +362,6 @@ static_assert(decides<Normalization>(normalization_writers));
 
 }  // namespace
 
-std::span<const Row> activation_rows() { return activation_writers; }
 std::span<const Row> elementwise_rows() { return elementwise_writers; }
 std::span<const Row> linear_rows() { return linear_writers; }
 std::span<const Row> reduction_rows() { return reduction_writers; }

@@ -200,14 +200,46 @@ static_assert(decides<Convolution>(convolution_writers));
 
 // ---- pools ------------------------------------------------------------------------------------------------------------
 
+// Windows over three axes, over the last two first, in which all cells of the first lie one behind another, then over that one,
+// in which all of the others lie side by side.
+Status write_pool_in_two_steps(const char* op, const std::vector<Window>& windows, const std::vector<Padding>& paddings,
+                               Sink& sink) {
+  const Shape in = sink.type().shape, out = sink.result_type().shape;
+  for (std::size_t i = 1; i < in.size(); ++i)
+    if (!in[i].known()) return sink.refused("a pool over three axes whose sizes are not known beforehand");
+  const DType dtype = sink.type().dtype;
+  const auto step = [&](Place x, const std::vector<Window>& two, const std::vector<Padding>& said,
+                        Shape made) -> Result<Place> {
+    const auto word = padding_word({Order::ChannelsLast, 2}, said, two, sink.type_of(x).shape);
+    if (!word) return sink.broken("a padding of a pool");
+    Options options{{"padding", *word}, {"filter_height", two[0].kernel}, {"filter_width", two[1].kernel}};
+    say_strides(options, two);
+    return sink.step(op, {x}, {dtype, std::move(made)}, std::move(options));
+  };
+  const auto shaped = [&](Place x, Shape to) {
+    const Place sizes = sink.sizes(to, x, {});
+    return sink.step("RESHAPE", {x, sizes}, {dtype, std::move(to)});
+  };
+  const Dim planes = in[0].known() ? Dim(*in[0] * *in[1]) : Dim::unknown(), cells = Dim(*out[2] * *out[3]);
+  auto y = step(shaped(sink.input(), {planes, in[2], in[3], in[4]}), {windows[1], windows[2]},
+                {paddings[1], paddings[2]}, {planes, out[2], out[3], in[4]});
+  if (y)
+    y = step(shaped(*y, {in[0], in[1], cells, in[4]}), {windows[0], Window{}}, {paddings[0], paddings[0]},
+             {in[0], out[1], cells, in[4]});
+  if (!y) return pass(y);
+  sink.last("RESHAPE", {*y, sink.sizes(out, *y, {})});
+  return {};
+}
+
 Status write_pool(const char* op, Axes axes, const std::vector<Window>& said, const std::vector<Padding>& paddings,
                   Sink& sink) {
-  if (axes.space < 1 || axes.space > 2)
+  if (axes.space < 1 || axes.space > 3)
     return sink.refused("a pool over " + std::to_string(axes.space) + " spatial axes");
   if (axes.order != Order::ChannelsLast) return sink.broken("a pool with channels first");
   const auto windows = in_two_axes(said);
   for (const Window& w : windows)
     if (w.dilation != 1) return sink.refused("a pool with dilation");
+  if (axes.space == 3) return write_pool_in_two_steps(op, windows, paddings, sink);
   const auto word = padding_word(axes, paddings, said, sink.type().shape);
   if (!word) return sink.broken("a padding of a pool");
   Place x = sink.input();

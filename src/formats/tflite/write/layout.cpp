@@ -290,9 +290,12 @@ constexpr std::array resize_writers{writes<write_resize>(),
                                     lacks<GridSample, Sink>("TFLite looks no image up at computed places")};
 static_assert(decides<ResizeFamily>(resize_writers));
 
-constexpr std::array recurrent_writers{lacks<Lstm, Sink>("recurrent cells are not written to TFLite yet"),
-                                       lacks<Gru, Sink>("recurrent cells are not written to TFLite yet"),
-                                       lacks<SimpleRnn, Sink>("recurrent cells are not written to TFLite yet")};
+constexpr std::string_view why_no_cells =
+    "TFLite's recurrent cells are spelt out step by step, and here the length is not known beforehand or above 512; "
+    "give it "
+    "with --size or --shape";
+constexpr std::array recurrent_writers{lacks<Lstm, Sink>(why_no_cells), lacks<Gru, Sink>(why_no_cells),
+                                       lacks<SimpleRnn, Sink>(why_no_cells)};
 static_assert(decides<Recurrent>(recurrent_writers));
 
 }  // namespace

@@ -146,6 +146,19 @@ void Sink::last(std::string_view op, std::vector<Place> inputs, Options options,
   document_.operators.push_back({op, version, std::move(inputs), std::move(outputs), std::move(options)});
 }
 
+Place Sink::last_but(std::size_t i, TensorType type, std::string_view op, std::vector<Place> inputs, Options options) {
+  const Place made = add(unique(node().layer + "/" + std::string(op)), std::move(type));
+  std::vector<Place> outputs;
+  for (std::size_t k = 0; k < node().outputs.size(); ++k)
+    outputs.push_back(k == i ? made : place_of(node().outputs[k]));
+  document_.operators.push_back({op, 1, std::move(inputs), std::move(outputs), std::move(options)});
+  return made;
+}
+
+void Sink::give(std::size_t i, std::string_view op, std::vector<Place> inputs, Options options) {
+  document_.operators.push_back({op, 1, std::move(inputs), {place_of(node().outputs[i])}, std::move(options)});
+}
+
 void Sink::pass_on() {
   const ValueId x = node().inputs[0], y = node().outputs[0];
   // An output has a name of its own, and numbers that are known are given by an operator.

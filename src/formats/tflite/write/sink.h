@@ -50,6 +50,9 @@ class Sink {
   Place step(std::string_view op, std::vector<Place> inputs, TensorType result, Options options = {}, int version = 1);
   // The operator that gives the node's results.
   void last(std::string_view op, std::vector<Place> inputs, Options options = {}, int version = 1);
+  // The same where result `i` comes in another type, in a tensor that is returned; `give` says that result then.
+  Place last_but(std::size_t i, TensorType type, std::string_view op, std::vector<Place> inputs, Options options = {});
+  void give(std::size_t i, std::string_view op, std::vector<Place> inputs, Options options = {});
   // A step that keeps the type of a tensor, or gives another shape of it.
   Place like(std::string_view op, std::vector<Place> inputs, Options options = {}) {
     const TensorType type = type_of(inputs[0]);
