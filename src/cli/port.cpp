@@ -33,7 +33,7 @@ struct Port {
   bool force = false, no_proof = false, json = false, quiet = false, resume = false;
   int threads = 0, jobs = 0;
   std::optional<Size> opset;
-  bool external_data = false, optimizes = false;
+  bool external_data = false, optimizes = false, halves = false;
 };
 
 Result<PortOptions> parsed(const Port& o) {
@@ -54,6 +54,7 @@ Result<PortOptions> parsed(const Port& o) {
   options.opset = o.opset;
   options.external_data = o.external_data;
   options.optimizes = o.optimizes;
+  options.rounds_to_halves = o.halves;
   options.proof.seed = *seed;
   options.proof.threads = o.threads;
   return options;
@@ -84,6 +85,7 @@ Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file
   asked["opset"] = o.opset ? Json(*o.opset) : Json();
   asked["external_data"] = o.external_data;
   asked["optimize"] = o.optimizes;
+  asked["float16_weights"] = o.halves;
   asked["proof"] = !o.no_proof;
   asked["seed"] = seed_of_option(o.seed).value_or(0);
   return asked;
@@ -106,6 +108,7 @@ Port asked_again(const Json& asked, const std::filesystem::path& folder) {
   if (asked.contains("opset") && asked["opset"].is_number_integer()) o.opset = asked["opset"].get<Size>();
   o.external_data = flag_in(asked, "external_data");
   o.optimizes = flag_in(asked, "optimize");
+  o.halves = flag_in(asked, "float16_weights");
   o.no_proof = !flag_in(asked, "proof");
   o.seed = std::to_string(seed_in(asked));
   return o;
@@ -295,6 +298,7 @@ void offer_port(CLI::App& app, int& code) {
       ->check(CLI::IsMember({"safetensors", "pt"}));
   command->add_option("--opset", o->opset, "ONNX: the operator set to write, 11 to 22 (default 17)");
   command->add_flag("--optimize", o->optimizes, "ONNX: take batch normalisations into the layers before them");
+  command->add_flag("--float16-weights", o->halves, "TFLite: weights are rounded to float16 and stored so");
   command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
   command->add_option("--report", o->report_file,
                       "keep a certificate of the proof as JSON, which diff --check runs again");

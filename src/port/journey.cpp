@@ -7,6 +7,7 @@
 #include "formats/onnx/onnx.h"
 #include "formats/source.h"
 #include "formats/source_text.h"
+#include "port/halves.h"
 
 #include <algorithm>
 #include <utility>
@@ -52,6 +53,11 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, told);
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
+  if (options.rounds_to_halves) {
+    auto said = round_weights_to_halves(r.source);
+    if (!said) return pass(said);
+    r.remarks.push_back(std::move(*said));
+  }
   const auto more = remarks_on(source, options.load, r.source);
   r.remarks.insert(r.remarks.end(), more.begin(), more.end());
   r.target = r.source;

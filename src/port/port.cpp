@@ -78,6 +78,10 @@ Status check_options(const Written& target, const PortOptions& options) {
     format = "torch";
     option = "--weights-format";
   }
+  if (target.name != "tflite" && options.rounds_to_halves) {
+    format = "tflite";
+    option = "--float16-weights";
+  }
   if (option.empty()) return {};
   return fail(Fault::Usage, std::string(option) + " says how " + std::string(format) +
                                 " is written, and this port is to " + std::string(target.name) +

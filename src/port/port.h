@@ -29,6 +29,7 @@ struct PortOptions {
   std::optional<Size> opset;             // ONNX alone; absent: the usual one
   bool optimizes = false;                // ONNX alone: normalisations are taken into the layers before them
   bool external_data = false;            // ONNX alone: the larger tensors in a file beside the model
+  bool rounds_to_halves = false;         // TFLite alone: weights are rounded to float16 and stored so
   ProofOptions proof;
   // Asked when all is written and proved and nothing stands in place: what it gives appears together with the port, and
   // what it fails with ends the port.

@@ -36,7 +36,7 @@ Result<PortReport> port_to_tflite(const fs::path& source, const PortOptions& opt
   auto begun = rewritten(source, options, tflite_target());
   if (!begun) return pass(begun);
   PortReport& r = *begun;
-  if (auto s = tflite::write_model(r.target, out->sink(0)); !s) return pass(s);
+  if (auto s = tflite::write_model(r.target, out->sink(0), options.rounds_to_halves); !s) return pass(s);
   if (auto closed = out->close(0); !closed) return pass(closed);
   if (options.proves) {
     auto read = read_back(r.target, out->temporary(0), {}, names_of_values(r.target));

@@ -27,7 +27,8 @@ Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob);
 std::vector<std::pair<std::string_view, std::string_view>> operators();
 
 // A graph in the words of tflite_target; the same graph gives the same bytes. Fails: an operator that TFLite has no form
-// for, naming the layer; 2 GiB or more.
-Status write_model(const Graph& graph, const std::function<Status(std::span<const std::byte>)>& append);
+// for, naming the layer; 2 GiB or more. `in_halves`: weights that float16 holds exactly are stored so.
+Status write_model(const Graph& graph, const std::function<Status(std::span<const std::byte>)>& append,
+                   bool in_halves = false);
 
 }  // namespace convoy::tflite

@@ -41,6 +41,79 @@ Tensor filled(const Shape& shape) {
   return Tensor::of(sizes, std::move(values));
 }
 
+// As it is read back, with the numbers that it answers.
+void expect_same_behind_the_file(const Graph& graph) {
+  const auto bytes = written(graph);
+  const auto file = file_of(bytes);
+  const auto read = tflite::read_model(blob_of(file), {});
+  ASSERT_TRUE(read) << message(read.error());
+  std::vector<Tensor> inputs;
+  for (const ValueId v : graph.inputs) inputs.push_back(filled(graph[v].type.shape));
+  const auto want = run(graph, inputs), got = run(*read, inputs);
+  ASSERT_TRUE(want && got);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const auto a = want->at(graph.outputs[i]).doubles(), b = got->at(read->outputs[i]).doubles();
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 1e-5) << k;
+  }
+}
+Graph of_one(Op op, Shape shape, std::size_t outputs = 1) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, std::move(shape)});
+  const auto made = graph.add(std::move(op), {x}, "layer");
+  EXPECT_TRUE(made) << message(made.error());
+  graph.outputs = {made->begin(), made->begin() + static_cast<std::ptrdiff_t>(outputs)};
+  for (std::size_t i = 0; i < outputs; ++i) graph.output_names.push_back("y" + std::to_string(i));
+  return graph;
+}
+
+TEST(WriteTfliteOperators, ActivationsWithBoundsAndThresholdsAreComposed) {
+  expect_same_behind_the_file(of_one(Relu{0.7, 0.25, -0.3, false}, {Dim(), Dim(5)}));
+  expect_same_behind_the_file(of_one(Relu{{}, 0, 0.2, true}, {Dim(), Dim(5)}));
+  expect_same_behind_the_file(of_one(Shrink{0.3, false}, {Dim(), Dim(5)}));
+  expect_same_behind_the_file(of_one(Shrink{0.3, true}, {Dim(), Dim(5)}));
+  expect_same_behind_the_file(of_one(Unary{Function::SparsePlus}, {Dim(), Dim(5)}));
+  expect_same_behind_the_file(of_one(Unary{Function::SparseSigmoid}, {Dim(), Dim(5)}));
+}
+
+TEST(WriteTfliteOperators, APoolOverThreeAxesIsTwoPools) {
+  const Padding same{Spelling::SameUpper};
+  const Shape shape{Dim(), Dim(5), Dim(6), Dim(7), Dim(2)};
+  const std::vector<Window> windows{{2, 2, 1}, {3, 1, 1}, {2, 3, 1}};
+  expect_same_behind_the_file(of_one(MaxPool{{Order::ChannelsLast, 3}, windows, {same, same, same}}, shape));
+  expect_same_behind_the_file(of_one(AveragePool{{Order::ChannelsLast, 3}, windows, {same, same, same}}, shape));
+}
+
+TEST(WriteTfliteOperators, TheLargestFewAreWrittenWithTheirPlaces) {
+  expect_same_behind_the_file(of_one(TopK{1, 3, true, true}, {Dim(), Dim(6)}, 2));
+}
+
+TEST(WriteTfliteOperators, ANormOfEachChannelNeedsNoKnownSize) {
+  expect_same_behind_the_file(of_one(GroupNorm{3, 4, 1e-3}, {Dim(), Dim(), Dim(), Dim(4)}));
+}
+
+TEST(WriteTfliteOperators, WeightsThatFloat16HoldsAreStoredInHalfTheBytes) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim(), Dim(40)}});
+  const ValueId w = graph.constant("w", filled({Dim(40), Dim(30)}).converted(DType::F16).converted(DType::F32));
+  graph.outputs = *graph.add(Linear{LinearOrder::InOut}, {x, w}, "dense"), graph.output_names = {"y"};
+  std::vector<std::byte> halved;
+  const auto done = tflite::write_model(
+      graph,
+      [&](std::span<const std::byte> more) {
+        halved.insert(halved.end(), more.begin(), more.end());
+        return Status();
+      },
+      true);
+  ASSERT_TRUE(done) << message(done.error());
+  EXPECT_LT(halved.size() + 2000, written(graph).size());
+  const auto file = file_of(halved);
+  const auto read = tflite::read_model(blob_of(file), {});
+  ASSERT_TRUE(read) << message(read.error());
+  const Tensor input = filled({Dim(3), Dim(40)});
+  EXPECT_EQ(run(graph, {input})->at(graph.outputs[0]).floats(), run(*read, {input})->at(read->outputs[0]).floats());
+}
+
 class WriteTflite : public testing::TestWithParam<const char*> {};
 
 TEST_P(WriteTflite, WhatIsReadBackComputesTheSame) {

@@ -41,6 +41,9 @@ struct Document {
   std::vector<std::string> input_names, output_names;
 };
 
+// Weights that float16 holds exactly become such, each behind an operator that widens it.
+Status store_halves(Document& document);
+
 // The same document gives the same bytes; numbers of constants begin at multiples of 16. Fails (Limit): 2 GiB or more.
 Status write_document(const Document& document, const std::function<Status(std::span<const std::byte>)>& append);
 

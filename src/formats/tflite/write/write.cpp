@@ -35,7 +35,8 @@ std::vector<std::pair<std::string_view, std::string_view>> operators() {
   return all;
 }
 
-Status write_model(const Graph& graph, const std::function<Status(std::span<const std::byte>)>& append) {
+Status write_model(const Graph& graph, const std::function<Status(std::span<const std::byte>)>& append,
+                   bool in_halves) {
   Document document;
   document.name = graph.name.empty() ? "model" : graph.name;
   document.description = std::string("convoy ") + CONVOY_VERSION;
@@ -48,6 +49,8 @@ Status write_model(const Graph& graph, const std::function<Status(std::span<cons
     if (auto written = within(place_of(graph[id]), write_node(graph[id], sink)); !written) return written;
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) sink.add_output(graph.outputs[i], graph.output_names[i]);
+  if (in_halves)
+    if (auto stored = store_halves(document); !stored) return stored;
   return write_document(document, append);
 }
 
