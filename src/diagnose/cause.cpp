@@ -108,6 +108,8 @@ int rank_of(std::string_view id) {
 
 bool is_rival(std::string_view other, std::string_view of) {
   if (other == "weights_differ" || other == "pad_amount" || other == "number") return false;
+  // Channels in another order are said so, and a reshape in another layout says no more.
+  if (other == "reshape_layout" && (of == "channel_order" || of == "group_order")) return false;
   constexpr std::array orders{"flatten_order", "depthwise_order", "group_order", "concat_order",
                               "kernel_not_transposed"};
   return other != "channel_order" || std::ranges::find(orders, of) == orders.end();

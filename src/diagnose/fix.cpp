@@ -53,8 +53,10 @@ constexpr std::array known{
           "weight = kernel.permute(2, 3, 0, 1).reshape(c * m, 1, *kernel.shape[:2])  # output channel = input channel "
           "* m + multiplier",
           "kernel = weight.reshape(c, m, *weight.shape[2:]).permute(2, 3, 0, 1)"},
-    Known{"group_order", "the output channels of a group stay together: no shuffle in front of or behind the layer",
-          "the output channels of a group stay together: no shuffle in front of or behind the layer"},
+    Known{
+        "group_order",
+        "the output channels of a group stay together: channels shuffled where the original does it, and nowhere else",
+        "the output channels of a group stay together: channels shuffled where the original does it, and nowhere else"},
     Known{"bias_missing", "bias=True, with the original's bias", "use_bias=True, with the original's bias"},
     Known{"bias_extra", "bias=False", "use_bias=False"},
     Known{"bias_doubled", "the bias once: in the layer or behind it", "the bias once: in the layer or behind it"},

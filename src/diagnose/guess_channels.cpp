@@ -2,6 +2,7 @@
 // order is not guessed but read off the numbers that both have.
 #include "diagnose/channel_order.h"
 #include "diagnose/hypothesis.h"
+#include "diagnose/piece.h"
 
 #include <algorithm>
 #include <array>
@@ -121,6 +122,77 @@ void guess_taken(Guesses& guesses) {
   }
 }
 
+// The order in which a run of steps that only move numbers leaves whole channels. Nothing: it does something else.
+std::optional<Sizes> order_by_moves(const Graph& piece, ValueId from, ValueId to) {
+  constexpr Size most = Size{1} << 22;
+  const auto shape = sizes_of(piece[from].type.shape), after = sizes_of(piece[to].type.shape);
+  if (!shape || shape != after || shape->size() < 3 || checked_count(*shape).value_or(most) >= most)
+    return std::nullopt;
+  const Size channels = (*shape)[1];
+  const auto count = static_cast<std::size_t>(checked_count(*shape).value_or(0));
+  if (count == 0) return std::nullopt;
+  std::vector<float> places(count);
+  for (std::size_t i = 0; i < count; ++i) places[i] = static_cast<float>(i);
+  const auto moved = evaluate(cut(piece, to, {from}).graph, {Tensor::of(*shape, std::move(places))}, 1);
+  if (!moved || moved->shape() != *shape) return std::nullopt;
+  const auto now = moved->doubles();
+  const auto cells = count / static_cast<std::size_t>((*shape)[0] * channels);
+  Sizes order;
+  for (Size c = 0; c < channels; ++c)
+    order.push_back(static_cast<Size>(now[static_cast<std::size_t>(c) * cells]) / static_cast<Size>(cells));
+  if (!is_order(order)) return std::nullopt;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t channel = i / cells % order.size();
+    const std::size_t own = i + (static_cast<std::size_t>(order[channel]) - channel) * cells;
+    if (now[i] != static_cast<double>(own)) return std::nullopt;
+  }
+  return order;
+}
+
+// Channels shuffled by reshapes and a transpose between them.
+struct Shuffled {
+  ValueId from, to;
+  Sizes order;
+};
+
+std::vector<Shuffled> shuffled_in(const Graph& piece) {
+  const auto moves = [](const Op& op) {
+    return std::holds_alternative<Reshape>(op) || std::holds_alternative<Transpose>(op);
+  };
+  std::vector<Shuffled> all;
+  for (const Node& last : piece.nodes) {
+    if (!std::holds_alternative<Reshape>(last.op)) continue;
+    ValueId from = last.inputs[0];
+    int turns = 0;
+    while (from && piece[from].producer && moves(piece[piece[from].producer].op)) {
+      const Node& maker = piece[piece[from].producer];
+      turns += std::holds_alternative<Transpose>(maker.op) ? 1 : 0;
+      from = maker.inputs[0];
+    }
+    if (auto order = turns == 1 ? order_by_moves(piece, from, last.outputs[0]) : std::nullopt)
+      all.push_back({from, last.outputs[0], *std::move(order)});
+  }
+  return all;
+}
+
+// Such steps that b alone has, and that a alone has.
+void guess_shuffled_channels(Guesses& guesses) {
+  const Scene& scene = guesses.scene;
+  for (const Shuffled& theirs : shuffled_in(scene.b))
+    for (std::size_t v = 0; v < scene.shapes.size(); ++v) {
+      const ValueId value{static_cast<std::int32_t>(v)};
+      if (scene.a[value].constant || scene.shapes[v].size() < 3 || scene.shapes[v][1] != std::ssize(theirs.order))
+        continue;
+      guesses.add(other_order, about_value(scene, value), "the channels " + order_text(theirs.order),
+                  with_node_behind(scene.a, value, Take{1, theirs.order}, about_value(scene, value)));
+    }
+  for (const Shuffled& own : shuffled_in(scene.a)) {
+    const Node about = about_value(scene, own.to);
+    guesses.add(other_order, about, "the channels not put " + order_text(own.order),
+                with_function(scene.a, own.from, own.to, scene.b, {}, {}, {}, about));
+  }
+}
+
 // What b hands on are a's numbers, in another order along one axis.
 void guess_output(Guesses& guesses) {
   const Scene& scene = guesses.scene;
@@ -172,6 +244,7 @@ void guess_channels(Guesses& guesses, std::size_t node) {
 
 void guess_order_of_channels(Guesses& guesses) {
   guess_taken(guesses);
+  guess_shuffled_channels(guesses);
   guess_output(guesses);
 }
 

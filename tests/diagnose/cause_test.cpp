@@ -618,6 +618,29 @@ TEST(Cause, WhatBeginsOrEndsWithARearrangementIsAnotherModel) {
   EXPECT_TRUE(same->same);
 }
 
+// Both give b's numbers; b's own steps, or its own tensor, tell which it is.
+TEST(Cause, AShuffleOfChannelsIsToldFromWeightsInAnotherOrder) {
+  const std::string before =
+      "input x float32[2,3,5,7]\nconst k float32[6,3,3,3] = seed 1\nconst w float32[4,6,1,1] = seed 2\n"
+      "z = conv(x, k) windows=3,3 paddings=1:1,1:1\nr = relu(z)\n";
+  const std::string end = "y = conv(";
+  const std::string last = ", w) windows=1,1 paddings=0:0,0:0\noutput y\n";
+  const Graph a = parsed(before + end + "r" + last);
+  const Graph b = parsed(before +
+                         "s = reshape(r) to=0,2,3,5,7\nt = transpose(s) permutation=0,2,1,3,4\nu = reshape(t) "
+                         "to=0,6,5,7\n" +
+                         end + "u" + last);
+  for (const bool is_turned : {false, true}) {
+    const auto found = is_turned ? diagnose(b, a) : diagnose(a, b);
+    ASSERT_TRUE(found.has_value()) << message(found.error());
+    ASSERT_EQ(found->findings.size(), 1U);
+    EXPECT_EQ(found->findings[0].cause, "channel_order");
+    EXPECT_TRUE(found->findings[0].certain);
+    EXPECT_EQ(found->findings[0].says, is_turned ? "the channels not put in the order 0, 3, 1, 4, 2, 5"
+                                                 : "the channels in the order 0, 3, 1, 4, 2, 5");
+  }
+}
+
 TEST(Cause, TheOrderOfBlocksMayBeWrittenAsOneOfChannels) {
   const std::string before = "input x float32[2,8,6,10]\n";
   const std::vector<std::pair<std::string, std::string>> rows{
