@@ -168,3 +168,100 @@ def in_keras(line, x, behind, want, a):
     made = behind(torch.from_numpy(np.array(made).transpose(back)))
     assert made.shape == want.shape, line
     torch.testing.assert_close(made, want, rtol=1e-4, atol=1e-4, msg=line)
+
+
+class Cell(nn.Module):
+    """A recurrent layer, of which a step or all steps are handed on to a dense layer."""
+
+    def __init__(self, cell, step):
+        super().__init__()
+        self.cell, self.step = cell, step
+        generator = torch.Generator().manual_seed(5)
+        self.dense = nn.Linear(6, 3)
+        for p in self.parameters():
+            p.data = torch.randn(p.shape, generator=generator) / 2
+
+    def forward(self, x):
+        y = self.cell(x)[0]
+        return self.dense(y if self.step is None else y[:, self.step])
+
+
+CELLS = [
+    pytest.param(nn.LSTM, nn.GRU, None, id="LSTM as GRU"),
+    pytest.param(nn.GRU, nn.RNN, -1, id="GRU as RNN"),
+    pytest.param(nn.RNN, nn.LSTM, -1, id="RNN as LSTM"),
+]
+
+
+def difference(a, b, cause):
+    done = subprocess.run([CONVOY, "diff", a, b, "--json"], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)["differences"]
+    assert [d["cause"] for d in found] == [cause]
+    return [found[0]["fix"][key].split("  #")[0] for key in ("torch", "keras")]
+
+
+@pytest.mark.parametrize(("right", "wrong", "step"), CELLS)
+def test_the_advised_line_of_a_cell_is_the_cell(right, wrong, step, tmp_path):
+    x = torch.randn((2, 9, 5), generator=torch.Generator().manual_seed(1))
+    a, b = Cell(right(5, 6, batch_first=True), step), Cell(wrong(5, 6, batch_first=True), step)
+    b.dense.load_state_dict(a.dense.state_dict())
+    want = exported(a, x, tmp_path / "a.pt2")
+    exported(b, x, tmp_path / "b.pt2")
+    in_torch, in_keras_line = difference(tmp_path / "a.pt2", tmp_path / "b.pt2", "cell_kind")
+    made = eval(in_torch, {"nn": nn})  # noqa: S307  convoy's own words
+    made.load_state_dict(a.cell.state_dict())
+    y = made(x)[0]
+    torch.testing.assert_close(a.dense(y if step is None else y[:, step]), want)
+    keras = pytest.importorskip("keras")
+    layer = eval(in_keras_line, vars(keras.layers).copy())  # noqa: S307
+    assert type(layer).__name__.upper().endswith(right.__name__)
+    shape = tuple(layer(x.numpy()).shape)
+    assert shape == (tuple(y.shape) if layer.return_sequences else (2, 6))
+
+
+def test_the_advised_line_of_the_other_end_gives_the_end(tmp_path):
+    x = torch.randn((2, 9, 5), generator=torch.Generator().manual_seed(1))
+    a, b = Cell(nn.LSTM(5, 6, batch_first=True), -1), Cell(nn.LSTM(5, 6, batch_first=True), 0)
+    b.load_state_dict(a.state_dict())
+    want = exported(a, x, tmp_path / "a.pt2")
+    exported(b, x, tmp_path / "b.pt2")
+    line, _ = difference(tmp_path / "a.pt2", tmp_path / "b.pt2", "sequence_end")
+    there = {"y": b.cell(x)[0]}
+    exec(line, there)  # noqa: S102  convoy's own words
+    torch.testing.assert_close(b.dense(there["y"] if there["y"].ndim == 2 else there["y"][:, 0]), want)
+
+
+NORMS = [
+    pytest.param(nn.LayerNorm(7, eps=1e-3), nn.LayerNorm(7), (2, 5, 7), id="the epsilon of a layer norm"),
+    pytest.param(nn.LayerNorm([5, 7], eps=1e-3), nn.LayerNorm([5, 7]), (2, 5, 7), id="of one over two axes"),
+    pytest.param(nn.GroupNorm(3, 12, eps=1e-3), nn.GroupNorm(3, 12), (2, 12, 5, 7), id="of a group norm"),
+    pytest.param(nn.GroupNorm(3, 12), nn.GroupNorm(4, 12), (2, 12, 5, 7), id="the groups"),
+    pytest.param(nn.BatchNorm2d(6, eps=1e-2), nn.BatchNorm2d(6), (2, 6, 5, 7), id="the epsilon of a batch norm"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "shape"), NORMS)
+def test_the_advised_line_of_a_norm_is_the_norm(right, wrong, shape, tmp_path):
+    generator = torch.Generator().manual_seed(7)
+    for name, tensor in right.state_dict().items():
+        if tensor.dim():
+            tensor.copy_(torch.rand(tensor.shape, generator=generator) + (0.1 if "var" in name else -0.5))
+    wrong.load_state_dict(right.state_dict())
+    x = torch.randn(shape, generator=generator)
+    want = exported(right, x, tmp_path / "a.pt2")
+    exported(wrong, x, tmp_path / "b.pt2")
+    done = subprocess.run([CONVOY, "diff", tmp_path / "a.pt2", tmp_path / "b.pt2", "--json"], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    fix = json.loads(done.stdout)["first"]["fix"]
+    made = eval(fix["torch"].split("  #")[0], {"nn": nn}).eval()  # noqa: S307  convoy's own words
+    made.load_state_dict(right.state_dict())
+    torch.testing.assert_close(made(x), want)
+    keras = pytest.importorskip("keras")
+    images = x.ndim == 4
+    layer = eval(fix["keras"], vars(keras.layers).copy())  # noqa: S307
+    given = x.numpy().transpose(0, 2, 3, 1) if images else x.numpy()
+    layer.build(given.shape)
+    layer.set_weights([v.numpy() for v in right.state_dict().values() if v.dim()])
+    answer = np.array(layer(given))
+    np.testing.assert_allclose(answer.transpose(0, 3, 1, 2) if images else answer, want.numpy(), rtol=1e-4, atol=1e-4)
