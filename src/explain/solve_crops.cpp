@@ -1,4 +1,5 @@
 // Which cells to cut so that a transposed convolution gives a size.
+#include "explain/line.h"
 #include "explain/solve_answers.h"
 #include "explain/solve_words.h"
 #include "ops/agreement.h"
@@ -56,7 +57,7 @@ void CropSolver::torch() {
     padding.push_back(p);
     output_padding.push_back(e);
   }
-  add(crops, fmt::format("PyTorch padding={}, output_padding={}", one_or_each(padding), one_or_each(output_padding)));
+  add(crops, fmt::format("PyTorch padding={}, output_padding={}", tuple_or_one(padding), tuple_or_one(output_padding)));
   for (std::size_t i = 0; i < axes.size(); ++i)
     for (Size p = padding[i] + 1, e = output_padding[i] + 2; e < std::max(windows[i].stride, windows[i].dilation);
          ++p, e += 2)

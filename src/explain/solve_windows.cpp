@@ -1,6 +1,7 @@
 // Which cells to add so that windows give a size.
 #include "explain/solve_answers.h"
 #include "explain/solve_words.h"
+#include "formats/torch/catalogue/same_pad.h"
 #include "ops/agreement.h"
 #include "ops/pad_solutions.h"
 
@@ -102,10 +103,15 @@ struct WindowSolver {
   void read_alike();
   void free_sizes();
   // `of`: the frameworks whose words are worth reading here; none: all of them.
-  void add(std::vector<Added> cells, std::string meaning, PadsMean mean, std::set<std::string> of = {}) {
-    auto lines = lines_of_pads(windows, cells, mean);
+  void add(std::vector<Added> cells, std::string meaning, Spelling spelling, std::set<std::string> of = {}) {
+    auto lines = lines_of_pads(windows, {sizes(), cells, spelling});
     if (!of.empty()) std::erase_if(lines, [&](const SolveLine& line) { return !of.contains(line.framework); });
     answer.solutions.push_back({std::move(cells), std::move(meaning), std::move(lines)});
+  }
+  std::vector<std::optional<Size>> sizes() const {
+    std::vector<std::optional<Size>> all;
+    for (const SolveAxis& axis : axes) all.push_back(axis.in);
+    return all;
   }
   bool listed(const std::vector<Added>& cells) const {
     return std::ranges::any_of(answer.solutions, [&](const Solution& s) { return alike(s.cells, cells); });
@@ -148,8 +154,8 @@ void WindowSolver::fewest_first() {
   const bool none = alike(fewest, std::vector<Added>(axes.size()));
   if (is_same)
     add(fewest, none ? "same by TensorFlow's rule, and valid: nothing is added" : "same by TensorFlow's rule",
-        {.same = true, .valid = none});
-  else add(fewest, none ? "valid: nothing is added" : fewest_words(), {.valid = none});
+        none ? Spelling::Valid : Spelling::SameUpper);
+  else add(fewest, none ? "valid: nothing is added" : fewest_words(), none ? Spelling::Valid : Spelling::Explicit);
 }
 
 void WindowSolver::mirrored() {
@@ -158,7 +164,7 @@ void WindowSolver::mirrored() {
   if (listed(cells)) return;
   add(cells,
       (is_same ? "same with the odd cell in front (SAME_LOWER); " : "the odd cell in front; ") + beside_fewest(cells),
-      {.same_lower = is_same}, {"PyTorch", "ONNX"});
+      is_same ? Spelling::SameLower : Spelling::Explicit, {"PyTorch", "ONNX"});
 }
 
 void WindowSolver::causal() {
@@ -168,7 +174,7 @@ void WindowSolver::causal() {
   if (!at || !allows(axes.front().ranges.front(), at->before + at->after) || at->before == 0) return;
   const std::vector<Added> cells{*at};
   if (!listed(cells))
-    add(cells, "causal: no output sees a later cell; " + beside_fewest(cells), {.causal = true}, {"PyTorch", "Keras"});
+    add(cells, "causal: no output sees a later cell; " + beside_fewest(cells), Spelling::Causal, {"PyTorch", "Keras"});
 }
 
 void WindowSolver::symmetric() {
@@ -192,7 +198,7 @@ void WindowSolver::symmetric() {
                                        answer.solutions.front().lines.front().code));
     return;
   }
-  if (!listed(*cells)) add(*cells, "symmetric: " + beside_fewest(*cells), {}, {"PyTorch"});
+  if (!listed(*cells)) add(*cells, "symmetric: " + beside_fewest(*cells), Spelling::Explicit, {"PyTorch"});
   for (auto& o : others) answer.notes.push_back(std::move(o));
 }
 
@@ -282,7 +288,8 @@ std::string sizes_words(const std::set<Size>& remainders, Size stride) {
 }
 
 void WindowSolver::free_sizes() {
-  answer.solutions.push_back({{}, "same by TensorFlow's rule, for every size", lines_of_same(windows)});
+  answer.solutions.push_back(
+      {{}, "same by TensorFlow's rule, for every size", lines_of_pads(windows, {sizes(), {}, Spelling::SameUpper})});
   std::vector<std::string> sizes, reads;  // of the free axes
   const auto cells = chosen(axes, [&](const SolveAxis& axis) -> std::optional<Added> {
     std::optional<Added> best;
@@ -309,7 +316,7 @@ void WindowSolver::free_sizes() {
     add(*cells,
         fmt::format("symmetric: the right size for {}; the cells of same for {}", fmt::join(sizes, ", "),
                     fmt::join(reads, ", ")),
-        {}, {"PyTorch"});
+        Spelling::Explicit, {"PyTorch"});
   } else {
     answer.notes.push_back("no symmetric padding gives this size");
   }
@@ -317,7 +324,7 @@ void WindowSolver::free_sizes() {
     const Window w = axes[i].window;
     const std::string n = axes.size() == 1 ? "n" : fmt::format("n{}", i);
     answer.notes.push_back(
-        fmt::format("t{} = max((ceil({} / {}) - 1) * {} + {} - {}, 0)", i, n, w.stride, w.stride, w.reach(), n));
+        fmt::format("t{} = {}", i, torch::same_total(n, std::to_string(w.stride), std::to_string(w.reach()))));
   }
 }
 

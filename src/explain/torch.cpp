@@ -1,6 +1,7 @@
 // A layer in PyTorch's words: symmetric numbers where they do, a pad in front where they do not, and for a free size the
 // pads computed from it.
 #include "explain/line.h"
+#include "formats/torch/catalogue/same_pad.h"
 
 #include <fmt/format.h>
 
@@ -178,10 +179,8 @@ class Torch {
       }
       if (!same) return none("the pads in front change with the size; give --size");
       const std::string n = fmt::format("x.shape[-{}]", l_.space() - i);
-      code.push_back(fmt::format("{0} = max((-(-{1} // {2}) - 1) * {2} + {3} - {1}, 0)", t, n, w.stride, w.reach()));
-      const std::string half = t + " // 2", rest = t + " - " + t + " // 2";
-      const bool lower = p.spelling == Spelling::SameLower;
-      pads += (pads.empty() ? "" : ", ") + (lower ? rest : half) + ", " + (lower ? half : rest);
+      code.push_back(t + " = " + torch::same_total(n, std::to_string(w.stride), std::to_string(w.reach())));
+      pads += (pads.empty() ? "" : ", ") + torch::same_halves(t, p.spelling == Spelling::SameLower);
     }
     if (l_.does == Does::Average) {
       const std::string pool = "F.avg_pool" + std::to_string(l_.space()) + "d";

@@ -104,8 +104,9 @@ TEST(Solve, NamesWhoCanSayIt) {
   EXPECT_EQ(s[0].cells.front().after, 4);
   EXPECT_EQ(s[0].meaning, "same by TensorFlow's rule");
   EXPECT_EQ(code(s[0], "PyTorch"), "x = F.pad(x, (3, 4)), then nn.Conv1d(c, f, 5, stride=3, dilation=2)");
-  EXPECT_EQ(code(s[0], "Keras"), "ZeroPadding1D((3, 4)), then Conv1D(f, 5, dilation_rate=2)(x)[:, ::3]");
-  EXPECT_EQ(code(s[0], "TensorFlow"), "tf.nn.conv1d(x, w, 3, \"SAME\", dilations=2)");
+  EXPECT_EQ(code(s[0], "Keras"),
+            "layers.ZeroPadding1D((3, 4)), then layers.Conv1D(f, 5, dilation_rate=2), then x = x[:, ::3]");
+  EXPECT_EQ(code(s[0], "TensorFlow"), "x = tf.nn.conv1d(x, w, 3, \"SAME\", dilations=2)");
   EXPECT_EQ(s[1].cells.front().before, 4);
   EXPECT_EQ(s[1].cells.front().after, 3);
   EXPECT_TRUE(s[1].meaning.contains("SAME_LOWER"));
@@ -113,7 +114,7 @@ TEST(Solve, NamesWhoCanSayIt) {
   ASSERT_TRUE(symmetric);
   EXPECT_TRUE(s[1].meaning.contains("reads the same cells as 4,4")) << s[1].meaning;
   EXPECT_TRUE(symmetric->meaning.contains("starts one cell earlier than same"));
-  EXPECT_EQ(code(*symmetric, "PyTorch"), "nn.Conv1d(c, f, 5, stride=3, dilation=2, padding=4)");
+  EXPECT_EQ(code(*symmetric, "PyTorch"), "nn.Conv1d(c, f, 5, stride=3, padding=4, dilation=2)");
   const Solution* causal = meaning(*answer, "causal");
   ASSERT_TRUE(causal);
   EXPECT_EQ(causal->cells.front().before, 8);
@@ -133,7 +134,7 @@ TEST(Solve, SaysWhatToWriteWhereNoSymmetricPaddingCan) {
 TEST(Solve, TellsForWhichSizesAFixedPaddingHolds) {
   const auto text = text_of_answer(one_axis({3, 2, 1}, {}));
   EXPECT_TRUE(text.contains("symmetric: the right size for every size; the cells of same for odd sizes")) << text;
-  EXPECT_TRUE(text.contains("t0 = max((ceil(n / 2) - 1) * 2 + 3 - n, 0)")) << text;
+  EXPECT_TRUE(text.contains("t0 = max((-(-n // 2) - 1) * 2 + 3 - n, 0)")) << text;
   const auto three = text_of_answer(one_axis({5, 3, 1}, {}));
   // n = 7: out 3, need 4: (2, 2). n = 6: 2 windows need 2: (1, 1). n = 8: need 3: (1, 2).
   EXPECT_TRUE(three.contains("the cells of same for sizes n with n mod 3 = 1")) << three;
@@ -169,11 +170,11 @@ TEST(Solve, TurnsAroundForTransposed) {
   const auto& [same, torch] = std::pair{answer->solutions[0], answer->solutions[1]};
   EXPECT_EQ(same.cells.front().before, 0);
   EXPECT_EQ(same.cells.front().after, 1);
-  EXPECT_EQ(code(same, "Keras"), "Conv1DTranspose(f, 3, strides=2, padding=\"same\")");
+  EXPECT_EQ(code(same, "Keras"), "layers.Conv1DTranspose(f, 3, strides=2, padding=\"same\")");
   EXPECT_EQ(torch.cells.front().before, 1);
   EXPECT_EQ(code(torch, "PyTorch"), "nn.ConvTranspose1d(c, f, 3, stride=2, padding=1, output_padding=1)");
-  EXPECT_EQ(code(torch, "TensorFlow"), "tf.nn.conv1d_transpose(x, w, [n, 21, f], 2, \"VALID\")[:, 1:]");
-  EXPECT_EQ(code(torch, "Keras"), "Conv1DTranspose(f, 3, strides=2), then Cropping1D((1, 0))");
+  EXPECT_EQ(code(torch, "TensorFlow"), "x = tf.nn.conv1d_transpose(x, w, [n, 21, f], 2, \"VALID\")[:, 1:]");
+  EXPECT_EQ(code(torch, "Keras"), "layers.Conv1DTranspose(f, 3, strides=2), then layers.Cropping1D((1, 0))");
 }
 
 TEST(Solve, FindsTransposedSolutionsThatGiveTheLength) {

@@ -118,7 +118,7 @@ def drawn_question(seed):
 def torch_scope(w, q):
     def layer(make):
         def build(*arguments, **keywords):
-            module = make(w.shape[0 if q.transposed else 1], w.shape[1 if q.transposed else 0], *arguments[2:], bias=False, **keywords)
+            module = make(w.shape[0 if q.transposed else 1], w.shape[1 if q.transposed else 0], *arguments[2:], **{**keywords, "bias": False})
             module.weight.data = torch.from_numpy(w)
             return module
         return build
@@ -129,7 +129,7 @@ def torch_scope(w, q):
 def keras_scope(w, q):
     def layer(make):
         def build(filters, *arguments, **keywords):
-            module = make(w.shape[1 if q.transposed else 0], *arguments, use_bias=False, **keywords)
+            module = make(w.shape[1 if q.transposed else 0], *arguments, **{**keywords, "use_bias": False})
 
             def call(x):
                 y = module(x)
@@ -140,7 +140,7 @@ def keras_scope(w, q):
         return build
     made = {name: layer(getattr(layers, name)) for name in (f"Conv{q.space}D", f"Conv{q.space}DTranspose")}
     others = {name: getattr(layers, name) for name in (f"ZeroPadding{q.space}D", f"Cropping{q.space}D")}
-    return dict(made, f=None, **others)
+    return dict(layers=SimpleNamespace(**made, **others), f=None)
 
 
 @pytest.mark.parametrize("seed", range(SOLUTIONS))

@@ -2,6 +2,7 @@
 // Source: ATen/native/PadNd.cpp, ReflectionPad.cpp, ReplicationPadding.cpp.
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/catalogue/same_pad.h"
 #include "formats/torch/families.h"
 #include "ops/expect.h"
 
@@ -29,6 +30,31 @@ bool fits(Size rank, Size axes, PadMode mode) {
 }
 
 }  // namespace
+
+std::string same_total(std::string_view size, std::string_view stride, std::string_view reach) {
+  return fmt::format("max((-(-{0} // {1}) - 1) * {1} + {2} - {0}, 0)", size, stride, reach);
+}
+
+std::string same_halves(std::string_view total, bool lower) {
+  return fmt::format(fmt::runtime(lower ? "{0} - {0} // 2, {0} // 2" : "{0} // 2, {0} - {0} // 2"), total);
+}
+
+std::string same_pad_function(bool lower) {
+  constexpr std::string_view text =
+      R"(def {name}(
+    x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0
+) -> Tensor:
+    """x with the cells that {word} adds around its last axes: their number follows from the size."""
+    pads: list[int] = []
+    for size, r, s in zip(x.shape[::-1], reach[::-1], stride[::-1]):
+        total = {total}
+        pads += [{halves}]  # the odd cell goes to the {side}
+    return F.pad(x, pads, value=value)
+)";
+  return fmt::format(text, fmt::arg("name", lower ? "same_lower_pad" : "same_pad"),
+                     fmt::arg("word", lower ? "SAME_LOWER" : "SAME"), fmt::arg("total", same_total("size", "s", "r")),
+                     fmt::arg("halves", same_halves("total", lower)), fmt::arg("side", lower ? "front" : "end"));
+}
 
 std::optional<PadMode> mode_of(std::string_view word) {
   const auto found = std::ranges::find(pad_modes, word, &NamedMode::word);
@@ -210,30 +236,6 @@ Status write_pad(const Pad& op, Call& c) {
   return {};
 }
 
-constexpr std::string_view same_pad =
-    R"(def same_pad(
-    x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0
-) -> Tensor:
-    """x with the cells that SAME adds around its last axes: their number follows from the size."""
-    pads: list[int] = []
-    for size, r, s in zip(x.shape[::-1], reach[::-1], stride[::-1]):
-        total = max((-(-size // s) - 1) * s + r - size, 0)
-        pads += [total // 2, total - total // 2]  # the odd cell goes to the end
-    return F.pad(x, pads, value=value)
-)";
-
-constexpr std::string_view same_lower_pad =
-    R"(def same_lower_pad(
-    x: Tensor, reach: tuple[int, ...], stride: tuple[int, ...], value: float = 0.0
-) -> Tensor:
-    """x with the cells that SAME_LOWER adds around its last axes: their number follows from the size."""
-    pads: list[int] = []
-    for size, r, s in zip(x.shape[::-1], reach[::-1], stride[::-1]):
-        total = max((-(-size // s) - 1) * s + r - size, 0)
-        pads += [total - total // 2, total // 2]  # the odd cell goes to the front
-    return F.pad(x, pads, value=value)
-)";
-
 Status write_pad_to_window(const PadToWindow& op, Call& c) {
   const Size rank = c.type(0).rank();
   Sizes reach, stride;
@@ -257,7 +259,7 @@ Status write_pad_to_window(const PadToWindow& op, Call& c) {
     stride.back() = op.windows[i].stride;
   }
   const bool lower = word == Spelling::SameLower;
-  c.helper(lower ? same_lower_pad : same_pad);
+  c.helper(same_pad_function(lower));
   const Expression x = c.begin(0);
   const std::string value = op.value == 0 ? "" : ", value=" + number(op.value);
   c.result({fmt::format("{}({}, {}, {}{})", lower ? "same_lower_pad" : "same_pad", x.text, tuple(reach), tuple(stride),
