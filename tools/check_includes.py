@@ -5,6 +5,7 @@ Checks, one line per finding, exit code 1 when there is one:
   - formats never include another format's folder;
   - nothing outside src/ops/padding.h and those beside it computes a pad, a crop, a reach or an output size of a window,
     and the samples in tests/refused show that this would be found;
+  - text that is written for others to run says the arithmetic of SAME in src/formats/torch/catalogue/padding.cpp alone;
   - no model's or vendor's product name, and no absolute path, stands in src/;
   - only src/cli and python/ print or exit.
 Then prints the sizes of the sources (a question to ask, not a gate) unless --quiet.
@@ -71,6 +72,30 @@ def computes_a_window(line: str) -> bool:
     return bool(WINDOW_ARITHMETIC.search(STRING.sub('""', COMMENT.sub("", line))))
 
 
+# The same in text that the sources emit: a ceiling by a negated floor, halves of what is padded, ceilings less one window
+# times a stride. Whole literals are looked at, those of several lines too.
+LITERAL = re.compile(r'R"(\w*)\((?P<raw>.*?)\)\1"|"(?P<plain>(?:[^"\\\n]|\\.)*)"|//[^\n]*|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
+EMITTED_SAME = re.compile(
+    r"-\(-[^()]*//|\bceil\([^()]*/[^()]*\)\s*-\s*1\)\s*\*"
+    r"|(?:\b(?:t|total|pads?|padding|kernel\w*|k|reach|need\w*)(?:\[[^\]]*\]|\d)?|\})\s*//\s*2\b|^\s*//\s*2\b"
+)
+EMITTED_PLACE = "src/formats/torch/catalogue/padding.cpp"
+EMITTED_SAMPLES = ROOT / "tests/refused/emitted_same.txt"
+
+
+def literals(text: str):
+    """The lines of every string literal, each with the number of its line."""
+    for match in LITERAL.finditer(text):
+        body = match["raw"] if match["raw"] is not None else match["plain"]
+        first = text.count("\n", 0, match.start()) + 1
+        for number, line in enumerate((body or "").split("\n"), first):
+            yield number, line
+
+
+def emits_same(text: str) -> list[int]:
+    return [number for number, line in literals(text) if EMITTED_SAME.search(line)]
+
+
 PRODUCTS = re.compile(
     r"\b(resnet|mobilenet|inception|densenet|efficientnet|xception|mtcnn|blazeface|yolo\w*|vgg\d*|crepe|magika|mmsplice"
     r"|deepcr|unet|alexnet|squeezenet|bert|nvidia|intel|qualcomm|apple|google|facebook|microsoft|huawei)\b",
@@ -95,7 +120,11 @@ def findings():
         if layer not in SEES:
             yield f"{name}: src/{layer} is not a folder of the design"
             continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+        text = path.read_text()
+        if name != EMITTED_PLACE:
+            for number in emits_same(text):
+                yield f"{name}:{number}: emitted text with the arithmetic of SAME belongs to {EMITTED_PLACE}"
+        for number, line in enumerate(text.splitlines(), 1):
             at = f"{name}:{number}"
             if match := INCLUDE.match(line):
                 yield from include_findings(at, path, parts, match[1])
@@ -118,6 +147,11 @@ def blind_spots():
             wanted = "found" in line
         elif line and computes_a_window(line) != wanted:
             yield f"{REFUSED.relative_to(ROOT)}:{number}: {'not found' if wanted else 'found'}: {line}"
+    for number, line in enumerate(EMITTED_SAMPLES.read_text().splitlines(), 1):
+        if line.startswith("#"):
+            wanted = "found" in line
+        elif line and bool(emits_same(line)) != wanted:
+            yield f"{EMITTED_SAMPLES.relative_to(ROOT)}:{number}: {'not found' if wanted else 'found'}: {line}"
 
 
 def include_findings(at, path, parts, target):
