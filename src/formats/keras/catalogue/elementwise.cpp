@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numbers>
 #include <optional>
 
 namespace convoy::keras {
@@ -62,6 +63,23 @@ Values modulo(Use& use) {
     b = call.add(Cast{DType::I32}, {b});
   }
   return use.add(Binary{BinaryFunction::Modulo}, {a, b});
+}
+
+// log(exp(a) + exp(b)), the larger taken out; infinities that are alike have no difference.
+Values logaddexp(Use& use) {
+  Call& call = use.call;
+  auto [a, b] = operands_of(use);
+  if (call.failed()) return {};
+  for (ValueId* x : {&a, &b})  // whole numbers are fractions from the beginning
+    if (!is_floating(call.type(*x).dtype)) *x = call.add(Cast{DType::F32}, {*x}, "fractions");
+  const auto apply = [&](BinaryFunction f, ValueId x, ValueId y) { return call.add(Binary{f}, {x, y}, "part"); };
+  const ValueId apart = call.add(Unary{Function::Abs}, {apply(BinaryFunction::Subtract, a, b)}, "apart");
+  const ValueId more =
+      call.add(Unary{Function::Log1p},
+               {call.add(Unary{Function::Exp}, {call.add(Affine{-1, 0}, {apart}, "part")}, "part")}, "more");
+  const ValueId most = apply(BinaryFunction::Maximum, a, b);
+  return use.add(Where{}, {apply(BinaryFunction::Equal, a, b), call.add(Affine{1, std::numbers::ln2}, {most}, "twice"),
+                           apply(BinaryFunction::Add, most, more)});
 }
 
 // Whole numbers stay whole; a known power is a product.
@@ -235,6 +253,7 @@ constexpr std::array rows_of_elementwise{
     two_numbers<BinaryFunction::Xor>("numpy.LogicalXor"),
     CatalogueRow{"numpy.Power code.pow", two, power, {}, BinaryFunction::Power},
     CatalogueRow{"numpy.Mod", two, modulo, {}, BinaryFunction::Modulo},
+    CatalogueRow{"numpy.Logaddexp", two, logaddexp},
     CatalogueRow{"numpy.FloorDivide", two, floor_divide, {}, BinaryFunction::FloorDivide},
     CatalogueRow{"numpy.Where", "condition x1 x2", where},
     CatalogueRow{"core.Cast", "x dtype", cast},

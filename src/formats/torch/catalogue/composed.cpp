@@ -205,6 +205,21 @@ Results pairwise_distance(FunctionCall& call) {
   return {call.add(Unary{Function::Sqrt}, {call.add(sum, {call.add(Unary{Function::Square}, {between})})})};
 }
 
+// log(exp(a) + exp(b)), the larger taken out; infinities that are alike have no difference.
+Results logaddexp(FunctionCall& call) {
+  const ValueId a = call.tensor("input"), b = call.tensor("other");
+  if (!call.failed() && !is_floating(meeting(call.type(a).dtype, call.type(b).dtype)))
+    call.refuse(Fault::Unsupported, "takes no whole numbers");
+  if (call.failed()) return {};
+  const auto apply = [&](BinaryFunction f, ValueId x, ValueId y) { return call.add(Binary{f}, {x, y}); };
+  const ValueId apart = call.add(Unary{Function::Abs}, {apply(BinaryFunction::Subtract, a, b)});
+  const ValueId more =
+      call.add(Unary{Function::Log1p}, {call.add(Unary{Function::Exp}, {call.add(Affine{-1, 0}, {apart})})});
+  const ValueId most = apply(BinaryFunction::Maximum, a, b);
+  return {call.add(Where{}, {apply(BinaryFunction::Equal, a, b), call.add(Affine{1, std::numbers::ln2}, {most}),
+                             apply(BinaryFunction::Add, most, more)})};
+}
+
 constexpr std::array rows_of_composed{
     CatalogueRow{"aten.movedim aten.moveaxis",
                  "int(input:T source:i destination:i) intlist(input:T source:I destination:I)", movedim},
@@ -217,6 +232,7 @@ constexpr std::array rows_of_composed{
     CatalogueRow{"aten.rot90", "input:T k:i=1 dims:I=", rot90},
     CatalogueRow{"aten.pairwise_distance", "x1:T x2:T p:f=2 eps:f=1e-06 keepdim:b=False", pairwise_distance},
     CatalogueRow{"torch.atan2 torch.arctan2", "input:T other:T", angle_of},
+    CatalogueRow{"torch.logaddexp", "input:T other:T", logaddexp},
 };
 
 }  // namespace
