@@ -405,10 +405,10 @@ class Interrupts(Folder):
         (self.folder / "slow.py").write_text(self.SLOW)
         net = convoy.load(self.folder / "slow.py", shapes=self.SHAPE)
         x = np.ones(self.SHAPE, "float32")
-        self.assertLess(self.interrupted(lambda: net(x)), 5)
-        self.assertLess(self.interrupted(lambda: convoy.port(self.folder / "slow.py", self.folder / "port.onnx", shapes=self.SHAPE)), 5)
+        self.assertLess(self.interrupted(lambda: net(x, budget="64G")), 5)
+        self.assertLess(self.interrupted(lambda: convoy.port(self.folder / "slow.py", self.folder / "port.onnx", shapes=self.SHAPE, budget="64G")), 5)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["slow.py"])
-        self.assertLess(self.interrupted(lambda: convoy.diff(net, net, x)), 5)
+        self.assertLess(self.interrupted(lambda: convoy.diff(net, net, x, budget="64G")), 5)
         self.assertEqual(convoy.load(DIGITS)(np.zeros((1, 8, 8, 1), "float32")).shape, (1, 10))  # nothing stays cancelled
 
 
