@@ -50,6 +50,11 @@ Result<TensorTypes> infer(const Softmax& op, const Inputs& in) {
   return same(in);
 }
 
+Result<TensorTypes> infer(const Hardmax& op, const Inputs& in) {
+  if (auto s = expect_axis(positive_axis(op.axis, in[0].rank()), in[0].rank()); !s) return pass(s);
+  return same(in);
+}
+
 Result<TensorTypes> infer(const Glu& op, const Inputs& in) {
   const Size axis = positive_axis(op.axis, in[0].rank());
   if (auto s = expect_axis(axis, in[0].rank()); !s) return pass(s);

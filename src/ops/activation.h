@@ -216,6 +216,19 @@ struct Softmax {
   friend bool operator==(const Softmax&, const Softmax&) = default;
 };
 
+// x -> 1 at the first of the largest numbers along `axis`, 0 elsewhere.
+struct Hardmax {
+  static constexpr std::string_view name = "hardmax";
+  static constexpr std::size_t least_inputs = 1, most_inputs = 1;
+  static constexpr Traits traits{LayerKind::Softmax, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
+  Size axis = -1;
+  template <class Visit>
+  static void fields(Visit visit) {
+    visit("axis", &Hardmax::axis);
+  }
+  friend bool operator==(const Hardmax&, const Hardmax&) = default;
+};
+
 // x -> first half * sigmoid(second half), halves along `axis`.
 struct Glu {
   static constexpr std::string_view name = "glu";
@@ -251,10 +264,11 @@ Result<TensorTypes> infer(const Squareplus& op, const Inputs& in);
 Result<TensorTypes> infer(const Softplus& op, const Inputs& in);
 Result<TensorTypes> infer(const Threshold& op, const Inputs& in);
 Result<TensorTypes> infer(const Softmax& op, const Inputs& in);
+Result<TensorTypes> infer(const Hardmax& op, const Inputs& in);
 Result<TensorTypes> infer(const Glu& op, const Inputs& in);
 Result<TensorTypes> infer(const PRelu& op, const Inputs& in);
 
-using Activation =
-    std::tuple<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softplus, Threshold, Softmax, Glu, PRelu>;
+using Activation = std::tuple<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softplus, Threshold,
+                              Softmax, Hardmax, Glu, PRelu>;
 
 }  // namespace convoy

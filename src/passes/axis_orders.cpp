@@ -95,6 +95,7 @@ std::optional<Op> reordered(const Op& op, const Sizes& order) {
                         [&](const LengthNorm& o) { return axes_moved(o); },
                         [&](const LocalResponseNorm& o) { return axis_moved(o); },
                         [&](const Resize& o) -> std::optional<Op> { return resized_in(o, order); },
+                        [&](const Hardmax& o) { return axis_moved(o); },
                         [&](const Glu& o) { return axis_moved(o); },
                         [&](const Concat& o) { return axis_moved(o); },
                         [&](const Slice& o) { return axis_moved(o); },

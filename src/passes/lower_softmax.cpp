@@ -1,7 +1,10 @@
 // Spells out a softmax over several axes: the largest number taken off, exponentials, divided by their sum. Holds for
-// every size.
+// every size. And, where the target has no hardmax, the places along its axis compared with that of the largest number.
+#include "base/budget.h"
 #include "passes/node_by_node.h"
 #include "passes/rewrites.h"
+
+#include <numeric>
 
 namespace convoy {
 
@@ -34,12 +37,34 @@ Status spell(const Graph& graph, NodeId id, const Softmax& softmax, const Target
   return {};
 }
 
+Status spell(const Graph& graph, NodeId id, const Hardmax& hardmax, const Target& target, Patch& patch) {
+  if (target.framework == Framework::OnnxRuntime) return {};
+  const Node& node = graph[id];
+  const TensorType& type = graph[node.inputs[0]].type;
+  const Size axis = positive_axis(hardmax.axis, type.rank());
+  const Dim size = type.shape[static_cast<std::size_t>(axis)];
+  if (!size.known())
+    return within(place_of(node), Status(fail(Fault::Unsupported, "a hardmax along an axis of unknown size")));
+  const auto bytes = checked_multiply(*size, static_cast<Size>(sizeof(Size)));
+  if (auto held = within(place_of(node), budget::afford(bytes, "the places along an axis")); !held) return held;
+  Sizes shape(type.shape.size(), 1), places(static_cast<std::size_t>(*size));
+  shape[static_cast<std::size_t>(axis)] = *size;
+  std::iota(places.begin(), places.end(), Size{0});
+  const ValueId all =
+      patch.constant(graph.unique_name(node.layer + "/places"), Tensor::of(shape, std::move(places)), false);
+  auto made = patch.one(node, ArgExtreme{true, axis, true, false}, {node.inputs[0]});
+  if (made) made = patch.one(node, Binary{BinaryFunction::Equal}, {*made, all});
+  if (made) made = patch.one(node, Cast{type.dtype}, {*made});
+  patch.remark(node, "a hardmax, spelt out: the places along its axis compared with that of the largest number");
+  return patch.become(id, std::move(made));
+}
+
 }  // namespace
 
 Result<Patch> lower_softmax(const Graph& graph, const Target& target) {
   Patch patch(graph);
-  return node_by_node<Softmax>(graph, patch,
-                               [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); });
+  const auto spelt = [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); };
+  return node_by_node<Softmax, Hardmax>(graph, patch, spelt);
 }
 
 }  // namespace convoy

@@ -56,6 +56,7 @@ Bounds bound(const Gather& op, const Evaluation& at);
 Bounds bound(const GatherElements& op, const Evaluation& at);
 Bounds bound(const ExpandLike& op, const Evaluation& at);
 Bounds bound(const ArgExtreme& op, const Evaluation& at);
+Bounds bound(const Hardmax& op, const Evaluation& at);
 Bounds bound(const TopK& op, const Evaluation& at);
 Bounds bound(const Accumulate& op, const Evaluation& at);
 Bounds bound(const GridSample& op, const Evaluation& at);

@@ -55,6 +55,14 @@ TEST(TowardKeras, SpellsOutTheLogarithmOfASoftmaxOverSeveralAxes) {
   EXPECT_EQ(count(in_keras("input x float32[2,4,3,5]\ny = softmax(x) axes=1,2,3\noutput y\n"), "softmax"), 1U);
 }
 
+// Along the channels of three examples; the first of equal numbers is the largest.
+TEST(TowardKeras, SpellsOutAHardmaxOverChannelsThatComeLast) {
+  const char* text = "input x float32[3,4,2,5]\nc = relu(x) max_value=0.5\ny = hardmax(c) axis=1\noutput y\n";
+  EXPECT_EQ(count(in_keras(text), "hardmax"), 0U);
+  EXPECT_EQ(count(in_keras(text), "arg_extreme"), 1U);
+  expect_same_in_keras(text, {{3, 4, 2, 5}});
+}
+
 TEST(TowardKeras, ChangesNothingTwice) {
   const char* text = R"(
 input x float32[?,3,?,?]

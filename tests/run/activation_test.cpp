@@ -14,6 +14,12 @@ using test::ran;
 
 const Tensor x7 = numbers({7}, {-4, -1.5, -0.25, 0, 0.5, 2, 5});
 
+// The first of equal numbers along the middle one of three axes.
+TEST(Activation, AHardmaxMarksTheFirstOfTheLargest) {
+  const Tensor x = numbers({2, 3, 2}, {1, -5, 3, -5, 3, -7, 0, 4, -1, 4, 2, 9});
+  expect_numbers(Hardmax{1}, {x}, {2, 3, 2}, {0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1}, 0);
+}
+
 TEST(Activation, EveryFunctionGivesItsFormula) {
   const std::vector<std::pair<Op, std::vector<double>>> rows{
       {Unary{Function::Sigmoid}, {0.01798621, 0.182425524, 0.437823499, 0.5, 0.622459331, 0.880797078, 0.993307149}},

@@ -132,6 +132,22 @@ Status compute(const Softmax& op, const Call<T>& call) {
 }
 
 template <class T>
+Status compute(const Hardmax& op, const Call<T>& call) {
+  const Around a = around(call.in[0].shape, positive_axis(op.axis, static_cast<Size>(call.in[0].shape.size())));
+  if (a.size == 0) return {};
+  for (Size o = 0; o < a.outer; ++o)
+    for (Size i = 0; i < a.inner; ++i) {
+      const Size start = o * a.size * a.inner + i;
+      const T* x = call.data(0) + start;
+      Size best = 0;
+      for (Size k = 1; k < a.size; ++k)
+        if (x[k * a.inner] > x[best * a.inner]) best = k;
+      call.out[0].values[static_cast<std::size_t>(start + best * a.inner)] = 1;
+    }
+  return {};
+}
+
+template <class T>
 Status compute(const Glu& op, const Call<T>& call) {
   const Around a = around(call.in[0].shape, positive_axis(op.axis, static_cast<Size>(call.in[0].shape.size())));
   const Size half = a.size / 2 * a.inner;
@@ -182,6 +198,8 @@ template Status compute(const Threshold&, const Call<float>&);
 template Status compute(const Threshold&, const Call<double>&);
 template Status compute(const Softmax&, const Call<float>&);
 template Status compute(const Softmax&, const Call<double>&);
+template Status compute(const Hardmax&, const Call<float>&);
+template Status compute(const Hardmax&, const Call<double>&);
 template Status compute(const Glu&, const Call<float>&);
 template Status compute(const Glu&, const Call<double>&);
 template Status compute(const PRelu&, const Call<float>&);

@@ -70,6 +70,7 @@ template <class T> Status compute(const Squareplus& op, const Call<T>& call);
 template <class T> Status compute(const Softplus& op, const Call<T>& call);
 template <class T> Status compute(const Threshold& op, const Call<T>& call);
 template <class T> Status compute(const Softmax& op, const Call<T>& call);
+template <class T> Status compute(const Hardmax& op, const Call<T>& call);
 template <class T> Status compute(const Glu& op, const Call<T>& call);
 template <class T> Status compute(const PRelu& op, const Call<T>& call);
 template <class T> Status compute(const Binary& op, const Call<T>& call);

@@ -103,6 +103,15 @@ std::vector<ValueId> softmax(FunctionCall& call) {
   return {call.add(Softmax{axes, call.name == "LogSoftmax"}, {x})};
 }
 
+// Until opset 12 over all axes from `axis` on at once, which no operator of ours is.
+std::vector<ValueId> hardmax(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size rank = call.rank(x), usual = call.opset < 13 ? 1 : -1;
+  const Size axis = axis_of(call, "axis", call.attrs.integer("axis", usual), std::max<Size>(rank, 1));
+  if (call.opset < 13 && axis != rank - 1) call.refuse(Fault::Unsupported, "the largest number over several axes");
+  return {call.add(Hardmax{axis}, {x})};
+}
+
 // The slope stretches to x from its last axes; our operator wants it with all axes of x but the batch. A slope of its own
 // for each example: max(x, 0) + slope * min(x, 0).
 std::vector<ValueId> prelu(FunctionCall& call) {
@@ -171,6 +180,7 @@ constexpr std::array activation_table{
     Operator{"Clip", {}, "input min?@11 max?@11", "max:f@-10 min:f@-10", clip},
     Operator{"Softmax", {}, "input", "axis:i", softmax},
     Operator{"LogSoftmax", {}, "input", "axis:i", softmax},
+    Operator{"Hardmax", {}, "input", "axis:i", hardmax},
     Operator{"PRelu", {}, "X slope", "", prelu}};
 // clang-format on
 
@@ -325,17 +335,22 @@ Status write_threshold(const Threshold& op, Sink& sink) {
   return {};
 }
 
-// Before operator set 13, Softmax flattens what lies behind its axis: only the last axis means itself.
-Status write_softmax(const Softmax& op, Sink& sink) {
-  if (op.axes.size() != 1) return sink.broken("a softmax over several axes");
-  const std::string word = op.logarithm ? "LogSoftmax" : "Softmax";
-  const Size axis = positive_axis(op.axes[0], sink.rank()), last = sink.rank() - 1;
-  if (sink.opset() >= 13 || axis == last) return sink.last(word, {sink.name()}, {{"axis", op.axes[0]}}), Status();
+// Before operator set 13, Softmax and Hardmax flatten what lies behind their axis: only the last axis means itself.
+Status write_along(const std::string& word, Size axis, Sink& sink) {
+  const Size last = sink.rank() - 1;
+  if (sink.opset() >= 13 || axis == last) return sink.last(word, {sink.name()}, {{"axis", axis}}), Status();
   Sizes swapped;
   for (Size i = 0; i <= last; ++i) swapped.push_back(i == axis ? last : i == last ? axis : i);
   const auto turned = sink.step("Transpose", {sink.name()}, {{"perm", swapped}});
   sink.last("Transpose", {sink.step(word, {turned}, {{"axis", last}})}, {{"perm", swapped}});
   return {};
+}
+Status write_softmax(const Softmax& op, Sink& sink) {
+  if (op.axes.size() != 1) return sink.broken("a softmax over several axes");
+  return write_along(op.logarithm ? "LogSoftmax" : "Softmax", positive_axis(op.axes[0], sink.rank()), sink);
+}
+Status write_hardmax(const Hardmax& op, Sink& sink) {
+  return write_along("Hardmax", positive_axis(op.axis, sink.rank()), sink);
 }
 
 Status write_glu(const Glu& op, Sink& sink) {
@@ -359,8 +374,8 @@ Status write_prelu(const PRelu&, Sink& sink) {
 constexpr std::array activation_writers{
     writes<write_unary>(),    writes<write_relu>(),         writes<write_elu>(),     writes<write_celu>(),
     writes<write_clip>(),     writes<write_hard_sigmoid>(), writes<write_shrink>(),  writes<write_squareplus>(),
-    writes<write_softplus>(), writes<write_threshold>(),    writes<write_softmax>(), writes<write_glu>(),
-    writes<write_prelu>()};
+    writes<write_softplus>(), writes<write_threshold>(),    writes<write_softmax>(), writes<write_hardmax>(),
+    writes<write_glu>(),      writes<write_prelu>()};
 static_assert(decides<Activation>(activation_writers));
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Truth: comparisons, logic, choices by it, and what is said with them: Where, Not, IsNaN, IsInf, OneHot, Trilu, Hardmax.
+// Truth: comparisons, logic, choices by it, and what is said with them: Where, Not, IsNaN, IsInf, OneHot, Trilu.
 #include "formats/onnx/arguments.h"
 
 #include "ops/expect.h"
@@ -109,21 +109,6 @@ Results triangle(FunctionCall& call) {
   return {call.add(Where{}, {mask, x, nothing})};
 }
 
-// 1 at the first of the largest numbers along an axis, 0 elsewhere.
-Results hardmax(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  const Size rank = call.rank(x);
-  const Size axis =
-      axis_of(call, "axis", call.attrs.integer("axis", call.opset < 13 ? 1 : -1), std::max<Size>(rank, 1));
-  if (call.opset < 13 && axis != rank - 1) call.refuse(Fault::Unsupported, "the largest number over several axes");
-  const Dim size = call.dim(x, axis);
-  if (!size.known()) call.refuse(Fault::Unsupported, "an axis of unknown size");
-  if (call.failed() || !fits(call, *size)) return {};
-  const ValueId place = call.add(ArgExtreme{true, axis, true, false}, {x});
-  const ValueId hot = call.add(Binary{BinaryFunction::Equal}, {place, counting(call, *size, axis, rank)});
-  return {call.add(Cast{call.type(x).dtype}, {hot})};
-}
-
 // clang-format off
 constexpr std::array comparison_table{
     Operator{"Equal", {}, "A B", "", compare, BinaryFunction::Equal},
@@ -139,8 +124,7 @@ constexpr std::array comparison_table{
     Operator{"IsNaN", {9}, "X", "", is_nan},
     Operator{"IsInf", {10}, "X", "detect_negative:i detect_positive:i", is_infinite},
     Operator{"OneHot", {9}, "indices depth values", "axis:i", one_hot},
-    Operator{"Trilu", {14}, "input k?", "upper:i", triangle},
-    Operator{"Hardmax", {}, "input", "axis:i", hardmax}};
+    Operator{"Trilu", {14}, "input k?", "upper:i", triangle}};
 // clang-format on
 
 }  // namespace

@@ -214,10 +214,13 @@ Status write_prelu(const PRelu&, Sink& sink) {
 }
 
 constexpr std::array activation_writers{
-    writes<write_unary>(),    writes<write_relu>(),         writes<write_elu>(),     writes<write_celu>(),
-    writes<write_clip>(),     writes<write_hard_sigmoid>(), writes<write_shrink>(),  writes<write_squareplus>(),
-    writes<write_softplus>(), writes<write_threshold>(),    writes<write_softmax>(), writes<write_glu>(),
-    writes<write_prelu>()};
+    writes<write_unary>(),    writes<write_relu>(),
+    writes<write_elu>(),      writes<write_celu>(),
+    writes<write_clip>(),     writes<write_hard_sigmoid>(),
+    writes<write_shrink>(),   writes<write_squareplus>(),
+    writes<write_softplus>(), writes<write_threshold>(),
+    writes<write_softmax>(),  lacks<Hardmax, Sink>("TFLite has no hardmax (a pass spells it)"),
+    writes<write_glu>(),      writes<write_prelu>()};
 static_assert(decides<Activation>(activation_writers));
 
 }  // namespace
