@@ -176,4 +176,15 @@ Result<Graph> ModelOptions::load() const {
   return convoy::load(file, *options);
 }
 
+Result<LoadOptions> options_of_one(const std::string& file, const std::string& weights, const std::string& size,
+                                   const std::vector<std::string>& shapes) {
+  ModelOptions model;
+  model.file = file;
+  model.size = size;
+  model.weights = weights;
+  model.shapes = shapes;
+  model.is_one_of_two = true;
+  return model.parsed();
+}
+
 }  // namespace convoy::cli

@@ -40,6 +40,10 @@ struct ModelOptions {
   Result<Graph> load() const;
 };
 
+// Of one of two models that are laid side by side.
+Result<LoadOptions> options_of_one(const std::string& file, const std::string& weights, const std::string& size,
+                                   const std::vector<std::string>& shapes);
+
 // A seed as frameworks take them: from -2^63 to 2^64 - 1, a negative one as its two's complement. Fails (Usage).
 Result<std::uint64_t> seed_of_option(const std::string& word);
 

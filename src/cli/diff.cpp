@@ -34,16 +34,6 @@ struct Diff {
   int threads = 0;
 };
 
-Result<LoadOptions> load_options(const Diff& o, const std::string& file, const std::string& weights) {
-  ModelOptions model;
-  model.file = file;
-  model.size = o.size;
-  model.weights = weights;
-  model.shapes = o.shapes;
-  model.is_one_of_two = true;
-  return model.parsed();
-}
-
 // `shares`: one is source without weights of its own.
 struct Both {
   Graph a, b;
@@ -51,7 +41,8 @@ struct Both {
 };
 
 Result<Both> load_both(const Diff& o) {
-  auto of_a = load_options(o, o.a, o.weights_a), of_b = load_options(o, o.b, o.weights_b);
+  auto of_a = options_of_one(o.a, o.weights_a, o.size, o.shapes),
+       of_b = options_of_one(o.b, o.weights_b, o.size, o.shapes);
   if (!of_a) return pass(of_a);
   if (!of_b) return pass(of_b);
   auto pair = load_pair(o.a, *of_a, o.b, *of_b);

@@ -13,16 +13,6 @@ namespace {
 
 std::string name_of_file(const std::string& file) { return std::filesystem::path(file).filename().string(); }
 
-Result<LoadOptions> load_options(const WeightsOfTwo& o, const std::string& file, const std::string& weights) {
-  ModelOptions model;
-  model.file = file;
-  model.size = o.size;
-  model.weights = weights;
-  model.shapes = o.shapes;
-  model.is_one_of_two = true;
-  return model.parsed();
-}
-
 int match(const WeightsOfTwo& o, CopyOptions& options) {
   const auto matched = match_models(o.a, o.b, options);
   if (!matched) return report(matched.error());
@@ -53,7 +43,8 @@ int weights_of_two(const WeightsOfTwo& o) {
   if (o.copies && o.output.empty()) return report({Fault::Usage, "--copy needs a file to write: -o OUT", {}});
   if (!o.copies && !o.output.empty())
     return report({Fault::Usage, "two models and -o: add --copy to write b with the numbers of a", {}});
-  auto of_a = load_options(o, o.a, o.weights_a), of_b = load_options(o, o.b, o.weights_b);
+  auto of_a = options_of_one(o.a, o.weights_a, o.size, o.shapes),
+       of_b = options_of_one(o.b, o.weights_b, o.size, o.shapes);
   if (!of_a) return report(of_a.error());
   if (!of_b) return report(of_b.error());
   CopyOptions options;

@@ -151,4 +151,17 @@ Status put_in_place(OutputSet& out, const std::vector<fs::path>& targets, const 
   return out.commit();
 }
 
+Result<PortReport> finished(PortReport report, OutputSet& out, const std::vector<fs::path>& files,
+                            const PortOptions& options, std::size_t written, const LoadOptions& load,
+                            const std::map<std::string, ValueId>& names) {
+  if (options.proves) {
+    auto read = read_back(report.target, out.temporary(written), load, names);
+    if (!read) return pass(read);
+    if (auto s = prove_read_back(report, std::move(*read), options.proof); !s) return pass(s);
+    if (!report.proof->holds) return report;
+  }
+  if (auto s = put_in_place(out, files, options, report); !s) return pass(s);
+  return report;
+}
+
 }  // namespace convoy

@@ -25,6 +25,11 @@ Status prove_read_back(PortReport& report, Graph read, const ProofOptions& optio
 // Closes every file and puts all in place, with what accompanies them.
 Status put_in_place(OutputSet& out, const std::vector<std::filesystem::path>& targets, const PortOptions& options,
                     PortReport& report);
+// The end of a port to one model: it is read back from `written` as read_back() does, compared with the source, and put in
+// place with the other files unless it differs.
+Result<PortReport> finished(PortReport report, OutputSet& out, const std::vector<std::filesystem::path>& files,
+                            const PortOptions& options, std::size_t written, const LoadOptions& load,
+                            const std::map<std::string, ValueId>& names);
 
 Result<PortReport> port_to_torch(const std::filesystem::path& source, const PortOptions& options);
 Result<PortReport> port_to_keras(const std::filesystem::path& source, const PortOptions& options);

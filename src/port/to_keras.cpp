@@ -36,14 +36,7 @@ Result<PortReport> port_to_keras(const fs::path& source, const PortOptions& opti
   const auto write = file->extension() == ".h5" ? keras::write_hdf5 : keras::write_archive;
   if (auto s = write(*document, out->sink(0)); !s) return pass(s);
   if (auto closed = out->close(0); !closed) return pass(closed);
-  if (options.proves) {
-    auto read = read_back(r.target, out->temporary(0), {}, document->carried);
-    if (!read) return pass(read);
-    if (auto s = prove_read_back(r, std::move(*read), options.proof); !s) return pass(s);
-    if (!r.proof->holds) return begun;
-  }
-  if (auto s = put_in_place(*out, {*file}, options, r); !s) return pass(s);
-  return begun;
+  return finished(std::move(r), *out, {*file}, options, 0, {}, document->carried);
 }
 
 }  // namespace convoy

@@ -114,16 +114,10 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
     const auto append = [&](Bytes bytes) { return out->append_meanwhile(bytes); };
     if (auto s = onnx::write_model(r.target, meanwhile, append); !s) return pass(s);
   }
-  if (options.proves) {
-    LoadOptions load;
-    if (!write.external_location.empty()) load.side_files.emplace(write.external_location, out->temporary(0));
-    auto read = read_back(r.target, out->temporary(model), load, names_in_file(r.target));
-    if (!read) return pass(read);
-    if (auto s = prove_read_back(r, std::move(*read), options.proof); !s) return pass(s);
-    if (!r.proof->holds) return begun;
-  }
-  if (auto s = put_in_place(*out, *files, options, r); !s) return pass(s);
-  return begun;
+  LoadOptions load;
+  if (!write.external_location.empty()) load.side_files.emplace(write.external_location, out->temporary(0));
+  const auto names = names_in_file(r.target);
+  return finished(std::move(r), *out, *files, options, model, load, names);
 }
 
 }  // namespace convoy

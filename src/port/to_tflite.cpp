@@ -38,14 +38,8 @@ Result<PortReport> port_to_tflite(const fs::path& source, const PortOptions& opt
   PortReport& r = *begun;
   if (auto s = tflite::write_model(r.target, out->sink(0), options.rounds_to_halves); !s) return pass(s);
   if (auto closed = out->close(0); !closed) return pass(closed);
-  if (options.proves) {
-    auto read = read_back(r.target, out->temporary(0), {}, names_of_values(r.target));
-    if (!read) return pass(read);
-    if (auto s = prove_read_back(r, std::move(*read), options.proof); !s) return pass(s);
-    if (!r.proof->holds) return begun;
-  }
-  if (auto s = put_in_place(*out, {*file}, options, r); !s) return pass(s);
-  return begun;
+  const auto names = names_of_values(r.target);
+  return finished(std::move(r), *out, {*file}, options, 0, {}, names);
 }
 
 }  // namespace convoy

@@ -2,21 +2,11 @@
 #include "formats/onnx/constants.h"
 
 #include "base/words.h"
+#include "formats/shortest.h"
 #include "run/run.h"
-
-#include <charconv>
 
 namespace convoy::onnx {
 namespace {
-
-// The number that a float32 was written for: 0.1, not 0.10000000149.
-double shortest(float number) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
-  double read = static_cast<double>(number);
-  std::from_chars(text, end, read);
-  return read;
-}
 
 Result<Json> value_of(const Attribute& attribute) {
   switch (attribute.kind) {

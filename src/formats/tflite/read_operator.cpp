@@ -1,27 +1,14 @@
 // One operator of a file: computed where all it reads is known, else through its row.
 #include "base/words.h"
+#include "formats/shortest.h"
 #include "formats/tflite/reader.h"
 #include "formats/tflite/types.h"
 #include "ops/expect.h"
 #include "run/run.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace convoy::tflite {
-namespace {
-
-// The number that a float32 was written for: 0.1, not 0.10000000149.
-double shortest_of(float number) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
-  double read = static_cast<double>(number);
-  std::from_chars(text, end, read);
-  return read;
-}
-
-}  // namespace
-
 Result<Json> ModelReader::options_of(const Operator& row, const StoredOperator& op) const {
   Json said = Json::object();
   if (op.options_2_kind != 0)
@@ -49,7 +36,7 @@ Result<Json> ModelReader::options_of(const Operator& row, const StoredOperator& 
     } else if (kind == 'i') {
       said[name] = op.options->number<std::int32_t>(at, static_cast<std::int32_t>(otherwise));
     } else {
-      said[name] = shortest_of(op.options->number<float>(at));
+      said[name] = shortest(op.options->number<float>(at));
     }
   }
   for (int i = static_cast<int>(words.size()); op.options && i < op.options->fields(); ++i)

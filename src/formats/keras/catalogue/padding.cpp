@@ -1,5 +1,6 @@
 // Pads and crops, which are pads by negative counts. Source: keras/src/layers/reshaping and ops/numpy.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
+#include "formats/shortest.h"
 
 #include <algorithm>
 #include <array>

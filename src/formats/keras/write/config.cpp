@@ -1,6 +1,7 @@
 // config.json: layers in Keras's own order, each with its arguments and the calls of it.
 #include "formats/keras/write/files.h"
 #include "formats/keras/write/sink.h"
+#include "formats/shortest.h"
 
 #include <cmath>
 
@@ -17,7 +18,7 @@ Json number_at(const Tensor& tensor, const std::vector<double>& numbers, std::si
   if (tensor.dtype() == DType::Bool) return numbers[at] != 0;
   if (tensor.dtype() >= DType::I8) return static_cast<Size>(numbers[at]);
   if (tensor.dtype() == DType::F64) return numbers[at];
-  return writing::shortest(static_cast<float>(numbers[at]));
+  return shortest(static_cast<float>(numbers[at]));
 }
 
 Json nested(const Tensor& tensor, const std::vector<double>& numbers, std::size_t axis, std::size_t& at) {

@@ -3,12 +3,10 @@
 
 #include "base/shown.h"
 #include "formats/keras/weights.h"
+#include "formats/shortest.h"
 #include "graph/path.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 
 namespace convoy::keras::writing {
 namespace {
@@ -32,15 +30,6 @@ bool has_weights(const Graph& graph, const Node& node) {
 }
 
 }  // namespace
-
-double shortest(float value) {
-  if (!std::isfinite(value)) return static_cast<double>(value);
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  double number = 0;
-  std::from_chars(text.data(), end, number);
-  return number;
-}
 
 Json one_or_all(const Sizes& sizes) {
   if (!sizes.empty() && std::ranges::all_of(sizes, [&](Size n) { return n == sizes.front(); })) return sizes.front();

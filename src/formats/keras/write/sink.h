@@ -133,7 +133,5 @@ Json one_or_list(const Sizes& sizes);
 std::string class_of(std::string_view stem, Size space, std::string_view tail = {});
 // The names of layers that Keras takes: no slash, and what Python calls a name where the source allows it.
 std::string layer_name(const Node& node);
-// The nearest double whose shortest text reads back as this float.
-double shortest(float value);
 
 }  // namespace convoy::keras::writing

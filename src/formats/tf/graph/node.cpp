@@ -2,6 +2,7 @@
 #include "base/budget.h"
 #include "base/words.h"
 #include "formats/shape_inputs.h"
+#include "formats/shortest.h"
 #include "formats/stretch.h"
 #include "formats/tf/catalogue/catalogue.h"
 #include "formats/tf/graph/reader.h"
@@ -12,20 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 namespace convoy::tf {
 namespace {
-
-// The number that a float32 was written for: 0.1, not 0.10000000149.
-double shortest(float number) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
-  double read = static_cast<double>(number);
-  std::from_chars(text, end, read);
-  return read;
-}
 
 bool has_word(std::string_view words, std::string_view wanted) {
   const auto all = words_in(words);
