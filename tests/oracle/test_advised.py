@@ -209,12 +209,12 @@ def test_the_advised_line_of_a_cell_is_the_cell(right, wrong, step, tmp_path):
     want = exported(a, x, tmp_path / "a.pt2")
     exported(b, x, tmp_path / "b.pt2")
     in_torch, in_keras_line = difference(tmp_path / "a.pt2", tmp_path / "b.pt2", "cell_kind")
-    made = eval(in_torch, {"nn": nn})  # noqa: S307  convoy's own words
+    made = eval(in_torch[:in_torch.index("(x)")], {"nn": nn})  # noqa: S307  convoy's own words: the cell, called on x
     made.load_state_dict(a.cell.state_dict())
     y = made(x)[0]
     torch.testing.assert_close(a.dense(y if step is None else y[:, step]), want)
     keras = pytest.importorskip("keras")
-    layer = eval(in_keras_line, vars(keras.layers).copy())  # noqa: S307
+    layer = eval(in_keras_line, {"layers": keras.layers})  # noqa: S307
     assert type(layer).__name__.upper().endswith(right.__name__)
     shape = tuple(layer(x.numpy()).shape)
     assert shape == (tuple(y.shape) if layer.return_sequences else (2, 6))
@@ -259,7 +259,7 @@ def test_the_advised_line_of_a_norm_is_the_norm(right, wrong, shape, tmp_path):
     torch.testing.assert_close(made(x), want)
     keras = pytest.importorskip("keras")
     images = x.ndim == 4
-    layer = eval(fix["keras"], vars(keras.layers).copy())  # noqa: S307
+    layer = eval(fix["keras"], {"layers": keras.layers})  # noqa: S307
     given = x.numpy().transpose(0, 2, 3, 1) if images else x.numpy()
     layer.build(given.shape)
     layer.set_weights([v.numpy() for v in right.state_dict().values() if v.dim()])

@@ -387,6 +387,11 @@ class Interrupts(Folder):
     SLOW = "import torch.nn as nn\nnet = nn.Sequential(*[nn.Conv2d(64, 64, 7, padding=3) for _ in range(40)])\n"
     SHAPE = (1, 64, 400, 390)
 
+    def setUp(self):
+        super().setUp()
+        # A shell starts what it runs in the background deaf to interrupts.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+
     def interrupted(self, work):
         """Seconds from the interrupt to its exception."""
         begun = []
