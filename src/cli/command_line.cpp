@@ -26,6 +26,14 @@ constexpr const char* about =
     "  convoy weights model.h5                            its tensors: names, shapes, types, counts\n"
     "  convoy ops                                         which operator is carried where";
 
+// An option that may be repeated takes one word each time: what follows is the command's own.
+void one_word_each(CLI::App& command) {
+  const auto is_repeated = [](const CLI::Option* option) {
+    return !option->get_positional() && option->get_items_expected_max() > 1;
+  };
+  for (CLI::Option* option : command.get_options(is_repeated)) option->allow_extra_args(false);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{about, "convoy"};
   app.set_version_flag("--version", "convoy " CONVOY_VERSION);
@@ -43,6 +51,7 @@ int run(int argc, char** argv) {
   convoy::cli::offer_pad(app, code);
   convoy::cli::offer_ops(app, code);
   convoy::cli::offer_completion(app, code);
+  for (CLI::App* command : app.get_subcommands({})) one_word_each(*command);
   for (CLI::App* command : app.get_subcommands({}))
     if (!command->check_name("ops") && !command->check_name("completion")) convoy::cli::offer_budget(*command);
   if (argc < 2) {  // nothing was asked for, so nothing is done: help, and the exit code of a wrong command line

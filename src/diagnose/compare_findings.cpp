@@ -145,14 +145,32 @@ void Comparison::name_exchanged(Finding& finding, const Edit& edit, const Match&
     });
     return node == sized_.a.nodes.end() ? std::nullopt : std::optional(sized_.a[node->inputs[1]].type.shape);
   };
+  const auto kernel_behind = [&](const std::string& layer) -> std::optional<Shape> {
+    const auto reads = [&](const Node& n) {
+      if (n.inputs.size() < 2 || !n.inputs[0] || !constant_of(sized_.a, n, 1)) return false;
+      const Value& read = sized_.a[n.inputs[0]];
+      return read.producer ? sized_.a[read.producer].layer == layer : read.name == layer;
+    };
+    const auto node = std::ranges::find_if(sized_.a.nodes, reads);
+    return node == sized_.a.nodes.end() ? std::nullopt : std::optional(sized_.a[node->inputs[1]].type.shape);
+  };
+  const auto also_exchanged = [&] {
+    if (std::ranges::find(finding.also, "weights_exchanged") == finding.also.end())
+      finding.also.emplace_back("weights_exchanged");
+  };
   const auto first = kernel(edit.was), second = kernel(edit.now);
-  if (!first || !second || *first != *second || edit.was == edit.now) return;
+  if (!first || !second) {
+    // Two layers that read each other's inputs compute what they would with each other's numbers.
+    const auto one = kernel_behind(edit.was), other = kernel_behind(edit.now);
+    if (one && other && *one == *other && edit.was != edit.now) also_exchanged();
+    return;
+  }
+  if (*first != *second || edit.was == edit.now) return;
   const std::string b_of_first = b_of(edit.was, match), b_of_second = b_of(edit.now, match);
   if (is_named_alike(edit.was, b_of_first) && is_named_alike(edit.now, b_of_second)) return;
   const bool is_crossed = is_named_alike(edit.was, b_of_second) && is_named_alike(edit.now, b_of_first);
   if (is_crossed) finding.cause = "weights_exchanged", finding.says = "the weights of '" + edit.now + "'";
-  else if (std::ranges::find(finding.also, "weights_exchanged") == finding.also.end())
-    finding.also.emplace_back("weights_exchanged");
+  else also_exchanged();
 }
 
 void Comparison::report(Diagnosis& into) const {

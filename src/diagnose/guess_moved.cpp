@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace convoy::diagnose {
@@ -234,6 +236,14 @@ bool is_in_front(const Scene& scene, const Node& node) {
 
 namespace {
 
+// One number for all channels is a scale or an offset; a vector in which some numbers are a's is one that was loaded wrongly.
+std::string_view cause_of_numbers(const Tensor& own, const Tensor& theirs) {
+  const auto x = own.doubles(), y = theirs.doubles();
+  const auto is_near = [](double p, double q) { return std::abs(p - q) <= 0x1p-7 * std::abs(p); };
+  const bool some_alike = std::inner_product(x.begin(), x.end(), y.begin(), false, std::logical_or<>(), is_near);
+  return x.size() > 1 && (some_alike || std::ranges::is_permutation(x, y)) ? "weights_differ" : "preprocessing";
+}
+
 // All steps at once; and each with b's numbers.
 void guess_preparation(Guesses& guesses) {
   const Scene& scene = guesses.scene;
@@ -246,7 +256,8 @@ void guess_preparation(Guesses& guesses) {
     for (const Node* other : twins<Binary>(scene)) {
       const Tensor *own = constant_of(scene.a, node, 1), *theirs = constant_of(scene.b, *other, 1);
       if (own && theirs && other->op == node.op && own->count() == theirs->count() && !same_bytes(*own, *theirs))
-        guesses.add("preprocessing", node, "b's numbers", with_constant(scene.a, n, 1, theirs->reshaped(own->shape())));
+        guesses.add(cause_of_numbers(*own, *theirs), node, "b's numbers",
+                    with_constant(scene.a, n, 1, theirs->reshaped(own->shape())));
     }
   }
   if (gone.size() < 2) return;

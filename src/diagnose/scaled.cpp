@@ -142,6 +142,12 @@ std::vector<std::pair<NodeId, NodeId>> scaled_pairs(const Graph& a, const Graph&
   if (theirs.empty()) return {};
   auto ours = candidates_in(a, open_a);
   std::vector<std::pair<NodeId, NodeId>> pairs;
+  // One kernel in two of a's layers, of which b holds another in one: the place must tell which.
+  const auto is_one_of_several = [&](const Candidate& one) {
+    return std::ranges::any_of(ours, [&](const Candidate& twin) {
+      return &twin != &one && !twin.is_taken && distance(twin.channels, one.channels) < near;
+    });
+  };
   for (Candidate& one : ours) {
     double best = std::numeric_limits<double>::infinity(), next = best;
     Candidate* found = nullptr;
@@ -152,6 +158,7 @@ std::vector<std::pair<NodeId, NodeId>> scaled_pairs(const Graph& a, const Graph&
       else next = std::min(next, apart);
     }
     if (!found || best >= near || next <= far) continue;
+    if (is_one_of_several(one)) continue;
     one.is_taken = found->is_taken = true;
     pairs.emplace_back(one.node, found->node);
   }
@@ -163,7 +170,7 @@ std::vector<std::pair<NodeId, NodeId>> scaled_pairs(const Graph& a, const Graph&
       is_alone = !found;
       found = &other;
     }
-    if (!found || !is_alone) continue;
+    if (!found || !is_alone || is_one_of_several(one)) continue;
     found->is_taken = true;
     pairs.emplace_back(one.node, found->node);
   }
