@@ -45,6 +45,8 @@ class Comparison {
     std::vector<Tensor> inputs_a, inputs_b;
     std::vector<std::size_t> reads;  // matches
   };
+  using Fed = std::map<std::size_t, Tensor>;  // numbers for what a stretch reads, by match, in a's order of axes
+  enum class Overflow : std::uint8_t { None, OfA, OfB };  // which of both makes no finite number of finite ones
   // The constants of a stretch, as tensors.
   struct Weights {
     int tensors = 0, equal = 0, moved = 0, rounded = 0, different = 0;  // of a
@@ -57,17 +59,19 @@ class Comparison {
     Gap gap;  // in float32
     double share = 0, allowed = 1;  // of float32's bound: the difference, and what rounding of constants explains
     std::vector<double> factors;  // toward limits that were not met
+    Overflow overflows = Overflow::None;  // then nothing else is told
   };
   struct State {
     bool dropped = false, compared = false;
     bool fresh = false;  // fed with fresh numbers, of the range of a's own
     bool turned = false, upright = false;  // agrees under another order of axes; must not
     bool own_sizes = false;  // fed with fresh numbers at the size that b has here
-    std::map<std::size_t, Tensor> fed;  // in place of a's own numbers, by match, in a's order of axes
+    Fed fed;  // in place of a's own numbers, by match, in a's order of axes
     double sharpness = 1;  // below it: compared in float64, within this share of float32's bound
     bool is_identical = false, is_rounded = false;
     Weights weights;
     std::vector<std::string> not_reached;
+    std::string not_finite;
     Gap gap;
     ErrorMap map;
     std::string trouble;  // why it could not be run
@@ -120,13 +124,24 @@ class Comparison {
   std::optional<Sharp> in_float64(std::size_t match, const Stretch& at, std::vector<Limits>& limits_a,
                                   std::vector<Limits>& limits_b) const;
   std::optional<Tensor> reaching(const Match& from, double factor, bool negated) const;
-  std::vector<std::map<std::size_t, Tensor>> all_rows(const Stretch& at) const;
-  std::optional<std::map<std::size_t, Tensor>> halves(const Stretch& at) const;
-  std::vector<std::map<std::size_t, Tensor>> quiet(const Stretch& at) const;
-  bool agrees_when_fed(std::size_t match, std::map<std::size_t, Tensor> fed, std::vector<Limits>& limits_a,
-                       std::vector<Limits>& limits_b, std::vector<double>* factors);
+  static constexpr int most_runs_of_rows = 256;
+  std::vector<Fed> all_rows(const Stretch& at) const;
+  std::optional<Fed> halves(const Stretch& at) const;
+  std::vector<Fed> quiet(const Stretch& at) const;
+  Size rows_of(const Match& from) const;
+  std::vector<std::pair<std::size_t, Tensor>> reads_of(const Stretch& at) const;
+  template <class Number>
+  std::optional<Fed> made_of(const Stretch& at, Number&& number) const;
+  std::optional<Fed> on_limits(const Stretch& at, const std::vector<Limits>& limits_a,
+                               const std::vector<Limits>& limits_b) const;
+  std::optional<Fed> whole_numbers(const Stretch& at) const;
+  std::vector<Fed> probes_of(const Stretch& at, const std::vector<Limits>& limits_a,
+                             const std::vector<Limits>& limits_b) const;
+  void note_overflow(std::size_t match, const Stretch& at, Overflow which);
+  bool agrees_when_fed(std::size_t match, Fed fed, std::vector<Limits>& limits_a, std::vector<Limits>& limits_b,
+                       std::vector<double>* factors);
   bool agrees_everywhere(std::size_t match);
-  std::optional<std::map<std::size_t, Tensor>> fed_from_scaled(const Stretch& at, double factor) const;
+  std::optional<Fed> fed_from_scaled(const Stretch& at, double factor) const;
   bool agrees_to_the_last(std::size_t match) const;
   static bool is_roundabout(const std::vector<Edit>& edits, const State& state);
   void sharpen(std::size_t match);
@@ -144,6 +159,7 @@ class Comparison {
   bool again_ = false;
   std::vector<Tensor> values_a_;  // float64
   std::vector<Bounds> bounds_;  // of a's values
+  std::vector<Size> rows_a_, rows_b_;  // per value: of the table that it asks for rows of
   std::vector<bool> matched_a_, matched_b_;
   std::vector<State> states_;
   std::map<std::uint64_t, std::string> kernels_;

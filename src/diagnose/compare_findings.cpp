@@ -181,7 +181,7 @@ void Comparison::report(Diagnosis& into) const {
     const auto at = stretch(i);
     const Node* a = at ? main_node(at->a.graph) : nullptr;
     const Node* b = at ? main_node(at->b.graph) : nullptr;
-    Layer layer;
+    diagnose::Layer layer;
     layer.a = layer_of_a(match);
     layer.b = layer_of_b(match);
     layer.r = state.gap.r;

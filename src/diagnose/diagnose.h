@@ -82,6 +82,8 @@ struct Scope {
   int stretches = 0, identical = 0;  // the latter: operator by operator, number by number
   int tensors = 0, equal = 0, moved = 0;  // of weights: to the last bit; the same numbers in another order
   std::vector<std::string> not_reached;  // "x > 100 at 'where'"
+  std::vector<std::string>
+      not_finite;  // "'div' of b with numbers up to 1e+03": where the other one's numbers are finite
 };
 
 struct Diagnosis {

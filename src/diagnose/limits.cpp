@@ -139,8 +139,21 @@ void add_functions(std::vector<Limits>& limits, const Node& node, Function funct
   }
 }
 
+// Where a remainder is no longer the number itself.
+void add_periods(std::vector<Limits>& limits, const Graph& piece, const Node& node) {
+  const Tensor* period = constant_of(piece, node, 1);
+  if (!period || constant_of(piece, node, 0)) return;
+  const Bounds bounds = bounds_of_constant(*period);
+  const double largest = std::max(std::abs(bounds.least), std::abs(bounds.most));
+  add_limit(limits, node.inputs[0], largest, node.layer);
+  add_limit(limits, node.inputs[0], -largest, node.layer);
+}
+
 // Against a constant: where its numbers begin and where they end.
 void add_comparison(std::vector<Limits>& limits, const Graph& piece, const Node& node, BinaryFunction function) {
+  if (function == BinaryFunction::Modulo || function == BinaryFunction::FloorDivide ||
+      function == BinaryFunction::TruncateDivide || function == BinaryFunction::Remainder)
+    return add_periods(limits, piece, node);
   const bool compares = gives_truth(function) && function < BinaryFunction::And;
   if (!compares && function != BinaryFunction::Maximum && function != BinaryFunction::Minimum) return;
   for (const std::size_t i : {0, 1}) {

@@ -115,6 +115,10 @@ Result<std::vector<Tensor>> shaken_values_of(const Graph& piece, const std::vect
   });
 }
 
+bool all_finite(const Tensor& tensor) {
+  return std::ranges::all_of(tensor.doubles(), [](double x) { return std::isfinite(x); });
+}
+
 Result<Tensor> evaluate(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
   auto values = values_of(piece, inputs, threads);
   if (!values) return pass(values);

@@ -22,6 +22,7 @@ Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tens
 // how much the numbers of the piece hang on the rounding of what they are made of.
 Result<std::vector<Tensor>> shaken_values_of(const Graph& piece, const std::vector<Tensor>& inputs, double by,
                                              std::uint64_t seed, int threads);
+bool all_finite(const Tensor& tensor);
 // The output alone, in float64.
 Result<Tensor> evaluate(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
 

@@ -47,6 +47,16 @@ LIMITS = {
     "epsilon of a layer norm": (lambda x: F.layer_norm(x * 30, x.shape[1:]), lambda x: F.layer_norm(x * 30, x.shape[1:], eps=1e-6)),
     "epsilon of a group norm": (lambda x: F.group_norm(x * 9, 1, eps=1e-5), lambda x: F.group_norm(x * 9, 1, eps=2e-5)),
     "a half, rounded": (torch.round, lambda x: torch.floor(x + torch.tensor([0.5]))),
+    "the limit itself": (lambda x: torch.where(x >= 0.5, x * 2, x), lambda x: torch.where(x > 0.5, x * 2, x)),
+    "zero itself": (torch.sign, lambda x: torch.where(x > 0, 1.0, -1.0)),
+    "one number": (lambda x: torch.where(x == 7.25, x * 2, x), lambda x: x * 1.0),
+    "a remainder": (lambda x: torch.fmod(x, 1e6), lambda x: x * 1.0),
+    "a third operand": (lambda x: torch.maximum(x, x.flip(1)), lambda x: torch.maximum(torch.maximum(x, x.flip(1)), -x - 20)),
+    "relu in front of wide windows": (lambda x: F.max_pool2d(F.relu(x), 4, 4, ceil_mode=True),
+                                      lambda x: F.max_pool2d(x, 4, 4, ceil_mode=True)),
+    "relu in front of all": (lambda x: F.relu(x).amax((2, 3), keepdim=True), lambda x: x.amax((2, 3), keepdim=True)),
+    "all that are largest": (lambda x: (x >= x.amax(1, keepdim=True)).float(),
+                             lambda x: F.one_hot(x.argmax(1), x.shape[1]).movedim(3, 1).float()),
     "two functions": (lambda x: F.leaky_relu(x, 0.1), lambda x: torch.where(x > -64, F.leaky_relu(x, 0.1), x * 0.2)),
 }
 
@@ -98,6 +108,58 @@ def test_the_same_written_otherwise(name, behind, tmp_path):
     code, text = said(tmp_path, a, b, torch.randn(1, 3, 9, 11))
     assert code == 0, text
     assert "operator by operator" in text
+
+
+NOT_FINITE = {
+    "softmax": (lambda x: F.softmax(x, 1), lambda x: torch.exp(x) / torch.exp(x).sum(1, keepdim=True)),
+    "sigmoid": (torch.sigmoid, lambda x: torch.exp(x) / (1 + torch.exp(x))),
+    "softplus": (F.softplus, lambda x: torch.log(1 + torch.exp(x))),
+}
+
+
+@pytest.mark.parametrize("name", NOT_FINITE)
+def test_numbers_of_which_one_makes_infinity_are_said(name, tmp_path):
+    a, b = (Between(f, True) for f in NOT_FINITE[name])
+    code, text = said(tmp_path, a, b, torch.randn(1, 3, 9, 11))
+    assert code == 0 and "only one of both is infinite, or no number" in text, text
+    code, text = said(tmp_path, a, a, torch.randn(1, 3, 9, 11))
+    assert code == 0 and "infinite" not in text, text
+
+
+class Tokens(nn.Module):
+    def __init__(self, mask):
+        super().__init__()
+        torch.manual_seed(5)
+        self.table, self.after, self.mask = nn.Embedding(20, 4), nn.Linear(4, 3), mask
+
+    def forward(self, n):
+        return self.after((self.table(n) * self.mask(n)).mean(1))
+
+
+MASKS = {"first": lambda n: (n != 0).float()[:, :, None], "some": lambda n: (n != 13).float()[:, :, None],
+         "none": lambda n: torch.ones(1, 1, 1)}
+
+
+@pytest.mark.parametrize("a", MASKS)
+@pytest.mark.parametrize("b", MASKS)
+def test_tokens_with_a_rule_of_their_own(a, b, tmp_path):
+    code, text = said(tmp_path, Tokens(MASKS[a]), Tokens(MASKS[b]), torch.randint(1, 9, (1, 6)))
+    assert code == (a != b), text
+
+
+class Squares(nn.Module):
+    def __init__(self, dtype):
+        super().__init__()
+        self.dtype = dtype
+
+    def forward(self, n):
+        return (n.to(self.dtype) * n.to(self.dtype)).to(torch.float32)
+
+
+def test_whole_numbers_that_overflow(tmp_path):
+    n = torch.randint(0, 9, (1, 6))
+    assert said(tmp_path, Squares(torch.int64), Squares(torch.int64), n)[0] == 0
+    assert said(tmp_path, Squares(torch.int64), Squares(torch.int32), n)[0] == 1
 
 
 class Steps(nn.Module):

@@ -1,0 +1,246 @@
+// Numbers that a stretch is fed beside a's own: what two models do alike with those of one range, they may do otherwise at a
+// limit, on its far side, with equal numbers, with a row that has a rule of its own.
+#include "diagnose/compare.h"
+#include "run/run.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+
+namespace convoy::diagnose {
+
+namespace {
+
+std::size_t slot_of(ValueId v) { return static_cast<std::size_t>(v.index); }
+
+bool is_of_floats(DType dtype) { return dtype <= DType::F64; }
+
+double largest_of(const Tensor& tensor) {
+  double most = 0;
+  for (const double x : tensor.doubles()) most = std::max(most, std::abs(x));
+  return most > 0 ? most : 1;
+}
+
+double share_from(std::mt19937_64& random) { return static_cast<double>(random() >> 40) * 0x1p-24; }
+
+std::uint64_t up_to(std::mt19937_64& random, std::size_t count) { return (random() >> 8) % count; }
+
+}  // namespace
+
+// Numbers for the one input of a stretch: of both signs where it may have both, and at least as large as a's own.
+std::optional<Tensor> Comparison::reaching(const Match& from, double factor, bool negated) const {
+  const Tensor own = forced(from, State{});
+  if (own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own)) return std::nullopt;
+  const auto values = own.floats();
+  const auto [least, most] = std::ranges::minmax(values);
+  const Bounds& bounds = bounds_[slot_of(from.a)];
+  const auto scale = static_cast<double>(std::max(std::abs(least), std::abs(most)));
+  double low = least, high = most;
+  if (bounds.known) {
+    const double size = scale > 0 ? scale : 1;
+    low = std::max(-size, bounds.least), high = std::min(size, bounds.most);
+  }
+  low *= factor, high *= factor;
+  if (bounds.known) low = std::max(low, bounds.least), high = std::min(high, bounds.most);
+  if (!(low <= high) || !std::isfinite(low) || !std::isfinite(high)) return std::nullopt;
+  std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + (negated ? 2 : 1));
+  std::vector<float> made(values.size());
+  for (float& value : made) {
+    const double share = static_cast<double>(random() >> 40) * 0x1p-24;
+    value = static_cast<float>(low * (1 - share) + high * share);
+  }
+  keep_whole(own, made);
+  return Tensor::of(own.shape(), std::move(made));
+}
+
+// What either side of the stretch reads, once each, with a's own numbers.
+std::vector<std::pair<std::size_t, Tensor>> Comparison::reads_of(const Stretch& at) const {
+  std::vector<std::pair<std::size_t, Tensor>> all;
+  for (const std::size_t read : std::set<std::size_t>(at.reads.begin(), at.reads.end()))
+    all.emplace_back(read, forced(alignment_.matches[read], State{}));
+  return all;
+}
+
+// The rows of tables, in turn, as many as one input asks for at once.
+std::vector<Comparison::Fed> Comparison::all_rows(const Stretch& at) const {
+  std::vector<Fed> runs;
+  for (const auto& [read, own] : reads_of(at)) {
+    const Size rows = rows_of(alignment_.matches[read]), count = own.count();
+    if (rows == 0 || count == 0) continue;
+    for (Size first = 0; first < rows && std::ssize(runs) < most_runs_of_rows; first += count) {
+      std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+      for (Size n = 0; n < count; ++n) numbers[static_cast<std::size_t>(n)] = (first + n) % rows;
+      Tensor made = Tensor::of(own.shape(), std::move(numbers));
+      if (is_of_floats(own.dtype())) made = Tensor::of(made.shape(), made.floats());
+      runs.push_back({{read, std::move(made)}});
+    }
+  }
+  return runs;
+}
+
+// Whole numbers and those halfway between them, where a stretch rounds: what is done with a half shows at no other number.
+std::optional<Comparison::Fed> Comparison::halves(const Stretch& at) const {
+  constexpr std::int64_t period = 37;  // halves from -9 to 9
+  const auto rounds = [](const Node& node) {
+    const auto* unary = std::get_if<Unary>(&node.op);
+    const auto* binary = std::get_if<Binary>(&node.op);
+    return (unary && (unary->function == Function::Round || unary->function == Function::Floor ||
+                      unary->function == Function::Ceil)) ||
+           (binary && (binary->function == BinaryFunction::FloorDivide || binary->function == BinaryFunction::Modulo ||
+                       binary->function == BinaryFunction::TruncateDivide));
+  };
+  if (std::ranges::none_of(at.a.graph.nodes, rounds) && std::ranges::none_of(at.b.graph.nodes, rounds))
+    return std::nullopt;
+  Fed fed;
+  for (const auto& [read, own] : reads_of(at)) {
+    const Bounds& bounds = bounds_[slot_of(alignment_.matches[read].a)];
+    if (!bounds.known || own.dtype() != DType::F32) continue;
+    std::vector<float> made = own.floats();
+    for (std::size_t n = 0; n < made.size(); ++n) {
+      const auto half = static_cast<double>(static_cast<std::int64_t>(n) % period - period / 2) / 2;
+      made[n] = static_cast<float>(std::clamp(half, bounds.least, bounds.most));
+    }
+    keep_whole(own, made);
+    fed[read] = Tensor::of(own.shape(), std::move(made));
+  }
+  return fed.empty() ? std::nullopt : std::optional(std::move(fed));
+}
+
+// A's own numbers made small, where a stretch divides by what it measures of them: the number added there shows at no other.
+std::vector<Comparison::Fed> Comparison::quiet(const Stretch& at) const {
+  const auto measures = [](const Node& node) {
+    return traits_of(node.op).kind == LayerKind::Normalization && !std::holds_alternative<BatchNorm>(node.op);
+  };
+  if (std::ranges::none_of(at.a.graph.nodes, measures) && std::ranges::none_of(at.b.graph.nodes, measures)) return {};
+  std::vector<Fed> runs;
+  for (const float largest : {0x1p-6F, 0x1p-10F}) {
+    Fed fed;
+    for (const auto& [read, own] : reads_of(at)) {
+      if (!bounds_[slot_of(alignment_.matches[read].a)].known || own.dtype() != DType::F32 || own.count() == 0)
+        continue;
+      std::vector<float> made = own.floats();
+      float most = 0;
+      for (const float x : made) most = std::max(most, std::abs(x));
+      if (most <= largest) continue;
+      for (float& x : made) x *= largest / most;
+      fed[read] = Tensor::of(own.shape(), std::move(made));
+    }
+    if (!fed.empty()) runs.push_back(std::move(fed));
+  }
+  return runs;
+}
+
+// How many rows the value may ask for in either model; 0: it asks for none.
+Size Comparison::rows_of(const Match& from) const {
+  return std::max(rows_a_[slot_of(from.a)], rows_b_[slot_of(from.b)]);
+}
+
+// Every input that may hold any number between its bounds, as `number` says: of a source of chance and the largest of a's own.
+template <class Number>
+std::optional<Comparison::Fed> Comparison::made_of(const Stretch& at, Number&& number) const {
+  Fed fed;
+  for (const auto& [read, own] : reads_of(at)) {
+    const Match& from = alignment_.matches[read];
+    const Bounds& bounds = bounds_[slot_of(from.a)];
+    if (!bounds.known || own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own) || rows_of(from) > 0)
+      continue;
+    std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + 3);
+    const double scale = largest_of(own);
+    std::vector<float> made = own.floats();
+    for (float& value : made) value = static_cast<float>(std::clamp(number(random, scale), bounds.least, bounds.most));
+    keep_whole(own, made);
+    fed[read] = Tensor::of(own.shape(), std::move(made));
+  }
+  return fed.empty() ? std::nullopt : std::optional(std::move(fed));
+}
+
+// The limits themselves and small whole numbers, over and over: equal ones lie beside each other, and so do both sides of zero.
+// Not those that no float32 can be: one model may hold 0.1 and the other its float32, and both mean the same.
+std::optional<Comparison::Fed> Comparison::on_limits(const Stretch& at, const std::vector<Limits>& limits_a,
+                                                     const std::vector<Limits>& limits_b) const {
+  std::vector<double> numbers{-2, -1, 0, 0, 1, 2, 3};
+  std::map<float, bool> exact;
+  for (const auto* limits : {&limits_a, &limits_b})
+    for (const Limits& one : *limits)
+      for (const double x : one.at) {
+        const auto rounded = static_cast<float>(x);
+        auto& is_exact = exact.try_emplace(rounded, true).first->second;
+        is_exact = is_exact && static_cast<double>(rounded) == x;
+      }
+  for (const auto& [x, is_exact] : exact)
+    if (is_exact) numbers.push_back(x);
+  return made_of(at, [&](std::mt19937_64& random, double) { return numbers[up_to(random, numbers.size())]; });
+}
+
+// Whole numbers that are no rows: small ones of both signs, and such as overflow 32 bits when they are multiplied or doubled.
+std::optional<Comparison::Fed> Comparison::whole_numbers(const Stretch& at) const {
+  constexpr std::array<std::int64_t, 8> numbers{0, 1, 2, 3, 7, 100, 70'001, 2'000'000'011};
+  Fed fed;
+  for (const auto& [read, own] : reads_of(at)) {
+    const Match& from = alignment_.matches[read];
+    if (rows_of(from) > 0 || (own.dtype() != DType::I64 && own.dtype() != DType::I32)) continue;
+    std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + 4);
+    std::vector<std::int64_t> made(static_cast<std::size_t>(own.count()));
+    for (std::int64_t& value : made) value = (random() % 2 ? 1 : -1) * numbers[up_to(random, numbers.size())];
+    fed[read] = Tensor::of(own.shape(), std::move(made)).converted(own.dtype());
+  }
+  return fed.empty() ? std::nullopt : std::optional(std::move(fed));
+}
+
+// Besides rows of tables: what every stretch that is written otherwise is asked.
+std::vector<Comparison::Fed> Comparison::probes_of(const Stretch& at, const std::vector<Limits>& limits_a,
+                                                   const std::vector<Limits>& limits_b) const {
+  constexpr double wide = 1024;
+  std::vector<Fed> all = quiet(at);
+  const auto add = [&](std::optional<Fed> fed) {
+    if (fed) all.push_back(*std::move(fed));
+  };
+  add(halves(at));
+  add(on_limits(at, limits_a, limits_b));
+  // So few that the largest of some are equal.
+  add(made_of(at, [&](std::mt19937_64& random, double) { return static_cast<double>(up_to(random, 2)); }));
+  add(whole_numbers(at));
+  // One side of zero alone: a whole window lies there.
+  for (const double sign : {-1.0, 1.0})
+    add(made_of(
+        at, [&](std::mt19937_64& random, double scale) { return sign * scale * (0.25 + 0.75 * share_from(random)); }));
+  // Far out on both sides, for each input as for none of the others.
+  add(made_of(at, [&](std::mt19937_64& random, double scale) { return wide * scale * (2 * share_from(random) - 1); }));
+  return all;
+}
+
+// The numbers that a's own layers make of inputs so many times as large.
+std::optional<Comparison::Fed> Comparison::fed_from_scaled(const Stretch& at, double factor) const {
+  std::vector<Tensor> inputs;
+  for (const ValueId v : sized_.a.inputs) {
+    Tensor input = values_a_[slot_of(v)];
+    if (input.dtype() == DType::F32 && rows_a_[slot_of(v)] == 0) {
+      auto numbers = input.floats();
+      for (float& x : numbers) x *= static_cast<float>(factor);
+      input = Tensor::of(input.shape(), std::move(numbers));
+    }
+    inputs.push_back(std::move(input));
+  }
+  RunOptions options;
+  options.precision = Precision::Double;
+  options.threads = threads_;
+  options.keeps_all = true;
+  const auto values = run(sized_.a, inputs, options);
+  if (!values) return std::nullopt;
+  Fed fed;
+  for (const std::size_t from : at.reads) {
+    const Match& match = alignment_.matches[from];
+    const auto own = std::ranges::find(sized_.a.inputs, match.a);
+    const Tensor& made = own == sized_.a.inputs.end() ? values->at(match.a)
+                                                      : inputs[static_cast<std::size_t>(own - sized_.a.inputs.begin())];
+    if (!all_finite(made)) return std::nullopt;
+    fed[from] = rounded(made);
+  }
+  return fed;
+}
+
+}  // namespace convoy::diagnose
