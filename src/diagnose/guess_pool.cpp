@@ -60,6 +60,13 @@ void guess_max(Guesses& guesses, std::size_t node, const MaxPool& pool) {
     guesses.add("pool_kind", about, "b's average", with_op(scene.a, node, other->op));
 }
 
+// Without a border there is nothing to count.
+bool pads_nothing(const AveragePool& pool) {
+  return std::ranges::all_of(pool.paddings, [](const Padding& p) {
+    return p.spelling == Spelling::Explicit && p.before == 0 && p.after == 0 && p.leftover == Leftover::Drop;
+  });
+}
+
 void guess_average(Guesses& guesses, std::size_t node, const AveragePool& pool) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
@@ -76,7 +83,8 @@ void guess_average(Guesses& guesses, std::size_t node, const AveragePool& pool) 
     // The pads that come with a counted border: a symmetric or a ceil window's divisor is its own.
     if (theirs.windows == pool.windows && theirs.paddings != pool.paddings &&
         theirs.counts_padding != pool.counts_padding)
-      guesses.add("pool_divisor", about, "padded and divided as b does", with_op(scene.a, node, theirs), 1);
+      guesses.add(pads_nothing(pool) ? "pad_where_none" : "pool_divisor", about, "padded and divided as b does",
+                  with_op(scene.a, node, theirs), 1);
   }
   if (auto zeros = with_zeros_in_front(scene, node, pool))
     guesses.add("pool_divisor", about, "zeros in front, which count", *std::move(zeros));
