@@ -3,7 +3,9 @@
 #include "run/threads.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 
 namespace convoy::fast {
 
@@ -27,154 +29,202 @@ struct Cursor {
   }
 };
 
+void apply(const MapCall& map, float* y, Size count) {
+  if (map.map != Map::None) row_kernels().map(map, y, y, count);
+}
+void apply(const MapCall&, double*, Size) {}
+
+// Numbers of a run that one row reads and another one of its tile does not, at a border, are read from a copy with zeros there.
+struct Copy {
+  std::int32_t row = 0;  // whose entry of the table it is
+  std::int32_t from = 0, before = 0, count = 0, length = 0;
+};
+
 }  // namespace
 
 // Rows first..first+count-1 of one group and phase; rows of all images are counted through.
-template <class T>
-struct Convolution<T>::Block {
+struct Block {
   std::size_t phase = 0;
   Size group = 0, first = 0, count = 0;
   Size first_panel = 0, last_panel = 0;
 };
 
-// Finds the numbers that the rows of a block read. Numbers of a run that one row reads and another one of its tile does not, at
-// a border, are read from a copy with zeros there.
-template <class T>
-class Convolution<T>::Reader {
+// Where the rows of a block read and write, counted from x and from y in numbers and in pixels. It is the same for every run.
+struct Table {
+  static constexpr std::int32_t nothing = -1;
+  std::vector<std::int32_t> rows;  // [tile][segment][row]
+  std::vector<Range> ranges;  // [tile][segment]
+  std::vector<std::int32_t> pixels;  // [tile][row], of the output
+  std::vector<Copy> copies;
+  Size copied = 0;
+};
+
+namespace {
+
+class TableMaker {
  public:
-  void read(const Convolution& of, const Block& block, const T* x, T* y, const Finish<T>& finish) {
-    const Phase& phase = of.phases_[block.phase];
-    segments_ = static_cast<Size>(phase.segment_lengths.size());
-    tile_rows_ = of.tile_rows_;
-    const Size tiles = (block.count + tile_rows_ - 1) / tile_rows_;
-    rows_.resize(static_cast<std::size_t>(tiles * segments_ * tile_rows_));
-    ranges_.resize(static_cast<std::size_t>(tiles * segments_));
-    y_.resize(static_cast<std::size_t>(tiles * tile_rows_));
-    residual_.resize(finish.residual ? y_.size() : 0);
-    copies_.clear();
-    copied_ = 0;
-    for (Size tile = 0; tile < tiles; ++tile) read_tile(of, block, tile, x, y, finish);
-    if (static_cast<Size>(copy_.size()) < copied_) copy_.resize(static_cast<std::size_t>(copied_));
-    Size at = 0;
-    for (const Copy& copy : copies_) {
-      T* const to = copy_.data() + at;
-      std::fill(to, to + copy.before, T{0});
-      std::memcpy(to + copy.before, copy.from, static_cast<std::size_t>(copy.count) * sizeof(T));
-      std::fill(to + copy.before + copy.count, to + copy.length, T{0});
-      rows_[copy.row] = to;
-      at += copy.length;
-    }
-  }
-  const T* const* rows(Size tile) const { return rows_.data() + tile * segments_ * tile_rows_; }
-  const Range* ranges(Size tile) const { return ranges_.data() + tile * segments_; }
-  T* const* y(Size tile) const { return y_.data() + tile * tile_rows_; }
-  const T* const* residual(Size tile) const {
-    return residual_.empty() ? nullptr : residual_.data() + tile * tile_rows_;
+  TableMaker(const ConvolutionShape& shape, const Phase& phase, const Block& block, Size cells, Size positions,
+             Size tile_rows)
+      : shape_(shape),
+        phase_(phase),
+        block_(block),
+        cells_(cells),
+        positions_(positions),
+        tile_rows_(tile_rows),
+        segments_(static_cast<Size>(phase.segment_lengths.size())) {}
+
+  Table made() {
+    const Size tiles = (block_.count + tile_rows_ - 1) / tile_rows_;
+    table_.rows.resize(static_cast<std::size_t>(tiles * segments_ * tile_rows_));
+    table_.ranges.resize(static_cast<std::size_t>(tiles * segments_));
+    table_.pixels.resize(static_cast<std::size_t>(tiles * tile_rows_));
+    cursors_.resize(static_cast<std::size_t>(tile_rows_));
+    at_.resize(static_cast<std::size_t>(tile_rows_));
+    for (Size tile = 0; tile < tiles; ++tile) add_tile(tile);
+    return std::move(table_);
   }
 
  private:
-  struct Copy {
-    std::size_t row = 0;
-    const T* from = nullptr;
-    Size before = 0, count = 0, length = 0;
-  };
   struct Row {
     AxisPhase::Reach last;
-    const T* image = nullptr;
+    Size image = 0;  // where its numbers begin
   };
 
-  void read_tile(const Convolution& of, const Block& block, Size tile, const T* x, T* y, const Finish<T>& finish) {
-    const ConvolutionShape& shape = of.shape_;
-    const Phase& phase = of.phases_[block.phase];
-    const Size first = tile * tile_rows_, count = std::min(tile_rows_, block.count - first);
-    const std::size_t axes = phase.axes.size();
-    cursors_.resize(static_cast<std::size_t>(tile_rows_));
-    at_.resize(static_cast<std::size_t>(tile_rows_));
+  void add_tile(Size tile) {
+    const Size first = tile * tile_rows_, count = std::min(tile_rows_, block_.count - first);
+    const std::size_t axes = phase_.axes.size();
     // Tiles that are not full hold their last row again.
     for (Size r = 0; r < tile_rows_; ++r) {
-      const Size row = block.first + first + std::min(r, count - 1);
-      const Size image = row / phase.rows;
+      const Size row = block_.first + first + std::min(r, count - 1);
+      const Size image = row / phase_.rows;
       Cursor& cursor = cursors_[static_cast<std::size_t>(r)];
-      cursor.set(phase, row % phase.rows);
+      cursor.set(phase_, row % phase_.rows);
       Size position = 0;
       for (std::size_t a = 0; a < axes; ++a)
-        position = position * shape.walks[a].out + phase.axes[a].first + cursor.at[a] * phase.axes[a].every;
-      const Size pixel = image * of.positions_ + position, channel = block.group * shape.outputs;
-      y_[static_cast<std::size_t>(first + r)] = y + pixel * shape.y_step + channel;
-      if (finish.residual)
-        residual_[static_cast<std::size_t>(first + r)] = finish.residual + pixel * finish.residual_step + channel;
-      at_[static_cast<std::size_t>(r)] = {phase.axes.back().reaches[static_cast<std::size_t>(cursor.at.back())],
-                                          x + image * of.cells_ * shape.x_step + block.group * shape.inputs};
+        position = position * shape_.walks[a].out + phase_.axes[a].first + cursor.at[a] * phase_.axes[a].every;
+      table_.pixels[static_cast<std::size_t>(first + r)] = static_cast<std::int32_t>(image * positions_ + position);
+      at_[static_cast<std::size_t>(r)] = {phase_.axes.back().reaches[static_cast<std::size_t>(cursor.at.back())],
+                                          image * cells_ * shape_.x_step + block_.group * shape_.inputs};
     }
     Size outer_segments = 1;
-    for (std::size_t a = 0; a + 1 < axes; ++a) outer_segments *= static_cast<Size>(phase.axes[a].taps.size());
-    const auto own = phase.merges ? Size{1} : static_cast<Size>(phase.axes.back().taps.size());
+    for (std::size_t a = 0; a + 1 < axes; ++a) outer_segments *= static_cast<Size>(phase_.axes[a].taps.size());
+    const auto own = phase_.merges ? Size{1} : static_cast<Size>(phase_.axes.back().taps.size());
     for (Size outer = 0; outer < outer_segments; ++outer) {
       starts_.clear();
-      for (Size r = 0; r < tile_rows_; ++r) starts_.push_back(start_of(of, phase, outer, static_cast<std::size_t>(r)));
-      for (Size tap = 0; tap < own; ++tap) read_segment(of, phase, tile, outer * own + tap, tap);
+      for (Size r = 0; r < tile_rows_; ++r) starts_.push_back(start_of(outer, static_cast<std::size_t>(r)));
+      for (Size tap = 0; tap < own; ++tap) add_segment(tile, outer * own + tap, tap);
     }
   }
 
-  // The first cell of the line along the last axis that an outer tap of a row reads; null: outside.
-  const T* start_of(const Convolution& of, const Phase& phase, Size outer, std::size_t r) const {
+  // The first cell of the line along the last axis that an outer tap of a row reads; -1: outside.
+  Size start_of(Size outer, std::size_t r) const {
     Size line = 0, step = 1;
-    for (std::size_t a = phase.axes.size() - 1; a-- > 0;) {
-      const AxisPhase& axis = phase.axes[a];
+    for (std::size_t a = phase_.axes.size() - 1; a-- > 0;) {
+      const AxisPhase& axis = phase_.axes[a];
       const auto taps = static_cast<Size>(axis.taps.size());
       const AxisPhase::Reach& reach = axis.reaches[static_cast<std::size_t>(cursors_[r].at[a])];
       const Size tap = outer % taps - reach.tap;
-      if (tap < 0 || tap >= reach.count) return nullptr;
+      if (tap < 0 || tap >= reach.count) return -1;
       line += (reach.cell + tap * axis.step) * step;
-      step *= of.shape_.walks[a].in;
+      step *= shape_.walks[a].in;
       outer /= taps;
     }
-    return at_[r].image + line * of.shape_.walks.back().in * of.shape_.x_step;
+    return at_[r].image + line * shape_.walks.back().in * shape_.x_step;
   }
 
-  void read_segment(const Convolution& of, const Phase& phase, Size tile, Size segment, Size tap) {
-    const Size channels = of.shape_.inputs, x_step = of.shape_.x_step;
-    const T** const rows = rows_.data() + (tile * segments_ + segment) * tile_rows_;
+  void add_segment(Size tile, Size segment, Size tap) {
+    const Size channels = shape_.inputs, x_step = shape_.x_step;
+    const Size entry = (tile * segments_ + segment) * tile_rows_;
+    std::int32_t* const rows = table_.rows.data() + entry;
     own_.clear();
-    Range all{phase.segment_lengths[static_cast<std::size_t>(segment)], 0};
+    Range all{phase_.segment_lengths[static_cast<std::size_t>(segment)], 0};
     for (Size r = 0; r < tile_rows_; ++r) {
       const AxisPhase::Reach& reach = at_[static_cast<std::size_t>(r)].last;
-      const T* const start = starts_[static_cast<std::size_t>(r)];
+      const Size start = starts_[static_cast<std::size_t>(r)];
       Range range;
-      if (start && reach.count > 0) {
-        if (phase.merges) {
+      Size from = Table::nothing;
+      if (start >= 0 && reach.count > 0) {
+        if (phase_.merges) {
           range = {reach.tap * channels, (reach.tap + reach.count) * channels};
-          rows[r] = start + reach.cell * x_step;
+          from = start + reach.cell * x_step;
         } else if (tap >= reach.tap && tap < reach.tap + reach.count) {
           range = {0, channels};
-          rows[r] = start + (reach.cell + (tap - reach.tap) * phase.axes.back().step) * x_step;
+          from = start + (reach.cell + (tap - reach.tap) * phase_.axes.back().step) * x_step;
         }
       }
+      rows[r] = static_cast<std::int32_t>(from);
       if (range.first < range.last) all = {std::min(all.first, range.first), std::max(all.last, range.last)};
       own_.push_back(range);
     }
     if (all.first >= all.last) all = {};
-    ranges_[static_cast<std::size_t>(tile * segments_ + segment)] = all;
+    table_.ranges[static_cast<std::size_t>(tile * segments_ + segment)] = all;
     for (Size r = 0; r < tile_rows_; ++r) {
       const Range range = own_[static_cast<std::size_t>(r)];
-      if (range.first == range.last) {
-        rows[r] = of.zeros_.data();
-      } else if (range.first != all.first || range.last != all.last) {
-        copies_.push_back({static_cast<std::size_t>(rows + r - rows_.data()), rows[r], range.first - all.first,
-                           range.last - range.first, all.last - all.first});
-        copied_ += all.last - all.first;
-      }
+      if (range.first == range.last || (range.first == all.first && range.last == all.last)) continue;
+      const auto number = [](Size n) { return static_cast<std::int32_t>(n); };
+      table_.copies.push_back({number(entry + r), rows[r], number(range.first - all.first),
+                               number(range.last - range.first), number(all.last - all.first)});
+      table_.copied += all.last - all.first;
     }
   }
 
-  Size segments_ = 0, tile_rows_ = 1, copied_ = 0;
-  std::vector<const T*> rows_, starts_, residual_;
-  std::vector<Range> ranges_, own_;
-  std::vector<T*> y_;
-  std::vector<Copy> copies_;
-  std::vector<T> copy_;
+  const ConvolutionShape& shape_;
+  const Phase& phase_;
+  const Block& block_;
+  Size cells_ = 1, positions_ = 1, tile_rows_ = 1, segments_ = 1;
+  Table table_;
   std::vector<Cursor> cursors_;
   std::vector<Row> at_;
+  std::vector<Size> starts_;
+  std::vector<Range> own_;
+};
+
+}  // namespace
+
+bool is_within_reach(const ConvolutionShape& shape) {
+  Size x = shape.batch, y = shape.batch;
+  for (const plain::AxisWalk& walk : shape.walks)
+    x = checked_multiply(x, walk.in).value_or(-1), y = checked_multiply(y, walk.out).value_or(-1);
+  constexpr Size end = std::numeric_limits<std::int32_t>::max();
+  const auto fits = [&](Size pixels, Size channels) {
+    const auto numbers = pixels < 0 ? std::nullopt : checked_multiply(pixels, channels);
+    return numbers && *numbers < end;
+  };
+  return fits(x, std::max(shape.x_step, shape.groups * shape.inputs)) &&
+         fits(y, std::max(shape.y_step, shape.groups * shape.outputs));
+}
+
+// The tables of a block brought to where the numbers of this run lie.
+template <class T>
+class Convolution<T>::Reader {
+ public:
+  void place(const Convolution& of, const Table& table, const Block& block, const T* x, T* y, const Finish<T>& finish) {
+    rows_.resize(table.rows.size()), y_.resize(table.pixels.size());
+    const T* const zeros = of.zeros_.data();
+    for (std::size_t i = 0; i < table.rows.size(); ++i) rows_[i] = table.rows[i] < 0 ? zeros : x + table.rows[i];
+    const Size channel = block.group * of.shape_.outputs;
+    for (std::size_t i = 0; i < table.pixels.size(); ++i) y_[i] = y + table.pixels[i] * of.shape_.y_step + channel;
+    residual_.resize(finish.residual ? y_.size() : 0);
+    for (std::size_t i = 0; i < residual_.size(); ++i)
+      residual_[i] = finish.residual + table.pixels[i] * finish.residual_step + channel;
+    if (static_cast<Size>(copy_.size()) < table.copied) copy_.resize(static_cast<std::size_t>(table.copied));
+    T* to = copy_.data();
+    for (const Copy& copy : table.copies) {
+      std::fill(to, to + copy.before, T{0});
+      std::memcpy(to + copy.before, x + copy.from, static_cast<std::size_t>(copy.count) * sizeof(T));
+      std::fill(to + copy.before + copy.count, to + copy.length, T{0});
+      rows_[static_cast<std::size_t>(copy.row)] = to;
+      to += copy.length;
+    }
+  }
+  const T* const* rows(Size at) const { return rows_.data() + at; }
+  T* const* y(Size at) const { return y_.data() + at; }
+  const T* const* residual(Size at) const { return residual_.empty() ? nullptr : residual_.data() + at; }
+
+ private:
+  std::vector<const T*> rows_, residual_;
+  std::vector<T*> y_;
+  std::vector<T> copy_;
 };
 
 template <class T>
@@ -203,6 +253,7 @@ Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, Kernel
   panels_ = (vectors + 1) / 2;
   last_vectors_ = vectors % 2 == 0 ? 2 : 1;
   tile_rows_ = kernels_->tile_rows[vectors == 1 ? 0 : 1];
+  cut_into_blocks();
   const Size width = vectors * lanes;
   bias_.assign(static_cast<std::size_t>(shape_.groups * width), T{0});
   if (bias)
@@ -247,14 +298,22 @@ Size Convolution<T>::weights_of(std::size_t phase, Size group, Size panel) const
 }
 
 template <class T>
-void Convolution<T>::run_block(const Block& block, const T* x, T* y, const Finish<T>& finish) const {
+Table Convolution<T>::table_of(const Block& block) const {
+  return TableMaker(shape_, phases_[block.phase], block, cells_, positions_, tile_rows_).made();
+}
+
+template <class T>
+void Convolution<T>::run_block(const Block& block, const Table& table, const T* x, T* y,
+                               const Finish<T>& finish) const {
   thread_local Reader reader;
-  reader.read(*this, block, x, y, finish);
+  reader.place(*this, table, block, x, y, finish);
   const Phase& phase = phases_[block.phase];
   const Size lanes = kernels_->lanes, width = (2 * (panels_ - 1) + last_vectors_) * lanes;
   const Size tiles = (block.count + tile_rows_ - 1) / tile_rows_;
-  TileCall<T> call{
-      .pieces = phase.pieces.data(), .piece_count = static_cast<Size>(phase.pieces.size()), .row_step = tile_rows_};
+  const auto segments = static_cast<Size>(phase.segment_lengths.size());
+  TileCall<T> call;
+  call.pieces = phase.pieces.data(), call.piece_count = static_cast<Size>(phase.pieces.size());
+  call.row_step = tile_rows_;
   call.is_held = finish.is_held, call.low = finish.low, call.high = finish.high;
   for (Size panel = block.first_panel; panel < block.last_panel; ++panel) {
     const auto vectors = static_cast<int>(vectors_of(panel));
@@ -263,17 +322,26 @@ void Convolution<T>::run_block(const Block& block, const T* x, T* y, const Finis
     call.weights = weights_.data() + weights_of(block.phase, block.group, panel);
     call.bias = bias_.data() + block.group * width + call.offset;
     for (Size tile = 0; tile < tiles; ++tile) {
-      call.rows = reader.rows(tile), call.ranges = reader.ranges(tile);
-      call.y = reader.y(tile), call.residual = reader.residual(tile);
+      call.rows = reader.rows(tile * segments * tile_rows_), call.ranges = table.ranges.data() + tile * segments;
+      call.y = reader.y(tile * tile_rows_), call.residual = reader.residual(tile * tile_rows_);
       kernels_->tile(call, std::min(tile_rows_, block.count - tile * tile_rows_), vectors);
     }
+  }
+  // While the results of the block are in the cache.
+  const Size first = block.first_panel * 2 * lanes, last = std::min(block.last_panel * 2 * lanes, shape_.outputs);
+  for (Size row = 0; row < block.count && finish.map.map != Map::None;) {
+    // Rows that lie side by side at once.
+    Size same = 1;
+    while (row + same < block.count && last - first == shape_.y_step &&
+           *reader.y(row + same) == *reader.y(row) + same * shape_.y_step)
+      ++same;
+    apply(finish.map, *reader.y(row) + first, same * (last - first));
+    row += same;
   }
 }
 
 template <class T>
-void Convolution<T>::run(const T* x, T* y, const Finish<T>& finish, int threads) const {
-  if (is_depthwise_) return run_depthwise(x, y, finish, threads);
-  std::vector<Block> blocks;
+void Convolution<T>::cut_into_blocks() {
   const auto row_bytes = static_cast<Size>(sizeof(T)) * std::max<Size>(shape_.inputs, 1);
   for (std::size_t p = 0; p < phases_.size(); ++p) {
     const Size rows = phases_[p].rows * shape_.batch;
@@ -283,21 +351,34 @@ void Convolution<T>::run(const T* x, T* y, const Finish<T>& finish, int threads)
         tile_rows_ * tile_rows_;
     for (Size g = 0; g < shape_.groups; ++g)
       for (Size first = 0; first < rows; first += most)
-        blocks.push_back({p, g, first, std::min(most, rows - first), 0, panels_});
+        blocks_.push_back({p, g, first, std::min(most, rows - first), 0, panels_});
   }
+}
+
+template <class T>
+void Convolution<T>::keep_tables() {
+  constexpr Size most_entries = Size{1} << 21;
+  Size entries = 0;
+  for (const Block& block : blocks_)
+    entries += block.count * (1 + static_cast<Size>(phases_[block.phase].segment_lengths.size()));
+  if (is_depthwise_ || entries > most_entries) return;
+  for (const Block& block : blocks_) tables_.push_back(table_of(block));
+}
+
+template <class T>
+void Convolution<T>::run(const T* x, T* y, const Finish<T>& finish, int threads) const {
+  if (is_depthwise_) return run_depthwise(x, y, finish, threads);
   // Few blocks are cut along their columns as well, which changes no sum.
-  if (threads > 1 && static_cast<int>(blocks.size()) < 4 * threads && panels_ > 1) {
-    std::vector<Block> cut;
-    const Size parts = std::min<Size>(panels_, 4);
-    for (const Block& block : blocks)
-      for (Size part = 0; part < parts; ++part) {
-        cut.push_back(block);
-        cut.back().first_panel = panels_ * part / parts, cut.back().last_panel = panels_ * (part + 1) / parts;
-      }
-    blocks = std::move(cut);
-  }
-  for_each_item(threads, static_cast<Size>(blocks.size()),
-                [&](Size item) { run_block(blocks[static_cast<std::size_t>(item)], x, y, finish); });
+  const bool is_few = threads > 1 && static_cast<int>(blocks_.size()) < 4 * threads;
+  const Size parts = is_few ? std::min<Size>(panels_, 4) : 1;
+  for_each_item(threads, static_cast<Size>(blocks_.size()) * parts, [&](Size item) {
+    const auto at = static_cast<std::size_t>(item / parts);
+    Block block = blocks_[at];
+    const Size part = item % parts;
+    block.first_panel = panels_ * part / parts, block.last_panel = panels_ * (part + 1) / parts;
+    if (tables_.empty()) run_block(block, table_of(block), x, y, finish);
+    else run_block(block, tables_[at], x, y, finish);
+  });
 }
 
 // One line of outputs along the last axis at a time: away from its ends all its windows read as many cells.
@@ -366,10 +447,16 @@ void Convolution<T>::run_depthwise(const T* x, T* y, const Finish<T>& finish, in
       call.y = to + (last.first + i * last.every) * shape_.y_step;
       call.outputs = same, call.x_step = step * x_step;
       kernels_->depthwise(call);
+      if (call.y_step == channels) apply(finish.map, call.y, same * channels);
+      else
+        for (Size o = 0; o < same; ++o) apply(finish.map, call.y + o * call.y_step, channels);
       i += same;
     }
   });
 }
+
+template <class T>
+Convolution<T>::~Convolution() = default;
 
 template class Convolution<float>;
 template class Convolution<double>;

@@ -37,6 +37,7 @@ bool all_finite(std::span<const T> values) {
 template <class T>
 bool suits(const plain::Problem<T>& p) {
   if (!has_kernels<T>() || p.operations() < 2e4) return false;
+  if (!is_within_reach({p.walk.axes(), p.batch, p.groups, p.inputs, p.outputs})) return false;
   const bool multiplies = p.inputs == 1 && p.groups > 1 && p.outputs > 1 && p.outputs < 8;
   return !multiplies && (p.groups == 1 || p.inputs == 1 || p.outputs >= kernels<T>().lanes / 2);
 }
@@ -133,7 +134,8 @@ Status compute(const Linear& op, const plain::Call<T>& call) {
   const bool in_first = op.order == LinearOrder::InOut;
   const Size inputs = in_first ? shape[0] : shape[1], outputs = in_first ? shape[1] : shape[0];
   const Size rows = outputs ? static_cast<Size>(call.out[0].values.size()) / outputs : 0;
-  if (!has_kernels<T>() || rows < fewest_rows || inputs == 0) return plain::compute(op, call);
+  if (!has_kernels<T>() || rows < fewest_rows || inputs == 0 || !is_within_reach({{}, rows, 1, inputs, outputs}))
+    return plain::compute(op, call);
   const auto run = [&](const auto* kernel) {
     multiply(call.data(0), rows, inputs, kernel, in_first ? outputs : 1, outputs, in_first ? 1 : inputs,
              call.optional(2), call.out[0].values.data(), call.threads);

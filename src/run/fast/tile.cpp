@@ -69,32 +69,31 @@ void tile(const TileCall<T>& call, Size rows) {
       has_total = true;
     }
   }
-  alignas(64) T edge[64 / sizeof(T) * N] = {};
-  const bool is_whole = call.columns == lanes * N;
-#pragma GCC unroll 32
-  for (int r = 0; r < R; ++r) {
-    if (r >= rows) break;
-    const T* residual = call.residual ? call.residual[r] + call.offset : nullptr;
-    T* const y = call.y[r] + call.offset;
-    if (residual && !is_whole) {
-      std::memcpy(edge, residual, static_cast<std::size_t>(call.columns) * sizeof(T));
-      residual = edge;
-    }
-    T* const to = is_whole ? y : edge;
+  const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
 #pragma GCC unroll 4
-    for (int n = 0; n < N; ++n) {
+  for (int n = 0; n < N; ++n) {
+    const Size left = call.columns - n * lanes;
+    if (left <= 0) break;
+    const bool is_whole = left >= lanes;
+    const auto there = hn::FirstN(d, static_cast<std::size_t>(is_whole ? lanes : left));
+    const V bias = hn::LoadU(d, call.bias + n * lanes);
+    const Size at = call.offset + n * lanes;
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) {
+      if (r >= rows) break;
       V v = has_total ? hn::Add(hn::Load(d, totals[r][n]), sums[r][n]) : sums[r][n];
-      v = hn::Add(v, hn::LoadU(d, call.bias + n * lanes));
-      if (residual) v = hn::Add(v, hn::LoadU(d, residual + n * lanes));
+      v = hn::Add(v, bias);
+      if (call.residual)
+        v = hn::Add(v,
+                    is_whole ? hn::LoadU(d, call.residual[r] + at) : hn::MaskedLoad(there, d, call.residual[r] + at));
       // A NaN is neither below nor above.
       if (call.is_held) {
-        const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
         v = hn::IfThenElse(hn::Lt(v, low), low, v);
         v = hn::IfThenElse(hn::Gt(v, high), high, v);
       }
-      hn::StoreU(v, d, to + n * lanes);
+      if (is_whole) hn::StoreU(v, d, call.y[r] + at);
+      else hn::BlendedStore(v, there, d, call.y[r] + at);
     }
-    if (!is_whole) std::memcpy(y, edge, static_cast<std::size_t>(call.columns) * sizeof(T));
   }
 }
 
@@ -119,10 +118,11 @@ void any_tile(const TileCall<T>& call, Size rows, int vectors) {
   tile_of_at_most<T, 1, rows_of_one>(call, rows);
 }
 
-// `O` outputs of `N` vectors of channels from channel c on.
-template <class T, int O, class D>
-HWY_INLINE void depthwise_part(const DepthwiseCall<T>& call, D d, Size output, Size c) {
+// `O` outputs of one vector of channels from channel c on; the last vector may be a part.
+template <class T, int O, bool whole, class D, class M>
+HWY_INLINE void depthwise_part(const DepthwiseCall<T>& call, D d, M there, Size output, Size c) {
   using V = hn::Vec<D>;
+  const auto load = [&](const T* from) HWY_ATTR { return whole ? hn::LoadU(d, from) : hn::MaskedLoad(there, d, from); };
   V sums[O];
 #pragma GCC unroll 8
   for (int o = 0; o < O; ++o) sums[o] = hn::Zero(d);
@@ -130,21 +130,23 @@ HWY_INLINE void depthwise_part(const DepthwiseCall<T>& call, D d, Size output, S
   const T* const w = call.weights + c;
   const Size step = call.x_step;
   for (Size t = 0; t < call.tap_count; ++t) {
-    const V weight = hn::LoadU(d, w + call.tap_weights[t]);
+    const V weight = load(w + call.tap_weights[t]);
     const T* from = x + call.taps[t];
 #pragma GCC unroll 8
-    for (int o = 0; o < O; ++o) sums[o] = hn::MulAdd(hn::LoadU(d, from + o * step), weight, sums[o]);
+    for (int o = 0; o < O; ++o) sums[o] = hn::MulAdd(load(from + o * step), weight, sums[o]);
   }
-  const V bias = hn::LoadU(d, call.bias + c);
+  const V bias = load(call.bias + c);
+  const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
 #pragma GCC unroll 8
   for (int o = 0; o < O; ++o) {
     V v = hn::Add(sums[o], bias);
     if (call.is_held) {
-      const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
       v = hn::IfThenElse(hn::Lt(v, low), low, v);
       v = hn::IfThenElse(hn::Gt(v, high), high, v);
     }
-    hn::StoreU(v, d, call.y + (output + o) * call.y_step + c);
+    T* const to = call.y + (output + o) * call.y_step + c;
+    if constexpr (whole) hn::StoreU(v, d, to);
+    else hn::BlendedStore(v, there, d, to);
   }
 }
 
@@ -152,9 +154,11 @@ template <class T, int O>
 void depthwise_outputs(const DepthwiseCall<T>& call, Size output) {
   const hn::ScalableTag<T> d;
   const Size lanes = static_cast<Size>(hn::Lanes(d));
+  const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
   Size c = 0;
-  for (; c + lanes <= call.channels; c += lanes) depthwise_part<T, O>(call, d, output, c);
-  for (; c < call.channels; ++c) depthwise_part<T, O>(call, hn::CappedTag<T, 1>(), output, c);
+  for (; c + lanes <= call.channels; c += lanes) depthwise_part<T, O, true>(call, d, all, output, c);
+  if (c < call.channels)
+    depthwise_part<T, O, false>(call, d, hn::FirstN(d, static_cast<std::size_t>(call.channels - c)), output, c);
 }
 
 template <class T>
