@@ -7,7 +7,8 @@ Checks, one line per finding, exit code 1 when there is one:
     and the samples in tests/refused show that this would be found;
   - text that is written for others to run says the arithmetic of SAME in src/formats/torch/catalogue/padding.cpp alone;
   - no model's or vendor's product name, and no absolute path, stands in src/;
-  - only src/cli and python/ print or exit.
+  - only src/cli and python/ print or exit;
+  - only src/run/fast includes Highway.
 Then prints the sizes of the sources (a question to ask, not a gate) unless --quiet.
 """
 import re
@@ -106,6 +107,9 @@ SPEAKS = re.compile(r"\b(std::(cout|cerr|exit|abort|quick_exit)|printf|fprintf|f
 
 COMMENT = re.compile(r"//.*")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+# Highway is the business of the fast kernels alone.
+VECTORS = re.compile(r"^\s*#\s*include\s+[<\"]hwy/")
+VECTOR_PLACE = "src/run/fast/"
 
 
 def sources(folder: Path):
@@ -130,6 +134,8 @@ def findings():
                 yield from include_findings(at, path, parts, match[1])
                 continue
             code = COMMENT.sub("", line)
+            if VECTORS.match(line) and not name.startswith(VECTOR_PLACE):
+                yield f"{at}: Highway belongs to {VECTOR_PLACE}"
             if name not in WINDOW_PLACES and computes_a_window(line):
                 yield f"{at}: window arithmetic belongs to src/ops/padding.h and those beside it: {line.strip()}"
             if match := PRODUCTS.search(line):

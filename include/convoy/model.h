@@ -17,6 +17,7 @@
 namespace convoy {
 
 struct Graph;
+class Engine;
 
 // Binaries built against another version do not link by mistake.
 inline namespace v0 {
@@ -55,6 +56,7 @@ struct ModelLayer {
 struct RunSettings {
   bool doubles = false;  // compute in float64
   int threads = 0;  // 0: as many as the machine has
+  bool plain = false;  // node by node with the kernels that define what is right, instead of the fast ones
 };
 
 class Model {
@@ -74,6 +76,7 @@ class Model {
   std::string summary_text() const;
   std::string summary_json() const;  // as `convoy summary --json`
 
+  // The first run on inputs of new shapes prepares the network for them; later ones compute only, from any number of threads.
   // One tensor for each input, in their order, to one for each output. Floating inputs are float32 or float64, whole ones
   // int32 or int64. Fails (Usage): another number of inputs, or a shape that the model does not take.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const RunSettings& settings = {}) const;
@@ -85,6 +88,7 @@ class Model {
 
  private:
   std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const Engine> engine_;  // copies of a model share what was prepared for it
   std::filesystem::path file_;
   std::vector<std::string> remarks_;
 };

@@ -61,6 +61,7 @@ void offer_port(CLI::App& app, int& code);
 void offer_diff(CLI::App& app, int& code);
 void offer_summary(CLI::App& app, int& code);
 void offer_run(CLI::App& app, int& code);
+void offer_bench(CLI::App& app, int& code);
 void offer_weights(CLI::App& app, int& code);
 void offer_pad(CLI::App& app, int& code);
 void offer_ops(CLI::App& app, int& code);

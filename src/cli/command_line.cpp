@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   convoy::cli::offer_diff(app, code);
   convoy::cli::offer_summary(app, code);
   convoy::cli::offer_run(app, code);
+  convoy::cli::offer_bench(app, code);
   convoy::cli::offer_weights(app, code);
   convoy::cli::offer_pad(app, code);
   convoy::cli::offer_ops(app, code);

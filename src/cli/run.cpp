@@ -1,5 +1,5 @@
 // convoy run: compute a model's outputs with the native runtime.
-#include "run/run.h"
+#include "run/plan/engine.h"
 
 #include "base/atomic_output.h"
 #include "base/budget.h"
@@ -25,7 +25,7 @@ struct Run {
   ModelOptions model;
   std::vector<std::string> inputs;
   std::string output, seed;
-  bool doubles = false, force = false;
+  bool doubles = false, force = false, plain = false;
   int threads = 0;
 };
 
@@ -108,17 +108,15 @@ Result<std::vector<Tensor>> read_inputs(const Graph& graph, const std::vector<st
 }
 
 // The model with the inputs' own sizes: a declared size that differs is an error of the graph's checker.
-Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Tensor>& inputs, const Run& o) {
+Result<std::vector<Tensor>> outputs_of(std::shared_ptr<const Graph> graph, const std::vector<Tensor>& inputs,
+                                       const Run& o) {
   RunOptions options;
   options.precision = o.doubles ? Precision::Double : Precision::Single;
   options.threads = o.threads;
+  options.kernels = o.plain ? KernelChoice::Plain : KernelChoice::Fast;
   const budget::Computing computing;
   const WorkLine line(true);
-  auto values = run(graph, inputs, options);
-  if (!values) return pass(values);
-  std::vector<Tensor> outputs;
-  for (const ValueId v : graph.outputs) outputs.push_back(values->at(v));
-  return outputs;
+  return Engine(std::move(graph)).run(inputs, options);
 }
 
 void print_outputs(const Graph& graph, const std::vector<Tensor>& outputs) {
@@ -157,11 +155,12 @@ Status write_outputs(const Graph& graph, const std::vector<Tensor>& outputs, con
 }
 
 int run_model(const Run& o) {
-  const auto graph = loaded(o);
-  if (!graph) return report(graph.error());
+  auto read = loaded(o);
+  if (!read) return report(read.error());
+  const auto graph = std::make_shared<const Graph>(*std::move(read));
   const auto inputs = read_inputs(*graph, o.inputs);
   if (!inputs) return report(inputs.error());
-  const auto outputs = within(o.model.file, outputs_of(*graph, *inputs, o));
+  const auto outputs = within(o.model.file, outputs_of(graph, *inputs, o));
   if (!outputs) return report(outputs.error());
   if (o.output.empty()) {
     print_outputs(*graph, *outputs);
@@ -185,6 +184,7 @@ void offer_run(CLI::App& app, int& code) {
   command->add_option("-o,--output", o->output, "y.npy, or y.npz for several outputs (default: print)");
   command->add_flag("-f,--force", o->force, "replace a file that exists");
   command->add_flag("--float64", o->doubles, "compute in float64");
+  command->add_flag("--plain", o->plain, "compute node by node with the kernels that define what is right");
   command->add_option("--seed", o->seed, "source: the initial weights are those behind the framework's own seed (0)");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
   command->callback([o, &code] { code = run_model(*o); });

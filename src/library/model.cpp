@@ -20,7 +20,7 @@
 #include "report/page.h"
 #include "report/summary.h"
 #include "report/text.h"
-#include "run/run.h"
+#include "run/plan/engine.h"
 
 #include <nlohmann/json.hpp>
 
@@ -156,6 +156,7 @@ inline namespace v0 {
 
 Model::Model(std::shared_ptr<const Graph> graph, std::filesystem::path file, std::vector<std::string> remarks)
     : graph_(std::move(graph)),
+      engine_(std::make_shared<const Engine>(graph_)),
       file_(std::move(file)),
       remarks_(std::move(remarks)) {}
 
@@ -207,12 +208,9 @@ Result<std::vector<Tensor>> Model::run(const std::vector<Tensor>& inputs, const 
     RunOptions options;
     options.precision = settings.doubles ? Precision::Double : Precision::Single;
     options.threads = settings.threads;
+    options.kernels = settings.plain ? KernelChoice::Plain : KernelChoice::Fast;
     const budget::Computing computing;
-    auto values = convoy::run(*graph_, inputs, options);
-    if (!values) return pass(values);
-    std::vector<Tensor> outputs;
-    for (const ValueId v : graph_->outputs) outputs.push_back(values->at(v));
-    return outputs;
+    return engine_->run(inputs, options);
   });
 }
 

@@ -3,6 +3,7 @@
 #include "base/budget.h"
 #include "base/long_work.h"
 #include "ops/expect.h"
+#include "run/fast/kernels.h"
 #include "run/plain/kernels.h"
 #include "run/quantized/node.h"
 #include "run/work.h"
@@ -127,7 +128,15 @@ struct Way {
   int threads = 0;
   EdgeRules rules;
   DType said = DType::I64;
+  KernelChoice kernels = KernelChoice::Fast;
 };
+
+template <class O, class T>
+Status compute(const O& op, const plain::Call<T>& call, KernelChoice choice) {
+  if constexpr (fast::has_kernel<O>)
+    if (choice == KernelChoice::Fast) return fast::compute(op, call);
+  return plain::compute(op, call);
+}
 
 // Runs one operator over inputs whose numbers are T already (`numbers`) and as they came (`stored`).
 template <class T>
@@ -159,7 +168,7 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
             else buffers[i].resize(count);
             outputs.push_back({buffers[i], shape, tells ? positions : std::span<std::int64_t>()});
           }
-          if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, way.threads, way.rules}); !status)
+          if (auto status = compute(o, plain::Call<T>{operands, outputs, way.threads, way.rules}, way.kernels); !status)
             return pass(status);
           if (auto whole = budget::spend(0, name_of(op)); !whole) return pass(whole);  // cancelled on the way
           // A power of whole numbers is cast as it is; what is computed otherwise has wrapped around.
@@ -340,7 +349,7 @@ class Runner {
     if (!types) return std::unexpected(types.error());
     const Size bytes = bytes_for<T>(*types);
     if (auto s = room_.take(bytes < 0 ? std::nullopt : std::optional(bytes), "the result"); !s) return s;
-    const Way way{options_.threads, graph_.rules, graph_[node.outputs[0]].type.dtype};
+    const Way way{options_.threads, graph_.rules, graph_[node.outputs[0]].type.dtype, options_.kernels};
     auto results = whole ? run_node_as<double>(node, stored, way) : run_op<T>(node.op, stored, numbers, *types, way);
     room_.taken -= bytes;
     return keep(node, std::move(results));
@@ -477,8 +486,8 @@ Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const 
 }
 
 Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
-                                     int threads, const EdgeRules& rules) {
-  return run_node_by(node, inputs, precision, {threads, rules});
+                                     int threads, const EdgeRules& rules, KernelChoice kernels) {
+  return run_node_by(node, inputs, precision, {threads, rules, DType::I64, kernels});
 }
 
 Result<std::vector<Tensor>> run_node_of(const Graph& graph, const Node& node, const std::vector<const Tensor*>& inputs,

@@ -14,11 +14,17 @@ enum class Precision : std::uint8_t {
   Double   // float64 throughout: the reference
 };
 
+enum class KernelChoice : std::uint8_t {
+  Fast,  // the plain kernels' numbers up to the order of their sums, and the same bits on every run
+  Plain  // the definition
+};
+
 struct RunOptions {
   Precision precision = Precision::Single;
   int threads = 0;                     // 0: as many as the machine has
   Size memory_limit = Size{12} << 30;  // bytes that values may take together; beyond it a Budget error
   bool keeps_all = false;              // keep every value, not only the outputs
+  KernelChoice kernels = KernelChoice::Fast;
 };
 
 using Values = std::map<ValueId, Tensor>;
@@ -29,7 +35,8 @@ Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const 
 
 // One node alone: the values of its inputs (null where absent) to those of its outputs.
 Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const Tensor*>& inputs, Precision precision,
-                                     int threads = 0, const EdgeRules& rules = {});
+                                     int threads = 0, const EdgeRules& rules = {},
+                                     KernelChoice kernels = KernelChoice::Fast);
 
 // A node as its graph says: by the rules of its framework, and whole numbers wrapped around as their types are.
 Result<std::vector<Tensor>> run_node_of(const Graph& graph, const Node& node, const std::vector<const Tensor*>& inputs,

@@ -129,6 +129,21 @@ holds_only "a refused --force leaves the old set alone" out a.py a.safetensors a
 ends 0 "a model is run" "$convoy" run "$good/model.keras" --input "$good/input_0.npy" -o y.npy
 promises=$((promises + 1))
 [ "$(head -c 6 y.npy | tail -c 5)" = NUMPY ] || complain "run wrote no .npy"
+ends 0 "the plain kernels run it too" "$convoy" run "$good/model.keras" --input "$good/input_0.npy" -o plain.npy --plain
+ends 0 "a bench tells every step" "$convoy" bench "$good/model.keras" --runs 2 --plan
+answers "GF/s on 1 thread"
+answers "conv"
+ends 0 "a bench answers in JSON" "$convoy" bench "$good/model.keras" --runs 2 --json -j 2
+answers '"median_ms"'
+ends 0 "a bench is asked line by line" sh -c "printf 'run 3\nout served.npy\nrss\nquit\n' |
+  '$convoy' bench --serve '$good/model.keras' --input '$good/input_0.npy'"
+answers '"ready":1'
+answers '"ms":['
+answers '"ok":1'
+answers '"hwm_mb"'
+ends 0 "what it served is what run gives" cmp served.npy y.npy
+ends 2 "a bench is asked for what there is not" sh -c "echo jump | '$convoy' bench --serve '$good/model.keras'"
+says "the requests are told" "there are run N, out FILE, rss and quit"
 ends 0 "several outputs go into one archive" "$convoy" run "$corpus/multi_io/model.keras" \
   --input picture="$corpus/multi_io/input_0.npy" --input meta="$corpus/multi_io/input_1.npy" -o y.npz
 for command in summary weights; do

@@ -1,6 +1,6 @@
+#include "run/plain/convolution.h"
+
 #include "run/plain/gemm.h"
-#include "run/plain/kernels.h"
-#include "run/plain/windows.h"
 #include "run/threads.h"
 
 #include <algorithm>
@@ -9,66 +9,6 @@
 namespace convoy::plain {
 
 namespace {
-
-// Any convolution, plain or transposed, as strides into its four tensors: output (n, o, position) sums over taps and
-// channels of its group. All orders of axes and of kernels come down to this.
-template <class T>
-struct Problem {
-  Walk walk;
-  Size batch = 1, groups = 1, inputs = 1, outputs = 1;  // channels per group
-  const T* x = nullptr;
-  const T* kernel = nullptr;
-  const T* bias = nullptr;
-  T* y = nullptr;
-  Size x_batch = 0, x_channel = 0, x_cell = 0;
-  Size y_batch = 0, y_channel = 0, y_cell = 0;
-  Size k_group = 0, k_tap = 0, k_channel = 0, k_output = 0;
-
-  double operations() const {
-    return 2.0 * static_cast<double>(batch) * static_cast<double>(walk.positions()) * static_cast<double>(walk.taps()) *
-           static_cast<double>(groups * inputs) * static_cast<double>(outputs);
-  }
-};
-
-template <class T>
-void set_kernel_strides(Problem<T>& p, KernelOrder order) {
-  const Size taps = p.walk.taps();
-  switch (order) {
-    case KernelOrder::OutInSpace:
-      p.k_tap = 1, p.k_channel = taps, p.k_output = taps * p.inputs, p.k_group = p.outputs * p.k_output;
-      return;
-    case KernelOrder::SpaceInOut:
-      p.k_output = 1, p.k_group = p.outputs, p.k_channel = p.outputs * p.groups, p.k_tap = p.inputs * p.k_channel;
-      return;
-    case KernelOrder::InOutSpace:
-      p.k_tap = 1, p.k_output = taps, p.k_channel = taps * p.outputs, p.k_group = p.inputs * p.k_channel;
-      return;
-    case KernelOrder::SpaceOutIn:
-      p.k_channel = 1, p.k_group = p.inputs, p.k_output = p.inputs * p.groups, p.k_tap = p.outputs * p.k_output;
-      return;
-    case KernelOrder::SpaceInMultiplier:
-      p.k_output = 1, p.k_group = p.outputs, p.k_channel = 0, p.k_tap = p.outputs * p.groups;
-      return;
-  }
-}
-
-template <class T>
-Problem<T> problem_of(const Axes& axes, KernelOrder order, Size groups, std::vector<AxisWalk> walks,
-                      const Call<T>& call) {
-  Problem<T> p{.walk = Walk(std::move(walks))};
-  p.batch = call.in[0].shape[0];
-  p.groups = groups;
-  p.inputs = call.in[0].shape[static_cast<std::size_t>(axes.channel())] / groups;
-  p.outputs = call.out[0].shape[static_cast<std::size_t>(axes.channel())] / groups;
-  p.x = call.data(0), p.kernel = call.data(1), p.bias = call.optional(2), p.y = call.out[0].values.data();
-  const Size x_channels = p.inputs * groups, y_channels = p.outputs * groups;
-  p.x_batch = x_channels * p.walk.cells(), p.y_batch = y_channels * p.walk.positions();
-  const bool first = axes.order == Order::ChannelsFirst;
-  p.x_channel = first ? p.walk.cells() : 1, p.x_cell = first ? 1 : x_channels;
-  p.y_channel = first ? p.walk.positions() : 1, p.y_cell = first ? 1 : y_channels;
-  set_kernel_strides(p, order);
-  return p;
-}
 
 // A part of the output positions, all of one phase.
 struct Rows {
@@ -244,36 +184,44 @@ Status solve(const Problem<T>& p, std::span<const T> kernel, int wanted_threads)
 
 }  // namespace
 
-template <class T>
-Status compute(const Conv& op, const Call<T>& call) {
+Result<std::vector<AxisWalk>> walks_of(const Conv& op, const Sizes& x) {
   std::vector<AxisWalk> walks;
   for (Size i = 0; i < op.axes.space; ++i) {
-    const auto axis = static_cast<std::size_t>(op.axes.spatial(i));
+    const Size in = x[static_cast<std::size_t>(op.axes.spatial(i))];
     const Window& window = op.windows[static_cast<std::size_t>(i)];
     Padding padding = op.paddings[static_cast<std::size_t>(i)];
     padding.leftover = Leftover::Drop;
-    const auto placed = place(padding, window, call.in[0].shape[axis]);
+    const auto placed = place(padding, window, in);
     if (!placed) return fail(Fault::Internal, "a convolution runs where no window fits");
-    walks.push_back(
-        {call.in[0].shape[axis], placed->out, window.kernel, window.stride, window.dilation, placed->before, false});
+    walks.push_back({in, placed->out, window.kernel, window.stride, window.dilation, placed->before, false});
   }
-  return solve(problem_of(op.axes, op.kernel_order, op.groups, std::move(walks), call), call.in[1].values,
-               call.threads);
+  return walks;
+}
+
+Result<std::vector<AxisWalk>> walks_of(const ConvTranspose& op, const Sizes& x) {
+  std::vector<AxisWalk> walks;
+  for (Size i = 0; i < op.axes.space; ++i) {
+    const Size in = x[static_cast<std::size_t>(op.axes.spatial(i))];
+    const Window& window = op.windows[static_cast<std::size_t>(i)];
+    const auto crop = place(op.paddings[static_cast<std::size_t>(i)], window, in);
+    if (!crop) return fail(Fault::Internal, "a transposed convolution runs where it leaves no cell");
+    walks.push_back({in, crop->out, window.kernel, window.stride, window.dilation, crop->before, true});
+  }
+  return walks;
+}
+
+template <class T>
+Status compute(const Conv& op, const Call<T>& call) {
+  const auto problem = problem_of(op, call);
+  if (!problem) return std::unexpected(problem.error());
+  return solve(*problem, call.in[1].values, call.threads);
 }
 
 template <class T>
 Status compute(const ConvTranspose& op, const Call<T>& call) {
-  std::vector<AxisWalk> walks;
-  for (Size i = 0; i < op.axes.space; ++i) {
-    const auto axis = static_cast<std::size_t>(op.axes.spatial(i));
-    const Window& window = op.windows[static_cast<std::size_t>(i)];
-    const auto crop = place(op.paddings[static_cast<std::size_t>(i)], window, call.in[0].shape[axis]);
-    if (!crop) return fail(Fault::Internal, "a transposed convolution runs where it leaves no cell");
-    walks.push_back(
-        {call.in[0].shape[axis], crop->out, window.kernel, window.stride, window.dilation, crop->before, true});
-  }
-  return solve(problem_of(op.axes, op.kernel_order, op.groups, std::move(walks), call), call.in[1].values,
-               call.threads);
+  const auto problem = problem_of(op, call);
+  if (!problem) return std::unexpected(problem.error());
+  return solve(*problem, call.in[1].values, call.threads);
 }
 
 template Status compute(const Conv&, const Call<float>&);

@@ -27,6 +27,7 @@ class Walk {
   explicit Walk(std::vector<AxisWalk> axes) : axes_(std::move(axes)) {
     for (const AxisWalk& a : axes_) cells_ *= a.in, positions_ *= a.out, taps_ *= a.taps, phases_ *= a.phases();
   }
+  const std::vector<AxisWalk>& axes() const { return axes_; }
   Size cells() const { return cells_; }
   Size positions() const { return positions_; }
   Size taps() const { return taps_; }

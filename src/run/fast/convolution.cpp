@@ -1,0 +1,470 @@
+#include "run/fast/convolution.h"
+
+#include "run/threads.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace convoy::fast {
+
+namespace {
+
+constexpr Size block_bytes =
+    Size{96} << 10;  // of what the rows of a block read: it stays in the cache while panels change
+constexpr Size most_block_rows = 512;
+
+// Where along each axis a row is.
+struct Cursor {
+  std::vector<Size> at;
+
+  void set(const Phase& phase, Size row) {
+    at.resize(phase.axes.size());
+    for (std::size_t a = phase.axes.size(); a-- > 0;) {
+      const auto count = static_cast<Size>(phase.axes[a].reaches.size());
+      at[a] = row % count;
+      row /= count;
+    }
+  }
+};
+
+void apply(const MapCall& map, float* y, Size count) {
+  if (map.map != Map::None) row_kernels().map(map, y, y, count);
+}
+void apply(const MapCall&, double*, Size) {}
+
+// Numbers of a run that one row reads and another one of its tile does not, at a border, are read from a copy with zeros there.
+struct Copy {
+  std::int32_t row = 0;  // whose entry of the table it is
+  std::int32_t from = 0, before = 0, count = 0, length = 0;
+};
+
+}  // namespace
+
+// Rows first..first+count-1 of one group and phase; rows of all images are counted through.
+struct Block {
+  std::size_t phase = 0;
+  Size group = 0, first = 0, count = 0;
+  Size first_panel = 0, last_panel = 0;
+};
+
+// Where the rows of a block read and write, counted from x and from y in numbers and in pixels. It is the same for every run.
+struct Table {
+  static constexpr std::int32_t nothing = -1;
+  std::vector<std::int32_t> rows;  // [tile][segment][row]
+  std::vector<Range> ranges;  // [tile][segment]
+  std::vector<std::int32_t> pixels;  // [tile][row], of the output
+  std::vector<Copy> copies;
+  Size copied = 0;
+};
+
+namespace {
+
+class TableMaker {
+ public:
+  TableMaker(const ConvolutionShape& shape, const Phase& phase, const Block& block, Size cells, Size positions,
+             Size tile_rows)
+      : shape_(shape),
+        phase_(phase),
+        block_(block),
+        cells_(cells),
+        positions_(positions),
+        tile_rows_(tile_rows),
+        segments_(static_cast<Size>(phase.segment_lengths.size())) {}
+
+  Table made() {
+    const Size tiles = (block_.count + tile_rows_ - 1) / tile_rows_;
+    table_.rows.resize(static_cast<std::size_t>(tiles * segments_ * tile_rows_));
+    table_.ranges.resize(static_cast<std::size_t>(tiles * segments_));
+    table_.pixels.resize(static_cast<std::size_t>(tiles * tile_rows_));
+    cursors_.resize(static_cast<std::size_t>(tile_rows_));
+    at_.resize(static_cast<std::size_t>(tile_rows_));
+    for (Size tile = 0; tile < tiles; ++tile) add_tile(tile);
+    return std::move(table_);
+  }
+
+ private:
+  struct Row {
+    AxisPhase::Reach last;
+    Size image = 0;  // where its numbers begin
+  };
+
+  void add_tile(Size tile) {
+    const Size first = tile * tile_rows_, count = std::min(tile_rows_, block_.count - first);
+    const std::size_t axes = phase_.axes.size();
+    // Tiles that are not full hold their last row again.
+    for (Size r = 0; r < tile_rows_; ++r) {
+      const Size row = block_.first + first + std::min(r, count - 1);
+      const Size image = row / phase_.rows;
+      Cursor& cursor = cursors_[static_cast<std::size_t>(r)];
+      cursor.set(phase_, row % phase_.rows);
+      Size position = 0;
+      for (std::size_t a = 0; a < axes; ++a)
+        position = position * shape_.walks[a].out + phase_.axes[a].first + cursor.at[a] * phase_.axes[a].every;
+      table_.pixels[static_cast<std::size_t>(first + r)] = static_cast<std::int32_t>(image * positions_ + position);
+      at_[static_cast<std::size_t>(r)] = {phase_.axes.back().reaches[static_cast<std::size_t>(cursor.at.back())],
+                                          image * cells_ * shape_.x_step + block_.group * shape_.inputs};
+    }
+    Size outer_segments = 1;
+    for (std::size_t a = 0; a + 1 < axes; ++a) outer_segments *= static_cast<Size>(phase_.axes[a].taps.size());
+    const auto own = phase_.merges ? Size{1} : static_cast<Size>(phase_.axes.back().taps.size());
+    for (Size outer = 0; outer < outer_segments; ++outer) {
+      starts_.clear();
+      for (Size r = 0; r < tile_rows_; ++r) starts_.push_back(start_of(outer, static_cast<std::size_t>(r)));
+      for (Size tap = 0; tap < own; ++tap) add_segment(tile, outer * own + tap, tap);
+    }
+  }
+
+  // The first cell of the line along the last axis that an outer tap of a row reads; -1: outside.
+  Size start_of(Size outer, std::size_t r) const {
+    Size line = 0, step = 1;
+    for (std::size_t a = phase_.axes.size() - 1; a-- > 0;) {
+      const AxisPhase& axis = phase_.axes[a];
+      const auto taps = static_cast<Size>(axis.taps.size());
+      const AxisPhase::Reach& reach = axis.reaches[static_cast<std::size_t>(cursors_[r].at[a])];
+      const Size tap = outer % taps - reach.tap;
+      if (tap < 0 || tap >= reach.count) return -1;
+      line += (reach.cell + tap * axis.step) * step;
+      step *= shape_.walks[a].in;
+      outer /= taps;
+    }
+    return at_[r].image + line * shape_.walks.back().in * shape_.x_step;
+  }
+
+  void add_segment(Size tile, Size segment, Size tap) {
+    const Size channels = shape_.inputs, x_step = shape_.x_step;
+    const Size entry = (tile * segments_ + segment) * tile_rows_;
+    std::int32_t* const rows = table_.rows.data() + entry;
+    own_.clear();
+    Range all{phase_.segment_lengths[static_cast<std::size_t>(segment)], 0};
+    for (Size r = 0; r < tile_rows_; ++r) {
+      const AxisPhase::Reach& reach = at_[static_cast<std::size_t>(r)].last;
+      const Size start = starts_[static_cast<std::size_t>(r)];
+      Range range;
+      Size from = Table::nothing;
+      if (start >= 0 && reach.count > 0) {
+        if (phase_.merges) {
+          range = {reach.tap * channels, (reach.tap + reach.count) * channels};
+          from = start + reach.cell * x_step;
+        } else if (tap >= reach.tap && tap < reach.tap + reach.count) {
+          range = {0, channels};
+          from = start + (reach.cell + (tap - reach.tap) * phase_.axes.back().step) * x_step;
+        }
+      }
+      rows[r] = static_cast<std::int32_t>(from);
+      if (range.first < range.last) all = {std::min(all.first, range.first), std::max(all.last, range.last)};
+      own_.push_back(range);
+    }
+    if (all.first >= all.last) all = {};
+    table_.ranges[static_cast<std::size_t>(tile * segments_ + segment)] = all;
+    for (Size r = 0; r < tile_rows_; ++r) {
+      const Range range = own_[static_cast<std::size_t>(r)];
+      if (range.first == range.last || (range.first == all.first && range.last == all.last)) continue;
+      const auto number = [](Size n) { return static_cast<std::int32_t>(n); };
+      table_.copies.push_back({number(entry + r), rows[r], number(range.first - all.first),
+                               number(range.last - range.first), number(all.last - all.first)});
+      table_.copied += all.last - all.first;
+    }
+  }
+
+  const ConvolutionShape& shape_;
+  const Phase& phase_;
+  const Block& block_;
+  Size cells_ = 1, positions_ = 1, tile_rows_ = 1, segments_ = 1;
+  Table table_;
+  std::vector<Cursor> cursors_;
+  std::vector<Row> at_;
+  std::vector<Size> starts_;
+  std::vector<Range> own_;
+};
+
+}  // namespace
+
+bool is_within_reach(const ConvolutionShape& shape) {
+  Size x = shape.batch, y = shape.batch;
+  for (const plain::AxisWalk& walk : shape.walks)
+    x = checked_multiply(x, walk.in).value_or(-1), y = checked_multiply(y, walk.out).value_or(-1);
+  constexpr Size end = std::numeric_limits<std::int32_t>::max();
+  const auto fits = [&](Size pixels, Size channels) {
+    const auto numbers = pixels < 0 ? std::nullopt : checked_multiply(pixels, channels);
+    return numbers && *numbers < end;
+  };
+  return fits(x, std::max(shape.x_step, shape.groups * shape.inputs)) &&
+         fits(y, std::max(shape.y_step, shape.groups * shape.outputs));
+}
+
+// The tables of a block brought to where the numbers of this run lie.
+template <class T>
+class Convolution<T>::Reader {
+ public:
+  void place(const Convolution& of, const Table& table, const Block& block, const T* x, T* y, const Finish<T>& finish) {
+    rows_.resize(table.rows.size()), y_.resize(table.pixels.size());
+    const T* const zeros = of.zeros_.data();
+    for (std::size_t i = 0; i < table.rows.size(); ++i) rows_[i] = table.rows[i] < 0 ? zeros : x + table.rows[i];
+    const Size channel = block.group * of.shape_.outputs;
+    for (std::size_t i = 0; i < table.pixels.size(); ++i) y_[i] = y + table.pixels[i] * of.shape_.y_step + channel;
+    residual_.resize(finish.residual ? y_.size() : 0);
+    for (std::size_t i = 0; i < residual_.size(); ++i)
+      residual_[i] = finish.residual + table.pixels[i] * finish.residual_step + channel;
+    if (static_cast<Size>(copy_.size()) < table.copied) copy_.resize(static_cast<std::size_t>(table.copied));
+    T* to = copy_.data();
+    for (const Copy& copy : table.copies) {
+      std::fill(to, to + copy.before, T{0});
+      std::memcpy(to + copy.before, x + copy.from, static_cast<std::size_t>(copy.count) * sizeof(T));
+      std::fill(to + copy.before + copy.count, to + copy.length, T{0});
+      rows_[static_cast<std::size_t>(copy.row)] = to;
+      to += copy.length;
+    }
+  }
+  const T* const* rows(Size at) const { return rows_.data() + at; }
+  T* const* y(Size at) const { return y_.data() + at; }
+  const T* const* residual(Size at) const { return residual_.empty() ? nullptr : residual_.data() + at; }
+
+ private:
+  std::vector<const T*> rows_, residual_;
+  std::vector<T*> y_;
+  std::vector<T> copy_;
+};
+
+template <class T>
+template <class Stored>
+Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, KernelSteps steps, const T* bias,
+                            const Kernels<T>& with)
+    : shape_(std::move(shape)),
+      kernels_(&with) {
+  if (shape_.walks.empty()) shape_.walks.push_back({});
+  for (const plain::AxisWalk& walk : shape_.walks) cells_ *= walk.in, positions_ *= walk.out;
+  if (shape_.x_step == 0) shape_.x_step = shape_.groups * shape_.inputs;
+  if (shape_.y_step == 0) shape_.y_step = shape_.groups * shape_.outputs;
+  is_depthwise_ = shape_.groups > 1 && shape_.inputs == 1 && shape_.outputs == 1;
+  phases_ = phases_of(shape_.walks, shape_.inputs, shape_.groups == 1 && shape_.x_step == shape_.inputs);
+  const Size lanes = kernels_->lanes, channels = shape_.groups * shape_.outputs;
+  if (is_depthwise_) {
+    Size taps = 1;
+    for (const plain::AxisWalk& walk : shape_.walks) taps *= walk.taps;
+    for (Size t = 0; t < taps; ++t)
+      for (Size c = 0; c < channels; ++c) weights_.push_back(static_cast<T>(kernel[t * steps.tap + c * steps.group]));
+    bias_.assign(static_cast<std::size_t>(channels), T{0});
+    if (bias) std::copy_n(bias, channels, bias_.data());
+    return;
+  }
+  const Size vectors = (shape_.outputs + lanes - 1) / lanes;
+  panels_ = (vectors + 1) / 2;
+  last_vectors_ = vectors % 2 == 0 ? 2 : 1;
+  tile_rows_ = kernels_->tile_rows[vectors == 1 ? 0 : 1];
+  cut_into_blocks();
+  const Size width = vectors * lanes;
+  bias_.assign(static_cast<std::size_t>(shape_.groups * width), T{0});
+  if (bias)
+    for (Size g = 0; g < shape_.groups; ++g)
+      std::copy_n(bias + g * shape_.outputs, shape_.outputs, bias_.data() + g * width);
+  Size longest = 0, total = 0;
+  for (const Phase& phase : phases_) {
+    phase_starts_.push_back(total);
+    total += shape_.groups * phase.depth * width;
+    for (const Size length : phase.segment_lengths) longest = std::max(longest, length);
+  }
+  zeros_.assign(static_cast<std::size_t>(longest), T{0});
+  weights_.assign(static_cast<std::size_t>(total), T{0});
+  for (std::size_t p = 0; p < phases_.size(); ++p)
+    for (Size g = 0; g < shape_.groups; ++g)
+      for (Size panel = 0; panel < panels_; ++panel) {
+        T* const to = weights_.data() + weights_of(p, g, panel);
+        const Size columns = vectors_of(panel) * lanes, first = panel * 2 * lanes;
+        const Size there = std::min(columns, shape_.outputs - first);
+        const Stored* const from = kernel + g * steps.group + first * steps.output;
+        const Size inputs = shape_.inputs;
+        for (std::size_t t = 0; t < phases_[p].taps.size(); ++t) {
+          const Stored* const own = from + phases_[p].taps[t] * steps.tap;
+          T* const at = to + static_cast<Size>(t) * inputs * columns;
+          if (steps.output == 1) {
+            for (Size c = 0; c < inputs; ++c)
+              for (Size o = 0; o < there; ++o) at[c * columns + o] = static_cast<T>(own[c * steps.channel + o]);
+          } else {
+            for (Size c0 = 0; c0 < inputs; c0 += 16)
+              for (Size o = 0; o < there; ++o)
+                for (Size c = c0; c < std::min(inputs, c0 + 16); ++c)
+                  at[c * columns + o] = static_cast<T>(own[c * steps.channel + o * steps.output]);
+          }
+        }
+      }
+}
+
+template <class T>
+Size Convolution<T>::weights_of(std::size_t phase, Size group, Size panel) const {
+  const Size lanes = kernels_->lanes, width = (2 * (panels_ - 1) + last_vectors_) * lanes;
+  return phase_starts_[phase] + phases_[phase].depth * (group * width + panel * 2 * lanes);
+}
+
+template <class T>
+Table Convolution<T>::table_of(const Block& block) const {
+  return TableMaker(shape_, phases_[block.phase], block, cells_, positions_, tile_rows_).made();
+}
+
+template <class T>
+void Convolution<T>::run_block(const Block& block, const Table& table, const T* x, T* y,
+                               const Finish<T>& finish) const {
+  thread_local Reader reader;
+  reader.place(*this, table, block, x, y, finish);
+  const Phase& phase = phases_[block.phase];
+  const Size lanes = kernels_->lanes, width = (2 * (panels_ - 1) + last_vectors_) * lanes;
+  const Size tiles = (block.count + tile_rows_ - 1) / tile_rows_;
+  const auto segments = static_cast<Size>(phase.segment_lengths.size());
+  TileCall<T> call;
+  call.pieces = phase.pieces.data(), call.piece_count = static_cast<Size>(phase.pieces.size());
+  call.row_step = tile_rows_;
+  call.is_held = finish.is_held, call.low = finish.low, call.high = finish.high;
+  for (Size panel = block.first_panel; panel < block.last_panel; ++panel) {
+    const auto vectors = static_cast<int>(vectors_of(panel));
+    call.offset = panel * 2 * lanes;
+    call.columns = std::min(vectors * lanes, shape_.outputs - call.offset);
+    call.weights = weights_.data() + weights_of(block.phase, block.group, panel);
+    call.bias = bias_.data() + block.group * width + call.offset;
+    for (Size tile = 0; tile < tiles; ++tile) {
+      call.rows = reader.rows(tile * segments * tile_rows_), call.ranges = table.ranges.data() + tile * segments;
+      call.y = reader.y(tile * tile_rows_), call.residual = reader.residual(tile * tile_rows_);
+      kernels_->tile(call, std::min(tile_rows_, block.count - tile * tile_rows_), vectors);
+    }
+  }
+  // While the results of the block are in the cache.
+  const Size first = block.first_panel * 2 * lanes, last = std::min(block.last_panel * 2 * lanes, shape_.outputs);
+  for (Size row = 0; row < block.count && finish.map.map != Map::None;) {
+    // Rows that lie side by side at once.
+    Size same = 1;
+    while (row + same < block.count && last - first == shape_.y_step &&
+           *reader.y(row + same) == *reader.y(row) + same * shape_.y_step)
+      ++same;
+    apply(finish.map, *reader.y(row) + first, same * (last - first));
+    row += same;
+  }
+}
+
+template <class T>
+void Convolution<T>::cut_into_blocks() {
+  const auto row_bytes = static_cast<Size>(sizeof(T)) * std::max<Size>(shape_.inputs, 1);
+  for (std::size_t p = 0; p < phases_.size(); ++p) {
+    const Size rows = phases_[p].rows * shape_.batch;
+    const Size segments = std::max<Size>(static_cast<Size>(phases_[p].segment_lengths.size()), 1);
+    const Size most =
+        std::clamp(std::min(block_bytes / row_bytes, (Size{1} << 18) / segments), 4 * tile_rows_, most_block_rows) /
+        tile_rows_ * tile_rows_;
+    for (Size g = 0; g < shape_.groups; ++g)
+      for (Size first = 0; first < rows; first += most)
+        blocks_.push_back({p, g, first, std::min(most, rows - first), 0, panels_});
+  }
+}
+
+template <class T>
+void Convolution<T>::keep_tables() {
+  constexpr Size most_entries = Size{1} << 21;
+  Size entries = 0;
+  for (const Block& block : blocks_)
+    entries += block.count * (1 + static_cast<Size>(phases_[block.phase].segment_lengths.size()));
+  if (is_depthwise_ || entries > most_entries) return;
+  for (const Block& block : blocks_) tables_.push_back(table_of(block));
+}
+
+template <class T>
+void Convolution<T>::run(const T* x, T* y, const Finish<T>& finish, int threads) const {
+  if (is_depthwise_) return run_depthwise(x, y, finish, threads);
+  // Few blocks are cut along their columns as well, which changes no sum.
+  const bool is_few = threads > 1 && static_cast<int>(blocks_.size()) < 4 * threads;
+  const Size parts = is_few ? std::min<Size>(panels_, 4) : 1;
+  for_each_item(threads, static_cast<Size>(blocks_.size()) * parts, [&](Size item) {
+    const auto at = static_cast<std::size_t>(item / parts);
+    Block block = blocks_[at];
+    const Size part = item % parts;
+    block.first_panel = panels_ * part / parts, block.last_panel = panels_ * (part + 1) / parts;
+    if (tables_.empty()) run_block(block, table_of(block), x, y, finish);
+    else run_block(block, tables_[at], x, y, finish);
+  });
+}
+
+// One line of outputs along the last axis at a time: away from its ends all its windows read as many cells.
+template <class T>
+void Convolution<T>::run_depthwise(const T* x, T* y, const Finish<T>& finish, int threads) const {
+  struct Line {
+    std::size_t phase = 0;
+    Size image = 0, line = 0;
+  };
+  std::vector<Line> lines;
+  for (std::size_t p = 0; p < phases_.size(); ++p) {
+    const auto length = static_cast<Size>(phases_[p].axes.back().reaches.size());
+    for (Size n = 0; n < shape_.batch; ++n)
+      for (Size line = 0; length > 0 && line < phases_[p].rows / length; ++line) lines.push_back({p, n, line});
+  }
+  const Size channels = shape_.groups;
+  for_each_item(threads, static_cast<Size>(lines.size()), [&](Size item) {
+    const Line& line = lines[static_cast<std::size_t>(item)];
+    const Phase& phase = phases_[line.phase];
+    const std::size_t axes = phase.axes.size();
+    const AxisPhase& last = phase.axes.back();
+    const auto length = static_cast<Size>(last.reaches.size());
+    thread_local Cursor cursor;
+    cursor.set(phase, line.line * length);
+    // The lines of input that its outer taps read, and which taps they are.
+    thread_local std::vector<std::pair<Size, Size>> outer, more;
+    outer.assign(1, {0, 0});
+    Size position = 0;
+    for (std::size_t a = 0; a + 1 < axes; ++a) {
+      const AxisPhase& axis = phase.axes[a];
+      const AxisPhase::Reach& reach = axis.reaches[static_cast<std::size_t>(cursor.at[a])];
+      position = position * shape_.walks[a].out + axis.first + cursor.at[a] * axis.every;
+      more.clear();
+      for (const auto& [cells, tap] : outer)
+        for (Size t = 0; t < reach.count; ++t)
+          more.emplace_back(cells * shape_.walks[a].in + reach.cell + t * axis.step,
+                            tap * shape_.walks[a].taps + axis.taps[static_cast<std::size_t>(reach.tap + t)]);
+      outer.swap(more);
+    }
+    const Size in = shape_.walks.back().in, x_step = shape_.x_step;
+    const T* const image = x + line.image * cells_ * x_step;
+    T* const to = y + (line.image * positions_ + position * shape_.walks.back().out) * shape_.y_step;
+    DepthwiseCall<T> call{.weights = weights_.data(), .bias = bias_.data()};
+    call.channels = channels, call.y_step = last.every * shape_.y_step;
+    call.is_held = finish.is_held, call.low = finish.low, call.high = finish.high;
+    thread_local std::vector<Size> taps, weights;
+    for (Size i = 0; i < length;) {
+      const AxisPhase::Reach& reach = last.reaches[static_cast<std::size_t>(i)];
+      Size same = 1, step = 0;
+      for (; i + same < length; ++same) {
+        const AxisPhase::Reach& next = last.reaches[static_cast<std::size_t>(i + same)];
+        if (next.tap != reach.tap || next.count != reach.count || reach.count == 0) break;
+        const Size moved = next.cell - last.reaches[static_cast<std::size_t>(i + same - 1)].cell;
+        if (same == 1) step = moved;
+        if (moved != step) break;
+      }
+      taps.clear(), weights.clear();
+      for (const auto& [cells, tap] : outer)
+        for (Size t = 0; t < reach.count; ++t) {
+          taps.push_back((cells * in + reach.cell + t * last.step) * x_step);
+          weights.push_back((tap * shape_.walks.back().taps + last.taps[static_cast<std::size_t>(reach.tap + t)]) *
+                            channels);
+        }
+      call.x = image, call.taps = taps.data(), call.tap_weights = weights.data();
+      call.tap_count = static_cast<Size>(taps.size());
+      call.y = to + (last.first + i * last.every) * shape_.y_step;
+      call.outputs = same, call.x_step = step * x_step;
+      kernels_->depthwise(call);
+      if (call.y_step == channels) apply(finish.map, call.y, same * channels);
+      else
+        for (Size o = 0; o < same; ++o) apply(finish.map, call.y + o * call.y_step, channels);
+      i += same;
+    }
+  });
+}
+
+template <class T>
+Convolution<T>::~Convolution() = default;
+
+template class Convolution<float>;
+template class Convolution<double>;
+template Convolution<float>::Convolution(ConvolutionShape, const float*, KernelSteps, const float*,
+                                         const Kernels<float>&);
+template Convolution<double>::Convolution(ConvolutionShape, const double*, KernelSteps, const double*,
+                                          const Kernels<double>&);
+template Convolution<double>::Convolution(ConvolutionShape, const float*, KernelSteps, const double*,
+                                          const Kernels<double>&);
+
+}  // namespace convoy::fast

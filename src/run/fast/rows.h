@@ -1,0 +1,61 @@
+// Kernels over rows of numbers, float32, compiled once per instruction set: functions of one number, two operands, windows.
+#pragma once
+#include "convoy/size.h"
+
+namespace convoy::fast {
+
+// y = f(x); a and b as said.
+enum class Map : unsigned char {
+  None,
+  Clamp,  // between a and b; a NaN stays one
+  Leaky,  // a * x where x is negative
+  Affine,  // a * x + b
+  Sigmoid,
+  Tanh,
+  Silu,  // x * sigmoid(x)
+  HardSigmoid,  // a * x + b between 0 and 1
+  HardSwish,  // x * (x / 6 + 1/2 between 0 and 1)
+  Exp,
+  Elu,  // a * (exp(x) - 1) where x is not positive
+  GeluTanh
+};
+
+struct MapCall {
+  Map map = Map::None;
+  float a = 0, b = 0;
+};
+
+enum class Pair : unsigned char { Add, Subtract, Multiply, Divide, Maximum, Minimum };
+
+// Rows of `columns` numbers; a step of 0 reads the same row again.
+struct PairCall {
+  Pair pair = Pair::Add;
+  const float *a = nullptr, *b = nullptr;
+  float* y = nullptr;
+  Size rows = 1, columns = 0, a_step = 0, b_step = 0, y_step = 0;
+};
+
+// One output of a pool: all channels of its cells.
+struct PoolCall {
+  const float* const* cells = nullptr;
+  Size count = 0, channels = 0;
+  float* y = nullptr;
+  bool is_average = false, passes_over_nan = false;
+  float divisor = 1;
+};
+
+struct RowKernels {
+  // y may be x.
+  void (*map)(const MapCall& call, const float* x, float* y, Size count) = nullptr;
+  void (*pair)(const PairCall& call) = nullptr;
+  void (*pool)(const PoolCall& call) = nullptr;
+  // y[columns] = sum of rows; sums of 64 rows are summed in turn.
+  void (*sum)(const float* x, Size rows, Size step, Size columns, float* y) = nullptr;
+  // y = exp(x - most) / sum of them, of one row
+  void (*softmax)(const float* x, float* y, Size count) = nullptr;
+};
+
+const RowKernels& row_kernels();
+const RowKernels& row_kernels_of(int instruction_set);
+
+}  // namespace convoy::fast

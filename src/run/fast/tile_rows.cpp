@@ -1,0 +1,253 @@
+// Compiled once per instruction set: Highway includes this file again for each (foreach_target.h).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "run/fast/tile_rows.cpp"
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#include <hwy/foreach_target.h>  // before highway.h
+#include <hwy/highway.h>
+#include "run/fast/instruction_sets.h"
+#include "run/fast/rows.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+HWY_BEFORE_NAMESPACE();
+namespace convoy::fast::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Where an operand is no number, the second one comes out of these: so it is the one that may be.
+template <class V>
+HWY_INLINE V at_least(V low, V x) {
+  return hn::IfThenElse(hn::Lt(x, low), low, x);
+}
+template <class V>
+HWY_INLINE V at_most(V high, V x) {
+  return hn::IfThenElse(hn::Gt(x, high), high, x);
+}
+
+// exp(x) within 1 ulp: 2^n * exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes; 2^n in two factors, so that it reaches
+// denormals and infinity.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exponential(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  x = at_least(hn::Set(d, -104.0F), at_most(hn::Set(d, 89.0F), x));
+  const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341F)));
+  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
+  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
+  V p = hn::Set(d, 1.9875691500e-4F);
+  p = hn::MulAdd(p, r, hn::Set(d, 1.3981999507e-3F));
+  p = hn::MulAdd(p, r, hn::Set(d, 8.3334519073e-3F));
+  p = hn::MulAdd(p, r, hn::Set(d, 4.1665795894e-2F));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1F));
+  p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1F));
+  p = hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), hn::Set(d, 1.0F));
+  const auto whole = hn::ConvertTo(di, n);
+  const auto half = hn::ShiftRight<1>(whole);
+  const auto bias = hn::Set(di, 127);
+  const V first = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const V second = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(whole, half), bias)));
+  return hn::Mul(hn::Mul(p, first), second);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V sigmoid(D d, V x) {
+  const V one = hn::Set(d, 1.0F);
+  return hn::Div(one, hn::Add(one, exponential(d, hn::Neg(x))));
+}
+
+// Cephes: a polynomial where 1 - 2 / (exp(2x) + 1) would lose digits.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V tangent(D d, V x) {
+  const V one = hn::Set(d, 1.0F), size = hn::Abs(x), square = hn::Mul(x, x);
+  V p = hn::Set(d, -5.70498872745e-3F);
+  p = hn::MulAdd(p, square, hn::Set(d, 2.06390887954e-2F));
+  p = hn::MulAdd(p, square, hn::Set(d, -5.37397155531e-2F));
+  p = hn::MulAdd(p, square, hn::Set(d, 1.33314422036e-1F));
+  p = hn::MulAdd(p, square, hn::Set(d, -3.33332819422e-1F));
+  const V small = hn::MulAdd(hn::Mul(p, square), x, x);
+  const V large = hn::Sub(one, hn::Div(hn::Set(d, 2.0F), hn::Add(exponential(d, hn::Add(size, size)), one)));
+  return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625F)), small, hn::CopySign(large, x));
+}
+
+template <Map map, class D, class V = hn::Vec<D>>
+HWY_INLINE V mapped(D d, V x, V a, V b) {
+  const V zero = hn::Zero(d), one = hn::Set(d, 1.0F);
+  if constexpr (map == Map::Clamp) return at_most(b, at_least(a, x));
+  else if constexpr (map == Map::Leaky) return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(a, x), x);
+  else if constexpr (map == Map::Affine) return hn::Add(hn::Mul(a, x), b);
+  else if constexpr (map == Map::Sigmoid) return sigmoid(d, x);
+  else if constexpr (map == Map::Tanh) return tangent(d, x);
+  else if constexpr (map == Map::Silu) return hn::Mul(x, sigmoid(d, x));
+  else if constexpr (map == Map::HardSigmoid) return at_most(one, at_least(zero, hn::Add(hn::Mul(a, x), b)));
+  else if constexpr (map == Map::HardSwish)
+    return hn::Mul(x, at_most(one, at_least(zero, hn::Add(hn::Mul(hn::Set(d, 1.0F / 6), x), hn::Set(d, 0.5F)))));
+  else if constexpr (map == Map::Exp) return exponential(d, x);
+  else if constexpr (map == Map::Elu)
+    return hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(a, hn::Sub(exponential(d, x), one)));
+  else if constexpr (map == Map::GeluTanh) {
+    const V cube = hn::Mul(hn::Mul(x, x), x);
+    const V inner = hn::Mul(hn::Set(d, 0.797884560802865F), hn::MulAdd(hn::Set(d, 0.044715F), cube, x));
+    return hn::Mul(x, hn::Mul(hn::Set(d, 0.5F), hn::Add(one, tangent(d, inner))));
+  } else {
+    return x;
+  }
+}
+
+// What is left behind whole vectors is computed as one of them.
+template <Map map>
+void map_all(const MapCall& call, const float* x, float* y, Size count) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  const auto a = hn::Set(d, call.a), b = hn::Set(d, call.b);
+  Size i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(mapped<map>(d, hn::LoadU(d, x + i), a, b), d, y + i);
+  if (i == count) return;
+  alignas(64) float rest[16] = {};
+  for (Size k = i; k < count; ++k) rest[k - i] = x[k];
+  hn::Store(mapped<map>(d, hn::Load(d, rest), a, b), d, rest);
+  for (Size k = i; k < count; ++k) y[k] = rest[k - i];
+}
+
+void map(const MapCall& call, const float* x, float* y, Size count) {
+  switch (call.map) {
+    case Map::None: return map_all<Map::None>(call, x, y, count);
+    case Map::Clamp: return map_all<Map::Clamp>(call, x, y, count);
+    case Map::Leaky: return map_all<Map::Leaky>(call, x, y, count);
+    case Map::Affine: return map_all<Map::Affine>(call, x, y, count);
+    case Map::Sigmoid: return map_all<Map::Sigmoid>(call, x, y, count);
+    case Map::Tanh: return map_all<Map::Tanh>(call, x, y, count);
+    case Map::Silu: return map_all<Map::Silu>(call, x, y, count);
+    case Map::HardSigmoid: return map_all<Map::HardSigmoid>(call, x, y, count);
+    case Map::HardSwish: return map_all<Map::HardSwish>(call, x, y, count);
+    case Map::Exp: return map_all<Map::Exp>(call, x, y, count);
+    case Map::Elu: return map_all<Map::Elu>(call, x, y, count);
+    case Map::GeluTanh: return map_all<Map::GeluTanh>(call, x, y, count);
+  }
+}
+
+template <Pair pair, class D, class V = hn::Vec<D>>
+HWY_INLINE V paired(D d, V a, V b) {
+  if constexpr (pair == Pair::Add) return hn::Add(a, b);
+  else if constexpr (pair == Pair::Subtract) return hn::Sub(a, b);
+  else if constexpr (pair == Pair::Multiply) return hn::Mul(a, b);
+  else if constexpr (pair == Pair::Divide) return hn::Div(a, b);
+  // A NaN on either side is the answer.
+  const auto nan = hn::Or(hn::IsNaN(a), hn::IsNaN(b));
+  const V sum = hn::Add(a, b);
+  if constexpr (pair == Pair::Maximum) return hn::IfThenElse(nan, sum, hn::IfThenElse(hn::Gt(a, b), a, b));
+  else return hn::IfThenElse(nan, sum, hn::IfThenElse(hn::Lt(a, b), a, b));
+  (void)d;
+}
+
+template <Pair pair>
+void pair_all(const PairCall& call) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  for (Size r = 0; r < call.rows; ++r) {
+    const float *a = call.a + r * call.a_step, *b = call.b + r * call.b_step;
+    float* y = call.y + r * call.y_step;
+    Size i = 0;
+    for (; i + lanes <= call.columns; i += lanes)
+      hn::StoreU(paired<pair>(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
+    if (i == call.columns) continue;
+    const auto there = hn::FirstN(d, static_cast<std::size_t>(call.columns - i));
+    hn::BlendedStore(paired<pair>(d, hn::MaskedLoad(there, d, a + i), hn::MaskedLoad(there, d, b + i)), there, d,
+                     y + i);
+  }
+}
+
+void pair(const PairCall& call) {
+  switch (call.pair) {
+    case Pair::Add: return pair_all<Pair::Add>(call);
+    case Pair::Subtract: return pair_all<Pair::Subtract>(call);
+    case Pair::Multiply: return pair_all<Pair::Multiply>(call);
+    case Pair::Divide: return pair_all<Pair::Divide>(call);
+    case Pair::Maximum: return pair_all<Pair::Maximum>(call);
+    case Pair::Minimum: return pair_all<Pair::Minimum>(call);
+  }
+}
+
+template <bool whole, class D, class M>
+HWY_INLINE void pool_part(const PoolCall& call, D d, M there, Size c) {
+  using V = hn::Vec<D>;
+  V value = call.is_average        ? hn::Zero(d)
+            : call.passes_over_nan ? hn::Set(d, std::numeric_limits<float>::lowest())
+                                   : hn::Set(d, -std::numeric_limits<float>::infinity());
+  for (Size k = 0; k < call.count; ++k) {
+    const V x = whole ? hn::LoadU(d, call.cells[k] + c) : hn::MaskedLoad(there, d, call.cells[k] + c);
+    if (call.is_average) value = hn::Add(value, x);
+    else if (call.passes_over_nan) value = hn::IfThenElse(hn::Gt(x, value), x, value);
+    else value = hn::IfThenElse(hn::Or(hn::Gt(x, value), hn::IsNaN(x)), x, value);
+  }
+  if (call.is_average) value = call.divisor == 0 ? hn::Zero(d) : hn::Div(value, hn::Set(d, call.divisor));
+  if constexpr (whole) hn::StoreU(value, d, call.y + c);
+  else hn::BlendedStore(value, there, d, call.y + c);
+}
+
+void pool(const PoolCall& call) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  Size c = 0;
+  const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
+  for (; c + lanes <= call.channels; c += lanes) pool_part<true>(call, d, all, c);
+  if (c < call.channels) pool_part<false>(call, d, hn::FirstN(d, static_cast<std::size_t>(call.channels - c)), c);
+}
+
+template <class D>
+HWY_INLINE void sum_part(const float* x, Size rows, Size step, D d, float* y) {
+  auto total = hn::Zero(d);
+  for (Size first = 0; first < rows; first += 64) {
+    auto sum = hn::Zero(d);
+    for (Size r = first; r < rows && r < first + 64; ++r) sum = hn::Add(sum, hn::LoadU(d, x + r * step));
+    total = hn::Add(total, sum);
+  }
+  hn::StoreU(total, d, y);
+}
+
+void sum(const float* x, Size rows, Size step, Size columns, float* y) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  Size c = 0;
+  for (; c + lanes <= columns; c += lanes) sum_part(x + c, rows, step, d, y + c);
+  for (; c < columns; ++c) sum_part(x + c, rows, step, hn::CappedTag<float, 1>(), y + c);
+}
+
+void softmax(const float* x, float* y, Size count) {
+  float most = x[0];
+  for (Size i = 0; i < count; ++i)
+    if (x[i] > most) most = x[i];
+  map_all<Map::Affine>({Map::Affine, 1.0F, -most}, x, y, count);
+  map_all<Map::Exp>({Map::Exp}, y, y, count);
+  double total = 0;
+  for (Size i = 0; i < count; ++i) total += static_cast<double>(y[i]);
+  for (Size i = 0; i < count; ++i) y[i] = static_cast<float>(static_cast<double>(y[i]) / total);
+}
+
+RowKernels row_kernels_here() { return {map, pair, pool, sum, softmax}; }
+
+}  // namespace convoy::fast::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace convoy::fast {
+
+const RowKernels& row_kernels_of(int instruction_set) {
+  static const std::vector<RowKernels> all = [] {
+    std::vector<RowKernels> found;
+#if HWY_TARGETS & HWY_AVX3
+    if (has_avx3()) found.push_back(N_AVX3::row_kernels_here());
+#endif
+#if HWY_TARGETS & HWY_AVX2
+    if (has_avx2()) found.push_back(N_AVX2::row_kernels_here());
+#endif
+    found.push_back(HWY_STATIC_DISPATCH(row_kernels_here)());
+    return found;
+  }();
+  return all[static_cast<std::size_t>(instruction_set)];
+}
+
+const RowKernels& row_kernels() { return row_kernels_of(0); }
+
+}  // namespace convoy::fast
+#endif

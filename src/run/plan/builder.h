@@ -1,0 +1,76 @@
+// Makes a plan: goes over the nodes once, in order, and gives each a step, a place of its results or both; nodes that follow
+// alone are taken into the step before them.
+#pragma once
+#include "run/plan/steps.h"
+
+#include <array>
+
+namespace convoy::plan {
+
+class Builder {
+ public:
+  explicit Builder(const Graph& graph) : graph_(graph) {}
+  // False: this graph has no plan.
+  Result<bool> build(Plan& plan);
+
+ private:
+  enum class Layout : std::uint8_t { AsIs, ChannelsLast };  // as the graph says, or with axis 1 behind all others
+
+  // --- what is known of values
+  const Value& value(ValueId v) const { return graph_[v]; }
+  Sizes shape_of(ValueId v) const { return *sizes_of(graph_[v].type.shape); }
+  bool is_real(ValueId v) const;
+  bool is_last_use(ValueId v) const { return uses_[index_of(v)] == 1; }
+  static std::size_t index_of(ValueId v) { return static_cast<std::size_t>(v.index); }
+  Sizes laid(ValueId v, Layout layout) const;
+  // The only node that reads a value which is no output; none otherwise.
+  const Node* only_reader(ValueId v) const;
+  bool has_place(ValueId v, Layout layout) const { return static_cast<bool>(places_of_[index_of(v)][at(layout)]); }
+  static std::size_t at(Layout layout) { return static_cast<std::size_t>(layout); }
+  Layout usual_layout(ValueId v) const;
+
+  // --- places
+  PlaceId need(ValueId v, Layout layout);
+  PlaceId make(ValueId v, Layout layout);
+  void set(ValueId v, Layout layout, PlaceId place) { places_of_[index_of(v)][at(layout)] = place; }
+  PlaceId view(PlaceId of, Sizes shape);
+  PlaceId dense(PlaceId place, const std::string& layer);
+  // The place of x itself where nobody else needs it any more, else a new one.
+  PlaceId make_over(PlaceId x, ValueId x_value, ValueId y, Layout layout);
+  template <class S>
+  S& add(const Node& node, std::string what);
+
+  // --- nodes
+  Status build_node(const Node& node);
+  bool try_convolution(const Node& node);
+  template <class O>
+  bool convolution(const Node& node, const O& op);
+  bool try_product(const Node& node);
+  bool try_map(const Node& node);
+  bool try_pair(const Node& node);
+  bool try_norm(const Node& node);
+  bool try_pool(const Node& node);
+  bool try_mean(const Node& node);
+  bool try_concat(const Node& node);
+  bool try_softmax(const Node& node);
+  bool try_view(const Node& node);
+  Status plain_node(const Node& node);
+  // Norms, sums and functions that follow a convolution alone. Returns the value that the step gives in the end.
+  ValueId take_followers(Convolve& step, ValueId y, Layout layout, bool takes_residual);
+  std::optional<fast::MapCall> map_of(const Node& node) const;
+  // x * sigmoid(x), written as two nodes that read y alone.
+  std::optional<std::pair<fast::MapCall, ValueId>> gate_of(ValueId y) const;
+  void finish(const Node& node);
+  bool finish_plan(Plan& plan);
+
+  Graph graph_;
+  Places places_;
+  std::vector<std::array<PlaceId, 2>> places_of_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<int> uses_;  // readers that are still to come, and one for an output
+  std::vector<bool> taken_;  // by node: part of an earlier step
+  std::vector<bool> is_held_;  // by value
+  std::vector<std::unique_ptr<Step>> steps_;
+};
+
+}  // namespace convoy::plan

@@ -1,0 +1,64 @@
+#include "run/plan/engine.h"
+
+#include "base/budget.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+namespace {
+
+constexpr std::size_t most_kept = 8;
+
+// Inputs that a plan takes; what is wrong with others is told by the run node by node.
+bool fits(const Graph& graph, const std::vector<Tensor>& inputs) {
+  if (inputs.size() != graph.inputs.size()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& wanted = graph[graph.inputs[i]].type;
+    const TensorType given = type_of(inputs[i]);
+    if (given.rank() != wanted.rank() || is_floating(given.dtype) != is_floating(wanted.dtype)) return false;
+    for (std::size_t d = 0; d < given.shape.size(); ++d)
+      if (!agreed(given.shape[d], wanted.shape[d])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const plan::Plan>> Engine::plan_for(const std::vector<Tensor>& inputs,
+                                                           const RunOptions& options) const {
+  const bool plain = options.kernels == KernelChoice::Plain || options.precision == Precision::Double;
+  if (plain || options.keeps_all || fast::kernels<float>().lanes == 1 || !fits(*graph_, inputs)) return nullptr;
+  std::vector<Sizes> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  const std::lock_guard lock(guard_);
+  if (const auto found = std::ranges::find(kept_, shapes, &Kept::shapes); found != kept_.end()) {
+    std::rotate(found, found + 1, kept_.end());
+    return kept_.back().plan;
+  }
+  auto made = plan::Plan::make(*graph_, inputs);
+  if (!made) return std::unexpected(made.error());
+  std::shared_ptr<const plan::Plan> plan = *std::move(made);
+  if (plan && plan->arena_bytes() > options.memory_limit) plan = nullptr;
+  if (kept_.size() == most_kept) kept_.erase(kept_.begin());
+  kept_.push_back({std::move(shapes), plan});
+  return plan;
+}
+
+Result<std::vector<Tensor>> Engine::run(const std::vector<Tensor>& inputs, const RunOptions& options) const {
+  const auto plan = plan_for(inputs, options);
+  if (!plan) return std::unexpected(plan.error());
+  if (*plan) {
+    if (auto held = budget::afford((*plan)->arena_bytes(), "the values of the network"); !held)
+      return std::unexpected(held.error());
+    return (*plan)->run(inputs, options.threads);
+  }
+  auto values = convoy::run(*graph_, inputs, options);
+  if (!values) return std::unexpected(values.error());
+  std::vector<Tensor> outputs;
+  for (const ValueId v : graph_->outputs) outputs.push_back(values->at(v));
+  return outputs;
+}
+
+}  // namespace convoy

@@ -1,0 +1,32 @@
+// A loaded graph and the plans that were made for it: one for each set of input shapes that came, shared by all threads that call.
+#pragma once
+#include "run/fast/tile.h"
+#include "run/plan/plan.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace convoy {
+
+class Engine {
+ public:
+  explicit Engine(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
+
+  // As run(graph, inputs, options), the outputs in the order of graph.outputs.
+  Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const RunOptions& options = {}) const;
+  // The plan for such inputs; null: the graph runs node by node.
+  Result<std::shared_ptr<const plan::Plan>> plan_for(const std::vector<Tensor>& inputs,
+                                                     const RunOptions& options) const;
+
+ private:
+  struct Kept {
+    std::vector<Sizes> shapes;
+    std::shared_ptr<const plan::Plan> plan;
+  };
+  std::shared_ptr<const Graph> graph_;
+  mutable std::mutex guard_;
+  mutable std::vector<Kept> kept_;  // the latest last
+};
+
+}  // namespace convoy

@@ -1,0 +1,140 @@
+// The kinds of steps that a plan is made of.
+#pragma once
+#include "run/fast/convolution.h"
+#include "run/plain/reaches.h"
+#include "run/plan/plan.h"
+
+#include <optional>
+
+namespace convoy::plan {
+
+// Where a step reads or writes, once the places are laid out.
+struct Numbers {
+  Place::Where where = Place::Where::Arena;
+  Size start = 0, step = 0, pixels = 0, channels = 0;
+  Tensor constant;
+  std::size_t held = 0;
+
+  const float* in(const Workspace& at) const;
+  float* out(Workspace& at) const { return at.arena + start; }
+  bool is_dense() const { return step == channels; }
+};
+Numbers numbers_at(const Places& places, PlaceId id);
+
+// Convolutions, plain, transposed and depthwise, and products with constant matrices.
+class Convolve : public Step {
+ public:
+  fast::ConvolutionShape shape;
+  std::vector<float> kernel, bias;  // bias: of every output channel, or none; the kernel is let go once it is packed
+  fast::KernelSteps kernel_steps;
+  fast::Finish<float> finish;
+  PlaceId x, y, residual;
+
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  std::optional<fast::Convolution<float>> packed_;
+  Numbers x_, y_, residual_;
+};
+
+class MapNumbers : public Step {
+ public:
+  fast::MapCall map;
+  PlaceId x, y;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Numbers x_, y_;
+};
+
+// Of equal shapes, or b is one row of channels for each of the `images` equal parts of a.
+class PairNumbers : public Step {
+ public:
+  fast::Pair pair = fast::Pair::Add;
+  Size images = 0;  // 0: equal shapes
+  PlaceId a, b, y;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Numbers a_, b_, y_;
+};
+
+class PoolWindows : public Step {
+ public:
+  std::vector<plain::AxisReach> reaches;
+  Sizes space;  // of the input
+  bool is_average = false, passes_over_nan = false;
+  std::optional<Size> divisor;
+  PlaceId x, y;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Numbers x_, y_;
+  Size batch_ = 1, cells_ = 1, positions_ = 1;
+  std::vector<Size> offsets_, firsts_;  // of the cells that each position reads
+  std::vector<float> divisors_;
+};
+
+class MeanOfPixels : public Step {
+ public:
+  Size images = 1;
+  bool is_sum = false;
+  PlaceId x, y;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Numbers x_, y_;
+};
+
+// [images][channels][pixels] -> [images][pixels][channels], or back; or a copy with other steps.
+class Move : public Step {
+ public:
+  enum class Way : std::uint8_t { Copy, ToLast, ToFirst };
+  Way way = Way::Copy;
+  Size images = 1;
+  PlaceId x, y;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Numbers x_, y_;
+};
+
+class SoftmaxRows : public Step {
+ public:
+  PlaceId x, y;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Numbers x_, y_;
+};
+
+// Whatever has no step of its own: the node's plain kernel, over tensors. Its results are held.
+class PlainNode : public Step {
+ public:
+  PlainNode(const Graph& graph, const Node& node);
+  struct Input {
+    bool is_present = false;
+    PlaceId place;      // none: constant or held
+    Sizes shape;
+    Tensor constant;
+    ValueId held;
+  };
+  std::vector<Input> inputs;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Graph graph_;  // of the outputs alone
+  Node node_;
+  std::vector<ValueId> results_;
+  std::vector<Numbers> numbers_;
+};
+
+}  // namespace convoy::plan

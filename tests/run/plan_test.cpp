@@ -1,0 +1,174 @@
+// Plans: what is taken together, laid into one another or left to the plain kernels gives what the nodes give one by one.
+#include "run/one_node.h"
+#include "run/plan/engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <thread>
+
+namespace convoy::plan_test {
+namespace {
+
+Tensor random(Sizes shape, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(*checked_count(shape)));
+  for (float& value : values) value = normal(engine);
+  return Tensor::of(std::move(shape), std::move(values));
+}
+
+// A graph under construction whose nodes must fit.
+struct Net {
+  Graph graph;
+  unsigned seed = 1;
+
+  ValueId input(Shape shape) {
+    const ValueId x = graph.input("x" + std::to_string(graph.inputs.size()), {DType::F32, std::move(shape)});
+    return x;
+  }
+  ValueId weight(Sizes shape) { return graph.constant(graph.unique_name("w"), random(std::move(shape), ++seed)); }
+  ValueId positive(Sizes shape) {
+    const Tensor numbers = random(shape, ++seed);
+    std::vector<float> values;
+    for (const float v : numbers.floats()) values.push_back(0.5F + std::abs(v));
+    return graph.constant(graph.unique_name("v"), Tensor::of(std::move(shape), std::move(values)));
+  }
+  ValueId add(Op op, std::vector<ValueId> inputs) {
+    auto made = graph.add(std::move(op), std::move(inputs), "layer" + std::to_string(graph.nodes.size()));
+    EXPECT_TRUE(made) << message(made.error());
+    return made ? made->front() : ValueId{};
+  }
+  ValueId conv(ValueId x, Size from, Size to, Size taps, Size stride = 1, Size groups = 1) {
+    Conv conv{.axes = {Order::ChannelsFirst, 2},
+              .windows = {{taps, stride, 1}, {taps, stride, 1}},
+              .paddings = {{Spelling::SameUpper, 0, 0, {}}, {Spelling::SameUpper, 0, 0, {}}},
+              .groups = groups};
+    return add(conv, {x, weight({to, from / groups, taps, taps})});
+  }
+  ValueId norm(ValueId x, Size channels) {
+    return add(BatchNorm{}, {x, weight({channels}), weight({channels}), weight({channels}), positive({channels})});
+  }
+  void give(ValueId y) {
+    graph.outputs.push_back(y);
+    graph.output_names.push_back("y" + std::to_string(graph.outputs.size()));
+  }
+};
+
+void expect_agreement(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto plain = run(graph, inputs, {.threads = 1, .kernels = KernelChoice::Plain});
+  ASSERT_TRUE(plain) << message(plain.error());
+  const Engine engine(std::make_shared<const Graph>(graph));
+  const auto one = engine.run(inputs, {.threads = 1});
+  ASSERT_TRUE(one) << message(one.error());
+  const auto plan = engine.plan_for(inputs, {});
+  ASSERT_TRUE(plan && *plan);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const auto wanted = plain->at(graph.outputs[i]).doubles(), got = (*one)[i].doubles();
+    ASSERT_EQ(wanted.size(), got.size());
+    double most = 1;
+    for (const double v : wanted) most = std::max(most, std::abs(v));
+    for (std::size_t k = 0; k < wanted.size(); ++k) ASSERT_NEAR(wanted[k], got[k], 2e-6 * most) << i << ", " << k;
+  }
+  for (int threads = 2; threads <= 8; ++threads) {
+    const auto more = engine.run(inputs, {.threads = threads});
+    ASSERT_TRUE(more);
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+      EXPECT_TRUE(std::ranges::equal((*one)[i].bytes(), (*more)[i].bytes())) << threads << " threads";
+  }
+}
+
+std::vector<std::string> steps_of(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const Engine engine(std::make_shared<const Graph>(graph));
+  const auto plan = engine.plan_for(inputs, {});
+  std::vector<std::string> all;
+  if (plan && *plan)
+    for (const auto& step : (*plan)->steps()) all.push_back(step->what);
+  return all;
+}
+
+TEST(Plan, TakesNormSumAndReluIntoTheConvolution) {
+  Net net;
+  const ValueId x = net.input({1, 12, 9, 11});
+  const ValueId wide = net.add(Relu{}, {net.norm(net.conv(x, 12, 20, 3), 20)});
+  const ValueId sum = net.add(Binary{}, {net.norm(net.conv(wide, 20, 20, 3), 20), wide});
+  net.give(net.add(Relu{}, {sum}));
+  const std::vector<Tensor> inputs{random({1, 12, 9, 11}, 5)};
+  expect_agreement(net.graph, inputs);
+  EXPECT_EQ(steps_of(net.graph, inputs), (std::vector<std::string>{"turn channels last", "conv + norm + relu",
+                                                                   "conv + norm + sum + relu", "turn channels first"}));
+}
+
+TEST(Plan, LeavesAloneWhatSomebodyElseReads) {
+  Net net;
+  const ValueId x = net.input({2, 6, 7, 5});
+  const ValueId y = net.conv(x, 6, 18, 3, 2);
+  net.give(y);  // before the norm
+  net.give(net.add(Relu{}, {net.norm(y, 18)}));
+  net.give(net.add(Unary{Function::Tanh}, {y}));
+  expect_agreement(net.graph, {random({2, 6, 7, 5}, 5)});
+}
+
+TEST(Plan, WritesPartsOfAConcatenationInPlace) {
+  Net net;
+  const ValueId x = net.input({1, 5, 8, 6});
+  ValueId all = net.conv(x, 5, 7, 1);
+  for (const Size channels : {7, 10, 13}) {  // each layer reads all before it
+    const ValueId more = net.add(Relu{}, {net.conv(all, channels, 3, 3)});
+    all = net.add(Concat{1}, {all, more});
+  }
+  net.give(net.add(Concat{1}, {all, all}));
+  net.give(net.conv(all, 16, 4, 3));
+  const std::vector<Tensor> inputs{random({1, 5, 8, 6}, 5)};
+  expect_agreement(net.graph, inputs);
+}
+
+TEST(Plan, ScalesChannelsAndGatesWithOneStepEach) {
+  Net net;
+  const ValueId x = net.input({2, 24, 6, 5});
+  const ValueId y = net.conv(x, 24, 24, 3, 1, 24);
+  const ValueId silu = net.add(Binary{BinaryFunction::Multiply}, {y, net.add(Unary{Function::Sigmoid}, {y})});
+  const ValueId mean = net.add(Reduce{Reduction::Mean, {2, 3}, true}, {silu});
+  const ValueId gate =
+      net.add(Unary{Function::Sigmoid}, {net.conv(net.add(Relu{}, {net.conv(mean, 24, 6, 1)}), 6, 24, 1)});
+  net.give(net.conv(net.add(Binary{BinaryFunction::Multiply}, {silu, gate}), 24, 40, 1));
+  const std::vector<Tensor> inputs{random({2, 24, 6, 5}, 5)};
+  expect_agreement(net.graph, inputs);
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_NE(std::ranges::find(steps, "conv depthwise + silu"), steps.end());
+  EXPECT_NE(std::ranges::find(steps, "scale channels"), steps.end());
+}
+
+TEST(Plan, LeavesWhatItDoesNotKnowToThePlainKernels) {
+  Net net;
+  const ValueId x = net.input({1, 9, 8, 6});
+  const ValueId y = net.conv(x, 9, 12, 3);
+  const ValueId rolled = net.add(Slice{2, 1, 7, 2}, {y});
+  net.give(net.add(Softmax{{1}, true}, {net.conv(rolled, 12, 5, 1)}));
+  net.give(net.add(ArgExtreme{}, {y}));
+  net.give(x);
+  expect_agreement(net.graph, {random({1, 9, 8, 6}, 5)});
+}
+
+TEST(Plan, IsSharedByManyThreadsAndMadeForEveryShape) {
+  Net net;
+  const ValueId x = net.input({Dim::unknown(), 4, Dim::unknown(), 9});
+  net.give(net.add(Relu{}, {net.conv(net.conv(x, 4, 16, 3, 2), 16, 8, 3)}));
+  const Engine engine(std::make_shared<const Graph>(net.graph));
+  std::vector<std::jthread> threads;
+  for (unsigned t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      for (unsigned i = 0; i < 20; ++i) {
+        const std::vector<Tensor> inputs{
+            random({1 + static_cast<Size>(t % 2), 4, 5 + static_cast<Size>(i % 12), 9}, t + i)};
+        const auto got = engine.run(inputs, {.threads = 1});
+        const auto wanted = run(net.graph, inputs, {.threads = 1, .kernels = KernelChoice::Plain});
+        ASSERT_TRUE(got && wanted);
+        const auto a = (*got)[0].doubles(), b = wanted->at(net.graph.outputs[0]).doubles();
+        for (std::size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 1e-4);
+      }
+    });
+}
+
+}  // namespace
+}  // namespace convoy::plan_test

@@ -1,0 +1,82 @@
+// Kernels over rows of float32 against the functions of the standard library, on every instruction set that the machine has.
+#include "run/fast/rows.h"
+
+#include "run/fast/tile.h"
+
+#include <gtest/gtest.h>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace convoy::rows_test {
+namespace {
+
+using fast::Map;
+
+// How many floats lie between two of them.
+double steps_between(float a, double wanted) {
+  const auto b = static_cast<float>(wanted);
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  const float next = std::nextafter(std::abs(b), std::numeric_limits<float>::infinity());
+  return std::abs(static_cast<double>(a) - wanted) / static_cast<double>(next - std::abs(b));
+}
+
+// From the smallest to the largest, densely near zero, and what is no number; a count that leaves a rest behind any vector.
+std::vector<float> all_kinds() {
+  std::vector<float> all{0.0F,
+                         -0.0F,
+                         1e-40F,
+                         -1e-40F,
+                         std::numeric_limits<float>::infinity(),
+                         -std::numeric_limits<float>::infinity(),
+                         std::numeric_limits<float>::quiet_NaN()};
+  for (int i = -40000; i <= 40000; ++i) all.push_back(static_cast<float>(i) * 0.0027F);
+  for (int i = -120; i < 8; ++i) all.push_back(std::ldexp(1.1F, i)), all.push_back(std::ldexp(-1.7F, i));
+  return all;
+}
+
+struct Wanted {
+  fast::MapCall call;
+  double (*function)(double);
+  double most;  // steps
+};
+
+TEST(Rows, FunctionsAreWithinTwoStepsOfTheTruth) {
+  const std::vector<float> x = all_kinds();
+  for (const Wanted& wanted : {
+           Wanted{{Map::Exp}, [](double v) { return std::exp(v); }, 2},
+           Wanted{{Map::Sigmoid}, [](double v) { return 1 / (1 + std::exp(-v)); }, 2.5},
+           Wanted{{Map::Tanh}, [](double v) { return std::tanh(v); }, 2},
+           Wanted{{Map::Silu}, [](double v) { return v / (1 + std::exp(-v)); }, 3.5},
+           Wanted{{Map::Leaky, 0.25F}, [](double v) { return v < 0 ? 0.25 * v : v; }, 0},
+           Wanted{{Map::Clamp, -1.5F, 6}, [](double v) { return v < -1.5 ? -1.5
+                                                                : v > 6  ? 6
+                                                                         : v; }, 0},
+       })
+    for (int set = 0; set < fast::instruction_sets(); ++set) {
+      std::vector<float> y(x.size(), -77);
+      fast::row_kernels_of(set).map(wanted.call, x.data(), y.data(), static_cast<Size>(x.size()));
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double truth = wanted.function(static_cast<double>(x[i]));
+        if (std::abs(truth) < 1e-36 && std::abs(static_cast<double>(y[i])) < 1e-36) continue;  // fewer digits there
+        if (std::isinf(x[i]) && std::isnan(truth)) continue;  // -infinity * 0
+        ASSERT_LE(steps_between(y[i], truth), wanted.most)
+            << static_cast<int>(wanted.call.map) << " of " << x[i] << ": " << y[i] << ", expected " << truth;
+      }
+    }
+}
+
+TEST(Rows, AMaximumIsNoNumberWhereAnOperandIsNone) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> a{1, nan, 3, -2, nan}, b{2, 5, nan, -7, nan};
+  for (int set = 0; set < fast::instruction_sets(); ++set) {
+    std::vector<float> y(5);
+    fast::row_kernels_of(set).pair({fast::Pair::Maximum, a.data(), b.data(), y.data(), 1, 5, 5, 5, 5});
+    EXPECT_EQ(y[0], 2);
+    EXPECT_EQ(y[3], -2);
+    for (const std::size_t i : {1U, 2U, 4U}) EXPECT_TRUE(std::isnan(y[i])) << i;
+  }
+}
+
+}  // namespace
+}  // namespace convoy::rows_test
