@@ -159,7 +159,7 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
             else buffers[i].resize(count);
             outputs.push_back({buffers[i], shape, tells ? positions : std::span<std::int64_t>()});
           }
-          if (auto status = plain::compute(o, plain::Call<T>{operands, outputs, way.threads, way.rules}); !status)
+          if (auto status = plain::run_kernel(o, plain::Call<T>{operands, outputs, way.threads, way.rules}); !status)
             return pass(status);
           if (auto whole = budget::spend(0, name_of(op)); !whole) return pass(whole);  // cancelled on the way
           // A power of whole numbers is cast as it is; what is computed otherwise has wrapped around.
@@ -194,7 +194,7 @@ Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& 
   Sizes shape = *sizes_of(type.shape);
   std::vector<double> values(static_cast<std::size_t>(*checked_count(shape)));
   const plain::Output<double> output{values, shape, {}};
-  if (auto status = plain::compute(op, plain::Call<double>{{&operand, 1}, {&output, 1}, 1, way.rules}); !status)
+  if (auto status = plain::run_kernel(op, plain::Call<double>{{&operand, 1}, {&output, 1}, 1, way.rules}); !status)
     return pass(status);
   std::vector<std::int64_t> whole;
   for (const double value : values) whole.push_back(held(value, way.said));
@@ -224,7 +224,8 @@ std::optional<Result<std::vector<Tensor>>> run_whole(const Op& op, const std::ve
           Sizes shape = *sizes_of(types[0].shape);
           std::vector<std::int64_t> values(static_cast<std::size_t>(*checked_count(shape)));
           const plain::Output<std::int64_t> output{values, shape, {}};
-          if (auto status = plain::compute(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1, way.rules}); !status)
+          if (auto status = plain::run_kernel(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1, way.rules});
+              !status)
             return pass(status);
           std::vector<Tensor> results{Tensor::of(std::move(shape), std::move(values))};
           return Result<std::vector<Tensor>>(std::move(results));

@@ -1,5 +1,5 @@
+#include "run/plain/define.h"
 #include "run/plain/gemm.h"
-#include "run/plain/kernels.h"
 #include "run/plain/windows.h"
 #include "run/threads.h"
 
@@ -276,9 +276,6 @@ Status compute(const ConvTranspose& op, const Call<T>& call) {
                call.threads);
 }
 
-template Status compute(const Conv&, const Call<float>&);
-template Status compute(const Conv&, const Call<double>&);
-template Status compute(const ConvTranspose&, const Call<float>&);
-template Status compute(const ConvTranspose&, const Call<double>&);
+template struct Kernels<Conv, ConvTranspose>;
 
 }  // namespace convoy::plain
