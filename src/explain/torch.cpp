@@ -2,6 +2,7 @@
 // pads computed from it.
 #include "explain/line.h"
 #include "formats/torch/catalogue/same_pad.h"
+#include "formats/torch/catalogue/window_layer.h"
 
 #include <fmt/format.h>
 
@@ -93,41 +94,31 @@ class Torch {
   static Line none(std::string why) { return {Framework::Torch, {}, {}, true, std::move(why)}; }
   std::string more_axes() const { return l_.space() == 1 ? "" : l_.space() == 2 ? ", None" : ", None, None"; }
 
-  std::string layer(const std::vector<std::string>& padding) const {
-    std::vector<std::string> arguments;
-    const std::string d = std::to_string(l_.space()) + "d";
-    if (l_.pools()) {
-      if (l_.does == Does::PowerNorm) arguments.push_back(fmt::format("{}", l_.power));
-      arguments.push_back(tuple_or_one(kernels(l_)));
-      if (strides(l_) != kernels(l_)) arguments.push_back("stride=" + tuple_or_one(strides(l_)));
-    } else {
-      arguments = {l_.channels.text(), filters_text(l_), tuple_or_one(kernels(l_))};
-      if (!all_are(strides(l_), 1)) arguments.push_back("stride=" + tuple_or_one(strides(l_)));
-    }
-    arguments.insert(arguments.end(), padding.begin(), padding.end());
-    if (!all_are(dilations(l_), 1)) arguments.push_back("dilation=" + tuple_or_one(dilations(l_)));
-    if (l_.depthwise) arguments.push_back("groups=" + l_.channels.text());
-    else if (l_.groups > 1) arguments.push_back(fmt::format("groups={}", l_.groups));
-    if (!l_.pools() && !l_.biased) arguments.emplace_back("bias=False");
-    if (l_.divisor) arguments.push_back(fmt::format("divisor_override={}", *l_.divisor));
-    switch (l_.does) {
-      case Does::Maximum: return call("nn.MaxPool" + d, arguments);
-      case Does::Average: return call("nn.AvgPool" + d, arguments);
-      case Does::PowerNorm: return call("nn.LPPool" + d, arguments);
-      default: return call("nn.Conv" + d, arguments);
-    }
+  // The layer without padding, in the words of PyTorch's writer.
+  torch::WindowLayer unpadded() const {
+    torch::WindowLayer layer{.kind = "Conv", .in_front = {}, .numbers = torch::numbers_of(l_.windows)};
+    layer.biased = l_.biased;
+    if (l_.does == Does::Maximum) layer.kind = "MaxPool";
+    else if (l_.does == Does::Average) layer.kind = "AvgPool";
+    else if (l_.does == Does::PowerNorm) layer.kind = "LPPool";
+    else if (l_.does == Does::Transpose) layer.kind = "ConvTranspose";
+    if (!l_.pools()) layer.in_front = {l_.channels.text(), filters_text(l_)};
+    else layer.biased = true;
+    if (l_.does == Does::PowerNorm) layer.in_front = {fmt::format("{}", l_.power)};
+    layer.groups = l_.depthwise ? l_.channels.text() : std::to_string(l_.groups);
+    layer.divisor = l_.divisor;
+    return layer;
   }
+  std::string layer() const { return torch::constructor_of(unpadded()); }
 
   Line spoken(const Direct& said) const {
-    std::vector<std::string> padding;
-    Sizes numbers;
-    for (const Padding& p : said.paddings) numbers.push_back(p.spelling == Spelling::Explicit ? p.before : 0);
-    if (said.form == Form::SameUpper) padding.emplace_back("padding=\"same\"");
-    else if (!all_are(numbers, 0)) padding.push_back("padding=" + tuple_or_one(numbers));
-    if (said.form == Form::RoundedUp) padding.emplace_back("ceil_mode=True");
-    if (l_.does == Does::Average && !l_.counts_padding && !l_.divisor && !all_are(numbers, 0))
-      padding.emplace_back("count_include_pad=False");
-    return line({layer(padding)}, said.validity.words, said.form == Form::SameUpper ? "stride 1 only" : "");
+    torch::WindowLayer layer = unpadded();
+    layer.is_same = said.form == Form::SameUpper;
+    layer.numbers.padding = torch::numbers_of(l_.windows, said.paddings).padding;
+    layer.ceils = said.form == Form::RoundedUp;
+    layer.counts_padding =
+        l_.does != Does::Average || l_.counts_padding || l_.divisor || all_are(layer.numbers.padding, 0);
+    return line({torch::constructor_of(layer)}, said.validity.words, layer.is_same ? "stride 1 only" : "");
   }
 
   std::string fill() const { return l_.does == Does::Maximum ? ", value=float(\"-inf\")" : ""; }
@@ -135,7 +126,7 @@ class Torch {
   Line padded(const InFront& cells) const {
     std::vector<std::string> code;
     if (!cells.none()) code.push_back("x = F.pad(x, " + reversed_pairs(cells.before, cells.after) + fill() + ")");
-    code.push_back(layer({}));
+    code.push_back(layer());
     return line(std::move(code), cells.validity.words);
   }
 
@@ -189,7 +180,7 @@ class Torch {
       code.push_back(fmt::format("x = {0}(F.pad(x, ({1})), {2}) / {0}(ones, {2})", pool, pads, window));
     } else {
       code.push_back(fmt::format("x = F.pad(x, ({}){})", pads, fill()));
-      code.push_back(layer({}));
+      code.push_back(layer());
     }
     return line(std::move(code), "every size");
   }
@@ -239,28 +230,30 @@ class Torch {
     return "it reads other cells";
   }
 
+  std::string mirrored() const {
+    torch::WindowLayer layer = unpadded();
+    layer.numbers.padding = l_.front->before;
+    layer.padding_mode = mode_word(l_.front->mode);
+    return torch::constructor_of(layer);
+  }
+
   Line with_front() const {
     const FrontPad& front = *l_.front;
     const bool symmetric = front.before == front.after && l_.does == Does::Convolve;
     if (front.mode == PadMode::Symmetric) return none("no symmetric mode; concatenate the mirrored borders");
-    if (symmetric && front.mode != PadMode::Constant)
-      return line({layer({"padding=" + tuple_or_one(front.before), "padding_mode=\"" + mode_word(front.mode) + "\""})},
-                  "every size");
+    if (symmetric && front.mode != PadMode::Constant) return line({mirrored()}, "every size");
     std::string more;
     if (front.mode != PadMode::Constant) more = ", mode=\"" + mode_word(front.mode) + "\"";
     else if (front.value != 0) more = fmt::format(", value={}", front.value);
-    return line({"x = F.pad(x, " + reversed_pairs(front.before, front.after) + more + ")", layer({})}, "every size");
+    return line({"x = F.pad(x, " + reversed_pairs(front.before, front.after) + more + ")", layer()}, "every size");
   }
 
   std::string layer_transposed(const Sizes& padding, const Sizes& extra, bool bias) const {
-    std::vector<std::string> arguments{l_.channels.text(), filters_text(l_), tuple_or_one(kernels(l_))};
-    if (!all_are(strides(l_), 1)) arguments.push_back("stride=" + tuple_or_one(strides(l_)));
-    if (!all_are(padding, 0)) arguments.push_back("padding=" + tuple_or_one(padding));
-    if (!all_are(extra, 0)) arguments.push_back("output_padding=" + tuple_or_one(extra));
-    if (l_.groups > 1) arguments.push_back(fmt::format("groups={}", l_.groups));
-    if (!bias || !l_.biased) arguments.emplace_back("bias=False");
-    if (!all_are(dilations(l_), 1)) arguments.push_back("dilation=" + tuple_or_one(dilations(l_)));
-    return call(fmt::format("nn.ConvTranspose{}d", l_.space()), arguments);
+    torch::WindowLayer layer = unpadded();
+    layer.numbers.padding = padding;
+    layer.output_padding = extra;
+    layer.biased = bias && l_.biased;
+    return torch::constructor_of(layer);
   }
 
   const Layer& l_;

@@ -22,7 +22,6 @@ Result<TensorTypes> infer(const Relu& op, const Inputs& in) {
                      (!op.max_value || *op.max_value == std::floor(*op.max_value));
   return whole ? one_type(in[0].dtype, in[0].shape) : same(in);
 }
-Result<TensorTypes> infer(const Elu&, const Inputs& in) { return same(in); }
 
 Result<TensorTypes> infer(const Celu& op, const Inputs& in) {
   if (op.alpha == 0) return fail(Fault::Format, "alpha is 0");
@@ -34,24 +33,9 @@ Result<TensorTypes> infer(const Clip& op, const Inputs& in) {
   const auto whole = [](const std::optional<double>& bound) { return !bound || *bound == std::floor(*bound); };
   return whole(op.least) && whole(op.most) ? one_type(in[0].dtype, in[0].shape) : same(in);
 }
-Result<TensorTypes> infer(const HardSigmoid&, const Inputs& in) { return same(in); }
-Result<TensorTypes> infer(const Shrink&, const Inputs& in) { return same(in); }
-Result<TensorTypes> infer(const Squareplus&, const Inputs& in) { return same(in); }
 
 Result<TensorTypes> infer(const Softplus& op, const Inputs& in) {
   if (op.beta == 0) return fail(Fault::Format, "beta is 0");
-  return same(in);
-}
-Result<TensorTypes> infer(const Threshold&, const Inputs& in) { return same(in); }
-
-Result<TensorTypes> infer(const Softmax& op, const Inputs& in) {
-  if (op.axes.empty()) return fail(Fault::Format, "axes is empty");
-  if (auto s = expect_axes("axes", op.axes, in[0].rank()); !s) return pass(s);
-  return same(in);
-}
-
-Result<TensorTypes> infer(const Hardmax& op, const Inputs& in) {
-  if (auto s = expect_axis(positive_axis(op.axis, in[0].rank()), in[0].rank()); !s) return pass(s);
   return same(in);
 }
 

@@ -62,7 +62,7 @@ constexpr bool keeps_whole(Function f) {
 struct Unary {
   static constexpr std::string_view name = "unary";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits = plain_activation;
+  static constexpr Traits traits = checked_activation;
   Function function = Function::Sigmoid;
   template <class Visit>
   static void fields(Visit visit) {
@@ -76,7 +76,7 @@ struct Unary {
 struct Relu {
   static constexpr std::string_view name = "relu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits = plain_activation;
+  static constexpr Traits traits = checked_activation;
   std::optional<double> max_value{};
   double negative_slope = 0, threshold = 0;
   bool strict = false;
@@ -107,7 +107,7 @@ struct Elu {
 struct Celu {
   static constexpr std::string_view name = "celu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits = plain_activation;
+  static constexpr Traits traits = checked_activation;
   double alpha = 1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -120,7 +120,7 @@ struct Celu {
 struct Clip {
   static constexpr std::string_view name = "clip";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits = plain_activation;
+  static constexpr Traits traits = checked_activation;
   std::optional<double> least{}, most{};
   template <class Visit>
   static void fields(Visit visit) {
@@ -176,7 +176,7 @@ struct Squareplus {
 struct Softplus {
   static constexpr std::string_view name = "softplus";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits = plain_activation;
+  static constexpr Traits traits = checked_activation;
   double beta = 1;
   std::optional<double> threshold{};
   template <class Visit>
@@ -205,7 +205,8 @@ struct Threshold {
 struct Softmax {
   static constexpr std::string_view name = "softmax";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Softmax, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Softmax, AxisUse::Named, Contents::Computed,
+                                 Learnt::Nothing,    Indices::None,  ResultType::LikeInput};
   Sizes axes;
   bool logarithm = false;
   template <class Visit>
@@ -220,7 +221,8 @@ struct Softmax {
 struct Hardmax {
   static constexpr std::string_view name = "hardmax";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Softmax, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Softmax, AxisUse::Named, Contents::Ranked,
+                                 Learnt::Nothing,    Indices::None,  ResultType::LikeInput};
   Size axis = -1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -233,7 +235,7 @@ struct Hardmax {
 struct Glu {
   static constexpr std::string_view name = "glu";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Other, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Named, Contents::Computed, Learnt::Nothing, Indices::None};
   Size axis = -1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -252,21 +254,6 @@ struct PRelu {
   static void fields(Visit) {}
   friend bool operator==(const PRelu&, const PRelu&) = default;
 };
-
-Result<TensorTypes> infer(const Unary& op, const Inputs& in);
-Result<TensorTypes> infer(const Relu& op, const Inputs& in);
-Result<TensorTypes> infer(const Elu& op, const Inputs& in);
-Result<TensorTypes> infer(const Celu& op, const Inputs& in);
-Result<TensorTypes> infer(const Clip& op, const Inputs& in);
-Result<TensorTypes> infer(const HardSigmoid& op, const Inputs& in);
-Result<TensorTypes> infer(const Shrink& op, const Inputs& in);
-Result<TensorTypes> infer(const Squareplus& op, const Inputs& in);
-Result<TensorTypes> infer(const Softplus& op, const Inputs& in);
-Result<TensorTypes> infer(const Threshold& op, const Inputs& in);
-Result<TensorTypes> infer(const Softmax& op, const Inputs& in);
-Result<TensorTypes> infer(const Hardmax& op, const Inputs& in);
-Result<TensorTypes> infer(const Glu& op, const Inputs& in);
-Result<TensorTypes> infer(const PRelu& op, const Inputs& in);
 
 using Activation = std::tuple<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softplus, Threshold,
                               Softmax, Hardmax, Glu, PRelu>;

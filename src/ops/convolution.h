@@ -69,9 +69,6 @@ Size input_channels_per_group(KernelOrder order, const Sizes& kernel, Size group
 // the reshape [C, M, k...] -> [C*M, 1, k...], which `reordered_kernel` does).
 Result<Tensor> reordered_kernel(const Tensor& kernel, KernelOrder from, KernelOrder to);
 
-Result<TensorTypes> infer(const Conv& conv, const Inputs& in);
-Result<TensorTypes> infer(const ConvTranspose& conv, const Inputs& in);
-
 using Convolution = std::tuple<Conv, ConvTranspose>;
 
 }  // namespace convoy

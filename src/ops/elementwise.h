@@ -120,13 +120,6 @@ struct Cast {
   friend bool operator==(const Cast&, const Cast&) = default;
 };
 
-Result<TensorTypes> infer(const Binary& op, const Inputs& in);
-Result<TensorTypes> infer(const Where& op, const Inputs& in);
-Result<TensorTypes> infer(const Affine& op, const Inputs& in);
-Result<TensorTypes> infer(const Dropout& op, const Inputs& in);
-Result<TensorTypes> infer(const Identity& op, const Inputs& in);
-Result<TensorTypes> infer(const Cast& op, const Inputs& in);
-
 // numpy's rule; an unknown size against a known one above 1 gives the known one.
 Result<Shape> broadcast(const Shape& a, const Shape& b);
 

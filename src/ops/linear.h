@@ -63,11 +63,6 @@ struct EinsumLetters {
 };
 Result<EinsumLetters> letters_of(const Einsum& einsum);
 
-Result<TensorTypes> infer(const Linear& linear, const Inputs& in);
-Result<TensorTypes> infer(const MatMul& matmul, const Inputs& in);
-Result<TensorTypes> infer(const Einsum& einsum, const Inputs& in);
-Result<TensorTypes> infer(const Embedding& embedding, const Inputs& in);
-
 using LinearFamily = std::tuple<Linear, MatMul, Einsum, Embedding>;
 
 }  // namespace convoy

@@ -13,7 +13,7 @@ namespace convoy {
 struct BatchNorm {
   static constexpr std::string_view name = "batch_norm";
   static constexpr std::size_t least_inputs = 5, most_inputs = 5;
-  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Weights,
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Named, Contents::Computed, Learnt::Weights,
                                  Indices::None};
   Size axis = 1;
   double epsilon = 1e-3, momentum = 0.99;
@@ -82,7 +82,7 @@ struct RmsNorm {
 struct UnitNorm {
   static constexpr std::string_view name = "unit_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Named, Contents::Computed, Learnt::Nothing,
                                  Indices::None};
   Sizes axes;
   double epsilon = 1e-12;
@@ -98,7 +98,7 @@ struct UnitNorm {
 struct LengthNorm {
   static constexpr std::string_view name = "length_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Named, Contents::Computed, Learnt::Nothing,
                                  Indices::None};
   Sizes axes;
   double p = 2, epsilon = 1e-12;
@@ -118,7 +118,7 @@ struct LengthNorm {
 struct LocalResponseNorm {
   static constexpr std::string_view name = "local_response_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+  static constexpr Traits traits{LayerKind::Normalization, AxisUse::Named, Contents::Computed, Learnt::Nothing,
                                  Indices::None};
   Size axis = 1, before = 2, after = 2;
   double alpha = 1, beta = 0.5, bias = 1;
@@ -133,14 +133,6 @@ struct LocalResponseNorm {
   }
   friend bool operator==(const LocalResponseNorm&, const LocalResponseNorm&) = default;
 };
-
-Result<TensorTypes> infer(const BatchNorm& norm, const Inputs& in);
-Result<TensorTypes> infer(const LayerNorm& norm, const Inputs& in);
-Result<TensorTypes> infer(const GroupNorm& norm, const Inputs& in);
-Result<TensorTypes> infer(const RmsNorm& norm, const Inputs& in);
-Result<TensorTypes> infer(const UnitNorm& norm, const Inputs& in);
-Result<TensorTypes> infer(const LengthNorm& norm, const Inputs& in);
-Result<TensorTypes> infer(const LocalResponseNorm& norm, const Inputs& in);
 
 using Normalization = std::tuple<BatchNorm, LayerNorm, GroupNorm, RmsNorm, UnitNorm, LengthNorm, LocalResponseNorm>;
 

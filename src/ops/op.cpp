@@ -1,5 +1,7 @@
 #include "ops/op.h"
 
+#include "ops/axes.h"
+#include "ops/declared.h"
 #include "ops/expect.h"
 
 #include <concepts>
@@ -30,7 +32,28 @@ Status check_inputs(const Inputs& in) {
   return {};
 }
 
+template <class O>
+Result<TensorTypes> like_input(const O& op, const Inputs& in) {
+  const Size rank = in[0].rank();
+  if constexpr (requires { op.axis; })
+    if (auto s = expect_axis(positive_axis(op.axis, rank), rank); !s) return pass(s);
+  if constexpr (requires { op.axes; }) {
+    if (op.axes.empty()) return fail(Fault::Format, "axes is empty");
+    if (auto s = expect_axes("axes", op.axes, rank); !s) return pass(s);
+  }
+  return one_type(arithmetic(in[0].dtype), in[0].shape);
+}
+
 }  // namespace
+
+// The functions of the families.
+template <class O>
+struct Infers {};
+template <class O>
+  requires(O::traits.result == ResultType::Own)
+struct Infers<O> {
+  friend Result<TensorTypes> infer(const O& op, const Inputs& in);
+};
 
 Op::Op(std::size_t kind, void* op) {
   [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -58,10 +81,12 @@ const Traits& traits_of(const Op& op) {
 }
 
 Result<TensorTypes> infer(const Op& op, const Inputs& in) {
+  const Declaring<Inputs, Infers> declared(in);
   auto types = std::visit(
       [&]<class O>(const O& o) -> Result<TensorTypes> {
         if (auto status = check_inputs<O>(in); !status) return pass(status);
-        return infer(o, in);
+        if constexpr (O::traits.result == ResultType::LikeInput) return like_input(o, in);
+        else return infer(o, declared);
       },
       op);
   if (!types) return types;

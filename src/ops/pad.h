@@ -68,9 +68,6 @@ struct PadToWindow {
   friend bool operator==(const PadToWindow&, const PadToWindow&) = default;
 };
 
-Result<TensorTypes> infer(const Pad& pad, const Inputs& in);
-Result<TensorTypes> infer(const PadToWindow& pad, const Inputs& in);
-
 using Padded = std::tuple<Pad, PadToWindow>;
 
 }  // namespace convoy

@@ -138,12 +138,6 @@ struct MaxUnpool {
   friend bool operator==(const MaxUnpool&, const MaxUnpool&) = default;
 };
 
-Result<TensorTypes> infer(const MaxPool& pool, const Inputs& in);
-Result<TensorTypes> infer(const AveragePool& pool, const Inputs& in);
-Result<TensorTypes> infer(const LpPool& pool, const Inputs& in);
-Result<TensorTypes> infer(const AdaptivePool& pool, const Inputs& in);
-Result<TensorTypes> infer(const MaxUnpool& pool, const Inputs& in);
-
 using Pooling = std::tuple<MaxPool, AveragePool, LpPool, AdaptivePool, MaxUnpool>;
 
 }  // namespace convoy

@@ -91,10 +91,6 @@ struct SimpleRnn {
   friend bool operator==(const SimpleRnn&, const SimpleRnn&) = default;
 };
 
-Result<TensorTypes> infer(const Lstm& op, const Inputs& in);
-Result<TensorTypes> infer(const Gru& op, const Inputs& in);
-Result<TensorTypes> infer(const SimpleRnn& op, const Inputs& in);
-
 using Recurrent = std::tuple<Lstm, Gru, SimpleRnn>;
 
 }  // namespace convoy

@@ -33,7 +33,7 @@ struct Reduce {
 struct ArgExtreme {
   static constexpr std::string_view name = "arg_extreme";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Other, AxisUse::Made, Contents::Computed, Learnt::Nothing,
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Made, Contents::Ranked, Learnt::Nothing,
                                  Indices::FirstOutput};
   bool largest = true;
   Size axis = 1;
@@ -53,7 +53,7 @@ struct ArgExtreme {
 struct TopK {
   static constexpr std::string_view name = "top_k";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Other, AxisUse::Kept, Contents::Computed, Learnt::Nothing,
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Named, Contents::Computed, Learnt::Nothing,
                                  Indices::SecondOutput};
   Size axis = 1, count = 1;
   bool largest = true;
@@ -73,7 +73,7 @@ struct TopK {
 struct Accumulate {
   static constexpr std::string_view name = "accumulate";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Other, AxisUse::Kept, Contents::Computed, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Other, AxisUse::Named, Contents::Computed, Learnt::Nothing, Indices::None};
   Reduction reduction = Reduction::Sum;
   Size axis = 1;
   bool exclusive = false, backwards = false;
@@ -86,11 +86,6 @@ struct Accumulate {
   }
   friend bool operator==(const Accumulate&, const Accumulate&) = default;
 };
-
-Result<TensorTypes> infer(const Reduce& reduce, const Inputs& in);
-Result<TensorTypes> infer(const ArgExtreme& op, const Inputs& in);
-Result<TensorTypes> infer(const TopK& op, const Inputs& in);
-Result<TensorTypes> infer(const Accumulate& op, const Inputs& in);
 
 using ReductionFamily = std::tuple<Reduce, ArgExtreme, TopK, Accumulate>;
 

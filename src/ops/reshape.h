@@ -136,16 +136,6 @@ struct BatchToSpace {
   friend bool operator==(const BatchToSpace&, const BatchToSpace&) = default;
 };
 
-Result<TensorTypes> infer(const Reshape& op, const Inputs& in);
-Result<TensorTypes> infer(const Flatten& op, const Inputs& in);
-Result<TensorTypes> infer(const Transpose& op, const Inputs& in);
-Result<TensorTypes> infer(const Unsqueeze& op, const Inputs& in);
-Result<TensorTypes> infer(const Squeeze& op, const Inputs& in);
-Result<TensorTypes> infer(const DepthToSpace& op, const Inputs& in);
-Result<TensorTypes> infer(const SpaceToDepth& op, const Inputs& in);
-Result<TensorTypes> infer(const SpaceToBatch& op, const Inputs& in);
-Result<TensorTypes> infer(const BatchToSpace& op, const Inputs& in);
-
 using ReshapeFamily =
     std::tuple<Reshape, Flatten, Transpose, Unsqueeze, Squeeze, DepthToSpace, SpaceToDepth, SpaceToBatch, BatchToSpace>;
 

@@ -134,9 +134,6 @@ struct GridSample {
   friend bool operator==(const GridSample&, const GridSample&) = default;
 };
 
-Result<TensorTypes> infer(const Resize& resize, const Inputs& in);
-Result<TensorTypes> infer(const GridSample& sample, const Inputs& in);
-
 using ResizeFamily = std::tuple<Resize, GridSample>;
 
 }  // namespace convoy

@@ -12,7 +12,7 @@ namespace convoy {
 struct Concat {
   static constexpr std::string_view name = "concat";
   static constexpr std::size_t least_inputs = 1, most_inputs = 65536;
-  static constexpr Traits traits{LayerKind::Joining, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Joining, AxisUse::Named, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -25,7 +25,7 @@ struct Concat {
 struct Slice {
   static constexpr std::string_view name = "slice";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Named, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 0;
   std::optional<Size> start{}, stop{};
   Size step = 1;
@@ -43,7 +43,7 @@ struct Slice {
 struct Split {
   static constexpr std::string_view name = "split";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Named, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 1;
   Sizes sizes;
   template <class Visit>
@@ -58,7 +58,7 @@ struct Split {
 struct Tile {
   static constexpr std::string_view name = "tile";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Named, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 0, times = 1;
   template <class Visit>
   static void fields(Visit visit) {
@@ -72,7 +72,7 @@ struct Tile {
 struct Take {
   static constexpr std::string_view name = "take";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
-  static constexpr Traits traits{LayerKind::Layout, AxisUse::Kept, Contents::Moved, Learnt::Nothing, Indices::None};
+  static constexpr Traits traits{LayerKind::Layout, AxisUse::Named, Contents::Moved, Learnt::Nothing, Indices::None};
   Size axis = 0;
   Sizes indices;
   template <class Visit>
@@ -128,15 +128,6 @@ struct ExpandLike {
   }
   friend bool operator==(const ExpandLike&, const ExpandLike&) = default;
 };
-
-Result<TensorTypes> infer(const Concat& op, const Inputs& in);
-Result<TensorTypes> infer(const Slice& op, const Inputs& in);
-Result<TensorTypes> infer(const Split& op, const Inputs& in);
-Result<TensorTypes> infer(const Tile& op, const Inputs& in);
-Result<TensorTypes> infer(const Take& op, const Inputs& in);
-Result<TensorTypes> infer(const Gather& op, const Inputs& in);
-Result<TensorTypes> infer(const GatherElements& op, const Inputs& in);
-Result<TensorTypes> infer(const ExpandLike& op, const Inputs& in);
 
 // Python's slice over a known size: the first index and the number of elements.
 struct SliceRange {

@@ -25,12 +25,14 @@ enum class LayerKind : std::uint8_t {
 };
 
 // Elementwise: one input, and each number becomes that at its place, so axes do not matter. Kept: the axes of the result
-// are those of the inputs, whatever their sizes and save those that are summed away. Made: they are others.
-enum class AxisUse : std::uint8_t { Elementwise, Kept, Made };
+// are those of the inputs, whatever their sizes and save those that are summed away. Named: kept, and the field `axis` or
+// `axes` (in any order) says all that sets one apart from another. Made: they are others.
+enum class AxisUse : std::uint8_t { Elementwise, Named, Kept, Made };
 
 // Where the result's numbers come from. Kept: they are the input's, in row-major order. Moved: each is one of the inputs'.
-// Filled: moved, with numbers of the operator's own beside them. Picked: moved, and another input says which.
-enum class Contents : std::uint8_t { Computed, Kept, Moved, Filled, Picked };
+// Filled: moved, with numbers of the operator's own beside them. Picked: moved, and another input says which. Ranked: whole
+// numbers that tell which of the input's are larger, so that nothing is rounded.
+enum class Contents : std::uint8_t { Computed, Kept, Moved, Filled, Picked, Ranked };
 
 // Weights: constants among the inputs after the first are what training learns.
 enum class Learnt : std::uint8_t { Nothing, Weights };
@@ -38,21 +40,27 @@ enum class Learnt : std::uint8_t { Nothing, Weights };
 // Which output or input holds whole numbers that tell places, or only its lengths are read: no arithmetic is done on them.
 enum class Indices : std::uint8_t { None, FirstOutput, SecondOutput, FirstInput, SecondInput };
 
+// Own: the operator has a function `infer`. LikeInput: the shape of the first input, of the type that arithmetic gives, and
+// the field `axis` or `axes` names axes that exist.
+enum class ResultType : std::uint8_t { Own, LikeInput };
+
 struct Traits {
   LayerKind kind;
   AxisUse axes;
   Contents contents;
   Learnt learnt;
   Indices indices;
-  constexpr Traits(LayerKind k, AxisUse a, Contents c, Learnt l, Indices i)
+  ResultType result;
+  constexpr Traits(LayerKind k, AxisUse a, Contents c, Learnt l, Indices i, ResultType r = ResultType::Own)
       : kind(k),
         axes(a),
         contents(c),
         learnt(l),
-        indices(i) {}
+        indices(i),
+        result(r) {}
 
   // Numbers come out bit for bit as they went in, whatever they are.
-  constexpr bool moves_numbers() const { return contents != Contents::Computed; }
+  constexpr bool moves_numbers() const { return contents != Contents::Computed && contents != Contents::Ranked; }
   constexpr bool is_product() const {
     return kind == LayerKind::Convolution || kind == LayerKind::Transposed || kind == LayerKind::Product;
   }
@@ -60,6 +68,9 @@ struct Traits {
 };
 
 inline constexpr Traits plain_activation{LayerKind::Activation, AxisUse::Elementwise, Contents::Computed,
-                                         Learnt::Nothing, Indices::None};
+                                         Learnt::Nothing,       Indices::None,        ResultType::LikeInput};
+// One whose parameters have a say in the type of the result, or are checked.
+inline constexpr Traits checked_activation{LayerKind::Activation, AxisUse::Elementwise, Contents::Computed,
+                                           Learnt::Nothing, Indices::None};
 
 }  // namespace convoy

@@ -44,9 +44,6 @@ struct Fold {
   friend bool operator==(const Fold&, const Fold&) = default;
 };
 
-Result<TensorTypes> infer(const Unfold& unfold, const Inputs& in);
-Result<TensorTypes> infer(const Fold& fold, const Inputs& in);
-
 using Unfolding = std::tuple<Unfold, Fold>;
 
 }  // namespace convoy

@@ -72,39 +72,25 @@ Sizes wanted_order(const Node& node, const TensorType& x, Order to) {
 std::optional<Op> reordered(const Op& op, const Sizes& order) {
   const auto rank = static_cast<Size>(order.size());
   const auto at = [&](Size axis) { return place_in(order, positive_axis(axis, rank)); };
-  const auto axis_moved = [&](auto moved) -> std::optional<Op> {
-    moved.axis = at(moved.axis);
-    return moved;
-  };
-  const auto axes_moved = [&](auto moved) -> std::optional<Op> {
-    for (Size& axis : moved.axes) axis = at(axis);
-    std::ranges::sort(moved.axes);
-    return moved;
-  };
   return std::visit(Overloaded{
-                        []<class T>(const T& o) -> std::optional<Op> {
+                        [&]<class T>(T o) -> std::optional<Op> {
+                          if constexpr (T::traits.axes == AxisUse::Named) {
+                            if constexpr (requires { o.axis; }) {
+                              o.axis = at(o.axis);
+                            } else {
+                              for (Size& axis : o.axes) axis = at(axis);
+                              std::ranges::sort(o.axes);
+                            }
+                            return o;
+                          }
                           if constexpr (T::traits.axes == AxisUse::Elementwise) return o;
-                          else return std::nullopt;
+                          return std::nullopt;
                         },
                         [&](Dropout o) -> std::optional<Op> {
                           if (o.noise == Noise::SpatialDropout) o.channel = at(o.channel);
                           return o;
                         },
-                        [&](const Softmax& o) { return axes_moved(o); },
-                        [&](const UnitNorm& o) { return axes_moved(o); },
-                        [&](const LengthNorm& o) { return axes_moved(o); },
-                        [&](const LocalResponseNorm& o) { return axis_moved(o); },
                         [&](const Resize& o) -> std::optional<Op> { return resized_in(o, order); },
-                        [&](const Hardmax& o) { return axis_moved(o); },
-                        [&](const Glu& o) { return axis_moved(o); },
-                        [&](const Concat& o) { return axis_moved(o); },
-                        [&](const Slice& o) { return axis_moved(o); },
-                        [&](const Split& o) { return axis_moved(o); },
-                        [&](const Tile& o) { return axis_moved(o); },
-                        [&](const Take& o) { return axis_moved(o); },
-                        [&](const Accumulate& o) { return axis_moved(o); },
-                        [&](const TopK& o) { return axis_moved(o); },
-                        [&](const BatchNorm& o) { return axis_moved(o); },
                         [&](Pad o) -> std::optional<Op> {
                           const Pad from = o;
                           for (std::size_t i = 0; i < order.size(); ++i) {

@@ -39,7 +39,7 @@ constexpr Pass resizing{"lower_resize",
                         lower_resize, true};
 constexpr Pass norms{"lower_norms", "puts the normalised axis second, with transposes around where it lies elsewhere",
                      lower_norms, true};
-constexpr Pass softmax{"lower_softmax", "spells out a softmax over several axes, and a hardmax where there is none",
+constexpr Pass softmax{"lower_softmax", "spells out a softmax over several axes, and what of its kind the target lacks",
                        lower_softmax, true};
 constexpr Pass shuffling{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
                          shuffle_channels, true};

@@ -13,8 +13,18 @@ double limit_of(Size terms) {
   return std::min(4 * std::sqrt(k) + 16, 2 * (k + 1));
 }
 
+namespace {
+template <class O>
+Bounds bound_one(const O& op, const Declaring<Evaluation, Rounds>& at) {
+  if constexpr (O::traits.contents == Contents::Ranked) return exact(at);
+  else if constexpr (bound_by_traits<O>) return moved(at, op);
+  else return bound(op, at);
+}
+}  // namespace
+
 Result<NodeBound> bound_of(const Evaluation& evaluation) {
-  return std::visit([&](const auto& op) { return bound(op, evaluation); }, evaluation.node.op);
+  const Declaring<Evaluation, Rounds> declared(evaluation);
+  return std::visit([&](const auto& op) { return bound_one(op, declared); }, evaluation.node.op);
 }
 
 // ---- shared ----------------------------------------------------------------------------------------------------------
@@ -110,23 +120,8 @@ Bounds bound(const PadToWindow& op, const Evaluation& at) {
   pad.value = 0;
   return moved(at, pad);
 }
-Bounds bound(const Reshape& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Flatten& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Transpose& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Unsqueeze& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Squeeze& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const DepthToSpace& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const SpaceToDepth& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const SpaceToBatch& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const BatchToSpace& op, const Evaluation& at) { return moved(at, op); }
 Bounds bound(const Unfold& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Concat& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Slice& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Split& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Tile& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Take& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Identity& op, const Evaluation& at) { return moved(at, op); }
-Bounds bound(const Dropout& op, const Evaluation& at) { return moved(at, op); }
 
 namespace {
 

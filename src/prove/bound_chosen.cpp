@@ -30,8 +30,6 @@ Bounds looked_up(const Evaluation& at) {
 Bounds bound(const Gather&, const Evaluation& at) { return looked_up(at); }
 Bounds bound(const GatherElements&, const Evaluation& at) { return looked_up(at); }
 Bounds bound(const ExpandLike&, const Evaluation& at) { return looked_up(at); }
-Bounds bound(const ArgExtreme&, const Evaluation& at) { return exact(at); }
-Bounds bound(const Hardmax&, const Evaluation& at) { return exact(at); }
 
 // The k-th largest of a row moves by the row's largest error at most.
 Bounds bound(const TopK& op, const Evaluation& at) {

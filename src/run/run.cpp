@@ -135,7 +135,7 @@ template <class O, class T>
 Status compute(const O& op, const plain::Call<T>& call, KernelChoice choice) {
   if constexpr (fast::has_kernel<O>)
     if (choice == KernelChoice::Fast) return fast::compute(op, call);
-  return plain::compute(op, call);
+  return plain::run_kernel(op, call);
 }
 
 // Runs one operator over inputs whose numbers are T already (`numbers`) and as they came (`stored`).
@@ -203,7 +203,7 @@ Result<std::vector<Tensor>> folded_in_fractions(const Reduce& op, const Tensor& 
   Sizes shape = *sizes_of(type.shape);
   std::vector<double> values(static_cast<std::size_t>(*checked_count(shape)));
   const plain::Output<double> output{values, shape, {}};
-  if (auto status = plain::compute(op, plain::Call<double>{{&operand, 1}, {&output, 1}, 1, way.rules}); !status)
+  if (auto status = plain::run_kernel(op, plain::Call<double>{{&operand, 1}, {&output, 1}, 1, way.rules}); !status)
     return pass(status);
   std::vector<std::int64_t> whole;
   for (const double value : values) whole.push_back(held(value, way.said));
@@ -233,7 +233,8 @@ std::optional<Result<std::vector<Tensor>>> run_whole(const Op& op, const std::ve
           Sizes shape = *sizes_of(types[0].shape);
           std::vector<std::int64_t> values(static_cast<std::size_t>(*checked_count(shape)));
           const plain::Output<std::int64_t> output{values, shape, {}};
-          if (auto status = plain::compute(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1, way.rules}); !status)
+          if (auto status = plain::run_kernel(o, plain::Call<std::int64_t>{operands, {&output, 1}, 1, way.rules});
+              !status)
             return pass(status);
           std::vector<Tensor> results{Tensor::of(std::move(shape), std::move(values))};
           return Result<std::vector<Tensor>>(std::move(results));

@@ -28,6 +28,19 @@ std::string shape_of(const Op& op, const std::vector<Shape>& shapes) {
 
 Conv conv2(Padding padding) { return {.windows = {{3, 2, 1}, {5, 1, 2}}, .paddings = {padding, padding}}; }
 
+// Those whose traits say it have no function of their own.
+TEST(Infer, WhatIsTypedLikeItsInputChecksItsAxes) {
+  const Shape x{unknown, 4, 3};
+  EXPECT_EQ(shape_of(Threshold{}, {x}), "[N, 4, 3]");
+  EXPECT_EQ(shape_of(Softmax{{1, 2}}, {x}), "[N, 4, 3]");
+  EXPECT_EQ(shape_of(Hardmax{-3}, {x}), "[N, 4, 3]");
+  for (const Op& op : {Op(Softmax{{}}), Op(Softmax{{2, 1}}), Op(Softmax{{3}}), Op(Hardmax{3}), Op(Hardmax{-4})})
+    EXPECT_FALSE(inferred(op, {x})) << name_of(op);
+  const TensorType whole{DType::I64, {2, 5}};
+  const Input input{&whole, nullptr};
+  EXPECT_EQ(infer(Op(Hardmax{1}), Inputs({&input, 1}))->front().dtype, DType::F32);
+}
+
 TEST(Infer, UnknownSizesStayUnknown) {
   EXPECT_EQ(shape_of(conv2({Spelling::SameUpper}), {{unknown, 4, unknown, 7}, {6, 4, 3, 5}}), "[N, 6, ?, 7]");
   EXPECT_EQ(shape_of(MaxPool{.windows = {{2, 2, 1}, {3, 3, 1}}, .paddings = {{}, {}}}, {{unknown, 4, 9, unknown}}),

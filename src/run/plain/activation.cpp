@@ -1,6 +1,6 @@
+#include "run/plain/define.h"
 #include "run/plain/folds.h"
 #include "run/plain/functions.h"
-#include "run/plain/kernels.h"
 #include "run/threads.h"
 
 #include <limits>
@@ -176,33 +176,7 @@ Status compute(const PRelu&, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Unary&, const Call<float>&);
-template Status compute(const Unary&, const Call<double>&);
-template Status compute(const Relu&, const Call<float>&);
-template Status compute(const Relu&, const Call<double>&);
-template Status compute(const Elu&, const Call<float>&);
-template Status compute(const Elu&, const Call<double>&);
-template Status compute(const Celu&, const Call<float>&);
-template Status compute(const Celu&, const Call<double>&);
-template Status compute(const Clip&, const Call<float>&);
-template Status compute(const Clip&, const Call<double>&);
-template Status compute(const HardSigmoid&, const Call<float>&);
-template Status compute(const HardSigmoid&, const Call<double>&);
-template Status compute(const Shrink&, const Call<float>&);
-template Status compute(const Shrink&, const Call<double>&);
-template Status compute(const Squareplus&, const Call<float>&);
-template Status compute(const Squareplus&, const Call<double>&);
-template Status compute(const Softplus&, const Call<float>&);
-template Status compute(const Softplus&, const Call<double>&);
-template Status compute(const Threshold&, const Call<float>&);
-template Status compute(const Threshold&, const Call<double>&);
-template Status compute(const Softmax&, const Call<float>&);
-template Status compute(const Softmax&, const Call<double>&);
-template Status compute(const Hardmax&, const Call<float>&);
-template Status compute(const Hardmax&, const Call<double>&);
-template Status compute(const Glu&, const Call<float>&);
-template Status compute(const Glu&, const Call<double>&);
-template Status compute(const PRelu&, const Call<float>&);
-template Status compute(const PRelu&, const Call<double>&);
+template struct Kernels<Unary, Relu, Elu, Celu, Clip, HardSigmoid, Shrink, Squareplus, Softplus, Threshold, Softmax,
+                        Hardmax, Glu, PRelu>;
 
 }  // namespace convoy::plain

@@ -1,5 +1,6 @@
 #include "run/plain/convolution.h"
 
+#include "run/plain/define.h"
 #include "run/plain/gemm.h"
 #include "run/threads.h"
 
@@ -224,9 +225,6 @@ Status compute(const ConvTranspose& op, const Call<T>& call) {
   return solve(*problem, call.in[1].values, call.threads);
 }
 
-template Status compute(const Conv&, const Call<float>&);
-template Status compute(const Conv&, const Call<double>&);
-template Status compute(const ConvTranspose&, const Call<float>&);
-template Status compute(const ConvTranspose&, const Call<double>&);
+template struct Kernels<Conv, ConvTranspose>;
 
 }  // namespace convoy::plain

@@ -1,4 +1,4 @@
-#include "run/plain/kernels.h"
+#include "run/plain/define.h"
 
 #include <algorithm>
 #include <cmath>
@@ -180,12 +180,7 @@ Status compute(const Affine& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Binary&, const Call<float>&);
-template Status compute(const Binary&, const Call<double>&);
-template Status compute(const Binary&, const Call<std::int64_t>&);
-template Status compute(const Where&, const Call<float>&);
-template Status compute(const Where&, const Call<double>&);
-template Status compute(const Affine&, const Call<float>&);
-template Status compute(const Affine&, const Call<double>&);
+template struct Kernels<Binary, Where, Affine>;
+template struct WholeKernels<Binary>;
 
 }  // namespace convoy::plain

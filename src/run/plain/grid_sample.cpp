@@ -1,6 +1,6 @@
 // Images read at places that the model computes. One place reads a few cells along each axis; the cells of all axes
 // together are their products.
-#include "run/plain/kernels.h"
+#include "run/plain/define.h"
 #include "run/threads.h"
 
 #include <algorithm>
@@ -133,7 +133,6 @@ Status compute(const GridSample& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const GridSample&, const Call<float>&);
-template Status compute(const GridSample&, const Call<double>&);
+template struct Kernels<GridSample>;
 
 }  // namespace convoy::plain

@@ -1,5 +1,5 @@
+#include "run/plain/define.h"
 #include "run/plain/gemm.h"
-#include "run/plain/kernels.h"
 
 #include <algorithm>
 #include <string>
@@ -135,13 +135,6 @@ Status compute(const Embedding&, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Linear&, const Call<float>&);
-template Status compute(const Linear&, const Call<double>&);
-template Status compute(const MatMul&, const Call<float>&);
-template Status compute(const MatMul&, const Call<double>&);
-template Status compute(const Einsum&, const Call<float>&);
-template Status compute(const Einsum&, const Call<double>&);
-template Status compute(const Embedding&, const Call<float>&);
-template Status compute(const Embedding&, const Call<double>&);
+template struct Kernels<Linear, MatMul, Einsum, Embedding>;
 
 }  // namespace convoy::plain

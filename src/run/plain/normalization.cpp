@@ -1,5 +1,5 @@
+#include "run/plain/define.h"
 #include "run/plain/folds.h"
-#include "run/plain/kernels.h"
 #include "run/threads.h"
 
 #include <cmath>
@@ -182,19 +182,6 @@ Status compute(const LocalResponseNorm& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const LengthNorm&, const Call<float>&);
-template Status compute(const LengthNorm&, const Call<double>&);
-template Status compute(const LocalResponseNorm&, const Call<float>&);
-template Status compute(const LocalResponseNorm&, const Call<double>&);
-template Status compute(const BatchNorm&, const Call<float>&);
-template Status compute(const BatchNorm&, const Call<double>&);
-template Status compute(const LayerNorm&, const Call<float>&);
-template Status compute(const LayerNorm&, const Call<double>&);
-template Status compute(const GroupNorm&, const Call<float>&);
-template Status compute(const GroupNorm&, const Call<double>&);
-template Status compute(const RmsNorm&, const Call<float>&);
-template Status compute(const RmsNorm&, const Call<double>&);
-template Status compute(const UnitNorm&, const Call<float>&);
-template Status compute(const UnitNorm&, const Call<double>&);
+template struct Kernels<LengthNorm, LocalResponseNorm, BatchNorm, LayerNorm, GroupNorm, RmsNorm, UnitNorm>;
 
 }  // namespace convoy::plain

@@ -1,5 +1,5 @@
 #include "ops/padding.h"
-#include "run/plain/kernels.h"
+#include "run/plain/define.h"
 
 #include <algorithm>
 
@@ -89,9 +89,6 @@ Status compute(const PadToWindow& op, const Call<T>& call) {
   return pad_by(Pad{before, after, PadMode::Constant, op.value}, call);
 }
 
-template Status compute(const Pad&, const Call<float>&);
-template Status compute(const Pad&, const Call<double>&);
-template Status compute(const PadToWindow&, const Call<float>&);
-template Status compute(const PadToWindow&, const Call<double>&);
+template struct Kernels<Pad, PadToWindow>;
 
 }  // namespace convoy::plain

@@ -1,3 +1,4 @@
+#include "run/plain/define.h"
 #include "run/plain/reaches.h"
 #include "run/threads.h"
 
@@ -147,13 +148,6 @@ Status compute(const AdaptivePool& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const MaxPool&, const Call<float>&);
-template Status compute(const MaxPool&, const Call<double>&);
-template Status compute(const AveragePool&, const Call<float>&);
-template Status compute(const AveragePool&, const Call<double>&);
-template Status compute(const LpPool&, const Call<float>&);
-template Status compute(const LpPool&, const Call<double>&);
-template Status compute(const AdaptivePool&, const Call<float>&);
-template Status compute(const AdaptivePool&, const Call<double>&);
+template struct Kernels<MaxPool, AveragePool, LpPool, AdaptivePool>;
 
 }  // namespace convoy::plain

@@ -1,5 +1,6 @@
 // Which cell holds a maximum, and numbers put back into the cells that they came from.
 #include "ops/expect.h"
+#include "run/plain/define.h"
 #include "run/plain/reaches.h"
 #include "run/threads.h"
 
@@ -141,7 +142,6 @@ Status compute(const MaxUnpool& op, const Call<T>& call) {
 
 template void find_positions(const Axes&, Positions, const std::vector<AxisReach>&, const Call<float>&);
 template void find_positions(const Axes&, Positions, const std::vector<AxisReach>&, const Call<double>&);
-template Status compute(const MaxUnpool&, const Call<float>&);
-template Status compute(const MaxUnpool&, const Call<double>&);
+template struct Kernels<MaxUnpool>;
 
 }  // namespace convoy::plain

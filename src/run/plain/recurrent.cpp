@@ -1,6 +1,6 @@
+#include "run/plain/define.h"
 #include "run/plain/functions.h"
 #include "run/plain/gemm.h"
-#include "run/plain/kernels.h"
 
 namespace convoy::plain {
 
@@ -140,11 +140,6 @@ Status compute(const SimpleRnn& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Lstm&, const Call<float>&);
-template Status compute(const Lstm&, const Call<double>&);
-template Status compute(const Gru&, const Call<float>&);
-template Status compute(const Gru&, const Call<double>&);
-template Status compute(const SimpleRnn&, const Call<float>&);
-template Status compute(const SimpleRnn&, const Call<double>&);
+template struct Kernels<Lstm, Gru, SimpleRnn>;
 
 }  // namespace convoy::plain

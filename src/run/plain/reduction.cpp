@@ -1,5 +1,5 @@
+#include "run/plain/define.h"
 #include "run/plain/folds.h"
-#include "run/plain/kernels.h"
 
 #include <algorithm>
 #include <limits>
@@ -156,15 +156,7 @@ Status compute(const Accumulate& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Reduce&, const Call<float>&);
-template Status compute(const Reduce&, const Call<double>&);
-template Status compute(const Reduce&, const Call<std::int64_t>&);
-template Status compute(const ArgExtreme&, const Call<float>&);
-template Status compute(const ArgExtreme&, const Call<double>&);
-template Status compute(const TopK&, const Call<float>&);
-template Status compute(const TopK&, const Call<double>&);
-template Status compute(const Accumulate&, const Call<float>&);
-template Status compute(const Accumulate&, const Call<double>&);
-template Status compute(const Accumulate&, const Call<std::int64_t>&);
+template struct Kernels<Reduce, ArgExtreme, TopK, Accumulate>;
+template struct WholeKernels<Reduce, Accumulate>;
 
 }  // namespace convoy::plain

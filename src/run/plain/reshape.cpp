@@ -1,4 +1,4 @@
-#include "run/plain/kernels.h"
+#include "run/plain/define.h"
 
 #include <algorithm>
 #include <numeric>
@@ -121,15 +121,6 @@ Status compute(const BatchToSpace& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Transpose&, const Call<float>&);
-template Status compute(const Transpose&, const Call<double>&);
-template Status compute(const DepthToSpace&, const Call<float>&);
-template Status compute(const DepthToSpace&, const Call<double>&);
-template Status compute(const SpaceToDepth&, const Call<float>&);
-template Status compute(const SpaceToDepth&, const Call<double>&);
-template Status compute(const SpaceToBatch&, const Call<float>&);
-template Status compute(const SpaceToBatch&, const Call<double>&);
-template Status compute(const BatchToSpace&, const Call<float>&);
-template Status compute(const BatchToSpace&, const Call<double>&);
+template struct Kernels<Transpose, DepthToSpace, SpaceToDepth, SpaceToBatch, BatchToSpace>;
 
 }  // namespace convoy::plain

@@ -1,4 +1,4 @@
-#include "run/plain/kernels.h"
+#include "run/plain/define.h"
 #include "run/threads.h"
 
 #include <algorithm>
@@ -58,7 +58,6 @@ Status compute(const Resize& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Resize&, const Call<float>&);
-template Status compute(const Resize&, const Call<double>&);
+template struct Kernels<Resize>;
 
 }  // namespace convoy::plain

@@ -1,4 +1,4 @@
-#include "run/plain/kernels.h"
+#include "run/plain/define.h"
 
 #include <algorithm>
 #include <string>
@@ -111,21 +111,6 @@ Status compute(const ExpandLike& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Concat&, const Call<float>&);
-template Status compute(const Concat&, const Call<double>&);
-template Status compute(const Slice&, const Call<float>&);
-template Status compute(const Slice&, const Call<double>&);
-template Status compute(const Split&, const Call<float>&);
-template Status compute(const Split&, const Call<double>&);
-template Status compute(const Tile&, const Call<float>&);
-template Status compute(const Tile&, const Call<double>&);
-template Status compute(const Take&, const Call<float>&);
-template Status compute(const Take&, const Call<double>&);
-template Status compute(const Gather&, const Call<float>&);
-template Status compute(const Gather&, const Call<double>&);
-template Status compute(const GatherElements&, const Call<float>&);
-template Status compute(const GatherElements&, const Call<double>&);
-template Status compute(const ExpandLike&, const Call<float>&);
-template Status compute(const ExpandLike&, const Call<double>&);
+template struct Kernels<Concat, Slice, Split, Tile, Take, Gather, GatherElements, ExpandLike>;
 
 }  // namespace convoy::plain

@@ -1,4 +1,4 @@
-#include "run/plain/kernels.h"
+#include "run/plain/define.h"
 #include "run/plain/windows.h"
 #include "run/threads.h"
 
@@ -66,9 +66,6 @@ Status compute(const Fold& op, const Call<T>& call) {
   return {};
 }
 
-template Status compute(const Unfold&, const Call<float>&);
-template Status compute(const Unfold&, const Call<double>&);
-template Status compute(const Fold&, const Call<float>&);
-template Status compute(const Fold&, const Call<double>&);
+template struct Kernels<Unfold, Fold>;
 
 }  // namespace convoy::plain

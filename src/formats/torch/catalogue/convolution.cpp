@@ -169,25 +169,30 @@ Status check_layout(const Call& c, const Axes& axes, const char* what) {
 
 // A kernel or a bias that the model computes: the function takes what no module holds. The first three arguments are those
 // of a module alone.
-Status finish_function(Call& c, const std::string& kind, Size space, const std::vector<std::string>& arguments) {
+Status finish_function(Call& c, WindowLayer layer) {
   const auto operand = [&](const char* word, std::size_t i) {
     return c.constant(i) ? c.tensor(c.state(word, i)) : c.name(i);
   };
   std::vector<std::string> argument{c.name(0), operand("weight", 1)};
   if (c.has(2)) argument.push_back(operand("bias", 2));
-  for (std::size_t i = 3; i < arguments.size(); ++i)
-    if (arguments[i] != "bias=False") argument.push_back(arguments[i]);
-  const std::string function = kind == "Conv" ? "conv" : "conv_transpose";
-  c.result({fmt::format("F.{}{}d({})", function, space, joined(argument)), Binds::Atom, 1, false, {}});
+  layer.biased = true;
+  const auto arguments = arguments_of(layer, c.says_defaults());
+  argument.insert(argument.end(), arguments.begin() + 3, arguments.end());
+  const std::string function = layer.kind == "Conv" ? "conv" : "conv_transpose";
+  c.result(
+      {fmt::format("F.{}{}d({})", function, layer.numbers.kernel.size(), joined(argument)), Binds::Atom, 1, false, {}});
   return {};
 }
 
-Status finish(Call& c, const std::string& kind, Size space, std::vector<std::string> arguments) {
-  if (!c.constant(1) || (c.has(2) && !c.constant(2))) return finish_function(c, kind, space, arguments);
+Status finish(Call& c, WindowLayer layer) {
+  layer.biased = c.has(2);
+  if (!c.constant(1) || (c.has(2) && !c.constant(2))) return finish_function(c, std::move(layer));
   std::vector<State> states{c.state("weight", 1)};
   if (c.has(2)) states.push_back(c.state("bias", 2));
+  std::vector<std::string> arguments = arguments_of(layer, c.says_defaults());
   if (c.constant(1)->dtype() != DType::F32) arguments.push_back("dtype=" + dtype(c.constant(1)->dtype()));
-  const std::string self = c.module(fmt::format("nn.{}{}d({})", kind, space, joined(arguments)), std::move(states));
+  const std::string self = c.module(
+      fmt::format("nn.{}{}d({})", layer.kind, layer.numbers.kernel.size(), joined(arguments)), std::move(states));
   c.result_of_module(self, c.begin(0));
   return {};
 }
@@ -195,30 +200,28 @@ Status finish(Call& c, const std::string& kind, Size space, std::vector<std::str
 Status write_conv(const Conv& conv, Call& c) {
   if (auto ok = check_layout(c, conv.axes, "a convolution"); !ok) return ok;
   if (conv.kernel_order != KernelOrder::OutInSpace) return c.broken("a kernel in another framework's order");
-  const Shape& kernel = c.type(1).shape;
-  const auto [kernels, strides, pads, dilations] = numbers_of(conv.windows, conv.paddings);
-  std::vector<std::string> arguments{std::to_string(*kernel[1] * conv.groups), std::to_string(*kernel[0]),
-                                     tuple_or_one(kernels)};
-  add_numbers(arguments, "stride", strides, 1, c.says_defaults());
   const auto form = form_of({Framework::Torch, Windowed::Convolutions}, conv.paddings, conv.windows);
   if (!form) return c.broken("padding of a convolution that PyTorch has no word for");
+  const Shape& kernel = c.type(1).shape;
+  WindowLayer layer{.kind = "Conv",
+                    .in_front = {std::to_string(*kernel[1] * conv.groups), std::to_string(*kernel[0])},
+                    .numbers = numbers_of(conv.windows, conv.paddings),
+                    .groups = std::to_string(conv.groups)};
   if (*form == Form::SameUpper) {
-    if (std::ranges::any_of(kernels, [](Size k) { return k != 1; })) arguments.emplace_back("padding=\"same\"");
-  } else {
-    add_numbers(arguments, "padding", pads, 0, c.says_defaults());
+    layer.is_same = std::ranges::any_of(layer.numbers.kernel, [](Size k) { return k != 1; });
+    layer.numbers.padding.clear();
   }
-  add_numbers(arguments, "dilation", dilations, 1);
-  if (conv.groups != 1) arguments.push_back(fmt::format("groups={}", conv.groups));
-  if (!c.has(2)) arguments.emplace_back("bias=False");
-  return finish(c, "Conv", conv.axes.space, std::move(arguments));
+  return finish(c, std::move(layer));
 }
 
 Status write_conv_transpose(const ConvTranspose& conv, Call& c) {
   if (auto ok = check_layout(c, conv.axes, "a transposed convolution"); !ok) return ok;
   if (conv.kernel_order != KernelOrder::InOutSpace) return c.broken("a kernel in another framework's order");
   const Shape& kernel = c.type(1).shape;
-  auto [kernels, strides, pads, dilations] = numbers_of(conv.windows);
-  Sizes output_pads;
+  WindowLayer layer{.kind = "ConvTranspose",
+                    .in_front = {std::to_string(*kernel[0]), std::to_string(*kernel[1] * conv.groups)},
+                    .numbers = numbers_of(conv.windows),
+                    .groups = std::to_string(conv.groups)};
   for (std::size_t i = 0; i < conv.paddings.size(); ++i) {
     const TransposedPadding& p = conv.paddings[i];
     const Size extra = p.before - p.after;
@@ -226,18 +229,10 @@ Status write_conv_transpose(const ConvTranspose& conv, Call& c) {
         extra >= std::max(conv.windows[i].stride, conv.windows[i].dilation))
       return c.broken(
           fmt::format("a transposed convolution that crops {} cells before and {} after", p.before, p.after));
-    pads.push_back(p.before);
-    output_pads.push_back(extra);
+    layer.numbers.padding.push_back(p.before);
+    layer.output_padding.push_back(extra);
   }
-  std::vector<std::string> arguments{std::to_string(*kernel[0]), std::to_string(*kernel[1] * conv.groups),
-                                     tuple_or_one(kernels)};
-  add_numbers(arguments, "stride", strides, 1, c.says_defaults());
-  add_numbers(arguments, "padding", pads, 0, c.says_defaults());
-  add_numbers(arguments, "output_padding", output_pads, 0);
-  if (conv.groups != 1) arguments.push_back(fmt::format("groups={}", conv.groups));
-  if (!c.has(2)) arguments.emplace_back("bias=False");
-  add_numbers(arguments, "dilation", dilations, 1);
-  return finish(c, "ConvTranspose", conv.axes.space, std::move(arguments));
+  return finish(c, std::move(layer));
 }
 
 constexpr std::array convolution_table{writes<write_conv>(), writes<write_conv_transpose>()};

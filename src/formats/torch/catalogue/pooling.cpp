@@ -206,21 +206,18 @@ std::vector<ValueId> max_unpool_to_size(FunctionCall& call) {
                    per_axis(call, "output_size", axes.space));
 }
 
-// The windows of a pool in PyTorch's words, the numbers among its arguments.
-struct WrittenPool {
-  std::vector<std::string> arguments;
-  bool pads = false, ceils = false;
-};
-
-Result<WrittenPool> written_pool(const Call& c, Windowed windowed, const Axes& axes, const std::vector<Window>& windows,
-                                 const std::vector<Padding>& paddings) {
-  if (auto ok = expect_channels_first(c, axes, "a pool"); !ok) return pass(ok);
-  const auto form = form_of({Framework::Torch, windowed}, paddings, windows);
+Result<WindowLayer> written_pool(const Call& c, std::string kind, Windowed windowed, const auto& pool) {
+  if (auto ok = expect_channels_first(c, pool.axes, "a pool"); !ok) return pass(ok);
+  const auto form = form_of({Framework::Torch, windowed}, pool.paddings, pool.windows);
   if (!form) return c.broken("padding of a pool that PyTorch has no word for");
-  const WindowNumbers numbers = numbers_of(windows, paddings);
-  WrittenPool s{{}, std::ranges::any_of(numbers.padding, [](Size p) { return p != 0; }), *form == Form::RoundedUp};
-  add_pool(s.arguments, numbers);
-  return s;
+  WindowLayer layer{.kind = std::move(kind),
+                    .in_front = {},
+                    .numbers = numbers_of(pool.windows, pool.paddings),
+                    .ceils = *form == Form::RoundedUp};
+  return layer;
+}
+bool pads(const WindowLayer& layer) {
+  return std::ranges::any_of(layer.numbers.padding, [](Size p) { return p != 0; });
 }
 
 // A maximum with its positions is a function of two results; PyTorch knows the numbering within one plane.
@@ -233,34 +230,28 @@ Status finish_with_positions(Call& c, const std::string& function, Positions pos
   return {};
 }
 
-void finish_pool(Call& c, const std::string& kind, Size space, const std::vector<std::string>& arguments) {
-  const std::string self = c.module(fmt::format("nn.{}{}d({})", kind, space, joined(arguments)), {});
-  c.result_of_module(self, c.begin(0));
-}
+void finish_pool(Call& c, const std::string& constructor) { c.result_of_module(c.module(constructor, {}), c.begin(0)); }
 
 Status write_max_pool(const MaxPool& pool, Call& c) {
-  auto s = written_pool(c, Windowed::MaxPools, pool.axes, pool.windows, pool.paddings);
-  if (!s) return pass(s);
-  add_numbers(s->arguments, "dilation", numbers_of(pool.windows).dilation, 1);
-  if (s->ceils) s->arguments.emplace_back("ceil_mode=True");
+  auto layer = written_pool(c, "MaxPool", Windowed::MaxPools, pool);
+  if (!layer) return pass(layer);
   if (pool.positions != Positions::None)
-    return finish_with_positions(c, "max_pool", pool.positions, pool.axes.space, s->arguments);
-  finish_pool(c, "MaxPool", pool.axes.space, s->arguments);
+    return finish_with_positions(c, "max_pool", pool.positions, pool.axes.space, arguments_of(*layer));
+  finish_pool(c, constructor_of(*layer));
   return {};
 }
 
 // nn.LPPool has no padding; of magnitudes both rules are one, as long as no window hangs over.
 Status write_lp_pool(const LpPool& pool, Call& c) {
-  auto s = written_pool(c, Windowed::Averages, pool.axes, pool.windows, pool.paddings);
-  if (!s) return pass(s);
-  if (s->pads) return c.broken("an Lp pool with padding");
+  auto layer = written_pool(c, "LPPool", Windowed::Averages, pool);
+  if (!layer) return pass(layer);
+  if (pads(*layer)) return c.broken("an Lp pool with padding");
   if (std::ranges::any_of(pool.windows, [](Window w) { return w.dilation != 1; }))
     return c.refused("an Lp pool with dilation");
   const bool norm = pool.rule == PowerRule::Norm;
-  if (norm && s->ceils) return c.broken("an Lp pool that rounds up");
-  if (s->ceils) s->arguments.emplace_back("ceil_mode=True");
-  s->arguments.insert(s->arguments.begin(), number(pool.p));
-  const std::string self = c.module(fmt::format("nn.LPPool{}d({})", pool.axes.space, joined(s->arguments)), {});
+  if (norm && layer->ceils) return c.broken("an Lp pool that rounds up");
+  layer->in_front = {number(pool.p)};
+  const std::string self = c.module(constructor_of(*layer), {});
   const bool even = std::fmod(pool.p, 2) == 0;
   if (norm && !even) {
     const Expression x = c.begin(0);
@@ -274,15 +265,12 @@ Status write_lp_pool(const LpPool& pool, Call& c) {
 Status write_average_pool(const AveragePool& pool, Call& c) {
   if (std::ranges::any_of(pool.windows, [](Window w) { return w.dilation != 1; }))
     return c.refused("an average pool with dilation");
-  auto s = written_pool(c, Windowed::Averages, pool.axes, pool.windows, pool.paddings);
-  if (!s) return pass(s);
-  if (s->ceils) s->arguments.emplace_back("ceil_mode=True");
-  if (s->pads && !pool.counts_padding) s->arguments.emplace_back("count_include_pad=False");
-  if (pool.divisor) {
-    if (pool.axes.space == 1) return c.refused("a 1-D average pool with a divisor of its own");
-    s->arguments.push_back(fmt::format("divisor_override={}", *pool.divisor));
-  }
-  finish_pool(c, "AvgPool", pool.axes.space, s->arguments);
+  auto layer = written_pool(c, "AvgPool", Windowed::Averages, pool);
+  if (!layer) return pass(layer);
+  layer->counts_padding = pool.counts_padding || !pads(*layer);
+  layer->divisor = pool.divisor;
+  if (pool.divisor && pool.axes.space == 1) return c.refused("a 1-D average pool with a divisor of its own");
+  finish_pool(c, constructor_of(*layer));
   return {};
 }
 
@@ -290,8 +278,8 @@ Status write_adaptive_pool(const AdaptivePool& pool, Call& c) {
   if (auto ok = expect_channels_first(c, pool.axes, "a pool"); !ok) return ok;
   if (pool.positions != Positions::None)
     return finish_with_positions(c, "adaptive_max_pool", pool.positions, pool.axes.space, {tuple_or_one(pool.out)});
-  finish_pool(c, pool.kind == Extreme::Average ? "AdaptiveAvgPool" : "AdaptiveMaxPool", pool.axes.space,
-              {tuple_or_one(pool.out)});
+  finish_pool(c, fmt::format("nn.Adaptive{}Pool{}d({})", pool.kind == Extreme::Average ? "Avg" : "Max", pool.axes.space,
+                             tuple_or_one(pool.out)));
   return {};
 }
 

@@ -74,27 +74,10 @@ Sizes kernel_of(FunctionCall& call, ValueId weight, Size space) {
   return kernel;
 }
 
-WindowNumbers numbers_of(const std::vector<Window>& windows, const std::vector<Padding>& paddings) {
-  WindowNumbers all;
-  for (const Window& w : windows) {
-    all.kernel.push_back(w.kernel);
-    all.stride.push_back(w.stride);
-    all.dilation.push_back(w.dilation);
-  }
-  for (const Padding& p : paddings) all.padding.push_back(p.spelling == Spelling::Explicit ? p.before : 0);
-  return all;
-}
-
 void add_numbers(std::vector<std::string>& arguments, std::string_view name, const Sizes& numbers, Size otherwise,
                  bool always) {
   if (always || std::ranges::any_of(numbers, [&](Size n) { return n != otherwise; }))
     arguments.push_back(fmt::format("{}={}", name, tuple_or_one(numbers)));
-}
-
-void add_pool(std::vector<std::string>& arguments, const WindowNumbers& numbers) {
-  arguments.push_back(tuple_or_one(numbers.kernel));
-  if (numbers.stride != numbers.kernel) add_numbers(arguments, "stride", numbers.stride, 0);
-  add_numbers(arguments, "padding", numbers.padding, 0);
 }
 
 Status expect_channels_first(const Call& c, const Axes& axes, const std::string& what) {

@@ -3,6 +3,7 @@
 #include "formats/function.h"
 #include "formats/torch/call.h"
 #include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/window_layer.h"
 
 #include <string>
 #include <string_view>
@@ -33,15 +34,9 @@ WindowArguments windows_of(FunctionCall& call, Size space, const WindowRules& ru
 Sizes kernel_of(FunctionCall& call, ValueId weight, Size space);
 
 // ---- for writers
-struct WindowNumbers {
-  Sizes kernel, stride, padding, dilation;
-};
-WindowNumbers numbers_of(const std::vector<Window>& windows, const std::vector<Padding>& paddings = {});
 // "stride=2", where any number is not what is meant without it.
 void add_numbers(std::vector<std::string>& arguments, std::string_view name, const Sizes& numbers, Size otherwise,
                  bool always = false);
-// "2, stride=3, padding=(1, 0)" of a pool, whose stride is its kernel where it is left out.
-void add_pool(std::vector<std::string>& arguments, const WindowNumbers& numbers);
 // Nothing: 1 to 3 axes behind the channels, as PyTorch has them.
 Status expect_channels_first(const Call& c, const Axes& axes, const std::string& what);
 
