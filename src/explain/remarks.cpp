@@ -96,9 +96,10 @@ std::vector<std::string> deviations(Framework framework, const Layer& layer, con
     all.emplace_back(
         "Keras 3.15 on TensorFlow adds this bias along the columns, because there are as many filters as "
         "columns. The bias belongs to the filters.");
+  const bool has_reach = any_above_one(layer.windows, &Window::kernel);
   if (framework == Framework::Tflite || tensorflow)
     for (std::size_t i = 0; i < layer.space(); ++i)
-      if (layer.does == Does::Convolve && layer.space() < 3 && skips(i, 1) && layer.windows[i].kernel > 1) {
+      if (layer.does == Does::Convolve && layer.space() < 3 && skips(i, 1) && has_reach) {
         all.emplace_back(
             "TFLite's XNNPACK delegate gives wrong values for SAME with a stride longer than the kernel; where "
             "SAME pads nothing, write VALID.");

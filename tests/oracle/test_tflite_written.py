@@ -74,3 +74,36 @@ def test_torch_model(name, tmp_path):
 @pytest.mark.parametrize("name", models(ONNX, "model.onnx"))
 def test_onnx_model(name, tmp_path):
     carry(ONNX / name, "model.onnx", tmp_path)
+
+
+# Kernels and strides of `same`: without a form at free sizes are those of 3 cells or more that are shorter than the stride.
+STRIDED = [(k, s) for k in range(1, 6) for s in range(1, 7) if not 3 <= k < s]
+
+
+@pytest.mark.parametrize("layer", ["Conv1D", "Conv2D", "DepthwiseConv2D", "Conv2DTranspose", "MaxPooling2D", "AveragePooling2D"])
+@pytest.mark.parametrize("size", [None, 9, 10, 12])
+def test_same_reads_the_same_windows_in_every_interpreter(layer, size, tmp_path):
+    keras = pytest.importorskip("keras")
+    columns = {9: 4, 10: 6, 12: 5}.get(size)
+    shape = (size, 3) if layer.endswith("1D") else (size, columns, 3)
+    x = keras.Input(shape)
+
+    def windowed(k, s):
+        kernel, stride = ((k,), s) if len(shape) == 2 else ((k, 1), (s, 2))
+        if layer == "DepthwiseConv2D":
+            stride = (s, s)
+        first = () if "Pool" in layer or "Depthwise" in layer else (4,)
+        return getattr(keras.layers, layer)(*first, kernel, strides=stride, padding="same", name=f"k{k}s{s}")
+
+    model = keras.Model(x, [windowed(k, s)(x) for k, s in STRIDED])
+    model.save(tmp_path / "model.keras")
+    report = json.loads(convoy("port", tmp_path / "model.keras", "-o", tmp_path / "model.tflite", "--json").stdout)
+    for plain in (True, False):
+        run = runner(tmp_path / "model.tflite", plain)
+        for rows in [size] if size else range(1, 14):
+            cells = (1, rows, 3) if len(shape) == 2 else (1, rows, columns or rows % 5 + 1, 3)
+            feed = np.random.default_rng(rows).standard_normal(cells).astype(np.float32)
+            given = run(**{report["inputs"][0]["name"]: feed})
+            got = [given[row["name"]] for row in report["outputs"]]
+            want = [np.asarray(y) for y in model(feed)]
+            assert_close(got, want, TOLERANCE, f"{rows} rows, {'reference' if plain else 'XNNPACK'}")

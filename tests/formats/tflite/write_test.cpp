@@ -85,6 +85,53 @@ TEST(WriteTfliteOperators, APoolOverThreeAxesIsTwoPools) {
   expect_same_behind_the_file(of_one(AveragePool{{Order::ChannelsLast, 3}, windows, {same, same, same}}, shape));
 }
 
+// The convolution's windows `same` over a free batch, rows and columns.
+Graph convolved(const std::vector<Window>& windows, Dim rows, Dim columns) {
+  Graph graph;
+  const ValueId x = graph.input("x", {DType::F32, {Dim(), rows, columns, Dim(3)}});
+  const ValueId w = graph.constant("w", filled({Dim(windows[0].kernel), Dim(windows[1].kernel), Dim(3), Dim(5)}));
+  const Padding same{Spelling::SameUpper};
+  const Conv conv{{Order::ChannelsLast, 2}, KernelOrder::SpaceInOut, windows, {same, same}, 1};
+  graph.outputs = *graph.add(conv, {x, w}, "conv"), graph.output_names = {"y"};
+  return graph;
+}
+
+// What the written file's convolution says for its padding.
+Spelling spelled_in_file(const Graph& graph) {
+  const auto file = file_of(written(graph));
+  const auto read = tflite::read_model(blob_of(file), {});
+  EXPECT_TRUE(read) << message(read.error());
+  for (const Node& node : read->nodes)
+    if (const auto* conv = std::get_if<Conv>(&node.op)) return conv->paddings[0].spelling;
+  return Spelling::Explicit;
+}
+
+// XNNPACK begins inside the input where SAME's total would be negative.
+TEST(WriteTfliteOperators, SameOfAStrideLongerThanTheKernelIsSaidByOtherWords) {
+  const Dim free;
+  for (const Size rows : {9, 10, 11, 12}) {
+    const Graph fixed = convolved({{2, 3, 1}, {3, 2, 1}}, Dim(rows), Dim(7));
+    expect_same_behind_the_file(fixed);
+    const bool leaves = rows % 3 == 0;
+    EXPECT_EQ(spelled_in_file(fixed), leaves ? Spelling::Valid : Spelling::SameUpper) << rows;
+  }
+  for (const Dim columns : {Dim(8), Dim(9), Dim(10), Dim(11), Dim(12)}) {
+    const Graph small = convolved({{2, 3, 1}, {1, 2, 1}}, free, columns);
+    expect_same_behind_the_file(small);
+    EXPECT_EQ(spelled_in_file(small), Spelling::Valid);
+    const Graph sliced = convolved({{3, 2, 1}, {1, 2, 1}}, free, columns);
+    expect_same_behind_the_file(sliced);
+    EXPECT_EQ(spelled_in_file(sliced), Spelling::SameUpper);
+  }
+  EXPECT_EQ(spelled_in_file(convolved({{3, 3, 1}, {3, 2, 1}}, free, free)), Spelling::SameUpper);
+  EXPECT_EQ(spelled_in_file(convolved({{1, 3, 1}, {1, 2, 1}}, free, free)), Spelling::Valid);
+  const auto refused = tflite::write_model(convolved({{3, 4, 1}, {3, 2, 1}}, free, Dim(7)),
+                                           [](std::span<const std::byte>) { return Status(); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::Unsupported);
+  EXPECT_NE(message(refused.error()).find("give the size with --size"), std::string::npos) << message(refused.error());
+}
+
 TEST(WriteTfliteOperators, TheLargestFewAreWrittenWithTheirPlaces) {
   expect_same_behind_the_file(of_one(TopK{1, 3, true, true}, {Dim(), Dim(6)}, 2));
 }

@@ -1,6 +1,7 @@
 // Convolutions and transposed ones: over one axis as over two of which the first has one cell.
 #include "formats/tflite/write/sink.h"
 
+#include "ops/agreement.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -55,9 +56,44 @@ std::optional<Size> padding_word(Axes axes, const std::vector<Padding>& paddings
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const Dim n = at(shape, axes.spatial(static_cast<Size>(i)));
     const Padding nothing{Spelling::Valid};
-    pads = pads || !(n.known() ? same_at(paddings[i], nothing, windows[i], *n) : windows[i] == Window{});
+    pads = pads || !(n.known() ? same_at(paddings[i], nothing, windows[i], *n)
+                               : same_always(paddings[i], nothing, windows[i]));
   }
   return pads ? same : valid;
+}
+
+// XNNPACK begins inside the input where SAME leaves cells between the last window and the end, as it may where the stride
+// is longer than the window: there a convolution says SAME by other words.
+bool leaves_cells(const Padding& padding, Window window, Dim n) {
+  if (window.reach() >= window.stride) return false;
+  if (!n.known()) return true;
+  const auto at = place(padding, window, *n);
+  return at && read_past(*at, window, *n) < 0;
+}
+bool leaves_cells(const std::vector<Padding>& paddings, const std::vector<Window>& windows, Axes axes,
+                  const Shape& shape) {
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    if (leaves_cells(paddings[i], windows[i], at(shape, axes.spatial(static_cast<Size>(i))))) return true;
+  return false;
+}
+
+// Windows of one cell read every stride-th cell: those alone are handed on, and the stride is one.
+Place taken_by_stride(Sink& sink, Place x, Axes axes, std::vector<Window>& windows) {
+  TensorType type = sink.type_of(x);
+  const auto rank = type.shape.size();
+  const Size all = (Size{1} << rank) - 1;
+  Sizes steps(rank, 1);
+  for (Size i = 0; i < axes.space; ++i) {
+    Window& window = windows[static_cast<std::size_t>(i)];
+    if (window.reach() != 1 || window.stride == 1) continue;
+    const auto axis = static_cast<std::size_t>(axes.spatial(i));
+    steps[axis] = window.stride;
+    if (type.shape[axis].known()) type.shape[axis] = Dim(ceil_div(*type.shape[axis], window.stride));
+    window = Window{};
+  }
+  const Place edge = sink.numbers(Sizes(rank, 0));
+  return sink.step("STRIDED_SLICE", {x, edge, edge, sink.numbers(steps)}, type,
+                   {{"begin_mask", all}, {"end_mask", all}});
 }
 
 // The cells that no word of TFLite's says, put in front: what is left is VALID.
@@ -74,6 +110,22 @@ Place padded(Sink& sink, Place x, Axes axes, const std::vector<Padding>& padding
   }
   const Place cells = sink.numbers(pairs);
   return sink.step("PAD", {x, sink.stored_shape(cells, {static_cast<Size>(type.shape.size()), 2})}, type);
+}
+
+// The word for a convolution's padding, behind what has to be done to its input before.
+Result<Size> worded(Sink& sink, Place& x, const Conv& conv, std::vector<Window>& windows) {
+  auto word = padding_word(conv.axes, conv.paddings, windows, sink.type_of(x).shape);
+  const auto skips = [&] { return leaves_cells(conv.paddings, windows, conv.axes, sink.type_of(x).shape); };
+  if (word && (*word == valid || !skips())) return *word;
+  bool known = true;
+  const Place more = padded(sink, x, conv.axes, conv.paddings, windows, known);
+  if (known) return x = more, valid;
+  if (!word) return sink.refused("a padding that changes with a free size");
+  x = taken_by_stride(sink, x, conv.axes, windows);
+  if (!skips()) return same;
+  return fail(Fault::Unsupported,
+              "SAME of a stride longer than the kernel, at a free size, is read otherwise by TFLite's default "
+              "interpreter; give the size with --size");
 }
 
 // The kernels want one, zeros where the layer has none.
@@ -95,15 +147,11 @@ Status write_conv(const Conv& conv, Sink& sink) {
   if (!depthwise && conv.kernel_order != KernelOrder::SpaceInOut) return sink.broken("a kernel in another order");
   if (space == 3 && (depthwise || conv.groups != 1)) return sink.refused("a convolution in groups over three axes");
   Place x = sink.input();
-  auto word = padding_word(conv.axes, conv.paddings, conv.windows, sink.type().shape);
-  if (!word) {
-    bool known = true;
-    x = padded(sink, x, conv.axes, conv.paddings, conv.windows, known);
-    if (!known) return sink.refused("a padding that changes with a free size");
-    word = valid;
-  }
+  std::vector<Window> windows = conv.windows;
+  const auto word = worded(sink, x, conv, windows);
+  if (!word) return std::unexpected(word.error());
   if (space == 1) x = put_in_axis(sink, x);
-  const auto windows = in_two_axes(conv.windows);
+  windows = in_two_axes(std::move(windows));
   Options options{{"padding", *word}};
   say_strides(options, windows);
   say_dilations(options, windows);
