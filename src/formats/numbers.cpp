@@ -302,6 +302,18 @@ std::optional<std::vector<Numbers>> moved(const std::vector<const Numbers*>& in,
 
 bool Numbers::known() const { return std::ranges::all_of(all, &Number::known); }
 
+Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers) {
+  if (dtype == DType::I64) return Tensor::of(std::move(shape), std::move(numbers));
+  // The low bytes of a whole number are the number in every narrower type.
+  std::vector<std::byte> bytes;
+  for (const std::int64_t number : numbers) {
+    const auto one = std::bit_cast<std::array<std::byte, sizeof(number)>>(number);
+    bytes.insert(bytes.end(), one.begin(), one.begin() + bytes_of(dtype));
+  }
+  auto tensor = Tensor::owning(dtype, shape, std::move(bytes));
+  return tensor ? *std::move(tensor) : Tensor::of(std::move(shape), std::move(numbers));  // the count is the shape's
+}
+
 Result<Tensor> Numbers::tensor() const {
   if (!known()) return fail(Fault::Unsupported, "is computed from sizes that are not known beforehand");
   if (is_floating(dtype)) {
@@ -311,14 +323,7 @@ Result<Tensor> Numbers::tensor() const {
   }
   std::vector<std::int64_t> wholes;
   for (const Number& n : all) wholes.push_back(n.kind == Kind::Whole ? n.whole : static_cast<std::int64_t>(n.real));
-  if (dtype == DType::I64) return Tensor::of(shape, std::move(wholes));
-  // The low bytes of a whole number are the number in every narrower type.
-  std::vector<std::byte> bytes;
-  for (const std::int64_t n : wholes) {
-    const auto one = std::bit_cast<std::array<std::byte, sizeof(n)>>(n);
-    bytes.insert(bytes.end(), one.begin(), one.begin() + bytes_of(dtype));
-  }
-  return Tensor::owning(dtype, shape, std::move(bytes));
+  return whole_tensor(dtype, shape, std::move(wholes));
 }
 
 Numbers numbers_of(const Tensor& tensor) {

@@ -44,6 +44,9 @@ struct Numbers {
   Result<Tensor> tensor() const;  // where all are known
 };
 
+// Whole numbers, as many as the shape says, in a type of whole numbers or truths.
+Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers);
+
 // Of a small tensor.
 Numbers numbers_of(const Tensor& tensor);
 Numbers numbers_of(const Shape& shape, std::span<const SizeId> sizes);

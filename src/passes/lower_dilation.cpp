@@ -1,6 +1,8 @@
 // Says dilated windows by layers that Keras has on every processor: stride with dilation as a dilated convolution of which
 // every stride-th cell is kept; a dilated kernel over three axes with zeros between its taps; a dilated maximum as the
-// maximum of shifted cells. What a Keras layer says as it stands is left alone.
+// maximum of shifted cells. What a Keras layer says as it stands is left alone. A dilated average is a depthwise convolution
+// with equal taps, wherever the target has no such average.
+#include "ops/expect.h"
 #include "ops/transposed_vocabulary.h"
 #include "passes/constants.h"
 #include "passes/kernels.h"
@@ -17,10 +19,12 @@ namespace {
 
 class DilationSpeller {
  public:
-  explicit DilationSpeller(const Graph& graph) : graph_(graph), patch_(graph) {}
+  DilationSpeller(const Graph& graph, const Target& target) : graph_(graph), patch_(graph), target_(target) {}
 
   Result<Patch> run() {
-    return node_by_node<Conv, MaxPool>(graph_, patch_, [&](NodeId id, const auto& op) { return spell(id, op); });
+    const auto each = [&](NodeId id, const auto& op) { return spell(id, op); };
+    if (target_.framework != Framework::Keras) return node_by_node<AveragePool>(graph_, patch_, each);
+    return node_by_node<Conv, MaxPool, AveragePool>(graph_, patch_, each);
   }
 
  private:
@@ -118,12 +122,84 @@ class DilationSpeller {
     return most;
   }
 
+  // Zeros in front, each tap worth as much as the others, then what the cells that count are short of a whole window.
+  Status spell(NodeId id, const AveragePool& pool) {
+    const Node& node = graph_[id];
+    const Counting counting = pool.counts_padding ? Counting::WithPadding : Counting::Inside;
+    const bool has_word = target_.framework == Framework::OnnxRuntime && target_.opset >= 19;
+    if (!any_above_one(pool.windows, &Window::dilation) || has_word) return {};
+    const Shape& shape = graph_[node.inputs[0]].type.shape;
+    const Dim channels = shape[static_cast<std::size_t>(pool.axes.channel())];
+    if (!channels.known())
+      return within(place_of(node),
+                    Status(fail(Fault::Unsupported, "is a dilated average over an unknown number of channels")));
+    double cells = 1;
+    for (const Window& w : pool.windows) cells *= static_cast<double>(w.kernel);
+    const double share = 1 / (pool.divisor ? static_cast<double>(*pool.divisor) : cells);
+    const bool bare = std::ranges::all_of(pool.paddings, adds_nothing);
+    auto x = bare ? Result<ValueId>(node.inputs[0])
+                  : padded(patch_, node, node.inputs[0], pool.axes, pool.windows, pool.paddings, 0);
+    if (x) x = equal_taps(node, pool, *x, *channels, share);
+    if (x && !pool.divisor) x = counted(node, pool, counting, *x);
+    patch_.remark(node, "is a depthwise convolution with equal taps, because the target's averages know no dilation");
+    return patch_.become(id, x);
+  }
+
+  static bool adds_nothing(const Padding& p) {
+    const bool none = p.spelling == Spelling::Valid || (p.spelling == Spelling::Explicit && !p.before && !p.after);
+    return none && p.leftover == Leftover::Drop;
+  }
+
+  Result<ValueId> equal_taps(const Node& node, const AveragePool& pool, ValueId x, Size channels, double share) {
+    Sizes kernel{channels, 1};
+    for (const Window& w : pool.windows) kernel.push_back(w.kernel);
+    const auto count = checked_count(kernel);
+    if (!count || *count > most_taps)
+      return within(place_of(node), Result<ValueId>(fail(Fault::Limit, "taps of shape " + text_of(kernel))));
+    const std::vector<double> taps(static_cast<std::size_t>(*count), share);
+    const Tensor tensor = Tensor::of(kernel, taps).converted(graph_[node.inputs[0]].type.dtype);
+    const ValueId weight = patch_.constant(node.layer + "/taps", tensor, false);
+    return patch_.one(node,
+                      Conv{pool.axes, KernelOrder::OutInSpace, pool.windows,
+                           std::vector<Padding>(pool.windows.size(), Padding{Spelling::Valid}), channels},
+                      {x, weight});
+  }
+
+  // Divided by the share of each window's taps that count.
+  Result<ValueId> counted(const Node& node, const AveragePool& pool, Counting counting, ValueId sum) {
+    const auto fixed = [&](const Padding& p) {
+      return adds_nothing(p) ||
+             (p.spelling == Spelling::Explicit && p.leftover == Leftover::Drop && counting == Counting::WithPadding);
+    };
+    if (std::ranges::all_of(pool.paddings, fixed)) return sum;
+    const auto sizes = spatial_sizes(graph_[node.inputs[0]].type.shape, pool.axes);
+    if (auto factors = count_correction(pool, sizes, counting)) {
+      const ValueId map = patch_.constant(node.layer + "/factors", std::move(*factors), false);
+      return patch_.one(node, Binary{BinaryFunction::Multiply}, {sum, map});
+    }
+    if (counting == Counting::WithPadding)
+      return within(
+          place_of(node),
+          Result<ValueId>(fail(Fault::Unsupported, "is a dilated average that counts padding " + words(pool.paddings) +
+                                                       ", and the size is free; give the input a size")));
+    auto ones = patch_.one(node, Slice{pool.axes.channel(), 0, 1}, {node.inputs[0]});
+    if (ones) ones = patch_.one(node, Affine{0, 1}, {*ones});
+    if (ones) ones = padded(patch_, node, *ones, pool.axes, pool.windows, pool.paddings, 0);
+    double cells = 1;
+    for (const Window& w : pool.windows) cells *= static_cast<double>(w.kernel);
+    if (ones) ones = equal_taps(node, pool, *ones, 1, 1 / cells);
+    return ones ? patch_.one(node, Binary{BinaryFunction::Divide}, {sum, *ones}) : ones;
+  }
+
+  static constexpr Size most_taps = Size{1} << 24;
+
   const Graph& graph_;
   Patch patch_;
+  const Target& target_;
 };
 
 }  // namespace
 
-Result<Patch> lower_dilation(const Graph& graph, const Target&) { return DilationSpeller(graph).run(); }
+Result<Patch> lower_dilation(const Graph& graph, const Target& target) { return DilationSpeller(graph, target).run(); }
 
 }  // namespace convoy

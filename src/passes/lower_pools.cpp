@@ -142,32 +142,6 @@ std::optional<Surplus> surplus(const PoolSpeller<AveragePool>& speller) {
   return found;
 }
 
-constexpr Size most_factors = Size{1} << 24;  // above it they are computed
-
-// prod(k) / (cells that the window counts), for every output cell; the factor that takes a sum over padding zeros,
-// divided by the whole window, to the average.
-std::optional<Tensor> correction(const PoolSpeller<AveragePool>& speller) {
-  const AveragePool& pool = speller.pool_;
-  Sizes shape(static_cast<std::size_t>(pool.axes.rank()), 1);
-  std::vector<float> map{1.0F};
-  for (std::size_t i = 0; i < pool.windows.size(); ++i) {
-    const Window w = pool.windows[i];
-    const auto in = speller.size(i);
-    const auto at = in ? place(pool.paddings[i], w, *in) : std::nullopt;
-    if (!at || at->out > most_factors / static_cast<Size>(map.size())) return std::nullopt;
-    std::vector<float> wider;
-    for (const float outer : map)
-      for (Size o = 0; o < at->out; ++o) {
-        const auto factor = whole_to_counted(*at, w, *in, o, speller.counting());
-        if (!factor) return std::nullopt;
-        wider.push_back(static_cast<float>(outer * *factor));
-      }
-    map = std::move(wider);
-    shape[static_cast<std::size_t>(pool.axes.spatial(static_cast<Size>(i)))] = at->out;
-  }
-  return Tensor::of(shape, std::move(map));
-}
-
 // The padding that counts, as ones around a map of ones; what a ceil window hangs over is zeros behind it.
 Result<ValueId> counted_ones(PoolSpeller<AveragePool>& speller, ValueId ones) {
   const AveragePool& pool = speller.pool_;
@@ -261,7 +235,7 @@ Status spell(const Graph& graph, NodeId id, const AveragePool& pool, const Targe
     if (!wide) return pass(wide);
     return speller.becomes(speller.make(crop, {*wide}));
   }
-  if (auto map = correction(speller)) {
+  if (auto map = count_correction(pool, speller.sizes_, speller.counting())) {
     speller.remark("padding " + words(pool.paddings) + (counts ? " counts what is declared" : " never counts padding") +
                    ": the average over " + speller.fronts() + " is multiplied by a map of kernel cells per real cell");
     const ValueId factor = patch.constant(speller.node_.layer + "/cells", std::move(*map), false);

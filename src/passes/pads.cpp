@@ -33,6 +33,28 @@ Result<ValueId> padded(Patch& patch, const Node& like, ValueId x, Axes axes, con
   return made->front();
 }
 
+std::optional<Tensor> count_correction(const AveragePool& pool, const SpatialSizes& sizes, Counting counting) {
+  constexpr Size most = Size{1} << 24;  // factors; above it they are computed when the model runs
+  Sizes shape(static_cast<std::size_t>(pool.axes.rank()), 1);
+  std::vector<float> map{1.0F};
+  for (std::size_t i = 0; i < pool.windows.size(); ++i) {
+    const Window w = pool.windows[i];
+    const auto in = sizes[i];
+    const auto at = in ? place(pool.paddings[i], w, *in) : std::nullopt;
+    if (!at || at->out > most / static_cast<Size>(map.size())) return std::nullopt;
+    std::vector<float> wider;
+    for (const float outer : map)
+      for (Size o = 0; o < at->out; ++o) {
+        const auto factor = whole_to_counted(*at, w, *in, o, counting);
+        if (!factor) return std::nullopt;
+        wider.push_back(static_cast<float>(outer * *factor));
+      }
+    map = std::move(wider);
+    shape[static_cast<std::size_t>(pool.axes.spatial(static_cast<Size>(i)))] = at->out;
+  }
+  return Tensor::of(shape, std::move(map));
+}
+
 namespace {
 
 std::string words(const Padding& padding) {

@@ -49,13 +49,6 @@ constexpr Pass divisions{"lower_divisions", "says divisions with a remainder as 
 constexpr Pass casts{"cast_whole_numbers", "puts a cast in front of what makes fractions of whole numbers",
                      cast_whole_numbers, true};
 
-constexpr std::array torch_passes{dropping,      folding_dilation, moving,  kernels, gates,    folding,
-                                  folding_crops, saying_crops,     padding, pools,   resizing, norms,
-                                  softmax,       shuffling,        casts};
-// ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping,      folding_dilation, moving,    kernels, folding,
-                                 folding_crops, saying_crops,     padding,   pools,   resizing,
-                                 norms,         softmax,          divisions, casts};
 constexpr Pass transposed{"lower_transposed",
                           "says transposed convolutions with groups or dilation by layers that the target has",
                           lower_transposed, true};
@@ -81,6 +74,20 @@ constexpr Pass constants{"fold_constants", "gives weights the shape, order and t
                          fold_constants, true};
 constexpr Pass cells{"lower_cells", "says recurrent cells step by step, where the target has none without a memory",
                      lower_cells, true};
+constexpr Pass dilated_averages{"lower_dilation", "says dilated averages by depthwise convolutions with equal taps",
+                                lower_dilation, true};
+constexpr Pass positions{"lower_positions", "counts the positions of maxima within one plane, and on from there",
+                         lower_positions, true};
+constexpr Pass turning{"turn_pads", "puts the axes of mirrored, wrapped and repeated pads last, with transposes around",
+                       turn_pads, true};
+constexpr std::array torch_passes{dropping,         folding_dilation, moving, turning,  positions,
+                                  dilated_averages, kernels,          gates,  folding,  folding_crops,
+                                  saying_crops,     padding,          pools,  resizing, norms,
+                                  softmax,          shuffling,        casts};
+// ONNX reads both orders of a pixel shuffle.
+constexpr std::array onnx_passes{
+    dropping, folding_dilation, moving, dilated_averages, kernels,   folding, folding_crops, saying_crops, padding,
+    pools,    resizing,         norms,  softmax,          divisions, casts};
 constexpr std::array keras_passes{
     dropping, folding_dilation, constants, patches, grids, moving_last, choices,       transposed,   adaptive,
     powers,   dilation,         kernels,   gates,   cells, folding,     folding_crops, saying_crops, padding,

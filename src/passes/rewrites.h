@@ -21,6 +21,8 @@ Result<Patch> lower_transposed(const Graph& graph, const Target& target);
 Result<Patch> lower_adaptive(const Graph& graph, const Target& target);
 Result<Patch> lower_powers(const Graph& graph, const Target& target);
 Result<Patch> lower_dilation(const Graph& graph, const Target& target);
+Result<Patch> lower_positions(const Graph& graph, const Target& target);
+Result<Patch> turn_pads(const Graph& graph, const Target& target);
 Result<Patch> lower_pools(const Graph& graph, const Target& target);
 Result<Patch> lower_resize(const Graph& graph, const Target& target);
 Result<Patch> lower_norms(const Graph& graph, const Target& target);

@@ -2,6 +2,7 @@
 #include "formats/onnx/constants.h"
 
 #include "base/words.h"
+#include "formats/numbers.h"
 #include "formats/shortest.h"
 #include "run/run.h"
 
@@ -76,9 +77,8 @@ Result<std::vector<Tensor>> compute(const ModelNode& node, Size opset, const std
   for (const ValueId v : *outputs) {
     const Tensor& value = values->at(v);
     const DType wanted = graph[v].type.dtype;
-    const bool floating = wanted == DType::F32 || wanted == DType::F64 || wanted == DType::F16 || wanted == DType::BF16;
-    if (floating) results.push_back(value.converted(wanted));
-    else results.push_back(Tensor::of(value.shape(), value.integers()));
+    if (is_floating(wanted)) results.push_back(value.converted(wanted));
+    else results.push_back(whole_tensor(wanted, value.shape(), value.integers()));
   }
   return results;
 }

@@ -25,7 +25,7 @@ Result<bool> ModelReader::add_computed(const ModelNode& node, const std::vector<
     few.push_back(known ? numbers(*known) : nullptr);
     tensors.emplace_back();
     if (!known) continue;
-    all_few = all_few && few.back() && !known->value;
+    all_few = all_few && few.back();  // also of a constant that a node of the graph reads
     of_shapes = of_shapes || known->of_shapes || (few.back() && !is_floating(few.back()->dtype));
     if (known->tensor) {
       tensors.back() = known->tensor;

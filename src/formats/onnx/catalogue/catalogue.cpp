@@ -54,10 +54,11 @@ std::vector<Parameter> parameters_in(std::string_view text) {
 std::vector<Signature> made_signatures() {
   std::vector<Signature> all;
   for (const auto family :
-       {convolution_operators(), pooling_operators(), padding_operators(), resize_operators(), reshape_operators(),
-        slice_concat_operators(), scatter_operators(), normalization_operators(), activation_operators(),
-        elementwise_operators(), comparison_operators(), reduction_operators(), linear_operators(),
-        recurrent_operators(), other_operators()})
+       {convolution_operators(), pooling_operators(),      padding_operators(),    resize_operators(),
+        reshape_operators(),     slice_concat_operators(), scatter_operators(),    normalization_operators(),
+        activation_operators(),  elementwise_operators(),  comparison_operators(), reduction_operators(),
+        linear_operators(),      quantization_operators(), recurrent_operators(),  attention_operators(),
+        loss_operators(),        transform_operators(),    select_operators(),     other_operators()})
     for (const Operator& row : family) all.push_back({&row, parameters_in(row.inputs), parameters_in(row.attributes)});
   return all;
 }

@@ -92,7 +92,12 @@ std::span<const Operator> elementwise_operators();
 std::span<const Operator> comparison_operators();
 std::span<const Operator> reduction_operators();
 std::span<const Operator> linear_operators();
+std::span<const Operator> quantization_operators();
 std::span<const Operator> recurrent_operators();
+std::span<const Operator> attention_operators();
+std::span<const Operator> loss_operators();
+std::span<const Operator> transform_operators();
+std::span<const Operator> select_operators();
 std::span<const Operator> other_operators();
 
 }  // namespace convoy::onnx

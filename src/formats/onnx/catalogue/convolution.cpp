@@ -1,6 +1,6 @@
 // Conv and ConvTranspose. A model's auto_pad stays a spelling for convolutions; transposed ones become signed crops, since
 // the standard's words for them are read in several ways and no target says them.
-#include "formats/onnx/arguments.h"
+#include "formats/onnx/composed.h"
 #include "formats/onnx/write/sink.h"
 #include "ops/expect.h"
 
@@ -63,8 +63,9 @@ void refuse_dilated(FunctionCall& call, ValueId x, const std::vector<Window>& wi
               "attribute 'auto_pad' SAME_UPPER or SAME_LOWER with dilations, which runtimes refuse" + instead);
 }
 
-std::vector<ValueId> conv(FunctionCall& call) {
-  const ValueId x = call.tensor("X"), weight = call.tensor("W"), bias = call.optional("B");
+}  // namespace
+
+ValueId conv_of(FunctionCall& call, ValueId x, ValueId weight, ValueId bias) {
   const auto space = static_cast<std::size_t>(space_of(call, x));
   const auto windows = windows_of(call, kernel_of(call, weight, space));
   const AutoPad word = auto_pad_of(call);
@@ -80,8 +81,15 @@ std::vector<ValueId> conv(FunctionCall& call) {
     else if (word == AutoPad::Valid) paddings.push_back({Spelling::Valid});
     else paddings.push_back({Spelling::Explicit, pads.before[i], pads.after[i]});
   }
-  return {call.add(Conv{channels_first(static_cast<Size>(space)), KernelOrder::OutInSpace, windows, paddings, groups},
-                   {x, weight, bias})};
+  return call.add(Conv{channels_first(static_cast<Size>(space)), KernelOrder::OutInSpace, windows, paddings, groups},
+                  {x, weight, bias});
+}
+
+namespace {
+
+std::vector<ValueId> conv(FunctionCall& call) {
+  const ValueId x = call.tensor("X"), weight = call.tensor("W");
+  return {conv_of(call, x, weight, call.optional("B"))};
 }
 
 // output_padding, below the stride: a longer one would belong to a longer input.

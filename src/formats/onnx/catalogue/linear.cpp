@@ -1,5 +1,5 @@
 // Products of matrices: MatMul, Gemm, Einsum. A known right side of rank 2 makes them a linear layer.
-#include "formats/onnx/arguments.h"
+#include "formats/onnx/composed.h"
 #include "formats/onnx/write/sink.h"
 #include "ops/expect.h"
 
@@ -7,15 +7,13 @@
 #include <array>
 
 namespace convoy::onnx {
-namespace {
 
-std::vector<ValueId> matmul(FunctionCall& call) {
-  ValueId a = call.tensor("A"), b = call.tensor("B");
+ValueId matmul_of(FunctionCall& call, ValueId a, ValueId b) {
   if (call.failed()) return {};
   const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
   const bool whole = !is_floating(dtype);
   if (!whole && call.constant(b) && call.rank(b) == 2 && call.rank(a) >= 2)
-    return {call.add(Linear{LinearOrder::InOut}, {a, b})};
+    return call.add(Linear{LinearOrder::InOut}, {a, b});
   if (call.rank(a) == 0 || call.rank(b) == 0) call.refuse(Fault::Format, "a product with a single number");
   if (call.failed()) return {};
   const bool row = call.rank(a) == 1, column = call.rank(b) == 1;
@@ -24,7 +22,14 @@ std::vector<ValueId> matmul(FunctionCall& call) {
   ValueId y = call.add(MatMul{}, {a, b});
   if (column && y) y = call.add(Squeeze{{call.rank(y) - 1}}, {y});
   if (row && y) y = call.add(Squeeze{{call.rank(y) - (column ? 1 : 2)}}, {y});
-  return {y};
+  return y;
+}
+
+namespace {
+
+std::vector<ValueId> matmul(FunctionCall& call) {
+  const ValueId a = call.tensor("A");
+  return {matmul_of(call, a, call.tensor("B"))};
 }
 
 // C as the bias [N] of a linear layer; nothing where it has another shape.

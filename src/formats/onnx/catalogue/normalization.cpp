@@ -124,11 +124,23 @@ std::vector<ValueId> rms_normalization(FunctionCall& call) {
   return {call.add(RmsNorm{axes, epsilon}, {x, scale})};
 }
 
+// Divided by its length along one axis; what has none stays 0.
+std::vector<ValueId> lp_normalization(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size axis = axis_of(call, "axis", call.attrs.integer("axis", -1), std::max<Size>(call.rank(x), 1));
+  const Size p = call.attrs.integer("p", 2);
+  if (p != 1 && p != 2) call.refuse(Fault::Format, "attribute 'p' is " + std::to_string(p) + ", expected 1 or 2");
+  // The least number of the type that has all its digits: any length below it is as good as none.
+  const double least = call.type(x).dtype == DType::F16 ? 0x1p-14 : 0x1p-126;
+  return {call.add(LengthNorm{{axis}, static_cast<double>(p), least}, {x})};
+}
+
 // clang-format off
 constexpr std::array normalization_table{
     Operator{"BatchNormalization", {}, "X scale B input_mean input_var", "epsilon:f momentum:f spatial:i@-8 training_mode:i@14", batch_normalization, {}, {1, 5}},
     Operator{"InstanceNormalization", {}, "input scale B", "epsilon:f", instance_normalization},
     Operator{"GroupNormalization", {18}, "X scale bias", "epsilon:f num_groups:i stash_type:i", group_normalization},
+    Operator{"LpNormalization", {}, "input", "axis:i p:i", lp_normalization},
     Operator{"LRN", {}, "X", "alpha:f beta:f bias:f size:i", lrn},
     Operator{"MeanVarianceNormalization", {9}, "X", "axes:I", mean_variance_normalization},
     Operator{"LayerNormalization", {17}, "X Scale B?", "axis:i epsilon:f stash_type:i", layer_normalization, {}, {1, 3}},

@@ -1,0 +1,175 @@
+// Cells chosen by what is known beforehand: Compress, ReverseSequence, CenterCropPad, EyeLike, TensorScatter, BitShift.
+#include "formats/onnx/composed.h"
+#include "formats/onnx/types.h"
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace convoy::onnx {
+namespace {
+
+constexpr Size most_places = Size{1} << 22;
+
+std::vector<ValueId> compress(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const ValueId condition = call.tensor("condition");
+  const bool flat = !call.attrs.has("axis");
+  const Size axis = flat ? 0 : axis_of(call, "axis", call.attrs.integer("axis"), std::max<Size>(call.rank(x), 1));
+  const Tensor* known = call.constant(condition);
+  if (!known)
+    call.refuse(Fault::Unsupported, "input 'condition' is computed by the model; it must be known beforehand");
+  if (call.failed()) return {};
+  Take take{axis, {}};
+  const auto truths = known->integers();
+  for (std::size_t i = 0; i < truths.size(); ++i)
+    if (truths[i] != 0) take.indices.push_back(static_cast<Size>(i));
+  if (flat) x = call.add(Reshape{{-1}}, {x});
+  return {call.add(take, {x})};
+}
+
+// [N, T, rest] with the first lengths[n] steps of each example backwards.
+std::vector<ValueId> reverse_sequence(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const auto lengths = known_integers(call, "sequence_lens");
+  const Size batch = call.attrs.integer("batch_axis", 1), time = call.attrs.integer("time_axis", 0);
+  const Size rank = call.rank(x);
+  if (!call.failed() && (rank < 2 || batch + time != 1 || batch < 0 || batch > 1))
+    call.refuse(Fault::Format, "attributes 'batch_axis' and 'time_axis' are " + std::to_string(batch) + " and " +
+                                   std::to_string(time) + ", expected 0 and 1");
+  if (!lengths) call.refuse(Fault::Unsupported, "its lengths must be known beforehand");
+  if (call.failed()) return {};
+  const Dim steps = call.dim(x, time);
+  if (steps.known() && std::ranges::all_of(*lengths, [&](Size n) { return n == *steps; }))
+    return {call.add(Slice{time, {}, {}, -1}, {x})};
+  const auto count = static_cast<Size>(lengths->size());
+  if (!steps.known() || *steps < 1 || count > most_places / *steps)
+    call.refuse(Fault::Unsupported, "a number of steps that is not known: " + text_of(call.shape(x)));
+  Sizes whole{count, steps.known() ? *steps : -1}, flat{steps.known() ? count * *steps : -1};
+  for (Size i = 2; i < rank; ++i) {
+    if (!call.dim(x, i).known()) call.refuse(Fault::Unsupported, "sizes of " + text_of(call.shape(x)) + " are unknown");
+    whole.push_back(call.dim(x, i).size().value_or(-1));
+    flat.push_back(whole.back());
+  }
+  if (call.failed()) return {};
+  Sizes turned = all_axes(rank);
+  std::swap(turned[0], turned[1]);
+  if (batch == 1) x = call.add(Transpose{turned}, {x});
+  Take take{0, {}};
+  for (Size n = 0; n < count; ++n) {
+    const Size length = (*lengths)[static_cast<std::size_t>(n)];
+    if (length < 0 || length > *steps) call.refuse(Fault::Format, "a sequence of " + std::to_string(length) + " steps");
+    for (Size t = 0; t < *steps; ++t) take.indices.push_back(n * *steps + (t < length ? length - 1 - t : t));
+  }
+  const ValueId y = call.add(Reshape{whole}, {call.add(take, {call.add(Reshape{flat}, {x})})});
+  return {batch == 1 ? call.add(Transpose{turned}, {y}) : y};
+}
+
+// What is too long loses as many cells on both sides, the odd one behind; what is too short gains zeros likewise.
+std::vector<ValueId> center_crop_pad(FunctionCall& call) {
+  const ValueId x = call.tensor("input_data");
+  const auto shape = known_integers(call, "shape");
+  const Size rank = call.rank(x);
+  const Sizes axes = call.attrs.list("axes", all_axes(rank));
+  if (shape && shape->size() != axes.size())
+    call.refuse(Fault::Format, "input 'shape' is " + text_of(*shape) + " for " + std::to_string(axes.size()) + " axes");
+  if (!shape || call.failed()) return {};
+  Pad pad{Sizes(static_cast<std::size_t>(rank), 0), Sizes(static_cast<std::size_t>(rank), 0)};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Size axis = axis_of(call, "axes", axes[i], rank);
+    const Dim own = call.dim(x, axis);
+    if (!own.known()) call.refuse(Fault::Unsupported, "the size of axis " + std::to_string(axis) + " is not known");
+    if (call.failed()) return {};
+    const Size more = (*shape)[i] - *own, half = std::abs(more) / 2, other = std::abs(more) - half;
+    pad.before[static_cast<std::size_t>(axis)] = more < 0 ? -half : half;
+    pad.after[static_cast<std::size_t>(axis)] = more < 0 ? -other : other;
+  }
+  return {call.add(pad, {x})};
+}
+
+std::vector<ValueId> eye_like(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Size diagonal = call.attrs.integer("k", 0);
+  const Size code = call.attrs.integer("dtype", 0);
+  const auto dtype = code == 0 ? std::optional(call.type(x).dtype) : dtype_of(code);
+  const auto sizes = sizes_of(call.shape(x));
+  if (!dtype) call.refuse(Fault::Unsupported, "attribute 'dtype' is " + std::to_string(code));
+  if (!call.failed() && (!sizes || sizes->size() != 2 || checked_count(*sizes).value_or(most_places + 1) > most_places))
+    call.refuse(Fault::Unsupported, "of shape " + text_of(call.shape(x)) + ", which must be known and of rank 2");
+  if (call.failed()) return {};
+  std::vector<double> numbers;
+  for (Size i = 0; i < (*sizes)[0]; ++i)
+    for (Size j = 0; j < (*sizes)[1]; ++j) numbers.push_back(j - i == diagonal);
+  return {table(call, "eye", *sizes, std::move(numbers), *dtype)};
+}
+
+// Steps of the cache from a known place on are those of the update.
+std::vector<ValueId> tensor_scatter(FunctionCall& call) {
+  const ValueId cache = call.tensor("past_cache"), update = call.tensor("update");
+  const auto starts = known_integers(call, "write_indices");
+  const std::string mode = call.attrs.word("mode", "linear");
+  const Size axis = axis_of(call, "axis", call.attrs.integer("axis", -2), std::max<Size>(call.rank(cache), 1));
+  const Dim all = call.dim(cache, axis), count = call.dim(update, axis), batch = call.dim(cache, 0);
+  if (mode != "linear" && mode != "circular") call.refuse(Fault::Format, "attribute 'mode' is '" + mode + "'");
+  if (!call.failed() && (axis == 0 || !all.known() || !count.known() || *count > *all || *all < 1))
+    call.refuse(Fault::Unsupported,
+                "steps of shapes " + text_of(call.shape(cache)) + " and " + text_of(call.shape(update)));
+  if (starts && (!batch.known() || static_cast<Size>(starts->size()) != *batch))
+    call.refuse(Fault::Format, "input 'write_indices' holds " + std::to_string(starts->size()) + " numbers");
+  if (call.failed()) return {};
+  const Sizes from = starts ? *starts : Sizes{0};
+  std::vector<ValueId> examples;
+  for (std::size_t n = 0; n < from.size(); ++n) {
+    Take take{axis, all_axes(*all)};
+    for (Size i = 0; i < *count; ++i) {
+      const Size at = mode == "circular" ? (from[n] + i) % *all : from[n] + i;
+      if (at < 0 || at >= *all) {
+        call.refuse(Fault::Format, "input 'write_indices' holds " + std::to_string(from[n]));
+        return {};
+      }
+      take.indices[static_cast<std::size_t>(at)] = *all + i;
+    }
+    const auto example = [&](ValueId x) {
+      const auto at = static_cast<Size>(n);
+      return from.size() == 1 ? x : call.add(Slice{0, at, at + 1}, {x});
+    };
+    examples.push_back(call.add(take, {call.add(Concat{axis}, {example(cache), example(update)})}));
+  }
+  return {examples.size() == 1 ? examples.front() : call.add(Concat{0}, examples)};
+}
+
+// x * 2^y, or x / 2^y rounded down.
+std::vector<ValueId> bit_shift(FunctionCall& call) {
+  const ValueId x = call.tensor("X"), y = call.tensor("Y");
+  const std::string direction = call.attrs.word("direction");
+  if (direction != "LEFT" && direction != "RIGHT")
+    call.refuse(Fault::Format, "attribute 'direction' is '" + direction + "', expected LEFT or RIGHT");
+  if (call.failed()) return {};
+  const DType dtype = call.type(x).dtype;
+  // Numbers of 64 bits without a sign are divided as those with one.
+  if (dtype == DType::U64 && direction == "RIGHT")
+    call.refuse(Fault::Unsupported, "to the right, of numbers of 64 bits without a sign");
+  std::vector<std::int64_t> powers;
+  for (Size i = 0; i < 8 * bytes_of(dtype); ++i) powers.push_back(static_cast<std::int64_t>(std::uint64_t{1} << i));
+  const auto count = static_cast<Size>(powers.size());
+  const ValueId steps = call.make_constant("powers", whole_tensor(dtype, {count}, std::move(powers)));
+  const ValueId by = call.add(Gather{0}, {steps, as_type(call, y, DType::I64)});
+  return {both(call, direction == "LEFT" ? BinaryFunction::Multiply : BinaryFunction::FloorDivide, x, by)};
+}
+
+// clang-format off
+constexpr std::array select_table{
+    Operator{"Compress", {9}, "input condition", "axis:i", compress},
+    Operator{"ReverseSequence", {10}, "input sequence_lens", "batch_axis:i time_axis:i", reverse_sequence},
+    Operator{"CenterCropPad", {18}, "input_data shape", "axes:I", center_crop_pad},
+    Operator{"EyeLike", {9}, "input", "dtype:i k:i", eye_like},
+    Operator{"TensorScatter", {24}, "past_cache update write_indices?", "axis:i mode:s", tensor_scatter},
+    Operator{"BitShift", {11}, "X Y", "direction:s", bit_shift}};
+// clang-format on
+
+}  // namespace
+
+std::span<const Operator> select_operators() { return select_table; }
+
+}  // namespace convoy::onnx
