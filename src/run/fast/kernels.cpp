@@ -86,7 +86,7 @@ template <class Op, class T>
 Status convolve(const Op& op, const plain::Call<T>& call) {
   const auto problem = plain::problem_of(op, call);
   if (!problem) return std::unexpected(problem.error());
-  if (!suits(*problem) || !all_finite(call.in[1].values)) return plain::compute(op, call);
+  if (!suits(*problem) || !all_finite(call.in[1].values)) return plain::run_kernel(op, call);
   solve(*problem, threads_for(call.threads, problem->operations()), kernels<T>());
   return {};
 }
@@ -135,7 +135,7 @@ Status compute(const Linear& op, const plain::Call<T>& call) {
   const Size inputs = in_first ? shape[0] : shape[1], outputs = in_first ? shape[1] : shape[0];
   const Size rows = outputs ? static_cast<Size>(call.out[0].values.size()) / outputs : 0;
   if (!has_kernels<T>() || rows < fewest_rows || inputs == 0 || !is_within_reach({{}, rows, 1, inputs, outputs}))
-    return plain::compute(op, call);
+    return plain::run_kernel(op, call);
   const auto run = [&](const auto* kernel) {
     multiply(call.data(0), rows, inputs, kernel, in_first ? outputs : 1, outputs, in_first ? 1 : inputs,
              call.optional(2), call.out[0].values.data(), call.threads);
