@@ -1,7 +1,9 @@
 // A layer in Keras' words: `same`, `valid` and `causal`, and layers of padding and cropping around them.
 #include "explain/line.h"
+#include "formats/keras/catalogue/layer_text.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -12,14 +14,6 @@ Line keras_line(std::vector<std::string> code, std::string holds, std::string re
   return {Framework::Keras, std::move(code), std::move(holds), true, std::move(remark)};
 }
 Line keras_none(std::string why) { return {Framework::Keras, {}, {}, true, std::move(why)}; }
-
-// ((1, 2), (0, 0)); one pair in one dimension.
-std::string pairs(const Sizes& before, const Sizes& after) {
-  std::string all;
-  for (std::size_t i = 0; i < before.size(); ++i)
-    all += fmt::format("{}({}, {})", i == 0 ? "" : ", ", before[i], after[i]);
-  return before.size() == 1 ? all : "(" + all + ")";
-}
 
 class Keras {
  public:
@@ -38,8 +32,7 @@ class Keras {
       return {keras_line({padded_with("float(\"-inf\")", *cells), layer("")}, cells->validity.words)};
     if (l_.does == Does::Average && !(l_.counts_padding && cells->validity.here)) return {average(*cells)};
     std::vector<std::string> code;
-    if (!cells->none())
-      code.push_back(call("layers.ZeroPadding" + dimensions(l_), {pad_argument(cells->before, cells->after)}));
+    if (!cells->none()) code.push_back(zeros(cells->before, cells->after));
     code.push_back(layer(""));
     return {keras_line(scaled(std::move(code)), cells->validity.words)};
   }
@@ -65,8 +58,9 @@ class Keras {
     const bool extends = !all_are(more_before, 0) || !all_are(more_after, 0);
     std::vector<std::string> code{transposed_layer("", {}, !extends)};
     if (!all_are(cut_before, 0) || !all_are(cut_after, 0))
-      code.push_back(call("layers.Cropping" + dimensions(l_), {pad_argument(cut_before, cut_after)}));
-    if (extends) code.push_back(call("layers.ZeroPadding" + dimensions(l_), {pad_argument(more_before, more_after)}));
+      code.push_back(
+          keras::layer_text("layers.Cropping" + dimensions(l_), {{"cropping", pads(cut_before, cut_after)}}));
+    if (extends) code.push_back(zeros(more_before, more_after));
     return {
         keras_line(std::move(code), "every size", extends && l_.biased ? "the bias is added behind the padding" : "")};
   }
@@ -83,32 +77,46 @@ class Keras {
     return said.form == Form::Causal ? "causal" : "";
   }
 
-  static std::string pad_argument(const Sizes& before, const Sizes& after) {
-    if (before == after && all_are(before, before.front())) return std::to_string(before.front());
-    return before.size() > 1 && before == after ? fmt::format("({})", fmt::join(before, ", ")) : pairs(before, after);
+  // One number for all axes, or one each.
+  static Json numbers(const Sizes& sizes) { return all_are(sizes, sizes.front()) ? Json(sizes.front()) : Json(sizes); }
+  // 1, (1, 2) of one axis or of several alike on both sides, ((1, 2), (0, 0)).
+  static Json pads(const Sizes& before, const Sizes& after) {
+    if (before == after && (before.size() > 1 || all_are(before, before.front()))) return numbers(before);
+    Json all = Json::array();
+    for (std::size_t i = 0; i < before.size(); ++i) all.push_back(Json::array({before[i], after[i]}));
+    return before.size() == 1 ? all[0] : all;
   }
 
-  std::string layer(std::string_view padding, bool strided = true) const {
-    std::vector<std::string> arguments;
-    std::string name = "layers.Conv" + dimensions(l_);
-    const bool depthwise = l_.depthwise && l_.space() < 3;
-    if (l_.pools()) {
-      name = (l_.does == Does::Maximum ? "layers.MaxPooling" : "layers.AveragePooling") + dimensions(l_);
-      arguments.push_back(tuple_or_one(kernels(l_)));
-      if (strides(l_) != kernels(l_)) arguments.push_back("strides=" + tuple_or_one(strides(l_)));
-    } else {
-      if (depthwise) name = "layers.DepthwiseConv" + dimensions(l_);
-      else arguments.push_back(filters_text(l_));
-      arguments.push_back(tuple_or_one(kernels(l_)));
-      if (strided && !all_are(strides(l_), 1)) arguments.push_back("strides=" + tuple_or_one(strides(l_)));
-    }
-    if (!padding.empty()) arguments.push_back(fmt::format("padding=\"{}\"", padding));
-    if (depthwise && l_.multiplier > 1) arguments.push_back(fmt::format("depth_multiplier={}", l_.multiplier));
-    if (!all_are(dilations(l_), 1)) arguments.push_back("dilation_rate=" + tuple_or_one(dilations(l_)));
-    if (l_.depthwise && !depthwise) arguments.push_back("groups=" + l_.channels.text());
-    else if (!l_.depthwise && l_.groups > 1) arguments.push_back(fmt::format("groups={}", l_.groups));
-    if (!l_.pools() && !l_.biased) arguments.emplace_back("use_bias=False");
-    return call(name, arguments);
+  static Json whole_or_name(const Channels& channels) {
+    return channels.number ? Json(*channels.number) : keras::verbatim(channels.name);
+  }
+  Json filters() const { return keras::verbatim(filters_text(l_)); }
+
+  std::string layer(std::string_view word, bool strided = true) const {
+    const Json kernel = numbers(kernels(l_)), dilation = numbers(dilations(l_)),
+               padding = std::string(word.empty() ? "valid" : word), stride = strided ? numbers(strides(l_)) : Json(1);
+    if (l_.pools())
+      return keras::layer_text(
+          (l_.does == Does::Maximum ? "layers.MaxPooling" : "layers.AveragePooling") + dimensions(l_),
+          {{"pool_size", kernel}, {"strides", stride == kernel ? Json() : stride}, {"padding", padding}});
+    if (l_.depthwise && l_.space() < 3)
+      return keras::layer_text("layers.DepthwiseConv" + dimensions(l_), {{"kernel_size", kernel},
+                                                                         {"strides", stride},
+                                                                         {"padding", padding},
+                                                                         {"depth_multiplier", l_.multiplier},
+                                                                         {"dilation_rate", dilation},
+                                                                         {"use_bias", l_.biased}});
+    return keras::layer_text("layers.Conv" + dimensions(l_),
+                             {{"filters", filters()},
+                              {"kernel_size", kernel},
+                              {"strides", stride},
+                              {"padding", padding},
+                              {"dilation_rate", dilation},
+                              {"groups", l_.depthwise ? whole_or_name(l_.channels) : Json(l_.groups)},
+                              {"use_bias", l_.biased}});
+  }
+  std::string zeros(const Sizes& before, const Sizes& after) const {
+    return keras::layer_text("layers.ZeroPadding" + dimensions(l_), {{"padding", pads(before, after)}});
   }
 
   // divisor_override: a factor behind the average.
@@ -129,8 +137,7 @@ class Keras {
   // Keras refuses a stride beside a dilation: every stride-th of the cells with stride 1.
   Line sampled(const InFront& cells) const {
     std::vector<std::string> code;
-    if (!cells.none())
-      code.push_back(call("layers.ZeroPadding" + dimensions(l_), {pad_argument(cells.before, cells.after)}));
+    if (!cells.none()) code.push_back(zeros(cells.before, cells.after));
     code.push_back(layer("", false));
     std::string every = "x = x[:";
     for (const Size s : strides(l_)) every += fmt::format(", ::{}", s);
@@ -141,8 +148,7 @@ class Keras {
   Line average(const InFront& cells) const {
     if (l_.divisor) {
       std::vector<std::string> code;
-      if (!cells.none())
-        code.push_back(call("layers.ZeroPadding" + dimensions(l_), {pad_argument(cells.before, cells.after)}));
+      if (!cells.none()) code.push_back(zeros(cells.before, cells.after));
       code.push_back(layer(""));
       return keras_line(scaled(std::move(code)), cells.validity.words);
     }
@@ -196,14 +202,15 @@ class Keras {
         front.mode == PadMode::Wrap || front.mode == PadMode::Edge ? "Keras has no such mode of padding" : "");
   }
 
-  std::string transposed_layer(std::string_view padding, const Sizes& extra, bool bias) const {
-    std::vector<std::string> arguments{filters_text(l_), tuple_or_one(kernels(l_))};
-    if (!all_are(strides(l_), 1)) arguments.push_back("strides=" + tuple_or_one(strides(l_)));
-    if (!padding.empty()) arguments.push_back(fmt::format("padding=\"{}\"", padding));
-    if (!extra.empty()) arguments.push_back("output_padding=" + tuple_or_one(extra));
-    if (!all_are(dilations(l_), 1)) arguments.push_back("dilation_rate=" + tuple_or_one(dilations(l_)));
-    if (!bias || !l_.biased) arguments.emplace_back("use_bias=False");
-    return call(fmt::format("layers.Conv{}DTranspose", l_.space()), arguments);
+  std::string transposed_layer(std::string_view word, const Sizes& extra, bool bias) const {
+    return keras::layer_text(fmt::format("layers.Conv{}DTranspose", l_.space()),
+                             {{"filters", filters()},
+                              {"kernel_size", numbers(kernels(l_))},
+                              {"strides", numbers(strides(l_))},
+                              {"padding", std::string(word.empty() ? "valid" : word)},
+                              {"output_padding", extra.empty() ? Json() : numbers(extra)},
+                              {"dilation_rate", numbers(dilations(l_))},
+                              {"use_bias", bias && l_.biased}});
   }
 
   // One word for all axes whose crops are these, with output_padding where that takes it.

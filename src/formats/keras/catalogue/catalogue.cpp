@@ -2,6 +2,7 @@
 
 #include "formats/keras/catalogue/write.h"
 #include "formats/keras/operation.h"
+#include "formats/keras/write/python.h"
 
 #include <nlohmann/json.hpp>
 
@@ -255,11 +256,10 @@ Order Use::order() {
   return Order::ChannelsLast;
 }
 
-namespace writing {
+namespace {
 
-LayerConfig layer_as(Sink& sink, std::string_view name, const Given& given) {
-  const auto [module, own] = name_in(name);
-  const CatalogueRow& row = *catalogued(name_in(name).kind(), own);
+// The arguments that differ from their defaults, and those that are said in any case.
+Json differing(const CatalogueRow& row, const Given& given, const auto& always_says) {
   Json arguments = Json::object();
   for (const auto& [word, value] : given) {
     const auto p = parameter(row, word).first;
@@ -268,8 +268,29 @@ LayerConfig layer_as(Sink& sink, std::string_view name, const Given& given) {
                                          : value.is_boolean()       ? p.otherwise == (value == true ? "True" : "False")
                                          : value.is_string()        ? value == p.otherwise
                                                                     : p.otherwise.empty() && value.is_null());
-    if (!is_usual || sink.always_says(word)) arguments[std::string(word)] = value;
+    if (!is_usual || always_says(word)) arguments[std::string(word)] = value;
   }
+  return arguments;
+}
+
+}  // namespace
+
+std::string layer_text(std::string_view name, const Given& given) {
+  const std::string_view own = name_in(name).name;
+  DocumentLayer layer;
+  layer.class_name = own;
+  layer.module = "keras.layers";
+  const auto is_first = [&](std::string_view word) { return word == given.begin()->first; };
+  layer.arguments = differing(*catalogued_layer(own), given, is_first);
+  return constructor_text(layer, "");
+}
+
+namespace writing {
+
+LayerConfig layer_as(Sink& sink, std::string_view name, const Given& given) {
+  const auto [module, own] = name_in(name);
+  const CatalogueRow& row = *catalogued(name_in(name).kind(), own);
+  Json arguments = differing(row, given, [&](std::string_view word) { return sink.always_says(word); });
   if (module == "activations" && arguments.empty()) {
     LayerConfig config = sink.layer("Activation");
     config.arguments["activation"] = std::string(own);

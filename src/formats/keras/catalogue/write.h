@@ -1,13 +1,10 @@
 // What the rows of the catalogue say to the writers.
 #pragma once
 #include "formats/keras/catalogue/catalogue.h"
+#include "formats/keras/catalogue/layer_text.h"
 #include "formats/keras/write/sink.h"
 
-#include <initializer_list>
-
 namespace convoy::keras::writing {
-
-using Given = std::initializer_list<std::pair<std::string_view, Json>>;
 
 // Layer, operation or word by its name in the catalogue, with the arguments that differ from their defaults; a word with
 // such ones is written as the operation of its row.

@@ -1,5 +1,6 @@
 #include "formats/keras/write/python.h"
 
+#include "formats/keras/catalogue/layer_text.h"
 #include "formats/keras/weights.h"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ std::string object_text(const Json& value) {
     for (const char* key : {"start", "stop", "step"}) parts.push_back(value_text(config[key]));
     return "slice(" + joined(parts) + ")";
   }
+  if (value.contains("__python__")) return value["__python__"].get<std::string>();
   if (!value.contains("class_name")) {
     std::vector<std::string> parts;
     for (const auto& [key, inner] : value.items()) parts.push_back(python::quoted(key) + ": " + value_text(inner));
@@ -79,6 +81,12 @@ std::vector<std::string> call_parts(const DocumentCall& call, const Spoken& spok
 }
 
 }  // namespace
+
+Json verbatim(std::string_view python) {
+  Json all = Json::object();
+  all["__python__"] = std::string(python);
+  return all;
+}
 
 std::string value_text(const Json& value) {
   if (value.is_null()) return "None";
