@@ -147,6 +147,25 @@ def test_tokens_with_a_rule_of_their_own(a, b, tmp_path):
     assert code == (a != b), text
 
 
+class Scaled(nn.Module):
+    """A factor in front of a ReLU, taken back behind it."""
+
+    def __init__(self, factor):
+        super().__init__()
+        torch.manual_seed(7)
+        self.first, self.second = nn.Conv2d(3, 5, 3), nn.Conv2d(5, 4, (1, 3))
+        with torch.no_grad():
+            self.first.weight.mul_(factor), self.first.bias.mul_(factor), self.second.weight.div_(factor)
+
+    def forward(self, x):
+        return self.second(F.relu(self.first(x)))
+
+
+def test_differences_that_cancel_are_said_to(tmp_path):
+    code, text = said(tmp_path, Scaled(1), Scaled(2), torch.randn(1, 3, 9, 11))
+    assert code == 1 and "the outputs agree all the same" in text, text
+
+
 class Squares(nn.Module):
     def __init__(self, dtype):
         super().__init__()
