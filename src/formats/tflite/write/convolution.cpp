@@ -56,8 +56,8 @@ std::optional<Size> padding_word(Axes axes, const std::vector<Padding>& paddings
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const Dim n = at(shape, axes.spatial(static_cast<Size>(i)));
     const Padding nothing{Spelling::Valid};
-    pads = pads || !(n.known() ? same_at(paddings[i], nothing, windows[i], *n)
-                               : same_always(paddings[i], nothing, windows[i]));
+    pads = pads ||
+           !(n.known() ? same_at(paddings[i], nothing, windows[i], *n) : same_always(paddings[i], nothing, windows[i]));
   }
   return pads ? same : valid;
 }
