@@ -246,6 +246,7 @@ std::vector<Hypothesis> guesses_for(const Scene& scene, std::vector<Edit> so_far
     guess_channels(guesses, i);
   }
   guess_function(guesses);
+  guess_mask(guesses);
   guess_branches(guesses);
   guess_order_of_channels(guesses);
   guess_order(guesses);

@@ -48,6 +48,8 @@ constexpr std::array known{
           "Concatenate()([...]) with the original's order of inputs"},
     Known{"preprocessing", "the original's scale and offset in front of the model",
           "Rescaling with the original's scale and offset in front of the model"},
+    Known{"attention_mask", "the original's mask: scores.masked_fill(hidden, float('-inf')) in front of the softmax",
+          "the original's mask in front of the softmax, or as attention_mask="},
     Known{"branches_exchanged", "the two in the original's order", "the two in the original's order"},
     Known{"reads_another", "the output of the original's layer here", "the output of the original's layer here"},
     Known{"bn_vector_order", "weight, bias, running_mean, running_var = gamma, beta, moving_mean, moving_variance",

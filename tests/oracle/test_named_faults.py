@@ -75,6 +75,8 @@ def grouped():
 SKIP = "(lambda h: m.d({}))(m.c(x))"
 GATED = SKIP.format("h * ({})(m.g(h.mean((2, 3), keepdim=True)))")
 SCORED = "torch.softmax(m.q(x) @ m.k(x).transpose(1, 2){}, {}) @ m.v(x)"
+MASKED = SCORED.replace("m.q(x) @", "(m.q(x) @").format(" / 8 ** .5).masked_fill({}, float('-inf'))", -1)
+ADDED = SCORED.format(" / 8 ** .5 + {} * (torch.ones(6, 6).triu(1) > 0).float()", -1)
 # cause, layers, a, b, shape: one fault each in what stands between the layers
 BETWEEN = [
     ("pool_kind", two, "m.d(F.max_pool2d(m.c(x), 2))", "m.d(F.avg_pool2d(m.c(x), 2))", IMAGE),
@@ -95,6 +97,10 @@ BETWEEN = [
     ("number", attending, SCORED.format(" / 8 ** .5", -1), SCORED.format(" / 8", -1), (2, 6, 8)),
     ("layer_missing", attending, SCORED.format(" / 8 ** .5", -1), SCORED.format("", -1), (2, 6, 8)),
     ("softmax_axis", attending, SCORED.format(" / 8 ** .5", -1), SCORED.format(" / 8 ** .5", 1), (2, 6, 8)),
+    ("attention_mask", attending, MASKED.format("torch.ones(6, 6).triu(1) > 0"), SCORED.format(" / 8 ** .5", -1), (2, 6, 8)),
+    ("attention_mask", attending, SCORED.format(" / 8 ** .5", -1), MASKED.format("torch.ones(6, 6).triu(1) > 0"), (2, 6, 8)),
+    ("attention_mask", attending, MASKED.format("torch.ones(6, 6).triu(1) > 0"), MASKED.format("torch.ones(6, 6).triu(2) > 0"), (2, 6, 8)),
+    ("attention_mask", attending, MASKED.format("torch.ones(6, 6).triu(1) > 0"), ADDED.format(-5), (2, 6, 8)),
     ("sequence_end", walking, LAST, "m.o(m.r(x)[0][:, 0])", (2, 6, 5)),
     ("sequence_axis", walking, "m.o(m.r(x)[0])", "m.o(m.r(x.transpose(0, 1))[0].transpose(0, 1))", (6, 6, 5)),
     ("preprocessing", two, "m.d(m.c(x / 255))", "m.d(m.c(x))", IMAGE),
