@@ -50,10 +50,9 @@ void guess_mask(Guesses& guesses) {
   for (const Masked& own : masks_in(scene.a))
     for (const Masked& theirs : masks_in(scene.b)) {
       if (own.nodes.empty() && theirs.nodes.empty()) continue;
-      const Node about = about_value(scene, own.masked);
-      guesses.add(
-          "attention_mask", about, theirs.nodes.empty() ? "no mask" : "b's mask",
-          with_function(scene.a, own.scores, own.masked, scene.b, theirs.nodes, theirs.scores, theirs.masked, about));
+      guesses.add("attention_mask", *own.about, theirs.nodes.empty() ? "no mask" : "b's mask",
+                  with_function(scene.a, own.scores, own.masked, scene.b, theirs.nodes, theirs.scores, theirs.masked,
+                                *own.about));
     }
 }
 
