@@ -31,7 +31,7 @@ struct Bench {
   ModelOptions model;
   std::vector<std::string> inputs;  // --serve: x.npy behind the model
   int threads = 1, runs = 20;
-  bool json = false, plan = false, serves = false, plain = false;
+  bool json = false, plan = false, serves = false, plain = false, direct = false;
 };
 
 RunOptions options_of(const Bench& o) {
@@ -107,7 +107,7 @@ int measure(const Bench& o) {
   const auto inputs = within(o.model.file, made_inputs(*graph));
   if (!inputs) return report(inputs.error());
   const budget::Computing computing;
-  const Engine engine(graph);
+  const Engine engine(graph, !o.direct);
   const auto start = Clock::now();
   if (const auto first = within(o.model.file, engine.run(*inputs, options_of(o))); !first) return report(first.error());
   const double first_ms = milliseconds_since(start);
@@ -171,7 +171,7 @@ int serve(const Bench& o) {
   auto read = o.model.load();
   if (!read) return report(read.error());
   const auto graph = std::make_shared<const Graph>(*std::move(read));
-  const Engine engine(graph);
+  const Engine engine(graph, !o.direct);
   std::vector<Tensor> inputs;
   for (const std::string& file : o.inputs) {
     auto input = read_input(file);
@@ -236,6 +236,7 @@ void offer_bench(CLI::App& app, int& code) {
   command->add_flag("--plan", o->plan, "every step of the plan: its time, and what was taken together");
   command->add_flag("--json", o->json, "all of it as JSON");
   command->add_flag("--plain", o->plain, "node by node with the kernels that define what is right");
+  command->add_flag("--direct", o->direct, "no Winograd: convolutions sum the products of their definition");
   command->add_flag("--serve", o->serves,
                     "answer lines of standard input for a bench of several runtimes: run N, out FILE, rss, quit");
   command->callback([o, &code] { code = o->serves ? serve(*o) : measure(*o); });

@@ -25,7 +25,7 @@ struct Run {
   ModelOptions model;
   std::vector<std::string> inputs;
   std::string output, seed;
-  bool doubles = false, force = false, plain = false;
+  bool doubles = false, force = false, plain = false, direct = false;
   int threads = 0;
 };
 
@@ -116,7 +116,7 @@ Result<std::vector<Tensor>> outputs_of(std::shared_ptr<const Graph> graph, const
   options.kernels = o.plain ? KernelChoice::Plain : KernelChoice::Fast;
   const budget::Computing computing;
   const WorkLine line(true);
-  return Engine(std::move(graph)).run(inputs, options);
+  return Engine(std::move(graph), !o.direct).run(inputs, options);
 }
 
 void print_outputs(const Graph& graph, const std::vector<Tensor>& outputs) {
@@ -185,6 +185,7 @@ void offer_run(CLI::App& app, int& code) {
   command->add_flag("-f,--force", o->force, "replace a file that exists");
   command->add_flag("--float64", o->doubles, "compute in float64");
   command->add_flag("--plain", o->plain, "compute node by node with the kernels that define what is right");
+  command->add_flag("--direct", o->direct, "no Winograd: convolutions sum the products of their definition");
   command->add_option("--seed", o->seed, "source: the initial weights are those behind the framework's own seed (0)");
   command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
   command->callback([o, &code] { code = run_model(*o); });

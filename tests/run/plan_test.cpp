@@ -55,7 +55,7 @@ struct Net {
   }
 };
 
-void expect_agreement(const Graph& graph, const std::vector<Tensor>& inputs) {
+void expect_agreement(const Graph& graph, const std::vector<Tensor>& inputs, double tolerance = 2e-6) {
   const auto plain = run(graph, inputs, {.threads = 1, .kernels = KernelChoice::Plain});
   ASSERT_TRUE(plain) << message(plain.error());
   const Engine engine(std::make_shared<const Graph>(graph));
@@ -68,7 +68,7 @@ void expect_agreement(const Graph& graph, const std::vector<Tensor>& inputs) {
     ASSERT_EQ(wanted.size(), got.size());
     double most = 1;
     for (const double v : wanted) most = std::max(most, std::abs(v));
-    for (std::size_t k = 0; k < wanted.size(); ++k) ASSERT_NEAR(wanted[k], got[k], 2e-6 * most) << i << ", " << k;
+    for (std::size_t k = 0; k < wanted.size(); ++k) ASSERT_NEAR(wanted[k], got[k], tolerance * most) << i << ", " << k;
   }
   for (int threads = 2; threads <= 8; ++threads) {
     const auto more = engine.run(inputs, {.threads = threads});
@@ -148,6 +148,21 @@ TEST(Plan, LeavesWhatItDoesNotKnowToThePlainKernels) {
   net.give(net.add(ArgExtreme{}, {y}));
   net.give(x);
   expect_agreement(net.graph, {random({1, 9, 8, 6}, 5)});
+}
+
+TEST(Plan, SumsLargeConvolutionsByWinogradUnlessToldOtherwise) {
+  Net net;
+  const ValueId x = net.input({2, 21, 33, 26});
+  const ValueId y = net.add(Relu{}, {net.conv(x, 21, 37, 3)});
+  net.give(net.add(Relu{}, {net.add(Binary{}, {net.norm(net.conv(y, 37, 37, 3), 37), y})}));
+  const std::vector<Tensor> inputs{random({2, 21, 33, 26}, 5)};
+  expect_agreement(net.graph, inputs, 1e-5);  // the factors of the algorithm round more
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_NE(std::ranges::find(steps, "conv by winograd + relu"), steps.end());
+  EXPECT_NE(std::ranges::find(steps, "conv by winograd + norm + sum + relu"), steps.end());
+  const auto direct = Engine(std::make_shared<const Graph>(net.graph), false).plan_for(inputs, {});
+  ASSERT_TRUE(direct && *direct);
+  for (const auto& step : (*direct)->steps()) EXPECT_FALSE(step->what.contains("winograd"));
 }
 
 TEST(Plan, IsSharedByManyThreadsAndMadeForEveryShape) {

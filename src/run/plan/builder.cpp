@@ -319,6 +319,8 @@ bool Builder::convolution(const Node& node, const O& op) {
   step.kernel = std::move(kernel), step.kernel_steps = {p.k_group, p.k_tap, p.k_channel, p.k_output};
   if (has_bias) step.bias = graph_[node.inputs[2]].constant->floats();
   step.operations = p.operations();
+  step.by_winograd = winograd_ && fast::Winograd::suits(step.shape);
+  if (step.by_winograd) step.what += " by winograd";
   const bool is_depthwise = p.groups > 1 && p.inputs == 1 && p.outputs == 1;
   const ValueId y = take_followers(step, node.outputs[0], layout, !is_depthwise);
   step.x = x, step.y = make(y, layout);
@@ -731,11 +733,11 @@ bool Builder::finish_plan(Plan& plan) {
   return true;
 }
 
-Result<std::unique_ptr<const Plan>> Plan::make(const Graph& graph, const std::vector<Tensor>& inputs) {
+Result<std::unique_ptr<const Plan>> Plan::make(const Graph& graph, const std::vector<Tensor>& inputs, bool winograd) {
   auto sized = with_input_shapes(graph, shapes_of(inputs));
   if (!sized) return std::unexpected(sized.error());
   auto plan = std::make_unique<Plan>();
-  const auto made = Builder(*sized).build(*plan);
+  const auto made = Builder(*sized, winograd).build(*plan);
   if (!made) return std::unexpected(made.error());
   if (!*made) return std::unique_ptr<const Plan>();
   return std::unique_ptr<const Plan>(std::move(plan));

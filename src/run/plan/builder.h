@@ -9,7 +9,7 @@ namespace convoy::plan {
 
 class Builder {
  public:
-  explicit Builder(const Graph& graph) : graph_(graph) {}
+  Builder(const Graph& graph, bool winograd) : graph_(graph), winograd_(winograd) {}
   // False: this graph has no plan.
   Result<bool> build(Plan& plan);
 
@@ -64,6 +64,7 @@ class Builder {
   bool finish_plan(Plan& plan);
 
   Graph graph_;
+  bool winograd_ = true;
   Places places_;
   std::vector<std::array<PlaceId, 2>> places_of_;
   std::vector<std::vector<NodeId>> readers_;

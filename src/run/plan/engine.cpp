@@ -37,7 +37,7 @@ Result<std::shared_ptr<const plan::Plan>> Engine::plan_for(const std::vector<Ten
     std::rotate(found, found + 1, kept_.end());
     return kept_.back().plan;
   }
-  auto made = plan::Plan::make(*graph_, inputs);
+  auto made = plan::Plan::make(*graph_, inputs, winograd_);
   if (!made) return std::unexpected(made.error());
   std::shared_ptr<const plan::Plan> plan = *std::move(made);
   if (plan && plan->arena_bytes() > options.memory_limit) plan = nullptr;

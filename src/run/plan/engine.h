@@ -11,7 +11,10 @@ namespace convoy {
 
 class Engine {
  public:
-  explicit Engine(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
+  // `winograd`: 3 x 3 convolutions may be summed at points between the numbers, which is faster and rounds more.
+  explicit Engine(std::shared_ptr<const Graph> graph, bool winograd = true)
+      : graph_(std::move(graph)),
+        winograd_(winograd) {}
 
   // As run(graph, inputs, options), the outputs in the order of graph.outputs.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const RunOptions& options = {}) const;
@@ -25,6 +28,7 @@ class Engine {
     std::shared_ptr<const plan::Plan> plan;
   };
   std::shared_ptr<const Graph> graph_;
+  bool winograd_ = true;
   mutable std::mutex guard_;
   mutable std::vector<Kept> kept_;  // the latest last
 };

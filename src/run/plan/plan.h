@@ -44,7 +44,7 @@ struct Timing {
 class Plan {
  public:
   // Null where the sizes of some value are only known when it is computed, or whole numbers stand for real ones.
-  static Result<std::unique_ptr<const Plan>> make(const Graph& graph, const std::vector<Tensor>& inputs);
+  static Result<std::unique_ptr<const Plan>> make(const Graph& graph, const std::vector<Tensor>& inputs, bool winograd);
 
   // Inputs of the shapes that it was made for.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, int threads,

@@ -43,8 +43,13 @@ void for_each_part(const Workspace& at, Size pixels, Size channels, double cost,
 void Convolve::prepare(const Places& places) {
   x_ = numbers_at(places, x), y_ = numbers_at(places, y);
   shape.x_step = x_.step, shape.y_step = y_.step;
-  packed_.emplace(shape, kernel.data(), kernel_steps, bias.empty() ? nullptr : bias.data(), fast::kernels<float>());
-  packed_->keep_tables();
+  const float* const offsets = bias.empty() ? nullptr : bias.data();
+  if (by_winograd) {
+    winograd_.emplace(shape, kernel.data(), kernel_steps, offsets);
+  } else {
+    packed_.emplace(shape, kernel.data(), kernel_steps, offsets, fast::kernels<float>());
+    packed_->keep_tables();
+  }
   kernel = {};
   if (residual) residual_ = numbers_at(places, residual), finish.residual_step = residual_.step;
 }
@@ -52,7 +57,9 @@ void Convolve::prepare(const Places& places) {
 Status Convolve::run(Workspace& at) const {
   fast::Finish<float> last = finish;
   if (residual) last.residual = residual_.in(at);
-  packed_->run(x_.in(at), y_.out(at), last, threads_for(at.threads, operations));
+  const int threads = threads_for(at.threads, operations);
+  if (winograd_) winograd_->run(x_.in(at), y_.out(at), last, threads);
+  else packed_->run(x_.in(at), y_.out(at), last, threads);
   return {};
 }
 

@@ -1,6 +1,6 @@
 // The kinds of steps that a plan is made of.
 #pragma once
-#include "run/fast/convolution.h"
+#include "run/fast/winograd.h"
 #include "run/plain/reaches.h"
 #include "run/plan/plan.h"
 
@@ -29,12 +29,14 @@ class Convolve : public Step {
   fast::KernelSteps kernel_steps;
   fast::Finish<float> finish;
   PlaceId x, y, residual;
+  bool by_winograd = false;
 
   void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
 
  private:
   std::optional<fast::Convolution<float>> packed_;
+  std::optional<fast::Winograd> winograd_;
   Numbers x_, y_, residual_;
 };
 
