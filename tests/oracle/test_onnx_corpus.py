@@ -15,8 +15,8 @@ REFUSED = {
 }
 # Of what Keras's models become by tf2onnx, at free sizes.
 MAY_BE_REFUSED = {
-    "bidirectional_sum", "conv2d_same_dilation2", "conv_lstm2d", "convt2d_same_k4_s2", "gru_reset_after", "lstm_backwards",
-    "net_mini_pix2pix", "net_mini_srgan", "net_mini_unet_k2", "op_image_resize", "time_distributed", "upsampling_nearest",
+    "bidirectional_sum", "conv2d_same_dilation2", "convt2d_same_k4_s2", "lstm_backwards",
+    "net_mini_pix2pix", "net_mini_srgan", "net_mini_unet_k2", "op_image_resize", "upsampling_nearest",
 }
 
 pytestmark = pytest.mark.skipif(CORPUS is None, reason="no corpus: neither beside the project nor in tests/data")

@@ -24,11 +24,15 @@ struct Known {
 // The names of one graph; a subgraph also sees those around it.
 class Names {
  public:
-  explicit Names(Names* outer = nullptr) : outer_(outer) {}
+  explicit Names(Names* outer = nullptr, bool for_turns = false) : outer_(outer), for_turns_(for_turns) {}
   Known* find(const std::string& name) {
     const auto found = known_.find(name);
     if (found != known_.end()) return &found->second;
     return outer_ ? outer_->find(name) : nullptr;
+  }
+  // Whether it is one of what all turns of a loop, of which this is one, see alike.
+  bool held_for_turns(const std::string& name) const {
+    return outer_ && outer_->for_turns_ && outer_->known_.contains(name);
   }
   Status add(const std::string& name, Known known) {
     if (name.empty()) return {};
@@ -40,6 +44,7 @@ class Names {
  private:
   std::unordered_map<std::string, Known> known_;  // its elements stay where they are
   Names* outer_;
+  bool for_turns_;
 };
 
 }  // namespace convoy::onnx

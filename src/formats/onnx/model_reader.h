@@ -46,6 +46,15 @@ class ModelReader {
   Status add_constant(const ModelNode& node, Names& names);
   // One branch of an If whose condition is known stands in the node's place.
   Status add_branch(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
+  // Loops whose turns are known stand turn behind turn.
+  Status begin_turns(const ModelGraph& body, const std::vector<Known*>& carried, const std::vector<std::string>& outer,
+                     Names& shared);
+  Result<std::vector<Known>> turn(const ModelGraph& body, Size number, std::vector<Known> given, Names& shared);
+  Result<Known> stacked(std::vector<Known> turns, Size axis, const std::string& name);
+  Status end_turns(const ModelNode& node, std::vector<Known> carried, std::vector<std::vector<Known>> given,
+                   const Sizes& axes, Names& names);
+  Status add_loop(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
+  Status add_scan(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
   Status add_shape(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
 
   // The numbers of a name, where they are few; null where there are none beforehand.
@@ -69,6 +78,7 @@ class ModelReader {
   FileNames file_names_;
   Allowance allowance_;
   std::unordered_set<std::string> read_;  // names that an output needs
+  std::string turn_;  // behind the names of layers within a loop: "/3"
 };
 
 }  // namespace convoy::onnx

@@ -181,7 +181,7 @@ Status ModelReader::add_nodes(const ModelGraph& graph, Names& names) {
     if (options_.listing) options_.listing->push_back({name, node.type});
     if (!needed[i]) continue;
     auto added = within("node '" + name + "' (" + node.type + ", opset " + std::to_string(opset_) + ")",
-                        add_node(node, name, names));
+                        add_node(node, name + turn_, names));
     if (!added) return added;
   }
   return {};
@@ -190,7 +190,10 @@ Status ModelReader::add_nodes(const ModelGraph& graph, Names& names) {
 Status ModelReader::add_node(const ModelNode& node, const std::string& name, Names& names) {
   if (!node.domain.empty() && node.domain != "ai.onnx")
     return fail(Fault::Unsupported, "is an operator of domain '" + node.domain + "', which this version does not read");
-  if (node.type == "Constant") return add_constant(node, names);
+  if (node.type == "Constant") {
+    const bool known = node.outputs.size() == 1 && names.held_for_turns(node.outputs[0]);
+    return known ? Status() : add_constant(node, names);
+  }
   std::vector<Known*> inputs;
   for (const std::string& input : node.inputs) {
     inputs.push_back(input.empty() ? nullptr : names.find(input));
@@ -198,6 +201,8 @@ Status ModelReader::add_node(const ModelNode& node, const std::string& name, Nam
       return fail(Fault::Format, "reads '" + input + "', which no node before it gives");
   }
   if (node.type == "If") return add_branch(node, inputs, names);
+  if (node.type == "Loop") return add_loop(node, inputs, names);
+  if (node.type == "Scan") return add_scan(node, inputs, names);
   if (node.type == "Shape" || node.type == "Size") return add_shape(node, inputs, names);
   if (node.type == "Identity" && inputs.size() == 1 && inputs[0] && !inputs[0]->value && node.outputs.size() == 1)
     return names.add(node.outputs[0], *inputs[0]);

@@ -67,7 +67,7 @@ Status ModelReader::add_stretched(const ModelNode& node, const std::string& name
     sizes_.follow(graph_);
     y = same->front();
   }
-  file_names_.of_value(*y, node.outputs[0]);
+  file_names_.of_value(*y, node.outputs[0] + turn_);
   return names.add(node.outputs[0], {*y, {}, {}, false, false});
 }
 

@@ -67,7 +67,8 @@ Result<ValueId> ModelReader::value_of(const std::string& name, Known& known) {
     if (!tensor) return within("'" + name + "'", Result<ValueId>(pass(tensor)));
     known.tensor = std::move(*tensor);
   }
-  known.value = graph_.constant(known.name.empty() ? name : known.name, *known.tensor, known.trainable);
+  const std::string& wanted = known.name.empty() ? name : known.name;
+  known.value = graph_.constant(graph_.unique_name(wanted), *known.tensor, known.trainable);
   // Some exporters keep weights in Constant nodes: only a single number is surely none.
   graph_[known.value].literal = known.name.empty() && known.tensor->count() == 1;
   if (!known.name.empty() && known.tensor->count() > 0)
@@ -124,7 +125,7 @@ Status ModelReader::add_row(const ModelNode& node, const std::string& name, cons
                                         std::to_string(outputs->size()) + " are carried");
   for (std::size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i) {
     if (auto s = names.add(node.outputs[i], {(*outputs)[i], {}, {}, false, false}); !s) return s;
-    if (!node.outputs[i].empty()) file_names_.of_value((*outputs)[i], node.outputs[i]);
+    if (!node.outputs[i].empty()) file_names_.of_value((*outputs)[i], node.outputs[i] + turn_);
   }
   return {};
 }

@@ -28,6 +28,19 @@ grouped = some(2, 4, 3, 6), some(2, 2, 5, 6), some(2, 2, 5, 7)
 logits, classes = some(3, 5, 2, 4), whole(I64, 0, 5, 3, 2, 4)
 bytes_x, bytes_w = whole(U8, 0, 255, 1, 2, 6, 5), whole(I8, -128, 128, 3, 2, 3, 2)
 image, sequence = some(2, 3, 8, 7), some(5, 3, 2)
+
+
+def body(nodes, inputs, outputs, weights=None):
+    info = {name: helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (*inputs, *outputs)}
+    held = [numpy_helper.from_array(w, name) for name, w in (weights or {}).items()]
+    return helper.make_graph(nodes, "body", [info[i[0]] for i in inputs], [info[o[0]] for o in outputs], held)
+
+
+N, B, F = onnx.TensorProto.INT64, onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT
+step = [helper.make_node("MatMul", ["before", "w"], ["wide"]), helper.make_node("Add", ["wide", "seen"], ["sum"]), helper.make_node("Tanh", ["sum"], ["after"])]
+recurrent = body([helper.make_node("Gather", ["x0", "turn"], ["seen"], axis=1), *step, helper.make_node("Identity", ["on"], ["goes"]), helper.make_node("Identity", ["after"], ["told"])],
+                 [("turn", N, []), ("on", B, []), ("before", F, [2, 3])], [("goes", B, []), ("after", F, [2, 3]), ("told", F, [2, 3])], {"w": some(3, 3) / 4})
+along = body([*step, helper.make_node("Identity", ["after"], ["told"])], [("before", F, [2, 3]), ("seen", F, [2, 3])], [("after", F, [2, 3]), ("told", F, [2, 3])], {"w": some(3, 3) / 4})
 # name, operator, attributes, inputs (a pair of a word and an array: known beforehand), results, exact, opset
 ROWS = [
     ("flat heads", "Attention", {"q_num_heads": 3, "kv_num_heads": 3}, [q, k, v], 1, 0, 23),
@@ -66,6 +79,8 @@ ROWS = [
     *[(n, "AveragePool", a, [image], 1, 0, 22) for n, a in (
         ("dilated", {"kernel_shape": [2, 3], "dilations": [3, 2]}), ("dilated, strided", {"kernel_shape": [3, 2], "dilations": [2, 1], "strides": [1, 2]}),
         ("dilated, padded", {"kernel_shape": [2, 3], "dilations": [3, 2], "pads": [1, 2, 0, 1]}), ("dilated, padding counts", {"kernel_shape": [2, 3], "dilations": [3, 2], "pads": [1, 2, 0, 1], "count_include_pad": 1}))],
+    ("of four turns", "Loop", {"body": recurrent}, [("turns", I64(4)), ("on", np.array(True)), ("begin", np.zeros((2, 3), np.float32)), "after them", some(2, 4, 3)], 2, 0, 17),
+    ("along the second axis, backwards", "Scan", {"body": along, "num_scan_inputs": 1, "scan_input_axes": [1], "scan_input_directions": [1], "scan_output_axes": [1]}, [("begin", some(2, 3)), some(2, 5, 3)], 2, 0, 17),
     ("positions in all", "MaxPool", {"kernel_shape": [2, 3], "strides": [2, 1]}, [image], 2, 1, 22), ("positions by columns", "MaxPool", {"kernel_shape": [2, 3], "strides": [2, 1], "storage_order": 1}, [image], 2, 1, 22),
     *[(m, "Pad", {"mode": m}, [image, ("pads", I64([0, 1, 2, 0, 0, 2, 1, 0]))], 1, 1, 22) for m in ("reflect", "edge", "wrap")], ("reflect batch", "Pad", {"mode": "reflect"}, [some(4, 3, 2), ("pads", I64([2, 0, 0, 1, 0, 0]))], 1, 1, 22),
 ]
@@ -73,15 +88,17 @@ ROWS = [
 
 def rows():
     for name, op, attrs, inputs, results, exact, opset in ROWS:
-        fed = [x for x in inputs if x is not None and not isinstance(x, tuple)]
+        fed = [x for x in inputs if isinstance(x, np.ndarray)]
         yield f"{op} {name}", (op, attrs, inputs, results, opset), fed, exact
 
 
 def build(call, fed):
     op, attrs, inputs, results, opset = call
-    names, held, infos = [], [], []
-    for x in inputs:
-        if x is None:
+    names, held, infos, asked = [], [], [], len(inputs)
+    for at, x in enumerate(inputs):
+        if isinstance(x, str):  # what follows is read by the bodies alone
+            asked = at
+        elif x is None:
             names.append("")
         elif isinstance(x, tuple):
             names.append(x[0])
@@ -90,7 +107,7 @@ def build(call, fed):
             names.append(f"x{len(infos)}")
             infos.append(helper.make_tensor_value_info(names[-1], helper.np_dtype_to_tensor_dtype(x.dtype), x.shape))
     outputs = [f"y{i}" for i in range(results)]
-    graph = helper.make_graph([helper.make_node(op, names, outputs, **attrs)], "g", infos, [onnx.ValueInfoProto(name=y) for y in outputs], held)
+    graph = helper.make_graph([helper.make_node(op, names[:asked], outputs, **attrs)], "g", infos, [onnx.ValueInfoProto(name=y) for y in outputs], held)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
     model = onnx.shape_inference.infer_shapes(model)
     return base64.b64encode(model.SerializeToString()).decode(), fed

@@ -1,4 +1,4 @@
-// Operators without a row of their own among the families: those that the model's reader follows itself (Constant, If, Shape,
+// Operators without a row of their own among the families: those that the model's reader follows itself (Constant, If, Loop, Scan, Shape,
 // Size, ConstantOfShape, Range of known numbers), and those that are not carried.
 #include "formats/onnx/catalogue/catalogue.h"
 

@@ -10,7 +10,7 @@
 namespace convoy::onnx {
 namespace {
 
-constexpr Size most_coordinates = Size{1} << 22;
+constexpr Size most_chosen = Size{1} << 22;
 
 std::vector<ValueId> compress(FunctionCall& call) {
   ValueId x = call.tensor("input");
@@ -44,7 +44,7 @@ std::vector<ValueId> reverse_sequence(FunctionCall& call) {
   if (steps.known() && std::ranges::all_of(*lengths, [&](Size n) { return n == *steps; }))
     return {call.add(Slice{time, {}, {}, -1}, {x})};
   const auto count = static_cast<Size>(lengths->size());
-  if (!steps.known() || *steps < 1 || count > most_coordinates / *steps)
+  if (!steps.known() || *steps < 1 || count > most_chosen / *steps)
     call.refuse(Fault::Unsupported, "a number of steps that is not known: " + text_of(call.shape(x)));
   Sizes whole{count, steps.known() ? *steps : -1}, flat{steps.known() ? count * *steps : -1};
   for (Size i = 2; i < rank; ++i) {
@@ -95,8 +95,7 @@ std::vector<ValueId> eye_like(FunctionCall& call) {
   const auto dtype = code == 0 ? std::optional(call.type(x).dtype) : dtype_of(code);
   const auto sizes = sizes_of(call.shape(x));
   if (!dtype) call.refuse(Fault::Unsupported, "attribute 'dtype' is " + std::to_string(code));
-  if (!call.failed() &&
-      (!sizes || sizes->size() != 2 || checked_count(*sizes).value_or(most_coordinates + 1) > most_coordinates))
+  if (!call.failed() && (!sizes || sizes->size() != 2 || checked_count(*sizes).value_or(most_chosen + 1) > most_chosen))
     call.refuse(Fault::Unsupported, "of shape " + text_of(call.shape(x)) + ", which must be known and of rank 2");
   if (call.failed()) return {};
   std::vector<double> numbers;

@@ -165,7 +165,7 @@ std::vector<ValueId> col2im(FunctionCall& call) {
   if (!image || !block || image->size() != block->size() || image->empty())
     call.refuse(Fault::Unsupported, "inputs 'image_shape' and 'block_shape' must be known and of one length");
   if (call.failed()) return {};
-  Fold fold{windows_of(call, *block), {}, *image};
+  convoy::Fold fold{windows_of(call, *block), {}, *image};
   const Pads pads = pads_of(call, block->size());
   for (std::size_t i = 0; i < block->size(); ++i)
     fold.paddings.push_back({Spelling::Explicit, pads.before[i], pads.after[i]});
