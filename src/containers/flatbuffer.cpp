@@ -114,16 +114,4 @@ std::vector<FlatTable> FlatTable::tables(int field) const {
   return all;
 }
 
-std::vector<std::string> FlatTable::texts(int field) const {
-  const List list = list_of(field, 4);
-  std::vector<std::string> all;
-  for (std::size_t i = 0; i < list.count && !file_->failed(); ++i) {
-    const std::uint64_t at = file_->follow(list.at + 4 * i, "a text");
-    const std::uint64_t count = file_->number<std::uint32_t>(at, "the length of a text");
-    const Bytes bytes = file_->take(at + 4, count, "a text");
-    if (file_->grants(count + sizeof(std::string), "a text")) all.emplace_back(text_of(bytes));
-  }
-  return all;
-}
-
 }  // namespace convoy

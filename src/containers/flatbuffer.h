@@ -73,7 +73,6 @@ class FlatTable {
     return all;
   }
   std::vector<FlatTable> tables(int field) const;
-  std::vector<std::string> texts(int field) const;
   // One more than the last field that the table's layout knows.
   int fields() const { return fields_; }
 

@@ -250,6 +250,49 @@ std::optional<Finding> other_outputs(const Graph& a, const Graph& b, const Diagn
   return finding;
 }
 
+void note_alignment(const Alignment& alignment, Diagnosis& result) {
+  result.weighted_a = alignment.weighted_a;
+  result.weighted_b = alignment.weighted_b;
+  result.by_weights = alignment.by_weights;
+  result.by_place = alignment.by_place;
+  result.only_a = alignment.only_a;
+  result.only_b = alignment.only_b;
+}
+
+// Those that look up rows of a table stay as they are.
+std::vector<Tensor> inputs_times(float factor, const Sized& at) {
+  std::vector<Tensor> inputs;
+  const auto rows = index_ranges(at.a);
+  for (std::size_t i = 0; i < at.inputs.size(); ++i) {
+    const bool asks_for_rows = rows[static_cast<std::size_t>(at.a.inputs[i].index)] > 0;
+    inputs.push_back(asks_for_rows ? at.inputs[i] : scaled(at.inputs[i], factor));
+  }
+  return inputs;
+}
+
+// Which layers the user knows it by, what its windows read, and what to write.
+void advise(Finding& finding, const Graph& a, const Graph& b, const Sized& at, const std::vector<Layer>& layers) {
+  if (finding.cause == "depth_to_space_order") finding.a = turning_layer(a, finding.a);
+  if (is_about_pads(finding.cause)) finding.b = pad_of(b, finding.b);
+  if (finding.cause == "preprocessing" || finding.cause == "channel_order") finding.a = padding_in_front(a, finding.a);
+  draw_windows(at, layers, finding);
+  finding.fix = fix_of(a, at.a, finding);
+}
+
+void order_findings(const Graph& a, const Computed& order, Diagnosis& result) {
+  // What a later trial found may lie further in front.
+  std::ranges::stable_sort(result.findings, {}, [&](const Finding& finding) {
+    return place_of(finding, standing(a, order, finding.a), result.layers, order);
+  });
+  for (Finding& finding : result.findings) {
+    finding.separating_size = separating_size(a, finding);
+    // What explains the numbers just as well may be meant as well.
+    finding.certain = finding.certain && std::ranges::none_of(finding.also, [&](const std::string& other) {
+                        return is_rival(other, finding.cause);
+                      });
+  }
+}
+
 // `is_open`: whether inputs and outputs might be held against each other otherwise.
 Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& options, Unsaid unsaid, bool& is_open) {
   Diagnosis result;
@@ -271,23 +314,13 @@ Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& optio
     if (trial == 0) {
       result.hidden_orders = hidden;
       for (const Node& node : at->a.nodes) order.emplace_back(node.layer, at->a[node.outputs[0]].name);
-      result.weighted_a = alignment.weighted_a;
-      result.weighted_b = alignment.weighted_b;
-      result.by_weights = alignment.by_weights;
-      result.by_place = alignment.by_place;
-      result.only_a = alignment.only_a;
-      result.only_b = alignment.only_b;
+      note_alignment(alignment, result);
       run_freely(*at, alignment, result, options.threads);
     }
     // Larger numbers reach limits that the first ones do not.
     for (const float factor : {1.0F, 16.0F}) {
       if (factor > 1 && !options.inputs.empty()) continue;
-      std::vector<Tensor> inputs;
-      const auto rows = index_ranges(at->a);
-      for (std::size_t i = 0; i < at->inputs.size(); ++i) {
-        const bool asks_for_rows = rows[static_cast<std::size_t>(at->a.inputs[i].index)] > 0;
-        inputs.push_back(asks_for_rows ? at->inputs[i] : scaled(at->inputs[i], factor));
-      }
+      const std::vector<Tensor> inputs = inputs_times(factor, *at);
       Comparison comparison(*at, alignment, options.threads, options.maps);
       if (auto done = comparison.start(inputs); !done) return within("a", Result<Diagnosis>(pass(done)));
       const bool is_first = trial == 0 && factor == 1;
@@ -308,14 +341,7 @@ Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& optio
       if (auto done = comparison.explain_all(); !done) return pass(done);
       Diagnosis one;
       comparison.report(one);
-      for (Finding& finding : one.findings) {
-        if (finding.cause == "depth_to_space_order") finding.a = turning_layer(a, finding.a);
-        if (is_about_pads(finding.cause)) finding.b = pad_of(b, finding.b);
-        if (finding.cause == "preprocessing" || finding.cause == "channel_order")
-          finding.a = padding_in_front(a, finding.a);
-        draw_windows(*at, one.layers, finding);
-        finding.fix = fix_of(a, at->a, finding);
-      }
+      for (Finding& finding : one.findings) advise(finding, a, b, *at, one.layers);
       if (result.layers.empty()) {
         result.layers = one.layers;
         result.findings = one.findings;
@@ -324,17 +350,7 @@ Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& optio
       }
     }
   }
-  // What a later trial found may lie further in front.
-  std::ranges::stable_sort(result.findings, {}, [&](const Finding& finding) {
-    return place_of(finding, standing(a, order, finding.a), result.layers, order);
-  });
-  for (Finding& finding : result.findings) {
-    finding.separating_size = separating_size(a, finding);
-    // What explains the numbers just as well may be meant as well.
-    finding.certain = finding.certain && std::ranges::none_of(finding.also, [&](const std::string& other) {
-                        return is_rival(other, finding.cause);
-                      });
-  }
+  order_findings(a, order, result);
   if (auto finding = other_outputs(a, b, result)) result.findings.push_back(*std::move(finding));
   result.same = result.findings.empty();
   return result;

@@ -237,16 +237,4 @@ Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions
   return proof;
 }
 
-Result<CheckData> check_data(const Graph& source, const Graph& target, const ProofOptions& options) {
-  const budget::Computing computing;
-  auto at = sized(source, target, 0, options);
-  if (!at) return pass(at);
-  CheckData data;
-  auto wanted = outputs_of(at->source, at->inputs, Precision::Double, options);
-  if (!wanted) return pass(wanted);
-  auto done = run_freely(*wanted, at->target, at->inputs_of_target, options, &data);
-  if (!done) return pass(done);
-  return data;
-}
-
 }  // namespace convoy

@@ -82,9 +82,8 @@ struct WeightProof {
 // The bound is no theorem: propagated bounds of deep networks are vacuous. It is 64 times the largest difference that
 // this runtime shows between the target in float32 and the source in float64, per output tensor, and 2^-20 of the
 // tensor's largest magnitude on top; other runtimes sum in other orders, and 64 is their allowance. An interpolation
-// adds 4 (4 + n) 2^-24 per axis of n cells: others compute its coordinates in float32. The outputs that `prove` stores
-// come from the layer-by-layer run, so each layer's numbers were rounded to float32 once; those of `check_data` are
-// float64 throughout.
+// adds 4 (4 + n) 2^-24 per axis of n cells: others compute its coordinates in float32. The outputs come
+// from the layer-by-layer run, so each layer's numbers were rounded to float32 once.
 struct CheckData {
   std::vector<Tensor> inputs, outputs, bounds;
 };
@@ -112,9 +111,6 @@ std::string sizes_where_same(const LayerStructure& structure);
 // `target` is the graph after the passes with the weights as they were read back from the file written.
 // Fails: only when it cannot be run at all (limits); a difference is a Proof that does not hold.
 Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions& options = {});
-
-// The check data alone, at the sizes of the first trial. Fails as `run` does.
-Result<CheckData> check_data(const Graph& source, const Graph& target, const ProofOptions& options = {});
 
 // Inputs that can show a fault: no ones, no symmetry, borders never zero, both signs; whole numbers within tables'
 // ranges where an input is an index. For free sizes, `trial` picks other residues (even, odd).

@@ -166,12 +166,6 @@ std::string Sink::step(std::string op, std::vector<std::string> inputs, Attribut
   return output;
 }
 
-std::string Sink::step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes) {
-  std::vector<bool> wanted(place + 1);
-  wanted.back() = true;
-  return steps_of(wanted, std::move(op), std::move(inputs), std::move(attributes)).back();
-}
-
 std::vector<std::string> Sink::steps_of(const std::vector<bool>& wanted, std::string op,
                                         std::vector<std::string> inputs, Attributes attributes) {
   const std::string name = main_ + "/" + op;

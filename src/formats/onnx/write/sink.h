@@ -62,9 +62,7 @@ class Sink {
                   Attributes attributes = {});
   void last_with(std::string op, std::string x, std::string_view name, const Sizes& numbers,
                  Attributes attributes = {});
-  // The same for an operator's result number `place`, the ones before it left out.
-  std::string step_of(std::size_t place, std::string op, std::vector<std::string> inputs, Attributes attributes);
-  // The same for those results that are wanted; "" for the others.
+  // The same for those of an operator's results that are wanted; "" for the others.
   std::vector<std::string> steps_of(const std::vector<bool>& wanted, std::string op, std::vector<std::string> inputs,
                                     Attributes attributes);
   // A step that gives the operator's result number `place`.
