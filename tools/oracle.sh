@@ -15,4 +15,4 @@ if [ $# -eq 0 ]; then
   # A warning whose class the main process cannot import would end the run: nothing reads their summary.
   set -- tests/oracle --numprocesses "$(nproc)" --dist worksteal -p no:warnings
 fi
-exec "$python" -m pytest -q -p no:cacheprovider "$@"
+exec "$python" -m pytest -q -p no:cacheprovider --durations=25 "$@"
