@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace convoy::plan {
 
@@ -319,6 +320,9 @@ bool Builder::convolution(const Node& node, const O& op) {
   step.kernel = std::move(kernel), step.kernel_steps = {p.k_group, p.k_tap, p.k_channel, p.k_output};
   if (has_bias) step.bias = graph_[node.inputs[2]].constant->floats();
   step.operations = p.operations();
+  // Of the taps of a transposed one each cell goes through all once, whatever the number of outputs.
+  if (std::is_same_v<O, ConvTranspose>)
+    step.operations *= static_cast<double>(p.walk.cells()) / static_cast<double>(p.walk.positions());
   step.by_winograd = winograd_ && fast::Winograd::suits(step.shape);
   if (step.by_winograd) step.what += " by winograd";
   const bool is_depthwise = p.groups > 1 && p.inputs == 1 && p.outputs == 1;
