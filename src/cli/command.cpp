@@ -120,10 +120,11 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
                  "source: imports are also found below this folder, beside the package of the file (may be repeated)")
       ->allow_extra_args(false);
   const auto arguments = std::make_shared<std::string>();
-  app.add_option("--args", *arguments, "source: what the class or function is called with, such as 3,64,stride=2");
+  app.add_option("--args", *arguments,
+                 "source: what the class or function is called with, such as 3,64,stride=2; sees the file's names");
   app.parse_complete_callback([this, arguments] {
     if (arguments->empty() || !is_source(file)) return;
-    const bool whole = file == "-" || file.ends_with(".py");
+    const bool whole = file == "-" || file.ends_with(".py") || file.ends_with(".ipynb");
     file += (whole && file != "-" ? ":(" : "(") + *arguments + ")";
   });
   app.add_flag(

@@ -5,12 +5,14 @@
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
+#include "containers/json.h"
 #include "containers/python/unread.h"
 #include "formats/arrays.h"
 #include "graph/cut.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace convoy {
 namespace {
@@ -33,6 +35,24 @@ Result<std::string> standard_input() {
   return text;
 }
 
+// The code of a notebook, cell behind cell.
+Result<std::string> code_of_notebook(std::string_view text) {
+  const auto book = parse_json(text);
+  if (!book) return std::unexpected(book.error());
+  const auto cells = book->is_object() ? book->find("cells") : book->end();
+  if (cells == book->end() || !cells->is_array()) return fail(Fault::Format, "is no notebook: it has no cells");
+  std::string code;
+  for (const Json& cell : *cells) {
+    if (!cell.is_object() || cell.value("cell_type", Json()) != "code") continue;
+    const Json lines = cell.value("source", Json());
+    if (lines.is_string()) code += lines.get<std::string>();
+    for (const Json& line : lines.is_array() ? lines : Json::array())
+      if (line.is_string()) code += line.get<std::string>();
+    code += "\n";
+  }
+  return code;
+}
+
 Result<python::SourceFile> source_at(const fs::path& file) {
   if (file == "-") {
     auto text = standard_input();
@@ -43,7 +63,13 @@ Result<python::SourceFile> source_at(const fs::path& file) {
   if (!mapped) return std::unexpected(mapped.error());
   const Blob blob = blob_of(*mapped);
   if (blob.bytes.size() > longest_source) return fail(Fault::Limit, file.string() + ": the text is longer than 1 MiB");
-  return python::SourceFile{file.filename().string(), std::string(text_of(blob.bytes))};
+  std::string text(text_of(blob.bytes));
+  if (file.extension() == ".ipynb") {
+    auto code = within(file.filename().string(), code_of_notebook(text));
+    if (!code) return pass(code);
+    text = std::move(*code);
+  }
+  return python::SourceFile{file.filename().string(), std::move(text)};
 }
 
 fs::path folder_of(const fs::path& file) {
@@ -126,7 +152,35 @@ python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roo
   };
 }
 
-// What stands behind the file's name: "Net", "Net(3, 64)", "(3, 64)".
+// Where the parenthesis that opens at `open` is closed, quotes and inner ones aside; npos: nowhere.
+std::size_t closed_at(const std::string& text, std::size_t open) {
+  int depth = 0;
+  char quote = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == '\\') ++i;
+      else if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if ((c == ')' || c == ']' || c == '}') && --depth == 0) {
+      return i;
+    }
+  }
+  return std::string::npos;
+}
+
+// More than a name and what it is called with: "Net.from_name('b0')", "Generator(28, 28).generator()".
+bool is_expression(const std::string& part) {
+  const auto open = part.find('(');
+  if (part.substr(0, open).find('.') != std::string::npos) return true;
+  const auto close = open == std::string::npos ? open : closed_at(part, open);
+  return close != std::string::npos && close + 1 < part.size();
+}
+
+// What stands behind the file's name: "Net", "Net(3, 64)", "(3, 64)", "Net.from_name('b0')".
 std::string part_of(const fs::path& file) {
   const std::string text = file.string(), whole = file_of(file).string();
   if (text == whole) return {};
@@ -144,7 +198,9 @@ class Program {
         arrays_(keras_, torch_),
         options_(options),
         in_({&torch_, &arrays_, &keras_}, finder(file_, options.import_roots)) {
-    if (const auto open = part_.find('('); open != std::string::npos) {
+    if (is_expression(part_)) {
+      expression_ = std::exchange(part_, {});
+    } else if (const auto open = part_.find('('); open != std::string::npos) {
       arguments_ = part_.substr(open);
       part_.resize(open);
     }
@@ -166,7 +222,8 @@ class Program {
     auto scope = in_.run_as_far(*source);
     if (!scope) return pass(scope);
     if (const auto* lost = spoiling()) return std::unexpected(lost->error);
-    auto model = part_.empty() ? chosen(**scope) : named(**scope);
+    lend_names(**scope);
+    auto model = !expression_.empty() ? said() : part_.empty() ? chosen(**scope) : named(**scope);
     if (!model) return within(name_, Result<Graph>(pass(model)));
     auto graph = graph_of(*model);
     if (graph && graph->name.empty()) graph->name = part_.empty() ? fs::path(name_).stem().string() : part_;
@@ -204,20 +261,42 @@ class Program {
     return keras_.graph_of(in_, model);
   }
 
-  // --args 3,64,stride=2
-  Result<python::Arguments> arguments() {
+  // What the command line says sees the file's own names.
+  void lend_names(const python::Scope& scope) {
+    if (arguments_.empty() && expression_.empty()) return;
+    for (const auto& [name, value] : scope.names.all()) in_.builtins[name] = value;
+  }
+
+  // What a call with these arguments is given: --args 3,64,stride=2
+  Result<python::Arguments> arguments_in(const std::string& place, const std::string& parenthesis) {
     python::Arguments given;
-    if (arguments_.empty()) return given;
     in_.builtins["arguments"] = in_.native("arguments", [&](Interpreter&, python::Arguments& a) -> Result<Value> {
       given = a;
       return Value();
     });
-    auto done = in_.run({"--args", "arguments" + arguments_});
+    auto done = in_.run({place, "arguments" + parenthesis});
     if (!done) {
       done.error().fault = Fault::Usage;
       return pass(done);
     }
     return given;
+  }
+  Result<python::Arguments> arguments() {
+    if (arguments_.empty()) return python::Arguments{};
+    return arguments_in("--args", arguments_);
+  }
+
+  // The value of an expression of the file's names.
+  Result<Value> said() {
+    auto given = arguments_in(name_ + ":" + expression_, "(" + expression_ + ")");
+    if (!given) return pass(given);
+    if (given->placed.size() != 1 || !given->named.empty())
+      return fail(Fault::Usage, "'" + expression_ + "' is not one model");
+    const Value value = given->placed.front();
+    if (is_model(value) || is_tensor(value)) return value;
+    if (const auto* unread = value.as<python::Unread>()) return unread->refused(in_);
+    if (is_class(value) || value.as<python::Function>()) return within(expression_, made(value));
+    return fail(Fault::Usage, "'" + expression_ + "' is a " + python::type_name(value) + ", which is no model");
   }
 
   // The parameters of a function that --shape names are inputs.
@@ -280,8 +359,12 @@ class Program {
           if (const auto* left = rival(scope, i)) return std::unexpected(asking_for_a_name(*left));
           return all[i].second;
         }
+    const bool all_parts = std::ranges::all_of(all, [&](const auto& one) {
+      const auto at = static_cast<std::size_t>(&one - all.data());
+      return !is_class(one.second) || is_base(all, at) || is_part(all, at);
+    });
     for (std::size_t i = all.size(); i-- > 0;)
-      if (is_class(all[i].second) && !is_base(all, i)) {
+      if (is_class(all[i].second) && !is_base(all, i) && (all_parts || !is_part(all, i))) {
         if (const auto* left = rival(scope, i)) return std::unexpected(asking_for_a_name(*left));
         return within(all[i].first, made(all[i].second));
       }
@@ -359,8 +442,22 @@ class Program {
     });
   }
 
+  // Whether another class of the program makes one of it, and so is nearer to the model that is meant.
+  bool is_part(const std::vector<std::pair<std::string, Value>>& all, std::size_t at) const {
+    const auto* self = all[at].second.as<python::Class>();
+    const auto is_it = [&](const std::string& word) { return word == all[at].first; };
+    return std::ranges::any_of(all, [&](const auto& other) {
+      const auto* type = other.second.template as<python::Class>();
+      if (!type || type == self || !is_class(other.second)) return false;
+      return std::ranges::any_of(type->attributes.all(), [&](const auto& one) {
+        const auto* function = one.second.template as<python::Function>();
+        return function && function->body && python::mentions(*function->body, is_it);
+      });
+    });
+  }
+
   fs::path file_;
-  std::string part_, arguments_, name_;
+  std::string part_, arguments_, expression_, name_;
   keras::SourceLibrary keras_;
   torch::SourceLibrary torch_;
   ArrayLibrary arrays_;
@@ -400,11 +497,15 @@ Result<std::optional<fs::path>> weights_beside(const fs::path& file) {
 fs::path file_of(const fs::path& file) {
   const std::string text = file.string();
   if (text.starts_with("-(")) return "-";
-  const auto at = text.find(".py:");
-  return at == std::string::npos ? file : fs::path(text.substr(0, at + 3));
+  for (const std::string end : {".py", ".ipynb"})
+    if (const auto at = text.find(end + ":"); at != std::string::npos) return text.substr(0, at + end.size());
+  return file;
 }
 
-bool is_source(const fs::path& file) { return file_of(file) == "-" || file_of(file).extension() == ".py"; }
+bool is_source(const fs::path& file) {
+  const fs::path program = file_of(file);
+  return program == "-" || program.extension() == ".py" || program.extension() == ".ipynb";
+}
 
 Result<Graph> read_source_text(std::string text, const std::string& part, const LoadOptions& options) {
   return Program("-", part, options).run({"the text", std::move(text)});  // nothing lies beside it

@@ -4,7 +4,8 @@
 
 namespace convoy {
 
-// "net.py:Net" names a part of a file, "net.py:Net(3, stride=2)" says what it is called with, "-" is standard input.
+// "net.py:Net" names a part of a file, "net.py:Net(3, stride=2)" says what it is called with, "net.py:Net.from_name('b0')"
+// is any expression of its names, "book.ipynb" a notebook's code, "-" standard input.
 std::filesystem::path file_of(const std::filesystem::path& file);
 bool is_source(const std::filesystem::path& file);
 
@@ -12,8 +13,8 @@ bool is_source(const std::filesystem::path& file);
 // program's own stem and that hash. Nothing: there is none. Fails (Usage): what lies there holds other numbers.
 Result<std::optional<std::filesystem::path>> weights_beside(const std::filesystem::path& file);
 
-// Without a name: the last model that the file leaves behind; else the last class of a module in it; else its last
-// function that gives a model as it stands. A shape without a name in the options is that of the first input.
+// Without a name: the last model that the file leaves behind; else the last class of a module in it that no other
+// class derives from or makes; else its last function that gives a model as it stands. A shape without a name in the options is that of the first input.
 // Fails: what Python would refuse, or what is not known here, with "file:line:column" as place and the line shown.
 Result<Graph> read_source(const std::filesystem::path& file, const LoadOptions& options);
 // The same of a program that is no file yet: the class, function or variable `part` of `text`.
