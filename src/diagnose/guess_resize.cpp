@@ -3,58 +3,107 @@
 
 namespace convoy::diagnose {
 
-void guess_resize(Guesses& guesses, std::size_t node) {
-  const Scene& scene = guesses.scene;
-  const Node& about = scene.a.nodes[node];
-  const auto* resize = std::get_if<convoy::Resize>(&about.op);
-  if (!resize) return;
-  const auto with = [&](std::string_view cause, std::string says, const convoy::Resize& now) {
-    if (!(now == *resize)) guesses.add(cause, about, std::move(says), with_op(scene.a, node, now));
-  };
-  for (const Coordinates coordinates : {Coordinates::AlignCorners, Coordinates::HalfPixel, Coordinates::Asymmetric,
-                                        Coordinates::PytorchHalfPixel, Coordinates::HalfPixelCell}) {
-    convoy::Resize now = *resize;
-    now.coordinates = coordinates;
-    const bool corners = coordinates == Coordinates::AlignCorners || resize->coordinates == Coordinates::AlignCorners;
-    // Where a cell is taken as it is, coordinates only decide which one.
-    const std::string_view cause = corners                                           ? "align_corners"
-                                   : resize->interpolation == Interpolation::Nearest ? "resize_rounding"
-                                                                                     : "resize_coordinates";
-    with(cause, corners ? "the corners aligned otherwise" : "other coordinates", now);
-    now.factors.clear();
-    if (now.sizes.empty())
-      for (const Size axis : now.axes)
-        now.sizes.push_back(scene.shape(about.outputs[0])[static_cast<std::size_t>(axis)]);
-    with(cause, "other coordinates", now);
-  }
-  for (const Rounding rounding : {Rounding::Floor, Rounding::RoundHalfUp, Rounding::RoundHalfDown, Rounding::Ceil}) {
-    if (resize->interpolation != Interpolation::Nearest) break;
-    convoy::Resize now = *resize;
-    now.rounding = rounding;
-    with("resize_rounding", "another rounding", now);
-    for (const Coordinates coordinates :
-         {Coordinates::HalfPixel, Coordinates::Asymmetric, Coordinates::HalfPixelCell}) {
+namespace {
+
+class ResizeGuesses {
+ public:
+  ResizeGuesses(Guesses& guesses, std::size_t node, const convoy::Resize& resize)
+      : guesses_(guesses),
+        scene_(guesses.scene),
+        node_(node),
+        about_(scene_.a.nodes[node]),
+        resize_(resize) {}
+
+  void coordinates() {
+    for (const Coordinates coordinates : {Coordinates::AlignCorners, Coordinates::HalfPixel, Coordinates::Asymmetric,
+                                          Coordinates::PytorchHalfPixel, Coordinates::HalfPixelCell}) {
+      convoy::Resize now = resize_;
       now.coordinates = coordinates;
-      with("resize_rounding", "another rounding", now);
+      const bool corners = coordinates == Coordinates::AlignCorners || resize_.coordinates == Coordinates::AlignCorners;
+      // Where a cell is taken as it is, coordinates only decide which one.
+      const std::string_view cause = corners                                           ? "align_corners"
+                                     : resize_.interpolation == Interpolation::Nearest ? "resize_rounding"
+                                                                                       : "resize_coordinates";
+      with(cause, corners ? "the corners aligned otherwise" : "other coordinates", now);
+      now.factors.clear();
+      if (now.sizes.empty())
+        for (const Size axis : now.axes)
+          now.sizes.push_back(scene_.shape(about_.outputs[0])[static_cast<std::size_t>(axis)]);
+      with(cause, "other coordinates", now);
     }
   }
-  for (const Interpolation kind :
-       {Interpolation::Nearest, Interpolation::Linear, Interpolation::Cubic, Interpolation::Area}) {
-    if (kind == resize->interpolation) continue;
-    convoy::Resize now = *resize;
-    now.interpolation = kind;
-    with("resize_mode", "another interpolation", now);
-    if (kind != Interpolation::Nearest) {
-      for (const Coordinates coordinates : {Coordinates::HalfPixel, Coordinates::Asymmetric, Coordinates::AlignCorners,
-                                            Coordinates::PytorchHalfPixel}) {
+
+  void rounding() {
+    for (const Rounding rounding : {Rounding::Floor, Rounding::RoundHalfUp, Rounding::RoundHalfDown, Rounding::Ceil}) {
+      if (resize_.interpolation != Interpolation::Nearest) break;
+      convoy::Resize now = resize_;
+      now.rounding = rounding;
+      with("resize_rounding", "another rounding", now);
+      for (const Coordinates coordinates :
+           {Coordinates::HalfPixel, Coordinates::Asymmetric, Coordinates::HalfPixelCell}) {
         now.coordinates = coordinates;
-        now.factors = resize->factors;
-        with("resize_mode", "another interpolation", now);
-        now.factors.clear();
-        if (!now.sizes.empty()) with("resize_mode", "another interpolation", now);
+        with("resize_rounding", "another rounding", now);
       }
-      continue;
     }
+  }
+
+  void interpolation() {
+    for (const Interpolation kind :
+         {Interpolation::Nearest, Interpolation::Linear, Interpolation::Cubic, Interpolation::Area}) {
+      if (kind == resize_.interpolation) continue;
+      convoy::Resize now = resize_;
+      now.interpolation = kind;
+      with("resize_mode", "another interpolation", now);
+      if (kind != Interpolation::Nearest) {
+        for (const Coordinates coordinates : {Coordinates::HalfPixel, Coordinates::Asymmetric,
+                                              Coordinates::AlignCorners, Coordinates::PytorchHalfPixel}) {
+          now.coordinates = coordinates;
+          now.factors = resize_.factors;
+          with("resize_mode", "another interpolation", now);
+          now.factors.clear();
+          if (!now.sizes.empty()) with("resize_mode", "another interpolation", now);
+        }
+        continue;
+      }
+      nearest(now);
+    }
+  }
+
+  void cubic() {
+    if (resize_.interpolation == Interpolation::Cubic)
+      for (const double a : {-0.5, -0.75})
+        for (const bool drops : {false, true}) {
+          convoy::Resize now = resize_;
+          now.cubic_a = a;
+          now.drops_outside = drops;
+          with("resize_cubic", "another cubic kernel", now);
+        }
+  }
+
+  // What another layer of b does.
+  void of_twins() {
+    for (const Node* other : twins<convoy::Resize>(scene_)) {
+      const auto& theirs = std::get<convoy::Resize>(other->op);
+      std::string_view cause = "resize_coordinates";
+      if (theirs.interpolation != resize_.interpolation) cause = "resize_mode";
+      else if ((theirs.coordinates == Coordinates::AlignCorners) != (resize_.coordinates == Coordinates::AlignCorners))
+        cause = "align_corners";
+      else if (theirs.interpolation == Interpolation::Nearest &&
+               (theirs.rounding != resize_.rounding || theirs.coordinates != resize_.coordinates))
+        cause = "resize_rounding";
+      else if (theirs.interpolation == Interpolation::Cubic &&
+               (theirs.cubic_a != resize_.cubic_a || theirs.drops_outside != resize_.drops_outside))
+        cause = "resize_cubic";
+      else if (theirs.coordinates == resize_.coordinates) cause = "resize_size";
+      if (theirs.axes == resize_.axes) with(cause, "b's way", theirs);
+    }
+  }
+
+ private:
+  void with(std::string_view cause, std::string says, const convoy::Resize& now) {
+    if (!(now == resize_)) guesses_.add(cause, about_, std::move(says), with_op(scene_.a, node_, now));
+  }
+  void nearest(convoy::Resize now) {
     for (const Coordinates coordinates : {Coordinates::HalfPixel, Coordinates::Asymmetric}) {
       now.coordinates = coordinates;
       for (const Rounding rounding : {Rounding::Floor, Rounding::RoundHalfUp, Rounding::RoundHalfDown}) {
@@ -63,29 +112,25 @@ void guess_resize(Guesses& guesses, std::size_t node) {
       }
     }
   }
-  if (resize->interpolation == Interpolation::Cubic)
-    for (const double a : {-0.5, -0.75})
-      for (const bool drops : {false, true}) {
-        convoy::Resize now = *resize;
-        now.cubic_a = a;
-        now.drops_outside = drops;
-        with("resize_cubic", "another cubic kernel", now);
-      }
-  for (const Node* other : twins<convoy::Resize>(scene)) {
-    const auto& theirs = std::get<convoy::Resize>(other->op);
-    std::string_view cause = "resize_coordinates";
-    if (theirs.interpolation != resize->interpolation) cause = "resize_mode";
-    else if ((theirs.coordinates == Coordinates::AlignCorners) != (resize->coordinates == Coordinates::AlignCorners))
-      cause = "align_corners";
-    else if (theirs.interpolation == Interpolation::Nearest &&
-             (theirs.rounding != resize->rounding || theirs.coordinates != resize->coordinates))
-      cause = "resize_rounding";
-    else if (theirs.interpolation == Interpolation::Cubic &&
-             (theirs.cubic_a != resize->cubic_a || theirs.drops_outside != resize->drops_outside))
-      cause = "resize_cubic";
-    else if (theirs.coordinates == resize->coordinates) cause = "resize_size";
-    if (theirs.axes == resize->axes) with(cause, "b's way", theirs);
-  }
+
+  Guesses& guesses_;
+  const Scene& scene_;
+  const std::size_t node_;
+  const Node& about_;
+  const convoy::Resize& resize_;
+};
+
+}  // namespace
+
+void guess_resize(Guesses& guesses, std::size_t node) {
+  const auto* resize = std::get_if<convoy::Resize>(&guesses.scene.a.nodes[node].op);
+  if (!resize) return;
+  ResizeGuesses about(guesses, node, *resize);
+  about.coordinates();
+  about.rounding();
+  about.interpolation();
+  about.cubic();
+  about.of_twins();
 }
 
 }  // namespace convoy::diagnose
