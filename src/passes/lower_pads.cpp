@@ -38,7 +38,11 @@ class PadSpeller {
     for (Sizes* sizes : {&more.before, &more.after})
       for (Size& n : *sizes) n = std::max<Size>(n, 0);
     cut.may_be_empty = more.may_be_empty = pad.may_be_empty;
-    const bool last = pad.cutting == Cutting::Last && !constant;
+    // Cut off and added to along one axis, all of its cells may go: constant ones are added before, so that some are left.
+    bool mixed = false;
+    for (std::size_t i = 0; i < pad.before.size(); ++i)
+      mixed = mixed || (std::min(pad.before[i], pad.after[i]) < 0 && std::max(pad.before[i], pad.after[i]) > 0);
+    const bool last = constant ? mixed : pad.cutting == Cutting::Last;
     Result<ValueId> x = node.inputs[0];
     if (cuts && !last) x = patch_.one(node, cut, {*x});
     if (x && adds) x = added(node, *x, more);

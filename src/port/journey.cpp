@@ -120,9 +120,13 @@ Result<Graph> read_back(const Graph& target, const fs::path& written, const Load
     value.trainable = target[found->second].trainable;
   }
   if (auto done = follow_keys(*read, target); !done) return pass(done);
-  // An output that the file wanted under a name of its own carries what the target's carries.
-  for (std::size_t i = 0; i < read->outputs.size() && i < target.outputs.size(); ++i)
-    if (auto& origin = (*read)[read->outputs[i]].origin; !origin) origin = target[target.outputs[i]].origin;
+  // An output carries what the target's carries, also where the file wanted it under a name of its own, or has it in one
+  // place with the value that a transpose without anything to do left as it was.
+  for (std::size_t i = 0; i < read->outputs.size() && i < target.outputs.size(); ++i) {
+    auto& origin = (*read)[read->outputs[i]].origin;
+    const auto& wanted = target[target.outputs[i]].origin;
+    if (!origin || (wanted && origin->permutation != wanted->permutation)) origin = wanted;
+  }
   return read;
 }
 

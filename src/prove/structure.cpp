@@ -220,7 +220,7 @@ class LengthTrial {
     if (rounds_) done = attempt(alone_.source, alone_.target, shapes, Numbers::OfTheSource, options_);
     if (!done) return pass(done);
     if (done->ending == Ending::Different && first_.empty()) {
-      first_ = "at " + text_of_lengths(each) + " of its own input: " + done->reason;
+      first_ = text_of_lengths(each) + " of its own input: " + done->reason;
     }
     return done->ending;
   }
@@ -346,7 +346,7 @@ Status prove_layers_alone(const Graph& source, const Graph& target, const WholeM
     if (found.first.empty()) continue;
     layer->same = layer->structure.same = false;
     if (layer->where.empty()) layer->where = found.first;
-    if (proof.reason.empty()) proof.reason = place_of(node) + " differs " + found.first;
+    if (proof.reason.empty()) proof.reason = place_of(node) + " differs at " + found.first;
   }
   return {};
 }

@@ -44,3 +44,15 @@ def test_a_slice_of_the_first_axis_is_written_as_keras_takes_it(tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert_close([np.asarray(module.load()(IMAGES))], [IMAGES[:1] * 2 + IMAGES[1:]], 2e-5, "keras")
+
+
+# A result's bound is None in every file that says none.
+def test_a_maximum_is_carried_without_a_bound_alone(tmp_path):
+    import keras
+
+    x = keras.Input((6, 5, 3))
+    keras.Model(x, [keras.ops.max(x, axis=1), keras.ops.amin(x, axis=(1, 2), keepdims=True)]).save(tmp_path / "m.keras")
+    convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.onnx")
+    keras.Model(x, keras.ops.max(x, axis=1, initial=0.5)).save(tmp_path / "n.keras")
+    done = convoy("port", tmp_path / "n.keras", "-o", tmp_path / "n.onnx", code=6)
+    assert "'initial' is 0.5, expected null" in done.stderr, done.stderr

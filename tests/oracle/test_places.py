@@ -56,4 +56,4 @@ def test_places(name, tmp_path):
 def test_places_that_the_model_computes_are_refused(name, tmp_path):
     path, _ = model(name, tmp_path, known=False)
     said = convoy("port", path, "-o", tmp_path / "port.py", code=6).stderr
-    assert "input 'indices' is computed by the model; it must be known beforehand" in said
+    assert "input 'indices' is known only when the model runs; it must be known beforehand" in said

@@ -107,3 +107,52 @@ def test_same_reads_the_same_windows_in_every_interpreter(layer, size, tmp_path)
             got = [given[row["name"]] for row in report["outputs"]]
             want = [np.asarray(y) for y in model(feed)]
             assert_close(got, want, TOLERANCE, f"{rows} rows, {'reference' if plain else 'XNNPACK'}")
+
+
+def turned_again(c, x):
+    y = c(x.transpose(1, 2))
+    return y.transpose(1, 2), y, y.transpose(1, 2).relu()
+
+
+def torch_truncated(x):
+    import torch
+
+    whole = (x * 9).to(torch.int32)
+    return torch.div(whole, 4, rounding_mode="trunc")
+
+
+# A value handed out as it is and with its axes turned, free sizes made one beside a free batch.
+@pytest.mark.parametrize("given", [
+    lambda c, x: c(x.transpose(1, 2)).transpose(1, 2),
+    lambda c, x: (c(x.transpose(1, 2)).transpose(1, 2), c(x.transpose(1, 2))),
+    lambda c, x: (c(x.transpose(1, 2)), c(x.transpose(1, 2)).transpose(1, 2), x.mean(2)),
+    turned_again,
+    lambda c, x: (c(x.transpose(1, 2)), torch_truncated(x)),
+    lambda c, x: (c(x.transpose(1, 2)).flatten(1), x.unsqueeze(3).repeat(1, 1, 1, 2).flatten(2)),
+], ids=["turned back", "both", "both and a mean", "thrice", "divided toward zero", "flattened"])
+def test_outputs_are_told_apart(given, tmp_path):
+    torch = pytest.importorskip("torch")
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.c = torch.nn.Conv1d(3, 4, 2)
+
+        def forward(self, x):
+            return given(self.c, x)
+
+    torch.manual_seed(3)
+    model, x = Model().eval(), torch.randn(2, 7, 3)
+    free = ({0: torch.export.Dim("batch"), 1: torch.export.Dim("time", min=4, max=99)},)
+    torch.export.save(torch.export.export(model, (x,), dynamic_shapes=free), tmp_path / "model.pt2")
+    report = json.loads(convoy("port", tmp_path / "model.pt2", "-o", tmp_path / "model.tflite", "--json").stdout)
+    sides = {side: [Crossing.of(row) for row in report[side]] for side in ("inputs", "outputs")}
+    for plain in (True, False):
+        for shape in [(2, 7, 3), (5, 9, 3)]:
+            x = torch.randn(*shape)
+            want = model(x)
+            want = [y.detach().numpy() for y in (want if isinstance(want, tuple) else (want,))]
+            run = runner(tmp_path / "model.tflite", plain)
+            answers = run(**{sides["inputs"][0].name: sides["inputs"][0].to_port(x.numpy())})
+            got = [c.from_port(answers[c.name]) for c in sides["outputs"]]
+            assert_close(got, want, TOLERANCE, f"{shape}, {'reference' if plain else 'XNNPACK'}")

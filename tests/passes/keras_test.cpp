@@ -274,6 +274,17 @@ TEST(TowardKeras, PadsOfEveryMode) {
         }
 }
 
+// Keras cuts no axis down to nothing; what is added is added before.
+TEST(TowardKeras, APadMayCutOffAllThatItAddsTo) {
+  for (const char* cells : {"before=0,0,0,1 after=0,0,2,-2", "before=0,0,-2,-2 after=0,0,3,4"})
+    for (const Sizes& shape : {Sizes{2, 3, 2, 2}, Sizes{2, 3, 5, 4}})
+      expect_same_in_keras(fmt::format("input x float32[?,3,?,?]\nconst k float32[4,3,1,1] = seed 1\n"
+                                       "z = conv(x, k, _) axes=channels_first/2 windows=1,1 paddings=valid,valid\n"
+                                       "y = pad(z) {} value=1.5\noutput y\n",
+                                       cells),
+                           {shape});
+}
+
 TEST(TowardKeras, ResizesInItsWordsOrByWeights) {
   for (const char* how :
        {"factors=2,3 coordinates=asymmetric fixed=equal_and_double", "sizes=10,8 coordinates=asymmetric",

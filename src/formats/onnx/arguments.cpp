@@ -69,7 +69,7 @@ const Tensor* known(FunctionCall& call, std::string_view input) {
   const Tensor* tensor = call.constant(value);
   if (!tensor)
     call.refuse(Fault::Unsupported,
-                "input '" + std::string(input) + "' is computed by the model; it must be known beforehand");
+                "input '" + std::string(input) + "' is known only when the model runs; it must be known beforehand");
   return tensor;
 }
 

@@ -169,17 +169,17 @@ bool ModelReader::adapt(const Operator& row, const StoredOperator& op, Json& att
     const ValueId x = tensors["input"];
     if (!to || !x || row.name != "RESHAPE") return false;
     Sizes said;
-    int left = 0;
     for (std::size_t i = 0; i < to->all.size(); ++i) {
       const SizeNumber& n = to->all[i];
       const auto axis = static_cast<Size>(i);
       if (n.known()) said.push_back(n.more);
       else if (axis < graph_[x].type.rank() && n == size_number(graph_, x, axis)) said.push_back(0);
-      else said.push_back(-1), ++left;
+      else said.push_back(-1);
     }
-    if (std::ranges::count(said, Size{-1}) > 1) return false;
+    const auto rest = std::ranges::count(said, Size{-1});
+    if (rest > 1) return false;
     // One size that is left takes what the others leave, whatever it is computed from.
-    if (left == 0 && std::ranges::count(said, Size{0}) == 1) *std::ranges::find(said, Size{0}) = -1;
+    if (rest == 0 && std::ranges::count(said, Size{0}) == 1) *std::ranges::find(said, Size{0}) = -1;
     instead("shape", std::move(said));
     return true;
   }

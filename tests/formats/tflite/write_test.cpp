@@ -85,6 +85,27 @@ TEST(WriteTfliteOperators, APoolOverThreeAxesIsTwoPools) {
   expect_same_behind_the_file(of_one(AveragePool{{Order::ChannelsLast, 3}, windows, {same, same, same}}, shape));
 }
 
+TEST(WriteTfliteOperators, FreeAxesAreFlattenedBesideAFreeBatch) {
+  expect_same_behind_the_file(of_one(Reshape{{0, -1, 4}}, {Dim(), Dim(), Dim(), Dim(4)}));
+  expect_same_behind_the_file(of_one(Reshape{{0, 3, -1}}, {Dim(), Dim(3), Dim(), Dim()}));
+  expect_same_behind_the_file(of_one(Flatten{}, {Dim(), Dim(4), Dim()}));
+}
+
+// Two outputs are two tensors, each with a name of its own.
+TEST(WriteTfliteOperators, AValueHandedOutTwiceHasTwoNames) {
+  Graph graph = of_one(Relu{}, {Dim(), Dim(5), Dim(3)});
+  for (int i = 0; i < 2; ++i) {
+    graph.outputs.push_back(graph.add(Identity{}, {graph.outputs[0]}, "again")->front());
+    graph.output_names.push_back("again" + std::to_string(i));
+  }
+  graph.outputs.erase(graph.outputs.begin()), graph.output_names.erase(graph.output_names.begin());
+  expect_same_behind_the_file(graph);
+  const auto file = file_of(written(graph));
+  const auto read = tflite::read_model(blob_of(file), {});
+  ASSERT_TRUE(read) << message(read.error());
+  EXPECT_NE(read->outputs[0], read->outputs[1]);
+}
+
 // The convolution's windows `same` over a free batch, rows and columns.
 Graph convolved(const std::vector<Window>& windows, Dim rows, Dim columns) {
   Graph graph;

@@ -40,6 +40,9 @@ template <Reduction reduction>
 Values reduce(Use& use) {
   ValueId x = use.operand("x");
   if (!use.call.failed() && (reduction == Reduction::Sum || reduction == Reduction::Product)) x = widened(use.call, x);
+  constexpr bool is_extreme = reduction == Reduction::Maximum || reduction == Reduction::Minimum;
+  if (const Json* initial = is_extreme ? use.option("initial") : nullptr; initial && !initial->is_null())
+    use.call.refuse(Fault::Unsupported, use.called("initial") + " is " + initial->dump() + ", expected null");
   return use.add(Reduce{reduction, reduced_axes(use, x), use.truth("keepdims")}, {x});
 }
 
@@ -84,8 +87,10 @@ constexpr std::array rows_of_reductions{
     CatalogueRow{"numpy.Mean code.reduce_mean", "x axis= keepdims=False", reduce<Reduction::Mean>},
     CatalogueRow{"core.ReduceMean", "x axis= keepdims=False", mean_of_whole},
     CatalogueRow{"numpy.Sum code.reduce_sum", "x axis= keepdims=False", reduce<Reduction::Sum>},
-    CatalogueRow{"numpy.Max code.reduce_max code.amax", "x axis= keepdims=False initial=", reduce<Reduction::Maximum>},
-    CatalogueRow{"numpy.Min code.reduce_min code.amin", "x axis= keepdims=False initial=", reduce<Reduction::Minimum>},
+    CatalogueRow{"numpy.Max numpy.Amax code.reduce_max code.amax",
+                 "x axis= keepdims=False initial=", reduce<Reduction::Maximum>},
+    CatalogueRow{"numpy.Min numpy.Amin code.reduce_min code.amin",
+                 "x axis= keepdims=False initial=", reduce<Reduction::Minimum>},
     CatalogueRow{"numpy.Prod", "x axis= keepdims=False dtype=", reduce<Reduction::Product>},
     CatalogueRow{"numpy.Argmax", "x axis= keepdims=False", arg_extreme<true>},
     CatalogueRow{"numpy.Argmin", "x axis= keepdims=False", arg_extreme<false>},

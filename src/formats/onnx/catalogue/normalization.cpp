@@ -36,7 +36,7 @@ std::vector<ValueId> instance_normalization(FunctionCall& call) {
 ValueId per_channel(FunctionCall& call, ValueId parameter, std::string_view word, Size groups, Size channels) {
   const Tensor* numbers = call.constant(parameter);
   if (!numbers) {
-    call.refuse(Fault::Unsupported, "input '" + std::string(word) + "' is computed by the model");
+    call.refuse(Fault::Unsupported, "input '" + std::string(word) + "' is known only when the model runs");
     return parameter;
   }
   if (numbers->shape() != Sizes{groups}) {

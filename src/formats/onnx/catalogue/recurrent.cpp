@@ -166,7 +166,8 @@ void expect_whole_sequences(FunctionCall& call, Dim steps) {
   const Tensor* known = call.constant(lengths);
   if (known && steps.known() && std::ranges::all_of(known->integers(), [&](Size n) { return n == *steps; })) return;
   call.refuse(Fault::Unsupported, known ? "input 'sequence_lens' ends a sequence before its last step"
-                                        : "input 'sequence_lens' is computed by the model");
+                                        : "input 'sequence_lens' is known only when the model runs; it must be known "
+                                          "beforehand, and be the length of every sequence");
 }
 
 // What `input` says of direction d, a state [N, U] before the first step; nothing: zeros.
@@ -197,8 +198,8 @@ ValueId peepholes_of(FunctionCall& call, Size d, const Cells& cells) {
   if (!all || call.is_zeros(all)) return {};
   const Tensor* known = call.constant(all);
   if (!known || known->shape() != Sizes{cells.directions, 3 * cells.units}) {
-    call.refuse(known ? Fault::Format : Fault::Unsupported,
-                known ? "input 'P' has shape " + text_of(known->shape()) : "input 'P' is computed by the model");
+    call.refuse(known ? Fault::Format : Fault::Unsupported, known ? "input 'P' has shape " + text_of(known->shape())
+                                                                  : "input 'P' is known only when the model runs");
     return {};
   }
   return call.make_constant(d == 1 ? "peepholes_reverse" : "peepholes",

@@ -71,7 +71,7 @@ Sizes places_of(FunctionCall& call, const Tensor& indices, const Sizes& sizes, S
 const Tensor* known_indices(FunctionCall& call, ValueId indices) {
   const Tensor* known = call.constant(indices);
   if (!known && !call.failed())
-    call.refuse(Fault::Unsupported, "input 'indices' is computed by the model; it must be known beforehand");
+    call.refuse(Fault::Unsupported, "input 'indices' is known only when the model runs; it must be known beforehand");
   return known;
 }
 

@@ -41,8 +41,10 @@ Status write_binary(const Binary& op, Sink& sink) {
   if (word.empty()) return sink.refused("this function of two numbers");
   const DType a = sink.type(0).dtype, b = sink.type(1).dtype;
   const bool logic = op.function == BinaryFunction::And || op.function == BinaryFunction::Or;
-  if (a != b || (logic && a != DType::Bool) || (!logic && a != DType::F32 && a != DType::I32 && a != DType::I64))
-    return sink.refused("arithmetic of " + std::string(name_of(a)) + " with " + std::string(name_of(b)));
+  const bool tells = op.function == BinaryFunction::Equal || op.function == BinaryFunction::NotEqual;
+  const bool numbers = a == DType::F32 || a == DType::I32 || a == DType::I64;
+  if (a != b || (logic ? a != DType::Bool : !numbers && !(tells && a == DType::Bool)))
+    return sink.refused(std::string(word) + " of " + std::string(name_of(a)) + " and " + std::string(name_of(b)));
   if (a != DType::F32 && (op.function == BinaryFunction::Divide || op.function == BinaryFunction::Power))
     return sink.refused("fractions of whole numbers");
   Options options;

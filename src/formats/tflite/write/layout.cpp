@@ -118,7 +118,7 @@ Status write_reshape(const Reshape& op, Sink& sink) {
   return {};
 }
 
-Status write_flatten(const Flatten&, Sink& sink) { return write_shape(sink, {0}); }
+Status write_flatten(const Flatten&, Sink& sink) { return write_reshape(Reshape{{0, -1}}, sink); }
 
 Status write_transpose(const Transpose& op, Sink& sink) {
   const int version = op.permutation.size() > 5 ? 6 : op.permutation.size() > 4 ? 4 : 1;

@@ -161,11 +161,15 @@ void Sink::give(std::size_t i, std::string_view op, std::vector<Place> inputs, O
 
 void Sink::pass_on() {
   const ValueId x = node().inputs[0], y = node().outputs[0];
+  const Place place = place_of(x);
   // An output has a name of its own, and numbers that are known are given by an operator.
+  const auto has_it = [&](ValueId output) {
+    const auto found = given_.find(output);
+    return found != given_.end() && found->second == place;
+  };
   const bool is_output = std::ranges::count(graph_.outputs, y) > 0;
-  const bool made = graph_[x].producer && std::ranges::count(graph_.outputs, x) == 0;
-  if (!is_output || made) {
-    given_[y] = place_of(x);
+  if (!is_output || (graph_[x].producer && std::ranges::none_of(graph_.outputs, has_it))) {
+    given_[y] = place;
     return;
   }
   last("RESHAPE", {input(), sizes(type().shape, input(), {})});
