@@ -88,7 +88,9 @@ Place taken_by_stride(Sink& sink, Place x, Axes axes, std::vector<Window>& windo
     if (window.reach() != 1 || window.stride == 1) continue;
     const auto axis = static_cast<std::size_t>(axes.spatial(i));
     steps[axis] = window.stride;
-    if (type.shape[axis].known()) type.shape[axis] = Dim(ceil_div(*type.shape[axis], window.stride));
+    Dim& size = type.shape[axis];
+    const auto at = size.known() ? place({Spelling::SameUpper}, window, *size) : std::nullopt;
+    if (at) size = Dim(at->out);
     window = Window{};
   }
   const Place edge = sink.numbers(Sizes(rank, 0));
