@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "formats/numbers.h"
 #include "formats/shortest.h"
+#include "ops/expect.h"
 #include "run/run.h"
 
 namespace convoy::onnx {
