@@ -10,6 +10,8 @@
 #include "prove/weights.h"
 #include "run/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -60,6 +62,19 @@ Tensor as_stored(const Tensor& tensor) {
   return whole ? Tensor::of(tensor.shape(), tensor.integers()) : tensor.converted(DType::F32);
 }
 
+// The same numbers under another shape are another output: [N * T, 4] is not [N, 4 * T].
+Status same_shape(const Tensor& wanted, const Value& output, const Sizes& got) {
+  const Origin origin = origin_of(output);
+  if (!origin.split.empty()) return {};  // told by what it is split into
+  Sizes shape = wanted.shape();
+  if (origin.permutation.size() == shape.size())
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      shape[i] = wanted.shape()[static_cast<std::size_t>(origin.permutation[i])];
+  if (shape == got) return {};
+  return fail(Fault::Proof, fmt::format("output '{}' of the port has the shape [{}], the source's is [{}]", output.name,
+                                        fmt::join(got, ", "), fmt::join(shape, ", ")));
+}
+
 constexpr std::uint64_t unlucky_runs = 2;  // two errors of one may cancel each other on the way
 
 // Runs the target and compares with the source's outputs. Fills `data` when it is given, and returns the largest
@@ -79,6 +94,7 @@ Result<double> run_freely(const std::vector<Tensor>& wanted, const Graph& target
   double most = 0;
   for (std::size_t i = 0; i < got->size(); ++i) {
     const Tensor& output = (*got)[i];
+    if (auto alike = same_shape(wanted[i], target[target.outputs[i]], output.shape()); !alike) return pass(alike);
     auto brought = carried(wanted[i], origin_of(target[target.outputs[i]]), output.shape());
     if (!brought) return pass(brought);
     const Difference difference = compare(output, *brought, {}, 0);

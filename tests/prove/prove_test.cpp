@@ -191,6 +191,15 @@ TEST(Prove, AnOutputThatCarriesAnotherValueIsRefused) {
   EXPECT_EQ(proof.reason, "output 'a' carries 'a' of the source, not its output 'b'");
 }
 
+TEST(Prove, TheSameNumbersUnderAnotherShapeAreAnotherOutput) {
+  const std::string wide = "input x float32[2,6]\na = relu(x)\nb = reshape(a) to=2,3,2\noutput b\n";
+  EXPECT_TRUE(proof_of(wide, wide).holds);
+  const auto proof = prove(graph_with_origins(wide), graph_with_origins(replaced(wide, "to=2,3,2", "to=6,2")));
+  EXPECT_FALSE(proof && proof->holds);
+  const std::string said = proof ? proof->reason : message(proof.error());
+  EXPECT_NE(said.find("'b' of the port has the shape [6, 2], the source's is [2, 3, 2]"), std::string::npos) << said;
+}
+
 TEST(Prove, AnIdentityMayGo) {
   const Proof proof = proof_of("input x float32[2,3]\na = unary(x)\nb = dropout(a)\noutput b\n",
                                "input x float32[2,3]\na = unary(x)\noutput a\n");
