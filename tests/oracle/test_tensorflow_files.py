@@ -14,8 +14,6 @@ NAMES = sorted(f.parent.name for f in CORPUS.glob("*/case.json")) if CORPUS else
 FORMS = {"saved_model": "saved_model", "frozen": "frozen.pb"}
 # A resize to the size of another tensor: the sizes must be known.
 NEEDS_SIZES = {"net_unet_dynamic"}
-# Channels mirrored: torch.nn.functional.pad has no such mode for them.
-NOT_IN_TORCH = {"pads"}
 TOLERANCE = {"net_quant_dequant": 0.05}  # a value on the border of two steps, as the corpus says itself
 pytestmark = pytest.mark.skipif(not NAMES, reason="no models of TensorFlow")
 
@@ -51,9 +49,6 @@ def test_run(name, form, tmp_path):
 @pytest.mark.parametrize("target", ["torch", "keras", "onnx"])
 @pytest.mark.parametrize("name", NAMES)
 def test_ported(name, target, tmp_path):
-    if target == "torch" and name in NOT_IN_TORCH:
-        convoy("port", CORPUS / name / "saved_model", "--to", "torch", "-o", tmp_path / "net.py", code=6)
-        return
     for inputs, outputs in stored(CORPUS, name):
         sizes = shapes(name, inputs) if name in NEEDS_SIZES else []
         got = ported(CORPUS / name / "saved_model", target, inputs, tmp_path, *sizes)
