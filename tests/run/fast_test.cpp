@@ -222,7 +222,7 @@ TEST(FastKernels, LinearLayersGiveTheBitsOfThePlainOnes) {
 // Beside what is no number a padded zero must not become one.
 TEST(FastKernels, TreatWhatIsNoNumberAsThePlainOnesDo) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  for (const double odd : {infinity, -infinity, nan, 1e-42, 3e38}) {
+  for (const double odd : {infinity, -infinity, nan, 1e-42, 0x1p127}) {
     const Conv conv{.axes = {Order::ChannelsFirst, 2},
                     .windows = {{3, 1, 1}, {5, 2, 1}},
                     .paddings = {{Spelling::Explicit, 2, 1, {}}, {Spelling::Explicit, 3, 4, {}}}};
