@@ -4,6 +4,7 @@
 #include "diagnose/comparable.h"
 #include "diagnose/family.h"
 #include "diagnose/fingerprint.h"
+#include "diagnose/kinds.h"
 #include "diagnose/outside.h"
 #include "diagnose/scaled.h"
 
@@ -98,6 +99,7 @@ class Aligner {
     return true;
   }
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v.index); }
+  static std::size_t index(NodeId n) { return static_cast<std::size_t>(n.index); }
 
   bool open_a(NodeId n) const { return !taken_a_.contains(n) && in_a_[index(a_[n].outputs[0])] < 0; }
   bool open_b(NodeId n) const { return !taken_b_.contains(n) && in_b_[index(b_[n].outputs[0])] < 0; }
@@ -179,11 +181,32 @@ class Aligner {
       if (group.first.size() != group.second.size() && std::max(group.first.size(), group.second.size()) > 1 &&
           std::min(group.first.size(), group.second.size()) > 0)
         continue;
-      for (std::size_t i = 0; i < std::min(group.first.size(), group.second.size()); ++i)
-        pairs.push_back({group.first[i], group.second[i], How::Weights});
+      for (const auto& [n, m] : paired(group.first, group.second)) pairs.push_back({n, m, How::Weights});
     }
     uncross(pairs);
     for (const Pair& pair : pairs) match_layers(pair.a, pair.b, pair.how);
+  }
+
+  // Layers with the same numbers: those in the same surroundings stand for each other, the others in order.
+  std::vector<std::pair<NodeId, NodeId>> paired(const std::vector<NodeId>& here, std::vector<NodeId> there) {
+    std::vector<std::pair<NodeId, NodeId>> pairs;
+    if (here.size() < 2 || there.size() < 2) {
+      if (!here.empty() && !there.empty()) pairs.emplace_back(here[0], there[0]);
+      return pairs;
+    }
+    if (kinds_a_.empty()) kinds_a_ = kinds_of(a_), kinds_b_ = kinds_of(b_);
+    std::vector<NodeId> left;
+    for (const NodeId n : here) {
+      const auto like = std::ranges::find_if(there, [&](NodeId m) { return kinds_a_[index(n)] == kinds_b_[index(m)]; });
+      if (like == there.end()) {
+        left.push_back(n);
+        continue;
+      }
+      pairs.emplace_back(n, *like);
+      there.erase(like);
+    }
+    for (std::size_t i = 0; i < std::min(left.size(), there.size()); ++i) pairs.emplace_back(left[i], there[i]);
+    return pairs;
   }
 
   struct Pair {
@@ -292,7 +315,7 @@ class Aligner {
     return here == there && numbers(a_, a_[n]) == numbers(b_, b_[m]);
   }
   bool is_alike(NodeId n, NodeId m) const {
-    const auto i = static_cast<std::size_t>(n.index), j = static_cast<std::size_t>(m.index);
+    const std::size_t i = index(n), j = index(m);
     return i < guide_.kinds_a.size() && j < guide_.kinds_b.size() && guide_.kinds_a[i] == guide_.kinds_b[j];
   }
 
@@ -348,6 +371,7 @@ class Aligner {
   std::vector<int> in_a_, in_b_;  // index of the match, -1: none
   std::vector<bool> matched_a_, matched_b_;
   std::set<NodeId> taken_a_, taken_b_;
+  std::vector<std::uint64_t> kinds_a_, kinds_b_;  // made where layers with the same numbers have to be told apart
   Alignment result_;
 };
 

@@ -98,6 +98,7 @@ class Comparison {
       const std::vector<std::size_t>& matches);
   void join_for_fewer(std::size_t match);
   void uncross_exchanged();
+  void uncross_readers(std::size_t first, std::size_t second);
   void join_crossed_reads();
   void join_crossed_siblings();
   void join_crossed(std::size_t first, std::size_t second);

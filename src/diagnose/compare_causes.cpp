@@ -214,6 +214,16 @@ std::optional<std::vector<std::pair<std::size_t, Explained>>> Comparison::each_b
   return found;
 }
 
+namespace {
+
+void exchange_partners(Match& x, Match& y) {
+  std::swap(x.b, y.b);
+  std::swap(x.node_b, y.node_b);
+  std::swap(x.permutation, y.permutation);
+}
+
+}  // namespace
+
 // Layers that hold each other's numbers were laid side by side crosswise. By their place, both differ by just that.
 void Comparison::uncross_exchanged() {
   const auto is_open = [&](std::size_t i) {
@@ -223,11 +233,6 @@ void Comparison::uncross_exchanged() {
   const auto kernel = [](const Graph& graph, NodeId n) {
     const Node& node = graph[n];
     return node.inputs.size() > 1 && node.inputs[1] ? graph[node.inputs[1]].type.shape : Shape{};
-  };
-  const auto exchange = [&](Match& x, Match& y) {
-    std::swap(x.b, y.b);
-    std::swap(x.node_b, y.node_b);
-    std::swap(x.permutation, y.permutation);
   };
   const auto keeps_names = [&](const Match& match) { return is_named_alike(layer_of_a(match), layer_of_b(match)); };
   const auto reads_another = [](const Result<Explained>& found) {
@@ -247,18 +252,36 @@ void Comparison::uncross_exchanged() {
       // Under their own names, each with its own numbers: then what they read may have crossed.
       if (keeps_names(x) && keeps_names(y) && reads_another(cause_of(i, false)) && reads_another(cause_of(j, false)))
         continue;
-      exchange(x, y);
+      exchange_partners(x, y);
       auto first = cause_of(i, false), second = cause_of(j, false);
       const auto gap_i = gap(i), gap_j = gap(j);
       if (!is_exchanged(first) || !is_exchanged(second) || !gap_i || !gap_j) {
-        exchange(x, y);
+        exchange_partners(x, y);
         continue;
       }
       x.how = y.how = How::Place;
       states_[i].gap = *gap_i, states_[j].gap = *gap_j;
       states_[i].cause = *std::move(first), states_[j].cause = *std::move(second);
+      uncross_readers(i, j);
     }
   }
+}
+
+// What reads two layers was laid side by side by the partners that these had before.
+void Comparison::uncross_readers(std::size_t i, std::size_t j) {
+  const auto is_open = [&](std::size_t k) {
+    return states_[k].compared && !states_[k].dropped && !states_[k].gap.same &&
+           alignment_.matches[k].how == How::Place;
+  };
+  const auto of_first = readers_of_match(i), of_second = readers_of_match(j);
+  for (const std::size_t p : of_first)
+    for (const std::size_t q : of_second) {
+      if (p == q || !is_open(p) || !is_open(q)) continue;
+      exchange_partners(alignment_.matches[p], alignment_.matches[q]);
+      const auto gap_p = gap(p), gap_q = gap(q);
+      if (gap_p && gap_q && gap_p->same && gap_q->same) states_[p].gap = *gap_p, states_[q].gap = *gap_q;
+      else exchange_partners(alignment_.matches[p], alignment_.matches[q]);
+    }
 }
 
 // Two stretches that follow each other and need three changes by themselves may need fewer taken together: that is the

@@ -84,8 +84,11 @@ std::vector<Likeness::Known> Likeness::known_of(const Graph& graph) {
     one.words = text_of(node.op);
     one.name = plain(node.layer);
     one.shape = sizes_text(graph[node.outputs[0]].type.shape);
-    if (node.inputs.size() > 1 && node.inputs[1] && graph[node.inputs[1]].constant)
+    if (node.inputs.size() > 1 && node.inputs[1] && graph[node.inputs[1]].constant) {
+      const Tensor& weights = *graph[node.inputs[1]].constant;
       one.kernel = sizes_text(graph[node.inputs[1]].type.shape);
+      if (weights.count() <= most) one.numbers = fingerprint(weights);
+    }
     one.steps = one.words;
     for (const ValueId v : node.inputs) {
       if (!v) continue;
@@ -119,6 +122,7 @@ int Likeness::of(NodeId a, NodeId b) const {
   int likeness = x.name == y.name ? 1 : 0;
   if (x.shape == y.shape) likeness += 2;
   if (!x.kernel.empty() && x.kernel == y.kernel) likeness += 8;
+  if (x.numbers && x.numbers == y.numbers) likeness += 8;
   if (of_a_[i] == of_b_[j]) likeness += 3;
   if (x.words == y.words) likeness += 4;
   if (x.steps == y.steps) likeness += 4;

@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ class Likeness {
     std::vector<bool> reached;  // outputs
     std::string words, steps, shape, name,
         kernel;  // the operator; it and what leads to it; numbers of its result and weights
+    std::optional<std::uint64_t> numbers;  // the weights themselves, where they are few
   };
   static std::vector<Known> known_of(const Graph& graph);
   std::vector<Known> a_, b_;

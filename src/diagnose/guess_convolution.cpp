@@ -279,6 +279,7 @@ void guess_bias(Guesses& guesses, std::size_t node, const std::vector<const Node
       guesses.add("bias_extra", about, "with a bias", changed);
       continue;
     }
+    if (std::ranges::all_of(theirs->doubles(), [](double x) { return x == 0; })) continue;  // is none: told above
     if (const auto owner = owner_of(scene, *theirs, about.layer))
       guesses.add("weights_exchanged", about, "the bias of '" + *owner + "'", changed);
     guesses.add("weights_differ", about, factor_text("the bias", *bias, *theirs), changed);

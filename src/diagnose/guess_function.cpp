@@ -138,6 +138,24 @@ std::vector<double> graph_of(const Graph& piece, const Written& one, const std::
   return value && value->count() == static_cast<Size>(at.size()) ? value->doubles() : std::vector<double>{};
 }
 
+// Whether one of them is the other, cut off above or below where that one goes on.
+bool is_cut_off(const Graph& a, const Written& was, const Graph& b, const Written& now) {
+  constexpr int steps = 1000;
+  constexpr float reach = 250;
+  constexpr double equal = 1e-5;
+  std::vector<float> at;
+  for (int i = -steps; i <= steps; ++i) at.push_back(reach * static_cast<float>(i) / steps);
+  const auto x = graph_of(a, was, at), y = graph_of(b, now, at);
+  if (x.empty() || y.empty()) return false;
+  const auto is_within = [&](const std::vector<double>& cut, const std::vector<double>& whole) {
+    const auto [least, most] = std::ranges::minmax(cut);
+    return std::ranges::equal(cut, whole, [&](double c, double w) {
+      return std::abs(c - std::clamp(w, least, most)) <= equal * std::max(1.0, std::abs(c));
+    });
+  };
+  return is_within(x, y) || is_within(y, x);
+}
+
 // By the numbers that both give between -8 and 8: nearly the same are two formulas of one function; the same on the right
 // and straight on the left, two slopes.
 std::string_view cause_of(const Graph& a, const Written& was, const Graph& b, const Written& now) {
@@ -156,6 +174,7 @@ std::string_view cause_of(const Graph& a, const Written& was, const Graph& b, co
   }
   if (std::isnan(right) || std::isnan(left)) return "activation_kind";
   if (right <= equal && left > near && bend <= equal) return "activation_slope";
+  if (is_cut_off(a, was, b, now)) return "activation_limit";
   return std::max(left, right) <= near ? "activation_variant" : "activation_kind";
 }
 

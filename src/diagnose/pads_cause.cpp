@@ -20,6 +20,9 @@ class PadsMistake {
     if (!is_causal_at_first() && !is_even() &&
         every([&](std::size_t i) { return is_turned(c_.was[i], c_.now[i], c_.windows[i], c_.in[i]); }))
       return "odd_cell_on_the_other_side";
+    if (!is_causal_at_first() &&
+        every([&](std::size_t i) { return is_same_turned_nearby(c_.was[i], c_.now[i], c_.windows[i], c_.in[i]); }))
+      return "odd_cell_on_the_other_side";
     if (every([&](std::size_t i) { return is_none(c_.was[i]); }))
       return c_.pools && std::ranges::none_of(c_.now, starts_outside) ? "ceil_mode" : "pad_where_none";
     if (every([&](std::size_t i) { return is_bare(c_.now[i]); }))

@@ -59,6 +59,17 @@ constexpr bool is_turned(Padding was, Padding now, Window w, Size in) {
   return turned && turned->reads_like(*to);
 }
 
+// Whether `was` reads as SAME with equal numbers here, and `now` holds, exchanged, those that SAME has at a size nearby:
+// its odd cell.
+constexpr bool is_same_turned_nearby(Padding was, Padding now, Window w, Size in) {
+  if (!is_same(was, w, in)) return false;
+  for (Size nearby = in + 1; nearby < in + w.stride; ++nearby) {
+    const auto same = in_numbers({Spelling::SameUpper}, w, nearby);
+    if (same && same->before != same->after && now.before == same->after && now.after == same->before) return true;
+  }
+  return false;
+}
+
 // Whether `now` of one axis holds the cells that `was` has on another.
 constexpr bool is_taken_from(Padding was, Window w, Size in, Padding now, Window here, Size in_here) {
   const auto from = place(was, w, in), to = place(now, here, in_here);

@@ -51,6 +51,25 @@ TEST(Align, LayersThatHoldEachOthersNumbersStandForEachOtherByPlace) {
   EXPECT_EQ(layers(a, b), (std::map<std::string, std::string>{{"one", "first"}, {"two", "second"}}));
 }
 
+TEST(Align, LayersWithTheSameNumbersStandForEachOtherByWhatReadsThem) {
+  const std::string head = "input x float32[2,3,8,11]\nconst k float32[3,3,3,3] = seed 1\n";
+  const std::string window = " windows=3,3 paddings=1:1,1:1\n";
+  const Graph a = form(head + "one = conv(x, k)" + window + "two = conv(x, k)" + window + "three = conv(two, k)" +
+                       window + "sum = binary(one, three)\noutput sum\n");
+  const Graph b = form(head + "two = conv(x, k)" + window + "one = conv(x, k)" + window + "three = conv(two, k)" +
+                       window + "sum = binary(one, three)\noutput sum\n");
+  EXPECT_EQ(layers(a, b),
+            (std::map<std::string, std::string>{{"one", "one"}, {"two", "two"}, {"three", "three"}, {"sum", "sum"}}));
+}
+
+TEST(Align, ASlopeIsKnownByItsNumberBehindAnotherFunction) {
+  const std::string head =
+      "input x float32[2,3,8,11]\nconst s float32[3,1,1] = 0.5 0.25 0.125\nconst t float32[1,1,1] = 0.375\n";
+  const Graph a = form(head + "one = prelu(x, s)\ntwo = prelu(one, t)\noutput two\n");
+  const Graph b = form(head + "other = relu(x)\ntwo = prelu(other, t)\noutput two\n");
+  EXPECT_EQ(layers(a, b), (std::map<std::string, std::string>{{"one", "other"}, {"two", "two"}}));
+}
+
 TEST(Align, ABatchNormThatWasFoldedInLeavesItsConvolutionInPlace) {
   const std::string head =
       std::string("input x float32[2,3,8,11]\n") + constants +

@@ -188,6 +188,9 @@ std::vector<Row> rows() {
        "const k float32[4,3,3,3] = seed 1\ninput x float32[2,3,8,11]\n",
        "y = conv(x, k) windows=3/2,3/2 paddings=0:1,0:0\n", "y = conv(x, k) windows=3/2,3/2 paddings=1:0,1:0\n",
        "odd_cell_on_the_other_side"},
+      {"the odd cell that SAME has at other sizes, in front at all of them",
+       std::string(image) + "const k float32[4,3,4,3] = seed 1\n", "y = conv(x, k) windows=4/2,3 paddings=same,same\n",
+       "y = conv(x, k) windows=4/2,3 paddings=2:1,1:1\n", "odd_cell_on_the_other_side"},
       {"a slope for every channel lost", std::string(image) + "const s float32[3,1,1] = seed 3 positive\n",
        "y = prelu(x, s)\n", "y = relu(x)\n", "activation_kind"},
       {"a hard sigmoid written out, with another slope", image,
@@ -215,6 +218,10 @@ std::vector<Row> rows() {
        "p = relu(x)\nn = unary(x) function=negate\nq = relu(n)\ns = affine(q) scale=0.3\n"
        "y = binary(p, s) function=subtract\n",
        "activation_slope"},
+      {"the upper half of a function cut off, written out", image, "y = unary(x) function=sparse_plus\n",
+       "p = clip(x) least=-1 most=1\nq = affine(p) offset=1\nr = binary(q, q) function=multiply\n"
+       "s = affine(r) scale=0.25\nt = affine(x) offset=-1\nu = relu(t) max_value=0.5\ny = binary(s, u)\n",
+       "activation_limit"},
       {"the limits of a clip", image, "y = clip(x) least=-1 most=0.5\n", "y = clip(x) least=-1 most=0.75\n",
        "activation_limit"},
       {"operands of a difference exchanged", conv + "const l float32[4,3,3,3] = seed 9\n",

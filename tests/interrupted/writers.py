@@ -62,6 +62,7 @@ def writers(room):
         Writer("onnx", port("-o", "m.onnx"), ["m.onnx"]),
         Writer("keras", port("-o", "m.keras"), ["m.keras"]),
         Writer("keras, older", port("-o", "m.h5"), ["m.h5"]),
+        Writer("tflite", port("-o", "m.tflite"), ["m.tflite"]),
         Writer("report", port("--to", "torch", "-o", "m.py", "--report", "m.json"),
                ["m.safetensors", "m.check.safetensors", "m.py", "m.json"]),
         Writer("report of data", port("-o", "m.onnx", "--external-data", "--report", "m.json"),
@@ -294,6 +295,8 @@ def main():
     room = Path(tempfile.mkdtemp(dir=o.room))
     try:
         make_sources(convoy, room)
+        if o.only and o.only not in (names := [writer.name for writer in writers(room)]):
+            parser.error(f"--only {o.only!r}: no writer has that name; they are {names}")
         for i, writer in enumerate(writers(room)):
             if o.only and o.only != writer.name:
                 continue

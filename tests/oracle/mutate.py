@@ -155,11 +155,12 @@ def mutated(base, net, made, mistake, choose, only=None):
 
 
 def two(base, net, made, others, choose):
-    """With a second mistake, where one of `others` has a place: each changes something by itself and beside the other."""
+    """With a second mistake, where one of `others` has a place: each changes something by itself and beside the other, and
+    both together do not undo each other."""
     before = [net.run({i: feed_of(net, i, value) for i, value in feed.items()}) for feed in base.feeds]
     for other in others:
         second, both = mutated(base, net, made, other, choose)
-        if second is None or not changes(base, second, before):
+        if second is None or not changes(base, second, before) or not changes(base, second, base.answers):
             continue
         alone, _ = mutated(base, base.net, [], other, choose, only=both[1][0])
         if alone is None or not changes(base, alone, base.answers):
