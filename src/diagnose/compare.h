@@ -122,8 +122,7 @@ class Comparison {
   bool is_identical(std::size_t match) const;
   static Weights weights_of(const Piece& a, const Piece& b, const Alike& alike);
   static Weights weights_in(const Piece& a, const Piece& b);
-  std::optional<Sharp> in_float64(std::size_t match, const Stretch& at, std::vector<Limits>& limits_a,
-                                  std::vector<Limits>& limits_b) const;
+  std::optional<Sharp> in_float64(std::size_t match, const Stretch& at, Reached& reached_a, Reached& reached_b) const;
   std::optional<Tensor> reaching(const Match& from, double factor, bool negated) const;
   static constexpr int most_runs_of_rows = 256;
   std::vector<Fed> all_rows(const Stretch& at) const;
@@ -133,13 +132,13 @@ class Comparison {
   std::vector<std::pair<std::size_t, Tensor>> reads_of(const Stretch& at) const;
   template <class Number>
   std::optional<Fed> made_of(const Stretch& at, Number&& number) const;
-  std::optional<Fed> on_limits(const Stretch& at, const std::vector<Limits>& limits_a,
-                               const std::vector<Limits>& limits_b) const;
+  std::optional<Fed> on_limits(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
   std::optional<Fed> whole_numbers(const Stretch& at) const;
-  std::vector<Fed> probes_of(const Stretch& at, const std::vector<Limits>& limits_a,
-                             const std::vector<Limits>& limits_b) const;
+  std::vector<Fed> probes_of(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
+  bool is_finite_alike(std::size_t match, Fed fed);
+  void ask_not_finite(std::size_t match, const Stretch& at);
   void note_overflow(std::size_t match, const Stretch& at, Overflow which);
-  bool agrees_when_fed(std::size_t match, Fed fed, std::vector<Limits>& limits_a, std::vector<Limits>& limits_b,
+  bool agrees_when_fed(std::size_t match, Fed fed, Reached& reached_a, Reached& reached_b,
                        std::vector<double>* factors);
   bool agrees_everywhere(std::size_t match);
   std::optional<Fed> fed_from_scaled(const Stretch& at, double factor) const;

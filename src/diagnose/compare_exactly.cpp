@@ -38,11 +38,18 @@ double share_of(const Tensor& got, const Tensor& wanted, const Tensor& error) {
   return most;
 }
 
+// Whether the same ones are numbers, infinite, or none.
+bool are_finite_alike(const Tensor& x, const Tensor& y) {
+  return std::ranges::equal(x.doubles(), y.doubles(), [](double p, double q) {
+    return std::isnan(p) == std::isnan(q) && (!std::isinf(p) || p == q) && std::isinf(p) == std::isinf(q);
+  });
+}
+
 }  // namespace
 
 // How the numbers of this stretch compare with what it is fed now; nothing: it cannot be run so, or gives no numbers.
-std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Stretch& at, std::vector<Limits>& limits_a,
-                                                        std::vector<Limits>& limits_b) const {
+std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Stretch& at, Reached& reached_a,
+                                                        Reached& reached_b) const {
   const auto of_a = values_of(at.a.graph, at.inputs_a, threads_), of_b = values_of(at.b.graph, at.inputs_b, threads_);
   if (!of_a || !of_b) return std::nullopt;
   const Sizes& order = alignment_.matches[i].permutation;
@@ -59,10 +66,10 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
   if (!allow_for_known(*rounded, at.a.graph, at.inputs_a, order, threads_)) return std::nullopt;
   Sharp sharp;
   sharp.gap = gap_between(*rounded, wanted, {});
-  note(limits_a, *of_a);
-  note(limits_b, *of_b);
-  for (auto& [limits, values] : {std::pair(&limits_a, &*of_a), std::pair(&limits_b, &*of_b)})
-    for (const Limits& one : *limits)
+  note(reached_a, *of_a);
+  note(reached_b, *of_b);
+  for (auto& [reached, values] : {std::pair(&reached_a, &*of_a), std::pair(&reached_b, &*of_b)})
+    for (const Limits& one : reached->limits)
       for (const double factor : factors_toward(one, *values)) sharp.factors.push_back(factor);
   if (!rounded->error) return sharp;
   sharp.share = share_of(got, wanted, *rounded->error);
@@ -79,12 +86,12 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
 }
 
 // Whether the stretch agrees with these numbers too; where it does not, it keeps them.
-bool Comparison::agrees_when_fed(std::size_t i, Fed fed, std::vector<Limits>& limits_a, std::vector<Limits>& limits_b,
+bool Comparison::agrees_when_fed(std::size_t i, Fed fed, Reached& reached_a, Reached& reached_b,
                                  std::vector<double>* factors) {
   State& state = states_[i];
   const auto before = std::exchange(state.fed, std::move(fed));
   const auto at = stretch(i);
-  const auto sharp = at ? in_float64(i, *at, limits_a, limits_b) : std::nullopt;
+  const auto sharp = at ? in_float64(i, *at, reached_a, reached_b) : std::nullopt;
   if (factors) *factors = sharp ? sharp->factors : std::vector<double>{};
   if (sharp && sharp->overflows != Overflow::None) note_overflow(i, *at, sharp->overflows);
   if (!sharp || sharp->overflows != Overflow::None) {
@@ -121,15 +128,44 @@ void Comparison::note_overflow(std::size_t i, const Stretch& at, Overflow which)
                        which == Overflow::OfA ? "a" : "b", largest);
 }
 
+// Whether both make numbers, infinity, and no numbers in the same places of what the stretch is fed.
+bool Comparison::is_finite_alike(std::size_t i, Fed fed) {
+  State& state = states_[i];
+  const auto before = std::exchange(state.fed, std::move(fed));
+  const auto at = stretch(i);
+  state.fed = before;
+  if (!at) return true;
+  const auto of_a = evaluate(at->a.graph, at->inputs_a, threads_);
+  const auto of_b = evaluate(at->b.graph, at->inputs_b, threads_);
+  if (!of_a || !of_b || of_a->count() != of_b->count()) return true;
+  return are_finite_alike(arranged(*of_a, alignment_.matches[i].permutation, of_b->shape()), *of_b);
+}
+
+// Infinity, or no number at all, among what is read: told where only one of both passes it on as it is.
+void Comparison::ask_not_finite(std::size_t i, const Stretch& at) {
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  for (const auto& [read, own] : reads_of(at)) {
+    if (own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own)) continue;
+    for (const float special : {std::numeric_limits<float>::quiet_NaN(), infinite, -infinite}) {
+      if (!states_[i].not_finite.empty()) return;
+      auto numbers = own.floats();
+      numbers[numbers.size() / 2] = special;
+      if (is_finite_alike(i, {{read, Tensor::of(own.shape(), std::move(numbers))}})) continue;
+      states_[i].not_finite = fmt::format("'{}' of b where it reads {}", layer_of_b(alignment_.matches[i]),
+                                          std::isnan(special) ? "what is no number" : "infinity");
+    }
+  }
+}
+
 // Numbers that grow, or shrink, until every limit has been met from both sides: for a stretch with one input made up, for
 // others as a's own layers make them.
 bool Comparison::agrees_everywhere(std::size_t i) {
   const auto at = stretch(i);
   if (!at) return true;
-  std::vector<Limits> limits_a = limits_in(at->a.graph), limits_b = limits_in(at->b.graph);
+  Reached reached_a = nothing_reached(at->a.graph), reached_b = nothing_reached(at->b.graph);
   std::vector<double> factors;
-  auto probes = probes_of(*at, limits_a, limits_b);
-  if (!agrees_when_fed(i, {}, limits_a, limits_b, &factors)) return false;
+  auto probes = probes_of(*at, reached_a, reached_b);
+  if (!agrees_when_fed(i, {}, reached_a, reached_b, &factors)) return false;
   if (states_[i].is_rounded && states_[i].weights.different == 0) {  // folded numbers say which one is another
     compare_affine(i, at->a, at->b);
     if (states_[i].cause) return false;
@@ -139,7 +175,7 @@ bool Comparison::agrees_everywhere(std::size_t i) {
     states_[i].not_reached.push_back("the last rows of the table at '" + layer_of_a(alignment_.matches[i]) + "'");
   for (auto* runs : {&rows, &probes})
     for (auto& numbers : *runs)
-      if (!agrees_when_fed(i, std::move(numbers), limits_a, limits_b, nullptr)) return false;
+      if (!agrees_when_fed(i, std::move(numbers), reached_a, reached_b, nullptr)) return false;
   const bool is_single = at->a.from.size() == 1 && at->b.from.size() == 1;
   const bool takes_rows = is_single && rows_of(*alignment_.of_a(at->a.from[0])) > 0;
   const int most_tries = is_single ? 12 : 6;
@@ -153,21 +189,21 @@ bool Comparison::agrees_everywhere(std::size_t i) {
       fed = Fed{{at->reads[0], *std::move(numbers)}};
     if (!fed) break;
     if (n == 0 && is_single) factor = 1;
-    if (!agrees_when_fed(i, *std::move(fed), limits_a, limits_b, &factors)) return false;
+    if (!agrees_when_fed(i, *std::move(fed), reached_a, reached_b, &factors)) return false;
     if (factors.empty()) break;
   }
-  for (const auto* limits : {&limits_a, &limits_b})
-    for (const Limits& one : *limits)
-      for (const std::string& side : not_met(one))
-        if (std::ranges::find(states_[i].not_reached, side) == states_[i].not_reached.end())
-          states_[i].not_reached.push_back(side);
+  for (const auto* reached : {&reached_a, &reached_b})
+    for (const std::string& side : not_met(*reached))
+      if (std::ranges::find(states_[i].not_reached, side) == states_[i].not_reached.end())
+        states_[i].not_reached.push_back(side);
+  ask_not_finite(i, *at);
   return true;
 }
 
 // By the numbers that a makes, in float64: the bound behind many steps is wide.
 bool Comparison::agrees_to_the_last(std::size_t i) const {
   const auto at = stretch(i);
-  std::vector<Limits> none;
+  Reached none;
   const auto sharp = at ? in_float64(i, *at, none, none) : std::nullopt;
   return !sharp || sharp->overflows != Overflow::None || sharp->share <= std::max(sharp->allowed, exact_share);
 }
@@ -177,7 +213,7 @@ bool Comparison::agrees_to_the_last(std::size_t i) const {
 void Comparison::sharpen(std::size_t i) {
   State& state = states_[i];
   const auto at = stretch(i);
-  std::vector<Limits> none;
+  Reached none;
   const auto sharp = at ? in_float64(i, *at, none, none) : std::nullopt;
   if (!sharp || sharp->overflows != Overflow::None || sharp->allowed >= 1) return;
   state.sharpness = sharp->allowed;

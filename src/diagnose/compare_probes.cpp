@@ -160,12 +160,12 @@ std::optional<Comparison::Fed> Comparison::made_of(const Stretch& at, Number&& n
 
 // The limits themselves and small whole numbers, over and over: equal ones lie beside each other, and so do both sides of zero.
 // Not those that no float32 can be: one model may hold 0.1 and the other its float32, and both mean the same.
-std::optional<Comparison::Fed> Comparison::on_limits(const Stretch& at, const std::vector<Limits>& limits_a,
-                                                     const std::vector<Limits>& limits_b) const {
+std::optional<Comparison::Fed> Comparison::on_limits(const Stretch& at, const Reached& reached_a,
+                                                     const Reached& reached_b) const {
   std::vector<double> numbers{-2, -1, 0, 0, 1, 2, 3};
   std::map<float, bool> exact;
-  for (const auto* limits : {&limits_a, &limits_b})
-    for (const Limits& one : *limits)
+  for (const auto* reached : {&reached_a, &reached_b})
+    for (const Limits& one : reached->limits)
       for (const double x : one.at) {
         const auto rounded = static_cast<float>(x);
         auto& is_exact = exact.try_emplace(rounded, true).first->second;
@@ -192,15 +192,16 @@ std::optional<Comparison::Fed> Comparison::whole_numbers(const Stretch& at) cons
 }
 
 // Besides rows of tables: what every stretch that is written otherwise is asked.
-std::vector<Comparison::Fed> Comparison::probes_of(const Stretch& at, const std::vector<Limits>& limits_a,
-                                                   const std::vector<Limits>& limits_b) const {
+std::vector<Comparison::Fed> Comparison::probes_of(const Stretch& at, const Reached& reached_a,
+                                                   const Reached& reached_b) const {
   constexpr double wide = 1024;
   std::vector<Fed> all = quiet(at);
   const auto add = [&](std::optional<Fed> fed) {
     if (fed) all.push_back(*std::move(fed));
   };
   add(halves(at));
-  add(on_limits(at, limits_a, limits_b));
+  add(on_limits(at, reached_a, reached_b));
+  add(made_of(at, [](std::mt19937_64&, double) { return 0.0; }));  // an empty image
   // So few that the largest of some are equal.
   add(made_of(at, [&](std::mt19937_64& random, double) { return static_cast<double>(up_to(random, 2)); }));
   add(whole_numbers(at));

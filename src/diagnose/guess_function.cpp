@@ -147,13 +147,12 @@ bool is_cut_off(const Graph& a, const Written& was, const Graph& b, const Writte
   for (int i = -steps; i <= steps; ++i) at.push_back(reach * static_cast<float>(i) / steps);
   const auto x = graph_of(a, was, at), y = graph_of(b, now, at);
   if (x.empty() || y.empty()) return false;
+  const auto are_equal = [](double p, double q) { return std::abs(p - q) <= equal * std::max(1.0, std::abs(p)); };
   const auto is_within = [&](const std::vector<double>& cut, const std::vector<double>& whole) {
     const auto [least, most] = std::ranges::minmax(cut);
-    return std::ranges::equal(cut, whole, [&](double c, double w) {
-      return std::abs(c - std::clamp(w, least, most)) <= equal * std::max(1.0, std::abs(c));
-    });
+    return std::ranges::equal(cut, whole, [&](double c, double w) { return are_equal(c, std::clamp(w, least, most)); });
   };
-  return is_within(x, y) || is_within(y, x);
+  return !std::ranges::equal(x, y, are_equal) && (is_within(x, y) || is_within(y, x));
 }
 
 // By the numbers that both give between -8 and 8: nearly the same are two formulas of one function; the same on the right

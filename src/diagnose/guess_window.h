@@ -199,7 +199,8 @@ class WindowGuesses {
         return p.before == q.before && p.after == q.after;
       });
       if (only_leftover) add("ceil_mode", now);
-      add(cause_of_pads({op_.paddings, theirs->paddings, op_.windows, in_, pools}), now, only_leftover ? 1 : 0);
+      const PadsChange change{op_.paddings, theirs->paddings, op_.windows, in_, pools};
+      add(is_same_as_symmetric(change) ? "same_as_symmetric" : cause_of_pads(change), now, only_leftover ? 1 : 0);
       if (!only_leftover) add("pad_amount", now, 1);
     }
   }

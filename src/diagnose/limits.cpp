@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <type_traits>
 
@@ -212,15 +213,70 @@ std::vector<Limits> limits_in(const Graph& piece) {
   return limits;
 }
 
-void note(std::vector<Limits>& limits, const std::vector<Tensor>& values) {
-  for (Limits& one : limits) {
-    if (std::ranges::find(one.met, false) == one.met.end()) continue;
-    for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles()) {
-      const auto place = std::ranges::lower_bound(one.at, x);
-      const bool is_on_limit = place != one.at.end() && *place == x;
-      if (!std::isnan(x) && !is_on_limit) one.met[static_cast<std::size_t>(place - one.at.begin())] = true;
-    }
+std::vector<Ties> ties_in(const Graph& piece) {
+  std::vector<Ties> all;
+  for (const Node& node : piece.nodes) {
+    if (const auto* extreme = std::get_if<ArgExtreme>(&node.op))
+      all.push_back({node.inputs[0], {}, extreme->axis, 1, extreme->largest, node.layer});
+    if (const auto* top = std::get_if<TopK>(&node.op); top && node.outputs.size() > 1)
+      all.push_back({node.inputs[0], {}, top->axis, top->count, top->largest, node.layer});
+    const auto* binary = std::get_if<Binary>(&node.op);
+    const bool compares = binary && gives_truth(binary->function) && binary->function < BinaryFunction::And;
+    if (compares && !constant_of(piece, node, 0) && !constant_of(piece, node, 1))
+      all.push_back({.value = node.inputs[0], .other = node.inputs[1], .layer = node.layer});
   }
+  return all;
+}
+
+Reached nothing_reached(const Graph& piece) { return {limits_in(piece), ties_in(piece)}; }
+
+namespace {
+
+// Whether two of the numbers that are chosen along the axis are equal, or the last one and the first that is not.
+bool has_equal_numbers(const Tensor& tensor, const Ties& ties) {
+  const Sizes& shape = tensor.shape();
+  const std::size_t at = static_cast<std::size_t>(ties.axis < 0 ? ties.axis + std::ssize(shape) : ties.axis);
+  if (at >= shape.size()) return false;
+  const Size length = shape[at];
+  Size inner = 1;
+  for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= shape[i];
+  const auto numbers = tensor.doubles();
+  const Size rows = length > 0 ? tensor.count() / length : 0;
+  for (Size row = 0; row < rows; ++row) {
+    std::vector<double> along;
+    const Size first = row / inner * inner * length + row % inner;
+    for (Size i = 0; i < length; ++i) along.push_back(numbers[static_cast<std::size_t>(first + i * inner)]);
+    if (ties.largest) std::ranges::sort(along, std::greater{});
+    else std::ranges::sort(along);
+    along.resize(static_cast<std::size_t>(std::clamp<Size>(ties.count + 1, 0, length)));
+    if (std::ranges::adjacent_find(along) != along.end()) return true;
+  }
+  return false;
+}
+
+bool are_met(const Ties& ties, const std::vector<Tensor>& values) {
+  const Tensor& own = values[static_cast<std::size_t>(ties.value.index)];
+  if (!ties.other) return has_equal_numbers(own, ties);
+  const Tensor& other = values[static_cast<std::size_t>(ties.other.index)];
+  if (own.shape() != other.shape()) return true;  // each is held against many: some are equal, or none need be
+  const auto x = own.doubles(), y = other.doubles();
+  return !std::ranges::equal(x, y, std::ranges::not_equal_to());
+}
+
+void note(Limits& one, const std::vector<Tensor>& values) {
+  if (std::ranges::find(one.met, false) == one.met.end()) return;
+  for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles()) {
+    const auto place = std::ranges::lower_bound(one.at, x);
+    const bool is_on_limit = place != one.at.end() && *place == x;
+    if (!std::isnan(x) && !is_on_limit) one.met[static_cast<std::size_t>(place - one.at.begin())] = true;
+  }
+}
+
+}  // namespace
+
+void note(Reached& reached, const std::vector<Tensor>& values) {
+  for (Limits& one : reached.limits) note(one, values);
+  for (Ties& one : reached.ties) one.met = one.met || are_met(one, values);
 }
 
 std::vector<double> factors_toward(const Limits& limits, const std::vector<Tensor>& values) {
@@ -240,8 +296,9 @@ std::vector<double> factors_toward(const Limits& limits, const std::vector<Tenso
   return factors;
 }
 
-std::vector<std::string> not_met(const Limits& limits) {
-  std::vector<std::string> all;
+namespace {
+
+void add_not_met(std::vector<std::string>& all, const Limits& limits) {
   for (std::size_t i = 0; i < limits.met.size(); ++i) {
     if (limits.met[i] || !is_wanted(limits, i)) continue;
     const bool is_first = i == 0, is_last = i == limits.at.size();
@@ -251,6 +308,15 @@ std::vector<std::string> not_met(const Limits& limits) {
     else if (is_last) all.push_back(fmt::format("x > {:g} at '{}'", limits.at[i - 1], layer));
     else all.push_back(fmt::format("{:g} < x < {:g} at '{}'", limits.at[i - 1], limits.at[i], layer));
   }
+}
+
+}  // namespace
+
+std::vector<std::string> not_met(const Reached& reached) {
+  std::vector<std::string> all;
+  for (const Limits& one : reached.limits) add_not_met(all, one);
+  for (const Ties& one : reached.ties)
+    if (!one.met) all.push_back(fmt::format("equal numbers at '{}'", one.layer));
   return all;
 }
 

@@ -26,13 +26,30 @@ struct Limits {
 };
 std::vector<Limits> limits_in(const Graph& piece);
 
+// Where an operator chooses among numbers, or compares two: what it does with equal ones shows where there are some.
+struct Ties {
+  ValueId value, other;  // other: what it is compared with; none: with itself along the axis
+  Size axis = 0, count = 1;  // of the numbers along the axis, so many are chosen
+  bool largest = true;
+  std::string layer = {};
+  bool met = false;
+};
+std::vector<Ties> ties_in(const Graph& piece);
+
+// What the numbers of a piece have reached so far.
+struct Reached {
+  std::vector<Limits> limits;
+  std::vector<Ties> ties;
+};
+Reached nothing_reached(const Graph& piece);
+
 // Notes where the numbers of these values lie.
-void note(std::vector<Limits>& limits, const std::vector<Tensor>& values);
+void note(Reached& reached, const std::vector<Tensor>& values);
 
 // Per stretch that was not met: by how much the numbers that lead to the value must grow or shrink to lie there.
 std::vector<double> factors_toward(const Limits& limits, const std::vector<Tensor>& values);
 
-// "x > 100 at 'where'", per stretch that was not met.
-std::vector<std::string> not_met(const Limits& limits);
+// "x > 100 at 'where'", per stretch that was not met; "equal numbers at 'argmax'".
+std::vector<std::string> not_met(const Reached& reached);
 
 }  // namespace convoy::diagnose

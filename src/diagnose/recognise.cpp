@@ -69,6 +69,7 @@ struct Written {
   ValueId input;
   bool of_scope = false;  // goes by the name that all of its steps share, where they share one
   const Node* named_by = nullptr;  // goes by the name of this step
+  ValueId constant = {};  // a second input
 };
 
 // The mean of each group of channels, over the image as well, once for every channel of it: averaged over the image, then
@@ -270,7 +271,9 @@ Result<Patch> recognised(const Graph& graph, At&& at) {
         !scope.empty())
       about.layer = scope;
     if (found->named_by) about.layer = found->named_by->layer, about.kind = found->named_by->kind;
-    auto made = patch.node(about, found->op, {found->input});
+    std::vector<ValueId> inputs{found->input};
+    if (found->constant) inputs.push_back(found->constant);
+    auto made = patch.node(about, found->op, inputs);
     if (!made) return pass(made);
     if (patch.type(made->front()).shape != graph[node.outputs[0]].type.shape) continue;
     patch.remove({static_cast<std::int32_t>(i)});
@@ -315,9 +318,9 @@ Result<Patch> recognise_norms(const Graph& graph, const Target&) { return recogn
 Result<Patch> recognise_hard_sigmoids(const Graph& graph, const Target&) { return recognised(graph, hard_sigmoid_at); }
 Result<Patch> recognise_leaky_relus(const Graph& graph, const Target&) {
   return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Written> {
-    const auto found = leaky_relu_at(all, node);
-    if (!found) return std::nullopt;
-    return Written{Relu{{}, found->slope, 0, false}, found->x};
+    if (const auto found = leaky_relu_at(all, node)) return Written{Relu{{}, found->slope, 0, false}, found->x};
+    const auto found = prelu_at(all, node);
+    return found ? std::optional(Written{PRelu{}, found->x, false, nullptr, found->slopes}) : std::nullopt;
   });
 }
 Result<Patch> recognise_limits(const Graph& graph, const Target&) {

@@ -26,6 +26,11 @@ struct LeakyRelu {
 };
 // What the node is, together with what stands in front of it. Nothing: no such function.
 std::optional<LeakyRelu> leaky_relu_at(const Graph& graph, const Node& node);
+// The same with a slope of their own for channels or numbers.
+struct PReluWritten {
+  ValueId x, slopes;
+};
+std::optional<PReluWritten> prelu_at(const Graph& graph, const Node& node);
 // A maximum or a minimum with one number as a limit; both sides of one, and a limit behind a ReLU, as one function.
 Result<Patch> recognise_limits(const Graph& graph, const Target& target);
 struct Limit {

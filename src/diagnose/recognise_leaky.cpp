@@ -36,6 +36,20 @@ class Bends {
     return binary ? of_two(binary->function, node->inputs[0], node->inputs[1]) : std::nullopt;
   }
 
+  // Whether a condition holds above zero: of x itself, against 0.
+  std::optional<bool> holds_above(ValueId condition) const {
+    const NodeId maker = graph_[condition].producer;
+    const auto* compared = maker ? std::get_if<Binary>(&graph_[maker].op) : nullptr;
+    if (!compared) return std::nullopt;
+    const ValueId p = graph_[maker].inputs[0], q = graph_[maker].inputs[1];
+    const bool is_first = p == x_ && number(q) == 0.0, is_second = q == x_ && number(p) == 0.0;
+    if (!is_first && !is_second) return std::nullopt;
+    const auto f = compared->function;
+    if (f == BinaryFunction::Greater || f == BinaryFunction::GreaterOrEqual) return is_first;
+    if (f == BinaryFunction::Less || f == BinaryFunction::LessOrEqual) return is_second;
+    return std::nullopt;
+  }
+
  private:
   std::optional<double> number(ValueId v) const {
     const auto& constant = graph_[v].constant;
@@ -79,20 +93,6 @@ class Bends {
     if (is_max) return Bend{std::max(a->up, b->up), std::min(a->down, b->down)};
     if (is_min) return Bend{std::min(a->up, b->up), std::max(a->down, b->down)};
     return adds ? Bend{a->up + b->up, a->down + b->down} : Bend{a->up - b->up, a->down - b->down};
-  }
-
-  // Whether a condition holds above zero: of x itself, against 0.
-  std::optional<bool> holds_above(ValueId condition) const {
-    const NodeId maker = graph_[condition].producer;
-    const auto* compared = maker ? std::get_if<Binary>(&graph_[maker].op) : nullptr;
-    if (!compared) return std::nullopt;
-    const ValueId p = graph_[maker].inputs[0], q = graph_[maker].inputs[1];
-    const bool is_first = p == x_ && number(q) == 0.0, is_second = q == x_ && number(p) == 0.0;
-    if (!is_first && !is_second) return std::nullopt;
-    const auto f = compared->function;
-    if (f == BinaryFunction::Greater || f == BinaryFunction::GreaterOrEqual) return is_first;
-    if (f == BinaryFunction::Less || f == BinaryFunction::LessOrEqual) return is_second;
-    return std::nullopt;
   }
 
   std::optional<Bend> chosen(const Node& where) {
@@ -161,6 +161,52 @@ std::optional<LeakyRelu> leaky_relu_at(const Graph& graph, const Node& node) {
     constexpr double rounding = 0x1p-22;  // of the sum of two numbers in float32
     if (std::abs(bend->up - 1) > rounding || std::abs(bend->down - 1) <= rounding) continue;
     return LeakyRelu{x, std::abs(bend->down) <= rounding ? 0 : bend->down};
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// A product with more than one number.
+struct Scaled {
+  ValueId value, slopes;
+};
+std::optional<Scaled> scaled_at(const Graph& graph, ValueId v) {
+  const NodeId maker = v ? graph[v].producer : NodeId{};
+  const auto* binary = maker ? std::get_if<Binary>(&graph[maker].op) : nullptr;
+  if (!binary || binary->function != BinaryFunction::Multiply) return std::nullopt;
+  const auto& in = graph[maker].inputs;
+  const auto is_many = [&](ValueId one) { return graph[one].constant && graph[one].constant->count() > 1; };
+  if (is_many(in[1]) && !graph[in[0]].constant) return Scaled{in[0], in[1]};
+  return is_many(in[0]) && !graph[in[1]].constant ? std::optional(Scaled{in[1], in[0]}) : std::nullopt;
+}
+
+bool is_bend(const std::optional<Bend>& bend, double up, double down) {
+  return bend && bend->up == up && bend->down == down;
+}
+
+}  // namespace
+
+// x where x > 0, else a x; relu(x) + a min(x, 0).
+std::optional<PReluWritten> prelu_at(const Graph& graph, const Node& node) {
+  if (std::holds_alternative<Where>(node.op)) {
+    for (const bool is_above : {true, false}) {
+      const ValueId x = node.inputs[is_above ? 1 : 2];
+      if (!x || graph[x].constant) continue;
+      const auto other = scaled_at(graph, node.inputs[is_above ? 2 : 1]);
+      if (other && other->value == x && Bends(graph, x).holds_above(node.inputs[0]) == is_above)
+        return PReluWritten{x, other->slopes};
+    }
+    return std::nullopt;
+  }
+  const auto* binary = std::get_if<Binary>(&node.op);
+  if (!binary || binary->function != BinaryFunction::Add) return std::nullopt;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto below = scaled_at(graph, node.inputs[i]);
+    if (!below) continue;
+    for (const ValueId x : computed_from(graph, node))
+      if (is_bend(Bends(graph, x).at(node.inputs[1 - i]), 1, 0) && is_bend(Bends(graph, x).at(below->value), 0, 1))
+        return PReluWritten{x, below->slopes};
   }
   return std::nullopt;
 }

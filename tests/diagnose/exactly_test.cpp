@@ -235,5 +235,35 @@ TEST(SameExactly, ALayerMayBeWrittenAsSeveralSideBySide) {
   EXPECT_FALSE(diagnosed(a, with(b, "k2", [](auto& n) { n[70] += 1e-4F; })).same);
 }
 
+// The matrix of b turned round, and what it makes back: unlike only where two of the numbers to choose from are equal.
+TEST(SameExactly, EqualNumbersThatNoInputMadeAreSaid) {
+  const auto both = [](const std::string& bias) {
+    const std::string head =
+        "input x float32[2,5]\nconst k float32[7,5] = seed 1\n"
+        "const c float32[7] = 0.013 0.029 0.041 0.053 0.067 0.071 0.083\n" +
+        std::string("const six int64[] = 6\nz = linear(x, k, ") + bias + ")\n";
+    return std::pair(exactly_parsed(head + "y = arg_extreme(z) axis=1\noutput y\n"),
+                     exactly_parsed(head + "f = slice(z) axis=1 step=-1\ni = arg_extreme(f) axis=1\n"
+                                           "y = binary(six, i) function=subtract\noutput y\n"));
+  };
+  const auto [a, b] = both("c");
+  const Diagnosis found = diagnosed(a, b);
+  EXPECT_TRUE(found.same);
+  EXPECT_EQ(found.scope.not_reached, (std::vector<std::string>{"equal numbers at 'y'", "equal numbers at 'i'"}));
+  const auto [p, q] = both("_");
+  EXPECT_FALSE(diagnosed(p, q).same);  // zeros make them where nothing is added
+}
+
+TEST(SameExactly, WhatNoNumberMakesInOneModelOnlyIsSaid) {
+  const Graph a = exactly_parsed("input x float32[2,5]\ny = relu(x)\noutput y\n");
+  const Graph b = exactly_parsed(
+      "input x float32[2,5]\nconst n float32[] = 0\nr = relu(x)\np = binary(r, r) function=equal\n"
+      "y = where(p, r, n)\noutput y\n");
+  const Diagnosis found = diagnosed(a, b);
+  EXPECT_TRUE(found.same);
+  EXPECT_EQ(found.scope.not_finite, std::vector<std::string>{"'y' of b where it reads what is no number"});
+  EXPECT_TRUE(diagnosed(a, a).scope.not_finite.empty());
+}
+
 }  // namespace
 }  // namespace convoy::diagnose::exactly_test
