@@ -200,7 +200,9 @@ class WindowGuesses {
       });
       if (only_leftover) add("ceil_mode", now);
       const PadsChange change{op_.paddings, theirs->paddings, op_.windows, in_, pools};
-      add(is_same_as_symmetric(change) ? "same_as_symmetric" : cause_of_pads(change), now, only_leftover ? 1 : 0);
+      const bool says_even = std::ranges::all_of(now.paddings, [](Padding p) { return p.before == p.after; });
+      add(says_even && is_same_as_symmetric(change) ? "same_as_symmetric" : cause_of_pads(change), now,
+          only_leftover ? 1 : 0);
       if (!only_leftover) add("pad_amount", now, 1);
     }
   }
