@@ -8,6 +8,8 @@ help:
 	@echo 'make test      build and run every test that needs no framework'
 	@echo 'make wheel     the Python module, in build/wheel/'
 	@echo 'make python    its tests, in an environment that has numpy and nothing else'
+	@echo 'make batch     batches of models on a local Ray, and models behind URLs (FULL=1: the whole corpora)'
+	@echo 'make types     mypy and pyright on the Python package and on the documents'"'"' programs'
 	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
 	@echo 'make mutate    write known mistakes into models, change single weights, and ask convoy diff (COUNT=N)'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
@@ -43,6 +45,13 @@ wheel: configure
 
 python: wheel
 	@tests/python/run.sh build/wheel
+
+batch: wheel
+	@tests/batch/run.sh build/wheel
+
+types:
+	$(SETUP) python
+	@tools/types.sh
 
 asan:
 	$(SETUP) build
@@ -96,4 +105,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: docs alone mutate wheel python help setup configure build test asan fuzz demo oracle lint format bench clean
+.PHONY: docs alone mutate wheel python batch types help setup configure build test asan fuzz demo oracle lint format bench clean

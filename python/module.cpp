@@ -394,5 +394,8 @@ NB_MODULE(_convoy, m) {
       "framework"_a);
   m.def("call", &call, "framework"_a, "function"_a, "arrays"_a, "arguments"_a, "opset"_a, "results"_a);
   m.def("pad", &pad, "call"_a, "size"_a, "kernel"_a, "channels"_a.none(), "layout"_a);
+  m.def(
+      "address_of", [](const Array& array) { return reinterpret_cast<std::uintptr_t>(tensor_of(array).bytes().data()); },
+      "array"_a);
   m.def("memory_of", [](const std::string& words) { return value_of(convoy::memory_of(words)); }, "words"_a);
 }

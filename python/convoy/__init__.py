@@ -5,6 +5,8 @@
     convoy.port("digits.keras", "digits.onnx")
     convoy.assert_same("digits.keras", "digits.onnx")
 """
+from typing import TYPE_CHECKING
+
 from ._convoy import version as __version__
 from ._functions import keras as keras, onnx as onnx, tf as tf, torch as torch  # not for import *: they are the frameworks' names
 from ._live import Warning
@@ -13,6 +15,9 @@ from ._progress import Progress
 from ._targets import copy_weights, to_keras, to_onnx, to_tflite, to_torch
 from ._values import Difference, Finding, Layer, PadAxis, Padding, PadLine, Report, Value
 from .errors import BrokenFile, Error, FileError, InternalError, NotProven, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from . import batch as batch
 
 __all__ = ["BrokenFile", "Difference", "Error", "FileError", "Finding", "InternalError", "Layer", "Model", "NotProven",
            "PadAxis", "PadLine", "Padding", "Progress", "Report", "Unsupported", "UsageError", "Value", "Warning", "assert_same", "batch",

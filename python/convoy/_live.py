@@ -10,7 +10,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
-from .errors import Unsupported, UsageError
+from . import _remote
+from .errors import BrokenFile, FileError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     import tempfile
@@ -173,18 +174,55 @@ def _save_module(module: Any, inputs: tuple, path: Path, frees_batch: bool) -> N
                 raise Unsupported(f"torch.export does not save the module ({_first_line(error)})", place) from error
 
 
+def _read_whole(thing: Any) -> bytes:
+    """What an open file, or a member of an archive, holds from where it stands."""
+    try:
+        if hasattr(thing, "read"):
+            data = thing.read()
+        elif hasattr(thing, "read_bytes"):  # zipfile.Path, importlib.resources
+            data = thing.read_bytes()
+        else:  # fsspec.open(...)
+            with thing as file:
+                data = file.read()
+    except OSError as error:
+        raise FileError(f"the open file cannot be read ({_first_line(error)})", _name_of(thing)) from error
+    except Exception as error:
+        raise UsageError(f"the open file cannot be read ({_first_line(error)})", _name_of(thing)) from error
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise UsageError("an open file is read as bytes: open it with mode 'rb'", _name_of(thing))
+    return bytes(data)
+
+
+def is_open(thing: Any) -> bool:
+    if isinstance(thing, (str, os.PathLike)) or kind_of(thing):
+        return False
+    return hasattr(thing, "read") or hasattr(thing, "read_bytes") or _is_a(thing, "fsspec.core", "OpenFile")
+
+
+def _name_of(thing: Any) -> str:
+    name = getattr(thing, "name", None)
+    return name if isinstance(name, str) else f"{type(thing).__module__}.{type(thing).__qualname__}"
+
+
+def _stands_at(thing: Any) -> int:
+    """How far an open file was read before; 0 where it does not say."""
+    try:
+        return int(thing.tell())
+    except Exception:
+        return 0
+
+
 def save(thing: Any, folder: str | os.PathLike, inputs: tuple = (), frees_batch: bool = True) -> Path:
-    """Writes a live model, or the bytes of a file, into `folder`; the path of what was written."""
+    """Writes a live model, the bytes of a file, or what a URL names into `folder`; the path of what was written."""
     folder = Path(folder)
+    if isinstance(thing, str):
+        return _remote.fetched(thing, folder)
     if isinstance(thing, (bytes, bytearray, memoryview)):
         path = folder / ("model" + _suffix_of(bytes(thing[:4096])))
         path.write_bytes(thing)
         return path
-    if hasattr(thing, "read"):
-        data = thing.read()
-        if not isinstance(data, bytes):
-            raise UsageError("an open file is read as bytes: open it with mode 'rb'")
-        return save(data, folder)
+    if is_open(thing):
+        return save(_read_whole(thing), folder)
     kind = kind_of(thing)
     if kind == "script":
         path = folder / "model.pt"
@@ -204,16 +242,21 @@ def save(thing: Any, folder: str | os.PathLike, inputs: tuple = (), frees_batch:
         path = folder / "model.onnx"
         path.write_bytes(thing.SerializeToString())
     else:
-        raise UsageError(f"{type(thing).__module__}.{type(thing).__qualname__} is no model: give a path, the bytes of a file, an open file, a torch.nn.Module, "
+        raise UsageError(f"{type(thing).__module__}.{type(thing).__qualname__} is no model: give a path, a URL, the bytes of a file, an open file, a torch.nn.Module, "
                          "ExportedProgram or ScriptModule, a keras.Model or an onnx.ModelProto")
     return path
 
 
 def read(thing: Any, folder: str | os.PathLike, inputs: tuple, use: Callable[[Path], T]) -> T:
     """What `use` makes of the model's file. A module that is not carried with its batch free is carried with that of the example."""
+    begun = _stands_at(thing) if is_open(thing) else 0
     path = save(thing, folder, inputs)
     try:
         return use(path)
+    except BrokenFile as error:
+        if begun:
+            raise BrokenFile(f"{error.what} (the open file was read from byte {begun} on, where it stood: seek(0) goes to its beginning)", error.where) from error
+        raise
     except Unsupported:
         if kind_of(thing) != "module":
             raise

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _convoy, _html, _live
+from . import _convoy, _html, _live, _remote, _weights
 from ._arguments import _array, _names, _path, _reading, _sizes, _text, _truth, _whole
 from ._progress import Watcher, asked, in_notebook
 from ._values import Difference, Finding, Layer, PadAxis, Padding, PadLine, Report, Text, Value
@@ -158,8 +158,9 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     Parameters
     ----------
     source
-        A path (.keras, .h5, .json, .onnx, .pt2, .pt), the bytes of such a file or an open one, source ("net.py:Net(3, 64)"), or a
-        live object: torch.nn.Module, ExportedProgram, ScriptModule, keras.Model, onnx.ModelProto.
+        A path (.keras, .h5, .json, .onnx, .pt2, .pt, .pb, .tflite, a SavedModel), a URL that fsspec opens ("s3://zoo/net.keras"), the
+        bytes of such a file, an open one (read from where it stands) or a member of an archive, source ("net.py:Net(3, 64)"), or a live
+        object: torch.nn.Module, ExportedProgram, ScriptModule, keras.Model, onnx.ModelProto.
     inputs
         Example inputs, for a live torch.nn.Module alone.
     size
@@ -167,7 +168,7 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     shapes
         The whole shape of the only input, or a dict of shapes by input.
     weights
-        A file of weights for a source that has none.
+        A file of weights for a source that has none, or a dict of arrays by name, such as a state_dict.
     outputs
         Cut the model at these layers or values.
     budget
@@ -181,10 +182,10 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     FileError, BrokenFile, Unsupported, UsageError
     """
     options = {"size": size, "shapes": shapes, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed}
-    with asked(budget, progress) as wish:
-        model = _loaded(source, inputs, options, wish)
-    if budget is not None and model is not source:
-        model._options["budget"] = budget
+    with asked(budget, progress) as wish, _weights.at_hand(options) as given:
+        model = _loaded(source, inputs, given, wish)
+    if model is not source:
+        model._options = options if budget is None else {**options, "budget": budget}
     return model
 
 
@@ -193,11 +194,11 @@ def _loaded(source: Any, inputs: tuple, options: dict, wish: _convoy.Asked) -> M
     reading = _reading(**options)
     if isinstance(source, Model):
         return source
-    if isinstance(source, (str, os.PathLike)):
+    if _remote.is_local(source):
         path = os.fspath(source)
         return Model(_convoy.load(os.fsencode(path), reading, wish), path, path, options)
     with _live.temporary_folder() as folder:
-        again = None if hasattr(source, "read") else source
+        again = None if _live.is_open(source) else source
         native = _live.read(source, folder, inputs, lambda path: _convoy.load(os.fsencode(path), reading, wish))
         return Model(native, _named(source), again, options)
 
@@ -241,14 +242,14 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     opset = None if opset is None else _whole(opset, "opset", 1)
     if isinstance(source, Model):
         source = _file_of(source)
-    with _live.temporary_folder() as folder, asked(budget, progress) as wish:
+    with _live.temporary_folder() as folder, asked(budget, progress) as wish, _weights.at_hand(reading) as reading:
         _check_example_says_shapes(source, reading)
 
         def carry(path: str | os.PathLike) -> tuple:
             return _convoy.port(os.fsencode(path), place, _reading(**reading), to, force, proof, left_out, opset,
                                 interface == "source", wish)
 
-        is_path = isinstance(source, (str, os.PathLike))
+        is_path = _remote.is_local(source)
         holds, files, text, data = carry(source) if is_path else _live.read(source, folder, inputs, carry)
     report = Report(holds if proof else None, tuple(Path(file) for file, _, _ in files), Text(text), _json(data))
     if not holds:
@@ -275,7 +276,7 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool | None = None, 
     """
     seed = _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64
     page = in_notebook() if page is None else _truth(page, "page")
-    with asked(budget, progress) as wish:
+    with asked(budget, progress) as wish, _weights.at_hand(reading) as reading:
         models = _both(a, b, inputs, reading, wish)
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
             inputs = models[0]._in_order(inputs[0])
@@ -287,7 +288,7 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool | None = None, 
 
 def _both(a: Any, b: Any, inputs: tuple, reading: dict, wish: _convoy.Asked) -> tuple[Model, Model]:
     """Both models; source that says no shape takes that of the other."""
-    is_path = [isinstance(one, (str, os.PathLike)) for one in (a, b)]
+    is_path = [_remote.is_local(one) for one in (a, b)]
     try:
         first = _loaded(a, inputs, reading, wish)
     except UsageError:

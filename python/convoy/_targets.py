@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _convoy, _live
+from . import _convoy, _live, _remote, _weights
 from ._arguments import _reading
 from ._model import Model, _file_of, _json, _module_inputs, _named, port
 from ._progress import Watcher, asked
@@ -41,11 +41,11 @@ def copy_weights(a: Any, b: Any, *inputs: Any, budget: int | str | None = None, 
     if kind not in ("module", "keras"):
         raise UsageError(f"{type(b).__module__}.{type(b).__qualname__} takes no weights here: give a live torch.nn.Module or keras.Model; "
                          "`convoy weights A B --copy` writes files")
-    with _live.temporary_folder() as folder:
+    with _live.temporary_folder() as folder, _weights.at_hand(reading) as reading:
         sides = []
         a = _file_of(a) if isinstance(a, Model) else a
         for name, one in (("a", a), ("b", b)):
-            if isinstance(one, (str, os.PathLike)):
+            if _remote.is_local(one):
                 sides.append(os.fspath(one))
                 continue
             (Path(folder) / name).mkdir()

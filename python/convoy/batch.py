@@ -1,22 +1,25 @@
-"""Many models on engines that exist: any concurrent.futures executor runs them, a ledger keeps what became of each.
+"""Many models on engines that exist: any concurrent.futures executor runs them, or Ray; a ledger keeps what became of each.
 
     with concurrent.futures.ProcessPoolExecutor(8) as pool:
         table = convoy.batch.port(paths, to="torch", out="ports", executor=pool)
+    table = convoy.batch.on_ray(["s3://zoo/models"], to="onnx", out="s3://zoo/ports", ledger="ledger.jsonl")
 """
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
 import resource
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Callable, Iterable, Iterator
 
-from . import _model
-from .errors import Error, NotProven, UsageError
+from . import _live, _model, _ray, _remote
+from ._arguments import _memory, _whole
+from .errors import Error, FileError, NotProven, UsageError
 
 _EXTENSIONS = {"torch": ".py", "keras": ".keras", "onnx": ".onnx", "tflite": ".tflite"}
 _MODELS = {".keras", ".h5", ".hdf5", ".onnx", ".pt2", ".pt", ".pb", ".tflite"}
@@ -26,8 +29,8 @@ _MODELS = {".keras", ".h5", ".hdf5", ".onnx", ".pt2", ".pt", ".pb", ".tflite"}
 class Entry:
     """What became of one model, a line of the ledger.
 
-    `verdict` is "proved", "written" (with proof=False), "differs" (not proven; nothing was written), "refused", "broken" or "failed" (the worker was lost); `reason`
-    says why in one sentence. `seconds` is the time it took, `memory` the most bytes that its process held until then.
+    `verdict` is "proved", "written" (with proof=False), "differs" (not proven; nothing was written), "refused", "broken" or "failed" (the worker was lost, or its memory ran
+    out); `reason` says why in one sentence. `seconds` is the time it took, `memory` the most bytes that its process held until then.
     """
 
     file: str
@@ -39,15 +42,26 @@ class Entry:
     output: str
 
 
-def _files(paths: Iterable[str | os.PathLike]) -> Iterator[Path]:
-    for path in map(Path, [paths] if isinstance(paths, (str, os.PathLike)) else paths):
-        if path.is_dir() and not _is_saved_model(path):
-            for one in sorted(path.rglob("*")):
-                inside = any(_is_saved_model(parent) for parent in one.parents if parent != path and path in parent.parents)
-                if not inside and (_is_saved_model(one) or one.suffix.lower() in _MODELS and one.is_file()):
-                    yield one
-        else:
-            yield path
+def _files(path: str | os.PathLike) -> Iterator[str]:
+    """The models below a folder, or a URL that is one; another path stands for itself."""
+    if _remote.is_url(path):
+        files = _remote.below(str(path))
+        folders = {one.rpartition("/")[0] for one in files if one.endswith("/saved_model.pb")}
+        if files == [path] or str(path).rstrip("/") in folders:
+            yield str(path)
+            return
+        for one in sorted(folders | {file for file in files if not any(file.startswith(f"{folder}/") for folder in folders)}):
+            if one in folders or Path(one).suffix.lower() in _MODELS:
+                yield one
+        return
+    path = Path(path)
+    if not path.is_dir() or _is_saved_model(path):
+        yield str(path)
+        return
+    for file in sorted(path.rglob("*")):
+        inside = any(_is_saved_model(parent) for parent in file.parents if parent != path and path in parent.parents)
+        if not inside and (_is_saved_model(file) or file.suffix.lower() in _MODELS and file.is_file()):
+            yield str(file)
 
 
 def _is_saved_model(folder: Path) -> bool:
@@ -68,18 +82,44 @@ def _port_one(file: str, output: str, to: str, force: bool, options: dict) -> En
     """Runs in a worker. Whatever happens to the model is an entry, not an exception."""
     begun, sha256, reason = time.monotonic(), "", ""
     try:
-        sha256 = _sha256(Path(file))
-        Path(output).parent.mkdir(parents=True, exist_ok=True)
-        _model.port(file, output, to=to, force=force, **{"progress": False, **options})
+        with _at_hand(file) as path:
+            sha256 = _sha256(path)
+            _port_to(path, output, to, force, options)
         verdict = "written" if options.get("proof") is False else "proved"
     except NotProven as error:
         verdict, reason = "differs", str(error)
+    except MemoryError:
+        verdict, reason = "failed", f"{file}: the memory of its process ran out"
     except Error as error:
         verdict, reason = "broken" if type(error).__name__ == "BrokenFile" else "refused", str(error)
     except OSError as error:
         verdict, reason = "broken", f"{file}: {error.strerror or error}"
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Entry(file, sha256, verdict, reason, round(time.monotonic() - begun, 3), memory, output if verdict in ("proved", "written") else "")
+
+
+@contextlib.contextmanager
+def _at_hand(file: str) -> Iterator[Path]:
+    """The model as a file of this machine."""
+    if not _remote.is_url(file):
+        yield Path(file)
+        return
+    with _live.temporary_folder() as folder:
+        yield _remote.fetched(file, folder)
+
+
+def _port_to(path: Path, output: str, to: str, force: bool, options: dict) -> None:
+    options = {"progress": False, **options}
+    if not _remote.is_url(output):
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        _model.port(path, output, to=to, force=force, **options)
+        return
+    if not force and _remote.exists(output):
+        raise FileError("exists; give force=True to replace it", output)
+    place, _, name = output.rpartition("/")
+    with _live.temporary_folder() as folder:
+        _model.port(path, Path(folder) / name, to=to, **options)
+        _remote.sent(Path(folder), place)
 
 
 Job = tuple[str, str]  # a model, and the file of its port
@@ -109,16 +149,16 @@ def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ex
     Parameters
     ----------
     paths
-        Files, and folders that are searched for models.
+        Files, and folders that are searched for models; URLs ("s3://zoo/models"), where fsspec is installed.
     to
         "torch", "keras", "onnx" or "tflite".
     out
-        The folder for the ports. A model below a given folder keeps its place there.
+        The folder for the ports, or a URL. A model below a given folder keeps its place there.
     executor
         What runs them: threads or processes, of this machine or of a cluster; None: one after another. A worker process that is lost
         is asked once more by itself, and then stands in the ledger as "failed".
     ledger
-        A file that gains one line of JSON for each model, at once when it is done (default: ledger.jsonl in `out`).
+        A file that gains one line of JSON for each model, at once when it is done (default: ledger.jsonl in `out`, where that is no URL).
     resume
         Leave out what the ledger says is proved, where file and port are as they were.
     shard
@@ -134,6 +174,37 @@ def port(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ex
     return _ported(_on_executor(executor), paths, to, out, ledger, resume, shard, force, options)
 
 
+def on_ray(paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, *, ledger: str | os.PathLike | None = None,
+           resume: bool = False, shard: tuple[int, int] = (0, 1), force: bool = False, retries: int = 2,
+           memory: int | str | None = None, **options: Any) -> list[Entry]:
+    """Ports many models as tasks of Ray, one model each, on the cluster that `ray.init` was called for, or else on this machine.
+
+    Every worker reads the models and writes the ports itself: they lie on a file system that all share, or behind URLs. The ledger
+    is written here alone, one line for each model whatever was lost or tried again on the way.
+
+    Parameters
+    ----------
+    paths, to, out, ledger, resume, shard, force, options
+        As for `port`.
+    retries
+        How often a model is tried again whose worker was lost. One that was ended for its memory is given twice as much then.
+    memory
+        What a task declares, in bytes or as "8G"; None: 512 MiB and ten times the model's file. Never more than the largest node has.
+
+    Returns
+    -------
+    list of Entry
+        In the order of the models.
+
+    Raises
+    ------
+    UsageError
+        Ray is not installed, or an argument makes no sense.
+    """
+    engine = _ray.Engine(_port_one, _lost, _whole(retries, "retries", 0, 1000), None if memory is None else _memory(memory))
+    return _ported(engine, paths, to, out, ledger, resume, shard, force, options)
+
+
 def _ported(engine: Engine, paths: Iterable[str | os.PathLike], to: str, out: str | os.PathLike, ledger: str | os.PathLike | None,
             resume: bool, shard: tuple[int, int], force: bool, options: dict) -> list[Entry]:
     if to not in _EXTENSIONS:
@@ -141,10 +212,8 @@ def _ported(engine: Engine, paths: Iterable[str | os.PathLike], to: str, out: st
     index, count = shard
     if not 0 <= index < count:
         raise UsageError(f"shard={shard!r}: write (i, n) with 0 <= i < n")
-    out = Path(out)
-    jobs = _jobs(paths, out, to)[index::count]
-    out.mkdir(parents=True, exist_ok=True)
-    ledger = Path(ledger) if ledger is not None else out / "ledger.jsonl"
+    ledger = _ledger_at(ledger, out)
+    jobs = _jobs(paths, os.fspath(out), to)[index::count]
     done = {entry.file: entry for entry in read_ledger(ledger)} if resume else {}
     entries: dict[str, Entry] = {}
     with ledger.open("a", encoding="utf-8") as lines:
@@ -172,27 +241,56 @@ def _stands(entry: Entry, file: str, output: str, proves: bool) -> bool:
     """Whether file and port are as the ledger says, and that is all that is asked for."""
     if entry.output != output or not (entry.verdict == "proved" or entry.verdict == "written" and not proves):
         return False
-    return Path(output).exists() and Path(file).exists() and _sha256(Path(file)) == entry.sha256
+    if not (_remote.exists(output) if _remote.is_url(output) else Path(output).exists()):
+        return False
+    try:
+        with _at_hand(file) as path:
+            return _sha256(path) == entry.sha256
+    except OSError:
+        return False
 
 
-def _jobs(paths: Iterable[str | os.PathLike], out: Path, to: str) -> list[Job]:
+def _ledger_at(ledger: str | os.PathLike | None, out: str | os.PathLike) -> Path:
+    """The ledger's file, in a folder that is there. It grows by lines, which what lies behind a URL does not."""
+    if ledger is None and _remote.is_url(out):
+        raise UsageError(f"out={out!r} is a URL: give ledger= a file of this machine")
+    if _remote.is_url(ledger):
+        raise UsageError(f"ledger={ledger!r} is a URL: give a file of this machine")
+    path = Path(out) / "ledger.jsonl" if ledger is None else Path(ledger)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _jobs(paths: Iterable[str | os.PathLike], out: str, to: str) -> list[Job]:
     """Each model with the file of its port; no two ports are one file."""
     jobs: list[Job] = []
     taken: dict[str, str] = {}
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
-        folder = Path(path) if Path(path).is_dir() and not _is_saved_model(Path(path)) else None
-        for file in _files([path]):
-            place = (file.relative_to(folder) if folder else Path(file.name)).with_suffix(_EXTENSIONS[to])
+        for file in _files(path):
+            place = _below(file, os.fspath(path)).with_suffix(_EXTENSIONS[to])
             if to == "torch":  # a module's name is an identifier
                 place = place.with_name("".join(c if c.isalnum() else "_" for c in place.stem) + ".py")
-            name = str(out / place)
+            name = _joined(out, place)
             number = 2
-            while taken.setdefault(name, str(file)) != str(file):
-                name = str((out / place).with_name(f"{place.stem}_{number}{place.suffix}"))
+            while taken.setdefault(name, file) != file:
+                name = _joined(out, place.with_name(f"{place.stem}_{number}{place.suffix}"))
                 number += 1
-            if (str(file), name) not in jobs:
-                jobs.append((str(file), name))
+            if (file, name) not in jobs:
+                jobs.append((file, name))
     return jobs
+
+
+def _below(file: str, given: str) -> PurePath:
+    """Where a model's port stands in the folder of ports: as the model stands in the folder that was given."""
+    if _remote.is_url(given):
+        folder = given.rstrip("/") + "/"
+        return PurePath(file[len(folder):] if file.startswith(folder) else file.rstrip("/").rpartition("/")[2])
+    folder_given = Path(given).is_dir() and not _is_saved_model(Path(given))
+    return PurePath(file).relative_to(Path(given)) if folder_given else PurePath(PurePath(file).name)
+
+
+def _joined(out: str, place: PurePath) -> str:
+    return f"{out.rstrip('/')}/{place.as_posix()}" if _remote.is_url(out) else str(Path(out) / place)
 
 
 def _on_executor(executor: concurrent.futures.Executor | None) -> Engine:

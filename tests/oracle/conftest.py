@@ -1,6 +1,7 @@
 """The environment of the oracles, and how much of them runs: a seeded sample, or all of it with FULL=1."""
 import os
 import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISI
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from carrying import CONVOY, FULL  # noqa: E402  after the environment
+from carrying import CONVOY, FULL, ROOT  # noqa: E402  after the environment
 
 SAMPLE = 12  # tests of each parametrised function that is marked `sampled`
 SEED = int(os.environ.get("SEED", "0"))
@@ -50,3 +51,17 @@ def pytest_report_header():
 @pytest.fixture(scope="session", autouse=True)
 def command_is_built():
     assert CONVOY.exists(), "build/release/convoy is not built: make build"
+
+
+@pytest.fixture(scope="session")
+def python_module(tmp_path_factory):
+    """The module of the wheel that `make wheel` left, in a folder of its own."""
+    wheels = list((ROOT / "build" / "wheel").glob("convoy-*.whl"))
+    assert len(wheels) == 1, f"build/wheel holds {len(wheels)} wheels: run make wheel first"
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", folder, wheels[0]], check=True)
+    sys.path.insert(0, str(folder))
+    import convoy
+
+    yield convoy
+    sys.path.remove(str(folder))

@@ -2,6 +2,7 @@
 import concurrent.futures
 import copy
 import gc
+import io
 import multiprocessing
 import os
 import pathlib
@@ -16,9 +17,12 @@ import tempfile
 import threading
 import time
 import unittest
+import zipfile
 
 import convoy
 import numpy as np
+from convoy import _convoy
+from convoy._arguments import _array
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits.keras"
@@ -71,6 +75,77 @@ class Loading(Folder):
             with DIGITS.open("rb") as file:
                 pass
             convoy.load(file)  # closed
+
+    def test_files_that_were_read_before(self):
+        """They are read from where they stand, and where that is no beginning of a model, it is said."""
+        wanted = convoy.load(DIGITS).parameters
+        with DIGITS.open("rb") as file:
+            file.read(100)
+            with self.assertRaisesRegex(convoy.BrokenFile, r"read from byte 100 on, where it stood: seek\(0\)"):
+                convoy.load(file)
+            file.seek(0)
+            self.assertEqual(convoy.load(file).parameters, wanted)
+            with self.assertRaises(convoy.BrokenFile):  # at its end now
+                convoy.load(file)
+        behind = io.BytesIO(b"sixteen bytes of" + DIGITS.read_bytes())
+        behind.seek(16)
+        self.assertEqual(convoy.load(behind).parameters, wanted)
+        behind.seek(3)
+        with self.assertRaisesRegex(convoy.BrokenFile, "read from byte 3 on"):
+            convoy.port(behind, self.folder / "port.onnx")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_members_of_archives(self):
+        with zipfile.ZipFile(self.folder / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(DIGITS, "deep/net.keras")
+        wanted = convoy.load(DIGITS).parameters
+        with zipfile.ZipFile(self.folder / "all.zip") as archive, archive.open("deep/net.keras") as member:
+            self.assertEqual(convoy.load(member).parameters, wanted)
+        self.assertEqual(convoy.load(zipfile.Path(self.folder / "all.zip", "deep/net.keras")).parameters, wanted)
+        with self.assertRaises((convoy.FileError, convoy.UsageError)):
+            convoy.load(zipfile.Path(self.folder / "all.zip", "no.keras"))
+
+    def test_what_an_open_file_raises_is_passed_on(self):
+        class Failing:
+            name = "net.onnx"
+
+            def __init__(self, error):
+                self.error = error
+
+            def read(self):
+                raise self.error
+
+        for error, kind in ((OSError(5, "the cable is out"), convoy.FileError), (EOFError("no more"), convoy.UsageError)):
+            with self.assertRaisesRegex(kind, "net.onnx: the open file cannot be read.*(cable|no more)") as caught:
+                convoy.load(Failing(error))
+            self.assertIs(caught.exception.__cause__, error)
+
+    def test_a_url_without_what_opens_it_is_said(self):
+        code = ("import sys; sys.modules['fsspec'] = sys.modules['fsspec.core'] = None\nimport convoy\n"
+                "try: convoy.load('s3://zoo/net.keras')\nexcept convoy.UsageError as error: print(error)")
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(said, "s3://zoo/net.keras: a URL is opened by fsspec, which is not installed: pip install fsspec\n")
+
+    def test_weights_may_be_a_dict_of_arrays(self):
+        (self.folder / "net.py").write_text("import torch.nn as nn\nmodel = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1, bias=False))\n")
+        draw = np.random.default_rng(4)
+        state = {"0.weight": draw.normal(size=(2, 3)).astype("float32"), "0.bias": draw.normal(size=2).astype("float32"),
+                 "1.weight": np.asfortranarray(draw.normal(size=(1, 2)))}
+        x = draw.normal(size=(5, 3)).astype("float32")
+        wanted = (x @ state["0.weight"].T + state["0.bias"]) @ state["1.weight"].T
+        net = convoy.load(self.folder / "net.py", shapes=(None, 3), weights=state)
+        np.testing.assert_allclose(net(x), wanted, rtol=1e-5)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(net))(x), net(x))
+        convoy.port(self.folder / "net.py", self.folder / "net.onnx", shapes=(None, 3), weights=state)
+        np.testing.assert_allclose(convoy.load(self.folder / "net.onnx")(x), wanted, rtol=1e-5)
+        for wrong in ({**state, "0.bias": np.array(["a", "b"])}, {**state, 3: state["0.bias"]}, {**state, "0.bias": None}):
+            with self.assertRaisesRegex(convoy.UsageError, "weights: "):
+                convoy.load(self.folder / "net.py", shapes=(None, 3), weights=wrong)
+
+    def test_numbers_are_looked_at_where_they_lie(self):
+        for shape, dtype in (((1000, 1000), "float32"), ((7, 3, 2), "int8"), ((0,), "float64")):
+            x = np.ones(shape, dtype)
+            self.assertEqual(_convoy.address_of(_array(x)), x.ctypes.data)
 
     def test_failures_travel_between_processes(self):
         error = pickle.loads(pickle.dumps(convoy.BrokenFile("is empty", "net.onnx")))
@@ -349,6 +424,67 @@ class Batches(Folder):
         for options in ({"to": "caffe"}, {"to": "onnx", "shard": (3, 3)}):
             with self.subTest(**options), self.assertRaises(convoy.UsageError):
                 convoy.batch.port([self.zoo], out=self.folder / "out", **options)
+
+
+class Attacks(Folder):
+    """Files that were made to break a reader: an answer or a sentence, and the interpreter lives."""
+
+    SHARED = pathlib.Path(os.environ.get("CONVOY_SHARED", ROOT.parent / "shared")) / "attacks"
+
+    def endure(self, file):
+        """What all entries make of a file, in this process; what is refused is refused with words."""
+        kinds = []
+        target = self.folder / "port"
+
+        def asked(call):
+            try:
+                call()
+                kinds.append("an answer")
+            except convoy.InternalError as error:
+                self.fail(f"{file}: {error}")
+            except convoy.Error as error:
+                self.assertTrue(error.what)
+                kinds.append(type(error).__name__)
+
+        asked(lambda: convoy.load(file))
+        asked(lambda: convoy.load(file).summary())
+        asked(lambda: convoy.load(file.read_bytes()))
+        asked(lambda: convoy.diff(file, file))
+        for to in ("torch", "keras", "onnx", "tflite"):
+            ending = {"torch": ".py", "keras": ".keras"}.get(to, f".{to}")
+            asked(lambda to=to, ending=ending: convoy.port(file, target.with_suffix(ending), to=to, proof=False, force=True))
+        for one in self.folder.iterdir():
+            one.unlink()
+        return kinds
+
+    def test_every_file_that_ended_the_command_once(self):
+        if not self.SHARED.is_dir():
+            self.skipTest(f"no {self.SHARED}")
+        files = sorted(file for folder in ("crash", "limits", "wrong", "must_differ") for file in (self.SHARED / folder).rglob("*") if file.is_file())
+        self.assertGreater(len(files), 25)
+        for file in files:
+            with self.subTest(str(file.relative_to(self.SHARED))):
+                self.assertEqual(len(self.endure(file)), 8)
+
+    def test_what_must_differ_differs(self):
+        if not self.SHARED.is_dir():
+            self.skipTest(f"no {self.SHARED}")
+        for a in sorted((self.SHARED / "must_differ").glob("*.a.*")):
+            with self.subTest(a.name):
+                self.assertFalse(convoy.diff(a, a.with_name(a.name.replace(".a.", ".b."))).same)
+
+    def test_files_that_the_fuzzers_found(self):
+        files = sorted(file for file in (ROOT / "fuzz" / "found").rglob("*") if file.is_file())
+        self.assertGreater(len(files), 10)
+        for file in files:
+            data = file.read_bytes()
+            with self.subTest(file.name):
+                try:
+                    convoy.load(data)
+                except convoy.InternalError:
+                    raise
+                except convoy.Error as error:
+                    self.assertTrue(error.what)
 
 
 class Pads(unittest.TestCase):

@@ -1,0 +1,65 @@
+"""A state_dict, or another dict of arrays, where the library wants a file of weights: written once as safetensors, for as long as the
+call lasts."""
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._arguments import _array
+from ._live import temporary_folder
+from .errors import UsageError
+
+_NAMES = {"float16": "F16", "float32": "F32", "float64": "F64", "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
+          "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64"}  # fmt: skip
+
+
+@contextlib.contextmanager
+def at_hand(reading: dict) -> Iterator[dict]:
+    """What to read, with a path for its weights."""
+    weights = reading.get("weights")
+    if not isinstance(weights, Mapping):
+        yield reading
+        return
+    with temporary_folder() as folder:
+        path = Path(folder) / "weights.safetensors"
+        _write(weights, path)
+        yield {**reading, "weights": path}
+
+
+def _write(weights: Mapping, path: Path) -> None:
+    header, parts, at = {}, [], 0
+    for name, value in weights.items():
+        if not isinstance(name, str):
+            raise UsageError(f"weights: the name {name!r} is not taken: give a string")
+        kind, shape, part = _numbers(name, value)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [at, at + part.nbytes]}
+        parts.append(part)
+        at += part.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for part in parts:
+            file.write(part.data)
+
+
+def _numbers(name: str, value: Any) -> tuple[str, list[int], np.ndarray]:
+    """Element type, shape and bytes of a tensor; nothing is copied that lies dense in this machine's memory."""
+    try:
+        seen = _array(value)
+    except UsageError as error:
+        raise UsageError(f"weights: {name!r}: {error.what}") from None
+    shape = [int(n) for n in seen.shape]
+    if not isinstance(seen, np.ndarray):  # torch's, whose bfloat16 numpy has not
+        kind = str(seen.dtype).removeprefix("torch.")
+        if kind == "bfloat16":
+            import torch
+
+            return "BF16", shape, seen.reshape(-1).view(torch.int16).numpy()
+        seen = seen.numpy()
+    return _NAMES[str(seen.dtype)], shape, seen.reshape(-1)
