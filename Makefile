@@ -9,6 +9,7 @@ help:
 	@echo 'make wheel     the Python module, in build/wheel/'
 	@echo 'make python    its tests, in an environment that has numpy and nothing else'
 	@echo 'make batch     batches of models on a local Ray, and models behind URLs (FULL=1: the whole corpora)'
+	@echo 'make notebook  what a notebook is shown, in a real kernel of Jupyter (PAGES=DIR keeps it)'
 	@echo 'make types     mypy and pyright on the Python package and on the documents'"'"' programs'
 	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
 	@echo 'make mutate    write known mistakes into models, change single weights, and ask convoy diff (COUNT=N)'
@@ -48,6 +49,10 @@ python: wheel
 
 batch: wheel
 	@tests/batch/run.sh build/wheel
+
+# What a notebook shows, in a real kernel; PAGES=DIR keeps the pages.
+notebook: wheel
+	@tests/notebook/run.sh build/wheel $(if $(PAGES),--pages $(PAGES))
 
 types:
 	$(SETUP) python
@@ -105,4 +110,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: docs alone mutate wheel python batch types help setup configure build test asan fuzz demo oracle lint format bench clean
+.PHONY: docs alone mutate wheel python batch notebook types help setup configure build test asan fuzz demo oracle lint format bench clean
