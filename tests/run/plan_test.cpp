@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -18,16 +19,26 @@ Tensor random(Sizes shape, unsigned seed) {
   return Tensor::of(std::move(shape), std::move(values));
 }
 
+Tensor whole_floats(Sizes shape, unsigned seed) {
+  const auto values = test::whole(shape, seed).floats();
+  return Tensor::of(std::move(shape), values);
+}
+
 // A graph under construction whose nodes must fit.
 struct Net {
   Graph graph;
   unsigned seed = 1;
+  bool whole = false;  // weights are whole numbers
 
   ValueId input(Shape shape) {
     const ValueId x = graph.input("x" + std::to_string(graph.inputs.size()), {DType::F32, std::move(shape)});
     return x;
   }
-  ValueId weight(Sizes shape) { return graph.constant(graph.unique_name("w"), random(std::move(shape), ++seed)); }
+  ValueId weight(Sizes shape) {
+    ++seed;
+    return graph.constant(graph.unique_name("w"),
+                          whole ? whole_floats(std::move(shape), seed) : random(std::move(shape), seed));
+  }
   ValueId positive(Sizes shape) {
     const Tensor numbers = random(shape, ++seed);
     std::vector<float> values;
@@ -163,6 +174,66 @@ TEST(Plan, SumsLargeConvolutionsByWinogradUnlessToldOtherwise) {
   const auto direct = Engine(std::make_shared<const Graph>(net.graph), false).plan_for(inputs, {});
   ASSERT_TRUE(direct && *direct);
   for (const auto& step : (*direct)->steps()) EXPECT_FALSE(step->what.contains("winograd"));
+}
+
+// The wide numbers between are large enough to be computed some lines at a time.
+TEST(Plan, ComputesWideBlocksInStrips) {
+  for (const Size taps : {3, 5})
+    for (const Size stride : {1, 2}) {
+      Net net;
+      const ValueId x = net.input({2, 12, 47, 39});
+      const ValueId wide = net.add(Relu{.max_value = 6}, {net.norm(net.conv(x, 12, 72, 1), 72)});
+      const ValueId deep = net.add(Unary{Function::Silu}, {net.conv(wide, 72, 72, taps, stride, 72)});
+      ValueId y = net.norm(net.conv(deep, 72, 12, 1), 12);
+      if (stride == 1) y = net.add(Binary{}, {y, x});
+      net.give(net.add(Relu{}, {y}));
+      const std::vector<Tensor> inputs{random({2, 12, 47, 39}, 5)};
+      expect_agreement(net.graph, inputs);
+      const auto steps = steps_of(net.graph, inputs);
+      EXPECT_TRUE(std::ranges::any_of(steps, [](const std::string& step) { return step.ends_with("in strips"); }));
+    }
+}
+
+// Whole numbers give the same bits, with or without a product before and behind; a value that is read twice is kept.
+TEST(Plan, GivesTheBitsOfTheNodesInStrips) {
+  for (int parts = 0; parts < 4; ++parts) {
+    Net net;
+    net.whole = true;
+    const bool expands = parts != 1, projects = parts != 2;
+    ValueId x = net.input({1, expands ? 7 : 81, 53, 61});
+    if (expands) x = net.add(Relu{}, {net.conv(x, 7, 81, 1)});
+    const ValueId deep = net.add(Relu{.max_value = 40}, {net.conv(x, 81, 81, 3, 1, 81)});
+    if (parts == 3) net.give(deep);
+    net.give(projects ? net.conv(deep, 81, 9, 1) : net.add(Relu{}, {deep}));
+    const std::vector<Tensor> inputs{whole_floats({1, expands ? 7 : 81, 53, 61}, 5)};
+    expect_agreement(net.graph, inputs, 0);
+  }
+}
+
+TEST(Plan, PoolsLineByLine) {
+  for (const Size stride : {1, 2, 3})
+    for (const Size channels : {1, 19, 40}) {
+      Net net;
+      const ValueId x = net.input({2, channels, 23, 31});
+      const std::vector<Window> windows{{3, stride, 1}, {2, stride, 2}};
+      const std::vector<Padding> paddings{{Spelling::Explicit, 1, 2, {}}, {Spelling::SameUpper, 0, 0, {}}};
+      net.give(net.add(MaxPool{.axes = {Order::ChannelsFirst, 2}, .windows = windows, .paddings = paddings}, {x}));
+      net.give(net.add(AveragePool{.axes = {Order::ChannelsFirst, 2}, .windows = windows, .paddings = paddings}, {x}));
+      auto numbers = random({2, channels, 23, 31}, 5).floats();
+      numbers[100] = std::numeric_limits<float>::quiet_NaN(), numbers[300] = -std::numeric_limits<float>::infinity();
+      const std::vector<Tensor> inputs{Tensor::of({2, channels, 23, 31}, numbers)};
+      const auto plain = run(net.graph, inputs, {.threads = 1, .kernels = KernelChoice::Plain});
+      const auto fast = Engine(std::make_shared<const Graph>(net.graph)).run(inputs, {.threads = 1});
+      ASSERT_TRUE(plain && fast);
+      for (std::size_t i = 0; i < 2; ++i) {
+        const auto wanted = plain->at(net.graph.outputs[i]).doubles(), got = (*fast)[i].doubles();
+        ASSERT_EQ(wanted.size(), got.size());
+        for (std::size_t k = 0; k < wanted.size(); ++k)
+          ASSERT_TRUE(wanted[k] == got[k] || (std::isnan(wanted[k]) && std::isnan(got[k])) ||
+                      (i == 1 && std::abs(wanted[k] - got[k]) < 1e-6))
+              << i << ", " << k << ": " << got[k] << ", expected " << wanted[k];
+      }
+    }
 }
 
 TEST(Plan, IsSharedByManyThreadsAndMadeForEveryShape) {

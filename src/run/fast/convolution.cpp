@@ -1,5 +1,6 @@
 #include "run/fast/convolution.h"
 
+#include "run/fast/depthwise.h"
 #include "run/threads.h"
 
 #include <algorithm>
@@ -194,6 +195,12 @@ bool is_within_reach(const ConvolutionShape& shape) {
          fits(y, std::max(shape.y_step, shape.groups * shape.outputs));
 }
 
+bool is_pointwise(const ConvolutionShape& shape) {
+  return shape.groups == 1 && std::ranges::all_of(shape.walks, [](const plain::AxisWalk& walk) {
+           return walk.taps == 1 && walk.stride == 1 && walk.before == 0 && walk.in == walk.out && !walk.transposed;
+         });
+}
+
 // The tables of a block brought to where the numbers of this run lie.
 template <class T>
 class Convolution<T>::Reader {
@@ -237,24 +244,19 @@ Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, Kernel
   for (const plain::AxisWalk& walk : shape_.walks) cells_ *= walk.in, positions_ *= walk.out;
   if (shape_.x_step == 0) shape_.x_step = shape_.groups * shape_.inputs;
   if (shape_.y_step == 0) shape_.y_step = shape_.groups * shape_.outputs;
-  is_depthwise_ = shape_.groups > 1 && shape_.inputs == 1 && shape_.outputs == 1;
-  phases_ = phases_of(shape_.walks, shape_.inputs, shape_.groups == 1 && shape_.x_step == shape_.inputs);
-  const Size lanes = kernels_->lanes, channels = shape_.groups * shape_.outputs;
-  if (is_depthwise_) {
-    Size taps = 1;
-    for (const plain::AxisWalk& walk : shape_.walks) taps *= walk.taps;
-    for (Size t = 0; t < taps; ++t)
-      for (Size c = 0; c < channels; ++c) weights_.push_back(static_cast<T>(kernel[t * steps.tap + c * steps.group]));
-    bias_.assign(static_cast<std::size_t>(channels), T{0});
-    if (bias) std::copy_n(bias, channels, bias_.data());
+  if (Depthwise<T>::suits(shape_)) {
+    depthwise_ = std::make_unique<Depthwise<T>>(shape_, kernel, steps, bias, with);
     return;
   }
-  const Size vectors = (shape_.outputs + lanes - 1) / lanes;
-  panels_ = (vectors + 1) / 2;
-  last_vectors_ = vectors % 2 == 0 ? 2 : 1;
-  tile_rows_ = kernels_->tile_rows[vectors == 1 ? 0 : 1];
+  phases_ = phases_of(shape_.walks, shape_.inputs, shape_.groups == 1 && shape_.x_step == shape_.inputs);
+  is_pointwise_ = is_pointwise(shape_);
+  const Size lanes = kernels_->lanes;
+  const Size narrowest = kernels_->narrowest;
+  width_ = (shape_.outputs + narrowest - 1) / narrowest * narrowest;
+  panels_ = (width_ + 2 * lanes - 1) / (2 * lanes);
+  tile_rows_ = kernels_->tile_rows[width_ <= lanes ? 0 : 1];
   cut_into_blocks();
-  const Size width = vectors * lanes;
+  const Size width = width_;
   bias_.assign(static_cast<std::size_t>(shape_.groups * width), T{0});
   if (bias)
     for (Size g = 0; g < shape_.groups; ++g)
@@ -271,7 +273,7 @@ Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, Kernel
     for (Size g = 0; g < shape_.groups; ++g)
       for (Size panel = 0; panel < panels_; ++panel) {
         T* const to = weights_.data() + weights_of(p, g, panel);
-        const Size columns = vectors_of(panel) * lanes, first = panel * 2 * lanes;
+        const Size columns = width_of(panel), first = panel * 2 * lanes;
         const Size there = std::min(columns, shape_.outputs - first);
         const Stored* const from = kernel + g * steps.group + first * steps.output;
         const Size inputs = shape_.inputs;
@@ -293,8 +295,7 @@ Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, Kernel
 
 template <class T>
 Size Convolution<T>::weights_of(std::size_t phase, Size group, Size panel) const {
-  const Size lanes = kernels_->lanes, width = (2 * (panels_ - 1) + last_vectors_) * lanes;
-  return phase_starts_[phase] + phases_[phase].depth * (group * width + panel * 2 * lanes);
+  return phase_starts_[phase] + phases_[phase].depth * (group * width_ + panel * 2 * kernels_->lanes);
 }
 
 template <class T>
@@ -307,48 +308,112 @@ void Convolution<T>::run_block(const Block& block, const Table& table, const T* 
                                const Finish<T>& finish) const {
   thread_local Reader reader;
   reader.place(*this, table, block, x, y, finish);
+  const auto segments = static_cast<Size>(phases_[block.phase].segment_lengths.size());
+  run_rows(block,
+           {reader.rows(0), table.ranges.data(), segments * tile_rows_, segments, reader.y(0), reader.residual(0)},
+           finish);
+}
+
+template <class T>
+void Convolution<T>::run_rows(const Block& block, const Rows& rows, const Finish<T>& finish) const {
   const Phase& phase = phases_[block.phase];
-  const Size lanes = kernels_->lanes, width = (2 * (panels_ - 1) + last_vectors_) * lanes;
-  const Size tiles = (block.count + tile_rows_ - 1) / tile_rows_;
-  const auto segments = static_cast<Size>(phase.segment_lengths.size());
+  const Size lanes = kernels_->lanes, tiles = (block.count + tile_rows_ - 1) / tile_rows_;
   TileCall<T> call;
   call.pieces = phase.pieces.data(), call.piece_count = static_cast<Size>(phase.pieces.size());
   call.row_step = tile_rows_;
   call.is_held = finish.is_held, call.low = finish.low, call.high = finish.high;
   for (Size panel = block.first_panel; panel < block.last_panel; ++panel) {
-    const auto vectors = static_cast<int>(vectors_of(panel));
+    const Size columns = width_of(panel);
     call.offset = panel * 2 * lanes;
-    call.columns = std::min(vectors * lanes, shape_.outputs - call.offset);
+    call.columns = std::min(columns, shape_.outputs - call.offset);
     call.weights = weights_.data() + weights_of(block.phase, block.group, panel);
-    call.bias = bias_.data() + block.group * width + call.offset;
+    call.bias = bias_.data() + block.group * width_ + call.offset;
     for (Size tile = 0; tile < tiles; ++tile) {
-      call.rows = reader.rows(tile * segments * tile_rows_), call.ranges = table.ranges.data() + tile * segments;
-      call.y = reader.y(tile * tile_rows_), call.residual = reader.residual(tile * tile_rows_);
-      kernels_->tile(call, std::min(tile_rows_, block.count - tile * tile_rows_), vectors);
+      call.rows = rows.x + tile * rows.x_step, call.ranges = rows.ranges + tile * rows.ranges_step;
+      call.y = rows.y + tile * tile_rows_, call.residual = rows.residual ? rows.residual + tile * tile_rows_ : nullptr;
+      kernels_->tile(call, std::min(tile_rows_, block.count - tile * tile_rows_), columns);
     }
   }
+  if (finish.map.map == Map::None) return;
   // While the results of the block are in the cache.
   const Size first = block.first_panel * 2 * lanes, last = std::min(block.last_panel * 2 * lanes, shape_.outputs);
-  for (Size row = 0; row < block.count && finish.map.map != Map::None;) {
+  for (Size row = 0; row < block.count;) {
     // Rows that lie side by side at once.
     Size same = 1;
     while (row + same < block.count && last - first == shape_.y_step &&
-           *reader.y(row + same) == *reader.y(row) + same * shape_.y_step)
+           rows.y[row + same] == rows.y[row] + same * shape_.y_step)
       ++same;
-    apply(finish.map, *reader.y(row) + first, same * (last - first));
+    apply(finish.map, rows.y[row] + first, same * (last - first));
     row += same;
   }
 }
 
+// The rows of a product whose pixels lie side by side. Where their distance puts all of them into one set of the cache, they are
+// read from a copy with another.
+template <class T>
+class Convolution<T>::Pixels {
+ public:
+  void place(const Convolution& of, const Block& block, const T* x, T* y, const Finish<T>& finish) {
+    constexpr Size page = 4096, line = 64;
+    const Size rows = of.tile_rows_, padded = (block.count + rows - 1) / rows * rows;
+    const Size inputs = of.shape_.inputs;
+    Size step = of.shape_.x_step;
+    if (step * static_cast<Size>(sizeof(T)) % page == 0 && block.last_panel - block.first_panel > 1) {
+      const Size apart = inputs + line / static_cast<Size>(sizeof(T));
+      copy_.resize(static_cast<std::size_t>(block.count * apart));
+      for (Size i = 0; i < block.count; ++i)
+        std::memcpy(copy_.data() + i * apart, x + i * step, static_cast<std::size_t>(inputs) * sizeof(T));
+      x = copy_.data(), step = apart;
+    }
+    x_.resize(static_cast<std::size_t>(padded)), y_.resize(x_.size()),
+        residual_.resize(finish.residual ? x_.size() : 0);
+    for (Size i = 0; i < padded; ++i) {
+      const Size row = std::min(i, block.count - 1);  // tiles that are not full hold their last row again
+      const auto at = static_cast<std::size_t>(i);
+      x_[at] = x + row * step, y_[at] = y + row * of.shape_.y_step;
+      if (finish.residual) residual_[at] = finish.residual + row * finish.residual_step;
+    }
+    whole_ = {0, inputs};
+  }
+  Rows rows(Size tile_rows) const {
+    return {x_.data(), &whole_, tile_rows, 0, y_.data(), residual_.empty() ? nullptr : residual_.data()};
+  }
+
+ private:
+  std::vector<const T*> x_, residual_;
+  std::vector<T*> y_;
+  std::vector<T> copy_;
+  Range whole_;
+};
+
+template <class T>
+void Convolution<T>::run_pixels(const Block& block, const T* x, T* y, const Finish<T>& finish) const {
+  thread_local Pixels pixels;
+  Finish<T> own = finish;
+  if (own.residual) own.residual += block.first * finish.residual_step;
+  pixels.place(*this, block, x + block.first * shape_.x_step, y + block.first * shape_.y_step, own);
+  run_rows(block, pixels.rows(tile_rows_), own);
+}
+
+template <class T>
+void Convolution<T>::run_pixels(const T* x, T* y, Size count, const Finish<T>& finish) const {
+  const Size most = most_rows(0);
+  for (Size first = 0; first < count; first += most)
+    run_pixels({0, 0, first, std::min(most, count - first), 0, panels_}, x, y, finish);
+}
+
+template <class T>
+Size Convolution<T>::most_rows(std::size_t phase) const {
+  const auto row_bytes = static_cast<Size>(sizeof(T)) * std::max<Size>(shape_.inputs, 1);
+  const Size segments = std::max<Size>(static_cast<Size>(phases_[phase].segment_lengths.size()), 1);
+  return std::clamp(std::min(block_bytes / row_bytes, (Size{1} << 18) / segments), 4 * tile_rows_, most_block_rows) /
+         tile_rows_ * tile_rows_;
+}
+
 template <class T>
 void Convolution<T>::cut_into_blocks() {
-  const auto row_bytes = static_cast<Size>(sizeof(T)) * std::max<Size>(shape_.inputs, 1);
   for (std::size_t p = 0; p < phases_.size(); ++p) {
-    const Size rows = phases_[p].rows * shape_.batch;
-    const Size segments = std::max<Size>(static_cast<Size>(phases_[p].segment_lengths.size()), 1);
-    const Size most =
-        std::clamp(std::min(block_bytes / row_bytes, (Size{1} << 18) / segments), 4 * tile_rows_, most_block_rows) /
-        tile_rows_ * tile_rows_;
+    const Size rows = phases_[p].rows * shape_.batch, most = most_rows(p);
     for (Size g = 0; g < shape_.groups; ++g)
       for (Size first = 0; first < rows; first += most)
         blocks_.push_back({p, g, first, std::min(most, rows - first), 0, panels_});
@@ -361,13 +426,13 @@ void Convolution<T>::keep_tables() {
   Size entries = 0;
   for (const Block& block : blocks_)
     entries += block.count * (1 + static_cast<Size>(phases_[block.phase].segment_lengths.size()));
-  if (is_depthwise_ || entries > most_entries) return;
+  if (depthwise_ || is_pointwise_ || entries > most_entries) return;
   for (const Block& block : blocks_) tables_.push_back(table_of(block));
 }
 
 template <class T>
 void Convolution<T>::run(const T* x, T* y, const Finish<T>& finish, int threads) const {
-  if (is_depthwise_) return run_depthwise(x, y, finish, threads);
+  if (depthwise_) return depthwise_->run(x, y, finish, threads);
   // Few blocks are cut along their columns as well, which changes no sum.
   const bool is_few = threads > 1 && static_cast<int>(blocks_.size()) < 4 * threads;
   const Size parts = is_few ? std::min<Size>(panels_, 4) : 1;
@@ -376,82 +441,9 @@ void Convolution<T>::run(const T* x, T* y, const Finish<T>& finish, int threads)
     Block block = blocks_[at];
     const Size part = item % parts;
     block.first_panel = panels_ * part / parts, block.last_panel = panels_ * (part + 1) / parts;
-    if (tables_.empty()) run_block(block, table_of(block), x, y, finish);
+    if (is_pointwise_) run_pixels(block, x, y, finish);
+    else if (tables_.empty()) run_block(block, table_of(block), x, y, finish);
     else run_block(block, tables_[at], x, y, finish);
-  });
-}
-
-// One line of outputs along the last axis at a time: away from its ends all its windows read as many cells.
-template <class T>
-void Convolution<T>::run_depthwise(const T* x, T* y, const Finish<T>& finish, int threads) const {
-  struct Line {
-    std::size_t phase = 0;
-    Size image = 0, line = 0;
-  };
-  std::vector<Line> lines;
-  for (std::size_t p = 0; p < phases_.size(); ++p) {
-    const auto length = static_cast<Size>(phases_[p].axes.back().reaches.size());
-    for (Size n = 0; n < shape_.batch; ++n)
-      for (Size line = 0; length > 0 && line < phases_[p].rows / length; ++line) lines.push_back({p, n, line});
-  }
-  const Size channels = shape_.groups;
-  for_each_item(threads, static_cast<Size>(lines.size()), [&](Size item) {
-    const Line& line = lines[static_cast<std::size_t>(item)];
-    const Phase& phase = phases_[line.phase];
-    const std::size_t axes = phase.axes.size();
-    const AxisPhase& last = phase.axes.back();
-    const auto length = static_cast<Size>(last.reaches.size());
-    thread_local Cursor cursor;
-    cursor.set(phase, line.line * length);
-    // The lines of input that its outer taps read, and which taps they are.
-    thread_local std::vector<std::pair<Size, Size>> outer, more;
-    outer.assign(1, {0, 0});
-    Size position = 0;
-    for (std::size_t a = 0; a + 1 < axes; ++a) {
-      const AxisPhase& axis = phase.axes[a];
-      const AxisPhase::Reach& reach = axis.reaches[static_cast<std::size_t>(cursor.at[a])];
-      position = position * shape_.walks[a].out + axis.first + cursor.at[a] * axis.every;
-      more.clear();
-      for (const auto& [cells, tap] : outer)
-        for (Size t = 0; t < reach.count; ++t)
-          more.emplace_back(cells * shape_.walks[a].in + reach.cell + t * axis.step,
-                            tap * shape_.walks[a].taps + axis.taps[static_cast<std::size_t>(reach.tap + t)]);
-      outer.swap(more);
-    }
-    const Size in = shape_.walks.back().in, x_step = shape_.x_step;
-    const T* const image = x + line.image * cells_ * x_step;
-    T* const to = y + (line.image * positions_ + position * shape_.walks.back().out) * shape_.y_step;
-    DepthwiseCall<T> call{.weights = weights_.data(), .bias = bias_.data()};
-    call.channels = channels, call.y_step = last.every * shape_.y_step;
-    call.is_held = finish.is_held, call.low = finish.low, call.high = finish.high;
-    thread_local std::vector<Size> taps, weights;
-    for (Size i = 0; i < length;) {
-      const AxisPhase::Reach& reach = last.reaches[static_cast<std::size_t>(i)];
-      Size same = 1, step = 0;
-      for (; i + same < length; ++same) {
-        const AxisPhase::Reach& next = last.reaches[static_cast<std::size_t>(i + same)];
-        if (next.tap != reach.tap || next.count != reach.count || reach.count == 0) break;
-        const Size moved = next.cell - last.reaches[static_cast<std::size_t>(i + same - 1)].cell;
-        if (same == 1) step = moved;
-        if (moved != step) break;
-      }
-      taps.clear(), weights.clear();
-      for (const auto& [cells, tap] : outer)
-        for (Size t = 0; t < reach.count; ++t) {
-          taps.push_back((cells * in + reach.cell + t * last.step) * x_step);
-          weights.push_back((tap * shape_.walks.back().taps + last.taps[static_cast<std::size_t>(reach.tap + t)]) *
-                            channels);
-        }
-      call.x = image, call.taps = taps.data(), call.tap_weights = weights.data();
-      call.tap_count = static_cast<Size>(taps.size());
-      call.y = to + (last.first + i * last.every) * shape_.y_step;
-      call.outputs = same, call.x_step = step * x_step;
-      kernels_->depthwise(call);
-      if (call.y_step == channels) apply(finish.map, call.y, same * channels);
-      else
-        for (Size o = 0; o < same; ++o) apply(finish.map, call.y + o * call.y_step, channels);
-      i += same;
-    }
   });
 }
 

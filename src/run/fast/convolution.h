@@ -4,6 +4,7 @@
 #include "run/fast/reads.h"
 #include "run/fast/rows.h"
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,6 +26,9 @@ struct ConvolutionShape {
 // Whether its tables can say where all numbers lie.
 bool is_within_reach(const ConvolutionShape& shape);
 
+// Whether every output reads the one cell where it is: a product of matrices, whatever the axes.
+bool is_pointwise(const ConvolutionShape& shape);
+
 // What follows a convolution before its results are written.
 template <class T>
 struct Finish {
@@ -37,6 +41,8 @@ struct Finish {
 
 struct Block;
 struct Table;
+template <class T>
+class Depthwise;
 
 // Kernels that hold an infinity or a NaN belong to the plain kernels: a product with a padded zero is not nothing then.
 template <class T>
@@ -49,25 +55,40 @@ class Convolution {
 
   // x and y: [batch, cells, channels].
   void run(const T* x, T* y, const Finish<T>& finish, int threads) const;
+  // Of a pointwise one, some pixels side by side.
+  void run_pixels(const T* x, T* y, Size count, const Finish<T>& finish) const;
+  const Depthwise<T>* depthwise() const { return depthwise_.get(); }  // null: another one
   // For many runs: where everything is read is found once.
   void keep_tables();
 
  private:
   class Reader;
+  class Pixels;
+  // Where a block's rows, tile by tile, read and write.
+  struct Rows {
+    const T* const* x = nullptr;
+    const Range* ranges = nullptr;
+    Size x_step = 0, ranges_step = 0;  // from tile to tile
+    T* const* y = nullptr;
+    const T* const* residual = nullptr;
+  };
 
-  Size vectors_of(Size panel) const { return panel + 1 == panels_ ? last_vectors_ : 2; }
+  Size width_of(Size panel) const { return std::min(2 * kernels_->lanes, width_ - panel * 2 * kernels_->lanes); }
   Size weights_of(std::size_t phase, Size group, Size panel) const;
+  Size most_rows(std::size_t phase) const;  // of a block
   void cut_into_blocks();
   Table table_of(const Block& block) const;
   void run_block(const Block& block, const Table& table, const T* x, T* y, const Finish<T>& finish) const;
-  void run_depthwise(const T* x, T* y, const Finish<T>& finish, int threads) const;
+  void run_pixels(const Block& block, const T* x, T* y, const Finish<T>& finish) const;
+  void run_rows(const Block& block, const Rows& rows, const Finish<T>& finish) const;
 
   ConvolutionShape shape_;
   const Kernels<T>* kernels_;
   std::vector<Phase> phases_;
-  bool is_depthwise_ = false;
-  Size panels_ = 1, last_vectors_ = 2, tile_rows_ = 1;
+  std::unique_ptr<Depthwise<T>> depthwise_;  // where it is one, which does all
+  Size panels_ = 1, width_ = 1, tile_rows_ = 1;  // width: of all panels
   Size cells_ = 1, positions_ = 1;
+  bool is_pointwise_ = false;
   std::vector<Size> phase_starts_;  // of each phase's packed weights
   std::vector<T> weights_, bias_;
   std::vector<T> zeros_;  // as long as the longest segment

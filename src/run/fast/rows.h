@@ -35,10 +35,12 @@ struct PairCall {
   Size rows = 1, columns = 0, a_step = 0, b_step = 0, y_step = 0;
 };
 
-// One output of a pool: all channels of its cells.
+// Outputs side by side of a pool whose windows read as many cells: all channels of each.
 struct PoolCall {
-  const float* const* cells = nullptr;
-  Size count = 0, channels = 0;
+  const float* x = nullptr;
+  const Size* cells = nullptr;  // of the first output, in numbers
+  Size count = 0, channels = 0, outputs = 1;
+  Size x_step = 0, y_step = 0;  // from one output to the next
   float* y = nullptr;
   bool is_average = false, passes_over_nan = false;
   float divisor = 1;

@@ -5,10 +5,10 @@
 #include "run/fast/tile.h"
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
+#include "run/fast/between.h"
 #include "run/fast/instruction_sets.h"
 
-#include <array>
-#include <cstring>
+#include <type_traits>
 #include <vector>
 
 // Sums that have no total yet are told by a flag, which the compiler does not follow.
@@ -19,22 +19,89 @@ namespace convoy::fast::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// In the other file that is compiled per instruction set.
+void depthwise(const DepthwiseCall<float>& call);
+void depthwise(const DepthwiseCall<double>& call);
+
 // Registers for the sums: 32 of them hold 28 sums, 16 hold 12.
 constexpr int tile_registers = HWY_TARGET == HWY_AVX3 ? 28 : HWY_TARGET == HWY_SCALAR ? 4 : 12;
+// Whether half a vector takes half the time.
+constexpr bool has_halves = HWY_TARGET == HWY_AVX3;
 
-template <class T, int R, int N>
+// What is added to sums and where they are held; in registers, for results may lie anywhere as far as the compiler knows.
+template <class T, class D>
+struct Ending {
+  D d;
+  hn::Vec<D> bias, low, high;
+  const T* const* residual;
+  T* const* y;
+  Size at;
+  bool is_held;
+
+  HWY_INLINE void put(int r, hn::Vec<D> v) const {
+    v = hn::Add(v, bias);
+    if (residual) v = hn::Add(v, hn::LoadU(d, residual[r] + at));
+    if (is_held) v = at_most(high, at_least(low, v));
+    hn::StoreU(v, d, y[r] + at);
+  }
+  template <class M>
+  HWY_INLINE void put(int r, hn::Vec<D> v, M there) const {
+    v = hn::Add(v, bias);
+    if (residual) v = hn::Add(v, hn::MaskedLoad(there, d, residual[r] + at));
+    if (is_held) v = at_most(high, at_least(low, v));
+    hn::BlendedStore(v, there, d, y[r] + at);
+  }
+};
+
+// Writes one vector of columns of all rows, as far as there are columns.
+template <int R, class T, class D>
+HWY_INLINE void put_all(const TileCall<T>& call, D d, Size column, Size rows, const hn::Vec<D>* sums) {
+  const Size left = call.columns - column;
+  if (left <= 0) return;
+  const Ending<T, D> ending{d,
+                            hn::LoadU(d, call.bias + column),
+                            hn::Set(d, call.low),
+                            hn::Set(d, call.high),
+                            call.residual,
+                            call.y,
+                            call.offset + column,
+                            call.is_held};
+  if (left >= static_cast<Size>(hn::Lanes(d))) {
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) {
+      if (r >= rows) break;
+      ending.put(r, sums[r]);
+    }
+    return;
+  }
+  const auto there = hn::FirstN(d, static_cast<std::size_t>(left));
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r) {
+    if (r >= rows) break;
+    ending.put(r, sums[r], there);
+  }
+}
+
+// R rows times N vectors of columns, the last of which may be a half one.
+template <class T, int R, int N, bool half>
 void tile(const TileCall<T>& call, Size rows) {
   const hn::ScalableTag<T> d;
+  const std::conditional_t<half, hn::Half<hn::ScalableTag<T>>, hn::ScalableTag<T>> end;
   using V = hn::Vec<decltype(d)>;
+  using End = hn::Vec<decltype(end)>;
+  constexpr int W = N - 1;  // vectors before the last one
   const Size lanes = static_cast<Size>(hn::Lanes(d));
-  const auto nothing = hn::Zero(d);
-  V sums[R][N];
+  const Size width = W * lanes + static_cast<Size>(hn::Lanes(end));
+  V sums[R][W + 1];
+  End ends[R];
   alignas(64) T totals[R][N][64 / sizeof(T)];
   bool has_total = false;
 #pragma GCC unroll 32
-  for (int r = 0; r < R; ++r)
+  for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int n = 0; n < N; ++n) sums[r][n] = nothing;
+    for (int n = 0; n < W; ++n) sums[r][n] = hn::Zero(d);
+    ends[r] = hn::Zero(end);
+  }
   for (Size p = 0; p < call.piece_count; ++p) {
     const Piece& piece = call.pieces[p];
     const Range range = call.ranges[piece.segment];
@@ -45,128 +112,77 @@ void tile(const TileCall<T>& call, Size rows) {
       const T* row[R];
 #pragma GCC unroll 32
       for (int r = 0; r < R; ++r) row[r] = at[r] + (first - range.first);
-      const T* w = call.weights + (piece.depth + first - piece.first) * (lanes * N);
-      for (Size k = 0; k < last - first; ++k, w += lanes * N) {
-        V columns[N];
+      const T* w = call.weights + (piece.depth + first - piece.first) * width;
+      for (Size k = 0; k < last - first; ++k, w += width) {
+        V columns[W + 1];
 #pragma GCC unroll 4
-        for (int n = 0; n < N; ++n) columns[n] = hn::LoadU(d, w + n * lanes);
+        for (int n = 0; n < W; ++n) columns[n] = hn::LoadU(d, w + n * lanes);
+        const End last_columns = hn::LoadU(end, w + W * lanes);
 #pragma GCC unroll 32
         for (int r = 0; r < R; ++r) {
-          const V x = hn::Set(d, row[r][k]);
+          if constexpr (W > 0) {
+            const V x = hn::Set(d, row[r][k]);
 #pragma GCC unroll 4
-          for (int n = 0; n < N; ++n) sums[r][n] = hn::MulAdd(x, columns[n], sums[r][n]);
+            for (int n = 0; n < W; ++n) sums[r][n] = hn::MulAdd(x, columns[n], sums[r][n]);
+          }
+          ends[r] = hn::MulAdd(hn::Set(end, row[r][k]), last_columns, ends[r]);
         }
       }
     }
     if (piece.ends_sum) {
 #pragma GCC unroll 32
-      for (int r = 0; r < R; ++r)
+      for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-        for (int n = 0; n < N; ++n) {
+        for (int n = 0; n < W; ++n) {
           hn::Store(has_total ? hn::Add(hn::Load(d, totals[r][n]), sums[r][n]) : sums[r][n], d, totals[r][n]);
-          sums[r][n] = nothing;
+          sums[r][n] = hn::Zero(d);
         }
+        hn::Store(has_total ? hn::Add(hn::Load(end, totals[r][W]), ends[r]) : ends[r], end, totals[r][W]);
+        ends[r] = hn::Zero(end);
+      }
       has_total = true;
     }
   }
-  const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
 #pragma GCC unroll 4
-  for (int n = 0; n < N; ++n) {
-    const Size left = call.columns - n * lanes;
-    if (left <= 0) break;
-    const bool is_whole = left >= lanes;
-    const auto there = hn::FirstN(d, static_cast<std::size_t>(is_whole ? lanes : left));
-    const V bias = hn::LoadU(d, call.bias + n * lanes);
-    const Size at = call.offset + n * lanes;
+  for (int n = 0; n < W; ++n) {
+    V all[R];
 #pragma GCC unroll 32
-    for (int r = 0; r < R; ++r) {
-      if (r >= rows) break;
-      V v = has_total ? hn::Add(hn::Load(d, totals[r][n]), sums[r][n]) : sums[r][n];
-      v = hn::Add(v, bias);
-      if (call.residual)
-        v = hn::Add(v,
-                    is_whole ? hn::LoadU(d, call.residual[r] + at) : hn::MaskedLoad(there, d, call.residual[r] + at));
-      // A NaN is neither below nor above.
-      if (call.is_held) {
-        v = hn::IfThenElse(hn::Lt(v, low), low, v);
-        v = hn::IfThenElse(hn::Gt(v, high), high, v);
-      }
-      if (is_whole) hn::StoreU(v, d, call.y[r] + at);
-      else hn::BlendedStore(v, there, d, call.y[r] + at);
-    }
+    for (int r = 0; r < R; ++r) all[r] = has_total ? hn::Add(hn::Load(d, totals[r][n]), sums[r][n]) : sums[r][n];
+    put_all<R>(call, d, n * lanes, rows, all);
   }
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r)
+    if (has_total) ends[r] = hn::Add(hn::Load(end, totals[r][W]), ends[r]);
+  put_all<R>(call, end, W * lanes, rows, ends);
 }
 
 // Rows in twos: an odd one is computed twice.
-template <class T, int N, int R>
+template <class T, int N, bool half, int R>
 void tile_of_at_most(const TileCall<T>& call, Size rows) {
   if constexpr (R > 2) {
-    if (rows <= R - 2) return tile_of_at_most<T, N, R - 2>(call, rows);
+    if (rows <= R - 2) return tile_of_at_most<T, N, half, R - 2>(call, rows);
   } else {
-    if (rows == 1) return tile<T, 1, N>(call, rows);
+    if (rows == 1) return tile<T, 1, N, half>(call, rows);
   }
-  tile<T, R, N>(call, rows);
+  tile<T, R, N, half>(call, rows);
 }
 
 constexpr int rows_of_two = tile_registers / 2, rows_of_one = tile_registers == 28 ? 14 : tile_registers;
 
-template <class T>
-void any_tile(const TileCall<T>& call, Size rows, int vectors) {
-  if (vectors == 2) return tile_of_at_most<T, 2, rows_of_two>(call, rows);
+template <class T, bool half>
+void tile_of_width(const TileCall<T>& call, Size rows, bool is_wide) {
+  if (is_wide) return tile_of_at_most<T, 2, half, rows_of_two>(call, rows);
   if constexpr (tile_registers == 28)
-    if (rows > rows_of_one) return tile<T, 28, 1>(call, rows);
-  tile_of_at_most<T, 1, rows_of_one>(call, rows);
-}
-
-// `O` outputs of one vector of channels from channel c on; the last vector may be a part.
-template <class T, int O, bool whole, class D, class M>
-HWY_INLINE void depthwise_part(const DepthwiseCall<T>& call, D d, M there, Size output, Size c) {
-  using V = hn::Vec<D>;
-  const auto load = [&](const T* from) HWY_ATTR { return whole ? hn::LoadU(d, from) : hn::MaskedLoad(there, d, from); };
-  V sums[O];
-#pragma GCC unroll 8
-  for (int o = 0; o < O; ++o) sums[o] = hn::Zero(d);
-  const T* const x = call.x + output * call.x_step + c;
-  const T* const w = call.weights + c;
-  const Size step = call.x_step;
-  for (Size t = 0; t < call.tap_count; ++t) {
-    const V weight = load(w + call.tap_weights[t]);
-    const T* from = x + call.taps[t];
-#pragma GCC unroll 8
-    for (int o = 0; o < O; ++o) sums[o] = hn::MulAdd(load(from + o * step), weight, sums[o]);
-  }
-  const V bias = load(call.bias + c);
-  const V low = hn::Set(d, call.low), high = hn::Set(d, call.high);
-#pragma GCC unroll 8
-  for (int o = 0; o < O; ++o) {
-    V v = hn::Add(sums[o], bias);
-    if (call.is_held) {
-      v = hn::IfThenElse(hn::Lt(v, low), low, v);
-      v = hn::IfThenElse(hn::Gt(v, high), high, v);
-    }
-    T* const to = call.y + (output + o) * call.y_step + c;
-    if constexpr (whole) hn::StoreU(v, d, to);
-    else hn::BlendedStore(v, there, d, to);
-  }
-}
-
-template <class T, int O>
-void depthwise_outputs(const DepthwiseCall<T>& call, Size output) {
-  const hn::ScalableTag<T> d;
-  const Size lanes = static_cast<Size>(hn::Lanes(d));
-  const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
-  Size c = 0;
-  for (; c + lanes <= call.channels; c += lanes) depthwise_part<T, O, true>(call, d, all, output, c);
-  if (c < call.channels)
-    depthwise_part<T, O, false>(call, d, hn::FirstN(d, static_cast<std::size_t>(call.channels - c)), output, c);
+    if (rows > rows_of_one) return tile<T, 28, 1, half>(call, rows);
+  tile_of_at_most<T, 1, half, rows_of_one>(call, rows);
 }
 
 template <class T>
-void depthwise(const DepthwiseCall<T>& call) {
-  Size o = 0;
-  for (; o + 6 <= call.outputs; o += 6) depthwise_outputs<T, 6>(call, o);
-  for (; o + 2 <= call.outputs; o += 2) depthwise_outputs<T, 2>(call, o);
-  for (; o < call.outputs; ++o) depthwise_outputs<T, 1>(call, o);
+void any_tile(const TileCall<T>& call, Size rows, Size width) {
+  const auto lanes = static_cast<Size>(hn::Lanes(hn::ScalableTag<T>()));
+  if constexpr (has_halves)
+    if (width % lanes != 0) return tile_of_width<T, true>(call, rows, width > lanes);
+  tile_of_width<T, false>(call, rows, width > lanes);
 }
 
 template <class T>
@@ -188,10 +204,12 @@ void transpose(const T* from, Size rows, Size columns, Size from_step, T* to, Si
 
 template <class T>
 Kernels<T> kernels_here() {
-  return {static_cast<Size>(hn::Lanes(hn::ScalableTag<T>())),
+  const auto lanes = static_cast<Size>(hn::Lanes(hn::ScalableTag<T>()));
+  return {lanes,
+          has_halves ? lanes / 2 : lanes,
           {tile_registers == 28 ? 28 : rows_of_one, rows_of_two},
           any_tile<T>,
-          depthwise<T>,
+          depthwise,
           transpose<T>,
           hwy::TargetName(HWY_TARGET)};
 }

@@ -39,8 +39,10 @@ template <class T>
 struct DepthwiseCall {
   const T* x = nullptr;  // what the first output's first tap reads
   const Size* taps = nullptr;  // [tap]: offsets from there
-  const Size* tap_weights = nullptr;  // [tap]: offsets into the weights
+  const Size* kernel_taps = nullptr;  // [tap]: which of the weights
   Size tap_count = 0;
+  // Where the taps are lines of so many that lie `tap_step` apart; 0: they lie anyhow.
+  Size line_taps = 0, tap_step = 0;
   const T* weights = nullptr;  // [tap][channels]
   const T* bias = nullptr;  // [channels]
   T* y = nullptr;
@@ -54,9 +56,10 @@ struct DepthwiseCall {
 template <class T>
 struct Kernels {
   Size lanes = 1;
-  // A panel holds two vectors of columns, or one behind the last full one.
-  Size tile_rows[2] = {1, 1};  // most rows of a tile, for panels of one and of two vectors
-  void (*tile)(const TileCall<T>& call, Size rows, int vectors) = nullptr;
+  // A panel holds two vectors of columns; the last one as many as are left, in steps of these.
+  Size narrowest = 1;
+  Size tile_rows[2] = {1, 1};  // most rows of a tile, for panels of at most one vector and of more
+  void (*tile)(const TileCall<T>& call, Size rows, Size width) = nullptr;
   void (*depthwise)(const DepthwiseCall<T>& call) = nullptr;
   // [rows, columns] -> [columns, rows], with steps from row to row.
   void (*transpose)(const T* from, Size rows, Size columns, Size from_step, T* to, Size to_step) = nullptr;

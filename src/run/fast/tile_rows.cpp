@@ -4,6 +4,7 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
+#include "run/fast/between.h"
 #include "run/fast/instruction_sets.h"
 #include "run/fast/rows.h"
 
@@ -15,16 +16,6 @@ HWY_BEFORE_NAMESPACE();
 namespace convoy::fast::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Where an operand is no number, the second one comes out of these: so it is the one that may be.
-template <class V>
-HWY_INLINE V at_least(V low, V x) {
-  return hn::IfThenElse(hn::Lt(x, low), low, x);
-}
-template <class V>
-HWY_INLINE V at_most(V high, V x) {
-  return hn::IfThenElse(hn::Gt(x, high), high, x);
-}
 
 // exp(x) within 1 ulp: 2^n * exp(r), |r| <= ln(2) / 2, with the polynomial of Cephes; 2^n in two factors, so that it reaches
 // denormals and infinity.
@@ -42,6 +33,9 @@ HWY_INLINE V exponential(D d, V x) {
   p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1F));
   p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1F));
   p = hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), hn::Set(d, 1.0F));
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(V) == 64) return V{_mm512_scalef_ps(p.raw, n.raw)};
+#endif
   const auto whole = hn::ConvertTo(di, n);
   const auto half = hn::ShiftRight<1>(whole);
   const auto bias = hn::Set(di, 127);
@@ -78,7 +72,7 @@ HWY_INLINE V mapped(D d, V x, V a, V b) {
   else if constexpr (map == Map::Affine) return hn::Add(hn::Mul(a, x), b);
   else if constexpr (map == Map::Sigmoid) return sigmoid(d, x);
   else if constexpr (map == Map::Tanh) return tangent(d, x);
-  else if constexpr (map == Map::Silu) return hn::Mul(x, sigmoid(d, x));
+  else if constexpr (map == Map::Silu) return hn::Div(x, hn::Add(one, exponential(d, hn::Neg(x))));
   else if constexpr (map == Map::HardSigmoid) return at_most(one, at_least(zero, hn::Add(hn::Mul(a, x), b)));
   else if constexpr (map == Map::HardSwish)
     return hn::Mul(x, at_most(one, at_least(zero, hn::Add(hn::Mul(hn::Set(d, 1.0F / 6), x), hn::Set(d, 0.5F)))));
@@ -168,30 +162,62 @@ void pair(const PairCall& call) {
   }
 }
 
-template <bool whole, class D, class M>
-HWY_INLINE void pool_part(const PoolCall& call, D d, M there, Size c) {
+enum class PoolKind : unsigned char { Average, Most, MostOverNan };
+
+// O outputs of one vector of channels: their comparisons do not wait for one another.
+template <PoolKind kind, int O, bool whole, class D, class M>
+HWY_INLINE void pool_part(const PoolCall& call, D d, M there, Size output, Size c) {
   using V = hn::Vec<D>;
-  V value = call.is_average        ? hn::Zero(d)
-            : call.passes_over_nan ? hn::Set(d, std::numeric_limits<float>::lowest())
-                                   : hn::Set(d, -std::numeric_limits<float>::infinity());
+  V values[O];
+  const float start = kind == PoolKind::Average ? 0
+                      : kind == PoolKind::Most  ? -std::numeric_limits<float>::infinity()
+                                                : std::numeric_limits<float>::lowest();
+#pragma GCC unroll 4
+  for (int o = 0; o < O; ++o) values[o] = hn::Set(d, start);
+  const float* const x = call.x + output * call.x_step + c;
   for (Size k = 0; k < call.count; ++k) {
-    const V x = whole ? hn::LoadU(d, call.cells[k] + c) : hn::MaskedLoad(there, d, call.cells[k] + c);
-    if (call.is_average) value = hn::Add(value, x);
-    else if (call.passes_over_nan) value = hn::IfThenElse(hn::Gt(x, value), x, value);
-    else value = hn::IfThenElse(hn::Or(hn::Gt(x, value), hn::IsNaN(x)), x, value);
+    const float* const cell = x + call.cells[k];
+#pragma GCC unroll 4
+    for (int o = 0; o < O; ++o) {
+      const float* const from = cell + o * call.x_step;
+      const V v = whole ? hn::LoadU(d, from) : hn::MaskedLoad(there, d, from);
+      if constexpr (kind == PoolKind::Average) values[o] = hn::Add(values[o], v);
+      else if constexpr (kind == PoolKind::MostOverNan) values[o] = hn::IfThenElse(hn::Gt(v, values[o]), v, values[o]);
+      else values[o] = hn::IfThenElse(hn::Or(hn::Gt(v, values[o]), hn::IsNaN(v)), v, values[o]);
+    }
   }
-  if (call.is_average) value = call.divisor == 0 ? hn::Zero(d) : hn::Div(value, hn::Set(d, call.divisor));
-  if constexpr (whole) hn::StoreU(value, d, call.y + c);
-  else hn::BlendedStore(value, there, d, call.y + c);
+#pragma GCC unroll 4
+  for (int o = 0; o < O; ++o) {
+    if constexpr (kind == PoolKind::Average)
+      values[o] = call.divisor == 0 ? hn::Zero(d) : hn::Div(values[o], hn::Set(d, call.divisor));
+    float* const to = call.y + (output + o) * call.y_step + c;
+    if constexpr (whole) hn::StoreU(values[o], d, to);
+    else hn::BlendedStore(values[o], there, d, to);
+  }
 }
 
-void pool(const PoolCall& call) {
+template <PoolKind kind, int O>
+void pool_outputs(const PoolCall& call, Size output) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<Size>(hn::Lanes(d));
   Size c = 0;
   const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
-  for (; c + lanes <= call.channels; c += lanes) pool_part<true>(call, d, all, c);
-  if (c < call.channels) pool_part<false>(call, d, hn::FirstN(d, static_cast<std::size_t>(call.channels - c)), c);
+  for (; c + lanes <= call.channels; c += lanes) pool_part<kind, O, true>(call, d, all, output, c);
+  if (c < call.channels)
+    pool_part<kind, O, false>(call, d, hn::FirstN(d, static_cast<std::size_t>(call.channels - c)), output, c);
+}
+
+template <PoolKind kind>
+void pool_line(const PoolCall& call) {
+  Size o = 0;
+  for (; o + 4 <= call.outputs; o += 4) pool_outputs<kind, 4>(call, o);
+  for (; o < call.outputs; ++o) pool_outputs<kind, 1>(call, o);
+}
+
+void pool(const PoolCall& call) {
+  if (call.is_average) pool_line<PoolKind::Average>(call);
+  else if (call.passes_over_nan) pool_line<PoolKind::MostOverNan>(call);
+  else pool_line<PoolKind::Most>(call);
 }
 
 template <class D>

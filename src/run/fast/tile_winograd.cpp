@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
 
+#include "run/fast/between.h"
 #include "run/fast/instruction_sets.h"
 #include "run/fast/winograd.h"
 
@@ -101,10 +102,7 @@ void leave(const float* from, Size plane, Size channels, const float* bias, floa
         if (!to) continue;
         V v = hn::Add(made[j], add);
         if (residual) v = hn::Add(v, hn::MaskedLoad(there, d, residual[i * 4 + j] + c));
-        if (is_held) {
-          v = hn::IfThenElse(hn::Lt(v, low), low, v);
-          v = hn::IfThenElse(hn::Gt(v, high), high, v);
-        }
+        if (is_held) v = at_most(high, at_least(low, v));
         if (whole) hn::StoreU(v, d, to + c);
         else hn::BlendedStore(v, there, d, to + c);
       }

@@ -106,9 +106,9 @@ void Winograd::run_group(Size first, Size count, const float* x, float* y, const
   call.row_step = most, call.rows = rows.data(), call.y = results.data(), call.bias = zeros_.data();
   for (Size e = 0; e < points * points; ++e)
     for (Size panel = 0; panel < vectors_; panel += 2) {
-      const auto vectors = static_cast<int>(std::min<Size>(2, vectors_ - panel));
+      const Size columns = std::min<Size>(2, vectors_ - panel) * lanes;
       call.weights = weights_.data() + e * inputs * width_ + panel * lanes * inputs;
-      call.offset = panel * lanes, call.columns = vectors * lanes;
+      call.offset = panel * lanes, call.columns = columns;
       for (Size t = 0; t < count; t += together) {
         const Size here = std::min(together, count - t);
         for (Size r = 0; r < most; ++r) {
@@ -116,7 +116,7 @@ void Winograd::run_group(Size first, Size count, const float* x, float* y, const
           rows[static_cast<std::size_t>(r)] = entered.data() + e * entered_plane + at * inputs;
           results[static_cast<std::size_t>(r)] = left.data() + e * left_plane + at * width_;
         }
-        kernels<float>().tile(call, here, vectors);
+        kernels<float>().tile(call, here, columns);
       }
     }
   for (Size t = 0; t < count; ++t) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <type_traits>
 
 namespace convoy::plan {
@@ -19,8 +20,12 @@ std::vector<float> floats_of(const std::optional<Tensor>& tensor) {
   return tensor ? tensor->floats() : std::vector<float>();
 }
 
-bool all_finite(const std::vector<float>& values) {
+bool all_finite(std::span<const float> values) {
   return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
+}
+bool all_finite(const Tensor& tensor) {
+  const Tensor numbers = as_floats(tensor);
+  return all_finite(numbers.raw<float>());
 }
 
 std::string text_of(const fast::MapCall& map) {
@@ -219,20 +224,10 @@ void Builder::finish(const Node& node) {
 
 ValueId Builder::take_followers(Convolve& step, ValueId y, Layout layout, bool takes_residual) {
   const Size channels = laid(y, layout).back();
-  const auto scale_by = [&](const std::vector<float>& scale, const std::vector<float>& offset) {
-    plain::Problem<float> p{.walk = plain::Walk(step.shape.walks)};
+  const auto scale_by = [&](std::vector<float> scale, const std::vector<float>& offset) {
     if (step.bias.empty()) step.bias.assign(static_cast<std::size_t>(channels), 0);
-    const Size taps = p.walk.taps(), per_group = step.shape.outputs;
-    for (Size o = 0; o < channels; ++o) {
-      const float by = scale[static_cast<std::size_t>(o)];
-      float* own =
-          step.kernel.data() + o / per_group * step.kernel_steps.group + o % per_group * step.kernel_steps.output;
-      for (Size t = 0; t < taps; ++t)
-        for (Size c = 0; c < step.shape.inputs; ++c)
-          own[t * step.kernel_steps.tap + c * step.kernel_steps.channel] *= by;
-      float& bias = step.bias[static_cast<std::size_t>(o)];
-      bias = bias * by + offset[static_cast<std::size_t>(o)];
-    }
+    for (std::size_t o = 0; o < scale.size(); ++o) step.bias[o] = step.bias[o] * scale[o] + offset[o];
+    step.scales.push_back(std::move(scale));
   };
   while (true) {
     const Node* next = only_reader(y);
@@ -254,7 +249,7 @@ ValueId Builder::take_followers(Convolve& step, ValueId y, Layout layout, bool t
                                             static_cast<double>(numbers[2][c]) * by));
       }
       if (!all_finite(scale)) return y;
-      scale_by(scale, offset);
+      scale_by(std::move(scale), offset);
       step.what += " + norm";
       finish(*next);
       y = next->outputs[0];
@@ -308,8 +303,7 @@ bool Builder::convolution(const Node& node, const O& op) {
   // Twice as many channels: the value may become a part of a larger one.
   if (!fast::is_within_reach({*walks, p.batch, p.groups, 2 * p.inputs, 2 * p.outputs})) return false;
   plain::set_kernel_strides(p, op.kernel_order);
-  std::vector<float> kernel = weights->floats();
-  if (!all_finite(kernel)) return false;
+  if (!all_finite(*weights)) return false;
   const Layout layout = op.axes.order == Order::ChannelsFirst ? Layout::ChannelsLast : Layout::AsIs;
   const PlaceId x = need(node.inputs[0], layout);
   auto owned = std::make_unique<Convolve>();
@@ -317,7 +311,7 @@ bool Builder::convolution(const Node& node, const O& op) {
   step.layer = node.layer, step.what = std::string(O::name);
   if (p.groups > 1) step.what += p.inputs == 1 && p.outputs == 1 ? " depthwise" : " in groups";
   step.shape = {*std::move(walks), p.batch, p.groups, p.inputs, p.outputs};
-  step.kernel = std::move(kernel), step.kernel_steps = {p.k_group, p.k_tap, p.k_channel, p.k_output};
+  step.kernel = *weights, step.kernel_steps = {p.k_group, p.k_tap, p.k_channel, p.k_output};
   if (has_bias) step.bias = graph_[node.inputs[2]].constant->floats();
   step.operations = p.operations();
   // Of the taps of a transposed one each cell goes through all once, whatever the number of outputs.
@@ -353,14 +347,13 @@ bool Builder::try_product(const Node& node) {
   const Size inputs = weights->shape()[out_first ? 1 : 0], outputs = weights->shape()[out_first ? 0 : 1];
   const Size count = *checked_count(x_shape);
   if (x_shape.size() < 2 || count == 0 || outputs == 0 || x_shape.back() != inputs) return false;
-  std::vector<float> kernel = weights->floats();
-  if (!all_finite(kernel)) return false;
+  if (!all_finite(*weights)) return false;
   const PlaceId x = need(node.inputs[0], Layout::AsIs);
   auto owned = std::make_unique<Convolve>();
   Convolve& step = *owned;
   step.layer = node.layer, step.what = linear ? "linear" : "matmul";
   step.shape = {{}, count / inputs, 1, inputs, outputs};
-  step.kernel = std::move(kernel);
+  step.kernel = *weights;
   step.kernel_steps = out_first ? fast::KernelSteps{0, 0, 1, inputs} : fast::KernelSteps{0, 0, outputs, 1};
   if (has_bias) step.bias = graph_[node.inputs[2]].constant->floats();
   step.operations = 2.0 * static_cast<double>(count) * static_cast<double>(outputs);
@@ -456,7 +449,7 @@ bool Builder::try_norm(const Node& node) {
   step.layer = node.layer, step.what = "norm";
   const Size pixels = *checked_count(shape) / channels;
   step.shape = {{{pixels, pixels}}, 1, channels, 1, 1};
-  step.kernel.assign(static_cast<std::size_t>(channels), 1);
+  std::vector<float> kernel(static_cast<std::size_t>(channels));
   step.kernel_steps = {1, 0, 0, 0};
   const auto numbers = [&](std::size_t i) {
     return i < node.inputs.size() && node.inputs[i] ? floats_of(graph_[node.inputs[i]].constant) : std::vector<float>();
@@ -465,11 +458,12 @@ bool Builder::try_norm(const Node& node) {
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
     const double by = (gamma.empty() ? 1.0 : static_cast<double>(gamma[c])) /
                       std::sqrt(static_cast<double>(variance[c]) + norm->epsilon);
-    step.kernel[c] = static_cast<float>(by);
+    kernel[c] = static_cast<float>(by);
     step.bias.push_back(
         static_cast<float>((beta.empty() ? 0.0 : static_cast<double>(beta[c])) - static_cast<double>(mean[c]) * by));
   }
-  if (!all_finite(step.kernel)) return false;
+  if (!all_finite(kernel)) return false;
+  step.kernel = Tensor::of({channels}, std::move(kernel));
   const PlaceId x = need(node.inputs[0], layout);
   const ValueId y = take_followers(step, node.outputs[0], layout, false);
   step.x = x, step.y = make(y, layout);
@@ -703,6 +697,7 @@ bool Builder::finish_plan(Plan& plan) {
     }
     plan.results_.push_back(place);
   }
+  fuse_strips(plan.results_);
   std::vector<Places::Use> uses(places_.size());
   const auto use = [&](PlaceId id, int when) {
     Places::Use& one = uses[static_cast<std::size_t>(places_.root(id).index)];

@@ -61,6 +61,8 @@ class Builder {
   // x * sigmoid(x), written as two nodes that read y alone.
   std::optional<std::pair<fast::MapCall, ValueId>> gate_of(ValueId y) const;
   void finish(const Node& node);
+  // Depthwise convolutions and the products around them become one step where what is between them is large.
+  void fuse_strips(const std::vector<PlaceId>& results);
   bool finish_plan(Plan& plan);
 
   Graph graph_;

@@ -27,6 +27,10 @@ Numbers numbers_at(const Places& places, PlaceId id) {
   return numbers;
 }
 
+Tensor as_floats(const Tensor& tensor) {
+  return tensor.dtype() == DType::F32 ? tensor.realigned() : Tensor::of(tensor.shape(), tensor.floats());
+}
+
 namespace {
 
 // Parts of a step that threads share: pixels of a value of so many channels.
@@ -40,23 +44,48 @@ void for_each_part(const Workspace& at, Size pixels, Size channels, double cost,
 
 }  // namespace
 
+void Convolve::scale(std::vector<float>& numbers) const {
+  Size taps = 1;
+  for (const plain::AxisWalk& walk : shape.walks) taps *= walk.taps;
+  for (const std::vector<float>& by : scales)
+    for (Size o = 0; o < static_cast<Size>(by.size()); ++o) {
+      float* const own =
+          numbers.data() + o / shape.outputs * kernel_steps.group + o % shape.outputs * kernel_steps.output;
+      for (Size t = 0; t < taps; ++t)
+        for (Size c = 0; c < shape.inputs; ++c)
+          own[t * kernel_steps.tap + c * kernel_steps.channel] *= by[static_cast<std::size_t>(o)];
+    }
+}
+
 void Convolve::prepare(const Places& places) {
   x_ = numbers_at(places, x), y_ = numbers_at(places, y);
   shape.x_step = x_.step, shape.y_step = y_.step;
-  const float* const offsets = bias.empty() ? nullptr : bias.data();
-  if (by_winograd) {
-    winograd_.emplace(shape, kernel.data(), kernel_steps, offsets);
-  } else {
-    packed_.emplace(shape, kernel.data(), kernel_steps, offsets, fast::kernels<float>());
-    packed_->keep_tables();
+  {
+    const Tensor numbers = as_floats(kernel);
+    std::vector<float> scaled;
+    if (!scales.empty()) scaled.assign(numbers.raw<float>().begin(), numbers.raw<float>().end()), scale(scaled);
+    const float* const from = scales.empty() ? numbers.raw<float>().data() : scaled.data();
+    const float* const offsets = bias.empty() ? nullptr : bias.data();
+    if (by_winograd) {
+      winograd_.emplace(shape, from, kernel_steps, offsets);
+    } else {
+      packed_.emplace(shape, from, kernel_steps, offsets, fast::kernels<float>());
+      packed_->keep_tables();
+    }
   }
-  kernel = {};
+  kernel.let_go();  // it is not held twice
+  kernel = {}, scales = {};
   if (residual) residual_ = numbers_at(places, residual), finish.residual_step = residual_.step;
 }
 
-Status Convolve::run(Workspace& at) const {
+fast::Finish<float> Convolve::finish_at(const Workspace& at) const {
   fast::Finish<float> last = finish;
   if (residual) last.residual = residual_.in(at);
+  return last;
+}
+
+Status Convolve::run(Workspace& at) const {
+  const fast::Finish<float> last = finish_at(at);
   const int threads = threads_for(at.threads, operations);
   if (winograd_) winograd_->run(x_.in(at), y_.out(at), last, threads);
   else packed_->run(x_.in(at), y_.out(at), last, threads);
@@ -118,10 +147,10 @@ Status PairNumbers::run(Workspace& at) const {
 void PoolWindows::prepare(const Places& places) {
   x_ = numbers_at(places, x), y_ = numbers_at(places, y);
   for (std::size_t a = 0; a < reaches.size(); ++a) {
-    cells_ *= space[a];
+    cells_of_image_ *= space[a];
     positions_ *= static_cast<Size>(reaches[a].size());
   }
-  batch_ = x_.pixels / std::max<Size>(cells_, 1);
+  batch_ = x_.pixels / std::max<Size>(cells_of_image_, 1);
   std::vector<const plain::Reach*> at(reaches.size());
   for (Size position = 0; position < positions_; ++position) {
     double divides = 1;
@@ -130,27 +159,51 @@ void PoolWindows::prepare(const Places& places) {
       rest /= reaches[a].size();
       divides *= static_cast<double>(at[a]->divisor);
     }
-    firsts_.push_back(static_cast<Size>(offsets_.size()));
-    plain::visit_cells(at, space, 0, 0, [&](Size cell) { offsets_.push_back(cell * x_.step); });
-    divisors_.push_back(divisor ? static_cast<float>(*divisor) : static_cast<float>(divides));
+    std::vector<Size> cells;
+    plain::visit_cells(at, space, 0, 0, [&](Size cell) { cells.push_back(cell * x_.step); });
+    add_position(position, std::move(cells), static_cast<float>(divisor ? static_cast<double>(*divisor) : divides));
   }
-  firsts_.push_back(static_cast<Size>(offsets_.size()));
+  known_cells_ = {};
+}
+
+void PoolWindows::add_position(Size position, std::vector<Size> cells, float divides) {
+  const Size first = cells.empty() ? 0 : cells[0];
+  for (Size& cell : cells) cell -= first;
+  const auto [kept, is_new] = known_cells_.try_emplace(cells, cells_.size());
+  if (is_new) cells_.push_back(std::move(cells));
+  constexpr Size longest = 64;  // enough to share among threads
+  if (!runs_.empty()) {
+    Run& run = runs_.back();
+    const Size moved = first - run.x - (run.outputs - 1) * run.x_step;
+    if (run.cells == kept->second && run.divisor == divides && run.outputs < longest && moved >= 0 &&
+        (run.outputs == 1 || moved == run.x_step)) {
+      run.x_step = moved, ++run.outputs;
+      return;
+    }
+  }
+  runs_.push_back({.position = position, .x = first, .cells = kept->second, .divisor = divides});
 }
 
 Status PoolWindows::run(Workspace& at) const {
   const float* from = x_.in(at);
   float* to = y_.out(at);
-  for_each_part(at, batch_ * positions_, y_.channels, 4, [&](Size first, Size count) {
-    thread_local std::vector<const float*> cells;
-    for (Size p = first; p < first + count; ++p) {
-      const auto position = static_cast<std::size_t>(p % positions_);
-      const float* image = from + p / positions_ * cells_ * x_.step;
-      cells.clear();
-      for (Size i = firsts_[position]; i < firsts_[position + 1]; ++i)
-        cells.push_back(image + offsets_[static_cast<std::size_t>(i)]);
-      fast::row_kernels().pool({cells.data(), static_cast<Size>(cells.size()), y_.channels, to + p * y_.step,
-                                is_average, passes_over_nan, divisors_[position]});
-    }
+  const auto runs = static_cast<Size>(runs_.size());
+  const int threads = threads_for(at.threads, 4 * static_cast<double>(batch_ * positions_ * y_.channels));
+  for_each_item(threads, batch_ * runs, [&](Size item) {
+    const Run& run = runs_[static_cast<std::size_t>(item % runs)];
+    const std::vector<Size>& cells = cells_[run.cells];
+    const Size image = item / runs;
+    fast::row_kernels().pool({.x = from + image * cells_of_image_ * x_.step + run.x,
+                              .cells = cells.data(),
+                              .count = static_cast<Size>(cells.size()),
+                              .channels = y_.channels,
+                              .outputs = run.outputs,
+                              .x_step = run.x_step,
+                              .y_step = y_.step,
+                              .y = to + (image * positions_ + run.position) * y_.step,
+                              .is_average = is_average,
+                              .passes_over_nan = passes_over_nan,
+                              .divisor = run.divisor});
   });
   return {};
 }

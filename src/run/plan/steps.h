@@ -4,6 +4,7 @@
 #include "run/plain/reaches.h"
 #include "run/plan/plan.h"
 
+#include <map>
 #include <optional>
 
 namespace convoy::plan {
@@ -20,12 +21,16 @@ struct Numbers {
   bool is_dense() const { return step == channels; }
 };
 Numbers numbers_at(const Places& places, PlaceId id);
+// These numbers as float32 at an address that can be read: the tensor itself where it is such.
+Tensor as_floats(const Tensor& tensor);
 
 // Convolutions, plain, transposed and depthwise, and products with constant matrices.
 class Convolve : public Step {
  public:
   fast::ConvolutionShape shape;
-  std::vector<float> kernel, bias;  // bias: of every output channel, or none; the kernel is let go once it is packed
+  Tensor kernel;  // as the graph holds it, let go once it is packed
+  std::vector<std::vector<float>> scales;  // of every output channel, one after the other
+  std::vector<float> bias;  // of every output channel, or none
   fast::KernelSteps kernel_steps;
   fast::Finish<float> finish;
   PlaceId x, y, residual;
@@ -34,7 +39,15 @@ class Convolve : public Step {
   void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
 
+  // For steps that compute a part of it at a time.
+  const fast::Convolution<float>& packed() const { return *packed_; }
+  fast::Finish<float> finish_at(const Workspace& at) const;
+  const Numbers& x_numbers() const { return x_; }
+  const Numbers& y_numbers() const { return y_; }
+
  private:
+  void scale(std::vector<float>& numbers) const;
+
   std::optional<fast::Convolution<float>> packed_;
   std::optional<fast::Winograd> winograd_;
   Numbers x_, y_, residual_;
@@ -75,10 +88,19 @@ class PoolWindows : public Step {
   Status run(Workspace& at) const override;
 
  private:
+  // Positions side by side whose windows read as many cells, each as far from those of the one before.
+  struct Run {
+    Size position = 0, outputs = 1, x = 0, x_step = 0;  // x: of its first cell
+    std::size_t cells = 0;  // which of cells_
+    float divisor = 1;
+  };
+  void add_position(Size position, std::vector<Size> cells, float divisor);
+
   Numbers x_, y_;
-  Size batch_ = 1, cells_ = 1, positions_ = 1;
-  std::vector<Size> offsets_, firsts_;  // of the cells that each position reads
-  std::vector<float> divisors_;
+  Size batch_ = 1, cells_of_image_ = 1, positions_ = 1;
+  std::vector<Run> runs_;  // of one image
+  std::vector<std::vector<Size>> cells_;  // that a window reads, counted from the first
+  std::map<std::vector<Size>, std::size_t> known_cells_;
 };
 
 class MeanOfPixels : public Step {
