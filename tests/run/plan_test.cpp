@@ -176,6 +176,39 @@ TEST(Plan, SumsLargeConvolutionsByWinogradUnlessToldOtherwise) {
   for (const auto& step : (*direct)->steps()) EXPECT_FALSE(step->what.contains("winograd"));
 }
 
+// One row reads several panels of weights at once, and what is left of them.
+TEST(Plan, GivesTheBitsOfTheNodesForSingleRows) {
+  for (const Size outputs : {5, 64, 128, 300}) {
+    Net net;
+    net.whole = true;
+    const ValueId x = net.input({1, 700});
+    const ValueId y =
+        net.add(Linear{.order = LinearOrder::OutIn}, {x, net.weight({outputs, 700}), net.weight({outputs})});
+    net.give(net.add(Relu{.max_value = 900}, {y}));
+    expect_agreement(net.graph, {whole_floats({1, 700}, 5)}, 0);
+  }
+}
+
+TEST(Plan, SumsDilatedConvolutionsOfThreeCellsByWinograd) {
+  for (const Size dilation : {1, 2, 5, 16})
+    for (const Size length : {203, 512}) {
+      Net net;
+      const ValueId x = net.input({2, 21, length});
+      const auto conv = [&](ValueId from, Size channels, Spelling spelling) {
+        const Conv op{
+            .axes = {Order::ChannelsFirst, 1}, .windows = {{3, 1, dilation}}, .paddings = {{spelling, 0, 0, {}}}};
+        return net.add(op, {from, net.weight({37, channels, 3}), net.weight({37})});
+      };
+      const ValueId y = net.add(Unary{Function::Tanh}, {conv(x, 21, Spelling::Causal)});
+      net.give(net.add(Relu{}, {net.add(Binary{}, {conv(y, 37, Spelling::SameUpper), y})}));
+      const std::vector<Tensor> inputs{random({2, 21, length}, 5)};
+      expect_agreement(net.graph, inputs, 1e-5);
+      const auto steps = steps_of(net.graph, inputs);
+      EXPECT_NE(std::ranges::find(steps, "conv by winograd + tanh"), steps.end());
+      EXPECT_NE(std::ranges::find(steps, "conv by winograd + sum + relu"), steps.end());
+    }
+}
+
 // The wide numbers between are large enough to be computed some lines at a time.
 TEST(Plan, ComputesWideBlocksInStrips) {
   for (const Size taps : {3, 5})

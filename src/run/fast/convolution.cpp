@@ -322,12 +322,22 @@ void Convolution<T>::run_rows(const Block& block, const Rows& rows, const Finish
   call.pieces = phase.pieces.data(), call.piece_count = static_cast<Size>(phase.pieces.size());
   call.row_step = tile_rows_;
   call.is_held = finish.is_held, call.low = finish.low, call.high = finish.high;
+  constexpr Size together = Kernels<T>::row_panels;
   for (Size panel = block.first_panel; panel < block.last_panel; ++panel) {
     const Size columns = width_of(panel);
+    const bool is_row =
+        block.count == 1 && panel + together <= block.last_panel && shape_.outputs >= (panel + together) * 2 * lanes;
     call.offset = panel * 2 * lanes;
     call.columns = std::min(columns, shape_.outputs - call.offset);
     call.weights = weights_.data() + weights_of(block.phase, block.group, panel);
     call.bias = bias_.data() + block.group * width_ + call.offset;
+    if (is_row) {
+      call.rows = rows.x, call.ranges = rows.ranges, call.y = rows.y, call.residual = rows.residual;
+      call.columns = together * 2 * lanes;
+      kernels_->row(call, phase.depth * 2 * lanes);
+      panel += together - 1;
+      continue;
+    }
     for (Size tile = 0; tile < tiles; ++tile) {
       call.rows = rows.x + tile * rows.x_step, call.ranges = rows.ranges + tile * rows.ranges_step;
       call.y = rows.y + tile * tile_rows_, call.residual = rows.residual ? rows.residual + tile * tile_rows_ : nullptr;

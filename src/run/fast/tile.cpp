@@ -185,6 +185,49 @@ void any_tile(const TileCall<T>& call, Size rows, Size width) {
   tile_of_width<T, false>(call, rows, width > lanes);
 }
 
+// Every sum is made as by a tile.
+template <class T>
+void row_of_panels(const TileCall<T>& call, Size panel_step) {
+  constexpr int P = static_cast<int>(Kernels<T>::row_panels);
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const Size lanes = static_cast<Size>(hn::Lanes(d));
+  V sums[P][2], totals[P][2];
+#pragma GCC unroll 8
+  for (int p = 0; p < P; ++p) sums[p][0] = sums[p][1] = totals[p][0] = totals[p][1] = hn::Zero(d);
+  bool has_total = false;
+  for (Size i = 0; i < call.piece_count; ++i) {
+    const Piece& piece = call.pieces[i];
+    const Range range = call.ranges[piece.segment];
+    const Size first = piece.first > range.first ? piece.first : range.first;
+    const Size last = piece.last < range.last ? piece.last : range.last;
+    const T* const row = call.rows[piece.segment * call.row_step];
+    const T* w = call.weights + (piece.depth + first - piece.first) * 2 * lanes;
+    for (Size k = first; k < last; ++k, w += 2 * lanes) {
+      const V x = hn::Set(d, row[k - range.first]);
+#pragma GCC unroll 8
+      for (int p = 0; p < P; ++p) {
+        sums[p][0] = hn::MulAdd(x, hn::LoadU(d, w + p * panel_step), sums[p][0]);
+        sums[p][1] = hn::MulAdd(x, hn::LoadU(d, w + p * panel_step + lanes), sums[p][1]);
+      }
+    }
+    if (!piece.ends_sum) continue;
+#pragma GCC unroll 8
+    for (int p = 0; p < P; ++p)
+      for (int n = 0; n < 2; ++n) {
+        totals[p][n] = has_total ? hn::Add(totals[p][n], sums[p][n]) : sums[p][n];
+        sums[p][n] = hn::Zero(d);
+      }
+    has_total = true;
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < P; ++p)
+    for (int n = 0; n < 2; ++n) {
+      const V sum = has_total ? hn::Add(totals[p][n], sums[p][n]) : sums[p][n];
+      put_all<1>(call, d, (2 * p + n) * lanes, 1, &sum);
+    }
+}
+
 template <class T>
 void transpose(const T* from, Size rows, Size columns, Size from_step, T* to, Size to_step) {
   constexpr Size side = 16;
@@ -209,6 +252,7 @@ Kernels<T> kernels_here() {
           has_halves ? lanes / 2 : lanes,
           {tile_registers == 28 ? 28 : rows_of_one, rows_of_two},
           any_tile<T>,
+          row_of_panels<T>,
           depthwise,
           transpose<T>,
           hwy::TargetName(HWY_TARGET)};

@@ -66,48 +66,94 @@ HWY_INLINE void enter_part(const float* const* cells, D d, M there, Size c, floa
   }
 }
 
-void enter(const float* const* cells, Size channels, float* to, Size plane) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<Size>(hn::Lanes(d));
-  const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
-  Size c = 0;
-  for (; c + lanes <= channels; c += lanes) enter_part<true>(cells, d, all, c, to, plane);
-  if (c < channels) enter_part<false>(cells, d, hn::FirstN(d, static_cast<std::size_t>(channels - c)), c, to, plane);
+template <bool whole, class D, class M>
+HWY_INLINE void enter_line_part(const float* const* cells, D d, M there, Size c, float* to, Size plane) {
+  hn::Vec<D> line[6], made[6];
+#pragma GCC unroll 6
+  for (int i = 0; i < 6; ++i) line[i] = whole ? hn::LoadU(d, cells[i] + c) : hn::MaskedLoad(there, d, cells[i] + c);
+  to_points(d, line, made);
+#pragma GCC unroll 6
+  for (int i = 0; i < 6; ++i) {
+    if constexpr (whole) hn::StoreU(made[i], d, to + i * plane + c);
+    else hn::BlendedStore(made[i], there, d, to + i * plane + c);
+  }
 }
 
-void leave(const float* from, Size plane, Size channels, const float* bias, float* const* y,
-           const float* const* residual, bool is_held, float least, float most) {
+template <int axes>
+void enter_axes(const float* const* cells, Size channels, float* to, Size plane) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  const auto part = [&]<bool whole>(auto there, Size c) HWY_ATTR {
+    if constexpr (axes == 2) enter_part<whole>(cells, d, there, c, to, plane);
+    else enter_line_part<whole>(cells, d, there, c, to, plane);
+  };
+  const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
+  Size c = 0;
+  for (; c + lanes <= channels; c += lanes) part.template operator()<true>(all, c);
+  if (c < channels) part.template operator()<false>(hn::FirstN(d, static_cast<std::size_t>(channels - c)), c);
+}
+
+void enter(const float* const* cells, int axes, Size channels, float* to, Size plane) {
+  if (axes == 2) enter_axes<2>(cells, channels, to, plane);
+  else enter_axes<1>(cells, channels, to, plane);
+}
+
+// What follows the sums of one output.
+template <class D>
+struct Leaving {
+  D d;
+  hn::Vec<D> bias, low, high;
+  hn::Mask<D> there;
+  bool whole, is_held;
+  Size c;
+
+  HWY_INLINE void put(hn::Vec<D> v, const float* residual, float* to) const {
+    v = hn::Add(v, bias);
+    if (residual) v = hn::Add(v, hn::MaskedLoad(there, d, residual + c));
+    if (is_held) v = at_most(high, at_least(low, v));
+    if (whole) hn::StoreU(v, d, to + c);
+    else hn::BlendedStore(v, there, d, to + c);
+  }
+};
+
+template <int axes>
+void leave_axes(const float* from, Size plane, Size channels, const float* bias, float* const* y,
+                const float* const* residual, bool is_held, float least, float most) {
+  constexpr int lines = axes == 2 ? 4 : 1, planes = axes == 2 ? 6 : 1;
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   const auto lanes = static_cast<Size>(hn::Lanes(d));
-  const V low = hn::Set(d, least), high = hn::Set(d, most);
   for (Size c = 0; c < channels; c += lanes) {
     const bool whole = c + lanes <= channels;
     const auto there = hn::FirstN(d, static_cast<std::size_t>(whole ? lanes : channels - c));
+    const Leaving<decltype(d)> leaving{
+        d, hn::MaskedLoad(there, d, bias + c), hn::Set(d, least), hn::Set(d, most), there, whole, is_held, c};
     V half[4][6];
     for (int j = 0; j < 6; ++j) {
       V column[6], made[4];
 #pragma GCC unroll 6
-      for (int i = 0; i < 6; ++i) column[i] = hn::LoadU(d, from + (i * 6 + j) * plane + c);
-      to_outputs(d, column, made);
+      for (int i = 0; i < planes; ++i) column[i] = hn::LoadU(d, from + (i * 6 + j) * plane + c);
+      if constexpr (axes == 2) {
+        to_outputs(d, column, made);
 #pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) half[i][j] = made[i];
-    }
-    const V add = hn::MaskedLoad(there, d, bias + c);
-    for (int i = 0; i < 4; ++i) {
-      V made[4];
-      to_outputs(d, half[i], made);
-      for (int j = 0; j < 4; ++j) {
-        float* to = y[i * 4 + j];
-        if (!to) continue;
-        V v = hn::Add(made[j], add);
-        if (residual) v = hn::Add(v, hn::MaskedLoad(there, d, residual[i * 4 + j] + c));
-        if (is_held) v = at_most(high, at_least(low, v));
-        if (whole) hn::StoreU(v, d, to + c);
-        else hn::BlendedStore(v, there, d, to + c);
+        for (int i = 0; i < 4; ++i) half[i][j] = made[i];
+      } else {
+        half[0][j] = column[0];
       }
     }
+    for (int i = 0; i < lines; ++i) {
+      V made[4];
+      to_outputs(d, half[i], made);
+      for (int j = 0; j < 4; ++j)
+        if (float* const to = y[i * 4 + j]) leaving.put(made[j], residual ? residual[i * 4 + j] : nullptr, to);
+    }
   }
+}
+
+void leave(const float* from, int axes, Size plane, Size channels, const float* bias, float* const* y,
+           const float* const* residual, bool is_held, float low, float high) {
+  if (axes == 2) leave_axes<2>(from, plane, channels, bias, y, residual, is_held, low, high);
+  else leave_axes<1>(from, plane, channels, bias, y, residual, is_held, low, high);
 }
 
 WinogradKernels winograd_here() { return {enter, leave}; }

@@ -1,6 +1,7 @@
-// Convolutions of 3 x 3 cells with stride 1 as products of 36 small matrices: 4 x 4 outputs at once take 36 multiplications
-// instead of 144. The factors are no whole numbers, so sums round differently than those of the definition (three to five times
-// as much), and proofs do not use it. Interpolation at 0, 1, -1, 1/2, -2 and infinity, which rounds half as much as the usual points.
+// Convolutions of 3 x 3 cells with stride 1 as products of 36 small matrices, and of 3 cells along one axis, however far apart, as 6:
+// 4 x 4 outputs at once take 36 multiplications instead of 144, 4 take 6 instead of 12. The factors are no whole numbers, so sums
+// round differently than those of the definition (up to three to five times as much), and proofs do not use it. Interpolation at 0, 1,
+// -1, 1/2, -2 and infinity, which rounds half as much as the usual points.
 #pragma once
 #include "run/fast/convolution.h"
 
@@ -8,30 +9,38 @@
 
 namespace convoy::fast {
 
-// Compiled per instruction set.
+// Compiled per instruction set. A block has 6 x 6 cells and 4 x 4 outputs on two axes, 6 and 4 on one.
 struct WinogradKernels {
-  // The 36 numbers of every channel, at `cells` [6][6], to planes that lie `plane` apart.
-  void (*enter)(const float* const* cells, Size channels, float* to, Size plane) = nullptr;
-  // Back to 4 x 4 outputs, `y` [4][4], of which null ones are not there; residual: null or the same.
-  void (*leave)(const float* from, Size plane, Size channels, const float* bias, float* const* y,
+  // The numbers of every channel, at `cells`, to planes that lie `plane` apart.
+  void (*enter)(const float* const* cells, int axes, Size channels, float* to, Size plane) = nullptr;
+  // Back to outputs `y`, of which null ones are not there; residual: null or the same.
+  void (*leave)(const float* from, int axes, Size plane, Size channels, const float* bias, float* const* y,
                 const float* const* residual, bool is_held, float low, float high) = nullptr;
 };
 const WinogradKernels& winograd_kernels();
 
 class Winograd {
  public:
-  // Whether it is likely to pay: enough channels and outputs of the one kind it knows.
+  // Whether it is likely to pay: enough channels and outputs of the two kinds it knows.
   static bool suits(const ConvolutionShape& shape);
   Winograd(ConvolutionShape shape, const float* kernel, KernelSteps steps, const float* bias);
   void run(const float* x, float* y, const Finish<float>& finish, int threads) const;
 
  private:
+  struct Pointers;
+  // The first output of a block along an axis.
+  Size first_of(std::size_t axis, Size block) const;
+  void pack(const float* kernel, KernelSteps steps);
+  void place(Size block, const float* x, float* y, const Finish<float>& finish, Pointers& at) const;
+  void multiply(Size count, const float* entered, float* left) const;
   void run_group(Size first, Size count, const float* x, float* y, const Finish<float>& finish) const;
 
   ConvolutionShape shape_;
-  Size vectors_ = 1, width_ = 1;  // of the outputs
-  Size tiles_down_ = 1, tiles_across_ = 1, group_ = 1;
-  std::vector<float> weights_;  // [36][panel][input][width of the panel]
+  int axes_ = 2;
+  Size planes_ = 36, vectors_ = 1, width_ = 1;  // of the outputs
+  std::vector<Size> blocks_;  // along each axis
+  Size group_ = 1;  // blocks that are computed together
+  std::vector<float> weights_;  // [planes][panel][input][width of the panel]
   std::vector<float> bias_, zeros_;
   std::vector<Piece> pieces_;
 };
