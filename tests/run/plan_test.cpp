@@ -176,6 +176,61 @@ TEST(Plan, SumsLargeConvolutionsByWinogradUnlessToldOtherwise) {
   for (const auto& step : (*direct)->steps()) EXPECT_FALSE(step->what.contains("winograd"));
 }
 
+TEST(Plan, ReadsChannelsOfAValueWhereTheyLie) {
+  Net net;
+  const ValueId x = net.input({2, 12, 9, 7});
+  const ValueId y = net.conv(x, 12, 40, 3);
+  const ValueId a = net.add(Slice{1, {}, 18}, {y}), b = net.add(Slice{1, 18, {}}, {y});
+  const ValueId gated =
+      net.add(Binary{BinaryFunction::Multiply}, {net.add(Unary{Function::Tanh}, {a}), net.add(Slice{1, 0, 18}, {b})});
+  net.give(net.conv(gated, 18, 5, 1));
+  net.give(b);
+  net.give(net.add(Relu{}, {y}));
+  net.give(net.add(Reduce{Reduction::Mean, {2, 3}, false}, {b}));
+  net.give(net.add(Concat{1}, {b, a}));
+  net.give(net.add(Slice{3, 2, 5}, {x}));
+  const std::vector<Tensor> inputs{random({2, 12, 9, 7}, 5)};
+  expect_agreement(net.graph, inputs);
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_EQ(std::ranges::find(steps, "slice (plain)"), steps.end());
+}
+
+TEST(Plan, TakesPadsIntoConvolutions) {
+  Net net;
+  net.whole = true;
+  const ValueId x = net.input({1, 6, 9, 14});
+  const ValueId padded = net.add(Pad{{0, 0, 2, 1}, {0, 0, 0, 3}}, {x});
+  net.give(net.conv(padded, 6, 18, 3, 2));
+  const ValueId kept = net.add(Pad{{0, 0, 1, 0}, {0, 0, 0, 2}}, {x});  // two readers
+  net.give(net.conv(kept, 6, 4, 3));
+  net.give(net.conv(kept, 6, 5, 1));
+  net.give(net.conv(net.add(Pad{{0, 1, 1, 0}, {0, 0, 0, 2}}, {x}), 7, 5, 3));  // a channel, too
+  const std::vector<Tensor> inputs{whole_floats({1, 6, 9, 14}, 5)};
+  expect_agreement(net.graph, inputs, 0);
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_EQ(std::ranges::count(steps, "pad + conv"), 1);
+  EXPECT_EQ(std::ranges::count(steps, "pad (plain)"), 2);
+}
+
+TEST(Plan, ResizesAndNormsRows) {
+  Net net;
+  const ValueId x = net.input({2, 19, 7, 9});
+  for (const Interpolation how : {Interpolation::Nearest, Interpolation::Linear, Interpolation::Cubic}) {
+    Resize resize;
+    resize.sizes = {15, 11}, resize.interpolation = how;
+    net.give(net.add(resize, {x}));
+  }
+  const ValueId last = net.add(Transpose{{0, 2, 3, 1}}, {x});
+  const ValueId norm = net.add(LayerNorm{.axes = {3}, .epsilon = 1e-6}, {last, net.weight({19}), net.weight({19})});
+  net.give(net.add(Unary{Function::Erf}, {norm}));
+  const std::vector<Tensor> inputs{random({2, 19, 7, 9}, 5)};
+  expect_agreement(net.graph, inputs);
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_EQ(std::ranges::count(steps, "resize"), 3);
+  EXPECT_EQ(std::ranges::count(steps, "layer norm"), 1);
+  for (const std::string& step : steps) EXPECT_FALSE(step.contains("(plain)")) << step;
+}
+
 // One row reads several panels of weights at once, and what is left of them.
 TEST(Plan, GivesTheBitsOfTheNodesForSingleRows) {
   for (const Size outputs : {5, 64, 128, 300}) {

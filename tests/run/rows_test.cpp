@@ -47,6 +47,8 @@ TEST(Rows, FunctionsAreWithinTwoStepsOfTheTruth) {
            Wanted{{Map::Exp}, [](double v) { return std::exp(v); }, 2},
            Wanted{{Map::Sigmoid}, [](double v) { return 1 / (1 + std::exp(-v)); }, 2.5},
            Wanted{{Map::Tanh}, [](double v) { return std::tanh(v); }, 2},
+           Wanted{{Map::Erf}, [](double v) { return std::erf(v); }, 2},
+           Wanted{{Map::Over, 1.5F}, [](double v) { return v / 1.5; }, 0.5},
            Wanted{{Map::Silu}, [](double v) { return v / (1 + std::exp(-v)); }, 3.5},
            Wanted{{Map::Leaky, 0.25F}, [](double v) { return v < 0 ? 0.25 * v : v; }, 0},
            Wanted{{Map::Clamp, -1.5F, 6}, [](double v) { return v < -1.5 ? -1.5

@@ -17,7 +17,9 @@ enum class Map : unsigned char {
   HardSwish,  // x * (x / 6 + 1/2 between 0 and 1)
   Exp,
   Elu,  // a * (exp(x) - 1) where x is not positive
-  GeluTanh
+  GeluTanh,
+  Erf,
+  Over  // x / a
 };
 
 struct MapCall {
@@ -53,6 +55,10 @@ struct RowKernels {
   void (*pool)(const PoolCall& call) = nullptr;
   // y[columns] = sum of rows; sums of 64 rows are summed in turn.
   void (*sum)(const float* x, Size rows, Size step, Size columns, float* y) = nullptr;
+  // y[columns] = sum of rows times weights; a lone row is copied.
+  void (*mix)(const float* const* rows, const float* weights, Size count, Size columns, float* y) = nullptr;
+  // y = (x - mean) / sqrt(variance + epsilon) * gamma + beta, of one row; null: 1 and 0. y may be x.
+  void (*norm)(const float* x, float* y, Size count, const float* gamma, const float* beta, float epsilon) = nullptr;
   // y = exp(x - most) / sum of them, of one row
   void (*softmax)(const float* x, float* y, Size count) = nullptr;
 };

@@ -8,6 +8,7 @@
 #include "run/fast/instruction_sets.h"
 #include "run/fast/rows.h"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -64,6 +65,28 @@ HWY_INLINE V tangent(D d, V x) {
   return hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.625F)), small, hn::CopySign(large, x));
 }
 
+// Within 2 ulp: least largest relative errors of polynomials fitted to erf(x) / x - 1 in x^2 near zero, and to
+// (log(1 - erf(x)) + x) / x elsewhere; behind 4 it is 1.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V error_function(D d, V x) {
+  const auto times = [&](V v, V by, float more) HWY_ATTR { return hn::MulAdd(v, by, hn::Set(d, more)); };
+  const V one = hn::Set(d, 1.0F), size = hn::Abs(x), square = hn::Mul(x, x);
+  V far = times(hn::Set(d, 2.139889257e-4F), size, -3.214986296e-3F);
+  far = times(far, size, 2.289005555e-2F);
+  far = times(far, size, -1.052619740e-1F);
+  far = times(far, size, -6.357182264e-1F);
+  far = times(far, size, -1.285143942e-1F);
+  far = hn::Sub(one, exponential(d, hn::MulAdd(far, size, hn::Neg(size))));
+  far = hn::IfThenElse(hn::Gt(size, hn::Set(d, 4.0F)), one, far);
+  V near = times(hn::Set(d, -5.918321549e-4F), square, 4.978923593e-3F);
+  near = times(near, square, -2.675690502e-2F);
+  near = times(near, square, 1.128154919e-1F);
+  near = times(near, square, -3.761246800e-1F);
+  near = times(near, square, 1.283791512e-1F);
+  near = hn::MulAdd(near, x, x);
+  return hn::IfThenElse(hn::Gt(size, hn::Set(d, 0.927F)), hn::CopySign(far, x), near);
+}
+
 template <Map map, class D, class V = hn::Vec<D>>
 HWY_INLINE V mapped(D d, V x, V a, V b) {
   const V zero = hn::Zero(d), one = hn::Set(d, 1.0F);
@@ -83,6 +106,10 @@ HWY_INLINE V mapped(D d, V x, V a, V b) {
     const V cube = hn::Mul(hn::Mul(x, x), x);
     const V inner = hn::Mul(hn::Set(d, 0.797884560802865F), hn::MulAdd(hn::Set(d, 0.044715F), cube, x));
     return hn::Mul(x, hn::Mul(hn::Set(d, 0.5F), hn::Add(one, tangent(d, inner))));
+  } else if constexpr (map == Map::Erf) {
+    return error_function(d, x);
+  } else if constexpr (map == Map::Over) {
+    return hn::Div(x, a);
   } else {
     return x;
   }
@@ -117,6 +144,8 @@ void map(const MapCall& call, const float* x, float* y, Size count) {
     case Map::Exp: return map_all<Map::Exp>(call, x, y, count);
     case Map::Elu: return map_all<Map::Elu>(call, x, y, count);
     case Map::GeluTanh: return map_all<Map::GeluTanh>(call, x, y, count);
+    case Map::Erf: return map_all<Map::Erf>(call, x, y, count);
+    case Map::Over: return map_all<Map::Over>(call, x, y, count);
   }
 }
 
@@ -239,6 +268,67 @@ void sum(const float* x, Size rows, Size step, Size columns, float* y) {
   for (; c < columns; ++c) sum_part(x + c, rows, step, hn::CappedTag<float, 1>(), y + c);
 }
 
+void mix(const float* const* rows, const float* weights, Size count, Size columns, float* y) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  for (Size c = 0; c < columns; c += lanes) {
+    const bool whole = c + lanes <= columns;
+    const auto there = hn::FirstN(d, static_cast<std::size_t>(whole ? lanes : columns - c));
+    const auto load = [&](Size k) HWY_ATTR {
+      return whole ? hn::LoadU(d, rows[k] + c) : hn::MaskedLoad(there, d, rows[k] + c);
+    };
+    auto sum = load(0);
+    if (count > 1) {
+      sum = hn::Mul(sum, hn::Set(d, weights[0]));
+      for (Size k = 1; k < count; ++k) sum = hn::MulAdd(load(k), hn::Set(d, weights[k]), sum);
+    }
+    if (whole) hn::StoreU(sum, d, y + c);
+    else hn::BlendedStore(sum, there, d, y + c);
+  }
+}
+
+// Sums of whole vectors are summed over the lanes in float64, what is left behind them after that.
+template <bool squares>
+double row_sum(const float* x, Size count, float centre) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  const auto term = [&](auto v) HWY_ATTR {
+    const auto apart = hn::Sub(v, hn::Set(d, centre));
+    return squares ? hn::Mul(apart, apart) : apart;
+  };
+  double total = 0;
+  Size i = 0;
+  constexpr Size longest = 64;  // vectors
+  while (i + lanes <= count) {
+    auto sum = hn::Zero(d);
+    for (Size k = 0; k < longest && i + lanes <= count; ++k, i += lanes) sum = hn::Add(sum, term(hn::LoadU(d, x + i)));
+    alignas(64) float each[16];
+    hn::Store(sum, d, each);
+    for (Size k = 0; k < lanes; ++k) total += static_cast<double>(each[k]);
+  }
+  for (; i < count; ++i) {
+    const double apart = static_cast<double>(x[i]) - static_cast<double>(centre);
+    total += squares ? apart * apart : apart;
+  }
+  return total;
+}
+
+void norm(const float* x, float* y, Size count, const float* gamma, const float* beta, float epsilon) {
+  const auto all = static_cast<double>(count);
+  const auto mean = static_cast<float>(row_sum<false>(x, count, 0) / all);
+  const double variance = row_sum<true>(x, count, mean) / all;
+  const auto scale = static_cast<float>(1 / std::sqrt(variance + static_cast<double>(epsilon)));
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  for (Size c = 0; c < count; c += lanes) {
+    const auto there = hn::FirstN(d, static_cast<std::size_t>(c + lanes <= count ? lanes : count - c));
+    auto v = hn::Mul(hn::Sub(hn::MaskedLoad(there, d, x + c), hn::Set(d, mean)), hn::Set(d, scale));
+    if (gamma) v = hn::Mul(v, hn::MaskedLoad(there, d, gamma + c));
+    if (beta) v = hn::Add(v, hn::MaskedLoad(there, d, beta + c));
+    hn::BlendedStore(v, there, d, y + c);
+  }
+}
+
 void softmax(const float* x, float* y, Size count) {
   float most = x[0];
   for (Size i = 0; i < count; ++i)
@@ -250,7 +340,7 @@ void softmax(const float* x, float* y, Size count) {
   for (Size i = 0; i < count; ++i) y[i] = static_cast<float>(static_cast<double>(y[i]) / total);
 }
 
-RowKernels row_kernels_here() { return {map, pair, pool, sum, softmax}; }
+RowKernels row_kernels_here() { return {map, pair, pool, sum, mix, norm, softmax}; }
 
 }  // namespace convoy::fast::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -42,6 +42,8 @@ std::string text_of(const fast::MapCall& map) {
     case fast::Map::Exp: return "exp";
     case fast::Map::Elu: return "elu";
     case fast::Map::GeluTanh: return "gelu";
+    case fast::Map::Erf: return "erf";
+    case fast::Map::Over: return "divide";
   }
   return "";
 }
@@ -183,14 +185,18 @@ std::optional<fast::MapCall> Builder::map_of(const Node& node) const {
       case Function::HardSwish: return fast::MapCall{fast::Map::HardSwish};
       case Function::Exp: return fast::MapCall{fast::Map::Exp};
       case Function::GeluTanh: return fast::MapCall{fast::Map::GeluTanh};
+      case Function::Erf: return fast::MapCall{fast::Map::Erf};
       default: return std::nullopt;
     }
   if (const auto* binary = std::get_if<Binary>(&node.op)) {  // with one number
-    if (binary->function != BinaryFunction::Multiply && binary->function != BinaryFunction::Add) return std::nullopt;
+    if (binary->function != BinaryFunction::Multiply && binary->function != BinaryFunction::Add &&
+        binary->function != BinaryFunction::Divide)
+      return std::nullopt;
     const auto& by = graph_[node.inputs[1]].constant;
     if (!by || by->count() != 1 || graph_[node.inputs[1]].type.rank() > graph_[node.inputs[0]].type.rank())
       return std::nullopt;
     const float with = by->floats()[0];
+    if (binary->function == BinaryFunction::Divide) return fast::MapCall{fast::Map::Over, with};
     return binary->function == BinaryFunction::Multiply ? fast::MapCall{fast::Map::Affine, with, 0}
                                                         : fast::MapCall{fast::Map::Affine, 1, with};
   }
@@ -302,13 +308,20 @@ bool Builder::convolution(const Node& node, const O& op) {
   if (p.inputs == 1 && p.groups > 1 && p.outputs > 1 && p.outputs < 8) return false;
   // Twice as many channels: the value may become a part of a larger one.
   if (!fast::is_within_reach({*walks, p.batch, p.groups, 2 * p.inputs, 2 * p.outputs})) return false;
+  const Node* const pad = waiting_pad(node);
+  for (std::size_t i = 0; pad && i < walks->size(); ++i) {
+    const auto axis = static_cast<std::size_t>(op.axes.spatial(static_cast<Size>(i)));
+    (*walks)[i].in = shape_of(pad->inputs[0])[axis];
+    (*walks)[i].before += std::get<Pad>(pad->op).before[axis];
+  }
   plain::set_kernel_strides(p, op.kernel_order);
   if (!all_finite(*weights)) return false;
   const Layout layout = op.axes.order == Order::ChannelsFirst ? Layout::ChannelsLast : Layout::AsIs;
-  const PlaceId x = need(node.inputs[0], layout);
+  const PlaceId x = need(pad ? pad->inputs[0] : node.inputs[0], layout);
   auto owned = std::make_unique<Convolve>();
   Convolve& step = *owned;
-  step.layer = node.layer, step.what = std::string(O::name);
+  step.layer = node.layer, step.what = pad ? "pad + " + std::string(O::name) : std::string(O::name);
+  if (pad) finish(*pad);
   if (p.groups > 1) step.what += p.inputs == 1 && p.outputs == 1 ? " depthwise" : " in groups";
   step.shape = {*std::move(walks), p.batch, p.groups, p.inputs, p.outputs};
   step.kernel = *weights, step.kernel_steps = {p.k_group, p.k_tap, p.k_channel, p.k_output};
@@ -637,9 +650,61 @@ Status Builder::plain_node(const Node& node) {
   return {};
 }
 
+bool Builder::try_slice(const Node& node) {
+  const auto* slice = std::get_if<Slice>(&node.op);
+  if (!slice || slice->step != 1 || !is_real(node.inputs[0]) || graph_[node.inputs[0]].constant) return false;
+  const ValueId x = node.inputs[0], y = node.outputs[0];
+  const Sizes shape = shape_of(x);
+  const auto rank = static_cast<Size>(shape.size()), axis = positive_axis(slice->axis, rank);
+  const bool is_second = axis == 1 && rank > 2 && usual_layout(x) == Layout::ChannelsLast;
+  if ((axis != rank - 1 && !is_second) || *checked_count(shape_of(y)) == 0) return false;
+  const Layout layout = is_second ? Layout::ChannelsLast : Layout::AsIs;
+  const PlaceId whole = need(x, layout);
+  places_[whole].is_fixed = true;
+  Place part;
+  part.where = places_[whole].where, part.shape = laid(y, layout), part.parent = whole, part.is_part = true;
+  part.first_channel = resolve(*slice, shape[static_cast<std::size_t>(axis)]).first, part.is_fixed = true;
+  set(y, layout, places_.add(std::move(part)));
+  return true;
+}
+
+bool Builder::may_wait(const Node& node) const {
+  const auto* pad = std::get_if<Pad>(&node.op);
+  if (!pad || pad->mode != PadMode::Constant || pad->value != 0 || pad->repeats || !is_real(node.inputs[0]))
+    return false;
+  const Node* next = only_reader(node.outputs[0]);
+  const auto* conv = next ? std::get_if<Conv>(&next->op) : nullptr;
+  if (!conv || next->inputs[0] != node.outputs[0]) return false;
+  for (std::size_t i = 0; i < pad->before.size(); ++i) {
+    const auto axis = static_cast<Size>(i);
+    const bool is_space = axis != 0 && axis != conv->axes.channel();
+    if (pad->before[i] < 0 || pad->after[i] < 0 || (!is_space && (pad->before[i] != 0 || pad->after[i] != 0)))
+      return false;
+  }
+  return *checked_count(shape_of(node.inputs[0])) > 0;
+}
+
+const Node* Builder::waiting_pad(const Node& node) const {
+  return std::holds_alternative<Conv>(node.op) ? pad_of_[index_of(node.inputs[0])] : nullptr;
+}
+
 Status Builder::build_node(const Node& node) {
+  if (may_wait(node)) {
+    pad_of_[index_of(node.outputs[0])] = &node;
+    return {};
+  }
+  if (const Node* const pad = waiting_pad(node)) {
+    if (try_convolution(node)) {
+      --uses_[index_of(node.inputs[0])];
+      return {};
+    }
+    if (auto s = plain_node(*pad); !s) return s;
+    finish(*pad);
+    pad_of_[index_of(node.inputs[0])] = nullptr;
+  }
   const bool done = try_convolution(node) || try_product(node) || try_map(node) || try_pair(node) || try_norm(node) ||
-                    try_pool(node) || try_mean(node) || try_softmax(node) || try_concat(node) || try_view(node);
+                    try_pool(node) || try_mean(node) || try_softmax(node) || try_resize(node) || try_layer_norm(node) ||
+                    try_concat(node) || try_slice(node) || try_view(node);
   if (!done)
     if (auto s = plain_node(node); !s) return s;
   for (const ValueId v : node.inputs)
@@ -653,7 +718,7 @@ Result<bool> Builder::build(Plan& plan) {
   for (const Node& node : graph_.nodes)
     if (quantized::is_quantized(graph_, node)) return false;
   const std::size_t values = graph_.values.size();
-  places_of_.resize(values), uses_.resize(values), is_held_.resize(values);
+  places_of_.resize(values), uses_.resize(values), is_held_.resize(values), pad_of_.resize(values);
   taken_.resize(graph_.nodes.size());
   readers_ = readers_of(graph_);
   for (const Node& node : graph_.nodes)

@@ -53,6 +53,13 @@ class Builder {
   bool try_mean(const Node& node);
   bool try_concat(const Node& node);
   bool try_softmax(const Node& node);
+  bool try_resize(const Node& node);
+  bool try_layer_norm(const Node& node);
+  // Channels of a value without a copy.
+  bool try_slice(const Node& node);
+  // Zeros around a value that one convolution alone reads: it pads by itself.
+  bool may_wait(const Node& node) const;
+  const Node* waiting_pad(const Node& node) const;
   bool try_view(const Node& node);
   Status plain_node(const Node& node);
   // Norms, sums and functions that follow a convolution alone. Returns the value that the step gives in the end.
@@ -73,6 +80,7 @@ class Builder {
   std::vector<int> uses_;  // readers that are still to come, and one for an output
   std::vector<bool> taken_;  // by node: part of an earlier step
   std::vector<bool> is_held_;  // by value
+  std::vector<const Node*> pad_of_;  // by value: what makes it, where that waits for the convolution that reads it
   std::vector<std::unique_ptr<Step>> steps_;
 };
 

@@ -1,0 +1,43 @@
+// Steps over rows of channels: resizing and layer norms.
+#pragma once
+#include "ops/resize.h"
+#include "run/plan/steps.h"
+
+namespace convoy::plan {
+
+// Every output is a weighted sum of cells, as the taps of each axis say.
+class ResizeLines : public Step {
+ public:
+  std::vector<std::vector<Taps>> taps;  // of each spatial axis, one per output
+  Sizes space;  // of the input
+  PlaceId x, y;
+  static constexpr std::size_t most_taps = 64;  // along the last axis
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  struct Cell {
+    Size cell = 0;
+    double weight = 1;
+  };
+  std::vector<Cell> outer_cells(Size line) const;
+  const float* mixed_line(const float* image, Size line, std::vector<float>& mixed) const;
+
+  Numbers x_, y_;
+  Size images_ = 1, cells_ = 1, positions_ = 1;
+};
+
+// Each row less its mean, by its deviation, times gamma, plus beta.
+class NormRows : public Step {
+ public:
+  std::vector<float> gamma, beta;  // of every channel, or none
+  float epsilon = 0;
+  PlaceId x, y;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Numbers x_, y_;
+};
+
+}  // namespace convoy::plan
