@@ -46,6 +46,29 @@ def both(tmp_path_factory):
     return model, port([folder / "learner.keras"], folder / "learner.py"), x, y
 
 
+def test_frozen_norms_keep_to_their_averages(tmp_path):
+    """In Keras they do so in training too; PyTorch's own would take those of the batch."""
+    import keras
+    import torch
+
+    keras.utils.set_random_seed(6)
+    model = network(keras)
+    random = np.random.default_rng(6)
+    model.set_weights([w + random.uniform(0.05, 0.3, w.shape).astype(w.dtype) for w in model.get_weights()])
+    model.get_layer("norm").trainable = False
+    model.save(tmp_path / "frozen.keras")
+    ported = port([tmp_path / "frozen.keras"], tmp_path / "frozen.py")
+    x = random.standard_normal((7, 9, 6, 3)).astype(np.float32)
+    before = {name: value.clone() for name, value in ported.model.state_dict().items()}
+    with torch.no_grad():
+        got = ported.model.train()(torch.from_numpy(ported.inputs[0].to_port(x)))
+    np.testing.assert_allclose(got, model(x, training=True), atol=2e-5)
+    moved = {name for name, value in ported.model.state_dict().items() if not torch.equal(value, before[name])}
+    assert moved == {f"norm_again.{name}" for name in ("running_mean", "running_var", "num_batches_tracked")}
+    assert not ported.model.norm.training and ported.model.norm_again.training
+    assert not ported.model.eval().norm_again.training
+
+
 def test_one_step_agrees_in_loss_weights_and_running_statistics(both):
     import keras
     import tensorflow as tf

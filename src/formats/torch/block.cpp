@@ -325,6 +325,9 @@ std::string Block::module(std::string constructor, std::vector<State> states, st
   const bool frozen = std::ranges::any_of(states, weights) && std::ranges::all_of(states, [&](const State& s) {
                         return !weights(s) || !(*graph_)[s.value].trainable;
                       });
+  // Keras's frozen norms keep to their moving averages in training too; PyTorch's own do not.
+  if (frozen && constructor.starts_with("nn.BatchNorm") && graph_->source_format.starts_with("Keras"))
+    frozen_norms_.push_back(member);
   if (frozen) constructor += ".requires_grad_(False)";
   declare("self." + member + " = " + constructor, comment);
   if (!frozen)
@@ -358,6 +361,16 @@ std::string Block::return_line(const std::vector<std::string>& keys, bool in_tup
   return statement(8, "return " + (keys.empty() ? given(joined(texts)) : python::dictionary_text(keys, texts)));
 }
 
+std::string Block::train_method() const {
+  if (frozen_norms_.empty()) return {};
+  std::string text =
+      "\n    def train(self, mode: bool = True) -> nn.Module:\n"
+      "        super().train(mode)\n"
+      "        # frozen norms keep to their moving averages, as in Keras\n";
+  for (const std::string& member : frozen_norms_) text += "        self." + member + ".eval()\n";
+  return text + "        return self\n";
+}
+
 Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, const std::string& check,
                                   const std::vector<std::string>& input_keys,
                                   const std::vector<std::string>& output_keys, bool in_tuple) {
@@ -381,7 +394,7 @@ Result<WrittenClass> Block::write(const std::vector<std::string>& arguments, con
   WrittenClass written;
   written.body = "    def __init__(self) -> None:\n        super().__init__()\n" + init_ + "\n" +
                  statement(4, "def forward(" + joined(signature) + ") -> " + type + ":") + taken + check + forward_ +
-                 returned;
+                 returned + train_method();
   for (auto* part : {&own_parameters_, &own_buffers_, &children_})
     std::ranges::move(*part, std::back_inserter(written.parameters));
   return written;

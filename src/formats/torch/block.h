@@ -79,6 +79,7 @@ class Block : public Call {
   void flush();
   void set_result(ValueId v, Expression e);
   std::string return_line(const std::vector<std::string>& keys, bool in_tuple);
+  std::string train_method() const;
   void declare(const std::string& text, const std::string& comment = {});
   std::string member_name(const std::vector<State>& states);
 
@@ -99,6 +100,7 @@ class Block : public Call {
   Names members_, names_;
   std::map<std::string, std::string> known_members_;
   std::string init_, forward_;
+  std::vector<std::string> frozen_norms_;  // their members
   std::vector<Parameter> own_parameters_, own_buffers_, children_;
   struct Nested {
     std::string attribute, class_name;
