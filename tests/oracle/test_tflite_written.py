@@ -109,6 +109,25 @@ def test_same_reads_the_same_windows_in_every_interpreter(layer, size, tmp_path)
             assert_close(got, want, TOLERANCE, f"{rows} rows, {'reference' if plain else 'XNNPACK'}")
 
 
+@pytest.mark.parametrize("channels", [1, 4])
+@pytest.mark.parametrize("bound", [{"max_value": 0.9}, {"threshold": 0.1, "max_value": 0.9}, {"negative_slope": 0.2, "max_value": 0.875}, "clip"])
+def test_bounds_behind_a_convolution(bound, channels, tmp_path):
+    """XNNPACK folds a lower bound that is a single number into the convolution, and then does not prepare the model."""
+    keras = pytest.importorskip("keras")
+    x = keras.Input((None, 6, 3))
+    y = keras.layers.Conv2D(channels, 3)(x)
+    y = keras.ops.clip(y, 0.1, 0.9) if bound == "clip" else keras.layers.ReLU(**bound)(y)
+    model = keras.Model(x, keras.ops.sqrt(keras.ops.abs(y)))
+    model.save(tmp_path / "model.keras")
+    done = convoy("port", tmp_path / "model.keras", "-o", tmp_path / "model.tflite", "--json", code=None)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    feed = np.random.default_rng(3).standard_normal((2, 5, 6, 3)).astype(np.float32)
+    for plain in (True, False):
+        given = runner(tmp_path / "model.tflite", plain)(**{report["inputs"][0]["name"]: feed})
+        assert_close([given[report["outputs"][0]["name"]]], [np.asarray(model(feed))], TOLERANCE, f"{bound}, reference {plain}")
+
+
 def turned_again(c, x):
     y = c(x.transpose(1, 2))
     return y.transpose(1, 2), y, y.transpose(1, 2).relu()

@@ -117,6 +117,20 @@ Graph convolved(const std::vector<Window>& windows, Dim rows, Dim columns) {
   return graph;
 }
 
+// XNNPACK folds a lower bound that is one number into the convolution, and then cannot prepare the model.
+TEST(WriteTfliteOperators, LowerBoundsBehindAConvolutionAreANumberForEachChannel) {
+  Graph graph = convolved({{2, 1, 1}, {3, 1, 1}}, Dim(), Dim(7));
+  graph.outputs = *graph.add(Clip{0.1, 0.9}, {graph.outputs[0]}, "clip");
+  expect_same_behind_the_file(graph);
+  const auto file = file_of(written(graph));
+  const auto read = tflite::read_model(blob_of(file), {});
+  ASSERT_TRUE(read) << message(read.error());
+  std::size_t bounds = 0;
+  for (const Value& value : read->values)
+    bounds += value.constant && value.constant->shape() == Sizes{5} && value.constant->floats()[0] > 0.05F;
+  EXPECT_EQ(bounds, 1U);
+}
+
 // What the written file's convolution says for its padding.
 Spelling spelled_in_file(const Graph& graph) {
   const auto file = file_of(written(graph));

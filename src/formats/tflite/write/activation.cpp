@@ -81,9 +81,24 @@ Status write_unary(const Unary& op, Sink& sink) {
   }
 }
 
+// A lower bound: a number for each channel, or for each cell of the last axis that is known to have several. XNNPACK folds one that is a
+// single number into the convolution in front, and then cannot prepare the model.
+Place lower_bound(Sink& sink, double value) {
+  const Shape& shape = sink.type().shape;
+  Sizes sizes;
+  for (auto axis = shape.rbegin(); axis != shape.rend() && axis->size(); ++axis) {
+    sizes.insert(sizes.begin(), *axis->size());
+    if (*axis->size() > 1) break;
+  }
+  const auto count = checked_count(sizes);
+  if (!count || *count < 2 || *count > 65536) return sink.number(value);
+  const std::vector<float> all(static_cast<std::size_t>(*count), static_cast<float>(value));
+  return sink.constant("number", Tensor::of(std::move(sizes), all));
+}
+
 void write_bounds(Sink& sink, Place x, std::optional<double> least, std::optional<double> most) {
-  if (least && most) sink.last("MINIMUM", {sink.like("MAXIMUM", {x, sink.number(*least)}), sink.number(*most)});
-  else if (least) sink.last("MAXIMUM", {x, sink.number(*least)});
+  if (least && most) sink.last("MINIMUM", {sink.like("MAXIMUM", {x, lower_bound(sink, *least)}), sink.number(*most)});
+  else if (least) sink.last("MAXIMUM", {x, lower_bound(sink, *least)});
   else if (most) sink.last("MINIMUM", {x, sink.number(*most)});
   else sink.pass_on();
 }
