@@ -66,28 +66,46 @@ if [ ! -e $resnet ]; then
   [ -e "$shared/models/zoo/zoo.py" ] || { echo "no $shared/models/zoo: ResNet-50 is left out"; exit 0; }
   CUDA_VISIBLE_DEVICES='' "$(tools/oracle_venv.sh)" "$shared/models/zoo/zoo.py" make "$shared/models/zoo/zoo.json" .oracle/zoo ResNet50
 fi
-for _ in $(seq "$rounds"); do
-  rm -f "$out/copy" "$out"/resnet*
-  sync  # neither pays for what the other left to be written
-  timed "$out/cp" cp $resnet "$out/copy"
-  sync
-  timed "$out/port" $convoy port $resnet --to torch -o "$out/resnet.py" --no-proof
-done
-cp_us=$(median <"$out/cp")
-port_us=$(median <"$out/port")
-row "cp ResNet50.keras ($(($(stat -c %s $resnet) / 1000000)) MB)" "$(ms "$cp_us")" ""
-row "port ResNet50.keras --no-proof" "$(ms "$port_us")" "$(ms $((2 * cp_us + 50000))) (2x cp + 50 ms)"
-awk -v a="$cp_us" -v b="$port_us" 'BEGIN {printf "    %.2f times cp\n", b / a}'
-
 # Memory that is not the mapped file: the largest RssAnon seen while it runs.
-rm -f "$out"/resnet*
-$convoy port $resnet --to torch -o "$out/resnet.py" --no-proof >/dev/null 2>&1 &
-most=0
-while now=$(awk '/^RssAnon/ {print $2}' /proc/$!/status 2>/dev/null) && [ -n "$now" ]; do
-  [ "$now" -gt $most ] && most=$now
-done
-wait $!
-row "its memory beside the mapped file" "$((most / 1024)) MiB" "64 MiB"
+own_memory() {
+  local most=0 now
+  "$@" >/dev/null 2>&1 &
+  while now=$(awk '/^RssAnon/ {print $2}' /proc/$!/status 2>/dev/null) && [ -n "$now" ]; do
+    [ "$now" -gt $most ] && most=$now
+  done
+  wait $!
+  echo "$((most / 1024)) MiB"
+}
+
+# copied SOURCE WORDS ALLOWED PORT...: turn by turn with cp of the source, which may be a folder; ALLOWED ms beside twice its time.
+copied() {
+  local source=$1 words=$2 allowed=$3 cp_us port_us
+  shift 3
+  rm -f "$out/cp" "$out/port"
+  for _ in $(seq "$rounds"); do
+    rm -rf "$out/copy" "$out"/resnet*
+    sync  # neither pays for what the other left to be written
+    timed "$out/cp" cp -r "$source" "$out/copy"
+    sync
+    timed "$out/port" "$@"
+  done
+  cp_us=$(median <"$out/cp")
+  port_us=$(median <"$out/port")
+  row "cp $(basename "$source") ($(du -sm "$source" | cut -f1) MiB)" "$(ms "$cp_us")" ""
+  row "$words" "$(ms "$port_us")" "$(ms $((2 * cp_us + allowed * 1000))) (2x cp + $allowed ms)"
+  rm -rf "$out"/resnet*
+  row "its memory beside the mapped file" "$(own_memory "$@")" "64 MiB"
+}
+
+copied $resnet "port ResNet50.keras --no-proof" 50 $convoy port $resnet --to torch -o "$out/resnet.py" --no-proof
+copied $resnet "the same to .tflite" 100 $convoy port $resnet -o "$out/resnet.tflite" --no-proof
+served=.oracle/zoo/ResNet50
+if [ ! -e $served/saved_model.pb ]; then
+  CUDA_VISIBLE_DEVICES='' TF_CPP_MIN_LOG_LEVEL=3 "$(tools/oracle_venv.sh)" -c \
+    "import keras, sys; keras.models.load_model(sys.argv[1], compile=False).export(sys.argv[2], verbose=False)" $resnet $served
+fi
+copied $served "port its SavedModel to .tflite" 100 $convoy port $served -o "$out/resnet.tflite" --no-proof
+copied $served "port its SavedModel to PyTorch" 100 $convoy port $served --to torch -o "$out/resnet.py" --no-proof
 
 for _ in 1 2 3; do timed "$out/proof" $convoy port $resnet --to torch -o "$out/resnet.py" --force; done
 row "port ResNet50.keras, with proof" "$(ms "$(median <"$out/proof")")" "15 s on 2 cores"
