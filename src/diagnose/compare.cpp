@@ -225,6 +225,11 @@ Result<Gap> Comparison::gap(std::size_t i) {
           sharpness < 1 ? Status() : allow_for_known(*got, at->a.graph, at->inputs_a, match.permutation, threads_);
       !allowed)
     return pass(allowed);
+  if (auto allowed = sharpness < 1
+                         ? Status()
+                         : allow_for_folded(*got, at->a.graph, at->b.graph, at->inputs_a, match.permutation, threads_);
+      !allowed)
+    return pass(allowed);
   Gap best = gap_between(*got, *wanted, match.permutation);
   const bool is_sized = !keeps_sizes(i, *at) || have_same_sizes(wanted->shape(), got->value.shape());
   if (!is_sized || (has_exact_shape(i) && wanted->permuted(match.permutation).shape() != got->value.shape()))
@@ -297,7 +302,9 @@ Status Comparison::compare_all(bool again) {
     state.compared = true;
     if (!state.gap.same && only_seems(i)) state.dropped = true;
     else if (!state.gap.same) try_own_sizes(i);
-    if (state.gap.same && !is_identical(i)) try_fresh(i);
+    if (!state.gap.same || is_identical(i)) continue;
+    try_fresh(i);
+    if (!state.gap.same) only_seems_when_fed(i);
   }
   drop_crossed();
   // From the end: what is turned upright there shows whether what stands in front of it was right.

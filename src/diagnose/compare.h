@@ -9,8 +9,10 @@
 #include "diagnose/search.h"
 #include "diagnose/tensor_difference.h"
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -85,6 +87,8 @@ class Comparison {
   bool agrees_in_float64(std::size_t match, const Stretch& at, const Tensor& wanted, const Rounded& got) const;
   std::vector<std::size_t> readers_of_match(std::size_t match) const;
   bool only_seems(std::size_t match);
+  bool is_equal_in_float64(std::size_t match);
+  bool only_seems_when_fed(std::size_t match);
   void try_own_sizes(std::size_t match);
   void turn_upright(std::size_t match);
   void try_fresh(std::size_t match);
@@ -130,10 +134,18 @@ class Comparison {
   std::vector<Fed> quiet(const Stretch& at) const;
   Size rows_of(const Match& from) const;
   std::vector<std::pair<std::size_t, Tensor>> reads_of(const Stretch& at) const;
-  template <class Number>
-  std::optional<Fed> made_of(const Stretch& at, Number&& number) const;
+  using Made = std::function<double(std::mt19937_64& random, double scale)>;
+  std::optional<Fed> made_of(const Stretch& at, const Made& number) const;
   std::optional<Fed> on_limits(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
-  std::optional<Fed> whole_numbers(const Stretch& at) const;
+  using MadeWhole = std::function<std::int64_t(std::mt19937_64& random)>;
+  std::optional<Fed> whole_of(const Stretch& at, bool truths, const MadeWhole& number) const;
+  std::vector<Fed> whole_numbers(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
+  std::vector<Fed> ends_of(const Stretch& at) const;
+  Fed between(const Stretch& at, const Fed& first, const Fed& last, double share) const;
+  std::vector<double> beyond_when_fed(std::size_t match, const Crossing& crossing, bool of_b, Fed fed);
+  bool agrees_at_crossing(std::size_t match, const Stretch& at, const std::vector<Fed>& ends, const Crossing& crossing,
+                          bool of_b, Reached& reached_a, Reached& reached_b);
+  bool agrees_at_crossings(std::size_t match, const Stretch& at, Reached& reached_a, Reached& reached_b);
   std::vector<Fed> probes_of(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
   bool is_finite_alike(std::size_t match, Fed fed);
   void ask_not_finite(std::size_t match, const Stretch& at);

@@ -2,8 +2,10 @@
 #include "diagnose/compare.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace convoy::diagnose {
 
@@ -27,6 +29,44 @@ bool Comparison::only_seems(std::size_t i) {
   }
   if (!all) set(i, true);
   return all;
+}
+
+// To the last digits of float64, whatever the bound: a floor near a whole number has a wide one.
+bool Comparison::is_equal_in_float64(std::size_t i) {
+  constexpr double near = 1e-9;
+  const auto at = stretch(i);
+  if (!at) return false;
+  const auto of_a = evaluate(at->a.graph, at->inputs_a, threads_), of_b = evaluate(at->b.graph, at->inputs_b, threads_);
+  if (!of_a || !of_b || of_a->count() != of_b->count()) return false;
+  const auto x = arranged(*of_a, alignment_.matches[i].permutation, of_b->shape()).doubles(), y = of_b->doubles();
+  double scale = 0;
+  for (const double number : x) scale = std::max(scale, std::abs(number));
+  return std::ranges::equal(x, y, [&](double p, double q) { return p == q || std::abs(p - q) <= near * scale; });
+}
+
+// The same of what only other numbers than a's own told apart: with these, too, everything behind agrees without it.
+bool Comparison::only_seems_when_fed(std::size_t i) {
+  const Fed fed = states_[i].fed;
+  const bool fresh = states_[i].fresh;
+  if ((fed.empty() && !fresh) || alignment_.matches[i].how == How::Output) return false;
+  const auto readers = readers_of_match(i);
+  set(i, false);
+  std::vector<std::pair<std::size_t, Gap>> found;
+  for (const std::size_t j : readers) {
+    const auto before = std::exchange(states_[j].fed, fed);
+    const bool was_fresh = std::exchange(states_[j].fresh, fresh);
+    const bool agrees = is_equal_in_float64(j);
+    states_[j].fed = before, states_[j].fresh = was_fresh;
+    const auto own = gap(j);
+    if (!agrees || !own || !own->same) {
+      set(i, true);
+      return false;
+    }
+    found.emplace_back(j, *own);
+  }
+  states_[i].dropped = true;
+  for (const auto& [j, other] : found) states_[j].gap = other;
+  return !readers.empty();
 }
 
 // Where an earlier difference changed the size in a model of fixed sizes, both at the size that b has there: pads that fit

@@ -63,7 +63,9 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
   if (!all_finite(got) || wanted.shape() != got.shape()) return std::nullopt;
   auto rounded = evaluate_rounded(at.b.graph, at.inputs_b, threads_);
   if (!rounded || !all_finite(rounded->value)) return std::nullopt;
-  if (!allow_for_known(*rounded, at.a.graph, at.inputs_a, order, threads_)) return std::nullopt;
+  if (!allow_for_known(*rounded, at.a.graph, at.inputs_a, order, threads_) ||
+      !allow_for_folded(*rounded, at.a.graph, at.b.graph, at.inputs_a, order, threads_))
+    return std::nullopt;
   Sharp sharp;
   sharp.gap = gap_between(*rounded, wanted, {});
   note(reached_a, *of_a);
@@ -82,6 +84,8 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
   const auto other = shaken_values_of(at.a.graph, at.inputs_a, shaken_by, 3, threads_);
   if (other) shaken = std::max(shaken, share_of(brought(*other), wanted, *rounded->error));
   sharp.allowed = std::clamp(slack * shaken, exact_share, 1.0);
+  // A folded constant is rounded by what it was made of, which may be far more than itself.
+  if (sharp.share <= slack * shaken) sharp.gap.same = true;
   return sharp;
 }
 
@@ -176,6 +180,7 @@ bool Comparison::agrees_everywhere(std::size_t i) {
   for (auto* runs : {&rows, &probes})
     for (auto& numbers : *runs)
       if (!agrees_when_fed(i, std::move(numbers), reached_a, reached_b, nullptr)) return false;
+  if (!agrees_at_crossings(i, *at, reached_a, reached_b)) return false;
   const bool is_single = at->a.from.size() == 1 && at->b.from.size() == 1;
   const bool takes_rows = is_single && rows_of(*alignment_.of_a(at->a.from[0])) > 0;
   const int most_tries = is_single ? 12 : 6;
@@ -237,7 +242,10 @@ void Comparison::compare_exactly() {
     if (alike) settle_moved_biases(i, a, b);
     if (!state.gap.same && state.weights.different > 0) sharpen(i);
     if (!state.gap.same || state.is_identical) continue;
-    if (!agrees_everywhere(i)) continue;
+    if (!agrees_everywhere(i)) {
+      only_seems_when_fed(i);
+      continue;
+    }
     if (state.weights.different > 0) blame_weights(i);
     else if (state.is_rounded) compare_affine(i, a, b);
   }

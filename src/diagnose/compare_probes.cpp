@@ -113,13 +113,26 @@ std::optional<Comparison::Fed> Comparison::halves(const Stretch& at) const {
 // A's own numbers made small, where a stretch divides by what it measures of them: the number added there shows at no other.
 std::vector<Comparison::Fed> Comparison::quiet(const Stretch& at) const {
   const auto measures = [](const Node& node) {
-    return traits_of(node.op).kind == LayerKind::Normalization && !std::holds_alternative<BatchNorm>(node.op);
+    const auto* unary = std::get_if<Unary>(&node.op);
+    const auto* binary = std::get_if<Binary>(&node.op);
+    return (traits_of(node.op).kind == LayerKind::Normalization && !std::holds_alternative<BatchNorm>(node.op)) ||
+           (unary && (unary->function == Function::Rsqrt || unary->function == Function::Sqrt ||
+                      unary->function == Function::Reciprocal || unary->function == Function::Log)) ||
+           (binary && (binary->function == BinaryFunction::Divide || binary->function == BinaryFunction::Power));
   };
   if (std::ranges::none_of(at.a.graph.nodes, measures) && std::ranges::none_of(at.b.graph.nodes, measures)) return {};
+  // What hangs on the other numbers, such as a sum of them, is made small by small inputs of the model.
+  constexpr Size most_numbers = Size{1} << 20;
+  const auto reads = reads_of(at);
+  const bool hangs_together = std::ranges::any_of(
+      reads, [&](const auto& one) { return !bounds_[slot_of(alignment_.matches[one.first].a)].known; });
   std::vector<Fed> runs;
-  for (const float largest : {0x1p-6F, 0x1p-10F}) {
+  if (hangs_together && numbers_in(sized_.a) <= most_numbers)
+    for (const double factor : {0x1p-10, 0x1p-16, 0x1p-23})
+      if (auto fed = fed_from_scaled(at, factor)) runs.push_back(*std::move(fed));
+  for (const float largest : {0x1p-6F, 0x1p-10F, 0x1p-16F, 0x1p-23F}) {
     Fed fed;
-    for (const auto& [read, own] : reads_of(at)) {
+    for (const auto& [read, own] : reads) {
       if (!bounds_[slot_of(alignment_.matches[read].a)].known || own.dtype() != DType::F32 || own.count() == 0)
         continue;
       std::vector<float> made = own.floats();
@@ -140,8 +153,7 @@ Size Comparison::rows_of(const Match& from) const {
 }
 
 // Every input that may hold any number between its bounds, as `number` says: of a source of chance and the largest of a's own.
-template <class Number>
-std::optional<Comparison::Fed> Comparison::made_of(const Stretch& at, Number&& number) const {
+std::optional<Comparison::Fed> Comparison::made_of(const Stretch& at, const Made& number) const {
   Fed fed;
   for (const auto& [read, own] : reads_of(at)) {
     const Match& from = alignment_.matches[read];
@@ -171,24 +183,57 @@ std::optional<Comparison::Fed> Comparison::on_limits(const Stretch& at, const Re
         auto& is_exact = exact.try_emplace(rounded, true).first->second;
         is_exact = is_exact && static_cast<double>(rounded) == x;
       }
-  for (const auto& [x, is_exact] : exact)
+  // Between two that are not the same number written twice, too.
+  std::optional<double> before;
+  for (const auto& [x, is_exact] : exact) {
     if (is_exact) numbers.push_back(x);
+    if (before && x - *before > 1e-5 * std::abs(x)) numbers.push_back((*before + x) / 2);
+    before = x;
+  }
   return made_of(at, [&](std::mt19937_64& random, double) { return numbers[up_to(random, numbers.size())]; });
 }
 
-// Whole numbers that are no rows: small ones of both signs, and such as overflow 32 bits when they are multiplied or doubled.
-std::optional<Comparison::Fed> Comparison::whole_numbers(const Stretch& at) const {
-  constexpr std::array<std::int64_t, 8> numbers{0, 1, 2, 3, 7, 100, 70'001, 2'000'000'011};
+// Every input of whole numbers that are no rows, or of truths, as `number` says, of a source of chance.
+std::optional<Comparison::Fed> Comparison::whole_of(const Stretch& at, bool truths, const MadeWhole& number) const {
   Fed fed;
   for (const auto& [read, own] : reads_of(at)) {
     const Match& from = alignment_.matches[read];
-    if (rows_of(from) > 0 || (own.dtype() != DType::I64 && own.dtype() != DType::I32)) continue;
+    const bool is_whole = own.dtype() == DType::I64 || own.dtype() == DType::I32;
+    if (truths ? own.dtype() != DType::Bool : !is_whole || rows_of(from) > 0) continue;
     std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + 4);
     std::vector<std::int64_t> made(static_cast<std::size_t>(own.count()));
-    for (std::int64_t& value : made) value = (random() % 2 ? 1 : -1) * numbers[up_to(random, numbers.size())];
+    for (std::int64_t& value : made) value = number(random);
     fed[read] = Tensor::of(own.shape(), std::move(made)).converted(own.dtype());
   }
   return fed.empty() ? std::nullopt : std::optional(std::move(fed));
+}
+
+// Whole numbers: so few that some are equal; limits and those beside them; such as halves and float32 hold no more; such as
+// overflow 32 bits when they are multiplied or doubled. Truths: none, all, some.
+std::vector<Comparison::Fed> Comparison::whole_numbers(const Stretch& at, const Reached& reached_a,
+                                                       const Reached& reached_b) const {
+  std::vector<std::int64_t> limits{0};
+  for (const auto* reached : {&reached_a, &reached_b})
+    for (const Limits& one : reached->limits)
+      for (const double x : one.at)
+        for (const std::int64_t beside : {-1, 0, 1})
+          if (std::abs(x) < 0x1p31) limits.push_back(static_cast<std::int64_t>(x) + beside);
+  std::vector<Fed> all;
+  const auto add = [&](bool truths, auto&& number) {
+    if (auto fed = whole_of(at, truths, number)) all.push_back(*std::move(fed));
+  };
+  const auto add_any_of = [&](const std::vector<std::int64_t>& numbers, bool negative) {
+    add(false, [&](std::mt19937_64& random) {
+      return (negative && random() % 2 ? -1 : 1) * numbers[up_to(random, numbers.size())];
+    });
+  };
+  add_any_of({-1, 0, 1, 2}, false);
+  add_any_of(limits, false);
+  add_any_of({0, 1, 2, 3, 7, 100, 2049, 40'001}, true);
+  add_any_of({0, 1, 2, 3, 7, 100, 70'001, 2'000'000'011}, true);
+  for (const std::int64_t truth : {0, 1}) add(true, [&](std::mt19937_64&) { return truth; });
+  add(true, [&](std::mt19937_64& random) { return static_cast<std::int64_t>(up_to(random, 2)); });
+  return all;
 }
 
 // Besides rows of tables: what every stretch that is written otherwise is asked.
@@ -204,7 +249,7 @@ std::vector<Comparison::Fed> Comparison::probes_of(const Stretch& at, const Reac
   add(made_of(at, [](std::mt19937_64&, double) { return 0.0; }));  // an empty image
   // So few that the largest of some are equal.
   add(made_of(at, [&](std::mt19937_64& random, double) { return static_cast<double>(up_to(random, 2)); }));
-  add(whole_numbers(at));
+  for (Fed& fed : whole_numbers(at, reached_a, reached_b)) all.push_back(std::move(fed));
   // One side of zero alone: a whole window lies there.
   for (const double sign : {-1.0, 1.0})
     add(made_of(

@@ -61,6 +61,8 @@ constexpr std::array known{
     Known{"number", "the original's number here", "the original's number here"},
     Known{"layer_extra", "no layer here", "no layer here"},
     Known{"layer_missing", "the original's layer here", "the original's layer here"},
+    Known{"initial_state", "the original's state as the second argument of the call",
+          "initial_state= with the original's state"},
     Known{"reset_after", "nn.GRU applies the reset gate behind the recurrent product; write the cell out",
           "reset_after=True is what PyTorch does"},
     Known{

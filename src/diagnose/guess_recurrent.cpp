@@ -58,6 +58,7 @@ void guess_time(Guesses& guesses, std::size_t node, const Cell& cell) {
 // B's cell in the place of a's, with the weights that it has: one of another kind, or one whose weights have other shapes.
 template <class Other, class Cell>
 void guess_kind(Guesses& guesses, std::size_t node, const Cell& cell, std::string_view cause) {
+  if (!guesses.so_far.empty()) return;  // it would explain whatever else was changed
   for (const Node* twin : twins<Other>(guesses.scene)) {
     auto theirs = std::get<Other>(twin->op);
     if constexpr (std::is_same_v<Other, Gru> && std::is_same_v<Cell, Gru>)
@@ -100,6 +101,27 @@ void guess_numbers(Guesses& guesses, std::size_t node, const Cell&) {
   }
 }
 
+// What the cell holds before the first step: numbers of b, or none.
+template <class Cell>
+void guess_state(Guesses& guesses, std::size_t node) {
+  const Scene& scene = guesses.scene;
+  const Node& about = scene.a.nodes[node];
+  for (const Node* other : twins<Cell>(scene)) {
+    Graph changed = scene.a;
+    bool any = false, given = false;
+    for (std::size_t input = weights; input < std::max(about.inputs.size(), other->inputs.size()); ++input) {
+      const Tensor *own = constant_of(scene.a, about, input), *theirs = constant_of(scene.b, *other, input);
+      if (!own && !theirs) continue;
+      changed = theirs ? with_constant(changed, node, input, *theirs) : without_input(changed, node, input);
+      any = any || !own || !theirs || !same_bytes(*own, *theirs);
+      given = given || theirs;
+    }
+    if (any)
+      guesses.add("initial_state", about, given ? "b's state in front of the first step" : "without a state in front",
+                  std::move(changed));
+  }
+}
+
 template <class Cell>
 void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
   const Scene& scene = guesses.scene;
@@ -112,6 +134,7 @@ void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
                   only == 0 ? "the gates in another order" : "the gates of one tensor in another order",
                   with_gates(scene.a, node, cell, order, only), only == 0 ? 0 : 1);
   guess_numbers(guesses, node, cell);
+  guess_state<Cell>(guesses, node);
   // The number at the other end of the sequence, walked the same way; or the whole walked the other way.
   if (!cell.returns_sequence) {
     Cell all = cell;

@@ -85,7 +85,7 @@ class ResizeGuesses {
     for (const Node* other : twins<convoy::Resize>(scene_)) {
       const auto& theirs = std::get<convoy::Resize>(other->op);
       std::string_view cause = "resize_coordinates";
-      if (theirs.interpolation != resize_.interpolation) cause = "resize_mode";
+      if (theirs.interpolation != resize_.interpolation || theirs.antialias != resize_.antialias) cause = "resize_mode";
       else if ((theirs.coordinates == Coordinates::AlignCorners) != (resize_.coordinates == Coordinates::AlignCorners))
         cause = "align_corners";
       else if (theirs.interpolation == Interpolation::Nearest &&

@@ -213,6 +213,15 @@ std::vector<Limits> limits_in(const Graph& piece) {
   return limits;
 }
 
+namespace {
+
+bool compares(const Node& node) {
+  const auto* binary = std::get_if<Binary>(&node.op);
+  return binary && gives_truth(binary->function) && binary->function < BinaryFunction::And;
+}
+
+}  // namespace
+
 std::vector<Ties> ties_in(const Graph& piece) {
   std::vector<Ties> all;
   for (const Node& node : piece.nodes) {
@@ -220,17 +229,59 @@ std::vector<Ties> ties_in(const Graph& piece) {
       all.push_back({node.inputs[0], {}, extreme->axis, 1, extreme->largest, node.layer});
     if (const auto* top = std::get_if<TopK>(&node.op); top && node.outputs.size() > 1)
       all.push_back({node.inputs[0], {}, top->axis, top->count, top->largest, node.layer});
-    const auto* binary = std::get_if<Binary>(&node.op);
-    const bool compares = binary && gives_truth(binary->function) && binary->function < BinaryFunction::And;
-    if (compares && !constant_of(piece, node, 0) && !constant_of(piece, node, 1))
+    if (compares(node) && !constant_of(piece, node, 0) && !constant_of(piece, node, 1))
       all.push_back({.value = node.inputs[0], .other = node.inputs[1], .layer = node.layer});
   }
   return all;
 }
 
-Reached nothing_reached(const Graph& piece) { return {limits_in(piece), ties_in(piece)}; }
+namespace {
+
+std::vector<Truth> truths_in(const Graph& piece) {
+  std::vector<Truth> all;
+  for (const Node& node : piece.nodes) {
+    if (compares(node) && node.inputs[0] == node.inputs[1]) continue;  // asks what is no number
+    for (const ValueId v : node.outputs)
+      if (piece[v].type.dtype == DType::Bool) all.push_back({v, node.layer});
+  }
+  return all;
+}
+
+}  // namespace
+
+Reached nothing_reached(const Graph& piece) { return {limits_in(piece), ties_in(piece), truths_in(piece)}; }
 
 namespace {
+
+// What two values differ by, number by number; sizes 1 stretch, ranks are aligned at the last axis. Empty: they do not fit.
+std::vector<double> differences(const Tensor& x, const Tensor& y) {
+  const Sizes &p = x.shape(), &q = y.shape();
+  const std::size_t rank = std::max(p.size(), q.size());
+  Sizes shape(rank, 1), steps_x(rank, 0), steps_y(rank, 0);
+  const auto lay = [&](const Sizes& own, Sizes& steps) {
+    Size step = 1;
+    for (std::size_t i = own.size(); i-- > 0;) {
+      const std::size_t axis = rank - own.size() + i;
+      if (own[i] != 1) steps[axis] = step;
+      if (shape[axis] == 1) shape[axis] = own[i];
+      else if (own[i] != 1 && own[i] != shape[axis]) return false;
+      step *= own[i];
+    }
+    return true;
+  };
+  if (!lay(p, steps_x) || !lay(q, steps_y)) return {};
+  const auto of_x = x.doubles(), of_y = y.doubles();
+  std::vector<double> all(static_cast<std::size_t>(checked_count(shape).value_or(0)));
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    Size left = static_cast<Size>(n), at_x = 0, at_y = 0;
+    for (std::size_t axis = rank; axis-- > 0; left /= shape[axis]) {
+      at_x += left % shape[axis] * steps_x[axis];
+      at_y += left % shape[axis] * steps_y[axis];
+    }
+    all[n] = of_x[static_cast<std::size_t>(at_x)] - of_y[static_cast<std::size_t>(at_y)];
+  }
+  return all;
+}
 
 // Whether two of the numbers that are chosen along the axis are equal, or the last one and the first that is not.
 bool has_equal_numbers(const Tensor& tensor, const Ties& ties) {
@@ -258,9 +309,12 @@ bool are_met(const Ties& ties, const std::vector<Tensor>& values) {
   const Tensor& own = values[static_cast<std::size_t>(ties.value.index)];
   if (!ties.other) return has_equal_numbers(own, ties);
   const Tensor& other = values[static_cast<std::size_t>(ties.other.index)];
-  if (own.shape() != other.shape()) return true;  // each is held against many: some are equal, or none need be
-  const auto x = own.doubles(), y = other.doubles();
-  return !std::ranges::equal(x, y, std::ranges::not_equal_to());
+  return std::ranges::count(differences(own, other), 0.0) > 0;
+}
+
+void note(Truth& one, const std::vector<Tensor>& values) {
+  for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles())
+    (x != 0 ? one.held : one.failed) = true;
 }
 
 void note(Limits& one, const std::vector<Tensor>& values) {
@@ -277,6 +331,40 @@ void note(Limits& one, const std::vector<Tensor>& values) {
 void note(Reached& reached, const std::vector<Tensor>& values) {
   for (Limits& one : reached.limits) note(one, values);
   for (Ties& one : reached.ties) one.met = one.met || are_met(one, values);
+  for (Truth& one : reached.truths) note(one, values);
+}
+
+std::vector<Crossing> crossings_in(const Graph& piece, const Graph& other) {
+  constexpr double near = 1e-6;
+  std::vector<Crossing> all;
+  for (const Node& node : piece.nodes) {
+    const auto* binary = std::get_if<Binary>(&node.op);
+    const bool chooses =
+        binary && (binary->function == BinaryFunction::Maximum || binary->function == BinaryFunction::Minimum);
+    if ((compares(node) || chooses) && node.inputs[0] != node.inputs[1])
+      all.push_back({node.inputs[0], node.inputs[1]});
+  }
+  const auto limits = limits_in(other);
+  const auto has = [&](double at) {
+    return std::ranges::any_of(limits, [&](const Limits& one) {
+      return std::ranges::any_of(one.at,
+                                 [&](double x) { return std::abs(x - at) <= near * std::max(1.0, std::abs(at)); });
+    });
+  };
+  for (const Limits& one : limits_in(piece))
+    for (std::size_t i = 0; i < one.at.size(); ++i)
+      if (!one.layers[i].empty() && !has(one.at[i])) all.push_back({one.value, {}, one.at[i]});
+  return all;
+}
+
+std::vector<double> beyond(const Crossing& crossing, const Graph& piece, const std::vector<Tensor>& values) {
+  const auto of = [&](ValueId v) -> const Tensor& {
+    return piece[v].constant ? *piece[v].constant : values[static_cast<std::size_t>(v.index)];
+  };
+  if (crossing.other) return differences(of(crossing.value), of(crossing.other));
+  std::vector<double> all = of(crossing.value).doubles();
+  for (double& x : all) x -= crossing.at;
+  return all;
 }
 
 std::vector<double> factors_toward(const Limits& limits, const std::vector<Tensor>& values) {
@@ -317,6 +405,10 @@ std::vector<std::string> not_met(const Reached& reached) {
   for (const Limits& one : reached.limits) add_not_met(all, one);
   for (const Ties& one : reached.ties)
     if (!one.met) all.push_back(fmt::format("equal numbers at '{}'", one.layer));
+  for (const Truth& one : reached.truths) {
+    if (!one.held) all.push_back(fmt::format("what is true at '{}'", one.layer));
+    if (!one.failed) all.push_back(fmt::format("what is false at '{}'", one.layer));
+  }
   return all;
 }
 

@@ -36,10 +36,18 @@ struct Ties {
 };
 std::vector<Ties> ties_in(const Graph& piece);
 
+// A truth that is computed: what follows from it shows where it holds, and where it does not.
+struct Truth {
+  ValueId value;
+  std::string layer;
+  bool held = false, failed = false;
+};
+
 // What the numbers of a piece have reached so far.
 struct Reached {
   std::vector<Limits> limits;
   std::vector<Ties> ties;
+  std::vector<Truth> truths;
 };
 Reached nothing_reached(const Graph& piece);
 
@@ -49,7 +57,17 @@ void note(Reached& reached, const std::vector<Tensor>& values);
 // Per stretch that was not met: by how much the numbers that lead to the value must grow or shrink to lie there.
 std::vector<double> factors_toward(const Limits& limits, const std::vector<Tensor>& values);
 
-// "x > 100 at 'where'", per stretch that was not met; "equal numbers at 'argmax'".
+// Where a piece goes one way or the other: a value is held against another one, or against a number.
+struct Crossing {
+  ValueId value, other;
+  double at = 0;
+};
+// Comparisons, and those limits that `other`, the piece it stands beside, has not as well.
+std::vector<Crossing> crossings_in(const Graph& piece, const Graph& other);
+// By how much each number lies beyond the crossing; sizes 1 stretch. Empty: the shapes do not fit.
+std::vector<double> beyond(const Crossing& crossing, const Graph& piece, const std::vector<Tensor>& values);
+
+// "x > 100 at 'where'", per stretch that was not met; "equal numbers at 'argmax'", "true at 'all'".
 std::vector<std::string> not_met(const Reached& reached);
 
 }  // namespace convoy::diagnose

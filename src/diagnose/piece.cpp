@@ -13,6 +13,13 @@
 
 namespace convoy::diagnose {
 
+Size numbers_in(const Graph& graph) {
+  Size all = 0;
+  for (const Value& value : graph.values)
+    if (const auto sizes = sizes_of(value.type.shape)) all += checked_count(*sizes).value_or(0);
+  return all;
+}
+
 Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary) {
   Piece piece;
   piece.from = boundary;
@@ -172,6 +179,21 @@ Result<Rounded> evaluate_sharply(const Graph& piece, const std::vector<Tensor>& 
   return got;
 }
 
+namespace {
+
+void add_error(Rounded& got, const Tensor& more, Size terms, double limit, const Sizes& permutation) {
+  const Tensor brought = arranged(more, permutation, got.value.shape());
+  if (brought.shape() != got.value.shape()) return;  // another shape is no matter of rounding
+  auto error = brought.floats();
+  const auto own = got.error ? got.error->floats() : std::vector<float>(error.size(), 0.0F);
+  for (std::size_t i = 0; i < error.size(); ++i) error[i] += own[i];
+  got.error = Tensor::of(got.value.shape(), std::move(error));
+  got.terms = std::max(got.terms, terms);
+  got.limit = std::max(got.limit, limit);
+}
+
+}  // namespace
+
 Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,
                        int threads) {
   const auto is_known = [&](const Node& node) {
@@ -198,14 +220,27 @@ Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& 
   }
   const Beforehand& known = found[at(a.outputs[0])];
   if (!known.error) return {};
-  const Tensor brought = arranged(*known.error, permutation, got.value.shape());
-  if (brought.shape() != got.value.shape()) return {};  // another shape is no matter of rounding
-  auto error = brought.floats();
-  const auto own = got.error ? got.error->floats() : std::vector<float>(error.size(), 0.0F);
-  for (std::size_t i = 0; i < error.size(); ++i) error[i] += own[i];
-  got.error = Tensor::of(got.value.shape(), std::move(error));
-  got.terms = std::max(got.terms, known.terms);
-  got.limit = std::max(got.limit, known.limit);
+  add_error(got, *known.error, known.terms, known.limit, permutation);
+  return {};
+}
+
+Status allow_for_folded(Rounded& got, const Graph& a, const Graph& b, const std::vector<Tensor>& inputs,
+                        const Sizes& permutation, int threads) {
+  const auto scales = [](const Graph& graph) {
+    return std::ranges::count_if(graph.nodes, [&](const Node& node) {
+      const bool reads_constant =
+          std::ranges::any_of(node.inputs, [&](ValueId v) { return v && graph[v].constant.has_value(); });
+      return std::holds_alternative<BatchNorm>(node.op) || std::holds_alternative<Affine>(node.op) ||
+             (std::holds_alternative<Binary>(node.op) && reads_constant);
+    });
+  };
+  const auto norms = [](const Graph& graph) {
+    return std::ranges::count_if(graph.nodes, [](const Node& n) { return std::holds_alternative<BatchNorm>(n.op); });
+  };
+  if (scales(a) <= scales(b) && norms(a) <= norms(b)) return {};
+  auto own = evaluate_rounded(a, inputs, threads);
+  if (!own) return pass(own);
+  if (own->error) add_error(got, *own->error, own->terms, own->limit, permutation);
   return {};
 }
 

@@ -16,6 +16,9 @@ struct Piece {
 };
 Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary);
 
+// Of all its values that have sizes.
+Size numbers_in(const Graph& graph);
+
 // All values of a piece, in float64. Fails: as the kernels do, for instance where shapes no longer fit.
 Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
 // The same, but that constants and whatever is computed on the way are moved by up to `by` of their size, to random sides:
@@ -41,6 +44,11 @@ Result<Rounded> evaluate_sharply(const Graph& piece, const std::vector<Tensor>& 
 // Adds what b may be off by because it holds computed what the stretch of a computes from constants alone.
 Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& inputs, const Sizes& permutation,
                        int threads);
+
+// The same for scales and offsets that b holds folded into other numbers: those are rounded by what they were made of, as a's
+// own numbers are when it computes.
+Status allow_for_folded(Rounded& got, const Graph& a, const Graph& b, const std::vector<Tensor>& inputs,
+                        const Sizes& permutation, int threads);
 
 // How far `got` of b is from `wanted` of a, brought into b's order of axes.
 struct Gap {

@@ -191,6 +191,21 @@ std::vector<Row> rows() {
       {"the odd cell that SAME has at other sizes, in front at all of them",
        std::string(image) + "const k float32[4,3,4,3] = seed 1\n", "y = conv(x, k) windows=4/2,3 paddings=same,same\n",
        "y = conv(x, k) windows=4/2,3 paddings=2:1,1:1\n", "odd_cell_on_the_other_side"},
+      {"a state in front of the first step",
+       "input x float32[2,6,4]\nconst w float32[15,4] = seed 1\nconst r float32[15,5] = seed 2\nconst b float32[15] = "
+       "seed 3\n"
+       "const c float32[15] = seed 4\nconst h float32[2,5] = seed 5\n",
+       "y = gru(x, w, r, b, c) gates=torch returns_sequence=true\n",
+       "y = gru(x, w, r, b, c, h) gates=torch returns_sequence=true\n", "initial_state"},
+      {"without the state in front of the first step",
+       "input x float32[2,6,4]\nconst w float32[20,4] = seed 1\nconst r float32[20,5] = seed 2\nconst b float32[20] = "
+       "seed 3\n"
+       "const c float32[20] = seed 4\nconst h float32[2,5] = seed 5\nconst m float32[2,5] = seed 6\n",
+       "y = lstm(x, w, r, b, c, h, m) gates=torch returns_sequence=true\n",
+       "y = lstm(x, w, r, b, c) gates=torch returns_sequence=true\n", "initial_state"},
+      {"a resize that widens its kernel, and one that does not", image,
+       "y = resize(x) sizes=5,6 interpolation=linear antialias=true\n",
+       "y = resize(x) sizes=5,6 interpolation=linear\n", "resize_mode"},
       {"a slope for every channel lost", std::string(image) + "const s float32[3,1,1] = seed 3 positive\n",
        "y = prelu(x, s)\n", "y = relu(x)\n", "activation_kind"},
       {"a hard sigmoid written out, with another slope", image,

@@ -265,5 +265,70 @@ TEST(SameExactly, WhatNoNumberMakesInOneModelOnlyIsSaid) {
   EXPECT_TRUE(diagnosed(a, a).scope.not_finite.empty());
 }
 
+struct Reached {
+  std::string name, inputs, a, b;  // the last value is y
+};
+
+// What made inputs do not come by: both compute the same with nearly all numbers.
+std::vector<Reached> rarely_reached() {
+  const std::string x = "input x float32[3,5]\n", two = "input x float32[3,5]\ninput z float32[3,5]\n";
+  const std::string whole = "input x int64[3,5]\ninput z int64[3,5]\n",
+                    truth = "input x float32[3,5]\ninput z bool[3,5]\n";
+  const std::string numbers = "const p float32[] = 2\nconst q float32[] = 2.001\nconst n float32[] = 0\n";
+  const auto above = [](const std::string& factor) {
+    return "m = binary(z, " + factor + ") function=multiply\ng = binary(x, m) function=greater\ny = where(g, x, n)\n";
+  };
+  const auto divided = [](const std::string& by) {
+    return "u = unary(x) function=abs\ns = reduce(u) axes=1 keeps_axes=true reduction=sum\ne = affine(s) offset=" + by +
+           "\ny = binary(x, e) function=divide\n";
+  };
+  return {
+      {"a threshold", x, "y = threshold(x) threshold=0.5\n", "y = threshold(x) threshold=0.49\n"},
+      {"a comparison of two", two + numbers, above("p"), above("q")},
+      {"a comparison with the mean", x + numbers,
+       "m = reduce(x) axes=1 keeps_axes=true\nt = binary(m, p) function=multiply\ng = binary(x, t) function=greater\n"
+       "y = where(g, x, n)\n",
+       "m = reduce(x) axes=1 keeps_axes=true\nt = binary(m, q) function=multiply\ng = binary(x, t) function=greater\n"
+       "y = where(g, x, n)\n"},
+      {"equal whole numbers", whole, "g = binary(x, z) function=greater\ny = cast(g) to=int64\n",
+       "g = binary(x, z) function=greater_or_equal\ny = cast(g) to=int64\n"},
+      {"a small number that is added to what divides", x, divided("1e-07"), divided("1e-09")},
+      {"what holds for none", truth + numbers,
+       "t = cast(z) to=float32\nw = reduce(t) axes=1 keeps_axes=true reduction=maximum\ny = binary(x, w) "
+       "function=multiply\n",
+       "y = affine(x)\n"},
+  };
+}
+
+TEST(SameExactly, WhatMadeNumbersRarelyReachIsReached) {
+  for (const Reached& row : rarely_reached()) {
+    const Graph a = exactly_parsed(row.inputs + row.a + "output y\n"),
+                b = exactly_parsed(row.inputs + row.b + "output y\n");
+    EXPECT_FALSE(diagnosed(a, b).same) << row.name;
+    EXPECT_FALSE(diagnosed(b, a).same) << row.name;
+    EXPECT_TRUE(diagnosed(a, a).same) << row.name;
+  }
+}
+
+TEST(SameExactly, AConditionThatNeverHeldIsSaid) {
+  const std::string head = "input x float32[3,5]\nconst n float32[] = 0\nconst k float32[] = 123.4567\n";
+  const Graph a = exactly_parsed(head + "y = affine(x)\noutput y\n");
+  const Graph b = exactly_parsed(head +
+                                 "s = reduce(x) axes=1 keeps_axes=true reduction=sum\nd = unary(s) function=floor\n"
+                                 "e = binary(d, k) function=equal\ny = where(e, n, x)\noutput y\n");
+  EXPECT_EQ(diagnosed(a, b).scope.not_reached, std::vector<std::string>{"what is true at 'e'"});
+}
+
+// A leaky ReLU in front of a maximum, or behind it; a batch norm behind a ReLU as a factor and a term, or in the layer behind.
+TEST(SameExactly, WhatStandsElsewhereIsNoDifference) {
+  const std::string x = "input x float32[2,3,9,11]\n";
+  const Graph a = exactly_parsed(
+      x + "p = max_pool(x) windows=3/2,3/2 paddings=0:0,0:0\ny = relu(p) negative_slope=0.1\noutput y\n");
+  const Graph b = exactly_parsed(
+      x + "p = relu(x) negative_slope=0.1\ny = max_pool(p) windows=3/2,3/2 paddings=0:0,0:0\noutput y\n");
+  EXPECT_TRUE(diagnosed(a, b).same);
+  EXPECT_TRUE(diagnosed(b, a).same);
+}
+
 }  // namespace
 }  // namespace convoy::diagnose::exactly_test

@@ -110,6 +110,35 @@ def test_the_same_written_otherwise(name, behind, tmp_path):
     assert "operator by operator" in text
 
 
+class Folded(nn.Module):
+    """A batch norm behind a ReLU: as it is, as a factor and a term, or in the convolution behind."""
+
+    def __init__(self, how):
+        super().__init__()
+        torch.manual_seed(4)
+        self.how, self.c, self.n, self.d = how, nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5), nn.Conv2d(5, 4, 3)
+        vectors = [torch.randn(5), torch.rand(5) + 0.5, torch.randn(5), torch.randn(5)]
+        for name, value in zip(("running_mean", "running_var", "weight", "bias"), vectors):
+            getattr(self.n, name).data.copy_(value)
+        factor = self.n.weight.data / torch.sqrt(self.n.running_var + self.n.eps)
+        term = self.n.bias.data - self.n.running_mean * factor
+        self.factor, self.term = (nn.Buffer(value.view(1, 5, 1, 1)) for value in (factor, term))
+        if how == "behind":
+            self.d.bias.data += (self.d.weight.data * self.term).sum((1, 2, 3))
+            self.d.weight.data *= self.factor
+
+    def forward(self, x):
+        x = F.relu(self.c(x))
+        x = self.n(x) if self.how == "norm" else x * self.factor + self.term if self.how == "written" else x
+        return self.d(x)
+
+
+@pytest.mark.parametrize("a, b", [("norm", "written"), ("written", "norm"), ("norm", "behind"), ("behind", "norm")])
+def test_a_norm_may_be_folded_into_what_is_behind(a, b, tmp_path):
+    code, text = said(tmp_path, Folded(a).eval(), Folded(b).eval(), torch.randn(1, 3, 9, 11))
+    assert code == 0, text
+
+
 NOT_FINITE = {
     "softmax": (lambda x: F.softmax(x, 1), lambda x: torch.exp(x) / torch.exp(x).sum(1, keepdim=True)),
     "sigmoid": (torch.sigmoid, lambda x: torch.exp(x) / (1 + torch.exp(x))),

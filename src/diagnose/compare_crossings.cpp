@@ -1,0 +1,105 @@
+// Where a stretch goes one way or the other by numbers that it computes, made numbers seldom come close to the crossing: two of
+// them on both sides of it are brought together until they lie right beside it. A model whose crossing is elsewhere differs.
+#include "diagnose/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+
+namespace convoy::diagnose {
+
+namespace {
+
+// Far more than rounding moves a crossing by, as a share of the way between both ends.
+constexpr double notch = 0x1p-17;
+
+}  // namespace
+
+// Numbers of several sizes, for all inputs of floats.
+std::vector<Comparison::Fed> Comparison::ends_of(const Stretch& at) const {
+  std::vector<Fed> ends;
+  Fed own;
+  for (auto& [read, tensor] : reads_of(at)) own.emplace(read, tensor);
+  ends.push_back(std::move(own));
+  for (const double size : {1.0, -1.0, 8.0, 0x1p20}) {
+    auto made = made_of(at, [&](std::mt19937_64& random, double scale) {
+      const double share = static_cast<double>(random() >> 40) * 0x1p-24;
+      return size * scale * (2 * share - 1);
+    });
+    if (made) ends.push_back(*std::move(made));
+  }
+  return ends;
+}
+
+Comparison::Fed Comparison::between(const Stretch& at, const Fed& first, const Fed& last, double share) const {
+  Fed fed;
+  for (const auto& [read, own] : reads_of(at)) {
+    const auto p = first.find(read), q = last.find(read);
+    const Tensor &x = p == first.end() ? own : p->second, &y = q == last.end() ? own : q->second;
+    if (own.dtype() != DType::F32 || x.shape() != y.shape()) {
+      fed.emplace(read, x);
+      continue;
+    }
+    auto made = x.floats();
+    const auto others = y.floats();
+    for (std::size_t n = 0; n < made.size(); ++n)
+      made[n] = static_cast<float>(static_cast<double>(made[n]) * (1 - share) + static_cast<double>(others[n]) * share);
+    keep_whole(own, made);
+    fed.emplace(read, Tensor::of(own.shape(), std::move(made)));
+  }
+  return fed;
+}
+
+std::vector<double> Comparison::beyond_when_fed(std::size_t i, const Crossing& crossing, bool of_b, Fed fed) {
+  State& state = states_[i];
+  const auto before = std::exchange(state.fed, std::move(fed));
+  const auto at = stretch(i);
+  state.fed = before;
+  if (!at) return {};
+  const Graph& piece = of_b ? at->b.graph : at->a.graph;
+  const auto values = values_of(piece, of_b ? at->inputs_b : at->inputs_a, threads_);
+  return values ? beyond(crossing, piece, *values) : std::vector<double>{};
+}
+
+bool Comparison::agrees_at_crossing(std::size_t i, const Stretch& at, const std::vector<Fed>& ends,
+                                    const Crossing& crossing, bool of_b, Reached& reached_a, Reached& reached_b) {
+  std::vector<std::vector<double>> sides;
+  for (const Fed& end : ends) sides.push_back(beyond_when_fed(i, crossing, of_b, end));
+  for (std::size_t q = 1; q < ends.size(); ++q)
+    for (std::size_t p = 0; p < q; ++p) {
+      if (sides[p].size() != sides[q].size()) continue;
+      const auto crosses = [&](std::size_t n) { return (sides[p][n] < 0) != (sides[q][n] < 0); };
+      std::size_t n = 0;
+      while (n < sides[p].size() && !crosses(n)) ++n;
+      if (n == sides[p].size()) continue;
+      double low = 0, high = 1;
+      while (high - low > notch) {
+        const double middle = (low + high) / 2;
+        const auto now = beyond_when_fed(i, crossing, of_b, between(at, ends[p], ends[q], middle));
+        if (n >= now.size()) return true;
+        ((now[n] < 0) == (sides[p][n] < 0) ? low : high) = middle;
+      }
+      for (const double share : {low - notch, high + notch, 1.0})
+        if (!agrees_when_fed(i, between(at, ends[p], ends[q], share), reached_a, reached_b, nullptr)) return false;
+      return true;
+    }
+  return true;
+}
+
+bool Comparison::agrees_at_crossings(std::size_t i, const Stretch& at, Reached& reached_a, Reached& reached_b) {
+  constexpr Size most_numbers = Size{1} << 20;
+  constexpr std::size_t most_crossings = 12;
+  if (numbers_in(at.a.graph) + numbers_in(at.b.graph) > most_numbers) return true;
+  std::vector<std::pair<Crossing, bool>> crossings;
+  for (const Crossing& crossing : crossings_in(at.a.graph, at.b.graph)) crossings.emplace_back(crossing, false);
+  for (const Crossing& crossing : crossings_in(at.b.graph, at.a.graph)) crossings.emplace_back(crossing, true);
+  if (crossings.empty()) return true;
+  if (crossings.size() > most_crossings) crossings.resize(most_crossings);
+  const auto ends = ends_of(at);
+  return std::ranges::all_of(crossings, [&](const auto& one) {
+    return agrees_at_crossing(i, at, ends, one.first, one.second, reached_a, reached_b);
+  });
+}
+
+}  // namespace convoy::diagnose
