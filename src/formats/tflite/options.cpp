@@ -6,15 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace convoy::tflite {
-namespace {
-
-constexpr std::array<std::string_view, 2> padding_words{"SAME", "VALID"};
-constexpr std::array<std::string_view, 6> activation_words{"NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT"};
-
-}  // namespace
 
 Sizes per_axis(FunctionCall& call, const std::string& stem, Size space, std::optional<Size> otherwise,
                const std::string& behind) {

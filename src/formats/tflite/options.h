@@ -3,7 +3,15 @@
 #pragma once
 #include "formats/function.h"
 
+#include <array>
+
 namespace convoy::tflite {
+
+// The members of enumerations, by their numbers.
+inline constexpr std::array<std::string_view, 2> padding_words{"SAME", "VALID"};
+inline constexpr std::array<std::string_view, 6> activation_words{"NONE",  "RELU", "RELU_N1_TO_1",
+                                                                  "RELU6", "TANH", "SIGN_BIT"};
+inline constexpr std::array<std::string_view, 2> mirror_words{"REFLECT", "SYMMETRIC"};
 
 // 'stride_h', 'stride_w' (and 'stride_d' in front where `space` is 3) with `behind` after the letter: "_factor".
 // `otherwise` where one is absent. Refuses numbers below 1.

@@ -88,8 +88,8 @@ constexpr std::array activation_table{
     Operator{"CEIL", 104, "input", 0, "", unary<Function::Ceil>},
     Operator{"ROUND", 116, "input", 0, "", unary<Function::Round>},
     Operator{"SIN", 66, "input", 0, "", unary<Function::Sin>},
-    Operator{"COS", 108, "input", 86, "", unary<Function::Cos>},
-    Operator{"SIGN", 158, "input", 0, "", unary<Function::Sign>},
+    Operator{"COS", 108, "input", 84, "", unary<Function::Cos>},
+    Operator{"SIGN", 158, "input", 123, "", unary<Function::Sign>},
     Operator{"LOGICAL_NOT", 87, "input", 63, "", unary<Function::Not>},
 };
 

@@ -5,9 +5,8 @@
 #include <map>
 
 namespace convoy::tflite {
-namespace {
 
-const std::vector<Operator>& all_operators() {
+std::span<const Operator> all_operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> rows;
     for (const auto family : {convolution_operators(), pooling_operators(), pad_operators(), resize_operators(),
@@ -18,8 +17,6 @@ const std::vector<Operator>& all_operators() {
   }();
   return all;
 }
-
-}  // namespace
 
 const Operator* operator_of(int code) {
   static const auto by_code = [] {

@@ -32,6 +32,8 @@ std::span<const Operator> reduction_operators();
 std::span<const Operator> linear_operators();
 std::span<const Operator> slice_operators();
 
+std::span<const Operator> all_operators();
+
 // Null: no row has this number; the name of a builtin operator that has none.
 const Operator* operator_of(int code);
 const Operator* operator_named(std::string_view name);

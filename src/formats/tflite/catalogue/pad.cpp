@@ -37,10 +37,8 @@ std::vector<ValueId> pad_v2(FunctionCall& call) {
   return padded(call, PadMode::Constant, number);
 }
 
-constexpr std::array<std::string_view, 2> modes{"REFLECT", "SYMMETRIC"};
-
 std::vector<ValueId> mirror_pad(FunctionCall& call) {
-  const bool reflects = word_of(call, "mode", modes) == "REFLECT";
+  const bool reflects = word_of(call, "mode", mirror_words) == "REFLECT";
   return padded(call, reflects ? PadMode::Reflect : PadMode::Symmetric, 0);
 }
 

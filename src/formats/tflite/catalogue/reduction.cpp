@@ -82,7 +82,7 @@ constexpr std::array reduction_table{
     Operator{"ARG_MAX", 56, "input axis", 40, "output_type:b", arg_extreme<true>},
     Operator{"ARG_MIN", 79, "input axis", 57, "output_type:b", arg_extreme<false>},
     Operator{"TOPK_V2", 48, "input k", 34, "", top_k},
-    Operator{"CUMSUM", 128, "input axis", 108, "exclusive:b reverse:b", running_sum},
+    Operator{"CUMSUM", 128, "input axis", 102, "exclusive:b reverse:b", running_sum},
     Operator{"L2_NORMALIZATION", 11, "input", 12, "fused_activation_function:b", l2_normalization},
     Operator{"LOCAL_RESPONSE_NORMALIZATION", 13, "input", 13, "radius:i bias:f alpha:f beta:f", local_response},
 };

@@ -228,7 +228,7 @@ constexpr std::array slice_table{
              "begin_mask:i end_mask:i ellipsis_mask:i new_axis_mask:i shrink_axis_mask:i offset:b", strided_slice},
     Operator{"TILE", 69, "input multiples", 51, "", tile},
     Operator{"BROADCAST_TO", 130, "input shape", 104, "", broadcast_to},
-    Operator{"REVERSE_V2", 105, "input axes", 84, "", reverse},
+    Operator{"REVERSE_V2", 105, "input axes", 81, "", reverse},
 };
 
 }  // namespace
