@@ -231,6 +231,34 @@ TEST(Plan, ResizesAndNormsRows) {
   for (const std::string& step : steps) EXPECT_FALSE(step.contains("(plain)")) << step;
 }
 
+// Attention: two products of computed matrices, of which one may stand for all.
+TEST(Plan, MultipliesComputedMatrices) {
+  Net net;
+  net.whole = true;
+  const ValueId a = net.input({2, 3, 37, 20}), b = net.input({2, 3, 20, 45}), c = net.input({20, 11});
+  net.give(net.add(MatMul{}, {a, b}));
+  net.give(net.add(MatMul{}, {a, c}));
+  const std::vector<Tensor> inputs{whole_floats({2, 3, 37, 20}, 5), whole_floats({2, 3, 20, 45}, 6),
+                                   whole_floats({20, 11}, 7)};
+  expect_agreement(net.graph, inputs, 0);
+  EXPECT_EQ(std::ranges::count(steps_of(net.graph, inputs), "matmul"), 2);
+}
+
+TEST(Plan, SumsDilatedImagesByWinograd) {
+  for (const Size dilation : {2, 6}) {
+    Net net;
+    const ValueId x = net.input({1, 21, 50, 43});
+    const Conv op{.axes = {Order::ChannelsFirst, 2},
+                  .windows = {{3, 1, dilation}, {3, 1, dilation - 1}},
+                  .paddings = {{Spelling::SameUpper, 0, 0, {}}, {Spelling::Explicit, 3, 1, {}}}};
+    net.give(net.add(Relu{}, {net.add(op, {x, net.weight({37, 21, 3, 3}), net.weight({37})})}));
+    const std::vector<Tensor> inputs{random({1, 21, 50, 43}, 5)};
+    expect_agreement(net.graph, inputs, 1e-5);
+    const auto steps = steps_of(net.graph, inputs);
+    EXPECT_NE(std::ranges::find(steps, "conv by winograd + relu"), steps.end());
+  }
+}
+
 // One row reads several panels of weights at once, and what is left of them.
 TEST(Plan, GivesTheBitsOfTheNodesForSingleRows) {
   for (const Size outputs : {5, 64, 128, 300}) {

@@ -47,7 +47,7 @@ bool Winograd::suits(const ConvolutionShape& shape) {
   if (axes < 1 || axes > 2 || shape.groups != 1 || shape.inputs < 16 || shape.outputs < 16) return false;
   double blocks = static_cast<double>(shape.batch), direct = blocks, planes = 1;
   for (const plain::AxisWalk& walk : shape.walks) {
-    if (walk.taps != reach || walk.stride != 1 || walk.transposed || (axes == 2 && walk.dilation != 1)) return false;
+    if (walk.taps != reach || walk.stride != 1 || walk.transposed) return false;
     blocks *= static_cast<double>(blocks_of(walk));
     direct *= static_cast<double>(reach * walk.out);
     planes *= points;
@@ -107,7 +107,7 @@ void Winograd::place(Size block, const float* x, float* y, const Finish<float>& 
   const plain::AxisWalk &across = shape_.walks.back(), &down = axes_ == 2 ? shape_.walks[0] : none;
   const Size column = first_of(shape_.walks.size() - 1, block % blocks_.back());
   block /= blocks_.back();
-  const Size apart = across.dilation;
+  const Size apart = across.dilation, down_apart = down.dilation;
   const Size row = axes_ == 2 ? first_of(0, block % blocks_[0]) : 0, image = axes_ == 2 ? block / blocks_[0] : block;
   const auto columns = cells_of(across, column);
   const auto rows = axes_ == 2 ? cells_of(down, row) : std::array<Size, points>{};
@@ -118,8 +118,9 @@ void Winograd::place(Size block, const float* x, float* y, const Finish<float>& 
                                      : x + ((image * down.in + rows[i]) * across.in + columns[j]) * shape_.x_step;
   for (Size i = 0; i < (axes_ == 2 ? side : 1); ++i)
     for (Size j = 0; j < side; ++j) {
-      const Size to = column + j * apart, pixel = (image * down.out + row + i) * across.out + to;
-      const bool is_there = row + i < down.out && to < across.out;
+      const Size line = row + i * down_apart, to = column + j * apart,
+                 pixel = (image * down.out + line) * across.out + to;
+      const bool is_there = line < down.out && to < across.out;
       at.y[i * side + j] = is_there ? y + pixel * shape_.y_step : nullptr;
       at.residual[i * side + j] =
           is_there && finish.residual ? finish.residual + pixel * finish.residual_step : nullptr;

@@ -1,4 +1,4 @@
-// Convolutions of 3 x 3 cells with stride 1 as products of 36 small matrices, and of 3 cells along one axis, however far apart, as 6:
+// Convolutions of 3 x 3 cells with stride 1, however far apart, as products of 36 small matrices, and of 3 cells along one axis as 6:
 // 4 x 4 outputs at once take 36 multiplications instead of 144, 4 take 6 instead of 12. The factors are no whole numbers, so sums
 // round differently than those of the definition (up to three to five times as much), and proofs do not use it. Interpolation at 0, 1,
 // -1, 1/2, -2 and infinity, which rounds half as much as the usual points.

@@ -704,7 +704,7 @@ Status Builder::build_node(const Node& node) {
   }
   const bool done = try_convolution(node) || try_product(node) || try_map(node) || try_pair(node) || try_norm(node) ||
                     try_pool(node) || try_mean(node) || try_softmax(node) || try_resize(node) || try_layer_norm(node) ||
-                    try_concat(node) || try_slice(node) || try_view(node);
+                    try_pair_products(node) || try_concat(node) || try_slice(node) || try_view(node);
   if (!done)
     if (auto s = plain_node(node); !s) return s;
   for (const ValueId v : node.inputs)

@@ -55,6 +55,7 @@ class Builder {
   bool try_softmax(const Node& node);
   bool try_resize(const Node& node);
   bool try_layer_norm(const Node& node);
+  bool try_pair_products(const Node& node);
   // Channels of a value without a copy.
   bool try_slice(const Node& node);
   // Zeros around a value that one convolution alone reads: it pads by itself.

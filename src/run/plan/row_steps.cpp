@@ -73,6 +73,25 @@ const float* ResizeLines::mixed_line(const float* image, Size line, std::vector<
   return mixed.data();
 }
 
+void PairProducts::prepare(const Places& places) {
+  a_ = numbers_at(places, a), b_ = numbers_at(places, b), y_ = numbers_at(places, y);
+}
+
+Status PairProducts::run(Workspace& at) const {
+  const float *const from_a = a_.in(at), *const from_b = b_.in(at);
+  float* const to = y_.out(at);
+  const auto product = [&](Size pair, int threads) {
+    const fast::Convolution<float> packed({{}, rows, 1, depth, columns},
+                                          from_b + (is_one_b ? 0 : pair * depth * columns), {0, 0, columns, 1}, nullptr,
+                                          fast::kernels<float>());
+    packed.run(from_a + (is_one_a ? 0 : pair * rows * depth), to + pair * rows * columns, {}, threads);
+  };
+  const int threads = threads_for(at.threads, operations);
+  if (pairs == 1) product(0, threads);
+  else for_each_item(threads, pairs, [&](Size pair) { product(pair, 1); });
+  return {};
+}
+
 void NormRows::prepare(const Places& places) { x_ = numbers_at(places, x), y_ = numbers_at(places, y); }
 
 Status NormRows::run(Workspace& at) const {

@@ -1,4 +1,4 @@
-// Steps over rows of channels: resizing and layer norms.
+// Steps over rows of channels: resizing, layer norms, products of two computed matrices.
 #pragma once
 #include "ops/resize.h"
 #include "run/plan/steps.h"
@@ -25,6 +25,19 @@ class ResizeLines : public Step {
 
   Numbers x_, y_;
   Size images_ = 1, cells_ = 1, positions_ = 1;
+};
+
+// a [..., m, k] times b [..., k, n], pair by pair; of either there may be one for all pairs.
+class PairProducts : public Step {
+ public:
+  Size rows = 1, depth = 1, columns = 1, pairs = 1;
+  bool is_one_a = false, is_one_b = false;
+  PlaceId a, b, y;
+  void prepare(const Places& places) override;
+  Status run(Workspace& at) const override;
+
+ private:
+  Numbers a_, b_, y_;
 };
 
 // Each row less its mean, by its deviation, times gamma, plus beta.
