@@ -307,6 +307,7 @@ Status Comparison::compare_all(bool again) {
     if (!state.gap.same) only_seems_when_fed(i);
   }
   drop_crossed();
+  drop_transformed();
   // From the end: what is turned upright there shows whether what stands in front of it was right.
   for (std::size_t i = states_.size(); i-- > 0;) {
     const Match& match = alignment_.matches[i];

@@ -71,6 +71,7 @@ class Comparison {
     Fed fed;  // in place of a's own numbers, by match, in a's order of axes
     double sharpness = 1;  // below it: compared in float64, within this share of float32's bound
     bool is_identical = false, is_rounded = false;
+    bool is_transformed = false;  // its weights differ by what cancels within the stretch
     Weights weights;
     std::vector<std::string> not_reached;
     std::string not_finite;
@@ -94,6 +95,9 @@ class Comparison {
   void try_fresh(std::size_t match);
   void drop_other_ends();
   void drop_crossed();
+  std::optional<bool> has_transformed_weights(std::size_t match) const;
+  bool drop_as_transformed(std::size_t match);
+  void drop_transformed();
   bool drop_together(const std::vector<std::size_t>& group);
   bool holds_as_many(const Match& match) const;
   bool join(std::size_t match);

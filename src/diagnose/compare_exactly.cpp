@@ -240,6 +240,7 @@ void Comparison::compare_exactly() {
     state.weights = alike ? weights_of(a, b, *alike) : weights_in(a, b);
     state.is_identical = alike && state.weights.all_equal;
     if (alike) settle_moved_biases(i, a, b);
+    if (state.is_transformed && state.gap.same) state.weights.rounded += std::exchange(state.weights.different, 0);
     if (!state.gap.same && state.weights.different > 0) sharpen(i);
     if (!state.gap.same || state.is_identical) continue;
     if (!agrees_everywhere(i)) {

@@ -139,6 +139,78 @@ def test_a_norm_may_be_folded_into_what_is_behind(a, b, tmp_path):
     assert code == 0, text
 
 
+class Rewritten(nn.Module):
+    """Weights of two layers that differ by what cancels between them, or do not."""
+
+    def __init__(self, change, function):
+        super().__init__()
+        torch.manual_seed(5)
+        self.c, self.d, self.function = nn.Conv2d(3, 6, 3), nn.Conv2d(6, 4, 3), function
+        if change:
+            change(self.c.weight.data, self.c.bias.data, self.d.weight.data)
+
+    def forward(self, x):
+        return self.d(self.function(self.c(x)))
+
+
+def scaled_between(factors):
+    def change(kernel, bias, behind):
+        kernel *= factors.view(-1, 1, 1, 1)
+        bias *= factors
+        behind /= factors.view(1, -1, 1, 1)
+
+    return change
+
+
+FACTORS = torch.tensor([0.5, 3.0, 0.7, 1.9, 2.0, 1.0])
+SIGNS = torch.tensor([1.0, -1, -1, 1, -1, 1])
+CANCELS = [(scaled_between(FACTORS), F.relu), (scaled_between(SIGNS), torch.tanh)]
+
+
+def one_more(change, place):
+    def more(*tensors):
+        change(*tensors)
+        tensors[place].flatten()[7 % tensors[place].numel()] *= 1.001
+
+    return more
+
+
+@pytest.mark.parametrize("change, function", CANCELS)
+def test_weights_that_cancel_are_no_difference(change, function, tmp_path):
+    x = torch.randn(1, 3, 9, 11)
+    a = Rewritten(None, function)
+    code, text = said(tmp_path, a, Rewritten(change, function), x)
+    assert code == 0 and "computed or rounded otherwise" in text, text
+    for place in range(3):  # and one number that does not
+        code, text = said(tmp_path, a, Rewritten(one_more(change, place), function), x)
+        assert code == 1, text
+
+
+class Attention(nn.Module):
+    def __init__(self, scale, of_queries):
+        super().__init__()
+        torch.manual_seed(6)
+        self.q, self.k, self.v, self.o = nn.Linear(9, 12), nn.Linear(9, 12), nn.Linear(9, 12), nn.Linear(12, 7)
+        self.scale = scale
+        self.q.weight.data *= of_queries
+        self.q.bias.data *= of_queries
+
+    def forward(self, x):
+        q, k, v = (layer(x).view(x.shape[0], -1, 3, 4).transpose(1, 2) for layer in (self.q, self.k, self.v))
+        scores = q @ k.transpose(-1, -2)
+        if self.scale != 1:
+            scores = scores * self.scale
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).reshape(x.shape[0], -1, 12))
+
+
+def test_a_scale_of_attention_may_be_in_the_queries(tmp_path):
+    x = torch.randn(2, 5, 9)
+    code, text = said(tmp_path, Attention(0.3, 1), Attention(1, 0.3), x)
+    assert code == 0, text
+    code, text = said(tmp_path, Attention(0.3, 1), Attention(1, 0.301), x)
+    assert code == 1, text
+
+
 NOT_FINITE = {
     "softmax": (lambda x: F.softmax(x, 1), lambda x: torch.exp(x) / torch.exp(x).sum(1, keepdim=True)),
     "sigmoid": (torch.sigmoid, lambda x: torch.exp(x) / (1 + torch.exp(x))),
@@ -176,22 +248,11 @@ def test_tokens_with_a_rule_of_their_own(a, b, tmp_path):
     assert code == (a != b), text
 
 
-class Scaled(nn.Module):
-    """A factor in front of a ReLU, taken back behind it."""
-
-    def __init__(self, factor):
-        super().__init__()
-        torch.manual_seed(7)
-        self.first, self.second = nn.Conv2d(3, 5, 3), nn.Conv2d(5, 4, (1, 3))
-        with torch.no_grad():
-            self.first.weight.mul_(factor), self.first.bias.mul_(factor), self.second.weight.div_(factor)
-
-    def forward(self, x):
-        return self.second(F.relu(self.first(x)))
-
-
 def test_differences_that_cancel_are_said_to(tmp_path):
-    code, text = said(tmp_path, Scaled(1), Scaled(2), torch.randn(1, 3, 9, 11))
+    """What the keys add is the same for every key of a query: the softmax takes it off."""
+    a, b = Attention(0.3, 1), Attention(0.3, 1)
+    b.k.bias.data.zero_()
+    code, text = said(tmp_path, a, b, torch.randn(2, 5, 9))
     assert code == 1 and "the outputs agree all the same" in text, text
 
 
