@@ -96,6 +96,35 @@ def test_arrays_of_torch_keep_their_gradients(convoy, net, picture):
     assert picture.requires_grad and picture.grad is None
 
 
+def test_a_state_dict_of_a_million_numbers_is_looked_at_where_it_lies(convoy):
+    from convoy import _convoy
+    from convoy._arguments import _array
+
+    model = nn.Sequential(nn.Conv2d(64, 256, 3), nn.BatchNorm2d(256), nn.Conv2d(256, 384, 3), nn.LSTM(16, 8))
+    state = model.state_dict()
+    assert sum(value.numel() for value in state.values()) > 1_000_000
+    for name, value in state.items():
+        assert _convoy.address_of(_array(value)) == value.data_ptr(), name
+    parameter = next(model.parameters())
+    assert parameter.requires_grad and _convoy.address_of(_array(parameter)) == parameter.data_ptr()
+
+
+def test_a_state_dict_gives_source_its_weights(convoy, net, picture, tmp_path):
+    (tmp_path / "net.py").write_text(
+        "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.conv = nn.Conv2d(3, 6, (3, 5), stride=2, padding=(1, 2))\n        self.norm = nn.BatchNorm2d(6)\n"
+        "        self.head = nn.Linear(210, 4)\n\n    def forward(self, x):\n        return self.head(torch.relu(self.norm(self.conv(x))).flatten(1))\n")
+    source = f"{tmp_path}/net.py:Net"
+    read = convoy.load(source, shapes=(2, 3, 9, 13), weights=net.state_dict())
+    close(read(picture), net(picture).detach())
+    halves = {name: value.bfloat16() if value.is_floating_point() else value for name, value in net.state_dict().items()}
+    rounded = Net().eval()
+    rounded.load_state_dict({name: value.float() if value.is_floating_point() else value for name, value in halves.items()})
+    close(convoy.load(source, shapes=(2, 3, 9, 13), weights=halves)(picture), rounded(picture).detach())
+    with pytest.raises(convoy.Error, match="head.weight"):
+        convoy.load(source, shapes=(2, 3, 9, 13), weights={name: value for name, value in net.state_dict().items() if name != "head.weight"})
+
+
 def test_a_module_in_training_is_said_and_left_as_it_was(convoy, net, picture):
     wanted = net(picture).detach()
     net.train()
