@@ -36,7 +36,11 @@ std::vector<Series> all_series(const Options& options) {
   for (const fs::path& folder : options.folders) {
     for (const char* name : {"model.keras", "model.h5"})
       for (const Door door : {Door::Reader, Door::Container}) append(series_of(folder / name, door, {}, options.most));
-    append(series_of(folder / "model.onnx", Door::Reader, {}, options.most));
+    for (const char* name : {"model.onnx", "model.tflite", "frozen.pb"})
+      append(series_of(folder / name, Door::Reader, {}, options.most));
+    const fs::path variables = folder / "saved_model" / "variables";
+    append(series_of(variables / "variables.index", Door::Weights, variables / "variables.data-00000-of-00001",
+                     options.most));
     append(series_of(folder / "input_0.npy", Door::Container, {}, options.most));
     for (const char* name : {"model.weights.h5", "model_weights.h5"})
       if (fs::exists(folder / name))

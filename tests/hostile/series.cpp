@@ -140,7 +140,8 @@ std::vector<Series> series_of(const std::filesystem::path& file, Door door,
   if (bytes->empty()) return {};
   std::vector<Series> all{cuts(bytes, most), flips(bytes, most * 5 / 2), fields(bytes, most * 5 / 2)};
   if (file.extension() == ".json") all.push_back(values(bytes, most * 5 / 2));
-  if (file.extension() == ".onnx") all.push_back(bytes_of_messages(bytes, most));
+  if (file.extension() == ".onnx" || file.extension() == ".pb") all.push_back(bytes_of_messages(bytes, most));
+  if (file.extension() == ".pb") all.front().must_fail = false;  // the first nodes of a graph are a graph
   for (Series& series : all) {
     series.name += " of " + file.parent_path().filename().string() + "/" + file.filename().string();
     series.extension = file.extension().string();

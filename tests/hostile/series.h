@@ -13,6 +13,7 @@ namespace convoy::hostile {
 enum class Door : std::uint8_t {
   Reader,     // load: a model file
   Container,  // every part of a file, whatever it means
+  Weights,    // load_weights: the index of a checkpoint, whose numbers `weights` holds
 };
 
 struct Series {

@@ -18,7 +18,7 @@ std::string ModelReader::name_of(std::int32_t tensor) const {
   const std::string& name = subgraph_->tensors[static_cast<std::size_t>(tensor)].name;
   if (signature_) {
     if (const auto at = signature_->inputs.find(tensor);
-        at != signature_->inputs.end() && std::ranges::count(subgraph_->inputs, tensor) > 0)
+        at != signature_->inputs.end() && !at->second.empty() && std::ranges::count(subgraph_->inputs, tensor) > 0)
       return at->second;
   }
   return name.empty() ? "tensor" + std::to_string(tensor) : name;
@@ -121,7 +121,8 @@ Result<Graph> ModelReader::read() {
     graph_.outputs.push_back(*value);
     std::string name = name_of(t);
     if (signature_ && options_.outputs.empty())
-      if (const auto said = signature_->outputs.find(t); said != signature_->outputs.end()) name = said->second;
+      if (const auto said = signature_->outputs.find(t); said != signature_->outputs.end() && !said->second.empty())
+        name = said->second;
     const std::string plain_name = name;
     for (int n = 1; !output_names.insert(name).second; ++n) name = plain_name + "." + std::to_string(n);
     graph_.output_names.push_back(name);
