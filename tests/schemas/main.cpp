@@ -29,6 +29,9 @@ void print_numbers_of_tflite() {
   for (const Operator& row : all_operators())
     std::cout << "operator\t" << row.code << '\t' << row.name << '\t' << row.options_kind << '\t' << row.options
               << '\n';
+  for (const Operator& row : all_operators())
+    if (const auto types = plain_types_of(row.name); !types.empty())
+      std::cout << "takes\t" << row.code << '\t' << row.name << '\t' << types << '\n';
   constexpr std::pair<int, std::string_view> states[] = {
       {var_handle, "VAR_HANDLE"}, {read_variable, "READ_VARIABLE"}, {assign_variable, "ASSIGN_VARIABLE"}};
   for (const auto& [code, name] : states) std::cout << "operator\t" << code << '\t' << name << '\n';

@@ -38,6 +38,10 @@ std::span<const Operator> all_operators();
 const Operator* operator_of(int code);
 const Operator* operator_named(std::string_view name);
 
+// The element types whose numbers the interpreter computes as they are, of an operator that is written: "float32 int32". Empty: a
+// name that no model is written with. CAST takes them on both sides.
+std::string_view plain_types_of(std::string_view name);
+
 // The rows as calls see them.
 std::span<const FunctionRow> functions();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 namespace convoy::tflite {
@@ -103,7 +104,31 @@ void write_bounds(Sink& sink, Place x, std::optional<double> least, std::optiona
   else sink.pass_on();
 }
 
+// Bounds of whole numbers, in their own type. Fails: a bound that is no number of it.
+Status write_whole_bounds(Sink& sink, std::optional<double> least, std::optional<double> most) {
+  const DType dtype = sink.type().dtype;
+  const auto bound = [&](double value) -> Place {  // -1: the type does not hold it
+    if (value != std::floor(value) || std::abs(value) > 9007199254740992.0) return -1;
+    const auto whole = static_cast<std::int64_t>(value);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));
+    std::memcpy(bytes.data(), &whole, bytes.size());
+    Tensor own = *Tensor::owning(dtype, {}, std::move(bytes));
+    return own.integers().front() == whole ? sink.constant("number", std::move(own)) : -1;
+  };
+  const Place low = least ? bound(*least) : -1, high = most ? bound(*most) : -1;
+  if ((least && low < 0) || (most && high < 0))
+    return sink.refused("a bound that " + std::string(name_of(dtype)) + " does not hold");
+  const Place x = sink.input();
+  if (least && most) sink.last("MINIMUM", {sink.like("MAXIMUM", {x, low}), high});
+  else if (least) sink.last("MAXIMUM", {x, low});
+  else if (most) sink.last("MINIMUM", {x, high});
+  else sink.pass_on();
+  return {};
+}
+
 Status write_relu(const Relu& op, Sink& sink) {
+  const bool is_whole = !is_floating(sink.type().dtype) && op.threshold == 0 && op.negative_slope == 0;
+  if (is_whole && op.max_value.value_or(1) > 0) return write_whole_bounds(sink, 0, op.max_value);
   const Place x = sink.input();
   if (op.threshold == 0 && op.negative_slope == 0) {
     if (!op.max_value) sink.last("RELU", {x});
@@ -162,8 +187,9 @@ Status write_celu(const Celu& op, Sink& sink) {
 }
 
 Status write_clip(const Clip& op, Sink& sink) {
-  if (op.least == -1.0 && op.most == 1.0) return sink.last("RELU_N1_TO_1", {sink.input()}), Status();
   if (op.least && op.most && *op.least > *op.most) return sink.refused("crossed bounds");
+  if (!is_floating(sink.type().dtype)) return write_whole_bounds(sink, op.least, op.most);
+  if (op.least == -1.0 && op.most == 1.0) return sink.last("RELU_N1_TO_1", {sink.input()}), Status();
   write_bounds(sink, sink.input(), op.least, op.most);
   return {};
 }

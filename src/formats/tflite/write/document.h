@@ -41,6 +41,10 @@ struct Document {
   std::vector<std::string> input_names, output_names;
 };
 
+// Whether the interpreter computes the operator of these element types, every number of one type with the others.
+// Fails (Unsupported): it does not, with the types that it takes.
+Status check_types(const Document& document, const DocumentOperator& op);
+
 // Weights that float16 holds exactly become such, each behind an operator that widens it.
 Status store_halves(Document& document);
 

@@ -46,7 +46,11 @@ Status write_model(const Graph& graph, const std::function<Status(std::span<cons
     const NodeId id{static_cast<std::int32_t>(i)};
     if (sink.is_made(id)) continue;
     sink.begin(id);
-    if (auto written = within(place_of(graph[id]), write_node(graph[id], sink)); !written) return written;
+    const std::size_t before = document.operators.size();
+    auto written = write_node(graph[id], sink);
+    for (std::size_t k = before; written && k < document.operators.size(); ++k)
+      written = check_types(document, document.operators[k]);
+    if (!written) return within(place_of(graph[id]), written);
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) sink.add_output(graph.outputs[i], graph.output_names[i]);
   if (in_halves)
