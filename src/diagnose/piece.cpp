@@ -1,6 +1,7 @@
 #include "diagnose/piece.h"
 
 #include "diagnose/comparable.h"
+#include "graph/element_types.h"
 #include "prove/beforehand.h"
 #include "run/run.h"
 
@@ -157,7 +158,7 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
       return within(place_of(node), Result<Rounded>(pass(accepted)));
     auto made = run_node_of(piece, node, read, Precision::Single, threads);
     if (!made) return pass(made);
-    auto bound = bound_of({node, read, errors, *made, threads});
+    auto bound = bound_of({node, read, errors, *made, threads, types_of(piece, node.outputs)});
     if (!bound) return pass(bound);
     for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i)
       held[static_cast<std::size_t>(node.outputs[i].index)] = {std::move((*made)[i]), std::move(bound->errors[i]),
@@ -214,7 +215,7 @@ Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& 
     }
     std::vector<Tensor> outputs;
     for (const ValueId v : node.outputs) outputs.push_back((*values)[at(v)]);
-    auto followed = followed_beforehand(node, numbers, read, outputs, threads);
+    auto followed = followed_beforehand(node, numbers, read, outputs, types_of(a, node.outputs), threads);
     if (!followed) return pass(followed);
     for (std::size_t i = 0; i < followed->size(); ++i) found[at(node.outputs[i])] = std::move((*followed)[i]);
   }

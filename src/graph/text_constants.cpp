@@ -2,6 +2,7 @@
 #include "base/half.h"
 #include "graph/text.h"
 #include "graph/text_line.h"
+#include "ops/expect.h"
 
 #include <charconv>
 #include <utility>
@@ -46,10 +47,6 @@ Tensor whole_tensor(DType dtype, const Sizes& shape, const std::vector<T>& numbe
     case DType::F64: return from_numbers(dtype, shape, numbers, cast<double>());
   }
   std::unreachable();
-}
-
-bool is_floating(DType dtype) {
-  return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
 }
 
 // The numbers up to the end of the line, in the type that holds them all: a float32 is parsed as one, since going by

@@ -20,7 +20,8 @@ Tensor carried_part(const Tensor& all, const Tensor& own) {
 
 Result<std::vector<Beforehand>> followed_beforehand(const Node& node, const std::vector<const Tensor*>& inputs,
                                                     const std::vector<const Beforehand*>& read,
-                                                    const std::vector<Tensor>& outputs, int threads) {
+                                                    const std::vector<Tensor>& outputs, const std::vector<DType>& types,
+                                                    int threads) {
   std::vector<const Tensor*> errors;
   Beforehand common{!read.empty(), {}, 0, 0};
   for (const Beforehand* one : read) {
@@ -40,11 +41,12 @@ Result<std::vector<Beforehand>> followed_beforehand(const Node& node, const std:
     numbers.push_back(inputs[i] ? &single_inputs[i] : nullptr);
   }
   for (const Tensor& output : outputs) single_outputs.push_back(rounded(output));
-  auto all = bound_of({node, numbers, errors, single_outputs, threads});
+  auto all = bound_of({node, numbers, errors, single_outputs, threads, types});
   if (!all) return pass(all);
   NodeBound own;
   if (!common.known) {  // what the node rounds itself counts where it is run
-    auto bound = bound_of({node, numbers, std::vector<const Tensor*>(inputs.size(), nullptr), single_outputs, threads});
+    auto bound =
+        bound_of({node, numbers, std::vector<const Tensor*>(inputs.size(), nullptr), single_outputs, threads, types});
     if (!bound) return pass(bound);
     own = *std::move(bound);
   }

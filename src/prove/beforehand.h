@@ -15,9 +15,10 @@ struct Beforehand {
   double limit = 0;
 };
 
-// Of a node's outputs, which were computed in float64. `read`: of its inputs; null: absent. Fails: as the bounds do.
+// Of a node's outputs, of these types, which were computed in float64. `read`: of its inputs; null: absent. Fails: as the bounds do.
 Result<std::vector<Beforehand>> followed_beforehand(const Node& node, const std::vector<const Tensor*>& inputs,
                                                     const std::vector<const Beforehand*>& read,
-                                                    const std::vector<Tensor>& outputs, int threads);
+                                                    const std::vector<Tensor>& outputs, const std::vector<DType>& types,
+                                                    int threads);
 
 }  // namespace convoy

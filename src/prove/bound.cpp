@@ -2,6 +2,7 @@
 
 #include "prove/bound_operators.h"
 #include "prove/terms.h"
+#include "run/held.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,11 +21,34 @@ Bounds bound_one(const O& op, const Declaring<Evaluation, Rounds>& at) {
   else if constexpr (bound_by_traits<O>) return moved(at, op);
   else return bound(op, at);
 }
+
+constexpr double least_half = 0x1p-24;  // the distance between the smallest numbers of float16
+
+void add_half(const Tensor& output, DType dtype, NodeBound& bound, std::optional<Tensor>& error) {
+  const auto values = output.floats();
+  auto errors = error ? error->floats() : std::vector<float>(values.size(), 0.0F);
+  const double two = 2 * unit_rounding_of(dtype), least = dtype == DType::F16 ? least_half : 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double off = static_cast<double>(errors[i]), size = std::abs(static_cast<double>(values[i]));
+    errors[i] = static_cast<float>(off + (std::isfinite(size) ? two * (size + off) + least : 0));
+  }
+  error = Tensor::of(output.shape(), std::move(errors));
+  bound.limit += two / unit_rounding;
+}
+
+// What moves or picks numbers rounds nothing in any type, and a Cast states its own rounding.
+bool rounds_to_half(const Op& op, const NodeBound& bound) {
+  return bound.limit > 0 && !std::holds_alternative<Cast>(op);
+}
 }  // namespace
 
 Result<NodeBound> bound_of(const Evaluation& evaluation) {
   const Declaring<Evaluation, Rounds> declared(evaluation);
-  return std::visit([&](const auto& op) { return bound_one(op, declared); }, evaluation.node.op);
+  auto bound = std::visit([&](const auto& op) { return bound_one(op, declared); }, evaluation.node.op);
+  if (!bound || !rounds_to_half(evaluation.node.op, *bound)) return bound;
+  for (std::size_t i = 0; i < std::min(evaluation.types.size(), bound->errors.size()); ++i)
+    if (is_half(evaluation.types[i])) add_half(evaluation.outputs[i], evaluation.types[i], *bound, bound->errors[i]);
+  return bound;
 }
 
 // ---- shared ----------------------------------------------------------------------------------------------------------

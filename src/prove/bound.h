@@ -24,7 +24,14 @@
 
 namespace convoy {
 
+//
+// A value of float16 or bfloat16 is rounded once more behind a sum in float32: 2 u y more, u = 2^-11 or 2^-8, for two graphs that
+// round it. float64 is held to u = 2^-24 too, in which the numbers that both graphs go on from are made.
 inline constexpr double unit_rounding = 0x1p-24;
+// Half of the distance from 1 to the next number of a type of real numbers, as far as proofs tell them apart.
+constexpr double unit_rounding_of(DType dtype) {
+  return dtype == DType::F16 ? 0x1p-11 : dtype == DType::BF16 ? 0x1p-8 : unit_rounding;
+}
 
 // min(4 sqrt(K) + 16, 2 (K + 1))
 double limit_of(Size terms);
@@ -36,6 +43,7 @@ struct Evaluation {
   std::vector<const Tensor*> errors;  // per input: float32, its shape; null: the input is exact
   const std::vector<Tensor>& outputs;
   int threads = 0;
+  std::vector<DType> types{};  // of the outputs; none: float32
 };
 
 struct NodeBound {

@@ -1,5 +1,7 @@
 #include "prove/compare.h"
 
+#include "run/held.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -67,7 +69,10 @@ Result<Tensor> carried(const Tensor& source, const Origin& origin, const Sizes& 
   return tensor.reshaped(shape);
 }
 
-Tensor rounded(const Tensor& tensor) { return tensor.dtype() == DType::F64 ? tensor.converted(DType::F32) : tensor; }
+Tensor rounded(const Tensor& tensor, DType dtype) {
+  const Tensor held = rounded_to_half(tensor, dtype);
+  return held.dtype() == DType::F64 ? held.converted(DType::F32) : held;
+}
 
 namespace {
 
@@ -112,6 +117,10 @@ struct Exactly {
   static constexpr bool exact = true;
   static double at(std::size_t) { return 0; }
 };
+struct ExactlyWide {  // both of float64
+  static constexpr bool exact = false;
+  static double at(std::size_t) { return 0; }
+};
 
 }  // namespace
 
@@ -123,6 +132,7 @@ Difference compare(const Tensor& got, const Tensor& wanted, const std::optional<
   const auto a = got.doubles(), b = wanted.doubles();
   const std::span<const double> left(a), right(b);
   if (error) return compare_all(left, right, ByElement{error->raw<float>()}, limit);
+  if (got.dtype() == DType::F64) return compare_all(left, right, ExactlyWide{}, 0);
   return compare_all(left, right, Exactly{}, 0);
 }
 

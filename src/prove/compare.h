@@ -11,8 +11,8 @@ namespace convoy {
 // Fails: the numbers of elements or axes do not match; says which.
 Result<Tensor> carried(const Tensor& source, const Origin& origin, const Sizes& shape);
 
-// Floats of 64 bits become float32; everything else stays as it is.
-Tensor rounded(const Tensor& tensor);
+// Floats of 64 bits become float32, or what the type of 16 bits holds of them; everything else stays as it is.
+Tensor rounded(const Tensor& tensor, DType dtype = DType::F32);
 
 struct Difference {
   double largest = 0;  // absolute
@@ -22,7 +22,7 @@ struct Difference {
 };
 
 // `wanted` in float64 against `got` in float32, shapes equal. `error` (float32, the same shape) is what rounding may
-// explain; without it `got` must be `wanted` rounded once. Infinities and nan must stand in the same places.
+// explain; without it `got` must be `wanted`, rounded once where `got` is float32. Infinities and nan must stand in the same places.
 Difference compare(const Tensor& got, const Tensor& wanted, const std::optional<Tensor>& error, double limit);
 
 // "[0, 3, 0, 5]"

@@ -1,5 +1,6 @@
 // Inputs that can show a fault, and the sizes at which they are tried where the model leaves sizes free.
 #include "base/budget.h"
+#include "ops/expect.h"
 #include "prove/meeting.h"
 #include "prove/prove.h"
 
@@ -38,10 +39,6 @@ constexpr std::array<Pair, 22> odd_sizes{{{33, 37}, {49, 41},   {65, 71},   {97,
                                           {9, 13},  {225, 255}, {257, 321}, {5, 7},      {3, 5},     {1, 3},
                                           {34, 38}, {36, 44},   {40, 56},   {48, 80},    {96, 160},  {192, 320},
                                           {18, 22}, {12, 20},   {513, 641}, {1025, 1281}}};
-
-bool is_floating(DType dtype) {
-  return dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F32 || dtype == DType::F64;
-}
 
 bool has_free_size(const Shape& shape) {
   for (std::size_t i = 1; i < shape.size(); ++i) {

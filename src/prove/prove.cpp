@@ -1,6 +1,7 @@
 #include "prove/prove.h"
 
 #include "base/budget.h"
+#include "prove/bound.h"
 #include "prove/compare.h"
 #include "prove/interface.h"
 #include "prove/meeting.h"
@@ -75,6 +76,11 @@ Status same_shape(const Tensor& wanted, const Value& output, const Sizes& got) {
                                         fmt::join(got, ", "), fmt::join(shape, ", ")));
 }
 
+// What another runtime's last operators may add, in parts of the largest number.
+constexpr double last_rounding(DType dtype) {
+  return dtype == DType::F16 || dtype == DType::BF16 ? 4 * unit_rounding_of(dtype) : 0x1p-20;
+}
+
 constexpr std::uint64_t unlucky_runs = 2;  // two errors of one may cancel each other on the way
 
 // Runs the target and compares with the source's outputs. Fills `data` when it is given, and returns the largest
@@ -108,8 +114,9 @@ Result<double> run_freely(const std::vector<Tensor>& wanted, const Graph& target
       const double apart = compare(outputs[i], *brought, {}, 0).largest;
       if (std::isfinite(apart)) spread = std::max(spread, apart);
     }
-    const auto allowed = static_cast<float>(std::max(64 * difference.largest, 2 * spread) +
-                                            (0x1p-20 + coordinate_rounding(target)) * size);
+    const auto allowed =
+        static_cast<float>(std::max(64 * difference.largest, 2 * spread) +
+                           (last_rounding(target[target.outputs[i]].type.dtype) + coordinate_rounding(target)) * size);
     data->outputs.push_back(as_stored(*brought));
     data->bounds.push_back(
         Tensor::of(output.shape(), std::vector<float>(static_cast<std::size_t>(output.count()), allowed)));
@@ -233,16 +240,17 @@ Result<Proof> prove(const Graph& source, const Graph& target, const ProofOptions
   }
   proof.reason = compare_weights(source, target, proof);
   if (!proof.reason.empty()) return proof;
-  const WholeModels models = with_whole_numbers(source, target, options.seed);
+  const auto models = with_whole_numbers(source, target, options.seed);
+  if (!models) return std::unexpected(models.error());
   const int trials = free ? 2 : 1;
   for (int trial = 0; trial < trials && proof.reason.empty(); ++trial) {
-    auto done = prove_at(source, target, models, trial, trial == trials - 1, options, proof);
+    auto done = prove_at(source, target, *models, trial, trial == trials - 1, options, proof);
     if (done) continue;
     if (done.error().fault != Fault::Proof) return pass(done);
     proof.reason = message(done.error());
   }
   if (free) {
-    auto done = prove_layers_alone(source, target, models, options, !proof.reason.empty(), proof);
+    auto done = prove_layers_alone(source, target, *models, options, !proof.reason.empty(), proof);
     if (!done) return pass(done);
     if (!proof.reason.empty()) tell_sizes(proof);
   }

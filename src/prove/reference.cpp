@@ -1,6 +1,7 @@
 #include "prove/reference.h"
 
 #include "base/budget.h"
+#include "graph/element_types.h"
 #include "prove/compare.h"
 #include "run/run.h"
 
@@ -88,9 +89,10 @@ Result<Tensor> Reference::met(ValueId v) {
     if (!exact) return exact;
     const std::uint64_t seed = seed_ * 0x9E3779B97F4A7C15 + i;
     const bool floats = exact->dtype() == DType::F64 || (!whole_.empty() && exact->dtype() == DType::F32);
-    if (!fresh_[i] || !floats) held.met = rounded(*exact);
+    if (!fresh_[i] || !floats) held.met = rounded(*exact, graph_[v].type.dtype);
     else
-      held.met = whole_.empty() ? fresh_numbers(exact->shape(), seed) : whole_numbers(exact->shape(), whole_[i], seed);
+      held.met = whole_.empty() ? rounded(fresh_numbers(exact->shape(), seed), graph_[v].type.dtype)
+                                : whole_numbers(exact->shape(), whole_[i], seed);
   }
   return *held.met;
 }
@@ -149,7 +151,7 @@ Status Reference::follow_known(const Node& node, const std::vector<const Tensor*
     forced[i].known = is_constant || (v && held_[at].beforehand.known);
     read.push_back(!v ? nullptr : is_constant || meets_[at] ? &forced[i] : &held_[at].beforehand);
   }
-  auto followed = followed_beforehand(node, inputs, read, outputs, threads_);
+  auto followed = followed_beforehand(node, inputs, read, outputs, types_of(graph_, node.outputs), threads_);
   if (!followed) return pass(followed);
   for (std::size_t i = 0; i < followed->size(); ++i)
     held_[static_cast<std::size_t>(node.outputs[i].index)].beforehand = std::move((*followed)[i]);

@@ -1,5 +1,6 @@
 #include "prove/substitute.h"
 
+#include "graph/element_types.h"
 #include "prove/compare.h"
 #include "prove/stretch.h"
 
@@ -226,8 +227,13 @@ std::vector<Demand> demands(const Graph& graph, const std::vector<bool>& ends) {
 
 }  // namespace
 
-WholeModels with_whole_numbers(const Graph& source, const Graph& target, std::uint64_t seed) {
-  WholeModels models{source, target, {source, target, seed}};
+Result<WholeModels> with_whole_numbers(const Graph& source, const Graph& target, std::uint64_t seed) {
+  Graph of_source = source, of_target = target;
+  for (Graph* graph : {&of_source, &of_target})
+    if (!computes_in(*graph, DType::F32))
+      if (auto changed = change_reals(*graph, DType::F32); !changed) return pass(changed);
+  const WholeWeights weights(of_source, of_target, seed);
+  WholeModels models{std::move(of_source), std::move(of_target), weights};
   const auto stretches = stretches_of(source, target, counterparts(names_of(source), target));
   replace_parameter(models, stretches, {epsilon_of, no_epsilon});
   replace_parameter(models, stretches, {slope_of, whole_slope});

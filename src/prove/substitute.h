@@ -41,12 +41,13 @@ class WholeWeights {
 
 // The two graphs with the numbers of their operators changed, and the weights for both. Where both graphs normalise with the
 // same epsilon it becomes 0 in both, and a slope that both share becomes 2, a negative one -1: numbers that were compared as
-// numbers, and that whole numbers cannot carry. The graphs hold the weights of the model still.
+// numbers, and that whole numbers cannot carry. The graphs hold the weights of the model still,
+// and all real numbers are of float32: where windows lie does not hang on the type, and whole numbers need the room.
 struct WholeModels {
   Graph source, target;
   WholeWeights weights;
 };
-WholeModels with_whole_numbers(const Graph& source, const Graph& target, std::uint64_t seed);
+Result<WholeModels> with_whole_numbers(const Graph& source, const Graph& target, std::uint64_t seed);
 
 // Multiples of `multiple`, up to `most` of it.
 struct WholeRange {

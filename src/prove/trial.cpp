@@ -1,10 +1,13 @@
 #include "prove/trial.h"
 
 #include "base/long_work.h"
+#include "graph/element_types.h"
+#include "ops/expect.h"
 #include "prove/bound_operators.h"
-#include "run/run.h"
+#include "run/held.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <utility>
@@ -133,7 +136,7 @@ Status Trial::run_one(const Node& node) {
   const bool is_whole = numbers_ == Numbers::Whole;
   if (is_whole && !rounds && !outputs->empty() && !is_exact(node, inputs, outputs->front().shape())) rounds = &node;
   auto bound = is_whole ? NodeBound{std::vector<std::optional<Tensor>>(outputs->size()), 0, 0}
-                        : bound_of({node, inputs, errors, *outputs, options_.threads});
+                        : bound_of({node, inputs, errors, *outputs, options_.threads, types_of(target_, node.outputs)});
   if (!bound) return pass(bound);
   if (outputs->size() != node.outputs.size() || bound->errors.size() != outputs->size()) {
     return fail(Fault::Internal, "made too few values");
@@ -181,6 +184,28 @@ void Trial::add_beforehand(ValueId v, LiveValue& held) const {
   held.limit = std::max(held.limit, bound.limit);
 }
 
+namespace {
+
+// What a type of 16 bits makes of the source's number where nothing else is rounded, and beyond its range.
+Tensor as_held(const Tensor& wanted, const LiveValue& held, DType dtype) {
+  if (!is_half(dtype)) return wanted;
+  const Tensor half = rounded_to_half(wanted, dtype);
+  if (!held.error) return half;
+  auto numbers = wanted.doubles();
+  const auto halves = half.doubles();
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (std::isinf(halves[i])) numbers[i] = halves[i];
+  return Tensor::of(wanted.shape(), std::move(numbers));
+}
+
+// More precise numbers are other numbers too.
+std::string other_reals(DType source, DType target) {
+  if (source == target || !is_floating(source) || !is_floating(target)) return {};
+  return "computes in " + std::string(name_of(target)) + ", the source in " + std::string(name_of(source));
+}
+
+}  // namespace
+
 // Within the bound.
 Status Trial::settle_rounded(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced) {
   add_beforehand(v, held);
@@ -193,7 +218,9 @@ Status Trial::settle_rounded(const Node& node, ValueId v, LiveValue held, const 
     return {};
   }
   if (!held.error) held.terms = 0, held.limit = 0;
-  record(node, compare(held.tensor, *brought, held.error, held.limit), held, {});
+  const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
+  record(node, compare(held.tensor, as_held(*brought, held, target_[v].type.dtype), held.error, held.limit), held,
+         other_reals(source_[s].type.dtype, target_[v].type.dtype));
   if (!is_read(v)) return {};
   auto next = carried(forced, *target_[v].origin, held.tensor.shape());
   if (!next) return pass(next);
@@ -260,7 +287,7 @@ void Trial::record(const Node& node, const Difference& difference, const LiveVal
     layer.limit = held.limit;
     layer.terms = held.terms;
   }
-  if (difference.same) return;
+  if (difference.same && trouble.empty()) return;
   const std::string where = trouble.empty() ? place_in(held.tensor.shape(), difference.index) : trouble;
   if (layer.same) layer.where = where;
   layer.same = false;

@@ -1,8 +1,9 @@
 #include "prove/unlucky.h"
 
+#include "graph/element_types.h"
 #include "prove/bound.h"
 #include "prove/reference.h"
-#include "run/run.h"
+#include "run/held.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,14 +57,16 @@ Result<std::vector<Tensor>> run_unluckily(const Graph& graph, const std::vector<
       if (auto taken = budget.take(bytes_of(graph[v].type, 8), "a run with rounding"); !taken) return pass(taken);
     auto outputs = run_node_of(graph, node, read, Precision::Single, options.threads);
     if (!outputs) return pass(outputs);
-    if (!is_product(node.op)) {
+    // The sums of products are covered by what every answer may be off; what a type of 16 bits rounds behind them is not.
+    const auto types = types_of(graph, node.outputs);
+    if (!is_product(node.op) || std::ranges::any_of(types, is_half)) {
       const std::vector<const Tensor*> exact(read.size(), nullptr);
-      auto bound = bound_of({node, read, exact, *outputs, options.threads});
+      auto bound = bound_of({node, read, exact, *outputs, options.threads, types});
       if (!bound) return pass(bound);
       const double factor = worst_order(node.op, *bound);
       for (std::size_t i = 0; i < std::min(outputs->size(), bound->errors.size()); ++i)
         if (bound->errors[i] && (*outputs)[i].dtype() == DType::F32)
-          (*outputs)[i] = moved((*outputs)[i], *bound->errors[i], factor, random);
+          (*outputs)[i] = rounded_to_half(moved((*outputs)[i], *bound->errors[i], factor, random), types[i]);
     }
     for (std::size_t i = 0; i < outputs->size(); ++i) held[at(node.outputs[i])] = std::move((*outputs)[i]);
     for (const ValueId v : node.inputs) {

@@ -4,6 +4,7 @@
 #include "base/long_work.h"
 #include "ops/expect.h"
 #include "run/fast/kernels.h"
+#include "run/held.h"
 #include "run/plain/kernels.h"
 #include "run/quantized/node.h"
 #include "run/work.h"
@@ -33,30 +34,6 @@ Tensor as_numbers(const Tensor& tensor) {
 template <class O>
 constexpr bool keeps_numbers = O::traits.contents == Contents::Kept;
 
-// A whole number as its type holds it: the lowest bits.
-std::int64_t wrapped(std::int64_t value, DType dtype) {
-  switch (dtype) {
-    case DType::I8: return static_cast<std::int8_t>(value);
-    case DType::I16: return static_cast<std::int16_t>(value);
-    case DType::I32: return static_cast<std::int32_t>(value);
-    case DType::U8: return static_cast<std::uint8_t>(value);
-    case DType::U16: return static_cast<std::uint16_t>(value);
-    case DType::U32: return static_cast<std::uint32_t>(value);
-    default: return value;
-  }
-}
-
-// Whole numbers are held in 64 bits; what the graph says is narrower has wrapped around.
-Tensor wrapped(Tensor tensor, DType dtype) {
-  if (tensor.dtype() != DType::I64 || dtype == DType::I64) return tensor;
-  tensor = tensor.realigned();
-  const auto leaves = [&](std::int64_t value) { return wrapped(value, dtype) != value; };
-  if (std::ranges::none_of(tensor.raw<std::int64_t>(), leaves)) return tensor;
-  auto numbers = tensor.integers();
-  for (std::int64_t& number : numbers) number = wrapped(number, dtype);
-  return Tensor::of(tensor.shape(), std::move(numbers));
-}
-
 // Toward zero; what 32 or 64 bits cannot hold, NaN among it, becomes the lowest number, as the processor has it.
 std::int64_t whole_of(double value, DType to) {
   const double end = to == DType::I32 ? 0x1p31 : 0x1p63,
@@ -69,8 +46,7 @@ template <class T>
 Tensor cast(const Tensor& x, DType to) {
   if (is_floating(to)) {
     // What a 16-bit type cannot hold is lost here as it would be there.
-    const bool narrows = to == DType::F16 || to == DType::BF16;
-    return as_numbers<T>(narrows ? as_numbers<T>(x).converted(to) : x);
+    return as_numbers<T>(is_half(to) ? as_numbers<T>(x).converted(to) : x);
   }
   if (to == DType::Bool) {
     std::vector<std::int64_t> truth;
@@ -322,7 +298,8 @@ class Runner {
         return fail(Fault::Usage, "input '" + value.name + "' has shape " + text_of(given.shape) + ", expected " +
                                       text_of(value.type.shape));
       if (auto s = quantized::check_held(value, inputs[i]); !s) return s;
-      if (auto s = put(graph_.inputs[i], inputs[i]); !s) return s;
+      // What is fed is of the type that the input has.
+      if (auto s = put(graph_.inputs[i], rounded_to_half(inputs[i], value.type.dtype)); !s) return s;
     }
     return {};
   }
@@ -335,10 +312,10 @@ class Runner {
     }
     if (quantized::is_quantized(graph_, node))
       return keep(node, quantized::run_quantized_node(graph_, node, stored, options_.threads));
-    const bool whole = is_whole(node.op, stored);
+    const bool wide = is_whole(node.op, stored) || (std::is_same_v<T, float> && computes_in_double(graph_, node));
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
-      if (v && !whole && reads_numbers(node.op, i) && !widens_itself<T>(node.op, i, *stored[i])) {
+      if (v && !wide && reads_numbers(node.op, i) && !widens_itself<T>(node.op, i, *stored[i])) {
         auto converted = numbers_of(v);
         if (!converted) return pass(converted);
         numbers.push_back(*converted);
@@ -351,7 +328,7 @@ class Runner {
     const Size bytes = bytes_for<T>(*types);
     if (auto s = room_.take(bytes < 0 ? std::nullopt : std::optional(bytes), "the result"); !s) return s;
     const Way way{options_.threads, graph_.rules, graph_[node.outputs[0]].type.dtype, options_.kernels};
-    auto results = whole ? run_node_as<double>(node, stored, way) : run_op<T>(node.op, stored, numbers, *types, way);
+    auto results = wide ? run_node_as<double>(node, stored, way) : run_op<T>(node.op, stored, numbers, *types, way);
     room_.taken -= bytes;
     return keep(node, std::move(results));
   }
@@ -363,7 +340,7 @@ class Runner {
       return fail(Fault::Internal, "the operator has " + std::to_string(results->size()) + " results, the node " +
                                        std::to_string(node.outputs.size()));
     for (std::size_t i = 0; i < results->size(); ++i)
-      if (auto s = put(node.outputs[i], wrapped(std::move((*results)[i]), graph_[node.outputs[i]].type.dtype)); !s)
+      if (auto s = put(node.outputs[i], held(std::move((*results)[i]), graph_[node.outputs[i]].type.dtype)); !s)
         return s;
     release(node);
     return {};
@@ -374,7 +351,8 @@ class Runner {
     const auto add = [&](ValueId v) -> Status {
       const Tensor* stored = stored_of(v);
       if (!stored) return fail(Fault::Internal, "value '" + graph_[v].name + "' was never made");
-      all.insert_or_assign(v, is_floating(stored->dtype()) ? as_numbers<T>(*stored) : *stored);
+      const bool is_wide = graph_[v].type.dtype == DType::F64 && stored->dtype() == DType::F64;
+      all.insert_or_assign(v, is_floating(stored->dtype()) && !is_wide ? as_numbers<T>(*stored) : *stored);
       return {};
     };
     for (const ValueId v : graph_.outputs)
@@ -387,6 +365,9 @@ class Runner {
   }
 
  private:
+  static Tensor held(Tensor result, DType dtype) {
+    return held_as(std::move(result), dtype, std::is_same_v<T, float> ? Precision::Single : Precision::Double);
+  }
   static std::size_t index_of(ValueId v) { return static_cast<std::size_t>(v.index); }
 
   const Tensor* stored_of(ValueId v) const {
@@ -493,10 +474,11 @@ Result<std::vector<Tensor>> run_node(const Node& node, const std::vector<const T
 
 Result<std::vector<Tensor>> run_node_of(const Graph& graph, const Node& node, const std::vector<const Tensor*>& inputs,
                                         Precision precision, int threads) {
-  auto results = run_node_by(node, inputs, precision, {threads, graph.rules, graph[node.outputs[0]].type.dtype});
+  const Way way{threads, graph.rules, graph[node.outputs[0]].type.dtype};
+  auto results = run_node_by(node, inputs, computes_in_double(graph, node) ? Precision::Double : precision, way);
   if (results)
     for (std::size_t i = 0; i < std::min(results->size(), node.outputs.size()); ++i)
-      (*results)[i] = wrapped(std::move((*results)[i]), graph[node.outputs[i]].type.dtype);
+      (*results)[i] = held_as(std::move((*results)[i]), graph[node.outputs[i]].type.dtype, precision);
   return results;
 }
 

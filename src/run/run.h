@@ -10,8 +10,9 @@
 namespace convoy {
 
 enum class Precision : std::uint8_t {
-  Single,  // float32 values and accumulation
-  Double   // float64 throughout: the reference
+  // float32 values and accumulation; float16 and bfloat16 values are rounded once more, float64 ones are computed in float64
+  Single,
+  Double  // float64 throughout: the reference
 };
 
 enum class KernelChoice : std::uint8_t {
@@ -21,15 +22,16 @@ enum class KernelChoice : std::uint8_t {
 
 struct RunOptions {
   Precision precision = Precision::Single;
-  int threads = 0;                     // 0: as many as the machine has
+  int threads = 0;  // 0: as many as the machine has
   Size memory_limit = Size{12} << 30;  // bytes that values may take together; beyond it a Budget error
-  bool keeps_all = false;              // keep every value, not only the outputs
+  bool keeps_all = false;  // keep every value, not only the outputs
   KernelChoice kernels = KernelChoice::Fast;
 };
 
 using Values = std::map<ValueId, Tensor>;
 
-// Inputs in the order of graph.inputs; floats are float32 or float64 tensors, whole numbers int64 or int32 ones.
+// Inputs in the order of graph.inputs. Results: real numbers are float32 tensors (float64 ones with Double and where the graph says
+// float64), those of float16 and bfloat16 among them; whole numbers are int64 or int32 ones.
 // Fails: an input of another shape than the graph's (naming both), an index outside its table, the memory limit.
 Result<Values> run(const Graph& graph, const std::vector<Tensor>& inputs, const RunOptions& options = {});
 

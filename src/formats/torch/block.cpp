@@ -2,6 +2,7 @@
 
 #include "formats/source_text.h"
 #include "formats/torch/families.h"
+#include "ops/expect.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -314,8 +315,31 @@ std::string Block::member_name(const std::vector<State>& states) {
   return members_.take(plain);
 }
 
+namespace {
+
+// The types of real numbers among these weights, each once.
+std::set<DType> real_types(const std::vector<State>& states) {
+  std::set<DType> types;
+  for (const State& s : states)
+    if (is_floating(s.tensor.dtype())) types.insert(s.tensor.dtype());
+  return types;
+}
+
+// nn.PReLU(4) as nn.PReLU(4, dtype=torch.float16): without it, numbers of another type would be turned into float32.
+std::string typed(std::string constructor, DType type) {
+  if (type == DType::F32 || constructor.find("dtype=") != std::string::npos) return constructor;
+  const std::size_t end = constructor.rfind(')');
+  if (end == std::string::npos) return constructor;
+  return constructor.insert(end, (constructor[end - 1] == '(' ? "dtype=" : ", dtype=") + dtype(type));
+}
+
+}  // namespace
+
 std::string Block::module(std::string constructor, std::vector<State> states, std::string comment,
                           std::vector<std::string> then) {
+  const auto types = real_types(states);
+  if (types.size() == 1) constructor = typed(std::move(constructor), *types.begin());
+  else if (types.size() > 1) holds_unlike_types_ = true;
   std::string key = layer_ + " " + constructor;
   for (const State& s : states) key += fmt::format(" {}={}", s.name, s.value.index);
   if (const auto known = known_members_.find(key); known != known_members_.end()) return "self." + known->second;
@@ -345,7 +369,11 @@ Status Block::write_step(const Step& step) {
   node_ = &(*graph_)[step.node];
   layer_ = step.spoken.empty() ? layer_of(*node_, text_.flattened) : step.spoken;
   taking_ = true;
-  return within(place_of(*node_), write_node(node_->op, *this));
+  holds_unlike_types_ = false;
+  auto written = within(place_of(*node_), write_node(node_->op, *this));
+  if (written && holds_unlike_types_)
+    return within(place_of(*node_), Status(refused("a module whose weights are of several types")));
+  return written;
 }
 
 std::string Block::return_line(const std::vector<std::string>& keys, bool in_tuple) {

@@ -98,6 +98,7 @@ class Block : public Call {
   bool taking_ = false;  // inputs of the step are being taken: what they name must stay
   std::optional<Pending> pending_;
   Names members_, names_;
+  bool holds_unlike_types_ = false;  // weights of the module that was declared last, which PyTorch gives one type
   std::map<std::string, std::string> known_members_;
   std::string init_, forward_;
   std::vector<std::string> frozen_norms_;  // their members

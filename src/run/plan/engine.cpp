@@ -1,7 +1,9 @@
 #include "run/plan/engine.h"
 
 #include "base/budget.h"
+#include "graph/element_types.h"
 #include "ops/expect.h"
+#include "run/held.h"
 
 #include <algorithm>
 
@@ -26,10 +28,16 @@ bool fits(const Graph& graph, const std::vector<Tensor>& inputs) {
 
 }  // namespace
 
+Engine::Engine(std::shared_ptr<const Graph> graph, bool winograd)
+    : graph_(std::move(graph)),
+      winograd_(winograd),
+      in_single_(computes_in(*graph_, DType::F32)) {}
+
 Result<std::shared_ptr<const plan::Plan>> Engine::plan_for(const std::vector<Tensor>& inputs,
                                                            const RunOptions& options) const {
   const bool plain = options.kernels == KernelChoice::Plain || options.precision == Precision::Double;
-  if (plain || options.keeps_all || fast::kernels<float>().lanes == 1 || !fits(*graph_, inputs)) return nullptr;
+  if (plain || !in_single_ || options.keeps_all || fast::kernels<float>().lanes == 1 || !fits(*graph_, inputs))
+    return nullptr;
   std::vector<Sizes> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   const std::lock_guard lock(guard_);
@@ -57,7 +65,12 @@ Result<std::vector<Tensor>> Engine::run(const std::vector<Tensor>& inputs, const
   auto values = convoy::run(*graph_, inputs, options);
   if (!values) return std::unexpected(values.error());
   std::vector<Tensor> outputs;
-  for (const ValueId v : graph_->outputs) outputs.push_back(values->at(v));
+  for (const ValueId v : graph_->outputs) {
+    const Tensor& value = values->at(v);
+    const DType dtype = (*graph_)[v].type.dtype;
+    const bool narrows = is_half(dtype) && options.precision == Precision::Single;
+    outputs.push_back(narrows ? value.converted(dtype) : value);
+  }
   return outputs;
 }
 

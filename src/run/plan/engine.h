@@ -12,11 +12,10 @@ namespace convoy {
 class Engine {
  public:
   // `winograd`: 3 x 3 convolutions may be summed at points between the numbers, which is faster and rounds more.
-  explicit Engine(std::shared_ptr<const Graph> graph, bool winograd = true)
-      : graph_(std::move(graph)),
-        winograd_(winograd) {}
+  // Graphs that compute in other types than float32 run node by node.
+  explicit Engine(std::shared_ptr<const Graph> graph, bool winograd = true);
 
-  // As run(graph, inputs, options), the outputs in the order of graph.outputs.
+  // As run(graph, inputs, options), the outputs in the order of graph.outputs and, with Single, in the types that it says.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const RunOptions& options = {}) const;
   // The plan for such inputs; null: the graph runs node by node.
   Result<std::shared_ptr<const plan::Plan>> plan_for(const std::vector<Tensor>& inputs,
@@ -28,7 +27,7 @@ class Engine {
     std::shared_ptr<const plan::Plan> plan;
   };
   std::shared_ptr<const Graph> graph_;
-  bool winograd_ = true;
+  bool winograd_ = true, in_single_ = true;
   mutable std::mutex guard_;
   mutable std::vector<Kept> kept_;  // the latest last
 };

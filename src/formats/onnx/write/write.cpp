@@ -1,6 +1,7 @@
 // A graph becomes a document: values keep their names, constants become initializers, each node is written by its row.
 #include "formats/onnx/check.h"
 #include "formats/onnx/onnx.h"
+#include "formats/onnx/write/bfloat.h"
 #include "formats/onnx/write/sink.h"
 #include "formats/source_text.h"
 
@@ -60,6 +61,18 @@ class SizeNames {
   std::set<std::string> taken_;
 };
 
+// Whether the operator set has all nodes behind the first ones with bfloat16, where this node reads or gives that.
+Status check_bfloat(const Node& node, const Sink& sink, const Document& document, std::size_t first) {
+  const auto is_bfloat = [&](ValueId v) { return v && sink.graph()[v].type.dtype == DType::BF16; };
+  if (std::ranges::none_of(node.inputs, is_bfloat) && std::ranges::none_of(node.outputs, is_bfloat)) return {};
+  for (std::size_t i = first; i < document.nodes.size(); ++i) {
+    const Size since = takes_bfloat_since(document.nodes[i].op);
+    if (since == 0 || since > newest_opset) return sink.refused(document.nodes[i].op + " of bfloat16");
+    if (since > document.opset) return sink.too_old(document.nodes[i].op + " of bfloat16", since);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string_view, std::string_view>> operators() {
@@ -80,7 +93,9 @@ Status write_model(const Graph& graph, const WriteOptions& options,
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (sink.is_made(i)) continue;
     const Node& node = graph.nodes[i];
+    const std::size_t before = document.nodes.size();
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
+    if (auto known = within(place_of(node), check_bfloat(node, sink, document, before)); !known) return known;
   }
   SizeNames sizes(options.size_words);
   for (const ValueId v : graph.inputs) {

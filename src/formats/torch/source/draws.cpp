@@ -80,6 +80,9 @@ Result<Tensor> Draws::fill(const Sizes& shape, DType dtype, const Filling& f) {
   const auto count = static_cast<std::size_t>(checked_count(shape).value_or(0));
   const bool floats = dtype != DType::F64;
   using How = Filling::How;
+  if ((dtype == DType::F16 || dtype == DType::BF16) && f.how != How::Constant)
+    return fail(Fault::Unsupported,
+                "weights of " + std::string(name_of(dtype)) + " are drawn by other rules; give them with --weights");
   if (f.how == How::Constant && dtype == DType::I64)
     return Tensor::of(shape, std::vector<std::int64_t>(count, static_cast<std::int64_t>(f.a)));
   if (f.how == How::Uniform && floats) {

@@ -131,7 +131,9 @@ class Weights {
     }
     const Value* said = self_.attributes.find("dtype");
     const auto* type = said ? said->as<python::Text>() : nullptr;
-    if (type && type->text == "float64" && dtype == DType::F32) dtype = DType::F64;
+    const auto reals = {DType::F16, DType::BF16, DType::F64};
+    const auto wanted = std::ranges::find_if(reals, [&](DType one) { return type && type->text == name_of(one); });
+    if (wanted != reals.end() && dtype == DType::F32) dtype = *wanted;
     auto made = tracer_.parameter(in_, shape, filling, buffer, dtype);
     if (!made) return pass(made);
     self_.attributes.set(word, *made);
@@ -208,6 +210,14 @@ std::optional<Value> value_of(Interpreter& in, std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+bool is_real_type(std::string_view word) {
+  return word == "float16" || word == "bfloat16" || word == "float32" || word == "float64";
+}
+
+}  // namespace
+
 bool is_layer(const std::string& name) { return extra_named(name) || is_recurrent(name) || layer_row(name); }
 
 Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
@@ -232,7 +242,7 @@ Made make_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argume
     const auto& value = (*taken)[i];
     if (!value) continue;
     const auto* type = value->as<python::Text>();
-    if (names[i] == "dtype" && type && type->text != "float32" && (name != "Linear" || type->text != "float64"))
+    if (names[i] == "dtype" && type && !is_real_type(type->text))
       return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype'");
     if (names[i] != "device") self->attributes.set(std::string(names[i]), *value);
   }

@@ -56,6 +56,9 @@ Made make_recurrent(Tracer& tracer, Interpreter& in, const std::string& name, In
     if ((*taken)[i]) self.attributes.set(std::string(names[i]), *(*taken)[i]);
   if (whole(self, "proj_size", 0) != 0)
     return fail(Fault::Unsupported, "nn." + name + ": argument 'proj_size', a projection of the state, is not carried");
+  const Value* type = self.attributes.find("dtype");
+  if (const auto* said = type ? type->as<python::Text>() : nullptr; said && said->text != "float32")
+    return fail(Fault::Unsupported, "nn." + name + ": argument 'dtype'");
   const std::int64_t hidden = whole(self, "hidden_size", 0), first = whole(self, "input_size", 0),
                      layers = whole(self, "num_layers", 1);
   constexpr std::int64_t most = 1 << 20;

@@ -1,0 +1,50 @@
+#include "run/held.h"
+
+#include "ops/expect.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace convoy {
+
+std::int64_t wrapped(std::int64_t value, DType dtype) {
+  switch (dtype) {
+    case DType::I8: return static_cast<std::int8_t>(value);
+    case DType::I16: return static_cast<std::int16_t>(value);
+    case DType::I32: return static_cast<std::int32_t>(value);
+    case DType::U8: return static_cast<std::uint8_t>(value);
+    case DType::U16: return static_cast<std::uint16_t>(value);
+    case DType::U32: return static_cast<std::uint32_t>(value);
+    default: return value;
+  }
+}
+
+Tensor wrapped(Tensor tensor, DType dtype) {
+  if (tensor.dtype() != DType::I64 || dtype == DType::I64) return tensor;
+  tensor = tensor.realigned();
+  const auto leaves = [&](std::int64_t value) { return wrapped(value, dtype) != value; };
+  if (std::ranges::none_of(tensor.raw<std::int64_t>(), leaves)) return tensor;
+  auto numbers = tensor.integers();
+  for (std::int64_t& number : numbers) number = wrapped(number, dtype);
+  return Tensor::of(tensor.shape(), std::move(numbers));
+}
+
+Tensor rounded_to_half(Tensor tensor, DType dtype) {
+  if (!is_half(dtype) || !is_floating(tensor.dtype()) || tensor.dtype() == dtype) return tensor;
+  return tensor.converted(dtype).converted(DType::F32);
+}
+
+Tensor held_as(Tensor tensor, DType dtype, Precision precision) {
+  if (precision == Precision::Single) tensor = rounded_to_half(std::move(tensor), dtype);
+  return wrapped(std::move(tensor), dtype);
+}
+
+bool computes_in_double(const Graph& graph, const Node& node) {
+  const auto is_double = [&](ValueId v) { return v && graph[v].type.dtype == DType::F64; };
+  const auto is_real = [&](ValueId v) { return v && is_floating(graph[v].type.dtype); };
+  // What gives no real numbers, a comparison or a place, computes in the type that it reads.
+  if (std::ranges::any_of(node.outputs, is_real)) return std::ranges::any_of(node.outputs, is_double);
+  return std::ranges::any_of(node.inputs, is_double);
+}
+
+}  // namespace convoy

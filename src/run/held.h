@@ -1,0 +1,23 @@
+// What a result becomes in the type of the value that holds it.
+#pragma once
+#include "run/run.h"
+
+namespace convoy {
+
+constexpr bool is_half(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+
+// A whole number as its type holds it: the lowest bits.
+std::int64_t wrapped(std::int64_t value, DType dtype);
+// Whole numbers are held in 64 bits; what the graph says is narrower has wrapped around.
+Tensor wrapped(Tensor tensor, DType dtype);
+
+// Real numbers rounded once, to nearest even, to those that a type of 16 bits has, and held in float32; others as they are.
+Tensor rounded_to_half(Tensor tensor, DType dtype);
+
+// Both. With Double nothing real is rounded: that is the reference.
+Tensor held_as(Tensor tensor, DType dtype, Precision precision);
+
+// Whether a node computes in float64 by the types of its values, whatever precision is asked for.
+bool computes_in_double(const Graph& graph, const Node& node);
+
+}  // namespace convoy
