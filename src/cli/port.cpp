@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "cli/certificate.h"
 #include "cli/port_many.h"
+#include "cli/real_types.h"
 #include "formats/source.h"
 #include "report/text.h"
 
@@ -34,6 +35,7 @@ struct Port {
   int threads = 0, jobs = 0;
   std::optional<Size> opset;
   bool external_data = false, optimizes = false, halves = false;
+  std::string reals;
 };
 
 Result<PortOptions> parsed(const Port& o) {
@@ -55,6 +57,7 @@ Result<PortOptions> parsed(const Port& o) {
   options.external_data = o.external_data;
   options.optimizes = o.optimizes;
   options.rounds_to_halves = o.halves;
+  options.reals = real_type_named(o.reals);
   options.proof.seed = *seed;
   options.proof.threads = o.threads;
   return options;
@@ -86,6 +89,7 @@ Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file
   asked["external_data"] = o.external_data;
   asked["optimize"] = o.optimizes;
   asked["float16_weights"] = o.halves;
+  asked["reals"] = o.reals;
   asked["proof"] = !o.no_proof;
   asked["seed"] = seed_of_option(o.seed).value_or(0);
   return asked;
@@ -109,6 +113,7 @@ Port asked_again(const Json& asked, const std::filesystem::path& folder) {
   o.external_data = flag_in(asked, "external_data");
   o.optimizes = flag_in(asked, "optimize");
   o.halves = flag_in(asked, "float16_weights");
+  if (asked.contains("reals")) o.reals = word_in(asked, "reals");
   o.no_proof = !flag_in(asked, "proof");
   o.seed = std::to_string(seed_in(asked));
   return o;
@@ -299,6 +304,7 @@ void offer_port(CLI::App& app, int& code) {
   command->add_option("--opset", o->opset, "ONNX: the operator set to write, 11 to 22 (default 17)");
   command->add_flag("--optimize", o->optimizes, "ONNX: take batch normalisations into the layers before them");
   command->add_flag("--float16-weights", o->halves, "TFLite: weights are rounded to float16 and stored so");
+  offer_real_types(*command, o->reals, "carry the model with all real numbers of {}, and say what that changes");
   command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
   command->add_option("--report", o->report_file,
                       "keep a certificate of the proof as JSON, which diff --check runs again");

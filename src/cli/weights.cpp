@@ -4,6 +4,7 @@
 #include "base/shown.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/real_types.h"
 #include "formats/torch/weight_norm.h"
 #include "port/convert_weights.h"
 #include "report/table.h"
@@ -19,6 +20,7 @@ namespace {
 
 struct Weights {
   std::string file, output, below;
+  std::string reals;
   bool json = false, sha256 = false, force = false, plain = false;
   WeightsOfTwo two;
 };
@@ -88,8 +90,9 @@ nlohmann::ordered_json json_of(const ConvertedWeights& done, const Weights& o) {
 }
 
 int convert(const Weights& o) {
-  const auto done =
-      convert_weights(o.file, {.output = o.output, .below = o.below, .plain = o.plain, .overwrites = o.force});
+  WeightsOptions options{.output = o.output, .below = o.below, .plain = o.plain, .overwrites = o.force};
+  options.reals = real_type_named(o.reals);
+  const auto done = convert_weights(o.file, options);
   if (!done) return report(done.error());
   if (o.json) {
     print_json(json_of(*done, o));
@@ -98,8 +101,8 @@ int convert(const Weights& o) {
   Size count = 0;
   for (const ConvertedTensor& t : done->tensors) count += checked_count(t.shape).value_or(0);
   print("read    {}\n", headline(o.file, done->tensors.size(), count));
-  print("wrote   {}  {} bytes; read back, every tensor as it was\n", shown(done->file.path.filename().string()),
-        with_commas(done->file.bytes));
+  print("wrote   {}  {} bytes; read back, every tensor as {}\n", shown(done->file.path.filename().string()),
+        with_commas(done->file.bytes), o.reals.empty() ? "it was" : "it was to be");
   for (const std::string& note : done->notes) print("note    {}\n", shown_sentence(note));
   return Done;
 }
@@ -132,13 +135,16 @@ void offer_weights(CLI::App& app, int& code) {
   command->add_option("--below", o->below, "only the tensors below this name, which is taken off theirs");
   command->add_flag("--plain", o->plain,
                     "weights that weight_norm keeps as norms and directions become the weights they make");
+  offer_real_types(*command, o->reals, "with -o: real numbers are rounded to {}, and how far is said");
   command->add_flag("-f,--force", o->force, "replace a file that exists");
   command->add_flag("--sha256", o->sha256, "list checksums instead of counts (--json has them always)");
   command->add_flag("--json", o->json, "one JSON object with the same facts");
   command->callback([o, &code] {
     WeightsOfTwo& two = o->two;
     two.a = o->file, two.output = o->output, two.json = o->json, two.force = o->force;
-    if (!two.b.empty() || two.copies) code = weights_of_two(two);
+    if (!o->reals.empty() && (o->output.empty() || two.copies || !two.b.empty()))
+      code = report(Error{Fault::Usage, "--" + o->reals + " says how one file's tensors are written; add -o FILE", {}});
+    else if (!two.b.empty() || two.copies) code = weights_of_two(two);
     else code = o->output.empty() ? list(*o) : convert(*o);
   });
 }

@@ -8,8 +8,12 @@
 #include "containers/safetensors.h"
 #include "formats/torch/weight_norm.h"
 #include "formats/weights.h"
+#include "ops/expect.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace convoy {
@@ -118,6 +122,33 @@ Result<std::vector<ConvertedTensor>> read_back(const fs::path& file, const std::
   return all;
 }
 
+// Every tensor of real numbers in this type, and how far that moves them: in parts of a tensor's largest number.
+Result<std::string> convert_reals(std::vector<LoadedTensor>& tensors, DType to) {
+  double worst = 0;
+  std::string where;
+  Size changed = 0;
+  for (auto& [name, tensor] : tensors) {
+    if (!is_floating(tensor.dtype()) || tensor.dtype() == to) continue;
+    const Tensor made = tensor.converted(to);
+    const auto before = tensor.doubles(), after = made.doubles();
+    double most = 0, off = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (!std::isfinite(before[i])) continue;
+      if (!std::isfinite(after[i]))
+        return fail(Fault::Usage, fmt::format("'{}' holds {:g}, which {} does not reach; leave --{} out", name,
+                                              before[i], name_of(to), name_of(to)));
+      most = std::max(most, std::abs(before[i]));
+      off = std::max(off, std::abs(after[i] - before[i]));
+    }
+    if (off > 0 && off / most > worst) worst = off / most, where = name;
+    tensor = made;
+    ++changed;
+  }
+  std::string text = fmt::format("{} tensors become {}", changed, name_of(to));
+  if (worst > 0) text += fmt::format(", by {:.2g} of a tensor's largest number at most (in '{}')", worst, where);
+  return text;
+}
+
 std::vector<std::string> notes_of(const WeightsFile& file, Form form, bool keras) {
   std::vector<std::string> notes;
   if (form == Form::KerasWeights && !keras)
@@ -179,16 +210,26 @@ Result<ConvertedWeights> convert_weights(const fs::path& source, const WeightsOp
   file->tensors = std::move(chosen);
   if (auto good = within(place, check_names(file->tensors)); !good) return pass(good);
   const bool keras = std::ranges::all_of(file->tensors, [](const auto& t) { return is_keras_name(t.name); });
+  std::vector<DType> read;
+  for (const auto& one : file->tensors) read.push_back(one.tensor.dtype());
+  std::optional<std::string> changes;
+  if (options.reals) {
+    auto said = within(place, convert_reals(file->tensors, *options.reals));
+    if (!said) return pass(said);
+    changes = *std::move(said);
+  }
 
   if (auto done = within(target, write_form(*form, *file, keras, out->sink(0))); !done) return pass(done);
   const auto sha256 = out->close(0);
   if (!sha256) return std::unexpected(sha256.error());
   auto tensors = within(target, read_back(out->temporary(0), file->tensors, *form));
   if (!tensors) return pass(tensors);
-  for (std::size_t i = 0; i < sources.size(); ++i) (*tensors)[i].source = std::move(sources[i]);
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    (*tensors)[i].source = std::move(sources[i]), (*tensors)[i].read = read[i];
   ConvertedWeights done{.tensors = std::move(*tensors),
                         .file = {options.output, out->bytes_written(0), *sha256},
                         .notes = notes_of(*file, *form, keras)};
+  if (changes) done.notes.insert(done.notes.begin(), *changes);
   if (auto s = out->commit(); !s) return pass(s);
   return done;
 }

@@ -7,6 +7,7 @@
 #include "formats/onnx/onnx.h"
 #include "formats/source.h"
 #include "formats/source_text.h"
+#include "port/element_types.h"
 #include "port/halves.h"
 
 #include <algorithm>
@@ -53,6 +54,11 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, told);
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
+  if (options.reals) {
+    auto said = carry_reals_as(r.source, *options.reals, options.proof);
+    if (!said) return pass(said);
+    r.remarks.insert(r.remarks.end(), said->begin(), said->end());
+  }
   if (options.rounds_to_halves) {
     auto said = round_weights_to_halves(r.source);
     if (!said) return pass(said);

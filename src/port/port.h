@@ -30,6 +30,7 @@ struct PortOptions {
   bool optimizes = false;                // ONNX alone: normalisations are taken into the layers before them
   bool external_data = false;            // ONNX alone: the larger tensors in a file beside the model
   bool rounds_to_halves = false;         // TFLite alone: weights are rounded to float16 and stored so
+  std::optional<DType> reals;  // the model is carried with all real numbers of this type; absent: as they are
   ProofOptions proof;
   // Asked when all is written and proved and nothing stands in place: what it gives appears together with the port, and
   // what it fails with ends the port.

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -98,6 +99,35 @@ TEST_F(ConvertWeights, WhatCannotBeDoneLeavesNothingBehind) {
   EXPECT_EQ(refusal(convert_weights(checkpoint,
                                     {.output = folder / "a.npz", .below = {}, .plain = false, .overwrites = true})),
             "");
+}
+
+TEST_F(ConvertWeights, RealNumbersBecomeTheTypeThatIsAskedFor) {
+  const fs::path wide = folder / "wide.safetensors", half = folder / "half.safetensors";
+  const auto write = [&](std::vector<float> numbers) {
+    WeightsFile file;
+    file.tensors = {{"w", Tensor::of({2}, std::move(numbers))},
+                    {"x", Tensor::of({1}, std::vector<std::int64_t>{70000})}};
+    std::ofstream out(wide, std::ios::binary);
+    return write_weights_file(wide, file, [&](std::span<const std::byte> bytes) -> Status {
+      out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      return {};
+    });
+  };
+  ASSERT_TRUE(write({1, 0.1F}));
+  const WeightsOptions options{.output = half, .below = {}, .plain = false, .overwrites = true, .reals = DType::F16};
+  const auto done = convert_weights(wide, options);
+  ASSERT_TRUE(done) << message(done.error());
+  EXPECT_EQ(done->tensors[0].read, DType::F32);
+  EXPECT_EQ(done->tensors[0].written, DType::F16);
+  EXPECT_EQ(done->notes.front(), "1 tensors become float16, by 2.4e-05 of a tensor's largest number at most (in 'w')");
+  EXPECT_EQ(named(half).at("w").doubles(), (std::vector<double>{1, 0.0999755859375}));
+  EXPECT_EQ(named(half).at("x").integers(), (std::vector<std::int64_t>{70000}));
+
+  ASSERT_TRUE(write({1, 70000}));
+  const auto refused = convert_weights(wide, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(message(refused.error()),
+            "wide.safetensors: 'w' holds 70000, which float16 does not reach; leave --float16 out");
 }
 
 }  // namespace

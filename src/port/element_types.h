@@ -1,0 +1,15 @@
+// A model computed in another type of real numbers than its own, and what that changes.
+#pragma once
+#include "graph/graph.h"
+#include "prove/prove.h"
+
+#include <string>
+#include <vector>
+
+namespace convoy {
+
+// All real numbers of the graph become `to`. One sentence on what that changes, and, where numbers move, one on how far the
+// outputs do and one on the layers that lose most: both graphs are run on the same input, freely. Fails: as inference and runs do.
+Result<std::vector<std::string>> carry_reals_as(Graph& graph, DType to, const ProofOptions& options);
+
+}  // namespace convoy
