@@ -14,7 +14,7 @@ FORMS = {  # what is handed to convoy: the model, and where it has none of its o
     "weights_h5_old": ["json", "weights_h5_old"],
 }
 # May be refused by name for now; docs/coverage.md says why.
-MAY_BE_REFUSED = {"conv_lstm2d", "quantized_int8", "mixed_float16", "bfloat16_weights"}
+MAY_BE_REFUSED = {"conv_lstm2d"}
 
 
 def read(case: str) -> dict:

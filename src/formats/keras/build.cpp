@@ -34,7 +34,8 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
   Call one(builder, layer, call, inputs, scopes, prefix, location, std::move(shared));
   if (mask.given()) one.understands("mask", 1);
   Values made;
-  if (!one.failed()) made = read_catalogued({one, *row, operation ? Use::Kind::Operation : Use::Kind::Layer});
+  if (!one.failed())
+    made = one.in_policy(read_catalogued({one, *row, operation ? Use::Kind::Operation : Use::Kind::Layer}));
   if (auto ok = one.done(); !ok) return pass(ok);
   if (auto ok = follow_masks(builder, layer, inputs, made); !ok) return pass(ok);
   return made;
@@ -233,10 +234,10 @@ Result<DType> dtype_of(const Json* argument) {
     argument = find(config, {"name"});
   }
   const std::string word = argument && argument->is_string() ? argument->get<std::string>() : "float32";
-  for (const DType dtype :
-       {DType::F32, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
+                            DType::I64, DType::U8, DType::U16, DType::Bool})
     if (word == convoy::name_of(dtype)) return dtype;
-  return fail(Fault::Unsupported, "the input is " + word + ", and this version carries float32 and whole numbers");
+  return fail(Fault::Unsupported, "the input is " + word + ", which this version does not carry");
 }
 
 // The shape of a Sequential that no InputLayer opens: its first layer's, or the one it was built with.

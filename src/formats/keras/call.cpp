@@ -64,28 +64,17 @@ std::string text_of_expected(const Shape& shape) {
   return text + "]";
 }
 
-// Computing in anything but float32 gives other numbers, so it is not passed over.
-void check_dtype(Attrs& attrs) {
+// What a layer computes in; a word of whole numbers says what a layer of indices gives.
+Policy policy_in(Attrs& attrs) {
   const Json* dtype = attrs.raw("dtype");
-  if (!dtype) return;
-  std::string name;
-  if (dtype->is_string()) name = dtype->get<std::string>();
-  if (dtype->is_object()) {
-    const auto config = dtype->find("config");
-    if (config != dtype->end() && config->is_object()) {
-      if (const auto it = config->find("name"); it != config->end() && it->is_string()) name = it->get<std::string>();
-      if (const auto it = config->find("mode"); it != config->end() && it->is_string()) name = it->get<std::string>();
-    }
-  }
+  if (!dtype) return {};
+  const std::string name = policy_word(*dtype);
   if (name.empty()) attrs.refuse(Fault::Format, "attribute 'dtype' is not understood");
-  if (name == "float32" || name.starts_with("int") || name.starts_with("uint") || name == "bool") {
-    if (name != "int8" || dtype->is_string()) return;
-  }
-  attrs.refuse(Fault::Unsupported, "computes in " + name + ", and this version carries float32 only");
-}
-
-Tensor in_float32(Tensor tensor) {
-  return tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16 ? tensor.converted(DType::F32) : tensor;
+  const bool is_whole = name.starts_with("int") || name.starts_with("uint") || name == "bool";
+  if (name.empty() || (is_whole && (name != "int8" || dtype->is_string()))) return {};
+  auto policy = policy_of(name);
+  if (!policy) attrs.refuse(policy.error());
+  return policy.value_or(Policy{});
 }
 
 }  // namespace
@@ -105,10 +94,58 @@ Call::Call(Builder& builder, const Layer& called, const LayerCall* arguments, Va
       location_(std::move(location)),
       variables_(std::move(shared)),
       own_variables_(variables_ == nullptr) {
-  check_dtype(attrs);
+  if (!is_operation(called)) follow_policy();
   attrs.ignore_all(without_meaning);
-  if (attrs.has("quantization_config"))
-    refuse(Fault::Unsupported, "is quantized, and this version carries float32 only");
+  if (is_int8_) attrs.ignore({"quantization_config"});
+  else if (attrs.has("quantization_config"))
+    refuse(Fault::Unsupported, "is quantized, which this version does not carry");
+}
+
+// Layers turn the real numbers that come in into what they compute in; operations take them as they are.
+void Call::follow_policy() {
+  const Json* says = attrs.raw("autocast");
+  const bool casts = (!says || *says != false) && layer.class_name != "InputLayer";
+  const Json* dtype = attrs.raw("dtype");
+  is_int8_ = layer.class_name == "Dense" && dtype && is_plain_int8(*dtype, attrs.raw("quantization_config"));
+  if (!is_int8_) policy_ = policy_in(attrs);
+  if (failed()) return;
+  if (policy_.is_half()) {
+    halves_ = version.major < 3 ? InHalves::Unknown : in_halves(layer.class_name);
+    if (halves_ == InHalves::Unknown)
+      return refuse(Fault::Unsupported,
+                    "computes in " + std::string(convoy::name_of(policy_.compute)) +
+                        ", which this version follows in Keras 3's convolutions, dense layers, pools, "
+                        "norms and what moves numbers");
+  }
+  for (ValueId& input : inputs) {
+    if (!casts || !input || !is_floating(type(input).dtype)) continue;
+    if (layer.class_name != "LayerNormalization" && layer.class_name != "GroupNormalization")
+      input = cast(input, policy_.compute);
+    if (halves_ == InHalves::InSingle) input = cast(input, DType::F32);
+  }
+}
+
+ValueId Call::cast(ValueId value, DType to) {
+  return failed() || type(value).dtype == to ? value : add(Cast{to}, {value}, "cast");
+}
+
+// The result under the layer's own name, and what it was rounded from under another.
+Values Call::in_policy(Values made) {
+  if (failed() || !policy_.is_half()) return made;
+  for (ValueId& value : made) {
+    if (!value || !is_floating(type(value).dtype) || type(value).dtype == policy_.compute) continue;
+    if (halves_ != InHalves::InSingle) {
+      refuse(Fault::Unsupported, "gives " + std::string(convoy::name_of(type(value).dtype)) + " where it computes in " +
+                                     std::string(convoy::name_of(policy_.compute)));
+      return made;
+    }
+    Value& single = builder_.graph[value];
+    const std::string name = single.name;
+    single.name = builder_.graph.unique_name(name + "/float32");
+    value = add(Cast{policy_.compute}, {value}, "cast");
+    if (value) builder_.graph[value].name = name;
+  }
+  return made;
 }
 
 ValueId Call::x() {
@@ -151,8 +188,36 @@ bool Call::expect_rank(ValueId value, Size expected) {
   return false;
 }
 
+// TensorFlow adds a bias behind the sum, which a type of 16 bits has rounded by then.
+Values Call::add_apart(const Op& op, Values node_inputs, std::string_view step) {
+  const ValueId bias = node_inputs[2];
+  node_inputs.pop_back();
+  const Values sum = add_all(op, std::move(node_inputs), step.empty() ? "sum" : std::string(step) + "/sum");
+  return sum.empty() ? Values{} : add_all(Binary{BinaryFunction::Add}, {sum.front(), bias}, step);
+}
+
+namespace {
+
+// Whether the channels of the result, along which a bias lies, are its last axis.
+bool is_biased_last(const Op& op, Size rank) {
+  return std::visit(
+      [&]<class O>(const O& o) {
+        if constexpr (std::is_same_v<O, Conv> || std::is_same_v<O, ConvTranspose>) return o.axes.channel() == rank - 1;
+        else return std::is_same_v<O, Linear>;
+      },
+      op);
+}
+
+}  // namespace
+
 Values Call::add_all(Op op, Values node_inputs, std::string_view step) {
   if (failed()) return {};
+  const bool is_biased = node_inputs.size() == 3 && node_inputs[2] && traits_of(op).is_product();
+  if (is_biased && halves_ == InHalves::PerOperator) {
+    if (is_biased_last(op, rank(node_inputs[0]))) return add_apart(op, std::move(node_inputs), step);
+    refuse(Fault::Unsupported, "computes in " + std::string(convoy::name_of(policy_.compute)) + " with channels first");
+    return {};
+  }
   const std::string name = step.empty() ? full_name_ : full_name_ + "/" + std::string(step);
   auto made = builder_.graph.add(std::move(op), std::move(node_inputs), name, layer.class_name);
   if (!made) {
@@ -213,7 +278,7 @@ ValueId Call::literal(std::string_view name, Tensor tensor) {
 }
 
 ValueId Call::scalar(std::string_view name, float value) {
-  return literal(name, Tensor::of(Sizes{}, std::vector<float>{value}));
+  return literal(name, Tensor::of(Sizes{}, std::vector<float>{value}).converted(weights_type()));
 }
 
 std::optional<ValueId> Call::bound(std::string_view name) const {
@@ -250,7 +315,7 @@ Tensor Call::take(std::string_view name, const Shape& expected) {
       attrs.refuse(made.error());
       return {};
     }
-    return *made;
+    return made->converted(weights_type());
   }
   auto& all = variables_->all;
   const auto named = [&](const Variable& v) { return v.name == name && !v.taken; };
@@ -263,13 +328,16 @@ Tensor Call::take(std::string_view name, const Shape& expected) {
     return {};
   }
   found->taken = true;
-  Tensor tensor = in_float32(found->tensor);
+  Tensor tensor = found->tensor;
+  const bool is_real = is_floating(tensor.dtype());
+  const bool is_scaled = is_int8_ && tensor.dtype() == DType::I8;
+  if (is_real || is_scaled) tensor = tensor.converted(weights_type());
   if (!fits(tensor.shape(), expected))
     refuse(Fault::Format,
            std::string(name) + " has shape " + text_of(tensor.shape()) + ", expected " + text_of_expected(expected));
-  else if (tensor.dtype() != DType::F32)
-    refuse(Fault::Unsupported, std::string(name) + " is " + std::string(convoy::name_of(tensor.dtype())) +
-                                   ", and this version carries float32 only");
+  else if (!is_real && !is_scaled)
+    refuse(Fault::Unsupported,
+           std::string(name) + " is " + std::string(convoy::name_of(tensor.dtype())) + ", expected real numbers");
   return tensor;
 }
 

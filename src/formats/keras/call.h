@@ -2,6 +2,7 @@
 // first failure sticks, so a family's functions are straight-line code; their caller asks once at the end.
 #pragma once
 #include "formats/attrs.h"
+#include "formats/keras/policy.h"
 #include "formats/keras/topology.h"
 #include "formats/keras/weights.h"
 #include "graph/graph.h"
@@ -96,18 +97,31 @@ class Call {
   Values run_inside(const Layer& inner, const std::string& attribute, Values inner_inputs);
   Layer inside(std::string_view key);  // the layer that an attribute holds
 
+  // Whether the layer multiplies whole numbers of 8 bits, which its kernel then holds.
+  bool is_int8() const { return is_int8_; }
+  // What the layer's function made, in the type that the layer gives.
+  Values in_policy(Values made);
+
   const std::string& full_name() const { return full_name_; }
   Builder& builder() { return builder_; }
   Status done();
 
  private:
   void load_variables();
+  void follow_policy();
+  ValueId cast(ValueId value, DType to);
+  Values add_apart(const Op& op, Values node_inputs, std::string_view step);
+  // As which weights are read: Keras rounds them where the layer computes in fewer bits than it holds.
+  DType weights_type() const { return halves_ == InHalves::InSingle ? DType::F32 : policy_.compute; }
   bool frozen() const;
   Status check_arguments() const;
 
   bool acts_in_training() const;
 
   Builder& builder_;
+  Policy policy_;
+  InHalves halves_ = InHalves::Unknown;  // of a policy of 16 bits
+  bool is_int8_ = false;
   std::size_t first_node_;  // of this call
   std::vector<Scope> scopes_;
   std::string prefix_, full_name_;

@@ -1,6 +1,8 @@
 // What a keras.ops node is called with stands in its config, among its arguments by place, or among them by name.
 #include "formats/keras/operation.h"
 
+#include "ops/expect.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -12,9 +14,9 @@ std::optional<std::size_t> tensor_index(const Json& value) {
   return value["$tensor"].get<std::size_t>();
 }
 
-void flatten_numbers(Call& call, const Json& value, Sizes& shape, std::vector<float>& out, std::size_t depth) {
+void flatten_numbers(Call& call, const Json& value, Sizes& shape, std::vector<double>& out, std::size_t depth) {
   if (value.is_number() || value.is_boolean()) {
-    out.push_back(value.is_boolean() ? (value.get<bool>() ? 1.0F : 0.0F) : value.get<float>());
+    out.push_back(value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>());
     return;
   }
   if (!value.is_array() || depth > 8)
@@ -38,6 +40,15 @@ const Json* option(Call& call, std::string_view name, std::size_t place) {
 
 namespace {
 
+// As which real numbers a constant stands: an array says so, a number takes the type of the tensor that it meets.
+DType real_type_of(Call& call, const Json& value, bool is_number) {
+  if (value.is_object() && value["config"].contains("dtype"))
+    if (const auto policy = policy_of(policy_word(value["config"]["dtype"]))) return policy->compute;
+  if (!value.is_number() || !is_number || call.inputs.empty()) return DType::F32;
+  const DType met = call.type(call.inputs.front()).dtype;
+  return is_floating(met) ? met : DType::F32;
+}
+
 ValueId value_of(Call& call, const Json* value, std::string_view name) {
   if (const auto index = tensor_index(*value)) {
     if (*index < call.inputs.size()) return call.inputs[*index];
@@ -49,14 +60,15 @@ ValueId value_of(Call& call, const Json* value, std::string_view name) {
       (*value)["config"].contains("value"))
     numbers = &(*value)["config"]["value"];
   Sizes shape;
-  std::vector<float> all;
+  std::vector<double> all;
   flatten_numbers(call, *numbers, shape, all, 0);
   const auto count = checked_count(shape);
   if (call.failed() || !count || *count != static_cast<Size>(all.size())) {
     call.refuse(Fault::Format, "argument '" + std::string(name) + "' is no array of numbers");
     return {};
   }
-  return call.literal(name, Tensor::of(shape, std::move(all)));
+  const DType type = real_type_of(call, *value, shape.empty());
+  return call.literal(name, Tensor::of(shape, std::move(all)).converted(type));
 }
 
 }  // namespace

@@ -88,10 +88,35 @@ TEST(Keras, ALayerBehindTheCutIsNotLookedAt) {
   EXPECT_EQ(graph->output_names, std::vector<std::string>{"conv"});
 }
 
-TEST(Keras, MixedPrecisionIsRefusedByName) {
-  const auto text = failure(chain(R"({"class_name": "Dense", "config": {"name": "fc", "units": 4,
-    "dtype": {"class_name": "DTypePolicy", "config": {"name": "mixed_float16"}}}})"));
-  EXPECT_EQ(text, "layer 'fc' (Dense): computes in mixed_float16, and this version carries float32 only");
+// What comes in is cast, the bias is added behind the rounded sum, and the next layer of float32 casts back.
+TEST(Keras, APolicyOf16BitsCastsWhatComesInAndAddsTheBiasApart) {
+  const auto graph = structure(chain(R"({"class_name": "Dense", "config": {"name": "fc", "units": 4,
+    "dtype": {"class_name": "DTypePolicy", "config": {"name": "mixed_float16"}}}},
+    {"class_name": "ReLU", "config": {"name": "act", "dtype": "float32"}})"));
+  std::string kinds;
+  for (const Node& node : graph.nodes)
+    kinds += std::string(name_of(node.op)) + " " + std::string(name_of(graph[node.outputs[0]].type.dtype)) + "; ";
+  EXPECT_EQ(kinds, "cast float16; linear float16; binary float16; cast float32; relu float32; ");
+  EXPECT_EQ(graph[graph.nodes[1].inputs[1]].type.dtype, DType::F16);
+}
+
+TEST(Keras, NormsOfAPolicyOf16BitsComputeInFloat32) {
+  const auto graph = structure(chain(R"({"class_name": "BatchNormalization", "config": {"name": "bn", "axis": [3],
+    "dtype": "mixed_bfloat16"}})"));
+  ASSERT_EQ(graph.nodes.size(), 4);
+  EXPECT_TRUE(std::holds_alternative<BatchNorm>(graph.nodes[2].op));
+  EXPECT_EQ(graph[graph.nodes[2].inputs[1]].type.dtype, DType::F32);
+  EXPECT_EQ(graph[graph.outputs[0]].type.dtype, DType::BF16);
+  EXPECT_EQ(graph[graph.outputs[0]].name, "bn");
+}
+
+TEST(Keras, WhatIsNotFollowedIn16BitsIsRefusedByName) {
+  EXPECT_EQ(
+      failure(chain(R"({"class_name": "ELU", "config": {"name": "elu", "dtype": "mixed_float16"}})")),
+      "layer 'elu' (ELU): computes in float16, which this version follows in Keras 3's convolutions, dense layers, "
+      "pools, norms and what moves numbers");
+  EXPECT_EQ(failure(chain(R"({"class_name": "Dense", "config": {"name": "fc", "units": 4, "dtype": "float8_e4m3"}})")),
+            "layer 'fc' (Dense): computes in float8_e4m3, which this version does not carry");
 }
 
 TEST(Keras, HardSigmoidFollowsTheVersionOfTheFile) {

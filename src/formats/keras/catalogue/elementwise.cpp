@@ -120,8 +120,8 @@ Values cast(Use& use) {
   const Json* argument = use.option("dtype");
   const std::string word = argument && argument->is_string() ? argument->get<std::string>() : "";
   const ValueId x = use.operand("x");
-  for (const DType type :
-       {DType::F32, DType::F64, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::Bool})
+  for (const DType type : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
+                           DType::I64, DType::U8, DType::U16, DType::Bool})
     if (word == convoy::name_of(type)) return use.add(Cast{type}, {x});
   call.refuse(Fault::Unsupported, "casts to '" + word + "', which this version does not carry");
   return {};

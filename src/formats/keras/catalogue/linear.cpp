@@ -9,6 +9,40 @@
 namespace convoy::keras {
 namespace {
 
+// A dense layer that Keras quantized: each row that comes in is scaled so that its largest number becomes 127, and rounded; the
+// sums of whole numbers are scaled back. Sums of up to 1040 products of such numbers are float32 numbers, longer ones are added
+// in float64, which rounds them as the cast from int32 would. Source: keras/src/layers/core/dense.py, _int8_call;
+// quantizers/quantizers.py, abs_max_quantize.
+Values int8_dense(Call& call, ValueId x, Size units, bool bias) {
+  constexpr Size most_exact_terms = 1040;
+  const Size last = call.rank(x) - 1;
+  const Dim terms = call.dim(x, last);
+  const ValueId kernel = call.weight("kernel", {terms, units}, false);
+  const ValueId offset = bias ? call.weight("bias", {units}) : ValueId{};
+  const ValueId kernel_scale = call.weight("kernel_scale", {units}, false);
+  const auto function = [&](BinaryFunction f, ValueId a, ValueId b, std::string_view step) {
+    return call.add(Binary{f}, {a, b}, step);
+  };
+  const ValueId size = call.add(Unary{Function::Abs}, {x}, "size");
+  const ValueId largest = call.add(Reduce{Reduction::Maximum, {last}, true}, {size}, "largest");
+  const ValueId above = function(BinaryFunction::Add, largest, call.scalar("epsilon", 1e-7F), "above");
+  const ValueId scale = function(BinaryFunction::Divide, call.scalar("range", 127), above, "scale");
+  const ValueId scaled = function(BinaryFunction::Multiply, x, scale, "scaled");
+  const ValueId rounded = call.add(Unary{Function::Round}, {scaled}, "rounded");
+  ValueId whole = call.add(Clip{-127, 127}, {rounded}, "whole"), numbers = kernel;
+  const bool is_long = !terms.known() || *terms > most_exact_terms;
+  if (is_long) {
+    whole = call.add(Cast{DType::F64}, {whole}, "wide");
+    numbers = call.add(Cast{DType::F64}, {kernel}, "wide_kernel");
+  }
+  ValueId sum = call.add(Linear{LinearOrder::InOut}, {whole, numbers}, "sum");
+  if (is_long) sum = call.add(Cast{DType::F32}, {sum}, "single");
+  const ValueId both = function(BinaryFunction::Multiply, kernel_scale, scale, "both_scales");
+  const std::string_view step = call.step("dense");
+  const ValueId y = function(BinaryFunction::Divide, sum, both, bias ? "scaled_back" : step);
+  return {call.activated(bias ? function(BinaryFunction::Add, y, offset, step) : y)};
+}
+
 Values dense(Use& use) {
   Call& call = use.call;
   const ValueId x = call.x();
@@ -20,6 +54,7 @@ Values dense(Use& use) {
                 "has " + std::to_string(units) + " units on an input of rank " + std::to_string(call.rank(x)));
     return {};
   }
+  if (call.is_int8()) return int8_dense(call, x, units, bias);
   Values inputs{x, call.weight("kernel", {call.dim(x, call.rank(x) - 1), units})};
   if (bias) inputs.push_back(call.weight("bias", {units}));
   return {call.activated(call.add(Linear{LinearOrder::InOut}, inputs, call.step("dense")))};

@@ -5,6 +5,7 @@
 #include "formats/keras/weights.h"
 #include "formats/shortest.h"
 #include "graph/path.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 
@@ -159,6 +160,10 @@ std::size_t Sink::add(LayerConfig config, const std::string& name) {
                       .arguments = std::move(config.arguments),
                       .weights = std::move(config.weights),
                       .calls = {}};
+  // Without its own type, a layer computes in float32 and turns what comes in into that.
+  const DType computes = result_type().dtype;
+  if (!layer.is_operation() && is_floating(computes) && computes != DType::F32)
+    layer.arguments["dtype"] = std::string(convoy::name_of(computes));
   const auto statistics = [](const DocumentWeight& w) { return w.name.starts_with("moving_"); };
   const auto count = std::ranges::count_if(layer.weights, [&](const auto& w) { return !statistics(w); });
   layer.trainable = count == 0 || std::ranges::any_of(layer.weights, &DocumentWeight::trainable);
