@@ -261,10 +261,13 @@ Status SoftmaxRows::run(Workspace& at) const {
 
 PlainNode::PlainNode(const Graph& graph, const Node& node) : node_(node), results_(node.outputs) {
   graph_.rules = graph.rules;
-  for (std::size_t i = 0; i < results_.size(); ++i) {
-    graph_.values.push_back({.name = graph[results_[i]].name, .type = graph[results_[i]].type});
-    node_.outputs[i] = ValueId{static_cast<std::int32_t>(i)};
-  }
+  const auto own = [&](ValueId v) {
+    graph_.values.push_back({.name = graph[v].name, .type = graph[v].type});
+    return ValueId{static_cast<std::int32_t>(graph_.values.size()) - 1};
+  };
+  for (ValueId& v : node_.outputs) v = own(v);
+  for (ValueId& v : node_.inputs)
+    if (v) v = own(v);
 }
 
 void PlainNode::prepare(const Places& places) {

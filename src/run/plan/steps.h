@@ -155,7 +155,7 @@ class PlainNode : public Step {
   Status run(Workspace& at) const override;
 
  private:
-  Graph graph_;  // of the outputs alone
+  Graph graph_;  // of the values alone that the node reads and makes
   Node node_;
   std::vector<ValueId> results_;
   std::vector<Numbers> numbers_;
