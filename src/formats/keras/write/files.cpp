@@ -15,6 +15,9 @@ std::string below(const std::string& group, const std::string& part) {
   return part.empty() ? group : group + "/" + part;
 }
 
+// h5py has no numbers of bfloat16; loading rounds to what the variable is, which these are already.
+Tensor storable(const Tensor& tensor) { return tensor.dtype() == DType::BF16 ? tensor.converted(DType::F32) : tensor; }
+
 // layers/<class>_<n>/vars/<i>: classes are counted over all layers in Keras's own order, operations left out.
 Hdf5Node weights_tree(const Document& document) {
   Hdf5Node root;
@@ -33,7 +36,7 @@ Hdf5Node weights_tree(const Document& document) {
       const std::string vars = below(group, weight.part) + "/vars";
       const int place = places[weight.part]++;
       if (place == 0 && !weight.part.empty()) root.group(vars).set("name", base + "_cell");
-      root.dataset(vars + "/" + std::to_string(place), weight.tensor);
+      root.dataset(vars + "/" + std::to_string(place), storable(weight.tensor));
     }
   }
   return root;
@@ -125,7 +128,7 @@ Status write_hdf5(const Document& document, const AppendBytes& append) {
           names.push_back(layer.name + "/" + legacy_part(layer, weight.part) + weight.name);
     for (const DocumentWeight& weight : layer.weights)
       weights.dataset(layer.name + "/" + layer.name + "/" + legacy_part(layer, weight.part) + weight.name,
-                      weight.tensor);
+                      storable(weight.tensor));
     set_names(weights.group(layer.name), "weight_names", names);
   }
   set_names(weights, "layer_names", layers);
