@@ -21,6 +21,8 @@ struct EdgeRules {
   // Sums, products and powers of whole numbers run in float64. What 32 bits do not hold stops at the last number; of a power it
   // becomes the lowest, as a cast has it.
   bool whole_folds_in_fractions = false;
+  // Numbers of 16 bits are kept in float32 from one operator to the next, and rounded where they are cast or handed out.
+  bool halves_stay_wide = false;
 
   friend bool operator==(const EdgeRules&, const EdgeRules&) = default;
 };
@@ -32,6 +34,7 @@ inline constexpr EdgeRules tensorflow_rules{
 inline constexpr EdgeRules onnx_runtime_rules{.nan_in_search = NanInSearch::StaysInFront,
                                               .thresholds_stop_nan = true,
                                               .open_bounds_are_finite = true,
-                                              .whole_folds_in_fractions = true};
+                                              .whole_folds_in_fractions = true,
+                                              .halves_stay_wide = true};
 
 }  // namespace convoy

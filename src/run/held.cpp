@@ -34,8 +34,8 @@ Tensor rounded_to_half(Tensor tensor, DType dtype) {
   return tensor.converted(dtype).converted(DType::F32);
 }
 
-Tensor held_as(Tensor tensor, DType dtype, Precision precision) {
-  if (precision == Precision::Single) tensor = rounded_to_half(std::move(tensor), dtype);
+Tensor held_as(Tensor tensor, DType dtype, Precision precision, const EdgeRules& rules) {
+  if (precision == Precision::Single && !rules.halves_stay_wide) tensor = rounded_to_half(std::move(tensor), dtype);
   return wrapped(std::move(tensor), dtype);
 }
 

@@ -14,8 +14,8 @@ Tensor wrapped(Tensor tensor, DType dtype);
 // Real numbers rounded once, to nearest even, to those that a type of 16 bits has, and held in float32; others as they are.
 Tensor rounded_to_half(Tensor tensor, DType dtype);
 
-// Both. With Double nothing real is rounded: that is the reference.
-Tensor held_as(Tensor tensor, DType dtype, Precision precision);
+// Both. With Double nothing real is rounded: that is the reference; nor where the rules keep halves wide.
+Tensor held_as(Tensor tensor, DType dtype, Precision precision, const EdgeRules& rules);
 
 // Whether a node computes in float64 by the types of its values, whatever precision is asked for.
 bool computes_in_double(const Graph& graph, const Node& node);

@@ -365,8 +365,9 @@ class Runner {
   }
 
  private:
-  static Tensor held(Tensor result, DType dtype) {
-    return held_as(std::move(result), dtype, std::is_same_v<T, float> ? Precision::Single : Precision::Double);
+  Tensor held(Tensor result, DType dtype) const {
+    constexpr Precision precision = std::is_same_v<T, float> ? Precision::Single : Precision::Double;
+    return held_as(std::move(result), dtype, precision, graph_.rules);
   }
   static std::size_t index_of(ValueId v) { return static_cast<std::size_t>(v.index); }
 
@@ -478,7 +479,7 @@ Result<std::vector<Tensor>> run_node_of(const Graph& graph, const Node& node, co
   auto results = run_node_by(node, inputs, computes_in_double(graph, node) ? Precision::Double : precision, way);
   if (results)
     for (std::size_t i = 0; i < std::min(results->size(), node.outputs.size()); ++i)
-      (*results)[i] = held_as(std::move((*results)[i]), graph[node.outputs[i]].type.dtype, precision);
+      (*results)[i] = held_as(std::move((*results)[i]), graph[node.outputs[i]].type.dtype, precision, graph.rules);
   return results;
 }
 

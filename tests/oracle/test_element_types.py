@@ -128,3 +128,22 @@ def test_a_float32_model_is_carried_in_float16_when_asked(tmp_path):
     (answer,) = session.run(None, {session.get_inputs()[0].name: x.half().numpy()})
     with torch.no_grad():
         agree(answer, net.half()(x.half()).double(), "float16", 4)
+
+
+def test_onnx_runtime_keeps_halves_wide_between_nodes(tmp_path):
+    """It casts to float32 in front of each node and back behind it, and takes out what follows each other of these."""
+    nodes = [("Mul", "xa", "t"), ("Sub", "tx", "u"), ("Mul", "ub", "y")]
+    halves = [onnx.numpy_helper.from_array(np.float16(value), name) for name, value in (("a", 1.001), ("b", 3.3))]
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT16, [64]) for name in "xy"]
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node(kind, list(reads), [makes]) for kind, reads, makes in nodes], "g", values[:1], values[1:], halves
+    )
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    x = np.random.default_rng(0).standard_normal(64).astype("float16")
+    (wanted,) = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), options).run(None, {"x": x})
+    np.save(tmp_path / "x.npy", x)
+    convoy("run", tmp_path / "m.onnx", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    assert np.array_equal(np.load(tmp_path / "y.npy"), wanted)
+    convoy("port", tmp_path / "m.onnx", "-o", tmp_path / "m.py")  # PyTorch rounds three times: within the bound of that
