@@ -244,6 +244,16 @@ TEST(Plan, MultipliesComputedMatrices) {
   EXPECT_EQ(std::ranges::count(steps_of(net.graph, inputs), "matmul"), 2);
 }
 
+// Heads side by side: each is written where it lies among the others.
+TEST(Plan, MultipliesComputedMatricesIntoAConcatenation) {
+  Net net;
+  net.whole = true;
+  const ValueId a = net.input({2, 6, 5}), b = net.input({2, 5, 4}), c = net.input({2, 5, 7});
+  const ValueId both = net.add(Concat{2}, {net.add(MatMul{}, {a, b}), net.add(MatMul{}, {a, c})});
+  net.give(net.add(Relu{}, {both}));
+  expect_agreement(net.graph, {whole_floats({2, 6, 5}, 5), whole_floats({2, 5, 4}, 6), whole_floats({2, 5, 7}, 7)}, 0);
+}
+
 TEST(Plan, SumsDilatedImagesByWinograd) {
   for (const Size dilation : {2, 6}) {
     Net net;

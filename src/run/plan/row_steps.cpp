@@ -81,10 +81,10 @@ Status PairProducts::run(Workspace& at) const {
   const float *const from_a = a_.in(at), *const from_b = b_.in(at);
   float* const to = y_.out(at);
   const auto product = [&](Size pair, int threads) {
-    const fast::Convolution<float> packed({{}, rows, 1, depth, columns},
+    const fast::Convolution<float> packed({{}, rows, 1, depth, columns, depth, y_.step},
                                           from_b + (is_one_b ? 0 : pair * depth * columns), {0, 0, columns, 1}, nullptr,
                                           fast::kernels<float>());
-    packed.run(from_a + (is_one_a ? 0 : pair * rows * depth), to + pair * rows * columns, {}, threads);
+    packed.run(from_a + (is_one_a ? 0 : pair * rows * depth), to + pair * rows * y_.step, {}, threads);
   };
   const int threads = threads_for(at.threads, operations);
   if (pairs == 1) product(0, threads);
