@@ -75,7 +75,8 @@ Status ModelReader::add_shape(const StoredOperator& op) {
   if (sizes.known()) {
     std::vector<std::int64_t> all;
     for (const SizeNumber& n : sizes.all) all.push_back(n.more);
-    made.tensor = Tensor::of({static_cast<Size>(all.size())}, std::move(all));
+    const auto count = static_cast<Size>(all.size());
+    made.tensor = Tensor::of({count}, std::move(all));
   }
   made.sizes = std::move(sizes);
   return {};
