@@ -1,6 +1,8 @@
 // Source: keras/src/dtype_policies, layers/layer.py (autocast), layers/normalization; checked against Keras 3.15 on TensorFlow 2.21.
 #include "formats/keras/policy.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 
