@@ -98,7 +98,7 @@ lint:
 
 alone:
 	$(SETUP) build lint
-	@tools/alone.sh
+	@python3 tools/alone.py
 
 format:
 	$(SETUP) lint
