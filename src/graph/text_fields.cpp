@@ -134,7 +134,7 @@ std::string print(double value) {
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
   return {buffer.data(), end};
 }
-std::string print(const std::string& value) { return quoted(value); }
+std::string print(const std::string& value) { return text::quoted(value); }  // not std::quoted
 std::string print(Axes value) { return print(value.order) + "/" + print(value.space); }
 std::string print(Window value) {
   return print(value.kernel) + (value.stride == 1 ? "" : "/" + print(value.stride)) +
