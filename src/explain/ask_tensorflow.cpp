@@ -48,6 +48,50 @@ Result<Json> output_shape(const Asked& asked, std::size_t axes, Order order, Cha
   return list;
 }
 
+// The first of `names` that the function has.
+std::string argument_of(const std::string& function, std::initializer_list<std::string_view> names) {
+  const FunctionRow* row = row_of(tf::functions(), function);
+  for (const auto word : names)
+    if ((" " + std::string(row->parameters) + " ").find(" " + std::string(word) + " ") != std::string::npos)
+      return std::string(word);
+  return "input";
+}
+
+// The order that the call says, else the question's, which is then said in the call.
+Order said_order(Json& arguments, std::optional<Order> layout, std::size_t axes) {
+  if (const auto said = arguments.find("data_format"); said != arguments.end())
+    return said->is_string() && said->get<std::string>().starts_with("NC") ? Order::ChannelsFirst : Order::ChannelsLast;
+  if (layout != Order::ChannelsFirst) return Order::ChannelsLast;
+  arguments["data_format"] = axes == 1 ? "NCW" : axes == 2 ? "NCHW" : "NCDHW";
+  return Order::ChannelsFirst;
+}
+
+// The kernels of a convolution, and where the call says it, the size of its output.
+Status add_kernels(const Asked& asked, const Question& question, std::size_t axes, Order order, Json& arguments,
+                   Spoken& spoken, TensorArguments& tensors) {
+  const std::string& name = asked.named.function;
+  const Size channels = question.channels.value_or(1);
+  auto kernel = kernel_for(question, axes);
+  if (!kernel) return pass(kernel);
+  Shape shape(kernel->begin(), kernel->end());
+  if (name.contains("transpose")) {
+    Json batch;
+    auto wanted = output_shape(asked, axes, order, spoken.filters, batch);
+    if (!wanted) return pass(wanted);
+    arguments["output_shape"] = std::move(*wanted);
+    shape.emplace_back(spoken.filters.number.value_or(1));
+    shape.emplace_back(channels);
+  } else {
+    shape.emplace_back(channels);
+    shape.emplace_back(1);
+  }
+  tensors.emplace(argument_of(name, {"filters", "depthwise_filter", "filter"}),
+                  spoken.graph.input("w", {DType::F32, std::move(shape)}));
+  if (name.contains("separable"))
+    tensors.emplace("pointwise_filter", spoken.graph.input("p", {DType::F32, {1, 1, channels, 1}}));
+  return {};
+}
+
 }  // namespace
 
 Result<Spoken> ask_tensorflow(const Asked& asked, const Question& question) {
@@ -61,51 +105,19 @@ Result<Spoken> ask_tensorflow(const Asked& asked, const Question& question) {
   auto json = asked.arguments.json({"input", "filters", "filter", "value", "tensor", "depthwise_filter",
                                     "pointwise_filter", "out_backprop", "name", "output_shape"});
   if (!json) return pass(json);
-  const std::string first = axes == 1 ? "NCW" : axes == 2 ? "NCHW" : "NCDHW";
-  Order order = Order::ChannelsLast;
-  if (const auto said = json->find("data_format"); said != json->end()) {
-    if (said->is_string() && said->get<std::string>().starts_with("NC")) order = Order::ChannelsFirst;
-  } else if (*layout == Order::ChannelsFirst) {
-    (*json)["data_format"] = first;
-    order = Order::ChannelsFirst;
-  }
+  const Order order = said_order(*json, *layout, axes);
   Spoken spoken;
   if (question.channels) spoken.channels.number = *question.channels;
   const Size channels = question.channels.value_or(1);
   TensorArguments tensors;
-  const bool depthwise = name.find("depthwise") != std::string::npos || name.find("separable") != std::string::npos;
-  const bool transposes = name.find("transpose") != std::string::npos;
-  const auto argument_of = [&](std::initializer_list<std::string_view> names) {
-    const FunctionRow* row = row_of(tf::functions(), name);
-    for (const auto word : names)
-      if ((" " + std::string(row->parameters) + " ").find(" " + std::string(word) + " ") != std::string::npos)
-        return std::string(word);
-    return std::string("input");
-  };
-  if (name.find("conv") != std::string::npos) {
-    auto kernel = kernel_for(question, axes);
-    if (!kernel) return pass(kernel);
-    Shape shape(kernel->begin(), kernel->end());
-    if (transposes) {
-      Json batch;
-      auto wanted = output_shape(asked, axes, order, spoken.filters, batch);
-      if (!wanted) return pass(wanted);
-      (*json)["output_shape"] = std::move(*wanted);
-      shape.emplace_back(spoken.filters.number.value_or(1));
-      shape.emplace_back(channels);
-    } else {
-      shape.emplace_back(channels);
-      shape.emplace_back(1);
-    }
-    tensors.emplace(argument_of({"filters", "depthwise_filter", "filter"}),
-                    spoken.graph.input("w", {DType::F32, std::move(shape)}));
-    if (name.find("separable") != std::string::npos)
-      tensors.emplace("pointwise_filter", spoken.graph.input("p", {DType::F32, {1, 1, channels, 1}}));
+  if (name.contains("conv")) {
+    auto added = add_kernels(asked, question, axes, order, *json, spoken, tensors);
+    if (!added) return pass(added);
   } else if (!question.kernel.empty()) {
     return fail(Fault::Usage, "--kernel: the call says its own");
   }
-  spoken.depthwise = depthwise;
-  const std::string reads = argument_of({"input", "value", "tensor"});
+  spoken.depthwise = name.contains("depthwise") || name.contains("separable");
+  const std::string reads = argument_of(name, {"input", "value", "tensor"});
   const auto input =
       padded_input(asked, reads, tf::functions(), spoken, spoken.graph.input("x", input_type(order, channels, *sizes)));
   if (!input) return std::unexpected(input.error());

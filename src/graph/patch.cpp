@@ -156,6 +156,12 @@ void make_names_unique(Graph& graph) {
   }
 }
 
+void name_producers(Graph& graph) {
+  for (Value& v : graph.values) v.producer = {};
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const ValueId v : graph.nodes[i].outputs) graph[v].producer = {static_cast<std::int32_t>(i)};
+}
+
 Origin moved(Origin origin, const Sizes& permutation) {
   if (permutation.empty()) return origin;
   origin.permutation = origin.permutation.empty() ? permutation : compose(origin.permutation, permutation);
@@ -218,9 +224,7 @@ Status apply(Graph& graph, Patch patch) {
       sorted(graph, interleaved(std::move(old_nodes), std::move(patch.nodes_), old_position, graph.values.size()));
   if (!order) return pass(order);
   graph.nodes = std::move(*order);
-  for (Value& v : graph.values) v.producer = {};
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (const ValueId v : graph.nodes[i].outputs) graph[v].producer = {static_cast<std::int32_t>(i)};
+  name_producers(graph);
   prune(graph);
   make_names_unique(graph);
   if (auto inferred = infer_all(graph); !inferred) return inferred;

@@ -42,10 +42,10 @@ Result<Value> Evaluator::value(const Syntax& s) {
   const Deeper deeper(in_.depth_);
   if (in_.depth_ > in_.limits_.depth) return refused(s, "calls and expressions are nested too deep", Fault::Limit);
   if (auto paid = in_.step(); !paid) return at(s, Result<Value>(pass(paid)));
-  return at(s, bare(s));
+  return at(s, placeless(s));
 }
 
-Result<Value> Evaluator::bare(const Syntax& s) {
+Result<Value> Evaluator::placeless(const Syntax& s) {
   switch (s.kind) {
     case SyntaxKind::None: return Value();
     case SyntaxKind::Absent: return Value();
@@ -62,65 +62,23 @@ Result<Value> Evaluator::bare(const Syntax& s) {
       const auto object = value(s.parts[0]);
       return object ? in_.attribute(*object, s.text) : object;
     }
-    case SyntaxKind::Subscript: {
-      const auto object = value(s.parts[0]);
-      if (!object) return object;
-      const auto key = value(s.parts[1]);
-      return key ? in_.item(*object, *key) : key;
-    }
-    case SyntaxKind::Slice: {
-      Value bounds[3];
-      for (std::size_t i = 0; i < 3; ++i) {
-        const auto one = value(s.parts[i]);
-        if (!one) return one;
-        bounds[i] = *one;
-      }
-      return Value::of(in_.make<Cut>(bounds[0], bounds[1], bounds[2]));
-    }
+    case SyntaxKind::Subscript: return subscript(s);
+    case SyntaxKind::Slice: return slice(s);
     case SyntaxKind::Call: return call(s);
     case SyntaxKind::Unary: {
       const auto operand = value(s.parts[0]);
       return operand ? in_.unary(s.text, *operand) : operand;
     }
-    case SyntaxKind::Binary: {
-      const auto left = value(s.parts[0]);
-      if (!left) return left;
-      const auto right = value(s.parts[1]);
-      return right ? in_.binary(s.text, *left, *right) : right;
-    }
+    case SyntaxKind::Binary: return binary(s);
     case SyntaxKind::Compare: return comparison(s);
     case SyntaxKind::And:
-    case SyntaxKind::Or: {
-      Result<Value> last = Value();
-      for (const Syntax& part : s.parts) {
-        last = value(part);
-        if (!last) return last;
-        const auto holds = in_.truth(*last);
-        if (!holds) return std::unexpected(holds.error());
-        if (*holds == (s.kind == SyntaxKind::Or)) return last;
-      }
-      return last;
-    }
+    case SyntaxKind::Or: return either(s);
     case SyntaxKind::Conditional: {
-      const auto condition = value(s.parts[0]);
-      if (!condition) return condition;
-      const auto holds = in_.truth(*condition);
-      if (!holds) return std::unexpected(holds.error());
+      auto holds = condition(s.parts[0]);
+      if (!holds) return pass(holds);
       return value(s.parts[*holds ? 1 : 2]);
     }
-    case SyntaxKind::Yield: {
-      const auto given = value(s.parts[0]);
-      if (!given) return given;
-      ValueList all{*given};
-      if (s.text == "from") {
-        auto some = in_.elements(*given);
-        if (!some) return pass(some);
-        all = std::move(*some);
-      }
-      yielded.insert(yielded.end(), all.begin(), all.end());
-      if (auto paid = in_.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
-      return Value();
-    }
+    case SyntaxKind::Yield: return yield(s);
     case SyntaxKind::Lambda: return function(s);
     case SyntaxKind::Tuple:
     case SyntaxKind::List:
@@ -134,6 +92,63 @@ Result<Value> Evaluator::bare(const Syntax& s) {
     }
     default: return fail(Fault::Unsupported, "has no value here");
   }
+}
+
+Result<Value> Evaluator::subscript(const Syntax& s) {
+  const auto object = value(s.parts[0]);
+  if (!object) return object;
+  const auto key = value(s.parts[1]);
+  return key ? in_.item(*object, *key) : key;
+}
+
+Result<Value> Evaluator::slice(const Syntax& s) {
+  Value bounds[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto one = value(s.parts[i]);
+    if (!one) return one;
+    bounds[i] = *one;
+  }
+  return Value::of(in_.make<Cut>(bounds[0], bounds[1], bounds[2]));
+}
+
+Result<Value> Evaluator::binary(const Syntax& s) {
+  const auto left = value(s.parts[0]);
+  if (!left) return left;
+  const auto right = value(s.parts[1]);
+  return right ? in_.binary(s.text, *left, *right) : right;
+}
+
+// `and` and `or`: the first operand that decides, else the last.
+Result<Value> Evaluator::either(const Syntax& s) {
+  Result<Value> last = Value();
+  for (const Syntax& part : s.parts) {
+    last = value(part);
+    if (!last) return last;
+    auto holds = in_.truth(*last);
+    if (!holds) return pass(holds);
+    if (*holds == (s.kind == SyntaxKind::Or)) return last;
+  }
+  return last;
+}
+
+Result<bool> Evaluator::condition(const Syntax& s) {
+  auto made = value(s);
+  if (!made) return pass(made);
+  return in_.truth(*made);
+}
+
+Result<Value> Evaluator::yield(const Syntax& s) {
+  const auto given = value(s.parts[0]);
+  if (!given) return given;
+  ValueList all{*given};
+  if (s.text == "from") {
+    auto some = in_.elements(*given);
+    if (!some) return pass(some);
+    all = std::move(*some);
+  }
+  yielded.insert(yielded.end(), all.begin(), all.end());
+  if (auto paid = in_.charge(static_cast<Size>(all.size()) * 16); !paid) return pass(paid);
+  return Value();
 }
 
 Result<Value> Evaluator::name(const Syntax& s) {

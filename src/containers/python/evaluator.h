@@ -16,7 +16,13 @@ class Evaluator {
   ValueList yielded;
 
  private:
-  Result<Value> bare(const Syntax& s);
+  Result<Value> placeless(const Syntax& s);  // what fails does not say where
+  Result<Value> subscript(const Syntax& s);
+  Result<Value> slice(const Syntax& s);
+  Result<Value> binary(const Syntax& s);
+  Result<Value> either(const Syntax& s);
+  Result<bool> condition(const Syntax& s);
+  Result<Value> yield(const Syntax& s);
   Result<Value> name(const Syntax& s);
   Result<Value> call(const Syntax& s);
   Result<Arguments> arguments(const Syntax& s, std::size_t first);
@@ -31,7 +37,9 @@ class Evaluator {
   Result<Value> function(const Syntax& s);
   Result<Value> super_of(Arguments& given);
 
-  Result<Next> bare_statement(const Syntax& s);
+  Result<Next> placeless_statement(const Syntax& s);
+  Result<Next> annotated(const Syntax& s);
+  Result<Next> branches(const Syntax& s);
   Result<Next> loop(const Syntax& s);
   Result<Next> while_loop(const Syntax& s);
   Result<Next> with(const Syntax& s);
@@ -50,6 +58,7 @@ class Evaluator {
   Status augmented(const Syntax& s);
   Status remove(const Syntax& target);
   Status raise(const Syntax& s);
+  Status assertion(const Syntax& s);
   void set(const std::string& name, Value value);
   std::unexpected<Error> refused(const Syntax& s, std::string what, Fault fault = Fault::Unsupported) const;
   template <class T>

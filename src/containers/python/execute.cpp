@@ -27,10 +27,10 @@ Result<Evaluator::Next> Evaluator::block(const Syntax& s) {
 
 Result<Evaluator::Next> Evaluator::statement(const Syntax& s) {
   if (auto paid = in_.step(); !paid) return at(s, Result<Next>(pass(paid)));
-  return at(s, bare_statement(s));
+  return at(s, placeless_statement(s));
 }
 
-Result<Evaluator::Next> Evaluator::bare_statement(const Syntax& s) {
+Result<Evaluator::Next> Evaluator::placeless_statement(const Syntax& s) {
   const auto done = [](Status status) -> Result<Next> {
     if (!status) return pass(status);
     return Next::Go;
@@ -56,13 +56,7 @@ Result<Evaluator::Next> Evaluator::bare_statement(const Syntax& s) {
         if (auto put = assign(s.parts[i], *made); !put) return pass(put);
       return Next::Go;
     }
-    case SyntaxKind::Annotated: {
-      if (scope_.is_class && s.parts[0].kind == SyntaxKind::Name) scope_.typed.push_back(s.parts[0].text);
-      if (s.parts[1].kind == SyntaxKind::Absent) return Next::Go;
-      const auto made = value(s.parts[1]);
-      if (!made) return std::unexpected(made.error());
-      return done(assign(s.parts[0], *made));
-    }
+    case SyntaxKind::Annotated: return annotated(s);
     case SyntaxKind::Augmented: return done(augmented(s));
     case SyntaxKind::Return: {
       const auto made = value(s.parts[0]);
@@ -70,16 +64,7 @@ Result<Evaluator::Next> Evaluator::bare_statement(const Syntax& s) {
       returned = *made;
       return Next::Return;
     }
-    case SyntaxKind::If: {
-      for (std::size_t i = 0; i + 1 < s.parts.size(); i += 2) {
-        const auto condition = value(s.parts[i]);
-        if (!condition) return std::unexpected(condition.error());
-        const auto holds = in_.truth(*condition);
-        if (!holds) return at(s.parts[i], Result<Next>(std::unexpected(holds.error())));
-        if (*holds) return block(s.parts[i + 1]);
-      }
-      return s.parts.size() % 2 ? block(s.parts.back()) : Result<Next>(Next::Go);
-    }
+    case SyntaxKind::If: return branches(s);
     case SyntaxKind::For: return loop(s);
     case SyntaxKind::While: return while_loop(s);
     case SyntaxKind::Def: return done(define(s));
@@ -89,17 +74,37 @@ Result<Evaluator::Next> Evaluator::bare_statement(const Syntax& s) {
     case SyntaxKind::With: return with(s);
     case SyntaxKind::Raise: return done(raise(s));
     case SyntaxKind::Delete: return done(remove(s.parts[0]));
-    case SyntaxKind::Assert: {
-      const auto condition = value(s.parts[0]);
-      if (!condition) return std::unexpected(condition.error());
-      const auto holds = in_.truth(*condition);
-      if (!holds) return std::unexpected(holds.error());
-      if (!*holds) return fail(Fault::Format, "the assertion does not hold");
-      return Next::Go;
-    }
+    case SyntaxKind::Assert: return done(assertion(s));
     case SyntaxKind::Try: return attempt(s);
     default: return fail(Fault::Unsupported, "this statement is not read");
   }
+}
+
+Result<Evaluator::Next> Evaluator::annotated(const Syntax& s) {
+  if (scope_.is_class && s.parts[0].kind == SyntaxKind::Name) scope_.typed.push_back(s.parts[0].text);
+  if (s.parts[1].kind == SyntaxKind::Absent) return Next::Go;
+  auto made = value(s.parts[1]);
+  if (!made) return pass(made);
+  if (auto put = assign(s.parts[0], *made); !put) return pass(put);
+  return Next::Go;
+}
+
+Result<Evaluator::Next> Evaluator::branches(const Syntax& s) {
+  for (std::size_t i = 0; i + 1 < s.parts.size(); i += 2) {
+    const auto condition = value(s.parts[i]);
+    if (!condition) return std::unexpected(condition.error());
+    const auto holds = in_.truth(*condition);
+    if (!holds) return at(s.parts[i], Result<Next>(std::unexpected(holds.error())));
+    if (*holds) return block(s.parts[i + 1]);
+  }
+  return s.parts.size() % 2 ? block(s.parts.back()) : Result<Next>(Next::Go);
+}
+
+Status Evaluator::assertion(const Syntax& s) {
+  auto holds = condition(s.parts[0]);
+  if (!holds) return pass(holds);
+  if (!*holds) return fail(Fault::Format, "the assertion does not hold");
+  return {};
 }
 
 Result<Evaluator::Next> Evaluator::loop(const Syntax& s) {

@@ -115,6 +115,60 @@ Module* os_module(Interpreter& in) {
   return m;
 }
 
+Module* numbers_module(Interpreter& in) {
+  auto* m = in.make<Module>("numbers");
+  for (const char* word : {"Number", "Integral", "Real"})
+    m->attributes.set(word, in.native(word, [](Interpreter&, Arguments&) -> Made {
+      return fail(Fault::Unsupported, "an abstract class is not called");
+    }));
+  return m;
+}
+
+Module* contexts_module(Interpreter& in) {
+  auto* m = in.make<Module>("contextlib");
+  add_function(in, *m, "nullcontext", 0, [](Interpreter& with, Arguments&) -> Made {
+    auto* context = with.make<Module>("nullcontext()");
+    context->attributes.set("__enter__",
+                            with.native("__enter__", [](Interpreter&, Arguments&) -> Made { return Value(); }));
+    return Value::of(context);
+  });
+  return m;
+}
+
+Made shallow_copy(Interpreter& in, Value of) {
+  const auto method = in.find_attribute(of, "copy");
+  if (!method) return std::unexpected(method.error());
+  if (*method) return in.call(**method, ValueList{});
+  const auto* instance = of.as<Instance>();
+  if (!instance || instance->extra) return fail(Fault::Unsupported, "a copy of a " + type_name(of));
+  auto* same = in.make<Instance>(instance->type);
+  same->attributes = instance->attributes;
+  if (auto paid = in.charge(static_cast<Size>(same->attributes.all().size()) * 64); !paid) return pass(paid);
+  return Value::of(same);
+}
+
+Module* copy_module(Interpreter& in) {
+  auto* m = in.make<Module>("copy");
+  add_function(in, *m, "deepcopy", 1, [](Interpreter& with, Arguments& a) { return deep_copy(with, a.placed[0]); });
+  add_function(in, *m, "copy", 1, [](Interpreter& with, Arguments& a) { return shallow_copy(with, a.placed[0]); });
+  return m;
+}
+
+// What speaks to a reader at its console: every word is a function that answers with something as silent.
+Module* silent_module(Interpreter& in, const std::string& name) {
+  auto* m = in.make<Module>(name);
+  m->more = [](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
+    return with.native(word, [](Interpreter& inner, Arguments&) -> Made {
+      auto* silent = inner.make<Module>("logger");
+      silent->more = [](Interpreter& deep, const std::string& method) -> Result<std::optional<Value>> {
+        return deep.native(method, [](Interpreter&, Arguments&) -> Made { return Value(); });
+      };
+      return Value::of(silent);
+    });
+  };
+  return m;
+}
+
 }  // namespace
 
 void add_function(Interpreter& in, Module& to, const std::string& name, std::size_t least, NativeFunction run) {
@@ -132,14 +186,7 @@ std::optional<Value> standard_module(Interpreter& in, const std::string& name) {
   if (name == "itertools") return made(itertools_module(in));
   if (name == "collections" || name == "collections.abc") return made(collections(in, name));
   if (name == "typing" || name == "typing_extensions" || name == "abc" || name == "types") return made(hints(in, name));
-  if (name == "numbers") {
-    auto* m = in.make<Module>(name);
-    for (const char* word : {"Number", "Integral", "Real"})
-      m->attributes.set(word, in.native(word, [](Interpreter&, Arguments&) -> Made {
-        return fail(Fault::Unsupported, "an abstract class is not called");
-      }));
-    return made(m);
-  }
+  if (name == "numbers") return made(numbers_module(in));
   if (name == "numpy") return made(numpy_module(in));
   if (name == "os") return made(os_module(in));
   if (name == "re") return made(regex_module(in));
@@ -148,45 +195,9 @@ std::optional<Value> standard_module(Interpreter& in, const std::string& name) {
   if (std::ranges::find(outside_modules, name) != outside_modules.end()) return made(in.make<Outside>(name));
   if (name == "dataclasses") return made(dataclasses_module(in));
   if (name == "enum") return made(enum_module(in));
-  if (name == "contextlib") {
-    auto* m = in.make<Module>(name);
-    add_function(in, *m, "nullcontext", 0, [](Interpreter& with, Arguments&) -> Made {
-      auto* context = with.make<Module>("nullcontext()");
-      context->attributes.set("__enter__",
-                              with.native("__enter__", [](Interpreter&, Arguments&) -> Made { return Value(); }));
-      return Value::of(context);
-    });
-    return made(m);
-  }
-  if (name == "copy") {
-    auto* m = in.make<Module>(name);
-    add_function(in, *m, "deepcopy", 1, [](Interpreter& with, Arguments& a) { return deep_copy(with, a.placed[0]); });
-    add_function(in, *m, "copy", 1, [](Interpreter& with, Arguments& a) -> Made {
-      const auto method = with.find_attribute(a.placed[0], "copy");
-      if (!method) return std::unexpected(method.error());
-      if (*method) return with.call(**method, ValueList{});
-      const auto* instance = a.placed[0].as<Instance>();
-      if (!instance || instance->extra) return fail(Fault::Unsupported, "a copy of a " + type_name(a.placed[0]));
-      auto* same = with.make<Instance>(instance->type);
-      same->attributes = instance->attributes;
-      if (auto paid = with.charge(static_cast<Size>(same->attributes.all().size()) * 64); !paid) return pass(paid);
-      return Value::of(same);
-    });
-    return made(m);
-  }
-  if (name == "warnings" || name == "logging") {
-    auto* m = in.make<Module>(name);
-    m->more = [](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
-      return with.native(word, [](Interpreter& inner, Arguments&) -> Made {
-        auto* silent = inner.make<Module>("logger");
-        silent->more = [](Interpreter& deep, const std::string& said) -> Result<std::optional<Value>> {
-          return deep.native(said, [](Interpreter&, Arguments&) -> Made { return Value(); });
-        };
-        return Value::of(silent);
-      });
-    };
-    return made(m);
-  }
+  if (name == "contextlib") return made(contexts_module(in));
+  if (name == "copy") return made(copy_module(in));
+  if (name == "warnings" || name == "logging") return made(silent_module(in, name));
   return std::nullopt;
 }
 

@@ -67,6 +67,7 @@ class SyntaxParser {
   Made strings();
   Made formatted(const Token& token);
   Made formatted_text(std::string_view body, std::size_t at, int level);
+  Made replacement(std::string_view body, std::size_t& i, std::size_t at, int level, std::string& plain);
   Made bracketed();
   Made braces();
   Made comprehension(std::size_t at, std::string kind, std::vector<Syntax> element);

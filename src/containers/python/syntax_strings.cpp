@@ -26,6 +26,62 @@ SyntaxParser::Made SyntaxParser::strings() {
 
 SyntaxParser::Made SyntaxParser::formatted(const Token& t) { return formatted_text(t.text, t.inside + shift_, 0); }
 
+namespace {
+
+// An expression goes up to ':', '!' or '}' outside of brackets and strings.
+std::size_t end_of_expression(std::string_view body, std::size_t end) {
+  int open = 0;
+  char quote = 0;
+  for (; end < body.size(); ++end) {
+    const char d = body[end];
+    if (quote) quote = d == quote ? char{0} : quote;
+    else if (d == '\'' || d == '"') quote = d;
+    else if (d == '(' || d == '[' || d == '{') ++open;
+    else if (open > 0 && (d == ')' || d == ']' || d == '}')) --open;
+    else if (open == 0 && (d == '}' || d == ':' || (d == '!' && (end + 1 >= body.size() || body[end + 1] != '='))))
+      break;
+  }
+  return end;
+}
+
+}  // namespace
+
+// "{expression!r:format}" of an f-string, whose brace stands at `i`, which goes behind it; `plain` is the text in front.
+SyntaxParser::Made SyntaxParser::replacement(std::string_view body, std::size_t& i, std::size_t at, int level,
+                                             std::string& plain) {
+  std::size_t end = end_of_expression(body, i + 1);
+  std::string_view inner = body.substr(i + 1, end - i - 1);
+  // f"{x=}" writes the expression in front of its value.
+  std::string_view trimmed = inner;
+  while (trimmed.ends_with(' ')) trimmed.remove_suffix(1);
+  const bool says_itself = trimmed.size() > 1 && trimmed.ends_with('=') &&
+                           std::string_view("=!<>").find(trimmed[trimmed.size() - 2]) == std::string_view::npos;
+  if (says_itself) {
+    plain += inner;
+    inner = trimmed.substr(0, trimmed.size() - 1);
+  }
+  auto tokens = tokens_of(inner);
+  if (!tokens) return wrong(at + i, tokens.error().what, tokens.error().fault);
+  SyntaxParser parser(text_, std::move(*tokens), at + i + 1, depth_ + 1);
+  auto value = nested([&] { return parser.whole_expression(); });
+  if (!value) return value;
+  std::string conversion;
+  if (end < body.size() && body[end] == '!') conversion = body.substr(end + 1, 1), end += 2;
+  if (says_itself && conversion.empty()) conversion = "r";
+  Syntax format = leaf(SyntaxKind::Absent);
+  if (end < body.size() && body[end] == ':') {
+    const std::size_t first = ++end;
+    for (int deep = 0; end < body.size() && (deep > 0 || body[end] != '}'); ++end)
+      deep += body[end] == '{' ? 1 : body[end] == '}' ? -1 : 0;
+    auto said = formatted_text(body.substr(first, end - first), at + first, level + 1);
+    if (!said) return said;
+    format = std::move(*said);
+  }
+  if (end >= body.size() || body[end] != '}') return wrong(at + i, "an f-string without its closing '}'");
+  const std::size_t open = std::exchange(i, end + 1);
+  return node(SyntaxKind::Replacement, at + open, {std::move(*value), std::move(format)}, std::move(conversion));
+}
+
 SyntaxParser::Made SyntaxParser::formatted_text(std::string_view body, std::size_t at, int level) {
   if (level > 2) return wrong(at, "a format inside a format inside a format", Fault::Limit);
   std::vector<Syntax> parts;
@@ -42,52 +98,10 @@ SyntaxParser::Made SyntaxParser::formatted_text(std::string_view body, std::size
       plain.text += c;
       ++i;
     } else {
-      // The expression goes up to ':', '!' or '}' outside of brackets and strings.
-      std::size_t end = i + 1;
-      int open = 0;
-      char quote = 0;
-      for (; end < body.size(); ++end) {
-        const char d = body[end];
-        if (quote) quote = d == quote ? char{0} : quote;
-        else if (d == '\'' || d == '"') quote = d;
-        else if (d == '(' || d == '[' || d == '{') ++open;
-        else if (open > 0 && (d == ')' || d == ']' || d == '}')) --open;
-        else if (open == 0 && (d == '}' || d == ':' || (d == '!' && (end + 1 >= body.size() || body[end + 1] != '='))))
-          break;
-      }
-      std::string_view inner = body.substr(i + 1, end - i - 1);
-      // f"{x=}" writes the expression in front of its value.
-      std::string_view bare = inner;
-      while (bare.ends_with(' ')) bare.remove_suffix(1);
-      const bool says_itself = bare.size() > 1 && bare.ends_with('=') &&
-                               std::string_view("=!<>").find(bare[bare.size() - 2]) == std::string_view::npos;
-      if (says_itself) {
-        plain.text += inner;
-        inner = bare.substr(0, bare.size() - 1);
-      }
-      auto tokens = tokens_of(inner);
-      if (!tokens) return wrong(at + i, tokens.error().what, tokens.error().fault);
-      SyntaxParser parser(text_, std::move(*tokens), at + i + 1, depth_ + 1);
-      auto value = nested([&] { return parser.whole_expression(); });
-      if (!value) return value;
-      std::string conversion;
-      if (end < body.size() && body[end] == '!') conversion = body.substr(end + 1, 1), end += 2;
-      if (says_itself && conversion.empty()) conversion = "r";
-      Syntax format = leaf(SyntaxKind::Absent);
-      if (end < body.size() && body[end] == ':') {
-        const std::size_t first = ++end;
-        for (int deep = 0; end < body.size() && (deep > 0 || body[end] != '}'); ++end)
-          deep += body[end] == '{' ? 1 : body[end] == '}' ? -1 : 0;
-        auto said = formatted_text(body.substr(first, end - first), at + first, level + 1);
-        if (!said) return said;
-        format = std::move(*said);
-      }
-      if (end >= body.size() || body[end] != '}') return wrong(at + i, "an f-string without its closing '}'");
-      auto part = node(SyntaxKind::Replacement, at + i, {std::move(*value), std::move(format)}, std::move(conversion));
+      auto part = replacement(body, i, at, level, plain.text);
       if (!part) return part;
       if (!plain.text.empty()) parts.push_back(std::exchange(plain, leaf(SyntaxKind::String)));
       parts.push_back(std::move(*part));
-      i = end + 1;
     }
   }
   if (!plain.text.empty()) parts.push_back(std::move(plain));

@@ -239,6 +239,29 @@ Made counted(Tracer& tracer, Interpreter& in, Arguments given) {
   return arrays(tracer, in, std::move(made));
 }
 
+// A function that PyTorch has by another name and in another order of arguments.
+Made called_as(const Renamed& one, Tracer& tracer, Interpreter& in, Arguments& given) {
+  const auto taken = python::bound(given, one.parameters, 1, one.name);
+  if (!taken) return std::unexpected(taken.error());
+  Arguments said;
+  for (const auto& value : *taken)
+    if (value && !value->is_none()) said.placed.push_back(*value);
+  // Numbers of the program alone: as an array without axes.
+  if (!said.placed.empty() && std::ranges::all_of(said.placed, &Value::is_number)) {
+    auto number = filled(tracer, in, "tensor", Arguments{{said.placed[0]}, {{"dtype", in.text("float32")}}});
+    if (!number) return number;
+    said.placed[0] = *number;
+  }
+  if (one.torch == "cat" || one.torch == "stack") {
+    auto ready = as_arrays(tracer, in, said.placed[0]);
+    if (!ready) return ready;
+    said.placed[0] = *ready;
+  }
+  if (one.name == "squeeze" && said.placed.size() == 1)
+    return arrays(tracer, in, call_function_named(tracer, in, "squeeze", std::move(said)));
+  return arrays(tracer, in, call_function_named(tracer, in, std::string(one.torch), std::move(said)));
+}
+
 }  // namespace
 
 std::optional<Value> array_function(Tracer& tracer, Interpreter& in, const std::string& name) {
@@ -280,27 +303,7 @@ std::optional<Value> array_function(Tracer& tracer, Interpreter& in, const std::
       return reduced(tracer, with, std::string(one->torch), std::move(given));
     });
   if (const Renamed* one = entry(renamed, name))
-    return native([&tracer, one](Interpreter& with, Arguments& given) -> Made {
-      const auto taken = python::bound(given, one->parameters, 1, one->name);
-      if (!taken) return std::unexpected(taken.error());
-      Arguments said;
-      for (const auto& value : *taken)
-        if (value && !value->is_none()) said.placed.push_back(*value);
-      // Numbers of the program alone: as an array without axes.
-      if (!said.placed.empty() && std::ranges::all_of(said.placed, &Value::is_number)) {
-        auto number = filled(tracer, with, "tensor", Arguments{{said.placed[0]}, {{"dtype", with.text("float32")}}});
-        if (!number) return number;
-        said.placed[0] = *number;
-      }
-      if (one->torch == "cat" || one->torch == "stack") {
-        auto ready = as_arrays(tracer, with, said.placed[0]);
-        if (!ready) return ready;
-        said.placed[0] = *ready;
-      }
-      if (one->name == "squeeze" && said.placed.size() == 1)
-        return arrays(tracer, with, call_function_named(tracer, with, "squeeze", std::move(said)));
-      return arrays(tracer, with, call_function_named(tracer, with, std::string(one->torch), std::move(said)));
-    });
+    return native([&tracer, one](Interpreter& with, Arguments& given) { return called_as(*one, tracer, with, given); });
   return std::nullopt;
 }
 

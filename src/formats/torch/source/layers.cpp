@@ -289,6 +289,38 @@ Result<Json> arguments_of(Interpreter& in, const Instance& self, std::string_vie
   return arguments;
 }
 
+// The weights and running statistics that a layer holds.
+Status add_weights(Tracer& tracer, const Instance& layer, TensorArguments& tensors) {
+  for (const char* word : {"weight", "bias", "running_mean", "running_var"})
+    if (const Value* said = layer.attributes.find(word))
+      if (auto* tensor = said->as<SourceTensor>()) {
+        auto value = tracer.value_of(*tensor);
+        if (!value) return pass(value);
+        tensors[word] = *value;
+      }
+  return {};
+}
+
+// What a call itself may say behind its input: indices of an unpool, the size of a result.
+Status add_called(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given, TensorArguments& tensors,
+                  Json& arguments) {
+  if (given.placed.size() > 2)
+    given.named.emplace_back(name.starts_with("MaxUnpool") ? "indices" : "output_size", given.placed[2]);
+  if (given.placed.size() > 3) given.named.emplace_back("output_size", given.placed[3]);
+  for (const auto& [word, value] : given.named) {
+    if (auto* tensor = value.as<SourceTensor>()) {
+      auto id = tracer.value_of(*tensor);
+      if (!id) return pass(id);
+      tensors[word] = *id;
+    } else if (!value.is_none()) {
+      auto json = json_of(in, value);
+      if (!json) return pass(json);
+      arguments[word] = std::move(*json);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Arguments& given) {
@@ -320,28 +352,8 @@ Made run_layer(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
   const FunctionRow* row = layer_row(name);
   auto arguments = arguments_of(in, *self, row->parameters);
   if (!arguments) return pass(arguments);
-  for (const char* word : {"weight", "bias", "running_mean", "running_var"})
-    if (const Value* said = self->attributes.find(word))
-      if (auto* tensor = said->as<SourceTensor>()) {
-        const auto value = tracer.value_of(*tensor);
-        if (!value) return std::unexpected(value.error());
-        tensors[word] = *value;
-      }
-  // What the call itself may say: indices of an unpool, the size of a result.
-  if (given.placed.size() > 2)
-    given.named.emplace_back(name.starts_with("MaxUnpool") ? "indices" : "output_size", given.placed[2]);
-  if (given.placed.size() > 3) given.named.emplace_back("output_size", given.placed[3]);
-  for (const auto& [word, value] : given.named) {
-    if (auto* tensor = value.as<SourceTensor>()) {
-      const auto id = tracer.value_of(*tensor);
-      if (!id) return std::unexpected(id.error());
-      tensors[word] = *id;
-    } else if (!value.is_none()) {
-      auto json = json_of(in, value);
-      if (!json) return pass(json);
-      (*arguments)[word] = std::move(*json);
-    }
-  }
+  if (auto added = add_weights(tracer, *self, tensors); !added) return pass(added);
+  if (auto added = add_called(tracer, in, name, given, tensors, *arguments); !added) return pass(added);
   const auto values =
       tracer.call(in, *row, *arguments, std::move(tensors), name.find("MaxPool") != std::string::npos ? 2 : 1);
   if (!values) return std::unexpected(values.error());

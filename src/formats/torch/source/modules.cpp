@@ -335,6 +335,35 @@ Made dictionary_of(Interpreter& in, Arguments& given) {
   return in.list(std::move(all));
 }
 
+void add_dictionary_methods(Interpreter& in, Class* made) {
+  add_method(in, made, "__init__", [](Interpreter& with, Arguments& given) -> Made {
+    return given.placed.size() > 1 ? filled(with, *self_of(given), given.placed[1], true) : Made(Value());
+  });
+  add_method(
+      in, made, "update",
+      [](Interpreter& with, Arguments& given) { return filled(with, *self_of(given), given.placed[1], true); }, 2);
+  add_method(
+      in, made, "__setitem__",
+      [](Interpreter& with, Arguments& given) -> Made {
+        const auto word = with.string_of(given.placed[1]);
+        if (!word) return std::unexpected(word.error());
+        self_of(given)->attributes.set(*word, given.placed[2]);
+        return Value();
+      },
+      3);
+  add_method(
+      in, made, "__contains__",
+      [](Interpreter&, Arguments& given) -> Made {
+        const auto* word = given.placed[1].as<python::Text>();
+        return Value::of(word && self_of(given)->attributes.find(word->text));
+      },
+      2);
+  add_method(in, made, "__iter__", dictionary_of<0>);
+  add_method(in, made, "keys", dictionary_of<0>);
+  add_method(in, made, "values", dictionary_of<1>);
+  add_method(in, made, "items", dictionary_of<2>);
+}
+
 }  // namespace
 
 Class* ModuleClasses::container(Interpreter& in, const std::string& name) {
@@ -356,32 +385,7 @@ Class* ModuleClasses::container(Interpreter& in, const std::string& name) {
     };
   };
   if (name == "ModuleDict") {
-    add_method(in, made, "__init__", [](Interpreter& with, Arguments& given) -> Made {
-      return given.placed.size() > 1 ? filled(with, *self_of(given), given.placed[1], true) : Made(Value());
-    });
-    add_method(
-        in, made, "update",
-        [](Interpreter& with, Arguments& given) { return filled(with, *self_of(given), given.placed[1], true); }, 2);
-    add_method(
-        in, made, "__setitem__",
-        [](Interpreter& with, Arguments& given) -> Made {
-          const auto word = with.string_of(given.placed[1]);
-          if (!word) return std::unexpected(word.error());
-          self_of(given)->attributes.set(*word, given.placed[2]);
-          return Value();
-        },
-        3);
-    add_method(
-        in, made, "__contains__",
-        [](Interpreter&, Arguments& given) -> Made {
-          const auto* word = given.placed[1].as<python::Text>();
-          return Value::of(word && self_of(given)->attributes.find(word->text));
-        },
-        2);
-    add_method(in, made, "__iter__", dictionary_of<0>);
-    add_method(in, made, "keys", dictionary_of<0>);
-    add_method(in, made, "values", dictionary_of<1>);
-    add_method(in, made, "items", dictionary_of<2>);
+    add_dictionary_methods(in, made);
     return made;
   }
   add_method(in, made, "__iter__", items_of);

@@ -84,6 +84,22 @@ Made numbers_of(SourceTensor& tensor, Interpreter& in, const std::string& method
   return numbers->rank() == 0 ? all[0] : nested(in, std::move(all), numbers->shape());
 }
 
+// torch.device("cpu")
+Made processor(Interpreter& in) {
+  const auto framework = in.import("torch");
+  const auto type = framework ? in.attribute(*framework, "device") : framework;
+  return type ? in.call(*type, ValueList{in.text("cpu")}) : type;
+}
+
+// x.T and x.mT: the last two axes exchanged.
+Made turned(SourceTensor& x, Interpreter& in, const std::string& name) {
+  const auto shape = x.tracer.shape_of(x);
+  if (!shape) return std::unexpected(shape.error());
+  if (name == "T" && shape->size() != 2) return fail(Fault::Unsupported, "'.T' of other than a matrix");
+  return call_function_named(x.tracer, in, "transpose",
+                             Arguments{{Value::of(&x), Value::of(std::int64_t{-2}), Value::of(std::int64_t{-1})}, {}});
+}
+
 }  // namespace
 
 Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std::string& name) {
@@ -104,24 +120,11 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   if (name == "numel" || name == "nelement")
     return in.native(name, [this](Interpreter& with, Arguments&) { return count(*this, with); });
   if (name == "dtype") return in.text(value ? std::string(name_of(tracer.graph[value].type.dtype)) : "float32");
-  if (name == "device") {
-    const auto framework = in.import("torch");
-    const auto type = framework ? in.attribute(*framework, name) : framework;
-    auto made = type ? in.call(*type, ValueList{in.text("cpu")}) : type;
-    if (!made) return pass(made);
-    return *made;
-  }
+  if (name == "device") return answer(processor(in));
   if (name == "is_cuda" || name == "requires_grad" || name == "is_sparse" || name == "is_quantized")
     return Value::of(false);
   if (name == "data") return Value::of(this);
-  if (name == "T" || name == "mT") {
-    const auto shape = tracer.shape_of(*this);
-    if (!shape) return std::unexpected(shape.error());
-    if (name == "T" && shape->size() != 2) return fail(Fault::Unsupported, "'.T' of other than a matrix");
-    return answer(call_function_named(
-        tracer, in, "transpose",
-        Arguments{{Value::of(this), Value::of(std::int64_t{-2}), Value::of(std::int64_t{-1})}, {}}));
-  }
+  if (name == "T" || name == "mT") return answer(turned(*this, in, name));
   if (name == "item" || name == "tolist" || name == "numpy") {
     if (name == "numpy" && value && tracer.graph[value].constant)
       return in.native(name, [this](Interpreter&, Arguments&) -> Made { return Value::of(this); });
