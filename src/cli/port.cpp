@@ -35,7 +35,7 @@ struct Port {
   int threads = 0, jobs = 0;
   std::optional<Size> opset;
   bool external_data = false, optimizes = false, halves = false;
-  std::string reals;
+  std::string reals, quantized;
 };
 
 Result<PortOptions> parsed(const Port& o) {
@@ -58,6 +58,7 @@ Result<PortOptions> parsed(const Port& o) {
   options.optimizes = o.optimizes;
   options.rounds_to_halves = o.halves;
   options.reals = real_type_named(o.reals);
+  options.quantized = quantized_named(o.quantized);
   options.proof.seed = *seed;
   options.proof.threads = o.threads;
   return options;
@@ -90,6 +91,7 @@ Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file
   asked["optimize"] = o.optimizes;
   asked["float16_weights"] = o.halves;
   asked["reals"] = o.reals;
+  asked["quantized"] = o.quantized;
   asked["proof"] = !o.no_proof;
   asked["seed"] = seed_of_option(o.seed).value_or(0);
   return asked;
@@ -114,6 +116,7 @@ Port asked_again(const Json& asked, const std::filesystem::path& folder) {
   o.optimizes = flag_in(asked, "optimize");
   o.halves = flag_in(asked, "float16_weights");
   if (asked.contains("reals")) o.reals = word_in(asked, "reals");
+  if (asked.contains("quantized")) o.quantized = word_in(asked, "quantized");
   o.no_proof = !flag_in(asked, "proof");
   o.seed = std::to_string(seed_in(asked));
   return o;
@@ -305,6 +308,12 @@ void offer_port(CLI::App& app, int& code) {
   command->add_flag("--optimize", o->optimizes, "ONNX: take batch normalisations into the layers before them");
   command->add_flag("--float16-weights", o->halves, "TFLite: weights are rounded to float16 and stored so");
   offer_real_types(*command, o->reals, "carry the model with all real numbers of {}, and say what that changes");
+  command
+      ->add_option("--quantized", o->quantized,
+                   "of a model that rounds to whole numbers of a scale: keep them (ONNX; there the default), fake: "
+                   "float32 that is "
+                   "rounded to the same steps (other targets' default), float: leave the rounding out")
+      ->check(CLI::IsMember({"keep", "fake", "float"}));
   command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
   command->add_option("--report", o->report_file,
                       "keep a certificate of the proof as JSON, which diff --check runs again");

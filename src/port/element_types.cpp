@@ -56,7 +56,8 @@ Result<std::vector<LayerLoss>> losses(const Graph& before, const Graph& after, c
   if (!a) return std::unexpected(a.error());
   const auto b = run(*sized_after, *inputs, all);
   if (!b) return std::unexpected(b.error());
-  for (const ValueId v : before.outputs) outputs.add(a->at(v), b->at(v));
+  for (std::size_t i = 0; i < before.outputs.size(); ++i)
+    outputs.add(a->at(before.outputs[i]), b->at(after.outputs[i]));
   std::vector<LayerLoss> layers;
   for (const Node& node : before.nodes) {
     // Of several steps of one layer the last stands for it.
@@ -97,8 +98,16 @@ Result<std::vector<std::string>> carry_reals_as(Graph& graph, DType to, const Pr
   const Graph before = graph;
   if (auto changed = change_reals(graph, to); !changed) return pass(changed);
   std::vector<std::string> said{changes + "; the proof holds the model as it is then"};
+  auto moved = losses_said(before, graph, options);
+  if (!moved) return moved;
+  said.insert(said.end(), moved->begin(), moved->end());
+  return said;
+}
+
+Result<std::vector<std::string>> losses_said(const Graph& before, const Graph& after, const ProofOptions& options) {
+  std::vector<std::string> said;
   Loss outputs;
-  auto layers = losses(before, graph, options, outputs);
+  auto layers = losses(before, after, options, outputs);
   if (!layers && layers.error().fault == Fault::Budget) return said;
   if (!layers) return pass(layers);
   said.push_back(outputs.any() ? "the outputs move by " + amount(outputs)

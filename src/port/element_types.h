@@ -12,4 +12,8 @@ namespace convoy {
 // outputs do and one on the layers that lose most: both graphs are run on the same input, freely. Fails: as inference and runs do.
 Result<std::vector<std::string>> carry_reals_as(Graph& graph, DType to, const ProofOptions& options);
 
+// How far the outputs of `after`, the same graph with other numbers, are from those of `before`, and which layers lose most: nothing
+// where neither is affordable. Values of both have the same places.
+Result<std::vector<std::string>> losses_said(const Graph& before, const Graph& after, const ProofOptions& options);
+
 }  // namespace convoy

@@ -51,11 +51,17 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   PortReport r;
   LoadOptions told = options.load;
   told.remarks = &r.remarks;
+  told.dequantizes = told.dequantizes || options.quantized == Quantized::Float;
   auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, told);
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
   if (options.reals) {
     auto said = carry_reals_as(r.source, *options.reals, options.proof);
+    if (!said) return pass(said);
+    r.remarks.insert(r.remarks.end(), said->begin(), said->end());
+  }
+  if (options.quantized == Quantized::Float) {
+    auto said = leave_out_rounding(r.source, options.proof);
     if (!said) return pass(said);
     r.remarks.insert(r.remarks.end(), said->begin(), said->end());
   }

@@ -4,6 +4,7 @@
 #include "base/atomic_output.h"
 #include "formats/format.h"
 #include "passes/passes.h"
+#include "port/quantized.h"
 #include "prove/prove.h"
 
 #include <filesystem>
@@ -31,6 +32,8 @@ struct PortOptions {
   bool external_data = false;            // ONNX alone: the larger tensors in a file beside the model
   bool rounds_to_halves = false;         // TFLite alone: weights are rounded to float16 and stored so
   std::optional<DType> reals;  // the model is carried with all real numbers of this type; absent: as they are
+  std::optional<Quantized>
+      quantized;  // what of rounding to steps is taken along; absent: as much as the target can say
   ProofOptions proof;
   // Asked when all is written and proved and nothing stands in place: what it gives appears together with the port, and
   // what it fails with ends the port.

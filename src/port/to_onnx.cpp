@@ -2,6 +2,7 @@
 // back, so what was written is what was meant.
 #include "base/mapped_file.h"
 #include "formats/onnx/onnx.h"
+#include "graph/quantized_steps.h"
 #include "graph/time_first.h"
 #include "passes/optimize.h"
 #include "port/journey.h"
@@ -25,8 +26,9 @@ Result<std::vector<fs::path>> files_of(const fs::path& source, const PortOptions
   return std::vector{fs::path(model.string() + ".data"), model};
 }
 
-// What a recurrent cell of ONNX gives and takes in another form, so that the file does not say it.
-std::set<ValueId> unsaid(const Graph& target) {
+// What a recurrent cell of ONNX gives and takes in another form, and what lies inside of one word, so that the file does not say
+// it.
+std::set<ValueId> unsaid(const Graph& target, bool keeps_quantized) {
   const TimeFirst found = time_first(target);
   std::set<ValueId> values, said;
   for (std::size_t i = 0; i < target.nodes.size(); ++i)
@@ -36,13 +38,17 @@ std::set<ValueId> unsaid(const Graph& target) {
     said.insert({cell.y, cell.state, cell.last_cell, cell.in_time});
   }
   for (const ValueId v : said) values.erase(v);
+  if (!keeps_quantized) return values;
+  for (const auto& [last, stretch] : quantized_stretches(target).by_last)
+    for (const NodeId inner : stretch.nodes)
+      if (inner != last) values.insert(target[inner].outputs.front());
   return values;
 }
 
 // Names of recurrent weights say nothing of their order: the file holds their gates in another one than any permutation
 // of axes says.
-std::map<std::string, ValueId> names_in_file(const Graph& target) {
-  std::set<ValueId> without = unsaid(target);
+std::map<std::string, ValueId> names_in_file(const Graph& target, bool keeps_quantized) {
+  std::set<ValueId> without = unsaid(target, keeps_quantized);
   for (const Node& node : target.nodes) {
     if (traits_of(node.op).kind != LayerKind::Recurrence) continue;
     for (const ValueId v : node.inputs)
@@ -74,6 +80,14 @@ onnx::SizeWords size_words_in(const fs::path& source, const PortOptions& options
   return now;
 }
 
+// Weights that an ONNX file holds as whole numbers stay such, by their names.
+onnx::HeldWeights held_weights_in(const fs::path& source, const PortOptions& options) {
+  if (options.quantized.value_or(Quantized::Keep) != Quantized::Keep) return {};
+  const auto file = open_file(source.string());
+  if (!file || !onnx::begins_model(blob_of(*file).bytes)) return {};
+  return onnx::held_weights_of_model(blob_of(*file), source.parent_path());
+}
+
 }  // namespace
 
 Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& options) {
@@ -84,10 +98,12 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
   const std::size_t model = files->size() - 1;
 
   onnx::WriteOptions write;
+  write.keeps_quantized = options.quantized != Quantized::Fake;
   write.opset = options.opset.value_or(onnx::usual_opset);
   auto begun = rewritten(source, options, onnx_target(static_cast<int>(write.opset)));
   if (!begun) return pass(begun);
   PortReport& r = *begun;
+  write.held = held_weights_in(source, options);
   write.size_words = size_words_in(source, options, r);
   if (options.optimizes) {
     auto folded = optimize(r.target);
@@ -116,7 +132,7 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
   }
   LoadOptions load;
   if (!write.external_location.empty()) load.side_files.emplace(write.external_location, out->temporary(0));
-  const auto names = names_in_file(r.target);
+  const auto names = names_in_file(r.target, write.keeps_quantized);
   return finished(std::move(r), *out, *files, options, model, load, names);
 }
 

@@ -3,8 +3,10 @@
 #include "base/bytes.h"
 #include "formats/format.h"
 #include "graph/graph.h"
+#include "graph/quantized_steps.h"
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,10 @@ Result<SizeWords> size_words_of_model(Bytes bytes);
 // write such ones (PyTorch's older one after pools that round up), and runtimes take what the operators give, as we do.
 std::vector<std::string> contradicted_sizes(Bytes bytes, const Graph& graph);
 
+// By name, the weights of float32 that a file holds as whole numbers.
+using HeldWeights = std::map<std::string, HeldWeight, std::less<>>;
+HeldWeights held_weights_of_model(const Blob& blob, const std::filesystem::path& folder);
+
 inline constexpr Size least_opset = 11, usual_opset = 17, newest_opset = 22;
 
 struct WriteOptions {
@@ -39,6 +45,8 @@ struct WriteOptions {
   std::string external_location{};
   std::function<Status(std::span<const std::byte>)> external_append{};
   std::vector<std::string>* output_names = nullptr;  // gains what the file calls its outputs, in their order
+  bool keeps_quantized = true;  // QuantizeLinear and DequantizeLinear where the model rounds so
+  HeldWeights held{};  // those of the weights that are float32 numbers of such steps, exactly, are held so
   SizeWords size_words{};  // for inputs and outputs of these names; others get words of our own
 };
 

@@ -2,6 +2,7 @@
 // computed is what the standard says in real numbers: y = round(x / scale) + zero, kept within the type.
 #include "formats/onnx/composed.h"
 #include "formats/onnx/types.h"
+#include "graph/quantized_steps.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -12,20 +13,6 @@ namespace convoy::onnx {
 namespace {
 
 using enum BinaryFunction;
-
-struct Bounds {
-  double least = 0, most = 0;
-};
-
-std::optional<Bounds> bounds_of(DType dtype) {
-  switch (dtype) {
-    case DType::U8: return Bounds{0, 255};
-    case DType::I8: return Bounds{-128, 127};
-    case DType::U16: return Bounds{0, 65535};
-    case DType::I16: return Bounds{-32768, 32767};
-    default: return std::nullopt;
-  }
-}
 
 // a and b met; while the model is read where both are known, and of one shape or one of them one number.
 ValueId met(FunctionCall& call, std::string_view word, BinaryFunction function, ValueId a, ValueId b) {
@@ -89,7 +76,7 @@ std::optional<DType> type_named(FunctionCall& call, std::string_view attribute) 
 
 // Rounded to the next whole number (halves to the even one), moved to the zero, kept within the type.
 ValueId rounded(FunctionCall& call, ValueId quotient, ValueId zero, DType to) {
-  const auto bounds = bounds_of(to);
+  const auto bounds = whole_bounds(to);
   if (!bounds) {
     call.refuse(Fault::Unsupported, "quantized numbers of type " + std::string(name_of(to)));
     return {};

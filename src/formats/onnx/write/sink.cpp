@@ -30,7 +30,8 @@ Sink::Sink(const Graph& graph, Document& document)
       uses_(graph.values.size()),
       value_names_(names_of_values(graph)),
       names_(value_names_.begin(), value_names_.end()),
-      cells_(time_first(graph)) {
+      cells_(time_first(graph)),
+      in_stretch_(graph.nodes.size()) {
   for (const Node& each : graph.nodes)
     for (const ValueId v : each.inputs)
       if (v) ++uses_[static_cast<std::size_t>(v.index)];
@@ -150,7 +151,7 @@ std::string Sink::output(std::size_t place) {
 void Sink::place_initializers() {
   std::map<std::string_view, const Tensor*> constants;
   for (const Value& value : graph_.values)
-    if (value.constant) constants.emplace(value.name, &*value.constant);
+    if (value.constant && !held_.contains(value.name)) constants.emplace(value.name, &*value.constant);
   for (const auto& [name, tensor] : made_) constants.insert_or_assign(name, &tensor);
   std::set<std::string_view> placed;
   for (const DocumentNode& each : document_.nodes)

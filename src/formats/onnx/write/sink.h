@@ -2,9 +2,11 @@
 // document that takes nodes and constants.
 #pragma once
 #include "formats/onnx/catalogue/catalogue.h"
+#include "formats/onnx/onnx.h"
 #include "formats/onnx/write/document.h"
 #include "formats/rows.h"
 #include "graph/graph.h"
+#include "graph/quantized_steps.h"
 #include "graph/time_first.h"
 
 #include <map>
@@ -24,8 +26,17 @@ class Sink {
   const Node& node() const { return *node_; }
   // Of the node, a recurrent cell: what stands for its inputs and outputs with time first.
   const TimeFirst::Cell& cell() const;
-  // Whether a recurrent cell makes what this node would have made.
-  bool is_made(std::size_t node) const { return cells_.goes[node] != 0; }
+  // Whether a recurrent cell, or a word for several steps, makes what this node would have made.
+  bool is_made(std::size_t node) const { return cells_.goes[node] != 0 || in_stretch_[node] != 0; }
+  // Before the first node: rounding to whole numbers of a scale becomes QuantizeLinear, and weights that were read as such numbers
+  // are held so.
+  void keep_quantized();
+  // The stretch that ends with this node, which stands for all of it; null: none does.
+  const QuantizedStretch* stretch(std::size_t node) const {
+    const auto found = stretches_.find({static_cast<std::int32_t>(node)});
+    return found == stretches_.end() ? nullptr : &found->second;
+  }
+  void write_stretch(const QuantizedStretch& stretch);
   Size opset() const { return document_.opset; }
   // Whether this operator set has the operator; the operator's input or attribute of this name; an input.
   bool knows(std::string_view op) const;
@@ -77,7 +88,9 @@ class Sink {
 
   // Behind the last node: gives the graph's output at this place, which ONNX wants made by a node, and each once.
   std::string output(std::size_t place);
-  // Behind all nodes: the initializers that they read, in the order in which they are read first.
+  // Behind all nodes: weights that whole numbers stand for are widened from these by a node in front of all others.
+  void hold_weights(const HeldWeights& held);
+  // Behind these: the initializers that nodes read, in the order in which they are read first.
   void place_initializers();
 
   std::unexpected<Error> broken(std::string what) const {
@@ -119,6 +132,9 @@ class Sink {
   std::map<std::string, Waiting, std::less<>> waiting_;  // of the graph's node that is being written
   std::map<std::string, Tensor, std::less<>> made_;
   TimeFirst cells_;
+  std::map<NodeId, QuantizedStretch> stretches_;
+  std::vector<char> in_stretch_;  // by node
+  std::set<std::string, std::less<>> held_;  // names of weights that a node widens
 };
 
 using Row = WriteRow<Sink>;

@@ -90,9 +90,14 @@ Status write_model(const Graph& graph, const WriteOptions& options,
   Document document{"convoy", CONVOY_VERSION, graph.name.empty() ? "model" : graph.name, options.opset, {}, {}, {}, {},
                     {}};
   Sink sink(graph, document);
+  if (options.keeps_quantized) sink.keep_quantized();
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (sink.is_made(i)) continue;
     const Node& node = graph.nodes[i];
+    if (const QuantizedStretch* stretch = sink.stretch(i)) {
+      sink.write_stretch(*stretch);
+      continue;
+    }
     const std::size_t before = document.nodes.size();
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
     if (auto known = within(place_of(node), check_bfloat(node, sink, document, before)); !known) return known;
@@ -107,6 +112,7 @@ Status write_model(const Graph& graph, const WriteOptions& options,
     document.outputs.back().says = python::lying_text(graph[graph.outputs[i]]);
     if (options.output_names) options.output_names->push_back(document.outputs.back().name);
   }
+  sink.hold_weights(options.held);
   sink.place_initializers();
   if (auto sound = check_model(model_of(document), Maker::Convoy); !sound) return sound;
   if (!options.external_append) return write_document(document, append);

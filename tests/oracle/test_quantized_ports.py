@@ -1,0 +1,187 @@
+"""Models that ONNX Runtime's quantisers made, carried with `port --quantized`: the same integers, judged by ONNX Runtime without
+optimisations; PyTorch, Keras and TFLite ports round to the same steps."""
+
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from carrying import convoy
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
+from torch import nn
+
+SHAPE = (2, 3, 11, 14)
+
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.Conv2d(8, 5, (1, 3))
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.depth = nn.Conv2d(3, 6, 3, padding=1), nn.Conv2d(6, 6, 3, padding=1, groups=6)
+        self.dense = nn.Linear(6, 7)
+
+    def forward(self, x):
+        x = torch.nn.functional.relu6(self.first(x))
+        x = torch.nn.functional.max_pool2d(x + self.depth(x), 2)
+        return self.dense(x.mean((2, 3)))
+
+
+class Joined(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = nn.Conv2d(3, 4, 1), nn.Conv2d(3, 6, 5, padding=2, bias=False)
+        self.last = nn.ConvTranspose2d(10, 3, 3, stride=2, padding=1)
+
+    def forward(self, x):
+        return torch.sigmoid(self.last(torch.cat([self.left(x), torch.nn.functional.hardswish(self.right(x))], 1)))
+
+
+NETS = {"plain": Plain, "residual": Residual, "joined": Joined}
+
+
+class Calibration(CalibrationDataReader):
+    def __init__(self, arrays):
+        self.arrays = iter(arrays)
+
+    def get_next(self):
+        x = next(self.arrays, None)
+        return None if x is None else {"x": x}
+
+
+def floats(net, folder):
+    torch.manual_seed(5)
+    model = NETS[net]().eval()
+    torch.onnx.export(model, (torch.randn(*SHAPE),), folder / "float.onnx", input_names=["x"], output_names=["y"],
+                      opset_version=17, dynamo=False)
+    return folder / "float.onnx"
+
+
+def quantised(net, folder, kind, per_channel=False):
+    random = np.random.default_rng(3)
+    arrays = [random.standard_normal(SHAPE).astype("f4") for _ in range(4)]
+    source, target = floats(net, folder), folder / "quantised.onnx"
+    if kind == "dynamic":
+        quantize_dynamic(source, target, weight_type=QuantType.QUInt8)
+        return target, arrays[0]
+    activations, form, weights = {
+        "qdq_u8": (QuantType.QUInt8, QuantFormat.QDQ, QuantType.QInt8),
+        "qdq_s8": (QuantType.QInt8, QuantFormat.QDQ, QuantType.QInt8),
+        "qdq_u8u8": (QuantType.QUInt8, QuantFormat.QDQ, QuantType.QUInt8),
+        "qdq_s16": (QuantType.QInt16, QuantFormat.QDQ, QuantType.QInt8),
+        "qoperator": (QuantType.QUInt8, QuantFormat.QOperator, QuantType.QUInt8),
+    }[kind]
+    quantize_static(source, target, Calibration(arrays), quant_format=form, per_channel=per_channel,
+                    activation_type=activations, weight_type=weights)
+    return target, arrays[0]
+
+
+def answer(path, x):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return session.run(None, {session.get_inputs()[0].name: x})[0]
+
+
+def held(path):
+    """What the file rounds to and from: how often, the scales, and all whole numbers of weights."""
+    model = onnx.load(path)
+    numbers = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            numbers[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
+    rounds, weights = [], []
+    for node in model.graph.node:
+        if node.op_type == "QuantizeLinear":
+            rounds.append((numbers[node.input[1]].tobytes(), int(numbers[node.input[2]].reshape(-1)[0])))
+        if node.op_type == "DequantizeLinear" and node.input[0] in numbers:
+            whole = numbers[node.input[0]]
+            weights.append((str(whole.dtype), whole.shape, whole.tobytes(), numbers[node.input[1]].tobytes()))
+    return sorted(rounds), sorted(weights, key=str)
+
+
+QDQ = [("plain", "qdq_u8", False), ("plain", "qdq_s8", True), ("plain", "qdq_u8u8", False), ("residual", "qdq_u8", True),
+       ("residual", "qdq_s8", False), ("joined", "qdq_u8", False), ("joined", "qdq_s8", True)]
+
+
+@pytest.mark.parametrize("net,kind,per_channel", QDQ)
+def test_the_same_integers_stand_in_an_onnx_port(net, kind, per_channel, tmp_path):
+    source, x = quantised(net, tmp_path, kind, per_channel)
+    convoy("port", source, "-o", tmp_path / "port.onnx")
+    assert held(tmp_path / "port.onnx") == held(source)
+    np.testing.assert_array_equal(answer(tmp_path / "port.onnx", x), answer(source, x))
+
+
+@pytest.mark.parametrize("net,kind", [("plain", "qdq_s16"), ("residual", "qdq_s16")])
+def test_steps_of_16_bits_need_an_operator_set_that_has_them(net, kind, tmp_path):
+    source, x = quantised(net, tmp_path, kind)
+    model = onnx.load(source)
+    for node in model.graph.node:
+        if node.domain == "com.microsoft":
+            node.domain = ""
+    model.opset_import[0].version = 21
+    onnx.save(model, source)
+    wanted = answer(source, x)
+    convoy("port", source, "-o", tmp_path / "port.onnx", "--opset", "21")
+    assert held(tmp_path / "port.onnx") == held(source)
+    np.testing.assert_array_equal(answer(tmp_path / "port.onnx", x), wanted)
+    convoy("port", source, "-o", tmp_path / "old.onnx", "--opset", "17")
+    assert all(node.op_type != "QuantizeLinear" for node in onnx.load(tmp_path / "old.onnx").graph.node)
+    np.testing.assert_array_equal(answer(tmp_path / "old.onnx", x), wanted)
+
+
+@pytest.mark.parametrize("net", NETS)
+@pytest.mark.parametrize("kind", ["qoperator", "dynamic"])
+def test_forms_without_steps_of_their_own_are_spelt_out(net, kind, tmp_path):
+    source, x = quantised(net, tmp_path, kind)
+    result = convoy("port", source, "-o", tmp_path / "port.onnx", code=None)
+    if result.returncode == 6:
+        return  # refused by name
+    np.testing.assert_array_equal(answer(tmp_path / "port.onnx", x), answer(source, x))
+
+
+@pytest.mark.parametrize("net,kind,per_channel", QDQ)
+def test_other_targets_round_to_the_same_steps(net, kind, per_channel, tmp_path):
+    source, x = quantised(net, tmp_path, kind, per_channel)
+    wanted = answer(source, x)
+    step = max(np.frombuffer(scale, "f4")[0] for scale, _ in held(source)[0])
+    convoy("port", source, "-o", tmp_path / "fake.onnx", "--quantized", "fake")
+    assert all(node.op_type != "QuantizeLinear" for node in onnx.load(tmp_path / "fake.onnx").graph.node)
+    np.testing.assert_array_equal(answer(tmp_path / "fake.onnx", x), wanted)
+    convoy("port", source, "-o", tmp_path / "port.py")
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("port", tmp_path / "port.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with torch.no_grad():
+        got = module.load()(torch.from_numpy(x)).numpy()
+    # Where a sum in another order lies on the other side of a half, a number is a step off, and what reads it a little more.
+    assert np.mean(got != wanted) < 0.02
+    assert np.abs(got - wanted).max() <= 4 * step
+
+
+@pytest.mark.parametrize("net", NETS)
+def test_rounding_can_be_left_out(net, tmp_path):
+    source, x = quantised(net, tmp_path, "qdq_u8")
+    convoy("port", source, "-o", tmp_path / "carried.onnx", "--quantized", "float")
+    kinds = {node.op_type for node in onnx.load(tmp_path / "carried.onnx").graph.node}
+    assert not kinds & {"QuantizeLinear", "DequantizeLinear", "Round"}
+    wanted = answer(tmp_path / "carried.onnx", x)
+    exact = answer(floats(net, tmp_path), x)
+    assert np.abs(wanted - exact).max() <= 0.1 * np.abs(exact).max()
+
+
+def test_whole_numbers_have_no_place_in_other_targets(tmp_path):
+    source, _ = quantised("plain", tmp_path, "qdq_u8")
+    result = convoy("port", source, "-o", tmp_path / "port.py", "--quantized", "keep", code=6)
+    assert "--quantized fake" in result.stderr
