@@ -60,6 +60,11 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
     if (!said) return pass(said);
     r.remarks.insert(r.remarks.end(), said->begin(), said->end());
   }
+  if (options.quantized == Quantized::Keep || options.quantized == Quantized::Float) {
+    auto said = divide_by_scales(r.source, options.proof);
+    if (!said) return pass(said);
+    r.remarks.insert(r.remarks.end(), said->begin(), said->end());
+  }
   if (options.quantized == Quantized::Float) {
     auto said = leave_out_rounding(r.source, options.proof);
     if (!said) return pass(said);

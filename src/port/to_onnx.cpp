@@ -103,6 +103,11 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
   auto begun = rewritten(source, options, onnx_target(static_cast<int>(write.opset)));
   if (!begun) return pass(begun);
   PortReport& r = *begun;
+  if (const auto inverses = options.quantized ? 0 : inverse_scales(r.source); inverses > 0)
+    r.remarks.push_back(
+        std::to_string(inverses) +
+        " roundings multiply by the inverse of their scale, which QuantizeLinear does not say: they are "
+        "spelt out; --quantized keep divides by the scale");
   write.held = held_weights_in(source, options);
   write.size_words = size_words_in(source, options, r);
   if (options.optimizes) {

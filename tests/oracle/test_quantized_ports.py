@@ -1,5 +1,5 @@
 """Models that ONNX Runtime's quantisers made, carried with `port --quantized`: the same integers, judged by ONNX Runtime without
-optimisations; PyTorch, Keras and TFLite ports round to the same steps."""
+optimisations; other ports round to the same steps. Exported PyTorch programs of `quantized_decomposed`, judged by PyTorch."""
 
 
 import numpy as np
@@ -7,7 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from carrying import convoy
+from carrying import convoy, run_natively
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from torch import nn
 
@@ -185,3 +185,73 @@ def test_whole_numbers_have_no_place_in_other_targets(tmp_path):
     source, _ = quantised("plain", tmp_path, "qdq_u8")
     result = convoy("port", source, "-o", tmp_path / "port.py", "--quantized", "keep", code=6)
     assert "--quantized fake" in result.stderr
+
+
+DECOMPOSED = torch.ops.quantized_decomposed
+
+
+def stepped(x, scale, zero, least, most, dtype):
+    arguments = (scale, zero, least, most, dtype)
+    return DECOMPOSED.dequantize_per_tensor(DECOMPOSED.quantize_per_tensor(x, *arguments), *arguments)
+
+
+class Decomposed(nn.Module):
+    """As quantised programs are exported: activations in steps, weights as whole numbers, one rounding for each channel."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.dtype, self.least, self.most = {
+            "int8": (torch.int8, -128, 127), "uint8": (torch.uint8, 0, 255), "narrow": (torch.int8, -127, 127),
+            "int16": (torch.int16, -32768, 32767),
+        }[kind]
+        self.first = nn.Conv2d(3, 6, 3, padding=1)
+        whole = torch.randint(-127, 128, (4, 6, 3, 2), dtype=torch.int8)
+        self.register_buffer("whole", whole)
+        self.register_buffer("scales", torch.rand(4) * 0.01 + 0.001)
+        self.register_buffer("zeros", torch.tensor([0, 1, -2, 3]))
+        self.register_buffer("channels", torch.tensor([0.011, 0.02, 0.013, 0.017]))
+        self.register_buffer("channel_zeros", torch.tensor([3, 0, 7, 1]))
+
+    def forward(self, x):
+        middle = (self.least + self.most + 1) // 2
+        x = stepped(x, 0.03, middle + 5, self.least, self.most, self.dtype)
+        x = stepped(torch.relu(self.first(x)), 0.0173, middle - 3, self.least, self.most, self.dtype)
+        weight = DECOMPOSED.dequantize_per_channel(self.whole, self.scales, self.zeros, 0, -127, 127, torch.int8)
+        x = torch.conv2d(x, weight, stride=2)
+        arguments = (self.channels, self.channel_zeros, 1, self.least, self.most, self.dtype)
+        return DECOMPOSED.dequantize_per_channel(DECOMPOSED.quantize_per_channel(x, *arguments), *arguments)
+
+
+def decomposed(kind, folder):
+    import torch.ao.quantization.fx._decomposed  # noqa: F401 (registers the operators)
+
+    torch.manual_seed(2)
+    net, x = Decomposed(kind).eval(), torch.randn(*SHAPE)
+    torch.export.save(torch.export.export(net, (x,)), folder / "net.pt2")
+    with torch.no_grad():
+        return x.numpy(), net(x).numpy()
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "narrow", "int16"])
+def test_a_quantised_program_is_run_and_carried(kind, tmp_path):
+    x, wanted = decomposed(kind, tmp_path)
+    got = run_natively([tmp_path / "net.pt2"], {"x": x}, tmp_path)[0]
+    assert np.mean(got != wanted) < 0.01 and np.abs(got - wanted).max() <= 0.0201
+    convoy("port", tmp_path / "net.pt2", "-o", tmp_path / "port.onnx")
+    ported = answer(tmp_path / "port.onnx", x)
+    assert np.mean(ported != wanted) < 0.01 and np.abs(ported - wanted).max() <= 0.0201
+    for target in ("port.py", "port.keras", "port.tflite"):
+        convoy("port", tmp_path / "net.pt2", "-o", tmp_path / target)
+
+
+@pytest.mark.parametrize("kind,words", [("int8", 3), ("uint8", 3), ("narrow", 0)])
+def test_a_quantised_program_divides_by_its_scales_when_asked(kind, words, tmp_path):
+    x, wanted = decomposed(kind, tmp_path)
+    convoy("port", tmp_path / "net.pt2", "-o", tmp_path / "exact.onnx")
+    assert all(node.op_type != "QuantizeLinear" for node in onnx.load(tmp_path / "exact.onnx").graph.node)
+    said = convoy("port", tmp_path / "net.pt2", "-o", tmp_path / "port.onnx", "--quantized", "keep").stdout
+    assert "3 roundings divide by their scale" in said
+    kinds = [node.op_type for node in onnx.load(tmp_path / "port.onnx").graph.node]
+    assert kinds.count("QuantizeLinear") == words
+    got = answer(tmp_path / "port.onnx", x)
+    assert np.mean(got != wanted) < 0.01 and np.abs(got - wanted).max() <= 0.0201

@@ -2,6 +2,7 @@
 #include "formats/torch/exported/reader.h"
 
 #include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/quantized_decomposed.h"
 #include "formats/torch/declared_type.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
@@ -235,14 +236,19 @@ class Reader {
         target == "torch.ops.aten.sym_constrain_range_for_size.default")
       return {};  // sizes are known by their expressions; assertions compute nothing
     if (target == "torch.ops.higher_order.wrap_with_set_grad_enabled") return call_inner(node);
-    constexpr std::string_view aten = "torch.ops.aten.";
-    if (!target.starts_with(aten)) return fail(Fault::Unsupported, "calls what is no operator of ATen");
+    constexpr std::string_view aten = "torch.ops.aten.", quantized = "torch.ops.quantized_decomposed.";
+    const bool is_quantized = target.starts_with(quantized);
+    if (!target.starts_with(aten) && !is_quantized)
+      return fail(Fault::Unsupported, "calls what is no operator of ATen");
     auto arguments = call_arguments(node, tensors_, symbols_, values_);
     if (!arguments) return pass(arguments);
     if (arguments->trains) return fail(Fault::Unsupported, std::string(in_training));
-    const std::string overload = target.substr(aten.size()), operation = overload.substr(0, overload.find('.'));
+    const std::string overload = target.substr(is_quantized ? quantized.size() : aten.size()),
+                      operation = overload.substr(0, overload.find('.'));
     const auto names = names_in(list_member(node, "outputs"));
-    auto results = add_call(node, overload, std::move(arguments->plain), std::move(arguments->tensors), names.size());
+    const AtenRow row = is_quantized ? AtenRow{quantized_decomposed_row(overload), std::move(arguments->plain)}
+                                     : aten_row(overload, std::move(arguments->plain));
+    auto results = add_call(node, row, std::move(arguments->tensors), names.size());
     if (!results) return pass(results);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i].empty()) continue;
@@ -305,7 +311,12 @@ class Reader {
   // The nodes of one operator, under the name and in the scopes of the module that called it.
   Result<std::vector<ValueId>> add_call(const Json& node, const std::string& overload, Json arguments,
                                         TensorArguments tensors, std::size_t wanted) {
-    const auto [row, plain] = aten_row(overload, std::move(arguments));
+    return add_call(node, aten_row(overload, std::move(arguments)), std::move(tensors), wanted);
+  }
+
+  Result<std::vector<ValueId>> add_call(const Json& node, const AtenRow& meant, TensorArguments tensors,
+                                        std::size_t wanted) {
+    const auto& [row, plain] = meant;
     if (!row) return fail(Fault::Unsupported, "is an operator that is not carried");
     const Module module = module_of(node);
     const std::string name = text_member(node, "name");

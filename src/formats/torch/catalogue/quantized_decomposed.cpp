@@ -1,0 +1,159 @@
+// Source: torch/ao/quantization/fx/_decomposed.py of torch 2.13. Numbers are multiplied by the inverse of a scale, which is rounded
+// itself, where ONNX divides by the scale.
+#include "formats/torch/catalogue/quantized_decomposed.h"
+
+#include "formats/numbers.h"
+#include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
+#include "graph/quantized_steps.h"
+#include "ops/expect.h"
+
+#include <array>
+
+namespace convoy::torch {
+namespace {
+
+using StepResults = std::vector<ValueId>;
+
+ValueId two(FunctionCall& call, BinaryFunction function, ValueId a, ValueId b) {
+  return call.add(Binary{function}, {a, b});
+}
+
+ValueId cast_to(FunctionCall& call, ValueId x, DType dtype) {
+  if (call.failed() || call.type(x).dtype == dtype) return x;
+  const Tensor* known = is_floating(dtype) ? call.constant(x) : nullptr;
+  if (!known) return call.add(Cast{dtype}, {x});
+  const Tensor numbers = *known;  // values move when the graph grows
+  return call.make_constant("numbers", numbers.converted(dtype));
+}
+
+// The type that an argument names.
+DType type_of_argument(FunctionCall& call, std::string_view argument, DType otherwise) {
+  const std::string name = call.attrs.word(argument, std::string(name_of(otherwise)));
+  for (const DType dtype :
+       {DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::F16, DType::BF16, DType::F32, DType::F64})
+    if (name == name_of(dtype)) return dtype;
+  call.refuse(Fault::Unsupported,
+              "argument '" + std::string(argument) + "' is " + name + ", which is not carried here");
+  return otherwise;
+}
+
+// One for each channel as it meets x: [C, 1, 1].
+ValueId along_channels(FunctionCall& call, ValueId list, ValueId x, Size axis) {
+  if (!list || call.failed()) return list;
+  if (call.rank(list) != 1) {
+    call.refuse(Fault::Format, "takes scales and zero points of one axis");
+    return list;
+  }
+  Sizes to{-1};
+  to.insert(to.end(), static_cast<std::size_t>(call.rank(x) - axis - 1), 1);
+  if (to.size() == 1) return list;
+  if (const Tensor* known = call.constant(list)) {
+    to.front() = known->count();
+    return call.make_constant("along", known->reshaped(to));
+  }
+  return call.add(Reshape{to}, {list});
+}
+
+// round(x * inverse) + zero, kept between two numbers, in the whole type.
+StepResults rounded(FunctionCall& call, ValueId x, ValueId inverse, ValueId zero) {
+  const Size least = call.attrs.integer("quant_min"), most = call.attrs.integer("quant_max");
+  const DType to = type_of_argument(call, "dtype", DType::I8);
+  const auto bounds = whole_bounds(to);
+  if (!bounds) call.refuse(Fault::Unsupported, "rounds to whole numbers of " + std::string(name_of(to)));
+  else if (static_cast<double>(least) < bounds->least || static_cast<double>(most) > bounds->most || least > most)
+    call.refuse(Fault::Format, "keeps numbers from " + std::to_string(least) + " to " + std::to_string(most) +
+                                   ", which " + std::string(name_of(to)) + " does not hold");
+  if (call.failed()) return {};
+  ValueId y = call.add(Unary{Function::Round}, {two(call, BinaryFunction::Multiply, x, inverse)});
+  if (zero && !call.is_zeros(zero)) y = two(call, BinaryFunction::Add, y, cast_to(call, zero, call.type(y).dtype));
+  y = call.add(Clip{static_cast<double>(least), static_cast<double>(most)}, {y});
+  return {call.add(Cast{to}, {y})};
+}
+
+ValueId in_float32(FunctionCall& call, ValueId x) {
+  if (!call.failed() && !is_floating(call.type(x).dtype))
+    call.refuse(Fault::Format, "rounds numbers of " + std::string(name_of(call.type(x).dtype)));
+  return cast_to(call, x, DType::F32);
+}
+
+StepResults quantize_per_tensor(FunctionCall& call) {
+  const ValueId x = in_float32(call, call.tensor("input"));
+  const double scale = call.attrs.number("scale");
+  const auto zero = static_cast<double>(call.attrs.integer("zero_point"));
+  if (!call.failed() && !(scale > 0)) call.refuse(Fault::Format, "argument 'scale' is no number above 0");
+  if (call.failed()) return {};
+  return rounded(call, x, number_constant(call, "inverse", 1 / scale, DType::F32),
+                 zero == 0 ? ValueId{} : number_constant(call, "zero", zero, DType::F32));
+}
+
+// 1 / scale, rounded in its own type.
+ValueId inverse_of(FunctionCall& call, ValueId scale) {
+  const DType dtype = call.type(scale).dtype;
+  const Tensor* known = dtype == DType::F32 ? call.constant(scale) : nullptr;
+  if (!known) return two(call, BinaryFunction::Divide, number_constant(call, "one", 1, dtype), scale);
+  const Sizes shape = known->shape();
+  auto numbers = known->floats();
+  for (float& number : numbers) number = 1 / number;
+  return call.make_constant("inverse", Tensor::of(shape, std::move(numbers)));
+}
+
+StepResults quantize_per_channel(FunctionCall& call) {
+  const ValueId x = in_float32(call, call.tensor("input"));
+  const ValueId scales = call.tensor("scales"), zeros = call.tensor("zero_points");
+  if (call.failed()) return {};
+  const Size axis = axis_of(call, call.attrs.integer("axis"), call.rank(x));
+  const ValueId along = along_channels(call, scales, x, axis), zero = along_channels(call, zeros, x, axis);
+  if (call.failed()) return {};
+  return rounded(call, x, inverse_of(call, along), zero);
+}
+
+// (x - zero) * scale
+StepResults widened(FunctionCall& call, ValueId real, ValueId zero, ValueId scale, DType to) {
+  if (call.failed()) return {};
+  if (zero && !call.is_zeros(zero)) real = two(call, BinaryFunction::Subtract, real, zero);
+  return {cast_to(call, two(call, BinaryFunction::Multiply, real, scale), to)};
+}
+
+StepResults dequantize_per_tensor(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const double scale = call.attrs.number("scale");
+  const auto zero = static_cast<double>(call.attrs.integer("zero_point"));
+  const DType to = type_of_argument(call, "out_dtype", DType::F32);
+  call.attrs.ignore({"quant_min", "quant_max", "dtype"});
+  if (call.failed()) return {};
+  return widened(call, cast_to(call, x, to), zero == 0 ? ValueId{} : number_constant(call, "zero", zero, to),
+                 number_constant(call, "scale", scale, to), to);
+}
+
+StepResults dequantize_per_channel(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), scales = call.tensor("scales"), zeros = call.optional("zero_points");
+  const DType to = type_of_argument(call, "out_dtype", DType::F32);
+  call.attrs.ignore({"quant_min", "quant_max", "dtype"});
+  if (call.failed()) return {};
+  const Size axis = axis_of(call, call.attrs.integer("axis"), call.rank(x));
+  const ValueId along = along_channels(call, scales, x, axis), zero = along_channels(call, zeros, x, axis);
+  if (call.failed()) return {};
+  const DType real = call.type(along).dtype;
+  return widened(call, cast_to(call, x, real), zero ? cast_to(call, zero, real) : zero, along, to);
+}
+
+constexpr std::array quantized_decomposed{
+    FunctionRow{"quantize_per_tensor", "input scale zero_point quant_min quant_max dtype", quantize_per_tensor},
+    FunctionRow{"quantize_per_channel", "input scales zero_points axis quant_min quant_max dtype",
+                quantize_per_channel},
+    FunctionRow{"dequantize_per_tensor", "input scale zero_point quant_min quant_max dtype out_dtype",
+                dequantize_per_tensor},
+    FunctionRow{"dequantize_per_channel", "input scales zero_points axis quant_min quant_max dtype out_dtype",
+                dequantize_per_channel}};
+
+}  // namespace
+
+const FunctionRow* quantized_decomposed_row(std::string_view overload) {
+  constexpr std::string_view usual = ".default";
+  if (!overload.ends_with(usual)) return nullptr;
+  overload.remove_suffix(usual.size());
+  return row_of(quantized_decomposed, overload);
+}
+
+}  // namespace convoy::torch
