@@ -127,6 +127,10 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
     const bool whole = file == "-" || file.ends_with(".py") || file.ends_with(".ipynb");
     file += (whole && file != "-" ? ":(" : "(") + *arguments + ")";
   });
+  app.add_option("--set", names,
+                 "source: the value of a name that the file does not define, or not to a known value, such as "
+                 "img_size=(32,32,3) (may be repeated)")
+      ->allow_extra_args(false);
   app.add_flag(
       "--dequantize", dequantizes,
       "TFLite: carry quantised numbers as the real ones that they stand for, and round nothing to their steps");
@@ -144,6 +148,7 @@ Result<LoadOptions> ModelOptions::parsed() const {
     if (!beside) return pass(beside);
     options.weights = std::move(*beside);
   }
+  options.names = names;
   options.import_roots.assign(roots.begin(), roots.end());
   if (!outputs.empty()) options.outputs = split(outputs, ',');
   if (!signature.empty()) options.signature = signature;

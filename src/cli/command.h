@@ -31,7 +31,7 @@ struct ModelOptions {
   std::string file, size, weights, outputs, signature;
   bool dequantizes = false;
   bool is_one_of_two = false;  // sizes and shapes are for two models: neither need take them all
-  std::vector<std::string> shapes, roots;
+  std::vector<std::string> shapes, roots, names;
   std::vector<std::string> more;  // further models, where a command takes many
   void offer(CLI::App& app, bool takes_many = false);
   // Fails (Usage): words that are not sizes or shapes.

@@ -37,6 +37,7 @@ struct LoadOptions {
   // what weights that no file gives are drawn with, a negative seed as its two's complement (absent: 0).
   std::vector<std::filesystem::path> import_roots;
   std::optional<std::uint64_t> seed;
+  std::vector<std::string> names;  // --set NAME=VALUE: of names that source does not bind to what is known
 
   // The shape that is given for this one of so many inputs; nothing: none is.
   const Shape* shape_of(const std::string& input, std::size_t inputs) const {

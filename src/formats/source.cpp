@@ -8,6 +8,7 @@
 #include "containers/json.h"
 #include "containers/python/unread.h"
 #include "formats/arrays.h"
+#include "formats/helper_packages.h"
 #include "graph/cut.h"
 
 #include <algorithm>
@@ -111,7 +112,6 @@ Result<std::optional<python::SourceFile>> source_below(const fs::path& base, con
 // Modules as files below the root of the program and those that --allow-root adds. A folder is written as its way from its
 // root.
 python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roots) {
-  if (file == "-" && roots.empty()) return {};
   const bool is_file = file != "-";
   const fs::path root = is_file ? package_root(file) : fs::path(), top = is_file ? folder_of(file) : fs::path();
   // The outermost package itself; a file that is in none has what lies beside it.
@@ -148,7 +148,9 @@ python::FindSource finder(const fs::path& file, const std::vector<fs::path>& roo
       auto found = source_below(base, path, which ? others[which - 1] : root, which);
       if (!found || *found) return found;
     }
-    return std::nullopt;
+    const std::string_view known = dots > 0 ? std::string_view{} : helper_package(module);
+    if (known.empty()) return std::nullopt;
+    return std::optional(python::SourceFile{module, std::string(known), {}});
   };
 }
 
@@ -219,6 +221,7 @@ class Program {
   Result<Graph> run(python::SourceFile given) {
     const python::SourceFile* source = &given;
     name_ = source->name;
+    if (auto lent = lend_values(); !lent) return pass(lent);
     auto scope = in_.run_as_far(*source);
     if (!scope) return pass(scope);
     if (const auto* lost = spoiling()) return std::unexpected(lost->error);
@@ -226,6 +229,11 @@ class Program {
     auto model = !expression_.empty() ? said() : part_.empty() ? chosen(**scope) : named(**scope);
     if (!model) return within(name_, Result<Graph>(pass(model)));
     auto graph = graph_of(*model);
+    if (graph)
+      for (const auto& [name, value] : in_.lent)
+        if (!in_.lent_used.contains(name))
+          return fail(Fault::Usage,
+                      "--set " + name + ": the model asks for no such name, or the program itself says it");
     if (graph && graph->name.empty()) graph->name = part_.empty() ? fs::path(name_).stem().string() : part_;
     if (graph && options_.remarks) tell_left_out(given.text);
     if (!graph && graph.error().where.find(name_) == std::string::npos) return within(name_, std::move(graph));
@@ -259,6 +267,26 @@ class Program {
       return graph ? cut_at(*std::move(graph), options_.outputs) : std::move(graph);
     }
     return keras_.graph_of(in_, model);
+  }
+
+  // --set NAME=VALUE, in Python's words.
+  Status lend_values() {
+    for (const std::string& said : options_.names) {
+      const auto equals = said.find('=');
+      const std::string name = said.substr(0, equals);
+      const bool is_name = !name.empty() && name.find_first_not_of(
+                                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                "0123456789_") == std::string::npos;
+      if (equals == std::string::npos || !is_name)
+        return fail(Fault::Usage, "--set: '" + said + "' is not NAME=VALUE, such as img_size=(32,32,3)");
+      auto made = in_.run({"--set", "value = (" + said.substr(equals + 1) + ")\n", {}});
+      if (!made) {
+        made.error().fault = Fault::Usage;
+        return pass(made);
+      }
+      in_.lent[name] = *(*made)->names.find("value");
+    }
+    return {};
   }
 
   // What the command line says sees the file's own names.

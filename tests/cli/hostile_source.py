@@ -77,7 +77,7 @@ PROGRAMS = {
     "endless generator": ("def f():\n    while True:\n        yield 0\nx = next(f())", STEPS),
     "long linspace": ("import numpy as np\nx = np.linspace(0, 1, 10 ** 9)", "million"),
     "arrays that grow": ("import numpy as np\nx = np.arange(100000)\n" + LOOP + "x = x + x", "the result is beyond"),
-    "open behind a model": ("from torch import nn\nnet = nn.Linear(3, 4)\nopen('/etc/passwd').read()", OUT),
+    "open behind a model": ("from torch import nn\nnet = nn.Linear(3, 4)\nfor line in open('/etc/passwd'):\n    net.append(line)", OUT),
     "a loop behind a model": ("from torch import nn\nnet = nn.Linear(3, 4)\n" + LOOP + "pass", STEPS),
     "many statements that fail": ("import weird\n" + "x = weird.f()\n" * 60000, ROOM),
     "patterns": (
@@ -88,7 +88,7 @@ PROGRAMS = {
     "__import__": ("__import__('os').system('true')", OUT),
     "eval": ("eval('1')", OUT),
     "exec": ("exec('x = 1')", OUT),
-    "open": ("open('/etc/passwd').read()", OUT),
+    "open": ("from torch import nn\nnet = nn.Linear(3, len(open('/etc/passwd').read()))", OUT),
     "subclasses": ("x = ().__class__.__bases__[0].__subclasses__()", "'__class__'"),
     "bases": ("class A: pass\nx = A().__class__.__bases__", "leads out of the program"),
     "globals": ("def f(): pass\nx = f.__globals__", "leads out of the program"),

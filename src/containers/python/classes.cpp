@@ -65,6 +65,8 @@ Result<std::optional<Value>> Class::attribute(Interpreter& in, const std::string
   if (word == "__name__") return in.text(name);
   const Value* found = find(word);
   if (!found && word == "__doc__") return in.text("");
+  if (!found && word == "__init__")  // Base.__init__(self): what every object has
+    return in.native(word, [](Interpreter&, Arguments&) -> Result<Value> { return Value(); });
   if (!found) return std::nullopt;
   auto made = in.described(*found, Value(), this);
   if (!made) return pass(made);

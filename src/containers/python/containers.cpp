@@ -294,6 +294,12 @@ Result<bool> Mapping::contains(Interpreter&, Value value) {
 }
 
 Result<std::optional<Value>> Mapping::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  if (const auto* keys = other.as<Sequence>(); keys && is_set && (symbol == "&" || symbol == "-" || symbol == "|")) {
+    auto* set = in.make<Mapping>(true);  // keys() & {...}: the keys of a dictionary are a list here
+    for (const Value& key : keys->items)
+      if (auto put = set->put(in, key, Value()); !put) return pass(put);
+    return reversed ? set->binary(in, symbol, Value::of(this), false) : binary(in, symbol, Value::of(set), false);
+  }
   const auto* b = other.as<Mapping>();
   if (!b || reversed || b->is_set != is_set || (symbol != "|" && !(is_set && (symbol == "&" || symbol == "-"))))
     return std::nullopt;

@@ -156,11 +156,15 @@ Result<Value> Evaluator::name(const Syntax& s) {
   bool own = true;
   for (Scope* scope = &scope_; scope && !global; scope = scope->outer) {
     if (own || !scope->is_class)  // the names of a class body are seen in that body alone
-      if (const Value* found = scope->names.find(s.text)) return *found;
+      if (const Value* found = scope->names.find(s.text)) return in_.known_or_lent(s.text, *found);
     own = false;
   }
   if (global && file_.scope)
     if (const Value* found = file_.scope->names.find(s.text)) return *found;
+  if (const auto lent = in_.lent.find(s.text); lent != in_.lent.end()) {
+    in_.lent_used.insert(s.text);
+    return lent->second;
+  }
   if (const auto found = in_.builtins.find(s.text); found != in_.builtins.end()) return found->second;
   if (!file_.starred.empty())  // it may come from there, whatever else is called so
     return fail(Fault::Unsupported,
@@ -176,7 +180,8 @@ Result<Value> Evaluator::name(const Syntax& s) {
     }
   }
   if (auto known = standard_module(in_, s.text)) return *known;  // `math` without its import
-  return fail(Fault::Unsupported, "'" + s.text + "' is not defined" + std::string(accepted));
+  return fail(Fault::Unsupported,
+              "'" + s.text + "' is not defined" + std::string(accepted) + "; --set " + s.text + "=... gives its value");
 }
 
 Result<Arguments> Evaluator::arguments(const Syntax& s, std::size_t first) {

@@ -209,7 +209,9 @@ Result<Evaluator::Next> Evaluator::attempt(const Syntax& s) {
       in_.tries_imports_,
       in_.tries_imports_ ||
           std::any_of(s.parts.begin() + 1, s.parts.begin() + static_cast<std::ptrdiff_t>(handlers), catches_imports));
+  in_.handlers_ += handlers > 1;
   auto next = block(s.parts[0]);
+  in_.handlers_ -= handlers > 1;
   in_.tries_imports_ = tries;
   if (!next && in_.raised_) {
     for (std::size_t i = 1; i < handlers; ++i) {

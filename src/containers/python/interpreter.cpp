@@ -8,6 +8,7 @@
 #include "containers/python/unread.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace convoy::python {
@@ -135,6 +136,14 @@ Result<Scope*> Interpreter::run_as_far(const SourceFile& source) {
   imported_[key_of(source)] = Value::of(module_being_read(*this, source.name, (*file)->scope));
   if (auto done = follow(**file, &left_out_); !done) return pass(done);
   return (*file)->scope;
+}
+
+Value Interpreter::known_or_lent(const std::string& name, const Value& bound) {
+  if (lent.empty() || (!bound.as<Unread>() && !bound.as<Outside>())) return bound;
+  const auto given = lent.find(name);
+  if (given == lent.end()) return bound;
+  lent_used.insert(name);
+  return given->second;
 }
 
 std::unexpected<Error> Interpreter::forbidden(std::string what) {
@@ -290,7 +299,10 @@ Status Interpreter::set_attribute(Value of, const std::string& name, Value value
 
 Result<Value> Interpreter::item(Value of, Value key) {
   if (!of.is_object()) return fail(Fault::Format, "a " + python::type_name(of) + " has no items");
-  if (of.as<Native>() && builtins.contains(of.as<Native>()->name)) return of;  // a type hint: list[int]
+  constexpr std::array<std::string_view, 4> abstract{"Iterable", "Sequence", "Callable", "Mapping"};
+  const auto* type = of.as<Native>();
+  if (type && (builtins.contains(type->name) || std::ranges::find(abstract, type->name) != abstract.end()))
+    return of;  // a type hint: list[int]
   return of.object()->item(*this, key);
 }
 

@@ -75,6 +75,14 @@ class Interpreter {
   };
   const std::vector<LeftOut>& left_out() const { return left_out_; }  // of the program itself, not of its imports
 
+  // Whether the program stands in a `try` that might catch what is asked of the world around it.
+  bool expects_exceptions() const { return handlers_ > 0; }
+
+  // --set NAME=VALUE: the value of a name that the program does not bind, or binds to what is not known.
+  std::map<std::string, Value> lent;
+  std::set<std::string> lent_used;
+  Value known_or_lent(const std::string& name, const Value& bound);
+
   // A refusal that ends the program wherever it stands.
   std::unexpected<Error> forbidden(std::string what);
   // A failure that was met before, and has its place.
@@ -112,6 +120,7 @@ class Interpreter {
   Result<Value> binary(std::string_view symbol, Value a, Value b);
   Result<Value> unary(std::string_view symbol, Value a);
   Result<bool> compare(std::string_view symbol, Value a, Value b);  // == != < <= > >=
+  Result<std::optional<bool>> said_by_program(std::string_view symbol, Value a, Value b);
   Result<bool> equal(Value a, Value b) { return compare("==", a, b); }
   Result<Value> call_function(Function& function, Arguments arguments);
   // An attribute that was found on a class, for this instance.
@@ -147,6 +156,7 @@ class Interpreter {
   int imports_ = 0;  // files that are being read inside each other
   bool forbidden_ = false;
   bool tries_imports_ = false;  // inside a `try` that catches imports which find nothing
+  int handlers_ = 0;  // `try` blocks with handlers that the program stands in
   bool placed_ = false;
   Class* raised_ = nullptr;  // what the program raised, or the import that found nothing: what `except` can catch
 };

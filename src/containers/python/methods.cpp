@@ -99,6 +99,33 @@ Made cased(Interpreter& in, Text& self, Taken&) {
   return in.text(std::move(words));
 }
 
+// lstrip() and rstrip()
+template <bool End>
+Made strip_one(Interpreter& in, Text& self, Taken& a) {
+  const std::string of = a[0] ? word(a[0], "strip").value_or(" ") : " \t\n\r";
+  const auto kept = End ? self.text.find_last_not_of(of) : self.text.find_first_not_of(of);
+  if (kept == std::string::npos) return in.text("");
+  return in.text(End ? self.text.substr(0, kept + 1) : self.text.substr(kept));
+}
+
+// How often a text stands in it, one behind the other.
+Made text_count(Interpreter&, Text& self, Taken& a) {
+  const auto part = word(a[0], "count");
+  if (!part) return std::unexpected(part.error());
+  if (part->empty()) return Value::of(static_cast<std::int64_t>(self.text.size()) + 1);
+  std::int64_t n = 0;
+  for (std::size_t at = 0; (at = self.text.find(*part, at)) != std::string::npos; at += part->size()) ++n;
+  return Value::of(n);
+}
+
+Made text_index(Interpreter&, Text& self, Taken& a) {
+  const auto part = word(a[0], "index");
+  if (!part) return std::unexpected(part.error());
+  const auto at = self.text.find(*part);
+  if (at == std::string::npos) return wrong("index() of what is not in the text");
+  return Value::of(static_cast<std::int64_t>(at));
+}
+
 Made strip(Interpreter& in, Text& self, Taken& a) {
   const std::string of = a[0] ? word(a[0], "strip").value_or(" ") : " \t\n\r";
   const auto first = self.text.find_first_not_of(of);
@@ -179,6 +206,10 @@ constexpr std::array text_methods{Method<Text>{"join", "iterable", 1, join},
                                   Method<Text>{"upper", "", 0, cased<true>},
                                   Method<Text>{"lower", "", 0, cased<false>},
                                   Method<Text>{"strip", "chars", 0, strip},
+                                  Method<Text>{"lstrip", "chars", 0, strip_one<false>},
+                                  Method<Text>{"rstrip", "chars", 0, strip_one<true>},
+                                  Method<Text>{"count", "sub", 1, text_count},
+                                  Method<Text>{"index", "sub", 1, text_index},
                                   Method<Text>{"replace", "old new", 2, replace},
                                   Method<Text>{"find", "sub", 1, text_find},
                                   Method<Text>{"isdigit", "", 0, digits}};

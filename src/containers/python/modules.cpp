@@ -16,6 +16,12 @@ Made default_dict(Interpreter& in, Arguments& a) {
   return Value::of(made);
 }
 
+Value abstract_class(Interpreter& in, const std::string& name) {
+  return in.native(name, [](Interpreter&, Arguments&) -> Made {
+    return fail(Fault::Unsupported, "an abstract class is not called");
+  });
+}
+
 Module* collections(Interpreter& in, const std::string& name) {
   auto* m = in.make<Module>(name);
   m->attributes.set("OrderedDict", in.builtins["dict"]);
@@ -23,9 +29,7 @@ Module* collections(Interpreter& in, const std::string& name) {
   add_function(in, *m, "defaultdict", 0, default_dict);
   auto* abc = in.make<Module>("collections.abc");
   for (const char* word : {"Iterable", "Sequence", "Callable", "Mapping"}) {
-    const Value kind = in.native(word, [](Interpreter&, Arguments&) -> Made {
-      return fail(Fault::Unsupported, "an abstract class is not called");
-    });
+    const Value kind = abstract_class(in, word);
     abc->attributes.set(word, kind);
     m->attributes.set(word, kind);
   }
@@ -68,18 +72,34 @@ Module* hints(Interpreter& in, const std::string& name) {
     return Value::of(with.make<Hint>());
   };
   m->attributes.set("TYPE_CHECKING", Value::of(false));
+  for (const char* word : {"Iterable", "Sequence", "Callable"})  // what isinstance() asks for, too
+    m->attributes.set(word, abstract_class(in, word));
   return m;
 }
 
-constexpr std::array<std::string_view, 17> outside_modules{"sys",         "pathlib",
-                                                           "hashlib",     "time",
-                                                           "datetime",    "json",
-                                                           "argparse",    "random",
-                                                           "safetensors", "safetensors.torch",
-                                                           "pprint",      "matplotlib.pyplot",
-                                                           "matplotlib",  "glob",
-                                                           "shutil",      "pickle",
-                                                           "tqdm"};
+constexpr std::array<std::string_view, 23> outside_modules{"sys",
+                                                           "pathlib",
+                                                           "hashlib",
+                                                           "time",
+                                                           "datetime",
+                                                           "json",
+                                                           "random",
+                                                           "safetensors",
+                                                           "safetensors.torch",
+                                                           "pprint",
+                                                           "matplotlib.pyplot",
+                                                           "matplotlib",
+                                                           "glob",
+                                                           "shutil",
+                                                           "pickle",
+                                                           "tqdm",
+                                                           "pylab",
+                                                           "queue",
+                                                           "threading",
+                                                           "cv2",
+                                                           "PIL",
+                                                           "PIL.Image",
+                                                           "pandas"};
 
 // Paths are put together, and nothing is opened.
 Module* os_module(Interpreter& in) {

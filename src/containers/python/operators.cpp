@@ -1,6 +1,7 @@
 // Arithmetic and comparisons. Whole numbers have 64 bits, and what needs more is refused.
 #include "containers/python/interpreter.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -119,6 +120,30 @@ Result<Value> Interpreter::unary(std::string_view symbol, Value a) {
   return fail(Fault::Unsupported, "'" + std::string(symbol) + "' of a " + python::type_name(a));
 }
 
+// a < b as the program's own classes say it: a.__lt__(b), else b.__gt__(a). Nothing: neither says it.
+Result<std::optional<bool>> Interpreter::said_by_program(std::string_view symbol, Value a, Value b) {
+  struct Method {
+    std::string_view symbol, name, turned;
+  };
+  static constexpr std::array methods{Method{"<", "__lt__", "__gt__"}, Method{">", "__gt__", "__lt__"},
+                                      Method{"<=", "__le__", "__ge__"}, Method{">=", "__ge__", "__le__"},
+                                      Method{"!=", "__ne__", "__ne__"}};
+  const auto method = std::ranges::find(methods, symbol, &Method::symbol);
+  if (method == methods.end()) return std::nullopt;
+  for (const bool turned : {false, true}) {
+    const Value &self = turned ? b : a, &other = turned ? a : b;
+    const auto* instance = self.as<Instance>();
+    const Value* found = instance ? instance->type->find(std::string(turned ? method->turned : method->name)) : nullptr;
+    if (!found) continue;
+    const auto made = call(*found, ValueList{self, other});
+    if (!made) return std::unexpected(made.error());
+    const auto holds = truth(*made);
+    if (!holds) return std::unexpected(holds.error());
+    return *holds;
+  }
+  return std::nullopt;
+}
+
 // What an object answers may ask another one, as a method of the program says: each of these questions counts as a call.
 Result<bool> Interpreter::truth(Value value) {
   if (value.is_none()) return false;
@@ -134,6 +159,11 @@ Result<bool> Interpreter::compare(std::string_view symbol, Value a, Value b) {
   const Deeper deeper(depth_);
   if (depth_ > limits_.depth) return fail(Fault::Limit, "values are nested too deep to compare");
   if (auto s = step(); !s) return pass(s);
+  if (a.as<Instance>() || b.as<Instance>()) {
+    auto said = said_by_program(symbol, a, b);
+    if (!said) return pass(said);
+    if (*said) return **said;
+  }
   if (symbol == "!=" || symbol == "<=" || symbol == ">=" || symbol == ">") {
     if (symbol == ">") return compare("<", b, a);
     if (symbol == "<=" && a.is_number() && b.is_number())

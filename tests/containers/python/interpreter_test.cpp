@@ -160,7 +160,10 @@ TEST(PythonInterpreter, ReadsOverWhatIsNotUnderstoodAndMissesItWhereItIsUsed) {
   EXPECT_EQ(as_far("try:\n  import weird\nexcept ImportError:\n  weird = 4\nx = weird"), "4");
   EXPECT_EQ(as_far("from weird import *\nx = unknown\n").substr(0, 34), "p.py:2:5: 'unknown' is not defined");
   // What leads out of the program ends it, and so does what Python refuses.
-  EXPECT_EQ(as_far("x = 5\nopen('f')\n").substr(0, 26), "p.py:2:5: 'open' is not re");
+  EXPECT_EQ(as_far("x = 5\nexec('f')\n").substr(0, 26), "p.py:2:5: 'exec' is not re");
+  // Nothing is opened, and nobody knows what a file holds.
+  EXPECT_EQ(as_far("x = 5\nwith open('f', 'w') as f:\n  f.write(str(x))\n"), "5");
+  EXPECT_EQ(as_far("x = len(open('f').read())\n").substr(0, 8), "p.py:1:8");
   EXPECT_EQ(as_far("x = 5\ny = x.__bases__\n").substr(0, 31), "p.py:2:7: attribute '__bases__'");
   EXPECT_EQ(as_far("x = 5\nraise ValueError('n')\n").substr(0, 23), "p.py:2:1: the program r");
 }
@@ -177,10 +180,23 @@ TEST(PythonInterpreter, ReadsWhatIsCopiedFromConsolesAndNotebooks) {
 }
 
 TEST(PythonInterpreter, CatchesOnlyWhatTheProgramItselfRaises) {
-  EXPECT_NE(answer("try:\n  open('x')\nexcept Exception:\n  x = 1").find("nothing is run or opened"),
+  EXPECT_NE(answer("try:\n  exec('x')\nexcept Exception:\n  x = 1").find("nothing is run or opened"),
             std::string::npos);
   EXPECT_NE(answer("try:\n  raise KeyError('k')\nexcept ValueError:\n  x = 1").find("raises KeyError"),
             std::string::npos);
+}
+
+TEST(PythonInterpreter, AsksTextsKeysOrdersAndBases) {
+  EXPECT_EQ(answer("x = '--a-b'.lstrip('-') + 'c  '.rstrip() + str('abcab'.count('ab')) + str('abc'.index('c'))"),
+            "'a-bc22'");
+  EXPECT_EQ(answer("x = sorted({'a': 1, 'b': 2}.keys() & {'b', 'c'})"), "['b']");
+  EXPECT_EQ(answer("class A:\n  def __init__(self, n): self.n = n\n  def __lt__(self, o): return self.n > o.n\n"
+                   "x = (A(1) < A(2), A(1) > A(2))"),
+            "(False, True)");
+  EXPECT_EQ(answer("import math\nx = ('sqrt' in dir(math), 'weird' in dir(math))"), "(True, False)");
+  EXPECT_EQ(answer("class B: pass\nclass A(B):\n  def __init__(self): B.__init__(self); self.n = 4\nx = A().n"), "4");
+  EXPECT_EQ(answer("from typing import Sequence\nx = (isinstance([1], Sequence), isinstance(1, Sequence))"),
+            "(True, False)");
 }
 
 TEST(PythonInterpreter, RefusesWithThePlaceAndTheLine) {
@@ -192,7 +208,7 @@ TEST(PythonInterpreter, RefusesWithThePlaceAndTheLine) {
 
 TEST(PythonInterpreter, ReachesNothingOutsideOfItself) {
   for (const char* program :
-       {"__import__('os')", "eval('1')", "exec('1')", "open('/etc/passwd')", "().__class__.__bases__",
+       {"__import__('os')", "eval('1')", "exec('1')", "list(open('/etc/passwd'))", "().__class__.__bases__",
         "(lambda: 0).__globals__", "getattr(print, '__self__')", "import os\nos.system('true')",
         "import subprocess\nsubprocess.run('true')", "globals()", "from ..a import b\nb()"})
     EXPECT_EQ(answer(program).substr(0, 5), "p.py:") << program;

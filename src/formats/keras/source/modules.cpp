@@ -102,6 +102,13 @@ Made activation_by_word(Interpreter& in, Arguments& given) {
 }
 
 // Takes anything and says nothing: optimizers, callbacks, compile, summary.
+// A class of what trains a model, from which programs derive their own; nothing of it is computed.
+Value type_of_training(Interpreter& in, const std::string& name) {
+  auto* made = in.make_class(name, {});
+  made->attributes.set("__init__", in.native("__init__", [](Interpreter&, Arguments&) -> Made { return Value(); }));
+  return Value::of(made);
+}
+
 Value silent(Interpreter& in, const std::string& name) {
   return in.native(name, [](Interpreter& with, Arguments&) -> Made { return with.text("nothing"); });
 }
@@ -258,10 +265,18 @@ std::optional<Value> SourceLibrary::plain_word(Interpreter& in, const ModulePart
                                                             "initializers",     "constraints"};
   if (part.is("initializers") || word.ends_with("_initializer"))
     if (auto made = initialiser(in, word)) return made;
+  if (word == "get_file")  // nothing is fetched; what reads it wants --weights
+    return in.native(word, [](Interpreter& with, Arguments&) -> Made {
+      return Value::of(with.make<python::Outside>("get_file()"));
+    });
   if (word == "InputSpec") return silent(in, word);
   if (word == "shape" && (part.tensorflow || part.is("ops") || part.is("backend")))
     return backend_word(in, "int_shape", false);
   if (word == "SeedGenerator" || word == "set_random_seed") return seeding(in, word);
+  const bool is_type = !word.empty() && word[0] >= 'A' && word[0] <= 'Z';
+  if (is_type && (part.is("callbacks") || part.is("losses") || part.is("metrics") ||
+                  (part.is("utils") && (word == "Sequence" || word == "PyDataset"))))
+    return type_of_training(in, word);
   if (std::ranges::any_of(without_meaning, [&](std::string_view one) { return part.is(one); })) return silent(in, word);
   if (part.tensorflow &&
       (word == "float32" || word == "int32" || word == "float16" || word == "int64" || word == "bool"))

@@ -157,7 +157,12 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
   });
   add_method(in, module, "zero_grad", [](Interpreter&, Arguments&) -> Made { return Value(); });
   add_method(in, module, "extra_repr", [](Interpreter& with, Arguments&) -> Made { return with.text(""); });
-  module->attributes.set("training", Value::of(false));
+  // A module is made in training, and called at rest.
+  add_method(in, module, "__getattr__", [&tracer](Interpreter&, Arguments& given) -> Made {
+    const auto* word = given.placed.size() > 1 ? given.placed[1].as<python::Text>() : nullptr;
+    if (word && word->text == "training") return Value::of(!tracer.bound && tracer.calling.empty());
+    return Value::ellipsis();
+  });
 }
 
 Made modules_in(Interpreter& in, Arguments& given) {
@@ -406,13 +411,26 @@ Class* ModuleClasses::container(Interpreter& in, const std::string& name) {
 }
 
 Class* ModuleClasses::layer(Interpreter& in, const std::string& name) {
-  Class* made = in.make_class(name, {module_class(in)});
+  Class* above = module_class(in);
+  for (const auto& [prefix, base] : {std::pair{"BatchNorm", "_BatchNorm"}, std::pair{"InstanceNorm", "_InstanceNorm"}})
+    if (name.starts_with(prefix)) above = named(in, base)->as<Class>();
+  Class* made = in.make_class(name, {above});
   made->native = name;
   Tracer& tracer = tracer_;
+  const bool is_base = name[0] == '_';  // of the layers for one, two and three axes, which make the same weights
+  const std::string own = is_base ? name.substr(1) + "1d" : name;
   add_method(in, made, "__init__",
-             [&tracer, name](Interpreter& with, Arguments& given) { return make_layer(tracer, with, name, given); });
-  add_method(in, made, "forward",
-             [&tracer, name](Interpreter& with, Arguments& given) { return run_layer(tracer, with, name, given); });
+             [&tracer, own](Interpreter& with, Arguments& given) { return make_layer(tracer, with, own, given); });
+  add_method(in, made, "forward", [&tracer, own, is_base](Interpreter& with, Arguments& given) -> Made {
+    auto* x = is_base && given.placed.size() > 1 ? given.placed[1].as<SourceTensor>() : nullptr;
+    if (!x) return run_layer(tracer, with, own, given);
+    const auto shape = tracer.shape_of(*x);
+    if (!shape) return std::unexpected(shape.error());
+    const auto axes = std::clamp<std::size_t>(shape->size(), 3, 5) - 2;
+    return run_layer(tracer, with, own.substr(0, own.size() - 2) + std::to_string(axes) + "d", given);
+  });
+  if (name.contains("BatchNorm") || name.contains("InstanceNorm"))
+    add_method(in, made, "_check_input_dim", [](Interpreter&, Arguments&) -> Made { return Value(); });
   if (name.starts_with("Conv") && name.find("Transpose") == std::string::npos) {
     // The convolution itself, with a weight and a bias that are given.
     add_method(in, made, "_conv_forward", [&tracer](Interpreter& with, Arguments& given) -> Made {
@@ -435,13 +453,20 @@ Class* ModuleClasses::layer(Interpreter& in, const std::string& name) {
   return made;
 }
 
+namespace {
+
+// Which programs derive their own from, by torch.nn.modules.
+bool is_base_layer(const std::string& name) { return name == "_BatchNorm" || name == "_InstanceNorm"; }
+
+}  // namespace
+
 std::optional<Value> ModuleClasses::named(Interpreter& in, const std::string& name) {
   if (name == "Module") return Value::of(module_class(in));
   if (const auto known = made_.find(name); known != made_.end()) return Value::of(known->second);
   constexpr std::array<std::string_view, 3> containers{"Sequential", "ModuleList", "ModuleDict"};
   Class* made = nullptr;
   if (std::ranges::find(containers, name) != containers.end()) made = container(in, name);
-  else if (is_layer(name)) made = layer(in, name);
+  else if (is_layer(name) || is_base_layer(name)) made = layer(in, name);
   if (!made) return std::nullopt;
   return Value::of(made_[name] = made);
 }

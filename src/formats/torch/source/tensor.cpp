@@ -223,6 +223,8 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
 }
 
 Result<std::optional<Value>> SourceTensor::augmented(Interpreter& in, std::string_view symbol, Value other) {
+  // A weight of a module that is being built: as mul_() and its like.
+  if (!tracer.bound && is_parameter && value && tracer.weights.contains(value.index)) return Value::of(this);
   auto made = binary(in, symbol, other, false);
   if (!made || !*made) return made;
   const auto* result = (*made)->as<SourceTensor>();

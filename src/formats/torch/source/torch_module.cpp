@@ -214,6 +214,9 @@ Found nn_word(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
   if (word.ends_with("Loss")) return Value::of(in.make<python::Outside>("torch.nn." + word));
   for (const std::string_view part : {"functional", "init", "modules", "parameter", "utils"})
     if (word == part) return inner(in, "torch.nn." + word);
+  for (const std::string_view part :
+       {"activation", "batchnorm", "container", "conv", "instancenorm", "linear", "module", "normalization", "pooling"})
+    if (word == part) return inner(in, "torch.nn.modules." + word);
   return std::nullopt;
 }
 
@@ -230,7 +233,8 @@ Found nn_utils_word(Tracer& tracer, Interpreter& in, const std::string& word) {
   return repeated_word(in, word);  // torch.nn.modules.utils, by way of torch.nn.modules
 }
 
-Found jit_word(Interpreter& in, const std::string& word) {
+Found jit_word(ModuleClasses& classes, Interpreter& in, const std::string& word) {
+  if (word == "ScriptModule") return Value::of(classes.module_class(in));
   if (word == "load") return std::nullopt;
   if (word == "is_scripting" || word == "is_tracing")
     return in.native(word, [](Interpreter&, Arguments&) -> Made { return Value::of(false); });
@@ -270,7 +274,7 @@ Found word_of(Tracer& tracer, ModuleClasses& classes, Interpreter& in, const std
   if (name == "torch.autograd" && word == "Variable") return in.native(word, unchanged);
   if (name.starts_with("torch.autograd") && word == "Function") return Value::of(function_class(in));
   if (name.starts_with("torch.autograd") && word == "function") return inner(in, "torch.autograd.function");
-  if (name == "torch.jit") return jit_word(in, word);
+  if (name == "torch.jit") return jit_word(classes, in, word);
   return std::nullopt;
 }
 
