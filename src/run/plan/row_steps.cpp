@@ -7,7 +7,7 @@
 namespace convoy::plan {
 
 void ResizeLines::prepare(const Places& places) {
-  x_ = numbers_at(places, x), y_ = numbers_at(places, y);
+  FromOne::prepare(places);
   for (std::size_t a = 0; a < space.size(); ++a) cells_ *= space[a], positions_ *= static_cast<Size>(taps[a].size());
   images_ = x_.pixels / cells_;
 }
@@ -73,10 +73,6 @@ const float* ResizeLines::mixed_line(const float* image, Size line, std::vector<
   return mixed.data();
 }
 
-void PairProducts::prepare(const Places& places) {
-  a_ = numbers_at(places, a), b_ = numbers_at(places, b), y_ = numbers_at(places, y);
-}
-
 Status PairProducts::run(Workspace& at) const {
   const float *const from_a = a_.in(at), *const from_b = b_.in(at);
   float* const to = y_.out(at);
@@ -91,8 +87,6 @@ Status PairProducts::run(Workspace& at) const {
   else for_each_item(threads, pairs, [&](Size pair) { product(pair, 1); });
   return {};
 }
-
-void NormRows::prepare(const Places& places) { x_ = numbers_at(places, x), y_ = numbers_at(places, y); }
 
 Status NormRows::run(Workspace& at) const {
   constexpr Size part = 16;  // rows

@@ -6,11 +6,10 @@
 namespace convoy::plan {
 
 // Every output is a weighted sum of cells, as the taps of each axis say.
-class ResizeLines : public Step {
+class ResizeLines : public FromOne {
  public:
   std::vector<std::vector<Taps>> taps;  // of each spatial axis, one per output
   Sizes space;  // of the input
-  PlaceId x, y;
   static constexpr std::size_t most_taps = 64;  // along the last axis
   void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
@@ -23,34 +22,23 @@ class ResizeLines : public Step {
   std::vector<Cell> outer_cells(Size line) const;
   const float* mixed_line(const float* image, Size line, std::vector<float>& mixed) const;
 
-  Numbers x_, y_;
   Size images_ = 1, cells_ = 1, positions_ = 1;
 };
 
 // a [..., m, k] times b [..., k, n], pair by pair; of either there may be one for all pairs.
-class PairProducts : public Step {
+class PairProducts : public FromTwo {
  public:
   Size rows = 1, depth = 1, columns = 1, pairs = 1;
   bool is_one_a = false, is_one_b = false;
-  PlaceId a, b, y;
-  void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
-
- private:
-  Numbers a_, b_, y_;
 };
 
 // Each row less its mean, by its deviation, times gamma, plus beta.
-class NormRows : public Step {
+class NormRows : public FromOne {
  public:
   std::vector<float> gamma, beta;  // of every channel, or none
   float epsilon = 0;
-  PlaceId x, y;
-  void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
-
- private:
-  Numbers x_, y_;
 };
 
 }  // namespace convoy::plan

@@ -44,6 +44,12 @@ void for_each_part(const Workspace& at, Size pixels, Size channels, double cost,
 
 }  // namespace
 
+void FromOne::prepare(const Places& places) { x_ = numbers_at(places, x), y_ = numbers_at(places, y); }
+
+void FromTwo::prepare(const Places& places) {
+  a_ = numbers_at(places, a), b_ = numbers_at(places, b), y_ = numbers_at(places, y);
+}
+
 void Convolve::scale(std::vector<float>& numbers) const {
   Size taps = 1;
   for (const plain::AxisWalk& walk : shape.walks) taps *= walk.taps;
@@ -58,7 +64,7 @@ void Convolve::scale(std::vector<float>& numbers) const {
 }
 
 void Convolve::prepare(const Places& places) {
-  x_ = numbers_at(places, x), y_ = numbers_at(places, y);
+  FromOne::prepare(places);
   shape.x_step = x_.step, shape.y_step = y_.step;
   {
     const Tensor numbers = as_floats(kernel);
@@ -92,8 +98,6 @@ Status Convolve::run(Workspace& at) const {
   return {};
 }
 
-void MapNumbers::prepare(const Places& places) { x_ = numbers_at(places, x), y_ = numbers_at(places, y); }
-
 Status MapNumbers::run(Workspace& at) const {
   const float* from = x_.in(at);
   float* to = y_.out(at);
@@ -107,10 +111,6 @@ Status MapNumbers::run(Workspace& at) const {
       fast::row_kernels().map(map, from + p * x_.step, to + p * y_.step, x_.channels);
   });
   return {};
-}
-
-void PairNumbers::prepare(const Places& places) {
-  a_ = numbers_at(places, a), b_ = numbers_at(places, b), y_ = numbers_at(places, y);
 }
 
 Status PairNumbers::run(Workspace& at) const {
@@ -145,7 +145,7 @@ Status PairNumbers::run(Workspace& at) const {
 }
 
 void PoolWindows::prepare(const Places& places) {
-  x_ = numbers_at(places, x), y_ = numbers_at(places, y);
+  FromOne::prepare(places);
   for (std::size_t a = 0; a < reaches.size(); ++a) {
     cells_of_image_ *= space[a];
     positions_ *= static_cast<Size>(reaches[a].size());
@@ -208,8 +208,6 @@ Status PoolWindows::run(Workspace& at) const {
   return {};
 }
 
-void MeanOfPixels::prepare(const Places& places) { x_ = numbers_at(places, x), y_ = numbers_at(places, y); }
-
 Status MeanOfPixels::run(Workspace& at) const {
   const Size pixels = x_.pixels / images;
   for (Size image = 0; image < images; ++image) {
@@ -221,8 +219,6 @@ Status MeanOfPixels::run(Workspace& at) const {
   }
   return {};
 }
-
-void Move::prepare(const Places& places) { x_ = numbers_at(places, x), y_ = numbers_at(places, y); }
 
 Status Move::run(Workspace& at) const {
   const float* from = x_.in(at);
@@ -248,8 +244,6 @@ Status Move::run(Workspace& at) const {
   });
   return {};
 }
-
-void SoftmaxRows::prepare(const Places& places) { x_ = numbers_at(places, x), y_ = numbers_at(places, y); }
 
 Status SoftmaxRows::run(Workspace& at) const {
   for_each_part(at, x_.pixels, x_.channels, 8, [&](Size first, Size count) {

@@ -24,8 +24,28 @@ Numbers numbers_at(const Places& places, PlaceId id);
 // These numbers as float32 at an address that can be read: the tensor itself where it is such.
 Tensor as_floats(const Tensor& tensor);
 
+// A step that makes y from x, whatever else it needs.
+class FromOne : public Step {
+ public:
+  PlaceId x, y;
+  void prepare(const Places& places) override;
+
+ protected:
+  Numbers x_, y_;
+};
+
+// A step that makes y from a and b.
+class FromTwo : public Step {
+ public:
+  PlaceId a, b, y;
+  void prepare(const Places& places) override;
+
+ protected:
+  Numbers a_, b_, y_;
+};
+
 // Convolutions, plain, transposed and depthwise, and products with constant matrices.
-class Convolve : public Step {
+class Convolve : public FromOne {
  public:
   fast::ConvolutionShape shape;
   Tensor kernel;  // as the graph holds it, let go once it is packed
@@ -33,7 +53,7 @@ class Convolve : public Step {
   std::vector<float> bias;  // of every output channel, or none
   fast::KernelSteps kernel_steps;
   fast::Finish<float> finish;
-  PlaceId x, y, residual;
+  PlaceId residual;
   bool by_winograd = false;
 
   void prepare(const Places& places) override;
@@ -50,40 +70,29 @@ class Convolve : public Step {
 
   std::optional<fast::Convolution<float>> packed_;
   std::optional<fast::Winograd> winograd_;
-  Numbers x_, y_, residual_;
+  Numbers residual_;
 };
 
-class MapNumbers : public Step {
+class MapNumbers : public FromOne {
  public:
   fast::MapCall map;
-  PlaceId x, y;
-  void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
-
- private:
-  Numbers x_, y_;
 };
 
 // Of equal shapes, or b is one row of channels for each of the `images` equal parts of a.
-class PairNumbers : public Step {
+class PairNumbers : public FromTwo {
  public:
   fast::Pair pair = fast::Pair::Add;
   Size images = 0;  // 0: equal shapes
-  PlaceId a, b, y;
-  void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
-
- private:
-  Numbers a_, b_, y_;
 };
 
-class PoolWindows : public Step {
+class PoolWindows : public FromOne {
  public:
   std::vector<plain::AxisReach> reaches;
   Sizes space;  // of the input
   bool is_average = false, passes_over_nan = false;
   std::optional<Size> divisor;
-  PlaceId x, y;
   void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
 
@@ -96,47 +105,31 @@ class PoolWindows : public Step {
   };
   void add_position(Size position, std::vector<Size> cells, float divisor);
 
-  Numbers x_, y_;
   Size batch_ = 1, cells_of_image_ = 1, positions_ = 1;
   std::vector<Run> runs_;  // of one image
   std::vector<std::vector<Size>> cells_;  // that a window reads, counted from the first
   std::map<std::vector<Size>, std::size_t> known_cells_;
 };
 
-class MeanOfPixels : public Step {
+class MeanOfPixels : public FromOne {
  public:
   Size images = 1;
   bool is_sum = false;
-  PlaceId x, y;
-  void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
-
- private:
-  Numbers x_, y_;
 };
 
 // [images][channels][pixels] -> [images][pixels][channels], or back; or a copy with other steps.
-class Move : public Step {
+class Move : public FromOne {
  public:
   enum class Way : std::uint8_t { Copy, ToLast, ToFirst };
   Way way = Way::Copy;
   Size images = 1;
-  PlaceId x, y;
-  void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
-
- private:
-  Numbers x_, y_;
 };
 
-class SoftmaxRows : public Step {
+class SoftmaxRows : public FromOne {
  public:
-  PlaceId x, y;
-  void prepare(const Places& places) override;
   Status run(Workspace& at) const override;
-
- private:
-  Numbers x_, y_;
 };
 
 // Whatever has no step of its own: the node's plain kernel, over tensors. Its results are held.
