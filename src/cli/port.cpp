@@ -309,10 +309,10 @@ void offer_port(CLI::App& app, int& code) {
   command->add_flag("--float16-weights", o->halves, "TFLite: weights are rounded to float16 and stored so");
   offer_real_types(*command, o->reals, "carry the model with all real numbers of {}, and say what that changes");
   command
-      ->add_option("--quantized", o->quantized,
-                   "of a model that rounds to whole numbers of a scale: keep them (ONNX; there the default), fake: "
-                   "float32 that is "
-                   "rounded to the same steps (other targets' default), float: leave the rounding out")
+      ->add_option(
+          "--quantized", o->quantized,
+          "of a model that rounds to whole numbers of a scale: keep them (ONNX; its default for ONNX), fake: float32 "
+          "rounded to the same steps (the default elsewhere, but for TFLite files), float: leave the rounding out")
       ->check(CLI::IsMember({"keep", "fake", "float"}));
   command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
   command->add_option("--report", o->report_file,

@@ -9,6 +9,7 @@
 #include "formats/source_text.h"
 #include "port/element_types.h"
 #include "port/halves.h"
+#include "port/spelt_steps.h"
 
 #include <algorithm>
 #include <utility>
@@ -52,11 +53,17 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   LoadOptions told = options.load;
   told.remarks = &r.remarks;
   told.dequantizes = told.dequantizes || options.quantized == Quantized::Float;
+  told.keeps_quantized = options.quantized && !told.dequantizes;
   auto loaded = options.graph ? Result<Graph>(*options.graph) : load(source, told);
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
   if (options.reals) {
     auto said = carry_reals_as(r.source, *options.reals, options.proof);
+    if (!said) return pass(said);
+    r.remarks.insert(r.remarks.end(), said->begin(), said->end());
+  }
+  if (holds_whole_numbers(r.source)) {
+    auto said = spell_out_steps(r.source, options.proof);
     if (!said) return pass(said);
     r.remarks.insert(r.remarks.end(), said->begin(), said->end());
   }

@@ -7,7 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from carrying import convoy, run_natively
+from carrying import cases_in, convoy, run_natively
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from torch import nn
 
@@ -255,3 +255,48 @@ def test_a_quantised_program_divides_by_its_scales_when_asked(kind, words, tmp_p
     assert kinds.count("QuantizeLinear") == words
     got = answer(tmp_path / "port.onnx", x)
     assert np.mean(got != wanted) < 0.01 and np.abs(got - wanted).max() <= 0.0201
+
+
+# Numbers of the answer that may be off, and by how many of its steps.
+INTERPRETED = {"mobile_int8": (0.34, 1), "hard_swish_int8": (0.34, 1), "pools_int8": (0.1, 1), "unet_int8": (0.25, 3)}
+TFLITE = cases_in("corpus/tflite")
+
+
+@pytest.mark.skipif(TFLITE is None, reason="no corpus")
+@pytest.mark.parametrize("name", INTERPRETED)
+def test_a_quantised_tflite_file_keeps_its_integers_in_onnx(name, tmp_path):
+    import tensorflow as tf
+
+    source = next((TFLITE / name).glob("*.tflite"))
+    said = convoy("port", source, "-o", tmp_path / "port.onnx", "--quantized", "keep", "--interface", "source").stdout
+    assert "against these kernels" in said
+    reference = tf.lite.experimental.OpResolverType.BUILTIN_REF
+    interpreter = tf.lite.Interpreter(model_path=str(source), experimental_op_resolver_type=reference)
+    interpreter.allocate_tensors()
+    wholes = [d for d in interpreter.get_tensor_details() if d["dtype"] == np.int8]
+    mine = {onnx.numpy_helper.to_array(one).size for one in onnx.load(tmp_path / "port.onnx").graph.initializer
+            if one.data_type == onnx.TensorProto.INT8 and one.dims}
+    weights = {int(np.prod(d["shape"])) for d in wholes if d["name"] and "arith.constant" in d["name"] and len(d["shape"]) > 1}
+    assert weights <= mine
+    details, result = interpreter.get_input_details()[0], interpreter.get_output_details()[0]
+    random = np.random.default_rng(4)
+    share, steps = INTERPRETED[name]
+    for _ in range(3):
+        x = random.standard_normal(details["shape"]).astype("f4")
+        if details["dtype"] != np.float32:
+            x = random.integers(-128, 128, details["shape"]).astype(details["dtype"])
+        interpreter.set_tensor(details["index"], x)
+        interpreter.invoke()
+        wanted = interpreter.get_tensor(result["index"]).astype("f8")
+        got = answer(tmp_path / "port.onnx", x).astype("f8")
+        scale = 1 if result["dtype"] != np.float32 else largest_scale(tmp_path / "port.onnx")
+        assert np.mean(got != wanted) <= share
+        assert np.abs(got - wanted).max() <= steps * scale * 1.001
+    for target in ("port.py", "port.keras", "port.tflite"):
+        convoy("port", source, "-o", tmp_path / target, "--quantized", "fake")
+
+
+def largest_scale(path):
+    model = onnx.load(path)
+    numbers = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
+    return max(float(numbers[node.input[1]]) for node in model.graph.node if node.op_type == "QuantizeLinear")
