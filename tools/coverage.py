@@ -1,6 +1,7 @@
 """Writes docs/coverage.md: what is carried, and what is refused and why, as build/release/convoy answers it.
 
     python3 tools/coverage.py            writes it
+    python3 tools/coverage.py --strangers    prints how the files of public repositories were answered, by cause
     python3 tools/coverage.py --check    exit code 1 if it is not what the file holds
 
 Every model of the Keras corpus is ported in every form; the reasons are convoy's own words.
@@ -45,6 +46,19 @@ def answer(row):
     return folder.name, form, done.returncode, reason
 
 
+def strangers() -> list[str]:
+    """The verdicts of the list of public files that is kept in tests/oracle, counted."""
+    lines = (ROOT / "tests" / "oracle" / "strangers.tsv").read_text().splitlines()
+    rows = [dict(zip(lines[0].split("\t"), line.split("\t"), strict=True)) for line in lines[1:]]
+    asked = [row for row in rows if row["verdict"] in ("right", "wrong", "refused")]
+    of = Counter(row["verdict"] for row in asked)
+    text = [f"{len(rows)} files of {len({row['repository'] for row in rows})} repositories. For {len(asked)} of them the framework makes a"
+            f" model without more than sizes: {of['right']} answer as it does, {of['wrong']} answer otherwise, {of['refused']} are refused:\n"]
+    text += ["| cause | files |", "|---|---|"]
+    causes = Counter(row["cause"] for row in asked if row["verdict"] == "refused")
+    return text + [f"| {cause} | {count} |" for cause, count in causes.most_common()]
+
+
 def page() -> str:
     corpus = next((p for p in (SHARED / "corpus" / "keras", ROOT / "tests" / "data" / "corpus" / "keras") if p.is_dir()))
     rows = []
@@ -60,10 +74,15 @@ def page() -> str:
     text += ["## The corpus of Keras models\n", f"{carried[True]} of {len(answers)} files are carried. Refused:\n"]
     text += ["| model | form | exit code | reason |", "|---|---|---|---|"]
     text += [f"| {name} | {form} | {code} | {reason.replace('|', '&#124;')} |" for name, form, code, reason in answers if code]
+    text += ["", "## Source of strangers\n", "Model files of public repositories, each at one commit, none of them chosen by how it is answered"
+             " (`tests/oracle/strangers.tsv`).", *strangers()]
     return "\n".join(text) + "\n"
 
 
 def main() -> int:
+    if "--strangers" in sys.argv:
+        print(*strangers(), sep="\n")
+        return 0
     text = page()
     if "--check" in sys.argv:
         if not PAGE.exists() or PAGE.read_text() != text:

@@ -371,10 +371,30 @@ class Program {
     return names;
   }
 
-  std::string listed(const python::Scope& scope) const {
+  std::string listed(const python::Scope& scope, bool with_parameters = false) const {
     std::string names;
-    for (const std::string& name : models_in(scope)) names += (names.empty() ? "it has " : ", ") + name;
+    for (const std::string& name : models_in(scope))
+      names += (names.empty() ? "it has " : ", ") + name + (with_parameters ? wanted_by(scope, name) : "");
     return names;
+  }
+
+  // "(classes, depth)": what a function of the program cannot be called without.
+  static std::string wanted_by(const python::Scope& scope, const std::string& name) {
+    const auto* function = scope.names.find(name)->as<python::Function>();
+    if (!function) return {};
+    std::string words;
+    for (const python::Syntax& p : function->parameters->parts)
+      if (p.parts[0].kind == python::SyntaxKind::Absent &&
+          static_cast<python::ParameterKind>(p.integer) <= python::ParameterKind::NameOnly)
+        words += (words.empty() ? "" : ", ") + p.text;
+    return "(" + words + ")";
+  }
+
+  std::string asking_for_arguments(const python::Scope& scope) const {
+    const auto& all = scope.names.all();
+    const bool any =
+        std::ranges::any_of(all, [](const auto& one) { return one.second.template as<python::Function>(); });
+    return any ? "; name one of them with its arguments, as in '" + name_ + ":build(10)'" : "";
   }
 
   static std::string behind(const std::string& sentence) { return sentence.empty() ? "" : "; " + sentence; }
@@ -419,7 +439,7 @@ class Program {
     if (first_refused) return std::move(*first_refused);
     return fail(Fault::Unsupported,
                 "holds no model: no module, no Keras model, and no function that makes one as it stands" +
-                    behind(listed(scope)));
+                    behind(listed(scope, true)) + asking_for_arguments(scope));
   }
 
   using LeftOut = Interpreter::LeftOut;

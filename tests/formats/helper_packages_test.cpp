@@ -120,6 +120,34 @@ TEST(SourceAround, AnUndefinedNameIsGivenByTheUser) {
   EXPECT_TRUE(holds(shape_of(text, "", {2, 3, 8, 6}, {"4planes"}), "is not NAME=VALUE"));
 }
 
+TEST(SourceAround, AFunctionThatNeedsArgumentsSaysWhich) {
+  const std::string text =
+      "from keras.layers import Conv2D\nfrom keras.models import Sequential\n"
+      "def build(classes, size, deep=2):\n"
+      "  return Sequential([Conv2D(classes, 1, input_shape=(size, size, 3))])\n";
+  EXPECT_TRUE(holds(shape_of(text, "", {}), "it has build(classes, size); name one of them with its arguments"));
+  EXPECT_EQ(shape_of(text, "build(5, 7)", {}), "? 7 7 5 ");
+}
+
+TEST(SourceAround, WeightsAreGoneThroughByNameWhileAModuleIsBuilt) {
+  EXPECT_EQ(shape_of("import numpy as np\nimport torch\nimport torch.nn as nn\n"
+                     "class Net(nn.Module):\n"
+                     "  def __init__(self):\n"
+                     "    super().__init__()\n"
+                     "    self.conv, self.bn = nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)\n"
+                     "    n = 0\n"
+                     "    for key in self.state_dict():\n"
+                     "      n += 1\n"
+                     "      if key == 'conv.weight':\n"
+                     "        nn.init.kaiming_normal_(self.state_dict()[key], mode='fan_out')\n"
+                     "      elif key.startswith('bn'):\n"
+                     "        self.state_dict()[key][...] = 0\n"
+                     "    self.last = nn.Conv2d(4, n + int(np.eye(3)[1, 1]), 1)\n"
+                     "  def forward(self, x):\n"
+                     "    return self.last(self.bn(self.conv(x)))\n"),
+            "2 8 8 6 ");
+}
+
 TEST(SourceAround, AModuleIsMadeInTrainingAndCalledAtRest) {
   EXPECT_EQ(shape_of("import torch.nn as nn\n"
                      "class Net(nn.Module):\n"

@@ -258,6 +258,25 @@ Made linspace(Interpreter& in, Arguments& a) {
   return made_of(in, std::move(all));
 }
 
+Made eye(Interpreter& in, Arguments& a) {
+  const auto given = bound(a, "N M k dtype", 1, "eye");
+  if (!given) return std::unexpected(given.error());
+  const auto rows = count_of(*(*given)[0], "eye");
+  const auto columns = (*given)[1] && !(*given)[1]->is_none() ? count_of(*(*given)[1], "eye") : rows;
+  if (!rows || !columns || *rows * *columns > 1'000'000)
+    return fail(Fault::Limit, "eye() of other than up to a million numbers");
+  const Value k = (*given)[2].value_or(Value::of(std::int64_t{0}));
+  if (!k.is_whole()) return wrong("eye() of a diagonal that is no whole number");
+  if (auto paid = in.step(*rows * *columns); !paid) return pass(paid);
+  ValueList all;
+  for (Size row = 0; row < *rows; ++row) {
+    ValueList one;
+    for (Size column = 0; column < *columns; ++column) one.push_back(Value::of(column - row == k.whole() ? 1.0 : 0.0));
+    all.push_back(in.list(std::move(one)));
+  }
+  return array_of(in, in.list(std::move(all)));
+}
+
 Made arange(Interpreter& in, Arguments& a) {
   a.take("dtype");
   const auto given = bound(a, a.placed.size() == 1 ? "stop" : "start stop step", 1, "arange");
@@ -289,6 +308,7 @@ void add_array_functions(Interpreter& in, Module& numpy) {
   };
   add("linspace", linspace, 0);
   add("arange", arange);
+  add("eye", eye, 0);
   for (const char* name : {"array", "asarray"})
     add(name, [](Interpreter& with, Arguments& a) -> Made {
       const auto made = array_of(with, a.placed[0]);

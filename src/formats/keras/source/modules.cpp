@@ -149,6 +149,7 @@ Result<std::optional<Value>> SourceLibrary::function(Interpreter& in, const std:
        {"add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate", "dot"})
     if (name == merging && !activation)
       return in.native(name, [this, name](Interpreter& with, Arguments& given) -> Made {
+        if (auto inputs = given.take("inputs"); inputs && given.placed.empty()) given.placed.push_back(*inputs);
         const auto* first = given.placed.empty() ? nullptr : given.placed[0].as<python::Sequence>();
         const bool of_tensors =
             first && std::ranges::any_of(first->items, [](const Value& one) { return one.as<SourceTensor>(); });

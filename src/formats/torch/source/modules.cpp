@@ -118,6 +118,21 @@ Made trains_or_not(Tracer& tracer, Interpreter& in, Arguments& given) {
   return given.placed.front();
 }
 
+// Weights by name: what a file will give while the module is built, and what nobody asks for when it is called.
+Made state_dict(Interpreter& in, Arguments& given) {
+  std::vector<std::pair<std::string, Instance*>> all;
+  all_modules(*self_of(given), "", all, 0);
+  auto* made = in.make<python::Mapping>();
+  for (const auto& [path, module] : all)
+    for (const auto& [name, value] : module->attributes.all()) {
+      const auto* tensor = value.as<SourceTensor>();
+      if (!tensor || !(tensor->is_parameter || (tensor->is_buffer && tensor->persistent))) continue;
+      const std::string full = path.empty() ? name : path + "." + name;
+      if (auto put = made->put(in, in.text(full), value); !put) return pass(put);
+    }
+  return Value::of(made);
+}
+
 // How a module is put together, and what it is told before it is called.
 void add_building(Tracer& tracer, Interpreter& in, Class* module) {
   add_method(in, module, "__init__", [](Interpreter&, Arguments&) -> Made { return Value(); });
@@ -142,9 +157,7 @@ void add_building(Tracer& tracer, Interpreter& in, Class* module) {
     tracer.loads_weights = true;
     return Value::of(with.make<python::Outside>("load_state_dict()"));
   });
-  add_method(in, module, "state_dict", [](Interpreter& with, Arguments&) -> Made {
-    return Value::of(with.make<python::Outside>("state_dict()"));
-  });
+  add_method(in, module, "state_dict", state_dict);
   // Draws once more what its weights were first filled with.
   add_method(in, module, "reset_parameters", [&tracer](Interpreter&, Arguments& given) -> Made {
     for (const auto& [name, value] : self_of(given)->attributes.all())
