@@ -9,9 +9,12 @@
 #include "diagnose/scaled.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace convoy::diagnose {
 
@@ -60,10 +63,13 @@ class Aligner {
         norms_a_(norms_in(a)),
         norms_b_(norms_in(b)),
         likeness_(a, b),
-        in_a_(a.values.size(), -1),
-        in_b_(b.values.size(), -1),
         matched_a_(a.values.size(), false),
-        matched_b_(b.values.size(), false) {}
+        matched_b_(b.values.size(), false),
+        is_fed_a_(fed_values(a)),
+        is_fed_b_(fed_values(b)) {
+    result_.places_a.resize(a.values.size(), -1);
+    result_.places_b.resize(b.values.size(), -1);
+  }
 
   Alignment run() {
     for (std::size_t i = 0; i < std::min(a_.inputs.size(), b_.inputs.size()); ++i)
@@ -82,18 +88,22 @@ class Aligner {
     count();
     std::ranges::sort(result_.matches, {},
                       [&](const Match& m) { return std::pair(a_[m.a].producer.index, m.a.index); });
+    for (std::size_t i = 0; i < result_.matches.size(); ++i) {
+      const Match& match = result_.matches[i];
+      result_.places_a[index(match.a)] = result_.places_b[index(match.b)] = static_cast<int>(i);
+    }
     return std::move(result_);
   }
 
  private:
   bool add(ValueId a, ValueId b, How how, NodeId node_a, NodeId node_b) {
-    if (in_a_[index(a)] >= 0 || in_b_[index(b)] >= 0) return false;
+    if (result_.places_a[index(a)] >= 0 || result_.places_b[index(b)] >= 0) return false;
     Match match{a, b, how, {}, node_a, node_b};
     const auto from = sizes_of(a_[a].type.shape), to = sizes_of(b_[b].type.shape);
     // Inputs and outputs lie alike in the form that both have.
     if (how == How::Input || how == How::Output) match.permutation = own_order(a_[a].type.shape.size());
     else if (from && to) match.permutation = likely_order(*from, *to);
-    in_a_[index(a)] = in_b_[index(b)] = static_cast<int>(result_.matches.size());
+    result_.places_a[index(a)] = result_.places_b[index(b)] = static_cast<int>(result_.matches.size());
     matched_a_[index(a)] = matched_b_[index(b)] = true;
     result_.matches.push_back(std::move(match));
     return true;
@@ -101,8 +111,8 @@ class Aligner {
   static std::size_t index(ValueId v) { return static_cast<std::size_t>(v.index); }
   static std::size_t index(NodeId n) { return static_cast<std::size_t>(n.index); }
 
-  bool open_a(NodeId n) const { return !taken_a_.contains(n) && in_a_[index(a_[n].outputs[0])] < 0; }
-  bool open_b(NodeId n) const { return !taken_b_.contains(n) && in_b_[index(b_[n].outputs[0])] < 0; }
+  bool open_a(NodeId n) const { return !taken_a_.contains(n) && result_.places_a[index(a_[n].outputs[0])] < 0; }
+  bool open_b(NodeId n) const { return !taken_b_.contains(n) && result_.places_b[index(b_[n].outputs[0])] < 0; }
 
   // The values that two matched layers make: behind the crop, or behind the batch norm that only one of them keeps.
   void match_layers(NodeId a, NodeId b, How how) {
@@ -251,56 +261,93 @@ class Aligner {
     return all;
   }
 
-  std::set<ValueId> in_terms_of_a(const std::vector<ValueId>& boundary_b) const {
-    std::set<ValueId> result;
-    for (const ValueId v : boundary_b) {
-      const int at = in_b_[index(v)];
-      result.insert(at >= 0 ? result_.matches[static_cast<std::size_t>(at)].a : ValueId{-2});
-    }
-    return result;
-  }
-
   // The same kind of operator that reads what stands for each other; of several, those that are most alike.
   void by_place() {
     for (std::size_t i = 0; i < a_.nodes.size(); ++i) {
       const NodeId n{static_cast<std::int32_t>(i)};
       const Family family = family_of(a_.nodes[i].op);
       if (family == Family::None || !open_a(n) || !computes(a_, a_.nodes[i])) continue;
-      const std::set<ValueId> wanted = before_a(n);
-      if (wanted.empty()) continue;
-      std::vector<NodeId> here{n}, there;
-      for (std::size_t j = 0; j < b_.nodes.size(); ++j) {
-        const NodeId m{static_cast<std::int32_t>(j)};
-        if (!open_b(m) || !may_stand_for(n, m)) continue;
-        if (in_terms_of_a(boundary_of(b_, b_.nodes[j].outputs[0], matched_b_)) == wanted) there.push_back(m);
-      }
+      const std::vector<ValueId> wanted = boundary_of(a_, a_.nodes[i].outputs[0], matched_a_);
+      const auto wanted_b = in_terms_of_b(wanted);
+      if (!wanted_b) continue;
+      std::vector<NodeId> here, there;
+      for (const NodeId m : readers_of_all(b_, readers_b_, *wanted_b, matched_b_, is_fed_b_))
+        if (open_b(m) && may_stand_for(n, m)) there.push_back(m);
       if (there.empty()) continue;
-      for (std::size_t j = i + 1; j < a_.nodes.size(); ++j) {
-        const NodeId m{static_cast<std::int32_t>(j)};
-        if (family_of(a_.nodes[j].op) == family && open_a(m) && computes(a_, a_.nodes[j]) && before_a(m) == wanted)
-          here.push_back(m);
-      }
+      for (const NodeId m : readers_of_all(a_, readers_a_, wanted, matched_a_, is_fed_a_))
+        if (m >= n && family_of(a_[m].op) == family && open_a(m) && computes(a_, a_[m])) here.push_back(m);
       match_alike(here, there);
     }
   }
 
-  std::set<ValueId> before_a(NodeId n) const {
-    const auto before = boundary_of(a_, a_[n].outputs[0], matched_a_);
-    return {before.begin(), before.end()};
+  // Nothing: one of them stands for none, or there are none.
+  std::optional<std::vector<ValueId>> in_terms_of_b(const std::vector<ValueId>& boundary_a) const {
+    std::vector<ValueId> result;
+    for (const ValueId v : boundary_a) {
+      const int at = result_.places_a[index(v)];
+      if (at < 0) return std::nullopt;
+      result.push_back(result_.matches[static_cast<std::size_t>(at)].b);
+    }
+    if (result.empty()) return std::nullopt;
+    return result;
+  }
+
+  static std::vector<bool> fed_values(const Graph& graph) {
+    std::vector<bool> is_fed(graph.values.size());
+    for (std::size_t i = 0; i < is_fed.size(); ++i) is_fed[i] = !graph.values[i].constant && !graph.values[i].producer;
+    for (const Node& node : graph.nodes) {
+      const bool reads = std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_fed[index(v)]; });
+      for (const ValueId v : node.outputs)
+        if (v) is_fed[index(v)] = reads;
+    }
+    return is_fed;
+  }
+
+  // Nodes that read all of these through what is not matched, and nothing else: whose boundary they are.
+  static std::vector<NodeId> readers_of_all(const Graph& graph, const std::vector<std::vector<NodeId>>& readers,
+                                            const std::vector<ValueId>& from, const std::vector<bool>& matched,
+                                            const std::vector<bool>& is_fed) {
+    using Read = std::vector<bool>;  // which of `from`; empty: something else as well
+    std::map<ValueId, Read> read_by;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      Read alone(from.size(), false);
+      alone[i] = true;
+      read_by[from[i]] = std::move(alone);
+    }
+    std::vector<NodeId> found;
+    for (const NodeId n : reached_from(graph, readers, from, matched)) {
+      Read all(from.size(), false);
+      for (const ValueId v : graph[n].inputs) {
+        if (!v || !is_fed[index(v)] || all.empty()) continue;
+        const auto it = read_by.find(v);
+        if (it == read_by.end() || it->second.empty()) all.clear();
+        else
+          for (std::size_t i = 0; i < all.size(); ++i) all[i] = all[i] || it->second[i];
+      }
+      if (!all.empty() && std::ranges::all_of(all, std::identity{})) found.push_back(n);
+      for (const ValueId v : graph[n].outputs)
+        if (v && !matched[index(v)]) read_by.try_emplace(v, all);
+    }
+    return found;
   }
 
   void match_alike(const std::vector<NodeId>& here, const std::vector<NodeId>& there) {
     constexpr int surroundings = 64;  // more than every other likeness together
+    // Of thousands that read the same, those that are about as far behind it: all pairs would take the memory.
+    constexpr std::size_t most_pairs = std::size_t{1} << 20U;
+    const std::size_t reach = here.size() * there.size() <= most_pairs ? there.size() : most_pairs / here.size();
     struct Candidate {
       int likeness;
       NodeId a, b;
     };
     std::vector<Candidate> candidates;
-    for (const NodeId a : here)
-      for (const NodeId b : there)
+    for (std::size_t i = 0; i < here.size(); ++i)
+      for (std::size_t j = i > reach ? i - reach : 0; j < std::min(there.size(), i + reach + 1); ++j) {
+        const NodeId a = here[i], b = there[j];
         if (may_stand_for(a, b) && (!guide_.by_numbers || likeness_.shares_output(a, b)))
           candidates.push_back(
               {(is_alike(a, b) ? surroundings : 0) + (guide_.by_numbers ? likeness_.of(a, b) : 0), a, b});
+      }
     std::ranges::stable_sort(candidates, std::greater{}, &Candidate::likeness);
     for (const Candidate& one : candidates)
       if (open_a(one.a) && open_b(one.b)) match_layers(one.a, one.b, How::Place);
@@ -368,8 +415,8 @@ class Aligner {
   std::vector<std::vector<NodeId>> readers_a_, readers_b_;
   std::ptrdiff_t norms_a_, norms_b_;
   Likeness likeness_;
-  std::vector<int> in_a_, in_b_;  // index of the match, -1: none
   std::vector<bool> matched_a_, matched_b_;
+  std::vector<bool> is_fed_a_, is_fed_b_;  // hang on a number that is no constant
   std::set<NodeId> taken_a_, taken_b_;
   std::vector<std::uint64_t> kinds_a_, kinds_b_;  // made where layers with the same numbers have to be told apart
   Alignment result_;
@@ -377,13 +424,24 @@ class Aligner {
 
 }  // namespace
 
-const Match* Alignment::of_a(ValueId v) const {
-  const auto it = std::ranges::find(matches, v, &Match::a);
-  return it == matches.end() ? nullptr : &*it;
+namespace {
+
+const Match* match_at(const std::vector<Match>& matches, const std::vector<int>& places, ValueId v) {
+  const auto i = static_cast<std::size_t>(v.index);
+  return v && i < places.size() && places[i] >= 0 ? &matches[static_cast<std::size_t>(places[i])] : nullptr;
 }
-const Match* Alignment::of_b(ValueId v) const {
-  const auto it = std::ranges::find(matches, v, &Match::b);
-  return it == matches.end() ? nullptr : &*it;
+
+}  // namespace
+
+const Match* Alignment::of_a(ValueId v) const { return match_at(matches, places_a, v); }
+const Match* Alignment::of_b(ValueId v) const { return match_at(matches, places_b, v); }
+
+void Alignment::exchange_partners(std::size_t first, std::size_t second) {
+  Match &x = matches[first], &y = matches[second];
+  std::swap(x.b, y.b);
+  std::swap(x.node_b, y.node_b);
+  std::swap(x.permutation, y.permutation);
+  std::swap(places_b[static_cast<std::size_t>(x.b.index)], places_b[static_cast<std::size_t>(y.b.index)]);
 }
 
 Alignment align(const Graph& a, const Graph& b, const Guide& guide) { return Aligner(a, b, guide).run(); }
@@ -401,16 +459,33 @@ Alignment turned(Alignment alignment, const Graph& a) {
 
 std::vector<ValueId> boundary_of(const Graph& graph, ValueId v, const std::vector<bool>& matched) {
   std::vector<ValueId> boundary, open{v};
-  std::set<ValueId> seen;
+  std::vector<bool> seen(graph.values.size(), false);
   for (std::size_t i = 0; i < open.size(); ++i) {
     if (!graph[open[i]].producer) continue;
     for (const ValueId in : graph[graph[open[i]].producer].inputs) {
-      if (!in || graph[in].constant || !seen.insert(in).second) continue;
+      if (!in || graph[in].constant || seen[static_cast<std::size_t>(in.index)]) continue;
+      seen[static_cast<std::size_t>(in.index)] = true;
       const bool ends = matched[static_cast<std::size_t>(in.index)] || !graph[in].producer;
       (ends ? boundary : open).push_back(in);
     }
   }
   return boundary;
+}
+
+std::vector<NodeId> reached_from(const Graph& graph, const std::vector<std::vector<NodeId>>& readers,
+                                 const std::vector<ValueId>& from, const std::vector<bool>& matched) {
+  std::set<NodeId> reached;
+  std::vector<ValueId> open = from;
+  while (!open.empty()) {
+    const ValueId v = open.back();
+    open.pop_back();
+    for (const NodeId n : readers[static_cast<std::size_t>(v.index)]) {
+      if (!reached.insert(n).second) continue;
+      for (const ValueId out : graph[n].outputs)
+        if (out && !matched[static_cast<std::size_t>(out.index)]) open.push_back(out);
+    }
+  }
+  return {reached.begin(), reached.end()};
 }
 
 }  // namespace convoy::diagnose

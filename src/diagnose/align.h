@@ -31,8 +31,11 @@ struct Alignment {
   std::vector<std::string> only_a, only_b;     // layers with numbers of their own that nothing was found for
   int weighted_a = 0, weighted_b = 0;          // layers that hold numbers
   int by_weights = 0, by_place = 0;            // how those were matched
+  std::vector<int> places_a, places_b;         // per value of each graph: which of the matches it belongs to, -1: none
   const Match* of_a(ValueId v) const;
   const Match* of_b(ValueId v) const;
+  // Each of two of the matches gets the other's value of b.
+  void exchange_partners(std::size_t first, std::size_t second);
 };
 
 // Aligns by structure alone where `by_numbers` is false: layers with numbers stand for each other only where their kernels
@@ -50,5 +53,8 @@ Alignment turned(Alignment alignment, const Graph& a);
 // The nearest values before `v` that are matched or that nothing makes, constants aside; in the order in which they are
 // met first. `matched` holds one flag per value.
 std::vector<ValueId> boundary_of(const Graph& graph, ValueId v, const std::vector<bool>& matched);
+// The other way: the nodes that are reached from `from` through what is not matched, in the graph's order.
+std::vector<NodeId> reached_from(const Graph& graph, const std::vector<std::vector<NodeId>>& readers,
+                                 const std::vector<ValueId>& from, const std::vector<bool>& matched);
 
 }  // namespace convoy::diagnose

@@ -13,6 +13,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <set>
 
 namespace convoy::diagnose {
 
@@ -29,6 +30,8 @@ Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threa
       maps_(maps),
       matched_a_(sized.a.values.size(), false),
       matched_b_(sized.b.values.size(), false),
+      readers_a_(readers_of(sized.a)),
+      readers_b_(readers_of(sized.b)),
       states_(alignment.matches.size()) {
   for (std::size_t i = 0; i < alignment_.matches.size(); ++i) set(i, true);
   for (Match& match : alignment_.matches) {
@@ -254,13 +257,20 @@ Result<Gap> Comparison::gap(std::size_t i) {
 
 std::vector<std::size_t> Comparison::readers_of_match(std::size_t i) const {
   const Match& match = alignment_.matches[i];
+  std::set<std::size_t> found;
+  const auto collect = [&](const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId from,
+                           const std::vector<bool>& matched, const std::vector<int>& places) {
+    for (const NodeId n : reached_from(graph, readers, {from}, matched))
+      for (const ValueId v : graph[n].outputs) {
+        const int at = v ? places[index(v)] : -1;
+        if (at >= 0) found.insert(static_cast<std::size_t>(at));
+      }
+  };
+  collect(sized_.a, readers_a_, match.a, matched_a_, alignment_.places_a);
+  collect(sized_.b, readers_b_, match.b, matched_b_, alignment_.places_b);
   std::vector<std::size_t> readers;
-  for (std::size_t j = 0; j < states_.size(); ++j) {
-    if (j == i || states_[j].dropped || alignment_.matches[j].how == How::Input) continue;
-    const auto a = boundary_of(sized_.a, alignment_.matches[j].a, matched_a_);
-    const auto b = boundary_of(sized_.b, alignment_.matches[j].b, matched_b_);
-    if (std::ranges::find(a, match.a) != a.end() || std::ranges::find(b, match.b) != b.end()) readers.push_back(j);
-  }
+  for (const std::size_t j : found)
+    if (j != i && !states_[j].dropped && alignment_.matches[j].how != How::Input) readers.push_back(j);
   return readers;
 }
 

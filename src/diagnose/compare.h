@@ -177,6 +177,7 @@ class Comparison {
   std::vector<Bounds> bounds_;  // of a's values
   std::vector<Size> rows_a_, rows_b_;  // per value: of the table that it asks for rows of
   std::vector<bool> matched_a_, matched_b_;
+  std::vector<std::vector<NodeId>> readers_a_, readers_b_;  // per value
   std::vector<State> states_;
   std::map<std::uint64_t, std::string> kernels_;
 };

@@ -214,16 +214,6 @@ std::optional<std::vector<std::pair<std::size_t, Explained>>> Comparison::each_b
   return found;
 }
 
-namespace {
-
-void exchange_partners(Match& x, Match& y) {
-  std::swap(x.b, y.b);
-  std::swap(x.node_b, y.node_b);
-  std::swap(x.permutation, y.permutation);
-}
-
-}  // namespace
-
 // Layers that hold each other's numbers were laid side by side crosswise. By their place, both differ by just that.
 void Comparison::uncross_exchanged() {
   const auto is_open = [&](std::size_t i) {
@@ -252,11 +242,11 @@ void Comparison::uncross_exchanged() {
       // Under their own names, each with its own numbers: then what they read may have crossed.
       if (keeps_names(x) && keeps_names(y) && reads_another(cause_of(i, false)) && reads_another(cause_of(j, false)))
         continue;
-      exchange_partners(x, y);
+      alignment_.exchange_partners(i, j);
       auto first = cause_of(i, false), second = cause_of(j, false);
       const auto gap_i = gap(i), gap_j = gap(j);
       if (!is_exchanged(first) || !is_exchanged(second) || !gap_i || !gap_j) {
-        exchange_partners(x, y);
+        alignment_.exchange_partners(i, j);
         continue;
       }
       x.how = y.how = How::Place;
@@ -277,10 +267,10 @@ void Comparison::uncross_readers(std::size_t i, std::size_t j) {
   for (const std::size_t p : of_first)
     for (const std::size_t q : of_second) {
       if (p == q || !is_open(p) || !is_open(q)) continue;
-      exchange_partners(alignment_.matches[p], alignment_.matches[q]);
+      alignment_.exchange_partners(p, q);
       const auto gap_p = gap(p), gap_q = gap(q);
       if (gap_p && gap_q && gap_p->same && gap_q->same) states_[p].gap = *gap_p, states_[q].gap = *gap_q;
-      else exchange_partners(alignment_.matches[p], alignment_.matches[q]);
+      else alignment_.exchange_partners(p, q);
     }
 }
 
@@ -333,15 +323,18 @@ bool Comparison::is_roundabout(const std::vector<Edit>& edits, const State& stat
 
 // Two stretches, each of which reads what the other should: their branches are exchanged.
 void Comparison::join_crossed_reads() {
-  const auto edit_of = [&](std::size_t i) -> Edit* {
+  std::vector<std::pair<std::size_t, Edit*>> crossed;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
     auto& cause = states_[i].cause;
     const bool is_one = states_[i].compared && !states_[i].dropped && cause && cause->edits.size() == 1;
-    return is_one && cause->edits[0].cause == "reads_another" ? &cause->edits[0] : nullptr;
-  };
-  for (std::size_t i = 0; i < states_.size(); ++i)
-    for (std::size_t j = i + 1; j < states_.size(); ++j) {
-      Edit *x = edit_of(i), *y = edit_of(j);
-      if (!x || !y || x->was != y->now || x->now != y->was) continue;
+    if (is_one && cause->edits[0].cause == "reads_another") crossed.emplace_back(i, &cause->edits[0]);
+  }
+  for (std::size_t n = 0; n < crossed.size(); ++n)
+    for (std::size_t m = n + 1; m < crossed.size(); ++m) {
+      const auto& [i, x] = crossed[n];
+      const auto& [j, y] = crossed[m];
+      const bool is_open = x->cause == "reads_another" && y->cause == "reads_another";
+      if (!is_open || x->was != y->now || x->now != y->was) continue;
       x->cause = y->cause = "branches_exchanged";
       x->says = "'" + x->was + "' and '" + x->now + "' exchanged";
       states_[j].joined = true;

@@ -26,19 +26,17 @@ Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary) 
   piece.from = boundary;
   std::map<ValueId, ValueId> now;
   for (const ValueId v : boundary) now[v] = piece.graph.input(graph[v].name, graph[v].type);
-  std::set<ValueId> wanted{to};
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
-    const Node& node = graph.nodes[i];
-    const bool is_needed = std::ranges::any_of(
-        node.outputs, [&](ValueId v) { return wanted.contains(v) && (v == to || !now.contains(v)); });
-    if (!is_needed) continue;
-    chosen.push_back(i);
-    for (const ValueId v : node.inputs)
-      if (v) wanted.insert(v);
+  // Backward from `to`: a piece costs what it holds, not what the graph holds.
+  std::set<std::int32_t> chosen;
+  std::vector<NodeId> open{graph[to].producer};
+  while (!open.empty()) {
+    const NodeId n = open.back();
+    open.pop_back();
+    if (!n || !chosen.insert(n.index).second) continue;
+    for (const ValueId v : graph[n].inputs)
+      if (v && (v == to || !now.contains(v))) open.push_back(graph[v].producer);
   }
   if (chosen.empty()) return piece;
-  std::ranges::reverse(chosen);
   const auto placed = [&](ValueId v, bool makes) {
     if (!v) return ValueId{};
     if (const auto it = now.find(v); it != now.end() && !(makes && v == to)) return it->second;
@@ -48,8 +46,8 @@ Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary) 
     piece.graph.values.push_back(std::move(value));
     return now[v] = id;
   };
-  for (const std::size_t i : chosen) {
-    Node node = graph.nodes[i];
+  for (const std::int32_t i : chosen) {
+    Node node = graph[NodeId{i}];
     for (ValueId& v : node.inputs) v = placed(v, false);
     for (ValueId& v : node.outputs) v = placed(v, true);
     for (const ValueId v : node.outputs)
