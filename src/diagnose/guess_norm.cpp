@@ -363,6 +363,7 @@ void guess_norm(Guesses& guesses, std::size_t node) {
     guess_parameters<GroupNorm>(guesses, node);
   }
   if (const auto* norm = std::get_if<UnitNorm>(&about.op)) guess_axes(guesses, node, *norm);
+  if (const auto* norm = std::get_if<LengthNorm>(&about.op)) guess_axes(guesses, node, *norm);
 }
 
 }  // namespace convoy::diagnose

@@ -78,7 +78,7 @@ struct RmsNorm {
   friend bool operator==(const RmsNorm&, const RmsNorm&) = default;
 };
 
-// x -> x / sqrt(max(sum(x^2 over axes), epsilon))   (Keras UnitNormalization, ops.normalize: epsilon 1e-12)
+// x -> x / sqrt(max(sum(x^2 over axes), epsilon))   (tf.math.l2_normalize: epsilon 1e-12)
 struct UnitNorm {
   static constexpr std::string_view name = "unit_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;
@@ -94,7 +94,8 @@ struct UnitNorm {
   friend bool operator==(const UnitNorm&, const UnitNorm&) = default;
 };
 
-// x -> x / max((sum |x|^p over axes)^(1/p), epsilon); p = infinity: the largest magnitude. (PyTorch F.normalize)
+// x -> x / max((sum |x|^p over axes)^(1/p), epsilon); p = infinity: the largest magnitude.
+// (PyTorch F.normalize, Keras ops.normalize)
 struct LengthNorm {
   static constexpr std::string_view name = "length_norm";
   static constexpr std::size_t least_inputs = 1, most_inputs = 1;

@@ -175,3 +175,21 @@ def test_outputs_are_told_apart(given, tmp_path):
             answers = run(**{sides["inputs"][0].name: sides["inputs"][0].to_port(x.numpy())})
             got = [c.from_port(answers[c.name]) for c in sides["outputs"]]
             assert_close(got, want, TOLERANCE, f"{shape}, {'reference' if plain else 'XNNPACK'}")
+
+
+def test_outputs_of_one_name_are_all_in_the_signature(tmp_path):
+    import keras
+    import tensorflow as tf
+
+    x = keras.Input((6, 5))
+    model = keras.Model(x, keras.layers.LSTM(3, return_sequences=True, return_state=True)(x))
+    model.save(tmp_path / "m.keras")
+    convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.tflite")
+    runner = tf.lite.Interpreter(str(tmp_path / "m.tflite")).get_signature_runner()
+    (name,) = runner.get_input_details()
+    fed = np.random.default_rng(2).normal(size=(2, 6, 5)).astype(np.float32)
+    got = runner(**{name: fed})
+    want = [np.asarray(y) for y in model(fed)]
+    assert len(got) == 3
+    for y in want:
+        assert any(g.shape == y.shape and np.allclose(g, y, atol=1e-5) for g in got.values())

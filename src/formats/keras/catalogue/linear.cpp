@@ -169,8 +169,9 @@ Values dot(Use& use) {
     return {};
   }
   if (normalizes) {
-    a = call.add(UnitNorm{{axis_a}, 1e-12}, {a}, "normalized_0");
-    b = call.add(UnitNorm{{axis_b}, 1e-12}, {b}, "normalized_1");
+    constexpr double epsilon = 1e-7;  // backend.epsilon(), which ops.normalize takes where none is said
+    a = call.add(LengthNorm{{axis_a}, 2, epsilon}, {a}, "normalized_0");
+    b = call.add(LengthNorm{{axis_b}, 2, epsilon}, {b}, "normalized_1");
   }
   const Einsum sum{batch_dot(rank_a, rank_b, axis_a, axis_b)};
   const bool vectors = rank_a == 2 && rank_b == 2;

@@ -88,10 +88,13 @@ Values group_norm(Use& use) {
   return use.add(GroupNorm{axis, groups, epsilon}, {x, gamma, beta});
 }
 
+// What UnitNormalization gives ops.normalize.
+constexpr double unit_epsilon = 1e-12;
+
 Values unit_norm(Use& use) {
   Call& call = use.call;
   const ValueId x = call.x();
-  return use.add(UnitNorm{call.axes(use.list("axis"), call.rank(x)), 1e-12}, {x});
+  return use.add(LengthNorm{call.axes(use.list("axis"), call.rank(x)), 2, unit_epsilon}, {x});
 }
 
 Values rms_norm(Use& use) {
@@ -346,15 +349,14 @@ Status write_length(const Sizes& axes, Size order, double epsilon, Sink& sink) {
   return sink.last(std::move(config));
 }
 
-Status write_unit_norm(const UnitNorm& op, Sink& sink) {
-  if (op.epsilon != 1e-12) return write_length(op.axes, 2, std::sqrt(op.epsilon), sink);
-  return write_as(sink, "layers.UnitNormalization", {{"axis", axes_in(op.axes, sink)}});
-}
+Status write_unit_norm(const UnitNorm& op, Sink& sink) { return write_length(op.axes, 2, std::sqrt(op.epsilon), sink); }
 
 Status write_length_norm(const LengthNorm& op, Sink& sink) {
   constexpr double most_order = 1 << 20;
   const bool is_order = op.p >= 1 && op.p <= most_order && op.p == std::floor(op.p);  // an int, for Keras
   if (!is_order || (op.p != 2 && op.axes.size() != 1)) return sink.refused("a normalisation by this norm");
+  if (op.p == 2 && op.epsilon == unit_epsilon)
+    return write_as(sink, "layers.UnitNormalization", {{"axis", axes_in(op.axes, sink)}});
   return write_length(op.axes, static_cast<Size>(op.p), op.epsilon, sink);
 }
 

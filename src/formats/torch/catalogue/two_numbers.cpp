@@ -116,7 +116,9 @@ Results reversed_sub(FunctionCall& call) {
 
 Results mul(FunctionCall& call) {
   const ValueId x = call.optional("input");
-  if (x && is_number(call, "other") && is_real(call, x)) return {call.add(Affine{number_in(call, "other"), 0}, {x})};
+  // Zero times infinity is no number: not the zero of a factor that only the shape counts for.
+  if (x && is_number(call, "other") && is_real(call, x) && number_in(call, "other") != 0)
+    return {call.add(Affine{number_in(call, "other"), 0}, {x})};
   const auto [a, b] = operands(call, "input", "other");
   const bool truths = are_truths(call, a, b);
   return {call.add(Binary{truths ? BinaryFunction::And : BinaryFunction::Multiply}, {a, b})};
