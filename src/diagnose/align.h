@@ -31,7 +31,7 @@ struct Alignment {
   std::vector<std::string> only_a, only_b;     // layers with numbers of their own that nothing was found for
   int weighted_a = 0, weighted_b = 0;          // layers that hold numbers
   int by_weights = 0, by_place = 0;            // how those were matched
-  std::vector<int> places_a, places_b;         // per value of each graph: which of the matches it belongs to, -1: none
+  std::vector<int> places_a, places_b;  // per value of each graph: which of the matches it belongs to, -1: none
   const Match* of_a(ValueId v) const;
   const Match* of_b(ValueId v) const;
   // Each of two of the matches gets the other's value of b.

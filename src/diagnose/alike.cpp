@@ -131,6 +131,21 @@ class Walk {
 
 }  // namespace
 
+bool is_steered_inexactly(const Op& op) {
+  return std::visit(
+      []<class O>(const O& own) {
+        bool all = true;
+        if constexpr (requires { O::fields([](std::string_view, auto) {}); })
+          O::fields([&](std::string_view, auto member) {
+            auto copy = own.*member;
+            to_float32(copy);
+            all = all && copy == own.*member;
+          });
+        return !all;
+      },
+      static_cast<const AnyOp::type&>(op));
+}
+
 bool is_same_operator(const Op& x, const Op& y) {
   return x.index() == y.index() && (x == y || steered_by_float32(x) == steered_by_float32(y));
 }

@@ -26,4 +26,7 @@ Alike built_alike(const Graph& a, const Graph& b, const std::function<bool(std::
 // The same operator: numbers that steer it as float32 has them, and nothing that only training looks at.
 bool is_same_operator(const Op& x, const Op& y);
 
+// Whether a number that steers it is none of float32: models that store it so mean another one by a rounding.
+bool is_steered_inexactly(const Op& op);
+
 }  // namespace convoy::diagnose

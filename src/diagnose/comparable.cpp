@@ -1,5 +1,6 @@
 #include "diagnose/comparable.h"
 
+#include "diagnose/merge_calls.h"
 #include "diagnose/recognise.h"
 #include "diagnose/rules.h"
 #include "passes/passes.h"
@@ -307,6 +308,7 @@ Result<Sized> at_one_size(const Graph& a, const Graph& b, int trial, std::uint64
   if (!sized_b) return within("b", Result<Sized>(pass(sized_b)));
   result.a = *std::move(sized_a);
   result.b = *std::move(sized_b);
+  if (auto merged_calls = merge_repeated_calls(result.a, result.b); !merged_calls) return pass(merged_calls);
   for (const Tensor& input : result.inputs) {
     std::string one;
     const bool has_channels = input.rank() > 2;

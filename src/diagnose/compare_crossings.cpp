@@ -11,8 +11,18 @@ namespace convoy::diagnose {
 
 namespace {
 
-// Far more than rounding moves a crossing by, as a share of the way between both ends.
-constexpr double notch = 0x1p-17;
+// Far more than rounding moves a crossing by, as a share of the way between both ends; and as near as numbers lie.
+constexpr double notch = 0x1p-17, nearest = 0x1p-44;
+
+// A step moves with the rounding of what is rounded, which is a share of where it lies.
+double aside_of(Crossing::Kind kind, double at) {
+  switch (kind) {
+    case Crossing::Kind::Border: return notch;
+    case Crossing::Kind::Middle: return 0;
+    case Crossing::Kind::Step: return 0x1p-18 * at;
+  }
+  return notch;
+}
 
 }  // namespace
 
@@ -74,13 +84,14 @@ bool Comparison::agrees_at_crossing(std::size_t i, const Stretch& at, const std:
       while (n < sides[p].size() && !crosses(n)) ++n;
       if (n == sides[p].size()) continue;
       double low = 0, high = 1;
-      while (high - low > notch) {
+      while (high - low > (crossing.kind == Crossing::Kind::Border ? notch : nearest)) {
         const double middle = (low + high) / 2;
         const auto now = beyond_when_fed(i, crossing, of_b, between(at, ends[p], ends[q], middle));
         if (n >= now.size()) return true;
         ((now[n] < 0) == (sides[p][n] < 0) ? low : high) = middle;
       }
-      for (const double share : {low - notch, high + notch, 1.0})
+      const double aside = aside_of(crossing.kind, high);
+      for (const double share : {low - aside, high + aside, 1.0})
         if (!agrees_when_fed(i, between(at, ends[p], ends[q], share), reached_a, reached_b, nullptr)) return false;
       return true;
     }

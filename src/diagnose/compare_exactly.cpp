@@ -23,8 +23,6 @@ constexpr double shaken_by = 8 * unit_rounding, slack = 4;
 // Float64 rounds by 2^-29 of what float32 does; eight times that.
 constexpr double exact_share = 0x1p-26;
 
-std::size_t slot_of(ValueId v) { return static_cast<std::size_t>(v.index); }
-
 // The largest difference as a share of what float32's rounding may make.
 double share_of(const Tensor& got, const Tensor& wanted, const Tensor& error) {
   if (got.shape() != wanted.shape()) return std::numeric_limits<double>::infinity();
@@ -169,11 +167,12 @@ bool Comparison::agrees_everywhere(std::size_t i) {
   Reached reached_a = nothing_reached(at->a.graph), reached_b = nothing_reached(at->b.graph);
   std::vector<double> factors;
   auto probes = probes_of(*at, reached_a, reached_b);
-  if (!agrees_when_fed(i, {}, reached_a, reached_b, &factors)) return false;
-  if (states_[i].is_rounded && states_[i].weights.different == 0) {  // folded numbers say which one is another
+  const bool agrees = agrees_when_fed(i, {}, reached_a, reached_b, &factors);
+  if ((states_[i].is_rounded || !agrees) && states_[i].weights.different == 0) {  // folded numbers say which is another
     compare_affine(i, at->a, at->b);
     if (states_[i].cause) return false;
   }
+  if (!agrees) return false;
   auto rows = all_rows(*at);
   if (std::ssize(rows) == most_runs_of_rows)
     states_[i].not_reached.push_back("the last rows of the table at '" + layer_of_a(alignment_.matches[i]) + "'");

@@ -15,8 +15,6 @@ namespace convoy::diagnose {
 
 namespace {
 
-std::size_t slot_of(ValueId v) { return static_cast<std::size_t>(v.index); }
-
 bool is_of_floats(DType dtype) { return dtype <= DType::F64; }
 
 double largest_of(const Tensor& tensor) {

@@ -293,21 +293,66 @@ void order_findings(const Graph& a, const Computed& order, Diagnosis& result) {
   }
 }
 
+// How many sizes have to be tried until every stride has left over all that it may.
+int sizes_for_strides(const Graph& a, const Graph& b) {
+  constexpr Size fewest = 2, most = 16;
+  Size longest = fewest;
+  for (const Graph* graph : {&a, &b})
+    for (const Node& node : graph->nodes)
+      std::visit(
+          [&]<class O>(const O& op) {
+            if constexpr (requires { op.windows.front().stride; })
+              for (const auto& window : op.windows) longest = std::max(longest, window.stride);
+          },
+          static_cast<const AnyOp::type&>(node.op));
+  return static_cast<int>(std::min(longest, most));
+}
+
+// Where windows begin in both, and the sizes that come of it: where one of these fits and another does not at a further size,
+// numbers may differ there.
+std::vector<bool> fits_of(const Sized& at, const Alignment& alignment) {
+  std::vector<bool> fits;
+  const auto pads_of = [](const Graph& graph, NodeId n) {
+    Sizes before;
+    if (n)
+      std::visit(
+          [&]<class O>(const O& op) {
+            if constexpr (requires { op.paddings.front().before; })
+              for (const auto& padding : op.paddings) before.push_back(padding.before);
+          },
+          static_cast<const AnyOp::type&>(graph[n].op));
+    return before;
+  };
+  for (const Match& match : alignment.matches) {
+    fits.push_back(pads_of(at.a, match.node_a) == pads_of(at.b, match.node_b));
+    const auto of_a = sizes_of(at.a[match.a].type.shape), of_b = sizes_of(at.b[match.b].type.shape);
+    fits.push_back(of_a && of_b && have_same_sizes(*of_a, *of_b));
+  }
+  return fits;
+}
+
 // `is_open`: whether inputs and outputs might be held against each other otherwise.
 Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& options, Unsaid unsaid, bool& is_open) {
   Diagnosis result;
   result.unsaid = unsaid;
   Computed order;  // of a
   bool free = true;
-  for (int trial = 0; trial < 2 && (trial == 0 || free); ++trial) {
+  std::vector<bool> fits;  // at the first size
+  const int most_trials = sizes_for_strides(a, b);
+  for (int trial = 0; trial < most_trials && (trial == 0 || free); ++trial) {
+    if (trial >= 2 && !result.findings.empty()) break;
     auto at = at_one_size(a, b, trial, options.seed, options.inputs, unsaid);
     if (!at && trial == 0 && is_turned(a, b, options, unsaid, result)) return result;
+    if (!at && trial >= 2) break;
     if (!at) return pass(at);
     is_open = at->outsides.is_open;
     result.outside = at->outsides.said;
     free = at->free && options.inputs.empty();
-    result.sizes.push_back(at->size);
     const Alignment alignment = align(at->a, at->b);
+    const auto now = fits_of(*at, alignment);
+    if (trial == 0) fits = now;
+    if (trial >= 2 && now == fits) continue;
+    result.sizes.push_back(at->size);
     if (options.shares_weights)
       result.shared = share_weights(*at, alignment, places_of(a, b, trial, options.seed, options.inputs));
     const auto hidden = settle_hidden_orders(at->a, at->b, alignment);
@@ -356,10 +401,46 @@ Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& optio
   return result;
 }
 
+// The places of `names` in which those of `wanted` stand; nothing where they are not the same names, each once.
+std::optional<std::vector<std::size_t>> places_by_name(const std::vector<std::string>& wanted,
+                                                       const std::vector<std::string>& names) {
+  std::vector<std::size_t> places;
+  if (wanted.size() != names.size()) return std::nullopt;
+  for (const std::string& name : wanted) {
+    const auto at = std::ranges::find(names, name);
+    if (at == names.end() || std::ranges::count(names, name) != 1) return std::nullopt;
+    places.push_back(static_cast<std::size_t>(at - names.begin()));
+  }
+  return places;
+}
+
+std::vector<std::string> input_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const ValueId v : graph.inputs) names.push_back(graph[v].name);
+  return names;
+}
+
+// What both models take and give in dictionaries goes by its name, in whatever order.
+Graph in_order_of(const Graph& a, Graph b) {
+  if (a.outputs_by_name && b.outputs_by_name)
+    if (const auto places = places_by_name(a.output_names, b.output_names)) {
+      const auto outputs = b.outputs;
+      for (std::size_t i = 0; i < places->size(); ++i) b.outputs[i] = outputs[(*places)[i]];
+      b.output_names = a.output_names;
+    }
+  if (a.inputs_by_name && b.inputs_by_name)
+    if (const auto places = places_by_name(input_names(a), input_names(b))) {
+      const auto inputs = b.inputs;
+      for (std::size_t i = 0; i < places->size(); ++i) b.inputs[i] = inputs[(*places)[i]];
+    }
+  return b;
+}
+
 }  // namespace
 
-Result<Diagnosis> diagnose(const Graph& a, const Graph& b, const Options& options) {
+Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options& options) {
   const budget::Computing computing;
+  const Graph b = in_order_of(a, written_b);
   bool is_open = false;
   auto result = diagnosed(a, b, options, Unsaid::Convention, is_open);
   if (!is_open || (result && result->same)) return result;

@@ -334,6 +334,38 @@ void note(Reached& reached, const std::vector<Tensor>& values) {
   for (Truth& one : reached.truths) note(one, values);
 }
 
+namespace {
+
+// Far from zero, on one side at least, they make nothing of what they read, or hand it on as it is.
+std::optional<Crossing> crossing_of(Function function) {
+  switch (function) {
+    case Function::Sigmoid:
+    case Function::LogSigmoid:
+    case Function::Tanh:
+    case Function::Softsign:
+    case Function::Erf:
+    case Function::Softplus:
+    case Function::Gelu:
+    case Function::GeluTanh:
+    case Function::Silu:
+    case Function::Mish:
+    case Function::Selu:
+    case Function::Exp: return Crossing{.kind = Crossing::Kind::Middle};
+    case Function::Floor:
+    case Function::Ceil: return Crossing{.at = 1, .kind = Crossing::Kind::Step};
+    case Function::Round: return Crossing{.at = 0.5, .kind = Crossing::Kind::Step};
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Crossing> crossing_of(const Node& node) {
+  if (std::holds_alternative<Softplus>(node.op)) return Crossing{.kind = Crossing::Kind::Middle};
+  const auto* unary = std::get_if<Unary>(&node.op);
+  return unary ? crossing_of(unary->function) : std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Crossing> crossings_in(const Graph& piece, const Graph& other) {
   constexpr double near = 1e-6;
   std::vector<Crossing> all;
@@ -354,6 +386,12 @@ std::vector<Crossing> crossings_in(const Graph& piece, const Graph& other) {
   for (const Limits& one : limits_in(piece))
     for (std::size_t i = 0; i < one.at.size(); ++i)
       if (!one.layers[i].empty() && !has(one.at[i])) all.push_back({one.value, {}, one.at[i]});
+  for (const Node& node : piece.nodes) {
+    auto crossing = crossing_of(node);
+    if (!crossing || !piece[node.inputs[0]].producer) continue;
+    crossing->value = node.inputs[0];
+    all.push_back(*crossing);
+  }
   return all;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "graph/graph.h"
 
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -59,10 +60,17 @@ std::vector<double> factors_toward(const Limits& limits, const std::vector<Tenso
 
 // Where a piece goes one way or the other: a value is held against another one, or against a number.
 struct Crossing {
+  enum class Kind : std::uint8_t {
+    Border,  // of a comparison or a limit
+    Middle,  // of a sigmoid and its kin: right there it changes most
+    Step  // of a rounding
+  };
   ValueId value, other;
   double at = 0;
+  Kind kind = Kind::Border;
 };
-// Comparisons, and those limits that `other`, the piece it stands beside, has not as well.
+// Comparisons, those limits that `other`, the piece it stands beside, has not as well, and the middle of functions that are
+// flat beyond it and a step of those that round, where what they read is computed.
 std::vector<Crossing> crossings_in(const Graph& piece, const Graph& other);
 // By how much each number lies beyond the crossing; sizes 1 stretch. Empty: the shapes do not fit.
 std::vector<double> beyond(const Crossing& crossing, const Graph& piece, const std::vector<Tensor>& values);

@@ -1,5 +1,6 @@
 #include "diagnose/piece.h"
 
+#include "diagnose/alike.h"
 #include "diagnose/comparable.h"
 #include "graph/element_types.h"
 #include "prove/beforehand.h"
@@ -61,15 +62,22 @@ Piece cut(const Graph& graph, ValueId to, const std::vector<ValueId>& boundary) 
 
 namespace {
 
-using Change = std::function<Tensor(const Tensor&)>;  // of a constant, and of what is computed
+using Change =
+    std::function<Tensor(const Tensor&)>;  // of a constant, of what is made of constants alone or by inexact ones
 
 Result<std::vector<Tensor>> values_changed(const Graph& piece, const std::vector<Tensor>& inputs, int threads,
                                            const Change& change) {
   std::vector<Tensor> values(piece.values.size());
   for (std::size_t i = 0; i < values.size(); ++i)
     if (piece.values[i].constant) values[i] = change ? change(*piece.values[i].constant) : *piece.values[i].constant;
-  for (std::size_t i = 0; i < inputs.size(); ++i) values[static_cast<std::size_t>(piece.inputs[i].index)] = inputs[i];
+  std::vector<bool> is_fed(piece.values.size(), false);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values[static_cast<std::size_t>(piece.inputs[i].index)] = inputs[i];
+    is_fed[static_cast<std::size_t>(piece.inputs[i].index)] = true;
+  }
   for (const Node& node : piece.nodes) {
+    const bool reads_fed =
+        std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_fed[static_cast<std::size_t>(v.index)]; });
     std::vector<const Tensor*> read;
     for (const ValueId v : node.inputs) read.push_back(v ? &values[static_cast<std::size_t>(v.index)] : nullptr);
     std::vector<Input> seen;
@@ -84,8 +92,11 @@ Result<std::vector<Tensor>> values_changed(const Graph& piece, const std::vector
       return within(place_of(node), Result<std::vector<Tensor>>(pass(accepted)));
     auto made = run_node_of(piece, node, read, Precision::Double, threads);
     if (!made) return pass(made);
-    for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i)
-      values[static_cast<std::size_t>(node.outputs[i].index)] = change ? change((*made)[i]) : std::move((*made)[i]);
+    for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i) {
+      const auto at = static_cast<std::size_t>(node.outputs[i].index);
+      values[at] = change && (!reads_fed || is_steered_inexactly(node.op)) ? change((*made)[i]) : std::move((*made)[i]);
+      is_fed[at] = reads_fed;
+    }
   }
   return values;
 }

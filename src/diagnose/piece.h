@@ -9,6 +9,9 @@
 
 namespace convoy::diagnose {
 
+// Where a list with one entry per value holds the value's.
+inline std::size_t slot_of(ValueId v) { return static_cast<std::size_t>(v.index); }
+
 // A graph of its own whose inputs stand for `from`; one output.
 struct Piece {
   Graph graph;
@@ -21,8 +24,8 @@ Size numbers_in(const Graph& graph);
 
 // All values of a piece, in float64. Fails: as the kernels do, for instance where shapes no longer fit.
 Result<std::vector<Tensor>> values_of(const Graph& piece, const std::vector<Tensor>& inputs, int threads);
-// The same, but that constants and whatever is computed on the way are moved by up to `by` of their size, to random sides:
-// how much the numbers of the piece hang on the rounding of what they are made of.
+// The same, but that constants, what is made of them alone, and what operators make that are steered by numbers which float32
+// has not, are moved by up to `by` of their size, to random sides: how much the piece hangs on the rounding of its numbers.
 Result<std::vector<Tensor>> shaken_values_of(const Graph& piece, const std::vector<Tensor>& inputs, double by,
                                              std::uint64_t seed, int threads);
 bool all_finite(const Tensor& tensor);

@@ -128,9 +128,11 @@ Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
     return std::nullopt;
   };
   const std::span<const Pair> sizes = trial % 2 == 0 ? std::span<const Pair>(even_sizes) : odd_sizes;
+  const Size further = trial < 2 ? 0 : trial - trial % 2;  // what is left over by strides of three and more
   for (const bool equal : {false, true}) {
     for (const Pair pair : sizes) {
-      if (auto result = attempt(pair, equal)) return *std::move(result);
+      const Pair larger{pair.first + further, pair.second + further};
+      if (auto result = attempt(larger, equal)) return *std::move(result);
     }
   }
   if (too_long) return *std::move(too_long);

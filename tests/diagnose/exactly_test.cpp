@@ -330,5 +330,65 @@ TEST(SameExactly, WhatStandsElsewhereIsNoDifference) {
   EXPECT_TRUE(diagnosed(b, a).same);
 }
 
+// Of two numbers that one operator adds, what reads them shows the difference where it changes most: no made input lies there.
+TEST(SameExactly, AShiftFarOutInFrontOfAFlatFunctionIsSeen) {
+  const auto net = [](const std::string& function, const std::string& shift, const std::string& scale) {
+    return exactly_parsed("input x float32[2,7]\ns = affine(x) scale=" + scale + " offset=" + shift +
+                          "\nf = unary(s) function=" + function + "\ny = binary(x, f)\noutput y\n");
+  };
+  for (const std::string function : {"sigmoid", "tanh", "erf"}) {
+    EXPECT_TRUE(diagnosed(net(function, "-300", "1"), net(function, "-300", "1")).same) << function;
+    EXPECT_FALSE(diagnosed(net(function, "-300", "1"), net(function, "-301", "1")).same) << function;
+  }
+  EXPECT_FALSE(diagnosed(net("round", "0", "0.000001"), net("round", "0", "0.000002")).same);
+}
+
+// A sigmoid of -15 is rounding beside 1, and the whole answer where a product makes much of it.
+TEST(SameExactly, ALimitWhereAFunctionIsNearlyFlatIsSeen) {
+  const std::string before = "input x float32[2,7]\n";
+  const Graph a =
+      exactly_parsed(before + "f = unary(x) function=sigmoid\ny = binary(x, f) function=multiply\noutput y\n");
+  const Graph b = exactly_parsed(before +
+                                 "c = clip(x) least=-15 most=15\nf = unary(c) function=sigmoid\n"
+                                 "y = binary(x, f) function=multiply\noutput y\n");
+  EXPECT_FALSE(diagnosed(a, b).same);
+  EXPECT_FALSE(diagnosed(b, a).same);
+}
+
+TEST(SameExactly, ALayerCalledTwiceOnOneInputIsOneCall) {
+  const std::string before = "input x float32[2,5]\nconst k float32[3,5] = seed 1\nconst c float32[3] = seed 2\n";
+  const Graph once = exactly_parsed(before +
+                                    "p = linear(x, k, c)\nf = unary(p) function=sigmoid\n"
+                                    "y = binary(p, f) function=multiply\noutput y\n");
+  const Graph twice = exactly_parsed(before +
+                                     "p = linear(x, k, c)\nq = linear(x, k, c)\nf = unary(q) function=sigmoid\n"
+                                     "y = binary(p, f) function=multiply\noutput y\n");
+  EXPECT_TRUE(diagnosed(once, twice).same);
+  EXPECT_TRUE(diagnosed(twice, once).same);
+  const Graph other = with(twice, "c", [](auto& n) { n[1] += 1; });
+  EXPECT_FALSE(diagnosed(once, other).same);
+}
+
+// With a stride of 5 a further cell of padding makes a further window at every fifth size alone.
+TEST(SameExactly, SizesAreTriedUntilEveryStrideHasLeftOverAllThatItMay) {
+  const std::string before = "input x float32[1,2,?,?]\nconst k float32[3,2,3,3] = seed 1\n";
+  const Graph a = exactly_parsed(before + "y = conv(x, k, _) windows=3/5,3/5 paddings=1:1,1:1\noutput y\n");
+  const Graph b = exactly_parsed(before + "y = conv(x, k, _) windows=3/5,3/5 paddings=1:2,1:2\noutput y\n");
+  EXPECT_TRUE(diagnosed(a, a).same);
+  EXPECT_FALSE(diagnosed(a, b).same);
+  EXPECT_FALSE(diagnosed(b, a).same);
+}
+
+TEST(SameExactly, WhatIsGivenInADictionaryGoesByItsName) {
+  const std::string before = "input x float32[2,7]\nf = unary(x) function=sigmoid\ng = unary(x) function=tanh\n";
+  Graph a = exactly_parsed(before + "output f\noutput g\n"), b = exactly_parsed(before + "output g\noutput f\n");
+  a.outputs_by_name = b.outputs_by_name = true;
+  a.output_names = {"gate", "state"};
+  b.output_names = {"state", "gate"};
+  EXPECT_TRUE(diagnosed(a, b).same);
+  b.output_names = {"gate", "state"};
+  EXPECT_FALSE(diagnosed(a, b).same);
+}
+
 }  // namespace
 }  // namespace convoy::diagnose::exactly_test
