@@ -160,6 +160,8 @@ FILES = {
     "ranges.py": lambda: b"x = [list(range(1000)) for i in range(100000)]",
     "searched.py": lambda: b"x = list(range(100000))\nfor i in range(100000): y = -1 in x",
     "searched text.py": lambda: b"x = 'a' * 1000000\nfor i in range(1000000): y = x.count('b')",
+    "stripped text.py": lambda: b"x = 'a' * 1000000\nfor i in range(1000000): y = x.rstrip('a')",
+    "held text.py": lambda: b"x = 'a' * 1000000\nfor i in range(1000000): y = 'b' in x",
     "copied text.py": lambda: b"for i in range(100000): y = 'a' * 1000000",
     "shifted.py": lambda: b"x = []\nfor i in range(300000): x.insert(0, i)",
 }

@@ -129,9 +129,15 @@ Result<ValueList> Text::elements(Interpreter& in) {
   return all;
 }
 
-Result<bool> Text::contains(Interpreter&, Value value) {
+Status Text::read(Interpreter& in) const {
+  constexpr std::size_t letters_per_step = 32;
+  return in.step(static_cast<Size>(text.size() / letters_per_step));
+}
+
+Result<bool> Text::contains(Interpreter& in, Value value) {
   const auto* part = value.as<Text>();
   if (!part) return wrong("a text holds texts, no " + python::type_name(value));
+  if (auto paid = read(in); !paid) return pass(paid);
   return text.find(part->text) != std::string::npos;
 }
 

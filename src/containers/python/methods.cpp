@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <type_traits>
 
 namespace convoy::python {
 namespace {
@@ -27,6 +28,8 @@ Result<std::optional<Value>> method_of(Interpreter& in, Of& self, const Table& t
   return in.native(name, [&self, method](Interpreter& with, Arguments& given) -> Made {
     auto taken = bound(given, method->words, method->least, method->name);
     if (!taken) return pass(taken);
+    if constexpr (std::is_same_v<Of, Text>)
+      if (auto paid = self.read(with); !paid) return pass(paid);
     return method->run(with, self, *taken);
   });
 }

@@ -127,6 +127,8 @@ class Text : public Object {
   Result<bool> truth(Interpreter&) override { return !text.empty(); }
   Result<Size> length(Interpreter&) override { return static_cast<Size>(text.size()); }
   Result<ValueList> elements(Interpreter&) override;
+  // Pays for going through all of it once.
+  Status read(Interpreter& in) const;
   Result<bool> contains(Interpreter&, Value value) override;
   const std::string text;
 };
