@@ -1,5 +1,6 @@
 // Says what an image is at the places of a grid by looking up the cells around each place and adding them up by their
 // distance. Holds for free batches; the sizes of image and grid must be known.
+#include "ops/grid_rounding.h"
 #include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
@@ -142,9 +143,12 @@ Status spell(const Graph& graph, NodeId id, const GridSample& op, Patch& patch) 
 
 }  // namespace
 
-Result<Patch> lower_grid_sample(const Graph& graph, const Target&) {
+Result<Patch> lower_grid_sample(const Graph& graph, const Target& target) {
   Patch patch(graph);
-  return node_by_node<GridSample>(graph, patch, [&](NodeId id, const auto& op) { return spell(graph, id, op, patch); });
+  return node_by_node<GridSample>(graph, patch, [&](NodeId id, const auto& op) {
+    const bool has_it = target.framework == Framework::OnnxRuntime && !hangs_on_rounding_first(op);
+    return has_it ? Status() : spell(graph, id, op, patch);
+  });
 }
 
 }  // namespace convoy

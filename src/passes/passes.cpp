@@ -85,9 +85,10 @@ constexpr std::array torch_passes{dropping,         folding_dilation, moving, tu
                                   saying_crops,     padding,          pools,  resizing, norms,
                                   softmax,          shuffling,        casts};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{
-    dropping, folding_dilation, moving, dilated_averages, kernels,   folding, folding_crops, saying_crops, padding,
-    pools,    resizing,         norms,  softmax,          divisions, casts};
+constexpr std::array onnx_passes{dropping, folding_dilation, grids,         moving,       dilated_averages,
+                                 kernels,  folding,          folding_crops, saying_crops, padding,
+                                 pools,    resizing,         norms,         softmax,      divisions,
+                                 casts};
 constexpr std::array keras_passes{
     dropping, folding_dilation, constants, patches, grids, moving_last, choices,       transposed,   adaptive,
     powers,   dilation,         kernels,   gates,   cells, folding,     folding_crops, saying_crops, padding,

@@ -1,4 +1,4 @@
-"""Numbers at which a formula's guard speaks: lengths near its epsilon, and products of zero with what is no number."""
+"""Numbers at which a rule shows: lengths near an epsilon, zero times what is no number, places halfway between two cells."""
 
 import importlib.util
 
@@ -61,3 +61,41 @@ def test_zero_times_what_is_no_number_stays_so(tmp_path):
     convoy("port", tmp_path / "m.pt2", "--to", "torch", "-o", tmp_path / "written.py")
     got = imported(tmp_path / "written.py").load()(x)
     np.testing.assert_array_equal(got.detach().numpy(), Net()(x).numpy())
+
+
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("border", ["zeros", "border", "reflection"])
+def test_places_halfway_between_two_cells_are_the_same_cell(border, corners, tmp_path):
+    """ONNX Runtime rounds a place before it reflects it, PyTorch behind it."""
+    import onnxruntime
+    import torch
+
+    class Net(torch.nn.Module):
+        def forward(self, x, grid):
+            return torch.nn.functional.grid_sample(x, grid, "nearest", border, corners)
+
+    x = torch.arange(1, 1 + 2 * 3 * 6 * 10, dtype=torch.float32).reshape(2, 3, 6, 10)
+    grid = torch.tensor(np.random.default_rng(1).integers(-8, 9, (2, 5, 4, 2)).astype(np.float32) / 4)
+    torch.export.save(torch.export.export(Net(), (x, grid)), tmp_path / "m.pt2")
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.onnx")
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", options, providers=["CPUExecutionProvider"])
+    fed = {i.name: v.numpy() for i, v in zip(session.get_inputs(), (x, grid))}
+    np.testing.assert_array_equal(session.run(None, fed)[0], Net()(x, grid).numpy())
+
+
+def test_an_onnx_grid_that_rounds_before_it_reflects_is_refused(tmp_path):
+    import onnx
+    from onnx import TensorProto, helper
+
+    node = helper.make_node("GridSample", ["x", "g"], ["y"], mode="nearest", padding_mode="reflection", align_corners=0)
+    graph = helper.make_graph(
+        [node], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 6, 10]),
+         helper.make_tensor_value_info("g", TensorProto.FLOAT, [2, 5, 4, 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3, 5, 4])],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8), tmp_path / "m.onnx")
+    done = convoy("port", tmp_path / "m.onnx", "--to", "torch", "-o", tmp_path / "m.py", code=6)
+    assert "padding_mode 'reflection'" in done.stderr

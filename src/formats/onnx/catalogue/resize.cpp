@@ -4,6 +4,7 @@
 #include "formats/shape_inputs.h"
 
 #include "ops/expect.h"
+#include "ops/grid_rounding.h"
 
 #include <nlohmann/json.hpp>
 
@@ -241,6 +242,10 @@ std::vector<ValueId> grid_sample(FunctionCall& call) {
   if (border == "border") op.border = PadMode::Edge;
   else if (border == "reflection") op.border = PadMode::Reflect;
   else if (border != "zeros") call.refuse(Fault::Format, "attribute 'padding_mode' is '" + border + "'");
+  if (hangs_on_rounding_first(op))
+    call.refuse(Fault::Unsupported,
+                "mode 'nearest' with padding_mode 'reflection' and align_corners 0, which ONNX Runtime "
+                "rounds before it reflects");
   return {call.add(op, {x, grid})};
 }
 

@@ -1,5 +1,6 @@
 // Resize with the modes that say the same; lower_resize has put the rest into other words.
 #include "formats/onnx/write/sink.h"
+#include "ops/grid_rounding.h"
 
 #include <algorithm>
 #include <array>
@@ -141,6 +142,7 @@ Status write_resize(const Resize& op, Sink& sink) {
 Status write_grid_sample(const GridSample& op, Sink& sink) {
   const Size needed = sink.rank() == 4 ? 16 : 20;
   if (sink.opset() < needed) return sink.too_old("GridSample", needed);
+  if (hangs_on_rounding_first(op)) return sink.refused("a grid at free sizes that reflects before it rounds");
   const bool renamed = sink.opset() >= 20;
   std::string mode = "nearest";
   if (op.interpolation == Interpolation::Linear) mode = renamed ? "linear" : "bilinear";
