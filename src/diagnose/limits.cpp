@@ -63,12 +63,23 @@ Bounds bounds_of_relu(const Relu& op) {
   return {std::min(0.0, op.threshold), op.max_value.value_or(unbounded), op.threshold == 0};
 }
 
+// Bounds times a number that is not 0, and a number added.
+Bounds moved(const Bounds& x, double scale, double offset) {
+  const double low = x.least * scale + offset, high = x.most * scale + offset;
+  return {std::min(low, high), std::max(low, high), x.known};
+}
+
+bool is_one_number(const Bounds& y) { return y.known && y.least == y.most && std::isfinite(y.least) && y.least != 0; }
+
 Bounds bounds_of_binary(BinaryFunction function, const std::vector<Bounds>& in) {
   if (in.size() < 2) return {};
   const Bounds &x = in[0], &y = in[1];
   const bool known = x.known && y.known;
   switch (function) {
     case BinaryFunction::Add: return {x.least + y.least, x.most + y.most, known};
+    case BinaryFunction::Subtract: return {x.least - y.most, x.most - y.least, known};
+    case BinaryFunction::Multiply: return is_one_number(y) ? moved(x, y.least, 0) : Bounds{};
+    case BinaryFunction::Divide: return is_one_number(y) ? moved(x, 1 / y.least, 0) : Bounds{};
     case BinaryFunction::Maximum: return {std::max(x.least, y.least), std::max(x.most, y.most), known};
     case BinaryFunction::Minimum: return {std::min(x.least, y.least), std::min(x.most, y.most), known};
     default: return {};
@@ -82,6 +93,8 @@ Bounds bounds_behind(const Op& op, const std::vector<Bounds>& in) {
         else if constexpr (only_moves_numbers<O>) return met(in);
         else if constexpr (std::is_same_v<O, Unary>) return bounds_of_function(o.function);
         else if constexpr (std::is_same_v<O, Relu>) return bounds_of_relu(o);
+        else if constexpr (std::is_same_v<O, Affine>)
+          return o.scale != 0 && !in.empty() ? moved(in[0], o.scale, o.offset) : Bounds{o.offset, o.offset, true};
         else if constexpr (std::is_same_v<O, Clip>)
           return {o.least.value_or(-unbounded), o.most.value_or(unbounded), true};
         else if constexpr (std::is_same_v<O, HardSigmoid>) return {0, 1, true};

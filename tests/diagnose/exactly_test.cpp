@@ -341,6 +341,7 @@ TEST(SameExactly, AShiftFarOutInFrontOfAFlatFunctionIsSeen) {
     EXPECT_FALSE(diagnosed(net(function, "-300", "1"), net(function, "-301", "1")).same) << function;
   }
   EXPECT_FALSE(diagnosed(net("round", "0", "0.000001"), net("round", "0", "0.000002")).same);
+  EXPECT_FALSE(diagnosed(net("floor", "0.5", "0.001"), net("floor", "0.499", "0.001")).same);
 }
 
 // A sigmoid of -15 is rounding beside 1, and the whole answer where a product makes much of it.
