@@ -202,7 +202,9 @@ Tensor tensor_of(const Array& array) {
       {convoy::Fault::Usage, "an array of this element type is not taken: give float32, float64, int32 or int64", {}});
 }
 
-nb::ndarray<nb::numpy> array_of(const Tensor& tensor) {
+// numpy has no bfloat16, whose numbers are float32's.
+nb::ndarray<nb::numpy> array_of(const Tensor& given) {
+  const Tensor tensor = given.dtype() == DType::BF16 ? given.converted(DType::F32) : given;
   const auto bytes = tensor.bytes();
   auto* copy = new std::byte[bytes.size() + 1];
   std::memcpy(copy, bytes.data(), bytes.size());
@@ -217,25 +219,6 @@ std::vector<Tensor> tensors_of(const std::vector<Array>& arrays) {
   for (const Array& array : arrays) tensors.push_back(tensor_of(array));
   return tensors;
 }
-
-struct Reading {
-  std::string weights;
-  convoy::ModelShape size;
-  std::map<std::string, convoy::ModelShape> shapes;
-  std::vector<std::string> outputs, import_roots;
-  std::optional<std::uint64_t> seed;
-
-  convoy::ReadOptions options() const {
-    convoy::ReadOptions to;
-    to.weights = weights;
-    to.size = size;
-    to.shapes = shapes;
-    to.outputs = outputs;
-    for (const std::string& root : import_roots) to.import_roots.emplace_back(root);
-    to.seed = seed;
-    return to;
-  }
-};
 
 nb::list values_as_tuples(const std::vector<convoy::ModelValue>& values) {
   nb::list all;
@@ -252,29 +235,35 @@ nb::list layers_as_tuples(const convoy::Model& model) {
   return all;
 }
 
-nb::list run(const convoy::Model& model, const std::vector<Array>& inputs, bool doubles, int threads,
+nb::list run(const convoy::Model& model, const std::vector<Array>& inputs, const convoy::RunSettings& settings,
              const Asked& asked) {
   const auto tensors = tensors_of(inputs);
-  const auto outputs = aside(asked, [&] { return model.run(tensors, {doubles, threads}); });
+  const auto outputs = aside(asked, [&] { return model.run(tensors, settings); });
   nb::list all;
   for (const Tensor& one : value_of(outputs)) all.append(array_of(one));
   return all;
 }
 
-nb::tuple port(const nb::bytes& file_path, const nb::bytes& output_path, const Reading& reading, const std::string& to,
-               bool overwrites, bool proves, const std::vector<std::string>& without, std::optional<convoy::Size> opset,
-               bool source_axes, const Asked& asked) {
-  const std::string file = path_of(file_path), output = path_of(output_path);
-  convoy::PortSettings settings{reading.options(), to, overwrites, proves, without, opset, source_axes, 0};
-  const auto outcome = value_of(aside(asked, [&] { return convoy::port(file, output, settings); }));
+nb::tuple outcome_as_tuple(const convoy::PortOutcome& outcome) {
   nb::list files;
   for (const auto& one : outcome.files) files.append(nb::make_tuple(text(one.path.string()), one.bytes, one.sha256));
   return nb::make_tuple(outcome.holds, files, text(outcome.text), outcome.json);
 }
 
+nb::tuple port(const nb::bytes& file_path, const nb::bytes& output_path, const convoy::PortSettings& settings,
+               const convoy::ReadOptions& reading, const Asked& asked) {
+  const std::string file = path_of(file_path), output = path_of(output_path);
+  return outcome_as_tuple(value_of(aside(asked, [&] { return convoy::port(file, output, settings, reading); })));
+}
+
+convoy::DiffSettings diff_settings(const std::vector<Array>& inputs, std::uint64_t seed, int threads) {
+  return {.inputs = tensors_of(inputs), .seed = seed, .threads = threads};
+}
+
 nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector<Array>& inputs, std::uint64_t seed,
-               bool shares_weights, bool page, const Asked& asked) {
-  const convoy::DiffSettings settings{tensors_of(inputs), seed, 0, shares_weights, page};
+               int threads, bool page, const Asked& asked) {
+  convoy::DiffSettings settings = diff_settings(inputs, seed, threads);
+  settings.page = page;
   const auto outcome = value_of(aside(asked, [&] { return convoy::diff(a, b, settings); }));
   nb::list findings;
   for (const auto& one : outcome.findings)
@@ -283,12 +272,27 @@ nb::tuple diff(const convoy::Model& a, const convoy::Model& b, const std::vector
   return nb::make_tuple(outcome.same, findings, text(outcome.text), outcome.json, text(outcome.html));
 }
 
-nb::tuple copy_weights(const nb::bytes& path_a, const nb::bytes& path_b, const nb::bytes& path, const Reading& reading,
-                       const Asked& asked) {
+nb::tuple mend(const convoy::Model& a, const convoy::Model& b, const nb::bytes& folder_path,
+               const std::vector<Array>& inputs, std::uint64_t seed, int threads, bool overwrites, const Asked& asked) {
+  const std::string folder = path_of(folder_path);
+  const convoy::DiffSettings settings = diff_settings(inputs, seed, threads);
+  return outcome_as_tuple(value_of(aside(asked, [&] { return convoy::mend(a, b, folder, settings, overwrites); })));
+}
+
+nb::tuple copy_weights(const nb::bytes& path_a, const nb::bytes& path_b, const nb::bytes& path,
+                       const convoy::ReadOptions& reading, std::uint64_t seed, int threads, const Asked& asked) {
   const std::string a = path_of(path_a), b = path_of(path_b), output = path_of(path);
-  const convoy::CopySettings settings{reading.options(), reading.options(), true, true, 0, 0};
+  const convoy::CopySettings settings{reading, reading, true, true, seed, threads};
   const auto outcome = value_of(aside(asked, [&] { return convoy::copy_weights(a, b, output, settings); }));
   return nb::make_tuple(outcome.holds, text(outcome.text), outcome.json);
+}
+
+nb::list weights(const nb::bytes& path, const Asked& asked) {
+  const std::string file = path_of(path);
+  nb::list all;
+  for (const auto& one : value_of(aside(asked, [&] { return convoy::weights(file); })))
+    all.append(nb::make_tuple(text(one.name), array_of(one.tensor)));
+  return all;
 }
 
 nb::list call(const std::string& framework, const std::string& function,
@@ -304,10 +308,9 @@ nb::list call(const std::string& framework, const std::string& function,
   return all;
 }
 
-nb::list pad(const std::string& call, const convoy::ModelShape& size, const convoy::Sizes& kernel,
-             std::optional<convoy::Size> channels, const std::string& layout) {
+nb::list pad(const std::string& call, const convoy::PadSettings& settings) {
   nb::list all;
-  for (const auto& one : value_of(convoy::pad(call, {size, kernel, channels, layout}))) {
+  for (const auto& one : value_of(convoy::pad(call, settings))) {
     nb::list axes, lines;
     for (const auto& axis : one.axes)
       axes.append(nb::make_tuple(axis.name, axis.size, axis.before, axis.after, axis.out, axis.formula, axis.cuts));
@@ -316,6 +319,80 @@ nb::list pad(const std::string& call, const convoy::ModelShape& size, const conv
     all.append(nb::make_tuple(one.framework, one.function, axes, lines, one.text, one.json, one.svg));
   }
   return all;
+}
+
+nb::tuple diff_calls(const std::string& a, const std::string& b, const convoy::PadSettings& settings) {
+  const auto outcome = value_of(convoy::diff_calls(a, b, settings));
+  return nb::make_tuple(outcome.same, texts(outcome.findings), text(outcome.text), outcome.json);
+}
+
+// What is asked for is set field by field, by the names that it has in C++.
+void define_settings(nb::module_& m) {
+  using namespace nb::literals;
+  using convoy::PadSettings, convoy::PortSettings, convoy::ReadOptions, convoy::RunSettings;
+  nb::class_<ReadOptions>(m, "ReadOptions")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "weights", [](const ReadOptions& to) { return nb::bytes(to.weights.c_str()); },
+          [](ReadOptions& to, const nb::bytes& path) { to.weights = path_of(path); })
+      .def_rw("size", &ReadOptions::size)
+      .def_rw("shapes", &ReadOptions::shapes)
+      .def_rw("outputs", &ReadOptions::outputs)
+      .def_rw("dequantizes", &ReadOptions::dequantizes)
+      .def_prop_rw(
+          "import_roots",
+          [](const ReadOptions& to) {
+            nb::list all;
+            for (const auto& root : to.import_roots) all.append(nb::bytes(root.c_str()));
+            return all;
+          },
+          [](ReadOptions& to, const std::vector<nb::bytes>& roots) {
+            to.import_roots.clear();
+            for (const nb::bytes& root : roots) to.import_roots.emplace_back(path_of(root));
+          })
+      .def_rw("seed", &ReadOptions::seed)
+      .def_rw("signature", &ReadOptions::signature)
+      .def_rw("names", &ReadOptions::names);
+  nb::class_<RunSettings>(m, "RunSettings")
+      .def(nb::init<>())
+      .def_rw("doubles", &RunSettings::doubles)
+      .def_rw("threads", &RunSettings::threads)
+      .def_rw("plain", &RunSettings::plain)
+      .def_rw("direct", &RunSettings::direct);
+  nb::class_<PortSettings>(m, "PortSettings")
+      .def(nb::init<>())
+      .def_rw("to", &PortSettings::to)
+      .def_rw("overwrites", &PortSettings::overwrites)
+      .def_rw("proves", &PortSettings::proves)
+      .def_rw("without", &PortSettings::without)
+      .def_rw("source_axes", &PortSettings::source_axes)
+      .def_rw("weights_format", &PortSettings::weights_format)
+      .def_rw("opset", &PortSettings::opset)
+      .def_rw("optimizes", &PortSettings::optimizes)
+      .def_rw("external_data", &PortSettings::external_data)
+      .def_rw("rounds_to_halves", &PortSettings::rounds_to_halves)
+      .def(
+          "set_reals",
+          [](PortSettings& to, const std::string& name) {
+            to.reals = convoy::real_type_named(name);
+            return to.reals.has_value();
+          },
+          "name"_a)
+      .def(
+          "set_quantized",
+          [](PortSettings& to, const std::string& word) {
+            to.quantized = convoy::quantized_named(word);
+            return to.quantized.has_value();
+          },
+          "word"_a)
+      .def_rw("seed", &PortSettings::seed)
+      .def_rw("threads", &PortSettings::threads);
+  nb::class_<PadSettings>(m, "PadSettings")
+      .def(nb::init<>())
+      .def_rw("size", &PadSettings::size)
+      .def_rw("kernel", &PadSettings::kernel)
+      .def_rw("channels", &PadSettings::channels)
+      .def_rw("layout", &PadSettings::layout);
 }
 
 }  // namespace
@@ -338,14 +415,7 @@ NB_MODULE(_convoy, m) {
             new (made) Asked{budget, std::move(told)};
           },
           "budget"_a.none(), "told"_a.none());
-  nb::class_<Reading>(m, "Reading")
-      .def(nb::init<>())
-      .def_rw("weights", &Reading::weights)
-      .def_rw("size", &Reading::size)
-      .def_rw("shapes", &Reading::shapes)
-      .def_rw("outputs", &Reading::outputs)
-      .def_rw("import_roots", &Reading::import_roots)
-      .def_rw("seed", &Reading::seed);
+  define_settings(m);
   nb::class_<convoy::Model>(m, "Model")
       .def_prop_ro("name", [](const convoy::Model& model) { return text(model.name()); })
       .def_prop_ro("format", [](const convoy::Model& model) { return text(model.format()); })
@@ -362,27 +432,42 @@ NB_MODULE(_convoy, m) {
                    })
       .def("summary_text", [](const convoy::Model& model) { return text(model.summary_text()); })
       .def("summary_json", &convoy::Model::summary_json)
-      .def("run", &run, "inputs"_a, "doubles"_a, "threads"_a, "asked"_a);
+      .def(
+          "outputs_at",
+          [](const convoy::Model& model, const std::vector<std::string>& layers) {
+            return value_of(model.outputs_at(layers));
+          },
+          "layers"_a)
+      .def("run", &run, "inputs"_a, "settings"_a, "asked"_a);
   m.def(
       "load",
-      [](const nb::bytes& path, const Reading& reading, const Asked& asked) {
+      [](const nb::bytes& path, const convoy::ReadOptions& reading, const Asked& asked) {
         const auto file = path_of(path);
-        const auto options = reading.options();
-        return value_of(aside(asked, [&] { return convoy::load(file, options); }));
+        return value_of(aside(asked, [&] { return convoy::load(file, reading); }));
       },
       "path"_a, "reading"_a, "asked"_a);
   m.def(
       "load_beside",
-      [](const convoy::Model& other, const nb::bytes& path, const Reading& reading, const Asked& asked) {
+      [](const convoy::Model& other, const nb::bytes& path, const convoy::ReadOptions& reading, const Asked& asked) {
         const auto file = path_of(path);
-        const auto options = reading.options();
-        return value_of(aside(asked, [&] { return convoy::load_beside(other, file, options); }));
+        return value_of(aside(asked, [&] { return convoy::load_beside(other, file, reading); }));
       },
       "other"_a, "path"_a, "reading"_a, "asked"_a);
-  m.def("port", &port, "path"_a, "output"_a, "reading"_a, "to"_a, "overwrites"_a, "proves"_a, "without"_a,
-        "opset"_a.none(), "source_axes"_a, "asked"_a);
-  m.def("diff", &diff, "a"_a, "b"_a, "inputs"_a, "seed"_a, "shares_weights"_a, "page"_a, "asked"_a);
-  m.def("copy_weights", &copy_weights, "a"_a, "b"_a, "output"_a, "reading"_a, "asked"_a);
+  m.def(
+      "load_pair",
+      [](const nb::bytes& path_a, const nb::bytes& path_b, const convoy::ReadOptions& reading_a,
+         const convoy::ReadOptions& reading_b, const Asked& asked) {
+        const auto a = path_of(path_a), b = path_of(path_b);
+        auto pair = value_of(aside(asked, [&] { return convoy::load_pair(a, b, reading_a, reading_b); }));
+        return std::pair(std::move(pair.a), std::move(pair.b));
+      },
+      "a"_a, "b"_a, "reading_a"_a, "reading_b"_a, "asked"_a);
+  m.def("port", &port, "path"_a, "output"_a, "settings"_a, "reading"_a, "asked"_a);
+  m.def("diff", &diff, "a"_a, "b"_a, "inputs"_a, "seed"_a, "threads"_a, "page"_a, "asked"_a);
+  m.def("mend", &mend, "a"_a, "b"_a, "folder"_a, "inputs"_a, "seed"_a, "threads"_a, "overwrites"_a, "asked"_a);
+  m.def("diff_calls", &diff_calls, "a"_a, "b"_a, "settings"_a);
+  m.def("copy_weights", &copy_weights, "a"_a, "b"_a, "output"_a, "reading"_a, "seed"_a, "threads"_a, "asked"_a);
+  m.def("weights", &weights, "path"_a, "asked"_a);
   m.def(
       "functions_of",
       [](const std::string& framework) {
@@ -393,9 +478,9 @@ NB_MODULE(_convoy, m) {
       },
       "framework"_a);
   m.def("call", &call, "framework"_a, "function"_a, "arrays"_a, "arguments"_a, "opset"_a, "results"_a);
-  m.def("pad", &pad, "call"_a, "size"_a, "kernel"_a, "channels"_a.none(), "layout"_a);
+  m.def("pad", &pad, "call"_a, "settings"_a);
   m.def(
-      "address_of", [](const Array& array) { return reinterpret_cast<std::uintptr_t>(tensor_of(array).bytes().data()); },
-      "array"_a);
+      "address_of",
+      [](const Array& array) { return reinterpret_cast<std::uintptr_t>(tensor_of(array).bytes().data()); }, "array"_a);
   m.def("memory_of", [](const std::string& words) { return value_of(convoy::memory_of(words)); }, "words"_a);
 }

@@ -33,7 +33,7 @@ SEES = {
     "port": {"base", "ops", "graph", "containers", "formats", "passes", "run", "prove", "diagnose"},
     "report": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port"},
     "library": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port", "report"},
-    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port", "report"},
+    "cli": {"base", "ops", "graph", "containers", "formats", "passes", "run", "explain", "prove", "diagnose", "port", "report", "library"},
 }
 
 # A window's arithmetic: numbers made of a kernel, stride, dilation or reach, halves of pads, and placements at a made-up

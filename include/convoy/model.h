@@ -4,6 +4,7 @@
 #pragma once
 #include "convoy/cancellation.h"
 #include "convoy/result.h"
+#include "convoy/settings.h"
 #include "convoy/tensor.h"
 
 #include <cstdint>
@@ -21,20 +22,6 @@ class Engine;
 
 // Binaries built against another version do not link by mistake.
 inline namespace v0 {
-
-// Sizes of each axis; nothing where a size is free until the model runs.
-using ModelShape = std::vector<std::optional<Size>>;
-
-// What a file alone does not tell.
-struct ReadOptions {
-  std::filesystem::path weights;  // for a file that holds none: model.json, source
-  ModelShape size;  // of the image inputs, channels left out: {224, 224}
-  std::map<std::string, ModelShape> shapes;  // whole shapes by input; "": that of the only input
-  std::vector<std::string> outputs;  // cut the model at these layers or values
-  bool dequantizes = false;  // TFLite: quantised numbers stand for the real ones that they mean
-  std::vector<std::filesystem::path> import_roots;  // source: folders below which imports are found as well
-  std::optional<std::uint64_t> seed;  // source: what weights that no file gives are drawn with (0)
-};
 
 // An input or output.
 struct ModelValue {
@@ -57,17 +44,21 @@ struct RunSettings {
   bool doubles = false;  // compute in float64
   int threads = 0;  // 0: as many as the machine has
   bool plain = false;  // node by node with the kernels that define what is right, instead of the fast ones
+  bool direct = false;  // no Winograd: convolutions sum the products of their definition
 };
 
 class Model {
  public:
   explicit Model(std::shared_ptr<const Graph> graph, std::filesystem::path file = {},
-                 std::vector<std::string> remarks = {});
+                 std::vector<std::string> remarks = {}, bool draws_weights = false);
 
   const std::string& name() const;
   const std::string& format() const;  // "Keras 3.15.1", "ONNX opset 17"
   const std::filesystem::path& file() const { return file_; }
   const std::vector<std::string>& remarks() const { return remarks_; }  // what to know of how it was read, in sentences
+  bool draws_weights() const {
+    return draws_weights_;
+  }  // source that no file gives weights: they are those behind its seed
   std::vector<ModelValue> inputs() const;
   std::vector<ModelValue> outputs() const;
   std::vector<ModelLayer> layers() const;
@@ -84,6 +75,10 @@ class Model {
   Result<std::map<std::string, Tensor>> run(const std::map<std::string, Tensor>& inputs,
                                             const RunSettings& settings = {}) const;
 
+  // The model up to these layers or values, by the names that summaries show: it gives what each of them does, in this order.
+  // Fails (Usage): none has that name.
+  Result<Model> outputs_at(const std::vector<std::string>& layers) const;
+
   const Graph& graph() const { return *graph_; }
 
  private:
@@ -91,6 +86,7 @@ class Model {
   std::shared_ptr<const Engine> engine_;  // copies of a model share what was prepared for it
   std::filesystem::path file_;
   std::vector<std::string> remarks_;
+  bool draws_weights_ = false;
 };
 
 // Reads a model: .keras, .h5, .json, .onnx, .tflite, .pt2, .pt, or source as "net.py" or "net.py:Net --args 3,64".
@@ -99,16 +95,19 @@ Result<Model> load(const std::filesystem::path& file, const ReadOptions& options
 // The same for a model that is to be compared with `other`: source that says no shape takes that of the other's only input.
 Result<Model> load_beside(const Model& other, const std::filesystem::path& file, const ReadOptions& options);
 
-struct PortSettings {
-  ReadOptions read;
-  std::string to;  // "torch", "keras", "onnx"; empty: told by the output's extension
-  bool overwrites = false;  // replace files that exist
-  bool proves = true;
-  std::vector<std::string> without;  // passes left out
-  std::optional<Size> opset;  // ONNX
-  bool source_axes = false;  // inputs and outputs keep the source's axes instead of the target's convention
-  std::uint64_t seed = 0;  // for the numbers that the proof feeds
+// Two files that are to be compared, whichever knows the shape. Sizes and shapes are for both: neither need take them all.
+struct ModelPair {
+  Model a, b;
 };
+Result<ModelPair> load_pair(const std::filesystem::path& a, const std::filesystem::path& b, const ReadOptions& read_a,
+                            const ReadOptions& read_b);
+
+// Every tensor of a model or weights file (.safetensors, .pt, .pth, .npz, .weights.h5 as well), by its name there and in its order.
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+Result<std::vector<NamedTensor>> weights(const std::filesystem::path& file);
 
 struct PortedFile {
   std::filesystem::path path;
@@ -123,15 +122,14 @@ struct PortOutcome {
 };
 
 // Carries the file over and proves the port. Nothing stands at `output` unless it was shown to be equal.
-// Fails: what a reader, a pass or the writer refuses; an output that exists (without `overwrites`).
+// Fails: what a reader, a pass or the writer refuses; an output that exists (without `overwrites`); what is said of another target.
 Result<PortOutcome> port(const std::filesystem::path& file, const std::filesystem::path& output,
-                         const PortSettings& settings);
+                         const PortSettings& settings = {}, const ReadOptions& read = {});
 
 struct DiffSettings {
   std::vector<Tensor> inputs;  // for a, in its order; empty: probing numbers
   std::uint64_t seed = 0;
   int threads = 0;
-  bool shares_weights = false;  // one of the two is source without weights of its own
   bool page = false;  // make `html` too
 };
 
@@ -150,8 +148,15 @@ struct DiffOutcome {
   std::string text, json, html;
 };
 
-// Where two models part, and why. Fails: a model that cannot be run, or inputs that cannot be brought together.
+// Where two models part, and why. One that draws its weights is compared as if it held the other's. Fails: a model that
+// cannot be run, or inputs that cannot be brought together.
 Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& settings = {});
+
+// Writes b, as what it is and under its own name, with what differs from a put right, into the folder. Fails: (Proof) it would
+// still differ, and nothing is written; (Unsupported) nothing that can be mended, or a kind of file that is not written; (Io)
+// a file that exists (without `overwrites`).
+Result<PortOutcome> mend(const Model& a, const Model& b, const std::filesystem::path& folder,
+                         const DiffSettings& settings = {}, bool overwrites = false);
 
 struct CopySettings {
   ReadOptions read_a, read_b;
@@ -210,6 +215,16 @@ struct PadOutcome {
 // What the padding of a call does, as it stands in a program of PyTorch, Keras, TensorFlow, ONNX, TFLite or Core ML: each layer with
 // windows in it. Fails (Usage): no such call, or no window fits; (Unsupported): the framework itself refuses it.
 Result<std::vector<PadOutcome>> pad(const std::string& call, const PadSettings& settings = {});
+
+// Two calls as they stand in programs.
+struct CallsOutcome {
+  bool same = false;
+  std::vector<std::string> findings;  // where they part, in sentences
+  std::string text, json;  // as `convoy diff 'CALL' 'CALL'` prints them
+};
+// Whether two calls read the same cells, at which sizes, and what to write instead. What one leaves open the other says.
+// Fails as pad() does.
+Result<CallsOutcome> diff_calls(const std::string& a, const std::string& b, const PadSettings& settings = {});
 
 }  // namespace v0
 }  // namespace convoy

@@ -99,21 +99,89 @@ def _memory(budget: Any) -> int:
         raise UsageError(f"budget: {error.what}") from None
 
 
-def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None, **others: Any) -> Any:
+def _literal(value: Any, name: str) -> str:
+    """A value in Python's own words."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
+    if isinstance(value, (tuple, list)):
+        items = "".join(f"{_literal(one, name)}, " for one in value)
+        return f"({items})" if isinstance(value, tuple) else f"[{items}]"
+    if isinstance(value, Mapping):
+        return "{" + "".join(f"{_literal(key, name)}: {_literal(one, name)}, " for key, one in value.items()) + "}"
+    raise UsageError(f"names: {name}={value!r} is not taken: give numbers, strings, None, or tuples, lists and dicts of them")
+
+
+def _seed(seed: Any) -> int:
+    """A negative one as its two's complement."""
+    return _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64
+
+
+def _threads(threads: Any) -> int:
+    return _whole(threads, "threads", 0, 256)
+
+
+def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None, names=None, dequantize=False, signature="",
+             **others: Any) -> _convoy.ReadOptions:
     if others:
         raise UsageError(f"there is no argument {next(iter(others))!r}")
-    reading = _convoy.Reading()
+    reading = _convoy.ReadOptions()
     if weights is not None:
-        reading.weights = os.fsdecode(_path(weights, "weights"))
+        reading.weights = _path(weights, "weights")
     if size is not None:
         reading.size = _sizes(size, "size")
     if shapes is not None:
         named = shapes if isinstance(shapes, Mapping) else {"": shapes}
         reading.shapes = {name: _sizes(shape, "shapes") for name, shape in named.items()}
     reading.outputs = _names(outputs, "outputs")
-    reading.import_roots = _names([import_roots] if isinstance(import_roots, os.PathLike) else import_roots, "import_roots")
+    roots = _names([import_roots] if isinstance(import_roots, os.PathLike) else import_roots, "import_roots")
+    reading.import_roots = [os.fsencode(root) for root in roots]
     if seed is not None:
-        reading.seed = _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64
+        reading.seed = _seed(seed)
+    if names is not None:
+        if not isinstance(names, Mapping):
+            raise UsageError(f"names={names!r} is not taken: give a dict of values by name")
+        reading.names = [f"{_text(name, 'names')}={_literal(value, name)}" for name, value in names.items()]
+    reading.dequantizes = _truth(dequantize, "dequantize")
+    reading.signature = _text(signature, "signature")
     return reading
+
+
+def _padding(size: Any, kernel: Any, channels: Any, layout: Any) -> _convoy.PadSettings:
+    settings = _convoy.PadSettings()
+    settings.size = _sizes(size, "size")
+    kernels = _sizes(kernel, "kernel")
+    settings.kernel = [one for one in kernels if one is not None]
+    if len(settings.kernel) < len(kernels):
+        raise UsageError(f"kernel={kernel!r} is not taken: give whole numbers")
+    if channels is not None:
+        settings.channels = _whole(channels, "channels", 1)
+    settings.layout = _text(layout, "layout")
+    return settings
+
+
+def _porting(to="", force=False, proof=True, without=(), opset=None, interface="target", weights_format="safetensors", optimize=False,
+             external_data=False, float16_weights=False, reals=None, quantized=None, seed=None, threads=0) -> _convoy.PortSettings:
+    settings = _convoy.PortSettings()
+    if interface not in ("target", "source"):
+        raise UsageError(f"interface={interface!r}: write 'target' or 'source'")
+    settings.source_axes = interface == "source"
+    settings.to = _text(to, "to")
+    settings.overwrites, settings.proves = _truth(force, "force"), _truth(proof, "proof")
+    settings.without = _names(without, "without")
+    settings.weights_format = _text(weights_format, "weights_format")
+    if opset is not None:
+        settings.opset = _whole(opset, "opset", 1)
+    settings.optimizes, settings.external_data = _truth(optimize, "optimize"), _truth(external_data, "external_data")
+    settings.rounds_to_halves = _truth(float16_weights, "float16_weights")
+    if reals is not None and not settings.set_reals(_text(reals, "reals")):
+        raise UsageError(f"reals={reals!r}: write 'float16', 'bfloat16' or 'float32'")
+    if quantized is not None and not settings.set_quantized(_text(quantized, "quantized")):
+        raise UsageError(f"quantized={quantized!r}: write 'keep', 'fake' or 'float'")
+    if seed is not None:
+        settings.seed = _seed(seed)
+    settings.threads = _threads(threads)
+    return settings
 
 

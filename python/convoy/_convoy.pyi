@@ -11,14 +11,48 @@ _Shape = list[int | None]
 class Asked:
     def __init__(self, budget: int | None, told: Callable[[str, int, int, str], object] | None) -> None: ...
 
-class Reading:
+class ReadOptions:
     def __init__(self) -> None: ...
-    weights: str
+    weights: bytes
     size: Sequence[int | None]
     shapes: Mapping[str, Sequence[int | None]]
     outputs: Sequence[str]
-    import_roots: Sequence[str]
+    dequantizes: bool
+    import_roots: Sequence[bytes]
     seed: int | None
+    signature: str
+    names: Sequence[str]
+
+class RunSettings:
+    def __init__(self) -> None: ...
+    doubles: bool
+    threads: int
+    plain: bool
+    direct: bool
+
+class PortSettings:
+    def __init__(self) -> None: ...
+    to: str
+    overwrites: bool
+    proves: bool
+    without: Sequence[str]
+    source_axes: bool
+    weights_format: str
+    opset: int | None
+    optimizes: bool
+    external_data: bool
+    rounds_to_halves: bool
+    def set_reals(self, name: str) -> bool: ...  # False: no such type
+    def set_quantized(self, word: str) -> bool: ...  # False: none of "keep", "fake" and "float"
+    seed: int
+    threads: int
+
+class PadSettings:
+    def __init__(self) -> None: ...
+    size: Sequence[int | None]
+    kernel: Sequence[int]
+    channels: int | None
+    layout: str
 
 class Model:
     @property
@@ -39,32 +73,32 @@ class Model:
     def dtypes(self) -> list[str]: ...
     def summary_text(self) -> str: ...
     def summary_json(self) -> str: ...
-    def run(self, inputs: Sequence[Any], doubles: bool, threads: int, asked: Asked) -> list[np.ndarray]: ...
+    def outputs_at(self, layers: Sequence[str]) -> Model: ...
+    def run(self, inputs: Sequence[Any], settings: RunSettings, asked: Asked) -> list[np.ndarray]: ...
 
-def load(path: bytes, reading: Reading, asked: Asked) -> Model: ...
-def load_beside(other: Model, path: bytes, reading: Reading, asked: Asked) -> Model: ...
+def load(path: bytes, reading: ReadOptions, asked: Asked) -> Model: ...
+def load_beside(other: Model, path: bytes, reading: ReadOptions, asked: Asked) -> Model: ...
+def load_pair(a: bytes, b: bytes, reading_a: ReadOptions, reading_b: ReadOptions, asked: Asked) -> tuple[Model, Model]: ...
 def port(
-    path: bytes,
-    output: bytes,
-    reading: Reading,
-    to: str,
-    overwrites: bool,
-    proves: bool,
-    without: Sequence[str],
-    opset: int | None,
-    source_axes: bool,
-    asked: Asked,
+    path: bytes, output: bytes, settings: PortSettings, reading: ReadOptions, asked: Asked
 ) -> tuple[bool, list[tuple[str, int, str]], str, str]: ...
 def diff(
-    a: Model, b: Model, inputs: Sequence[Any], seed: int, shares_weights: bool, page: bool, asked: Asked
+    a: Model, b: Model, inputs: Sequence[Any], seed: int, threads: int, page: bool, asked: Asked
 ) -> tuple[bool, list[tuple[str, str, str, bool, str, str, str]], str, str, str]: ...
-def copy_weights(a: bytes, b: bytes, output: bytes, reading: Reading, asked: Asked) -> tuple[bool, str, str]: ...
+def mend(
+    a: Model, b: Model, folder: bytes, inputs: Sequence[Any], seed: int, threads: int, overwrites: bool, asked: Asked
+) -> tuple[bool, list[tuple[str, int, str]], str, str]: ...
+def diff_calls(a: str, b: str, settings: PadSettings) -> tuple[bool, list[str], str, str]: ...
+def copy_weights(
+    a: bytes, b: bytes, output: bytes, reading: ReadOptions, seed: int, threads: int, asked: Asked
+) -> tuple[bool, str, str]: ...
+def weights(path: bytes, asked: Asked) -> list[tuple[str, np.ndarray]]: ...
 def functions_of(framework: str) -> list[tuple[str, list[str]]]: ...
 def call(
     framework: str, function: str, arrays: Sequence[tuple[str, Any]], arguments: str, opset: int, results: int
 ) -> list[np.ndarray]: ...
 def pad(
-    call: str, size: Sequence[int | None], kernel: Sequence[int], channels: int | None, layout: str
+    call: str, settings: PadSettings
 ) -> list[
     tuple[
         str,

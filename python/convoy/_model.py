@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import _convoy, _html, _live, _remote, _weights
-from ._arguments import _array, _names, _path, _reading, _sizes, _text, _truth, _whole
+from ._arguments import _array, _names, _padding, _path, _porting, _reading, _seed, _text, _threads, _truth
 from ._progress import Watcher, asked, in_notebook
-from ._values import Difference, Finding, Layer, PadAxis, Padding, PadLine, Report, Text, Value
+from ._values import CallsDifference, Difference, Finding, Layer, PadAxis, Padding, PadLine, Report, Text, Value
 from .errors import Error, NotProven, UsageError
 
 
@@ -41,10 +41,6 @@ class Model:
         self.remarks = tuple(native.remarks)  # what to know of how it was read, in sentences
         for remark in self.remarks:
             warnings.warn(f"{source}: {remark}", _live.Warning, stacklevel=4)
-        halves = [dtype for dtype in ("float16", "bfloat16") if dtype in native.dtypes]
-        if halves:
-            warnings.warn(f"{source}: it computes in {halves[0]}, and is computed in float32 here: between its layers nothing is rounded to 16 bits "
-                          "or overflows there", _live.Warning, stacklevel=4)
 
     @property
     def name(self) -> str:
@@ -75,8 +71,12 @@ class Model:
     def summary(self) -> Text:
         return Text(self._native.summary_text())
 
-    def __call__(self, *inputs: Any, float64: bool | None = None, threads: int = 0, budget: int | str | None = None,
-                 progress: Watcher = None) -> Any:
+    def outputs_at(self, layers: str | Sequence[str]) -> Model:
+        """The model up to these layers or values, by the names of `layers` and of tables: it gives what each of them does."""
+        return Model(self._native.outputs_at(_names(layers, "layers")), self.source, None, self._options)
+
+    def __call__(self, *inputs: Any, float64: bool | None = None, threads: int = 0, plain: bool = False, direct: bool = False,
+                 budget: int | str | None = None, progress: Watcher = None) -> Any:
         """The outputs as numpy arrays: one, a tuple of several, or a dict by name where the inputs are one dict.
 
         Parameters
@@ -87,6 +87,10 @@ class Model:
             Compute in float64; None: where the model itself has float64 anywhere.
         threads
             0: as many as the machine has.
+        plain
+            Compute node by node with the kernels that define what is right.
+        direct
+            No Winograd: convolutions sum the products of their definition.
         budget, progress
             As for `load`.
 
@@ -105,9 +109,12 @@ class Model:
         for value, array in zip(self.inputs, arrays):
             if "int" in value.dtype and "float" in str(array.dtype):
                 raise UsageError(f"input {value.name!r} takes {value.dtype}, not {array.dtype}: convert it first")
-        doubles = "float64" in self._native.dtypes if float64 is None else _truth(float64, "float64")
+        settings = _convoy.RunSettings()
+        settings.doubles = "float64" in self._native.dtypes if float64 is None else _truth(float64, "float64")
+        settings.threads = _threads(threads)
+        settings.plain, settings.direct = _truth(plain, "plain"), _truth(direct, "direct")
         with asked(budget, progress) as wish:
-            results = self._native.run(arrays, doubles, _whole(threads, "threads", 0, 256), wish)
+            results = self._native.run(arrays, settings, wish)
         declared = [value.dtype for value in self.outputs]
         results = [_as_declared(y, name, float64 is None) for y, name in zip(results, declared)]
         if by_name:
@@ -152,6 +159,7 @@ def _load_again(source: Any, options: dict) -> Model:
 
 
 def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None,
+         names: Mapping[str, Any] | None = None, dequantize: bool = False, signature: str = "",
          budget: int | str | None = None, progress: Watcher = None) -> Model:
     """Reads a model; nothing that it holds is executed, and no framework is needed for a file.
 
@@ -171,6 +179,16 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
         A file of weights for a source that has none, or a dict of arrays by name, such as a state_dict.
     outputs
         Cut the model at these layers or values.
+    import_roots
+        Of source: folders below which imports are found as well.
+    seed
+        Of source: what weights that no file gives are drawn with, as after the framework's own seed.
+    names
+        Of source: values of names that it does not define, or not to a known value, such as {"img_size": (32, 32, 3)}.
+    dequantize
+        TFLite: quantised numbers as the real ones that they stand for.
+    signature
+        Which of a SavedModel's; "" is serving_default.
     budget
         Memory that may be held beside what the file's size grants, in bytes or as "8G"; work is granted in proportion.
     progress
@@ -181,7 +199,8 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     ------
     FileError, BrokenFile, Unsupported, UsageError
     """
-    options = {"size": size, "shapes": shapes, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed}
+    options = {"size": size, "shapes": shapes, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed,
+               "names": names, "dequantize": dequantize, "signature": signature}
     with asked(budget, progress) as wish, _weights.at_hand(options) as given:
         model = _loaded(source, inputs, given, wish)
     if model is not source:
@@ -215,52 +234,70 @@ def _file_of(model: Model) -> Any:
 
 
 def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", force: bool = False, proof: bool = True,
-         without: Sequence[str] = (), opset: int | None = None, interface: str = "target", budget: int | str | None = None,
-         progress: Watcher = None, **reading: Any) -> Report:
+         without: Sequence[str] = (), opset: int | None = None, interface: str = "target", weights_format: str = "safetensors",
+         optimize: bool = False, external_data: bool = False, float16_weights: bool = False, reals: str | None = None,
+         quantized: str | None = None, threads: int = 0, budget: int | str | None = None, progress: Watcher = None,
+         **reading: Any) -> Report:
     """Carries a model over and proves the port; nothing stands at `output` unless it was shown to be equal.
 
     Parameters
     ----------
     source, inputs, budget, progress, reading
-        As for `load`.
+        As for `load`; `seed` is that of the proof's numbers too.
     output
-        Where to: .py (PyTorch; with to="keras" Keras source), .keras, .h5 or .onnx.
+        Where to: .py (PyTorch; with to="keras" Keras source), .keras, .h5, .onnx or .tflite.
+    to
+        "torch", "keras", "onnx" or "tflite"; "": told by the output's name.
     force
         Replace files that exist.
+    proof
+        False: write without proving.
+    without
+        Passes to leave out, which `convoy ops` lists.
     interface
         "target": channels where the target's layers have them; "source": every axis where the source has it.
+    reals
+        "float16", "bfloat16" or "float32": carry the model with all real numbers of that type; the report says what that changes.
+    quantized
+        Of a model that rounds to whole numbers of a scale: "keep" them (ONNX), "fake": float32 rounded to the same steps, "float": leave
+        the rounding out; None: as much as the target can say.
+    weights_format
+        PyTorch: "safetensors" or "pt".
+    opset, optimize, external_data
+        ONNX: the operator set to write; take normalisations into the layers before them; the larger tensors in a file beside the model.
+    float16_weights
+        TFLite: weights are rounded to float16 and stored so.
+    threads
+        Of the proof; 0: as many as the machine has.
 
     Raises
     ------
     NotProven
         The port differs from its source; nothing was written, and `.report` holds the evidence.
     """
-    if interface not in ("target", "source"):
-        raise UsageError(f"interface={interface!r}: write 'target' or 'source'")
-    place, to, left_out = _path(output, "output"), _text(to, "to"), _names(without, "without")
-    force, proof = _truth(force, "force"), _truth(proof, "proof")
-    opset = None if opset is None else _whole(opset, "opset", 1)
+    settings = _porting(to, force, proof, without, opset, interface, weights_format, optimize, external_data, float16_weights, reals,
+                        quantized, reading.get("seed"), threads)
+    place = _path(output, "output")
     if isinstance(source, Model):
         source = _file_of(source)
     with _live.temporary_folder() as folder, asked(budget, progress) as wish, _weights.at_hand(reading) as reading:
         _check_example_says_shapes(source, reading)
 
         def carry(path: str | os.PathLike) -> tuple:
-            return _convoy.port(os.fsencode(path), place, _reading(**reading), to, force, proof, left_out, opset,
-                                interface == "source", wish)
+            return _convoy.port(os.fsencode(path), place, settings, _reading(**reading), wish)
 
         is_path = _remote.is_local(source)
-        holds, files, text, data = carry(source) if is_path else _live.read(source, folder, inputs, carry)
-    report = Report(holds if proof else None, tuple(Path(file) for file, _, _ in files), Text(text), _json(data))
-    if not holds:
+        done = carry(source) if is_path else _live.read(source, folder, inputs, carry)
+    report = _report(done, settings.proves)
+    if not done[0]:
         error = NotProven("the port differs from its source; nothing was written", _named(source))
         error.report = report
         raise error
     return report
 
 
-def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool | None = None, budget: int | str | None = None,
-         progress: Watcher = None, **reading: Any) -> Difference:
+def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, threads: int = 0, page: bool | None = None, weights_a: Any = None,
+         weights_b: Any = None, budget: int | str | None = None, progress: Watcher = None, **reading: Any) -> Difference:
     """Where two models part, why, and the line that mends it.
 
     Parameters
@@ -269,47 +306,95 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, page: bool | None = None, 
         Paths, `Model`s or live objects, as for `load`.
     inputs
         Arrays for a's inputs, in a's layout; probing numbers where there are none. A live torch.nn.Module needs them.
+    seed, threads
+        Of the probing numbers; 0: as many as the machine has.
     page
         Make the page that shows both models side by side too; None: in a notebook, which shows it.
+    weights_a, weights_b
+        `weights` of one of the two alone. Source without weights is compared as if it held the other's.
     budget, progress, reading
         As for `load`.
     """
-    seed = _whole(seed, "seed", -2**63, 2**64 - 1) % 2**64
+    seed, threads = _seed(seed), _threads(threads)
     page = in_notebook() if page is None else _truth(page, "page")
-    with asked(budget, progress) as wish, _weights.at_hand(reading) as reading:
-        models = _both(a, b, inputs, reading, wish)
-        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-            inputs = models[0]._in_order(inputs[0])
-        arrays = [_array(x) for x in inputs]
-        same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, arrays, seed, False, page, wish)
+    with asked(budget, progress) as wish, _weights.of_two(reading, weights_a, weights_b) as (of_a, of_b):
+        models = _both(a, b, inputs, of_a, of_b, wish)
+        arrays = _inputs_of(models[0], inputs)
+        same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, arrays, seed, threads, page, wish)
     return Difference(same, tuple(Finding(x, y, cause, certain, change, {"torch": torch, "keras": keras})
                                   for x, y, cause, certain, change, torch, keras in findings), Text(text), _json(data), made)
 
 
-def _both(a: Any, b: Any, inputs: tuple, reading: dict, wish: _convoy.Asked) -> tuple[Model, Model]:
+def mend(a: Any, b: str | os.PathLike, folder: str | os.PathLike, *inputs: Any, force: bool = False, seed: int = 0, threads: int = 0,
+         weights_a: Any = None, weights_b: Any = None, budget: int | str | None = None, progress: Watcher = None, **reading: Any) -> Report:
+    """Writes b into a folder, as what it is, with what differs from a put right, once it is shown to be the same.
+
+    Parameters
+    ----------
+    a
+        A path, a `Model` or a live object, as for `load`.
+    b
+        The file of the other model; the mended one has its name.
+    force
+        Replace files that exist.
+    inputs, seed, threads, weights_a, weights_b, budget, progress, reading
+        As for `diff`.
+
+    Raises
+    ------
+    NotProven
+        What is known to be amiss was put right, and the models still differ; nothing was written.
+    Unsupported, UsageError
+        What differs cannot be put right, b is of a kind that is not written, or nothing differs.
+    """
+    seed, threads, force = _seed(seed), _threads(threads), _truth(force, "force")
+    place = _path(folder, "folder")
+    if not _remote.is_local(b):
+        raise UsageError(f"b={b!r} is not taken: what is mended is written under its own name, so give the path of a file")
+    with asked(budget, progress) as wish, _weights.of_two(reading, weights_a, weights_b) as (of_a, of_b):
+        models = _both(a, b, inputs, of_a, of_b, wish)
+        arrays = _inputs_of(models[0], inputs)
+        return _report(_convoy.mend(models[0]._native, models[1]._native, place, arrays, seed, threads, force, wish), True)
+
+
+def _report(done: tuple, proof: bool) -> Report:
+    holds, files, text, data = done
+    return Report(holds if proof else None, tuple(Path(file) for file, _, _ in files), Text(text), _json(data))
+
+
+def _inputs_of(model: Model, inputs: tuple) -> list:
+    if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+        inputs = model._in_order(inputs[0])
+    return [_array(x) for x in inputs]
+
+
+def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.Asked) -> tuple[Model, Model]:
     """Both models; source that says no shape takes that of the other."""
     is_path = [_remote.is_local(one) for one in (a, b)]
+    if all(is_path):
+        pair = _convoy.load_pair(os.fsencode(a), os.fsencode(b), _reading(**of_a), _reading(**of_b), wish)
+        return Model(pair[0], os.fspath(a), a, of_a), Model(pair[1], os.fspath(b), b, of_b)
     try:
-        first = _loaded(a, inputs, reading, wish)
+        first = _loaded(a, inputs, of_a, wish)
     except UsageError:
         if not is_path[0]:
             raise
         try:
-            second = _loaded(b, _module_inputs(b, a, inputs), reading, wish)
+            second = _loaded(b, _module_inputs(b, a, inputs), of_b, wish)
         except Error:
             second = None
         if second is None:
             raise
-        return Model(_convoy.load_beside(second._native, os.fsencode(a), _reading(**reading), wish), os.fspath(a), a, reading), second
+        return Model(_convoy.load_beside(second._native, os.fsencode(a), _reading(**of_a), wish), os.fspath(a), a, of_a), second
     if is_path[1]:
-        return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**reading), wish), os.fspath(b), b, reading)
+        return first, Model(_convoy.load_beside(first._native, os.fsencode(b), _reading(**of_b), wish), os.fspath(b), b, of_b)
     turned = _module_inputs(b, a, inputs)
     try:
-        return first, _loaded(b, turned, reading, wish)
+        return first, _loaded(b, turned, of_b, wish)
     except Error:
         if turned is inputs:
             raise
-        return first, _loaded(b, inputs, reading, wish)  # a sequence, or a module that takes images channels last
+        return first, _loaded(b, inputs, of_b, wish)  # a sequence, or a module that takes images channels last
 
 
 def _module_inputs(one: Any, a: Any, inputs: tuple) -> tuple:
@@ -340,15 +425,35 @@ def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str 
     Unsupported
         The framework itself refuses the call.
     """
-    sizes, kernels = _sizes(size, "size"), _sizes(kernel, "kernel")
-    whole = [one for one in kernels if one is not None]
-    if len(whole) < len(kernels):
-        raise UsageError(f"kernel={kernel!r} is not taken: give whole numbers")
-    channels = None if channels is None else _whole(channels, "channels", 1)
-    framework, function, axes, lines, text, data, svg = _convoy.pad(_text(call, "call"), sizes, whole, channels, _text(layout, "layout"))[0]
+    settings = _padding(size, kernel, channels, layout)
+    framework, function, axes, lines, text, data, svg = _convoy.pad(_text(call, "call"), settings)[0]
     return Padding(framework, function, tuple(PadAxis(*axis) for axis in axes),
                    tuple(PadLine(name, tuple(code), equal, holds, remark) for name, code, equal, holds, remark in lines),
                    Text(text), _json(data), svg)
+
+
+def diff_calls(a: str, b: str, size=(), kernel=(), channels: int | None = None, layout: str = "") -> CallsDifference:
+    """Whether two calls, as they stand in programs, read the same cells, at which sizes, and what to write instead.
+
+    Parameters
+    ----------
+    a, b
+        "nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')"; what one leaves open the other says.
+    size, kernel, channels, layout
+        As for `pad`, of both.
+    """
+    settings = _padding(size, kernel, channels, layout)
+    same, findings, text, data = _convoy.diff_calls(_text(a, "a"), _text(b, "b"), settings)
+    return CallsDifference(same, tuple(findings), Text(text), _json(data))
+
+
+def weights(file: str | os.PathLike, *, budget: int | str | None = None) -> dict[str, np.ndarray]:
+    """Every tensor of a model or weights file (.safetensors, .pt, .npz, .weights.h5 as well), by its name there and in its order.
+
+    bfloat16, which numpy has not, comes as float32: the same numbers. Nothing that the file holds is executed.
+    """
+    with asked(budget, False) as wish:
+        return dict(_convoy.weights(_path(file, "file"), wish))
 
 
 def assert_same(a: Any, b: Any, *inputs: Any, **options: Any) -> None:

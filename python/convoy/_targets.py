@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from . import _convoy, _live, _remote, _weights
-from ._arguments import _reading
+from ._arguments import _reading, _seed, _threads
 from ._model import Model, _file_of, _json, _module_inputs, _named, port
 from ._progress import Watcher, asked
 from ._values import Report, Text
 from .errors import NotProven, Unsupported, UsageError
 
 
-def copy_weights(a: Any, b: Any, *inputs: Any, budget: int | str | None = None, progress: Watcher = None, **reading: Any) -> Report:
+def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | str | None = None, progress: Watcher = None,
+                 **reading: Any) -> Report:
     """Gives a live model that somebody else wrote the trained numbers of another, once both are shown to compute the same.
 
     Parameters
@@ -27,8 +28,10 @@ def copy_weights(a: Any, b: Any, *inputs: Any, budget: int | str | None = None, 
         A live torch.nn.Module or keras.Model; its weights are replaced. Nothing of it changes where this fails.
     inputs
         Example inputs, which lie as `a` takes them; a live torch.nn.Module needs them.
+    threads
+        Of the proof; 0: as many as the machine has.
     budget, progress, reading
-        As for `load`.
+        As for `load`; `seed` is that of the proof's numbers too.
 
     Raises
     ------
@@ -37,6 +40,7 @@ def copy_weights(a: Any, b: Any, *inputs: Any, budget: int | str | None = None, 
     Unsupported, UsageError
         A tensor of `b` has no counterpart.
     """
+    seed, threads = _seed(reading.get("seed") or 0), _threads(threads)
     kind = _live.kind_of(b)
     if kind not in ("module", "keras"):
         raise UsageError(f"{type(b).__module__}.{type(b).__qualname__} takes no weights here: give a live torch.nn.Module or keras.Model; "
@@ -59,7 +63,7 @@ def copy_weights(a: Any, b: Any, *inputs: Any, budget: int | str | None = None, 
         output = Path(folder) / ("weights.npz" if kind == "module" else "model.keras")
         with asked(budget, progress) as wish:
             holds, text, data = _convoy.copy_weights(os.fsencode(sides[0]), os.fsencode(sides[1]), os.fsencode(output),
-                                                     _reading(**reading), wish)
+                                                     _reading(**reading), seed, threads, wish)
         report = Report(holds, (), Text(text), _json(data))
         if not holds:
             error = NotProven("with these numbers the models do not compute the same; nothing was changed", _named(b))
@@ -137,6 +141,8 @@ def to_tflite(source: Any, *inputs: Any, **options: Any) -> bytes:
 
 def to_onnx(source: Any, *inputs: Any, **options: Any) -> Any:
     """The bytes of an ONNX file; an onnx.ModelProto where onnx is imported already."""
+    if options.get("external_data"):
+        raise UsageError("external_data=True leaves numbers in a second file, and these are the bytes of one: use convoy.port")
     with _live.temporary_folder() as folder:
         path = Path(folder) / "port.onnx"
         port(source, path, *inputs, to="onnx", **options)

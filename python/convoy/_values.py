@@ -69,6 +69,25 @@ class Report:
 
 
 @dataclass(frozen=True)
+class CallsDifference:
+    """Where two calls part. True where they do the same; `findings` are sentences."""
+
+    same: bool
+    findings: tuple[str, ...]
+    text: str = field(repr=False)
+    data: dict = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return self.same
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return Text(self.text)._repr_html_()
+
+
+@dataclass(frozen=True)
 class Difference:
     """Where two models part. True where they are the same; `findings` are in the order in which a computes its layers."""
 

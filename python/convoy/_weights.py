@@ -31,6 +31,14 @@ def at_hand(reading: dict) -> Iterator[dict]:
         yield {**reading, "weights": path}
 
 
+@contextlib.contextmanager
+def of_two(reading: dict, weights_a: Any, weights_b: Any) -> Iterator[tuple[dict, dict]]:
+    """What to read of two models, each with a path for its weights."""
+    of_a, of_b = (reading if weights is None else {**reading, "weights": weights} for weights in (weights_a, weights_b))
+    with at_hand(of_a) as a, at_hand(of_b) as b:
+        yield a, b
+
+
 def _write(weights: Mapping, path: Path) -> None:
     header, parts, at = {}, [], 0
     for name, value in weights.items():

@@ -31,7 +31,7 @@ struct Bench {
   ModelOptions model;
   std::vector<std::string> inputs;  // --serve: x.npy behind the model
   int threads = 1, runs = 20;
-  bool json = false, plan = false, serves = false, plain = false, direct = false;
+  bool json = false, plan = false, serves = false, plain = false, direct = false, force = false;
 };
 
 RunOptions options_of(const Bench& o) {
@@ -107,17 +107,18 @@ int measure(const Bench& o) {
   const auto inputs = within(o.model.file, made_inputs(*graph));
   if (!inputs) return report(inputs.error());
   const budget::Computing computing;
-  const Engine engine(graph, !o.direct);
+  const Engine engine(graph);
   const auto start = Clock::now();
-  if (const auto first = within(o.model.file, engine.run(*inputs, options_of(o))); !first) return report(first.error());
+  if (const auto first = within(o.model.file, engine.run(*inputs, options_of(o), !o.direct)); !first)
+    return report(first.error());
   const double first_ms = milliseconds_since(start);
   std::vector<double> times;
   for (int i = 0; i < o.runs; ++i) {
     const auto begin = Clock::now();
-    if (const auto done = engine.run(*inputs, options_of(o)); !done) return report(done.error());
+    if (const auto done = engine.run(*inputs, options_of(o), !o.direct); !done) return report(done.error());
     times.push_back(milliseconds_since(begin));
   }
-  const auto plan = engine.plan_for(*inputs, options_of(o));
+  const auto plan = engine.plan_for(*inputs, options_of(o), !o.direct);
   std::vector<Row> rows;
   if (plan && *plan) {
     auto timed = timed_steps(**plan, *inputs, o);
@@ -171,7 +172,7 @@ int serve(const Bench& o) {
   auto read = o.model.load();
   if (!read) return report(read.error());
   const auto graph = std::make_shared<const Graph>(*std::move(read));
-  const Engine engine(graph, !o.direct);
+  const Engine engine(graph);
   std::vector<Tensor> inputs;
   for (const std::string& file : o.inputs) {
     auto input = read_input(file);
@@ -186,7 +187,7 @@ int serve(const Bench& o) {
   const budget::Computing computing;
   const double load_ms = milliseconds_since(begin);
   auto start = Clock::now();
-  auto outputs = engine.run(inputs, options_of(o));
+  auto outputs = engine.run(inputs, options_of(o), !o.direct);
   if (!outputs) return report(outputs.error());
   answer(fmt::format(R"({{"ready":1,"import_ms":0,"load_ms":{:.3f},"first_ms":{:.3f}}})", load_ms,
                      milliseconds_since(start)));
@@ -199,13 +200,13 @@ int serve(const Bench& o) {
       std::string times;
       for (int i = 0; i < std::atoi(rest.c_str()); ++i) {
         start = Clock::now();
-        outputs = engine.run(inputs, options_of(o));
+        outputs = engine.run(inputs, options_of(o), !o.direct);
         if (!outputs) return report(outputs.error());
         times += fmt::format("{}{:.4f}", times.empty() ? "" : ",", milliseconds_since(start));
       }
       answer("{\"ms\":[" + times + "]}");
     } else if (word == "out") {
-      auto set = OutputSet::begin({rest}, true, {o.model.file});
+      auto set = OutputSet::begin({rest}, o.force, {o.model.file});
       if (!set) return report(set.error());
       if (auto s = write_npy((*outputs)[0], set->sink(0)); !s) return report(s.error());
       if (auto s = set->commit(); !s) return report(s.error());
@@ -237,6 +238,7 @@ void offer_bench(CLI::App& app, int& code) {
   command->add_flag("--json", o->json, "all of it as JSON");
   command->add_flag("--plain", o->plain, "node by node with the kernels that define what is right");
   command->add_flag("--direct", o->direct, "no Winograd: convolutions sum the products of their definition");
+  command->add_flag("-f,--force", o->force, "--serve: out FILE replaces a file that exists");
   command->add_flag("--serve", o->serves,
                     "answer lines of standard input for a bench of several runtimes: run N, out FILE, rss, quit");
   command->callback([o, &code] { code = o->serves ? serve(*o) : measure(*o); });

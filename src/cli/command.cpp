@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "convoy/granting.h"
 #include "formats/source.h"
+#include "library/load_options.h"
 
 #include <fmt/format.h>
 
@@ -138,20 +139,14 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
   app.add_option("--signature", signature, "which signature of a SavedModel (default: serving_default)");
 }
 
-Result<LoadOptions> ModelOptions::parsed() const {
-  LoadOptions options;
-  options.for_one_model = !is_one_of_two;
+Result<ReadOptions> ModelOptions::asked() const {
+  ReadOptions options;
   options.dequantizes = dequantizes;
-  if (!weights.empty()) options.weights = weights;
-  else if (is_source(file)) {
-    auto beside = weights_beside(file);
-    if (!beside) return pass(beside);
-    options.weights = std::move(*beside);
-  }
+  options.weights = weights;
   options.names = names;
+  options.signature = signature;
   options.import_roots.assign(roots.begin(), roots.end());
   if (!outputs.empty()) options.outputs = split(outputs, ',');
-  if (!signature.empty()) options.signature = signature;
   if (!size.empty())
     for (const auto& word : split(size, 'x')) {
       const auto dim = parse_dim(word, "--size");
@@ -165,14 +160,22 @@ Result<LoadOptions> ModelOptions::parsed() const {
       return fail(Fault::Usage, fmt::format("--shape: '{}' has no name; write NAME=1,64,64,3, or the numbers alone "
                                             "for the only input",
                                             text));
-    Shape shape;
+    ModelShape shape;
     for (const auto& word : split(text.substr(unnamed ? 0 : equals + 1), ',')) {
       const auto dim = parse_dim(word, "--shape");
       if (!dim) return std::unexpected(dim.error());
-      shape.push_back(*dim);
+      shape.push_back(dim->size());
     }
     options.shapes[unnamed ? std::string() : text.substr(0, equals)] = std::move(shape);
   }
+  return options;
+}
+
+Result<LoadOptions> ModelOptions::parsed() const {
+  const auto read = asked();
+  if (!read) return std::unexpected(read.error());
+  auto options = load_options(file, *read);
+  if (options) options->for_one_model = !is_one_of_two;
   return options;
 }
 

@@ -1,6 +1,7 @@
 // What the commands share: how options become values, how failures become one line and an exit code.
 #pragma once
 #include "convoy/result.h"
+#include "convoy/settings.h"
 #include "formats/format.h"
 
 #include <CLI/CLI.hpp>
@@ -35,6 +36,7 @@ struct ModelOptions {
   std::vector<std::string> more;  // further models, where a command takes many
   void offer(CLI::App& app, bool takes_many = false);
   // Fails (Usage): words that are not sizes or shapes.
+  Result<ReadOptions> asked() const;
   Result<LoadOptions> parsed() const;
   // Loads the file; the failure carries the file's name as place.
   Result<Graph> load() const;

@@ -29,13 +29,10 @@ namespace {
 
 struct Port {
   ModelOptions model;
-  std::string to, output, interface = "target", without, weights_format = "safetensors", report_file, seed = "0";
-  std::string shard;
-  bool force = false, no_proof = false, json = false, quiet = false, resume = false;
-  int threads = 0, jobs = 0;
-  std::optional<Size> opset;
-  bool external_data = false, optimizes = false, halves = false;
-  std::string reals, quantized;
+  PortSettings settings;
+  std::string output, seed = "0", report_file, shard;
+  bool json = false, quiet = false, resume = false;
+  int jobs = 0;
 };
 
 Result<PortOptions> parsed(const Port& o) {
@@ -44,55 +41,54 @@ Result<PortOptions> parsed(const Port& o) {
   const auto seed = seed_of_option(o.seed);
   if (!seed) return std::unexpected(seed.error());
   load->seed = *seed;
-  PortOptions options;
+  PortOptions options{o.settings};
   options.load = std::move(*load);
-  options.to = o.to;
   options.output = o.output;
-  options.outside = o.interface == "source" ? Outside::Source : Outside::Target;
-  options.overwrites = o.force;
-  options.proves = !o.no_proof;
-  if (!o.without.empty()) options.without = split(o.without, ',');
-  options.weights_format = o.weights_format;
-  options.opset = o.opset;
-  options.external_data = o.external_data;
-  options.optimizes = o.optimizes;
-  options.rounds_to_halves = o.halves;
-  options.reals = real_type_named(o.reals);
-  options.quantized = quantized_named(o.quantized);
-  options.proof.seed = *seed;
-  options.proof.threads = o.threads;
+  options.seed = *seed;
   return options;
+}
+
+std::string with_commas_between(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ",") + word;
+  return all;
+}
+
+// The word of --quantized.
+std::string word_of(const std::optional<Quantized>& quantized) {
+  if (!quantized) return {};
+  return *quantized == Quantized::Keep ? "keep" : *quantized == Quantized::Fake ? "fake" : "float";
 }
 
 // What the port was asked for, so that it can be asked again.
 Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file) {
   const std::string whole = o.model.file, plain = file_of(whole).string();
   std::string output = done.files.empty() ? o.output : done.files.back().path.string();
-  if (output.empty())
-    output = "port" + std::string(o.to == "onnx"     ? ".onnx"
-                                  : o.to == "tflite" ? ".tflite"
-                                  : o.to == "keras"  ? ".keras"
-                                                     : ".py");
+  const PortSettings& settings = o.settings;
+  if (output.empty()) output = "port" + extension_of_target(settings.to).value_or(".py");
   Json asked{{"file", file.path_from_here(plain) + whole.substr(std::min(plain.size(), whole.size()))},
-             {"to", o.to},
+             {"to", settings.to},
              {"output", std::filesystem::path(output).filename().string()},
              {"size", o.model.size},
              {"shapes", o.model.shapes},
              {"outputs", o.model.outputs},
              {"weights", o.model.weights.empty() ? "" : file.path_from_here(o.model.weights)},
-             {"interface", o.interface},
-             {"without", o.without},
-             {"weights_format", o.weights_format}};
+             {"interface", settings.source_axes ? "source" : "target"},
+             {"without", with_commas_between(settings.without)},
+             {"weights_format", settings.weights_format}};
   Json roots = Json::array();
   for (const std::string& root : o.model.roots) roots.push_back(file.path_from_here(root));
   asked["roots"] = std::move(roots);
-  asked["opset"] = o.opset ? Json(*o.opset) : Json();
-  asked["external_data"] = o.external_data;
-  asked["optimize"] = o.optimizes;
-  asked["float16_weights"] = o.halves;
-  asked["reals"] = o.reals;
-  asked["quantized"] = o.quantized;
-  asked["proof"] = !o.no_proof;
+  asked["set"] = o.model.names;
+  asked["signature"] = o.model.signature;
+  asked["dequantize"] = o.model.dequantizes;
+  asked["opset"] = settings.opset ? Json(*settings.opset) : Json();
+  asked["external_data"] = settings.external_data;
+  asked["optimize"] = settings.optimizes;
+  asked["float16_weights"] = settings.rounds_to_halves;
+  asked["reals"] = settings.reals ? std::string(name_of(*settings.reals)) : std::string();
+  asked["quantized"] = word_of(settings.quantized);
+  asked["proof"] = settings.proves;
   asked["seed"] = seed_of_option(o.seed).value_or(0);
   return asked;
 }
@@ -106,18 +102,22 @@ Port asked_again(const Json& asked, const std::filesystem::path& folder) {
   o.model.outputs = word_in(asked, "outputs");
   o.model.weights = in_folder(word_in(asked, "weights"));
   for (const std::string& root : words_in(asked, "roots")) o.model.roots.push_back(in_folder(root));
-  o.to = word_in(asked, "to");
+  o.model.names = words_in(asked, "set");
+  o.model.signature = word_in(asked, "signature");
+  o.model.dequantizes = flag_in(asked, "dequantize");
+  PortSettings& settings = o.settings;
+  settings.to = word_in(asked, "to");
   o.output = std::filesystem::path(word_in(asked, "output")).filename().string();
-  if (asked.contains("interface")) o.interface = word_in(asked, "interface");
-  o.without = word_in(asked, "without");
-  o.weights_format = word_in(asked, "weights_format");
-  if (asked.contains("opset") && asked["opset"].is_number_integer()) o.opset = asked["opset"].get<Size>();
-  o.external_data = flag_in(asked, "external_data");
-  o.optimizes = flag_in(asked, "optimize");
-  o.halves = flag_in(asked, "float16_weights");
-  if (asked.contains("reals")) o.reals = word_in(asked, "reals");
-  if (asked.contains("quantized")) o.quantized = word_in(asked, "quantized");
-  o.no_proof = !flag_in(asked, "proof");
+  settings.source_axes = word_in(asked, "interface") == "source";
+  if (const std::string without = word_in(asked, "without"); !without.empty()) settings.without = split(without, ',');
+  if (asked.contains("weights_format")) settings.weights_format = word_in(asked, "weights_format");
+  if (asked.contains("opset") && asked["opset"].is_number_integer()) settings.opset = asked["opset"].get<Size>();
+  settings.external_data = flag_in(asked, "external_data");
+  settings.optimizes = flag_in(asked, "optimize");
+  settings.rounds_to_halves = flag_in(asked, "float16_weights");
+  settings.reals = real_type_named(word_in(asked, "reals"));
+  settings.quantized = quantized_named(word_in(asked, "quantized"));
+  settings.proves = flag_in(asked, "proof");
   o.seed = std::to_string(seed_in(asked));
   return o;
 }
@@ -161,7 +161,8 @@ int run_port(const Port& o) {
     if (o.model.file == "-")
       return report(
           {Fault::Usage, "a source on standard input cannot be read again; give --report a file", "--report"});
-    auto begun = CertificateFile::begin(o.report_file, o.force, {o.model.file, o.model.weights, o.output});
+    auto begun =
+        CertificateFile::begin(o.report_file, o.settings.overwrites, {o.model.file, o.model.weights, o.output});
     if (!begun) return report(begun.error());
     certificate = *std::move(begun);
   }
@@ -191,7 +192,7 @@ int run_port_of(const Port& all, const BatchItem& model, bool overwrites) {
   Port one = all;
   one.model.file = model.source;
   one.output = model.output.string();
-  one.force = overwrites;
+  one.settings.overwrites = overwrites;
   one.json = false;
   one.quiet = true;
   return run_port(one);
@@ -210,9 +211,9 @@ Result<Batch> batch_of_options(const Port& o) {
     return fail(Fault::Usage, "--weights is for one model; leave it out where many are ported");
   if (std::ranges::find(named, "-") != named.end())
     return fail(Fault::Usage, "standard input is one model; name files or folders where many are ported");
-  if (o.to.empty()) return fail(Fault::Usage, "no target is given; add --to torch, --to keras or --to onnx");
+  if (o.settings.to.empty()) return fail(Fault::Usage, "no target is given; add --to torch, --to keras or --to onnx");
   if (o.output.empty()) return fail(Fault::Usage, "many models need a folder to be written to; add -o ports");
-  const auto extension = extension_of_target(o.to);
+  const auto extension = extension_of_target(o.settings.to);
   if (!extension) return std::unexpected(extension.error());
   Batch batch{.items = {}, .folder = o.output, .shard = {}};
   if (!o.shard.empty()) {
@@ -224,8 +225,8 @@ Result<Batch> batch_of_options(const Port& o) {
   if (!items) return pass(items);
   batch.items = std::move(*items);
   batch.resumes = o.resume;
-  batch.overwrites = o.force;
-  batch.proves = !o.no_proof;
+  batch.overwrites = o.settings.overwrites;
+  batch.proves = o.settings.proves;
   batch.json = o.json;
   batch.quiet = o.quiet;
   batch.jobs = std::max(1, o.jobs);
@@ -261,8 +262,8 @@ struct Aside {
 
 Result<Json> port_again(const Json& asked, const std::filesystem::path& folder, int threads) {
   Port o = asked_again(asked, folder);
-  o.threads = threads;
-  o.force = true;
+  o.settings.threads = threads;
+  o.settings.overwrites = true;
   const Aside aside;
   if (aside.trouble)
     return fail(Fault::Io, "'" + aside.folder.string() + "' cannot be made: " + aside.trouble.message());
@@ -290,37 +291,44 @@ void offer_port(CLI::App& app, int& code) {
                                      "  convoy port model.keras -o model.py --report model.proof.json\n"
                                      "  convoy port zoo more/*.h5 --to torch -o ports --jobs 4 --resume");
   o->model.offer(*command, true);
-  command->add_option("--to", o->to, "target format: torch, keras, onnx or tflite (else told by the extension of -o)")
+  PortSettings& settings = o->settings;
+  command
+      ->add_option("--to", settings.to,
+                   "target format: torch, keras, onnx or tflite (else told by the extension of -o)")
       ->type_name("{torch,keras,onnx,tflite}");
   command->add_option("-o,--output", o->output,
                       "the file to write (default: named after the source, here); of many models "
                       "the folder, where ledger.jsonl keeps what became of each");
   command
-      ->add_option("--interface", o->interface,
-                   "whose axes inputs and outputs have: the target's convention for images (default), or the source's")
+      ->add_option_function<std::string>(
+          "--interface", [o](const std::string& word) { o->settings.source_axes = word == "source"; },
+          "whose axes inputs and outputs have: the target's convention for images (default), or the source's")
       ->check(CLI::IsMember({"source", "target"}));
-  command->add_flag("-f,--force", o->force, "replace files that exist");
-  command->add_flag("--no-proof", o->no_proof, "write without proving, and say so");
-  command->add_option("--without", o->without, "passes to leave out, separated by commas (convoy ops lists them)");
-  command->add_option("--weights-format", o->weights_format, "safetensors or pt")
+  command->add_flag("-f,--force", settings.overwrites, "replace files that exist");
+  command->add_flag_callback("--no-proof", [o] { o->settings.proves = false; }, "write without proving, and say so");
+  command->add_option_function<std::string>(
+      "--without", [o](const std::string& words) { o->settings.without = split(words, ','); },
+      "passes to leave out, separated by commas (convoy ops lists them)");
+  command->add_option("--weights-format", settings.weights_format, "safetensors or pt")
       ->check(CLI::IsMember({"safetensors", "pt"}));
-  command->add_option("--opset", o->opset, "ONNX: the operator set to write, 11 to 22 (default 17)");
-  command->add_flag("--optimize", o->optimizes, "ONNX: take batch normalisations into the layers before them");
-  command->add_flag("--float16-weights", o->halves, "TFLite: weights are rounded to float16 and stored so");
-  offer_real_types(*command, o->reals, "carry the model with all real numbers of {}, and say what that changes");
+  command->add_option("--opset", settings.opset, "ONNX: the operator set to write, 11 to 22 (default 17)");
+  command->add_flag("--optimize", settings.optimizes, "ONNX: take batch normalisations into the layers before them");
+  command->add_flag("--float16-weights", settings.rounds_to_halves,
+                    "TFLite: weights are rounded to float16 and stored so");
+  offer_real_types(*command, settings.reals, "carry the model with all real numbers of {}, and say what that changes");
   command
-      ->add_option(
-          "--quantized", o->quantized,
+      ->add_option_function<std::string>(
+          "--quantized", [o](const std::string& word) { o->settings.quantized = quantized_named(word); },
           "of a model that rounds to whole numbers of a scale: keep them (ONNX; its default for ONNX), fake: float32 "
           "rounded to the same steps (the default elsewhere, but for TFLite files), float: leave the rounding out")
       ->check(CLI::IsMember({"keep", "fake", "float"}));
-  command->add_flag("--external-data", o->external_data, "ONNX: the larger tensors in a file beside the model");
+  command->add_flag("--external-data", settings.external_data, "ONNX: the larger tensors in a file beside the model");
   command->add_option("--report", o->report_file,
                       "keep a certificate of the proof as JSON, which diff --check runs again");
   command->add_option("--seed", o->seed,
                       "for the probing inputs; source without weights: the initial weights are those behind the "
                       "framework's own seed");
-  command->add_option("-j,--threads", o->threads, "threads to compute with")->check(CLI::Range(1, 256));
+  command->add_option("-j,--threads", settings.threads, "threads to compute with")->check(CLI::Range(1, 256));
   command->add_option("--jobs", o->jobs, "many models: so many at once, each in a process of its own (default 1)")
       ->check(CLI::Range(1, 1024));
   command->add_flag(

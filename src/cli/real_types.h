@@ -6,13 +6,10 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace convoy::cli {
 
 // `sentence` with the type in place of {}. `chosen` must live as long as the command.
-void offer_real_types(CLI::App& command, std::string& chosen, const std::string& sentence);
-// The type of that name; nothing: none of the three.
-std::optional<DType> real_type_named(std::string_view name);
+void offer_real_types(CLI::App& command, std::optional<DType>& chosen, const std::string& sentence);
 
 }  // namespace convoy::cli

@@ -116,7 +116,7 @@ Result<std::vector<Tensor>> outputs_of(std::shared_ptr<const Graph> graph, const
   options.kernels = o.plain ? KernelChoice::Plain : KernelChoice::Fast;
   const budget::Computing computing;
   const WorkLine line(true);
-  return Engine(std::move(graph), !o.direct).run(inputs, options);
+  return Engine(std::move(graph)).run(inputs, options, !o.direct);
 }
 
 void print_outputs(const Graph& graph, const std::vector<Tensor>& outputs) {

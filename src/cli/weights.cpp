@@ -20,7 +20,7 @@ namespace {
 
 struct Weights {
   std::string file, output, below;
-  std::string reals;
+  std::optional<DType> reals;
   bool json = false, sha256 = false, force = false, plain = false;
   WeightsOfTwo two;
 };
@@ -91,7 +91,7 @@ nlohmann::ordered_json json_of(const ConvertedWeights& done, const Weights& o) {
 
 int convert(const Weights& o) {
   WeightsOptions options{.output = o.output, .below = o.below, .plain = o.plain, .overwrites = o.force};
-  options.reals = real_type_named(o.reals);
+  options.reals = o.reals;
   const auto done = convert_weights(o.file, options);
   if (!done) return report(done.error());
   if (o.json) {
@@ -102,7 +102,7 @@ int convert(const Weights& o) {
   for (const ConvertedTensor& t : done->tensors) count += checked_count(t.shape).value_or(0);
   print("read    {}\n", headline(o.file, done->tensors.size(), count));
   print("wrote   {}  {} bytes; read back, every tensor as {}\n", shown(done->file.path.filename().string()),
-        with_commas(done->file.bytes), o.reals.empty() ? "it was" : "it was to be");
+        with_commas(done->file.bytes), o.reals ? "it was to be" : "it was");
   for (const std::string& note : done->notes) print("note    {}\n", shown_sentence(note));
   return Done;
 }
@@ -142,8 +142,11 @@ void offer_weights(CLI::App& app, int& code) {
   command->callback([o, &code] {
     WeightsOfTwo& two = o->two;
     two.a = o->file, two.output = o->output, two.json = o->json, two.force = o->force;
-    if (!o->reals.empty() && (o->output.empty() || two.copies || !two.b.empty()))
-      code = report(Error{Fault::Usage, "--" + o->reals + " says how one file's tensors are written; add -o FILE", {}});
+    if (o->reals && (o->output.empty() || two.copies || !two.b.empty()))
+      code =
+          report(Error{Fault::Usage,
+                       "--" + std::string(name_of(*o->reals)) + " says how one file's tensors are written; add -o FILE",
+                       {}});
     else if (!two.b.empty() || two.copies) code = weights_of_two(two);
     else code = o->output.empty() ? list(*o) : convert(*o);
   });

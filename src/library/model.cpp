@@ -6,13 +6,19 @@
 #include "base/budget.h"
 #include "base/granted.h"
 #include "base/nearest.h"
+#include "diagnose/calls.h"
 #include "diagnose/diagnose.h"
 #include "explain/explanation.h"
 #include "explain/picture.h"
 #include "formats/source.h"
+#include "graph/cut.h"
+#include "library/load_options.h"
 #include "port/copy_weights.h"
+#include "port/mend_model.h"
 #include "port/pair.h"
 #include "port/port.h"
+#include "port/spelt_steps.h"
+#include "report/calls.h"
 #include "report/copied.h"
 #include "report/cost.h"
 #include "report/difference.h"
@@ -50,51 +56,24 @@ ModelShape model_shape(const Shape& shape) {
   return sizes;
 }
 
-Result<Shape> shape_of(const ModelShape& sizes, const std::string& input) {
-  Shape shape;
-  for (const auto& size : sizes) {
-    if (size && *size < 1)
-      return fail(Fault::Usage, "the shape of input '" + input + "' holds " + std::to_string(*size) +
-                                    ": give whole numbers from 1, or nothing for a free size");
-    shape.push_back(size ? Dim(*size) : Dim::unknown());
-  }
-  return shape;
-}
-
-Result<LoadOptions> load_options(const std::filesystem::path& file, const ReadOptions& options) {
-  LoadOptions to;
-  if (!options.weights.empty()) to.weights = options.weights;
-  else if (is_source(file)) {
-    auto beside = weights_beside(file);
-    if (!beside) return pass(beside);
-    to.weights = std::move(*beside);
-  }
-  to.size = options.size;
-  for (const auto& [input, sizes] : options.shapes) {
-    auto shape = shape_of(sizes, input);
-    if (!shape) return pass(shape);
-    to.shapes.emplace(input, *std::move(shape));
-  }
-  to.outputs = options.outputs;
-  to.dequantizes = options.dequantizes;
-  to.import_roots = options.import_roots;
-  to.seed = options.seed;
-  return to;
-}
-
 // Names in files are any bytes, text in JSON is UTF-8.
 std::string printed(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
 
-// Whoever holds a model keeps its numbers, whatever becomes of the file that they were read from. Tied weights stay one.
+// The numbers are then kept, whatever becomes of the file that they were read from.
+Result<Tensor> owned(const Tensor& tensor) {
+  const auto bytes = tensor.bytes();
+  if (auto held = budget::afford(static_cast<Size>(bytes.size()), "the weights"); !held) return pass(held);
+  return Tensor::owning(tensor.dtype(), tensor.shape(), {bytes.begin(), bytes.end()});
+}
+
+// Whoever holds a model keeps its numbers. Tied weights stay one.
 Status keep_numbers(Graph& graph) {
   std::map<const void*, Tensor> kept;
   for (Value& value : graph.values) {
     if (!value.constant) continue;
     const auto [at, is_new] = kept.try_emplace(value.constant->identity());
     if (is_new) {
-      const auto bytes = value.constant->bytes();
-      if (auto held = budget::afford(static_cast<Size>(bytes.size()), "the weights"); !held) return held;
-      auto own = Tensor::owning(value.constant->dtype(), value.constant->shape(), {bytes.begin(), bytes.end()});
+      auto own = owned(*value.constant);
       if (!own) return pass(own);
       at->second = *std::move(own);
     }
@@ -105,13 +84,53 @@ Status keep_numbers(Graph& graph) {
   return {};
 }
 
-Result<Model> model_of(Result<Graph> graph, const std::filesystem::path& file, std::vector<std::string> remarks) {
+Result<Model> model_of(Result<Graph> graph, const std::filesystem::path& file, const LoadOptions& options,
+                       std::vector<std::string> remarks = {}) {
   if (!graph) return pass(graph);
   if (auto kept = keep_numbers(*graph); !kept) return pass(kept);
-  return Model(std::make_shared<const Graph>(*std::move(graph)), file, std::move(remarks));
+  const bool draws_weights = is_source(file) && !options.weights;
+  return Model(std::make_shared<const Graph>(*std::move(graph)), file, std::move(remarks), draws_weights);
+}
+
+// What is read twice, for the shape of its input, says all of it twice.
+std::vector<std::string> each_once(std::vector<std::string> sentences) {
+  std::vector<std::string> all;
+  for (std::string& one : sentences)
+    if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
+  return all;
 }
 
 std::string name_of_file(const std::filesystem::path& file) { return file.filename().string(); }
+
+Result<PortOutcome> outcome_of(const Result<PortReport>& done, const std::string& name) {
+  if (!done) return std::unexpected(done.error());
+  PortOutcome outcome;
+  outcome.holds = done->holds();
+  for (const WrittenFile& one : done->files) outcome.files.push_back({one.path, one.bytes, one.sha256});
+  outcome.text = port_text(*done, name);
+  outcome.json = printed(port_json(*done, name));
+  return outcome;
+}
+
+diagnose::Options asked_of(const Model& a, const Model& b, const DiffSettings& settings) {
+  diagnose::Options options;
+  options.inputs = settings.inputs;
+  options.seed = settings.seed;
+  options.threads = settings.threads;
+  options.shares_weights = a.draws_weights() || b.draws_weights();
+  options.maps = settings.page;
+  return options;
+}
+
+Result<diagnose::Diagnosis> diagnosed(const Model& a, const Model& b, const DiffSettings& settings) {
+  for (const Model* one : {&a, &b})
+    if (holds_whole_numbers(one->graph()))
+      return fail(Fault::Unsupported,
+                  one->file().string() +
+                      ": holds quantised numbers, which are run and ported but not compared; read it "
+                      "with dequantizes to compare the real numbers that they stand for");
+  return diagnose::diagnose(a.graph(), b.graph(), asked_of(a, b, settings));
+}
 
 Result<std::vector<Tensor>> in_order(const std::vector<ModelValue>& wanted,
                                      const std::map<std::string, Tensor>& given) {
@@ -150,15 +169,27 @@ PadOutcome outcome_of(const explain::Explanation& told) {
   return outcome;
 }
 
+Result<explain::Question> question_of(const std::string& call, const PadSettings& settings) {
+  explain::Question question{.text = call, .layout = settings.layout};
+  auto size = shape_of(settings.size, "x");
+  if (!size) return pass(size);
+  question.size = *std::move(size);
+  question.kernel = settings.kernel;
+  question.channels = settings.channels;
+  return question;
+}
+
 }  // namespace
 
 inline namespace v0 {
 
-Model::Model(std::shared_ptr<const Graph> graph, std::filesystem::path file, std::vector<std::string> remarks)
+Model::Model(std::shared_ptr<const Graph> graph, std::filesystem::path file, std::vector<std::string> remarks,
+             bool draws_weights)
     : graph_(std::move(graph)),
       engine_(std::make_shared<const Engine>(graph_)),
       file_(std::move(file)),
-      remarks_(std::move(remarks)) {}
+      remarks_(std::move(remarks)),
+      draws_weights_(draws_weights) {}
 
 const std::string& Model::name() const { return graph_->name; }
 const std::string& Model::format() const { return graph_->source_format; }
@@ -210,7 +241,7 @@ Result<std::vector<Tensor>> Model::run(const std::vector<Tensor>& inputs, const 
     options.threads = settings.threads;
     options.kernels = settings.plain ? KernelChoice::Plain : KernelChoice::Fast;
     const budget::Computing computing;
-    return engine_->run(inputs, options);
+    return engine_->run(inputs, options, !settings.direct);
   });
 }
 
@@ -225,14 +256,23 @@ Result<std::map<std::string, Tensor>> Model::run(const std::map<std::string, Ten
   return named;
 }
 
+Result<Model> Model::outputs_at(const std::vector<std::string>& layers) const {
+  return guarded([&]() -> Result<Model> {
+    auto graph = cut_at(*graph_, layers);
+    if (!graph) return pass(graph);
+    return Model(std::make_shared<const Graph>(*std::move(graph)), file_, remarks_, draws_weights_);
+  });
+}
+
 Result<Model> load(const std::filesystem::path& file, const ReadOptions& options) {
   return guarded([&]() -> Result<Model> {
     auto to = load_options(file, options);
     if (!to) return pass(to);
     std::vector<std::string> remarks;
     to->remarks = &remarks;
+    to->keeps_quantized = true;
     auto graph = convoy::load(file, *to);
-    return model_of(std::move(graph), file, std::move(remarks));
+    return model_of(std::move(graph), file, *to, std::move(remarks));
   });
 }
 
@@ -241,45 +281,60 @@ Result<Model> load_beside(const Model& other, const std::filesystem::path& file,
     auto to = load_options(file, options);
     if (!to) return pass(to);
     to->for_one_model = false;
-    return model_of(convoy::load_beside(other.graph(), file, *to), file, {});
+    auto graph = convoy::load_beside(other.graph(), file, *to);
+    return model_of(std::move(graph), file, *to);
+  });
+}
+
+Result<ModelPair> load_pair(const std::filesystem::path& a, const std::filesystem::path& b, const ReadOptions& read_a,
+                            const ReadOptions& read_b) {
+  return guarded([&]() -> Result<ModelPair> {
+    auto of_a = load_options(a, read_a), of_b = load_options(b, read_b);
+    if (!of_a) return pass(of_a);
+    if (!of_b) return pass(of_b);
+    of_a->for_one_model = of_b->for_one_model = false;
+    std::vector<std::string> remarks_a, remarks_b;
+    of_a->remarks = &remarks_a;
+    of_b->remarks = &remarks_b;
+    auto pair = convoy::load_pair(a, *of_a, b, *of_b);
+    if (!pair) return pass(pair);
+    auto first = model_of(std::move(pair->a), a, *of_a, each_once(std::move(remarks_a))),
+         second = model_of(std::move(pair->b), b, *of_b, each_once(std::move(remarks_b)));
+    if (!first) return pass(first);
+    if (!second) return pass(second);
+    return ModelPair{*std::move(first), *std::move(second)};
+  });
+}
+
+Result<std::vector<NamedTensor>> weights(const std::filesystem::path& file) {
+  return guarded([&]() -> Result<std::vector<NamedTensor>> {
+    auto tensors = load_weights(file);
+    if (!tensors) return pass(tensors);
+    std::vector<NamedTensor> all;
+    for (LoadedTensor& one : *tensors) {
+      auto own = owned(one.tensor);
+      if (!own) return pass(own);
+      all.push_back({std::move(one.name), *std::move(own)});
+    }
+    return all;
   });
 }
 
 Result<PortOutcome> port(const std::filesystem::path& file, const std::filesystem::path& output,
-                         const PortSettings& settings) {
+                         const PortSettings& settings, const ReadOptions& read) {
   return guarded([&]() -> Result<PortOutcome> {
-    auto read = load_options(file, settings.read);
-    if (!read) return pass(read);
-    PortOptions options;
-    options.load = *std::move(read);
-    options.to = settings.to;
+    auto load = load_options(file, read);
+    if (!load) return pass(load);
+    PortOptions options{settings};
+    options.load = *std::move(load);
     options.output = output;
-    options.outside = settings.source_axes ? Outside::Source : Outside::Target;
-    options.overwrites = settings.overwrites;
-    options.proves = settings.proves;
-    options.without = settings.without;
-    options.opset = settings.opset;
-    options.proof.seed = settings.seed;
-    const auto done = convoy::port(file, options);
-    if (!done) return std::unexpected(done.error());
-    PortOutcome outcome;
-    outcome.holds = done->holds();
-    for (const WrittenFile& one : done->files) outcome.files.push_back({one.path, one.bytes, one.sha256});
-    outcome.text = port_text(*done, name_of_file(file));
-    outcome.json = printed(port_json(*done, name_of_file(file)));
-    return outcome;
+    return outcome_of(convoy::port(file, options), name_of_file(file));
   });
 }
 
 Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& settings) {
   return guarded([&]() -> Result<DiffOutcome> {
-    diagnose::Options options;
-    options.inputs = settings.inputs;
-    options.seed = settings.seed;
-    options.threads = settings.threads;
-    options.shares_weights = settings.shares_weights;
-    options.maps = settings.page;
-    const auto found = diagnose::diagnose(a.graph(), b.graph(), options);
+    const auto found = diagnosed(a, b, settings);
     if (!found) return std::unexpected(found.error());
     DiffOutcome outcome;
     outcome.same = found->same;
@@ -290,6 +345,19 @@ Result<DiffOutcome> diff(const Model& a, const Model& b, const DiffSettings& set
     outcome.json = printed(diff_json(*found));
     if (settings.page) outcome.html = diff_page(*found, a.graph(), b.graph(), names);
     return outcome;
+  });
+}
+
+Result<PortOutcome> mend(const Model& a, const Model& b, const std::filesystem::path& folder,
+                         const DiffSettings& settings, bool overwrites) {
+  return guarded([&]() -> Result<PortOutcome> {
+    if (const auto place = place_for_mended(b.graph(), b.file(), folder, overwrites); !place)
+      return std::unexpected(place.error());
+    const auto found = diagnosed(a, b, settings);
+    if (!found) return std::unexpected(found.error());
+    if (found->same) return fail(Fault::Usage, "the models are the same: there is nothing to mend");
+    return outcome_of(mend_model(a.graph(), b.graph(), b.file(), folder, overwrites, *found, asked_of(a, b, settings)),
+                      name_of_file(b.file()));
   });
 }
 
@@ -312,19 +380,28 @@ Result<CopyOutcome> copy_weights(const std::filesystem::path& a, const std::file
 
 Result<std::vector<PadOutcome>> pad(const std::string& call, const PadSettings& settings) {
   return guarded([&]() -> Result<std::vector<PadOutcome>> {
-    explain::Question question{.text = call, .layout = settings.layout};
-    auto size = shape_of(settings.size, "x");
-    if (!size) return pass(size);
-    question.size = *std::move(size);
-    question.kernel = settings.kernel;
-    question.channels = settings.channels;
-    const auto spoken = explain::read_question(question);
+    const auto question = question_of(call, settings);
+    if (!question) return std::unexpected(question.error());
+    const auto spoken = explain::read_question(*question);
     if (!spoken) return std::unexpected(spoken.error());
     const auto told = explain::explain(*spoken);
     if (!told) return std::unexpected(told.error());
     std::vector<PadOutcome> all;
     for (const explain::Explanation& one : *told) all.push_back(outcome_of(one));
     return all;
+  });
+}
+
+Result<CallsOutcome> diff_calls(const std::string& a, const std::string& b, const PadSettings& settings) {
+  return guarded([&]() -> Result<CallsOutcome> {
+    const auto of_a = question_of(a, settings), of_b = question_of(b, settings);
+    if (!of_a) return std::unexpected(of_a.error());
+    if (!of_b) return std::unexpected(of_b.error());
+    const auto found = diagnose::compare_calls(*of_a, *of_b);
+    if (!found) return std::unexpected(found.error());
+    CallsOutcome outcome{found->same(), {}, calls_text(*found), printed(calls_json(*found))};
+    for (const diagnose::CallFinding& one : found->findings) outcome.findings.push_back(one.says);
+    return outcome;
   });
 }
 

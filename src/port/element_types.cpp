@@ -1,5 +1,6 @@
 #include "port/element_types.h"
 
+#include "convoy/settings.h"
 #include "graph/element_types.h"
 #include "ops/expect.h"
 #include "run/run.h"
@@ -11,6 +12,11 @@
 #include <map>
 
 namespace convoy {
+
+std::optional<DType> real_type_named(std::string_view name) {
+  const auto found = std::ranges::find_if(real_types, [&](DType type) { return name_of(type) == name; });
+  return found == real_types.end() ? std::nullopt : std::optional(*found);
+}
 
 namespace {
 

@@ -3,10 +3,14 @@
 #include "graph/graph.h"
 #include "prove/prove.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
 namespace convoy {
+
+// The types that all real numbers of a model can be carried as.
+inline constexpr std::array real_types{DType::F16, DType::BF16, DType::F32};
 
 // All real numbers of the graph become `to`. One sentence on what that changes, and, where numbers move, one on how far the
 // outputs do and one on the layers that lose most: both graphs are run on the same input, freely. Fails: as inference and runs do.

@@ -9,6 +9,7 @@
 #include "formats/source_text.h"
 #include "port/element_types.h"
 #include "port/halves.h"
+#include "port/quantized.h"
 #include "port/spelt_steps.h"
 
 #include <algorithm>
@@ -58,22 +59,22 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   if (!loaded) return pass(loaded);
   r.source = std::move(*loaded);
   if (options.reals) {
-    auto said = carry_reals_as(r.source, *options.reals, options.proof);
+    auto said = carry_reals_as(r.source, *options.reals, options.proof());
     if (!said) return pass(said);
     r.remarks.insert(r.remarks.end(), said->begin(), said->end());
   }
   if (holds_whole_numbers(r.source)) {
-    auto said = spell_out_steps(r.source, options.proof);
+    auto said = spell_out_steps(r.source, options.proof());
     if (!said) return pass(said);
     r.remarks.insert(r.remarks.end(), said->begin(), said->end());
   }
   if (options.quantized == Quantized::Keep || options.quantized == Quantized::Float) {
-    auto said = divide_by_scales(r.source, options.proof);
+    auto said = divide_by_scales(r.source, options.proof());
     if (!said) return pass(said);
     r.remarks.insert(r.remarks.end(), said->begin(), said->end());
   }
   if (options.quantized == Quantized::Float) {
-    auto said = leave_out_rounding(r.source, options.proof);
+    auto said = leave_out_rounding(r.source, options.proof());
     if (!said) return pass(said);
     r.remarks.insert(r.remarks.end(), said->begin(), said->end());
   }
@@ -87,7 +88,7 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
   r.target = r.source;
   name_origins(r.target);  // every value starts as its own origin; the passes keep that up to date
   Target fixed = target;
-  fixed.outside = options.outside;
+  fixed.outside = options.source_axes ? Outside::Source : Outside::Target;
   fixed.interface = interface_of(r.source, fixed);
   auto reports = run_passes(r.target, fixed, options.without);
   if (!reports) return pass(reports);
@@ -185,7 +186,7 @@ Result<PortReport> finished(PortReport report, OutputSet& out, const std::vector
   if (options.proves) {
     auto read = read_back(report.target, out.temporary(written), load, names);
     if (!read) return pass(read);
-    if (auto s = prove_read_back(report, std::move(*read), options.proof); !s) return pass(s);
+    if (auto s = prove_read_back(report, std::move(*read), options.proof()); !s) return pass(s);
     if (!report.proof->holds) return report;
   }
   if (auto s = put_in_place(out, files, options, report); !s) return pass(s);

@@ -51,12 +51,12 @@ Result<PortReport> mend_model(const Graph& a, const Graph& b, const fs::path& fi
   port_options.output = place_of_mended(*kind, file_b, folder);
   port_options.overwrites = overwrites;
   port_options.accompany = std::move(accompany);
-  port_options.proof.seed = options.seed;
-  port_options.proof.threads = options.threads;
+  port_options.seed = options.seed;
+  port_options.threads = options.threads;
   // A form with channels first is written with channels last for Keras, and as it is for the others.
   port_options.graph = std::move(*mended);
   const Graph& form = *port_options.graph;
-  if (*kind != Kind::Keras) port_options.outside = Outside::Source;
+  if (*kind != Kind::Keras) port_options.source_axes = true;
   const Interface lying = *kind == Kind::Keras ? interface_of(form, keras_target()) : interface_of_source(form);
   for (std::size_t i = 0; i < b.inputs.size(); ++i) {
     Shape shape;

@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "formats/source.h"
+#include "port/element_types.h"
 #include "port/journey.h"
 
 #include <algorithm>
@@ -67,6 +68,11 @@ Result<Written> target_of(const fs::path& source, const PortOptions& options) {
 
 // An option that says nothing of this target was meant for another.
 Status check_options(const Written& target, const PortOptions& options) {
+  if (options.weights_format != "safetensors" && options.weights_format != "pt")
+    return fail(Fault::Usage, "--weights-format " + options.weights_format + ": write safetensors or pt");
+  if (options.reals && std::ranges::find(real_types, *options.reals) == real_types.end())
+    return fail(Fault::Usage, "a model is not carried with its real numbers as " +
+                                  std::string(name_of(*options.reals)) + ": give float16, bfloat16 or float32");
   std::string_view option, format;
   if (target.name != "onnx") {
     format = "onnx";
@@ -74,7 +80,7 @@ Status check_options(const Written& target, const PortOptions& options) {
     if (options.optimizes) option = "--optimize";
     if (options.external_data) option = "--external-data";
   }
-  if (target.name != "torch" && options.weights_format != PortOptions().weights_format) {
+  if (target.name != "torch" && options.weights_format != PortSettings().weights_format) {
     format = "torch";
     option = "--weights-format";
   }
@@ -107,11 +113,11 @@ Result<PortReport> port(const fs::path& source, const PortOptions& asked) {
   if (auto fits = check_options(*target, options); !fits) return pass(fits);
   if (options.output.empty() && file_of(source) == "-")
     return fail(Fault::Usage, "standard input has no name to write under; name the file with -o");
-  options.proof.convention = Convention{};
-  options.proof.convention->has_dictionaries = target->name != "onnx" && target->name != "tflite";
-  options.proof.convention->has_tuples_of_one = target->name == "torch";
-  if (options.outside == Outside::Target)
-    options.proof.convention->channels =
+  Convention& convention = options.convention.emplace();
+  convention.has_dictionaries = target->name != "onnx" && target->name != "tflite";
+  convention.has_tuples_of_one = target->name == "torch";
+  if (!options.source_axes)
+    convention.channels =
         target->name == "keras" || target->name == "tflite" ? Order::ChannelsLast : Order::ChannelsFirst;
   auto done = target->port(source, options);
   if (!done && done.error().fault == Fault::Internal && !options.without.empty()) {

@@ -2,9 +2,9 @@
 // unless the port was shown to be equal (or the proof was declined outright).
 #pragma once
 #include "base/atomic_output.h"
+#include "convoy/settings.h"
 #include "formats/format.h"
 #include "passes/passes.h"
-#include "port/quantized.h"
 #include "prove/prove.h"
 
 #include <filesystem>
@@ -17,27 +17,17 @@ namespace convoy {
 
 struct PortReport;
 
-struct PortOptions {
+// What was asked for, and what the library itself adds to it.
+struct PortOptions : PortSettings {
   LoadOptions load;
-  std::optional<Graph> graph;            // what the source says, read already and perhaps changed; else it is read
-  std::string to;                        // target format; empty: told by the extension of `output`
-  std::filesystem::path output;          // empty: beside nothing, in the current directory, named after the source
-  Outside outside = Outside::Target;     // --interface: whose axes the port has outside
-  bool overwrites = false;               // --force
-  bool proves = true;                    // --no-proof
-  std::vector<std::string> without;      // passes left out
-  std::string weights_format = "safetensors";
-  std::optional<Size> opset;             // ONNX alone; absent: the usual one
-  bool optimizes = false;                // ONNX alone: normalisations are taken into the layers before them
-  bool external_data = false;            // ONNX alone: the larger tensors in a file beside the model
-  bool rounds_to_halves = false;         // TFLite alone: weights are rounded to float16 and stored so
-  std::optional<DType> reals;  // the model is carried with all real numbers of this type; absent: as they are
-  std::optional<Quantized>
-      quantized;  // what of rounding to steps is taken along; absent: as much as the target can say
-  ProofOptions proof;
+  std::optional<Graph> graph;  // what the source says, read already and perhaps changed; else it is read
+  std::filesystem::path output;  // empty: beside nothing, in the current directory, named after the source
+  std::optional<Convention> convention{};  // how inputs and outputs of the port have to lie; port() says it
   // Asked when all is written and proved and nothing stands in place: what it gives appears together with the port, and
   // what it fails with ends the port.
   std::function<Result<OutputSet>(const PortReport&)> accompany;
+
+  ProofOptions proof() const { return {.seed = seed, .threads = threads, .convention = convention}; }
 };
 
 struct WrittenFile {

@@ -79,7 +79,7 @@ Result<PortReport> port_to_keras_source(const fs::path& source, const PortOption
   const auto weights_sha256 = out->close(0);
   if (!weights_sha256) return std::unexpected(weights_sha256.error());
   if (options.proves) {
-    auto proof = prove(r.source, r.target, options.proof);
+    auto proof = prove(r.source, r.target, options.proof());
     if (!proof) return pass(proof);
     r.proof = std::move(*proof);
     if (!r.proof->holds) return begun;

@@ -143,7 +143,7 @@ Result<PortReport> port_to_torch(const fs::path& source, const PortOptions& opti
     auto read_back = with_weights_of(r.target, *parameters, out->temporary(0), options.weights_format);
     if (!read_back) return pass(read_back);
     r.target = std::move(*read_back);
-    auto proof = prove(r.source, r.target, options.proof);
+    auto proof = prove(r.source, r.target, options.proof());
     if (!proof) return pass(proof);
     r.proof = std::move(*proof);
     if (!r.proof->holds) return begun;

@@ -142,6 +142,9 @@ answers '"ms":['
 answers '"ok":1'
 answers '"hwm_mb"'
 ends 0 "what it served is what run gives" cmp served.npy y.npy
+ends 4 "a bench replaces nothing unasked" sh -c "echo out served.npy | '$convoy' bench --serve '$good/model.keras'"
+says "the file is told" "served.npy"
+ends 0 "a bench replaces what it may" sh -c "echo out served.npy | '$convoy' bench --serve '$good/model.keras' -f"
 ends 2 "a bench is asked for what there is not" sh -c "echo jump | '$convoy' bench --serve '$good/model.keras'"
 says "the requests are told" "there are run N, out FILE, rss and quit"
 ends 0 "several outputs go into one archive" "$convoy" run "$corpus/multi_io/model.keras" \

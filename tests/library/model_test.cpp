@@ -110,6 +110,207 @@ TEST(Library, APortIsTheSameAsItsSource) {
   fs::remove_all(folder);
 }
 
+TEST(Library, APortIsWrittenAsItWasAskedFor) {
+  const fs::path folder = folder_for("settings");
+  PortSettings halves;
+  halves.reals = DType::F16;
+  ASSERT_TRUE(port(digits, folder / "halves.onnx", halves));
+  const auto narrowed = load(folder / "halves.onnx", ReadOptions{});
+  ASSERT_TRUE(narrowed) << message(narrowed.error());
+  EXPECT_EQ(narrowed->outputs().front().dtype, DType::F16);
+
+  PortSettings lean;
+  lean.optimizes = true;
+  ASSERT_TRUE(port(digits, folder / "usual.onnx"));
+  ASSERT_TRUE(port(digits, folder / "lean.onnx", lean));
+  const auto usual = load(folder / "usual.onnx", ReadOptions{}), fewer = load(folder / "lean.onnx", ReadOptions{});
+  ASSERT_TRUE(usual && fewer);
+  EXPECT_LT(fewer->layers().size(), usual->layers().size());
+
+  PortSettings apart;
+  apart.external_data = true;
+  const auto two = port(digits, folder / "apart.onnx", apart);
+  ASSERT_TRUE(two) << message(two.error());
+  EXPECT_EQ(two->files.size(), 2U);
+
+  PortSettings pickled;
+  pickled.weights_format = "pt";
+  ASSERT_TRUE(port(digits, folder / "net.py", pickled));
+  EXPECT_TRUE(fs::exists(folder / "net.pt"));
+
+  PortSettings stored;
+  stored.rounds_to_halves = true;
+  ASSERT_TRUE(port(digits, folder / "usual.tflite"));
+  ASSERT_TRUE(port(digits, folder / "halves.tflite", stored));
+  EXPECT_LT(fs::file_size(folder / "halves.tflite"), fs::file_size(folder / "usual.tflite"));
+
+  PortSettings wrong = stored;
+  const auto refused = port(digits, folder / "wrong.onnx", wrong);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::Usage);
+  wrong = {.weights_format = "zip"};
+  EXPECT_EQ(port(digits, folder / "wrong.py", wrong).error().fault, Fault::Usage);
+  wrong = {.reals = DType::I8};
+  EXPECT_EQ(port(digits, folder / "wrong.onnx", wrong).error().fault, Fault::Usage);
+  fs::remove_all(folder);
+}
+
+TEST(Library, QuantisedModelsAreRunAndPortedAsAsked) {
+  const char* quantised = "tests/data/corpus/tflite/mobile_int8/model.tflite";
+  const fs::path folder = folder_for("quantised");
+  const auto model = load(quantised, ReadOptions{});
+  ASSERT_TRUE(model) << message(model.error());
+  const Tensor x = Tensor::of({1, 8, 14, 3}, std::vector<float>(336, 0.25F));
+  const auto y = model->run(std::vector{x});
+  ASSERT_TRUE(y) << message(y.error());
+  for (const auto& [word, holds_whole] : {std::pair{"keep", true}, {"float", false}}) {
+    PortSettings settings;
+    settings.quantized = quantized_named(word);
+    const fs::path output = folder / (std::string(word) + ".onnx");
+    const auto done = port(quantised, output, settings);
+    ASSERT_TRUE(done) << message(done.error());
+    const auto types = load(output, ReadOptions{})->dtypes();
+    EXPECT_EQ(std::ranges::find(types, DType::I8) != types.end(), holds_whole) << word;
+  }
+  PortSettings keep;
+  keep.quantized = Quantized::Keep;
+  EXPECT_EQ(port(quantised, folder / "keep.py", keep).error().fault, Fault::Unsupported);
+  EXPECT_FALSE(quantized_named("all"));
+
+  const auto refused = diff(*model, *model);  // it is not compared by whole numbers
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::Unsupported);
+  ReadOptions real;
+  real.dequantizes = true;
+  const auto widened = load(quantised, real);
+  ASSERT_TRUE(widened);
+  EXPECT_TRUE(diff(*widened, *widened)->same);
+  fs::remove_all(folder);
+}
+
+TEST(Library, NamesThatSourceLeavesOpenAreLent) {
+  const fs::path folder = folder_for("names");
+  std::ofstream(folder / "net.py") << "import torch.nn as nn\nmodel = nn.Conv2d(3, width, 3)\n";
+  ReadOptions options;
+  options.shapes[""] = {1, 3, 8, 10};
+  EXPECT_FALSE(load(folder / "net.py", options));
+  options.names = {"width=5"};
+  const auto model = load(folder / "net.py", options);
+  ASSERT_TRUE(model) << message(model.error());
+  EXPECT_EQ(model->outputs().front().shape, (ModelShape{1, 5, 6, 8}));
+  EXPECT_TRUE(model->draws_weights());
+  ASSERT_TRUE(port(folder / "net.py", folder / "net.onnx", {}, options));
+  EXPECT_FALSE(load(folder / "net.onnx", ReadOptions{})->draws_weights());
+  fs::remove_all(folder);
+}
+
+TEST(Library, ASignatureIsChosenByItsName) {
+  const char* saved = "tests/data/corpus/tensorflow/resizes/saved_model";
+  ReadOptions options;
+  options.signature = "serving_default";
+  EXPECT_TRUE(load(saved, options));
+  options.signature = "no_such";
+  const auto refused = load(saved, options);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(message(refused.error()).find("no_such"), std::string::npos) << message(refused.error());
+}
+
+TEST(Library, AModelEndsAtLayersOfTheCallers) {
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  std::vector<std::string> names;
+  for (const ModelLayer& layer : model->layers())
+    if (!layer.name.empty() && names.size() < 3) names.push_back(layer.name);
+  const auto cut = model->outputs_at({names[2], names[1]});
+  ASSERT_TRUE(cut) << message(cut.error());
+  ASSERT_EQ(cut->outputs().size(), 2U);
+  const std::vector<Tensor> x{Tensor::of({2, 8, 8, 1}, std::vector<float>(128, 0.5F))};
+  const auto both = cut->run(x);
+  ASSERT_TRUE(both) << message(both.error());
+  ReadOptions at_one;
+  at_one.outputs = {names[1]};
+  const auto one = load(digits, at_one);
+  ASSERT_TRUE(one);
+  EXPECT_TRUE(same_bytes((*both)[1], one->run(x)->front()));
+  EXPECT_EQ(model->outputs_at({"no such"}).error().fault, Fault::Usage);
+}
+
+TEST(Library, KernelsAreChosen) {
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  std::vector<float> numbers(3 * 64);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * 37 % 101) / 101;
+  const std::vector<Tensor> x{Tensor::of({3, 8, 8, 1}, numbers)};
+  const auto exact = model->run(x, {.doubles = true});
+  ASSERT_TRUE(exact);
+  for (const RunSettings& settings : {RunSettings{}, RunSettings{.plain = true}, RunSettings{.direct = true}}) {
+    const auto y = model->run(x, settings);
+    ASSERT_TRUE(y) << message(y.error());
+    const auto near = y->front().doubles(), wanted = exact->front().doubles();
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(near[i], wanted[i], 1e-5);
+  }
+}
+
+TEST(Library, TheWeightsOfAFileAreValues) {
+  const auto all = weights(digits);
+  ASSERT_TRUE(all) << message(all.error());
+  Size count = 0;
+  for (const NamedTensor& one : *all) {
+    EXPECT_FALSE(one.name.empty());
+    count += one.tensor.count();
+  }
+  EXPECT_EQ(count, load(digits, ReadOptions{})->parameters());
+  EXPECT_EQ(weights("no/such.npz").error().fault, Fault::Io);
+}
+
+TEST(Library, TwoCallsAreCompared) {
+  const auto apart = diff_calls("nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')", {.size = {8, 10}});
+  ASSERT_TRUE(apart) << message(apart.error());
+  EXPECT_FALSE(apart->same);
+  EXPECT_FALSE(apart->findings.empty());
+  const auto same = diff_calls("nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')", {.size = {7, 9}});
+  ASSERT_TRUE(same);
+  EXPECT_TRUE(same->same) << same->text;
+  EXPECT_EQ(diff_calls("nn.Conv2d(3, 8, 3)", "what").error().fault, Fault::Usage);
+}
+
+TEST(Library, WhatDiffersIsPutRight) {
+  const fs::path folder = folder_for("mend");
+  std::ofstream(folder / "a.py")
+      << "import torch.nn as nn\nmodel = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2, padding=1))\n";
+  std::ofstream(folder / "b.py")
+      << "import torch.nn as nn\nmodel = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2, padding=(1, 0)))\n";
+  ReadOptions options;
+  options.shapes[""] = {1, 3, 8, 10};
+  const auto pair = load_pair(folder / "a.py", folder / "b.py", options, options);
+  ASSERT_TRUE(pair) << message(pair.error());
+  const auto mended = mend(pair->a, pair->b, folder / "mended");
+  ASSERT_TRUE(mended) << message(mended.error());
+  EXPECT_TRUE(mended->holds);
+  const auto again = load_pair(folder / "a.py", folder / "mended" / "b.py", options, options);
+  ASSERT_TRUE(again) << message(again.error());
+  EXPECT_TRUE(diff(again->a, again->b)->same);
+  EXPECT_EQ(mend(pair->a, pair->b, folder / "mended").error().fault, Fault::Io);
+  EXPECT_EQ(mend(pair->a, pair->a, folder / "same").error().fault, Fault::Usage);
+  fs::remove_all(folder);
+}
+
+TEST(Library, SourceWithoutWeightsIsComparedAsIfItHeldTheOthers) {
+  const fs::path folder = folder_for("shares");
+  std::ofstream(folder / "net.py")
+      << "import torch.nn as nn\nmodel = nn.Sequential(nn.Conv2d(3, 4, (3, 2)), nn.ReLU())\n";
+  ReadOptions options;
+  options.shapes[""] = {1, 3, 8, 10};
+  options.seed = 7;
+  ASSERT_TRUE(port(folder / "net.py", folder / "net.onnx", {}, options));
+  const auto pair = load_pair(folder / "net.onnx", folder / "net.py", {}, {});  // other weights, and the other's shape
+  ASSERT_TRUE(pair) << message(pair.error());
+  const auto found = diff(pair->a, pair->b);
+  ASSERT_TRUE(found) << message(found.error());
+  EXPECT_TRUE(found->same) << found->text;
+  fs::remove_all(folder);
+}
+
 TEST(Library, WhyTwoModelsDifferIsAValue) {
   ReadOptions source;
   source.shapes[""] = {1, 3, 8, 10};

@@ -2,6 +2,7 @@
 import concurrent.futures
 import copy
 import gc
+import inspect
 import io
 import multiprocessing
 import os
@@ -510,6 +511,148 @@ class Pads(unittest.TestCase):
         for call, kind in [("Convolve(3)", convoy.UsageError), ("", convoy.UsageError), ("nn.Conv2d(3, 8, 3, stride=2, padding='same')", convoy.Unsupported)]:
             with self.subTest(call), self.assertRaises(kind):
                 convoy.pad(call)
+
+
+class Options(Folder):
+    """What the command can be asked for, the module can: by arguments of the options' names."""
+
+    # Options with another name in Python, and those that ask for nothing of the work.
+    NAMES = {"--shape": "shapes", "--allow-root": "import_roots", "--set": "names", "--no-proof": "proof", "--float16": "reals", "--bfloat16": "reals",
+             "--float32": "reals", "--input": "inputs", "-o": "output", "--html": "page", "--kernel": None, "--channels": None}
+    PRINTED = {"-h", "--json", "-q", "--help"}
+    ELSEWHERE = {"port": {"--args": "net.py:Net(3, 64)", "--report": "report.data", "--jobs": "batch", "--resume": "batch", "--shard": "batch"},
+                 "run": {"--args": "net.py:Net(3, 64)", "-o": "what is returned", "-f": "what is returned"},
+                 "diff": {"--report": "data", "--check": "the command", "--fix": "mend", "-o": "mend", "-f": "mend", "--kernel": "diff_calls",
+                          "--channels": "diff_calls"}}
+
+    def options_of(self, command):
+        said = subprocess.run(["convoy", command, "--help"], capture_output=True, text=True, check=True).stdout
+        found = re.findall(r"^  (-[-\w]+)(?:,(--[-\w]+))?", said.partition("Options:")[2], re.M)
+        return {"-o" if short == "-o" else "-f" if short == "-f" else long or short for short, long in found if short not in self.PRINTED}
+
+    def test_every_option_has_its_argument(self):
+        reading = set(inspect.signature(convoy.load).parameters)
+        taken = {"port": set(inspect.signature(convoy.port).parameters) | reading,
+                 "run": set(inspect.signature(convoy.Model.__call__).parameters) | reading,
+                 "diff": set(inspect.signature(convoy.diff).parameters) | reading}
+        for command, arguments in taken.items():
+            options = self.options_of(command)
+            self.assertIn("--budget", options)
+            for option in options - set(self.ELSEWHERE[command]):
+                with self.subTest(f"{command} {option}"):
+                    name = self.NAMES.get(option, "force" if option == "-f" else option.lstrip("-").replace("-", "_"))
+                    self.assertIn(name, arguments)
+
+    def ported(self, name, source=DIGITS, **options):
+        convoy.port(source, self.folder / name, **options)
+        return self.folder / name
+
+    def test_numbers_are_carried_in_another_type(self):
+        halves = convoy.load(self.ported("halves.onnx", reals="float16"))
+        self.assertEqual(halves.outputs[0].dtype, "float16")
+        for wrong in ("float64", "int8", 16):
+            with self.subTest(wrong), self.assertRaisesRegex(convoy.UsageError, "reals"):
+                self.ported("wrong.onnx", reals=wrong)
+
+    def test_what_is_quantised_is_kept_or_left(self):
+        source = ROOT / "tests/data/corpus/tflite/mobile_int8/model.tflite"
+        x = np.load(source.with_name("input_0.npy"))
+        self.assertEqual(convoy.load(source)(x).shape, np.load(source.with_name("output_0.npy")).shape)
+        kept, left = (self.ported(f"{word}.onnx", source, quantized=word) for word in ("keep", "float"))
+        self.assertLess(len(convoy.load(left).layers), len(convoy.load(kept).layers))
+        with self.assertRaises(convoy.Unsupported):
+            self.ported("kept.py", source, quantized="keep")
+        with self.assertRaisesRegex(convoy.UsageError, "quantized"):
+            self.ported("wrong.onnx", source, quantized="all")
+        with self.assertRaisesRegex(convoy.Unsupported, "dequantize"):
+            convoy.diff(convoy.load(source), left)
+        with self.assertWarnsRegex(convoy.Warning, "nothing is rounded to their steps"):
+            real = convoy.load(source, dequantize=True)
+        convoy.assert_same(real, left)
+
+    def test_a_port_is_written_as_asked(self):
+        usual, lean = self.ported("usual.onnx"), self.ported("lean.onnx", optimize=True, opset=18, threads=1)
+        self.assertLess(len(convoy.load(lean).layers), len(convoy.load(usual).layers))
+        self.assertIn("opset 18", convoy.load(lean).format)
+        self.assertEqual(len(convoy.port(DIGITS, self.folder / "apart.onnx", external_data=True).files), 2)
+        self.assertLess(self.ported("halves.tflite", float16_weights=True).stat().st_size, self.ported("usual.tflite").stat().st_size)
+        self.ported("net.py", weights_format="pt")
+        self.assertTrue((self.folder / "net.pt").exists())
+        for name, wrong in [("wrong.py", {"optimize": True}), ("wrong.onnx", {"weights_format": "pt"}), ("wrong.onnx", {"float16_weights": True}),
+                            ("wrong.py", {"weights_format": "zip"}), ("wrong.onnx", {"threads": -1})]:
+            with self.subTest(**wrong), self.assertRaises(convoy.UsageError):
+                self.ported(name, **wrong)
+        with self.assertRaisesRegex(convoy.UsageError, "convoy.port"):
+            convoy.to_onnx(DIGITS, external_data=True)
+
+    def test_names_that_source_leaves_open_are_given(self):
+        source = self.folder / "net.py"
+        source.write_text("from torch import nn\nmodel = nn.Conv2d(3, size[1], kernel)\n")
+        net = convoy.load(source, shapes=(1, 3, 8, 10), names={"size": (4, np.int64(5)), "kernel": [3, 2]})
+        self.assertEqual(net.outputs[0].shape, (1, 5, 6, 9))
+        self.assertEqual(convoy.load(self.ported("net.onnx", source, shapes=(1, 3, 8, 10), names={"size": {1: 7}, "kernel": 3})).outputs[0].shape[1], 7)
+        for wrong in (["size=3"], {3: 4}, {"size": object()}, {"a b": 3}):
+            with self.subTest(repr(wrong)), self.assertRaises(convoy.UsageError):
+                convoy.load(source, shapes=(1, 3, 8, 10), names=wrong)
+
+    def test_a_signature_is_chosen(self):
+        saved = ROOT / "tests/data/corpus/tensorflow/resizes/saved_model"
+        convoy.load(saved, signature="serving_default")
+        with self.assertRaisesRegex(convoy.Error, "no_such"):
+            convoy.load(saved, signature="no_such")
+
+    def test_kernels_are_chosen(self):
+        x, _ = digits()
+        net = convoy.load(DIGITS)
+        for options in ({"plain": True}, {"direct": True}, {"threads": 1}):
+            with self.subTest(**options):
+                np.testing.assert_allclose(net(x, **options), net(x), rtol=1e-4, atol=1e-6)
+
+    def test_a_model_ends_at_layers(self):
+        x, _ = digits()
+        net = convoy.load(DIGITS)
+        names = [layer.name for layer in net.layers if layer.name][:2]
+        first, second = net.outputs_at(names)(x)
+        for given, name in ((first, names[0]), (second, names[1])):  # alone, a layer may be computed together with others
+            np.testing.assert_allclose(given, convoy.load(DIGITS, outputs=name)(x), rtol=1e-4, atol=1e-5)
+        with self.assertRaises(convoy.UsageError):
+            net.outputs_at("no such")
+
+    def test_the_weights_of_a_file_are_arrays(self):
+        weights = convoy.weights(DIGITS)
+        self.assertEqual(sum(one.size for one in weights.values()), convoy.load(DIGITS).parameters)
+        with self.assertRaises(convoy.FileError):
+            convoy.weights("no such.npz")
+
+    def test_two_calls_are_compared(self):
+        apart = convoy.diff_calls("nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')", size=(8, 10))
+        self.assertFalse(apart)
+        self.assertTrue(apart.findings)
+        self.assertTrue(convoy.diff_calls("nn.Conv2d(3, 8, 3, 2, 1)", "Conv2D(8, 3, 2, 'same')", size=(7, 9)))
+
+    def test_what_differs_is_put_right(self):
+        for name, padding in (("a.py", "1"), ("b.py", "(1, 0)")):
+            (self.folder / name).write_text(f"from torch import nn\nmodel = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2, padding={padding}))\n")
+        a, b, shapes = self.folder / "a.py", self.folder / "b.py", (1, 3, 8, 10)
+        self.assertFalse(convoy.diff(a, b, shapes=shapes))
+        report = convoy.mend(a, b, self.folder / "mended", shapes=shapes)
+        self.assertTrue(report.holds)
+        convoy.assert_same(a, self.folder / "mended" / "b.py", shapes=shapes)
+        with self.assertRaises(convoy.FileError):
+            convoy.mend(a, b, self.folder / "mended", shapes=shapes)
+        with self.assertRaisesRegex(convoy.UsageError, "path"):
+            convoy.mend(a, b.read_bytes(), self.folder / "mended", shapes=shapes)
+
+    def test_each_of_two_models_has_weights_of_its_own(self):
+        source = self.folder / "net.py"
+        source.write_text("from torch import nn\nmodel = nn.Sequential(nn.Conv2d(3, 4, (3, 2)), nn.ReLU())\n")
+        shapes = (1, 3, 8, 10)
+        one = {"0.weight": np.arange(72, dtype="float32").reshape(4, 3, 3, 2), "0.bias": np.ones(4, "float32")}
+        other = {**one, "0.bias": np.array([1, 2, 1, 1], "float32")}
+        self.assertTrue(convoy.diff(source, source, weights_a=one, weights_b=one, shapes=shapes))
+        self.assertFalse(convoy.diff(source, source, weights_a=one, weights_b=other, shapes=shapes))
+        self.ported("net.onnx", source, shapes=shapes, seed=7)
+        self.assertTrue(convoy.diff(self.folder / "net.onnx", source))  # without any, as if it held the other's
 
 
 class TFLite(Folder):

@@ -30,7 +30,7 @@ class Stub(unittest.TestCase):
         said = [(one.arg, ast.unparse(one.annotation) if one.annotation else "") for one in node.args.args]
         self.assertEqual([name for name, _ in said], [name for name, _ in had], node.name)
         for (name, ours), (_, theirs) in zip(said, had):
-            if theirs in ("bytes", "str", "bool", "int", "Reading", "Asked", "Model", "int | None"):
+            if theirs in ("bytes", "str", "bool", "int", "ReadOptions", "PortSettings", "PadSettings", "RunSettings", "Asked", "Model", "int | None"):
                 self.assertEqual(ours, theirs, f"{node.name}: {name}")
         outer = ast.unparse(node.returns).partition("[")[0]
         if gives.partition("[")[0] in ("str", "int", "bool", "list", "tuple", "Model"):

@@ -171,7 +171,7 @@ TEST(Plan, SumsLargeConvolutionsByWinogradUnlessToldOtherwise) {
   const auto steps = steps_of(net.graph, inputs);
   EXPECT_NE(std::ranges::find(steps, "conv by winograd + relu"), steps.end());
   EXPECT_NE(std::ranges::find(steps, "conv by winograd + norm + sum + relu"), steps.end());
-  const auto direct = Engine(std::make_shared<const Graph>(net.graph), false).plan_for(inputs, {});
+  const auto direct = Engine(std::make_shared<const Graph>(net.graph)).plan_for(inputs, {}, false);
   ASSERT_TRUE(direct && *direct);
   for (const auto& step : (*direct)->steps()) EXPECT_FALSE(step->what.contains("winograd"));
 }

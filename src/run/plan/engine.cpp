@@ -28,34 +28,35 @@ bool fits(const Graph& graph, const std::vector<Tensor>& inputs) {
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<const Graph> graph, bool winograd)
+Engine::Engine(std::shared_ptr<const Graph> graph)
     : graph_(std::move(graph)),
-      winograd_(winograd),
       in_single_(computes_in(*graph_, DType::F32)) {}
 
-Result<std::shared_ptr<const plan::Plan>> Engine::plan_for(const std::vector<Tensor>& inputs,
-                                                           const RunOptions& options) const {
+Result<std::shared_ptr<const plan::Plan>> Engine::plan_for(const std::vector<Tensor>& inputs, const RunOptions& options,
+                                                           bool winograd) const {
   const bool plain = options.kernels == KernelChoice::Plain || options.precision == Precision::Double;
   if (plain || !in_single_ || options.keeps_all || fast::kernels<float>().lanes == 1 || !fits(*graph_, inputs))
     return nullptr;
   std::vector<Sizes> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   const std::lock_guard lock(guard_);
-  if (const auto found = std::ranges::find(kept_, shapes, &Kept::shapes); found != kept_.end()) {
+  const auto is_this = [&](const Kept& kept) { return kept.winograd == winograd && kept.shapes == shapes; };
+  if (const auto found = std::ranges::find_if(kept_, is_this); found != kept_.end()) {
     std::rotate(found, found + 1, kept_.end());
     return kept_.back().plan;
   }
-  auto made = plan::Plan::make(*graph_, inputs, winograd_);
+  auto made = plan::Plan::make(*graph_, inputs, winograd);
   if (!made) return std::unexpected(made.error());
   std::shared_ptr<const plan::Plan> plan = *std::move(made);
   if (plan && plan->arena_bytes() > options.memory_limit) plan = nullptr;
   if (kept_.size() == most_kept) kept_.erase(kept_.begin());
-  kept_.push_back({std::move(shapes), plan});
+  kept_.push_back({std::move(shapes), winograd, plan});
   return plan;
 }
 
-Result<std::vector<Tensor>> Engine::run(const std::vector<Tensor>& inputs, const RunOptions& options) const {
-  const auto plan = plan_for(inputs, options);
+Result<std::vector<Tensor>> Engine::run(const std::vector<Tensor>& inputs, const RunOptions& options,
+                                        bool winograd) const {
+  const auto plan = plan_for(inputs, options, winograd);
   if (!plan) return std::unexpected(plan.error());
   if (*plan) {
     if (auto held = budget::afford((*plan)->arena_bytes(), "the values of the network"); !held)
