@@ -322,7 +322,7 @@ class Program {
       return fail(Fault::Usage, "'" + expression_ + "' is not one model");
     const Value value = given->placed.front();
     if (is_model(value) || is_tensor(value)) return value;
-    if (const auto* unread = value.as<python::Unread>()) return unread->refused(in_);
+    if (const auto* unread = value.as<python::NotRead>()) return unread->refused(in_);
     if (is_class(value) || value.as<python::Function>()) return within(expression_, made(value));
     return fail(Fault::Usage, "'" + expression_ + "' is a " + python::type_name(value) + ", which is no model");
   }
@@ -358,7 +358,7 @@ class Program {
       return fail(Fault::Usage,
                   "there is no '" + part_ + "' in it" + did_you_mean(part_, models_in(scope), listed(scope)));
     if (is_model(*found) || is_tensor(*found)) return *found;
-    if (const auto* unread = found->as<python::Unread>()) return unread->refused(in_);
+    if (const auto* unread = found->as<python::NotRead>()) return unread->refused(in_);
     if (is_class(*found) || found->as<python::Function>()) return within(part_, made(*found));
     return fail(Fault::Usage,
                 "'" + part_ + "' is a " + python::type_name(*found) + ", which is no model" + behind(listed(scope)));

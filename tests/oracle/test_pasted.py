@@ -818,7 +818,7 @@ def test_what_might_change_the_model_is_not_read_over(name, tmp_path):
 def test_an_import_that_is_used_is_refused_at_its_use(tmp_path):
     (tmp_path / "pasted.py").write_text("import cv2\nfrom torch import nn\n\ndef build(n=3):\n    size = cv2.imread('a.png').shape\n"
                                         "    return nn.Linear(n, size[0])\n")
-    said = convoy("summary", tmp_path / "pasted.py:build", code=5).stderr  # a size must be a number
+    said = convoy("summary", tmp_path / "pasted.py:build", code=6).stderr
     assert "pasted.py:6:21:" in said and "'out_features' is a value of 'cv2.imread().shape" in said and "is not read" in said
 
 

@@ -1,7 +1,6 @@
 // Python's builtin functions, those that compute on known values.
 #include "containers/python/builtins.h"
 
-#include "containers/python/modules.h"
 #include "containers/python/unread.h"
 
 #include <algorithm>
@@ -136,8 +135,7 @@ bool of_type(Interpreter& in, const Value& value, const Value& type, int depth =
 Made isinstance(Interpreter& in, Arguments& a) {
   for (const Value& one : a.placed[1].as<Sequence>() ? a.placed[1].as<Sequence>()->items : ValueList{a.placed[1]})
     if (const auto* unread = one.as<Unread>()) return unread->refused(in);
-  if (const auto* unread = a.placed[0].as<Unread>()) return unread->refused(in);
-  if (a.placed[0].as<Outside>()) return fail(Fault::Unsupported, "the type of a " + type_name(a.placed[0]));
+  if (const auto* unread = a.placed[0].as<NotRead>()) return unread->refused(in);
   return Value::of(of_type(in, a.placed[0], a.placed[1]));
 }
 

@@ -1,4 +1,4 @@
-// What makes classes and tells of them: dataclasses, enum and inspect; and values outside of the network.
+// What makes classes and tells of them: dataclasses, enum and inspect.
 #include "containers/python/modules.h"
 
 #include <algorithm>
@@ -6,27 +6,6 @@
 namespace convoy::python {
 
 using Made = Result<Value>;
-
-Result<std::optional<Value>> Outside::attribute(Interpreter& in, const std::string& word) {
-  if (word == "__enter__") return in.native(word, [this](Interpreter&, Arguments&) -> Made { return Value::of(this); });
-  if (word.starts_with("__")) return std::nullopt;
-  return Value::of(in.make<Outside>(name + "." + word));
-}
-
-Result<Value> Outside::call(Interpreter& in, Arguments&) {
-  if (auto paid = in.charge(static_cast<Size>(name.size())); !paid) return pass(paid);
-  return Value::of(in.make<Outside>(name + "()"));
-}
-
-Result<Value> Outside::item(Interpreter& in, Value) { return Value::of(in.make<Outside>(name + "[]")); }
-
-Result<std::optional<Value>> Outside::binary(Interpreter& in, std::string_view symbol, Value, bool) {
-  const bool compares = symbol.find_first_of("<>=!") != std::string_view::npos;
-  if (compares) return fail(Fault::Unsupported, "a comparison with a " + type_name());
-  return Value::of(in.make<Outside>(name));
-}
-
-Result<bool> Outside::truth(Interpreter&) { return fail(Fault::Unsupported, "a decision by a " + type_name()); }
 
 namespace {
 

@@ -1,6 +1,7 @@
 // Expressions.
 #include "containers/python/evaluator.h"
 #include "containers/python/generator.h"
+#include "containers/python/unread.h"
 
 #include <algorithm>
 #include <set>
@@ -230,7 +231,14 @@ Result<Value> Evaluator::call(const Syntax& s) {
   if (is_super) return super_of(*given);
   if (called.kind == SyntaxKind::Name && (called.text == "locals" || called.text == "globals" || called.text == "vars"))
     return fail(Fault::Unsupported, "'" + called.text + "' is not read");
-  return in_.call(function, std::move(*given));
+  const auto is_not_read = [](const Value& one) { return one.as<NotRead>() != nullptr; };
+  const bool holds_unread = std::ranges::any_of(given->placed, is_not_read) ||
+                            std::ranges::any_of(given->named, [&](const auto& one) { return is_not_read(one.second); });
+  auto made = in_.call(function, std::move(*given));
+  // What is of the wrong kind here might be of the right one if it were read.
+  if (!made && !in_.placed_ && holds_unread && made.error().fault == Fault::Format)
+    made.error().fault = Fault::Unsupported;
+  return made;
 }
 
 // super(), super(Class, self): what comes behind a class in the order of an instance's classes.

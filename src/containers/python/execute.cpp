@@ -265,7 +265,7 @@ Status Evaluator::define_class(const Syntax& s) {
   std::vector<Class*> bases;
   for (const Value& base : given->placed) {
     if (auto* type = base.as<Class>()) bases.push_back(type);
-    else if (const auto* unread = base.as<Unread>()) return unread->refused(in_);
+    else if (const auto* unread = base.as<NotRead>()) return unread->refused(in_);
     else if (type_name(base) == "type hint") continue;  // ABC, Generic[T], Protocol: nothing of what is computed
     else
       return fail(Fault::Unsupported,

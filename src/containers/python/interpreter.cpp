@@ -139,7 +139,7 @@ Result<Scope*> Interpreter::run_as_far(const SourceFile& source) {
 }
 
 Value Interpreter::known_or_lent(const std::string& name, const Value& bound) {
-  if (lent.empty() || (!bound.as<Unread>() && !bound.as<Outside>())) return bound;
+  if (lent.empty() || !bound.as<NotRead>()) return bound;
   const auto given = lent.find(name);
   if (given == lent.end()) return bound;
   lent_used.insert(name);

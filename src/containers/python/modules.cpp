@@ -1,5 +1,6 @@
 // The parts of Python's library that networks are written with, as far as they compute on known values.
 #include "containers/python/modules.h"
+#include "containers/python/unread.h"
 
 #include <algorithm>
 #include <array>

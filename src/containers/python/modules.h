@@ -7,22 +7,6 @@ namespace convoy::python {
 // A function of a module that takes at least so many arguments by place.
 void add_function(Interpreter& in, Module& to, const std::string& name, std::size_t least, NativeFunction run);
 
-// What lies outside of the network: it may be named, called and handed around, nothing of it is done, and nothing may
-// depend on it.
-class Outside : public Object {
- public:
-  explicit Outside(std::string called) : name(std::move(called)) {}
-  std::string type_name() const override { return "value of '" + name + "', which is not read"; }
-  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& word) override;
-  Status set_attribute(Interpreter&, const std::string&, Value) override { return {}; }
-  Result<Value> call(Interpreter& in, Arguments& given) override;
-  Result<Value> item(Interpreter& in, Value key) override;
-  Status set_item(Interpreter&, Value, Value) override { return {}; }
-  Result<std::optional<Value>> binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) override;
-  Result<bool> truth(Interpreter&) override;
-  const std::string name;
-};
-
 // Lists, dictionaries and objects anew, with all that is in them, each once; what cannot change is shared.
 Result<Value> deep_copy(Interpreter& in, const Value& of);
 

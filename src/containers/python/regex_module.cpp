@@ -1,5 +1,6 @@
 // The module re on short texts: names of layers and settings that programs take apart.
 #include "containers/python/modules.h"
+#include "containers/python/unread.h"
 
 #include <optional>
 #include <regex>

@@ -5,17 +5,40 @@
 
 namespace convoy::python {
 
-std::string Unread::type_name() const { return "value of '" + name_ + "', which is not read"; }
-
 Result<std::optional<Value>> Unread::attribute(Interpreter& in, const std::string&) { return refused(in); }
 
 std::unexpected<Error> Unread::refused(Interpreter& in) const {
   if (first_) return in.fail_again(*first_);
   return fail(Fault::Unsupported,
-              "'" + name_ + "' is not read: " + why_ +
+              "'" + name + "' is not read: " + why_ +
                   "; known are torch, keras, tensorflow and numpy as far as networks are written with "
                   "them, math, functools, operator, itertools, collections, and source files beside "
                   "this one");
+}
+
+std::unexpected<Error> Outside::refused(Interpreter&) const {
+  return fail(Fault::Unsupported,
+              "'" + name + "' is not read, and the model depends on it; write what it is in its place");
+}
+
+Result<std::optional<Value>> Outside::attribute(Interpreter& in, const std::string& word) {
+  if (word == "__enter__")
+    return in.native(word, [this](Interpreter&, Arguments&) -> Result<Value> { return Value::of(this); });
+  if (word.starts_with("__")) return std::nullopt;
+  return Value::of(in.make<Outside>(name + "." + word));
+}
+
+Result<Value> Outside::call(Interpreter& in, Arguments&) {
+  if (auto paid = in.charge(static_cast<Size>(name.size())); !paid) return pass(paid);
+  return Value::of(in.make<Outside>(name + "()"));
+}
+
+Result<Value> Outside::item(Interpreter& in, Value) { return Value::of(in.make<Outside>(name + "[]")); }
+
+Result<std::optional<Value>> Outside::binary(Interpreter& in, std::string_view symbol, Value, bool) {
+  const bool compares = symbol.find_first_of("<>=!") != std::string_view::npos;
+  if (compares) return refused(in);
+  return Value::of(in.make<Outside>(name));
 }
 
 namespace {

@@ -7,14 +7,22 @@
 
 namespace convoy::python {
 
-class Unread : public Object {
+class NotRead : public Object {
+ public:
+  explicit NotRead(std::string called) : name(std::move(called)) {}
+  std::string type_name() const override { return "value of '" + name + "', which is not read"; }
+  virtual std::unexpected<Error> refused(Interpreter& in) const = 0;
+  const std::string name;
+};
+
+// Nothing may be done with it.
+class Unread : public NotRead {
  public:
   // An import: refused at the place of its use.
-  Unread(std::string called, std::string why) : name_(std::move(called)), why_(std::move(why)) {}
+  Unread(std::string called, std::string why) : NotRead(std::move(called)), why_(std::move(why)) {}
   // What a statement of the program did not bind: refused with the failure of that statement, which has its place.
-  Unread(std::string called, Error first) : name_(std::move(called)), first_(std::move(first)) {}
+  Unread(std::string called, Error first) : NotRead(std::move(called)), first_(std::move(first)) {}
 
-  std::string type_name() const override;
   Result<std::optional<Value>> attribute(Interpreter& in, const std::string& name) override;
   Status set_attribute(Interpreter& in, const std::string&, Value) override { return refused(in); }
   Result<Value> call(Interpreter& in, Arguments&) override { return refused(in); }
@@ -28,11 +36,26 @@ class Unread : public Object {
   Result<Size> length(Interpreter& in) override { return refused(in); }
   Result<ValueList> elements(Interpreter& in) override { return refused(in); }
   Result<bool> contains(Interpreter& in, Value) override { return refused(in); }
-  std::unexpected<Error> refused(Interpreter& in) const;
+  std::unexpected<Error> refused(Interpreter& in) const override;
 
  private:
-  const std::string name_, why_;
+  const std::string why_;
   const std::optional<Error> first_;
+};
+
+// What lies outside of the network: it may be named, called and handed around, nothing of it is done, and nothing may
+// depend on it.
+class Outside : public NotRead {
+ public:
+  using NotRead::NotRead;
+  Result<std::optional<Value>> attribute(Interpreter& in, const std::string& word) override;
+  Status set_attribute(Interpreter&, const std::string&, Value) override { return {}; }
+  Result<Value> call(Interpreter& in, Arguments& given) override;
+  Result<Value> item(Interpreter& in, Value key) override;
+  Status set_item(Interpreter&, Value, Value) override { return {}; }
+  Result<std::optional<Value>> binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) override;
+  Result<bool> truth(Interpreter& in) override { return refused(in); }
+  std::unexpected<Error> refused(Interpreter& in) const override;
 };
 
 // The names that a statement binds, and those whose values it may change: what it assigns an attribute or an item of, calls

@@ -1,5 +1,5 @@
 // What a program asks of a layer or a model that it made: its layers, where its tensors lie, their shapes.
-#include "containers/python/modules.h"
+#include "containers/python/unread.h"
 #include "formats/keras/source/library.h"
 
 #include <algorithm>

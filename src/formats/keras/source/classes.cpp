@@ -1,5 +1,5 @@
 // The classes of Keras: Layer, Model, Sequential, and one for each layer that has a signature.
-#include "containers/python/modules.h"
+#include "containers/python/unread.h"
 #include "formats/keras/source/library.h"
 #include "formats/keras/source/signatures.h"
 

@@ -1,6 +1,6 @@
 // keras.initializers: words, classes and objects become the JSON of a file, with the seeds that Keras would draw. Source:
 // keras/src/initializers of Keras 3.15, and the constructors of its layers for the order in which they draw.
-#include "containers/python/modules.h"
+#include "containers/python/unread.h"
 #include "formats/keras/source/library.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // What keras, keras.layers, tensorflow.keras and their like hold.
-#include "containers/python/modules.h"
+#include "containers/python/unread.h"
 #include "formats/keras/catalogue/catalogue.h"
 #include "formats/keras/merge_modes.h"
 #include "formats/keras/source/library.h"

@@ -1,5 +1,5 @@
 // torch.nn.Module and the modules that hold others.
-#include "containers/python/modules.h"
+#include "containers/python/unread.h"
 #include "formats/torch/source/tracer.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "formats/torch/source/torch_module.h"
 
 #include "containers/python/modules.h"
+#include "containers/python/unread.h"
 #include "formats/torch/source/parameters.h"
 #include "formats/torch/source/spectral_norm.h"
 #include "formats/torch/source/written_out.h"
