@@ -87,6 +87,7 @@ constexpr std::array table{
     // Beyond the table of the original catalogue; found by comparing what both files say.
     Cause{"pad_amount", "pads by another number of cells"},
     Cause{"initial_state", "begins with another state"},
+    Cause{"peepholes", "lets the gates see the cell otherwise"},
     Cause{"reset_after", "applies the reset gate on the other side of the product"},
     Cause{"cell_kind", "has a recurrent cell of another kind"},
     Cause{"groups", "has another number of groups"},

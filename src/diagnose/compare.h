@@ -146,6 +146,7 @@ class Comparison {
   std::vector<Fed> whole_numbers(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
   std::vector<Fed> ends_of(const Stretch& at) const;
   Fed between(const Stretch& at, const Fed& first, const Fed& last, double share) const;
+  static Fed spread(Fed fed, std::size_t n);
   std::vector<double> beyond_when_fed(std::size_t match, const Crossing& crossing, bool of_b, Fed fed);
   bool agrees_at_crossing(std::size_t match, const Stretch& at, const std::vector<Fed>& ends, const Crossing& crossing,
                           bool of_b, Reached& reached_a, Reached& reached_b);

@@ -61,6 +61,17 @@ Comparison::Fed Comparison::between(const Stretch& at, const Fed& first, const F
   return fed;
 }
 
+// Every number of what a stretch is fed as its n-th: where others overflow, nothing is seen of the one at the crossing.
+Comparison::Fed Comparison::spread(Fed fed, std::size_t n) {
+  for (auto& [read, tensor] : fed) {
+    if (tensor.dtype() != DType::F32 || tensor.count() == 0) continue;
+    auto numbers = tensor.floats();
+    std::ranges::fill(numbers, float{numbers[n % numbers.size()]});
+    tensor = Tensor::of(tensor.shape(), std::move(numbers));
+  }
+  return fed;
+}
+
 std::vector<double> Comparison::beyond_when_fed(std::size_t i, const Crossing& crossing, bool of_b, Fed fed) {
   State& state = states_[i];
   const auto before = std::exchange(state.fed, std::move(fed));
@@ -91,8 +102,11 @@ bool Comparison::agrees_at_crossing(std::size_t i, const Stretch& at, const std:
         ((now[n] < 0) == (sides[p][n] < 0) ? low : high) = middle;
       }
       const double aside = aside_of(crossing.kind, high);
-      for (const double share : {low - aside, high + aside, 1.0})
-        if (!agrees_when_fed(i, between(at, ends[p], ends[q], share), reached_a, reached_b, nullptr)) return false;
+      for (const double share : {low - aside, high + aside, 1.0}) {
+        const Fed fed = between(at, ends[p], ends[q], share);
+        if (!agrees_when_fed(i, fed, reached_a, reached_b, nullptr)) return false;
+        if (!agrees_when_fed(i, spread(fed, n), reached_a, reached_b, nullptr)) return false;
+      }
       return true;
     }
   return true;

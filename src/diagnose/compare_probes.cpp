@@ -1,6 +1,7 @@
 // Numbers that a stretch is fed beside a's own: what two models do alike with those of one range, they may do otherwise at a
 // limit, on its far side, with equal numbers, with a row that has a rule of its own.
 #include "diagnose/compare.h"
+#include "ops/expect.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -14,8 +15,6 @@
 namespace convoy::diagnose {
 
 namespace {
-
-bool is_of_floats(DType dtype) { return dtype <= DType::F64; }
 
 double largest_of(const Tensor& tensor) {
   double most = 0;
@@ -73,7 +72,7 @@ std::vector<Comparison::Fed> Comparison::all_rows(const Stretch& at) const {
       std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
       for (Size n = 0; n < count; ++n) numbers[static_cast<std::size_t>(n)] = (first + n) % rows;
       Tensor made = Tensor::of(own.shape(), std::move(numbers));
-      if (is_of_floats(own.dtype())) made = Tensor::of(made.shape(), made.floats());
+      if (is_floating(own.dtype())) made = Tensor::of(made.shape(), made.floats());
       runs.push_back({{read, std::move(made)}});
     }
   }

@@ -63,6 +63,8 @@ constexpr std::array known{
     Known{"layer_missing", "the original's layer here", "the original's layer here"},
     Known{"initial_state", "the original's state as the second argument of the call",
           "initial_state= with the original's state"},
+    Known{"peepholes", "the cell written out step by step with its peepholes, or without: nn.LSTM has none",
+          "the cell written out step by step with its peepholes, or without: layers.LSTM has none"},
     Known{"reset_after", "nn.GRU applies the reset gate behind the recurrent product; write the cell out",
           "reset_after=True is what PyTorch does"},
     Known{

@@ -3,6 +3,7 @@
 #include "diagnose/family.h"
 #include "diagnose/fingerprint.h"
 #include "diagnose/hypothesis.h"
+#include "ops/expect.h"
 
 #include <fmt/format.h>
 
@@ -165,8 +166,10 @@ bool is_variance_factor(const Scene& scene, const Node& node) {
   return std::abs(count - std::round(count)) < 1e-4 * count;
 }
 
-// x * scale + offset, however it is written. Nothing: no such step, or one with many numbers.
+// x * scale + offset, however it is written. Nothing: no such step, one with many numbers, or one of whole numbers, which
+// may overflow.
 std::optional<Affine> straight_line(const Graph& graph, const Node& node) {
+  if (!is_floating(graph[node.outputs[0]].type.dtype)) return std::nullopt;
   if (const auto* line = std::get_if<Affine>(&node.op)) return *line;
   const auto* binary = std::get_if<Binary>(&node.op);
   if (!binary) return std::nullopt;

@@ -9,7 +9,8 @@ namespace convoy::diagnose {
 
 namespace {
 
-constexpr std::size_t weights = 5;  // inputs from 1 on up to here hold gates; behind them are states and peepholes
+// Inputs from 1 on up to `weights` hold gates; behind them are states, and behind those the peepholes of an LSTM.
+constexpr std::size_t weights = 5, peepholes = 7, most_inputs = 8;
 
 template <class Cell>
 constexpr Size gates_of() {
@@ -101,24 +102,24 @@ void guess_numbers(Guesses& guesses, std::size_t node, const Cell&) {
   }
 }
 
-// What the cell holds before the first step: numbers of b, or none.
+// What the cell reads there: numbers of b, or none.
 template <class Cell>
-void guess_state(Guesses& guesses, std::size_t node) {
+void guess_inputs(Guesses& guesses, std::size_t node, std::size_t first, std::size_t last, std::string_view cause,
+                  std::string_view what) {
   const Scene& scene = guesses.scene;
   const Node& about = scene.a.nodes[node];
   for (const Node* other : twins<Cell>(scene)) {
     Graph changed = scene.a;
     bool any = false, given = false;
-    for (std::size_t input = weights; input < std::max(about.inputs.size(), other->inputs.size()); ++input) {
+    for (std::size_t input = first; input < std::min(last, std::max(about.inputs.size(), other->inputs.size()));
+         ++input) {
       const Tensor *own = constant_of(scene.a, about, input), *theirs = constant_of(scene.b, *other, input);
       if (!own && !theirs) continue;
       changed = theirs ? with_constant(changed, node, input, *theirs) : without_input(changed, node, input);
       any = any || !own || !theirs || !same_bytes(*own, *theirs);
       given = given || theirs;
     }
-    if (any)
-      guesses.add("initial_state", about, given ? "b's state in front of the first step" : "without a state in front",
-                  std::move(changed));
+    if (any) guesses.add(cause, about, (given ? "b's " : "without ") + std::string(what), std::move(changed));
   }
 }
 
@@ -134,7 +135,8 @@ void guess_cell(Guesses& guesses, std::size_t node, const Cell& cell) {
                   only == 0 ? "the gates in another order" : "the gates of one tensor in another order",
                   with_gates(scene.a, node, cell, order, only), only == 0 ? 0 : 1);
   guess_numbers(guesses, node, cell);
-  guess_state<Cell>(guesses, node);
+  guess_inputs<Cell>(guesses, node, weights, peepholes, "initial_state", "state in front of the first step");
+  guess_inputs<Cell>(guesses, node, peepholes, most_inputs, "peepholes", "peepholes");
   // The number at the other end of the sequence, walked the same way; or the whole walked the other way.
   if (!cell.returns_sequence) {
     Cell all = cell;

@@ -203,6 +203,13 @@ std::vector<Row> rows() {
        "const c float32[20] = seed 4\nconst h float32[2,5] = seed 5\nconst m float32[2,5] = seed 6\n",
        "y = lstm(x, w, r, b, c, h, m) gates=torch returns_sequence=true\n",
        "y = lstm(x, w, r, b, c) gates=torch returns_sequence=true\n", "initial_state"},
+      {"without peepholes",
+       "input x float32[2,6,4]\nconst w float32[20,4] = seed 1\nconst r float32[20,5] = seed 2\nconst b float32[20] = "
+       "seed 3\n"
+       "const c float32[20] = seed 4\nconst h float32[2,5] = seed 5\nconst m float32[2,5] = seed 6\n"
+       "const p float32[15] = seed 7\n",
+       "y = lstm(x, w, r, b, c, h, m, p) gates=torch returns_sequence=true\n",
+       "y = lstm(x, w, r, b, c, h, m) gates=torch returns_sequence=true\n", "peepholes"},
       {"a resize that widens its kernel, and one that does not", image,
        "y = resize(x) sizes=5,6 interpolation=linear antialias=true\n",
        "y = resize(x) sizes=5,6 interpolation=linear\n", "resize_mode"},

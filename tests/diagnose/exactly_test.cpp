@@ -293,6 +293,11 @@ std::vector<Reached> rarely_reached() {
       {"equal whole numbers", whole, "g = binary(x, z) function=greater\ny = cast(g) to=int64\n",
        "g = binary(x, z) function=greater_or_equal\ny = cast(g) to=int64\n"},
       {"a small number that is added to what divides", x, divided("1e-07"), divided("1e-09")},
+      {"a gate far out, where other numbers overflow", x,
+       "d = affine(x) scale=-1 offset=200\ne = unary(d) function=exp\nf = affine(e) offset=1\n"
+       "y = binary(x, f) function=divide\n",
+       "d = affine(x) scale=-1 offset=201\ne = unary(d) function=exp\nf = affine(e) offset=1\n"
+       "y = binary(x, f) function=divide\n"},
       {"what holds for none", truth + numbers,
        "t = cast(z) to=float32\nw = reduce(t) axes=1 keeps_axes=true reduction=maximum\ny = binary(x, w) "
        "function=multiply\n",
@@ -331,6 +336,19 @@ TEST(SameExactly, WhatStandsElsewhereIsNoDifference) {
 }
 
 // Of two numbers that one operator adds, what reads them shows the difference where it changes most: no made input lies there.
+// Both follow from one number, and only with such as follow from one do the models agree.
+TEST(SameExactly, TwoNumbersThatHangOnEachOtherAreNotMadeUpApart) {
+  const std::string head =
+      "input x float32[3,5]\nt = unary(x) function=tanh\np = affine(t) scale=2\nq = affine(t) scale=3\n";
+  const Graph a = exactly_parsed(head +
+                                 "u = affine(p) scale=3\nv = affine(q) scale=2\nw = binary(u, v) function=subtract\n"
+                                 "z = binary(w, t) function=add\ny = unary(z) function=sigmoid\noutput p\noutput q\n"
+                                 "output y\n");
+  const Graph b = exactly_parsed(head + "y = unary(t) function=sigmoid\noutput p\noutput q\noutput y\n");
+  EXPECT_TRUE(diagnosed(a, b).same);
+  EXPECT_TRUE(diagnosed(b, a).same);
+}
+
 TEST(SameExactly, AShiftFarOutInFrontOfAFlatFunctionIsSeen) {
   const auto net = [](const std::string& function, const std::string& shift, const std::string& scale) {
     return exactly_parsed("input x float32[2,7]\ns = affine(x) scale=" + scale + " offset=" + shift +
