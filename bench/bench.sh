@@ -54,6 +54,7 @@ if [ -n "$wheel" ]; then
   done
   bare=$(median <"$out/bare")
   row "import numpy" "$(ms $(($(median <"$out/numpy") - bare)))" ""
+  row "import convoy, beyond numpy" "$(ms $(($(median <"$out/import") - $(median <"$out/numpy"))))" ""
   row "import convoy, numpy with it" "$(ms $(($(median <"$out/import") - bare)))" "60 ms"
   row "convoy --version, from the wheel" "$(ms "$(median <"$out/command")")" "20 ms"
 else

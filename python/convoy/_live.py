@@ -7,22 +7,24 @@ import functools
 import os
 import sys
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from . import _remote
 from .errors import BrokenFile, FileError, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    import tempfile
+    from pathlib import Path  # it takes as long to import as all else here
 
 T = TypeVar("T")
 
 
-def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    import tempfile  # as long to import as all else here
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    import tempfile
+    from pathlib import Path
 
-    return tempfile.TemporaryDirectory(prefix="convoy-")
+    with tempfile.TemporaryDirectory(prefix="convoy-") as folder:
+        yield Path(folder)
 
 
 class Warning(UserWarning):  # noqa: A001  as `convoy.Warning` it reads well
@@ -212,9 +214,8 @@ def _stands_at(thing: Any) -> int:
         return 0
 
 
-def save(thing: Any, folder: str | os.PathLike, inputs: tuple = (), frees_batch: bool = True) -> Path:
+def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True) -> Path:
     """Writes a live model, the bytes of a file, or what a URL names into `folder`; the path of what was written."""
-    folder = Path(folder)
     if isinstance(thing, str):
         return _remote.fetched(thing, folder)
     if isinstance(thing, (bytes, bytearray, memoryview)):
@@ -247,7 +248,7 @@ def save(thing: Any, folder: str | os.PathLike, inputs: tuple = (), frees_batch:
     return path
 
 
-def read(thing: Any, folder: str | os.PathLike, inputs: tuple, use: Callable[[Path], T]) -> T:
+def read(thing: Any, folder: Path, inputs: tuple, use: Callable[[Path], T]) -> T:
     """What `use` makes of the model's file. A module that is not carried with its batch free is carried with that of the example."""
     begun = _stands_at(thing) if is_open(thing) else 0
     path = save(thing, folder, inputs)

@@ -4,16 +4,17 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _convoy, _html, _live, _remote, _weights
 from ._arguments import _array, _names, _padding, _path, _porting, _reading, _seed, _text, _threads, _truth
 from ._progress import Watcher, asked, in_notebook
-from ._values import CallsDifference, Difference, Finding, Layer, PadAxis, Padding, PadLine, Report, Text, Value
 from .errors import Error, NotProven, UsageError
+
+if TYPE_CHECKING:  # else where they are made: these classes take as long as all else here
+    from ._values import CallsDifference, Difference, Layer, Padding, Report, Text, Value
 
 
 def _json(text: str) -> dict:
@@ -53,14 +54,20 @@ class Model:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
+        from ._values import Value
+
         return tuple(Value(name, dtype, tuple(shape)) for name, dtype, shape in self._native.inputs)
 
     @property
     def outputs(self) -> tuple[Value, ...]:
+        from ._values import Value
+
         return tuple(Value(name, dtype, tuple(shape)) for name, dtype, shape in self._native.outputs)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
+        from ._values import Layer
+
         return tuple(Layer(name, operation, tuple(output), padding, parameters, products)
                      for name, operation, output, padding, parameters, products in self._native.layers)
 
@@ -69,6 +76,8 @@ class Model:
         return self._native.parameters
 
     def summary(self) -> Text:
+        from ._values import Text
+
         return Text(self._native.summary_text())
 
     def outputs_at(self, layers: str | Sequence[str]) -> Model:
@@ -321,6 +330,8 @@ def diff(a: Any, b: Any, *inputs: Any, seed: int = 0, threads: int = 0, page: bo
         models = _both(a, b, inputs, of_a, of_b, wish)
         arrays = _inputs_of(models[0], inputs)
         same, findings, text, data, made = _convoy.diff(models[0]._native, models[1]._native, arrays, seed, threads, page, wish)
+    from ._values import Difference, Finding, Text
+
     return Difference(same, tuple(Finding(x, y, cause, certain, change, {"torch": torch, "keras": keras})
                                   for x, y, cause, certain, change, torch, keras in findings), Text(text), _json(data), made)
 
@@ -358,6 +369,10 @@ def mend(a: Any, b: str | os.PathLike, folder: str | os.PathLike, *inputs: Any, 
 
 
 def _report(done: tuple, proof: bool) -> Report:
+    from pathlib import Path
+
+    from ._values import Report, Text
+
     holds, files, text, data = done
     return Report(holds if proof else None, tuple(Path(file) for file, _, _ in files), Text(text), _json(data))
 
@@ -427,6 +442,8 @@ def pad(call: str, size=(), kernel=(), channels: int | None = None, layout: str 
     """
     settings = _padding(size, kernel, channels, layout)
     framework, function, axes, lines, text, data, svg = _convoy.pad(_text(call, "call"), settings)[0]
+    from ._values import PadAxis, Padding, PadLine, Text
+
     return Padding(framework, function, tuple(PadAxis(*axis) for axis in axes),
                    tuple(PadLine(name, tuple(code), equal, holds, remark) for name, code, equal, holds, remark in lines),
                    Text(text), _json(data), svg)
@@ -444,6 +461,8 @@ def diff_calls(a: str, b: str, size=(), kernel=(), channels: int | None = None, 
     """
     settings = _padding(size, kernel, channels, layout)
     same, findings, text, data = _convoy.diff_calls(_text(a, "a"), _text(b, "b"), settings)
+    from ._values import CallsDifference, Text
+
     return CallsDifference(same, tuple(findings), Text(text), _json(data))
 
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import FileError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::[a-zA-Z0-9+.-]+)*://")
 
@@ -37,6 +39,13 @@ def _sentence(error: Exception) -> str:
     return f"fsspec does not open it ({type(error).__name__}: {(str(error).strip() or 'no message').splitlines()[0]})"
 
 
+def _below(file: str, folder: str) -> str:
+    """Where a file stands in a folder, of a file system's own paths."""
+    from pathlib import PurePosixPath
+
+    return PurePosixPath(file).relative_to(folder).as_posix()
+
+
 def below(url: str) -> list[str]:
     """The files below a URL that is a folder, sorted, as URLs; the URL itself where it is a file."""
     system, path = _opened(url)
@@ -45,22 +54,22 @@ def below(url: str) -> list[str]:
             return [url]
         if "::" in url:
             raise UsageError("a folder inside of an archive is not searched: name its files", url)
-        return sorted(f"{url.rstrip('/')}/{Path(one).relative_to(path).as_posix()}" for one in system.find(path))
+        return sorted(f"{url.rstrip('/')}/{_below(one, path)}" for one in system.find(path))
     except UsageError:
         raise
     except Exception as error:
         raise FileError(_sentence(error), url) from error
 
 
-def fetched(url: str, folder: str | os.PathLike) -> Path:
+def fetched(url: str, folder: Path) -> Path:
     """A copy in `folder`, under its own name; of a folder (a SavedModel) with all that lies below."""
     system, path = _opened(url)
     name = path.rstrip("/").rpartition("/")[2] or "model"
-    target = Path(folder) / name
+    target = folder / name
     try:
         if system.isdir(path):
             for one in system.find(path):
-                inside = target / Path(one).relative_to(path)
+                inside = target / _below(one, path)
                 inside.parent.mkdir(parents=True, exist_ok=True)
                 system.get_file(one, str(inside))
         else:

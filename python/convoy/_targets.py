@@ -3,17 +3,20 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _convoy, _live, _remote, _weights
 from ._arguments import _reading, _seed, _threads
-from ._model import Model, _file_of, _json, _module_inputs, _named, port
+from ._model import Model, _file_of, _module_inputs, _named, _report, port
 from ._progress import Watcher, asked
-from ._values import Report, Text
 from .errors import NotProven, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ._values import Report
 
 
 def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | str | None = None, progress: Watcher = None,
@@ -52,19 +55,19 @@ def copy_weights(a: Any, b: Any, *inputs: Any, threads: int = 0, budget: int | s
             if _remote.is_local(one):
                 sides.append(os.fspath(one))
                 continue
-            (Path(folder) / name).mkdir()
+            (folder / name).mkdir()
             turned = _module_inputs(one, a, inputs)
             try:
-                sides.append(str(_live.save(one, Path(folder) / name, turned)))
+                sides.append(str(_live.save(one, folder / name, turned)))
             except Unsupported:
                 if turned is inputs:
                     raise
-                sides.append(str(_live.save(one, Path(folder) / name, inputs)))  # a sequence, or images channels last
-        output = Path(folder) / ("weights.npz" if kind == "module" else "model.keras")
+                sides.append(str(_live.save(one, folder / name, inputs)))  # a sequence, or images channels last
+        output = folder / ("weights.npz" if kind == "module" else "model.keras")
         with asked(budget, progress) as wish:
             holds, text, data = _convoy.copy_weights(os.fsencode(sides[0]), os.fsencode(sides[1]), os.fsencode(output),
                                                      _reading(**reading), seed, threads, wish)
-        report = Report(holds, (), Text(text), _json(data))
+        report = _report((holds, [], text, data), True)
         if not holds:
             error = NotProven("with these numbers the models do not compute the same; nothing was changed", _named(b))
             error.report = report
@@ -110,7 +113,7 @@ def _module_from(path: Path) -> Any:
 def to_torch(source: Any, *inputs: Any, **options: Any) -> Any:
     """A live torch.nn.Module with the weights of `source`, its class written by us; `module.source` is that text."""
     with _live.temporary_folder() as folder:
-        path = Path(folder) / "port.py"
+        path = folder / "port.py"
         port(source, path, *inputs, to="torch", **options)
         import torch
 
@@ -126,7 +129,7 @@ def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
     import keras
 
     with _live.temporary_folder() as folder:
-        path = Path(folder) / "port.keras"
+        path = folder / "port.keras"
         port(source, path, *inputs, to="keras", **options)
         return keras.models.load_model(path)
 
@@ -134,7 +137,7 @@ def to_keras(source: Any, *inputs: Any, **options: Any) -> Any:
 def to_tflite(source: Any, *inputs: Any, **options: Any) -> bytes:
     """The bytes of a TFLite file."""
     with _live.temporary_folder() as folder:
-        path = Path(folder) / "port.tflite"
+        path = folder / "port.tflite"
         port(source, path, *inputs, to="tflite", **options)
         return path.read_bytes()
 
@@ -144,7 +147,7 @@ def to_onnx(source: Any, *inputs: Any, **options: Any) -> Any:
     if options.get("external_data"):
         raise UsageError("external_data=True leaves numbers in a second file, and these are the bytes of one: use convoy.port")
     with _live.temporary_folder() as folder:
-        path = Path(folder) / "port.onnx"
+        path = folder / "port.onnx"
         port(source, path, *inputs, to="onnx", **options)
         data = path.read_bytes()
     onnx = sys.modules.get("onnx")

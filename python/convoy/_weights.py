@@ -3,16 +3,17 @@ call lasts."""
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._arguments import _array
 from ._live import temporary_folder
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _NAMES = {"float16": "F16", "float32": "F32", "float64": "F64", "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
           "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64"}  # fmt: skip
@@ -26,7 +27,7 @@ def at_hand(reading: dict) -> Iterator[dict]:
         yield reading
         return
     with temporary_folder() as folder:
-        path = Path(folder) / "weights.safetensors"
+        path = folder / "weights.safetensors"
         _write(weights, path)
         yield {**reading, "weights": path}
 
@@ -40,6 +41,8 @@ def of_two(reading: dict, weights_a: Any, weights_b: Any) -> Iterator[tuple[dict
 
 
 def _write(weights: Mapping, path: Path) -> None:
+    import json
+
     header, parts, at = {}, [], 0
     for name, value in weights.items():
         if not isinstance(name, str):

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 # The command's options by the names of the arguments here.
 _ARGUMENTS = {"--force": "force=True", "--shape": "shapes", "--size": "size", "--weights": "weights", "--outputs": "outputs",
-              "--seed": "seed", "--to": "to", "--opset": "opset", "--allow-root": "import_roots", "--input": "an input", "--kernel": "kernel", "--channels": "channels", "--layout": "layout", "--budget": "budget"}
+              "--seed": "seed", "--to": "to", "--opset": "opset", "--allow-root": "import_roots", "--input": "an input", "--kernel": "kernel", "--channels": "channels", "--layout": "layout", "--budget": "budget",
+              "--quantized": "quantized", "--optimize": "optimize", "--external-data": "external_data", "--float16-weights": "float16_weights",
+              "--weights-format": "weights_format", "--set": "names", "--dequantize": "dequantize=True", "--signature": "signature",
+              "--without": "without", "--interface": "interface"}
 
 
 def _as_argument(sentence: str) -> str:

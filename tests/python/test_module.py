@@ -870,6 +870,15 @@ class Installed(unittest.TestCase):
         said = subprocess.run([sys.executable, "-c", code, str(DIGITS)], capture_output=True, text=True, check=True).stdout
         self.assertEqual(said.strip(), "[]")
 
+    def test_importing_it_costs_little_beside_numpy(self):
+        """What takes as long as all the rest is imported where it is needed."""
+        code = "import sys, numpy; before = set(sys.modules); import convoy; print(*sorted(set(sys.modules) - before))"
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+        self.assertLessEqual({name for name in said if name.partition(".")[0] != "convoy"}, {"__future__", "atexit"})
+        self.assertLessEqual({"Report", "batch", "load"}, set(dir(convoy)))
+        with self.assertRaises(AttributeError):
+            convoy.no_such_thing
+
     def test_nothing_is_printed(self):
         code = "import sys, convoy; convoy.assert_same(sys.argv[1], sys.argv[1])"
         said = subprocess.run([sys.executable, "-c", code, str(DIGITS)], capture_output=True, text=True, check=True)
