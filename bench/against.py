@@ -1,10 +1,11 @@
-"""Measures convoy against ONNX Runtime on every model of a folder, both loaded and taking turns; prints a table in Markdown.
+"""Measures convoy against other engines on every model of a folder, all loaded and taking turns; prints a table in Markdown.
 
-    python bench/against.py FOLDER [--names a,b] [--threads N] [--rounds N] [--convoy COMMAND]    a Python that has onnxruntime
+    python bench/against.py FOLDER [--names a,b] [--threads N] [--rounds N] [--convoy COMMAND] [--rivals onnxruntime,openvino,litert]
 
-Beside MODEL.onnx lie MODEL.x.npy, an input, and MODEL.ref.npy, the output in float64; `bench/networks.py` makes such. Times are of the
-processor per call, the median over all turns, so that other work on the machine tells less; in brackets the least time that a
-call took on the clock; both in milliseconds. The share is theirs by ours. Errors are parts of the largest output.
+Wants a Python that has the rivals. Beside MODEL.onnx lie MODEL.x.npy, an input, and MODEL.ref.npy, the output in float64;
+`bench/networks.py` makes such. LiteRT reads MODEL.tflite and is left out where there is none. Times are of the processor per call,
+the median over all turns, so that other work on the machine tells less; in brackets the least time that a call took on the clock;
+both in milliseconds. The share is that of the best rival by ours. Errors are parts of the largest output.
 """
 import argparse
 import json
@@ -23,20 +24,63 @@ def status(key: str) -> float:
     return next(int(line.split()[1]) / 1024 for line in open("/proc/self/status") if line.startswith(key))
 
 
-def serve_onnxruntime(model: str, inputs: str, threads: int) -> None:
-    """Answers the lines that `convoy bench --serve` answers."""
+def open_onnxruntime(model: Path, x: np.ndarray, threads: int):
     import onnxruntime
-
-    def say(**what) -> None:
-        print(json.dumps(what), flush=True)
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    feeds = {session.get_inputs()[0].name: x}
+    return lambda: session.run(None, feeds)[0]
+
+
+def open_openvino(model: Path, x: np.ndarray, threads: int):
+    import openvino
+
+    options = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1",
+               "INFERENCE_NUM_THREADS": str(threads)}
+    request = openvino.Core().compile_model(str(model), "CPU", options).create_infer_request()
+    request.set_input_tensor(openvino.Tensor(x, shared_memory=True))
+
+    def run() -> np.ndarray:
+        request.infer()
+        return request.get_output_tensor(0).data
+
+    return run
+
+
+def open_litert(model: Path, x: np.ndarray, threads: int):
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(str(model.with_suffix(".tflite")), num_threads=threads)
+    interpreter.allocate_tensors()
+    given, made = interpreter.get_input_details()[0]["index"], interpreter.get_output_details()[0]["index"]
+    interpreter.set_tensor(given, np.ascontiguousarray(np.moveaxis(x, 1, -1)))
+
+    def run() -> np.ndarray:
+        interpreter.invoke()
+        return interpreter.get_tensor(made)
+
+    return run
+
+
+RIVALS = {"onnxruntime": ("ONNX Runtime", open_onnxruntime), "openvino": ("OpenVINO", open_openvino),
+          "litert": ("LiteRT", open_litert)}
+
+
+def serve(rival: str, model: Path, threads: int) -> None:
+    """Answers the lines that `convoy bench --serve` answers."""
+    pipe = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries may print
+
+    def say(**what) -> None:
+        print(json.dumps(what), file=pipe, flush=True)
+
     begin = time.perf_counter()
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    feeds = {session.get_inputs()[0].name: np.load(inputs)}
+    x = np.load(model.with_suffix(".x.npy"))
+    run = RIVALS[rival][1](model, x, threads)
     loaded = time.perf_counter()
-    y = session.run(None, feeds)[0]
+    y = run()
     say(ready=1, load_ms=(loaded - begin) * 1e3, first_ms=(time.perf_counter() - loaded) * 1e3)
     for line in sys.stdin:
         word, *rest = line.split()
@@ -44,11 +88,12 @@ def serve_onnxruntime(model: str, inputs: str, threads: int) -> None:
             times = []
             for _ in range(int(rest[0])):
                 start = time.perf_counter()
-                y = session.run(None, feeds)[0]
+                y = run()
                 times.append((time.perf_counter() - start) * 1e3)
             say(ms=times)
         elif word == "out":
-            np.save(rest[0], y)
+            y = np.array(y)
+            np.save(rest[0], np.moveaxis(y, -1, 1) if rival == "litert" and y.ndim > 2 else y)
             say(ok=1)
         elif word == "rss":
             say(hwm_mb=status("VmHWM"))
@@ -97,42 +142,45 @@ class Engine:
 
 def measured(model: Path, options: argparse.Namespace) -> tuple[str, float]:
     x, threads = str(model.with_suffix(".x.npy")), str(options.threads)
-    engines = [
-        Engine([sys.executable, __file__, "--serve", str(model), x, threads]),
-        Engine([options.convoy, "bench", "--serve", str(model), "--input", x, "-j", threads]),
-    ]
+    rivals = [r for r in options.rivals if r != "litert" or model.with_suffix(".tflite").exists()]
+    engines = [Engine([sys.executable, __file__, "--serve", rival, str(model), threads]) for rival in rivals]
+    engines.append(Engine([options.convoy, "bench", "--serve", str(model), "--input", x, "-j", threads]))
     reference = np.load(model.with_suffix(".ref.npy"))
     errors = [engine.error(reference) for engine in engines]
     slice_ms = 250
     counts = [max(2, int(slice_ms / min(engine.ask("run 3")["ms"])) + 1) for engine in engines]
     for turn in range(options.rounds):
-        for i in (0, 1) if turn % 2 else (1, 0):
+        order = list(range(len(engines)))
+        for i in order[turn % len(order):] + order[:turn % len(order)]:
             engines[i].take_turn(counts[i])
     medians, least = [statistics.median(e.spent) for e in engines], [min(e.times) for e in engines]
     memory = [engine.ask("rss")["hwm_mb"] for engine in engines]
     first = [engine.info["load_ms"] + engine.info["first_ms"] for engine in engines]
     for engine in engines:
         engine.end()
-    share = medians[0] / medians[1]
-    row = [model.stem, f"{medians[0]:.3g} ({least[0]:.3g})", f"{medians[1]:.3g} ({least[1]:.3g})",
-           f"{share:.2f} ({least[0] / least[1]:.2f})", f"{errors[0]:.1e}, {errors[1]:.1e}", f"{first[0]:.0f}, {first[1]:.0f}",
-           f"{memory[0]:.0f}, {memory[1]:.0f}"]
+    share = min(medians[:-1]) / medians[-1]
+    times = {r: f"{m:.3g} ({t:.3g})" for r, m, t in zip([*rivals, "convoy"], medians, least)}
+    row = [model.stem, *(times.get(r, "-") for r in [*options.rivals, "convoy"]),
+           f"{share:.2f} ({min(least[:-1]) / least[-1]:.2f})", ", ".join(f"{e:.1e}" for e in errors),
+           ", ".join(f"{f:.0f}" for f in first), ", ".join(f"{m:.0f}" for m in memory)]
     return "| " + " | ".join(row) + " |", share
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--serve"]:
-        return serve_onnxruntime(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        return serve(sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--names", default="")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rivals", type=lambda names: names.split(","), default=["onnxruntime"])
     parser.add_argument("--convoy", default=str(Path(__file__).parent.parent / "build/release/convoy"))
     options = parser.parse_args()
     names = options.names.split(",") if options.names else sorted(f.stem for f in options.folder.glob("*.onnx"))
-    print("| network | ONNX Runtime, ms | convoy, ms | share | error, theirs and ours | first result | memory |")
-    print("|---|---|---|---|---|---|---|")
+    titles = ["network", *(f"{RIVALS[r][0]}, ms" for r in options.rivals), "convoy, ms", "share", "errors, ours last",
+              "first result, ms", "memory, MB"]
+    print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
     shares = []
     for name in names:
         row, share = measured(options.folder / f"{name}.onnx", options)

@@ -286,20 +286,31 @@ TEST(Plan, SumsDilatedConvolutionsOfThreeCellsByWinograd) {
   for (const Size dilation : {1, 2, 5, 16})
     for (const Size length : {203, 512}) {
       Net net;
-      const ValueId x = net.input({2, 21, length});
+      const ValueId x = net.input({2, 53, length});
       const auto conv = [&](ValueId from, Size channels, Spelling spelling) {
         const Conv op{
             .axes = {Order::ChannelsFirst, 1}, .windows = {{3, 1, dilation}}, .paddings = {{spelling, 0, 0, {}}}};
-        return net.add(op, {from, net.weight({37, channels, 3}), net.weight({37})});
+        return net.add(op, {from, net.weight({61, channels, 3}), net.weight({61})});
       };
-      const ValueId y = net.add(Unary{Function::Tanh}, {conv(x, 21, Spelling::Causal)});
-      net.give(net.add(Relu{}, {net.add(Binary{}, {conv(y, 37, Spelling::SameUpper), y})}));
-      const std::vector<Tensor> inputs{random({2, 21, length}, 5)};
+      const ValueId y = net.add(Unary{Function::Tanh}, {conv(x, 53, Spelling::Causal)});
+      net.give(net.add(Relu{}, {net.add(Binary{}, {conv(y, 61, Spelling::SameUpper), y})}));
+      const std::vector<Tensor> inputs{random({2, 53, length}, 5)};
       expect_agreement(net.graph, inputs, 1e-5);
       const auto steps = steps_of(net.graph, inputs);
       EXPECT_NE(std::ranges::find(steps, "conv by winograd + tanh"), steps.end());
       EXPECT_NE(std::ranges::find(steps, "conv by winograd + sum + relu"), steps.end());
     }
+}
+
+// Rows whose distance puts them into one set of the cache lie further apart.
+TEST(Plan, SumsFewBlocksOfManyChannelsByWinograd) {
+  Net net;
+  const ValueId x = net.input({1, 256, 13, 15});
+  net.give(net.add(Relu{}, {net.conv(x, 256, 512, 3)}));
+  const std::vector<Tensor> inputs{random({1, 256, 13, 15}, 5)};
+  expect_agreement(net.graph, inputs, 1e-5);
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_NE(std::ranges::find(steps, "conv by winograd + relu"), steps.end());
 }
 
 // The wide numbers between are large enough to be computed some lines at a time.

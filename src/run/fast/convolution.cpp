@@ -392,7 +392,7 @@ class Convolution<T>::Pixels {
  private:
   std::vector<const T*> x_, residual_;
   std::vector<T*> y_;
-  std::vector<T> copy_;
+  Aligned<T> copy_;
   Range whole_;
 };
 

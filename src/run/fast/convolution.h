@@ -1,6 +1,7 @@
 // Convolutions, plain and transposed, and products of matrices, over numbers whose channels lie side by side: weights are packed
 // once, inputs are read where they lie.
 #pragma once
+#include "run/fast/aligned.h"
 #include "run/fast/reads.h"
 #include "run/fast/rows.h"
 
@@ -90,7 +91,7 @@ class Convolution {
   Size cells_ = 1, positions_ = 1;
   bool is_pointwise_ = false;
   std::vector<Size> phase_starts_;  // of each phase's packed weights
-  std::vector<T> weights_, bias_;
+  Aligned<T> weights_, bias_;
   std::vector<T> zeros_;  // as long as the longest segment
   std::vector<Block> blocks_;
   std::vector<Table> tables_;  // of each block, where they are kept

@@ -34,7 +34,7 @@ Depthwise<T>::Depthwise(const ConvolutionShape& shape, const Stored* kernel, Ker
   for (Size t = 0; t < taps; ++t)
     for (Size c = 0; c < channels_; ++c) weights_.push_back(static_cast<T>(kernel[t * steps.tap + c * steps.group]));
   if (together_ > 1) {
-    const auto repeat = [&](const std::vector<T>& from, std::vector<T>& to) {
+    const auto repeat = [&](const Aligned<T>& from, Aligned<T>& to) {
       for (auto row = from.begin(); row != from.end(); row += channels_)
         for (Size i = 0; i < together_; ++i) to.insert(to.end(), row, row + channels_);
     };

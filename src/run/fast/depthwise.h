@@ -54,7 +54,7 @@ class Depthwise {
   Size cells_ = 1, positions_ = 1, channels_ = 1;
   // Few channels: so many pixels side by side fill vectors; weights and bias of that many come behind those of one.
   Size together_ = 1;
-  std::vector<T> weights_, bias_, wide_weights_, wide_bias_;
+  Aligned<T> weights_, bias_, wide_weights_, wide_bias_;
   std::vector<std::pair<std::size_t, Size>> lines_;  // of one image: phase and line
   // Kept where the kernel is small: the runs of every line, and the different taps that they have.
   bool keeps_ = false;

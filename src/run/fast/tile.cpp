@@ -27,6 +27,8 @@ void depthwise(const DepthwiseCall<double>& call);
 constexpr int tile_registers = HWY_TARGET == HWY_AVX3 ? 28 : HWY_TARGET == HWY_SCALAR ? 4 : 12;
 // Whether half a vector takes half the time.
 constexpr bool has_halves = HWY_TARGET == HWY_AVX3;
+// Weights are asked for so many steps before they are multiplied: the first time they come from memory.
+constexpr Size ahead = 64;
 
 // What is added to sums and where they are held; in registers, for results may lie anywhere as far as the compiler knows.
 template <class T, class D>
@@ -115,6 +117,8 @@ void tile(const TileCall<T>& call, Size rows) {
       const T* w = call.weights + (piece.depth + first - piece.first) * width;
       for (Size k = 0; k < last - first; ++k, w += width) {
         V columns[W + 1];
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) __builtin_prefetch(w + ahead * width + n * lanes);
 #pragma GCC unroll 4
         for (int n = 0; n < W; ++n) columns[n] = hn::LoadU(d, w + n * lanes);
         const End last_columns = hn::LoadU(end, w + W * lanes);

@@ -10,6 +10,12 @@ namespace convoy::fast {
 namespace {
 
 constexpr Size points = 6, side = 4, reach = 3;
+constexpr Size cache_line = 16;  // numbers
+
+// From one row of so many numbers to the next: rows whose distance puts all of them into one set of the cache would push each
+// other out, as planes would, which therefore are a line further apart.
+Size spread(Size numbers) { return numbers % (16 * cache_line) == 0 ? numbers + cache_line : numbers; }
+
 constexpr double to_points[points][reach] = {{1, 0, 0},
                                              {1.0 / 3, 1.0 / 3, 1.0 / 3},
                                              {-1.0 / 3, 1.0 / 3, -1.0 / 3},
@@ -44,7 +50,9 @@ struct Winograd::Pointers {
 
 bool Winograd::suits(const ConvolutionShape& shape) {
   const std::size_t axes = shape.walks.size();
-  if (axes < 1 || axes > 2 || shape.groups != 1 || shape.inputs < 16 || shape.outputs < 16) return false;
+  // Fewer channels are multiplied sooner than they are brought to the points and back, the more so where less is saved.
+  const Size least_channels = axes == 2 ? 16 : 48;
+  if (axes < 1 || axes > 2 || shape.groups != 1 || std::min(shape.inputs, shape.outputs) < least_channels) return false;
   double blocks = static_cast<double>(shape.batch), direct = blocks, planes = 1;
   for (const plain::AxisWalk& walk : shape.walks) {
     if (walk.taps != reach || walk.stride != 1 || walk.transposed) return false;
@@ -52,7 +60,7 @@ bool Winograd::suits(const ConvolutionShape& shape) {
     direct *= static_cast<double>(reach * walk.out);
     planes *= points;
   }
-  constexpr double fewest = 48;  // fewer are computed sooner than the larger weights are read
+  constexpr double fewest = 12;  // fewer are computed sooner than the larger weights are read
   return blocks >= fewest && direct > 1.5 * planes * blocks;
 }
 
@@ -63,13 +71,15 @@ Winograd::Winograd(ConvolutionShape shape, const float* kernel, KernelSteps step
   const Size lanes = kernels<float>().lanes, inputs = shape_.inputs, outputs = shape_.outputs;
   vectors_ = (outputs + lanes - 1) / lanes, width_ = vectors_ * lanes;
   for (const plain::AxisWalk& walk : shape_.walks) blocks_.push_back(blocks_of(walk));
-  group_ = std::clamp<Size>((Size{1} << 18) / (planes_ * (inputs + width_) / 2), 28, 112) / 14 * 14;
+  group_ = std::clamp<Size>((Size{1} << 17) / (planes_ * (inputs + width_) / 2), 28, 112) / 14 * 14;
   bias_.assign(static_cast<std::size_t>(outputs), 0);
   if (bias) std::copy_n(bias, outputs, bias_.data());
   zeros_.assign(static_cast<std::size_t>(std::max(inputs, width_)), 0);
   constexpr Size longest = 256;
   for (Size first = 0; first < inputs; first += longest)
     pieces_.push_back({0, first, std::min(inputs, first + longest), first, first + longest < inputs});
+  entered_step_ = spread(inputs), left_step_ = spread(width_);
+  entered_plane_ = group_ * entered_step_ + cache_line, left_plane_ = group_ * left_step_ + cache_line;
   pack(kernel, steps);
 }
 
@@ -139,7 +149,7 @@ void Winograd::multiply(Size count, const float* entered, float* left) const {
   TileCall<float> call;
   call.ranges = &range, call.pieces = pieces_.data(), call.piece_count = static_cast<Size>(pieces_.size());
   call.row_step = most, call.rows = rows.data(), call.y = results.data(), call.bias = zeros_.data();
-  for (Size e = 0; e < planes_; ++e, entered += group_ * inputs, left += group_ * width_)
+  for (Size e = 0; e < planes_; ++e, entered += entered_plane_, left += left_plane_)
     for (Size panel = 0; panel < vectors_; panel += 2) {
       const Size columns = std::min<Size>(2, vectors_ - panel) * lanes;
       call.weights = weights_.data() + e * inputs * width_ + panel * lanes * inputs;
@@ -148,8 +158,8 @@ void Winograd::multiply(Size count, const float* entered, float* left) const {
         const Size here = std::min(together, count - t);
         for (Size r = 0; r < most; ++r) {
           const Size at = t + std::min(r, here - 1);
-          rows[static_cast<std::size_t>(r)] = entered + at * inputs;
-          results[static_cast<std::size_t>(r)] = left + at * width_;
+          rows[static_cast<std::size_t>(r)] = entered + at * entered_step_;
+          results[static_cast<std::size_t>(r)] = left + at * left_step_;
         }
         kernels<float>().tile(call, here, columns);
       }
@@ -157,19 +167,18 @@ void Winograd::multiply(Size count, const float* entered, float* left) const {
 }
 
 void Winograd::run_group(Size first, Size count, const float* x, float* y, const Finish<float>& finish) const {
-  const Size entered_plane = group_ * shape_.inputs, left_plane = group_ * width_;
-  thread_local std::vector<float> entered, left;
-  entered.resize(static_cast<std::size_t>(planes_ * entered_plane));
-  left.resize(static_cast<std::size_t>(planes_ * left_plane));
+  thread_local Aligned<float> entered, left;
+  entered.resize(static_cast<std::size_t>(planes_ * entered_plane_));
+  left.resize(static_cast<std::size_t>(planes_ * left_plane_));
   Pointers at;
   for (Size t = 0; t < count; ++t) {
     place(first + t, x, y, finish, at);
-    winograd_kernels().enter(at.cells, axes_, shape_.inputs, entered.data() + t * shape_.inputs, entered_plane);
+    winograd_kernels().enter(at.cells, axes_, shape_.inputs, entered.data() + t * entered_step_, entered_plane_);
   }
   multiply(count, entered.data(), left.data());
   for (Size t = 0; t < count; ++t) {
     place(first + t, x, y, finish, at);
-    winograd_kernels().leave(left.data() + t * width_, axes_, left_plane, shape_.outputs, bias_.data(), at.y,
+    winograd_kernels().leave(left.data() + t * left_step_, axes_, left_plane_, shape_.outputs, bias_.data(), at.y,
                              finish.residual ? at.residual : nullptr, finish.is_held, finish.low, finish.high);
     if (finish.map.map == Map::None) continue;
     for (Size i = 0; i < (axes_ == 2 ? side * side : side); ++i)

@@ -40,7 +40,8 @@ class Winograd {
   Size planes_ = 36, vectors_ = 1, width_ = 1;  // of the outputs
   std::vector<Size> blocks_;  // along each axis
   Size group_ = 1;  // blocks that are computed together
-  std::vector<float> weights_;  // [planes][panel][input][width of the panel]
+  Size entered_step_ = 1, entered_plane_ = 1, left_step_ = 1, left_plane_ = 1;  // from row to row, from plane to plane
+  Aligned<float> weights_;  // [planes][panel][input][width of the panel]
   std::vector<float> bias_, zeros_;
   std::vector<Piece> pieces_;
 };

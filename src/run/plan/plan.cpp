@@ -5,7 +5,6 @@
 #include "ops/expect.h"
 
 #include <chrono>
-#include <cstdint>
 
 namespace convoy::plan {
 
@@ -19,10 +18,7 @@ std::unique_ptr<Workspace> Plan::workspace() const {
     }
   }
   auto made = std::make_unique<Workspace>();
-  constexpr std::uintptr_t line = 64;
-  made->storage.resize(static_cast<std::size_t>(arena_) + line / sizeof(float));
-  const auto at = reinterpret_cast<std::uintptr_t>(made->storage.data());
-  made->arena = made->storage.data() + ((line - at % line) % line) / sizeof(float);
+  made->arena.resize(static_cast<std::size_t>(arena_));
   return made;
 }
 
@@ -57,7 +53,7 @@ Result<std::vector<Tensor>> Plan::run(const std::vector<Tensor>& inputs, int thr
       continue;
     }
     const Place& place = places_[results_[i]];
-    const float* const from = at->arena + place.start;
+    const float* const from = at->arena.data() + place.start;
     results.push_back(Tensor::of(output_shapes_[i], std::vector<float>(from, from + place.count())));
   }
   at->held.clear();

@@ -2,6 +2,7 @@
 // packed, every value has its place in one arena. What has no fast kernel is a step of the plain one, so every graph has a plan
 // whose sizes are all known beforehand.
 #pragma once
+#include "run/fast/aligned.h"
 #include "run/plan/places.h"
 #include "run/run.h"
 
@@ -15,8 +16,7 @@ namespace convoy::plan {
 
 // What a plan computes in, one call at a time.
 struct Workspace {
-  std::vector<float> storage;
-  float* arena = nullptr;  // at a cache line
+  fast::Aligned<float> arena;
   std::vector<Tensor> held;  // by value
   int threads = 1;
 };

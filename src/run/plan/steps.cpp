@@ -10,7 +10,7 @@ namespace convoy::plan {
 
 const float* Numbers::in(const Workspace& at) const {
   switch (where) {
-    case Place::Where::Arena: return at.arena + start;
+    case Place::Where::Arena: return at.arena.data() + start;
     case Place::Where::Constant: return constant.raw<float>().data() + start;
     case Place::Where::Held: return at.held[held].raw<float>().data() + start;
   }

@@ -17,7 +17,7 @@ struct Numbers {
   std::size_t held = 0;
 
   const float* in(const Workspace& at) const;
-  float* out(Workspace& at) const { return at.arena + start; }
+  float* out(Workspace& at) const { return at.arena.data() + start; }
   bool is_dense() const { return step == channels; }
 };
 Numbers numbers_at(const Places& places, PlaceId id);

@@ -20,7 +20,7 @@ class Strips : public Step {
   };
   // The numbers that a thread holds between the parts.
   struct Scratch {
-    std::vector<float> wide, deep;
+    fast::Aligned<float> wide, deep;
     Lines held;  // of the input of the depthwise part, in `wide`
   };
   void run_lines(const Workspace& at, const float* x, float* y, Size image, Lines lines, Scratch& scratch) const;
