@@ -319,7 +319,8 @@ void offer_port(CLI::App& app, int& code) {
   command
       ->add_option_function<std::string>(
           "--quantized", [o](const std::string& word) { o->settings.quantized = quantized_named(word); },
-          "of a model that rounds to whole numbers of a scale: keep them (ONNX; its default for ONNX), fake: float32 "
+          "of a model that rounds to whole numbers of a scale: keep them (ONNX and TFLite; its default for ONNX), "
+          "fake: float32 "
           "rounded to the same steps (the default elsewhere, but for TFLite files), float: leave the rounding out")
       ->check(CLI::IsMember({"keep", "fake", "float"}));
   command->add_flag("--external-data", settings.external_data, "ONNX: the larger tensors in a file beside the model");

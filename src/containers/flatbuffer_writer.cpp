@@ -52,6 +52,16 @@ std::size_t FlatWriter::numbers(const std::vector<std::int32_t>& all) {
   return at;
 }
 
+std::size_t FlatWriter::long_numbers(const std::vector<std::int64_t>& all) {
+  align(4);
+  if (bytes_.size() % 8 == 0) put(0, 4);  // the numbers themselves begin at a multiple of 8
+  const std::size_t at = bytes_.size();
+  put(static_cast<std::uint32_t>(all.size()), 4);
+  for (const std::int64_t number : all)
+    for (const int shift : {0, 32}) put(static_cast<std::uint32_t>(static_cast<std::uint64_t>(number) >> shift), 4);
+  return at;
+}
+
 std::size_t FlatWriter::text(std::string_view text) {
   align(4);
   const std::size_t at = bytes_.size();

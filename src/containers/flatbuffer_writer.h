@@ -29,6 +29,7 @@ class FlatWriter {
   };
   Table table(const std::vector<FlatField>& fields);
   std::size_t numbers(const std::vector<std::int32_t>& all);
+  std::size_t long_numbers(const std::vector<std::int64_t>& all);
   std::size_t text(std::string_view text);
   // So many references; the first lies 4 bytes behind what is returned.
   std::size_t references(std::size_t count);

@@ -3,7 +3,9 @@
 #pragma once
 #include "graph/graph.h"
 
+#include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace convoy {
@@ -32,6 +34,9 @@ struct HeldWeight {
   Tensor whole;
   Quantization as;
 };
+
+// By the names of the values.
+using HeldWeights = std::map<std::string, HeldWeight, std::less<>>;
 
 // The whole numbers that stand for these of float32, exactly and every one: those of the file where the tensor is as it was, else
 // others of its type and scales, along whatever axis fits. Nothing: there are none.

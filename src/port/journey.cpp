@@ -11,6 +11,7 @@
 #include "port/halves.h"
 #include "port/quantized.h"
 #include "port/spelt_steps.h"
+#include "port/whole_biases.h"
 
 #include <algorithm>
 #include <utility>
@@ -49,7 +50,8 @@ std::vector<std::string> remarks_on(const fs::path& source, const LoadOptions& l
 
 }  // namespace
 
-Result<PortReport> rewritten(const fs::path& source, const PortOptions& options, const Target& target) {
+Result<PortReport> rewritten(const fs::path& source, const PortOptions& options, const Target& target,
+                             const HeldWeights* whole) {
   PortReport r;
   LoadOptions told = options.load;
   told.remarks = &r.remarks;
@@ -77,6 +79,11 @@ Result<PortReport> rewritten(const fs::path& source, const PortOptions& options,
     auto said = leave_out_rounding(r.source, options.proof());
     if (!said) return pass(said);
     r.remarks.insert(r.remarks.end(), said->begin(), said->end());
+  }
+  if (whole) {
+    auto said = round_biases(r.source, *whole);
+    if (!said) return pass(said);
+    if (*said) r.remarks.push_back(std::move(**said));
   }
   if (options.rounds_to_halves) {
     auto said = round_weights_to_halves(r.source);
@@ -131,7 +138,7 @@ Status follow_keys(Graph& read, const Graph& target) {
 }
 
 Result<Graph> read_back(const Graph& target, const fs::path& written, const LoadOptions& options,
-                        const std::map<std::string, ValueId>& names) {
+                        const std::map<std::string, ValueId>& names, const std::map<std::string, ValueId>& widened) {
   auto read = load(written, options);
   if (!read) {
     // The file has no name of its own yet.
@@ -143,6 +150,14 @@ Result<Graph> read_back(const Graph& target, const fs::path& written, const Load
     if (found == names.end()) continue;
     value.origin = target[found->second].origin;
     value.trainable = target[found->second].trainable;
+  }
+  if (holds_whole_numbers(*read)) {
+    std::map<std::string, Origin> origins;
+    for (const auto& [name, v] : widened)
+      if (target[v].origin) origins.emplace(name, *target[v].origin);
+    auto spelt = spelt_out(*read, origins);
+    if (!spelt) return pass(spelt);
+    read = std::move(spelt);
   }
   if (auto done = follow_keys(*read, target); !done) return pass(done);
   // An output carries what the target's carries, also where the file wanted it under a name of its own, or has it in one
@@ -182,9 +197,10 @@ Status put_in_place(OutputSet& out, const std::vector<fs::path>& targets, const 
 
 Result<PortReport> finished(PortReport report, OutputSet& out, const std::vector<fs::path>& files,
                             const PortOptions& options, std::size_t written, const LoadOptions& load,
-                            const std::map<std::string, ValueId>& names) {
+                            const std::map<std::string, ValueId>& names,
+                            const std::map<std::string, ValueId>& widened) {
   if (options.proves) {
-    auto read = read_back(report.target, out.temporary(written), load, names);
+    auto read = read_back(report.target, out.temporary(written), load, names, widened);
     if (!read) return pass(read);
     if (auto s = prove_read_back(report, std::move(*read), options.proof()); !s) return pass(s);
     if (!report.proof->holds) return report;

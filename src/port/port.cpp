@@ -88,10 +88,10 @@ Status check_options(const Written& target, const PortOptions& options) {
     format = "tflite";
     option = "--float16-weights";
   }
-  if (target.name != "onnx" && options.quantized == Quantized::Keep)
+  if (target.name != "onnx" && target.name != "tflite" && options.quantized == Quantized::Keep)
     return fail(Fault::Unsupported, "--quantized keep: ports to " + std::string(target.name) +
                                         " hold numbers of float32 that are rounded to the same steps; add "
-                                        "--quantized fake, or --to onnx, which keeps whole numbers");
+                                        "--quantized fake, or --to onnx or tflite, which keep whole numbers");
   if (option.empty()) return {};
   return fail(Fault::Usage, std::string(option) + " says how " + std::string(format) +
                                 " is written, and this port is to " + std::string(target.name) +

@@ -35,7 +35,15 @@ Tensor widened(const Tensor& whole, const Quantization& as) {
 
 class Speller {
  public:
-  explicit Speller(const Graph& whole) : from_(whole), readers_(readers_of(whole)), real_(whole.values.size()) {}
+  explicit Speller(const Graph& whole, std::map<std::string, Origin> widened = {}, bool is_cut = false)
+      : from_(whole),
+        readers_(readers_of(whole)),
+        widened_(std::move(widened)),
+        is_cut_(is_cut),
+        real_(whole.values.size()) {}
+
+  // Of a graph that was cut: where, in the order of the outputs, and of the inputs behind the graph's own.
+  const std::vector<ValueId>& cuts() const { return cuts_; }
 
   Result<Graph> spell() {
     to_.name = from_.name;
@@ -47,9 +55,11 @@ class Speller {
       if (from_.values[i].constant) add_constant({static_cast<std::int32_t>(i)});
     for (const Node& node : from_.nodes)
       if (auto s = within(place_of(node), add_node(node)); !s) return pass(s);
-    for (const ValueId v : from_.outputs)
-      if (auto s = add_output(v); !s) return pass(s);
-    to_.output_names = from_.output_names;
+    if (!is_cut_) {
+      for (const ValueId v : from_.outputs)
+        if (auto s = add_output(v); !s) return pass(s);
+      to_.output_names = from_.output_names;
+    }
     prune(to_);
     return std::move(to_);
   }
@@ -78,6 +88,8 @@ class Speller {
     ValueId x = step(Cast{DType::F32}, {whole}, layer);
     if (zero_of(q) != 0) x = step(Binary{BinaryFunction::Subtract}, {x, number(layer, "zero", zero_of(q))}, layer);
     real(v) = step(Binary{BinaryFunction::Multiply}, {x, number(layer, "scale", scale_of(q))}, layer);
+    const auto origin = widened_.find(from_[v].name);
+    if (failed_ && origin != widened_.end()) to_[real(v)].origin = origin->second;
     return failed_;
   }
 
@@ -102,6 +114,7 @@ class Speller {
     TensorType type = value.type;
     if (value.quantization) type.dtype = value.quantization->dtype;
     real(v) = to_.input(value.name, type);
+    to_[real(v)].origin = value.origin;
     if (!value.quantization) return {};
     whole_[v] = real(v);
     return widen(v, real(v), value.name + "/dequantize");
@@ -112,6 +125,7 @@ class Speller {
     const Tensor& held = *value.constant;
     real(v) = to_.constant(value.name, value.quantization ? widened(held, *value.quantization) : held, value.trainable);
     to_[real(v)].literal = value.literal;
+    to_[real(v)].origin = value.origin;
   }
 
   // Between two operators of one layer the kernels of whole numbers do not round.
@@ -130,14 +144,27 @@ class Speller {
       const ValueId v = node.outputs[i];
       const auto& held = from_[v].quantization;
       real(v) = (*made)[i];
+      to_[real(v)].origin = from_[v].origin;
       if (!held) continue;
       const auto& first = node.inputs.empty() || !node.inputs[0] ? held : from_[node.inputs[0]].quantization;
       const bool moved = traits_of(node.op).moves_numbers() && first && *first == *held;
-      if (moved || is_inside(node, v)) continue;
+      // What was moved lies on its steps; where the source rounds it once more, it does so here.
+      if ((moved && !widened_.contains(from_[v].name)) || is_inside(node, v)) continue;
       if (auto s = round(v, real(v)); !s) return s;
+      if (is_cut_) cut(v);
       if (auto s = widen(v, whole_[v], from_[v].name + "/dequantize"); !s) return s;
     }
     return {};
+  }
+
+  // What was rounded is an output, and what is read behind it an input.
+  void cut(ValueId v) {
+    to_.outputs.push_back(whole_[v]);
+    to_.output_names.push_back(from_[v].name);
+    TensorType type = from_[v].type;
+    type.dtype = from_[v].quantization->dtype;
+    whole_[v] = to_.input(to_.unique_name(from_[v].name + "/given"), type);
+    cuts_.push_back(v);
   }
 
   Status add_output(ValueId v) {
@@ -149,6 +176,9 @@ class Speller {
 
   const Graph& from_;
   std::vector<std::vector<NodeId>> readers_;
+  std::map<std::string, Origin> widened_;
+  bool is_cut_;
+  std::vector<ValueId> cuts_;
   Graph to_;
   std::vector<ValueId> real_;  // of each value: the real numbers in the new graph
   std::map<ValueId, ValueId> whole_;  // where they were rounded: the whole ones
@@ -171,31 +201,21 @@ Tensor all_over(DType dtype, const Sizes& shape, Size count) {
   return *Tensor::owning(dtype, shape, std::move(bytes));
 }
 
-// "the outputs are the same", or how many of them are how many steps off.
-Result<std::string> steps_off(const Graph& whole, const Graph& spelt, const ProofOptions& options) {
-  auto inputs = probing_inputs(spelt, 0, options.seed);
-  if (!inputs) return std::unexpected(inputs.error());
-  for (std::size_t i = 0; i < inputs->size(); ++i)
-    if (const Value& value = whole[whole.inputs[i]]; value.quantization)
+// Numbers for every input, from one end of the type to the other where it is held as whole ones.
+Result<std::vector<Tensor>> whole_inputs(const Graph& graph, const ProofOptions& options) {
+  auto inputs = probing_inputs(graph, 0, options.seed);
+  for (std::size_t i = 0; inputs && i < inputs->size(); ++i)
+    if (const Value& value = graph[graph.inputs[i]]; value.quantization)
       (*inputs)[i] = all_over(value.quantization->dtype, (*inputs)[i].shape(), (*inputs)[i].count());
-  RunOptions plain;
-  plain.threads = options.threads;
-  const auto answers = [&](const Graph& graph) -> Result<std::vector<Tensor>> {
-    auto sized = with_input_shapes(graph, shapes_of(*inputs));
-    if (!sized) return pass(sized);
-    const auto values = run(*sized, *inputs, plain);
-    if (!values) return std::unexpected(values.error());
-    std::vector<Tensor> all;
-    for (const ValueId v : graph.outputs) all.push_back(values->at(v));
-    return all;
-  };
-  const auto a = answers(whole), b = answers(spelt);
-  if (!a) return std::unexpected(a.error());
-  if (!b) return std::unexpected(b.error());
+  if (!inputs) return std::unexpected(inputs.error());
+  return std::move(*inputs);
+}
+
+struct StepsOff {
   Size count = 0, off = 0;
   double most = 0;
-  for (std::size_t i = 0; i < a->size(); ++i) {
-    const auto x = (*a)[i].doubles(), y = (*b)[i].doubles();
+  void add(const Tensor& a, const Tensor& b) {
+    const auto x = a.doubles(), y = b.doubles();
     for (std::size_t k = 0; k < x.size(); ++k) {
       ++count;
       if (x[k] == y[k]) continue;
@@ -203,15 +223,80 @@ Result<std::string> steps_off(const Graph& whole, const Graph& spelt, const Proo
       most = std::max(most, std::abs(x[k] - y[k]));
     }
   }
-  if (off == 0) return fmt::format("all {} numbers of the answer are the same on the input that was tried", count);
-  return fmt::format("{} of {} numbers of the answer are off, by {} at most, on the input that was tried", off, count,
-                     most);
+};
+
+std::string said_of_outputs(const StepsOff& all) {
+  if (all.off == 0)
+    return fmt::format("all {} numbers of the answer are the same on the input that was tried", all.count);
+  return fmt::format("{} of {} numbers of the answer are off, by {} at most, on the input that was tried", all.off,
+                     all.count, all.most);
+}
+
+Result<std::vector<Tensor>> answers_of(const Graph& graph, const std::vector<Tensor>& inputs,
+                                       const std::vector<ValueId>& wanted, const ProofOptions& options) {
+  RunOptions plain;
+  plain.threads = options.threads;
+  auto sized = with_input_shapes(graph, shapes_of(inputs));
+  if (!sized) return pass(sized);
+  const auto values = run(*sized, inputs, plain);
+  if (!values) return std::unexpected(values.error());
+  std::vector<Tensor> all;
+  for (const ValueId v : wanted) all.push_back(values->at(v));
+  return all;
+}
+
+// "the outputs are the same", or how many of them are how many steps off.
+Result<std::string> steps_off(const Graph& whole, const Graph& spelt, const ProofOptions& options) {
+  const auto inputs = whole_inputs(whole, options);
+  if (!inputs) return std::unexpected(inputs.error());
+  const auto a = answers_of(whole, *inputs, whole.outputs, options);
+  const auto b = a ? answers_of(spelt, *inputs, spelt.outputs, options) : a;
+  if (!b) return std::unexpected(b.error());
+  StepsOff all;
+  for (std::size_t i = 0; i < a->size(); ++i) all.add((*a)[i], (*b)[i]);
+  return said_of_outputs(all);
 }
 
 }  // namespace
 
+Result<Graph> spelt_out(const Graph& graph, const std::map<std::string, Origin>& widened) {
+  return Speller(graph, widened).spell();
+}
+
+Result<std::vector<std::string>> kernel_steps(const Graph& graph, const ProofOptions& options) {
+  Speller speller(graph, {}, true);
+  const auto parts = speller.spell();
+  const auto spelt = parts ? Speller(graph).spell() : parts;
+  if (!spelt) return std::unexpected(spelt.error());
+  auto inputs = whole_inputs(graph, options);
+  if (!inputs) return std::unexpected(inputs.error());
+  Graph kept = graph;
+  kept.outputs.insert(kept.outputs.end(), speller.cuts().begin(), speller.cuts().end());
+  kept.output_names.resize(kept.outputs.size(), "cut");
+  auto given = answers_of(kept, *inputs, kept.outputs, options);
+  if (!given) return std::unexpected(given.error());
+  const auto first_cut = given->begin() + static_cast<std::ptrdiff_t>(graph.outputs.size());
+  const auto answers = answers_of(*spelt, *inputs, spelt->outputs, options);
+  if (!answers) return std::unexpected(answers.error());
+  StepsOff all;
+  for (std::size_t i = 0; i < answers->size(); ++i) all.add((*given)[i], (*answers)[i]);
+  std::vector<std::string> said{"against the kernels of whole numbers, which round in fixed point: " +
+                                said_of_outputs(all)};
+  inputs->insert(inputs->end(), first_cut, given->end());
+  const auto each = answers_of(*parts, *inputs, parts->outputs, options);
+  if (!each) return std::unexpected(each.error());
+  for (std::size_t i = 0; i < each->size(); ++i) {
+    StepsOff one;
+    one.add(*(first_cut + static_cast<std::ptrdiff_t>(i)), (*each)[i]);
+    if (one.off > 0)
+      said.push_back(fmt::format("  '{}': {} of {} numbers off, by {} of its steps at most",
+                                 graph[speller.cuts()[i]].name, one.off, one.count, one.most));
+  }
+  return said;
+}
+
 Result<std::vector<std::string>> spell_out_steps(Graph& graph, const ProofOptions& options) {
-  auto spelt = Speller(graph).spell();
+  auto spelt = spelt_out(graph, {});
   if (!spelt) return pass(spelt);
   std::vector<std::string> said{
       "whole numbers become float32 that is rounded to the same steps behind each layer, where the model's own kernels "

@@ -3,6 +3,7 @@
 #include "graph/graph.h"
 #include "prove/prove.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,13 @@ bool holds_whole_numbers(const Graph& graph);
 // its steps and widened again. One sentence on how far that is from the kernels of whole numbers, which round on other ways.
 // Fails: as inference and runs do.
 Result<std::vector<std::string>> spell_out_steps(Graph& graph, const ProofOptions& options);
+
+// The same without the sentence. A value's origin is then that of the real numbers that are rounded to it; what it is widened to
+// has the one that stands under its name in `widened`.
+Result<Graph> spelt_out(const Graph& graph, const std::map<std::string, Origin>& widened);
+
+// How far the kernels of whole numbers are from rounding each layer's answer to its steps: layer by layer, each given the numbers
+// that the kernels gave in front of it, and at the outputs. One sentence each.
+Result<std::vector<std::string>> kernel_steps(const Graph& graph, const ProofOptions& options);
 
 }  // namespace convoy

@@ -5,6 +5,7 @@
 #include "graph/quantized_steps.h"
 #include "graph/time_first.h"
 #include "passes/optimize.h"
+#include "port/held_weights.h"
 #include "port/journey.h"
 
 #include <map>
@@ -78,27 +79,6 @@ onnx::SizeWords size_words_in(const fs::path& source, const PortOptions& options
       for (const Size axis : c.permutation) now[c.name].push_back(words->second[static_cast<std::size_t>(axis)]);
     }
   return now;
-}
-
-onnx::HeldWeights held_weights_of_values(const fs::path& source, const PortOptions& options) {
-  LoadOptions told = options.load;
-  told.keeps_quantized = true;
-  onnx::HeldWeights all;
-  const auto graph = load(source, told);
-  if (!graph) return all;
-  for (const Value& value : graph->values)
-    if (value.constant && value.quantization) all.emplace(value.name, HeldWeight{*value.constant, *value.quantization});
-  return all;
-}
-
-// Weights that an ONNX file holds as whole numbers stay such, by their names.
-onnx::HeldWeights held_weights_in(const fs::path& source, const PortOptions& options) {
-  if (options.quantized.value_or(Quantized::Keep) != Quantized::Keep) return {};
-  const auto file = open_file(source.string());
-  if (source.extension() == ".tflite")
-    return options.quantized ? held_weights_of_values(source, options) : onnx::HeldWeights();
-  if (!file || !onnx::begins_model(blob_of(*file).bytes)) return {};
-  return onnx::held_weights_of_model(blob_of(*file), source.parent_path());
 }
 
 }  // namespace

@@ -1,8 +1,14 @@
 // A TFLite model in one file. The proof compares the source with the file as it is read back, so what was written is what
 // was meant.
+#include "formats/source.h"
 #include "formats/tflite/tflite.h"
+#include "port/held_weights.h"
 #include "port/journey.h"
+#include "port/spelt_steps.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 namespace convoy {
@@ -26,6 +32,38 @@ std::map<std::string, ValueId> names_of_values(const Graph& target) {
   return names;
 }
 
+// Tensors of whole numbers stand for the values that are rounded to them.
+// Returned: those that they are widened to.
+std::map<std::string, ValueId> follow_steps(const tflite::IntegerReport& integers, const Graph& target,
+                                            std::map<std::string, ValueId>& names) {
+  const std::map<std::string, ValueId> values = names;
+  std::map<std::string, ValueId> widened;
+  for (const auto& [whole, said] : integers.names) {
+    const auto real = values.find(said.rounded);
+    const auto own = values.find(whole);
+    const bool is_input = own != values.end() && std::ranges::find(target.inputs, own->second) != target.inputs.end();
+    if (real != values.end() && !is_input) names.insert_or_assign(whole, real->second);
+    else if (!is_input) names.erase(whole);
+    if (const auto found = values.find(said.widened); found != values.end()) widened.emplace(whole, found->second);
+  }
+  return widened;
+}
+
+// What computes in whole numbers and what does not, and how far the interpreter's kernels are from the model's own rounding.
+Status say_integers(PortReport& r, const tflite::IntegerReport& integers, const fs::path& written,
+                    const LoadOptions& whole, const ProofOptions& options) {
+  r.remarks.push_back(fmt::format("{} operators compute in whole numbers of 8 bits, {} between steps stay float32",
+                                  integers.whole, integers.left.size()));
+  for (const auto& [name, why] : integers.left) r.remarks.push_back("  '" + name + "', " + why);
+  const auto graph = load(written, whole);
+  if (!graph) return std::unexpected(graph.error());
+  const auto said = kernel_steps(*graph, options);
+  if (said) r.remarks.insert(r.remarks.end(), said->begin(), said->end());
+  else if (said.error().fault != Fault::Budget)
+    r.remarks.push_back("not run in whole numbers: " + message(said.error()));
+  return {};
+}
+
 }  // namespace
 
 Result<PortReport> port_to_tflite(const fs::path& source, const PortOptions& options) {
@@ -33,13 +71,21 @@ Result<PortReport> port_to_tflite(const fs::path& source, const PortOptions& opt
   if (!file) return std::unexpected(file.error());
   auto out = OutputSet::begin({*file}, options.overwrites, sources_of(source, options));
   if (!out) return pass(out);
-  auto begun = rewritten(source, options, tflite_target());
+  tflite::IntegerReport integers;
+  tflite::WriteOptions write{options.rounds_to_halves, options.quantized == Quantized::Keep, {}, &integers};
+  if (write.in_integers) write.held = held_weights_in(source, options);
+  auto begun = rewritten(source, options, tflite_target(), write.in_integers ? &write.held : nullptr);
   if (!begun) return pass(begun);
   PortReport& r = *begun;
-  if (auto s = tflite::write_model(r.target, out->sink(0), options.rounds_to_halves); !s) return pass(s);
+  if (auto s = tflite::write_model(r.target, out->sink(0), write); !s) return pass(s);
   if (auto closed = out->close(0); !closed) return pass(closed);
-  const auto names = names_of_values(r.target);
-  return finished(std::move(r), *out, {*file}, options, 0, {}, names);
+  auto names = names_of_values(r.target);
+  if (!write.in_integers) return finished(std::move(r), *out, {*file}, options, 0, {}, names);
+  LoadOptions whole;
+  whole.keeps_quantized = true;
+  if (auto s = say_integers(r, integers, out->temporary(0), whole, options.proof()); !s) return pass(s);
+  const auto widened = follow_steps(integers, r.target, names);
+  return finished(std::move(r), *out, {*file}, options, 0, whole, names, widened);
 }
 
 }  // namespace convoy

@@ -34,7 +34,6 @@ Result<SizeWords> size_words_of_model(Bytes bytes);
 std::vector<std::string> contradicted_sizes(Bytes bytes, const Graph& graph);
 
 // By name, the weights of float32 that a file holds as whole numbers.
-using HeldWeights = std::map<std::string, HeldWeight, std::less<>>;
 HeldWeights held_weights_of_model(const Blob& blob, const std::filesystem::path& folder);
 
 inline constexpr Size least_opset = 11, usual_opset = 17, newest_opset = 22;

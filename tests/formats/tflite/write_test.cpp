@@ -181,13 +181,12 @@ TEST(WriteTfliteOperators, WeightsThatFloat16HoldsAreStoredInHalfTheBytes) {
   const ValueId w = graph.constant("w", filled({Dim(40), Dim(30)}).converted(DType::F16).converted(DType::F32));
   graph.outputs = *graph.add(Linear{LinearOrder::InOut}, {x, w}, "dense"), graph.output_names = {"y"};
   std::vector<std::byte> halved;
-  const auto done = tflite::write_model(
-      graph,
-      [&](std::span<const std::byte> more) {
-        halved.insert(halved.end(), more.begin(), more.end());
-        return Status();
-      },
-      true);
+  const auto done = tflite::write_model(graph,
+                                        [&](std::span<const std::byte> more) {
+                                          halved.insert(halved.end(), more.begin(), more.end());
+                                          return Status();
+                                        },
+                                        {.in_halves = true});
   ASSERT_TRUE(done) << message(done.error());
   EXPECT_LT(halved.size() + 2000, written(graph).size());
   const auto file = file_of(halved);

@@ -86,12 +86,23 @@ class Layout {
     const auto type = static_cast<std::uint32_t>(type_code_of(tensor.type.dtype));
     std::vector<FlatField> fields{{0}, {1, 1, type}, {2, 4, buffer}, {3}};
     const bool is_free = shape != signature;
+    if (tensor.quantization) fields.push_back({4});
     if (is_free) fields.push_back({7});
     const auto table = out_.table(fields);
     out_.point(from, table.at);
     out_.point(table.fields[0], out_.numbers(shape));
     out_.point(table.fields[3], out_.text(tensor.name));
-    if (is_free) out_.point(table.fields[4], out_.numbers(signature));
+    if (tensor.quantization) quantization(table.fields[4], *tensor.quantization);
+    if (is_free) out_.point(table.fields.back(), out_.numbers(signature));
+  }
+
+  void quantization(std::size_t from, const Quantization& as) {
+    std::vector<std::int32_t> scales;
+    for (const float scale : as.scales) scales.push_back(std::bit_cast<std::int32_t>(scale));
+    const auto table = out_.table({{2}, {3}, {6, 4, static_cast<std::uint32_t>(as.axis)}});
+    out_.point(from, table.at);
+    out_.point(table.fields[0], out_.numbers(scales));
+    out_.point(table.fields[1], out_.long_numbers(as.zero_points));
   }
 
   void operation(std::size_t from, const DocumentOperator& op) {

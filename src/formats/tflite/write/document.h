@@ -2,10 +2,12 @@
 // whose numbers stay where they are until they are appended.
 #pragma once
 #include "convoy/tensor.h"
+#include "ops/quantization.h"
 #include "ops/tensor_type.h"
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +27,8 @@ struct DocumentTensor {
   std::string name;
   TensorType type;
   std::optional<Tensor> constant;
+  std::string value = {};  // of a constant: what the graph calls the value that it is, perhaps in another order of axes
+  std::shared_ptr<const Quantization> quantization = {};  // of whole numbers that stand for real ones
 };
 struct DocumentOperator {
   std::string_view name;  // of a row of the catalogue
@@ -40,6 +44,9 @@ struct Document {
   std::vector<std::int32_t> inputs, outputs;
   std::vector<std::string> input_names, output_names;
 };
+
+// Whether input `i` holds numbers that are computed with or moved, and not where and how much.
+bool holds_numbers(const DocumentOperator& op, std::size_t i);
 
 // Whether the interpreter computes the operator of these element types, every number of one type with the others.
 // Fails (Unsupported): it does not, with the types that it takes.

@@ -58,6 +58,40 @@ const Tensor* Sink::constant(std::size_t i) const {
   return has(i) && graph_[node().inputs[i]].constant ? &*graph_[node().inputs[i]].constant : nullptr;
 }
 
+// Whole numbers of 8 bits that roundings alone make, and that alone what widens them to the same steps reads.
+void Sink::keep_stretches() {
+  in_stretch_.assign(graph_.nodes.size(), 0);
+  const QuantizedStretches found = quantized_stretches(graph_);
+  std::vector<int> reads(graph_.values.size(), 0);
+  std::vector<char> other(graph_.values.size(), 0);
+  for (const auto& [last, stretch] : found.by_last) {
+    const ValueId whole = stretch.rounds ? graph_[last].outputs[0] : stretch.x;
+    const auto place = static_cast<std::size_t>(whole.index);
+    if (!stretch.rounds) ++reads[place];
+    const Quantization as{stretch.held, {graph_[stretch.scale].constant->floats().front()}, stretch.zeros, 0};
+    auto& steps = steps_[whole];
+    if (!steps) steps = std::make_shared<const Quantization>(as);
+    if (stretch.axis || bytes_of(stretch.held) != 1 || graph_[whole].constant || !(*steps == as)) other[place] = 1;
+  }
+  for (const ValueId v : graph_.outputs) ++reads[static_cast<std::size_t>(v.index)];
+  std::erase_if(steps_, [&](const auto& one) {
+    const auto place = static_cast<std::size_t>(one.first.index);
+    const NodeId made_by = graph_[one.first].producer;
+    return other[place] != 0 || reads[place] != uses_[place] || (made_by && !found.by_last.contains(made_by));
+  });
+  for (const auto& [last, stretch] : found.by_last) {
+    if (!steps_.contains(stretch.rounds ? graph_[last].outputs[0] : stretch.x)) continue;
+    for (const NodeId inner : stretch.nodes)
+      if (inner != last) in_stretch_[static_cast<std::size_t>(inner.index)] = 1;
+    stretches_.emplace(last, stretch);
+  }
+}
+
+void Sink::write_stretch(const QuantizedStretch& stretch) {
+  const Place x = place_of(stretch.x), made = place_of(node().outputs[0]);
+  document_.operators.push_back({stretch.rounds ? "QUANTIZE" : "DEQUANTIZE", stretch.rounds ? 1 : 2, {x}, {made}, {}});
+}
+
 bool Sink::is_read(std::size_t result) const {
   return result < node().outputs.size() && uses_[static_cast<std::size_t>(node().outputs[result].index)] > 0;
 }
@@ -85,14 +119,20 @@ Place Sink::place_of(ValueId value) {
   const auto found = given_.find(value);
   if (found != given_.end()) return found->second;
   const Value& v = graph_[value];
-  return given_[value] = add(own_name(value), v.type, v.constant);
+  const Place made = given_[value] = add(own_name(value), v.type, v.constant);
+  if (v.constant) document_.tensors[static_cast<std::size_t>(made)].value = v.name;
+  if (const auto steps = steps_.find(value); steps != steps_.end())
+    document_.tensors[static_cast<std::size_t>(made)].quantization = steps->second;
+  return made;
 }
 
 Place Sink::input(std::size_t i) { return has(i) ? place_of(node().inputs[i]) : -1; }
 
 Place Sink::stored(std::size_t i, Tensor tensor) {
   TensorType type = convoy::type_of(tensor);
-  return add(own_name(node().inputs[i]), std::move(type), std::move(tensor));
+  const Place made = add(own_name(node().inputs[i]), std::move(type), std::move(tensor));
+  document_.tensors[static_cast<std::size_t>(made)].value = graph_[node().inputs[i]].name;
+  return made;
 }
 
 Place Sink::constant(std::string_view word, Tensor tensor) {

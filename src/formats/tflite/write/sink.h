@@ -4,6 +4,7 @@
 #include "formats/rows.h"
 #include "formats/tflite/write/document.h"
 #include "graph/graph.h"
+#include "graph/quantized_steps.h"
 
 #include <map>
 #include <set>
@@ -21,7 +22,18 @@ class Sink {
 
   void begin(NodeId node);
   // Whether a node in front of it does what this one does: an activation that is fused into it.
-  bool is_made(NodeId node) const { return fused_into_.contains(node); }
+  bool is_made(NodeId node) const {
+    return fused_into_.contains(node) ||
+           (!in_stretch_.empty() && in_stretch_[static_cast<std::size_t>(node.index)] != 0);
+  }
+  // Before the first node: rounding to steps of 8 bits becomes QUANTIZE, and widening DEQUANTIZE.
+  void keep_stretches();
+  // The one that ends with this node, which stands for all of it; null: none does.
+  const QuantizedStretch* stretch(NodeId node) const {
+    const auto found = stretches_.find(node);
+    return found == stretches_.end() ? nullptr : &found->second;
+  }
+  void write_stretch(const QuantizedStretch& stretch);
   const Node& node() const { return graph_[at_]; }
   const Graph& graph() const { return graph_; }
   bool has(std::size_t i) const { return i < node().inputs.size() && static_cast<bool>(node().inputs[i]); }
@@ -91,6 +103,9 @@ class Sink {
   std::set<std::string, std::less<>> names_, owned_;
   std::map<std::string, int> next_numbers_;
   std::vector<int> uses_;
+  std::map<NodeId, QuantizedStretch> stretches_;
+  std::map<ValueId, std::shared_ptr<const Quantization>> steps_;  // of whole numbers that stretches make or read
+  std::vector<char> in_stretch_;  // by node
 };
 
 using Row = WriteRow<Sink>;

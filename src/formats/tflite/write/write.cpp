@@ -2,6 +2,7 @@
 #include "base/budget.h"
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/types.h"
+#include "formats/tflite/write/integers.h"
 #include "formats/tflite/write/sink.h"
 
 #include <array>
@@ -36,16 +37,21 @@ std::vector<std::pair<std::string_view, std::string_view>> operators() {
 }
 
 Status write_model(const Graph& graph, const std::function<Status(std::span<const std::byte>)>& append,
-                   bool in_halves) {
+                   const WriteOptions& options) {
   Document document;
   document.name = graph.name.empty() ? "model" : graph.name;
   document.description = std::string("convoy ") + CONVOY_VERSION;
   Sink sink(graph, document);
+  if (options.in_integers) sink.keep_stretches();
   for (const ValueId v : graph.inputs) sink.add_input(v);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId id{static_cast<std::int32_t>(i)};
     if (sink.is_made(id)) continue;
     sink.begin(id);
+    if (const QuantizedStretch* stretch = sink.stretch(id)) {
+      sink.write_stretch(*stretch);
+      continue;
+    }
     const std::size_t before = document.operators.size();
     auto written = write_node(graph[id], sink);
     for (std::size_t k = before; written && k < document.operators.size(); ++k)
@@ -53,7 +59,10 @@ Status write_model(const Graph& graph, const std::function<Status(std::span<cons
     if (!written) return within(place_of(graph[id]), written);
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) sink.add_output(graph.outputs[i], graph.output_names[i]);
-  if (in_halves)
+  IntegerReport unread;
+  if (options.in_integers)
+    if (auto s = compute_in_integers(document, options.held, options.report ? *options.report : unread); !s) return s;
+  if (options.in_halves)
     if (auto stored = store_halves(document); !stored) return stored;
   return write_document(document, append);
 }

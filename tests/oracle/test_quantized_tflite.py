@@ -1,0 +1,84 @@
+"""Ports to TFLite that compute in whole numbers (`--quantized keep`): QDQ models of ONNX Runtime's quantisers and quantised TFLite
+files, judged by TFLite's interpreter with its reference kernels and with XNNPACK, against ONNX Runtime without optimisations."""
+import numpy as np
+import pytest
+from carrying import cases_in, convoy, run_natively
+from test_quantized_ports import NETS, answer, quantised
+
+
+def interpreter(path, reference):
+    import tensorflow as tf
+
+    kinds = tf.lite.experimental.OpResolverType
+    kind = {"experimental_op_resolver_type": kinds.BUILTIN_REF} if reference else {}
+    made = tf.lite.Interpreter(model_path=str(path), **kind)
+    made.allocate_tensors()
+    return made
+
+
+def interpreted(path, x, reference):
+    made = interpreter(path, reference)
+    made.set_tensor(made.get_input_details()[0]["index"], x)
+    made.invoke()
+    return made.get_tensor(made.get_output_details()[0]["index"])
+
+
+def words_of(path):
+    import tensorflow as tf
+
+    kind = tf.lite.experimental.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    made = tf.lite.Interpreter(model_path=str(path), experimental_op_resolver_type=kind)
+    made.allocate_tensors()
+    types = {one["index"]: np.dtype(one["dtype"]) for one in made.get_tensor_details()}
+    operators = [(one["op_name"], {types[t].name for t in one["outputs"]}) for one in made._get_ops_details()]
+    return [name for name, _ in operators], [name for name, made_of in operators if "float32" in made_of]
+
+
+CASES = [(net, kind, per_channel) for net in NETS for kind in ("qdq_u8", "qdq_s8", "qdq_u8u8") for per_channel in (False, True)]
+# What stays float32 between the first QUANTIZE and the last DEQUANTIZE: ONNX Runtime's quantiser gives the sigmoid steps of its own.
+REAL = {"plain": ["DEQUANTIZE"], "residual": ["DEQUANTIZE"], "joined": ["DEQUANTIZE", "DEQUANTIZE", "LOGISTIC", "DEQUANTIZE"]}
+
+
+@pytest.mark.parametrize("net,kind,per_channel", CASES)
+def test_a_qdq_model_computes_in_whole_numbers(net, kind, per_channel, tmp_path):
+    source, x = quantised(net, tmp_path, kind, per_channel)
+    port = tmp_path / "port.tflite"
+    said = convoy("port", source, "-o", port, "--quantized", "keep", "--interface", "source").stdout
+    assert "operators compute in whole numbers" in said and "against the kernels of whole numbers" in said
+    assert words_of(port)[1] == REAL[net]
+    wanted = answer(source, x)
+    steps = np.diff(np.unique(wanted))
+    step = steps[steps > 1e-6].min()
+    for reference, share in ((True, 0.02), (False, 0.002)):
+        off = np.abs(interpreted(port, x, reference) - wanted) / step
+        assert off.max() < 1.01  # one step, where fixed point rounds to the other side
+        assert np.mean(off > 0.01) <= (share if off.size > 100 else 0.5)  # the last layer sees the steps of all before it
+    got = run_natively([port], {"x": x}, tmp_path)[0]
+    np.testing.assert_array_equal(got, interpreted(port, x, True))
+
+
+TFLITE = cases_in("corpus/tflite")
+
+
+@pytest.mark.skipif(TFLITE is None, reason="no corpus")
+@pytest.mark.parametrize("name", ["mobile_int8", "hard_swish_int8", "pools_int8", "unet_int8"])
+def test_a_quantised_tflite_file_is_written_as_it_was(name, tmp_path):
+    source, port = next((TFLITE / name).glob("*.tflite")), tmp_path / "port.tflite"
+    convoy("port", source, "-o", port, "--quantized", "keep")
+    assert sorted(words_of(port)[0]) == sorted(words_of(source)[0])
+    details = interpreter(source, True).get_input_details()[0]
+    random = np.random.default_rng(4)
+    for _ in range(3):
+        x = random.standard_normal(details["shape"]).astype("f4")
+        if details["dtype"] != np.float32:
+            x = random.integers(-128, 128, details["shape"]).astype(details["dtype"])
+        for reference in (True, False):
+            np.testing.assert_array_equal(interpreted(port, x, reference), interpreted(source, x, reference))
+
+
+def test_weights_that_the_file_does_not_hold_as_integers_are_said(tmp_path):
+    source, x = quantised("plain", tmp_path, "qoperator")
+    said = convoy("port", source, "-o", tmp_path / "port.tflite", "--quantized", "keep", "--interface", "source").stdout
+    assert "0 operators compute in whole numbers" in said
+    off = interpreted(tmp_path / "port.tflite", x, False) != answer(source, x)
+    assert np.mean(off) < 0.01
