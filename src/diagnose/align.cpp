@@ -422,10 +422,6 @@ class Aligner {
   Alignment result_;
 };
 
-}  // namespace
-
-namespace {
-
 const Match* match_at(const std::vector<Match>& matches, const std::vector<int>& places, ValueId v) {
   const auto i = static_cast<std::size_t>(v.index);
   return v && i < places.size() && places[i] >= 0 ? &matches[static_cast<std::size_t>(places[i])] : nullptr;

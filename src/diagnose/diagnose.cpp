@@ -331,75 +331,106 @@ std::vector<bool> fits_of(const Sized& at, const Alignment& alignment) {
   return fits;
 }
 
-// `is_open`: whether inputs and outputs might be held against each other otherwise.
-Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& options, Unsaid unsaid, bool& is_open) {
-  Diagnosis result;
-  result.unsaid = unsaid;
-  Computed order;  // of a
-  bool free = true;
-  std::vector<bool> fits;  // at the first size
-  const int most_trials = sizes_for_strides(a, b);
-  for (int trial = 0; trial < most_trials && (trial == 0 || free); ++trial) {
-    if (trial >= 2 && !result.findings.empty()) break;
-    auto at = at_one_size(a, b, trial, options.seed, options.inputs, unsaid);
-    if (!at && trial == 0 && is_turned(a, b, options, unsaid, result)) return result;
-    if (!at && trial >= 2) break;
-    if (!at) return pass(at);
-    is_open = at->outsides.is_open;
-    result.outside = at->outsides.said;
-    free = at->free && options.inputs.empty();
-    const Alignment alignment = align(at->a, at->b);
-    const auto now = fits_of(*at, alignment);
-    if (trial == 0) fits = now;
-    if (trial >= 2 && now == fits) continue;
-    result.sizes.push_back(at->size);
-    if (options.shares_weights)
-      result.shared = share_weights(*at, alignment, places_of(a, b, trial, options.seed, options.inputs));
-    const auto hidden = settle_hidden_orders(at->a, at->b, alignment);
+// Two models, tried at some sizes with numbers of two magnitudes.
+class Trials {
+ public:
+  Trials(const Graph& a, const Graph& b, const Options& options, Unsaid unsaid)
+      : a_(a),
+        b_(b),
+        options_(options),
+        unsaid_(unsaid) {
+    result_.unsaid = unsaid;
+  }
+
+  Result<Diagnosis> run() {
+    const int most = sizes_for_strides(a_, b_);
+    for (int trial = 0; trial < most && (trial == 0 || is_free_); ++trial) {
+      if (trial >= 2 && !result_.findings.empty()) break;
+      auto at = at_one_size(a_, b_, trial, options_.seed, options_.inputs, unsaid_);
+      if (!at && trial == 0 && is_turned(a_, b_, options_, unsaid_, result_)) return result_;
+      if (!at && trial >= 2) break;
+      if (!at) return pass(at);
+      if (auto done = compare_at(*at, trial); !done) return pass(done);
+      if (is_all_turned_) return result_;
+    }
+    order_findings(a_, order_, result_);
+    if (auto finding = other_outputs(a_, b_, result_)) result_.findings.push_back(*std::move(finding));
+    result_.same = result_.findings.empty();
+    return result_;
+  }
+
+  // Whether inputs and outputs might be held against each other otherwise.
+  bool is_open() const { return is_open_; }
+
+ private:
+  Status compare_at(Sized& at, int trial) {
+    is_open_ = at.outsides.is_open;
+    is_free_ = at.free && options_.inputs.empty();
+    result_.outside = at.outsides.said;
+    const Alignment alignment = align(at.a, at.b);
+    const auto fits = fits_of(at, alignment);
+    if (trial == 0) fits_at_first_ = fits;
+    if (trial >= 2 && fits == fits_at_first_) return {};
+    result_.sizes.push_back(at.size);
+    if (options_.shares_weights)
+      result_.shared = share_weights(at, alignment, places_of(a_, b_, trial, options_.seed, options_.inputs));
+    const auto hidden = settle_hidden_orders(at.a, at.b, alignment);
     if (trial == 0) {
-      result.hidden_orders = hidden;
-      for (const Node& node : at->a.nodes) order.emplace_back(node.layer, at->a[node.outputs[0]].name);
-      note_alignment(alignment, result);
-      run_freely(*at, alignment, result, options.threads);
+      result_.hidden_orders = hidden;
+      for (const Node& node : at.a.nodes) order_.emplace_back(node.layer, at.a[node.outputs[0]].name);
+      note_alignment(alignment, result_);
+      run_freely(at, alignment, result_, options_.threads);
     }
     // Larger numbers reach limits that the first ones do not.
     for (const float factor : {1.0F, 16.0F}) {
-      if (factor > 1 && !options.inputs.empty()) continue;
-      const std::vector<Tensor> inputs = inputs_times(factor, *at);
-      Comparison comparison(*at, alignment, options.threads, options.maps);
-      if (auto done = comparison.start(inputs); !done) return within("a", Result<Diagnosis>(pass(done)));
-      const bool is_first = trial == 0 && factor == 1;
-      if (auto done = comparison.compare_all(!is_first); !done) return pass(done);
-      if (is_first) comparison.compare_exactly();
-      if (is_first) {  // cheaper asked before the causes of every layer
-        Diagnosis quick;
-        comparison.report(quick);
-        if (quick.findings.size() > 1 && is_turned(a, b, options, unsaid, quick)) {
-          quick.by_weights = result.by_weights, quick.by_place = result.by_place;
-          quick.weighted_a = result.weighted_a, quick.weighted_b = result.weighted_b;
-          quick.unsaid = unsaid, quick.outside = result.outside;
-          quick.outputs_largest = result.outputs_largest, quick.outputs_scale = result.outputs_scale;
-          return quick;
-        }
-      }
-      if (is_first) comparison.tell_scope(result.scope);
-      if (auto done = comparison.explain_all(); !done) return pass(done);
-      Diagnosis one;
-      comparison.report(one);
-      for (Finding& finding : one.findings) advise(finding, a, b, *at, one.layers);
-      if (result.layers.empty()) {
-        result.layers = one.layers;
-        result.findings = one.findings;
-      } else {
-        merge(result, one);
-      }
+      if (factor > 1 && !options_.inputs.empty()) continue;
+      if (auto done = compare_with(at, alignment, factor, trial == 0 && factor == 1); !done) return done;
+      if (is_all_turned_) return {};
     }
+    return {};
   }
-  order_findings(a, order, result);
-  if (auto finding = other_outputs(a, b, result)) result.findings.push_back(*std::move(finding));
-  result.same = result.findings.empty();
-  return result;
-}
+
+  Status compare_with(const Sized& at, const Alignment& alignment, float factor, bool is_first) {
+    Comparison comparison(at, alignment, options_.threads, options_.maps);
+    if (auto done = comparison.start(inputs_times(factor, at)); !done) return within("a", done);
+    if (auto done = comparison.compare_all(!is_first); !done) return done;
+    if (is_first) {
+      comparison.compare_exactly();
+      if (ask_whether_turned(comparison)) return {};
+      comparison.tell_scope(result_.scope);
+    }
+    if (auto done = comparison.explain_all(); !done) return done;
+    Diagnosis one;
+    comparison.report(one);
+    for (Finding& finding : one.findings) advise(finding, a_, b_, at, one.layers);
+    if (result_.layers.empty()) result_.layers = one.layers, result_.findings = one.findings;
+    else merge(result_, one);
+    return {};
+  }
+
+  // Cheaper asked before the causes of every layer.
+  bool ask_whether_turned(const Comparison& comparison) {
+    Diagnosis quick;
+    comparison.report(quick);
+    if (quick.findings.size() <= 1 || !is_turned(a_, b_, options_, unsaid_, quick)) return false;
+    quick.by_weights = result_.by_weights, quick.by_place = result_.by_place;
+    quick.weighted_a = result_.weighted_a, quick.weighted_b = result_.weighted_b;
+    quick.unsaid = unsaid_, quick.outside = result_.outside;
+    quick.outputs_largest = result_.outputs_largest, quick.outputs_scale = result_.outputs_scale;
+    result_ = std::move(quick);
+    is_all_turned_ = true;
+    return true;
+  }
+
+  const Graph& a_;
+  const Graph& b_;
+  const Options& options_;
+  const Unsaid unsaid_;
+  Diagnosis result_;
+  Computed order_;  // of a
+  std::vector<bool> fits_at_first_;
+  bool is_free_ = true, is_open_ = false, is_all_turned_ = false;
+};
 
 // The places of `names` in which those of `wanted` stand; nothing where they are not the same names, each once.
 std::optional<std::vector<std::size_t>> places_by_name(const std::vector<std::string>& wanted,
@@ -441,10 +472,10 @@ Graph in_order_of(const Graph& a, Graph b) {
 Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options& options) {
   const budget::Computing computing;
   const Graph b = in_order_of(a, written_b);
-  bool is_open = false;
-  auto result = diagnosed(a, b, options, Unsaid::Convention, is_open);
-  if (!is_open || (result && result->same)) return result;
-  auto other = diagnosed(a, b, options, Unsaid::AsItLies, is_open);
+  Trials trials(a, b, options, Unsaid::Convention);
+  auto result = trials.run();
+  if (!trials.is_open() || (result && result->same)) return result;
+  auto other = Trials(a, b, options, Unsaid::AsItLies).run();
   return other && (!result || other->same) ? other : result;
 }
 
