@@ -34,6 +34,15 @@ void one_word_each(CLI::App& command) {
   for (CLI::Option* option : command.get_options(is_repeated)) option->allow_extra_args(false);
 }
 
+// A variable of a script that holds nothing is no answer, except where nothing may be meant: arguments of a call.
+void no_empty_words(CLI::App& command) {
+  const auto takes_word = [](const CLI::Option* option) {
+    return option->get_items_expected_max() > 0 && !option->check_lname("args");
+  };
+  for (CLI::Option* option : command.get_options(takes_word))
+    option->check(CLI::Validator([](const std::string& word) { return word.empty() ? "is empty" : ""; }, "", ""));
+}
+
 int run(int argc, char** argv) {
   CLI::App app{about, "convoy"};
   app.set_version_flag("--version", "convoy " CONVOY_VERSION);
@@ -52,7 +61,7 @@ int run(int argc, char** argv) {
   convoy::cli::offer_pad(app, code);
   convoy::cli::offer_ops(app, code);
   convoy::cli::offer_completion(app, code);
-  for (CLI::App* command : app.get_subcommands({})) one_word_each(*command);
+  for (CLI::App* command : app.get_subcommands({})) one_word_each(*command), no_empty_words(*command);
   for (CLI::App* command : app.get_subcommands({}))
     if (!command->check_name("ops") && !command->check_name("completion")) convoy::cli::offer_budget(*command);
   if (argc < 2) {  // nothing was asked for, so nothing is done: help, and the exit code of a wrong command line

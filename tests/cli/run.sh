@@ -202,6 +202,8 @@ ends 2 "weights for a model that has its own are a usage error" "$convoy" summar
 says "the weights are named" "holds its own weights, so 'none.h5' is not read"
 ends 2 "a shape of no input is a usage error" "$convoy" summary "$good/model.keras" --shape nobody=1,2,3,4
 says "the inputs are named" "--shape names 'nobody', which is no input of the model; it has '"
+ends 2 "an option without a word is a usage error" "$convoy" summary "$good/model.keras" --outputs ''
+ends 2 "a size without a word is a usage error" "$convoy" summary "$good/model.keras" --size ''
 ends 2 "a size that no input takes is a usage error" "$convoy" summary "$good/model.keras" --size 7
 says "what would do is said" "no input takes a --size of 1 axes; say whole shapes with --shape of '"
 ends 2 "standard input has no name" "$convoy" port - --to torch
