@@ -55,6 +55,7 @@ WINDOW_PLACES = {
     f"src/ops/{name}.h"
     for name in (
         "padding",
+        "joined_window",
         "mistaken_padding",
         "transposed_padding",
         "pool_divisor",

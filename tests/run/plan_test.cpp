@@ -313,6 +313,40 @@ TEST(Plan, SumsFewBlocksOfManyChannelsByWinograd) {
   EXPECT_NE(std::ranges::find(steps, "conv by winograd + relu"), steps.end());
 }
 
+// Several outputs of a line are one row of the product; the last of a line are fewer.
+TEST(Plan, SumsFewChannelsOfSeveralOutputsAtOnce) {
+  for (const Size channels : {1, 3, 5, 8, 16})
+    for (const Size width : {13, 40}) {
+      Net net;
+      net.whole = true;
+      const ValueId x = net.input({2, 7, 11, width});
+      const ValueId y = net.add(Relu{}, {net.conv(x, 7, channels, 7)});
+      const ValueId sum = net.add(Binary{}, {net.conv(y, channels, channels, 5), y});
+      net.give(net.add(Relu{.negative_slope = 0.5}, {sum}));
+      const ConvTranspose up{.axes = {Order::ChannelsFirst, 2},
+                             .windows = {{4, 2, 1}, {4, 2, 1}},
+                             .paddings = {{CropSpelling::Explicit, 1, 1, {}}, {CropSpelling::Explicit, 0, 1, {}}}};
+      net.give(net.add(up, {y, net.weight({channels, channels, 4, 4}), net.weight({channels})}));
+      expect_agreement(net.graph, {whole_floats({2, 7, 11, width}, 5)}, 0);
+    }
+}
+
+TEST(Plan, KeepsWhatIsNoNumberToTheOutputsThatReadIt) {
+  Net net;
+  const ValueId x = net.input({1, 4, 9, 21});
+  net.give(net.conv(x, 4, 3, 5));
+  for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    std::vector<float> numbers = random({1, 4, 9, 21}, 5).floats();
+    numbers[200] = odd;
+    const std::vector<Tensor> inputs{Tensor::of({1, 4, 9, 21}, numbers)};
+    const auto plain = run(net.graph, inputs, {.threads = 1, .kernels = KernelChoice::Plain});
+    const auto fast = Engine(std::make_shared<const Graph>(net.graph)).run(inputs);
+    ASSERT_TRUE(plain && fast);
+    const auto wanted = plain->at(net.graph.outputs[0]).doubles(), got = (*fast)[0].doubles();
+    for (std::size_t i = 0; i < wanted.size(); ++i) ASSERT_EQ(std::isfinite(wanted[i]), std::isfinite(got[i])) << i;
+  }
+}
+
 // The wide numbers between are large enough to be computed some lines at a time.
 TEST(Plan, ComputesWideBlocksInStrips) {
   for (const Size taps : {3, 5})

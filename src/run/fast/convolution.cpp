@@ -1,9 +1,11 @@
 #include "run/fast/convolution.h"
 
 #include "run/fast/depthwise.h"
+#include "run/fast/neighbours.h"
 #include "run/threads.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -35,6 +37,15 @@ void apply(const MapCall& map, float* y, Size count) {
 }
 void apply(const MapCall&, double*, Size) {}
 
+template <class T>
+bool all_finite(const T* x, Size count) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr Bits most = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  Bits found = 0;
+  for (Size i = 0; i < count; ++i) found |= Bits((std::bit_cast<Bits>(x[i]) & most) == most);
+  return found == 0;
+}
+
 // Numbers of a run that one row reads and another one of its tile does not, at a border, are read from a copy with zeros there.
 struct Copy {
   std::int32_t row = 0;  // whose entry of the table it is
@@ -58,9 +69,16 @@ struct Table {
   std::vector<std::int32_t> pixels;  // [tile][row], of the output
   std::vector<Copy> copies;
   Size copied = 0;
+  // Rows whose outputs are not all there: the last of a line.
+  struct Part {
+    std::int32_t row = 0, outputs = 0;
+  };
+  std::vector<Part> parts;
 };
 
 namespace {
+
+Size line_of(const ConvolutionShape& shape) { return shape.together > 1 ? shape.line : shape.walks.back().out; }
 
 class TableMaker {
  public:
@@ -101,8 +119,12 @@ class TableMaker {
       Cursor& cursor = cursors_[static_cast<std::size_t>(r)];
       cursor.set(phase_, row % phase_.rows);
       Size position = 0;
-      for (std::size_t a = 0; a < axes; ++a)
+      for (std::size_t a = 0; a + 1 < axes; ++a)
         position = position * shape_.walks[a].out + phase_.axes[a].first + cursor.at[a] * phase_.axes[a].every;
+      const Size along = (phase_.axes.back().first + cursor.at.back() * phase_.axes.back().every) * shape_.together;
+      position = position * line_of(shape_) + along;
+      if (const Size there = line_of(shape_) - along; there < shape_.together && r < count)
+        table_.parts.push_back({static_cast<std::int32_t>(first + r), static_cast<std::int32_t>(there)});
       table_.pixels[static_cast<std::size_t>(first + r)] = static_cast<std::int32_t>(image * positions_ + position);
       at_[static_cast<std::size_t>(r)] = {phase_.axes.back().reaches[static_cast<std::size_t>(cursor.at.back())],
                                           image * cells_ * shape_.x_step + block_.group * shape_.inputs};
@@ -223,15 +245,35 @@ class Convolution<T>::Reader {
       rows_[static_cast<std::size_t>(copy.row)] = to;
       to += copy.length;
     }
+    if (!table.parts.empty()) place_parts(of, table);
+  }
+  // What went elsewhere first.
+  void give_parts(const Convolution& of, const Table& table, T* y) const {
+    for (const Table::Part& part : table.parts) {
+      const auto row = static_cast<std::size_t>(part.row);
+      std::copy_n(y_[row], part.outputs * of.shape_.y_step, y + table.pixels[row] * of.shape_.y_step);
+    }
   }
   const T* const* rows(Size at) const { return rows_.data() + at; }
   T* const* y(Size at) const { return y_.data() + at; }
   const T* const* residual(Size at) const { return residual_.empty() ? nullptr : residual_.data() + at; }
 
  private:
+  void place_parts(const Convolution& of, const Table& table) {
+    const Size width = of.width_;
+    parts_.assign(table.parts.size() * static_cast<std::size_t>(2 * width), T{0});
+    T* at = parts_.data();
+    for (const Table::Part& part : table.parts) {
+      const auto row = static_cast<std::size_t>(part.row);
+      y_[row] = at, at += width;
+      if (!residual_.empty()) std::copy_n(residual_[row], part.outputs * of.shape_.y_step, at), residual_[row] = at;
+      at += width;
+    }
+  }
+
   std::vector<const T*> rows_, residual_;
   std::vector<T*> y_;
-  std::vector<T> copy_;
+  std::vector<T> copy_, parts_;
 };
 
 template <class T>
@@ -242,12 +284,14 @@ Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, Kernel
       kernels_(&with) {
   if (shape_.walks.empty()) shape_.walks.push_back({});
   for (const plain::AxisWalk& walk : shape_.walks) cells_ *= walk.in, positions_ *= walk.out;
+  if (shape_.together > 1) positions_ = positions_ / shape_.walks.back().out * shape_.line;
   if (shape_.x_step == 0) shape_.x_step = shape_.groups * shape_.inputs;
   if (shape_.y_step == 0) shape_.y_step = shape_.groups * shape_.outputs;
   if (Depthwise<T>::suits(shape_)) {
     depthwise_ = std::make_unique<Depthwise<T>>(shape_, kernel, steps, bias, with);
     return;
   }
+  join_neighbours(kernel, steps, bias);
   phases_ = phases_of(shape_.walks, shape_.inputs, shape_.groups == 1 && shape_.x_step == shape_.inputs);
   is_pointwise_ = is_pointwise(shape_);
   const Size lanes = kernels_->lanes;
@@ -256,7 +300,14 @@ Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, Kernel
   panels_ = (width_ + 2 * lanes - 1) / (2 * lanes);
   tile_rows_ = kernels_->tile_rows[width_ <= lanes ? 0 : 1];
   cut_into_blocks();
-  const Size width = width_;
+  pack(kernel, steps, bias);
+}
+
+// Bias and weights in the order in which they are read.
+template <class T>
+template <class Stored>
+void Convolution<T>::pack(const Stored* kernel, KernelSteps steps, const T* bias) {
+  const Size lanes = kernels_->lanes, width = width_;
   bias_.assign(static_cast<std::size_t>(shape_.groups * width), T{0});
   if (bias)
     for (Size g = 0; g < shape_.groups; ++g)
@@ -294,6 +345,20 @@ Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, Kernel
 }
 
 template <class T>
+template <class Stored>
+void Convolution<T>::join_neighbours(const Stored* kernel, KernelSteps steps, const T* bias) {
+  const auto found = neighbours_of(shape_, kernels_->lanes);
+  if (!found) return;
+  const std::vector<T> joined = joined_kernel<T>(shape_, *found, kernel, steps);
+  std::vector<T> biases;
+  for (Size g = 0; bias && g < found->shape.together; ++g) biases.insert(biases.end(), bias, bias + shape_.outputs);
+  const Size outputs = found->shape.outputs;
+  neighbours_ =
+      std::make_unique<Convolution>(found->shape, joined.data(), KernelSteps{0, shape_.inputs * outputs, outputs, 1},
+                                    bias ? biases.data() : nullptr, *kernels_);
+}
+
+template <class T>
 Size Convolution<T>::weights_of(std::size_t phase, Size group, Size panel) const {
   return phase_starts_[phase] + phases_[phase].depth * (group * width_ + panel * 2 * kernels_->lanes);
 }
@@ -312,6 +377,7 @@ void Convolution<T>::run_block(const Block& block, const Table& table, const T* 
   run_rows(block,
            {reader.rows(0), table.ranges.data(), segments * tile_rows_, segments, reader.y(0), reader.residual(0)},
            finish);
+  reader.give_parts(*this, table, y);
 }
 
 template <class T>
@@ -432,6 +498,7 @@ void Convolution<T>::cut_into_blocks() {
 
 template <class T>
 void Convolution<T>::keep_tables() {
+  if (neighbours_) return neighbours_->keep_tables();
   constexpr Size most_entries = Size{1} << 21;
   Size entries = 0;
   for (const Block& block : blocks_)
@@ -443,6 +510,9 @@ void Convolution<T>::keep_tables() {
 template <class T>
 void Convolution<T>::run(const T* x, T* y, const Finish<T>& finish, int threads) const {
   if (depthwise_) return depthwise_->run(x, y, finish, threads);
+  if (neighbours_ && (!finish.residual || finish.residual_step == shape_.y_step) &&
+      all_finite(x, shape_.batch * cells_ * shape_.x_step))
+    return neighbours_->run(x, y, finish, threads);
   // Few blocks are cut along their columns as well, which changes no sum.
   const bool is_few = threads > 1 && static_cast<int>(blocks_.size()) < 4 * threads;
   const Size parts = is_few ? std::min<Size>(panels_, 4) : 1;

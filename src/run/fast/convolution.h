@@ -22,6 +22,8 @@ struct ConvolutionShape {
   std::vector<plain::AxisWalk> walks;
   Size batch = 1, groups = 1, inputs = 1, outputs = 1;
   Size x_step = 0, y_step = 0;
+  // Outputs of a line of `line` that one position gives, their channels side by side in `outputs` (run/fast/neighbours.h).
+  Size together = 1, line = 0;
 };
 
 // Whether its tables can say where all numbers lie.
@@ -74,6 +76,10 @@ class Convolution {
     const T* const* residual = nullptr;
   };
 
+  template <class Stored>
+  void pack(const Stored* kernel, KernelSteps steps, const T* bias);
+  template <class Stored>
+  void join_neighbours(const Stored* kernel, KernelSteps steps, const T* bias);
   Size width_of(Size panel) const { return std::min(2 * kernels_->lanes, width_ - panel * 2 * kernels_->lanes); }
   Size weights_of(std::size_t phase, Size group, Size panel) const;
   Size most_rows(std::size_t phase) const;  // of a block
@@ -87,6 +93,8 @@ class Convolution {
   const Kernels<T>* kernels_;
   std::vector<Phase> phases_;
   std::unique_ptr<Depthwise<T>> depthwise_;  // where it is one, which does all
+  std::unique_ptr<Convolution>
+      neighbours_;  // of several outputs at once, for numbers that are finite: others times zero are not zero
   Size panels_ = 1, width_ = 1, tile_rows_ = 1;  // width: of all panels
   Size cells_ = 1, positions_ = 1;
   bool is_pointwise_ = false;

@@ -28,7 +28,7 @@ constexpr int tile_registers = HWY_TARGET == HWY_AVX3 ? 28 : HWY_TARGET == HWY_S
 // Whether half a vector takes half the time.
 constexpr bool has_halves = HWY_TARGET == HWY_AVX3;
 // Weights are asked for so many steps before they are multiplied: the first time they come from memory.
-constexpr Size ahead = 64;
+constexpr Size ahead = 64, ahead_in_row = 16;
 
 // What is added to sums and where they are held; in registers, for results may lie anywhere as far as the compiler knows.
 template <class T, class D>
@@ -84,9 +84,9 @@ HWY_INLINE void put_all(const TileCall<T>& call, D d, Size column, Size rows, co
   }
 }
 
-// R rows times N vectors of columns, the last of which may be a half one.
-template <class T, int R, int N, bool half>
-void tile(const TileCall<T>& call, Size rows) {
+// R rows times N vectors of columns, the last of which may be a half one. `cuts`: sums are added to a total on the way.
+template <class T, int R, int N, bool half, bool cuts>
+void tile_of(const TileCall<T>& call, Size rows) {
   const hn::ScalableTag<T> d;
   const std::conditional_t<half, hn::Half<hn::ScalableTag<T>>, hn::ScalableTag<T>> end;
   using V = hn::Vec<decltype(d)>;
@@ -133,7 +133,7 @@ void tile(const TileCall<T>& call, Size rows) {
         }
       }
     }
-    if (piece.ends_sum) {
+    if (cuts && piece.ends_sum) {
 #pragma GCC unroll 32
       for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
@@ -151,13 +151,22 @@ void tile(const TileCall<T>& call, Size rows) {
   for (int n = 0; n < W; ++n) {
     V all[R];
 #pragma GCC unroll 32
-    for (int r = 0; r < R; ++r) all[r] = has_total ? hn::Add(hn::Load(d, totals[r][n]), sums[r][n]) : sums[r][n];
+    for (int r = 0; r < R; ++r)
+      all[r] = cuts && has_total ? hn::Add(hn::Load(d, totals[r][n]), sums[r][n]) : sums[r][n];
     put_all<R>(call, d, n * lanes, rows, all);
   }
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r)
-    if (has_total) ends[r] = hn::Add(hn::Load(end, totals[r][W]), ends[r]);
+    if (cuts && has_total) ends[r] = hn::Add(hn::Load(end, totals[r][W]), ends[r]);
   put_all<R>(call, end, W * lanes, rows, ends);
+}
+
+template <class T, int R, int N, bool half>
+void tile(const TileCall<T>& call, Size rows) {
+  bool cuts = false;
+  for (Size p = 0; p < call.piece_count; ++p) cuts = cuts || call.pieces[p].ends_sum;
+  if (cuts) tile_of<T, R, N, half, true>(call, rows);
+  else tile_of<T, R, N, half, false>(call, rows);
 }
 
 // Rows in twos: an odd one is computed twice.
@@ -211,6 +220,8 @@ void row_of_panels(const TileCall<T>& call, Size panel_step) {
       const V x = hn::Set(d, row[k - range.first]);
 #pragma GCC unroll 8
       for (int p = 0; p < P; ++p) {
+        __builtin_prefetch(w + p * panel_step + ahead_in_row * 2 * lanes);
+        __builtin_prefetch(w + p * panel_step + ahead_in_row * 2 * lanes + lanes);
         sums[p][0] = hn::MulAdd(x, hn::LoadU(d, w + p * panel_step), sums[p][0]);
         sums[p][1] = hn::MulAdd(x, hn::LoadU(d, w + p * panel_step + lanes), sums[p][1]);
       }
@@ -232,9 +243,28 @@ void row_of_panels(const TileCall<T>& call, Size panel_step) {
     }
 }
 
+// Whole vectors of two to four rows, whose numbers then lie side by side. How many columns that were.
+template <class T>
+Size interleave(const T* from, Size rows, Size columns, Size from_step, T* to) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  Size c = 0;
+  for (; c + lanes <= columns; c += lanes) {
+    const auto row = [&](Size r) HWY_ATTR { return hn::LoadU(d, from + r * from_step + c); };
+    if (rows == 2) hn::StoreInterleaved2(row(0), row(1), d, to + 2 * c);
+    else if (rows == 3) hn::StoreInterleaved3(row(0), row(1), row(2), d, to + 3 * c);
+    else hn::StoreInterleaved4(row(0), row(1), row(2), row(3), d, to + 4 * c);
+  }
+  return c;
+}
+
 template <class T>
 void transpose(const T* from, Size rows, Size columns, Size from_step, T* to, Size to_step) {
   constexpr Size side = 16;
+  if (rows >= 2 && rows <= 4 && to_step == rows) {
+    const Size done = interleave(from, rows, columns, from_step, to);
+    from += done, to += done * to_step, columns -= done;
+  }
   for (Size r0 = 0; r0 < rows; r0 += side)
     for (Size c0 = 0; c0 < columns; c0 += side) {
       const Size r1 = r0 + side < rows ? r0 + side : rows, c1 = c0 + side < columns ? c0 + side : columns;

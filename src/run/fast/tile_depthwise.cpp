@@ -73,12 +73,39 @@ HWY_INLINE void outputs_of(const DepthwiseCall<T>& call, D d, M there, Size outp
   }
 }
 
+// One output, four vectors of channels at once: their sums do not wait for one another.
+template <class T, class D>
+HWY_INLINE void channels_of(const DepthwiseCall<T>& call, D d, Size output, Size c) {
+  using V = hn::Vec<D>;
+  constexpr int vectors = 4;
+  const Size lanes = static_cast<Size>(hn::Lanes(d));
+  V sums[vectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) sums[v] = hn::Zero(d);
+  const T* const x = call.x + output * call.x_step + c;
+  for (Size t = 0; t < call.tap_count; ++t) {
+    const T *const from = x + call.taps[t], *const w = call.weights + c + call.kernel_taps[t] * call.channels;
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      sums[v] = hn::MulAdd(hn::LoadU(d, from + v * lanes), hn::LoadU(d, w + v * lanes), sums[v]);
+  }
+  T* const to = call.y + output * call.y_step + c;
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) {
+    V sum = hn::Add(sums[v], hn::LoadU(d, call.bias + c + v * lanes));
+    if (call.is_held) sum = at_most(hn::Set(d, call.high), at_least(hn::Set(d, call.low), sum));
+    hn::StoreU(sum, d, to + v * lanes);
+  }
+}
+
 template <class T, int O, int K, int S>
 void outputs_of(const DepthwiseCall<T>& call, Size output) {
   const hn::ScalableTag<T> d;
   const Size lanes = static_cast<Size>(hn::Lanes(d));
   const auto all = hn::FirstN(d, static_cast<std::size_t>(lanes));
   Size c = 0;
+  if constexpr (O == 1)
+    for (; c + 4 * lanes <= call.channels; c += 4 * lanes) channels_of(call, d, output, c);
   for (; c + lanes <= call.channels; c += lanes) outputs_of<T, O, K, S, true>(call, d, all, output, c);
   if (c < call.channels)
     outputs_of<T, O, K, S, false>(call, d, hn::FirstN(d, static_cast<std::size_t>(call.channels - c)), output, c);

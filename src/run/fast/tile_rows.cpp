@@ -249,23 +249,35 @@ void pool(const PoolCall& call) {
   else pool_line<PoolKind::Most>(call);
 }
 
-template <class D>
+// V vectors of columns at once: their sums do not wait for one another.
+template <int V, class D>
 HWY_INLINE void sum_part(const float* x, Size rows, Size step, D d, float* y) {
-  auto total = hn::Zero(d);
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  hn::Vec<D> totals[V];
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) totals[v] = hn::Zero(d);
   for (Size first = 0; first < rows; first += 64) {
-    auto sum = hn::Zero(d);
-    for (Size r = first; r < rows && r < first + 64; ++r) sum = hn::Add(sum, hn::LoadU(d, x + r * step));
-    total = hn::Add(total, sum);
+    hn::Vec<D> sums[V];
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) sums[v] = hn::Zero(d);
+    for (Size r = first; r < rows && r < first + 64; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) sums[v] = hn::Add(sums[v], hn::LoadU(d, x + r * step + v * lanes));
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) totals[v] = hn::Add(totals[v], sums[v]);
   }
-  hn::StoreU(total, d, y);
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) hn::StoreU(totals[v], d, y + v * lanes);
 }
 
 void sum(const float* x, Size rows, Size step, Size columns, float* y) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<Size>(hn::Lanes(d));
   Size c = 0;
-  for (; c + lanes <= columns; c += lanes) sum_part(x + c, rows, step, d, y + c);
-  for (; c < columns; ++c) sum_part(x + c, rows, step, hn::CappedTag<float, 1>(), y + c);
+  for (; c + 4 * lanes <= columns; c += 4 * lanes) sum_part<4>(x + c, rows, step, d, y + c);
+  for (; c + 2 * lanes <= columns; c += 2 * lanes) sum_part<2>(x + c, rows, step, d, y + c);
+  for (; c + lanes <= columns; c += lanes) sum_part<1>(x + c, rows, step, d, y + c);
+  for (; c < columns; ++c) sum_part<1>(x + c, rows, step, hn::CappedTag<float, 1>(), y + c);
 }
 
 void mix(const float* const* rows, const float* weights, Size count, Size columns, float* y) {
