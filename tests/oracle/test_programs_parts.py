@@ -153,6 +153,19 @@ def modules() -> dict:
     def apart(s, x):
         return F.pairwise_distance(s.l(x), s.m(x), keepdim=True)
 
+    def put_by_rank(s, x):  # at places that the numbers say
+        y = s.l(x)
+        order = y.argsort(-1)
+        return y.scatter(-1, order, y * 2) + torch.zeros_like(y).scatter_add(-1, order, y) + y.scatter(-1, order[..., :1], 3.0)
+
+    def off(s, x):
+        with torch.autocast("cpu", enabled=False):
+            return s.l(x.float()) / 4
+
+    def windows(s, x):  # every patch an example of its own, and back
+        y = x.reshape(x.shape[0] * 5, 2, -1)
+        return s.l(y).reshape(x.shape[0], 5, -1)
+
     one, batches = BATCHES[:1], BATCHES
     free, steps = [(2, 3, 8, 9), (3, 3, 12, 7)], [(2, 5, 4), (3, 7, 4)]
     return {
@@ -167,6 +180,22 @@ def modules() -> dict:
         "bags_of_unlike_length": (Bag("max", [0, 2, 3]), [(8,)]),
         "bags_summed": (Bag("sum", [0, 4]), [(8,)]),
         "atan2": net(angle, [IMAGES[0]], c=nn.Conv2d(3, 1, 3)),
+        "hypot": net(lambda s, x: torch.hypot(s.l(x), s.l(x).flip(-1) - 1), batches, l=linear()),
+        "put_by_rank": net(put_by_rank, batches, l=linear()),
+        "rows_added": net(
+            lambda s, x: torch.zeros(x.shape[0], 7, 4).index_add(1, s.i, x), one, i=buffer([6, 0, 2, 2, 5])),
+        "diagonals": net(
+            lambda s, x: torch.diag_embed(torch.diagonal(s.c(x), 1, 2, 3), 2), IMAGES, c=conv()),
+        "share_added": net(lambda s, x: torch.addcmul(x, s.v, x, value=0.5) + torch.addcdiv(s.v, x, x * x + 1), batches,
+                           v=nn.Parameter(torch.zeros(4))),
+        "cut_at_places": net(
+            lambda s, x: torch.cat(x.tensor_split([1, 3, 3, -1], dim=1)[::-1][:2] + x.tensor_split([2], dim=1), 1), batches),
+        "each_again": net(lambda s, x: s.l(x).repeat_interleave(3, dim=0), batches, l=linear()),
+        "counted_in_floats": net(lambda s, x: torch.cumsum(x > 0, 1, dtype=torch.float32), batches),
+        "autocast_off": net(off, batches, l=linear()),
+        "windows": net(windows, batches, l=nn.Linear(2, 6)),
+        "bounded_by_tensors": net(lambda s, x: s.l(x).clamp(max=s.v).clamp(min=-s.v), batches, l=linear(),
+                                  v=nn.Parameter(torch.ones(6))),
         "bilinear": net(lambda s, x: s.b(x[..., :3], x[..., 1:]), [(2, 5, 4)], b=nn.Bilinear(3, 3, 6)),
         "distances": net(lambda s, x: torch.cdist(s.l(x), s.rows), batches, l=linear(), rows=nn.Parameter(torch.zeros(3, 6))),
         "distances_by_sums": net(lambda s, x: torch.cdist(x, s.l(x)[:, :3, :4], p=1.0), batches, l=linear()),

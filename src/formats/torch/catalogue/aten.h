@@ -17,6 +17,9 @@ ValueId number_constant(FunctionCall& call, std::string_view word, double number
 // The one cell at an index, which may count from the end.
 Slice cell_at(Size axis, Size index);
 
+// x with values put, or added, along an axis at the places of a list; an axis of the values that is one cell long is repeated.
+ValueId put_by_list(FunctionCall& call, ValueId x, Size axis, ValueId index, ValueId values, bool adds);
+
 // 0, 1, ... as many as `like` is long along the axis.
 ValueId counted_along(FunctionCall& call, ValueId like, Size axis);
 

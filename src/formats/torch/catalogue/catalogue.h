@@ -61,6 +61,8 @@ std::span<const CatalogueRow> attention_operators();
 std::span<const CatalogueRow> constant_operators();
 std::span<const CatalogueRow> composed_operators();
 std::span<const CatalogueRow> write_operators();
+std::span<const CatalogueRow> scatter_operators();
+std::span<const CatalogueRow> diagonal_operators();
 std::span<const CatalogueRow> recurrent_operators();
 
 // Functions of torch.nn.functional, and layers.

@@ -55,10 +55,26 @@ Results tile(FunctionCall& call) {
   return {x};
 }
 
+// Parts that end where the next one begins; a place before the last one's begins nothing.
+Results cut_at(FunctionCall& call, ValueId x, Size axis, Size size, Sizes places) {
+  if (call.failed()) return {};
+  Split split{axis, {}};
+  Size from = 0;
+  places.push_back(size);
+  for (const Size place : places) {
+    const Size cut = std::clamp<Size>(place < 0 ? place + size : place, 0, size);
+    split.sizes.push_back(std::max<Size>(cut - from, 0));
+    from = cut;
+  }
+  return call.add_all(split, {x});
+}
+
 // As many parts as asked for, the first ones a cell longer where it does not come out even.
 Results tensor_split(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size axis = dim(call, "dim", x, 0), count = call.attrs.integer("sections"), n = known_size(call, x, axis);
+  const Size axis = dim(call, "dim", x, 0), n = known_size(call, x, axis);
+  if (call.attrs.has("indices")) return cut_at(call, x, axis, n, call.attrs.list("indices"));
+  const Size count = call.attrs.integer("sections");
   if (count < 1 || count > 65536) call.refuse(Fault::Format, "argument 'sections' is " + std::to_string(count));
   if (call.failed()) return {};
   Split split{axis, {}};
@@ -220,11 +236,43 @@ Results logaddexp(FunctionCall& call) {
                              apply(BinaryFunction::Add, most, more)})};
 }
 
+// input + value * tensor1 * tensor2, or tensor1 / tensor2.
+template <BinaryFunction together>
+Results with_share(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), a = call.tensor("tensor1"), b = call.tensor("tensor2");
+  const double value = call.attrs.number("value", 1.0);
+  if (call.failed()) return {};
+  ValueId scaled = a;
+  if (value != 1)
+    scaled = call.add(Binary{BinaryFunction::Multiply}, {a, number_constant(call, "value", value, call.type(a).dtype)});
+  return {call.add(Binary{BinaryFunction::Add}, {x, call.add(Binary{together}, {scaled, b})})};
+}
+
+// sqrt(a^2 + b^2) without squares that are too large or too small for the type; infinite beside anything else.
+Results hypot(FunctionCall& call) {
+  const ValueId a = call.add(Unary{Function::Abs}, {call.tensor("input")}),
+                b = call.add(Unary{Function::Abs}, {call.tensor("other")});
+  if (call.failed()) return {};
+  const auto apply = [&](BinaryFunction f, ValueId x, ValueId y) { return call.add(Binary{f}, {x, y}); };
+  const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
+  if (!is_floating(dtype)) call.refuse(Fault::Unsupported, "takes no whole numbers");
+  const ValueId zero = number_constant(call, "zero", 0, dtype),
+                endless = number_constant(call, "endless", std::numeric_limits<double>::infinity(), dtype);
+  const ValueId most = apply(BinaryFunction::Maximum, a, b), least = apply(BinaryFunction::Minimum, a, b);
+  const ValueId part = call.add(Unary{Function::Square}, {apply(BinaryFunction::Divide, least, most)});
+  const ValueId length =
+      apply(BinaryFunction::Multiply, most, call.add(Unary{Function::Sqrt}, {call.add(Affine{1, 1}, {part})}));
+  const auto is = [&](ValueId x, ValueId number) { return apply(BinaryFunction::Equal, x, number); };
+  const ValueId finite = call.add(Where{}, {is(most, zero), zero, length});
+  return {call.add(Where{}, {apply(BinaryFunction::Or, is(a, endless), is(b, endless)), endless, finite})};
+}
+
 constexpr std::array rows_of_composed{
     CatalogueRow{"aten.movedim aten.moveaxis",
                  "int(input:T source:i destination:i) intlist(input:T source:I destination:I)", movedim},
     CatalogueRow{"aten.tile", "input:T dims:I", tile},
-    CatalogueRow{"aten.tensor_split", "sections(input:T sections:i dim:i=0 -> L)", tensor_split},
+    CatalogueRow{"aten.tensor_split",
+                 "sections(input:T sections:i dim:i=0 -> L) indices(input:T indices:I dim:i=0 -> L)", tensor_split},
     CatalogueRow{"aten.unfold", "input:T dimension:i size:i step:i", windows},
     CatalogueRow{"aten.one_hot", "input:T num_classes:i=-1", one_hot},
     CatalogueRow{"aten.meshgrid", "default(tensors:L -> L) indexing(tensors:L * indexing:s -> L)", meshgrid},
@@ -233,6 +281,9 @@ constexpr std::array rows_of_composed{
     CatalogueRow{"aten.pairwise_distance", "x1:T x2:T p:f=2 eps:f=1e-06 keepdim:b=False", pairwise_distance},
     CatalogueRow{"torch.atan2 torch.arctan2", "input:T other:T", angle_of},
     CatalogueRow{"torch.logaddexp", "input:T other:T", logaddexp},
+    CatalogueRow{"aten.addcmul", "input:T tensor1:T tensor2:T * value:n=1", with_share<BinaryFunction::Multiply>},
+    CatalogueRow{"aten.addcdiv", "input:T tensor1:T tensor2:T * value:n=1", with_share<BinaryFunction::Divide>},
+    CatalogueRow{"torch.hypot", "input:T other:T", hypot},
 };
 
 }  // namespace

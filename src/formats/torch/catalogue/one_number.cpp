@@ -30,10 +30,25 @@ std::optional<double> bound(FunctionCall& call, std::string_view key) {
   return call.attrs.has(key) ? std::optional(call.attrs.number(key)) : std::nullopt;
 }
 
+// Bounds of which one is a tensor at least; the upper one wins.
+Results clamp_by_tensors(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  const auto limit = [&](const char* key, BinaryFunction function) {
+    ValueId by = call.optional(key);
+    if (!by && call.attrs.has(key) && !call.failed())
+      by = number_constant(call, key, call.attrs.number(key), call.type(x).dtype);
+    if (by) x = call.add(Binary{function}, {x, by});
+  };
+  limit("min", BinaryFunction::Maximum);
+  limit("max", BinaryFunction::Minimum);
+  return {x};
+}
+
 // Whole numbers stay whole between whole bounds, and become float32 beside a fraction.
 Results clamp(FunctionCall& call) {
   ValueId x = call.tensor("input");
   if (call.failed()) return {};
+  if (call.optional("min") || call.optional("max")) return clamp_by_tensors(call);
   const DType dtype = call.type(x).dtype;
   const auto is_fraction = [&](std::string_view key) {
     const Json* argument = call.attrs.raw(key);
@@ -50,14 +65,6 @@ Results clamp(FunctionCall& call) {
   }
   if (!is_floating(dtype)) x = call.add(Cast{DType::F32}, {x});
   return {call.add(Clip{bound(call, "min"), bound(call, "max")}, {x})};
-}
-
-// Bounds that are tensors.
-Results clamp_by_tensors(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  if (const ValueId least = call.optional("min")) x = call.add(Binary{BinaryFunction::Maximum}, {x, least});
-  if (const ValueId most = call.optional("max")) x = call.add(Binary{BinaryFunction::Minimum}, {x, most});
-  return {x};
 }
 
 Results fraction(FunctionCall& call) {

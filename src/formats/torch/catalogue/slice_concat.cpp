@@ -130,11 +130,24 @@ ValueId rolled_by_one(FunctionCall& call, ValueId x, Size at, bool forward) {
   return call.add(Concat{at}, {behind, before});
 }
 
+ValueId rolled_as_one_row(FunctionCall& call, ValueId x, Size by) {
+  const auto sizes = sizes_of(call.shape(x));
+  const auto count = sizes ? checked_count(*sizes) : std::nullopt;
+  if (!count) call.refuse(Fault::Unsupported, "rolls the whole as one row, whose size is free; give the input a size");
+  if (call.failed() || *count == 0) return x;
+  const Size cut = *count - ((by % *count) + *count) % *count;
+  const ValueId row = call.add(Reshape{{*count}}, {x});
+  const ValueId last = call.add(Slice{.axis = 0, .start = cut, .stop = {}}, {row});
+  const ValueId first = call.add(Slice{.axis = 0, .start = {}, .stop = cut}, {row});
+  return call.add(Reshape{*sizes}, {call.add(Concat{0}, {last, first})});
+}
+
 // The last `shift` cells come first.
 Results roll(FunctionCall& call) {
   ValueId x = call.tensor("input");
   const Sizes shifts = call.attrs.list("shifts"), dims = call.attrs.list("dims", Sizes{});
-  if (dims.empty() || shifts.size() != dims.size()) call.refuse(Fault::Unsupported, "rolls the whole as one row");
+  if (dims.empty() && shifts.size() == 1 && !call.failed()) return {rolled_as_one_row(call, x, shifts[0])};
+  if (shifts.size() != dims.size()) call.refuse(Fault::Format, "as many shifts as axes are wanted");
   for (std::size_t i = 0; i < dims.size() && !call.failed(); ++i) {
     const Size at = axis_of(call, dims[i], call.rank(x));
     constexpr Size most_steps = 8;  // as the size may be smaller than the shift
@@ -178,10 +191,19 @@ Results repeat(FunctionCall& call) {
   return {x};
 }
 
+// Each of a free number of cells `times` in a row.
+ValueId repeated_from_the_front(FunctionCall& call, ValueId x, Size times) {
+  Sizes to{-1};
+  for (Size i = 1; i < call.rank(x); ++i) to.push_back(known_size(call, x, i));
+  return call.add(Reshape{to}, {call.add(Tile{1, times}, {call.add(Unsqueeze{{1}}, {x})})});
+}
+
 // Each cell `repeats` times in a row.
 Results repeat_interleaved(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Size at = asked_axis(call, x), size = known_size(call, x, at), times = call.attrs.integer("repeats");
+  const Size at = asked_axis(call, x), times = call.attrs.integer("repeats");
+  if (at == 0 && !call.dim(x, at).known() && times > 0) return {repeated_from_the_front(call, x, times)};
+  const Size size = known_size(call, x, at);
   constexpr Size most = Size{1} << 24;
   if (times < 0 || checked_multiply(size, times).value_or(most + 1) > most)
     call.refuse(Fault::Limit, "repeats every cell " + std::to_string(times) + " times");

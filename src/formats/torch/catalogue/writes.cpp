@@ -100,18 +100,24 @@ Results fill(FunctionCall& call) {
   return filled_with(call, x, call.attrs.number("value"));
 }
 
-// x[mask] = number
+// x[mask] = number, x[:, list] = values
 Results index_put(FunctionCall& call) {
   const ValueId x = call.tensor("input"), values = call.tensor("values");
   const bool adds = call.attrs.truth("accumulate", false);
   std::vector<ValueId> indices;
+  Size axis = 0;
   for (Size at = 0; at < call.rank(x); ++at)
-    if (const ValueId given = call.optional("indices." + std::to_string(at))) indices.push_back(given);
+    if (const ValueId given = call.optional("indices." + std::to_string(at))) {
+      indices.push_back(given);
+      axis = at;
+    }
   if (call.failed()) return {};
+  if (indices.size() == 1 && call.type(indices[0]).dtype != DType::Bool && call.rank(indices[0]) == 1)
+    return {put_by_list(call, x, axis, indices[0], values, adds)};
   const bool masks = indices.size() == 1 && call.type(indices[0]).dtype == DType::Bool && !adds;
   const auto one = sizes_of(call.shape(values));
   if (!masks || !one || checked_count(*one) != Size{1}) {
-    call.refuse(Fault::Unsupported, "writes other than one number where a mask of truths says");
+    call.refuse(Fault::Unsupported, "writes other than one number where a mask of truths says, or along one list");
     return {};
   }
   ValueId mask = indices[0], number = values;

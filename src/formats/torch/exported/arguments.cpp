@@ -2,6 +2,7 @@
 #include "formats/torch/exported/arguments.h"
 
 #include "formats/torch/exported/archive.h"
+#include "formats/torch/exported/nodes.h"
 
 #include <algorithm>
 #include <array>
@@ -202,10 +203,24 @@ class Arguments {
         return fail(Fault::Unsupported, std::string(computed_from_free));
       }
     }
+    if (others > 1 && shapes && !repeats) others -= told_by_result(list, plain);
     if (found_.plain.contains("from")) found_.plain["from"] = std::move(from);
     if (others > 1) return between_kept(name, list, before);
     found_.plain[name] = std::move(plain);
     return {};
+  }
+
+  // A -1 that the program itself wrote beside a free size is a number where the result's own shape says so. How many are.
+  int told_by_result(const Json& list, Json& plain) const {
+    const auto names = names_in(list_member(node_, "outputs"));
+    const auto after = names.empty() ? std::vector<SymbolicSize>() : sizes_of(names[0]);
+    int told = 0;
+    for (std::size_t i = 0; i < list.size() && after.size() == list.size(); ++i)
+      if (resolved(list[i]).known == -1 && after[i].known) {
+        plain[i] = *after[i].known;
+        ++told;
+      }
+    return told;
   }
 
   // A new shape with several free sizes: "kept" says how many axes on the left and on the right stay as they are. Where what
@@ -253,8 +268,11 @@ class Arguments {
 
   std::vector<SymbolicSize> sizes_of_input() const {
     const Json* name = member(*input_, "name");
-    auto sizes = values_ && name && name->is_string() ? Symbols::sizes_of(member(*values_, name->get<std::string>()))
-                                                      : std::vector<SymbolicSize>();
+    return name && name->is_string() ? sizes_of(name->get<std::string>()) : std::vector<SymbolicSize>();
+  }
+
+  std::vector<SymbolicSize> sizes_of(const std::string& name) const {
+    auto sizes = values_ ? Symbols::sizes_of(member(*values_, name)) : std::vector<SymbolicSize>();
     for (SymbolicSize& size : sizes) size = symbols_.worked_out(std::move(size));
     return sizes;
   }

@@ -236,6 +236,10 @@ class Reader {
         target == "torch.ops.aten.sym_constrain_range_for_size.default")
       return {};  // sizes are known by their expressions; assertions compute nothing
     if (target == "torch.ops.higher_order.wrap_with_set_grad_enabled") return call_inner(node);
+    if (target == "torch.ops.higher_order.wrap_with_autocast") {
+      if (turns_on(node)) return fail(Fault::Unsupported, "computes in a type that autocast chooses");
+      return call_inner(node);
+    }
     constexpr std::string_view aten = "torch.ops.aten.", quantized = "torch.ops.quantized_decomposed.";
     const bool is_quantized = target.starts_with(quantized);
     if (!target.starts_with(aten) && !is_quantized)
@@ -259,6 +263,14 @@ class Reader {
     return changes_in_place(operation) && !names.empty() ? change(node, names[0]) : Status();
   }
 
+  // Of torch.autocast(device, dtype, enabled, ...): whether it is enabled.
+  static bool turns_on(const Json& node) {
+    for (const Json& input : list_member(node, "inputs"))
+      if (const Json* argument = member(input, "arg"))
+        if (const Json* enabled = member(*argument, "as_bool")) return *enabled != false;
+    return true;
+  }
+
   // A graph inside the graph, which `with torch.no_grad()` makes: its names are its own while its nodes are read.
   Status call_inner(const Json& node) {
     const Json* inner = nullptr;
@@ -268,7 +280,8 @@ class Reader {
       if (!argument) return malformed("an input is not a name and an arg");
       if (const Json* graph = member(*argument, "as_graph")) inner = member(*graph, "graph");
       else if (const Json* tensor = member(*argument, "as_tensor")) given.push_back(text_member(*tensor, "name"));
-      else if (!member(*argument, "as_bool"))
+      else if (member(*argument, "as_sym_int")) given.emplace_back();  // known by its expression
+      else if (!member(*argument, "as_bool") && !member(*argument, "as_string") && !member(*argument, "as_scalar_type"))
         return fail(Fault::Unsupported, "hands what is no tensor to a graph inside the graph");
     }
     const auto wanted = inner ? names_in(list_member(*inner, "inputs")) : std::vector<std::string>();
@@ -276,7 +289,8 @@ class Reader {
     if (++depth_ > most_depth) return fail(Fault::Limit, "graphs inside one another, too deep");
     ExportedTensors tensors;
     for (std::size_t i = 0; i < given.size(); ++i)
-      if (const auto found = tensors_.find(given[i]); found != tensors_.end()) tensors[wanted[i]] = found->second;
+      if (const auto found = tensors_.find(given[i]); found != tensors_.end() && !wanted[i].empty())
+        tensors[wanted[i]] = found->second;
     const ExportedTensors before = tensors;
     Views views;
     const Json* values = member(*inner, "tensor_values");

@@ -17,10 +17,10 @@ constexpr std::array<std::string_view, 22> handed_on{
     "contiguous", "detach", "clone",    "cpu",    "cuda", "float", "to",   "type_as", "data", "requires_grad_", "eval",
     "type",       "alias",  "positive", "double", "half", "int",   "long", "short",   "bool", "bfloat16",       "byte"};
 // These give another view of the same memory.
-constexpr std::array<std::string_view, 20> views{"view",      "reshape",   "permute",   "expand",     "flatten",
-                                                 "unflatten", "transpose", "swapaxes",  "swapdims",   "t",
-                                                 "squeeze",   "unsqueeze", "chunk",     "split",      "unbind",
-                                                 "select",    "narrow",    "expand_as", "contiguous", "detach"};
+constexpr std::array<std::string_view, 21> views{"view",       "reshape",  "permute",  "expand", "flatten", "unflatten",
+                                                 "transpose",  "swapaxes", "swapdims", "t",      "squeeze", "unsqueeze",
+                                                 "chunk",      "split",    "unbind",   "select", "narrow",  "expand_as",
+                                                 "contiguous", "detach",   "diagonal"};
 // What tensors are made of.
 constexpr std::array<std::string_view, 20> makers{"zeros",     "ones",       "full",      "arange",    "linspace",
                                                   "tensor",    "rand",       "randn",     "empty",     "zeros_like",
