@@ -41,6 +41,11 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
   return made;
 }
 
+// Keras's files name this class otherwise than Python does, which the groups are called after.
+std::string class_in_python(const std::string& class_name) {
+  return class_name == "GroupQueryAttention" ? "GroupedQueryAttention" : class_name;
+}
+
 // The groups of a model's layers, counted per class in the order of the list.
 std::vector<std::string> groups_of(const Model& model, const std::string& group) {
   std::map<std::string, int> counts;
@@ -51,7 +56,7 @@ std::vector<std::string> groups_of(const Model& model, const std::string& group)
       groups.push_back(group.empty() || path.empty() ? group + path : group + "/" + path);
       continue;
     }
-    const std::string base = snake_case(layer.class_name);
+    const std::string base = snake_case(class_in_python(layer.class_name));
     if (is_operation(layer)) {  // has no arrays, and no group: one of the same class would be another layer's
       groups.push_back("operations/" + layer.name);
       continue;

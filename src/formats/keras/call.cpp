@@ -255,9 +255,15 @@ std::optional<ValueId> Call::mask() {
   if (failed() || inputs.empty()) return std::nullopt;
   const auto found = builder_.masks.find(inputs.front().index);
   if (found == builder_.masks.end()) return std::nullopt;
-  Mask& known = found->second;
   // Keras 3 hands a mask on where a layer has one tensor; of several each would want a mask of its own name.
-  if (!known.named && version.major >= 3 && inputs.size() > 1) return std::nullopt;
+  if (!found->second.named && version.major >= 3 && inputs.size() > 1) return std::nullopt;
+  return mask_of(inputs.front());
+}
+
+std::optional<ValueId> Call::mask_of(ValueId value) {
+  const auto found = failed() || !value ? builder_.masks.end() : builder_.masks.find(value.index);
+  if (found == builder_.masks.end()) return std::nullopt;
+  Mask& known = found->second;
   if (known.unknown) {
     refuse(Fault::Unsupported, "reads a mask (mask_zero) behind a layer whose masks this version does not follow");
     return std::nullopt;
@@ -349,10 +355,19 @@ ValueId Call::weight(std::string_view name, const Shape& expected, bool trainabl
   return constant(name, std::move(tensor), trainable);
 }
 
-void Call::enter(const std::string& attribute) {
+void Call::enter(const std::string& attribute, const std::string& otherwise) {
   load_variables();
   outside_.emplace_back(location_, variables_);
-  if (!builder_.weights || !builder_.weights->nests()) return;
+  if (!builder_.weights || !builder_.weights->nests() || failed()) return;
+  if (!otherwise.empty()) {
+    const auto first = builder_.weights->of(location_.child(attribute));
+    if (!first) return attrs.refuse(first.error());
+    if (first->all.empty()) return enter_inside(otherwise);
+  }
+  enter_inside(attribute);
+}
+
+void Call::enter_inside(const std::string& attribute) {
   location_ = location_.child(attribute);
   auto& known = entered_[location_.group];
   if (!known) {

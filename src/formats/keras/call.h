@@ -72,6 +72,8 @@ class Call {
   ValueId constant(std::string_view name, Tensor tensor, bool trainable = false);
   // The truths of the mask that the first input carries. Nothing: it carries none. Fails (refuses): one that is not known.
   std::optional<ValueId> mask();
+  // The same of any value, whatever else the layer is called with.
+  std::optional<ValueId> mask_of(ValueId value);
   // Numbers that the model says itself, and no file of weights holds.
   ValueId literal(std::string_view name, Tensor tensor);
   ValueId scalar(std::string_view name, float value);
@@ -84,7 +86,8 @@ class Call {
   // An argument of the call, by its name or its place among those, that the layer reads beside its inputs.
   void understands(std::string_view argument, std::size_t place) { understood_.emplace(argument, place); }
   void skip_weights() { skips_weights_ = true; }  // arrays that inference does not read
-  void enter(const std::string& attribute);  // the arrays of a part of the layer: "cell"
+  // The arrays of a part of the layer: "cell". `otherwise`: where they lie if they do not lie there.
+  void enter(const std::string& attribute, const std::string& otherwise = {});
   void leave();
 
   // Runs the activation of attribute `key` behind y.
@@ -108,6 +111,7 @@ class Call {
 
  private:
   void load_variables();
+  void enter_inside(const std::string& attribute);
   void follow_policy();
   ValueId cast(ValueId value, DType to);
   Values add_apart(const Op& op, Values node_inputs, std::string_view step);

@@ -20,11 +20,11 @@ bool takes_mask(const std::string& c) {
 bool hands_mask_on(const std::string& c) {
   return c.find("Dropout") != std::string::npos || c == "GaussianNoise" || c == "Activation" || c == "Dense" ||
          c == "ReLU" || c == "LeakyReLU" || c == "PReLU" || c == "ELU" || c.ends_with("Normalization") ||
-         c == "Identity" || c == "Rescaling" || c == "ActivityRegularization";
+         c == "Identity" || c == "Rescaling" || c == "ActivityRegularization" || c == "MultiHeadAttention";
 }
 // Layers that would compute otherwise under a mask, in ways that are not carried.
 bool changes_by_mask(const std::string& c) {
-  return c == "Softmax" || c.find("Attention") != std::string::npos || c.starts_with("ConvLSTM") || c == "RNN" ||
+  return c == "Softmax" || c == "Attention" || c == "AdditiveAttention" || c.starts_with("ConvLSTM") || c == "RNN" ||
          c == "Lambda" || c == "TimeDistributed";
 }
 // Layers of several inputs combine their masks.
@@ -44,6 +44,11 @@ Status follow_masks(Builder& builder, const Layer& layer, const Values& in, cons
   if (joins_masks(c)) {
     if (std::ranges::all_of(in, carries))
       for (const ValueId v : out) builder.masks.emplace(v.index, Mask{{}, {}, false, true});
+    return {};
+  }
+  if (c == "GroupQueryAttention" || c == "GroupedQueryAttention" ||
+      (c == "MultiHeadAttention" && builder.version.major < 3)) {
+    if (carries(in.front()) && !out.empty()) builder.masks.emplace(out.front().index, Mask{{}, {}, false, true});
     return {};
   }
   const Json* sequences = said_in(layer.config, "return_sequences");

@@ -96,6 +96,7 @@ std::span<const CatalogueRow> product_operators();
 std::span<const CatalogueRow> normalization_operators();
 std::span<const CatalogueRow> recurrent_operators();
 std::span<const CatalogueRow> wrapper_operators();
+std::span<const CatalogueRow> attention_operators();
 std::span<const CatalogueRow> reduction_operators();
 std::span<const CatalogueRow> elementwise_operators();
 std::span<const CatalogueRow> reshape_operators();

@@ -113,15 +113,89 @@ Status write_embedding(const Embedding&, Sink& sink) {
   return {};
 }
 
-// One letter is summed: both sides with the letters that they share in front, then products of matrices.
+// Letters by what becomes of them: in all three, in one side and the product, and in both sides alone.
+struct LetterGroups {
+  std::string shared, left, right, summed;
+};
+bool has_letter(const std::string& text, char letter) { return text.find(letter) != std::string::npos; }
+LetterGroups grouped(const EinsumLetters& letters) {
+  LetterGroups all;
+  for (const char l : letters.a)
+    (!has_letter(letters.b, l) ? all.left : has_letter(letters.out, l) ? all.shared : all.summed) += l;
+  for (const char l : letters.b)
+    if (!has_letter(letters.a, l)) all.right += l;
+  return all;
+}
+
+// Axes one behind another that become one; of a single letter, and of letters that are kept apart, each stays.
+struct Part {
+  std::string letters;
+  bool joined = false;
+};
+
+// x, whose axes lie as `from` says, as the letters of the parts one behind another, each part that is joined as one axis.
+Place in_parts(Sink& sink, Place x, const std::string& from, const std::vector<Part>& parts) {
+  TensorType type = sink.type_of(x);
+  const Shape before = type.shape;
+  Sizes order, places;
+  Shape joined;
+  bool joins = false;
+  for (const Part& part : parts) {
+    Dim whole(1);
+    for (const char l : part.letters) {
+      const auto axis = static_cast<Size>(from.find(l));
+      if (!part.joined) {
+        joined.push_back(at(before, axis));
+        places.push_back(std::ssize(order));
+      } else {
+        whole = Dim(*whole * *at(before, axis));
+      }
+      type.shape[order.size()] = at(before, axis);
+      order.push_back(axis);
+    }
+    if (part.joined) joined.push_back(whole), places.push_back(0);
+    joins = joins || part.joined;
+  }
+  if (!std::ranges::is_sorted(order)) x = sink.step("TRANSPOSE", {x, sink.numbers(order)}, type);
+  return joins ? sink.step("RESHAPE", {x, sink.sizes(joined, x, places)}, {DType::F32, joined}) : x;
+}
+
+// Products of matrices, the letters that both sides share in front, several summed ones or several of one side as one.
+Status write_in_matrices(const EinsumLetters& letters, const LetterGroups& groups, Sink& sink) {
+  const auto& [shared, left, right, summed] = groups;
+  const Part apart{shared}, rows{left, left.size() > 1 && !shared.empty()}, columns{right, right.size() > 1},
+      inner{summed, summed.size() > 1};
+  const Place a = in_parts(sink, sink.input(0), letters.a, {apart, rows, inner});
+  const Place b = in_parts(sink, sink.input(1), letters.b, {apart, inner, columns});
+  const std::string made = shared + left + right;
+  TensorType type = sink.result_type();
+  Sizes order, places;
+  for (std::size_t i = 0; i < made.size(); ++i)
+    type.shape[i] = at(sink.result_type().shape, static_cast<Size>(letters.out.find(made[i])));
+  for (const char l : letters.out) order.push_back(static_cast<Size>(made.find(l)));
+  const bool turned = made != letters.out;
+  if (!rows.joined && !columns.joined) {
+    if (!turned) return sink.last("BATCH_MATMUL", {a, b}), Status();
+    sink.last("TRANSPOSE", {sink.step("BATCH_MATMUL", {a, b}, type), sink.numbers(order)});
+    return {};
+  }
+  Shape flat = sink.type_of(a).shape;
+  flat.back() = sink.type_of(b).shape.back();
+  const Place product = sink.step("BATCH_MATMUL", {a, b}, {DType::F32, flat});
+  for (std::size_t i = 0; i < made.size(); ++i)  // of joined axes every size is known
+    places.push_back(i < shared.size() + left.size() && !(rows.joined && i >= shared.size()) ? static_cast<Size>(i)
+                                                                                             : std::ssize(flat) - 1);
+  if (!turned) return sink.last("RESHAPE", {product, sink.sizes(type.shape, product, places)}), Status();
+  const Place parted = sink.step("RESHAPE", {product, sink.sizes(type.shape, product, places)}, type);
+  sink.last("TRANSPOSE", {parted, sink.numbers(order)});
+  return {};
+}
+
 Status write_einsum(const Einsum& op, Sink& sink) {
   const auto letters = letters_of(op);
   if (!letters) return std::unexpected(letters.error());
-  const auto has = [](const std::string& text, char letter) { return text.find(letter) != std::string::npos; };
-  std::string shared, summed, left, right;
-  for (const char l : letters->a) (!has(letters->b, l) ? left : has(letters->out, l) ? shared : summed) += l;
-  for (const char l : letters->b)
-    if (!has(letters->a, l)) right += l;
+  const LetterGroups groups = grouped(*letters);
+  const auto& [shared, left, right, summed] = groups;
   const bool all_there = shared.size() + left.size() + right.size() == letters->out.size();
   // Nothing but shared letters and those that are summed: a product number by number.
   if (left.empty() && right.empty() && !summed.empty() && all_there && letters->a == letters->b &&
@@ -131,49 +205,16 @@ Status write_einsum(const Einsum& op, Sink& sink) {
     const Place product = sink.step("MUL", {sink.input(0), sink.input(1)}, sink.type());
     return sink.last("SUM", {product, sink.numbers(axes)}), Status();
   }
-  const bool in_matrices = left.size() == 1 || (shared.empty() && !left.empty());
-  bool is_known = true;  // letters of the right that become one axis
-  for (const char l : right)
-    is_known = is_known && (right.size() == 1 || at(sink.type(1).shape, static_cast<Size>(letters->b.find(l))).known());
-  if (summed.size() != 1 || right.empty() || (right.size() > 1 && !shared.empty()) || !is_known || !in_matrices ||
-      !all_there || sink.type().dtype != DType::F32)
-    return sink.refused("the product '" + op.equation + "'");
-  const auto ordered = [&](Place x, const std::string& from, const std::string& to) {
-    if (from == to) return x;
-    Sizes order;
-    TensorType type = sink.type_of(x);
-    const Shape before = type.shape;
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      order.push_back(static_cast<Size>(from.find(to[i])));
-      type.shape[i] = at(before, order.back());
-    }
-    return sink.step("TRANSPOSE", {x, sink.numbers(order)}, type);
+  const auto are_known = [&](const std::string& some, std::size_t input, const std::string& of) {
+    return some.size() == 1 || std::ranges::all_of(some, [&](char l) {
+             return at(sink.type(input).shape, static_cast<Size>(of.find(l))).known();
+           });
   };
-  const Place a = ordered(sink.input(0), letters->a, shared + left + summed);
-  Place b = ordered(sink.input(1), letters->b, shared + summed + right);
-  const std::string made = shared + left + right;
-  TensorType type = sink.result_type();
-  Sizes order;
-  if (right.size() > 1) {
-    Shape joined{at(sink.type_of(b).shape, 0), Dim(1)}, product;
-    for (std::size_t i = 1; i <= right.size(); ++i)
-      joined[1] = Dim(*joined[1] * *at(sink.type_of(b).shape, static_cast<Size>(i)));
-    b = sink.step("RESHAPE", {b, sink.sizes(joined, b, {})}, {DType::F32, joined});
-    for (const char l : left) product.push_back(at(sink.type(0).shape, static_cast<Size>(letters->a.find(l))));
-    product.push_back(joined[1]);
-    const Place flat = sink.step("BATCH_MATMUL", {a, b}, {DType::F32, product});
-    for (std::size_t i = 0; i < made.size(); ++i)
-      type.shape[i] = at(sink.result_type().shape, static_cast<Size>(letters->out.find(made[i])));
-    const Place parted = sink.step("RESHAPE", {flat, sink.sizes(type.shape, flat, {})}, type);
-    for (const char l : letters->out) order.push_back(static_cast<Size>(made.find(l)));
-    return sink.last("TRANSPOSE", {parted, sink.numbers(order)}), Status();
-  }
-  if (made == letters->out) return sink.last("BATCH_MATMUL", {a, b}), Status();
-  for (std::size_t i = 0; i < made.size(); ++i)
-    type.shape[i] = at(sink.result_type().shape, static_cast<Size>(letters->out.find(made[i])));
-  for (const char l : letters->out) order.push_back(static_cast<Size>(made.find(l)));
-  sink.last("TRANSPOSE", {sink.step("BATCH_MATMUL", {a, b}, type), sink.numbers(order)});
-  return {};
+  const bool can_join = are_known(right, 1, letters->b) && are_known(summed, 0, letters->a) &&
+                        are_known(summed, 1, letters->b) && (shared.empty() || are_known(left, 0, letters->a));
+  if (summed.empty() || right.empty() || left.empty() || !can_join || !all_there || sink.type().dtype != DType::F32)
+    return sink.refused("the product '" + op.equation + "'");
+  return write_in_matrices(*letters, groups, sink);
 }
 
 constexpr std::array linear_writers{writes<write_linear>(), writes<write_matmul>(), writes<write_einsum>(),
