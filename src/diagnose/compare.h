@@ -148,8 +148,23 @@ class Comparison {
   Fed between(const Stretch& at, const Fed& first, const Fed& last, double share) const;
   static Fed spread(Fed fed, std::size_t n);
   std::vector<double> beyond_when_fed(std::size_t match, const Crossing& crossing, bool of_b, Fed fed);
-  bool agrees_at_crossing(std::size_t match, const Stretch& at, const std::vector<Fed>& ends, const Crossing& crossing,
-                          bool of_b, Reached& reached_a, Reached& reached_b);
+  // A number that lies on one side of a crossing with the first run of numbers, on the other with the last.
+  struct Crossed {
+    Crossing at;
+    bool of_b;
+    const Fed *first, *last;
+    std::size_t number;
+    bool begins_below;
+  };
+  struct Crossings {
+    std::vector<Crossing> of_a, of_b;
+  };
+  std::optional<Crossed> crossed_between(std::size_t match, const std::vector<Fed>& ends, const Crossing& crossing,
+                                         bool of_b);
+  void approach(std::size_t match, const Stretch& at, const Crossed& crossed, double until, double& low, double& high);
+  bool lies_on(std::size_t match, const std::vector<Crossing>& crossings, bool of_b, const Fed& fed);
+  bool agrees_at_crossing(std::size_t match, const Stretch& at, const Crossed& crossed, const Crossings& all,
+                          Reached& reached_a, Reached& reached_b);
   bool agrees_at_crossings(std::size_t match, const Stretch& at, Reached& reached_a, Reached& reached_b);
   std::vector<Fed> probes_of(const Stretch& at, const Reached& reached_a, const Reached& reached_b) const;
   bool is_finite_alike(std::size_t match, Fed fed);

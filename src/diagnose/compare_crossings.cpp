@@ -83,32 +83,45 @@ std::vector<double> Comparison::beyond_when_fed(std::size_t i, const Crossing& c
   return values ? beyond(crossing, piece, *values) : std::vector<double>{};
 }
 
-bool Comparison::agrees_at_crossing(std::size_t i, const Stretch& at, const std::vector<Fed>& ends,
-                                    const Crossing& crossing, bool of_b, Reached& reached_a, Reached& reached_b) {
-  std::vector<std::vector<double>> sides;
-  for (const Fed& end : ends) sides.push_back(beyond_when_fed(i, crossing, of_b, end));
-  for (std::size_t q = 1; q < ends.size(); ++q)
-    for (std::size_t p = 0; p < q; ++p) {
-      if (sides[p].size() != sides[q].size()) continue;
-      const auto crosses = [&](std::size_t n) { return (sides[p][n] < 0) != (sides[q][n] < 0); };
-      std::size_t n = 0;
-      while (n < sides[p].size() && !crosses(n)) ++n;
-      if (n == sides[p].size()) continue;
-      double low = 0, high = 1;
-      while (high - low > (crossing.kind == Crossing::Kind::Border ? notch : nearest)) {
-        const double middle = (low + high) / 2;
-        const auto now = beyond_when_fed(i, crossing, of_b, between(at, ends[p], ends[q], middle));
-        if (n >= now.size()) return true;
-        ((now[n] < 0) == (sides[p][n] < 0) ? low : high) = middle;
-      }
-      const double aside = aside_of(crossing.kind, high);
-      for (const double share : {low - aside, high + aside, 1.0}) {
-        const Fed fed = between(at, ends[p], ends[q], share);
-        if (!agrees_when_fed(i, fed, reached_a, reached_b, nullptr)) return false;
-        if (!agrees_when_fed(i, spread(fed, n), reached_a, reached_b, nullptr)) return false;
-      }
-      return true;
-    }
+// Between two runs of numbers that lead to both sides of a crossing: as near to it as wanted, from both sides.
+void Comparison::approach(std::size_t i, const Stretch& at, const Crossed& crossed, double until, double& low,
+                          double& high) {
+  while (high - low > until) {
+    const double middle = (low + high) / 2;
+    const auto now = beyond_when_fed(i, crossed.at, crossed.of_b, between(at, *crossed.first, *crossed.last, middle));
+    if (crossed.number >= now.size()) return;
+    ((now[crossed.number] < 0) == crossed.begins_below ? low : high) = middle;
+  }
+}
+
+// Whether one of the numbers lies on one of these crossings, to the last bit.
+bool Comparison::lies_on(std::size_t i, const std::vector<Crossing>& crossings, bool of_b, const Fed& fed) {
+  return std::ranges::any_of(crossings, [&](const Crossing& one) {
+    const bool steps = one.kind == Crossing::Kind::Step;
+    return std::ranges::any_of(beyond_when_fed(i, one, of_b, fed),
+                               [&](double x) { return x == 0 || (steps && std::nearbyint(x) == x); });
+  });
+}
+
+bool Comparison::agrees_at_crossing(std::size_t i, const Stretch& at, const Crossed& crossed, const Crossings& all,
+                                    Reached& reached_a, Reached& reached_b) {
+  const bool is_border = crossed.at.kind == Crossing::Kind::Border;
+  double low = 0, high = 1;
+  approach(i, at, crossed, is_border ? notch : nearest, low, high);
+  const double aside = aside_of(crossed.at.kind, high);
+  const auto fed_at = [&](double share) { return between(at, *crossed.first, *crossed.last, share); };
+  for (const double share : {low - aside, high + aside, 1.0}) {
+    const Fed fed = fed_at(share);
+    if (!agrees_when_fed(i, fed, reached_a, reached_b, nullptr)) return false;
+    if (!agrees_when_fed(i, spread(fed, crossed.number), reached_a, reached_b, nullptr)) return false;
+  }
+  // On the crossing itself, where both models have it in one place and compute it without rounding.
+  approach(i, at, crossed, nearest, low, high);
+  for (const double share : {low, high})
+    for (const Fed& fed : {fed_at(share), spread(fed_at(share), crossed.number)})
+      if (lies_on(i, all.of_a, false, fed) && lies_on(i, all.of_b, true, fed) &&
+          !agrees_when_fed(i, fed, reached_a, reached_b, nullptr))
+        return false;
   return true;
 }
 
@@ -116,15 +129,31 @@ bool Comparison::agrees_at_crossings(std::size_t i, const Stretch& at, Reached& 
   constexpr Size most_numbers = Size{1} << 20;
   constexpr std::size_t most_crossings = 12;
   if (numbers_in(at.a.graph) + numbers_in(at.b.graph) > most_numbers) return true;
-  std::vector<std::pair<Crossing, bool>> crossings;
-  for (const Crossing& crossing : crossings_in(at.a.graph, at.b.graph)) crossings.emplace_back(crossing, false);
-  for (const Crossing& crossing : crossings_in(at.b.graph, at.a.graph)) crossings.emplace_back(crossing, true);
-  if (crossings.empty()) return true;
-  if (crossings.size() > most_crossings) crossings.resize(most_crossings);
+  const Crossings all{crossings_in(at.a.graph, at.b.graph), crossings_in(at.b.graph, at.a.graph)};
   const auto ends = ends_of(at);
-  return std::ranges::all_of(crossings, [&](const auto& one) {
-    return agrees_at_crossing(i, at, ends, one.first, one.second, reached_a, reached_b);
-  });
+  std::size_t tried = 0;
+  for (const auto& [crossings, of_b] : {std::pair(&all.of_a, false), std::pair(&all.of_b, true)})
+    for (const Crossing& crossing : *crossings) {
+      if (tried++ == most_crossings) return true;
+      const auto crossed = crossed_between(i, ends, crossing, of_b);
+      if (crossed && !agrees_at_crossing(i, at, *crossed, all, reached_a, reached_b)) return false;
+    }
+  return true;
+}
+
+// The first two runs of numbers between which some number crosses.
+std::optional<Comparison::Crossed> Comparison::crossed_between(std::size_t i, const std::vector<Fed>& ends,
+                                                               const Crossing& crossing, bool of_b) {
+  std::vector<std::vector<double>> sides;
+  for (const Fed& end : ends) sides.push_back(beyond_when_fed(i, crossing, of_b, end));
+  for (std::size_t q = 1; q < ends.size(); ++q)
+    for (std::size_t p = 0; p < q; ++p) {
+      if (sides[p].size() != sides[q].size()) continue;
+      for (std::size_t n = 0; n < sides[p].size(); ++n)
+        if ((sides[p][n] < 0) != (sides[q][n] < 0))
+          return Crossed{crossing, of_b, &ends[p], &ends[q], n, sides[p][n] < 0};
+    }
+  return std::nullopt;
 }
 
 }  // namespace convoy::diagnose

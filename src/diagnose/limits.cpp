@@ -233,17 +233,26 @@ bool compares(const Node& node) {
   return binary && gives_truth(binary->function) && binary->function < BinaryFunction::And;
 }
 
+bool asks_for_equality(const Node& node) {
+  const auto function = std::get<Binary>(node.op).function;
+  return function == BinaryFunction::Equal || function == BinaryFunction::NotEqual;
+}
+
 }  // namespace
 
 std::vector<Ties> ties_in(const Graph& piece) {
   std::vector<Ties> all;
   for (const Node& node : piece.nodes) {
     if (const auto* extreme = std::get_if<ArgExtreme>(&node.op))
-      all.push_back({node.inputs[0], {}, extreme->axis, 1, extreme->largest, node.layer});
+      all.push_back({node.inputs[0], {}, {}, extreme->axis, 1, extreme->largest, node.layer});
     if (const auto* top = std::get_if<TopK>(&node.op); top && node.outputs.size() > 1)
-      all.push_back({node.inputs[0], {}, top->axis, top->count, top->largest, node.layer});
-    if (compares(node) && !constant_of(piece, node, 0) && !constant_of(piece, node, 1))
-      all.push_back({.value = node.inputs[0], .other = node.inputs[1], .layer = node.layer});
+      all.push_back({node.inputs[0], {}, {}, top->axis, top->count, top->largest, node.layer});
+    if (!compares(node)) continue;
+    const Tensor *first = constant_of(piece, node, 0), *second = constant_of(piece, node, 1);
+    const Tensor* constant = first ? first : second;
+    if (!constant) all.push_back({.value = node.inputs[0], .other = node.inputs[1], .layer = node.layer});
+    else if (constant->count() == 1 && !(first && second) && !asks_for_equality(node))
+      all.push_back({.value = node.inputs[first ? 1 : 0], .number = constant->doubles()[0], .layer = node.layer});
   }
   return all;
 }
@@ -262,7 +271,26 @@ std::vector<Truth> truths_in(const Graph& piece) {
 
 }  // namespace
 
-Reached nothing_reached(const Graph& piece) { return {limits_in(piece), ties_in(piece), truths_in(piece)}; }
+namespace {
+
+std::vector<Steps> steps_in(const Graph& piece) {
+  std::vector<Steps> all;
+  for (const Node& node : piece.nodes) {
+    const auto* unary = std::get_if<Unary>(&node.op);
+    if (!unary) continue;
+    if (unary->function == Function::Round)  // to the even one: down from one half, up from the next
+      for (const double half : {0.5, 1.5}) all.push_back({node.inputs[0], half, 2, node.layer});
+    if (unary->function == Function::Floor || unary->function == Function::Ceil)
+      all.push_back({node.inputs[0], 0, 1, node.layer});
+  }
+  return all;
+}
+
+}  // namespace
+
+Reached nothing_reached(const Graph& piece) {
+  return {limits_in(piece), ties_in(piece), truths_in(piece), steps_in(piece)};
+}
 
 namespace {
 
@@ -320,6 +348,7 @@ bool has_equal_numbers(const Tensor& tensor, const Ties& ties) {
 
 bool are_met(const Ties& ties, const std::vector<Tensor>& values) {
   const Tensor& own = values[static_cast<std::size_t>(ties.value.index)];
+  if (ties.number) return std::ranges::count(own.doubles(), *ties.number) > 0;
   if (!ties.other) return has_equal_numbers(own, ties);
   const Tensor& other = values[static_cast<std::size_t>(ties.other.index)];
   return std::ranges::count(differences(own, other), 0.0) > 0;
@@ -328,6 +357,11 @@ bool are_met(const Ties& ties, const std::vector<Tensor>& values) {
 void note(Truth& one, const std::vector<Tensor>& values) {
   for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles())
     (x != 0 ? one.held : one.failed) = true;
+}
+
+void note(Steps& one, const std::vector<Tensor>& values) {
+  for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles())
+    one.met = one.met || std::remainder(x - one.at, one.apart) == 0;
 }
 
 void note(Limits& one, const std::vector<Tensor>& values) {
@@ -345,6 +379,7 @@ void note(Reached& reached, const std::vector<Tensor>& values) {
   for (Limits& one : reached.limits) note(one, values);
   for (Ties& one : reached.ties) one.met = one.met || are_met(one, values);
   for (Truth& one : reached.truths) note(one, values);
+  for (Steps& one : reached.steps) note(one, values);
 }
 
 namespace {
@@ -456,6 +491,8 @@ std::vector<std::string> not_met(const Reached& reached) {
   for (const Limits& one : reached.limits) add_not_met(all, one);
   for (const Ties& one : reached.ties)
     if (!one.met) all.push_back(fmt::format("equal numbers at '{}'", one.layer));
+  for (const Steps& one : reached.steps)
+    if (!one.met) all.push_back(fmt::format("numbers on a step at '{}'", one.layer));
   for (const Truth& one : reached.truths) {
     if (!one.held) all.push_back(fmt::format("what is true at '{}'", one.layer));
     if (!one.failed) all.push_back(fmt::format("what is false at '{}'", one.layer));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ std::vector<Limits> limits_in(const Graph& piece);
 
 // Where an operator chooses among numbers, or compares two: what it does with equal ones shows where there are some.
 struct Ties {
-  ValueId value, other;  // other: what it is compared with; none: with itself along the axis
+  ValueId value, other;  // other: what it is compared with; none: with the number, or itself along the axis
+  std::optional<double> number = {};
   Size axis = 0, count = 1;  // of the numbers along the axis, so many are chosen
   bool largest = true;
   std::string layer = {};
@@ -44,11 +46,20 @@ struct Truth {
   bool held = false, failed = false;
 };
 
+// Where numbers are rounded: what is done with one that lies on a step shows at no other.
+struct Steps {
+  ValueId value;
+  double at = 0, apart = 1;  // one of them, and how far it is to the next that is treated alike
+  std::string layer;
+  bool met = false;
+};
+
 // What the numbers of a piece have reached so far.
 struct Reached {
   std::vector<Limits> limits;
   std::vector<Ties> ties;
   std::vector<Truth> truths;
+  std::vector<Steps> steps;
 };
 Reached nothing_reached(const Graph& piece);
 

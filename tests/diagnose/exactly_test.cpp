@@ -298,6 +298,11 @@ std::vector<Reached> rarely_reached() {
        "y = binary(x, f) function=divide\n",
        "d = affine(x) scale=-1 offset=201\ne = unary(d) function=exp\nf = affine(e) offset=1\n"
        "y = binary(x, f) function=divide\n"},
+      {"equal numbers behind a factor", x + "const c float32[] = 1\n",
+       "s = affine(x) scale=4\ng = binary(s, c) function=greater\ny = cast(g) to=float32\n",
+       "s = affine(x) scale=4\ng = binary(s, c) function=greater_or_equal\ny = cast(g) to=float32\n"},
+      {"halves behind a factor", x, "s = affine(x) scale=4\ny = unary(s) function=round\n",
+       "s = affine(x) scale=4 offset=0.5\ny = unary(s) function=floor\n"},
       {"what holds for none", truth + numbers,
        "t = cast(z) to=float32\nw = reduce(t) axes=1 keeps_axes=true reduction=maximum\ny = binary(x, w) "
        "function=multiply\n",
@@ -322,6 +327,15 @@ TEST(SameExactly, AConditionThatNeverHeldIsSaid) {
                                  "s = reduce(x) axes=1 keeps_axes=true reduction=sum\nd = unary(s) function=floor\n"
                                  "e = binary(d, k) function=equal\ny = where(e, n, x)\noutput y\n");
   EXPECT_EQ(diagnosed(a, b).scope.not_reached, std::vector<std::string>{"what is true at 'e'"});
+}
+
+// Even halves of bytes are no float32 times 255: which way they go is float32's rounding, in either model.
+TEST(SameExactly, AStepThatNoNumberLiesOnIsSaid) {
+  const std::string head = "input x float32[3,5]\nc = clip(x) least=0 most=1\n";
+  const Graph a = exactly_parsed(head + "s = affine(c) scale=255\ny = unary(s) function=round\noutput y\n");
+  const Graph b = exactly_parsed(head + "s = affine(c) scale=255 offset=0.5\ny = unary(s) function=floor\noutput y\n");
+  EXPECT_TRUE(diagnosed(a, b).same);
+  EXPECT_EQ(diagnosed(a, b).scope.not_reached, std::vector<std::string>{"numbers on a step at 'y'"});
 }
 
 // A leaky ReLU in front of a maximum, or behind it; a batch norm behind a ReLU as a factor and a term, or in the layer behind.
