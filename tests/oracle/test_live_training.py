@@ -34,8 +34,16 @@ def quiet(model) -> None:
             pytest.skip(f"{type(layer).__name__} draws pictures anew")
         if type(layer).__name__ == "SpectralNormalization":
             pytest.skip("each step of training moves the vectors of SpectralNormalization, which no port keeps")
+        if getattr(layer, "quantization_mode", None):
+            pytest.skip("Keras passes gradients through the rounding of its int8 layers, which a port computes")
         if getattr(layer, "dropout", 0) or getattr(layer, "recurrent_dropout", 0):
             pytest.skip("recurrent dropout draws")
+
+
+def rounding(model) -> float:
+    """How far losses may be apart, by the coarsest type that a layer computes in or learns."""
+    types = {layer.compute_dtype for layer in model._flatten_layers()} | {str(variable.dtype) for variable in model.trainable_variables}
+    return 2**-8 if "bfloat16" in types else 2**-11 if "float16" in types else 2e-5
 
 
 def goals(outputs: list) -> list:
@@ -112,4 +120,4 @@ def test_three_steps_beside_the_original(name, python_module, tmp_path):
         pytest.skip("TensorFlow has no such layer on this processor")
     got = torch_losses(module, crossings, inputs, wanted)
     assert want[3] < want[0], "three steps learn nothing"
-    assert got == pytest.approx(want, rel=2e-5)
+    assert got == pytest.approx(want, rel=rounding(model))

@@ -1,4 +1,5 @@
 // Plans: what is taken together, laid into one another or left to the plain kernels gives what the nodes give one by one.
+#include "convoy/cancellation.h"
 #include "run/one_node.h"
 #include "run/plan/engine.h"
 
@@ -108,6 +109,24 @@ TEST(Plan, TakesNormSumAndReluIntoTheConvolution) {
   expect_agreement(net.graph, inputs);
   EXPECT_EQ(steps_of(net.graph, inputs), (std::vector<std::string>{"turn channels last", "conv + norm + relu",
                                                                    "conv + norm + sum + relu", "turn channels first"}));
+}
+
+TEST(Plan, IsNotMadeForWhoWantsItNoLonger) {
+  Net net;
+  net.give(net.conv(net.input({1, 3, 9, 11}), 3, 5, 3));
+  const std::vector<Tensor> inputs{random({1, 3, 9, 11}, 5)};
+  const Engine engine(std::make_shared<const Graph>(net.graph));
+  Cancellation stop;
+  stop.cancel();
+  {
+    const Listening listening(stop);
+    const auto plan = engine.plan_for(inputs, {});
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().fault, Fault::Cancelled);
+  }
+  const auto plan = engine.plan_for(inputs, {});  // half of one is not kept
+  ASSERT_TRUE(plan && *plan);
+  expect_agreement(net.graph, inputs);
 }
 
 TEST(Plan, LeavesAloneWhatSomebodyElseReads) {

@@ -1,5 +1,7 @@
 #include "run/plan/builder.h"
 
+#include "convoy/cancellation.h"
+
 #include "ops/expect.h"
 #include "run/plain/convolution.h"
 #include "run/quantized/node.h"
@@ -736,7 +738,9 @@ Result<bool> Builder::build(Plan& plan) {
     if (taken_[i]) continue;
     if (auto s = build_node(graph_.nodes[i]); !s) return std::unexpected(s.error());
   }
-  return finish_plan(plan);
+  if (!finish_plan(plan)) return false;
+  if (Listening::is_cancelled()) return fail(Fault::Cancelled, "the preparation was cancelled");
+  return true;
 }
 
 bool Builder::finish_plan(Plan& plan) {
@@ -791,7 +795,8 @@ bool Builder::finish_plan(Plan& plan) {
       plan.let_go_[static_cast<std::size_t>(last_held[v])].push_back({static_cast<std::int32_t>(v)});
   plan.arena_ = places_.lay_out(uses);
   if (plan.arena_ >= std::numeric_limits<std::int32_t>::max()) return false;  // tables of convolutions end there
-  for (const auto& step : steps_) step->prepare(places_);
+  for (const auto& step : steps_)  // packs kernels and lists cells, which takes as long as a run of small batches
+    if (!Listening::is_cancelled()) step->prepare(places_);
   plan.places_ = std::move(places_);
   plan.steps_ = std::move(steps_);
   return true;
