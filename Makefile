@@ -14,6 +14,7 @@ help:
 	@echo 'make oracle    ask the real frameworks, random calls included (FULL=1: all of it; GRID=N: so many calls)'
 	@echo 'make mutate    write known mistakes into models, change single weights, and ask convoy diff (COUNT=N)'
 	@echo 'make asan      the tests under the address and undefined-behaviour sanitizers'
+	@echo 'make tsan      eight threads that ask everything of the library at once, under the thread sanitizer'
 	@echo 'make fuzz      libFuzzer on every reader of files, RUNS inputs each (5000000; RUNS=2000 is a quick look)'
 	@echo 'make lint      include directions, formatting, names (TIDY=1: clang-tidy too)'
 	@echo 'make alone     every source by itself: includes and shadowed names, which batches of sources hide'
@@ -64,6 +65,12 @@ asan:
 	@cmake --build --preset asan -j$(JOBS)
 	@ctest --preset asan -j$(JOBS)
 
+tsan:
+	$(SETUP) build
+	@cmake --preset tsan --log-level=WARNING
+	@cmake --build --preset tsan -j$(JOBS)
+	@build/tsan/threads
+
 fuzz:
 	$(SETUP) build fuzz
 	@cmake --preset fuzz --log-level=WARNING
@@ -110,4 +117,4 @@ bench: build
 clean:
 	@rm -rf build
 
-.PHONY: docs alone mutate wheel python batch notebook types help setup configure build test asan fuzz demo oracle lint format bench clean
+.PHONY: docs alone mutate wheel python batch notebook types help setup configure build test asan tsan fuzz demo oracle lint format bench clean
