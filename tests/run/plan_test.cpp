@@ -321,6 +321,28 @@ TEST(Plan, SumsDilatedConvolutionsOfThreeCellsByWinograd) {
     }
 }
 
+// More cells along one axis are taken in threes, the last of which may be fewer.
+TEST(Plan, SumsLongConvolutionsByWinograd) {
+  for (const Size taps : {5, 7, 8, 11})
+    for (const Size dilation : {1, 3}) {
+      Net net;
+      const ValueId x = net.input({2, 53, 203});
+      const auto conv = [&](ValueId from, Size channels, Size outputs) {
+        const Conv op{.axes = {Order::ChannelsFirst, 1},
+                      .windows = {{taps, 1, dilation}},
+                      .paddings = {{Spelling::SameUpper, 0, 0, {}}}};
+        return net.add(op, {from, net.weight({outputs, channels, taps}), net.weight({outputs})});
+      };
+      const ValueId y = net.add(Relu{.negative_slope = 0.125}, {conv(x, 53, 61)});
+      net.give(net.add(Binary{}, {conv(y, 61, 61), y}));
+      const std::vector<Tensor> inputs{random({2, 53, 203}, 5)};
+      expect_agreement(net.graph, inputs, 1e-5);
+      const auto steps = steps_of(net.graph, inputs);
+      EXPECT_NE(std::ranges::find(steps, "conv by winograd + leaky relu"), steps.end());
+      EXPECT_NE(std::ranges::find(steps, "conv by winograd + sum"), steps.end());
+    }
+}
+
 // Rows whose distance puts them into one set of the cache lie further apart.
 TEST(Plan, SumsFewBlocksOfManyChannelsByWinograd) {
   Net net;

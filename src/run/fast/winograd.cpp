@@ -23,15 +23,19 @@ constexpr double to_points[points][reach] = {{1, 0, 0},
                                              {1.0 / 15, -2.0 / 15, 4.0 / 15},
                                              {0, 0, 1}};
 
-// Cells that four outputs from q on, as far apart as the taps, read along one axis.
-std::array<Size, points> cells_of(const plain::AxisWalk& walk, Size q) {
+// Cells that three taps of four outputs from q on, as far apart as the taps, read along one axis.
+std::array<Size, points> cells_of(const plain::AxisWalk& walk, Size q, Size first_tap) {
   const Size apart = walk.dilation;
   std::array<Size, points> cells{};
   for (Size i = 0; i < points; ++i)
     cells[static_cast<std::size_t>(i)] =
-        i < side ? walk.cell(q + i * apart, 0) : walk.cell(q + (side - 1) * apart, i - side + 1);
+        i < side ? walk.cell(q + i * apart, first_tap) : walk.cell(q + (side - 1) * apart, first_tap + i - side + 1);
   return cells;
 }
+
+constexpr Size least_of_line = 48, most_threes = 8;
+
+Size threes_of(const plain::AxisWalk& walk) { return (walk.taps + reach - 1) / reach; }
 
 // Blocks of four outputs that lie as far apart as the taps of the axis.
 Size blocks_of(const plain::AxisWalk& walk) {
@@ -41,9 +45,8 @@ Size blocks_of(const plain::AxisWalk& walk) {
 
 }  // namespace
 
-// Where a block reads and writes; what is not there: zeros, null.
-struct Winograd::Pointers {
-  const float* cells[points * points];
+// Where the outputs of a block are; those that are not there: null.
+struct Winograd::Outputs {
   float* y[side * side];
   const float* residual[side * side];
 };
@@ -51,14 +54,16 @@ struct Winograd::Pointers {
 bool Winograd::suits(const ConvolutionShape& shape) {
   const std::size_t axes = shape.walks.size();
   // Fewer channels are multiplied sooner than they are brought to the points and back, the more so where less is saved.
-  const Size least_channels = axes == 2 ? 16 : 48;
+  const Size least_channels = axes == 2 ? 16 : least_of_line;
   if (axes < 1 || axes > 2 || shape.groups != 1 || std::min(shape.inputs, shape.outputs) < least_channels) return false;
   double blocks = static_cast<double>(shape.batch), direct = blocks, planes = 1;
   for (const plain::AxisWalk& walk : shape.walks) {
-    if (walk.taps != reach || walk.stride != 1 || walk.transposed) return false;
+    const Size threes = threes_of(walk);
+    if (walk.taps < reach || walk.stride != 1 || walk.transposed || threes > (axes == 2 ? 1 : most_threes))
+      return false;
     blocks *= static_cast<double>(blocks_of(walk));
-    direct *= static_cast<double>(reach * walk.out);
-    planes *= points;
+    direct *= static_cast<double>(walk.taps * walk.out);
+    planes *= static_cast<double>(points * threes);
   }
   constexpr double fewest = 12;  // fewer are computed sooner than the larger weights are read
   return blocks >= fewest && direct > 1.5 * planes * blocks;
@@ -71,34 +76,36 @@ Winograd::Winograd(ConvolutionShape shape, const float* kernel, KernelSteps step
   const Size lanes = kernels<float>().lanes, inputs = shape_.inputs, outputs = shape_.outputs;
   vectors_ = (outputs + lanes - 1) / lanes, width_ = vectors_ * lanes;
   for (const plain::AxisWalk& walk : shape_.walks) blocks_.push_back(blocks_of(walk));
-  group_ = std::clamp<Size>((Size{1} << 17) / (planes_ * (inputs + width_) / 2), 28, 112) / 14 * 14;
+  threes_ = threes_of(shape_.walks.back()), depth_ = threes_ * inputs;
+  group_ = std::clamp<Size>((Size{1} << 17) / (planes_ * (depth_ + width_) / 2), 28, 112) / 14 * 14;
   bias_.assign(static_cast<std::size_t>(outputs), 0);
   if (bias) std::copy_n(bias, outputs, bias_.data());
   zeros_.assign(static_cast<std::size_t>(std::max(inputs, width_)), 0);
   constexpr Size longest = 256;
-  for (Size first = 0; first < inputs; first += longest)
-    pieces_.push_back({0, first, std::min(inputs, first + longest), first, first + longest < inputs});
-  entered_step_ = spread(inputs), left_step_ = spread(width_);
+  for (Size first = 0; first < depth_; first += longest)
+    pieces_.push_back({0, first, std::min(depth_, first + longest), first, first + longest < depth_});
+  entered_step_ = spread(depth_), left_step_ = spread(width_);
   entered_plane_ = group_ * entered_step_ + cache_line, left_plane_ = group_ * left_step_ + cache_line;
   pack(kernel, steps);
 }
 
 void Winograd::pack(const float* kernel, KernelSteps steps) {
   const Size lanes = kernels<float>().lanes, inputs = shape_.inputs;
-  weights_.assign(static_cast<std::size_t>(planes_ * inputs * width_), 0);
+  weights_.assign(static_cast<std::size_t>(planes_ * depth_ * width_), 0);
   const Size lines = axes_ == 2 ? reach : 1, line_points = axes_ == 2 ? points : 1;
   for (Size o = 0; o < shape_.outputs; ++o) {
     const Size panel = o / (2 * lanes), columns = std::min(2 * lanes, width_ - panel * 2 * lanes);
-    for (Size c = 0; c < inputs; ++c) {
-      const float* own = kernel + c * steps.channel + o * steps.output;
+    for (Size c = 0; c < depth_; ++c) {
+      const Size first = c / inputs * reach, taps = std::min(reach, shape_.walks.back().taps - first);
+      const float* own = kernel + first * steps.tap + c % inputs * steps.channel + o * steps.output;
       double half[points][reach] = {};
       for (Size u = 0; u < line_points; ++u)
-        for (Size j = 0; j < reach; ++j)
+        for (Size j = 0; j < taps; ++j)
           for (Size i = 0; i < lines; ++i)
             half[u][j] += (axes_ == 2 ? to_points[u][i] : 1) * static_cast<double>(own[(i * reach + j) * steps.tap]);
-      float* to = weights_.data() + panel * 2 * lanes * inputs + c * columns + o % (2 * lanes);
+      float* to = weights_.data() + panel * 2 * lanes * depth_ + c * columns + o % (2 * lanes);
       for (Size u = 0; u < line_points; ++u)
-        for (Size v = 0; v < points; ++v, to += inputs * width_) {
+        for (Size v = 0; v < points; ++v, to += depth_ * width_) {
           double sum = 0;
           for (Size j = 0; j < reach; ++j) sum += half[u][j] * to_points[v][j];
           *to = static_cast<float>(sum);
@@ -112,24 +119,36 @@ Size Winograd::first_of(std::size_t axis, Size block) const {
   return block / apart * side * apart + block % apart;
 }
 
-void Winograd::place(Size block, const float* x, float* y, const Finish<float>& finish, Pointers& at) const {
+Winograd::Corner Winograd::corner_of(Size block) const {
+  Corner corner;
+  corner.column = first_of(shape_.walks.size() - 1, block % blocks_.back());
+  block /= blocks_.back();
+  corner.row = axes_ == 2 ? first_of(0, block % blocks_[0]) : 0;
+  corner.image = axes_ == 2 ? block / blocks_[0] : block;
+  return corner;
+}
+
+void Winograd::place_cells(const Corner& corner, Size first_tap, const float* x, const float** at) const {
+  const plain::AxisWalk& across = shape_.walks.back();
+  const auto columns = cells_of(across, corner.column, first_tap);
+  std::array<Size, points> rows{};
+  if (axes_ == 2) rows = cells_of(shape_.walks[0], corner.row, 0);
+  const Size down = axes_ == 2 ? shape_.walks[0].in : 1;
+  for (std::size_t i = 0; i < (axes_ == 2 ? points : 1); ++i) {
+    const float* const line = x + (corner.image * down + std::max<Size>(rows[i], 0)) * across.in * shape_.x_step;
+    for (std::size_t j = 0; j < points; ++j)
+      at[i * points + j] = rows[i] < 0 || columns[j] < 0 ? zeros_.data() : line + columns[j] * shape_.x_step;
+  }
+}
+
+void Winograd::place_outputs(const Corner& corner, float* y, const Finish<float>& finish, Outputs& at) const {
   const plain::AxisWalk none;
   const plain::AxisWalk &across = shape_.walks.back(), &down = axes_ == 2 ? shape_.walks[0] : none;
-  const Size column = first_of(shape_.walks.size() - 1, block % blocks_.back());
-  block /= blocks_.back();
   const Size apart = across.dilation, down_apart = down.dilation;
-  const Size row = axes_ == 2 ? first_of(0, block % blocks_[0]) : 0, image = axes_ == 2 ? block / blocks_[0] : block;
-  const auto columns = cells_of(across, column);
-  const auto rows = axes_ == 2 ? cells_of(down, row) : std::array<Size, points>{};
-  for (std::size_t i = 0; i < (axes_ == 2 ? points : 1); ++i)
-    for (std::size_t j = 0; j < points; ++j)
-      at.cells[i * points + j] = rows[i] < 0 || columns[j] < 0
-                                     ? zeros_.data()
-                                     : x + ((image * down.in + rows[i]) * across.in + columns[j]) * shape_.x_step;
   for (Size i = 0; i < (axes_ == 2 ? side : 1); ++i)
     for (Size j = 0; j < side; ++j) {
-      const Size line = row + i * down_apart, to = column + j * apart,
-                 pixel = (image * down.out + line) * across.out + to;
+      const Size line = corner.row + i * down_apart, to = corner.column + j * apart,
+                 pixel = (corner.image * down.out + line) * across.out + to;
       const bool is_there = line < down.out && to < across.out;
       at.y[i * side + j] = is_there ? y + pixel * shape_.y_step : nullptr;
       at.residual[i * side + j] =
@@ -139,10 +158,10 @@ void Winograd::place(Size block, const float* x, float* y, const Finish<float>& 
 
 // The products of all planes.
 void Winograd::multiply(Size count, const float* entered, float* left) const {
-  const Size inputs = shape_.inputs, lanes = kernels<float>().lanes;
+  const Size lanes = kernels<float>().lanes;
   const Size most = kernels<float>().tile_rows[1], parts = (count + most - 1) / most;
   const Size together = std::min(most, ((count + parts - 1) / parts + 1) / 2 * 2);
-  const Range range{0, inputs};
+  const Range range{0, depth_};
   thread_local std::vector<const float*> rows;
   thread_local std::vector<float*> results;
   rows.resize(static_cast<std::size_t>(most)), results.resize(static_cast<std::size_t>(most));
@@ -152,7 +171,7 @@ void Winograd::multiply(Size count, const float* entered, float* left) const {
   for (Size e = 0; e < planes_; ++e, entered += entered_plane_, left += left_plane_)
     for (Size panel = 0; panel < vectors_; panel += 2) {
       const Size columns = std::min<Size>(2, vectors_ - panel) * lanes;
-      call.weights = weights_.data() + e * inputs * width_ + panel * lanes * inputs;
+      call.weights = weights_.data() + e * depth_ * width_ + panel * lanes * depth_;
       call.offset = panel * lanes, call.columns = columns;
       for (Size t = 0; t < count; t += together) {
         const Size here = std::min(together, count - t);
@@ -170,14 +189,19 @@ void Winograd::run_group(Size first, Size count, const float* x, float* y, const
   thread_local Aligned<float> entered, left;
   entered.resize(static_cast<std::size_t>(planes_ * entered_plane_));
   left.resize(static_cast<std::size_t>(planes_ * left_plane_));
-  Pointers at;
   for (Size t = 0; t < count; ++t) {
-    place(first + t, x, y, finish, at);
-    winograd_kernels().enter(at.cells, axes_, shape_.inputs, entered.data() + t * entered_step_, entered_plane_);
+    const Corner corner = corner_of(first + t);
+    const float* cells[points * points];
+    for (Size three = 0; three < threes_; ++three) {
+      place_cells(corner, three * reach, x, cells);
+      winograd_kernels().enter(cells, axes_, shape_.inputs, entered.data() + t * entered_step_ + three * shape_.inputs,
+                               entered_plane_);
+    }
   }
   multiply(count, entered.data(), left.data());
+  Outputs at;
   for (Size t = 0; t < count; ++t) {
-    place(first + t, x, y, finish, at);
+    place_outputs(corner_of(first + t), y, finish, at);
     winograd_kernels().leave(left.data() + t * left_step_, axes_, left_plane_, shape_.outputs, bias_.data(), at.y,
                              finish.residual ? at.residual : nullptr, finish.is_held, finish.low, finish.high);
     if (finish.map.map == Map::None) continue;
