@@ -13,10 +13,9 @@ namespace {
 
 // What b did, where undoing it in b is the evidence.
 std::string_view mirrored(std::string_view cause) {
-  constexpr std::pair<std::string_view, std::string_view> pairs[] = {{"activation_missing", "activation_extra"},
-                                                                     {"bias_missing", "bias_extra"},
-                                                                     {"pad_missing", "pad_where_none"},
-                                                                     {"layer_missing", "layer_extra"}};
+  constexpr std::pair<std::string_view, std::string_view> pairs[] = {
+      {"activation_missing", "activation_extra"}, {"bias_missing", "bias_extra"},   {"pad_missing", "pad_where_none"},
+      {"layer_missing", "layer_extra"},           {"quant_missing", "quant_extra"}, {"cast_missing", "cast_extra"}};
   for (const auto& [one, other] : pairs) {
     if (cause == one) return other;
     if (cause == other) return one;

@@ -8,6 +8,8 @@
 #include "diagnose/hidden_order.h"
 #include "diagnose/separate.h"
 #include "diagnose/share.h"
+#include "diagnose/steps_causes.h"
+#include "diagnose/twin.h"
 #include "prove/meeting.h"
 #include "run/run.h"
 
@@ -467,16 +469,41 @@ Graph in_order_of(const Graph& a, Graph b) {
   return b;
 }
 
-}  // namespace
-
-Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options& options) {
-  const budget::Computing computing;
-  const Graph b = in_order_of(a, written_b);
+Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& options) {
   Trials trials(a, b, options, Unsaid::Convention);
   auto result = trials.run();
   if (!trials.is_open() || (result && result->same)) return result;
   auto other = Trials(a, b, options, Unsaid::AsItLies).run();
   return other && (!result || other->same) ? other : result;
+}
+
+// What is not rounding is found with ranges in place of steps, and how much rounding loses, layer by layer.
+Result<Diagnosis> twins_diagnosed(const Graph& a, const Graph& b, const Options& options) {
+  const bool of_a = rounds_to_steps(a);
+  const Graph ranged = without_steps(of_a ? a : b);
+  auto result = of_a ? diagnosed(ranged, b, options) : diagnosed(a, ranged, options);
+  if (!result) return result;
+  drop_rounded(a, b, result->findings);
+  result->same = false;
+  if (options.inputs.empty() || !of_a) {
+    auto losses = of_a ? losses_of_twins(b, a, ranged, options) : losses_of_twins(a, b, ranged, options);
+    if (losses) result->losses = *std::move(losses);
+    else if (losses.error().fault != Fault::Budget) return std::unexpected(losses.error());
+  }
+  if (of_a)
+    for (LayerLoss& loss : result->losses) std::swap(loss.a, loss.b);
+  return result;
+}
+
+}  // namespace
+
+Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options& options) {
+  const budget::Computing computing;
+  const Graph b = in_order_of(a, written_b);
+  if (rounds_to_steps(a) != rounds_to_steps(b)) return twins_diagnosed(a, b, options);
+  auto result = diagnosed(a, b, options);
+  if (result && rounds_to_steps(a)) name_steps(a, b, result->findings);
+  return result;
 }
 
 }  // namespace convoy::diagnose

@@ -86,8 +86,16 @@ struct Scope {
       not_finite;  // "'div' of b with numbers up to 1e+03": where the other one's numbers are finite
 };
 
+// How much of a layer's numbers a model of steps keeps, beside one of real numbers.
+struct LayerLoss {
+  std::string a, b;  // layers
+  double decibels = 0;  // of the layer by itself: it reads what the real one reads
+  double together = 0;  // with all that was lost in front of it
+};
+
 struct Diagnosis {
   bool same = true;
+  std::vector<LayerLoss> losses;  // where one model rounds to steps and the other does not: worst first
   std::vector<Layer> layers;
   std::vector<Finding> findings;  // in the order in which a computes the layers
   std::vector<std::string> sizes;

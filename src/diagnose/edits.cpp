@@ -230,6 +230,7 @@ Tensor reversed_along(const Tensor& tensor, const Sizes& axes) {
 
 std::vector<Hypothesis> guesses_for(const Scene& scene, std::vector<Edit> so_far) {
   Guesses guesses{scene, {}, std::move(so_far)};
+  guess_steps(guesses);
   guess_input(guesses);
   for (std::size_t i = 0; i < scene.a.nodes.size(); ++i) {
     guess_convolution(guesses, i);

@@ -73,6 +73,7 @@ void guess_other_layer(Guesses& guesses, std::size_t node);  // groups, sizes an
 void guess_channels(Guesses& guesses, std::size_t node);  // channels in another order, by the numbers of a layer
 void guess_order_of_channels(Guesses& guesses);  // by a step of b's own, or by what the stretches compute
 void guess_branches(Guesses& guesses);  // crossed, operands exchanged, read from another layer
+void guess_steps(Guesses& guesses);  // roundings to steps, and to half precision, left out
 void guess_mask(Guesses& guesses);  // in front of a softmax
 void guess_order(Guesses& guesses);  // layers in another order, activations too many
 void guess_input(Guesses& guesses);  // channels and scale of the model's input

@@ -137,6 +137,20 @@ class StretchFinder {
   std::vector<int> uses_;
 };
 
+bool have_same_steps(const Graph& graph, const QuantizedStretch& a, const QuantizedStretch& b) {
+  return a.held == b.held && a.axis == b.axis && a.zeros == b.zeros &&
+         graph[a.scale].constant->doubles() == graph[b.scale].constant->doubles();
+}
+
+Clip range_of_steps(const Graph& graph, const QuantizedStretch& stretch) {
+  const float scale = graph[stretch.scale].constant->floats().front();
+  const WholeBounds bounds = *whole_bounds(stretch.held);
+  const auto real = [&](double whole) {
+    return static_cast<double>(static_cast<float>(whole - static_cast<double>(stretch.zeros.front())) * scale);
+  };
+  return {real(bounds.least), real(bounds.most)};
+}
+
 // Whole numbers of type T, the low bytes of each.
 Tensor narrowed(DType dtype, const Sizes& shape, const std::vector<std::int64_t>& numbers) {
   const auto width = static_cast<std::size_t>(bytes_of(dtype));
@@ -194,6 +208,32 @@ std::optional<Tensor> nearest_steps(const Tensor& real, const Quantization& as, 
 }  // namespace
 
 QuantizedStretches quantized_stretches(const Graph& graph) { return StretchFinder(graph).find(); }
+
+std::vector<SteppedPair> stepped_pairs(const Graph& graph) {
+  const QuantizedStretches found = quantized_stretches(graph);
+  std::vector<SteppedPair> all;
+  for (const auto& [last, stretch] : found.by_last) {
+    if (stretch.rounds || stretch.axis) continue;
+    const NodeId made_by = graph[stretch.x].producer;
+    const auto rounding = made_by ? found.by_last.find(made_by) : found.by_last.end();
+    if (rounding != found.by_last.end() && rounding->second.rounds && have_same_steps(graph, rounding->second, stretch))
+      all.push_back({rounding->second, stretch});
+  }
+  return all;
+}
+
+RangesKept keep_ranges_alone(Graph& graph) {
+  const auto pairs = stepped_pairs(graph);
+  const QuantizedStretches found = quantized_stretches(graph);
+  const auto widened = std::ranges::count_if(found.by_last, [](const auto& one) { return !one.second.rounds; });
+  for (const auto& [rounding, widening] : pairs) {
+    const Clip range = range_of_steps(graph, widening);
+    Node& last = graph[widening.nodes.back()];
+    last.op = range;
+    last.inputs = {rounding.x};
+  }
+  return {pairs.size(), static_cast<std::size_t>(widened) - pairs.size()};
+}
 
 std::optional<HeldAs> held_as(const Tensor& real, const HeldWeight& held) {
   const Quantization& as = held.as;

@@ -29,6 +29,18 @@ struct QuantizedStretches {
 // Those whose steps are all of one layer: of other layers division and rounding may mean something else.
 QuantizedStretches quantized_stretches(const Graph& graph);
 
+// A rounding and the widening behind it that undoes its scale, of one scale.
+struct SteppedPair {
+  QuantizedStretch rounding, widening;
+};
+std::vector<SteppedPair> stepped_pairs(const Graph& graph);
+
+// Such pairs become clips to the range of their steps: the ends may be the only ReLU that there is.
+struct RangesKept {
+  std::size_t left_out = 0, stay = 0;  // pairs; whole numbers that are widened and stay
+};
+RangesKept keep_ranges_alone(Graph& graph);
+
 // Whole numbers that stand for those of a weight, as a file holds them.
 struct HeldWeight {
   Tensor whole;

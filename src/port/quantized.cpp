@@ -18,20 +18,6 @@ std::optional<Quantized> quantized_named(std::string_view word) {
 
 namespace {
 
-bool same_steps(const Graph& graph, const QuantizedStretch& a, const QuantizedStretch& b) {
-  return a.held == b.held && a.axis == b.axis && a.zeros == b.zeros &&
-         graph[a.scale].constant->doubles() == graph[b.scale].constant->doubles();
-}
-
-Clip range_of(const Graph& graph, const QuantizedStretch& stretch) {
-  const float scale = graph[stretch.scale].constant->floats().front();
-  const WholeBounds bounds = *whole_bounds(stretch.held);
-  const auto real = [&](double whole) {
-    return static_cast<double>(static_cast<float>(whole - static_cast<double>(stretch.zeros.front())) * scale);
-  };
-  return {real(bounds.least), real(bounds.most)};
-}
-
 // A product that is rounded, and the scale that its factor is the inverse of.
 struct InverseScale {
   NodeId product;
@@ -97,25 +83,9 @@ Result<std::vector<std::string>> divide_by_scales(Graph& graph, const ProofOptio
 }
 
 Result<std::vector<std::string>> leave_out_rounding(Graph& graph, const ProofOptions& options) {
-  const QuantizedStretches found = quantized_stretches(graph);
-  if (found.by_last.empty()) return std::vector<std::string>{};
   const Graph before = graph;
-  std::size_t left_out = 0, stay = 0;
-  for (const auto& [last, stretch] : found.by_last) {
-    if (stretch.rounds) continue;
-    const NodeId made_by = graph[stretch.x].producer;
-    const auto rounding = made_by ? found.by_last.find(made_by) : found.by_last.end();
-    const bool pair = rounding != found.by_last.end() && rounding->second.rounds && !stretch.axis &&
-                      same_steps(before, rounding->second, stretch);
-    if (!pair) {
-      ++stay;
-      continue;
-    }
-    // The ends of the range may be the only ReLU that there is.
-    graph[last].op = range_of(before, stretch);
-    graph[last].inputs = {rounding->second.x};
-    ++left_out;
-  }
+  const auto [left_out, stay] = keep_ranges_alone(graph);
+  if (left_out + stay == 0) return std::vector<std::string>{};
   std::vector<std::string> said{fmt::format(
       "{} roundings to steps are left out, their ranges stay; weights are the numbers that their steps stand for",
       left_out)};

@@ -121,6 +121,20 @@ Json finding_json(const Finding& f) {
   return json;
 }
 
+std::string losses_text(const Diagnosis& d) {
+  constexpr std::size_t most = 12;
+  std::string text =
+      "\none model rounds to steps, the other does not; beside that " +
+      (d.findings.empty() ? std::string("nothing differs") : "what stands above") +
+      ". How much of each layer is kept\n(20 dB: all but a tenth), by itself and with what was lost in front "
+      "of it, worst first:\n";
+  for (std::size_t i = 0; i < std::min(d.losses.size(), most); ++i)
+    text += fmt::format("  {:6.1f} dB {:6.1f} dB  {}  ({})\n", d.losses[i].decibels, d.losses[i].together,
+                        d.losses[i].a, d.losses[i].b);
+  if (d.losses.size() > most) text += fmt::format("  and {} others, in --json\n", d.losses.size() - most);
+  return text;
+}
+
 }  // namespace
 
 std::string diff_text(const Diagnosis& d, const DiffNames& names) {
@@ -133,6 +147,7 @@ std::string diff_text(const Diagnosis& d, const DiffNames& names) {
     text += "the outputs agree all the same: what differs inside cancels there, or shows with other inputs\n";
   if (d.same) return text + "\nsame: no stretch differs by more than rounding explains\n" + scope_text(d);
   for (const Finding& f : d.findings) text += finding_text(f);
+  if (!d.losses.empty()) text += losses_text(d);
   return text +
          "\nr = difference / (2^-24 * (|W|*|x| + |b|)); rounding alone stays below the limit. A limit of 0: bit for "
          "bit.\n";
@@ -155,6 +170,10 @@ Json diff_json(const Diagnosis& d) {
   json["first"] = d.findings.empty() ? Json() : finding_json(d.findings.front());
   json["differences"] = Json::array();
   for (const Finding& f : d.findings) json["differences"].push_back(finding_json(f));
+  if (!d.losses.empty()) json["losses"] = Json::array();
+  for (const auto& loss : d.losses)
+    json["losses"].push_back(
+        {{"a", loss.a}, {"b", loss.b}, {"decibels", finite(loss.decibels)}, {"together", finite(loss.together)}});
   json["layers"] = Json::array();
   for (const auto& layer : d.layers)
     json["layers"].push_back({{"a", layer.a},

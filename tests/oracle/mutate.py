@@ -24,7 +24,7 @@ import numpy as np
 import onnx
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mutation import MISTAKES  # noqa: E402
+from mutation import MISTAKES, STEPS  # noqa: E402
 from mutation.net import Net  # noqa: E402
 
 
@@ -288,6 +288,8 @@ class Bench:
         a_form = self.choose.choice(["file", "file", "onnx"] if b_form != "onnx" else ["file", "file", "onnx", "keras source", "torch"])
         if made[0][1] == "input_hw_swapped":
             b_form = "onnx"  # a port takes the images upright and says so: the mistake would be gone
+        if made[0][1] in STEPS:
+            a_form, b_form = "file", "onnx"  # where whole numbers stay such
         b = written(self.options.convoy, b_file, net, b_form, self.place / "b")
         if b is None:
             b_form, b = "onnx", (str(b_file), [])

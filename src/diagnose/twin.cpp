@@ -1,0 +1,149 @@
+#include "diagnose/twin.h"
+
+#include "diagnose/align.h"
+#include "diagnose/comparable.h"
+#include "graph/quantized_steps.h"
+#include "ops/expect.h"
+#include "run/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace convoy::diagnose {
+
+namespace {
+
+std::set<std::string, std::less<>> layers_of_steps(const Graph& graph) {
+  std::set<std::string, std::less<>> all;
+  for (const auto& [rounding, widening] : stepped_pairs(graph)) {
+    all.insert(graph[rounding.nodes.back()].layer);
+    all.insert(graph[widening.nodes.back()].layer);
+  }
+  return all;
+}
+
+const Tensor* product_weight(const Graph& graph, const std::string& layer) {
+  for (const Node& node : graph.nodes)
+    if (node.layer == layer && traits_of(node.op).is_product() && node.inputs.size() > 1 && node.inputs[1] &&
+        graph[node.inputs[1]].constant)
+      return &*graph[node.inputs[1]].constant;
+  return nullptr;
+}
+
+// Within half a step of 8 bits of the largest number.
+bool is_near(const Tensor* x, const Tensor* y) {
+  if (!x || !y || x->count() != y->count()) return false;
+  auto a = x->doubles(), b = y->doubles();
+  std::ranges::sort(a), std::ranges::sort(b);  // in whatever order of axes
+  double largest = 0, apart = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    largest = std::max(largest, std::abs(a[i])), apart = std::max(apart, std::abs(a[i] - b[i]));
+  return apart <= largest / 127;
+}
+
+Result<Values> run_all(const Graph& graph, const std::vector<Tensor>& inputs, int threads) {
+  RunOptions options;
+  options.threads = threads;
+  options.keeps_all = true;
+  return run(graph, inputs, options);
+}
+
+double decibels_of(const Tensor& real, const Tensor& stepped) {
+  const auto x = real.doubles(), y = stepped.doubles();
+  double signal = 0, noise = 0;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+    if (std::isfinite(x[i])) signal += x[i] * x[i], noise += (x[i] - y[i]) * (x[i] - y[i]);
+  return noise == 0 ? INFINITY : 10 * std::log10(signal / noise);
+}
+
+std::string maker_of(const Graph& graph, ValueId value) {
+  const NodeId maker = graph[value].producer;
+  return maker ? graph[maker].layer : graph[value].name;
+}
+
+// Who reads one of these values reads an input of these numbers in its place, so that each layer shows its own loss alone.
+using Wanted = std::vector<std::pair<ValueId, Tensor>>;
+Result<Values> run_forced(Graph graph, std::vector<Tensor> inputs, const Wanted& wanted, int threads) {
+  std::map<ValueId, ValueId> now;
+  for (const auto& [v, numbers] : wanted) {
+    if (now.contains(v)) continue;
+    now[v] = graph.input(graph.unique_name(graph[v].name + "/given"), graph[v].type);
+    inputs.push_back(numbers);
+  }
+  for (Node& node : graph.nodes)
+    for (ValueId& v : node.inputs)
+      if (const auto found = now.find(v); v && found != now.end()) v = found->second;
+  return run_all(graph, inputs, threads);
+}
+
+}  // namespace
+
+bool rounds_to_steps(const Graph& graph) { return !stepped_pairs(graph).empty(); }
+
+Graph without_steps(const Graph& graph) {
+  Graph ranged = graph;
+  keep_ranges_alone(ranged);
+  for (const auto& [rounding, widening] : stepped_pairs(graph)) {
+    Op& op = ranged[widening.nodes.back()].op;
+    const auto* range = std::get_if<Clip>(&op);
+    if (!range || !range->least) continue;
+    if (*range->least >= 0) op = Relu{};
+    else op = Identity{};
+  }
+  prune(ranged);
+  return ranged;
+}
+
+void drop_rounded(const Graph& a, const Graph& b, std::vector<Finding>& findings) {
+  const auto of_a = layers_of_steps(a), of_b = layers_of_steps(b);
+  std::erase_if(findings, [&](const Finding& finding) {
+    if (of_a.contains(finding.a) || of_b.contains(finding.b) || finding.cause == "activation_extra") return true;
+    const bool by_numbers = finding.cause == "unknown" || finding.cause == "number" ||
+                            finding.cause.starts_with("weights_") || finding.cause.starts_with("bias_");
+    return by_numbers && !finding.other_shape && is_near(product_weight(a, finding.a), product_weight(b, finding.b));
+  });
+}
+
+Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& stepped, const Graph& ranged,
+                                               const Options& options) {
+  const auto at = at_one_size(real, ranged, 0, options.seed, options.inputs);
+  const auto full = at ? at_one_size(real, stepped, 0, options.seed, options.inputs) : at;
+  if (!full) return std::unexpected(full.error());
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < at->inputs.size(); ++i)
+    inputs.push_back(arranged(at->inputs[i], {}, sizes_of(at->b[at->b.inputs[i]].type.shape).value_or(Sizes{})));
+  const auto exact = run_all(at->a, at->inputs, options.threads);
+  const auto free = exact ? run_all(full->b, inputs, options.threads) : exact;
+  if (!free) return std::unexpected(free.error());
+  const auto rounded = layers_of_steps(stepped);
+  std::map<std::string, ValueId> by_name, by_layer;  // the last value of each layer
+  for (std::size_t i = 0; i < full->b.values.size(); ++i)
+    by_name.emplace(full->b.values[i].name, ValueId{static_cast<std::int32_t>(i)});
+  for (const Node& node : full->b.nodes) by_layer[node.layer] = node.outputs[0];
+  Wanted wanted;
+  std::vector<LayerLoss> all;
+  for (const Match& match : align(at->a, at->b).matches) {
+    const std::string layer = maker_of(at->b, match.b);
+    const bool is_step = rounded.contains(layer);
+    const auto& places = is_step ? by_layer : by_name;
+    const auto found = places.find(is_step ? layer : at->b[match.b].name);
+    if (match.how == How::Input || found == places.end()) continue;
+    if (!exact->contains(match.a) || !free->contains(found->second)) continue;
+    const Tensor& theirs = free->at(found->second);
+    Tensor ours = arranged(exact->at(match.a), match.permutation, theirs.shape());
+    if (ours.count() != theirs.count() || !is_floating(theirs.dtype())) continue;
+    all.push_back({maker_of(at->a, match.a), maker_of(at->b, match.b), 0, decibels_of(ours, theirs)});
+    wanted.emplace_back(found->second, std::move(ours));
+  }
+  const auto alone = run_forced(full->b, std::move(inputs), wanted, options.threads);
+  if (!alone) return std::unexpected(alone.error());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i].decibels = decibels_of(wanted[i].second, alone->at(wanted[i].first));
+  std::erase_if(all, [](const LayerLoss& loss) { return std::isinf(loss.decibels) && std::isinf(loss.together); });
+  std::ranges::stable_sort(all, {}, &LayerLoss::decibels);
+  return all;
+}
+
+}  // namespace convoy::diagnose

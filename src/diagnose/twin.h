@@ -1,0 +1,20 @@
+// A model of real numbers beside the same one that was quantised.
+#pragma once
+#include "diagnose/diagnose.h"
+
+namespace convoy::diagnose {
+
+bool rounds_to_steps(const Graph& graph);
+
+// With real numbers in place of steps. A range that begins at 0 is a ReLU, which quantisers leave out in front of it.
+Graph without_steps(const Graph& graph);
+
+// What rounding alone explains is no finding: weights that lie on steps beside a's own, limits that are the ranges of steps.
+void drop_rounded(const Graph& a, const Graph& b, std::vector<Finding>& findings);
+
+// Layer by layer, at the size of the first trial, worst first. `ranged` is the one of steps without them, by
+// which they are aligned. Fails: as runs do.
+Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& stepped, const Graph& ranged,
+                                               const Options& options);
+
+}  // namespace convoy::diagnose
