@@ -7,11 +7,13 @@
 #include "convoy/settings.h"
 #include "convoy/tensor.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,6 +94,10 @@ class Model {
 // Reads a model: .keras, .h5, .json, .onnx, .tflite, .pt2, .pt, or source as "net.py" or "net.py:Net --args 3,64".
 Result<Model> load(const std::filesystem::path& file, const ReadOptions& options);
 
+// The same of the bytes of such a file, but of source, which messages call by `name`. They are copied where the model keeps them.
+// Files beside it, such as external data, are not found.
+Result<Model> load(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options = {});
+
 // The same for a model that is to be compared with `other`: source that says no shape takes that of the other's only input.
 Result<Model> load_beside(const Model& other, const std::filesystem::path& file, const ReadOptions& options);
 
@@ -103,11 +109,11 @@ Result<ModelPair> load_pair(const std::filesystem::path& a, const std::filesyste
                             const ReadOptions& read_b);
 
 // Every tensor of a model or weights file (.safetensors, .pt, .pth, .npz, .weights.h5 as well), by its name there and in its order.
-struct NamedTensor {
+struct ModelWeight {
   std::string name;
   Tensor tensor;
 };
-Result<std::vector<NamedTensor>> weights(const std::filesystem::path& file);
+Result<std::vector<ModelWeight>> weights(const std::filesystem::path& file);
 
 struct PortedFile {
   std::filesystem::path path;

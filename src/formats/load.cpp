@@ -11,6 +11,7 @@
 #include "containers/table.h"
 #include "containers/zip.h"
 #include "formats/fitting_sizes.h"
+#include "formats/from_memory.h"
 #include "formats/keras/keras.h"
 #include "formats/onnx/onnx.h"
 #include "formats/source.h"
@@ -235,16 +236,28 @@ std::filesystem::path file_in(const std::filesystem::path& file) {
   return std::filesystem::is_directory(file, ignored) ? tf::saved_model_in(file) : file;
 }
 
-Result<Graph> load_file(const std::filesystem::path& named, const LoadOptions& options) {
-  const std::filesystem::path file = file_in(named);
-  auto bytes = open_file(file.string());
-  if (!bytes) return pass(bytes);
-  const Blob blob = blob_of(*bytes);
+Result<Graph> load_blob(const Blob& blob, const std::filesystem::path& file, const LoadOptions& options) {
   auto graph = load_bytes(blob, file, options);
   if (graph && options.weights && !is_json(blob.bytes))
     graph = fail(Fault::Usage,
                  "holds its own weights, so '" + options.weights->string() + "' is not read; leave out " + "--weights");
   return within(file.filename().string(), std::move(graph));
+}
+
+Result<Graph> load_file(const std::filesystem::path& named, const LoadOptions& options) {
+  const std::filesystem::path file = file_in(named);
+  auto bytes = open_file(file.string());
+  if (!bytes) return pass(bytes);
+  return load_blob(blob_of(*bytes), file, options);
+}
+
+// What was read is what was asked for. `name`: the file's, in messages.
+Result<Graph> as_asked(Result<Graph> graph, const std::string& name, const LoadOptions& options) {
+  if (graph)
+    if (auto one = within(name, only_one_unnamed(*graph, options)); !one) return pass(one);
+  if (graph && options.for_one_model)
+    if (auto taken = within(name, all_taken(*graph, options)); !taken) return pass(taken);
+  return graph;
 }
 
 }  // namespace
@@ -260,11 +273,17 @@ Result<Graph> load(const std::filesystem::path& file, const LoadOptions& options
     tried.structure_only = options.structure_only || (is_source(file) && !options.weights);
     return std::unexpected(told_by_size(graph.error(), tried, load_with));
   }
-  if (graph)
-    if (auto one = within(file.filename().string(), only_one_unnamed(*graph, options)); !one) return pass(one);
-  if (graph && options.for_one_model)
-    if (auto taken = within(file.filename().string(), all_taken(*graph, options)); !taken) return pass(taken);
-  return graph;
+  return as_asked(std::move(graph), file.filename().string(), options);
+}
+
+Result<Graph> load_from_memory(const Blob& blob, const std::string& name, const LoadOptions& options) {
+  const budget::Making making("reading the model");
+  // Files beside it are looked for in a folder that there is not.
+  const std::filesystem::path nowhere = std::filesystem::path("/dev/null") / std::filesystem::path(name).filename();
+  const auto load_with = [&](const LoadOptions& with) { return load_blob(blob, nowhere, with); };
+  auto graph = load_with(options);
+  if (!graph) return std::unexpected(told_by_size(graph.error(), options, load_with));
+  return as_asked(std::move(graph), name, options);
 }
 
 Result<WeightsFile> load_weights_file(const std::filesystem::path& named) {

@@ -10,6 +10,7 @@
 #include "diagnose/diagnose.h"
 #include "explain/explanation.h"
 #include "explain/picture.h"
+#include "formats/from_memory.h"
 #include "formats/source.h"
 #include "graph/cut.h"
 #include "library/load_options.h"
@@ -276,6 +277,19 @@ Result<Model> load(const std::filesystem::path& file, const ReadOptions& options
   });
 }
 
+Result<Model> load(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options) {
+  return guarded([&]() -> Result<Model> {
+    auto to = load_options(name, options);
+    if (!to) return pass(to);
+    std::vector<std::string> remarks;
+    to->remarks = &remarks;
+    to->keeps_quantized = true;
+    budget::grant_file(0, reinterpret_cast<Size>(bytes.data()), static_cast<Size>(bytes.size()));
+    auto graph = load_from_memory({bytes, nullptr}, name, *to);
+    return model_of(std::move(graph), name, *to, std::move(remarks));
+  });
+}
+
 Result<Model> load_beside(const Model& other, const std::filesystem::path& file, const ReadOptions& options) {
   return guarded([&]() -> Result<Model> {
     auto to = load_options(file, options);
@@ -306,11 +320,11 @@ Result<ModelPair> load_pair(const std::filesystem::path& a, const std::filesyste
   });
 }
 
-Result<std::vector<NamedTensor>> weights(const std::filesystem::path& file) {
-  return guarded([&]() -> Result<std::vector<NamedTensor>> {
+Result<std::vector<ModelWeight>> weights(const std::filesystem::path& file) {
+  return guarded([&]() -> Result<std::vector<ModelWeight>> {
     auto tensors = load_weights(file);
     if (!tensors) return pass(tensors);
-    std::vector<NamedTensor> all;
+    std::vector<ModelWeight> all;
     for (LoadedTensor& one : *tensors) {
       auto own = owned(one.tensor);
       if (!own) return pass(own);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 namespace convoy::model_test {
 namespace {
@@ -38,6 +39,34 @@ TEST(Library, AModelSaysWhatItTakesDoesAndGives) {
   EXPECT_EQ(parameters, model->parameters());
   EXPECT_NE(model->summary_text().find("input"), std::string::npos);
   EXPECT_TRUE(model->summary_json().starts_with("{"));
+}
+
+TEST(Library, BytesThatTheCallerHoldsAreAModel) {
+  std::ifstream file(digits, std::ios::binary);
+  std::vector<char> held{std::istreambuf_iterator<char>(file), {}};
+  const Tensor x = Tensor::of({1, 8, 8, 1}, std::vector<float>(64, 0.5F));
+  const auto model = load(std::as_bytes(std::span(held)), "held.keras");
+  ASSERT_TRUE(model) << message(model.error());
+  std::ranges::fill(held, 'x');  // nothing of them is needed any more
+  EXPECT_TRUE(
+      same_bytes(model->run(std::vector{x})->front(), load(digits, ReadOptions{})->run(std::vector{x})->front()));
+  const auto broken = load(std::as_bytes(std::span(held)), "held.keras");
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().fault, Fault::Format);
+  EXPECT_TRUE(message(broken.error()).starts_with("held.keras")) << message(broken.error());
+  EXPECT_EQ(load(std::span<const std::byte>(), "empty.onnx").error().fault, Fault::Truncated);
+  ReadOptions wrong;
+  wrong.shapes["no_such"] = {1, 8, 8, 1, 1};
+  std::ifstream again(digits, std::ios::binary);
+  const std::vector<char> whole{std::istreambuf_iterator<char>(again), {}};
+  EXPECT_EQ(load(std::as_bytes(std::span(whole)), "held.keras", wrong).error().fault, Fault::Usage);
+
+  const fs::path folder = folder_for("beside"), apart = folder / "apart.onnx";
+  ASSERT_TRUE(port(digits, apart, {.external_data = true}));
+  std::ifstream two(apart, std::ios::binary);
+  const std::vector<char> one{std::istreambuf_iterator<char>(two), {}};
+  EXPECT_FALSE(load(std::as_bytes(std::span(one)), apart.string()));  // what lies beside it is another file's
+  fs::remove_all(folder);
 }
 
 TEST(Library, RunsByNameAndByOrderAlike) {
@@ -255,7 +284,7 @@ TEST(Library, TheWeightsOfAFileAreValues) {
   const auto all = weights(digits);
   ASSERT_TRUE(all) << message(all.error());
   Size count = 0;
-  for (const NamedTensor& one : *all) {
+  for (const ModelWeight& one : *all) {
     EXPECT_FALSE(one.name.empty());
     count += one.tensor.count();
   }
