@@ -218,7 +218,7 @@ bool is_within_reach(const ConvolutionShape& shape) {
 }
 
 bool is_pointwise(const ConvolutionShape& shape) {
-  return shape.groups == 1 && std::ranges::all_of(shape.walks, [](const plain::AxisWalk& walk) {
+  return shape.groups == 1 && shape.together == 1 && std::ranges::all_of(shape.walks, [](const plain::AxisWalk& walk) {
            return walk.taps == 1 && walk.stride == 1 && walk.before == 0 && walk.in == walk.out && !walk.transposed;
          });
 }
