@@ -1,6 +1,7 @@
 // Walks a model in its order of computation and calls every layer that an output needs.
 #include "base/nearest.h"
 #include "formats/keras/catalogue/catalogue.h"
+#include "formats/keras/functions.h"
 #include "formats/keras/masks.h"
 #include "formats/keras/source_values.h"
 
@@ -414,6 +415,10 @@ Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* 
   std::string path;
   for (const Scope& scope : scopes) path += scope.name + "/";
   const std::string place = "layer '" + path + layer.name + "' (" + layer.class_name + ")";
+  if (calls_function(layer) && call)
+    return within(place, call_function(builder, layer, *call, inputs, scopes, prefix, scope_call));
+  if (std::ranges::any_of(inputs, is_outside_graph))
+    return within(place, Result<Values>(fail(Fault::Unsupported, "reads sizes that a function of TensorFlow gives")));
   if (!layer.model)
     return within(place,
                   call_layer(builder, layer, call, std::move(inputs), scopes, prefix, location, std::move(shared)));
@@ -440,6 +445,8 @@ Result<Graph> build(const Json& object, const Version& version, WeightSource* we
   builder.graph.source_format = name_of(version);
   if (auto ok = run_whole(builder, *model, options); !ok) return pass(ok);
   if (builder.graph.outputs.empty()) return fail(Fault::Format, "the model has no outputs");
+  if (std::ranges::any_of(builder.graph.outputs, is_outside_graph))
+    return fail(Fault::Unsupported, "gives sizes, which a function of TensorFlow makes, as an output");
   if (!builder.masks.empty()) prune(builder.graph);  // of masks that nobody looked at
   return std::move(builder.graph);
 }

@@ -28,6 +28,8 @@ struct Mask {
   bool unknown = false;  // what the layer in between makes of it is not followed
 };
 
+class FunctionCalls;
+
 // What all calls of one model share.
 struct Builder {
   Graph graph;
@@ -39,6 +41,7 @@ struct Builder {
   bool theano = false;                    // the file's backend: kernels are stored flipped
   Size zeros = 0;                         // bytes made up where there are no weights
   std::size_t calls = 0;
+  std::shared_ptr<FunctionCalls> functions;  // of TensorFlow, once one is called
 };
 
 class Call {

@@ -1,5 +1,6 @@
 // Which function reads which class, and what is said of the classes that none reads.
 #include "formats/keras/catalogue/catalogue.h"
+#include "formats/keras/functions.h"
 #include "formats/keras/keras.h"
 
 #include <algorithm>
@@ -37,6 +38,10 @@ bool is_operation(const Layer& layer) {
   return !layer.calls.empty() && layer.calls.front().args.size() > 1;
 }
 
+bool calls_function(const Layer& layer) {
+  return layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda";
+}
+
 bool of_keras(const std::string& module) {
   return module.empty() || module == "keras" || module.starts_with("keras.") || module.starts_with("keras_core") ||
          module.starts_with("tensorflow.") || module.starts_with("tf_keras") || module == "builtins";
@@ -57,14 +62,14 @@ std::string refusal_of(const Layer& layer) {
            "'), and its Python code is not in the file; cut the model before it with --outputs";
   for (const Refusal& known : refusals)
     if (known.name == layer.class_name) return std::string(known.why);
-  if (layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda" ||
-      layer.class_name == "TensorFlowOpLayer")
+  if (calls_function(layer) || layer.class_name == "TensorFlowOpLayer")
     return "calls a TensorFlow function, which this version does not carry; cut the model before it with --outputs";
   return "is a class that this version does not carry; cut the model before it with --outputs";
 }
 
 std::vector<std::string_view> layer_classes() {
-  std::vector<std::string_view> names{"InputLayer", "Functional", "Model", "Sequential"};
+  std::vector<std::string_view> names{"InputLayer", "Functional", "Model",
+                                      "Sequential", "TFOpLambda", "SlicingOpLambda"};
   for (const auto kind : {"layers", "saved", "ops"})
     for (const auto name : names_of(kind))
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);

@@ -1,6 +1,7 @@
 #include "formats/keras/topology.h"
 
 #include "formats/keras/call.h"
+#include "formats/keras/functions.h"
 
 #include <map>
 #include <optional>
@@ -86,17 +87,24 @@ Status extract(const Json& value, LayerCall& call, Json& out, const Places& plac
   return {};
 }
 
+// ["_CONSTANT_VALUE", -1, number, {...}]: what a function is called with that is no tensor.
+bool is_constant(const Json& value) {
+  return value.is_array() && value.size() >= 3 && value.size() <= 4 && value[0] == "_CONSTANT_VALUE";
+}
+
 // [["a", 0, 0, {}], ["b", 0, 0, {}]]; a model called with one tensor may drop the outer list.
 Result<LayerCall> read_old_call(const Json& node, const Places& places, const std::vector<Layer>& layers) {
   LayerCall call;
   const auto one = [&](const Json& entry) -> Status {
-    if (!is_reference(entry)) return fail(Fault::Format, "has an inbound node that is no [layer, node, tensor]");
-    auto ref = reference(entry, places, layers, 2, false);
-    if (!ref) return pass(ref);
-    Json argument = Json::object();
-    argument["$tensor"] = call.tensors.size();
-    call.tensors.push_back(*ref);
-    call.args.push_back(std::move(argument));
+    if (is_constant(entry)) {
+      call.args.push_back(entry[2]);
+    } else {
+      if (!is_reference(entry)) return fail(Fault::Format, "has an inbound node that is no [layer, node, tensor]");
+      auto ref = reference(entry, places, layers, 2, false);
+      if (!ref) return pass(ref);
+      call.args.push_back(Json{{"$tensor", call.tensors.size()}});
+      call.tensors.push_back(*ref);
+    }
     if (entry.size() < 4 || !entry[3].is_object()) return {};
     for (const auto& [key, value] : entry[3].items()) {
       Json copy;
@@ -105,7 +113,7 @@ Result<LayerCall> read_old_call(const Json& node, const Places& places, const st
     }
     return {};
   };
-  if (is_reference(node)) {
+  if (is_reference(node) || is_constant(node)) {
     if (auto ok = one(node); !ok) return pass(ok);
     return call;
   }
@@ -148,6 +156,8 @@ Status read_calls(const Json& nodes, Layer& layer, const Places& places, const s
     if (!node.is_object() || !node.contains("args")) {
       auto call = read_old_call(node, places, layers);
       if (!call) return pass(call);
+      // A function takes a list as one argument.
+      if (calls_function(layer) && !is_reference(node) && !is_constant(node)) call->args = Json::array({call->args});
       layer.calls.push_back(std::move(*call));
       continue;
     }

@@ -181,7 +181,78 @@ class tf:
     def bias_add(value, bias, data_format=None, name=None):
         return K.bias_add(value, bias, "channels_first" if data_format in ("NCHW", "NCW") else None)
 
-    def conv2d(input, filters, strides=1, padding="VALID", data_format="NHWC", dilations=None, name=None):
+    def truediv(x, y, name=None):
+        return x / y
+
+    def floordiv(x, y, name=None):
+        for one in (x, y):
+            if not isinstance(one, (int, float)) and "int" in str(one.dtype):
+                raise NotImplementedError("tf.math.floordiv() of whole numbers is not read")
+        return ops.floor(x / y)
+
+    def floor_div(x, y, name=None):
+        return tf.floordiv(x, y)
+
+    def add_n(inputs, name=None):
+        total = inputs[0]
+        for one in inputs[1:]:
+            total = total + one
+        return total
+
+    def squared_difference(x, y, name=None):
+        return ops.square(x - y)
+
+    def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+        return K.std(input_tensor, axis, keepdims)
+
+    def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+        return K.var(input_tensor, axis, keepdims)
+
+    def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
+        if ord not in ("euclidean", 2) or isinstance(axis, (list, tuple)) and ord == 2:
+            raise NotImplementedError("tf.norm() of another order than the Euclidean one is not read")
+        return ops.sqrt(ops.sum(ops.square(tensor), axis=axis, keepdims=bool(keepdims or keep_dims)))
+
+    def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+        if batch_dims != 0:
+            raise NotImplementedError("tf.gather(batch_dims=...) is not read")
+        return ops.take(params, indices, axis=0 if axis is None else axis)
+
+    def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+        if axis not in (None, -1):
+            raise NotImplementedError("tf.one_hot() along another axis than the last is not read")
+        made = ops.cast(ops.equal(ops.expand_dims(indices, -1), list(range(depth))), "float32")
+        low = 0.0 if off_value is None else off_value
+        high = 1.0 if on_value is None else on_value
+        made = made if low == 0 and high == 1 else made * (high - low) + low
+        return made if dtype is None else ops.cast(made, dtype)
+
+    def reverse(tensor, axis, name=None):
+        return K.reverse(tensor, axis)
+
+    def roll(input, shift, axis, name=None):
+        for by, along in zip(shift, axis) if isinstance(axis, (list, tuple)) else [(shift, axis)]:
+            size = input.shape[along]
+            if size is None:
+                raise NotImplementedError("tf.roll() along a free axis is not read; give its size with --shape")
+            if by % size:
+                first, last = ops.split(input, [size - by % size], axis=along)
+                input = ops.concatenate([last, first], axis=along)
+        return input
+
+    def unstack(value, num=None, axis=0, name=None):
+        if isinstance(value, (list, tuple)):
+            return value
+        if value.shape[axis] is None:
+            raise NotImplementedError("tf.unstack() along a free axis is not read; give its size with --shape")
+        return [ops.squeeze(part, axis=axis) for part in ops.split(value, value.shape[axis], axis=axis)]
+
+    def transpose(a, perm=None, conjugate=False, name=None):
+        return ops.transpose(a, perm)
+
+    def conv2d(input, filters=None, strides=1, padding="VALID", data_format="NHWC", dilations=None, name=None, filter=None,
+               use_cudnn_on_gpu=True):
+        filters = filter if filters is None else filters
         if not isinstance(padding, str) or data_format != "NHWC":
             raise NotImplementedError("tf.nn.conv2d() with a list of pads or with channels first is not read here")
         return ops.conv(input, filters, strides=pair(strides), padding=padding.lower(),

@@ -39,36 +39,14 @@ constexpr std::array<std::string_view, 10> package_roots{
     "keras.src",    "tensorflow.compat.v1.keras", "keras.api", "keras.legacy",
     "keras.engine", "tensorflow.compat.v2.keras"};
 
-constexpr std::array<std::string_view, 30> module_parts{"layers",
-                                                        "models",
-                                                        "ops",
-                                                        "activations",
-                                                        "backend",
-                                                        "optimizers",
-                                                        "callbacks",
-                                                        "losses",
-                                                        "metrics",
-                                                        "regularizers",
-                                                        "initializers",
-                                                        "constraints",
-                                                        "utils",
-                                                        "saving",
-                                                        "keras",
-                                                        "nn",
-                                                        "math",
-                                                        "image",
-                                                        "engine",
-                                                        "src",
-                                                        "core",
-                                                        "config",
-                                                        "mixed_precision",
-                                                        "convolutional",
-                                                        "api_export",
-                                                        "random",
-                                                        "file_utils",
-                                                        "operation_utils",
-                                                        "layer",
-                                                        "image_utils"};
+constexpr std::array<std::string_view, 31> module_parts{
+    "layers",       "models",      "ops",        "activations",     "backend",
+    "optimizers",   "callbacks",   "losses",     "metrics",         "regularizers",
+    "initializers", "constraints", "utils",      "saving",          "keras",
+    "nn",           "math",        "linalg",     "image",           "engine",
+    "src",          "core",        "config",     "mixed_precision", "convolutional",
+    "api_export",   "random",      "file_utils", "operation_utils", "layer",
+    "image_utils"};
 
 // with backend.name_scope("..."): changes nothing but names inside graphs of TensorFlow.
 class Context : public python::Object {
