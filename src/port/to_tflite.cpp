@@ -38,6 +38,7 @@ std::map<std::string, ValueId> follow_steps(const tflite::IntegerReport& integer
                                             std::map<std::string, ValueId>& names) {
   const std::map<std::string, ValueId> values = names;
   std::map<std::string, ValueId> widened;
+  for (const std::string& name : integers.gone) names.erase(name);  // a layer that is read may go by it
   for (const auto& [whole, said] : integers.names) {
     const auto real = values.find(said.rounded);
     const auto own = values.find(whole);

@@ -3,6 +3,8 @@ files, judged by TFLite's interpreter with its reference kernels and with XNNPAC
 import numpy as np
 import pytest
 from carrying import cases_in, convoy, run_natively
+from quantised_models import SHAPE as OTHER_SHAPE
+from quantised_models import quantised_model
 from test_quantized_ports import NETS, answer, quantised
 
 
@@ -55,6 +57,18 @@ def test_a_qdq_model_computes_in_whole_numbers(net, kind, per_channel, tmp_path)
         assert np.mean(off > 0.01) <= (share if off.size > 100 else 0.5)  # the last layer sees the steps of all before it
     got = run_natively([port], {"x": x}, tmp_path)[0]
     np.testing.assert_array_equal(got, interpreted(port, x, True))
+
+
+@pytest.mark.parametrize("name", ["chain", "pooled", "upward"])
+def test_no_kernel_is_further_off_than_two_steps(name, tmp_path):
+    source, port = quantised_model(name, "u8", True, tmp_path), tmp_path / "port.tflite"
+    convoy("port", source, "-o", port, "--quantized", "keep", "--interface", "source")
+    x = np.random.default_rng(3).standard_normal(OTHER_SHAPE).astype("f4")
+    wanted = answer(source, x)
+    steps = np.diff(np.unique(wanted))
+    for reference in (True, False):  # minus infinity in front of a pool is no step, which the reference kernel takes for the largest
+        off = np.abs(interpreted(port, x, reference) - wanted) / steps[steps > 1e-6].min()
+        assert off.max() < 2.01 and np.mean(off > 0.01) <= 0.4
 
 
 TFLITE = cases_in("corpus/tflite")

@@ -37,6 +37,7 @@ struct IntegerReport {
     std::string rounded, widened;
   };
   std::map<std::string, Names, std::less<>> names;
+  std::vector<std::string> gone;  // values that the file does not hold by themselves
 };
 
 struct WriteOptions {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace convoy::integers_test {
 namespace {
 
@@ -146,6 +148,18 @@ TEST(TfliteIntegers, KernelsWithStepsOfTheirOwnWantThese) {
     if (fits) EXPECT_EQ(made.codes, (std::vector<int>{quantize, logistic, dequantize}));
     else EXPECT_EQ(made.codes, (std::vector<int>{quantize, dequantize, logistic, quantize, dequantize}));
   }
+}
+
+TEST(TfliteIntegers, WhatIsPaddedWithMinusInfinityIsNotRounded) {
+  Model model;
+  const ValueId x = model.stepped(model.graph.input("x", {DType::F32, {Dim(1), Dim(5), Dim(6), Dim(2)}}), 0.5, 3);
+  Pad pad{.before = {0, 1, 1, 0}, .after = {0, 1, 1, 0}};
+  pad.value = -std::numeric_limits<double>::infinity();
+  const ValueId padded = model.add(pad, {x}, "pad");
+  const MaxPool pool{
+      {Order::ChannelsLast, 2}, {Window{2, 1, 1}, Window{2, 1, 1}}, {{Spelling::Valid}, {Spelling::Valid}}};
+  const Written made = written(model, model.stepped(model.add(pool, {padded}, "pool"), 0.5, 3));
+  EXPECT_EQ(made.codes, (std::vector<int>{quantize, dequantize, 60, 17, quantize, dequantize}));
 }
 
 TEST(TfliteIntegers, WholeNumbersThatAreReadAsSuchAreNoSteps) {

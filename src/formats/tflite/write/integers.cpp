@@ -71,7 +71,7 @@ class IntegerDocument {
   }
 
   // Tensors that nothing needs any more go, and the others move up.
-  void drop_unused() {
+  void drop_unused(std::vector<std::string>& gone) {
     std::vector<char> needed(document_.tensors.size(), 0);
     for (const auto* list : {&document_.inputs, &document_.outputs})
       for (const Place t : *list) needed[static_cast<std::size_t>(t)] = 1;
@@ -82,7 +82,10 @@ class IntegerDocument {
     std::vector<Place> now(needed.size(), -1);
     std::vector<DocumentTensor> kept;
     for (std::size_t t = 0; t < needed.size(); ++t) {
-      if (needed[t] == 0) continue;
+      if (needed[t] == 0) {
+        gone.push_back(document_.tensors[t].name);
+        continue;
+      }
       now[t] = static_cast<Place>(kept.size());
       kept.push_back(std::move(document_.tensors[t]));
     }
@@ -150,8 +153,13 @@ bool round_in_front(IntegerDocument& all) {
     std::vector<std::size_t> numbers;
     for (std::size_t k = 0; k < moving.inputs.size(); ++k)
       if (holds_numbers(moving, k)) numbers.push_back(k);
-    if (std::ranges::any_of(numbers, [&](std::size_t k) { return all.tensor(moving.inputs[k]).constant.has_value(); }))
-      continue;
+    // What is padded with minus infinity has no steps: the reference kernel rounds that to the other end.
+    const auto stays = [&](std::size_t k) {
+      const auto& input = uses[static_cast<std::size_t>(moving.inputs[k])];
+      return all.tensor(moving.inputs[k]).constant.has_value() ||
+             (input.made_by >= 0 && is_named(all.operators()[static_cast<std::size_t>(input.made_by)], "PADV2"));
+    };
+    if (std::ranges::any_of(numbers, stays)) continue;
     std::vector<DocumentOperator> now;
     for (const std::size_t k : numbers) {
       const Place x = moving.inputs[k];
@@ -425,7 +433,7 @@ Status compute_in_integers(Document& document, const HeldWeights& held, IntegerR
   while (round_in_front(all))
     if (auto s = budget::spend(static_cast<Size>(document.operators.size()) * 16, "rounding"); !s) return s;
   IntegerKernels(all, held, sign, report).choose();
-  all.drop_unused();
+  all.drop_unused(report.gone);
   return {};
 }
 
