@@ -4,6 +4,7 @@
 #include "run/fast/tile.h"
 
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -65,6 +66,25 @@ TEST(Rows, FunctionsAreWithinTwoStepsOfTheTruth) {
         ASSERT_LE(steps_between(y[i], truth), wanted.most)
             << static_cast<int>(wanted.call.map) << " of " << x[i] << ": " << y[i] << ", expected " << truth;
       }
+    }
+}
+
+TEST(Rows, SoftmaxIsWithinFourStepsOfTheTruth) {
+  for (const std::size_t count : {1, 5, 37, 197})
+    for (int set = 0; set < fast::instruction_sets(); ++set) {
+      std::vector<float> x(count), y(count, -77);
+      double total = 0, most = -1e9;
+      for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<float>(static_cast<double>(i * 31 % 97) * 0.125 - 5);
+      x[count / 2] = -std::numeric_limits<float>::infinity();
+      x[count - 1] = 6.5F;
+      for (const float v : x) most = std::max(most, static_cast<double>(v));
+      for (const float v : x) total += std::exp(static_cast<double>(v) - most);
+      fast::row_kernels_of(set).softmax(x.data(), y.data(), static_cast<Size>(count));
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_LE(steps_between(y[i], std::exp(static_cast<double>(x[i]) - most) / total), 4) << count << ", " << i;
+      x[count / 2] = std::numeric_limits<float>::quiet_NaN();
+      fast::row_kernels_of(set).softmax(x.data(), y.data(), static_cast<Size>(count));
+      for (const float v : y) ASSERT_TRUE(std::isnan(v)) << count;
     }
 }
 

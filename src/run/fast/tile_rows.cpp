@@ -341,15 +341,46 @@ void norm(const float* x, float* y, Size count, const float* gamma, const float*
   }
 }
 
-void softmax(const float* x, float* y, Size count) {
+float most_of(const float* x, Size count) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
   float most = x[0];
-  for (Size i = 0; i < count; ++i)
+  Size i = 0;
+  if (count >= lanes) {
+    auto all = hn::LoadU(d, x);
+    for (i = lanes; i + lanes <= count; i += lanes) {
+      const auto v = hn::LoadU(d, x + i);
+      all = hn::IfThenElse(hn::Gt(v, all), v, all);
+    }
+    alignas(64) float each[16];
+    hn::Store(all, d, each);
+    for (Size k = 0; k < lanes; ++k)
+      if (each[k] > most) most = each[k];
+  }
+  for (; i < count; ++i)
     if (x[i] > most) most = x[i];
-  map_all<Map::Affine>({Map::Affine, 1.0F, -most}, x, y, count);
+  return most;
+}
+
+// The sum and the quotients are those of float64.
+void softmax(const float* x, float* y, Size count) {
+  map_all<Map::Affine>({Map::Affine, 1.0F, -most_of(x, count)}, x, y, count);
   map_all<Map::Exp>({Map::Exp}, y, y, count);
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  const auto lanes = static_cast<Size>(hn::Lanes(d));
+  auto sum = hn::Zero(d);
+  Size i = 0;
+  for (; i + lanes <= count; i += lanes) sum = hn::Add(sum, hn::PromoteTo(d, hn::LoadU(narrow, y + i)));
+  alignas(64) double each[8];
+  hn::Store(sum, d, each);
   double total = 0;
-  for (Size i = 0; i < count; ++i) total += static_cast<double>(y[i]);
-  for (Size i = 0; i < count; ++i) y[i] = static_cast<float>(static_cast<double>(y[i]) / total);
+  for (Size k = 0; k < lanes; ++k) total += each[k];
+  for (; i < count; ++i) total += static_cast<double>(y[i]);
+  const auto by = hn::Set(d, total);
+  for (i = 0; i + lanes <= count; i += lanes)
+    hn::StoreU(hn::DemoteTo(narrow, hn::Div(hn::PromoteTo(d, hn::LoadU(narrow, y + i)), by)), narrow, y + i);
+  for (; i < count; ++i) y[i] = static_cast<float>(static_cast<double>(y[i]) / total);
 }
 
 RowKernels row_kernels_here() { return {map, pair, pool, sum, mix, norm, softmax}; }
