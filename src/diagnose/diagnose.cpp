@@ -500,7 +500,7 @@ Result<Diagnosis> twins_diagnosed(const Graph& a, const Graph& b, const Options&
 Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options& options) {
   const budget::Computing computing;
   const Graph b = in_order_of(a, written_b);
-  if (rounds_to_steps(a) != rounds_to_steps(b)) return twins_diagnosed(a, b, options);
+  if (are_twins(a, b)) return twins_diagnosed(a, b, options);
   auto result = diagnosed(a, b, options);
   if (result && rounds_to_steps(a)) name_steps(a, b, result->findings);
   return result;

@@ -82,6 +82,16 @@ Result<Values> run_forced(Graph graph, std::vector<Tensor> inputs, const Wanted&
 
 bool rounds_to_steps(const Graph& graph) { return !stepped_pairs(graph).empty(); }
 
+bool are_twins(const Graph& a, const Graph& b) {
+  const auto rounds = [](const Graph& graph) {
+    return std::ranges::any_of(graph.nodes, [](const Node& node) {
+      const auto* unary = std::get_if<Unary>(&node.op);
+      return unary && unary->function == Function::Round;
+    });
+  };
+  return rounds_to_steps(a) ? !rounds(b) : rounds_to_steps(b) && !rounds(a);
+}
+
 Graph without_steps(const Graph& graph) {
   Graph ranged = graph;
   keep_ranges_alone(ranged);

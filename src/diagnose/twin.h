@@ -6,6 +6,9 @@ namespace convoy::diagnose {
 
 bool rounds_to_steps(const Graph& graph);
 
+// One of both rounds to steps, and the other rounds nothing: steps that are spelt out in several layers are steps all the same.
+bool are_twins(const Graph& a, const Graph& b);
+
 // With real numbers in place of steps. A range that begins at 0 is a ReLU, which quantisers leave out in front of it.
 Graph without_steps(const Graph& graph);
 

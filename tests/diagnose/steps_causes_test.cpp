@@ -74,6 +74,17 @@ TEST(StepsCauses, BesideItsTwinOfRealNumbersALayerSaysWhatItLoses) {
   }
 }
 
+TEST(StepsCauses, StepsThatAreSpeltOutInSeveralLayersAreTheSame) {
+  Graph apart = model(Steps{});
+  for (std::size_t i = 0; i < apart.nodes.size(); ++i) apart.nodes[i].layer += std::to_string(i);
+  for (const bool turned : {false, true}) {
+    const auto found = turned ? diagnose::diagnose(apart, model(Steps{})) : diagnose::diagnose(model(Steps{}), apart);
+    ASSERT_TRUE(found) << message(found.error());
+    EXPECT_TRUE(found->same);
+    EXPECT_TRUE(found->losses.empty());
+  }
+}
+
 TEST(StepsCauses, BesideItsTwinAnotherMistakeIsFoundAllTheSame) {
   const auto found = diagnose::diagnose(model({}), model(Steps{}, 0.2F));
   ASSERT_TRUE(found) << message(found.error());
