@@ -163,7 +163,7 @@ Tensor random_indices(const Sizes& shape, Size least, Size most, std::mt19937_64
 Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::uint64_t seed) {
   auto sized = shaped_for_trial(graph, trial);
   if (!sized) return pass(sized);
-  const auto ranges = index_ranges(graph);
+  const auto ranges = index_ranges(*sized);
   std::mt19937_64 random(seed * 0x9E3779B97F4A7C15 + static_cast<std::uint64_t>(trial) + 1);
   std::vector<Tensor> inputs;
   for (const ValueId v : sized->inputs) {

@@ -78,7 +78,8 @@ def models() -> dict:
     }
 
 
-NAMES = ["plain", "free", "causal", "causal_free", "window", "window_free", "across", "own_key", "mask", "mask_causal", "mask_of_numbers",
+NAMES = ["plain", "free", "causal", "causal_free", "window", "window_free",
+         "across", "own_key", "mask", "mask_causal", "mask_of_numbers",
          "mask_with_dropout", "scores", "all_axes", "second_axis", "two_axes_out", "gate", "words", "words_causal",
          "words_of_groups", "groups", "groups_causal", "groups_across", "groups_masked", "groups_scores", "dot", "concat",
          "additive"]  # fmt: skip

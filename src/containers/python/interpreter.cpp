@@ -254,6 +254,7 @@ Result<std::optional<Value>> Interpreter::find_attribute(Value of, const std::st
     return forbidden("attribute '" + name + "' is not read: it leads out of the program");
   if (!of.is_object()) {
     if (of.is_number() && (name == "real" || name == "numerator")) return of;
+    if ((of.is_whole() || of.is_none()) && name == "value") return of;  // sizes of TensorFlow 1: x.shape[-1].value
     if (of.is_number() && (name == "item" || name == "bit_length" || name == "is_integer" || name == "numpy")) {
       if (name == "item" || name == "numpy")
         return native(name, [of](Interpreter&, Arguments&) -> Result<Value> { return of; });

@@ -40,6 +40,7 @@ TEST(PythonInterpreter, ComputesAsPythonDoes) {
       {"x = []\nfor i in range(5):\n  if i == 1: continue\n  if i == 3: break\n  x.append(i)\nelse:\n  x = None",
        "[0, 2]"},
       {"x = 1 if 2 < 3 <= 3 != 4 and not [] else 0", "1"},
+      {"shape = (None, 7)\nx = (shape[0].value, shape[-1].value * 2)", "(None, 14)"},
       {"x = [*map(lambda a, b: a + b, [1, 2], [3, 4])], [*zip('ab', (1, 2))]", "([4, 6], [('a', 1), ('b', 2)])"},
       {"a = b = [1]\nb += [2]\nx = a is b, a", "(True, [1, 2])"},
       {"try:\n  raise ValueError('n')\nexcept (KeyError, ValueError) as e:\n  x = str(e)[-1]\nelse:\n  x = 0", "'n'"},

@@ -58,7 +58,8 @@ std::vector<Signature> made_signatures() {
         reshape_operators(),     slice_concat_operators(), scatter_operators(),    normalization_operators(),
         activation_operators(),  elementwise_operators(),  comparison_operators(), reduction_operators(),
         linear_operators(),      quantization_operators(), recurrent_operators(),  attention_operators(),
-        loss_operators(),        transform_operators(),    select_operators(),     other_operators()})
+        loss_operators(),        transform_operators(),    select_operators(),     region_operators(),
+        other_operators()})
     for (const Operator& row : family) all.push_back({&row, parameters_in(row.inputs), parameters_in(row.attributes)});
   return all;
 }

@@ -98,6 +98,7 @@ std::span<const Operator> attention_operators();
 std::span<const Operator> loss_operators();
 std::span<const Operator> transform_operators();
 std::span<const Operator> select_operators();
+std::span<const Operator> region_operators();
 std::span<const Operator> other_operators();
 
 }  // namespace convoy::onnx

@@ -39,7 +39,6 @@ constexpr std::array other_table{
     Operator{"RandomUniformLike", {}, "input", "dtype:i high:f low:f seed:f"},
     Operator{"Range", {11}, "start limit delta", "stash_type:i@27"},
     Operator{"RegexFullMatch", {20}, "X", "pattern:s"},
-    Operator{"RoiAlign", {10}, "X rois batch_indices", "coordinate_transformation_mode:s@16 mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f"},
     Operator{"Scan", {8}, "initial_state_and_scan_inputs...", "body:g directions:I@-8 num_scan_inputs:i scan_input_axes:I@9 scan_input_directions:I@9 scan_output_axes:I@9 scan_output_directions:I@9", nullptr, {}, {1, any_number}},
     Operator{"SequenceAt", {11}, "input_sequence position", ""},
     Operator{"SequenceConstruct", {11}, "inputs...", ""},
