@@ -42,6 +42,19 @@ Shape shape_out(const Graph& graph) {
   return graph.outputs.empty() ? Shape{} : graph[graph.outputs.front()].type.shape;
 }
 
+TEST(Keras, AResidualOfItsApplicationsIsScaled) {
+  const std::string x =
+      R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 5], "keras_history": ["x", 0, 0]}})";
+  const Graph graph = structure(
+      R"({"keras_version": "3.15.1", "class_name": "Functional", "config": {"name": "net", "layers": [
+    {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_shape": [null, 5]}, "inbound_nodes": []},
+    {"module": "keras.src.applications.inception_resnet_v2", "class_name": "CustomScaleLayer", "name": "s",
+     "registered_name": "CustomScaleLayer", "config": {"name": "s", "scale": 0.25}, "inbound_nodes": [{"args": [[)" +
+      x + ", " + x + R"(]], "kwargs": {}}]}], "input_layers": [["x", 0, 0]], "output_layers": [["s", 0, 0]]}})");
+  EXPECT_EQ(only<Affine>(graph).scale, 0.25);
+  EXPECT_EQ(only<Binary>(graph).function, BinaryFunction::Add);
+}
+
 TEST(Keras, SameStaysSameAndKernelsStayAsTheyAreStored) {
   const Graph graph =
       structure(chain(R"({"class_name": "Conv2D", "config": {"name": "conv", "filters": 4, "kernel_size": [3, 2],

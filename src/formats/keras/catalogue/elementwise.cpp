@@ -208,6 +208,17 @@ Values layer_scale(Use& use) {
   return use.add(Binary{BinaryFunction::Multiply}, {x, gamma});
 }
 
+// Of keras.applications' InceptionResNetV2: x + scale * residual.
+Values scaled_residual(Use& use) {
+  Call& call = use.call;
+  const double scale = use.number("scale");
+  if (call.inputs.size() != 2)
+    call.refuse(Fault::Format, "has " + std::to_string(call.inputs.size()) + " inputs, expected 2");
+  if (call.failed()) return {};
+  const ValueId scaled = call.add(Affine{scale, 0}, {call.inputs[1]}, "scaled");
+  return use.add(Binary{BinaryFunction::Add}, {call.inputs[0], scaled});
+}
+
 Values identity(Use& use) {
   use.call.attrs.ignore({"l1", "l2"});
   return use.add(Identity{}, {use.kind == Use::Kind::Layer ? use.call.x() : use.operand("x")});
@@ -272,6 +283,7 @@ constexpr std::array rows_of_elementwise{
     CatalogueRow{"layers.GaussianDropout", "rate|p=0 seed=", drop<Noise::GaussianDropout>},
     CatalogueRow{"layers.GaussianNoise", "stddev|sigma=0 seed=", drop<Noise::GaussianNoise>},
     CatalogueRow{"saved.LayerScale", "init_values projection_dim", layer_scale},
+    CatalogueRow{"saved.CustomScaleLayer", "scale", scaled_residual},
     CatalogueRow{"layers.ActivityRegularization", "l1=0 l2=0", identity},
     CatalogueRow{"layers.Identity", "", identity},
     CatalogueRow{"core.Identity core.StopGradient", "x", identity},
