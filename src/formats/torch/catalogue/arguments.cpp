@@ -46,6 +46,11 @@ Size whole_number(FunctionCall& call, std::string_view key, std::optional<Size> 
   return argument ? whole(call, *argument, key) : call.attrs.integer(key, otherwise);
 }
 
+bool is_mask(FunctionCall& call, ValueId index) {
+  const DType dtype = call.type(index).dtype;
+  return dtype == DType::Bool || dtype == DType::U8;
+}
+
 Size axis_of(FunctionCall& call, Size axis, Size rank) {
   const Size most = std::max<Size>(rank, 1);  // PyTorch lets a single number have an axis
   if (axis >= -most && axis < most) return positive_axis(axis, most);

@@ -22,6 +22,9 @@ enum class ListOfOne : std::uint8_t { ForAll, ForOne };
 Sizes per_axis(FunctionCall& call, std::string_view key, Size count, std::optional<Size> otherwise = {},
                ListOfOne one = ListOfOne::ForAll);
 
+// Whether an index says by truths which cells are meant; bytes are truths there, as in old programs.
+bool is_mask(FunctionCall& call, ValueId index);
+
 // An axis that may count from the end; refuses one that the input does not have.
 Size axis_of(FunctionCall& call, Size axis, Size rank);
 

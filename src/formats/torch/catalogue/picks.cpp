@@ -156,18 +156,41 @@ Results picked(FunctionCall& call, ValueId x, Lists lists) {
   return {call.add(Gather{first}, {flat, indices})};
 }
 
-// x[:, indices]: lists of whole numbers.
+// A mask that picks along one axis: the places of what is true. A mask of bytes is one of truths, as in old programs.
+std::optional<Tensor> places_of_truths(FunctionCall& call, ValueId x, Size at, ValueId mask) {
+  const Tensor* known = call.constant(mask);
+  if (!known || known->rank() != 1) {
+    call.refuse(Fault::Unsupported, known ? "picks by a mask of several axes"
+                                          : "picks by truth, so that the numbers say how many there are");
+    return std::nullopt;
+  }
+  if (const Dim length = call.dim(x, at); length.known() && *length != known->count()) {
+    call.refuse(Fault::Format, "picks by a mask of " + std::to_string(known->count()) + " along an axis of " +
+                                   std::to_string(*length));
+    return std::nullopt;
+  }
+  std::vector<std::int64_t> places;
+  const auto truths = known->integers();
+  for (std::size_t i = 0; i < truths.size(); ++i)
+    if (truths[i] != 0) places.push_back(static_cast<std::int64_t>(i));
+  const Sizes shape{std::ssize(places)};
+  return Tensor::of(shape, std::move(places));
+}
+
+// x[:, indices]: lists of whole numbers, or masks.
 Results index(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   Lists lists;
   for (Size at = 0; at < call.rank(x); ++at) {
     const ValueId given = call.optional("indices." + std::to_string(at));
     if (!given) continue;
-    if (call.type(given).dtype == DType::Bool) {
-      call.refuse(Fault::Unsupported, "picks by truth, so that the numbers say how many there are");
-      return {};
+    if (!is_mask(call, given)) {
+      lists.push_back({at, given});
+      continue;
     }
-    lists.push_back({at, given});
+    auto places = places_of_truths(call, x, at, given);
+    if (!places) return {};
+    lists.push_back({at, call.make_constant("places." + std::to_string(at), *std::move(places))});
   }
   if (lists.empty() || call.failed()) return {x};
   if (lists.size() == 1) {

@@ -112,17 +112,23 @@ Results index_put(FunctionCall& call) {
       axis = at;
     }
   if (call.failed()) return {};
-  if (indices.size() == 1 && call.type(indices[0]).dtype != DType::Bool && call.rank(indices[0]) == 1)
+  if (indices.size() == 1 && !is_mask(call, indices[0]) && call.rank(indices[0]) == 1)
     return {put_by_list(call, x, axis, indices[0], values, adds)};
-  const bool masks = indices.size() == 1 && call.type(indices[0]).dtype == DType::Bool && !adds;
+  const bool masks = indices.size() == 1 && is_mask(call, indices[0]) && !adds;
   const auto one = sizes_of(call.shape(values));
   if (!masks || !one || checked_count(*one) != Size{1}) {
     call.refuse(Fault::Unsupported, "writes other than one number where a mask of truths says, or along one list");
     return {};
   }
   ValueId mask = indices[0], number = values;
-  Sizes behind, all;
-  for (Size i = call.rank(mask); i < call.rank(x); ++i) behind.push_back(i);
+  for (Size i = 0; i < call.rank(mask); ++i)
+    if (const Dim own = call.dim(mask, i), of_x = call.dim(x, axis + i); own.known() && of_x.known() && own != of_x)
+      call.refuse(Fault::Format, "writes by a mask of " + text_of(call.shape(mask)) + " from axis " +
+                                     std::to_string(axis) + " of " + text_of(call.shape(x)) + " on");
+  if (call.failed()) return {};
+  if (call.type(mask).dtype != DType::Bool) mask = call.add(Cast{DType::Bool}, {mask});
+  Sizes behind, all;  // axes of x behind those that the mask lies along
+  for (Size i = axis + call.rank(mask); i < call.rank(x); ++i) behind.push_back(i - axis);
   if (!behind.empty()) mask = call.add(Unsqueeze{behind}, {mask});
   for (Size i = 0; i < call.rank(number); ++i) all.push_back(i);
   if (!all.empty()) number = call.add(Squeeze{all}, {number});

@@ -12,11 +12,17 @@ namespace convoy::torch {
 
 namespace {
 
+// What kind all numbers of a list are of.
+struct KindOfNumbers {
+  bool whole = true, truths = true;
+};
+
 // A tensor of numbers that stand in the program.
-Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, std::vector<double>& out, bool& whole,
+Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, std::vector<double>& out, KindOfNumbers& kind,
                   std::size_t depth) {
   if (value.is_number()) {
-    whole = whole && value.is_whole();
+    kind.whole = kind.whole && value.is_whole();
+    kind.truths = kind.truths && value.is_truth();
     out.push_back(value.real());
     return in.charge(8);
   }
@@ -26,7 +32,7 @@ Status numbers_of(Interpreter& in, const Value& value, Sizes& shape, std::vector
   if (shape.size() <= depth) shape.push_back(static_cast<Size>(all->size()));
   if (shape[depth] != static_cast<Size>(all->size())) return fail(Fault::Format, "a tensor of lists of unlike lengths");
   for (const Value& one : *all)
-    if (auto done = numbers_of(in, one, shape, out, whole, depth + 1); !done) return done;
+    if (auto done = numbers_of(in, one, shape, out, kind, depth + 1); !done) return done;
   return {};
 }
 
@@ -39,14 +45,16 @@ Made tensor_of(Tracer& tracer, Interpreter& in, const std::string& name, Argumen
     return tensor->value ? Made(tracer.tensor(in, tensor->value, tensor->storage)) : Made(given.placed[0]);
   Sizes shape;
   std::vector<double> numbers;
-  bool whole = true;
-  if (auto done = numbers_of(in, given.placed[0], shape, numbers, whole, 0); !done) return pass(done);
+  KindOfNumbers kind;
+  if (auto done = numbers_of(in, given.placed[0], shape, numbers, kind, 0); !done) return pass(done);
+  const bool truths = kind.truths && !numbers.empty();
   const auto* word = dtype ? dtype->as<python::Text>() : nullptr;
   const bool is_real = word && (word->text.starts_with("float") || word->text == "bfloat16");
-  const bool as_whole = (!word && whole) || (word && !is_real);
+  const bool as_whole = (!word && kind.whole) || (word && !is_real);
   const Value made =
       as_whole ? tracer.constant(in, Tensor::of(shape, std::vector<std::int64_t>(numbers.begin(), numbers.end())))
                : tracer.constant(in, Tensor::of(shape, std::vector<float>(numbers.begin(), numbers.end())));
+  if (!word && truths) return call_function_named(tracer, in, "_to", Arguments{{made, in.text("bool")}, {}});
   if (!word || word->text == "float32" || word->text == "int64") return made;
   return call_function_named(tracer, in, "_to", Arguments{{made, *dtype}, {}});
 }
