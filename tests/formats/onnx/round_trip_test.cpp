@@ -91,6 +91,27 @@ TEST(OnnxRoundTrip, AnOutputThatNoInputReachesKeepsItsNameAndItsNumbers) {
   EXPECT_EQ(values->at(read->outputs[1]).doubles(), (std::vector<double>{3, 7, 31, 33, 37, 61}));
 }
 
+// ONNX normalises over the second axis; a graph whose layers name no channels may have them elsewhere.
+TEST(OnnxRoundTrip, ALocalResponseAlongAnotherAxisIsTurnedAround) {
+  const auto graph = parse_graph(
+      "input x float32[2,3,5,7]\ny = local_response_norm(x) axis=3 before=1 after=1 alpha=0.5 beta=0.75\noutput y\n");
+  ASSERT_TRUE(graph);
+  std::vector<std::byte> bytes;
+  const auto append = [&](std::span<const std::byte> more) -> Status {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    return {};
+  };
+  ASSERT_TRUE(onnx::write_model(*graph, {}, append));
+  const auto back = onnx::read_model(blob_of(file_of(std::move(bytes))), "", {});
+  ASSERT_TRUE(back) << message(back.error());
+  std::vector<float> numbers;
+  for (int i = 0; i < 2 * 3 * 5 * 7; ++i) numbers.push_back(static_cast<float>(i % 11 - 5));
+  const std::vector<Tensor> inputs{Tensor::of(Sizes{2, 3, 5, 7}, std::move(numbers))};
+  const auto before = run(*graph, inputs, {}), after = run(*back, inputs, {});
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(after->at(back->outputs[0]).floats(), before->at(graph->outputs[0]).floats());
+}
+
 TEST(OnnxRoundTrip, AnOutputHasItsNameAlsoWhereAValueInBetweenHadIt) {
   const auto graph = parse_graph(
       "input x float32[2,3]\nbn = affine(x) scale=2 offset=-1\nrelu = relu(bn)\nfc = affine(relu) scale=-3 offset=0\n"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace convoy::onnx {
 namespace {
@@ -292,10 +293,18 @@ Status write_length_norm(const LengthNorm& op, Sink& sink) {
 // ONNX divides alpha by the size and counts (size - 1) / 2 cells before, the rest behind.
 Status write_local_response_norm(const LocalResponseNorm& op, Sink& sink) {
   const Size size = op.before + op.after + 1;
-  if (op.axis != 1) return sink.broken("a local response along another axis than the channels");
   if (op.before != (size - 1) / 2) return sink.refused("a local response whose odd cell lies in front");
-  sink.last("LRN", {sink.name()},
-            {{"alpha", op.alpha * static_cast<double>(size)}, {"beta", op.beta}, {"bias", op.bias}, {"size", size}});
+  const Attributes words{
+      {"alpha", op.alpha * static_cast<double>(size)}, {"beta", op.beta}, {"bias", op.bias}, {"size", size}};
+  if (op.axis == 1) {
+    sink.last("LRN", {sink.name()}, words);
+    return {};
+  }
+  Sizes swapped(static_cast<std::size_t>(sink.rank()));  // ONNX's channels are the second axis
+  std::iota(swapped.begin(), swapped.end(), Size{0});
+  std::swap(swapped[1], swapped[static_cast<std::size_t>(op.axis)]);
+  const auto turned = sink.step("Transpose", {sink.name()}, {{"perm", swapped}});
+  sink.last("Transpose", {sink.step("LRN", {turned}, words)}, {{"perm", swapped}});
   return {};
 }
 

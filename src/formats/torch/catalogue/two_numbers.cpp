@@ -180,9 +180,10 @@ Results power(FunctionCall& call) {
 // Bit by bit, which is logic where the operands are truths.
 template <BinaryFunction function>
 Results bits(FunctionCall& call) {
-  const ValueId a = call.tensor("input"), b = call.tensor("other");
-  if (!call.failed() && (call.type(a).dtype != DType::Bool || call.type(b).dtype != DType::Bool))
+  const ValueId a = call.optional("input"), b = call.optional("other");
+  if (!a || !b || call.type(a).dtype != DType::Bool || call.type(b).dtype != DType::Bool)
     call.refuse(Fault::Unsupported, "works on the bits of whole numbers");
+  if (call.failed()) return {};
   return {call.add(Binary{function}, {a, b})};
 }
 Results bits_not(FunctionCall& call) {
