@@ -109,3 +109,18 @@ def test_truths_that_stand_in_source(index, wanted, tmp_path):
     got = run_natively([f"{tmp_path / 'net.py'}:Net"], {"x": x.numpy()}, tmp_path)[0]
     assert got.shape == tuple(truth.shape) == wanted
     assert_close(got, truth.numpy())
+
+
+def test_an_empty_part_is_filled(tmp_path):
+    import torch
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            y = x.clone()
+            y[:, :, 0:0].fill_(3.0)
+            y[:, 1:].fill_(2.0)
+            return y
+
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    torch.export.save(torch.export.export(Net(), (x,)), tmp_path / "net.pt2")
+    assert_close(run_natively([tmp_path / "net.pt2"], {"x": x.numpy()}, tmp_path)[0], Net()(x).numpy())

@@ -21,7 +21,9 @@ ValueId stretched_to(FunctionCall& call, ValueId x, ValueId like) {
   for (Size axis = 0; axis < rank && !call.failed(); ++axis) {
     const Dim from = call.dim(x, axis), to = call.dim(like, axis);
     if (from != Dim(1) || to == Dim(1)) continue;
-    x = to.known() ? call.add(Tile{axis, *to}, {x}) : call.add(ExpandLike{axis, axis}, {x, like});
+    x = to == Dim(0) ? call.add(Slice{.axis = axis, .start = 0, .stop = 0}, {x})
+        : to.known() ? call.add(Tile{axis, *to}, {x})
+                     : call.add(ExpandLike{axis, axis}, {x, like});
   }
   return x;
 }
