@@ -26,7 +26,7 @@ bool computes(const Graph& graph, const Node& node) {
 
 // Behind a cell that walks with the steps first, the value with the batch first again.
 ValueId batch_first(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
-  const auto& next = readers[static_cast<std::size_t>(v.index)];
+  const auto& next = readers[v.slot()];
   const auto* turns = next.size() == 1 ? std::get_if<Transpose>(&graph[next[0]].op) : nullptr;
   return turns && turns->permutation == Sizes{1, 0, 2} ? graph[next[0]].outputs[0] : v;
 }
@@ -40,8 +40,8 @@ bool is_left_turned(const Graph& graph, const Node& cell, ValueId out) {
 
 // Where a cut right behind `v` is its only use, the value that is left: a convolution and the crop that belongs to it.
 ValueId cut_out(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
-  while (readers[static_cast<std::size_t>(v.index)].size() == 1) {
-    const Node& next = graph[readers[static_cast<std::size_t>(v.index)][0]];
+  while (readers[v.slot()].size() == 1) {
+    const Node& next = graph[readers[v.slot()][0]];
     const auto* pad = std::get_if<Pad>(&next.op);
     const bool cuts = std::holds_alternative<Slice>(next.op) ||
                       (pad && std::ranges::all_of(pad->before, [](Size n) { return n <= 0; }) &&
@@ -90,29 +90,27 @@ class Aligner {
                       [&](const Match& m) { return std::pair(a_[m.a].producer.index, m.a.index); });
     for (std::size_t i = 0; i < result_.matches.size(); ++i) {
       const Match& match = result_.matches[i];
-      result_.places_a[index(match.a)] = result_.places_b[index(match.b)] = static_cast<int>(i);
+      result_.places_a[match.a.slot()] = result_.places_b[match.b.slot()] = static_cast<int>(i);
     }
     return std::move(result_);
   }
 
  private:
   bool add(ValueId a, ValueId b, How how, NodeId node_a, NodeId node_b) {
-    if (result_.places_a[index(a)] >= 0 || result_.places_b[index(b)] >= 0) return false;
+    if (result_.places_a[a.slot()] >= 0 || result_.places_b[b.slot()] >= 0) return false;
     Match match{a, b, how, {}, node_a, node_b};
     const auto from = sizes_of(a_[a].type.shape), to = sizes_of(b_[b].type.shape);
     // Inputs and outputs lie alike in the form that both have.
     if (how == How::Input || how == How::Output) match.permutation = own_order(a_[a].type.shape.size());
     else if (from && to) match.permutation = likely_order(*from, *to);
-    result_.places_a[index(a)] = result_.places_b[index(b)] = static_cast<int>(result_.matches.size());
-    matched_a_[index(a)] = matched_b_[index(b)] = true;
+    result_.places_a[a.slot()] = result_.places_b[b.slot()] = static_cast<int>(result_.matches.size());
+    matched_a_[a.slot()] = matched_b_[b.slot()] = true;
     result_.matches.push_back(std::move(match));
     return true;
   }
-  static std::size_t index(ValueId v) { return static_cast<std::size_t>(v.index); }
-  static std::size_t index(NodeId n) { return static_cast<std::size_t>(n.index); }
 
-  bool open_a(NodeId n) const { return !taken_a_.contains(n) && result_.places_a[index(a_[n].outputs[0])] < 0; }
-  bool open_b(NodeId n) const { return !taken_b_.contains(n) && result_.places_b[index(b_[n].outputs[0])] < 0; }
+  bool open_a(NodeId n) const { return !taken_a_.contains(n) && result_.places_a[a_[n].outputs[0].slot()] < 0; }
+  bool open_b(NodeId n) const { return !taken_b_.contains(n) && result_.places_b[b_[n].outputs[0].slot()] < 0; }
 
   // The values that two matched layers make: behind the crop, or behind the batch norm that only one of them keeps.
   void match_layers(NodeId a, NodeId b, How how) {
@@ -150,7 +148,7 @@ class Aligner {
   static ValueId scaled_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v,
                                std::set<NodeId>& taken) {
     for (const BinaryFunction wanted : {BinaryFunction::Multiply, BinaryFunction::Add}) {
-      const auto& next = readers[index(v)];
+      const auto& next = readers[v.slot()];
       const auto* binary = next.size() == 1 ? std::get_if<Binary>(&graph[next[0]].op) : nullptr;
       if (!binary || binary->function != wanted || !holds_numbers(graph, next[0]) || taken.contains(next[0])) continue;
       taken.insert(next[0]);
@@ -164,7 +162,7 @@ class Aligner {
   }
 
   static ValueId norm_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, ValueId v) {
-    const auto& next = readers[index(v)];
+    const auto& next = readers[v.slot()];
     if (next.size() != 1 || !std::holds_alternative<BatchNorm>(graph[next[0]].op)) return {};
     return graph[next[0]].outputs[0];
   }
@@ -207,7 +205,7 @@ class Aligner {
     if (kinds_a_.empty()) kinds_a_ = kinds_of(a_), kinds_b_ = kinds_of(b_);
     std::vector<NodeId> left;
     for (const NodeId n : here) {
-      const auto like = std::ranges::find_if(there, [&](NodeId m) { return kinds_a_[index(n)] == kinds_b_[index(m)]; });
+      const auto like = std::ranges::find_if(there, [&](NodeId m) { return kinds_a_[n.slot()] == kinds_b_[m.slot()]; });
       if (like == there.end()) {
         left.push_back(n);
         continue;
@@ -231,7 +229,7 @@ class Aligner {
     if (a_.nodes.size() > most || b_.nodes.size() > most) return;
     const auto before_a = ancestors(a_), before_b = ancestors(b_);
     const auto is_before = [](const auto& all, NodeId first, NodeId second) {
-      return all[static_cast<std::size_t>(second.index)][static_cast<std::size_t>(first.index)];
+      return all[second.slot()][first.slot()];
     };
     const auto shape = [](const Graph& graph, NodeId n) {
       const Node& node = graph[n];
@@ -253,7 +251,7 @@ class Aligner {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       for (const ValueId v : graph.nodes[i].inputs) {
         if (!v || !graph[v].producer) continue;
-        const auto from = static_cast<std::size_t>(graph[v].producer.index);
+        const auto from = graph[v].producer.slot();
         all[i][from] = true;
         for (std::size_t j = 0; j < from; ++j)
           if (all[from][j]) all[i][j] = true;
@@ -284,7 +282,7 @@ class Aligner {
   std::optional<std::vector<ValueId>> in_terms_of_b(const std::vector<ValueId>& boundary_a) const {
     std::vector<ValueId> result;
     for (const ValueId v : boundary_a) {
-      const int at = result_.places_a[index(v)];
+      const int at = result_.places_a[v.slot()];
       if (at < 0) return std::nullopt;
       result.push_back(result_.matches[static_cast<std::size_t>(at)].b);
     }
@@ -296,9 +294,9 @@ class Aligner {
     std::vector<bool> is_fed(graph.values.size());
     for (std::size_t i = 0; i < is_fed.size(); ++i) is_fed[i] = !graph.values[i].constant && !graph.values[i].producer;
     for (const Node& node : graph.nodes) {
-      const bool reads = std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_fed[index(v)]; });
+      const bool reads = std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_fed[v.slot()]; });
       for (const ValueId v : node.outputs)
-        if (v) is_fed[index(v)] = reads;
+        if (v) is_fed[v.slot()] = reads;
     }
     return is_fed;
   }
@@ -318,7 +316,7 @@ class Aligner {
     for (const NodeId n : reached_from(graph, readers, from, matched)) {
       Read all(from.size(), false);
       for (const ValueId v : graph[n].inputs) {
-        if (!v || !is_fed[index(v)] || all.empty()) continue;
+        if (!v || !is_fed[v.slot()] || all.empty()) continue;
         const auto it = read_by.find(v);
         if (it == read_by.end() || it->second.empty()) all.clear();
         else
@@ -326,7 +324,7 @@ class Aligner {
       }
       if (!all.empty() && std::ranges::all_of(all, std::identity{})) found.push_back(n);
       for (const ValueId v : graph[n].outputs)
-        if (v && !matched[index(v)]) read_by.try_emplace(v, all);
+        if (v && !matched[v.slot()]) read_by.try_emplace(v, all);
     }
     return found;
   }
@@ -362,7 +360,7 @@ class Aligner {
     return here == there && numbers(a_, a_[n]) == numbers(b_, b_[m]);
   }
   bool is_alike(NodeId n, NodeId m) const {
-    const std::size_t i = index(n), j = index(m);
+    const std::size_t i = n.slot(), j = m.slot();
     return i < guide_.kinds_a.size() && j < guide_.kinds_b.size() && guide_.kinds_a[i] == guide_.kinds_b[j];
   }
 
@@ -423,7 +421,7 @@ class Aligner {
 };
 
 const Match* match_at(const std::vector<Match>& matches, const std::vector<int>& places, ValueId v) {
-  const auto i = static_cast<std::size_t>(v.index);
+  const auto i = v.slot();
   return v && i < places.size() && places[i] >= 0 ? &matches[static_cast<std::size_t>(places[i])] : nullptr;
 }
 
@@ -437,7 +435,7 @@ void Alignment::exchange_partners(std::size_t first, std::size_t second) {
   std::swap(x.b, y.b);
   std::swap(x.node_b, y.node_b);
   std::swap(x.permutation, y.permutation);
-  std::swap(places_b[static_cast<std::size_t>(x.b.index)], places_b[static_cast<std::size_t>(y.b.index)]);
+  std::swap(places_b[x.b.slot()], places_b[y.b.slot()]);
 }
 
 Alignment align(const Graph& a, const Graph& b, const Guide& guide) { return Aligner(a, b, guide).run(); }
@@ -459,9 +457,9 @@ std::vector<ValueId> boundary_of(const Graph& graph, ValueId v, const std::vecto
   for (std::size_t i = 0; i < open.size(); ++i) {
     if (!graph[open[i]].producer) continue;
     for (const ValueId in : graph[graph[open[i]].producer].inputs) {
-      if (!in || graph[in].constant || seen[static_cast<std::size_t>(in.index)]) continue;
-      seen[static_cast<std::size_t>(in.index)] = true;
-      const bool ends = matched[static_cast<std::size_t>(in.index)] || !graph[in].producer;
+      if (!in || graph[in].constant || seen[in.slot()]) continue;
+      seen[in.slot()] = true;
+      const bool ends = matched[in.slot()] || !graph[in].producer;
       (ends ? boundary : open).push_back(in);
     }
   }
@@ -475,10 +473,10 @@ std::vector<NodeId> reached_from(const Graph& graph, const std::vector<std::vect
   while (!open.empty()) {
     const ValueId v = open.back();
     open.pop_back();
-    for (const NodeId n : readers[static_cast<std::size_t>(v.index)]) {
+    for (const NodeId n : readers[v.slot()]) {
       if (!reached.insert(n).second) continue;
       for (const ValueId out : graph[n].outputs)
-        if (out && !matched[static_cast<std::size_t>(out.index)]) open.push_back(out);
+        if (out && !matched[out.slot()]) open.push_back(out);
     }
   }
   return {reached.begin(), reached.end()};

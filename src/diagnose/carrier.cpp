@@ -70,7 +70,7 @@ class Carrier {
   const std::string& name_b(NodeId n) const { return sides_.b[n].layer; }
 
   NodeId norm_behind(const Graph& graph, const std::vector<std::vector<NodeId>>& readers, NodeId n) const {
-    const auto& next = readers[static_cast<std::size_t>(graph[n].outputs[0].index)];
+    const auto& next = readers[graph[n].outputs[0].slot()];
     if (next.size() != 1 || !std::holds_alternative<BatchNorm>(graph[next[0]].op)) return {};
     return constant_of(graph, graph[next[0]], 4) ? next[0] : NodeId{};
   }

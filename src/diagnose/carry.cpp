@@ -32,14 +32,14 @@ std::string plain_name(const std::string& name) {
 Result<std::vector<std::pair<NodeId, NodeId>>> settled(const Graph& a, const Graph& b, const Alignment& alignment,
                                                        const Guide& guide) {
   std::vector<bool> matched(a.values.size(), false);
-  for (const Match& match : alignment.matches) matched[static_cast<std::size_t>(match.a.index)] = true;
+  for (const Match& match : alignment.matches) matched[match.a.slot()] = true;
   std::map<std::pair<std::uint64_t, std::vector<ValueId>>, std::vector<const Match*>> groups;
   for (const Match& match : alignment.matches) {
     if (!match.node_a || !match.node_b || !constant_of(a, a[match.node_a], kernel_slot(a, a[match.node_a]))) continue;
     if (family_of(a[match.node_a].op) == Family::Norm) continue;
     auto before = boundary_of(a, a[match.node_a].outputs[0], matched);
     std::ranges::sort(before);
-    groups[{guide.kinds_a[static_cast<std::size_t>(match.node_a.index)], before}].push_back(&match);
+    groups[{guide.kinds_a[match.node_a.slot()], before}].push_back(&match);
   }
   std::vector<std::pair<NodeId, NodeId>> pairs;
   for (const auto& [kind, group] : groups) {

@@ -83,7 +83,7 @@ Result<Patch> take_in_biases(const Graph& graph, const Target&) {
     const ValueId own = layer.inputs.size() > 2 ? layer.inputs[2] : ValueId{};
     if (own && !graph[own].constant) continue;
     const ValueId y = layer.outputs[0];
-    const auto& used = readers[static_cast<std::size_t>(y.index)];
+    const auto& used = readers[y.slot()];
     if (used.size() != 1 || std::ranges::find(graph.outputs, y) != graph.outputs.end()) continue;
     const Node& sum = graph[used[0]];
     const auto* binary = std::get_if<Binary>(&sum.op);
@@ -121,7 +121,7 @@ Result<Patch> take_in_pads(const Graph& graph, const Target&) {
     const NodeId maker = conv ? graph[layer.inputs[0]].producer : NodeId{};
     const Pad* pad = maker ? std::get_if<Pad>(&graph[maker].op) : nullptr;
     if (!pad || pad->mode != PadMode::Constant || pad->value != 0) continue;
-    if (readers[static_cast<std::size_t>(layer.inputs[0].index)].size() != 1) continue;
+    if (readers[layer.inputs[0].slot()].size() != 1) continue;
     Sizes before = pad->before, after = pad->after;
     Conv taken = *conv;
     bool fits = true;

@@ -39,8 +39,8 @@ Comparison::Comparison(const Sized& sized, const Alignment& alignment, int threa
 }
 
 void Comparison::set(std::size_t match, bool is_matched) {
-  matched_a_[slot_of(alignment_.matches[match].a)] = is_matched;
-  matched_b_[slot_of(alignment_.matches[match].b)] = is_matched;
+  matched_a_[alignment_.matches[match].a.slot()] = is_matched;
+  matched_b_[alignment_.matches[match].b.slot()] = is_matched;
 }
 
 Status Comparison::start(const std::vector<Tensor>& inputs) {
@@ -51,8 +51,8 @@ Status Comparison::start(const std::vector<Tensor>& inputs) {
   auto values = run(sized_.a, inputs, options);
   if (!values) return pass(values);
   values_a_.resize(sized_.a.values.size());
-  for (auto& [v, tensor] : *values) values_a_[slot_of(v)] = std::move(tensor);
-  for (std::size_t i = 0; i < inputs.size(); ++i) values_a_[slot_of(sized_.a.inputs[i])] = inputs[i];
+  for (auto& [v, tensor] : *values) values_a_[v.slot()] = std::move(tensor);
+  for (std::size_t i = 0; i < inputs.size(); ++i) values_a_[sized_.a.inputs[i].slot()] = inputs[i];
   return {};
 }
 
@@ -84,7 +84,7 @@ std::optional<Tensor> Comparison::fresh_like(const Tensor& own, const Sizes& sha
 Tensor Comparison::forced(const Match& match, const State& state) const {
   const auto fed = state.fed.find(static_cast<std::size_t>(&match - alignment_.matches.data()));
   if (fed != state.fed.end()) return fed->second;
-  Tensor own = rounded(values_a_[slot_of(match.a)]);
+  Tensor own = rounded(values_a_[match.a.slot()]);
   if (!state.fresh) return own;
   return fresh_like(own, own.shape(), static_cast<std::uint64_t>(match.a.index) + 1).value_or(own);
 }
@@ -176,7 +176,7 @@ bool Comparison::keeps_sizes(std::size_t i, const Stretch& at) const {
   if (match.how != How::Output && !was_put_along_another_axis(match)) return false;
   for (std::size_t n = 0; n < at.b.from.size(); ++n) {
     const Match* from = alignment_.of_b(at.b.from[n]);
-    if (!from || !have_same_sizes(values_a_[slot_of(from->a)].shape(), at.inputs_b[n].shape())) return false;
+    if (!from || !have_same_sizes(values_a_[from->a.slot()].shape(), at.inputs_b[n].shape())) return false;
   }
   return true;
 }
@@ -256,7 +256,7 @@ std::vector<std::size_t> Comparison::readers_of_match(std::size_t i) const {
                            const std::vector<bool>& matched, const std::vector<int>& places) {
     for (const NodeId n : reached_from(graph, readers, {from}, matched))
       for (const ValueId v : graph[n].outputs) {
-        const int at = v ? places[slot_of(v)] : -1;
+        const int at = v ? places[v.slot()] : -1;
         if (at >= 0) found.insert(static_cast<std::size_t>(at));
       }
   };

@@ -51,9 +51,9 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
   const auto of_a = values_of(at.a.graph, at.inputs_a, threads_), of_b = values_of(at.b.graph, at.inputs_b, threads_);
   if (!of_a || !of_b) return std::nullopt;
   const Sizes& order = alignment_.matches[i].permutation;
-  const Tensor& got = (*of_b)[slot_of(at.b.graph.outputs[0])];
+  const Tensor& got = (*of_b)[at.b.graph.outputs[0].slot()];
   const auto brought = [&](const std::vector<Tensor>& values) {
-    return arranged(values[slot_of(at.a.graph.outputs[0])], order, got.shape());
+    return arranged(values[at.a.graph.outputs[0].slot()], order, got.shape());
   };
   const Tensor wanted = brought(*of_a);
   if (all_finite(got) != all_finite(wanted))
@@ -77,7 +77,7 @@ std::optional<Comparison::Sharp> Comparison::in_float64(std::size_t i, const Str
   double shaken = 0;
   for (const std::uint64_t seed : {1, 2}) {
     const auto other = shaken_values_of(at.b.graph, at.inputs_b, shaken_by, seed, threads_);
-    if (other) shaken = std::max(shaken, share_of((*other)[slot_of(at.b.graph.outputs[0])], got, *rounded->error));
+    if (other) shaken = std::max(shaken, share_of((*other)[at.b.graph.outputs[0].slot()], got, *rounded->error));
   }
   const auto other = shaken_values_of(at.a.graph, at.inputs_a, shaken_by, 3, threads_);
   if (other) shaken = std::max(shaken, share_of(brought(*other), wanted, *rounded->error));

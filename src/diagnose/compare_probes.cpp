@@ -34,7 +34,7 @@ std::optional<Tensor> Comparison::reaching(const Match& from, double factor, boo
   if (own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own)) return std::nullopt;
   const auto values = own.floats();
   const auto [least, most] = std::ranges::minmax(values);
-  const Bounds& bounds = bounds_[slot_of(from.a)];
+  const Bounds& bounds = bounds_[from.a.slot()];
   const auto scale = static_cast<double>(std::max(std::abs(least), std::abs(most)));
   double low = least, high = most;
   if (bounds.known) {
@@ -94,7 +94,7 @@ std::optional<Comparison::Fed> Comparison::halves(const Stretch& at) const {
     return std::nullopt;
   Fed fed;
   for (const auto& [read, own] : reads_of(at)) {
-    const Bounds& bounds = bounds_[slot_of(alignment_.matches[read].a)];
+    const Bounds& bounds = bounds_[alignment_.matches[read].a.slot()];
     if (!bounds.known || own.dtype() != DType::F32) continue;
     std::vector<float> made = own.floats();
     for (std::size_t n = 0; n < made.size(); ++n) {
@@ -122,7 +122,7 @@ std::vector<Comparison::Fed> Comparison::quiet(const Stretch& at) const {
   constexpr Size most_numbers = Size{1} << 20;
   const auto reads = reads_of(at);
   const bool hangs_together = std::ranges::any_of(
-      reads, [&](const auto& one) { return !bounds_[slot_of(alignment_.matches[one.first].a)].known; });
+      reads, [&](const auto& one) { return !bounds_[alignment_.matches[one.first].a.slot()].known; });
   std::vector<Fed> runs;
   if (hangs_together && numbers_in(sized_.a) <= most_numbers)
     for (const double factor : {0x1p-10, 0x1p-16, 0x1p-23})
@@ -130,8 +130,7 @@ std::vector<Comparison::Fed> Comparison::quiet(const Stretch& at) const {
   for (const float largest : {0x1p-6F, 0x1p-10F, 0x1p-16F, 0x1p-23F}) {
     Fed fed;
     for (const auto& [read, own] : reads) {
-      if (!bounds_[slot_of(alignment_.matches[read].a)].known || own.dtype() != DType::F32 || own.count() == 0)
-        continue;
+      if (!bounds_[alignment_.matches[read].a.slot()].known || own.dtype() != DType::F32 || own.count() == 0) continue;
       std::vector<float> made = own.floats();
       float most = 0;
       for (const float x : made) most = std::max(most, std::abs(x));
@@ -145,16 +144,14 @@ std::vector<Comparison::Fed> Comparison::quiet(const Stretch& at) const {
 }
 
 // How many rows the value may ask for in either model; 0: it asks for none.
-Size Comparison::rows_of(const Match& from) const {
-  return std::max(rows_a_[slot_of(from.a)], rows_b_[slot_of(from.b)]);
-}
+Size Comparison::rows_of(const Match& from) const { return std::max(rows_a_[from.a.slot()], rows_b_[from.b.slot()]); }
 
 // Every input that may hold any number between its bounds, as `number` says: of a source of chance and the largest of a's own.
 std::optional<Comparison::Fed> Comparison::made_of(const Stretch& at, const Made& number) const {
   Fed fed;
   for (const auto& [read, own] : reads_of(at)) {
     const Match& from = alignment_.matches[read];
-    const Bounds& bounds = bounds_[slot_of(from.a)];
+    const Bounds& bounds = bounds_[from.a.slot()];
     if (!bounds.known || own.dtype() != DType::F32 || own.count() == 0 || !all_finite(own) || rows_of(from) > 0)
       continue;
     std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + 3);
@@ -260,8 +257,8 @@ std::vector<Comparison::Fed> Comparison::probes_of(const Stretch& at, const Reac
 std::optional<Comparison::Fed> Comparison::fed_from_scaled(const Stretch& at, double factor) const {
   std::vector<Tensor> inputs;
   for (const ValueId v : sized_.a.inputs) {
-    Tensor input = values_a_[slot_of(v)];
-    if (input.dtype() == DType::F32 && rows_a_[slot_of(v)] == 0) {
+    Tensor input = values_a_[v.slot()];
+    if (input.dtype() == DType::F32 && rows_a_[v.slot()] == 0) {
       auto numbers = input.floats();
       for (float& x : numbers) x *= static_cast<float>(factor);
       input = Tensor::of(input.shape(), std::move(numbers));

@@ -266,7 +266,7 @@ std::vector<Tensor> inputs_times(float factor, const Sized& at) {
   std::vector<Tensor> inputs;
   const auto rows = index_ranges(at.a);
   for (std::size_t i = 0; i < at.inputs.size(); ++i) {
-    const bool asks_for_rows = rows[static_cast<std::size_t>(at.a.inputs[i].index)] > 0;
+    const bool asks_for_rows = rows[at.a.inputs[i].slot()] > 0;
     inputs.push_back(asks_for_rows ? at.inputs[i] : scaled(at.inputs[i], factor));
   }
   return inputs;

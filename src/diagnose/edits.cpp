@@ -15,21 +15,19 @@ void sort(Graph& piece) {
   std::vector<char> ready(piece.values.size(), 0);
   std::vector<std::int32_t> makers(piece.values.size(), -1);
   for (std::size_t i = 0; i < piece.nodes.size(); ++i)
-    for (const ValueId v : piece.nodes[i].outputs)
-      makers[static_cast<std::size_t>(v.index)] = static_cast<std::int32_t>(i);
+    for (const ValueId v : piece.nodes[i].outputs) makers[v.slot()] = static_cast<std::int32_t>(i);
   std::vector<Node> order;
   std::vector<char> placed(piece.nodes.size(), 0);
   for (std::size_t done = 0; done < piece.nodes.size();) {
     const std::size_t before = done;
     for (std::size_t i = 0; i < piece.nodes.size(); ++i) {
       if (placed[i]) continue;
-      const bool is_ready = std::ranges::all_of(piece.nodes[i].inputs, [&](ValueId v) {
-        return !v || makers[static_cast<std::size_t>(v.index)] < 0 || ready[static_cast<std::size_t>(v.index)];
-      });
+      const bool is_ready = std::ranges::all_of(
+          piece.nodes[i].inputs, [&](ValueId v) { return !v || makers[v.slot()] < 0 || ready[v.slot()]; });
       if (!is_ready) continue;
       placed[i] = 1;
       ++done;
-      for (const ValueId v : piece.nodes[i].outputs) ready[static_cast<std::size_t>(v.index)] = 1;
+      for (const ValueId v : piece.nodes[i].outputs) ready[v.slot()] = 1;
       order.push_back(piece.nodes[i]);
     }
     if (done == before) return;  // a cycle: left as it is, and refused when it runs

@@ -63,17 +63,16 @@ std::string sizes_text(const Shape& shape) {
 std::vector<Likeness::Known> Likeness::known_of(const Graph& graph) {
   std::vector<Known> all(graph.nodes.size());
   std::vector<std::vector<bool>> reached(graph.values.size(), std::vector<bool>(graph.outputs.size(), false));
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    reached[static_cast<std::size_t>(graph.outputs[i].index)][i] = true;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) reached[graph.outputs[i].slot()][i] = true;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
     all[n].reached.assign(graph.outputs.size(), false);
     for (const ValueId v : node.outputs)
       for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-        if (reached[static_cast<std::size_t>(v.index)][i]) all[n].reached[i] = true;
+        if (reached[v.slot()][i]) all[n].reached[i] = true;
     for (const ValueId v : node.inputs)
       for (std::size_t i = 0; v && i < graph.outputs.size(); ++i)
-        if (all[n].reached[i]) reached[static_cast<std::size_t>(v.index)][i] = true;
+        if (all[n].reached[i]) reached[v.slot()][i] = true;
   }
   std::vector<std::size_t> steps(graph.values.size(), 0);
   constexpr std::hash<std::string> hash;
@@ -96,10 +95,10 @@ std::vector<Likeness::Known> Likeness::known_of(const Graph& graph) {
       const bool is_small = constant && constant->count() <= most;
       one.steps += "|" + std::to_string(is_small   ? fingerprint(*constant)
                                         : constant ? static_cast<std::uint64_t>(constant->count())
-                                                   : steps[static_cast<std::size_t>(v.index)]);
+                                                   : steps[v.slot()]);
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
-      steps[static_cast<std::size_t>(node.outputs[i].index)] = hash(one.steps + ">" + std::to_string(i));
+      steps[node.outputs[i].slot()] = hash(one.steps + ">" + std::to_string(i));
   }
   return all;
 }
@@ -110,14 +109,14 @@ Likeness::Likeness(const Graph& a, const Graph& b) : a_(known_of(a)), b_(known_o
 }
 
 bool Likeness::shares_output(NodeId a, NodeId b) const {
-  const auto &x = a_[static_cast<std::size_t>(a.index)].reached, &y = b_[static_cast<std::size_t>(b.index)].reached;
+  const auto &x = a_[a.slot()].reached, &y = b_[b.slot()].reached;
   for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
     if (x[i] && y[i]) return true;
   return false;
 }
 
 int Likeness::of(NodeId a, NodeId b) const {
-  const auto i = static_cast<std::size_t>(a.index), j = static_cast<std::size_t>(b.index);
+  const auto i = a.slot(), j = b.slot();
   const Known &x = a_[i], &y = b_[j];
   int likeness = x.name == y.name ? 1 : 0;
   if (x.shape == y.shape) likeness += 2;

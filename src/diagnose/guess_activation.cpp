@@ -224,7 +224,7 @@ void guess_order(Guesses& guesses) {
       for (const std::size_t input : data_inputs(scene.a, first)) {
         // Only this reader: a node in front of one input of `first`.
         Graph changed = scene.a;
-        const std::size_t from = static_cast<std::size_t>(maker.index);
+        const std::size_t from = maker.slot();
         changed = with_node_in_front(changed, from, input, node.op);
         Node* placed = nullptr;
         for (Node& made : changed.nodes)

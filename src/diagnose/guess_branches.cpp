@@ -59,7 +59,7 @@ std::vector<std::vector<bool>> sources(const Graph& piece) {
     for (const ValueId out : node.outputs)
       for (const ValueId in : node.inputs) {
         if (!in) continue;
-        const auto to = static_cast<std::size_t>(out.index), from = static_cast<std::size_t>(in.index);
+        const auto to = out.slot(), from = in.slot();
         all[to][from] = true;
         for (std::size_t v = 0; v < all.size(); ++v)
           if (all[from][v]) all[to][v] = true;
@@ -101,7 +101,7 @@ void guess_crossed(Guesses& guesses) {
   for (std::size_t i = 0; i < values.size(); ++i)
     for (std::size_t j = i + 1; j < values.size(); ++j) {
       const ValueId x = values[i], y = values[j];
-      const auto p = static_cast<std::size_t>(x.index), q = static_cast<std::size_t>(y.index);
+      const auto p = x.slot(), q = y.slot();
       if (scene.shapes[p] != scene.shapes[q] || from[p][q] || from[q][p]) continue;
       add_read(guesses, crossed, about_value(scene, x), x, y, "'{1}' and '{0}' exchanged",
                with_reads_exchanged(scene.a, x, y));

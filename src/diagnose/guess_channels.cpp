@@ -198,7 +198,7 @@ void guess_output(Guesses& guesses) {
   const Scene& scene = guesses.scene;
   if (!scene.got || !guesses.so_far.empty()) return;
   const ValueId out = scene.a.outputs[0];
-  const Tensor& wanted = scene.values[static_cast<std::size_t>(out.index)];
+  const Tensor& wanted = scene.values[out.slot()];
   if (wanted.shape() != scene.got->shape()) return;
   for (std::size_t axis = 1; axis < wanted.shape().size(); ++axis) {
     const auto order = order_of_numbers(wanted, *scene.got, axis);

@@ -45,7 +45,7 @@ bool works_number_by_number(const Graph& piece, const Node& node) {
 std::vector<Written> written_in(const Graph& piece) {
   std::vector<std::set<ValueId>> roots(piece.values.size());
   const auto roots_of = [&](ValueId v) -> std::set<ValueId>& {
-    auto& own = roots[static_cast<std::size_t>(v.index)];
+    auto& own = roots[v.slot()];
     if (own.empty()) own.insert(v);
     return own;
   };
@@ -58,7 +58,7 @@ std::vector<Written> written_in(const Graph& piece) {
     for (const ValueId v : node.inputs)
       if (!piece[v].constant) from.insert(roots_of(v).begin(), roots_of(v).end());
     if (from.size() != 1) continue;
-    roots[static_cast<std::size_t>(node.outputs[0].index)] = from;
+    roots[node.outputs[0].slot()] = from;
     Written one{*from.begin(), node.outputs[0], {n}};
     // Its own nodes: those of the same beginning that it is computed from.
     std::set<ValueId> needed(node.inputs.begin(), node.inputs.end());

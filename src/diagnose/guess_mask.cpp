@@ -37,7 +37,7 @@ std::vector<Masked> masks_in(const Graph& piece) {
     const ValueId read = node.inputs[0];
     const NodeId maker = piece[read].producer;
     const auto scores = maker ? scores_of(piece, piece[maker]) : std::nullopt;
-    if (scores) all.push_back({*scores, read, {static_cast<std::size_t>(maker.index)}, &piece[maker]});
+    if (scores) all.push_back({*scores, read, {maker.slot()}, &piece[maker]});
     else all.push_back({read, read, {}, &node});
   }
   return all;

@@ -159,7 +159,7 @@ void guess_batch_norm(Guesses& guesses, std::size_t node, const BatchNorm& norm)
   guess_vector_order(guesses, node);
   guess_order_in_vector(guesses, node);
   const auto [batch_mean, batch_variance] =
-      statistics(scene.values[static_cast<std::size_t>(about.inputs[0].index)], static_cast<std::size_t>(norm.axis));
+      statistics(scene.values[about.inputs[0].slot()], static_cast<std::size_t>(norm.axis));
   guesses.add("bn_batch_statistics", about, "the statistics of the batch",
               set({{mean, batch_mean}, {variance, batch_variance}}));
   guesses.add("bn_variance_is_deviation", about, "the root of the variance",

@@ -115,7 +115,7 @@ class Carrying {
     if (is_seen || what.constant) return false;
     orders_.emplace(value, order);
     open_.insert(what.producer);
-    for (const NodeId reader : readers_[static_cast<std::size_t>(value.index)]) open_.insert(reader);
+    for (const NodeId reader : readers_[value.slot()]) open_.insert(reader);
     return true;
   }
 
@@ -124,7 +124,7 @@ class Carrying {
     const ValueId value = node.inputs[input];
     if (!edited_.emplace(value, axis).second) return true;
     const auto& constant = graph_[value].constant;
-    if (!constant || readers_[static_cast<std::size_t>(value.index)].size() != 1) return false;
+    if (!constant || readers_[value.slot()].size() != 1) return false;
     if (axis >= constant->shape().size() || constant->shape()[axis] != std::ssize(order)) return false;
     const auto known = edits_.find(value);
     const Tensor now = taken(known == edits_.end() ? *constant : known->second, axis, order);

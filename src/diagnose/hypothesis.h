@@ -47,7 +47,7 @@ struct Scene {
   std::vector<bool> of_model = {};  // per input of a's piece: it is one of the model's
   const Tensor* got = nullptr;   // what b's stretch computes, in a's order of axes; may be missing
   std::vector<ValueId> only_b = {};  // inputs of a's piece that nothing reads in a, but b's stretch does
-  const Sizes& shape(ValueId v) const { return shapes[static_cast<std::size_t>(v.index)]; }
+  const Sizes& shape(ValueId v) const { return shapes[v.slot()]; }
 };
 
 // Where guesses go. Each function adds the guesses about one node of a's piece.

@@ -56,7 +56,7 @@ struct Edge {
 std::vector<std::vector<Edge>> edges_of(const Graph& graph, std::vector<Number>& kinds) {
   std::vector<std::vector<Edge>> sources(graph.values.size()), edges(graph.nodes.size());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
-    sources[static_cast<std::size_t>(graph.inputs[i].index)].push_back({graph.nodes.size() + i, 0});
+    sources[graph.inputs[i].slot()].push_back({graph.nodes.size() + i, 0});
   edges.resize(graph.nodes.size() + graph.inputs.size());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) kinds.push_back(joined(3, i));
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -64,7 +64,7 @@ std::vector<std::vector<Edge>> edges_of(const Graph& graph, std::vector<Number>&
     std::vector<Edge> met;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i]) continue;
-      for (Edge edge : sources[static_cast<std::size_t>(node.inputs[i].index)]) {
+      for (Edge edge : sources[node.inputs[i].slot()]) {
         if (tells_inputs_apart(node)) edge.place = joined(edge.place, i + 1);
         met.push_back(edge);
       }
@@ -73,10 +73,10 @@ std::vector<std::vector<Edge>> edges_of(const Graph& graph, std::vector<Number>&
       for (const Edge& edge : met) edges[edge.to].push_back({n, edge.place});
       met.assign(1, {n, 0});
     }
-    for (const ValueId v : node.outputs) sources[static_cast<std::size_t>(v.index)] = met;
+    for (const ValueId v : node.outputs) sources[v.slot()] = met;
   }
   for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    for (const Edge& edge : sources[static_cast<std::size_t>(graph.outputs[i].index)])
+    for (const Edge& edge : sources[graph.outputs[i].slot()])
       if (edge.to < kinds.size()) kinds[edge.to] = joined(kinds[edge.to], joined(2, joined(edge.place, i)));
   return edges;
 }

@@ -185,12 +185,12 @@ std::vector<Bounds> bounds_of(const Graph& graph) {
   std::vector<Bounds> all(graph.values.size());
   for (std::size_t i = 0; i < all.size(); ++i)
     if (graph.values[i].constant) all[i] = bounds_of_constant(*graph.values[i].constant);
-  for (const ValueId v : graph.inputs) all[static_cast<std::size_t>(v.index)].known = true;
+  for (const ValueId v : graph.inputs) all[v.slot()].known = true;
   for (const Node& node : graph.nodes) {
     std::vector<Bounds> in;
-    for (const ValueId v : node.inputs) in.push_back(v ? all[static_cast<std::size_t>(v.index)] : Bounds{});
+    for (const ValueId v : node.inputs) in.push_back(v ? all[v.slot()] : Bounds{});
     const Bounds out = bounds_behind(node.op, in);
-    for (const ValueId v : node.outputs) all[static_cast<std::size_t>(v.index)] = out;
+    for (const ValueId v : node.outputs) all[v.slot()] = out;
   }
   return all;
 }
@@ -347,26 +347,25 @@ bool has_equal_numbers(const Tensor& tensor, const Ties& ties) {
 }
 
 bool are_met(const Ties& ties, const std::vector<Tensor>& values) {
-  const Tensor& own = values[static_cast<std::size_t>(ties.value.index)];
+  const Tensor& own = values[ties.value.slot()];
   if (ties.number) return std::ranges::count(own.doubles(), *ties.number) > 0;
   if (!ties.other) return has_equal_numbers(own, ties);
-  const Tensor& other = values[static_cast<std::size_t>(ties.other.index)];
+  const Tensor& other = values[ties.other.slot()];
   return std::ranges::count(differences(own, other), 0.0) > 0;
 }
 
 void note(Truth& one, const std::vector<Tensor>& values) {
-  for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles())
-    (x != 0 ? one.held : one.failed) = true;
+  for (const double x : values[one.value.slot()].doubles()) (x != 0 ? one.held : one.failed) = true;
 }
 
 void note(Steps& one, const std::vector<Tensor>& values) {
-  for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles())
+  for (const double x : values[one.value.slot()].doubles())
     one.met = one.met || std::remainder(x - one.at, one.apart) == 0;
 }
 
 void note(Limits& one, const std::vector<Tensor>& values) {
   if (std::ranges::find(one.met, false) == one.met.end()) return;
-  for (const double x : values[static_cast<std::size_t>(one.value.index)].doubles()) {
+  for (const double x : values[one.value.slot()].doubles()) {
     const auto place = std::ranges::lower_bound(one.at, x);
     const bool is_on_limit = place != one.at.end() && *place == x;
     if (!std::isnan(x) && !is_on_limit) one.met[static_cast<std::size_t>(place - one.at.begin())] = true;
@@ -444,9 +443,7 @@ std::vector<Crossing> crossings_in(const Graph& piece, const Graph& other) {
 }
 
 std::vector<double> beyond(const Crossing& crossing, const Graph& piece, const std::vector<Tensor>& values) {
-  const auto of = [&](ValueId v) -> const Tensor& {
-    return piece[v].constant ? *piece[v].constant : values[static_cast<std::size_t>(v.index)];
-  };
+  const auto of = [&](ValueId v) -> const Tensor& { return piece[v].constant ? *piece[v].constant : values[v.slot()]; };
   if (crossing.other) return differences(of(crossing.value), of(crossing.other));
   std::vector<double> all = of(crossing.value).doubles();
   for (double& x : all) x -= crossing.at;
@@ -456,7 +453,7 @@ std::vector<double> beyond(const Crossing& crossing, const Graph& piece, const s
 std::vector<double> factors_toward(const Limits& limits, const std::vector<Tensor>& values) {
   constexpr double beyond = 2, just_beyond = 1.1;
   double most = 0;
-  for (const double x : values[static_cast<std::size_t>(limits.value.index)].doubles())
+  for (const double x : values[limits.value.slot()].doubles())
     if (std::isfinite(x)) most = std::max(most, std::abs(x));
   std::vector<double> factors;
   for (std::size_t i = 0; i < limits.met.size() && most > 0; ++i) {

@@ -59,7 +59,7 @@ class Mender {
   };
 
   void match(ValueId v, const std::string& other, const Sizes& permutation) {
-    matched_[static_cast<std::size_t>(v.index)] = true;
+    matched_[v.slot()] = true;
     others_[v] = {other, permutation};
   }
 
@@ -93,25 +93,25 @@ class Mender {
       const Sizes& order = other->second.permutation;
       auto read = turned(patch, like, source, order.empty() ? order : inverse(order), a_[piece.from[i]].type.shape);
       if (!read) return pass(read);
-      now[static_cast<std::size_t>(piece.graph.inputs[i].index)] = *read;
+      now[piece.graph.inputs[i].slot()] = *read;
     }
     for (const Node& node : piece.graph.nodes) {
       std::vector<ValueId> inputs;
       for (const ValueId v : node.inputs) {
-        ValueId read = v ? now[static_cast<std::size_t>(v.index)] : ValueId{};
+        ValueId read = v ? now[v.slot()] : ValueId{};
         if (v && !read && piece.graph[v].constant) {
           read = patch.constant(b_.unique_name(layer.b + "/mended/" + piece.graph[v].name), *piece.graph[v].constant,
                                 piece.graph[v].trainable);
-          now[static_cast<std::size_t>(v.index)] = read;
+          now[v.slot()] = read;
         }
         inputs.push_back(read);
       }
       like.kind = node.kind;
       auto made = patch.node(like, node.op, std::move(inputs), node.outputs.size());
       if (!made) return pass(made);
-      for (std::size_t i = 0; i < made->size(); ++i) now[static_cast<std::size_t>(node.outputs[i].index)] = (*made)[i];
+      for (std::size_t i = 0; i < made->size(); ++i) now[node.outputs[i].slot()] = (*made)[i];
     }
-    const ValueId result = now[static_cast<std::size_t>(piece.graph.outputs[0].index)];
+    const ValueId result = now[piece.graph.outputs[0].slot()];
     const auto count = [](const Shape& shape) { return checked_count(sizes_of(shape).value_or(Sizes{})); };
     const bool fits = count(patch.type(result).shape) == count(b_[to].type.shape);
     auto given = turned(patch, like, result, layer.permutation, fits ? b_[to].type.shape : patch.type(result).shape);

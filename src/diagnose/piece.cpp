@@ -72,14 +72,13 @@ Result<std::vector<Tensor>> values_changed(const Graph& piece, const std::vector
     if (piece.values[i].constant) values[i] = change ? change(*piece.values[i].constant) : *piece.values[i].constant;
   std::vector<bool> is_fed(piece.values.size(), false);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    values[static_cast<std::size_t>(piece.inputs[i].index)] = inputs[i];
-    is_fed[static_cast<std::size_t>(piece.inputs[i].index)] = true;
+    values[piece.inputs[i].slot()] = inputs[i];
+    is_fed[piece.inputs[i].slot()] = true;
   }
   for (const Node& node : piece.nodes) {
-    const bool reads_fed =
-        std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_fed[static_cast<std::size_t>(v.index)]; });
+    const bool reads_fed = std::ranges::any_of(node.inputs, [&](ValueId v) { return v && is_fed[v.slot()]; });
     std::vector<const Tensor*> read;
-    for (const ValueId v : node.inputs) read.push_back(v ? &values[static_cast<std::size_t>(v.index)] : nullptr);
+    for (const ValueId v : node.inputs) read.push_back(v ? &values[v.slot()] : nullptr);
     std::vector<Input> seen;
     std::vector<TensorType> types(read.size());
     for (std::size_t i = 0; i < read.size(); ++i) {
@@ -93,7 +92,7 @@ Result<std::vector<Tensor>> values_changed(const Graph& piece, const std::vector
     auto made = run_node_of(piece, node, read, Precision::Double, threads);
     if (!made) return pass(made);
     for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i) {
-      const auto at = static_cast<std::size_t>(node.outputs[i].index);
+      const auto at = node.outputs[i].slot();
       values[at] = change && (!reads_fed || is_steered_inexactly(node.op)) ? change((*made)[i]) : std::move((*made)[i]);
       is_fed[at] = reads_fed;
     }
@@ -139,15 +138,14 @@ bool all_finite(const Tensor& tensor) {
 Result<Tensor> evaluate(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
   auto values = values_of(piece, inputs, threads);
   if (!values) return pass(values);
-  return (*values)[static_cast<std::size_t>(piece.outputs[0].index)];
+  return (*values)[piece.outputs[0].slot()];
 }
 
 Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& inputs, int threads) {
   std::vector<Rounded> held(piece.values.size());
   for (std::size_t i = 0; i < held.size(); ++i)
     if (piece.values[i].constant) held[i].value = *piece.values[i].constant;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    held[static_cast<std::size_t>(piece.inputs[i].index)].value = inputs[i];
+  for (std::size_t i = 0; i < inputs.size(); ++i) held[piece.inputs[i].slot()].value = inputs[i];
   for (const Node& node : piece.nodes) {
     std::vector<const Tensor*> read, errors;
     std::vector<TensorType> types(node.inputs.size());
@@ -156,7 +154,7 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
     double limit = 0;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
-      const Rounded* one = v ? &held[static_cast<std::size_t>(v.index)] : nullptr;
+      const Rounded* one = v ? &held[v.slot()] : nullptr;
       read.push_back(one ? &one->value : nullptr);
       errors.push_back(one && one->error ? &*one->error : nullptr);
       if (one) types[i] = type_of(one->value);
@@ -170,11 +168,10 @@ Result<Rounded> evaluate_rounded(const Graph& piece, const std::vector<Tensor>& 
     auto bound = bound_of({node, read, errors, *made, threads, types_of(piece, node.outputs)});
     if (!bound) return pass(bound);
     for (std::size_t i = 0; i < made->size() && i < node.outputs.size(); ++i)
-      held[static_cast<std::size_t>(node.outputs[i].index)] = {std::move((*made)[i]), std::move(bound->errors[i]),
-                                                               std::max(terms, bound->terms),
-                                                               std::max(limit, bound->limit)};
+      held[node.outputs[i].slot()] = {std::move((*made)[i]), std::move(bound->errors[i]), std::max(terms, bound->terms),
+                                      std::max(limit, bound->limit)};
   }
-  return std::move(held[static_cast<std::size_t>(piece.outputs[0].index)]);
+  return std::move(held[piece.outputs[0].slot()]);
 }
 
 Result<Rounded> evaluate_sharply(const Graph& piece, const std::vector<Tensor>& inputs, double sharpness, int threads) {
@@ -214,7 +211,7 @@ Status allow_for_known(Rounded& got, const Graph& a, const std::vector<Tensor>& 
   if (!values) return pass(values);
   std::vector<Beforehand> found(a.values.size());
   for (std::size_t i = 0; i < found.size(); ++i) found[i].known = a.values[i].constant.has_value();
-  const auto at = [](ValueId v) { return static_cast<std::size_t>(v.index); };
+  const auto at = [](ValueId v) { return v.slot(); };
   for (const Node& node : a.nodes) {
     std::vector<const Tensor*> numbers;
     std::vector<const Beforehand*> read;

@@ -9,9 +9,6 @@
 
 namespace convoy::diagnose {
 
-// Where a list with one entry per value holds the value's.
-inline std::size_t slot_of(ValueId v) { return static_cast<std::size_t>(v.index); }
-
 // A graph of its own whose inputs stand for `from`; one output.
 struct Piece {
   Graph graph;

@@ -86,13 +86,13 @@ std::optional<Behind> norm_in_front(const Graph& graph, const std::vector<std::v
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const ValueId y = node.inputs[i], other = node.inputs[1 - i];
     const Node* norm = maker_of_value(graph, y);
-    if (!norm || !graph[other].constant || readers[static_cast<std::size_t>(y.index)].size() != 1) continue;
+    if (!norm || !graph[other].constant || readers[y.slot()].size() != 1) continue;
     if (std::ranges::find(graph.outputs, y) != graph.outputs.end()) continue;
     const Shape& shape = graph[y].type.shape;
     const auto axes = axes_of_vectors(norm->op, shape.size());
     auto vector = axes ? vector_along(*graph[other].constant, shape, *axes) : std::nullopt;
     if (!vector || graph[node.outputs[0]].type.shape != shape) continue;
-    return Behind{static_cast<std::size_t>(graph[y].producer.index), *std::move(vector)};
+    return Behind{graph[y].producer.slot(), *std::move(vector)};
   }
   return std::nullopt;
 }
@@ -129,7 +129,7 @@ std::vector<NodeId> with_vectors_behind(const Graph& graph, const std::vector<st
                                         ValueId from, Vectors& vectors) {
   std::vector<NodeId> taken;
   for (const BinaryFunction function : {BinaryFunction::Multiply, BinaryFunction::Add}) {
-    const auto& next = readers[static_cast<std::size_t>(from.index)];
+    const auto& next = readers[from.slot()];
     const auto* binary = next.size() == 1 ? std::get_if<Binary>(&graph[next[0]].op) : nullptr;
     if (!binary || binary->function != function) continue;
     const Node& node = graph[next[0]];

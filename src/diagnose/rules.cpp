@@ -90,7 +90,7 @@ Result<Graph> renumbered(const Graph& piece, const Rules& rules, const std::vect
   if (!values) return pass(values);
   for (Node& node : result.nodes)
     if (!node.inputs.empty() && node.inputs[0])
-      node.op = with_numbers(node.op, type_of((*values)[static_cast<std::size_t>(node.inputs[0].index)]).shape);
+      node.op = with_numbers(node.op, type_of((*values)[node.inputs[0].slot()]).shape);
   return result;
 }
 

@@ -27,8 +27,7 @@ double work_of(const Graph& piece, const std::vector<Tensor>& values) {
       if (constant && constant->rank() > 1)
         terms = static_cast<double>(constant->count()) / static_cast<double>(std::max<Size>(constant->shape()[0], 1));
     }
-    for (const ValueId v : node.outputs)
-      work += terms * static_cast<double>(values[static_cast<std::size_t>(v.index)].count());
+    for (const ValueId v : node.outputs) work += terms * static_cast<double>(values[v.slot()].count());
   }
   return work + 3e4 * static_cast<double>(piece.nodes.size());
 }
@@ -126,7 +125,7 @@ class Search {
     auto values = values_of(q_.a, q_.inputs_a, q_.threads);
     if (!values) return pass(values);
     Explained result;
-    const auto output = static_cast<std::size_t>(q_.a.outputs[0].index);
+    const auto output = q_.a.outputs[0].slot();
     result.before = gap_between(got_, (*values)[output], q_.permutation);
     if (!has_its_shape((*values)[output], got_.value.shape())) result.before = of_another_shape(result.before);
     limit_ = result.before.limit;

@@ -31,7 +31,7 @@ std::optional<TensorTypes> types_with(const Graph& graph, const Node& node, Unkn
 }  // namespace
 
 std::vector<SizeId>& UnknownSizes::room_for(ValueId value, std::size_t axes) {
-  const auto at = static_cast<std::size_t>(value.index);
+  const auto at = value.slot();
   if (sizes_.size() <= at) sizes_.resize(at + 1);
   sizes_[at].resize(axes, -1);
   return sizes_[at];
@@ -39,7 +39,7 @@ std::vector<SizeId>& UnknownSizes::room_for(ValueId value, std::size_t axes) {
 
 const std::vector<SizeId>& UnknownSizes::of(ValueId value) {
   static const std::vector<SizeId> none;
-  const auto at = static_cast<std::size_t>(value.index);
+  const auto at = value.slot();
   return value && at < sizes_.size() ? sizes_[at] : none;
 }
 

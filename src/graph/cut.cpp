@@ -22,7 +22,7 @@ std::vector<ValueId> given_by(const Graph& graph, const std::string& name) {
   std::vector<ValueId> given;
   for (const NodeId node : inside)
     for (const ValueId v : graph[node].outputs) {
-      const auto& by = readers[static_cast<std::size_t>(v.index)];
+      const auto& by = readers[v.slot()];
       if (std::ranges::find(graph.outputs, v) != graph.outputs.end() ||
           std::ranges::any_of(by, [&](NodeId reader) { return !inside.contains(reader); }))
         given.push_back(v);

@@ -14,7 +14,7 @@ namespace {
 ValueId last_value(const Graph& g) { return {static_cast<std::int32_t>(g.values.size()) - 1}; }
 NodeId node_at(std::size_t i) { return {static_cast<std::int32_t>(i)}; }
 
-bool in_range(const Graph& g, ValueId v) { return v.index >= 0 && static_cast<std::size_t>(v.index) < g.values.size(); }
+bool in_range(const Graph& g, ValueId v) { return v.index >= 0 && v.slot() < g.values.size(); }
 
 // Whether the operator does without its second result from now on: the last cell of an LSTM, the places of maxima.
 bool drop_second(Op& op) {
@@ -131,7 +131,7 @@ std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     for (const ValueId v : graph.nodes[i].inputs)
       if (v) {
-        auto& list = readers[static_cast<std::size_t>(v.index)];
+        auto& list = readers[v.slot()];
         if (list.empty() || list.back() != node_at(i)) list.push_back(node_at(i));
       }
   return readers;
@@ -191,25 +191,24 @@ Status check_order(const Graph& g) {
   for (const ValueId v : g.inputs) {
     if (!in_range(g, v) || g[v].producer || g[v].constant)
       return fail(Fault::Internal, "input " + id_text(g, v) + " is not a plain value");
-    ready[static_cast<std::size_t>(v.index)] = 1;
+    ready[v.slot()] = 1;
   }
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
     const Node& node = g.nodes[i];
     for (const ValueId v : node.inputs)
-      if (v && (!in_range(g, v) || !ready[static_cast<std::size_t>(v.index)]))
+      if (v && (!in_range(g, v) || !ready[v.slot()]))
         return within(place_of(node), Status(fail(Fault::Internal, "reads " + id_text(g, v) + " before it is made")));
     for (const ValueId v : node.outputs) {
-      if (!in_range(g, v) || ready[static_cast<std::size_t>(v.index)] || g[v].producer != node_at(i))
+      if (!in_range(g, v) || ready[v.slot()] || g[v].producer != node_at(i))
         return within(place_of(node), Status(fail(Fault::Internal, "output " + id_text(g, v) + " is made elsewhere")));
-      ready[static_cast<std::size_t>(v.index)] = 1;
+      ready[v.slot()] = 1;
     }
   }
   if (g.outputs.empty()) return fail(Fault::Internal, "the graph has no output");
   if (g.output_names.size() != g.outputs.size())
     return fail(Fault::Internal, "outputs and their names differ in number");
   for (const ValueId v : g.outputs)
-    if (!in_range(g, v) || !ready[static_cast<std::size_t>(v.index)])
-      return fail(Fault::Internal, "output " + id_text(g, v) + " is never made");
+    if (!in_range(g, v) || !ready[v.slot()]) return fail(Fault::Internal, "output " + id_text(g, v) + " is never made");
   return {};
 }
 
@@ -238,18 +237,18 @@ void name_origins(Graph& graph) {
 
 void prune(Graph& graph) {
   std::vector<char> needed(graph.values.size(), 0);
-  for (const ValueId v : graph.outputs) needed[static_cast<std::size_t>(v.index)] = 1;
-  for (const ValueId v : graph.inputs) needed[static_cast<std::size_t>(v.index)] = 1;
+  for (const ValueId v : graph.outputs) needed[v.slot()] = 1;
+  for (const ValueId v : graph.inputs) needed[v.slot()] = 1;
   std::vector<char> kept(graph.nodes.size(), 0);
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     Node& node = graph.nodes[i];
-    const auto is_needed = [&](ValueId v) { return needed[static_cast<std::size_t>(v.index)] != 0; };
+    const auto is_needed = [&](ValueId v) { return needed[v.slot()] != 0; };
     kept[i] = std::ranges::any_of(node.outputs, is_needed);
     if (!kept[i]) continue;
     if (node.outputs.size() == 2 && !is_needed(node.outputs[1]) && drop_second(node.op)) node.outputs.pop_back();
     for (const ValueId v : node.inputs)
-      if (v) needed[static_cast<std::size_t>(v.index)] = 1;
-    for (const ValueId v : node.outputs) needed[static_cast<std::size_t>(v.index)] = 1;
+      if (v) needed[v.slot()] = 1;
+    for (const ValueId v : node.outputs) needed[v.slot()] = 1;
   }
 
   std::vector<ValueId> now(graph.values.size());
@@ -262,7 +261,7 @@ void prune(Graph& graph) {
   }
   const auto renumber = [&](std::vector<ValueId>& ids) {
     for (ValueId& v : ids)
-      if (v) v = now[static_cast<std::size_t>(v.index)];
+      if (v) v = now[v.slot()];
   };
   std::vector<Node> nodes;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -270,7 +269,7 @@ void prune(Graph& graph) {
     Node node = std::move(graph.nodes[i]);
     renumber(node.inputs);
     renumber(node.outputs);
-    for (const ValueId v : node.outputs) values[static_cast<std::size_t>(v.index)].producer = node_at(nodes.size());
+    for (const ValueId v : node.outputs) values[v.slot()].producer = node_at(nodes.size());
     nodes.push_back(std::move(node));
   }
   renumber(graph.inputs);

@@ -18,11 +18,13 @@ namespace convoy {
 // Index types, so that a node cannot be taken for a value. A default one refers to nothing.
 struct ValueId {
   std::int32_t index = -1;
+  std::size_t slot() const { return static_cast<std::size_t>(index); }  // in lists with one entry for each
   explicit operator bool() const { return index >= 0; }
   friend auto operator<=>(ValueId, ValueId) = default;
 };
 struct NodeId {
   std::int32_t index = -1;
+  std::size_t slot() const { return static_cast<std::size_t>(index); }  // in lists with one entry for each
   explicit operator bool() const { return index >= 0; }
   friend auto operator<=>(NodeId, NodeId) = default;
 };
@@ -76,10 +78,10 @@ struct Graph {
   bool inputs_by_name = false, outputs_by_name = false;
   bool one_output_in_tuple = false;  // a single output that a caller is given in a tuple of one, as PyTorch tells apart
 
-  const Value& operator[](ValueId v) const { return values[static_cast<std::size_t>(v.index)]; }
-  Value& operator[](ValueId v) { return values[static_cast<std::size_t>(v.index)]; }
-  const Node& operator[](NodeId n) const { return nodes[static_cast<std::size_t>(n.index)]; }
-  Node& operator[](NodeId n) { return nodes[static_cast<std::size_t>(n.index)]; }
+  const Value& operator[](ValueId v) const { return values[v.slot()]; }
+  Value& operator[](ValueId v) { return values[v.slot()]; }
+  const Node& operator[](NodeId n) const { return nodes[n.slot()]; }
+  Node& operator[](NodeId n) { return nodes[n.slot()]; }
 
   ValueId input(std::string value_name, TensorType type);
   ValueId constant(std::string value_name, Tensor tensor, bool trainable = true);

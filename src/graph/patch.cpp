@@ -11,7 +11,7 @@ namespace convoy {
 
 const TensorType& Patch::type(ValueId value) const {
   const auto old = graph_->values.size();
-  const auto i = static_cast<std::size_t>(value.index);
+  const auto i = value.slot();
   if (const auto reshaped = inputs_.find(value); reshaped != inputs_.end()) return reshaped->second.first;
   return i < old ? (*graph_)[value].type : values_[i - old].type;
 }
@@ -36,7 +36,7 @@ Result<std::vector<ValueId>> Patch::node(const Node& like, Op op, std::vector<Va
       seen.push_back({});
       continue;
     }
-    const auto i = static_cast<std::size_t>(v.index);
+    const auto i = v.slot();
     const Value& value = i < old ? (*graph_)[v] : values_[i - old];
     seen.push_back({&type(v), value.constant ? &*value.constant : nullptr});
   }
@@ -92,13 +92,13 @@ namespace {
 Result<std::vector<Node>> sorted(const Graph& graph, std::vector<Node> nodes) {
   std::vector<std::int32_t> maker(graph.values.size(), -1);
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (const ValueId v : nodes[i].outputs) maker[static_cast<std::size_t>(v.index)] = static_cast<std::int32_t>(i);
+    for (const ValueId v : nodes[i].outputs) maker[v.slot()] = static_cast<std::int32_t>(i);
   std::vector<int> waits(nodes.size(), 0);
   std::vector<std::vector<std::size_t>> wakes(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (const ValueId v : nodes[i].inputs) {
-      if (!v || maker[static_cast<std::size_t>(v.index)] < 0) continue;
-      wakes[static_cast<std::size_t>(maker[static_cast<std::size_t>(v.index)])].push_back(i);
+      if (!v || maker[v.slot()] < 0) continue;
+      wakes[static_cast<std::size_t>(maker[v.slot()])].push_back(i);
       ++waits[i];
     }
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
@@ -125,14 +125,14 @@ std::vector<Node> interleaved(std::vector<Node> old_nodes, std::vector<Node> new
   std::vector<std::pair<std::int64_t, Node>> placed;
   std::int64_t at = 0;
   for (Node& n : old_nodes) {
-    for (const ValueId v : n.outputs) position[static_cast<std::size_t>(v.index)] = at;
+    for (const ValueId v : n.outputs) position[v.slot()] = at;
     placed.emplace_back(at++, std::move(n));
   }
   for (Node& n : new_nodes) {
     std::int64_t last = -1;
     for (const ValueId v : n.inputs)
-      if (v) last = std::max(last, position[static_cast<std::size_t>(v.index)]);
-    for (const ValueId v : n.outputs) position[static_cast<std::size_t>(v.index)] = last;
+      if (v) last = std::max(last, position[v.slot()]);
+    for (const ValueId v : n.outputs) position[v.slot()] = last;
     placed.emplace_back(last, std::move(n));
   }
   std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -175,8 +175,7 @@ Status apply(Graph& graph, Patch patch) {
   std::vector<std::int32_t> old_position(old_values, -1);
   std::vector<Node> old_nodes;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const ValueId v : graph.nodes[i].outputs)
-      old_position[static_cast<std::size_t>(v.index)] = static_cast<std::int32_t>(old_nodes.size());
+    for (const ValueId v : graph.nodes[i].outputs) old_position[v.slot()] = static_cast<std::int32_t>(old_nodes.size());
     if (!patch.removed_.contains({static_cast<std::int32_t>(i)})) old_nodes.push_back(std::move(graph.nodes[i]));
   }
   for (auto& v : patch.values_) graph.values.push_back(std::move(v));
@@ -184,14 +183,14 @@ Status apply(Graph& graph, Patch patch) {
   std::vector<ValueId> last(graph.values.size());  // of those that were followed: a long chain is gone through once
   const auto follow = [&](ValueId v) {
     std::vector<ValueId> way;
-    while (!last[static_cast<std::size_t>(v.index)] && way.size() <= patch.replaced_.size()) {
+    while (!last[v.slot()] && way.size() <= patch.replaced_.size()) {
       const auto it = patch.replaced_.find(v);
       if (it == patch.replaced_.end()) break;
       way.push_back(v);
       v = it->second.now;
     }
-    if (const ValueId known = last[static_cast<std::size_t>(v.index)]) v = known;
-    for (const ValueId passed : way) last[static_cast<std::size_t>(passed.index)] = v;
+    if (const ValueId known = last[v.slot()]) v = known;
+    for (const ValueId passed : way) last[passed.slot()] = v;
     return v;
   };
   for (Node& n : old_nodes)
@@ -199,9 +198,7 @@ Status apply(Graph& graph, Patch patch) {
       if (v) v = follow(v);
   // A node of the patch reads what it was told to read, even a value replaced for everybody else (a pad in front of it,
   // say); only where that value's own node goes does it read what came instead.
-  const auto goes = [&](ValueId v) {
-    return static_cast<std::size_t>(v.index) < old_values && patch.removed_.contains(graph[v].producer);
-  };
+  const auto goes = [&](ValueId v) { return v.slot() < old_values && patch.removed_.contains(graph[v].producer); };
   for (Node& n : patch.nodes_)
     for (ValueId& v : n.inputs)
       if (v && goes(v)) v = follow(v);
@@ -211,8 +208,7 @@ Status apply(Graph& graph, Patch patch) {
     const auto& origin = graph[before].origin;
     if (origin && !graph[to.now].origin) graph[to.now].origin = moved(*origin, to.permutation);
     graph[before].origin.reset();
-    if (static_cast<std::size_t>(to.now.index) >= old_values && named.insert(to.now).second)
-      graph[to.now].name = graph[before].name;
+    if (to.now.slot() >= old_values && named.insert(to.now).second) graph[to.now].name = graph[before].name;
   }
   for (auto& [v, origin] : patch.origins_) graph[v].origin = std::move(origin);
   for (auto& [v, to] : patch.inputs_) {

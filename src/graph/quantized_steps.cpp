@@ -26,8 +26,8 @@ class StretchFinder {
   explicit StretchFinder(const Graph& graph) : graph_(graph), uses_(graph.values.size()) {
     for (const Node& node : graph.nodes)
       for (const ValueId v : node.inputs)
-        if (v) ++uses_[static_cast<std::size_t>(v.index)];
-    for (const ValueId v : graph.outputs) ++uses_[static_cast<std::size_t>(v.index)];
+        if (v) ++uses_[v.slot()];
+    for (const ValueId v : graph.outputs) ++uses_[v.slot()];
   }
 
   QuantizedStretches find() {
@@ -39,7 +39,7 @@ class StretchFinder {
       if (!stretch) stretch = widening_to(last);
       if (!stretch) continue;
       for (const NodeId inner : stretch->nodes)
-        if (inner != last) found.goes[static_cast<std::size_t>(inner.index)] = 1;
+        if (inner != last) found.goes[inner.slot()] = 1;
       found.by_last.emplace(last, std::move(*stretch));
     }
     return found;
@@ -50,7 +50,7 @@ class StretchFinder {
   NodeId before(NodeId node, std::size_t input = 0) const {
     const ValueId v = graph_[node].inputs[input];
     const NodeId made_by = v ? graph_[v].producer : NodeId{};
-    if (!made_by || uses_[static_cast<std::size_t>(v.index)] != 1) return {};
+    if (!made_by || uses_[v.slot()] != 1) return {};
     return graph_[made_by].layer == graph_[node].layer ? made_by : NodeId{};
   }
   const Tensor* constant(NodeId node, std::size_t input) const {

@@ -23,7 +23,7 @@ std::optional<Walked> walked(const Op& op) {
 class Finder {
  public:
   explicit Finder(const Graph& graph) : graph_(graph), readers_(readers_of(graph)), is_output_(graph.values.size()) {
-    for (const ValueId v : graph.outputs) is_output_[static_cast<std::size_t>(v.index)] = 1;
+    for (const ValueId v : graph.outputs) is_output_[v.slot()] = 1;
     found_.goes.resize(graph.nodes.size());
   }
 
@@ -36,13 +36,13 @@ class Finder {
   }
 
  private:
-  const std::vector<NodeId>& readers(ValueId v) const { return readers_[static_cast<std::size_t>(v.index)]; }
-  bool is_output(ValueId v) const { return is_output_[static_cast<std::size_t>(v.index)] != 0; }
+  const std::vector<NodeId>& readers(ValueId v) const { return readers_[v.slot()]; }
+  bool is_output(ValueId v) const { return is_output_[v.slot()] != 0; }
   // The only node that reads a value; nothing where there are others, or the graph gives it out.
   NodeId only_reader(ValueId v) const {
     return !is_output(v) && readers(v).size() == 1 ? readers(v).front() : NodeId{};
   }
-  void go(NodeId node) { found_.goes[static_cast<std::size_t>(node.index)] = 1; }
+  void go(NodeId node) { found_.goes[node.slot()] = 1; }
 
   void add(NodeId id, Walked walk) {
     const Node& node = graph_[id];

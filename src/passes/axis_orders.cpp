@@ -269,7 +269,7 @@ bool shares_order(const Op& op, const Sizes& order) {
 
 std::vector<Sizes> wishes_of(const Graph& graph, Order to) {
   std::vector<Sizes> found(graph.values.size()), wish(graph.values.size());
-  const auto at = [](auto& all, ValueId v) -> auto& { return all[static_cast<std::size_t>(v.index)]; };
+  const auto at = [](auto& all, ValueId v) -> auto& { return all[v.slot()]; };
   const auto rank = [&](ValueId v) { return graph[v].type.rank(); };
   // Forward: what spatial operators give, as far as it is carried on.
   for (const Node& node : graph.nodes) {

@@ -32,7 +32,7 @@ class CropFolder {
     std::vector<NodeId> taken;
     ValueId last = node.outputs[0];
     for (;;) {
-      const auto& readers = readers_[static_cast<std::size_t>(last.index)];
+      const auto& readers = readers_[last.slot()];
       if (readers.size() != 1 || std::ranges::find(graph_.outputs, last) != graph_.outputs.end()) break;
       const NodeId next = readers[0];
       const auto* pad = std::get_if<Pad>(&graph_[next].op);

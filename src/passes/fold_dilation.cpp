@@ -23,7 +23,7 @@ class DilationFolder {
   const Node* only_from(ValueId v) const {
     const bool is_output = std::ranges::count(graph_.outputs, v) > 0;
     const NodeId producer = graph_[v].producer;
-    if (!producer || is_output || readers_[static_cast<std::size_t>(v.index)].size() != 1) return nullptr;
+    if (!producer || is_output || readers_[v.slot()].size() != 1) return nullptr;
     return std::holds_alternative<Op>(graph_[producer].op) ? &graph_[producer] : nullptr;
   }
 

@@ -97,12 +97,12 @@ Result<std::vector<PassReport>> optimize(Graph& graph) {
   std::vector<int> uses(graph.values.size());
   for (const Node& node : graph.nodes)
     for (const ValueId v : node.inputs)
-      if (v) ++uses[static_cast<std::size_t>(v.index)];
-  for (const ValueId v : graph.outputs) ++uses[static_cast<std::size_t>(v.index)];
+      if (v) ++uses[v.slot()];
+  for (const ValueId v : graph.outputs) ++uses[v.slot()];
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     const auto* norm = std::get_if<BatchNorm>(&node.op);
-    if (!norm || uses[static_cast<std::size_t>(node.inputs[0].index)] != 1) continue;
+    if (!norm || uses[node.inputs[0].slot()] != 1) continue;
     if (auto done = fold(graph, {static_cast<std::int32_t>(i)}, *norm, patch); !done) return pass(done);
   }
   std::vector<PassReport> reports;

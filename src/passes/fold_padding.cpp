@@ -63,8 +63,8 @@ class PaddingFolder {
     uses_.resize(graph.values.size());
     for (const Node& node : graph.nodes)
       for (const ValueId v : node.inputs)
-        if (v) ++uses_[static_cast<std::size_t>(v.index)];
-    for (const ValueId v : graph.outputs) ++uses_[static_cast<std::size_t>(v.index)];
+        if (v) ++uses_[v.slot()];
+    for (const ValueId v : graph.outputs) ++uses_[v.slot()];
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       if (std::holds_alternative<Pad>(graph.nodes[i].op))
         pads_[graph.nodes[i].outputs[0]] = static_cast<std::int32_t>(i);
@@ -81,7 +81,7 @@ class PaddingFolder {
     const Node& node = graph_[id];
     if (node.outputs.size() != 1) return {};  // positions of maxima count the cells of the padded input
     const auto found = pads_.find(node.inputs[0]);
-    if (found == pads_.end() || uses_[static_cast<std::size_t>(node.inputs[0].index)] != 1) return {};
+    if (found == pads_.end() || uses_[node.inputs[0].slot()] != 1) return {};
     const Node& pad = graph_[NodeId{found->second}];
     const auto front = front_of(std::get<Pad>(pad.op), op.axes, worth_nothing<Op>);
     const auto before = op.paddings;

@@ -21,7 +21,7 @@ class Alike {
     std::iota(above_.begin(), above_.end(), std::size_t{0});
     for (const Node& node : graph.nodes) join(node);
   }
-  std::size_t of(ValueId v) { return top(static_cast<std::size_t>(v.index)); }
+  std::size_t of(ValueId v) { return top(v.slot()); }
 
  private:
   std::size_t top(std::size_t i) {

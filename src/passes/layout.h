@@ -62,9 +62,9 @@ class Layout {
   // Makes the node anew; all outputs get this order and home.
   Status emit(const Node& node, Op op, std::vector<ValueId> inputs, const Sizes& order, const Sizes& home,
               std::optional<Features> features = {});
-  const Held& held(ValueId v) const { return held_[static_cast<std::size_t>(v.index)]; }
+  const Held& held(ValueId v) const { return held_[v.slot()]; }
   const TensorType& type(ValueId v) const { return graph_[v].type; }
-  const Sizes& wish(ValueId v) const { return wishes_[static_cast<std::size_t>(v.index)]; }
+  const Sizes& wish(ValueId v) const { return wishes_[v.slot()]; }
   // Whether every reader of a flattened value can take its features in another order.
   bool takes_features(ValueId v) const;
   bool reads_features(const Node& node, ValueId v) const;

@@ -33,7 +33,7 @@ bool Layout::reads_features(const Node& node, ValueId v) const {
 
 bool Layout::takes_features(ValueId v) const {
   if (std::ranges::find(graph_.outputs, v) != graph_.outputs.end()) return false;
-  const auto& readers = readers_[static_cast<std::size_t>(v.index)];
+  const auto& readers = readers_[v.slot()];
   return !readers.empty() &&
          std::ranges::all_of(readers, [&](NodeId reader) { return reads_features(graph_[reader], v); });
 }

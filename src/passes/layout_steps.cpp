@@ -12,7 +12,7 @@ Status Layout::transpose(const Node& node, const Transpose& op) {
   Sizes order;
   for (const Size axis : x.order) order.push_back(back[static_cast<std::size_t>(axis)]);
   const ValueId y = node.outputs[0];
-  held_[static_cast<std::size_t>(y.index)] = {x.id, order, source_order(static_cast<Size>(order.size()))};
+  held_[y.slot()] = {x.id, order, source_order(static_cast<Size>(order.size()))};
   patch_.replace(y, x.id, is_identity(order) ? Sizes{} : order);
   changed_ = true;
   return {};

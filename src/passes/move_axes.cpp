@@ -29,7 +29,7 @@ Result<Patch> Layout::run() {
     const ValueId v = graph_.inputs[i];
     const Sizes order = order_of_input(i);
     if (is_identity(order)) continue;
-    Held& input = held_[static_cast<std::size_t>(v.index)];
+    Held& input = held_[v.slot()];
     input.order = input.home = order;
     const auto& before = graph_[v].origin;
     Origin origin = before.value_or(Origin{graph_[v].name, {}, {}});
@@ -135,11 +135,11 @@ Status Layout::emit(const Node& node, Op op, std::vector<ValueId> inputs, const 
     const ValueId source = node.outputs[i];
     const Size rank = type(source).rank();
     if (rank != static_cast<Size>(order.size())) {  // the last cell beside all steps
-      held_[static_cast<std::size_t>(source.index)] = {(*made)[i], source_order(rank), source_order(rank)};
+      held_[source.slot()] = {(*made)[i], source_order(rank), source_order(rank)};
       patch_.replace(source, (*made)[i]);
       continue;
     }
-    held_[static_cast<std::size_t>(source.index)] = {(*made)[i], order, home, features};
+    held_[source.slot()] = {(*made)[i], order, home, features};
     patch_.replace(source, (*made)[i], is_identity(order) ? Sizes{} : order);
     const auto& origin = graph_[source].origin;
     if (features && origin && origin->permutation.empty()) {

@@ -71,7 +71,7 @@ class Shuffle {
   // The convolution that makes x, with its output channels reordered; nothing where it cannot be folded there.
   Result<ValueId> folded(ValueId x, Size taps, Size channels) {
     const NodeId producer = graph_[x].producer;
-    if (!producer || readers_[static_cast<std::size_t>(x.index)].size() != 1) return ValueId{};
+    if (!producer || readers_[x.slot()].size() != 1) return ValueId{};
     for (const ValueId v : graph_.outputs)
       if (v == x) return ValueId{};
     const Node& node = graph_[producer];
@@ -79,8 +79,7 @@ class Shuffle {
     const KernelOrder wanted = depth_first_ ? KernelOrder::SpaceInOut : KernelOrder::OutInSpace;
     if (!conv || conv->groups != 1 || conv->kernel_order != wanted) return ValueId{};
     for (std::size_t i = 1; i < node.inputs.size(); ++i)
-      if (const ValueId v = node.inputs[i];
-          v && (!graph_[v].constant || readers_[static_cast<std::size_t>(v.index)].size() != 1))
+      if (const ValueId v = node.inputs[i]; v && (!graph_[v].constant || readers_[v.slot()].size() != 1))
         return ValueId{};
     std::vector<ValueId> inputs = node.inputs;
     for (std::size_t i = 1; i < inputs.size(); ++i)

@@ -45,7 +45,7 @@ class PadTurner {
   // A transpose behind the pad does both in one.
   Status turn_back(NodeId id, ValueId x, const Sizes& back) {
     const Node& node = graph_[id];
-    for (const NodeId reader : readers_[static_cast<std::size_t>(node.outputs[0].index)])
+    for (const NodeId reader : readers_[node.outputs[0].slot()])
       if (const auto* further = std::get_if<Transpose>(&graph_[reader].op)) {
         const Sizes both = compose(back, further->permutation);
         auto y = is_identity(both) ? Result<ValueId>(x) : patch_.one(graph_[reader], Transpose{both}, {x});

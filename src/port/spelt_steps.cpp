@@ -65,7 +65,7 @@ class Speller {
   }
 
  private:
-  ValueId& real(ValueId v) { return real_[static_cast<std::size_t>(v.index)]; }
+  ValueId& real(ValueId v) { return real_[v.slot()]; }
   ValueId number(const std::string& layer, std::string_view word, double value) {
     const ValueId made = to_.constant(to_.unique_name(layer + "/" + std::string(word)),
                                       Tensor::of({}, std::vector<float>{static_cast<float>(value)}), false);
@@ -130,7 +130,7 @@ class Speller {
 
   // Between two operators of one layer the kernels of whole numbers do not round.
   bool is_inside(const Node& node, ValueId v) const {
-    const auto& readers = readers_[static_cast<std::size_t>(v.index)];
+    const auto& readers = readers_[v.slot()];
     return !readers.empty() && std::ranges::find(from_.outputs, v) == from_.outputs.end() &&
            std::ranges::all_of(readers, [&](NodeId reader) { return from_[reader].layer == node.layer; });
   }

@@ -23,7 +23,7 @@ class BiasRounder {
       const bool has_bias = node.inputs.size() > 2 && node.inputs[2] && traits_of(node.op).is_product();
       const Value* bias = has_bias ? &graph_[node.inputs[2]] : nullptr;
       if (!bias || !bias->constant || bias->constant->dtype() != DType::F32) continue;
-      if (readers_[static_cast<std::size_t>(node.inputs[2].index)].size() != 1) continue;
+      if (readers_[node.inputs[2].slot()].size() != 1) continue;
       const auto scale = scale_behind(node.inputs[0]);
       const auto weight = held_.find(graph_[node.inputs[1]].name);
       if (!scale || weight == held_.end()) continue;

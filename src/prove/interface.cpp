@@ -109,7 +109,7 @@ class Walk {
         const bool one = std::holds_alternative<ExpandLike>(node.op);
         open.insert(open.end(), node.inputs.begin(), one ? node.inputs.begin() + 1 : node.inputs.end());
       };
-      for (const NodeId reader : readers_[static_cast<std::size_t>(v.index)]) {
+      for (const NodeId reader : readers_[v.slot()]) {
         const Node& node = graph_[reader];
         if (node.inputs[0] == v) hears(node, true);
         const bool is_beside = std::holds_alternative<ExpandLike>(node.op) && node.inputs[0] != v;

@@ -77,8 +77,8 @@ std::vector<bool> meeting(const Graph& source, const Graph& target, const std::v
   std::vector<bool> all(source.values.size(), false);
   for (const Node& node : target.nodes) {
     for (const ValueId v : node.outputs) {
-      const ValueId s = counterparts[static_cast<std::size_t>(v.index)];
-      if (s) all[static_cast<std::size_t>(s.index)] = true;
+      const ValueId s = counterparts[v.slot()];
+      if (s) all[s.slot()] = true;
     }
   }
   return all;
@@ -89,7 +89,7 @@ std::vector<bool> meeting(const Graph& source, const Graph& target, const std::v
 std::vector<Size> index_ranges(const Graph& graph) {
   std::vector<Size> range(graph.values.size(), 0);
   const auto narrow = [&](ValueId v, Size n) {
-    Size& now = range[static_cast<std::size_t>(v.index)];
+    Size& now = range[v.slot()];
     if (n > 0 && (now == 0 || n < now)) now = n;
   };
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
@@ -116,7 +116,7 @@ std::vector<Size> index_ranges(const Graph& graph) {
     if (!passes_on) continue;
     for (const ValueId out : node.outputs) {
       for (const ValueId in : node.inputs) {
-        if (in) narrow(in, range[static_cast<std::size_t>(out.index)]);
+        if (in) narrow(in, range[out.slot()]);
       }
     }
   }
@@ -126,7 +126,7 @@ std::vector<Size> index_ranges(const Graph& graph) {
 std::vector<bool> replaceable(const Graph& source, const Graph& target, const std::vector<ValueId>& counterparts) {
   auto fresh = meeting(source, target, counterparts);
   for (const Stretch& stretch : stretches_of(source, target, counterparts)) {
-    for (const ValueId u : stretch.unlike) fresh[static_cast<std::size_t>(u.index)] = false;
+    for (const ValueId u : stretch.unlike) fresh[u.slot()] = false;
   }
   const auto ranges = index_ranges(source);
   for (std::size_t i = 0; i < fresh.size(); ++i) {

@@ -178,7 +178,7 @@ Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::u
             budget::afford(checked_multiply(*count, 8), "input '" + (*sized)[v].name + "' " + text_of(type.shape));
         !held)
       return pass(held);
-    const Size range = ranges[static_cast<std::size_t>(v.index)];
+    const Size range = ranges[v.slot()];
     const bool is_unsigned = type.dtype >= DType::U8;
     if (range > 0) {
       const Tensor indices = random_indices(*shape, 0, range - 1, random);

@@ -42,7 +42,7 @@ Reference::Reference(const Graph& graph, Roles roles, const ProofOptions& option
   for (std::size_t i = 0; i < held_.size(); ++i) held_[i].uses = roles.uses[i];
   for (const Node& node : graph.nodes) {
     for (const ValueId v : node.inputs) {
-      if (v) ++held_[static_cast<std::size_t>(v.index)].uses;
+      if (v) ++held_[v.slot()].uses;
     }
   }
 }
@@ -66,13 +66,12 @@ Tensor fresh_numbers(const Sizes& shape, std::uint64_t seed) {
 }  // namespace
 
 void Reference::feed(const std::vector<Tensor>& inputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    held_[static_cast<std::size_t>(graph_.inputs[i].index)].exact = inputs[i];
+  for (std::size_t i = 0; i < inputs.size(); ++i) held_[graph_.inputs[i].slot()].exact = inputs[i];
 }
 
 Result<Tensor> Reference::value(ValueId v) {
   if (graph_[v].constant) return weights_ ? weights_->of_source(graph_[v]) : *graph_[v].constant;
-  const Held& held = held_[static_cast<std::size_t>(v.index)];
+  const Held& held = held_[v.slot()];
   while (!held.exact && next_ < graph_.nodes.size()) {
     if (auto done = compute_next(); !done) return pass(done);
   }
@@ -81,7 +80,7 @@ Result<Tensor> Reference::value(ValueId v) {
 }
 
 Result<Tensor> Reference::met(ValueId v) {
-  const auto i = static_cast<std::size_t>(v.index);
+  const auto i = v.slot();
   if (graph_[v].constant || !meets_[i]) return value(v);
   Held& held = held_[i];
   if (!held.met) {
@@ -98,7 +97,7 @@ Result<Tensor> Reference::met(ValueId v) {
 }
 
 void Reference::release(ValueId v) {
-  Held& held = held_[static_cast<std::size_t>(v.index)];
+  Held& held = held_[v.slot()];
   if (--held.uses > 0 || graph_[v].constant) return;
   budget_.give(held.bytes);
   held.bytes = 0;
@@ -126,12 +125,12 @@ Result<std::vector<Tensor>> Reference::evaluate(const Node& node, const std::vec
   if (whole_.empty()) return run_node_of(graph_, node, inputs, Precision::Double, threads_);
   bool exact = convoy::is_exact(node, inputs, *sizes_of(graph_[node.outputs[0]].type.shape));
   for (const ValueId v : node.inputs) {
-    if (!v || graph_[v].constant || meets_[static_cast<std::size_t>(v.index)]) continue;
-    exact = exact && held_[static_cast<std::size_t>(v.index)].is_exact;
+    if (!v || graph_[v].constant || meets_[v.slot()]) continue;
+    exact = exact && held_[v.slot()].is_exact;
   }
   bool is_read = false;
   for (const ValueId v : node.outputs) {
-    const auto i = static_cast<std::size_t>(v.index);
+    const auto i = v.slot();
     held_[i].is_exact = exact;
     is_read = is_read || !fresh_[i] || !meets_[i] || graph_[v].type.dtype != DType::F32;
   }
@@ -154,7 +153,7 @@ Status Reference::follow_known(const Node& node, const std::vector<const Tensor*
   auto followed = followed_beforehand(node, inputs, read, outputs, types_of(graph_, node.outputs), threads_);
   if (!followed) return pass(followed);
   for (std::size_t i = 0; i < followed->size(); ++i)
-    held_[static_cast<std::size_t>(node.outputs[i].index)].beforehand = std::move((*followed)[i]);
+    held_[node.outputs[i].slot()].beforehand = std::move((*followed)[i]);
   return {};
 }
 
@@ -173,7 +172,7 @@ Status Reference::compute_next() {
   for (const ValueId v : node.outputs) {
     const Size bytes = bytes_of(graph_[v].type, 16);  // in float64 and rounded, with its bound
     if (auto taken = within(place_of(node), budget_.take(bytes, "its output")); !taken) return taken;
-    held_[static_cast<std::size_t>(v.index)].bytes = bytes;
+    held_[v.slot()].bytes = bytes;
   }
   auto outputs = within(place_of(node), evaluate(node, inputs));
   if (!outputs) return pass(outputs);
@@ -182,7 +181,7 @@ Status Reference::compute_next() {
     if (auto followed = within(place_of(node), follow_known(node, inputs, *outputs)); !followed) return followed;
   }
   for (std::size_t i = 0; i < outputs->size(); ++i) {
-    Held& held = held_[static_cast<std::size_t>(node.outputs[i].index)];
+    Held& held = held_[node.outputs[i].slot()];
     held.exact = std::move((*outputs)[i]);
     if (held.uses == 0) held.uses = 1, release(node.outputs[i]);
   }

@@ -45,9 +45,9 @@ class Reference {
   Result<Tensor> met(ValueId v);
   // Of a value that was computed: how far it may be off in a port that computed beforehand, and in float32, what is made of
   // constants alone. None: nothing on the way is.
-  const Beforehand& beforehand(ValueId v) const { return held_[static_cast<std::size_t>(v.index)].beforehand; }
+  const Beforehand& beforehand(ValueId v) const { return held_[v.slot()].beforehand; }
   // Of a value that was computed, with whole numbers: whether float32 rounds nothing on the way to it.
-  bool is_exact(ValueId v) const { return held_[static_cast<std::size_t>(v.index)].is_exact; }
+  bool is_exact(ValueId v) const { return held_[v.slot()].is_exact; }
   void release(ValueId v);
 
  private:

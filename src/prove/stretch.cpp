@@ -22,7 +22,7 @@ Reach reach_back(const Graph& graph, ValueId v, const std::vector<bool>& ends) {
     for (const ValueId in : graph[maker].inputs) {
       if (!in || !seen.insert(in).second) continue;
       if (graph[in].constant) reach.constants.insert(in);
-      else if (ends[static_cast<std::size_t>(in.index)] || !graph[in].producer) reach.boundary.insert(in);
+      else if (ends[in.slot()] || !graph[in].producer) reach.boundary.insert(in);
       else open.push_back(in);
     }
   }
@@ -38,12 +38,12 @@ std::vector<Stretch> stretches_of(const Graph& source, const Graph& target, cons
   std::vector<Stretch> all;
   for (const Node& node : target.nodes) {
     for (const ValueId v : node.outputs) {
-      const ValueId s = counterparts[static_cast<std::size_t>(v.index)];
+      const ValueId s = counterparts[v.slot()];
       if (!s) continue;
       Stretch stretch{s, v, reach_back(source, s, meets), reach_back(target, v, ends), {}};
       std::set<ValueId> named;
       for (const ValueId b : stretch.target.boundary) {
-        const ValueId other = counterparts[static_cast<std::size_t>(b.index)];
+        const ValueId other = counterparts[b.slot()];
         const ValueId from = other ? other : source_of_input(names, target, b);
         if (from) named.insert(from);
       }

@@ -20,7 +20,7 @@ std::vector<Tensor> with_whole_inputs(const Graph& source, const Graph& target, 
   const auto ranges = whole_ranges(source, target);
   const auto indices = index_ranges(source);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto v = static_cast<std::size_t>(source.inputs[i].index);
+    const auto v = source.inputs[i].slot();
     if (inputs[i].dtype() > DType::F64 || indices[v] > 0) continue;
     inputs[i] = whole_numbers(inputs[i].shape(), ranges[v], (seed + 1) * 0xD1342543DE82EF95 + v);
   }

@@ -84,7 +84,7 @@ WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
       if (!v || !source[v].constant || !holds_floats(source[v].type.dtype) || pinned.contains(v)) continue;
-      if (indices[static_cast<std::size_t>(v.index)] > 0) continue;
+      if (indices[v.slot()] > 0) continue;
       const Role role = role_of(node.op, i);
       const auto [at, is_new] = replaced_.emplace(source[v].name, Weight{role, type_of(*source[v].constant)});
       if (!is_new) at->second.role = std::max(at->second.role, role);
@@ -203,21 +203,21 @@ std::vector<Demand> demands(const Graph& graph, const std::vector<bool>& ends) {
     Lengths lengths;
     bool known = true;
     for (const ValueId v : node.inputs) {
-      const auto* shape = v ? &shapes[static_cast<std::size_t>(v.index)] : nullptr;
+      const auto* shape = v ? &shapes[v.slot()] : nullptr;
       lengths.push_back(shape && *shape ? &**shape : nullptr);
       known = known && (!shape || *shape);
     }
     Demand own = known ? demand_of(node, lengths) : Demand{};
     double behind = 1;
     for (const ValueId v : node.outputs) {
-      const auto out = static_cast<std::size_t>(v.index);
+      const auto out = v.slot();
       if (ends[out]) continue;
       behind = std::max(behind, all[out].gain);
       own.multiple = std::min(std::lcm(own.multiple, all[out].multiple), most_multiple);
     }
     for (const ValueId v : node.inputs) {
       if (!v) continue;
-      Demand& asked = all[static_cast<std::size_t>(v.index)];
+      Demand& asked = all[v.slot()];
       asked.gain = std::max(asked.gain, own.gain * behind);
       asked.multiple = std::min(std::lcm(asked.multiple, own.multiple), most_multiple);
     }
@@ -253,7 +253,7 @@ std::vector<WholeRange> whole_ranges(const Graph& source, const Graph& target) {
         std::ranges::find(target.inputs, ValueId{static_cast<std::int32_t>(i)}) != target.inputs.end();
     const ValueId s = is_input ? source_of_input(names, target, {static_cast<std::int32_t>(i)}) : counterpart[i];
     if (!s) continue;
-    Demand& of = asked[static_cast<std::size_t>(s.index)];
+    Demand& of = asked[s.slot()];
     of.gain = std::max(of.gain, more[i].gain);
     of.multiple = std::min(std::lcm(of.multiple, more[i].multiple), Size{1} << 24);
   }

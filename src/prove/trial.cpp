@@ -47,14 +47,14 @@ std::vector<int> Trial::uses() const {
   std::vector<int> count(source_.values.size(), 0);
   for (const Node& node : target_.nodes) {
     for (const ValueId v : node.outputs) {
-      const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
-      if (s) ++count[static_cast<std::size_t>(s.index)];
+      const ValueId s = counterpart_[v.slot()];
+      if (s) ++count[s.slot()];
     }
   }
-  for (const ValueId v : source_.outputs) ++count[static_cast<std::size_t>(v.index)];
+  for (const ValueId v : source_.outputs) ++count[v.slot()];
   for (const ValueId v : target_.outputs) {
-    const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
-    if (s) ++count[static_cast<std::size_t>(s.index)];
+    const ValueId s = counterpart_[v.slot()];
+    if (s) ++count[s.slot()];
   }
   return count;
 }
@@ -70,11 +70,11 @@ Result<std::vector<Tensor>> Trial::source_outputs() {
 }
 
 void Trial::keep(ValueId v, LiveValue held) {
-  if (is_read(v)) held_[static_cast<std::size_t>(v.index)] = std::move(held);
+  if (is_read(v)) held_[v.slot()] = std::move(held);
 }
 
 void Trial::release(ValueId v) {
-  const auto i = static_cast<std::size_t>(v.index);
+  const auto i = v.slot();
   if (--readers_[i] > 0) return;
   held_[i].reset();
   budget_.give(std::exchange(bytes_[i], 0));
@@ -86,7 +86,7 @@ Status Trial::run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& 
   bytes_.assign(target_.values.size(), 0);
   for (const Node& node : target_.nodes) {
     for (const ValueId v : node.inputs) {
-      if (v) ++readers_[static_cast<std::size_t>(v.index)];
+      if (v) ++readers_[v.slot()];
     }
   }
   reference_.feed(inputs);
@@ -118,7 +118,7 @@ Status Trial::run_one(const Node& node) {
       inputs.back() = weights_ ? &made.back() : &*target_[v].constant;
       continue;
     }
-    const auto& held = held_[static_cast<std::size_t>(v.index)];
+    const auto& held = held_[v.slot()];
     if (!held) return fail(Fault::Internal, "reads '" + target_[v].name + "' before it is there");
     inputs.back() = &held->tensor;
     if (held->error) errors.back() = &*held->error;
@@ -129,7 +129,7 @@ Status Trial::run_one(const Node& node) {
   for (const ValueId v : node.outputs) {
     const Size bytes = bytes_of(target_[v].type, 8);  // with its bound
     if (auto taken = budget_.take(bytes, "its output"); !taken) return taken;
-    bytes_[static_cast<std::size_t>(v.index)] = bytes;
+    bytes_[v.slot()] = bytes;
   }
   auto outputs = run_node_of(target_, node, inputs, Precision::Single, options_.threads);
   if (!outputs) return pass(outputs);
@@ -149,7 +149,7 @@ Status Trial::run_one(const Node& node) {
                    std::max(limit, bound->limit), rounds};
     const ValueId v = node.outputs[i];
     if (auto done = settle(node, v, std::move(held)); !done) return done;
-    if (!is_read(v)) budget_.give(std::exchange(bytes_[static_cast<std::size_t>(v.index)], 0));
+    if (!is_read(v)) budget_.give(std::exchange(bytes_[v.slot()], 0));
   }
   for (const ValueId v : node.inputs) {
     if (v && !target_[v].constant) release(v);
@@ -159,7 +159,7 @@ Status Trial::run_one(const Node& node) {
 
 // A value that the source has too is compared, and the source's own numbers go on in its place.
 Status Trial::settle(const Node& node, ValueId v, LiveValue held) {
-  const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
+  const ValueId s = counterpart_[v.slot()];
   if (!s) {
     keep(v, std::move(held));
     return {};
@@ -175,7 +175,7 @@ Status Trial::settle(const Node& node, ValueId v, LiveValue held) {
 // What the source makes of constants alone may have been computed when the port was written: its rounding is then in the
 // port's constants, which are taken to be exact, and not in its nodes.
 void Trial::add_beforehand(ValueId v, LiveValue& held) const {
-  const Beforehand& bound = reference_.beforehand(counterpart_[static_cast<std::size_t>(v.index)]);
+  const Beforehand& bound = reference_.beforehand(counterpart_[v.slot()]);
   if (!bound.error) return;
   auto error = carried(*bound.error, *target_[v].origin, held.tensor.shape());
   if (!error) return;  // the values cannot be compared either, which is said then
@@ -209,7 +209,7 @@ std::string other_reals(DType source, DType target) {
 // Within the bound.
 Status Trial::settle_rounded(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced) {
   add_beforehand(v, held);
-  reference_.release(counterpart_[static_cast<std::size_t>(v.index)]);
+  reference_.release(counterpart_[v.slot()]);
   auto brought = carried(wanted, *target_[v].origin, held.tensor.shape());
   if (!brought) {
     record(node, {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), -1, false}, held,
@@ -218,7 +218,7 @@ Status Trial::settle_rounded(const Node& node, ValueId v, LiveValue held, const 
     return {};
   }
   if (!held.error) held.terms = 0, held.limit = 0;
-  const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
+  const ValueId s = counterpart_[v.slot()];
   record(node, compare(held.tensor, as_held(*brought, held, target_[v].type.dtype), held.error, held.limit), held,
          other_reals(source_[s].type.dtype, target_[v].type.dtype));
   if (!is_read(v)) return {};
@@ -230,7 +230,7 @@ Status Trial::settle_rounded(const Node& node, ValueId v, LiveValue held, const 
 
 // The same with whole numbers: every bit, unless one of the graphs rounds.
 Status Trial::settle_whole(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced) {
-  const ValueId s = counterpart_[static_cast<std::size_t>(v.index)];
+  const ValueId s = counterpart_[v.slot()];
   const bool is_compared = !held.rounds && reference_.is_exact(s);
   if (!is_compared) {
     LayerStructure& structure = layer_of(node).structure;
@@ -302,7 +302,7 @@ Status Trial::check_output(std::size_t i) {
   const ValueId v = target_.outputs[i];
   const std::string name = i < target_.output_names.size() ? target_.output_names[i] : target_[v].name;
   const bool is_input = std::ranges::find(target_.inputs, v) != target_.inputs.end();
-  const ValueId s = is_input ? source_of_input(names_, target_, v) : counterpart_[static_cast<std::size_t>(v.index)];
+  const ValueId s = is_input ? source_of_input(names_, target_, v) : counterpart_[v.slot()];
   if (!s) {
     differ("output '" + name + "' does not say which value of the source it is");
     return {};

@@ -49,7 +49,7 @@ class Trial {
   LayerProof& layer_of(const Node& node);
   void record(const Node& node, const Difference& difference, const LiveValue& held, std::string trouble);
   void record_whole(const Node& node, const Difference& difference, const Sizes& shape, std::string trouble);
-  bool is_read(ValueId v) const { return readers_[static_cast<std::size_t>(v.index)] > 0; }  // still
+  bool is_read(ValueId v) const { return readers_[v.slot()] > 0; }  // still
   void keep(ValueId v, LiveValue held);
   void release(ValueId v);
   void differ(std::string reason) {

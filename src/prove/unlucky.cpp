@@ -43,7 +43,7 @@ Result<std::vector<Tensor>> run_unluckily(const Graph& graph, const std::vector<
   Budget budget(options.memory_limit);
   std::vector<std::optional<Tensor>> held(graph.values.size());
   std::vector<int> uses(graph.values.size(), 0);
-  const auto at = [](ValueId v) { return static_cast<std::size_t>(v.index); };
+  const auto at = [](ValueId v) { return v.slot(); };
   for (const Node& node : graph.nodes)
     for (const ValueId v : node.inputs)
       if (v) ++uses[at(v)];

@@ -110,8 +110,8 @@ Cost cost_of(const Graph& graph) {
   std::vector<std::size_t> last_read(graph.values.size(), 0);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     for (const ValueId v : graph.nodes[i].inputs)
-      if (v) last_read[static_cast<std::size_t>(v.index)] = i;
-  for (const ValueId v : graph.outputs) last_read[static_cast<std::size_t>(v.index)] = graph.nodes.size();
+      if (v) last_read[v.slot()] = i;
+  for (const ValueId v : graph.outputs) last_read[v.slot()] = graph.nodes.size();
   const auto bytes_of_value = [&](ValueId v) {
     return graph[v].constant ? std::optional<Size>(0)
                              : product(numbers_in(graph[v].type.shape), bytes_of(graph[v].type.dtype));
@@ -129,8 +129,7 @@ Cost cost_of(const Graph& graph) {
     std::vector<ValueId> gone;
     for (const auto* values : {&node.inputs, &node.outputs})
       for (const ValueId v : *values)
-        if (v && last_read[static_cast<std::size_t>(v.index)] <= i && std::ranges::find(gone, v) == gone.end())
-          gone.push_back(v);
+        if (v && last_read[v.slot()] <= i && std::ranges::find(gone, v) == gone.end()) gone.push_back(v);
     for (const ValueId v : gone)
       if (const auto bytes = bytes_of_value(v); held && bytes) *held -= *bytes;
   }

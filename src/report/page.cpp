@@ -64,17 +64,17 @@ Layers layers_of(const Graph& graph) {
   };
   for (const ValueId v : graph.inputs) {
     const int at = placed(graph[v].name, "input");
-    makers[static_cast<std::size_t>(v.index)] = at;
+    makers[v.slot()] = at;
     layers.json[static_cast<std::size_t>(at)]["shape"] = shape_text(graph[v].type.shape);
   }
   for (const Node& node : graph.nodes) {
     const int at = placed(node.layer, node.kind.empty() ? std::string(name_of(node.op)) : node.kind);
     for (const ValueId v : node.inputs) {
-      const int from = v ? makers[static_cast<std::size_t>(v.index)] : -1;
+      const int from = v ? makers[v.slot()] : -1;
       if (from >= 0 && from != at) reads[static_cast<std::size_t>(at)].insert(from);
     }
     for (const ValueId v : node.outputs) {
-      makers[static_cast<std::size_t>(v.index)] = at;
+      makers[v.slot()] = at;
       layers.json[static_cast<std::size_t>(at)]["shape"] = shape_text(graph[v].type.shape);
     }
   }

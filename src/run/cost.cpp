@@ -36,7 +36,7 @@ Cost cost_of(const Graph& graph, std::size_t first) {
   Cost cost;
   std::vector<bool> known;  // from `first` on
   const auto is_known = [&](ValueId v) {
-    const auto at = static_cast<std::size_t>(v.index);
+    const auto at = v.slot();
     return at < first ? graph[v].constant.has_value() : static_cast<bool>(known[at - first]);
   };
   for (std::size_t i = first; i < graph.values.size(); ++i) {

@@ -278,8 +278,8 @@ class Runner {
     uses_.resize(graph.values.size());
     for (const Node& node : graph.nodes)
       for (const ValueId v : node.inputs)
-        if (v) ++uses_[index_of(v)];
-    for (const ValueId v : graph.outputs) ++uses_[index_of(v)];
+        if (v) ++uses_[v.slot()];
+    for (const ValueId v : graph.outputs) ++uses_[v.slot()];
     values_.resize(graph.values.size());
     numbers_.resize(graph.values.size());
   }
@@ -369,16 +369,15 @@ class Runner {
     constexpr Precision precision = std::is_same_v<T, float> ? Precision::Single : Precision::Double;
     return held_as(std::move(result), dtype, precision, graph_.rules);
   }
-  static std::size_t index_of(ValueId v) { return static_cast<std::size_t>(v.index); }
 
   const Tensor* stored_of(ValueId v) const {
-    if (values_[index_of(v)]) return &*values_[index_of(v)];
+    if (values_[v.slot()]) return &*values_[v.slot()];
     return graph_[v].constant ? &*graph_[v].constant : nullptr;
   }
 
   // Converted once, however often it is read. A float32 constant is not copied when float32 is asked for.
   Result<const Tensor*> numbers_of(ValueId v) {
-    auto& kept = numbers_[index_of(v)];
+    auto& kept = numbers_[v.slot()];
     if (!kept) {
       const Tensor& stored = *stored_of(v);
       if (stored.dtype() != working<T> || !stored.aligned())
@@ -391,20 +390,20 @@ class Runner {
 
   Status put(ValueId v, Tensor tensor) {
     if (auto s = room_.take(static_cast<Size>(tensor.bytes().size()), "value '" + graph_[v].name + "'"); !s) return s;
-    values_[index_of(v)] = std::move(tensor);
+    values_[v.slot()] = std::move(tensor);
     return {};
   }
 
   void release(const Node& node) {
     if (options_.keeps_all) return;
     for (const ValueId v : node.inputs)
-      if (v && --uses_[index_of(v)] == 0) drop(v);
+      if (v && --uses_[v.slot()] == 0) drop(v);
     for (const ValueId v : node.outputs)
-      if (uses_[index_of(v)] == 0) drop(v);
+      if (uses_[v.slot()] == 0) drop(v);
   }
 
   void drop(ValueId v) {
-    auto &value = values_[index_of(v)], &numbers = numbers_[index_of(v)];
+    auto &value = values_[v.slot()], &numbers = numbers_[v.slot()];
     if (numbers && numbers->bytes().data() != stored_of(v)->bytes().data())
       room_.taken -= static_cast<Size>(numbers->bytes().size());
     if (value) room_.taken -= static_cast<Size>(value->bytes().size());

@@ -84,17 +84,16 @@ Status ModelReader::hold(Graph& graph, std::size_t given, const StoredOperator& 
     const auto& own = graph[outputs[i]].quantization;
     const bool other = *said && own ? !(**said == *own) : static_cast<bool>(*said) != static_cast<bool>(own);
     // What is handed on as it is, and held otherwise.
-    if (static_cast<std::size_t>(outputs[i].index) < given && other) {
+    if (outputs[i].slot() < given && other) {
       auto made = graph.add(Identity{}, {outputs[i]}, layer);
       if (!made) return pass(made);
       outputs[i] = made->front();
     }
-    if (static_cast<std::size_t>(outputs[i].index) >= given) graph[outputs[i]].quantization = *said;
+    if (outputs[i].slot() >= given) graph[outputs[i]].quantization = *said;
   }
   for (std::size_t v = given; v < graph.values.size(); ++v) {
     Value& value = graph.values[v];
-    const bool is_output =
-        std::ranges::any_of(outputs, [&](ValueId o) { return static_cast<std::size_t>(o.index) == v; });
+    const bool is_output = std::ranges::any_of(outputs, [&](ValueId o) { return o.slot() == v; });
     if (!value.producer || value.quantization || is_output || !is_floating(value.type.dtype)) continue;
     const Node& node = graph[value.producer];
     value.quantization = first;

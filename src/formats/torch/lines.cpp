@@ -9,7 +9,7 @@
 namespace convoy::torch {
 namespace {
 
-std::size_t key_of(ValueId v) { return static_cast<std::size_t>(v.index); }
+std::size_t key_of(ValueId v) { return v.slot(); }
 
 std::map<std::size_t, int> reads_in(const Graph& graph) {
   std::map<std::size_t, int> reads;

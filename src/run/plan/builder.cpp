@@ -62,8 +62,8 @@ Sizes Builder::laid(ValueId v, Layout layout) const {
 }
 
 const Node* Builder::only_reader(ValueId v) const {
-  const auto& readers = readers_[index_of(v)];
-  if (uses_[index_of(v)] != 1 || readers.size() != 1) return nullptr;
+  const auto& readers = readers_[v.slot()];
+  if (uses_[v.slot()] != 1 || readers.size() != 1) return nullptr;
   return &graph_[readers[0]];
 }
 
@@ -107,7 +107,7 @@ S& Builder::add(const Node& node, std::string what) {
 // The value's numbers in this layout: turned by a step of its own where they lie otherwise.
 PlaceId Builder::need(ValueId v, Layout layout) {
   if (shape_of(v).size() < 3) layout = Layout::AsIs;
-  if (has_place(v, layout)) return places_of_[index_of(v)][at(layout)];
+  if (has_place(v, layout)) return places_of_[v.slot()][at(layout)];
   if (graph_[v].constant) {
     Place place;
     place.where = Place::Where::Constant, place.shape = laid(v, layout);
@@ -120,7 +120,7 @@ PlaceId Builder::need(ValueId v, Layout layout) {
     return id;
   }
   const Layout other = layout == Layout::AsIs ? Layout::ChannelsLast : Layout::AsIs;
-  PlaceId from = places_of_[index_of(v)][at(other)];
+  PlaceId from = places_of_[v.slot()][at(other)];
   const Sizes last = laid(v, Layout::ChannelsLast);
   const Size channels = last.back(), images = last[0];
   const Size pixels = images > 0 && channels > 0 ? places_[from].count() / images / channels : 0;
@@ -206,8 +206,8 @@ std::optional<fast::MapCall> Builder::map_of(const Node& node) const {
 }
 
 std::optional<std::pair<fast::MapCall, ValueId>> Builder::gate_of(ValueId y) const {
-  const auto& readers = readers_[index_of(y)];
-  if (readers.size() != 2 || uses_[index_of(y)] != 2) return std::nullopt;
+  const auto& readers = readers_[y.slot()];
+  if (readers.size() != 2 || uses_[y.slot()] != 2) return std::nullopt;
   const Node &gate = graph_[readers[0]], &product = graph_[readers[1]];
   const auto* binary = std::get_if<Binary>(&product.op);
   if (!binary || binary->function != BinaryFunction::Multiply) return std::nullopt;
@@ -226,7 +226,7 @@ std::optional<std::pair<fast::MapCall, ValueId>> Builder::gate_of(ValueId y) con
 // A node that another step computes too.
 void Builder::finish(const Node& node) {
   for (const ValueId v : node.inputs)
-    if (v) --uses_[index_of(v)];
+    if (v) --uses_[v.slot()];
   taken_[static_cast<std::size_t>(&node - graph_.nodes.data())] = true;
 }
 
@@ -280,7 +280,7 @@ ValueId Builder::take_followers(Convolve& step, ValueId y, Layout layout, bool t
     if (const auto gate = gate_of(y)) {
       step.finish.map = gate->first;
       step.what += " + " + text_of(gate->first);
-      const auto readers = readers_[index_of(y)];
+      const auto readers = readers_[y.slot()];
       for (const NodeId reader : readers) finish(graph_[reader]);
       return gate->second;
     }
@@ -385,10 +385,10 @@ bool Builder::try_map(const Node& node) {
   auto map = map_of(node);
   ValueId y = node.outputs[0];
   const Node* gate = nullptr;
-  if (map && readers_[index_of(node.inputs[0])].size() == 2) {
-    if (const auto found = gate_of(node.inputs[0]); found && &graph_[readers_[index_of(node.inputs[0])][0]] == &node) {
+  if (map && readers_[node.inputs[0].slot()].size() == 2) {
+    if (const auto found = gate_of(node.inputs[0]); found && &graph_[readers_[node.inputs[0].slot()][0]] == &node) {
       map = found->first, y = found->second;
-      gate = &graph_[readers_[index_of(node.inputs[0])][1]];
+      gate = &graph_[readers_[node.inputs[0].slot()][1]];
     }
   }
   if (!map) return false;
@@ -631,7 +631,7 @@ Status Builder::plain_node(const Node& node) {
       input.is_present = true, input.shape = shape_of(v);
       if (graph_[v].constant) {
         input.constant = *graph_[v].constant;
-      } else if (is_held_[index_of(v)]) {
+      } else if (is_held_[v.slot()]) {
         input.held = v;
       } else {
         const PlaceId place = dense(need(v, Layout::AsIs), node.layer);
@@ -643,7 +643,7 @@ Status Builder::plain_node(const Node& node) {
   }
   steps_.push_back(std::move(owned));
   for (const ValueId v : node.outputs) {
-    is_held_[index_of(v)] = true;
+    is_held_[v.slot()] = true;
     if (!is_real(v)) continue;
     Place place;
     place.where = Place::Where::Held, place.shape = shape_of(v), place.value = v, place.is_fixed = true;
@@ -687,22 +687,22 @@ bool Builder::may_wait(const Node& node) const {
 }
 
 const Node* Builder::waiting_pad(const Node& node) const {
-  return std::holds_alternative<Conv>(node.op) ? pad_of_[index_of(node.inputs[0])] : nullptr;
+  return std::holds_alternative<Conv>(node.op) ? pad_of_[node.inputs[0].slot()] : nullptr;
 }
 
 Status Builder::build_node(const Node& node) {
   if (may_wait(node)) {
-    pad_of_[index_of(node.outputs[0])] = &node;
+    pad_of_[node.outputs[0].slot()] = &node;
     return {};
   }
   if (const Node* const pad = waiting_pad(node)) {
     if (try_convolution(node)) {
-      --uses_[index_of(node.inputs[0])];
+      --uses_[node.inputs[0].slot()];
       return {};
     }
     if (auto s = plain_node(*pad); !s) return s;
     finish(*pad);
-    pad_of_[index_of(node.inputs[0])] = nullptr;
+    pad_of_[node.inputs[0].slot()] = nullptr;
   }
   const bool done = try_convolution(node) || try_product(node) || try_map(node) || try_pair(node) || try_norm(node) ||
                     try_pool(node) || try_mean(node) || try_softmax(node) || try_resize(node) || try_layer_norm(node) ||
@@ -710,7 +710,7 @@ Status Builder::build_node(const Node& node) {
   if (!done)
     if (auto s = plain_node(node); !s) return s;
   for (const ValueId v : node.inputs)
-    if (v) --uses_[index_of(v)];
+    if (v) --uses_[v.slot()];
   return {};
 }
 
@@ -725,10 +725,10 @@ Result<bool> Builder::build(Plan& plan) {
   readers_ = readers_of(graph_);
   for (const Node& node : graph_.nodes)
     for (const ValueId v : node.inputs)
-      if (v) ++uses_[index_of(v)];
-  for (const ValueId v : graph_.outputs) ++uses_[index_of(v)];
+      if (v) ++uses_[v.slot()];
+  for (const ValueId v : graph_.outputs) ++uses_[v.slot()];
   for (const ValueId v : graph_.inputs) {
-    is_held_[index_of(v)] = true;
+    is_held_[v.slot()] = true;
     if (!is_real(v)) continue;
     Place place;
     place.where = Place::Where::Held, place.shape = shape_of(v), place.value = v, place.is_fixed = true;
@@ -750,7 +750,7 @@ bool Builder::finish_plan(Plan& plan) {
     plan.output_shapes_.push_back(graph_[v].constant ? graph_[v].constant->shape() : shape_of(v));
     plan.constant_results_.push_back(graph_[v].constant);
     PlaceId place;
-    if (!graph_[v].constant && !is_held_[index_of(v)]) {
+    if (!graph_[v].constant && !is_held_[v.slot()]) {
       place = need(v, Layout::AsIs);
       if (places_[places_.root(place)].where != Place::Where::Arena) {
         Place whole;
@@ -769,7 +769,7 @@ bool Builder::finish_plan(Plan& plan) {
   fuse_strips(plan.results_);
   std::vector<Places::Use> uses(places_.size());
   const auto use = [&](PlaceId id, int when) {
-    Places::Use& one = uses[static_cast<std::size_t>(places_.root(id).index)];
+    Places::Use& one = uses[places_.root(id).slot()];
     if (one.first < 0) one.first = when;
     one.first = std::min(one.first, when), one.last = std::max(one.last, when);
   };
@@ -777,18 +777,17 @@ bool Builder::finish_plan(Plan& plan) {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const auto touch = [&](PlaceId id) {
       use(id, static_cast<int>(i));
-      if (const Place& root = places_[places_.root(id)]; root.value)
-        last_held[index_of(root.value)] = static_cast<int>(i);
+      if (const Place& root = places_[places_.root(id)]; root.value) last_held[root.value.slot()] = static_cast<int>(i);
     };
     for (const PlaceId id : steps_[i]->reads) touch(id);
     for (const PlaceId id : steps_[i]->writes) touch(id);
     if (const auto* node = dynamic_cast<const PlainNode*>(steps_[i].get()))
       for (const PlainNode::Input& input : node->inputs)
-        if (input.held) last_held[index_of(input.held)] = static_cast<int>(i);
+        if (input.held) last_held[input.held.slot()] = static_cast<int>(i);
   }
   for (const PlaceId id : plan.results_)
     if (id) use(id, static_cast<int>(steps_.size()));
-  for (const ValueId v : graph_.outputs) last_held[index_of(v)] = -1;
+  for (const ValueId v : graph_.outputs) last_held[v.slot()] = -1;
   plan.let_go_.resize(steps_.size());
   for (std::size_t v = 0; v < last_held.size(); ++v)
     if (last_held[v] >= 0)

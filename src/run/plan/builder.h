@@ -20,19 +20,18 @@ class Builder {
   const Value& value(ValueId v) const { return graph_[v]; }
   Sizes shape_of(ValueId v) const { return *sizes_of(graph_[v].type.shape); }
   bool is_real(ValueId v) const;
-  bool is_last_use(ValueId v) const { return uses_[index_of(v)] == 1; }
-  static std::size_t index_of(ValueId v) { return static_cast<std::size_t>(v.index); }
+  bool is_last_use(ValueId v) const { return uses_[v.slot()] == 1; }
   Sizes laid(ValueId v, Layout layout) const;
   // The only node that reads a value which is no output; none otherwise.
   const Node* only_reader(ValueId v) const;
-  bool has_place(ValueId v, Layout layout) const { return static_cast<bool>(places_of_[index_of(v)][at(layout)]); }
+  bool has_place(ValueId v, Layout layout) const { return static_cast<bool>(places_of_[v.slot()][at(layout)]); }
   static std::size_t at(Layout layout) { return static_cast<std::size_t>(layout); }
   Layout usual_layout(ValueId v) const;
 
   // --- places
   PlaceId need(ValueId v, Layout layout);
   PlaceId make(ValueId v, Layout layout);
-  void set(ValueId v, Layout layout, PlaceId place) { places_of_[index_of(v)][at(layout)] = place; }
+  void set(ValueId v, Layout layout, PlaceId place) { places_of_[v.slot()][at(layout)] = place; }
   PlaceId view(PlaceId of, Sizes shape);
   PlaceId dense(PlaceId place, const std::string& layer);
   // The place of x itself where nobody else needs it any more, else a new one.

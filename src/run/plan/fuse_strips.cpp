@@ -30,7 +30,7 @@ std::unique_ptr<Convolve> taken(std::unique_ptr<Step>& step) {
 void Builder::fuse_strips(const std::vector<PlaceId>& results) {
   std::vector<int> uses(places_.size());
   const auto use = [&](PlaceId id) {
-    if (id) ++uses[static_cast<std::size_t>(places_.root(id).index)];
+    if (id) ++uses[places_.root(id).slot()];
   };
   for (const auto& step : steps_)
     for (const PlaceId id : step->reads) use(id);
@@ -38,7 +38,7 @@ void Builder::fuse_strips(const std::vector<PlaceId>& results) {
   // Numbers that one step alone reads and that are no part of others.
   const auto is_between = [&](PlaceId id) {
     const Place& place = places_[id];
-    return place.where == Place::Where::Arena && !place.parent && uses[static_cast<std::size_t>(id.index)] == 1;
+    return place.where == Place::Where::Arena && !place.parent && uses[id.slot()] == 1;
   };
   const auto pairs_with = [&](const Convolve* first, const Convolve* second) {
     return first && second && first->y.index == second->x.index && is_between(first->y) &&

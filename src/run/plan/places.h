@@ -9,6 +9,7 @@ namespace convoy::plan {
 
 struct PlaceId {
   int index = -1;
+  std::size_t slot() const { return static_cast<std::size_t>(index); }  // in lists with one entry for each
   explicit operator bool() const { return index >= 0; }
 };
 
@@ -36,8 +37,8 @@ struct Place {
 class Places {
  public:
   PlaceId add(Place place);
-  Place& operator[](PlaceId id) { return all_[static_cast<std::size_t>(id.index)]; }
-  const Place& operator[](PlaceId id) const { return all_[static_cast<std::size_t>(id.index)]; }
+  Place& operator[](PlaceId id) { return all_[id.slot()]; }
+  const Place& operator[](PlaceId id) const { return all_[id.slot()]; }
   // That whose numbers hold these.
   PlaceId root(PlaceId id) const;
   // Whether the numbers lie without gaps.

@@ -28,10 +28,9 @@ Result<std::vector<Tensor>> Plan::run(const std::vector<Tensor>& inputs, int thr
   at->threads = threads;
   at->held.assign(values_, {});
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    at->held[static_cast<std::size_t>(inputs_[i].index)] = inputs[i].dtype() == DType::F32 ? inputs[i].realigned()
-                                                           : is_floating(inputs[i].dtype())
-                                                               ? Tensor::of(inputs[i].shape(), inputs[i].floats())
-                                                               : inputs[i];
+    at->held[inputs_[i].slot()] = inputs[i].dtype() == DType::F32  ? inputs[i].realigned()
+                                  : is_floating(inputs[i].dtype()) ? Tensor::of(inputs[i].shape(), inputs[i].floats())
+                                                                   : inputs[i];
   LongWork work("computing", nodes_);  // a step is some nodes of the graph
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     work.at((i + 1) * nodes_ / steps_.size(), steps_[i]->layer);
@@ -40,7 +39,7 @@ Result<std::vector<Tensor>> Plan::run(const std::vector<Tensor>& inputs, int thr
     if (auto paid = budget::spend(0.15 * steps_[i]->operations, steps_[i]->what); !paid) return pass(paid);
     if (auto done = within(steps_[i]->layer, steps_[i]->run(*at)); !done) return pass(done);
     if (auto whole = budget::spend(0, steps_[i]->what); !whole) return pass(whole);  // cancelled on the way
-    for (const ValueId v : let_go_[i]) at->held[static_cast<std::size_t>(v.index)] = {};
+    for (const ValueId v : let_go_[i]) at->held[v.slot()] = {};
     if (timings)
       timings->push_back({steps_[i]->layer, steps_[i]->what, steps_[i]->operations,
                           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
@@ -48,8 +47,7 @@ Result<std::vector<Tensor>> Plan::run(const std::vector<Tensor>& inputs, int thr
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!results_[i]) {
-      results.push_back(constant_results_[i] ? *constant_results_[i]
-                                             : at->held[static_cast<std::size_t>(outputs_[i].index)]);
+      results.push_back(constant_results_[i] ? *constant_results_[i] : at->held[outputs_[i].slot()]);
       continue;
     }
     const Place& place = places_[results_[i]];

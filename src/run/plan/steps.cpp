@@ -23,7 +23,7 @@ Numbers numbers_at(const Places& places, PlaceId id) {
   numbers.where = root.where, numbers.start = place.start;
   numbers.step = place.step, numbers.channels = place.channels(), numbers.pixels = place.pixels();
   numbers.constant = root.constant;
-  numbers.held = root.value ? static_cast<std::size_t>(root.value.index) : 0;
+  numbers.held = root.value ? root.value.slot() : 0;
   return numbers;
 }
 
@@ -283,7 +283,7 @@ Status PlainNode::run(Workspace& at) const {
       made.push_back(
           Tensor::of(input.shape, std::vector<float>(from, from + numbers_[i].pixels * numbers_[i].channels)));
     } else {
-      made.push_back(input.held ? at.held[static_cast<std::size_t>(input.held.index)] : input.constant);
+      made.push_back(input.held ? at.held[input.held.slot()] : input.constant);
     }
     given.push_back(&made.back());
   }
@@ -293,8 +293,7 @@ Status PlainNode::run(Workspace& at) const {
     const Tensor& result = (*results)[i];
     const bool widened =
         is_floating(result.dtype()) && result.dtype() != DType::F32;  // whole numbers are divided in float64
-    at.held[static_cast<std::size_t>(results_[i].index)] =
-        widened ? Tensor::of(result.shape(), result.floats()) : result.realigned();
+    at.held[results_[i].slot()] = widened ? Tensor::of(result.shape(), result.floats()) : result.realigned();
   }
   return {};
 }

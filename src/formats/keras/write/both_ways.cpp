@@ -51,7 +51,7 @@ class Finder {
   // What makes a value that is read once.
   NodeId only_for_one(ValueId v) const {
     const bool given = std::ranges::find(graph_.outputs, v) != graph_.outputs.end();
-    return !given && readers_[static_cast<std::size_t>(v.index)].size() == 1 ? graph_[v].producer : NodeId{};
+    return !given && readers_[v.slot()].size() == 1 ? graph_[v].producer : NodeId{};
   }
 
   bool are_alike(const Node& a, const Node& b) const {
@@ -83,7 +83,7 @@ class Finder {
     if (!there || !back || there->cell != back->cell || there->backwards || !back->backwards) return;
     if (static_cast<bool>(turn) != there->returns_sequence || !are_alike(graph_[forward], graph_[backward])) return;
     for (const NodeId gone : {forward, backward, turn})
-      if (gone) pairs_.goes[static_cast<std::size_t>(gone.index)] = 1;
+      if (gone) pairs_.goes[gone.slot()] = 1;
     pairs_.merged.emplace(id, BothWays{forward, backward, mode});
   }
 

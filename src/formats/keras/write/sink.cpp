@@ -78,7 +78,7 @@ Sink::Sink(const Graph& graph, Document& document, std::span<const std::string_v
     if (!mains.contains(i)) names_of_nodes_[i] = unique(bases_of_nodes_[i] + "_" + word_of(graph.nodes[i].op));
   // What merges two cells takes the name of the layer that all of them come from.
   for (const auto& [merge, pair] : pairs_.merged) {
-    const auto at = static_cast<std::size_t>(merge.index), forward = static_cast<std::size_t>(pair.forward.index);
+    const auto at = merge.slot(), forward = pair.forward.slot();
     if (bases_of_nodes_[at] == bases_of_nodes_[forward]) std::swap(names_of_nodes_[at], names_of_nodes_[forward]);
   }
 }
@@ -175,8 +175,7 @@ std::size_t Sink::add(LayerConfig config, const std::string& name) {
 }
 
 Argument Sink::step(LayerConfig config, std::string_view suffix, TensorType result) {
-  const std::size_t at =
-      add(std::move(config), unique(names_of_nodes_[static_cast<std::size_t>(at_.index)] + "_" + std::string(suffix)));
+  const std::size_t at = add(std::move(config), unique(names_of_nodes_[at_.slot()] + "_" + std::string(suffix)));
   document_.layers[at].calls.back().results = {std::move(result)};
   return Reference{at, 0, 0};
 }
@@ -213,7 +212,7 @@ Status Sink::last(LayerConfig config) { return last(std::move(config), {}); }
 Status Sink::last(LayerConfig config, const Giving& giving) {
   if (call_again(config, giving)) return {};
   const std::size_t results = std::min(config.results, node().outputs.size());
-  const std::size_t at = add(std::move(config), names_of_nodes_[static_cast<std::size_t>(at_.index)]);
+  const std::size_t at = add(std::move(config), names_of_nodes_[at_.slot()]);
   give(results, giving, at, 0);
   carry(document_.layers[at].name, results);
   return {};

@@ -43,7 +43,7 @@ class Sink {
   void begin(NodeId node);
   // The cells that a node merges; null for others. Whether a node is written by such a one.
   const BothWays* both_ways(NodeId node) const;
-  bool is_made(NodeId node) const { return pairs_.goes[static_cast<std::size_t>(node.index)] != 0; }
+  bool is_made(NodeId node) const { return pairs_.goes[node.slot()] != 0; }
   const Graph& graph() const { return graph_; }
   const Node& node() const { return graph_[at_]; }
   bool has(std::size_t i) const { return i < node().inputs.size() && static_cast<bool>(node().inputs[i]); }

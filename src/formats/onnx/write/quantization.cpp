@@ -28,7 +28,7 @@ void Sink::keep_quantized() {
   for (auto& [last, stretch] : found.by_last) {
     if (!says_steps(stretch.held, stretch.axis.has_value(), opset())) continue;
     for (const NodeId inner : stretch.nodes)
-      if (inner != last) in_stretch_[static_cast<std::size_t>(inner.index)] = 1;
+      if (inner != last) in_stretch_[inner.slot()] = 1;
     stretches_.emplace(last, std::move(stretch));
   }
 }

@@ -16,7 +16,7 @@ std::vector<std::string> names_of_values(const Graph& graph) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!graph.values[i].producer) give(i, graph.values[i].name);
   for (std::size_t i = 0; i < graph.outputs.size(); ++i)
-    if (graph[graph.outputs[i]].producer) give(static_cast<std::size_t>(graph.outputs[i].index), graph.output_names[i]);
+    if (graph[graph.outputs[i]].producer) give(graph.outputs[i].slot(), graph.output_names[i]);
   for (std::size_t i = 0; i < names.size(); ++i) {
     give(i, graph.values[i].name);
     for (int number = 1; names[i].empty(); ++number) give(i, graph.values[i].name + "." + std::to_string(number));
@@ -34,11 +34,11 @@ Sink::Sink(const Graph& graph, Document& document)
       in_stretch_(graph.nodes.size()) {
   for (const Node& each : graph.nodes)
     for (const ValueId v : each.inputs)
-      if (v) ++uses_[static_cast<std::size_t>(v.index)];
-  for (const ValueId v : graph.outputs) ++uses_[static_cast<std::size_t>(v.index)];
+      if (v) ++uses_[v.slot()];
+  for (const ValueId v : graph.outputs) ++uses_[v.slot()];
 }
 
-const std::string& Sink::name_of(ValueId value) const { return value_names_[static_cast<std::size_t>(value.index)]; }
+const std::string& Sink::name_of(ValueId value) const { return value_names_[value.slot()]; }
 
 void Sink::begin(const Node& node) {
   node_ = &node;
@@ -94,7 +94,7 @@ std::string Sink::numbers(const Sizes& values) {
 
 std::string Sink::made_of(std::size_t i, Tensor tensor) {
   const ValueId v = node_->inputs[i];
-  const bool alone = uses_[static_cast<std::size_t>(v.index)] == 1;
+  const bool alone = uses_[v.slot()] == 1;
   return wait_for({{}, std::move(tensor), alone ? graph_[v].name : unique(graph_[v].name)});
 }
 

@@ -36,8 +36,8 @@ bool takes_activation(const Graph& graph, const Node& node) {
 Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(document), uses_(graph.values.size(), 0) {
   for (const Node& node : graph.nodes)
     for (const ValueId v : node.inputs)
-      if (v) ++uses_[static_cast<std::size_t>(v.index)];
-  for (const ValueId v : graph.outputs) ++uses_[static_cast<std::size_t>(v.index)];
+      if (v) ++uses_[v.slot()];
+  for (const ValueId v : graph.outputs) ++uses_[v.slot()];
   for (const Value& value : graph.values) names_.insert(value.name);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId n{static_cast<std::int32_t>(i)};
@@ -45,7 +45,7 @@ Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(do
     if (fused_word(node.op) == 0) continue;
     const ValueId x = node.inputs[0];
     const NodeId front = graph[x].producer;
-    if (!front || uses_[static_cast<std::size_t>(x.index)] != 1 || fuses_.contains(front)) continue;
+    if (!front || uses_[x.slot()] != 1 || fuses_.contains(front)) continue;
     if (std::ranges::count(graph.outputs, x) > 0 || !takes_activation(graph, graph[front])) continue;
     fused_into_[n] = front;
     fuses_[front] = n;
@@ -66,23 +66,23 @@ void Sink::keep_stretches() {
   std::vector<char> other(graph_.values.size(), 0);
   for (const auto& [last, stretch] : found.by_last) {
     const ValueId whole = stretch.rounds ? graph_[last].outputs[0] : stretch.x;
-    const auto place = static_cast<std::size_t>(whole.index);
+    const auto place = whole.slot();
     if (!stretch.rounds) ++reads[place];
     const Quantization as{stretch.held, {graph_[stretch.scale].constant->floats().front()}, stretch.zeros, 0};
     auto& steps = steps_[whole];
     if (!steps) steps = std::make_shared<const Quantization>(as);
     if (stretch.axis || bytes_of(stretch.held) != 1 || graph_[whole].constant || !(*steps == as)) other[place] = 1;
   }
-  for (const ValueId v : graph_.outputs) ++reads[static_cast<std::size_t>(v.index)];
+  for (const ValueId v : graph_.outputs) ++reads[v.slot()];
   std::erase_if(steps_, [&](const auto& one) {
-    const auto place = static_cast<std::size_t>(one.first.index);
+    const auto place = one.first.slot();
     const NodeId made_by = graph_[one.first].producer;
     return other[place] != 0 || reads[place] != uses_[place] || (made_by && !found.by_last.contains(made_by));
   });
   for (const auto& [last, stretch] : found.by_last) {
     if (!steps_.contains(stretch.rounds ? graph_[last].outputs[0] : stretch.x)) continue;
     for (const NodeId inner : stretch.nodes)
-      if (inner != last) in_stretch_[static_cast<std::size_t>(inner.index)] = 1;
+      if (inner != last) in_stretch_[inner.slot()] = 1;
     stretches_.emplace(last, stretch);
   }
 }
@@ -93,7 +93,7 @@ void Sink::write_stretch(const QuantizedStretch& stretch) {
 }
 
 bool Sink::is_read(std::size_t result) const {
-  return result < node().outputs.size() && uses_[static_cast<std::size_t>(node().outputs[result].index)] > 0;
+  return result < node().outputs.size() && uses_[node().outputs[result].slot()] > 0;
 }
 
 std::string Sink::unique(const std::string& wanted) {

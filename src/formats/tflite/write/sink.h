@@ -23,8 +23,7 @@ class Sink {
   void begin(NodeId node);
   // Whether a node in front of it does what this one does: an activation that is fused into it.
   bool is_made(NodeId node) const {
-    return fused_into_.contains(node) ||
-           (!in_stretch_.empty() && in_stretch_[static_cast<std::size_t>(node.index)] != 0);
+    return fused_into_.contains(node) || (!in_stretch_.empty() && in_stretch_[node.slot()] != 0);
   }
   // Before the first node: rounding to steps of 8 bits becomes QUANTIZE, and widening DEQUANTIZE.
   void keep_stretches();

@@ -459,7 +459,7 @@ class Reader {
     for (std::size_t i = first; i < graph_.nodes.size(); ++i)
       for (const ValueId v : graph_.nodes[i].inputs) {
         if (!v) continue;
-        const bool inner = graph_[v].producer && static_cast<std::size_t>(graph_[v].producer.index) >= first;
+        const bool inner = graph_[v].producer && graph_[v].producer.slot() >= first;
         const Value& value = graph_[v];
         if (!inner && (!value.constant || value.trainable)) return {};
       }

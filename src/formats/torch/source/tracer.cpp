@@ -155,7 +155,7 @@ bool only_reorders(const Op& op) {
 Result<std::vector<ValueId>> Tracer::folded(std::size_t first, std::vector<ValueId> values) {
   const auto is_own = [&](ValueId input) {  // made by a node of this very call
     const NodeId producer = graph[input].producer;
-    return producer && static_cast<std::size_t>(producer.index) >= first;
+    return producer && producer.slot() >= first;
   };
   for (std::size_t i = first; i < graph.nodes.size(); ++i)
     for (const ValueId input : graph.nodes[i].inputs)
