@@ -47,6 +47,8 @@ def cases() -> dict:
         "unit_length": (lambda x: tf.math.l2_normalize(x, -1) * tf.norm(x, axis=-1, keepdims=True), image),
         "product_of_matrices": (lambda x, y: tf.matmul(x, y, transpose_b=True), rows),
         "whole_numbers": (lambda x: tf.cast(x, tf.float32) / 255.0, [(IMAGE, "int32")]),
+        "bytes": (lambda x: tf.cast(x, tf.float32) * 0.5 + 1.0, [(IMAGE, "uint8")]),
+        "long_numbers": (lambda x: x * 3 - x, [(IMAGE, "int64")]),
         "one_hot": (lambda x: tf.one_hot(x, 5), [((7,), "int32")]),
         "largest": (lambda x: tf.argmax(x, axis=-1), image),
         "gathered": (lambda x: tf.gather(x, [2, 0], axis=-1), image),
@@ -71,7 +73,7 @@ NAMES = [
     "product", "number_in_front", "preprocessing", "part", "new_axis", "backwards", "two", "joined", "stacked", "activations", "gelu",
     "means", "deviation", "reshaped", "batch_stays", "sizes", "turned", "squeezed", "split", "split_by_sizes", "unstacked", "padded",
     "resized", "upsampled", "depth_to_space", "limits", "functions", "softmax", "unit_length", "product_of_matrices", "whole_numbers",
-    "one_hot", "largest", "gathered", "chosen", "pools", "tiled", "rolled", "sums", "a_row", "a_kernel", "moments", "top"]
+    "bytes", "long_numbers", "one_hot", "largest", "gathered", "chosen", "pools", "tiled", "rolled", "sums", "a_row", "a_kernel", "moments", "top"]
 
 
 def made(function, inputs):
@@ -84,7 +86,7 @@ def made(function, inputs):
 
 def numbers(inputs, batch):
     random = np.random.default_rng(7)
-    return [random.integers(0, 4, (batch, *(n or 5 for n in shape))).astype(dtype) if dtype == "int32" else
+    return [random.integers(0, 4, (batch, *(n or 5 for n in shape))).astype(dtype) if "int" in dtype else
             random.integers(-40, 40, (batch, *(n or 5 for n in shape))).astype(dtype) / 8 for shape, dtype in inputs]
 
 

@@ -239,11 +239,7 @@ Result<DType> dtype_of(const Json* argument) {
     const Json* config = find(argument, {"config"});
     argument = find(config, {"name"});
   }
-  const std::string word = argument && argument->is_string() ? argument->get<std::string>() : "float32";
-  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
-                            DType::I64, DType::U8, DType::U16, DType::Bool})
-    if (word == convoy::name_of(dtype)) return dtype;
-  return fail(Fault::Unsupported, "the input is " + word + ", which this version does not carry");
+  return input_dtype(argument && argument->is_string() ? argument->get<std::string>() : "float32");
 }
 
 // The shape of a Sequential that no InputLayer opens: its first layer's, or the one it was built with.
@@ -398,6 +394,13 @@ void list_layers(const Model& model, const std::string& path, std::vector<Listed
 }
 
 }  // namespace
+
+Result<DType> input_dtype(const std::string& word) {
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
+                            DType::I64, DType::U8, DType::U16, DType::Bool})
+    if (word == convoy::name_of(dtype)) return dtype;
+  return fail(Fault::Unsupported, "the input is " + word + ", which this version does not carry");
+}
 
 Result<Values> run_model(Builder& builder, const Model& model, const Values& inputs, const std::vector<Scope>& scopes,
                          const std::string& prefix, const Location& location) {

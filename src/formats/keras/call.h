@@ -161,6 +161,9 @@ Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* 
 Result<Values> run_model(Builder& builder, const Model& model, const Values& inputs, const std::vector<Scope>& scopes,
                          const std::string& prefix, const Location& location);
 
+// The element type that an input says: "float32", "uint8". Fails: one that is not carried.
+Result<DType> input_dtype(const std::string& word);
+
 // The whole: inputs, layers, outputs. Without weights, constants are zeros of the declared shapes.
 Result<Graph> build(const Json& model, const Version& version, WeightSource* weights, const LoadOptions& options,
                     bool theano = false);

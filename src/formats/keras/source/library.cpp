@@ -51,7 +51,10 @@ Result<TensorType> input_type(const Json& shape, const std::string& dtype) {
       return fail(Fault::Format,
                   "the shape " + shape.dump(-1, ' ', false, Json::error_handler_t::replace) + " holds what is no size");
   }
-  if (dtype.starts_with("int")) type.dtype = DType::I32;
+  if (dtype.empty()) return type;
+  auto known = input_dtype(dtype);
+  if (!known) return pass(known);
+  type.dtype = *known;
   return type;
 }
 
