@@ -203,7 +203,7 @@ std::optional<Comparison::Fed> Comparison::whole_of(const Stretch& at, bool trut
 }
 
 // Whole numbers: so few that some are equal; limits and those beside them; such as halves and float32 hold no more; such as
-// overflow 32 bits when they are multiplied or doubled. Truths: none, all, some.
+// overflow 32 bits when they are multiplied, doubled or added up. Truths: none, all, some.
 std::vector<Comparison::Fed> Comparison::whole_numbers(const Stretch& at, const Reached& reached_a,
                                                        const Reached& reached_b) const {
   std::vector<std::int64_t> limits{0};
@@ -225,6 +225,7 @@ std::vector<Comparison::Fed> Comparison::whole_numbers(const Stretch& at, const 
   add_any_of(limits, false);
   add_any_of({0, 1, 2, 3, 7, 100, 2049, 40'001}, true);
   add_any_of({0, 1, 2, 3, 7, 100, 70'001, 2'000'000'011}, true);
+  add_any_of({2'000'000'011, 1'999'999'973}, false);
   for (const std::int64_t truth : {0, 1}) add(true, [&](std::mt19937_64&) { return truth; });
   add(true, [&](std::mt19937_64& random) { return static_cast<std::int64_t>(up_to(random, 2)); });
   return all;

@@ -298,6 +298,8 @@ std::vector<Reached> rarely_reached() {
        "y = binary(x, f) function=divide\n",
        "d = affine(x) scale=-1 offset=201\ne = unary(d) function=exp\nf = affine(e) offset=1\n"
        "y = binary(x, f) function=divide\n"},
+      {"a sum that overflows 32 bits", whole, "y = reduce(x) axes=1 reduction=sum\n",
+       "n = cast(x) to=int32\ns = reduce(n) axes=1 reduction=sum\ny = cast(s) to=int64\n"},
       {"equal numbers behind a factor", x + "const c float32[] = 1\n",
        "s = affine(x) scale=4\ng = binary(s, c) function=greater\ny = cast(g) to=float32\n",
        "s = affine(x) scale=4\ng = binary(s, c) function=greater_or_equal\ny = cast(g) to=float32\n"},
