@@ -96,6 +96,7 @@ class Comparison {
   void drop_other_ends();
   void drop_crossed();
   std::optional<bool> has_transformed_weights(std::size_t match) const;
+  std::vector<std::size_t> transformed_beside(std::size_t match) const;
   bool drop_as_transformed(std::size_t match);
   void drop_transformed();
   bool drop_together(const std::vector<std::size_t>& group);

@@ -59,9 +59,21 @@ std::optional<bool> Comparison::has_transformed_weights(std::size_t i) const {
   });
 }
 
+// Of what the stretch reads: those that differ by weights which have their partners.
+std::vector<std::size_t> Comparison::transformed_beside(std::size_t i) const {
+  std::vector<std::size_t> all;
+  const auto at = stretch(i);
+  if (!at) return all;
+  for (const std::size_t k : at->reads)
+    if (alignment_.matches[k].how != How::Input && states_[k].compared && !states_[k].dropped && !states_[k].gap.same &&
+        std::ranges::find(all, k) == all.end() && has_transformed_weights(k).value_or(false))
+      all.push_back(k);
+  return all;
+}
+
 // From the match on, as far as what reads it differs without it; all stay as they were where that reaches an output.
 bool Comparison::drop_as_transformed(std::size_t i) {
-  constexpr std::size_t most = 8;
+  constexpr std::size_t most = 16;
   std::vector<std::size_t> group;
   std::set<std::size_t> readers;
   const auto leave_out = [&](std::size_t k) {
@@ -83,6 +95,11 @@ bool Comparison::drop_as_transformed(std::size_t i) {
         agreeing.emplace_back(j, *other);
         continue;
       }
+      // What else it reads may be in the same other order: heads of queries, keys and values.
+      const auto beside = transformed_beside(j);
+      for (const std::size_t k : beside)
+        if (std::ranges::find(group, k) == group.end() && group.size() < most) leave_out(k), grows = true;
+      if (grows) break;
       holds = group.size() < most && alignment_.matches[j].how != How::Output;
       if (!holds) break;
       leave_out(j);

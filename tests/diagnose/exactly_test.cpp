@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace convoy::diagnose::exactly_test {
@@ -233,6 +234,40 @@ TEST(SameExactly, ALayerMayBeWrittenAsSeveralSideBySide) {
   EXPECT_TRUE(diagnosed(a, b).same);
   EXPECT_TRUE(diagnosed(b, a).same);
   EXPECT_FALSE(diagnosed(a, with(b, "k2", [](auto& n) { n[70] += 1e-4F; })).same);
+}
+
+// Attention of two heads of three units each, which b has the other way round in all that it is projected to and from.
+TEST(SameExactly, HeadsMayStandInAnotherOrder) {
+  std::string text = "input x float32[2,4,6]\n";
+  for (const auto& [name, seed, turned] :
+       {std::tuple("q", "1", "0,2,1,3"), std::tuple("k", "2", "0,2,3,1"), std::tuple("v", "3", "0,2,1,3")}) {
+    const std::string n = name;
+    text += "const w" + n + " float32[6,6] = seed " + seed + "\nconst b" + n + " float32[6] = seed 1" + seed + "\n";
+    text += n + " = linear(x, w" + n + ", b" + n + ")\n" + n + "s = reshape(" + n + ") to=2,4,2,3\n" + n +
+            "t = transpose(" + n + "s) permutation=" + turned + "\n";
+  }
+  const Graph a = exactly_parsed(text +
+                                 "const wo float32[5,6] = seed 4\ns = matmul(qt, kt)\np = softmax(s) axes=3\n"
+                                 "z = matmul(p, vt)\nu = transpose(z) permutation=0,2,1,3\nr = reshape(u) to=2,4,6\n"
+                                 "y = linear(r, wo)\noutput y\n");
+  constexpr std::size_t head = 3, width = 6;
+  const auto by_rows = [](std::size_t row) {
+    return [row](auto& n) { std::rotate(n.begin(), n.begin() + static_cast<std::ptrdiff_t>(head * row), n.end()); };
+  };
+  const auto by_columns = [](auto& n) {
+    for (std::size_t i = 0; i < n.size(); i += width)
+      std::rotate(n.begin() + static_cast<std::ptrdiff_t>(i), n.begin() + static_cast<std::ptrdiff_t>(i + head),
+                  n.begin() + static_cast<std::ptrdiff_t>(i + width));
+  };
+  Graph b = with(a, "wo", by_columns);
+  for (const char* name : {"wq", "wk"}) b = with(b, name, by_rows(width));
+  for (const char* name : {"bq", "bk"}) b = with(b, name, by_rows(1));
+  const Graph without_values = b;
+  b = with(with(b, "wv", by_rows(width)), "bv", by_rows(1));
+  EXPECT_TRUE(diagnosed(a, b).same);
+  EXPECT_TRUE(diagnosed(b, a).same);
+  EXPECT_FALSE(diagnosed(a, without_values).same);
+  EXPECT_FALSE(diagnosed(a, with(b, "wk", [](auto& n) { n[7] += 1e-4F; })).same);
 }
 
 // The matrix of b turned round, and what it makes back: unlike only where two of the numbers to choose from are equal.
