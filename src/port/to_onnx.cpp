@@ -7,6 +7,7 @@
 #include "passes/optimize.h"
 #include "port/held_weights.h"
 #include "port/journey.h"
+#include "port/quantized.h"
 
 #include <map>
 #include <set>
