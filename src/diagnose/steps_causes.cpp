@@ -56,20 +56,36 @@ struct Named {
   std::string cause, says;
 };
 
+// A scale or a zero point that another tensor rounds with. `layer`: whose steps these are, which are in `all` as well.
+std::optional<Named> steps_of_another(const StepsOfLayers& all, const std::string& layer, const std::string& rounded_in,
+                                      const Steps& a, const Steps& b, const std::string& says) {
+  const bool same_scale = a.scales == b.scales, same_zero = a.zeros == b.zeros;
+  for (const auto& [other, steps] : all) {
+    if (other == layer || other == rounded_in || steps.rounded_in == layer) continue;
+    if (!same_scale && steps.scales == b.scales && (steps.zeros == b.zeros || same_zero))
+      return Named{"quant_steps_of_another", says + ", those of '" + other + "'"};
+    if (same_scale && steps.zeros == b.zeros && steps.zeros != a.zeros)
+      return Named{"quant_steps_of_another", says + ", the zero point of '" + other + "'"};
+  }
+  return std::nullopt;
+}
+
+struct Rounding {
+  const StepsOfLayers& all;  // of the model
+  const std::string& layer;
+  const Steps& steps;
+};
+
 // Nothing: the two round alike.
-std::optional<Named> difference(const StepsOfLayers& all_a, const std::string& layer, const Steps& a, const Steps& b) {
+std::optional<Named> difference(const Rounding& of_a, const Rounding& of_b) {
+  const Steps &a = of_a.steps, &b = of_b.steps;
   const bool same_scale = a.scales == b.scales, same_zero = a.zeros == b.zeros;
   if (same_scale && same_zero && a.held == b.held) return std::nullopt;
   const std::string says = text_of(b) + " in place of " + text_of(a);
-  for (const auto& [other, steps] : all_a) {
-    if (other == layer || other == a.rounded_in || steps.rounded_in == layer) continue;
-    if (!same_scale && steps.scales == b.scales && (steps.zeros == b.zeros || same_zero))
-      return Named{"quant_steps_of_another", says + ", those of '" + other + "'"};
-    if (same_scale && steps.zeros == b.zeros && !is_symmetric(b) && steps.zeros != a.zeros)
-      return Named{"quant_steps_of_another", says + ", the zero point of '" + other + "'"};
-  }
+  for (const Rounding* one : {&of_a, &of_b})
+    if (auto named = steps_of_another(one->all, one->layer, one->steps.rounded_in, a, b, says)) return named;
+  if (same_scale) return Named{"quant_zero_point", says};  // what is made symmetric has another scale as well
   if (!same_zero && is_symmetric(a) != is_symmetric(b)) return Named{"quant_symmetric", says};
-  if (same_scale) return Named{"quant_zero_point", says};
   const Range was = range_of(a), now = range_of(b);
   if (now.most - now.least < 0.9 * (was.most - was.least))
     return Named{"quant_saturates", fmt::format("{}: {:.4g} to {:.4g} in place of {:.4g} to {:.4g}", says, now.least,
@@ -169,7 +185,7 @@ void name_steps(const Graph& a, const Graph& b, std::vector<Finding>& findings) 
     if (ours != of_a.end() && said.contains(ours->second.rounded_in)) continue;
     std::optional<Named> named;
     if (ours != of_a.end() && theirs != of_b.end() && ours->second.rounds == theirs->second.rounds) {
-      named = difference(of_a, finding.a, ours->second, theirs->second);
+      named = difference({of_a, finding.a, ours->second}, {of_b, finding.b, theirs->second});
       if (said.contains(finding.a)) continue;
     } else if (ours != of_a.end() && ours->second.rounds && rounds_otherwise(b, finding.b)) {
       named = Named{"quant_rounding", finding.says};
