@@ -502,7 +502,8 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options
   const Graph b = in_order_of(a, written_b);
   if (are_twins(a, b)) return twins_diagnosed(a, b, options);
   auto result = diagnosed(a, b, options);
-  if (result && rounds_to_steps(a)) name_steps(a, b, result->findings);
+  const auto is_widening = [](const Node& node) { return node.kind == "DequantizeLinear"; };
+  if (result && (rounds_to_steps(a) || std::ranges::any_of(a.nodes, is_widening))) name_steps(a, b, result->findings);
   return result;
 }
 
