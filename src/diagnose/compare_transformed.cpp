@@ -73,7 +73,8 @@ std::vector<std::size_t> Comparison::transformed_beside(std::size_t i) const {
 
 // From the match on, as far as what reads it differs without it; all stay as they were where that reaches an output.
 bool Comparison::drop_as_transformed(std::size_t i) {
-  constexpr std::size_t most = 16;
+  constexpr std::size_t most_of_several = 16;
+  std::size_t most = 8;  // matches that are left out: more, where several begin beside each other
   std::vector<std::size_t> group;
   std::set<std::size_t> readers;
   const auto leave_out = [&](std::size_t k) {
@@ -98,7 +99,8 @@ bool Comparison::drop_as_transformed(std::size_t i) {
       // What else it reads may be in the same other order: heads of queries, keys and values.
       const auto beside = transformed_beside(j);
       for (const std::size_t k : beside)
-        if (std::ranges::find(group, k) == group.end() && group.size() < most) leave_out(k), grows = true;
+        if (std::ranges::find(group, k) == group.end() && group.size() < most_of_several)
+          leave_out(k), grows = true, most = most_of_several;
       if (grows) break;
       holds = group.size() < most && alignment_.matches[j].how != How::Output;
       if (!holds) break;
