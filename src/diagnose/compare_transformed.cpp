@@ -3,6 +3,7 @@
 // in between everything behind agrees.
 #include "diagnose/compare.h"
 #include "diagnose/fingerprint.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +13,7 @@ namespace convoy::diagnose {
 
 namespace {
 
-bool is_floating_weight(const Tensor& tensor) { return tensor.dtype() <= DType::F64 && tensor.count() > 1; }
+bool is_floating_weight(const Tensor& tensor) { return is_floating(tensor.dtype()) && tensor.count() > 1; }
 
 // Whether each slice along the axis is the other's but for one factor, to within the rounding of float32.
 bool is_scaled_along(const Tensor& x, const Tensor& y, std::size_t axis) {

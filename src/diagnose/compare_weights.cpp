@@ -4,6 +4,7 @@
 #include "diagnose/compare.h"
 #include "diagnose/fingerprint.h"
 #include "diagnose/hypothesis.h"
+#include "ops/expect.h"
 #include "prove/bound.h"
 
 #include <fmt/format.h>
@@ -16,8 +17,6 @@
 namespace convoy::diagnose {
 
 namespace {
-
-bool holds_floats(DType dtype) { return dtype <= DType::F64; }
 
 // Two biases of a recurrent cell are added, and the vectors of a norm make one factor and one term: two models may say the
 // same in two ways. Whether each sum is the same but for rounding.
@@ -56,7 +55,7 @@ bool is_said_by_several(const Op& op, std::size_t input) {
   return std::holds_alternative<BatchNorm>(op) || input == 3 || input == 4;
 }
 
-bool holds_weights(const Tensor& tensor) { return holds_floats(tensor.dtype()) && tensor.count() > 1; }
+bool holds_weights(const Tensor& tensor) { return is_floating(tensor.dtype()) && tensor.count() > 1; }
 
 }  // namespace
 
@@ -114,7 +113,7 @@ Comparison::Weights Comparison::weights_of(const Piece& a, const Piece& b, const
     }
     const bool is_said_together = unlike[pair->node_a] > 1 && is_said_by_several(node.op, pair->input) &&
                                   say_the_same(a.graph, node, b.graph, b.graph[pair->node_b]);
-    if (rounded[pair->node_a] || is_said_together || !holds_floats(a.graph[pair->a].constant->dtype())) {
+    if (rounded[pair->node_a] || is_said_together || !is_floating(a.graph[pair->a].constant->dtype())) {
       ++weights.rounded;
       continue;
     }

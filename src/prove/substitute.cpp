@@ -1,6 +1,7 @@
 #include "prove/substitute.h"
 
 #include "graph/element_types.h"
+#include "ops/expect.h"
 #include "prove/compare.h"
 #include "prove/stretch.h"
 
@@ -17,8 +18,6 @@
 namespace convoy {
 
 namespace {
-
-bool holds_floats(DType dtype) { return dtype <= DType::F64; }
 
 // A short generator: a network has millions of weights.
 class Draws {
@@ -75,7 +74,7 @@ WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64
   std::set<ValueId> pinned;
   for (const Stretch& stretch : stretches_of(source, target, counterparts(names, target))) {
     const bool computed = std::ranges::any_of(stretch.target.constants, [&](ValueId c) {
-      return holds_floats(target[c].type.dtype) && !carried_constant(names, source, target[c]);
+      return is_floating(target[c].type.dtype) && !carried_constant(names, source, target[c]);
     });
     if (computed) pinned.insert(stretch.source.constants.begin(), stretch.source.constants.end());
   }
@@ -83,7 +82,7 @@ WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64
   for (const Node& node : source.nodes) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
-      if (!v || !source[v].constant || !holds_floats(source[v].type.dtype) || pinned.contains(v)) continue;
+      if (!v || !source[v].constant || !is_floating(source[v].type.dtype) || pinned.contains(v)) continue;
       if (indices[v.slot()] > 0) continue;
       const Role role = role_of(node.op, i);
       const auto [at, is_new] = replaced_.emplace(source[v].name, Weight{role, type_of(*source[v].constant)});
@@ -124,7 +123,7 @@ Tensor WholeWeights::of_source(const Value& value) const {
 
 Tensor WholeWeights::of_target(const Value& value) const {
   const auto at = value.origin ? replaced_.find(value.origin->source) : replaced_.end();
-  if (at == replaced_.end() || !holds_floats(value.type.dtype)) return *value.constant;
+  if (at == replaced_.end() || !is_floating(value.type.dtype)) return *value.constant;
   auto moved = carried(drawn(*at), *value.origin, value.constant->shape());
   return moved ? moved->converted(value.type.dtype) : *value.constant;
 }

@@ -130,6 +130,16 @@ class CallOfFunction {
     return own == tensors_.end() ? std::nullopt : std::optional(own->second);
   }
 
+  // A layer of Keras, made of these arguments and called on the tensor.
+  Result<std::optional<Value>> layer_on(const char* name, Arguments made_of, const Value& tensor) {
+    auto layer = in_.import("keras.layers");
+    if (layer) layer = in_.attribute(*layer, name);
+    if (layer) layer = in_.call(*layer, std::move(made_of));
+    auto made = layer ? in_.call(*layer, ValueList{tensor}) : layer;
+    if (!made) return pass(made);
+    return *made;
+  }
+
   // A new shape in which sizes are free: one is worked out, or the tensor's own batch stays as it is. Nothing: it is called
   // as it stands now.
   Result<std::optional<Value>> reshaped(Arguments& given) {
@@ -147,12 +157,7 @@ class CallOfFunction {
     const bool keeps_batch = first && first->axis == 0 && first->times == 1 && graph_value(tensor) == first->tensor;
     if (keeps_batch && is_worked_out && std::ranges::count_if(settled, is_free) == 1) {
       settled.erase(settled.begin());
-      auto layer = in_.import("keras.layers");
-      if (layer) layer = in_.attribute(*layer, "Reshape");
-      if (layer) layer = in_.call(*layer, ValueList{in_.tuple(std::move(settled))});
-      auto made = layer ? in_.call(*layer, ValueList{tensor}) : layer;
-      if (!made) return pass(made);
-      return *made;
+      return layer_on("Reshape", {{in_.tuple(std::move(settled))}, {}}, tensor);
     }
     if (!is_worked_out && std::ranges::count_if(settled, is_free) == 1)
       std::ranges::replace_if(settled, is_free, Value::of(std::int64_t{-1}));
@@ -177,13 +182,7 @@ class CallOfFunction {
       if (!free || free->axis != i + 1 || graph_value(image) != free->tensor) return std::nullopt;
       factors.push_back(Value::of(free->times));
     }
-    Arguments made{{in_.tuple(std::move(factors))}, {{"interpolation", method}}};
-    auto layer = in_.import("keras.layers");
-    if (layer) layer = in_.attribute(*layer, "UpSampling2D");
-    if (layer) layer = in_.call(*layer, std::move(made));
-    auto result = layer ? in_.call(*layer, ValueList{image}) : layer;
-    if (!result) return pass(result);
-    return *result;
+    return layer_on("UpSampling2D", {{in_.tuple(std::move(factors))}, {{"interpolation", method}}}, image);
   }
 
   static bool holds_free_size(const Value& value) {
