@@ -1,5 +1,5 @@
 // Says a pool's padding in the target's numbers, with one rule for the last window on all axes, or by its word.
-// What cannot be said so: a maximum gets minus infinity in front; an average drops leading cells behind, is corrected by
+// What cannot be said so: a maximum gets minus infinity in front, and TensorFlow's over nothing but such cells stays finite; an average drops leading cells behind, is corrected by
 // a constant map, or, where the size is free, is divided by the average of a padded map of ones.
 #include "ops/vocabulary.h"
 #include "passes/node_by_node.h"
@@ -7,6 +7,7 @@
 #include "passes/rewrites.h"
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <utility>
@@ -86,8 +87,44 @@ class PoolSpeller {
   SpatialSizes sizes_;
 };
 
+// Each window reads a cell that the pad did not add.
+bool reaches_inside(const Pad& pad, const MaxPool& pool) {
+  for (std::size_t axis = 0; axis < pad.before.size(); ++axis) {
+    Size kernel = 1;
+    for (std::size_t i = 0; i < pool.windows.size(); ++i)
+      if (pool.axes.spatial(static_cast<Size>(i)) == static_cast<Size>(axis))
+        kernel = pool.windows[i].dilation == 1 ? pool.windows[i].kernel : 1;
+    if (pad.before[axis] >= kernel || pad.after[axis] >= kernel) return false;
+  }
+  return true;
+}
+
+// A pad of minus infinity lies somewhere in front, and some window may see no other cell.
+bool may_see_nothing(const Graph& graph, const Node& node, const MaxPool& pool) {
+  ValueId x = node.inputs[0];
+  for (bool is_next = true; graph[x].producer; is_next = false) {
+    const Node& maker = graph[graph[x].producer];
+    if (!traits_of(maker.op).moves_numbers() || maker.inputs.empty() || !maker.inputs[0]) return false;
+    const auto* pad = std::get_if<Pad>(&maker.op);
+    if (pad && std::isinf(pad->value) && pad->value < 0) return !is_next || !reaches_inside(*pad, pool);
+    x = maker.inputs[0];
+  }
+  return false;
+}
+
+// TensorFlow's search begins at the lowest finite number, the other frameworks' at minus infinity.
+Status stay_finite(PoolSpeller<MaxPool>& speller) {
+  speller.remark("the largest of no cell is the lowest finite number");
+  auto y = speller.make(speller.pool_, {speller.node_.inputs[0]});
+  if (y) y = speller.make(Clip{.least = std::numeric_limits<float>::lowest()}, {*y});
+  return speller.becomes(std::move(y));
+}
+
 Status spell(const Graph& graph, NodeId id, const MaxPool& pool, const Target& target, Patch& patch) {
   PoolSpeller speller(graph, patch, id, pool, target);
+  if (graph.rules.max_pools_pass_over_nan && target.framework != Framework::Keras &&
+      pool.positions == Positions::None && speller.padless() && may_see_nothing(graph, speller.node_, pool))
+    return stay_finite(speller);
   if (const auto direct = speller.spoken(Windowed::MaxPools)) {
     if (*direct == pool.paddings) return {};
     speller.remark("padding " + words(pool.paddings) + " is " + words(*direct));

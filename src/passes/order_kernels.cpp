@@ -77,6 +77,8 @@ class Reordering {
   }
 
   Status convolution_of_keras(NodeId id, Conv conv) {
+    if (conv.kernel_order == KernelOrder::SpaceInMultiplier && !target_.lite && !runs_depthwise(conv.windows))
+      return with_groups(id, conv);
     if (conv.kernel_order != KernelOrder::OutInSpace) return {};
     const Node& node = graph_[id];
     const Size space = conv.axes.space;
@@ -89,6 +91,20 @@ class Reordering {
     for (Size i = 0; i < space; ++i) split.push_back(*k[static_cast<std::size_t>(i) + 2]);
     conv.kernel_order = KernelOrder::SpaceInMultiplier;
     return replace(id, conv, space_first(space, false), {}, split);
+  }
+
+  // [k..., C, M] -> [k..., 1, C * M]: the banks lie behind one another already.
+  Status with_groups(NodeId id, Conv conv) {
+    const Shape& k = graph_[graph_[id].inputs[1]].type.shape;
+    const auto space = static_cast<std::size_t>(conv.axes.space);
+    Sizes shape, as_they_are;
+    for (std::size_t i = 0; i < space; ++i) shape.push_back(*k[i]);
+    shape.insert(shape.end(), {1, *k[space] * *k[space + 1]});
+    for (Size i = 0; i < conv.axes.space + 2; ++i) as_they_are.push_back(i);
+    conv.kernel_order = KernelOrder::SpaceInOut;
+    conv.groups = *k[space];
+    patch_.remark(graph_[id], "a depthwise layer of unequal strides is one with groups, which every processor runs");
+    return replace(id, conv, as_they_are, shape);
   }
 
   Status transposed_of_keras(NodeId id, ConvTranspose conv) {

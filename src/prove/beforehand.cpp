@@ -16,6 +16,12 @@ Tensor carried_part(const Tensor& all, const Tensor& own) {
   return Tensor::of(all.shape(), std::move(rest));
 }
 
+// Whether the node looks places up in one input that it computes from another, which is known: a port that says so in single
+// steps holds these computed, and rounded.
+bool looks_up_known_places(const Node& node, const std::vector<const Beforehand*>& read) {
+  return std::holds_alternative<GridSample>(node.op) && read.size() > 1 && read[1] && read[1]->known;
+}
+
 }  // namespace
 
 Result<std::vector<Beforehand>> followed_beforehand(const Node& node, const std::vector<const Tensor*>& inputs,
@@ -33,7 +39,8 @@ Result<std::vector<Beforehand>> followed_beforehand(const Node& node, const std:
   }
   std::vector<Beforehand> result(outputs.size(), common);
   const bool is_off = std::ranges::any_of(errors, [](const Tensor* error) { return error != nullptr; });
-  if (!common.known && !is_off) return result;
+  const bool is_computed = common.known || looks_up_known_places(node, read);
+  if (!is_computed && !is_off) return result;
   std::vector<Tensor> single_inputs(inputs.size()), single_outputs;
   std::vector<const Tensor*> numbers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -44,7 +51,7 @@ Result<std::vector<Beforehand>> followed_beforehand(const Node& node, const std:
   auto all = bound_of({node, numbers, errors, single_outputs, threads, types});
   if (!all) return pass(all);
   NodeBound own;
-  if (!common.known) {  // what the node rounds itself counts where it is run
+  if (!is_computed) {  // what the node rounds itself counts where it is run
     auto bound =
         bound_of({node, numbers, std::vector<const Tensor*>(inputs.size(), nullptr), single_outputs, threads, types});
     if (!bound) return pass(bound);
@@ -54,7 +61,7 @@ Result<std::vector<Beforehand>> followed_beforehand(const Node& node, const std:
     if (!all->errors[i]) continue;
     const bool has_own = i < own.errors.size() && own.errors[i];
     result[i].error = has_own ? carried_part(*all->errors[i], *own.errors[i]) : *all->errors[i];
-    if (!common.known) continue;
+    if (!is_computed) continue;
     result[i].terms = std::max(common.terms, all->terms);
     result[i].limit = std::max(common.limit, all->limit);
   }

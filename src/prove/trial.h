@@ -46,6 +46,7 @@ class Trial {
   Status settle_rounded(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced);
   Status settle_whole(const Node& node, ValueId v, LiveValue held, const Tensor& wanted, const Tensor& forced);
   Status check_output(std::size_t i);
+  Result<std::optional<Tensor>> moved_to(ValueId to, ValueId from, Tensor numbers) const;
   LayerProof& layer_of(const Node& node);
   void record(const Node& node, const Difference& difference, const LiveValue& held, std::string trouble);
   void record_whole(const Node& node, const Difference& difference, const Sizes& shape, std::string trouble);

@@ -166,3 +166,82 @@ def test_recorded_call(name, tmp_path):
         pytest.skip(reason)
     want = np.array(case["output"]["data"], np.float32).reshape(case["output"]["shape"])
     assert_close(answers(opened(tmp_path / "layer.keras"), sides, [arrays["x"]]), [want], 2e-5, case["call"])
+
+
+def exported(net, x, path):
+    import torch
+
+    torch.export.save(torch.export.export(net.eval(), (torch.from_numpy(x),)), path)
+    return path
+
+
+@pytest.mark.parametrize("border", ["zeros", "border", "reflection"])
+def test_an_image_at_known_places(border, tmp_path):
+    """What is made of a known grid stands computed, and rounded, in the written model."""
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            places = np.random.default_rng(7).uniform(-1.2, 1.2, (1, 4, 6, 2)).astype(np.float32)
+            self.register_buffer("places", torch.from_numpy(places))
+
+        def forward(self, x):
+            return torch.nn.functional.grid_sample(x, self.places.repeat(2, 1, 1, 1), padding_mode=border, align_corners=False)
+
+    net, x = Net(), np.random.default_rng(8).normal(size=(2, 3, 5, 8)).astype(np.float32)
+    sides, reason = written(exported(net, x, tmp_path / "net.pt2"), tmp_path / "port.keras")
+    assert sides, reason
+    got = answers(opened(tmp_path / "port.keras"), sides, [x])
+    assert_close(got, [net(torch.from_numpy(x)).numpy()], 2e-5, border)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32"])
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+def test_whole_numbers_that_wrap_around(dtype, direction, tmp_path):
+    from onnx import helper, save
+
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    value = [helper.make_tensor_value_info(name, kind, shape) for name, shape in (("x", [2, 5]), ("n", [1, 5]), ("y", [2, 5]))]
+    graph = helper.make_graph([helper.make_node("BitShift", ["x", "n"], ["y"], direction=direction)], "g", value[:2], value[2:])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    sides, reason = written(tmp_path / "net.onnx", tmp_path / "port.keras")
+    if dtype == "uint32":  # no input of Keras's file has that type here
+        assert not sides and "uint32" in reason, reason
+        return
+    assert sides, reason
+    x, n = np.array([[1, 2, 200, 255, 7], [3, 128, 64, 99, 0]], dtype), np.array([[1, 7, 1, 2, 3]], dtype)
+    got = answers(opened(tmp_path / "port.keras"), sides, [x, n])
+    assert got[0].dtype == dtype
+    np.testing.assert_array_equal(got[0], np.left_shift(x, n) if direction == "LEFT" else np.right_shift(x, n))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32"])
+@pytest.mark.parametrize("function", ["multiply", "add", "subtract", "maximum", "floor_divide"])
+def test_whole_constants_are_read_in_their_type(function, dtype, tmp_path):
+    import keras
+
+    x, constant = np.array([[1, 2, 100, 77]], dtype), np.array([3, 5, 127, 100], dtype)
+    given = keras.Input(x.shape[1:], batch_size=1, dtype=dtype)
+    model = keras.Model(given, getattr(keras.ops, function)(given, constant))
+    model.save(tmp_path / "net.keras")
+    np.save(tmp_path / "x.npy", x)
+    convoy("run", tmp_path / "net.keras", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    got = np.load(tmp_path / "y.npy")
+    assert got.dtype.kind == "i"
+    np.testing.assert_array_equal(got, np.asarray(model(x)).astype(got.dtype))
+
+
+@pytest.mark.parametrize("stride", [2, 3])
+def test_depthwise_series_of_tflite_run_in_keras(stride, tmp_path):
+    """TFLite's strides are (1, s) there, which TensorFlow's depthwise kernels refuse on processors without oneDNN."""
+    import keras
+
+    model = keras.Sequential([keras.Input((11, 3)), keras.layers.DepthwiseConv1D(4, stride, "same", depth_multiplier=2)])
+    model.layers[-1].bias.assign(np.arange(6.0) / 8)
+    model.save(tmp_path / "net.keras")
+    convoy("port", tmp_path / "net.keras", "-o", tmp_path / "net.tflite")
+    sides, reason = written(tmp_path / "net.tflite", tmp_path / "port.keras")
+    assert sides, reason
+    x = np.random.default_rng(9).normal(size=(2, 11, 3)).astype(np.float32)
+    assert_close(answers(opened(tmp_path / "port.keras"), sides, [x]), [np.asarray(model(x))], 2e-5, f"stride {stride}")

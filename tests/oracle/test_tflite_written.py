@@ -193,3 +193,43 @@ def test_outputs_of_one_name_are_all_in_the_signature(tmp_path):
     assert len(got) == 3
     for y in want:
         assert any(g.shape == y.shape and np.allclose(g, y, atol=1e-5) for g in got.values())
+
+
+@pytest.mark.parametrize("turned", ["torch.relu(x).permute(0, 2, 1).permute(0, 2, 1)", "torch.relu(x).flatten(1).unflatten(1, (5, 4))",
+                                    "(torch.relu(x).permute(0, 2, 1).permute(0, 2, 1), torch.relu(x).permute(0, 2, 1))"])  # fmt: skip
+def test_moves_that_undo_each_other_are_shown_to_be_the_same(turned, tmp_path):
+    import torch
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return eval(turned, {"torch": torch, "x": x})
+
+    torch.export.save(torch.export.export(Net(), (torch.zeros(2, 5, 4),)), tmp_path / "net.pt2")
+    for target in ("tflite", "keras", "onnx"):
+        convoy("port", tmp_path / "net.pt2", "-o", tmp_path / f"port.{target}")
+
+
+def test_a_maximum_over_nothing_but_the_pad_is_as_the_interpreter_has_it(tmp_path):
+    """The lowest finite number in the reference kernel, where PyTorch has -inf: the port of the file says the former."""
+    import tensorflow as tf
+    import torch
+    from carrying import port
+
+    @tf.function(input_signature=[tf.TensorSpec((1, 4, 6, 2))])
+    def net(x):
+        padded = tf.pad(x, [[0, 0], [2, 0], [0, 0], [0, 0]], constant_values=-np.inf)
+        return tf.nn.max_pool2d(padded, 2, 2, "VALID")
+
+    (tmp_path / "net.tflite").write_bytes(tf.lite.TFLiteConverter.from_concrete_functions([net.get_concrete_function()]).convert())
+    x = np.random.default_rng(3).normal(size=(1, 4, 6, 2)).astype(np.float32)
+    kinds = tf.lite.experimental.OpResolverType
+    interpreter = tf.lite.Interpreter(str(tmp_path / "net.tflite"), experimental_op_resolver_type=kinds.BUILTIN_REF)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], x)
+    interpreter.invoke()
+    want = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    assert want.min() == np.finfo(np.float32).min
+    made = port([tmp_path / "net.tflite"], tmp_path / "port.py")
+    got = made.outputs[0].from_port(made.model(torch.from_numpy(made.inputs[0].to_port(x))).numpy())
+    np.testing.assert_array_equal(got, want)
+    convoy("port", tmp_path / "net.tflite", "-o", tmp_path / "port.keras")

@@ -167,6 +167,26 @@ TEST(TowardKeras, GroupsAndDepthsStayApart) {
   }
 }
 
+// As TFLite says a depthwise layer over a series; TensorFlow's kernels for plain processors take equal strides alone.
+TEST(TowardKeras, DepthwiseLayersOfUnequalStridesHaveGroups) {
+  const auto text = [](const char* windows) {
+    return fmt::format(
+        "input x float32[?,4,9,3]\nconst k float32[2,3,3,2] = seed 1\nconst b float32[6] = seed 2\ny = conv(x, k, b) "
+        "axes=channels_last/2 kernel_order=space_in_multiplier windows={} paddings=valid,valid groups=3\noutput y\n",
+        windows);
+  };
+  for (const char* unequal : {"2,3/2", "2/2,3"}) {
+    EXPECT_EQ(
+        words_of(in_keras(text(unequal))),
+        fmt::format("conv axes=channels_last/2 kernel_order=space_in_out windows={} paddings=valid,valid groups=3",
+                    unequal));
+    expect_same_in_keras(text(unequal), {{2, 4, 9, 3}});
+    EXPECT_NE(words_of(rewritten(parsed(text(unequal)), {}, tflite_target())).find("multiplier"), std::string::npos);
+  }
+  for (const char* equal : {"2/2,3/2", "2,3", "2/2,3@2"})
+    EXPECT_NE(words_of(in_keras(text(equal))).find("multiplier"), std::string::npos) << equal;
+}
+
 TEST(TowardKeras, TransposedConvolutionsKeepTheirCrops) {
   for (const Size2& c : windows())
     for (const char* padding : {"0:0", "1:1", "1:0", "0:-1", "1:-1"}) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
+
 namespace convoy::spelling_test {
 namespace {
 
@@ -137,6 +140,31 @@ output back
 output high
 )",
                       {{2, 7, 6, 3}});
+}
+
+// TensorFlow 2.20 on the processor and TFLite's reference kernel: -3.4028235e38 over nothing but minus infinity; PyTorch 2.13: -inf.
+TEST(Spelling, AMaximumOverNothingButThePadStaysFiniteAsInTensorFlow) {
+  const auto text = [](const char* between, const char* windows) {
+    return fmt::format(
+        "input x float32[2,5,4,3]\np = pad(x) before=0,2,0,0 after=0,0,0,0 value=-inf\n{}y = max_pool({}) "
+        "axes=channels_last/2 windows={} paddings=valid,valid\noutput y\n",
+        between, *between ? "q" : "p", windows);
+  };
+  const char* turned = "q = transpose(p) permutation=0,2,1,3\n";
+  for (const auto& [between, windows, stays] :
+       {std::tuple{"", "2/2,3", true}, {"", "3,3", false}, {turned, "3,3", true}}) {
+    Graph graph = parsed(text(between, windows));
+    graph.rules = tensorflow_rules;
+    for (const Target& target : {torch_target(), onnx_target(17), keras_target()}) {
+      const Graph to = rewritten(graph, {"fold_padding"}, target);
+      const bool clips =
+          std::ranges::any_of(to.nodes, [](const Node& node) { return std::holds_alternative<Clip>(node.op); });
+      EXPECT_EQ(clips, stays && target.framework != Framework::Keras) << between << windows << "\n" << text_of(to);
+      Graph there = to;
+      there.rules = target.framework == Framework::Keras ? tensorflow_rules : torch_rules;
+      expect_same_numbers(graph, there, {{2, 5, 4, 3}});
+    }
+  }
 }
 
 TEST(Spelling, RefusesToMoveThePositionsOfMaxima) {

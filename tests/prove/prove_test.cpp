@@ -213,6 +213,24 @@ TEST(Prove, AnOutputMayBeTheInputThatAComputationLeavesAsItIs) {
   EXPECT_TRUE(proof.holds) << proof.reason;
 }
 
+// Two moves that undo each other may go, though the value between them is rounded, or is another one's input.
+TEST(Prove, MovesThatUndoEachOtherMayGo) {
+  const std::string from =
+      "input x float32[2,3,4]\nconst w float32[4,5] = seed 4\na = linear(x, w) order=in_out\nb = transpose(a) "
+      "permutation=0,2,1\nc = transpose(b) permutation=0,2,1\nd = reshape(c) to=0,15\ne = reshape(d) to=0,3,5\n"
+      "output e\n";
+  const std::string to =
+      "input x float32[2,3,4]\nconst w float32[4,5] = seed 4\na = linear(x, w) order=in_out\noutput a\n";
+  const Proof proof = proof_of(from, to);
+  EXPECT_TRUE(proof.holds) << proof.reason;
+  const Proof both = proof_of(from + "output b\n",
+                              replaced(to, "output a\n", "b = transpose(a) permutation=0,2,1\noutput a\noutput b\n"));
+  EXPECT_TRUE(both.holds) << both.reason;
+  const Proof other = proof_of(replaced(from, "reshape(d) to=0,3,5", "pad(c) before=0,1,0 after=0,-1,0"), to);
+  EXPECT_FALSE(other.holds);
+  EXPECT_EQ(other.reason, "output 'a' carries 'a' of the source, not its output 'e'");
+}
+
 // What a stretch of several of the target's nodes may be off by follows from all of them.
 struct Stretch {
   std::string_view source, target;

@@ -1,6 +1,7 @@
 // What a keras.ops node is called with stands in its config, among its arguments by place, or among them by name.
 #include "formats/keras/operation.h"
 
+#include "formats/numbers.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -40,6 +41,23 @@ const Json* option(Call& call, std::string_view name, std::size_t place) {
 
 namespace {
 
+// An array of whole numbers or truths says its type, which counts unless it meets fractions alone: these make fractions of it.
+std::optional<DType> whole_type_of(Call& call, const Json& value) {
+  if (!value.is_object() || !value["config"].contains("dtype")) return std::nullopt;
+  const auto dtype = input_dtype(policy_word(value["config"]["dtype"]));
+  const auto is_real = [&](ValueId v) { return is_floating(call.type(v).dtype); };
+  if (!dtype || is_floating(*dtype) || (!call.inputs.empty() && std::ranges::all_of(call.inputs, is_real)))
+    return std::nullopt;
+  return *dtype;
+}
+
+void flatten_whole_numbers(Call& call, const Json& value, std::vector<std::int64_t>& out) {
+  if (value.is_array())
+    for (const Json& one : value) flatten_whole_numbers(call, one, out);
+  else if (value.is_number_float()) call.refuse(Fault::Format, "holds a fraction in an array of whole numbers");
+  else out.push_back(value.is_boolean() ? (value.get<bool>() ? 1 : 0) : value.get<std::int64_t>());
+}
+
 // As which real numbers a constant stands: an array says so, a number takes the type of the tensor that it meets.
 DType real_type_of(Call& call, const Json& value, bool is_number) {
   if (value.is_object() && value["config"].contains("dtype"))
@@ -66,6 +84,12 @@ ValueId value_of(Call& call, const Json* value, std::string_view name) {
   if (call.failed() || !count || *count != static_cast<Size>(all.size())) {
     call.refuse(Fault::Format, "argument '" + std::string(name) + "' is no array of numbers");
     return {};
+  }
+  if (const auto dtype = whole_type_of(call, *value)) {
+    std::vector<std::int64_t> whole;
+    flatten_whole_numbers(call, *numbers, whole);
+    if (call.failed()) return {};
+    return call.literal(name, whole_tensor(*dtype, shape, std::move(whole)));
   }
   const DType type = real_type_of(call, *value, shape.empty());
   return call.literal(name, Tensor::of(shape, std::move(all)).converted(type));

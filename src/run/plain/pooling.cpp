@@ -25,7 +25,7 @@ struct Maximum {
 template <class T>
 struct MaximumOfNumbers {
   using Sum = T;
-  static T start() { return std::numeric_limits<T>::lowest(); }
+  static T start() { return static_cast<T>(std::numeric_limits<float>::lowest()); }  // float64 stands for float32 here
   static void add(T& sum, T x) {
     if (x > sum) sum = x;
   }

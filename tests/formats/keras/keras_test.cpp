@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace convoy::keras::keras_test {
 namespace {
 
@@ -188,6 +190,36 @@ TEST(Keras, CroppingCutsByNegativePadding) {
 }
 
 // Keras 1.2, by its documentation; no such framework made these numbers.
+// keras.ops.multiply(x, numpy.array([3, 5], dtype)) and ops.take(numpy.array(...), x), as Keras 3.15 writes them.
+std::string whole_constant_model(const std::string& dtype, bool takes, const std::string& values = "3, 5") {
+  const std::string array = R"({"class_name": "__numpy__", "config": {"value": [)" + values + R"(], "dtype": ")" +
+                            dtype + R"("}})",
+                    x = R"({"class_name": "__keras_tensor__", "config": {"shape": [4, 2], "dtype": ")" + dtype +
+                        R"(", "keras_history": ["x", 0, 0]}})";
+  return R"({"keras_version": "3.15.1", "module": "keras.src.models.functional", "class_name": "Functional", "config": {
+    "name": "net", "layers": [{"module": "keras.layers", "class_name": "InputLayer", "name": "x", "inbound_nodes": [],
+    "config": {"name": "x", "batch_shape": [4, 2], "dtype": ")" +
+         dtype + R"("}}, {"module": "keras.src.ops.numpy", "class_name": ")" + (takes ? "Take" : "Multiply") +
+         R"(", "config": {"name": "y"}, "name": "y", "inbound_nodes": [{"args": [)" +
+         (takes ? array + ", " + x : x + ", " + array) +
+         R"(], "kwargs": {}}]}], "input_layers": [["x", 0, 0]], "output_layers": [["y", 0, 0]]}})";
+}
+
+TEST(Keras, WholeConstantsKeepTheTypeThatTheyAreWrittenWith) {
+  for (const DType dtype : {DType::U8, DType::I8, DType::I32, DType::I64})
+    for (const bool takes : {false, true}) {
+      const Graph graph = structure(whole_constant_model(std::string(name_of(dtype)), takes));
+      ASSERT_FALSE(graph.outputs.empty());
+      EXPECT_EQ(graph[graph.outputs[0]].type.dtype, dtype) << takes;
+    }
+  const Graph large = structure(whole_constant_model("int64", false, "3, 9007199254740993"));
+  const auto is_large = [](const Value& value) {
+    return value.constant && value.constant->integers() == std::vector<std::int64_t>{3, 9007199254740993};
+  };
+  EXPECT_TRUE(std::ranges::any_of(large.values, is_large)) << "no float64 holds it";
+  EXPECT_NE(failure(whole_constant_model("int8", false, "3, 1e30")).find("holds a fraction"), std::string::npos);
+}
+
 TEST(Keras, Keras1WordsAreRead) {
   const Graph graph = structure(R"({"class_name": "Sequential", "config": [
     {"class_name": "Convolution2D", "config": {"name": "convolution2d_1", "batch_input_shape": [null, 3, 8, 9], "nb_filter": 4,

@@ -180,6 +180,8 @@ Values take(Use& use) {
   if (argument && argument->is_object() && argument->contains("config") && (*argument)["config"].is_object() &&
       (*argument)["config"].contains("value"))
     argument = &(*argument)["config"]["value"];
+  const Json only = 0;  // without an axis of all cells as one row, which those of one axis are
+  if (!along && call.rank(x) == 1) along = &only;
   if (argument && argument->is_object() && argument->contains("$tensor") && along)
     return use.add(Gather{call.axis(call.attrs.integer_of(along, "axis"), call.rank(x))}, {x, use.operand("indices")});
   if (argument && argument->is_array() && !argument->empty() && (*argument)[0].is_array() && along) {

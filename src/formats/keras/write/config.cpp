@@ -2,6 +2,7 @@
 #include "formats/keras/write/files.h"
 #include "formats/keras/write/sink.h"
 #include "formats/shortest.h"
+#include "ops/expect.h"
 
 #include <cmath>
 
@@ -14,15 +15,14 @@ Json shape_of(const Shape& shape) {
   return all;
 }
 
-Json number_at(const Tensor& tensor, const std::vector<double>& numbers, std::size_t at) {
-  if (tensor.dtype() == DType::Bool) return numbers[at] != 0;
-  if (tensor.dtype() >= DType::I8) return static_cast<Size>(numbers[at]);
-  if (tensor.dtype() == DType::F64) return numbers[at];
-  return shortest(static_cast<float>(numbers[at]));
+Json number_of(DType dtype, std::int64_t number) { return dtype == DType::Bool ? Json(number != 0) : Json(number); }
+Json number_of(DType dtype, double number) {
+  return dtype == DType::F64 ? Json(number) : Json(shortest(static_cast<float>(number)));
 }
 
-Json nested(const Tensor& tensor, const std::vector<double>& numbers, std::size_t axis, std::size_t& at) {
-  if (axis == tensor.shape().size()) return number_at(tensor, numbers, at++);
+template <class Number>
+Json nested(const Tensor& tensor, const std::vector<Number>& numbers, std::size_t axis, std::size_t& at) {
+  if (axis == tensor.shape().size()) return number_of(tensor.dtype(), numbers[at++]);
   Json list = Json::array();
   for (Size i = 0; i < tensor.shape()[axis]; ++i) list.push_back(nested(tensor, numbers, axis + 1, at));
   return list;
@@ -30,9 +30,10 @@ Json nested(const Tensor& tensor, const std::vector<double>& numbers, std::size_
 
 Json array_of(const Tensor& tensor) {
   std::size_t at = 0;
+  Json value =
+      is_floating(tensor.dtype()) ? nested(tensor, tensor.doubles(), 0, at) : nested(tensor, tensor.integers(), 0, at);
   return {{"class_name", "__numpy__"},
-          {"config",
-           {{"value", nested(tensor, tensor.doubles(), 0, at)}, {"dtype", std::string(name_of(tensor.dtype()))}}}};
+          {"config", {{"value", std::move(value)}, {"dtype", std::string(name_of(tensor.dtype()))}}}};
 }
 
 class Config {
