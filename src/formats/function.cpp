@@ -1,6 +1,8 @@
 // Calls of functions: their tensors, and the nodes they add.
 #include "formats/function.h"
 
+#include "formats/einsum_steps.h"
+
 #include <algorithm>
 
 namespace convoy {
@@ -89,6 +91,24 @@ std::vector<ValueId> FunctionCall::add_all(Op op, std::vector<ValueId> inputs) {
   outputs.error().where.clear();  // the caller knows the place better
   attrs.refuse(std::move(outputs.error()));
   return {};
+}
+
+ValueId FunctionCall::einsum(const std::string& equation, const std::vector<ValueId>& operands) {
+  if (failed()) return {};
+  std::vector<Shape> shapes;
+  for (const ValueId operand : operands) shapes.push_back(shape(operand));
+  auto steps = einsum_steps(equation, shapes);
+  if (!steps) {
+    refuse(steps.error().fault, steps.error().what);
+    return {};
+  }
+  std::vector<ValueId> values = operands;
+  for (EinsumStep& step : *steps) {
+    std::vector<ValueId> inputs;
+    for (const std::size_t one : step.of) inputs.push_back(values[one]);
+    values.push_back(add(std::move(step.op), std::move(inputs)));
+  }
+  return values.back();
 }
 
 ValueId FunctionCall::make_constant(std::string_view word, Tensor tensor) {

@@ -52,6 +52,8 @@ class FunctionCall {
   // Adds a node; refers to nothing once the call has failed. Absent inputs at the end may be left out.
   ValueId add(Op op, std::vector<ValueId> inputs);
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs);
+  // What an equation makes of these, in the words of the frameworks ("...", no arrow, any number of operands).
+  ValueId einsum(const std::string& equation, const std::vector<ValueId>& operands);
   ValueId make_constant(std::string_view word, Tensor tensor);
   // The numbers of a constant in another order; what is made takes its name.
   ValueId remade(ValueId constant, Tensor tensor, std::shared_ptr<const Quantization> quantization = {});

@@ -126,14 +126,10 @@ def test_a_mask_is_no_ones_where_the_states_are_given(tmp_path):
     assert_close([np.load(tmp_path / "y.npy")], [np.asarray(model(IDS))], 2e-5, "run")
 
 
-@pytest.mark.parametrize("name", ["Attention", "TimeDistributed"])
-def test_what_is_not_carried_under_a_mask_is_refused_by_name(name, tmp_path):
+def test_what_is_not_carried_under_a_mask_is_refused_by_name(tmp_path):
     import keras
 
     ids = keras.Input((STEPS,), dtype="int32")
     x = keras.layers.Embedding(WORDS, 4, mask_zero=True)(ids)
-    y = (keras.layers.Attention()([x, x]) if name == "Attention"
-         else keras.layers.TimeDistributed(keras.layers.Dense(3))(x))  # fmt: skip
-    keras.Model(ids, y).save(tmp_path / "m.keras")
-    done = convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.onnx", code=6)
-    assert name in done.stderr, done.stderr
+    keras.Model(ids, keras.layers.TimeDistributed(keras.layers.Softmax())(x)).save(tmp_path / "m.keras")
+    assert "TimeDistributed" in convoy("port", tmp_path / "m.keras", "-o", tmp_path / "m.onnx", code=6).stderr

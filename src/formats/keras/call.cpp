@@ -25,7 +25,7 @@ constexpr auto without_meaning = std::to_array<std::string_view>(
      "recurrent_regularizer", "beta_regularizer", "gamma_regularizer", "embeddings_regularizer", "alpha_regularizer",
      "activity_regularizer", "kernel_constraint", "bias_constraint", "depthwise_constraint", "pointwise_constraint",
      "recurrent_constraint", "beta_constraint", "gamma_constraint", "embeddings_constraint", "alpha_constraint",
-     "lora_rank", "lora_alpha", starts_anew, group_key,
+     "lora_rank", "lora_alpha", starts_anew, group_key, cell_key,
     // Keras 1
      "init", "inner_init", "forget_bias_init", "weights", "W_regularizer", "b_regularizer", "U_regularizer",
      "W_constraint", "b_constraint", "beta_init", "gamma_init", "input_dim", "input_length"});
@@ -455,8 +455,9 @@ Values Call::run_inside(const Layer& inner, const std::string& attribute, Values
   if (failed()) return {};
   const bool nests = !builder_.weights || builder_.weights->nests();
   Layer named = inner;
-  auto made = run_layer(builder_, named, nullptr, std::move(inner_inputs), scopes_, full_name_ + "/",
-                        nests ? location_.child(attribute) : location_, nests ? nullptr : variables_);
+  auto made =
+      run_layer(builder_, named, nullptr, std::move(inner_inputs), scopes_, full_name_ + "/",
+                nests && !attribute.empty() ? location_.child(attribute) : location_, nests ? nullptr : variables_);
   if (!made) {
     attrs.refuse(made.error());
     return {};

@@ -99,7 +99,7 @@ class Call {
   std::string_view step(std::string_view name) { return has_activation() ? name : std::string_view(); }
   // data_format, or Keras 1's dim_ordering.
   Order order();
-  // Runs another layer as a part of this one; `attribute` is where its arrays lie.
+  // Runs another layer as a part of this one; `attribute` is where its arrays lie; empty: where this layer's own do.
   Values run_inside(const Layer& inner, const std::string& attribute, Values inner_inputs);
   Layer inside(std::string_view key);  // the layer that an attribute holds
 

@@ -18,6 +18,8 @@ void leave_unfilled(Json& value);
 constexpr const char* source_weight = "$weight";
 // In a layer's config: its group in a file, below that of the model it stands in.
 constexpr const char* group_key = "$group";
+// Where the arrays of a walked cell lie below its layer.
+constexpr const char* cell_key = "$cell";
 
 // The numbers of {"class_name": "HeNormal", "config": {"seed": 7}} for a weight of this shape, in Keras's own order of axes.
 // Uniform numbers are bit for bit TensorFlow's, which Keras draws them with; normal ones up to the rounding of logarithm

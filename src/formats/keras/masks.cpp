@@ -15,17 +15,21 @@ const Json* said_in(const Json* object, const char* key) {
 // Layers that look at a mask themselves and end it, or say what becomes of it.
 bool takes_mask(const std::string& c) {
   return c == "GlobalAveragePooling1D" || c == "GlobalAvgPool1D" || c == "LSTM" || c == "GRU" || c == "SimpleRNN" ||
-         c == "Bidirectional";
+         c == "Bidirectional" || c == "RNN";
 }
 bool hands_mask_on(const std::string& c) {
   return c.find("Dropout") != std::string::npos || c == "GaussianNoise" || c == "Activation" || c == "Dense" ||
          c == "ReLU" || c == "LeakyReLU" || c == "PReLU" || c == "ELU" || c.ends_with("Normalization") ||
-         c == "Identity" || c == "Rescaling" || c == "ActivityRegularization" || c == "MultiHeadAttention";
+         c == "Identity" || c == "Rescaling" || c == "ActivityRegularization" || c == "MultiHeadAttention" ||
+         c == "TimeDistributed" || c == "Softmax";
 }
 // Layers that would compute otherwise under a mask, in ways that are not carried.
-bool changes_by_mask(const std::string& c) {
-  return c == "Softmax" || c == "Attention" || c == "AdditiveAttention" || c.starts_with("ConvLSTM") || c == "RNN" ||
-         c == "Lambda" || c == "TimeDistributed";
+bool changes_by_mask(const std::string& c) { return c.starts_with("ConvLSTM") || c == "Lambda"; }
+// Layers that are run on every step look at the mask of that step alone, if at all.
+bool ignores_mask(const Layer& layer) {
+  const std::string& c = layer.class_name;
+  return !layer.model && !takes_mask(c) && !changes_by_mask(c) && c != "Softmax" && c != "BatchNormalization" &&
+         c != "MultiHeadAttention" && c != "Attention" && c != "AdditiveAttention";
 }
 // Layers of several inputs combine their masks.
 bool joins_masks(const std::string& c) {
@@ -50,6 +54,12 @@ Status follow_masks(Builder& builder, const Layer& layer, const Values& in, cons
       (c == "MultiHeadAttention" && builder.version.major < 3)) {
     if (carries(in.front()) && !out.empty()) builder.masks.emplace(out.front().index, Mask{{}, {}, false, true});
     return {};
+  }
+  if (c == "TimeDistributed") {
+    const Json* inner = said_in(layer.config, "layer");
+    const auto read = inner ? read_layer(*inner, builder.version) : fail(Fault::Format, "has no layer");
+    if (builder.version.major < 3 || !read || !ignores_mask(*read))
+      return fail(Fault::Unsupported, "reads a mask (mask_zero) at every step, which this version does not carry");
   }
   const Json* sequences = said_in(layer.config, "return_sequences");
   if (c == "Bidirectional") {

@@ -67,10 +67,12 @@ Result<Tensor> numbers_of(const Json& config) {
                     *count == static_cast<Size>(numbers.size()) && numbers.size() == all.size();
   if (!fits) return fail(Fault::Format, "is no layer that a file can hold");
   if (part("dtype") == "float32") return Tensor::of(shape, std::move(numbers)).converted(DType::F32);
-  if (part("dtype") == "int64") {
+  if (part("dtype") == "float64") return Tensor::of(shape, std::move(numbers));
+  if (part("dtype") == "int32" || part("dtype") == "int64") {
     if (!std::ranges::all_of(numbers, [](double value) { return std::abs(value) < 0x1p53; }))
       return fail(Fault::Format, "holds a whole number over 2^53");
-    return Tensor::of(shape, std::vector<std::int64_t>(numbers.begin(), numbers.end()));
+    const Tensor wide = Tensor::of(shape, std::vector<std::int64_t>(numbers.begin(), numbers.end()));
+    return part("dtype") == "int32" ? wide.converted(DType::I32) : wide;
   }
   if (part("dtype") != "bool") return fail(Fault::Format, "is no layer that a file can hold");
   std::vector<std::byte> truths;

@@ -17,7 +17,6 @@ constexpr std::string_view python =
 constexpr std::array refusals{
     Refusal{"Lambda", python},
     Refusal{"TFSMLayer", "runs a TensorFlow SavedModel, which this version does not read"},
-    Refusal{"Masking", "makes a mask, which this version does not carry"},
     Refusal{"ConvLSTM1D", "is a convolutional recurrent layer, which this version does not carry"},
     Refusal{"ConvLSTM2D", "is a convolutional recurrent layer, which this version does not carry"},
     Refusal{"ConvLSTM3D", "is a convolutional recurrent layer, which this version does not carry"},
@@ -38,8 +37,23 @@ bool is_operation(const Layer& layer) {
   return !layer.calls.empty() && layer.calls.front().args.size() > 1;
 }
 
-bool calls_function(const Layer& layer) {
+namespace {
+
+bool is_function_of_tensorflow(const Layer& layer) {
   return layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda";
+}
+
+}  // namespace
+
+bool calls_function(const Layer& layer) { return is_function_of_tensorflow(layer) || is_operation_in_words(layer); }
+
+bool is_operation_in_words(const Layer& layer) {
+  if (is_function_of_tensorflow(layer) || !of_keras(layer.module) || catalogued_operation(layer.class_name))
+    return false;
+  if (!layer.module.empty()) return layer.module.find(".ops") != std::string::npos;
+  // An .h5 file gives no module; every layer says whether it trains, and no operation does.
+  return !layer.model && !layer.calls.empty() && !catalogued_layer(layer.class_name) && layer.config &&
+         layer.config->is_object() && !layer.config->contains("trainable") && !layer.config->contains("batch_shape");
 }
 
 bool of_keras(const std::string& module) {
@@ -62,7 +76,7 @@ std::string refusal_of(const Layer& layer) {
            "'), and its Python code is not in the file; cut the model before it with --outputs";
   for (const Refusal& known : refusals)
     if (known.name == layer.class_name) return std::string(known.why);
-  if (calls_function(layer) || layer.class_name == "TensorFlowOpLayer")
+  if (is_function_of_tensorflow(layer) || layer.class_name == "TensorFlowOpLayer")
     return "calls a TensorFlow function, which this version does not carry; cut the model before it with --outputs";
   return "is a class that this version does not carry; cut the model before it with --outputs";
 }

@@ -1,6 +1,7 @@
 // Activations: how Keras's words, layers and functions of one number, and those along an axis, are read, and how they are
 // written. Source: keras/src/activations/activations.py, layers/activations, ops/nn.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
+#include "formats/keras/operation.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -60,10 +61,37 @@ Values hard_sigmoid(Use& use) {
   return use.add(old ? HardSigmoid{0.2, 0.5} : HardSigmoid{1.0 / 6, 0.5}, {use.x()});
 }
 
+// What the mask leaves out is put far below; Keras 3 makes it 0 behind, too. Source: keras/src/layers/activations/softmax.py.
+Values masked_softmax(Use& use, ValueId x, ValueId mask, const Sizes& axes) {
+  Call& call = use.call;
+  const Size missing = call.rank(x) - call.rank(mask);
+  if (missing < 0) call.refuse(Fault::Format, "has a mask of more axes than its input");
+  if (call.failed()) return {};
+  if (call.version.major < 3) {
+    const ValueId kept = call.type(mask).dtype == DType::F32 ? mask : call.add(Cast{DType::F32}, {mask}, "kept");
+    const ValueId below = call.add(Affine{1e9, -1e9}, {kept}, "far_below");  // (1 - mask) * -1e9
+    return use.add(Softmax{axes, false}, {call.add(Binary{BinaryFunction::Add}, {x, below}, "masked")});
+  }
+  if (is_floating(call.type(mask).dtype))
+    mask = call.add(Binary{BinaryFunction::Greater}, {mask, call.scalar("half", 0.5F)}, "counts");
+  else if (call.type(mask).dtype != DType::Bool) mask = call.add(Cast{DType::Bool}, {mask}, "counts");
+  const ValueId masked = call.add(Where{}, {mask, x, call.scalar("below", -1e9F)}, "masked");
+  const ValueId weights = call.add(Softmax{axes, false}, {masked}, "weights");
+  return use.add(Where{}, {mask, weights, call.scalar("zero", 0)});
+}
+
 template <bool logarithm>
 Values softmax(Use& use) {
-  const ValueId x = use.x();
-  return use.add(Softmax{use.call.axes(use.list("axis"), use.call.rank(x)), logarithm}, {x});
+  Call& call = use.call;
+  if (use.kind == Use::Kind::Layer) call.understands("mask", 1);
+  const bool names = use.kind == Use::Kind::Layer && !logarithm && call.inputs.size() == 2 && option(call, "mask", 1);
+  const ValueId x = names ? call.inputs.front() : use.x();
+  std::optional<ValueId> mask;
+  if (names) mask = operand(call, "mask", 1);
+  else if (use.kind == Use::Kind::Layer) mask = call.mask();
+  const Sizes axes = call.axes(use.list("axis"), call.rank(x));
+  if (!mask) return use.add(Softmax{axes, logarithm}, {x});
+  return masked_softmax(use, x, *mask, axes);
 }
 
 Values glu(Use& use) {

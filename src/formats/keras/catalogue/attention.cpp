@@ -146,7 +146,9 @@ ValueId allowed_by_steps(Call& call, const Asked& all, Size axes) {
     std::optional<ValueId> steps;
     if (call.version.major >= 3) {
       call.understands(word, place);
-      if (option(call, word, place)) steps = as_truths(call, operand(call, word, place), word);
+      // What the call says of the queries Keras puts aside for the mask that they carry.
+      const bool of_queries = place == 3;
+      if (!of_queries && option(call, word, place)) steps = as_truths(call, operand(call, word, place), word);
       ++place;
     }
     if (!steps && of) steps = call.mask_of(of);
@@ -324,27 +326,65 @@ Values group_query(Use& use) {
   return attended(use, all, heads, {1}, {});
 }
 
+// What is attended to, beside the masks that the call may name.
+Values attention_inputs(Call& call) {
+  if (!call.call || call.call->args.empty()) return call.inputs;
+  if (call.call->args[0].is_array()) return operands(call, "inputs", 0);
+  Values all;
+  for (const Json& one : call.call->args)
+    if (one.is_object() && one.contains("$tensor")) all.push_back(call.inputs.at(one["$tensor"].get<std::size_t>()));
+  return all;
+}
+
+struct StepMasks {
+  ValueId query, value;  // refers to nothing: none
+};
+
+// Which steps count: as the call says, else as the inputs carry it.
+StepMasks step_masks(Call& call, const Asked& all) {
+  call.understands("mask", 1);
+  const Json* said = option(call, "mask", 1);
+  if (said && (!said->is_array() || said->size() < 2)) said = nullptr;
+  const auto named = [&](std::size_t i) -> ValueId {
+    if ((*said)[i].is_null()) return {};
+    const auto place = (*said)[i].is_object() ? (*said)[i].value("$tensor", call.inputs.size()) : call.inputs.size();
+    if (place < call.inputs.size()) return as_truths(call, call.inputs[place], i == 0 ? "query_mask" : "value_mask");
+    call.refuse(Fault::Format, "has a mask that is no tensor");
+    return {};
+  };
+  if (said) return {named(0), named(1)};
+  return {call.mask_of(all.query).value_or(ValueId{}), call.mask_of(all.value).value_or(ValueId{})};
+}
+
 // [query, value] or [query, value, key]: softmax(scores) of the values; `scores_of` gives [N, T, S].
 template <class Scores>
 Values dense_attention(Use& use, Scores scores_of) {
   Call& call = use.call;
   call.attrs.ignore({"dropout", "seed"});
-  if (call.inputs.size() < 2 || call.inputs.size() > 3) {
-    call.refuse(Fault::Format, "has " + std::to_string(call.inputs.size()) + " inputs, expected 2 or 3");
-    return {};
-  }
-  Asked all{.query = call.inputs[0], .value = call.inputs[1], .key = call.inputs.back()};
+  const Values inputs = attention_inputs(call);
+  if (inputs.size() < 2 || inputs.size() > 3)
+    call.refuse(Fault::Format, "has " + std::to_string(inputs.size()) + " inputs, expected 2 or 3");
+  if (call.failed()) return {};
+  Asked all{.query = inputs[0], .value = inputs[1], .key = inputs.back()};
   all.scores = flag(call, "return_attention_scores", call.version.major < 3 ? 3 : 3);
   all.causal = flag(call, "use_causal_mask", 4) || call.attrs.truth("causal", false);
   for (const ValueId x : {all.query, all.value, all.key})
     if (!call.expect_rank(x, 3)) return {};
   ValueId scores = scores_of(all);
-  if (const ValueId seen = allowed_by_order(call, all)) {
+  const StepMasks masks = step_masks(call, all);
+  ValueId seen = allowed_by_order(call, all);
+  if (masks.value) seen = both(call, call.add(Unsqueeze{{1}}, {masks.value}, "value_mask/of_pairs"), seen, "seen");
+  if (seen) {
     const ValueId lower = call.add(Affine{1, far_below}, {scores}, "far_below");
     scores = call.add(Where{}, {seen, scores, lower}, "masked");
   }
   const ValueId weights = call.add(Softmax{{2}, false}, {scores}, "weights");
-  const ValueId y = call.add(MatMul{}, {weights, all.value});
+  ValueId y = call.add(MatMul{}, {weights, all.value}, masks.query ? "attended" : "");
+  if (masks.query) {
+    const ValueId of_cells = call.add(Unsqueeze{{2}}, {masks.query}, "query_mask/of_cells");
+    y = call.add(Where{}, {of_cells, y, call.scalar("zero", 0)});
+    if (y) call.builder().masks.insert_or_assign(y.index, Mask{{}, masks.query});
+  }
   return all.scores ? Values{y, weights} : Values{y};
 }
 
@@ -388,7 +428,29 @@ Values additive_attention(Use& use) {
   });
 }
 
+// Steps whose cells all have one number do not count, and become 0.
+Values masking(Use& use) {
+  Call& call = use.call;
+  const ValueId x = call.x();
+  const double masked = use.number("mask_value");
+  if (call.failed()) return {};
+  const DType dtype = call.type(x).dtype;
+  const auto number = [&](std::string_view name, double n) {
+    return call.literal(name, Tensor::of(Sizes{}, std::vector<double>{n}).converted(dtype));
+  };
+  const Size last = call.rank(x) - 1;
+  const ValueId other = call.add(Binary{BinaryFunction::NotEqual}, {x, number("mask_value", masked)}, "differs");
+  const ValueId counted = call.add(Cast{DType::F32}, {other}, "differs/number");
+  const ValueId most = call.add(Reduce{Reduction::Maximum, {last}, true}, {counted}, "differs/most");
+  const ValueId truths = call.add(Cast{DType::Bool}, {most}, "counts");
+  const ValueId y = call.add(Where{}, {truths, x, number("zero", 0)});
+  const ValueId steps = call.add(Squeeze{{last}}, {truths}, "mask");
+  if (y) call.builder().masks.insert_or_assign(y.index, Mask{{}, steps});
+  return {y};
+}
+
 constexpr std::array rows_of_attention{
+    CatalogueRow{"layers.Masking", "mask_value=0", masking},
     CatalogueRow{"saved.MultiHeadAttention",
                  "num_heads key_dim value_dim= dropout=0 use_bias=True output_shape= attention_axes= use_gate=False "
                  "sliding_window=",

@@ -110,7 +110,10 @@ Values floor_divide(Use& use) {
 }
 
 Values where(Use& use) {
-  const ValueId condition = use.operand("condition");
+  Call& call = use.call;
+  ValueId condition = use.operand("condition");
+  if (!call.failed() && call.type(condition).dtype != DType::Bool)
+    condition = call.add(Cast{DType::Bool}, {condition}, "chosen");
   const auto [a, b] = operands_of(use);
   return use.add(Where{}, {condition, a, b});
 }

@@ -1,6 +1,8 @@
 // Products of matrices: Dense, EinsumDense, Embedding and Dot, and those of keras.ops. Source: keras/src/layers/core,
 // layers/merging/dot.py and ops/numpy.py of Keras 3.15.
+#include "formats/einsum_steps.h"
 #include "formats/keras/catalogue/write.h"
+#include "formats/keras/operation.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -195,15 +197,31 @@ Values matmul(Use& use) {
 
 Values einsum(Use& use) {
   Call& call = use.call;
-  const Json* argument = use.option("subscripts");
-  if (!argument || !argument->is_string() || !call.call || call.call->args.size() != 2) {
-    call.refuse(Fault::Unsupported, "is an einsum of something other than two tensors");
-    return {};
+  use.asked.emplace_back("subscripts");
+  const Json* said = option(call, "subscripts", nowhere);
+  if (!said || !said->is_string()) call.refuse(Fault::Format, "argument 'subscripts' is no word");
+  if (call.failed()) return {};
+  const auto equation = said->get<std::string>();
+  const auto all = parameters_of(use.row);
+  Values values;
+  std::vector<Shape> shapes;
+  const std::size_t count = call.call ? call.call->args.size() : 0;
+  for (std::size_t i = 0; i < count && !call.failed(); ++i) {
+    values.push_back(operand(call, "operand", i));
+    if (i < all.size()) use.asked.push_back(all[i].name);
+    if (!call.failed()) shapes.push_back(call.type(values.back()).shape);
   }
-  std::string equation = argument->get<std::string>();
-  std::erase(equation, ' ');
-  if (equation.find("...") != std::string::npos) call.refuse(Fault::Unsupported, "leaves axes of its equation out");
-  return use.add(Einsum{equation}, {use.operand("x1"), use.operand("x2")});
+  if (call.failed()) return {};
+  auto steps = einsum_steps(equation, shapes);
+  if (!steps) call.refuse(steps.error().fault, steps.error().what);
+  for (std::size_t i = 0; steps && i < steps->size() && !call.failed(); ++i) {
+    Values of;
+    for (const std::size_t one : (*steps)[i].of) of.push_back(values[one]);
+    const bool last = i + 1 == steps->size();
+    values.push_back(last ? use.add((*steps)[i].op, of).front()
+                          : call.add((*steps)[i].op, of, "step_" + std::to_string(i)));
+  }
+  return {values.back()};
 }
 
 constexpr std::array rows_of_products{
@@ -218,7 +236,7 @@ constexpr std::array rows_of_products{
                  embedding},
     CatalogueRow{"layers.Dot", "axes|dot_axes normalize=False", dot},
     CatalogueRow{"numpy.Matmul", "x1 x2", matmul},
-    CatalogueRow{"numpy.Einsum", "x1 x2 subscripts", einsum},
+    CatalogueRow{"numpy.Einsum", "x1 x2= x3= x4= x5= x6= subscripts=", einsum},
 };
 
 }  // namespace

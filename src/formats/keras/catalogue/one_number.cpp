@@ -24,8 +24,16 @@ Values logarithm(Use& use) {
 }
 
 Values round(Use& use) {
-  if (use.number("decimals") != 0) use.call.refuse(Fault::Unsupported, "rounds to decimals");
-  return use.add(Unary{Function::Round}, {use.x()});
+  Call& call = use.call;
+  const double decimals = use.number("decimals");
+  const ValueId x = use.x();
+  if (call.failed() || decimals == 0) return use.add(Unary{Function::Round}, {x});
+  if (!is_floating(call.type(x).dtype) || std::abs(decimals) > 30)
+    call.refuse(Fault::Unsupported, "rounds whole numbers to decimals, or to more than 30");
+  const ValueId factor = call.scalar("factor", static_cast<float>(std::pow(10.0, decimals)));
+  const ValueId scaled = call.add(Binary{BinaryFunction::Multiply}, {x, factor}, "scaled");
+  const ValueId rounded = call.add(Unary{Function::Round}, {scaled}, "rounded");
+  return use.add(Binary{BinaryFunction::Divide}, {rounded, factor});
 }
 
 // max(min(x, x_max), x_min): where the bounds cross, x_min is left. Clip leaves the upper one.

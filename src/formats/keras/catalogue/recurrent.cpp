@@ -1,5 +1,7 @@
 // LSTM, GRU and SimpleRNN, and the pair of them that Bidirectional runs both ways. Source: keras/src/layers/rnn of Keras 3.15.
+#include "formats/keras/catalogue/recurrent.h"
 #include "formats/keras/catalogue/write.h"
+#include "formats/keras/initial.h"
 #include "formats/keras/operation.h"
 #include "formats/keras/weights.h"
 
@@ -7,6 +9,27 @@
 #include <array>
 
 namespace convoy::keras {
+
+Values states_given(Call& call) {
+  if (call.inputs.empty()) return {};
+  Values states(call.inputs.begin() + 1, call.inputs.end());  // Keras 2 keeps them beside x
+  call.understands("initial_state", 1);
+  const Json* argument = option(call, "initial_state", 1);
+  // One array of numbers is a state, [[...], ...]; a list holds several.
+  const bool is_list =
+      argument && argument->is_array() && !argument->empty() &&
+      !(argument->front().is_array() && !argument->front().empty() && argument->front().front().is_number());
+  if (is_list) states = operands(call, "initial_state", 1);
+  else if (argument) states = {operand(call, "initial_state", 1)};
+  return states;
+}
+
+ValueId sequence_of(Call& call) {
+  if (!call.inputs.empty()) return call.inputs.front();
+  call.refuse(Fault::Format, "has no input");
+  return {};
+}
+
 namespace {
 
 struct NamedCellFunction {
@@ -69,27 +92,12 @@ Common common_of(Use& use) {
   return common;
 }
 
-// What the layer is called with behind x: `count` states before the first step. None: zeros.
 Values first_states(Call& call, std::size_t count) {
-  Values states(call.inputs.begin() + 1, call.inputs.end());  // Keras 2 keeps them beside x
-  call.understands("initial_state", 1);
-  const Json* argument = option(call, "initial_state", 1);
-  // One array of numbers is a state, [[...], ...]; a list holds several.
-  const bool is_list =
-      argument && argument->is_array() && !argument->empty() &&
-      !(argument->front().is_array() && !argument->front().empty() && argument->front().front().is_number());
-  if (is_list) states = operands(call, "initial_state", 1);
-  else if (argument) states = {operand(call, "initial_state", 1)};
+  Values states = states_given(call);
   if (!call.failed() && !states.empty() && states.size() != count)
     call.refuse(Fault::Format,
                 "begins with " + std::to_string(states.size()) + " states, it has " + std::to_string(count));
   return states;
-}
-
-ValueId sequence_of(Call& call) {
-  if (!call.inputs.empty()) return call.inputs.front();
-  call.refuse(Fault::Format, "has no input");
-  return {};
 }
 
 // The layer's results: all steps or the last one, then the states behind the last step where they are asked for.
@@ -160,10 +168,16 @@ Values walked(Call& call, const Common& common, const Cell& op, Values inputs) {
   return results_of(call, common, call.add_all(op, std::move(inputs)));
 }
 
+// Where the arrays of the cell lie below the layer.
+std::string cell_group(const Layer& layer) {
+  const Json* config = layer.config;
+  return config && config->is_object() ? config->value(cell_key, std::string("cell")) : "cell";
+}
+
 // x, kernel, recurrent kernel and bias, for `gates` gates.
 Values cell_inputs(Call& call, ValueId x, const Common& common, Size gates) {
   if (!call.expect_rank(x, 3)) return {};
-  call.enter("cell");
+  call.enter(cell_group(call.layer));
   Values inputs{x, call.weight("kernel", {call.dim(x, 2), gates * common.units}),
                 call.weight("recurrent_kernel", {common.units, gates * common.units})};
   if (common.bias) inputs.push_back(call.weight("bias", {gates * common.units}));
@@ -212,7 +226,7 @@ Values gru(Use& use) {
     inputs.insert(inputs.end(), {*known, *call.bound("recurrent_bias")});
     return walked(call, common, op, inputs);
   }
-  call.enter("cell");
+  call.enter(cell_group(call.layer));
   const Tensor both = call.take("bias", {2, 3 * common.units});
   call.leave();
   if (call.failed()) return {};
@@ -262,7 +276,8 @@ Values merged(Call& call, const std::string& mode, const Values& both, Size axis
 // Without a layer of its own the way back is the way there, walked from the end.
 Values bidirectional(Use& use) {
   Call& call = use.call;
-  const ValueId x = call.x();
+  const ValueId x = sequence_of(call);
+  const Values states = states_given(call);
   Layer forward = call.inside("layer");
   if (call.failed()) return {};
   Json there_config = zeroing_masked_steps(forward), back_config;
@@ -281,16 +296,20 @@ Values bidirectional(Use& use) {
   const bool sequence = returns_sequences(forward);
   if (backward.name == forward.name)
     backward.name = "backward_" + backward.name, forward.name = "forward_" + forward.name;
-  const Values there = call.run_inside(forward, "forward_layer", {x});
-  Values back = call.run_inside(backward, "backward_layer", {x});
-  if (call.failed()) return {};
-  if (there.size() != 1 || back.size() != 1) {
-    call.refuse(Fault::Unsupported, "returns the states of both its cells, which this version does not carry");
-    return {};
-  }
+  // The first half of the states begins the way there.
+  const auto half = states.begin() + static_cast<std::ptrdiff_t>(states.size() / 2);
+  Values first{x}, second{x};
+  first.insert(first.end(), states.begin(), half);
+  second.insert(second.end(), half, states.end());
+  const Values there = call.run_inside(forward, "forward_layer", first);
+  Values back = call.run_inside(backward, "backward_layer", second);
+  if (call.failed() || there.empty() || back.empty()) return {};
   // The sequence of the way back comes in walking order and is turned round.
-  if (sequence) back = {call.add(Slice{1, {}, {}, -1}, back, "turned")};
-  return merged(call, mode, {there.front(), back.front()}, sequence ? 2 : 1);
+  if (sequence) back.front() = call.add(Slice{1, {}, {}, -1}, {back.front()}, "turned");
+  Values all = merged(call, mode, {there.front(), back.front()}, sequence ? 2 : 1);
+  all.insert(all.end(), there.begin() + 1, there.end());
+  all.insert(all.end(), back.begin() + 1, back.end());
+  return all;
 }
 
 constexpr std::string_view lstm_signature =

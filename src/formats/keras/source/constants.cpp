@@ -39,8 +39,12 @@ Result<SourceTensor*> SourceLibrary::constant(Interpreter& in, const Value& arra
   if (!lists) return pass(lists);
   auto json = json_of(in, *lists);
   if (!json) return pass(json);
+  return constant(in, *json, {});
+}
+
+Result<SourceTensor*> SourceLibrary::constant(Interpreter& in, const Json& lists, std::optional<DType> dtype) {
   Json numbers = Json::array(), shape = Json::array();
-  if (auto done = numbers_in(*json, numbers, shape, 0); !done) return pass(done);
+  if (auto done = numbers_in(lists, numbers, shape, 0); !done) return pass(done);
   const auto all = [&](auto is) { return std::ranges::all_of(numbers, is); };
   const bool truths = !numbers.empty() && all([](const Json& n) { return n.is_boolean(); });
   const bool whole = !truths && !numbers.empty() && all([](const Json& n) { return n.is_number_integer(); });
@@ -48,7 +52,7 @@ Result<SourceTensor*> SourceLibrary::constant(Interpreter& in, const Value& arra
   layer->class_name = source_constant;
   layer->name = "constant_" + std::to_string(constants_++);
   TensorType type;
-  type.dtype = truths ? DType::Bool : whole ? DType::I64 : DType::F32;
+  type.dtype = dtype.value_or(truths ? DType::Bool : whole ? DType::I64 : DType::F32);
   for (const Json& n : shape) type.shape.push_back(Dim(n.get<Size>()));
   layer->config = {{"shape", shape}, {"dtype", std::string(convoy::name_of(type.dtype))}, {"numbers", numbers}};
   layer->calls.emplace_back().order = ++calls_;

@@ -54,7 +54,12 @@ class CallOfFunction {
       if (!value) return pass(value);
       given.placed.push_back(*value);
     }
-    for (const auto& [word, one] : call_.kwargs.items()) {
+    Json named = call_.kwargs;
+    // What the operation was made with.
+    if (is_operation_in_words(layer_) && layer_.config)
+      for (const auto& [word, one] : layer_.config->items())
+        if (!named.contains(word) && !(word == "dtype" && !one.is_string())) named[word] = one;
+    for (const auto& [word, one] : named.items()) {
       if (word == "name") continue;
       auto value = value_of(one, 0);
       if (!value) return pass(value);
@@ -103,6 +108,8 @@ class CallOfFunction {
         tensor != json.end() && tensor->is_number_unsigned() && *tensor < given_.size())
       return given_[tensor->get<std::size_t>()];
     if (json.value("class_name", Json()) == "__ellipsis__") return Value::ellipsis();
+    for (const char* word : {"__tensor__", "__numpy__"})
+      if (json.value("class_name", Json()) == word) return array_of(json.value("config", Json()));
     if (json.contains("start") && json.contains("stop") && json.contains("step")) {
       Value bounds[3];
       for (const auto& [place, word] : {std::pair{0, "start"}, std::pair{1, "stop"}, std::pair{2, "step"}}) {
@@ -113,6 +120,21 @@ class CallOfFunction {
       return Value::of(in_.make<python::Cut>(bounds[0], bounds[1], bounds[2]));
     }
     return fail(Fault::Unsupported, "an argument is an object that is not read");
+  }
+
+  // An array of numbers that the file holds; one number is itself.
+  Result<Value> array_of(const Json& config) {
+    const auto numbers = config.find("value");
+    if (!config.is_object() || numbers == config.end()) return fail(Fault::Format, "an array holds no numbers");
+    if (!numbers->is_array()) return value_of(*numbers, 0);
+    std::optional<DType> dtype;
+    if (const auto word = config.find("dtype"); word != config.end() && word->is_string()) {
+      auto known = input_dtype(word->get<std::string>());
+      if (!known) return pass(known);
+      dtype = *known;
+    }
+    auto made = calls_.library.constant(in_, *numbers, dtype);
+    return made ? Result<Value>(Value::of(*made)) : pass(made);
   }
 
   // The size of each axis of a tensor.
@@ -195,6 +217,12 @@ class CallOfFunction {
   bool is_known(const Value& value) const { return value.is_whole() || value.is_real(); }
 
   Result<Value> called(Arguments given) {
+    if (is_operation_in_words(layer_)) {
+      auto function = calls_.library.composed_operation(in_, layer_.class_name);
+      if (!function) return pass(function);
+      if (!*function) return fail(Fault::Unsupported, refusal_of(layer_));
+      return in_.call(**function, std::move(given));
+    }
     const auto said = layer_.config ? layer_.config->find("function") : Json::const_iterator();
     if (!layer_.config || said == layer_.config->end() || !said->is_string())
       return fail(Fault::Format, "says no function");

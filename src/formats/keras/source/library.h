@@ -43,6 +43,10 @@ class SourceLibrary : public python::Library {
   std::string fresh_name(const std::string& class_name);
   // An array of known numbers as a tensor. Fails: numbers that come only when the model runs.
   Result<SourceTensor*> constant(python::Interpreter& in, const python::Value& array);
+  // The same of lists of lists, as `dtype` where that is said.
+  Result<SourceTensor*> constant(python::Interpreter& in, const Json& lists, std::optional<DType> dtype);
+  // A function of keras.ops that others make up, by its name or its class: "hsv_to_rgb", "HSVToRGB". Nothing: there is none.
+  Result<std::optional<python::Value>> composed_operation(python::Interpreter& in, const std::string& name);
 
  private:
   void prepare(python::Interpreter& in);
@@ -114,7 +118,7 @@ class SourceLibrary : public python::Library {
   const LoadOptions& options_;
   python::Class *layer_ = nullptr, *model_ = nullptr, *sequential_ = nullptr;
   std::map<std::string, python::Value> classes_;
-  python::Scope *composed_ = nullptr, *functions_ = nullptr;
+  python::Scope *composed_ = nullptr, *functions_ = nullptr, *operations_ = nullptr;
   std::map<std::string, int> counts_, uids_;
   std::size_t calls_ = 0;
   Seeds seeds_;

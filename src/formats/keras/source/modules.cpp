@@ -286,6 +286,8 @@ Result<std::optional<Value>> SourceLibrary::word_of_module(Interpreter& in, cons
        {std::pair{part.is("layers"), ""}, std::pair{part.tensorflow, "tf."}, std::pair{part.is("backend"), "K."}})
     if (is_there)
       if (auto found = composed(in, prefix + word); !found || *found) return found;
+  if (of_ops)
+    if (auto found = composed_operation(in, word); !found || *found) return found;
   // What is set for the whole program is known, or ends it: what is read over would change every layer behind it.
   if ((part.is("backend") || part.is("config") || part.is("mixed_precision")) && word.starts_with("set_"))
     return in.native(word, [word, name = part.name](Interpreter& inner, Arguments&) -> Made {

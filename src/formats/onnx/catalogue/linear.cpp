@@ -67,77 +67,8 @@ std::vector<ValueId> gemm(FunctionCall& call) {
   return {call.add(Binary{BinaryFunction::Add}, {y, scaled})};
 }
 
-// Without an arrow the result has the letters that stand there once, in the order of the alphabet.
-std::string letters_that_stay(const std::string& equation) {
-  std::string once;
-  for (const char letter : equation)
-    if (letter != ',' && std::ranges::count(equation, letter) == 1) once += letter;
-  std::ranges::sort(once);
-  return once;
-}
-
-// "...": as many axes as no letter names, under letters that stand nowhere.
-void spell_out_dots(std::string& from, std::string& to, Size rank) {
-  const auto dots = from.find("...");
-  if (dots == std::string::npos || from.find('.', dots + 3) != std::string::npos) return;
-  std::string letters;
-  for (char letter = 'A'; letter <= 'Z'; ++letter)
-    if (from.find(letter) == std::string::npos && static_cast<Size>(from.size() - 3 + letters.size()) < rank)
-      letters += letter;
-  from.replace(dots, 3, letters);
-  if (const auto in_result = to.find("..."); in_result != std::string::npos) to.replace(in_result, 3, letters);
-}
-
-// x with two neighbouring axes of one letter as their diagonal: they become one axis, of which each (n + 1)th is taken.
-ValueId diagonal(FunctionCall& call, ValueId x, std::string& from) {
-  const auto twice = std::ranges::adjacent_find(from);
-  if (twice == from.end() || static_cast<Size>(from.size()) != call.rank(x)) return x;
-  const auto axis = static_cast<Size>(twice - from.begin());
-  const Dim n = call.dim(x, axis);
-  if (!n.known() || call.dim(x, axis + 1) != n || *n < 1 || *n > (Size{1} << 24)) return x;
-  Sizes to(static_cast<std::size_t>(axis), 0);  // as they are
-  to.push_back(*n * *n);
-  for (Size i = axis + 2; i < call.rank(x); ++i) to.push_back(call.dim(x, i).known() ? *call.dim(x, i) : -1);
-  if (std::ranges::count(to, -1) > 1) return x;
-  from.erase(twice);
-  return call.add(Slice{axis, {}, {}, *n + 1}, {call.add(Reshape{to}, {x})});
-}
-
-// Axes that the result lacks are summed, the others put in its order.
-ValueId of_one(FunctionCall& call, ValueId x, const std::string& equation) {
-  const auto arrow = equation.find("->");
-  std::string from = equation.substr(0, arrow), to = equation.substr(arrow + 2);
-  spell_out_dots(from, to, call.rank(x));
-  x = diagonal(call, x, from);
-  const auto unlike = [](std::string letters) {
-    std::ranges::sort(letters);
-    return std::ranges::adjacent_find(letters) == letters.end();
-  };
-  if (!unlike(from) || !unlike(to) || from.find('.') != std::string::npos ||
-      static_cast<Size>(from.size()) != call.rank(x) || to.find_first_not_of(from) != std::string::npos) {
-    call.refuse(Fault::Unsupported, "einsum equation '" + equation + "' of one operand");
-    return {};
-  }
-  Sizes summed, order;
-  std::string kept;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (to.find(from[i]) == std::string::npos) summed.push_back(static_cast<Size>(i));
-    else kept += from[i];
-  }
-  for (const char letter : to) order.push_back(static_cast<Size>(kept.find(letter)));
-  if (!summed.empty()) x = call.add(Reduce{Reduction::Sum, summed, false}, {x});
-  return call.add(Transpose{order}, {x});
-}
-
 std::vector<ValueId> einsum(FunctionCall& call) {
-  const auto inputs = call.several("inputs");
-  std::string equation = call.attrs.word("equation");
-  std::erase(equation, ' ');
-  if (equation.find("->") == std::string::npos) equation += "->" + letters_that_stay(equation);
-  if (inputs.size() == 1) return {of_one(call, inputs.front(), equation)};
-  if (inputs.size() != 2)
-    call.refuse(Fault::Unsupported, "an equation of " + std::to_string(inputs.size()) + " operands");
-  return {call.add(Einsum{equation}, inputs)};
+  return {call.einsum(call.attrs.word("equation"), call.several("inputs"))};
 }
 
 // clang-format off

@@ -42,13 +42,9 @@ std::vector<ValueId> batch_mat_mul(FunctionCall& call) {
 }
 
 std::vector<ValueId> einsum(FunctionCall& call) {
-  auto inputs = call.several("inputs");
   call.attrs.ignore({"N"});
-  const std::string equation = call.attrs.word("equation");
-  if (!call.failed() && inputs.size() != 2)
-    call.refuse(Fault::Unsupported, "is of " + std::to_string(inputs.size()) + " tensors; two are carried");
-  if (call.failed()) return {};
-  return {call.add(Einsum{equation}, inputs)};
+  const auto inputs = call.several("inputs");
+  return {call.einsum(call.attrs.word("equation"), inputs)};
 }
 
 constexpr std::array linear_operator_table{

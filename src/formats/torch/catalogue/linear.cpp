@@ -119,16 +119,9 @@ std::vector<ValueId> product(FunctionCall& call) {
 constexpr char other[] = "other", mat2[] = "mat2";
 
 std::vector<ValueId> einsum(FunctionCall& call) {
-  std::string equation;
-  for (const char c : call.attrs.word("equation"))
-    if (c != ' ') equation += c;
   call.attrs.ignore({"path"});
-  const auto operands = call.several("tensors");
-  if (operands.size() != 2) {
-    call.refuse(Fault::Unsupported, "an einsum of " + std::to_string(operands.size()) + " tensors");
-    return {};
-  }
-  return {call.add(Einsum{equation}, operands)};
+  const std::string equation = call.attrs.word("equation");
+  return {call.einsum(equation, call.several("tensors"))};
 }
 
 std::vector<ValueId> embedding(FunctionCall& call) {
