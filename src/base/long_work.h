@@ -1,6 +1,7 @@
-// How work tells what it is at to who watches it (convoy/progress.h).
+// How work tells what it is at to who watches it (convoy/progress.h), and hears that it is not wanted any more.
 #pragma once
 #include "convoy/progress.h"
+#include "convoy/result.h"
 
 namespace convoy {
 
@@ -19,5 +20,8 @@ class LongWork {
   std::string_view name_;
   std::size_t count_, done_ = 0;
 };
+
+// Between steps that go on without an answer where one inside them failed. Fails: Cancelled.
+Status still_wanted(std::string_view what);
 
 }  // namespace convoy

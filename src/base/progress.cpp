@@ -1,5 +1,7 @@
 #include "base/long_work.h"
 
+#include "convoy/cancellation.h"
+
 #include <utility>
 
 namespace convoy {
@@ -19,6 +21,11 @@ LongWork::~LongWork() { --works; }
 void LongWork::at(std::size_t done, std::string_view layer) {
   done_ = done;
   if (watcher && works == 1) (*watcher)({name_, done_, count_, layer});
+}
+
+Status still_wanted(std::string_view what) {
+  if (Listening::is_cancelled()) return fail(Fault::Cancelled, std::string(what) + " was cancelled");
+  return {};
 }
 
 }  // namespace convoy

@@ -98,6 +98,13 @@ void offer_budget(CLI::App& app) {
       "read and write, 2G to compute)");
 }
 
+namespace {
+
+constexpr const char* shape_said =
+    "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated)";
+
+}  // namespace
+
 void ModelOptions::offer(CLI::App& app, bool takes_many) {
   const std::string what =
       "the model: .keras, .h5, .hdf5, .json, .onnx, .tflite, .pb, .meta, .pt2, TorchScript, the folder of a "
@@ -113,13 +120,8 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
         ->type_name("TEXT");
   } else app.add_option("file", file, what)->required();
   app.add_option("--size", size, "spatial size of the image inputs, such as 64x64; ? frees an axis: ?x?");
-  app.add_option(
-      "--shape", shapes,
-      "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated)");
+  app.add_option("--shape", shapes, shape_said);
   app.add_option("--weights", weights, "weights for a file that has none (model.json, source)");
-  app.add_option("--allow-root", roots,
-                 "source: imports are also found below this folder, beside the package of the file (may be repeated)")
-      ->allow_extra_args(false);
   const auto arguments = std::make_shared<std::string>();
   app.add_option("--args", *arguments,
                  "source: what the class or function is called with, such as 3,64,stride=2; sees the file's names");
@@ -128,15 +130,30 @@ void ModelOptions::offer(CLI::App& app, bool takes_many) {
     const bool whole = file == "-" || file.ends_with(".py") || file.ends_with(".ipynb");
     file += (whole && file != "-" ? ":(" : "(") + *arguments + ")";
   });
+  app.add_option("--outputs", outputs, "cut the model at these layers, separated by commas");
+  offer_reading(app, "");
+}
+
+void ModelOptions::offer_for_two(CLI::App& app, const std::string& when) {
+  app.add_option("--size", size, when + "spatial size of the image inputs of both, such as 64x64");
+  app.add_option("--shape", shapes, when + shape_said);
+  offer_reading(app, when);
+}
+
+void ModelOptions::offer_reading(CLI::App& app, const std::string& when) {
+  app.add_option(
+         "--allow-root", roots,
+         when + "source: imports are also found below this folder, beside the package of the file (may be repeated)")
+      ->allow_extra_args(false);
   app.add_option("--set", names,
-                 "source: the value of a name that the file does not define, or not to a known value, such as "
-                 "img_size=(32,32,3) (may be repeated)")
+                 when +
+                     "source: the value of a name that the file does not define, or not to a known value, such as "
+                     "img_size=(32,32,3) (may be repeated)")
       ->allow_extra_args(false);
   app.add_flag(
       "--dequantize", dequantizes,
-      "TFLite: carry quantised numbers as the real ones that they stand for, and round nothing to their steps");
-  app.add_option("--outputs", outputs, "cut the model at these layers, separated by commas");
-  app.add_option("--signature", signature, "which signature of a SavedModel (default: serving_default)");
+      when + "TFLite: carry quantised numbers as the real ones that they stand for, and round nothing to their steps");
+  app.add_option("--signature", signature, when + "which signature of a SavedModel (default: serving_default)");
 }
 
 Result<ReadOptions> ModelOptions::asked() const {
@@ -185,13 +202,10 @@ Result<Graph> ModelOptions::load() const {
   return convoy::load(file, *options);
 }
 
-Result<LoadOptions> options_of_one(const std::string& file, const std::string& weights, const std::string& size,
-                                   const std::vector<std::string>& shapes) {
-  ModelOptions model;
+Result<LoadOptions> options_of_one(const std::string& file, const std::string& weights, const ModelOptions& both) {
+  ModelOptions model = both;
   model.file = file;
-  model.size = size;
   model.weights = weights;
-  model.shapes = shapes;
   model.is_one_of_two = true;
   return model.parsed();
 }

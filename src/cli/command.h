@@ -27,7 +27,8 @@ enum Exit {
 // One line on standard error, "convoy: place: sentence"; returns the exit code that belongs to the kind of fault.
 int report(const Error& error);
 
-// --size, --shape, --weights, --allow-root, --dequantize, --outputs, --signature as they were typed; every command that loads a model offers them.
+// --size, --shape, --weights, --allow-root, --set, --dequantize, --outputs, --signature as they were typed; every command that
+// loads a model offers them, one that loads two those that may be for both.
 struct ModelOptions {
   std::string file, size, weights, outputs, signature;
   bool dequantizes = false;
@@ -35,16 +36,19 @@ struct ModelOptions {
   std::vector<std::string> shapes, roots, names;
   std::vector<std::string> more;  // further models, where a command takes many
   void offer(CLI::App& app, bool takes_many = false);
+  void offer_for_two(CLI::App& app, const std::string& when = "");  // when: "two models: " in front of each description
   // Fails (Usage): words that are not sizes or shapes.
   Result<ReadOptions> asked() const;
   Result<LoadOptions> parsed() const;
   // Loads the file; the failure carries the file's name as place.
   Result<Graph> load() const;
+
+ private:
+  void offer_reading(CLI::App& app, const std::string& when);
 };
 
-// Of one of two models that are laid side by side.
-Result<LoadOptions> options_of_one(const std::string& file, const std::string& weights, const std::string& size,
-                                   const std::vector<std::string>& shapes);
+// Of one of two models that are laid side by side, with what was said for both.
+Result<LoadOptions> options_of_one(const std::string& file, const std::string& weights, const ModelOptions& both);
 
 // A seed as frameworks take them: from -2^63 to 2^64 - 1, a negative one as its two's complement. Fails (Usage).
 Result<std::uint64_t> seed_of_option(const std::string& word);

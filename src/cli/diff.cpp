@@ -27,8 +27,9 @@ namespace convoy::cli {
 namespace {
 
 struct Diff {
-  std::string a, b, size, kernel, channels, weights_a, weights_b, html, report_file, check_file, folder;
-  std::vector<std::string> inputs, shapes;
+  std::string a, b, kernel, channels, weights_a, weights_b, html, report_file, check_file, folder;
+  ModelOptions both;  // how both are read
+  std::vector<std::string> inputs;
   bool json = false, quiet = false, force = false, fixes = false;
   std::uint64_t seed = 0;
   int threads = 0;
@@ -41,8 +42,7 @@ struct Both {
 };
 
 Result<Both> load_both(const Diff& o) {
-  auto of_a = options_of_one(o.a, o.weights_a, o.size, o.shapes),
-       of_b = options_of_one(o.b, o.weights_b, o.size, o.shapes);
+  auto of_a = options_of_one(o.a, o.weights_a, o.both), of_b = options_of_one(o.b, o.weights_b, o.both);
   if (!of_a) return pass(of_a);
   if (!of_b) return pass(of_b);
   auto pair = load_pair(o.a, *of_a, o.b, *of_b);
@@ -74,9 +74,20 @@ Result<std::vector<Tensor>> read_inputs_of_both(const Graph& a, const std::vecto
 // What was asked for, so that it can be asked again.
 Json asked_of(const Diff& o, const CertificateFile& file) {
   const auto here = [&](const std::string& word) { return word.empty() ? word : file.path_from_here(word); };
-  Json asked{{"a", here(o.a)}, {"b", here(o.b)},     {"weights_a", here(o.weights_a)}, {"weights_b", here(o.weights_b)},
-             {"size", o.size}, {"shapes", o.shapes}, {"inputs", Json::array()}};
+  Json asked{{"a", here(o.a)},
+             {"b", here(o.b)},
+             {"weights_a", here(o.weights_a)},
+             {"weights_b", here(o.weights_b)},
+             {"size", o.both.size},
+             {"shapes", o.both.shapes},
+             {"inputs", Json::array()}};
   for (const std::string& input : o.inputs) asked["inputs"].push_back(here(input));
+  Json roots = Json::array();
+  for (const std::string& root : o.both.roots) roots.push_back(file.path_from_here(root));
+  asked["roots"] = std::move(roots);
+  asked["set"] = o.both.names;
+  asked["signature"] = o.both.signature;
+  asked["dequantize"] = o.both.dequantizes;
   asked["seed"] = o.seed;
   return asked;
 }
@@ -146,7 +157,11 @@ int mend(const Diff& o, const Graph& a, const Graph& b, const diagnose::Diagnosi
 // Two calls have no files, no weights and no numbers.
 int run_calls(const Diff& o) {
   for (const auto& [is_given, option] : {std::pair{!o.inputs.empty(), "--input"},
-                                         {!o.shapes.empty(), "--shape"},
+                                         {!o.both.shapes.empty(), "--shape"},
+                                         {!o.both.roots.empty(), "--allow-root"},
+                                         {!o.both.names.empty(), "--set"},
+                                         {!o.both.signature.empty(), "--signature"},
+                                         {o.both.dequantizes, "--dequantize"},
                                          {!o.weights_a.empty(), "--weights-a"},
                                          {!o.weights_b.empty(), "--weights-b"},
                                          {!o.html.empty(), "--html"},
@@ -154,7 +169,7 @@ int run_calls(const Diff& o) {
                                          {o.fixes, "--fix"},
                                          {!o.folder.empty(), "-o"}})
     if (is_given) return report({Fault::Usage, fmt::format("{}: two calls have no use for it", option), {}});
-  return diff_calls({o.a, o.b, o.size, o.kernel, o.channels, o.json, o.quiet});
+  return diff_calls({o.a, o.b, o.both.size, o.kernel, o.channels, o.json, o.quiet});
 }
 
 int run_diff(const Diff& o) {
@@ -208,8 +223,12 @@ Result<Json> diff_again(const Json& asked, const std::filesystem::path& folder, 
   o.b = in_folder(word_in(asked, "b"));
   o.weights_a = in_folder(word_in(asked, "weights_a"));
   o.weights_b = in_folder(word_in(asked, "weights_b"));
-  o.size = word_in(asked, "size");
-  o.shapes = words_in(asked, "shapes");
+  o.both.size = word_in(asked, "size");
+  o.both.shapes = words_in(asked, "shapes");
+  for (const std::string& root : words_in(asked, "roots")) o.both.roots.push_back(in_folder(root));
+  o.both.names = words_in(asked, "set");
+  o.both.signature = word_in(asked, "signature");
+  o.both.dequantizes = flag_in(asked, "dequantize");
   for (const std::string& word : words_in(asked, "inputs")) o.inputs.push_back(in_folder(word));
   const auto pair = load_both(o);
   if (!pair) return std::unexpected(pair.error());
@@ -242,13 +261,10 @@ void offer_diff(CLI::App& app, int& code) {
       "a", o->a, "the original: .keras, .h5, .hdf5, .json, .onnx, .tflite, .pb, .pt2, a SavedModel; or a layer's call");
   auto* b = command->add_option("b", o->b, "the other model, of any of these formats; or another call");
   command->add_option("--input", o->inputs, "numbers for a's inputs, in a's layout (.npy; once per input)");
-  command->add_option("--size", o->size, "spatial size of the image inputs of both, such as 64x64");
+  o->both.offer_for_two(*command);
   command->add_option("--kernel", o->kernel,
                       "of two calls: the kernel's size, such as 3 or 4x1, where neither says it");
   command->add_option("--channels", o->channels, "of two calls: channels of the input, where neither says them");
-  command->add_option(
-      "--shape", o->shapes,
-      "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated)");
   command->add_option("--weights-a", o->weights_a, "weights for a file that has none (model.json)");
   command->add_option("--weights-b", o->weights_b, "the same for b");
   auto* kept = command->add_option("--report", o->report_file, "keep a certificate of the comparison as JSON");

@@ -1,17 +1,18 @@
 // convoy weights A B: one model's weights in another's layers.
 #pragma once
+#include "cli/command.h"
+
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace convoy::cli {
 
 struct WeightsOfTwo {
   std::string a, b, output;
-  std::string size, weights_a, weights_b;
-  std::vector<std::string> shapes;
+  std::string weights_a, weights_b;
+  ModelOptions both;
   bool copies = false, no_proof = false, json = false, force = false;
   std::uint64_t seed = 0;
   int threads = 0;

@@ -28,10 +28,7 @@ void offer_weights_of_two(CLI::App& command, WeightsOfTwo& o) {
   command.add_flag("--copy", o.copies,
                    "write b's weights with the first model's numbers to -o, once both are shown to compute the same");
   command.add_flag("--no-proof", o.no_proof, "--copy: write without comparing what the models compute");
-  command.add_option("--size", o.size, "two models: spatial size of the image inputs of both, such as 64x64");
-  command.add_option(
-      "--shape", o.shapes,
-      "two models: full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3");
+  o.both.offer_for_two(command, "two models: ");
   command.add_option("--weights-a", o.weights_a, "two models: weights for a file that has none (model.json, source)");
   command.add_option("--weights-b", o.weights_b, "two models: the same for b");
   command.add_option("--seed", o.seed, "--copy: for the probing inputs");
@@ -43,8 +40,7 @@ int weights_of_two(const WeightsOfTwo& o) {
   if (o.copies && o.output.empty()) return report({Fault::Usage, "--copy needs a file to write: -o OUT", {}});
   if (!o.copies && !o.output.empty())
     return report({Fault::Usage, "two models and -o: add --copy to write b with the numbers of a", {}});
-  auto of_a = options_of_one(o.a, o.weights_a, o.size, o.shapes),
-       of_b = options_of_one(o.b, o.weights_b, o.size, o.shapes);
+  auto of_a = options_of_one(o.a, o.weights_a, o.both), of_b = options_of_one(o.b, o.weights_b, o.both);
   if (!of_a) return report(of_a.error());
   if (!of_b) return report(of_b.error());
   CopyOptions options;

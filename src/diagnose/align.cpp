@@ -1,5 +1,6 @@
 #include "diagnose/align.h"
 
+#include "convoy/cancellation.h"
 #include "diagnose/axis_order.h"
 #include "diagnose/comparable.h"
 #include "diagnose/family.h"
@@ -79,6 +80,7 @@ class Aligner {
     for (const auto& [n, m] : guide_.known) match_layers(n, m, How::Place);
     if (guide_.by_numbers) {
       by_fingerprint();
+      if (Listening::is_cancelled()) return std::move(result_);  // who asked says so
       const auto pairs = scaled_pairs(a_, b_, [&](NodeId n) { return open_a(n); }, [&](NodeId n) { return open_b(n); });
       for (const auto& [n, m] : pairs) match_layers(n, m, How::Scaled);
     }
@@ -172,7 +174,7 @@ class Aligner {
     const auto collect = [&](const Graph& graph, bool first) {
       for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const Node& node = graph.nodes[i];
-        if (!computes(graph, node)) continue;
+        if (!computes(graph, node) || Listening::is_cancelled()) continue;
         const auto print = fingerprint(graph, node);
         if (!print) continue;
         Family family = family_of(node.op);
@@ -368,10 +370,10 @@ class Aligner {
   void by_order() {
     for (std::size_t i = 0; i < a_.nodes.size(); ++i) {
       const NodeId n{static_cast<std::int32_t>(i)};
-      if (!open_a(n) || !fingerprint(a_, a_.nodes[i])) continue;
+      if (!open_a(n) || !has_fingerprint(a_, a_.nodes[i])) continue;
       for (std::size_t j = 0; j < b_.nodes.size(); ++j) {
         const NodeId m{static_cast<std::int32_t>(j)};
-        if (!open_b(m) || family_of(b_.nodes[j].op) != family_of(a_.nodes[i].op) || !fingerprint(b_, b_.nodes[j]))
+        if (!open_b(m) || family_of(b_.nodes[j].op) != family_of(a_.nodes[i].op) || !has_fingerprint(b_, b_.nodes[j]))
           continue;
         if (numbers(a_, a_.nodes[i]) != numbers(b_, b_.nodes[j])) continue;
         match_layers(n, m, How::Place);
@@ -391,13 +393,13 @@ class Aligner {
     for (const Match& match : result_.matches) {
       if (match.node_a) known_a.insert(match.node_a);
       if (match.node_b) known_b.insert(match.node_b);
-      if (!match.node_a || !fingerprint(a_, a_[match.node_a])) continue;
+      if (!match.node_a || !has_fingerprint(a_, a_[match.node_a])) continue;
       ++(match.how == How::Place ? result_.by_place : result_.by_weights);
     }
     const auto left = [](const Graph& graph, const std::set<NodeId>& known, int& all) {
       std::vector<std::string> names;
       for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-        if (!computes(graph, graph.nodes[i]) || !fingerprint(graph, graph.nodes[i])) continue;
+        if (!computes(graph, graph.nodes[i]) || !has_fingerprint(graph, graph.nodes[i])) continue;
         ++all;
         if (!known.contains({static_cast<std::int32_t>(i)})) names.push_back(graph.nodes[i].layer);
       }

@@ -65,7 +65,7 @@ bool is_order(const Sizes& order) {
 }
 
 std::optional<Sizes> order_between(const Tensor& a, const Tensor& b, std::size_t axis) {
-  if (!may_be_ordered(a, b, axis)) return std::nullopt;
+  if (!may_be_ordered(a, b, axis) || same_bytes(a, b)) return std::nullopt;
   return order_of_rows(rows_of(a, axis), rows_of(b, axis));
 }
 

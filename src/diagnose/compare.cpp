@@ -289,6 +289,7 @@ Status Comparison::compare_all(bool again) {
   drop_other_ends();
   LongWork work("comparing", states_.size());
   for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (auto wanted = still_wanted("comparing"); !wanted) return wanted;
     if (alignment_.matches[i].how == How::Input || states_[i].dropped) continue;
     work.at(i + 1, layer_of_a(alignment_.matches[i]));
     State& state = states_[i];
@@ -314,6 +315,7 @@ Status Comparison::compare_all(bool again) {
   drop_transformed();
   // From the end: what is turned upright there shows whether what stands in front of it was right.
   for (std::size_t i = states_.size(); i-- > 0;) {
+    if (auto wanted = still_wanted("comparing"); !wanted) return wanted;
     const Match& match = alignment_.matches[i];
     const bool is_inner = match.how != How::Input && match.how != How::Output;
     if (is_inner && (states_[i].turned || (!is_identity(match.permutation) && alike_inputs(sized_.a, sized_.b))))

@@ -384,6 +384,7 @@ Status Comparison::explain_all() {
   uncross_exchanged();
   LongWork work("looking for causes", states_.size());
   for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (auto wanted = still_wanted("looking for causes"); !wanted) return wanted;
     State& state = states_[i];
     if (!state.compared || state.dropped || state.gap.same || state.cause) continue;
     // What was dropped meanwhile may have been all that was wrong here.
@@ -396,7 +397,10 @@ Status Comparison::explain_all() {
     auto cause = cause_of(i, true);
     if (cause) state.cause = *std::move(cause);
   }
-  for (std::size_t i = 0; i < states_.size(); ++i) join_for_fewer(i);
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (auto wanted = still_wanted("looking for causes"); !wanted) return wanted;
+    join_for_fewer(i);
+  }
   join_crossed_reads();
   join_crossed_siblings();
   for (std::size_t i = 0; i < states_.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "diagnose/diagnose.h"
 
 #include "base/budget.h"
+#include "base/long_work.h"
 #include "diagnose/cause.h"
 #include "diagnose/compare.h"
 #include "diagnose/error_map.h"
@@ -348,7 +349,9 @@ class Trials {
     const int most = sizes_for_strides(a_, b_);
     for (int trial = 0; trial < most && (trial == 0 || is_free_); ++trial) {
       if (trial >= 2 && !result_.findings.empty()) break;
+      if (auto wanted = still_wanted("comparing"); !wanted) return pass(wanted);
       auto at = at_one_size(a_, b_, trial, options_.seed, options_.inputs, unsaid_);
+      if (auto wanted = still_wanted("comparing"); !wanted) return pass(wanted);
       if (!at && trial == 0 && is_turned(a_, b_, options_, unsaid_, result_)) return result_;
       if (!at && trial >= 2) break;
       if (!at) return pass(at);
@@ -370,6 +373,7 @@ class Trials {
     is_free_ = at.free && options_.inputs.empty();
     result_.outside = at.outsides.said;
     const Alignment alignment = align(at.a, at.b);
+    if (auto wanted = still_wanted("comparing"); !wanted) return wanted;
     const auto fits = fits_of(at, alignment);
     if (trial == 0) fits_at_first_ = fits;
     if (trial >= 2 && fits == fits_at_first_) return {};
@@ -377,6 +381,7 @@ class Trials {
     if (options_.shares_weights)
       result_.shared = share_weights(at, alignment, places_of(a_, b_, trial, options_.seed, options_.inputs));
     const auto hidden = settle_hidden_orders(at.a, at.b, alignment);
+    if (auto wanted = still_wanted("comparing"); !wanted) return wanted;
     if (trial == 0) {
       result_.hidden_orders = hidden;
       for (const Node& node : at.a.nodes) order_.emplace_back(node.layer, at.a[node.outputs[0]].name);

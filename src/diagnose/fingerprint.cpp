@@ -32,16 +32,26 @@ std::uint64_t fingerprint(const Tensor& tensor) {
   return sum;
 }
 
+namespace {
+
+bool holds_reals(const Graph& graph, ValueId v) { return v && graph[v].constant && graph[v].type.dtype < DType::I8; }
+
+}  // namespace
+
+bool has_fingerprint(const Graph& graph, const Node& node) {
+  if (kernel_of(graph, node)) return true;
+  Size numbers = 0;
+  for (const ValueId v : node.inputs)
+    if (holds_reals(graph, v)) numbers += graph[v].constant->count();
+  return numbers >= 2;
+}
+
 std::optional<std::uint64_t> fingerprint(const Graph& graph, const Node& node) {
+  if (!has_fingerprint(graph, node)) return std::nullopt;
   if (const Tensor* kernel = kernel_of(graph, node)) return fingerprint(*kernel);
   std::uint64_t sum = 0;
-  Size numbers = 0;
-  for (const ValueId v : node.inputs) {
-    if (!v || !graph[v].constant || graph[v].type.dtype >= DType::I8) continue;
-    sum += mixed(fingerprint(*graph[v].constant));
-    numbers += graph[v].constant->count();
-  }
-  if (numbers < 2) return std::nullopt;
+  for (const ValueId v : node.inputs)
+    if (holds_reals(graph, v)) sum += mixed(fingerprint(*graph[v].constant));
   return sum;
 }
 

@@ -11,6 +11,7 @@ namespace convoy::diagnose {
 std::uint64_t fingerprint(const Tensor& tensor);
 // Of everything that a node holds: layers without numbers, or with fewer than two, have none.
 std::optional<std::uint64_t> fingerprint(const Graph& graph, const Node& node);
+bool has_fingerprint(const Graph& graph, const Node& node);
 // Of a convolution or a product; null: the node is none, or its kernel is computed.
 const Tensor* kernel_of(const Graph& graph, const Node& node);
 

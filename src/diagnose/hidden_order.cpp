@@ -1,5 +1,6 @@
 #include "diagnose/hidden_order.h"
 
+#include "convoy/cancellation.h"
 #include "diagnose/channel_order.h"
 #include "diagnose/hypothesis.h"
 #include "diagnose/scaled.h"
@@ -314,7 +315,7 @@ std::vector<std::string> settle_hidden_orders(const Graph& a, Graph& b, const Al
   std::vector<std::string> settled;
   const auto readers = readers_of(b);
   for (const Match& match : alignment.matches) {
-    if (!match.node_a || !match.node_b) continue;
+    if (!match.node_a || !match.node_b || Listening::is_cancelled()) continue;
     const Node &own = a[match.node_a], &other = b[match.node_b];
     const auto axes = own.op.index() == other.op.index() ? kernel_axes(b, other) : std::nullopt;
     if (!axes) continue;

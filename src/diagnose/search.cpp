@@ -1,5 +1,6 @@
 #include "diagnose/search.h"
 
+#include "convoy/cancellation.h"
 #include "diagnose/cause.h"
 #include "diagnose/comparable.h"
 #include "graph/text.h"
@@ -173,6 +174,7 @@ class Search {
   std::vector<Tried> tried(std::vector<Hypothesis> guesses) const {
     std::vector<Tried> all;
     for (Hypothesis& guess : guesses) {
+      if (Listening::is_cancelled()) break;  // who asked says so
       Tried one{std::move(guess)};
       one.unlike = unlike(one.hypothesis.piece, q_.b);
       one.apart = apart(one.hypothesis.piece, q_.b);
@@ -200,7 +202,7 @@ class Search {
     std::string other_weights;  // the layer
     bool looks_for_rivals = false;
     for (const Tried& first : singles) {
-      if (left <= 0) break;
+      if (left <= 0 || Listening::is_cancelled()) break;
       const Edit& edit = first.hypothesis.edits.back();
       const bool is_of_layer = edit.layer == other_weights && !is_any_weights(edit);
       if (!found.empty() && !looks_for_rivals && !is_of_layer) continue;

@@ -459,6 +459,19 @@ for name in pkg/deep/fine pkg/deep/named plain; do
   ends 0 "what lies in the package is read by $name" "$convoy" summary beside/$name.py --shape 1,9
 done
 ends 0 "and what lies beside it where that is allowed" "$convoy" summary beside/pkg/by_name.py --shape 1,9 --allow-root beside
+# What is said of reading one model may be said of two.
+printf 'import torch.nn as nn\nfrom outside import N\nm = nn.Linear(N, width)\n' >beside/pkg/wide.py
+cp beside/pkg/wide.py beside/pkg/again.py
+two=(beside/pkg/wide.py beside/pkg/again.py --shape 1,9)
+ends 6 "diff reads no other folder unasked" "$convoy" diff "${two[@]}" --set width=3 -q
+ends 6 "nor a name that nobody gives" "$convoy" diff "${two[@]}" --allow-root beside -q
+ends 0 "diff takes --allow-root and --set" "$convoy" diff "${two[@]}" --allow-root beside --set width=3 --report two.json -q
+ends 0 "and a certificate of them runs again" "$convoy" diff --check two.json
+ends 2 "two calls have no names" "$convoy" diff 'nn.Conv2d(3, 8, 3)' 'nn.Conv2d(3, 8, 3)' --set width=3
+ends 0 "weights of two models take them too" "$convoy" weights "${two[@]}" --allow-root beside --set width=3
+quantised=$corpus/../tflite/mobile_int8/model.tflite
+ends 6 "diff compares no integers" "$convoy" diff "$quantised" "$quantised" -q
+ends 0 "but what they stand for" "$convoy" diff "$quantised" "$quantised" --dequantize -q
 
 # --- killed while writing ---------------------------------------------------------------------------
 mkdir killed old new

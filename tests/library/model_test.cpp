@@ -1,4 +1,5 @@
 #include "convoy/model.h"
+#include "convoy/cancellation.h"
 #include "convoy/granting.h"
 #include "convoy/progress.h"
 
@@ -411,6 +412,23 @@ TEST(Library, WorkTellsWhatItIsAt) {
   }
   EXPECT_NE(std::ranges::find(told, "proving"), told.end());
   EXPECT_NE(std::ranges::find(told, "comparing"), told.end());
+}
+
+// What fails inside a comparison is a finding; that it was cancelled is none, and no causes are looked for.
+TEST(Library, AComparisonThatIsNotWantedAnyMoreEndsAtOnce) {
+  const auto model = load(digits, ReadOptions{});
+  ASSERT_TRUE(model);
+  Cancellation stop;
+  const Listening listening(stop);
+  std::vector<std::string> behind;
+  const Watching watching([&](const Progress& at) {
+    if (stop.is_cancelled()) behind.emplace_back(at.step);
+    if (at.step == "comparing" && at.done >= 2) stop.cancel();
+  });
+  const auto found = diff(*model, *model, {});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().fault, Fault::Cancelled) << found.error().what;
+  EXPECT_EQ(behind, std::vector<std::string>{});
 }
 
 TEST(Library, ACallerGrantsABudgetOfItsOwn) {

@@ -47,7 +47,8 @@ void pair_paddings(Json& attributes) {
   if (list == attributes.end()) return;
   const Json flat = *list;
   attributes.erase(list);
-  if (attributes.value("padding", "") != "EXPLICIT") {
+  const auto padding = attributes.find("padding");
+  if (padding == attributes.end() || *padding != "EXPLICIT") {
     if (!flat.empty()) attributes["explicit_paddings"] = flat;
     return;
   }
@@ -260,7 +261,8 @@ Result<bool> GraphReader::computed(const GraphNode& node, const Slots& inputs, S
       one(by_pairs(*binary, *few[0], *few[1]));
     } else if (const auto* reduction = std::get_if<Reduction>(&row->meaning); reduction && few.size() == 2) {
       const bool all_axes = few[1]->known() && few[0]->shape.size() == 1 && few[1]->all.size() == 1;
-      if (all_axes) one(folded(*reduction, attributes->value("keep_dims", false), *few[0]));
+      const auto keeps = attributes->find("keep_dims");
+      if (all_axes) one(folded(*reduction, keeps != attributes->end() && *keeps == true, *few[0]));
     } else if (std::holds_alternative<Moved>(row->meaning)) {
       all = moved(few, moving_inputs(*row, few.size()), [&](const std::vector<std::optional<Tensor>>& places) {
         Allowance allowance{2 * most_numbers};
