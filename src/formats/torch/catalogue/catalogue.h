@@ -60,6 +60,7 @@ std::span<const CatalogueRow> pick_operators();
 std::span<const CatalogueRow> attention_operators();
 std::span<const CatalogueRow> constant_operators();
 std::span<const CatalogueRow> composed_operators();
+std::span<const CatalogueRow> composed_number_operators();
 std::span<const CatalogueRow> write_operators();
 std::span<const CatalogueRow> scatter_operators();
 std::span<const CatalogueRow> diagonal_operators();

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -177,8 +178,15 @@ Results vector_norm(FunctionCall& call) {
   if (order == std::numeric_limits<double>::infinity())
     return {call.add(Reduce{Reduction::Maximum, over, keeps}, {call.add(Unary{Function::Abs}, {x})})};
   if (order != 2) {
-    call.refuse(Fault::Unsupported, "a norm of order " + std::to_string(order));
-    return {};
+    if (!(order > 0) || !std::isfinite(order))
+      call.refuse(Fault::Unsupported, "a norm of order " + std::to_string(order));
+    if (call.failed()) return {};
+    const auto power = [&](ValueId value, double exponent) {
+      const ValueId number = number_constant(call, "order", exponent, call.type(value).dtype);
+      return call.add(Binary{BinaryFunction::Power}, {value, number});
+    };
+    const ValueId raised = power(call.add(Unary{Function::Abs}, {x}), order);
+    return {power(call.add(Reduce{Reduction::Sum, over, keeps}, {raised}), 1 / order)};
   }
   const ValueId squares = call.add(Unary{Function::Square}, {x});
   return {call.add(Unary{Function::Sqrt}, {call.add(Reduce{Reduction::Sum, over, keeps}, {squares})})};

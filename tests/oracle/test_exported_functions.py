@@ -1,0 +1,56 @@
+"""Functions of PyTorch that no operator of ours is, in exported programs: what PyTorch answers, and a proved port."""
+import numpy as np
+import pytest
+import torch
+from carrying import assert_close, convoy, run_natively
+
+X = torch.arange(2 * 3 * 6 * 5, dtype=torch.float32).remainder(53).sub(20).reshape(2, 3, 6, 5) / 8
+NUMBERS = torch.tensor([-1.0, 0.0, 1.0])
+
+CASES = {
+    "kinds": lambda x: torch.isinf(1 / x).float() + torch.isfinite(torch.log(x)).float() * 2,
+    "sides": lambda x: torch.isposinf(1 / x).float() - torch.isneginf(torch.log(x.abs())).float(),
+    "exp2": lambda x: torch.exp2(x),
+    "erfc": lambda x: torch.log(torch.erfc(x)),
+    "logit": lambda x: torch.logit(torch.sigmoid(x)) + torch.logit(torch.sigmoid(x), eps=0.2),
+    "round": lambda x: torch.round(x * 0.37, decimals=2) + torch.round(x * 37, decimals=-1),
+    "xlogy": lambda x: torch.xlogy(x, x.abs()),
+    "heaviside": lambda x: torch.heaviside(x, torch.tensor(0.5)),
+    "degrees": lambda x: torch.deg2rad(x) + torch.rad2deg(x) * torch.sgn(x),
+    "kthvalue": lambda x: torch.kthvalue(x, 2, dim=2)[0],
+    "median": lambda x: torch.median(x, dim=2)[0],
+    "median_kept": lambda x: torch.median(x / x, dim=-1, keepdim=True).values,
+    "median_of_all": lambda x: x - torch.median(x),
+    "quantile": lambda x: torch.quantile(x, 0.3, dim=2),
+    "quantile_lower": lambda x: torch.quantile(x, 0.3, dim=2, keepdim=True, interpolation="lower"),
+    "bucketize": lambda x: torch.bucketize(x, NUMBERS),
+    "bucketize_right": lambda x: torch.bucketize(x, NUMBERS, right=True),
+    "searchsorted": lambda x: torch.searchsorted(NUMBERS, x, out_int32=True),
+    "take_along": lambda x: torch.take_along_dim(x, torch.argsort(x, dim=2, stable=True), dim=2),
+    "diff": lambda x: torch.diff(x, n=2, dim=2),
+    "trapezoid": lambda x: torch.trapezoid(x, dx=0.5, dim=2),
+    "cross": lambda x: torch.linalg.cross(x, x.flip(2), dim=1),
+    "tensordot": lambda x: torch.tensordot(x, x, dims=([1, 3], [1, 3])),
+    "kron": lambda x: torch.kron(x[0, 0], x[0, 1, :2]),
+    "norm_of_3": lambda x: torch.linalg.vector_norm(x, ord=3, dim=1),
+    "einsum_dots": lambda x: torch.einsum("...ij,...kj->...ik", x, x),
+    "einsum_of_one": lambda x: torch.einsum("bchw->bwc", x),
+    "einsum_of_three": lambda x: torch.einsum("bchw,bcw,bc->bhc", x, x[:, :, 0], x[:, :, 1, 1]),
+    "einsum_no_arrow": lambda x: torch.einsum("bchw,cw", x, x[0, :, 0]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions_of_exported_programs(name, tmp_path):
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return CASES[name](x)
+
+    torch.export.save(torch.export.export(Net(), (X,)), tmp_path / "m.pt2")
+    got = run_natively([tmp_path / "m.pt2"], {"x": X.numpy()}, tmp_path)
+    want = Net()(X).numpy()
+    finite = np.isfinite(want)
+    assert np.array_equal(got[0][~finite], want[~finite], equal_nan=True)
+    assert_close([np.where(finite, got[0], 0)], [np.where(finite, want, 0)], 1e-5)
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.py")
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.onnx")
