@@ -98,9 +98,10 @@ def emits_same(text: str) -> list[int]:
     return [number for number, line in literals(text) if EMITTED_SAME.search(line)]
 
 
+# A domain that files of ONNX name is a word of the format.
 PRODUCTS = re.compile(
     r"\b(resnet|mobilenet|inception|densenet|efficientnet|xception|mtcnn|blazeface|yolo\w*|vgg\d*|crepe|magika|mmsplice"
-    r"|deepcr|unet|alexnet|squeezenet|bert|nvidia|intel|qualcomm|apple|google|facebook|microsoft|huawei)\b",
+    r"|deepcr|unet|alexnet|squeezenet|bert|nvidia|intel|qualcomm|apple|google|facebook|(?<!com\.)microsoft|huawei)\b",
     re.IGNORECASE,
 )
 MACHINE_PATH = re.compile(r"[\"' ]/(home|root|work|tmp|opt|Users|mnt)/\w")

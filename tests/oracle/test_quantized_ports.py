@@ -140,7 +140,7 @@ def test_steps_of_16_bits_need_an_operator_set_that_has_them(net, kind, tmp_path
 
 
 # What no reader or target has a word for yet, by network, form and extension ("": whatever the target).
-MISSING = {("residual", "qoperator", ""): "QLinearAdd", ("joined", "qoperator", ""): "QLinearConcat",
+MISSING = {("residual", "qoperator", ".tflite"): "MAX_POOL_2D",
            ("residual", "dynamic", ".tflite"): "MatMulInteger"}
 EVERYWHERE = [(net, kind, per_channel) for net in NETS for kind in ("qdq_u8", "qdq_s8", "qdq_u8u8", "qoperator", "dynamic")
               for per_channel in ((False, True) if kind.startswith("qdq") else (False,))]
@@ -177,7 +177,7 @@ def test_every_target_answers_as_onnx_runtime_or_lacks_a_word(net, kind, per_cha
         assert word in result.stderr
         return
     got, wanted = in_its_runtime(port, x), answer(source, x)
-    if target == ".onnx":
+    if target == ".onnx" and (net, kind) != ("residual", "qoperator"):  # whose sums ONNX Runtime rounds in fixed point
         np.testing.assert_array_equal(got, wanted)
     elif kind == "dynamic":  # its answers are real numbers, summed in another order
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)

@@ -4,6 +4,7 @@
 #include "formats/onnx/check.h"
 #include "formats/onnx/model_reader.h"
 #include "formats/onnx/onnx.h"
+#include "formats/onnx/runtime_operators.h"
 #include "formats/onnx/types.h"
 #include "ops/expect.h"
 
@@ -188,6 +189,14 @@ Status ModelReader::add_nodes(const ModelGraph& graph, Names& names) {
 }
 
 Status ModelReader::add_node(const ModelNode& node, const std::string& name, Names& names) {
+  if (node.domain == "com.microsoft") {
+    auto nodes = in_standard_operators(node);
+    if (!nodes) return pass(nodes);
+    for (const ModelNode& one : *nodes) names_read(one, read_);
+    for (const ModelNode& one : *nodes)
+      if (auto s = add_node(one, one.name.empty() ? name : one.name, names); !s) return s;
+    return {};
+  }
   if (!node.domain.empty() && node.domain != "ai.onnx")
     return fail(Fault::Unsupported, "is an operator of domain '" + node.domain + "', which this version does not read");
   if (node.type == "Constant") {

@@ -1,0 +1,151 @@
+// Source: docs/ContribOperators.md of ONNX Runtime.
+#include "formats/onnx/runtime_operators.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace convoy::onnx {
+
+namespace {
+
+// Takes whole numbers, each behind it its scale and its zero, and gives whole numbers of a scale.
+struct Quantised {
+  std::string_view name, standard;
+  std::size_t tensors;        // 0: as many as there are, behind the scale and the zero of the result
+  std::string_view attributes;  // that both have
+  std::size_t plain = 0;      // inputs in front that have no scale
+};
+constexpr std::array quantised{
+    Quantised{"QLinearAdd", "Add", 2, ""},
+    Quantised{"QLinearMul", "Mul", 2, ""},
+    Quantised{"QLinearSigmoid", "Sigmoid", 1, ""},
+    Quantised{"QLinearLeakyRelu", "LeakyRelu", 1, "alpha"},
+    Quantised{"QLinearSoftmax", "Softmax", 1, "axis"},
+    Quantised{"QLinearReduceMean", "ReduceMean", 1, "axes keepdims"},
+    Quantised{"QLinearGlobalAveragePool", "GlobalAveragePool", 1, ""},
+    Quantised{"QLinearAveragePool", "AveragePool", 1, "auto_pad ceil_mode count_include_pad kernel_shape pads strides"},
+    Quantised{"QLinearConcat", "Concat", 0, "axis"},
+    Quantised{"QLinearWhere", "Where", 2, "", 1},
+};
+
+// The operator's own name in the standard.
+constexpr std::array<std::string_view, 3> renamed{"QuantizeLinear", "DequantizeLinear", "Gelu"};
+
+class Spelling {
+ public:
+  explicit Spelling(const ModelNode& node) : node_(node) {}
+
+  std::string input(std::size_t i) const { return i < node_.inputs.size() ? node_.inputs[i] : ""; }
+  std::string result() const { return node_.outputs.empty() ? "" : node_.outputs.front(); }
+
+  // Adds a node; its result goes by the word behind the whole's, or by the whole's own name.
+  std::string add(std::string type, std::vector<std::string> inputs, std::string_view word,
+                  std::vector<Attribute> attributes = {}) {
+    ModelNode made;
+    made.type = std::move(type);
+    made.name = word.empty() ? node_.name : node_.name + "/" + std::string(word);
+    made.inputs = std::move(inputs);
+    made.outputs = {word.empty() ? result() : result() + "/" + std::string(word)};
+    made.attributes = std::move(attributes);
+    nodes.push_back(std::move(made));
+    return nodes.back().outputs.front();
+  }
+  static Attribute whole(std::string name, std::int64_t value) {
+    Attribute made;
+    made.name = std::move(name);
+    made.kind = AttributeKind::Integer;
+    made.integer = value;
+    return made;
+  }
+
+  std::vector<ModelNode> nodes;
+
+ private:
+  const ModelNode& node_;
+};
+
+bool is_among(std::string_view words, std::string_view wanted) {
+  while (!words.empty()) {
+    const auto end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == wanted) return true;
+    words.remove_prefix(std::min(words.size(), end + 1));
+  }
+  return false;
+}
+
+Result<std::vector<ModelNode>> between_steps(const ModelNode& node, const Quantised& known) {
+  std::vector<Attribute> attributes;
+  for (const Attribute& one : node.attributes) {
+    if (is_among(known.attributes, one.name)) attributes.push_back(one);
+    else if (one.name == "opset" || (one.name == "channels_last" && one.integer == 0)) continue;  // as it is
+    else return fail(Fault::Unsupported, "attribute '" + one.name + "' is not understood");
+  }
+  Spelling spell(node);
+  const bool any_number = known.tensors == 0;
+  const std::size_t first = any_number ? 2 : known.plain;
+  const std::size_t tensors = any_number ? (std::max<std::size_t>(node.inputs.size(), 2) - 2) / 3 : known.tensors;
+  std::vector<std::string> inputs;
+  for (std::size_t i = 0; i < known.plain; ++i) inputs.push_back(spell.input(i));
+  for (std::size_t i = 0; i < tensors; ++i) {
+    const std::size_t at = first + 3 * i;
+    std::vector<std::string> of{spell.input(at), spell.input(at + 1), spell.input(at + 2)};
+    if (of.back().empty()) of.pop_back();
+    inputs.push_back(spell.add("DequantizeLinear", std::move(of), "real_" + std::to_string(i)));
+  }
+  const std::size_t scale = any_number ? 0 : first + 3 * tensors;
+  const std::string made = spell.add(std::string(known.standard), std::move(inputs), "real", std::move(attributes));
+  std::vector<std::string> steps{made, spell.input(scale), spell.input(scale + 1)};
+  if (steps.back().empty()) steps.pop_back();
+  spell.add("QuantizeLinear", std::move(steps), "");
+  return std::move(spell.nodes);
+}
+
+// Whole sums and a whole bias, in steps of the result. Without a scale of the result they are real numbers.
+Result<std::vector<ModelNode>> product(const ModelNode& node) {
+  Spelling spell(node);
+  std::array turned{false, false};
+  for (const Attribute& one : node.attributes) {
+    if (one.name == "transA") turned[0] = one.integer != 0;
+    else if (one.name == "transB") turned[1] = one.integer != 0;
+    else if (one.name != "alpha" || one.number != 1)
+      return fail(Fault::Unsupported, "attribute '" + one.name + "' is not understood, or has another value than 1");
+  }
+  std::array<std::string, 2> sides;
+  for (std::size_t i = 0; i < 2; ++i) {
+    sides[i] = spell.input(3 * i);
+    if (turned[i]) sides[i] = spell.add("Transpose", {sides[i]}, i == 0 ? "a" : "b");
+  }
+  std::string sums = spell.add("MatMulInteger", {sides[0], sides[1], spell.input(2), spell.input(5)}, "sums");
+  if (!spell.input(6).empty()) sums = spell.add("Add", {sums, spell.input(6)}, "biased");
+  const std::string scales = spell.add("Mul", {spell.input(1), spell.input(4)}, "scales");
+  const std::string real = spell.add("Cast", {sums}, "real", {Spelling::whole("to", 1)});
+  if (spell.input(7).empty()) {
+    spell.add("Mul", {real, scales}, "");
+    return std::move(spell.nodes);
+  }
+  const std::string factor = spell.add("Div", {scales, spell.input(7)}, "factor");
+  const std::string in_steps = spell.add("Mul", {real, factor}, "in_steps");
+  const std::string one = spell.add("Div", {spell.input(7), spell.input(7)}, "one");
+  std::vector<std::string> steps{in_steps, one, spell.input(8)};
+  if (steps.back().empty()) steps.pop_back();
+  spell.add("QuantizeLinear", std::move(steps), "");
+  return std::move(spell.nodes);
+}
+
+}  // namespace
+
+Result<std::vector<ModelNode>> in_standard_operators(const ModelNode& node) {
+  const auto known = std::ranges::find(quantised, node.type, &Quantised::name);
+  if (known != quantised.end()) return between_steps(node, *known);
+  if (node.type == "QGemm") return product(node);
+  if (std::ranges::find(renamed, node.type) != renamed.end()) {
+    ModelNode standard = node;
+    standard.domain.clear();
+    return std::vector{standard};
+  }
+  return fail(Fault::Unsupported, "is an operator of domain '" + node.domain + "', which this version does not read");
+}
+
+}  // namespace convoy::onnx
