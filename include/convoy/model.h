@@ -98,6 +98,16 @@ Result<Model> load(const std::filesystem::path& file, const ReadOptions& options
 // Files beside it, such as external data, are not found.
 Result<Model> load(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options = {});
 
+// One file of several that make a model, under the name that the others have for it: "net.onnx.data", "variables/variables.index".
+struct ModelPiece {
+  std::string name;
+  std::span<const std::byte> bytes;
+};
+// The same of all of them: the first is read, and finds what it names among the others. Of two whose first is Keras's JSON the
+// second holds its weights; options.weights may name a piece too.
+// Fails (Usage): none, a name twice, or one that leads out of where the others lie.
+Result<Model> load(const std::vector<ModelPiece>& pieces, const ReadOptions& options = {});
+
 // The same for a model that is to be compared with `other`: source that says no shape takes that of the other's only input.
 Result<Model> load_beside(const Model& other, const std::filesystem::path& file, const ReadOptions& options);
 

@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 
 from . import _remote
@@ -214,11 +215,48 @@ def _stands_at(thing: Any) -> int:
         return 0
 
 
+def is_bytes(thing: Any) -> bool:
+    return isinstance(thing, (bytes, bytearray, memoryview))
+
+
+def _save_pieces(pieces: Mapping, folder: Path) -> Path:
+    """Files that belong together, under the names that they have for each other; the path of the first."""
+    paths = []
+    for name, piece in pieces.items():
+        parts = name.split("/") if isinstance(name, str) else []
+        if not parts or any(part in ("", ".", "..") or "\0" in part for part in parts):
+            raise UsageError(f"{name!r} is no name of a piece: give a file's name, or a path below the first one's folder")
+        path = folder.joinpath(*parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(whole(piece))
+        paths.append(path)
+    if not paths:
+        raise UsageError("no piece of a model is given")
+    return paths[0]
+
+
+def whole(piece: Any) -> bytes:
+    """The bytes of a file that is given as such, as a path, or open."""
+    if is_bytes(piece):
+        return bytes(piece)
+    if is_open(piece):
+        return _read_whole(piece)
+    if isinstance(piece, (str, os.PathLike)):
+        try:
+            with open(piece, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise FileError(f"cannot be read ({_first_line(error)})", os.fspath(piece)) from error
+    raise UsageError(f"a piece of a model is {type(piece).__module__}.{type(piece).__qualname__}: give bytes, a path or an open file")
+
+
 def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True) -> Path:
-    """Writes a live model, the bytes of a file, or what a URL names into `folder`; the path of what was written."""
+    """Writes a live model, the bytes of a file or of several, or what a URL names into `folder`; the path of what was written."""
+    if isinstance(thing, Mapping):
+        return _save_pieces(thing, folder)
     if isinstance(thing, str):
         return _remote.fetched(thing, folder)
-    if isinstance(thing, (bytes, bytearray, memoryview)):
+    if is_bytes(thing):
         path = folder / ("model" + _suffix_of(bytes(thing[:4096])))
         path.write_bytes(thing)
         return path
@@ -244,7 +282,8 @@ def save(thing: Any, folder: Path, inputs: tuple = (), frees_batch: bool = True)
         path.write_bytes(thing.SerializeToString())
     else:
         raise UsageError(f"{type(thing).__module__}.{type(thing).__qualname__} is no model: give a path, a URL, the bytes of a file, an open file, a torch.nn.Module, "
-                         "ExportedProgram or ScriptModule, a keras.Model or an onnx.ModelProto")
+                         "ExportedProgram or ScriptModule, a keras.Model, an onnx.ModelProto, or the pieces of a model: a dict of files by name, "
+                         "or [model, weights]")
     return path
 
 

@@ -145,7 +145,8 @@ class Model:
 
     def __reduce__(self) -> tuple:
         """Another process reads it again."""
-        if not isinstance(self.made_of, (str, os.PathLike, bytes)):
+        pieces = self.made_of.values() if isinstance(self.made_of, Mapping) else [self.made_of]
+        if not all(isinstance(one, (str, os.PathLike, bytes)) for one in pieces):
             raise TypeError(f"{self!r} cannot be pickled: only models that were read from a path or bytes can be read again")
         return _load_again, (self.made_of, self._options)
 
@@ -177,7 +178,9 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     source
         A path (.keras, .h5, .json, .onnx, .pt2, .pt, .pb, .tflite, a SavedModel), a URL that fsspec opens ("s3://zoo/net.keras"), the
         bytes of such a file, an open one (read from where it stands) or a member of an archive, source ("net.py:Net(3, 64)"), or a live
-        object: torch.nn.Module, ExportedProgram, ScriptModule, keras.Model, onnx.ModelProto.
+        object: torch.nn.Module, ExportedProgram, ScriptModule, keras.Model, onnx.ModelProto. Or the pieces of a model, as bytes, paths or
+        open files: [model, weights], or a dict of them by the names that they have for each other, the model first
+        ({"net.onnx": graph, "net.onnx.data": numbers}).
     inputs
         Example inputs, for a live torch.nn.Module alone.
     size
@@ -185,7 +188,7 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     shapes
         The whole shape of the only input, or a dict of shapes by input.
     weights
-        A file of weights for a source that has none, or a dict of arrays by name, such as a state_dict.
+        A file of weights for a source that has none (its path, its bytes or open), or a dict of arrays by name, such as a state_dict.
     outputs
         Cut the model at these layers or values.
     import_roots
@@ -210,6 +213,7 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     """
     options = {"size": size, "shapes": shapes, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed,
                "names": names, "dequantize": dequantize, "signature": signature}
+    source, options = _weights.apart(source, options)
     with asked(budget, progress) as wish, _weights.at_hand(options) as given:
         model = _loaded(source, inputs, given, wish)
     if model is not source:
@@ -289,6 +293,7 @@ def port(source: Any, output: str | os.PathLike, *inputs: Any, to: str = "", for
     place = _path(output, "output")
     if isinstance(source, Model):
         source = _file_of(source)
+    source, reading = _weights.apart(source, reading)
     with _live.temporary_folder() as folder, asked(budget, progress) as wish, _weights.at_hand(reading) as reading:
         _check_example_says_shapes(source, reading)
 
@@ -385,6 +390,10 @@ def _inputs_of(model: Model, inputs: tuple) -> list:
 
 def _both(a: Any, b: Any, inputs: tuple, of_a: dict, of_b: dict, wish: _convoy.Asked) -> tuple[Model, Model]:
     """Both models; source that says no shape takes that of the other."""
+    (a, of_a), (b, of_b) = _weights.apart(a, of_a), _weights.apart(b, of_b)
+    if any(not isinstance(one.get("weights"), (str, os.PathLike, type(None))) for one in (of_a, of_b)):  # of pieces
+        with _weights.at_hand(of_a) as a_at_hand, _weights.at_hand(of_b) as b_at_hand:
+            return _both(a, b, inputs, a_at_hand, b_at_hand, wish)
     is_path = [_remote.is_local(one) for one in (a, b)]
     if all(is_path):
         pair = _convoy.load_pair(os.fsencode(a), os.fsencode(b), _reading(**of_a), _reading(**of_b), wish)

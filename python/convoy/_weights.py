@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arguments import _array
-from ._live import temporary_folder
+from ._live import is_bytes, is_open, temporary_folder, whole
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,13 +23,30 @@ _NAMES = {"float16": "F16", "float32": "F32", "float64": "F64", "bool": "BOOL", 
 def at_hand(reading: dict) -> Iterator[dict]:
     """What to read, with a path for its weights."""
     weights = reading.get("weights")
-    if not isinstance(weights, Mapping):
+    is_file = is_bytes(weights) or is_open(weights)
+    if not is_file and not isinstance(weights, Mapping):
         yield reading
         return
     with temporary_folder() as folder:
-        path = folder / "weights.safetensors"
-        _write(weights, path)
+        path = folder / ("weights" if is_file else "weights.safetensors")
+        if is_file:
+            path.write_bytes(whole(weights))
+        else:
+            _write(weights, path)
         yield {**reading, "weights": path}
+
+
+def apart(source: Any, reading: dict) -> tuple[Any, dict]:
+    """Of the pieces of a model, [model, weights] or files by name, the model and what to read it with."""
+    if isinstance(source, Mapping) and len(source) == 2 and str(next(iter(source))).endswith(".json") and reading.get("weights") is None:
+        source = list(source.values())
+    if not isinstance(source, (list, tuple)):
+        return source, reading
+    if not 1 <= len(source) <= 2:
+        raise UsageError(f"{len(source)} pieces of a model in a list: give [model, weights], or a dict of files by the names that they have for each other")
+    if len(source) == 2 and reading.get("weights") is not None:
+        raise UsageError("weights are given twice: as a piece of the model, and as weights=")
+    return source[0], {**reading, "weights": source[1]} if len(source) == 2 else reading
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace convoy {
@@ -158,6 +159,7 @@ std::unexpected<Error> unsafe(const std::string& name, std::string what) {
 
 Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path) {
   if (path.find('\0') != std::string::npos) return refuse(path.substr(0, path.find('\0')), "name holds a zero byte");
+  if (auto held = FilesInMemory::opened(path)) return *std::move(held);
   const Descriptor descriptor{::open(path.c_str(), reading)};
   if (descriptor.number < 0) return not_opened(path);
   return map_file(descriptor.number, path);
@@ -166,6 +168,7 @@ Result<std::shared_ptr<const MappedFile>> open_file(const std::string& path) {
 Result<std::shared_ptr<const MappedFile>> open_beneath(const std::string& folder, const std::string& name) {
   if (name.empty() || name.find_first_of(std::string("\\\0", 2)) != std::string::npos || name.front() == '/')
     return unsafe(name, "is no name of a file below the model's folder");
+  if (auto held = FilesInMemory::opened(folder + "/" + name)) return *std::move(held);
   Descriptor at{::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY)};
   if (at.number < 0) return not_opened(folder);
   for (std::size_t begin = 0; begin <= name.size();) {
@@ -183,6 +186,30 @@ Result<std::shared_ptr<const MappedFile>> open_beneath(const std::string& folder
     if (last) return map_file(at.number, folder.empty() ? name : folder + "/" + name);
   }
   return unsafe(name, "is no name of a file below the model's folder");
+}
+
+namespace {
+
+constexpr std::string_view folder_in_memory = "/dev/null/";  // nothing can lie below a device
+thread_local const FilesInMemory* files_in_memory = nullptr;
+
+}  // namespace
+
+FilesInMemory::FilesInMemory(Files files) : files_(std::move(files)), before_(std::exchange(files_in_memory, this)) {}
+FilesInMemory::~FilesInMemory() { files_in_memory = before_; }
+
+std::string FilesInMemory::path_of(const std::string& name) { return std::string(folder_in_memory) + name; }
+
+std::optional<Result<std::shared_ptr<const MappedFile>>> FilesInMemory::opened(const std::string& path) {
+  if (!files_in_memory || !path.starts_with(folder_in_memory)) return std::nullopt;
+  const std::string name = path.substr(folder_in_memory.size());
+  const auto at = files_in_memory->files_.find(name);
+  if (at == files_in_memory->files_.end()) return refuse(name, "is none of the files that were given");
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->path_ = name;
+  file->bytes_ = at->second;
+  budget::grant_file(0, reinterpret_cast<Size>(file->bytes_.data()), static_cast<Size>(file->bytes_.size()));
+  return file;
 }
 
 std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes) {

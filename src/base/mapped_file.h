@@ -4,7 +4,10 @@
 #include "convoy/result.h"
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +29,7 @@ class MappedFile {
  private:
   friend Result<std::shared_ptr<const MappedFile>> map_file(int descriptor, const std::string& path);
   friend std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes);
+  friend class FilesInMemory;
   MappedFile() = default;
 
   std::string path_;
@@ -44,6 +48,25 @@ Result<std::shared_ptr<const MappedFile>> open_beneath(const std::string& folder
 
 // Bytes in memory that are to be read like a file.
 std::shared_ptr<const MappedFile> file_of(std::vector<std::byte> bytes);
+
+// While one lives, open_file and open_beneath of its thread find these files in a folder that there is not, and no others there.
+// The bytes are the caller's, and stay where they are as long as what was opened.
+class FilesInMemory {
+ public:
+  using Files = std::map<std::string, Bytes, std::less<>>;  // by their names below the folder
+  explicit FilesInMemory(Files files);
+  ~FilesInMemory();
+  FilesInMemory(const FilesInMemory&) = delete;
+  FilesInMemory& operator=(const FilesInMemory&) = delete;
+
+  static std::string path_of(const std::string& name);
+  // Nothing: the path does not lead into the folder.
+  static std::optional<Result<std::shared_ptr<const MappedFile>>> opened(const std::string& path);
+
+ private:
+  Files files_;
+  const FilesInMemory* before_;
+};
 
 // Lets the pages under these bytes of a mapped file go until they are read again; the bytes stay valid. Of other bytes: nothing.
 void give_back_pages(Bytes bytes);

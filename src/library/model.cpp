@@ -5,7 +5,9 @@
 
 #include "base/budget.h"
 #include "base/granted.h"
+#include "base/mapped_file.h"
 #include "base/nearest.h"
+#include "base/shown.h"
 #include "diagnose/calls.h"
 #include "diagnose/diagnose.h"
 #include "explain/explanation.h"
@@ -102,6 +104,25 @@ std::vector<std::string> each_once(std::vector<std::string> sentences) {
 }
 
 std::string name_of_file(const std::filesystem::path& file) { return file.filename().string(); }
+
+// Pieces by their names, each of which stays below where they lie.
+Result<FilesInMemory::Files> files_of(const std::vector<ModelPiece>& pieces) {
+  if (pieces.empty()) return fail(Fault::Usage, "no piece of a model is given");
+  FilesInMemory::Files files;
+  for (const ModelPiece& piece : pieces) {
+    const std::filesystem::path name = piece.name;
+    if (name.empty() || name.is_absolute() || name.lexically_normal().string() != piece.name || *name.begin() == ".." ||
+        piece.name.ends_with('/'))
+      return fail(Fault::Usage,
+                  "'" + shown(piece.name) +
+                      "' is no name of a piece: give a file's name, or a path below the first one's folder");
+    if (is_source(name))
+      return fail(Fault::Usage, "'" + shown(piece.name) + "' is source, which is read from files: name its path");
+    if (!files.emplace(piece.name, piece.bytes).second)
+      return fail(Fault::Usage, "two pieces are called '" + shown(piece.name) + "'");
+  }
+  return files;
+}
 
 Result<PortOutcome> outcome_of(const Result<PortReport>& done, const std::string& name) {
   if (!done) return std::unexpected(done.error());
@@ -287,6 +308,25 @@ Result<Model> load(std::span<const std::byte> bytes, const std::string& name, co
     budget::grant_file(0, reinterpret_cast<Size>(bytes.data()), static_cast<Size>(bytes.size()));
     auto graph = load_from_memory({bytes, nullptr}, name, *to);
     return model_of(std::move(graph), name, *to, std::move(remarks));
+  });
+}
+
+Result<Model> load(const std::vector<ModelPiece>& pieces, const ReadOptions& options) {
+  return guarded([&]() -> Result<Model> {
+    auto files = files_of(pieces);
+    if (!files) return pass(files);
+    const std::string& first = pieces.front().name;
+    ReadOptions asked = options;
+    if (asked.weights.empty() && pieces.size() == 2 && first.ends_with(".json")) asked.weights = pieces[1].name;
+    if (files->contains(asked.weights.string())) asked.weights = FilesInMemory::path_of(asked.weights.string());
+    auto to = load_options(first, asked);
+    if (!to) return pass(to);
+    std::vector<std::string> remarks;
+    to->remarks = &remarks;
+    to->keeps_quantized = true;
+    const FilesInMemory held(*std::move(files));
+    auto graph = convoy::load(FilesInMemory::path_of(first), *to);
+    return model_of(std::move(graph), first, *to, std::move(remarks));
   });
 }
 

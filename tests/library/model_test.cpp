@@ -385,6 +385,63 @@ TEST(Library, ThePaddingOfACallIsAValue) {
   EXPECT_EQ(pad("Convolve(3)").error().fault, Fault::Usage);
 }
 
+std::vector<char> held_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Library, PiecesThatBelongTogetherAreAModel) {
+  const fs::path folder = folder_for("pieces"), apart = folder / "apart.onnx";
+  ASSERT_TRUE(port(digits, apart, {.external_data = true}));
+  std::vector<std::vector<char>> held;
+  std::vector<ModelPiece> pieces;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    held.push_back(held_of(entry.path()));
+    const ModelPiece piece{entry.path().filename().string(), std::as_bytes(std::span(held.back()))};
+    pieces.insert(entry.path() == apart ? pieces.begin() : pieces.end(), piece);
+  }
+  ASSERT_GT(pieces.size(), 1U);
+  const Tensor x = Tensor::of({1, 1, 8, 8}, std::vector<float>(64, 0.5F));
+  const auto wanted = load(apart, ReadOptions{})->run(std::vector{x});
+  fs::remove_all(folder);
+  const auto model = load(pieces);
+  ASSERT_TRUE(model) << message(model.error());
+  EXPECT_EQ(model->file(), "apart.onnx");
+  for (auto& bytes : held) std::ranges::fill(bytes, 'x');  // nothing of them is needed any more
+  const auto got = model->run(std::vector{x});
+  ASSERT_TRUE(got && wanted);
+  EXPECT_TRUE(same_bytes(got->front(), wanted->front()));
+
+  EXPECT_EQ(load(std::vector<ModelPiece>{}).error().fault, Fault::Usage);
+  for (const char* name : {"", "../a.onnx", "/a.onnx", "a/", "a//b", "net.py"})
+    EXPECT_EQ(load(std::vector<ModelPiece>{{name, pieces[0].bytes}}).error().fault, Fault::Usage) << name;
+  EXPECT_EQ(load(std::vector<ModelPiece>{pieces[0], pieces[0]}).error().fault, Fault::Usage);
+  EXPECT_FALSE(load(fs::path("/dev/null/apart.onnx"), ReadOptions{}));  // they are gone with the call
+}
+
+TEST(Library, AMissingPieceIsNamedAndJsonTakesTheSecondForItsWeights) {
+  const fs::path folder = folder_for("json");
+  ASSERT_TRUE(port(digits, folder / "apart.onnx", {.external_data = true}));
+  const auto graph = held_of(folder / "apart.onnx");
+  const auto lacks = load(std::vector<ModelPiece>{{"apart.onnx", std::as_bytes(std::span(graph))}});
+  ASSERT_FALSE(lacks);
+  EXPECT_NE(message(lacks.error()).find("is none of the files that were given"), std::string::npos)
+      << message(lacks.error());
+  fs::remove_all(folder);
+
+  const std::string corpus = "tests/data/corpus/keras/conv2d_same_k3_s2_even/";
+  const auto json = held_of(corpus + "model.json"), weights = held_of(corpus + "model.weights.h5"),
+             other = held_of(digits);
+  const ModelPiece first{"model.json", std::as_bytes(std::span(json))},
+      second{"w.h5", std::as_bytes(std::span(weights))};
+  const auto model = load(std::vector{first, second});
+  ASSERT_TRUE(model) << message(model.error());
+  EXPECT_EQ(model->parameters(), load(fs::path(corpus + "model.keras"), ReadOptions{})->parameters());
+  ReadOptions said;
+  said.weights = "w.h5";
+  EXPECT_TRUE(load(std::vector{first, ModelPiece{"more.keras", std::as_bytes(std::span(other))}, second}, said));
+}
+
 TEST(Library, WorkTellsWhatItIsAt) {
   const auto model = load(digits, ReadOptions{});
   ASSERT_TRUE(model);

@@ -283,6 +283,50 @@ class Running(Folder):
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4_000)  # KiB
 
 
+class Pieces(Folder):
+    """Files that belong together, none of which lies where the others could find it."""
+
+    CASE = ROOT / "tests/data/corpus/keras/conv2d_same_k3_s2_even"
+
+    def test_side_files_go_by_their_names(self):
+        x, _ = digits()
+        convoy.port(DIGITS, self.folder / "net.onnx", external_data=True)
+        paths = sorted(self.folder.iterdir(), key=lambda path: path.suffix != ".onnx")
+        self.assertGreater(len(paths), 1)
+        wanted = convoy.load(paths[0])(x[:2].transpose(0, 3, 1, 2))
+        held = {path.name: path.read_bytes() for path in paths}
+        for path in paths:
+            path.unlink()
+        net = convoy.load(held)
+        np.testing.assert_array_equal(net(x[:2].transpose(0, 3, 1, 2)), wanted)
+        self.assertEqual(pickle.loads(pickle.dumps(net)).parameters, net.parameters)
+        convoy.port(held, self.folder / "again.keras")
+        convoy.assert_same(held, self.folder / "again.keras")
+        with self.assertRaises(convoy.Error):
+            convoy.load({"net.onnx": held["net.onnx"]})
+
+    def test_a_model_and_its_weights(self):
+        x = np.load(self.CASE / "input_0.npy")
+        wanted = convoy.load(self.CASE / "model.keras")(x)
+        config, weights = self.CASE / "model.json", self.CASE / "model.weights.h5"
+        with weights.open("rb") as file:
+            for pieces in ([config, weights], [config.read_bytes(), weights.read_bytes()], (config, file), {"a.json": config, "b.h5": weights}):
+                with self.subTest(type(pieces).__name__):
+                    np.testing.assert_array_equal(convoy.load(pieces)(x), wanted)
+        np.testing.assert_array_equal(convoy.load(config, weights=weights.read_bytes())(x), wanted)
+        convoy.assert_same([config, weights], self.CASE / "model.keras")
+
+    def test_what_are_no_pieces_is_refused(self):
+        config = self.CASE / "model.json"
+        for pieces in ([], [config, config, config], {}, {"../a.json": b"{}"}, {3: b"{}"}, {"a.json": 3}):
+            with self.subTest(pieces=pieces), self.assertRaises(convoy.UsageError):
+                convoy.load(pieces)
+        with self.assertRaises(convoy.UsageError):
+            convoy.load([config, config], weights=config)
+        with self.assertRaises(convoy.FileError):
+            convoy.load({"a.onnx": self.folder / "none.onnx"})
+
+
 class Porting(Folder):
     def test_a_port_is_proved_and_the_same(self):
         report = convoy.port(DIGITS, self.folder / "digits.onnx")
