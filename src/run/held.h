@@ -17,6 +17,9 @@ Tensor rounded_to_half(Tensor tensor, DType dtype);
 // Both. With Double nothing real is rounded: that is the reference; nor where the rules keep halves wide.
 Tensor held_as(Tensor tensor, DType dtype, Precision precision, const EdgeRules& rules);
 
+// An output in the type that the model says: whole numbers and truths, and with Single halves; other real numbers as they are.
+Tensor handed_out(const Tensor& value, DType dtype, Precision precision);
+
 // Whether a node computes in float64 by the types of its values, whatever precision is asked for.
 bool computes_in_double(const Graph& graph, const Node& node);
 

@@ -58,20 +58,20 @@ Result<std::vector<Tensor>> Engine::run(const std::vector<Tensor>& inputs, const
                                         bool winograd) const {
   const auto plan = plan_for(inputs, options, winograd);
   if (!plan) return std::unexpected(plan.error());
+  std::vector<Tensor> outputs;
   if (*plan) {
     if (auto held = budget::afford((*plan)->arena_bytes(), "the values of the network"); !held)
       return std::unexpected(held.error());
-    return (*plan)->run(inputs, options.threads);
+    auto computed = (*plan)->run(inputs, options.threads);
+    if (!computed) return computed;
+    outputs = *std::move(computed);
+  } else {
+    const auto values = convoy::run(*graph_, inputs, options);
+    if (!values) return std::unexpected(values.error());
+    for (const ValueId v : graph_->outputs) outputs.push_back(values->at(v));
   }
-  auto values = convoy::run(*graph_, inputs, options);
-  if (!values) return std::unexpected(values.error());
-  std::vector<Tensor> outputs;
-  for (const ValueId v : graph_->outputs) {
-    const Tensor& value = values->at(v);
-    const DType dtype = (*graph_)[v].type.dtype;
-    const bool narrows = is_half(dtype) && options.precision == Precision::Single;
-    outputs.push_back(narrows ? value.converted(dtype) : value);
-  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    outputs[i] = handed_out(outputs[i], (*graph_)[graph_->outputs[i]].type.dtype, options.precision);
   return outputs;
 }
 

@@ -162,6 +162,16 @@ ValueId folded(FunctionCall& call, const Put& put, const std::string& word, bool
   return with_axis_back(call, all, put.axis);
 }
 
+ValueId from_the_front(FunctionCall& call, ValueId index, Size cells) {
+  if (call.failed()) return index;
+  if (call.type(index).dtype != DType::I64) index = call.add(Cast{DType::I64}, {index});
+  const ValueId count = number_constant(call, "cells", static_cast<double>(cells), DType::I64);
+  const ValueId zero = number_constant(call, "zero", 0, DType::I64);
+  const ValueId is_behind = call.add(Binary{BinaryFunction::Less}, {index, zero});
+  const ValueId counted_up = call.add(Binary{BinaryFunction::Add}, {index, count});
+  return call.add(Where{}, {is_behind, counted_up, index});
+}
+
 Size asked_place(FunctionCall& call, ValueId x) {
   return axis_of(call, call.attrs.integer("dim"), std::max<Size>(call.rank(x), 1));
 }
@@ -202,9 +212,13 @@ Results index_copy(FunctionCall& call) {
   return {replaced(call, put_of(call, x, index, source_of(call, "source", "source", x), asked_place(call, x)))};
 }
 
+// Places below 0 count from the end here, alone among these functions.
 Results index_fill(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), index = call.tensor("index");
-  return {replaced(call, put_of(call, x, index, source_of(call, "value", "value", x), asked_place(call, x)))};
+  const ValueId x = call.tensor("input");
+  const Size axis = asked_place(call, x);
+  const Size cells = call.failed() || call.rank(x) == 0 ? 1 : known_size(call, x, axis);
+  const ValueId index = from_the_front(call, call.tensor("index"), cells);
+  return {replaced(call, put_of(call, x, index, source_of(call, "value", "value", x), axis))};
 }
 
 constexpr std::array rows_of_scatter{

@@ -369,7 +369,7 @@ class Reader {
     const auto known = tensors_.find(of);
     if (known == tensors_.end() || names.empty()) return;
     Sharing sharing = changes_in_place(operation) ? Sharing::Always : sharing_of(operation);
-    if (operation == "to" && known->second == tensors_[names[0]]) sharing = Sharing::Always;
+    if ((operation == "to" || operation == "type_as") && known->second == tensors_[names[0]]) sharing = Sharing::Always;
     const bool row_major = sharing != Sharing::Never && sharing != Sharing::Always && is_row_major(meta_of(of));
     if (sharing == Sharing::Never || (sharing == Sharing::WhereRowMajor && !row_major)) return;
     const bool certain = sharing != Sharing::PerhapsWhereRowMajor || row_major;

@@ -1,6 +1,7 @@
 // Source: ATen/native/TensorShape.cpp, native_functions.yaml (the alias annotations).
 #include "formats/torch/exported/views.h"
 
+#include "formats/torch/catalogue/views.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
 
@@ -12,22 +13,10 @@
 namespace convoy::torch {
 namespace {
 
-constexpr std::array always{"view",          "permute",
-                            "transpose",     "t",
-                            "unsqueeze",     "squeeze",
-                            "slice",         "select",
-                            "narrow",        "split",
-                            "chunk",         "unbind",
-                            "alias",         "detach",
-                            "expand",        "dropout",
-                            "expand_as",     "split_with_sizes",
-                            "movedim",       "diagonal",
-                            "swapaxes",      "swapdims",
-                            "view_as",       "unfold",
-                            "as_strided",    "feature_dropout",
-                            "alpha_dropout", "tensor_split",
-                            "unflatten"};
 constexpr std::array looks{"transpose_", "t_", "unsqueeze_", "squeeze_", "detach_", "swapaxes_", "swapdims_"};
+
+constexpr std::array perhaps{"reshape", "flatten", "reshape_as", "ravel"};
+constexpr std::array casts{"to", "type_as"};
 
 bool is_among(const auto& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
 
@@ -75,11 +64,10 @@ const std::vector<std::string>& Views::shown(const std::string& name) const {
 }
 
 Sharing sharing_of(std::string_view operation) {
-  if (is_among(looks, operation) || is_among(always, operation)) return Sharing::Always;
   if (operation == "contiguous") return Sharing::WhereRowMajor;
-  if (operation == "reshape" || operation == "flatten" || operation == "reshape_as")
-    return Sharing::PerhapsWhereRowMajor;
-  return Sharing::Never;
+  if (is_among(perhaps, operation)) return Sharing::PerhapsWhereRowMajor;
+  if (is_among(casts, operation)) return Sharing::Never;  // where they give another tensor
+  return is_among(looks, operation) || may_share_memory(operation) ? Sharing::Always : Sharing::Never;
 }
 
 bool changes_in_place(std::string_view operation) {
@@ -116,7 +104,7 @@ Result<WayBack> way_back(const View& view, const Json& said, const Shape& whole)
   if (operation == "t") return WayBack{"transpose.int", {{"dim0", 0}, {"dim1", 1}}};
   if (operation == "permute") return inverse(said);
   if (operation == "alias" || operation == "detach" || operation == "contiguous" || operation == "to" ||
-      operation.ends_with("dropout"))
+      operation == "type_as" || operation == "positive" || operation.ends_with("dropout"))
     return WayBack{};
   constexpr std::string_view regrouping[] = {"view", "reshape", "flatten", "unflatten", "squeeze", "view_as"};
   if (std::ranges::find(regrouping, operation) == std::end(regrouping)) return unknown_way(operation);

@@ -3,6 +3,7 @@
 
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/catalogue/views.h"
 #include "ops/expect.h"
 
 #include <nlohmann/json.hpp>
@@ -14,13 +15,6 @@ namespace convoy::torch {
 
 namespace {
 
-// These may give a view of the memory that they are given.
-constexpr std::array<std::string_view, 30> views{
-    "view",         "reshape", "permute",          "expand",    "flatten",         "unflatten",     "transpose",
-    "swapaxes",     "t",       "squeeze",          "unsqueeze", "chunk",           "split",         "unsafe_chunk",
-    "unsafe_split", "unbind",  "select",           "narrow",    "expand_as",       "contiguous",    "detach",
-    "slice",        "alias",   "split_with_sizes", "dropout",   "feature_dropout", "alpha_dropout", "numpy_T",
-    "view_as",      "to"};
 // Named by the operator and of no meaning for the numbers of a model in eval mode.
 constexpr std::array<std::string_view, 9> silent{"benchmark", "deterministic", "allow_tf32",         "copy",  "sparse",
                                                  "implicit",  "path",          "scale_grad_by_freq", "stable"};
@@ -260,7 +254,7 @@ class Call {
       if (auto done = tracer_.write(in_, *first_, values[0]); !done) return pass(done);
       return Value::of(first_);
     }
-    const int storage = has(views, schema_.name) && first_ ? first_->storage : -1;
+    const int storage = may_share_memory(schema_.name) && first_ ? first_->storage : -1;
     if (schema_.results == "T") return tracer_.tensor(in_, values[0], storage);
     ValueList all;
     for (const ValueId value : values) all.push_back(value ? tracer_.tensor(in_, value, storage) : Value());

@@ -2,6 +2,7 @@
 #include "formats/torch/source/functions.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/catalogue/views.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,11 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 22> handed_on{
     "contiguous", "detach", "clone",    "cpu",    "cuda", "float", "to",   "type_as", "data", "requires_grad_", "eval",
     "type",       "alias",  "positive", "double", "half", "int",   "long", "short",   "bool", "bfloat16",       "byte"};
-// These give another view of the same memory.
-constexpr std::array<std::string_view, 21> views{"view",       "reshape",  "permute",  "expand", "flatten", "unflatten",
-                                                 "transpose",  "swapaxes", "swapdims", "t",      "squeeze", "unsqueeze",
-                                                 "chunk",      "split",    "unbind",   "select", "narrow",  "expand_as",
-                                                 "contiguous", "detach",   "diagonal"};
 // What tensors are made of.
 constexpr std::array<std::string_view, 20> makers{"zeros",     "ones",       "full",      "arange",    "linspace",
                                                   "tensor",    "rand",       "randn",     "empty",     "zeros_like",
@@ -237,14 +233,26 @@ const Special* special_named(std::string_view name) {
   return found == specials.end() ? nullptr : &*found;
 }
 
-// What a model in eval mode makes nothing of, but perhaps another element type.
+bool asks_for_copy(Interpreter& in, const Arguments& given) {
+  return std::ranges::any_of(given.named, [&](const auto& one) {
+    const auto truth = one.first == "copy" ? in.truth(one.second) : false;
+    return truth && *truth;
+  });
+}
+
+// What a model in eval mode makes nothing of, but perhaps another element type; a type that it has already is no copy.
 Made handed(Tracer& tracer, Interpreter& in, const std::string& name, const Arguments& given) {
   if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
   const Value x = given.placed[0];
-  if (const Value dtype = element_type(tracer, in, name, given); !dtype.is_none())
-    return call_function_named(tracer, in, "_to", Arguments{{x, dtype}, {}});
   auto* tensor = x.as<SourceTensor>();
-  if (!tensor || name != "clone") return x;
+  const bool copies = name == "clone" || asks_for_copy(in, given);
+  if (const Value dtype = element_type(tracer, in, name, given); !dtype.is_none()) {
+    const auto* word = dtype.as<python::Text>();
+    const bool has_it =
+        tensor && tensor->value && word && word->text == name_of(tracer.graph[tensor->value].type.dtype);
+    if (!has_it) return call_function_named(tracer, in, "_to", Arguments{{x, dtype}, {}});
+  }
+  if (!tensor || !copies) return x;
   const auto value = tracer.value_of(*tensor);
   if (!value) return std::unexpected(value.error());
   return tracer.tensor(in, *value);
@@ -290,7 +298,7 @@ Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_pl
   if (!ready) return pass(ready);
   if (name == "batch_norm" && ready->plain.value("training", false))
     return fail(Fault::Unsupported, "batch_norm() in training");
-  const int storage = has(views, name) && ready->first ? ready->first->storage : -1;
+  const int storage = may_share_memory(name) && ready->first ? ready->first->storage : -1;
   SourceTensor* target = ready->first;
   const bool writes = in_place || ready->in_place;
   const auto values =

@@ -1,0 +1,122 @@
+"""What is written into one view of a tensor is seen in the others: every way to look at a tensor, changed in place or the tensor
+under it changed, from exported programs, traces, scripts and source, against PyTorch itself. A refusal will do; another answer not."""
+import importlib.util
+
+import numpy as np
+import pytest
+from carrying import convoy, run_natively
+
+X = (2, 4, 5, 6)
+
+# views of y [2, 4, 5, 6]
+VIEWS = {
+    "diagonal": "y.diagonal(dim1=2, dim2=3)",
+    "movedim": "y.movedim(1, 3)",
+    "moveaxis": "torch.moveaxis(y, 1, 3)",
+    "swapaxes": "y.swapaxes(1, 2)",
+    "swapdims": "torch.swapdims(y, 2, 3)",
+    "transpose": "y.transpose(1, 3)",
+    "permute": "y.permute(0, 2, 3, 1)",
+    "mT": "y.mT",
+    "adjoint": "y.adjoint()",
+    "unfold": "y.unfold(3, 2, 2)",
+    "view": "y.view(2, 20, 6)",
+    "reshape": "y.reshape(2, -1)",
+    "reshape_as": "y.reshape_as(y)",
+    "view_as": "y.view_as(y)",
+    "flatten": "torch.flatten(y, 2)",
+    "unflatten": "y.unflatten(1, (2, 2))",
+    "ravel": "y.ravel()",
+    "squeeze": "y[:1].squeeze(0)",
+    "unsqueeze": "y.unsqueeze(1)",
+    "select": "y.select(1, 2)",
+    "narrow": "torch.narrow(y, 2, 1, 3)",
+    "slice": "y[:, 1:3]",
+    "step": "y[:, :, ::2]",
+    "number": "y[:, 1]",
+    "none": "y[:, None]",
+    "ellipsis": "y[..., 1:]",
+    "chunk": "y.chunk(2, 1)[1]",
+    "split": "y.split(2, 1)[0]",
+    "split_sizes": "torch.split(y, [1, 3], 1)[1]",
+    "tensor_split": "torch.tensor_split(y, 3, 2)[1]",
+    "hsplit": "torch.hsplit(y, 2)[1]",
+    "unbind": "y.unbind(1)[2]",
+    "expand_as": "y[:, :1].expand_as(y)[:, 2]",
+    "detach": "y.detach()",
+    "data": "y.data",
+    "contiguous": "y.contiguous()",
+    "positive": "torch.positive(y)",
+    "to_same": "y.to(torch.float32)",
+    "float": "y.float()",
+    "type_as": "y.type_as(y)",
+    "dropout": "F.dropout(y, 0.5, self.training)",
+    "identity": "nn.Identity()(y)",
+    "atleast": "torch.atleast_2d(y)",
+    "real": "torch.real(y)",
+    "clone": "y.clone()",
+    "doubled": "y.transpose(1, 2).diagonal(dim1=1, dim2=2)",
+}
+# how it is written into, and what is looked at
+WRITES = {
+    "add": "z = {view}; z.add_(10.0); return y * 1.0",
+    "mul": "z = {view}; z *= 3.0; return y + 0.0",
+    "fill": "z = {view}; z[:, 0] = 7.0; return y * 1.0",
+    "under": "z = {view}; y.add_(5.0); return z * 1.0",
+}
+TEXT = """
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+class Net(nn.Module):
+    def forward(self, x):
+        y = x * 2.0
+        {line}
+"""
+
+
+def asked(forms: dict, x, folder) -> list:
+    """The forms whose answer is another one than that of what PyTorch wrote down."""
+    wrong = []
+    for form, (words, wanted) in forms.items():
+        said = convoy("port", *words, "--to", "onnx", "-o", folder / "p.onnx", "-f", "--no-proof", code=None)
+        if said.returncode:
+            assert said.returncode in (2, 6), (form, said.stderr)
+            continue
+        got = run_natively(list(words), {"x": x.numpy()}, folder)
+        if got[0].shape != wanted.shape or not np.array_equal(got[0], wanted):
+            wrong.append(form)
+    return wrong
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_in_place(view, write, tmp_path):
+    import torch
+
+    source = TEXT.format(line=WRITES[write].format(view=VIEWS[view]))
+    file = tmp_path / "net.py"
+    file.write_text(source)
+    spec = importlib.util.spec_from_file_location("net", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    net = module.Net().eval()
+    x = torch.arange(float(np.prod(X))).reshape(X)
+    try:
+        wanted = net(x.clone()).detach().numpy()
+    except (RuntimeError, IndexError):  # PyTorch itself refuses
+        pytest.skip("PyTorch does not write so")
+    torch.save({}, tmp_path / "w.pth")
+    forms = {"source": ((f"{file}:Net", "--weights", tmp_path / "w.pth", "--shape", ",".join(map(str, X))), wanted)}
+    for form, written in {"pt2": lambda: torch.export.export(net, (x,)), "trace": lambda: torch.jit.trace(net, x, check_trace=False),
+                          "script": lambda: torch.jit.script(net)}.items():
+        there = tmp_path / f"{form}.{'pt2' if form == 'pt2' else 'pt'}"
+        try:
+            made = written()
+            (torch.export if form == "pt2" else torch.jit).save(made, there)
+        except Exception:  # what PyTorch does not write down
+            continue
+        own = made.module()(x.clone()) if form == "pt2" else made(x.clone())  # a trace does not see y.data
+        forms[form] = ((there,), own.detach().numpy())
+    assert asked(forms, x, tmp_path) == []
