@@ -60,6 +60,11 @@ Result<EinsumLetters> letters_of(const Einsum& einsum) {
 Result<TensorTypes> infer(const Einsum& einsum, const Inputs& in) {
   const auto letters = letters_of(einsum);
   if (!letters) return std::unexpected(letters.error());
+  const DType dtype = meeting(in[0].dtype, in[1].dtype);
+  if (!is_floating(dtype))
+    return fail(Fault::Unsupported, "einsum '" + einsum.equation + "' of whole numbers (" +
+                                        std::string(name_of(dtype)) +
+                                        "); cast them to a floating type in front, or multiply and sum them");
   if (auto s = expect_rank("first operand of '" + einsum.equation + "'", in[0], static_cast<Size>(letters->a.size()));
       !s)
     return pass(s);
@@ -79,7 +84,7 @@ Result<TensorTypes> infer(const Einsum& einsum, const Inputs& in) {
     const Dim right = second == std::string::npos ? Dim::unknown() : in[1].shape[second];
     shape.push_back(left.known() ? left : right);
   }
-  return one_type(arithmetic(meeting(in[0].dtype, in[1].dtype)), std::move(shape));
+  return one_type(dtype, std::move(shape));
 }
 
 Result<TensorTypes> infer(const Embedding&, const Inputs& in) {

@@ -1,7 +1,7 @@
 // Puts a cast in front of what makes fractions of whole numbers where the target's own function takes fractions alone: a
 // square root of int32 is no valid ONNX, and Keras and PyTorch refuse some. What rounds leaves whole numbers as they are, and so
-// does a ReLU those that have no sign; extremes of truths are "or" and "and"; sums that would stop at 32 bits take 64, and products
-// of matrices that would run in float32 are written out.
+// does a ReLU those that have no sign; a sign of truths is the truths; extremes of truths are "or" and "and", and products of matrices
+// that would run in float32 are written out.
 #include "ops/expect.h"
 #include "passes/rewrites.h"
 
@@ -9,14 +9,14 @@ namespace convoy {
 
 namespace {
 
-bool rounds(const Op& op) {
-  const auto* unary = std::get_if<Unary>(&op);
-  return unary && (unary->function == Function::Floor || unary->function == Function::Ceil ||
-                   unary->function == Function::Round || unary->function == Function::Truncate);
+bool rounds(Function f) {
+  return f == Function::Floor || f == Function::Ceil || f == Function::Round || f == Function::Truncate;
 }
 
-// Nothing lies below 0 in a type without a sign.
+// What is whole is rounded; nothing lies below 0 in a type without a sign, and truths are their own sign.
 bool keeps_all(const Op& op, DType dtype) {
+  if (const auto* unary = std::get_if<Unary>(&op))
+    return rounds(unary->function) || (unary->function == Function::Sign && dtype == DType::Bool);
   const auto* relu = std::get_if<Relu>(&op);
   const bool has_no_sign = dtype == DType::U8 || dtype == DType::U16 || dtype == DType::U32 || dtype == DType::U64;
   return relu && has_no_sign && *relu == Relu{};
@@ -37,7 +37,7 @@ bool takes_fractions_alone(const Op& op, Framework framework) {
 Status cast(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
   const Node& node = graph[id];
   if (node.inputs.empty() || !node.inputs[0] || is_floating(graph[node.inputs[0]].type.dtype)) return {};
-  const bool leaves = rounds(node.op) || keeps_all(node.op, graph[node.inputs[0]].type.dtype);
+  const bool leaves = keeps_all(node.op, graph[node.inputs[0]].type.dtype);
   if (!leaves && (!is_floating(graph[node.outputs[0]].type.dtype) || !takes_fractions_alone(node.op, target.framework)))
     return {};
   std::vector<ValueId> inputs = node.inputs;
@@ -64,44 +64,6 @@ Status say_extreme_of_truths(const Graph& graph, NodeId id, Patch& patch) {
   const bool largest = binary->function == BinaryFunction::Maximum;
   patch.remark(node, largest ? "the larger of two truths is their or" : "the smaller of two truths is their and");
   return patch.become(id, patch.one(node, Binary{largest ? BinaryFunction::Or : BinaryFunction::And}, node.inputs));
-}
-
-// The first result is cast back; the second of an order are places.
-Status compute_as(DType wide, const Graph& graph, NodeId id, Patch& patch, std::string_view remark) {
-  const Node& node = graph[id];
-  auto x = patch.one(node, Cast{wide}, {node.inputs[0]});
-  if (!x) return pass(x);
-  auto results = patch.node(node, node.op, {*x}, node.outputs.size());
-  if (!results) return pass(results);
-  auto y = patch.one(node, Cast{graph[node.outputs[0]].type.dtype}, {results->front()});
-  if (!y) return pass(y);
-  patch.remark(node, std::string(remark));
-  patch.remove(id);
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) patch.replace(node.outputs[i], i == 0 ? *y : (*results)[i]);
-  return {};
-}
-
-// ONNX Runtime's sums and products stop at the last number of 32 bits, where the other frameworks' wrap around.
-Status widen(const Graph& graph, NodeId id, Patch& patch) {
-  const Node& node = graph[id];
-  const auto* reduce = std::get_if<Reduce>(&node.op);
-  if (!reduce || (reduce->reduction != Reduction::Sum && reduce->reduction != Reduction::Product) ||
-      graph[node.inputs[0]].type.dtype != DType::I32 || graph.rules.whole_folds_in_fractions)
-    return {};
-  return compute_as(DType::I64, graph, id, patch, "adds or multiplies in 64 bits, which wrap around to 32");
-}
-
-// Neither ONNX nor TensorFlow negates a type without a sign, where PyTorch's wraps around; TensorFlow orders no truths.
-Status widen_without_sign(const Graph& graph, NodeId id, const Target& target, Patch& patch) {
-  const Node& node = graph[id];
-  if (node.op == Op(Unary{Function::Negate}) && is_unsigned(graph[node.inputs[0]].type.dtype)) {
-    const bool fits = bytes_of(graph[node.inputs[0]].type.dtype) < 4;
-    return compute_as(fits ? DType::I32 : DType::I64, graph, id, patch, "negates with a sign and wraps around");
-  }
-  if (target.framework == Framework::Keras && std::holds_alternative<TopK>(node.op) &&
-      graph[node.inputs[0]].type.dtype == DType::Bool)
-    return compute_as(DType::I32, graph, id, patch, "puts truths in order as 0 and 1");
-  return {};
 }
 
 // ONNX Runtime chooses between no truths: where the condition holds the one, and where not the other.
@@ -144,9 +106,7 @@ Result<Patch> cast_whole_numbers(const Graph& graph, const Target& target) {
     Status done;
     if (target.framework == Framework::Keras) done = say_extreme_of_truths(graph, id, patch);
     if (target.framework == Framework::Keras && done) done = write_out_product(graph, id, patch);
-    if (target.framework == Framework::OnnxRuntime) done = widen(graph, id, patch);
-    if (target.framework == Framework::OnnxRuntime && done) done = choose_truths(graph, id, patch);
-    if (target.framework != Framework::Torch && done) done = widen_without_sign(graph, id, target, patch);
+    if (target.framework == Framework::OnnxRuntime) done = choose_truths(graph, id, patch);
     if (!done) return pass(done);
   }
   return patch;

@@ -48,6 +48,9 @@ constexpr Pass divisions{"lower_divisions", "says divisions with a remainder as 
                          lower_divisions, true};
 constexpr Pass casts{"cast_whole_numbers", "puts a cast in front of what makes fractions of whole numbers",
                      cast_whole_numbers, true};
+constexpr Pass widening{"widen_whole_numbers",
+                        "computes whole numbers in a wider type where the target has no kernel for theirs",
+                        widen_whole_numbers, true};
 
 constexpr Pass transposed{"lower_transposed",
                           "says transposed convolutions with groups or dilation by layers that the target has",
@@ -85,14 +88,13 @@ constexpr std::array torch_passes{dropping,         folding_dilation, moving, tu
                                   saying_crops,     padding,          pools,  resizing, norms,
                                   softmax,          shuffling,        casts};
 // ONNX reads both orders of a pixel shuffle.
-constexpr std::array onnx_passes{dropping, folding_dilation, grids,         moving,       dilated_averages,
-                                 kernels,  folding,          folding_crops, saying_crops, padding,
-                                 pools,    resizing,         norms,         softmax,      divisions,
-                                 casts};
+constexpr std::array onnx_passes{dropping,      folding_dilation, grids,   moving, dilated_averages, kernels, folding,
+                                 folding_crops, saying_crops,     padding, pools,  resizing,         norms,   softmax,
+                                 divisions,     widening,         casts};
 constexpr std::array keras_passes{
     dropping, folding_dilation, constants, patches, grids, moving_last, choices,       transposed,   adaptive,
     powers,   dilation,         kernels,   gates,   cells, folding,     folding_crops, saying_crops, padding,
-    pools,    resizing,         shuffling, softmax, pads,  divisions,   casts};
+    pools,    resizing,         shuffling, softmax, pads,  divisions,   widening,      casts};
 
 }  // namespace
 

@@ -284,12 +284,24 @@ bool is_dense(const EinsumLetters& letters, const Sink& sink) {
   return true;
 }
 
+// Keras reads capital letters as sizes: small ones that the equation does not have in their place.
+std::string in_small_letters(std::string equation) {
+  for (const char capital : std::string(equation)) {
+    if (capital < 'A' || capital > 'Z') continue;
+    char small = 'a';
+    while (small < 'z' && equation.contains(small)) ++small;
+    if (!equation.contains(small)) std::ranges::replace(equation, capital, small);
+  }
+  return equation;
+}
+
 Status write_einsum(const Einsum& einsum, Sink& sink) {
   const auto letters = letters_of(einsum);
   if (!letters) return std::unexpected(letters.error());
+  const std::string equation = in_small_letters(einsum.equation);
   if (is_dense(*letters, sink)) {
     LayerConfig config = sink.layer("EinsumDense");
-    config.arguments["equation"] = einsum.equation;
+    config.arguments["equation"] = equation;
     Json shape = Json::array();
     for (std::size_t i = 1; i < letters->out.size(); ++i) {
       const Dim n = sink.result_type().shape[i];
@@ -300,7 +312,7 @@ Status write_einsum(const Einsum& einsum, Sink& sink) {
     return sink.last(std::move(config));
   }
   LayerConfig config = sink.operation("numpy", "Einsum");
-  config.arguments["subscripts"] = einsum.equation;
+  config.arguments["subscripts"] = equation;
   sink.operand(config, 0, 0, "x1");
   sink.operand(config, 1, 1, "x2");
   return sink.last(std::move(config));

@@ -1,6 +1,7 @@
 // Pads and crops, which are pads by negative counts. Source: keras/src/layers/reshaping and ops/numpy.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
 #include "formats/shortest.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -184,7 +185,9 @@ LayerConfig grow(const Pad& pad, const Sink& sink, const char* mode) {
   for (std::size_t i = 0; i < before.size(); ++i) width.push_back(Json::array({before[i], after[i]}));
   config.arguments["pad_width"] = std::move(width);
   if (pad.mode != PadMode::Constant) config.arguments["mode"] = mode;
-  else if (pad.value != 0) config.kwargs.emplace_back("constant_values", Json(shortest(static_cast<float>(pad.value))));
+  else if (pad.value != 0 && is_floating(sink.type().dtype))
+    config.kwargs.emplace_back("constant_values", Json(shortest(static_cast<float>(pad.value))));
+  else if (pad.value != 0) config.kwargs.emplace_back("constant_values", Json(static_cast<std::int64_t>(pad.value)));
   return config;
 }
 

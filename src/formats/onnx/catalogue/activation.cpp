@@ -252,7 +252,9 @@ Status write_unary(const Unary& op, Sink& sink) {
 Status write_relu(const Relu& op, Sink& sink) {
   const std::string x = sink.name();
   if (op.threshold == 0 && !op.strict) {
-    if (!op.max_value && op.negative_slope == 0) return sink.last("Relu", {x}), Status();
+    const bool clips = op.max_value || sink.type().dtype == DType::I64;  // ONNX Runtime has no Relu of int64
+    if (!clips && op.negative_slope == 0) return sink.last("Relu", {x}), Status();
+    if (!op.max_value && op.negative_slope == 0) return sink.last("Clip", {x, sink.number(0)}), Status();
     if (!op.max_value) return sink.last("LeakyRelu", {x}, {{"alpha", op.negative_slope}}), Status();
     if (op.negative_slope == 0) return sink.last("Clip", {x, sink.number(0), sink.number(*op.max_value)}), Status();
     const auto leaky = sink.step("LeakyRelu", {x}, {{"alpha", op.negative_slope}});

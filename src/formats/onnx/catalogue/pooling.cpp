@@ -260,6 +260,8 @@ bool stands_behind_pad(const Sink& sink) {
 }
 
 Status write_max_pool(const MaxPool& op, Sink& sink) {
+  const DType dtype = sink.graph()[sink.node().inputs[0]].type.dtype;
+  if (dtype == DType::I64 || dtype == DType::U64) return sink.refused("the largest of " + std::string(name_of(dtype)));
   Attributes attributes = same_attributes(op);
   if (!is_same(op)) {
     auto argument = attributes_of(op, sink, "a pool");

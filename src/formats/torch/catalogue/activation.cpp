@@ -1,6 +1,7 @@
 // Activations: how PyTorch's functions and layers of one number, and those along an axis, are read, and how they are
 // written; where PyTorch has no word, the formula. Source: nn/functional.py, ATen/native/Activation.cpp.
 #include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
 #include "ops/expect.h"
@@ -75,7 +76,14 @@ std::vector<ValueId> hardsigmoid(FunctionCall& call) { return {call.add(HardSigm
 
 std::vector<ValueId> threshold(FunctionCall& call) {
   const double limit = call.attrs.number("threshold"), value = call.attrs.number("value");
-  return {call.add(Threshold{limit, value}, {input_of(call)})};
+  const ValueId x = input_of(call);
+  const DType dtype = call.failed() ? DType::F32 : call.type(x).dtype;
+  if (is_floating(dtype)) return {call.add(Threshold{limit, value}, {x})};
+  if (limit != std::floor(limit) || value != std::floor(value))
+    call.refuse(Fault::Unsupported, "a threshold of whole numbers that is " + Json(limit).dump());
+  const ValueId passes =
+      call.add(Binary{BinaryFunction::Greater}, {x, number_constant(call, "threshold", limit, dtype)});
+  return {call.add(Where{}, {passes, x, number_constant(call, "value", value, dtype)})};
 }
 
 std::vector<ValueId> softshrink(FunctionCall& call) {

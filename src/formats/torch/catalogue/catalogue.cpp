@@ -221,6 +221,12 @@ const FunctionRow* catalogued_function(std::string_view name) {
   return found == catalogue().called.end() ? nullptr : found->second;
 }
 
+bool is_catalogued_overload(std::string_view name, std::string_view overload) {
+  const auto found = catalogue().aten.find(name);
+  return found != catalogue().aten.end() &&
+         std::ranges::find(found->second, overload, &Catalogue::AtenRow::overload) != found->second.end();
+}
+
 const FunctionRow* catalogued_aten(std::string_view name, std::string_view overload) {
   const auto found = catalogue().aten.find(name);
   if (found == catalogue().aten.end()) return nullptr;

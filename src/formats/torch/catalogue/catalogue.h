@@ -36,7 +36,10 @@ constexpr CatalogueRow one_number(std::string_view names, std::string_view signa
   return {names, signature,
           [](FunctionCall& call) -> std::vector<ValueId> {
             call.attrs.ignore({"inplace"});
-            return {call.add(Unary{F}, {call.tensor("input")})};
+            ValueId x = call.tensor("input");
+            const bool counts = F == Function::Square && !call.failed() && call.type(x).dtype == DType::Bool;
+            if (counts) x = call.add(Cast{DType::I64}, {x});  // as PyTorch raises truths to a power
+            return {call.add(Unary{F}, {x})};
           },
           F};
 }
@@ -72,6 +75,8 @@ std::span<const FunctionRow> functions();
 const FunctionRow* catalogued_function(std::string_view name);
 // ATen's operator; where all overloads have one row, any overload. Null: none.
 const FunctionRow* catalogued_aten(std::string_view name, std::string_view overload);
+// Whether this very overload has a row.
+bool is_catalogued_overload(std::string_view name, std::string_view overload);
 
 // One overload of an operator of ATen. TorchScript calls them by name and place; which one is meant, the arguments say.
 struct Schema {

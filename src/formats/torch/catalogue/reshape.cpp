@@ -206,7 +206,12 @@ Results expand_as(FunctionCall& call) {
   const ValueId x = call.tensor("input"), other = call.tensor("other");
   std::vector<std::optional<Size>> to;
   for (Size axis = 0; axis < call.rank(other); ++axis) to.push_back(call.dim(other, axis).size());
-  return repeated(call, x, to);
+  const Results known = repeated(call, x, to);
+  if (call.failed() || known.empty()) return {};
+  ValueId y = known[0];
+  for (Size axis = 0; axis < call.rank(other) && !call.failed(); ++axis)
+    if (!call.dim(other, axis).known() && call.dim(y, axis) == Dim(1)) y = call.add(ExpandLike{axis, axis}, {y, other});
+  return {y};
 }
 
 // The sizes of another tensor, one of which may be free.
@@ -306,7 +311,7 @@ constexpr std::array reshape_table{
 static_assert(decides<ReshapeFamily>(reshape_table), "every reshape needs one row: writes<> or lacks<>");
 
 constexpr std::array rows_of_reshapes{
-    CatalogueRow{"torch.view aten._unsafe_view", "input:T size:I...", reshape},
+    CatalogueRow{"torch.view aten._unsafe_view", "default(input:T size:I...)", reshape},
     CatalogueRow{"torch.reshape", "input:T shape:I...", reshape},
     CatalogueRow{"aten.view_as aten.reshape_as", "input:T other:T", reshape_as},
     CatalogueRow{"aten.type_as", "input:T other:T", type_as},

@@ -212,7 +212,7 @@ Results index_copy(FunctionCall& call) {
   return {replaced(call, put_of(call, x, index, source_of(call, "source", "source", x), asked_place(call, x)))};
 }
 
-// Places below 0 count from the end here, alone among these functions.
+// Places below 0 count from the end here, as they do in an index and in no other function of these.
 Results index_fill(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = asked_place(call, x);
@@ -247,7 +247,8 @@ ValueId put_by_list(FunctionCall& call, ValueId x, Size axis, ValueId index, Val
              : i == axis  ? call.add(ExpandLike{i, 0}, {values, index})
                           : call.add(ExpandLike{i, i}, {values, x});
   }
-  const Put put = put_of(call, x, index, values, axis);
+  if (call.failed()) return x;
+  const Put put = put_of(call, x, from_the_front(call, index, known_size(call, x, axis)), values, axis);
   return adds ? folded(call, put, "sum", true) : replaced(call, put);
 }
 

@@ -144,6 +144,7 @@ Results divide(FunctionCall& call) {
 Results power_of_whole(FunctionCall& call, ValueId x, double exponent) {
   if (exponent < 0 || exponent > 64) call.refuse(Fault::Unsupported, "raises whole numbers to a power outside 0 to 64");
   if (call.failed()) return {};
+  if (call.type(x).dtype == DType::Bool) x = call.add(Cast{DType::I64}, {x});
   ValueId y = exponent == 0 ? number_constant(call, "one", 1, call.type(x).dtype) : x;
   if (exponent == 0) return {call.add(Binary{BinaryFunction::Maximum}, {times(call, x, 0), y})};
   for (int i = 1; i < static_cast<int>(exponent); ++i) y = call.add(Binary{BinaryFunction::Multiply}, {y, x});
@@ -251,10 +252,21 @@ Results lerp(FunctionCall& call) {
   if (const ValueId weight = call.optional("weight")) {
     if (call.failed()) return {};
     const auto part = [&](ValueId share) { return call.add(Binary{BinaryFunction::Multiply}, {share, way}); };
-    const ValueId half = number_constant(call, "half", 0.5, call.type(weight).dtype);
-    const ValueId is_small = call.add(Binary{BinaryFunction::Less}, {call.add(Unary{Function::Abs}, {weight}), half});
-    return {
-        call.add(Where{}, {is_small, from(false, part(weight)), from(true, part(call.add(Affine{-1, 1}, {weight})))})};
+    const auto near = [&] { return from(false, part(weight)); };
+    const auto far = [&] { return from(true, part(call.add(Affine{-1, 1}, {weight}))); };
+    ValueId is_small;
+    if (const Tensor* known = call.constant(weight)) {
+      std::vector<std::int64_t> truths;
+      for (const double w : known->doubles()) truths.push_back(std::abs(w) < 0.5);
+      if (std::ranges::count(truths, 0) == 0) return {near()};
+      if (std::ranges::count(truths, 1) == 0) return {far()};
+      is_small =
+          call.add(Cast{DType::Bool}, {call.make_constant("is_small", Tensor::of(known->shape(), std::move(truths)))});
+    } else {
+      const ValueId half = number_constant(call, "half", 0.5, call.type(weight).dtype);
+      is_small = call.add(Binary{BinaryFunction::Less}, {call.add(Unary{Function::Abs}, {weight}), half});
+    }
+    return {call.add(Where{}, {is_small, near(), far()})};
   }
   const double weight = call.attrs.number("weight");
   const bool from_end = std::abs(weight) >= 0.5;

@@ -2,6 +2,7 @@
 #include "formats/torch/exported/reader.h"
 
 #include "formats/torch/catalogue/aten.h"
+#include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/quantized_decomposed.h"
 #include "formats/torch/declared_type.h"
 #include "formats/torch/exported/archive.h"
@@ -253,6 +254,8 @@ class Reader {
     const AtenRow row = is_quantized ? AtenRow{quantized_decomposed_row(overload), std::move(arguments->plain)}
                                      : aten_row(overload, std::move(arguments->plain));
     auto results = add_call(node, row, std::move(arguments->tensors), names.size());
+    if (!results && results.error().fault == Fault::Format && !is_quantized && !is_known_overload(overload))
+      return fail(Fault::Unsupported, "is an overload of the operator that is not carried");
     if (!results) return pass(results);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i].empty()) continue;
@@ -261,6 +264,21 @@ class Reader {
     }
     share(node, operation, names);
     return changes_in_place(operation) && !names.empty() ? change(node, names[0]) : Status();
+  }
+
+  static bool is_known_overload(std::string_view overload) {
+    const auto dot = std::min(overload.find('.'), overload.size());
+    std::string_view name = overload.substr(0, dot);
+    if (name.ends_with('_') && !name.starts_with("__")) name.remove_suffix(1);
+    return is_catalogued_overload(name, overload.substr(std::min(dot + 1, overload.size())));
+  }
+
+  static bool asks_for_copy(const Json& node) {
+    return std::ranges::any_of(list_member(node, "inputs"), [](const Json& input) {
+      const Json* argument = member(input, "arg");
+      const Json* truth = argument && text_member(input, "name") == "copy" ? member(*argument, "as_bool") : nullptr;
+      return truth && *truth == true;
+    });
   }
 
   // Of torch.autocast(device, dtype, enabled, ...): whether it is enabled.
@@ -369,7 +387,10 @@ class Reader {
     const auto known = tensors_.find(of);
     if (known == tensors_.end() || names.empty()) return;
     Sharing sharing = changes_in_place(operation) ? Sharing::Always : sharing_of(operation);
-    if ((operation == "to" || operation == "type_as") && known->second == tensors_[names[0]]) sharing = Sharing::Always;
+    const bool stays = known->second == tensors_[names[0]] && !asks_for_copy(node) &&
+                       have_same_strides(meta_of(of), meta_of(names[0]));
+    if ((operation == "to" || operation == "type_as") && stays) sharing = Sharing::Always;
+    if (operation == "contiguous" && !stays) sharing = Sharing::Never;
     const bool row_major = sharing != Sharing::Never && sharing != Sharing::Always && is_row_major(meta_of(of));
     if (sharing == Sharing::Never || (sharing == Sharing::WhereRowMajor && !row_major)) return;
     const bool certain = sharing != Sharing::PerhapsWhereRowMajor || row_major;

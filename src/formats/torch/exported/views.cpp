@@ -91,6 +91,11 @@ bool is_row_major(const Json* meta) {
   return true;
 }
 
+bool have_same_strides(const Json* a, const Json* b) {
+  const Json *x = a ? member(*a, "strides") : nullptr, *y = b ? member(*b, "strides") : nullptr;
+  return x && y && *x == *y;
+}
+
 Result<WayBack> way_back(const View& view, const Json& said, const Shape& whole) {
   const std::string& operation = view.operation;
   if (operation == "slice") return WayBack{"slice_scatter.default", said};
@@ -99,7 +104,12 @@ Result<WayBack> way_back(const View& view, const Json& said, const Shape& whole)
   if (operation == "unbind")
     return WayBack{"select_scatter.default", {{"dim", dim ? *dim : Json(0)}, {"index", view.part}}};
   if (operation == "unsqueeze") return WayBack{"squeeze.dim", said};
-  if (operation == "squeeze" && dim && dim->is_number_integer()) return WayBack{"unsqueeze.default", said};
+  if (operation == "squeeze" && dim && dim->is_number_integer()) {
+    const auto rank = static_cast<Size>(whole.size());
+    const Size axis = dim->get<Size>() + (dim->get<Size>() < 0 ? rank : 0);
+    const bool is_one = axis >= 0 && axis < rank && whole[static_cast<std::size_t>(axis)] == Dim(1);
+    return is_one ? WayBack{"unsqueeze.default", said} : WayBack{};  // another axis stays
+  }
   if (operation == "transpose") return WayBack{"transpose.int", said};
   if (operation == "t") return WayBack{"transpose.int", {{"dim0", 0}, {"dim1", 1}}};
   if (operation == "permute") return inverse(said);

@@ -43,6 +43,7 @@ Sharing sharing_of(std::string_view operation);
 bool changes_in_place(std::string_view operation);
 // By the strides of a tensor's metadata. False where they are not known.
 bool is_row_major(const Json* meta);
+bool have_same_strides(const Json* a, const Json* b);
 
 // The operator that puts a part back into the whole that a view shows it of: "slice_scatter" takes the whole and the part, others
 // the part alone.

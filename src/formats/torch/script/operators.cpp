@@ -125,6 +125,7 @@ class Call {
           if (auto s = tensor(word + "." + std::to_string(i), items[i]); !s) return s;
       return {};
     }
+    if (word == "memory_format" && value.is_whole()) lies_anew_ = value.whole() > 1;  // channels_last, channels_last_3d
     if (parameter.kind == 'd' || value.is_none() || has(silent, word)) return {};
     if (parameter.kind == 't') {
       const auto dtype = scalar_type(value.whole());
@@ -255,6 +256,7 @@ class Call {
       return Value::of(first_);
     }
     const int storage = may_share_memory(schema_.name) && first_ ? first_->storage : -1;
+    if (schema_.results == "T" && lies_anew_ && storage >= 0) return tracer_.laid_anew(in_, values[0], storage);
     if (schema_.results == "T") return tracer_.tensor(in_, values[0], storage);
     ValueList all;
     for (const ValueId value : values) all.push_back(value ? tracer_.tensor(in_, value, storage) : Value());
@@ -271,6 +273,7 @@ class Call {
   TensorArguments tensors_;
   SourceTensor* first_ = nullptr;
   Size groups_ = 1;
+  bool lies_anew_ = false;
 };
 
 // The shape of one tensor as whole numbers and free sizes.

@@ -188,7 +188,7 @@ Made cast(Tracer& tracer, Interpreter& in, const std::string&, Arguments given) 
   if (!named) return pass(named);
   auto ready = prepared(tracer, in, *named);
   if (!ready) return pass(ready);
-  const auto values = tracer.call(in, *aten_named("to"), ready->plain, std::move(ready->tensors));
+  const auto values = tracer.call(in, *aten_named("to.dtype"), ready->plain, std::move(ready->tensors));
   if (!values) return std::unexpected(values.error());
   return answered(tracer, in, *values, -1, false);
 }
@@ -240,6 +240,15 @@ bool asks_for_copy(Interpreter& in, const Arguments& given) {
   });
 }
 
+bool is_laid_anew(const Arguments& given) {
+  const auto says_so = [](const Value& value) {
+    const auto* word = value.as<python::Text>();
+    return word && word->text.starts_with("channels_last");
+  };
+  return std::ranges::any_of(given.placed, says_so) ||
+         std::ranges::any_of(given.named, [&](const auto& one) { return says_so(one.second); });
+}
+
 // What a model in eval mode makes nothing of, but perhaps another element type; a type that it has already is no copy.
 Made handed(Tracer& tracer, Interpreter& in, const std::string& name, const Arguments& given) {
   if (given.placed.empty()) return fail(Fault::Format, name + "() of nothing");
@@ -252,10 +261,12 @@ Made handed(Tracer& tracer, Interpreter& in, const std::string& name, const Argu
         tensor && tensor->value && word && word->text == name_of(tracer.graph[tensor->value].type.dtype);
     if (!has_it) return call_function_named(tracer, in, "_to", Arguments{{x, dtype}, {}});
   }
-  if (!tensor || !copies) return x;
+  const bool lies_anew = !copies && is_laid_anew(given);
+  if (!tensor || (!copies && !lies_anew)) return x;
   const auto value = tracer.value_of(*tensor);
   if (!value) return std::unexpected(value.error());
-  return tracer.tensor(in, *value);
+  if (copies) return tracer.tensor(in, *value);
+  return tracer.laid_anew(in, *value, tensor->storage);
 }
 
 // Rules that some rows have about their arguments. Nothing: go on; a value: that is the answer.

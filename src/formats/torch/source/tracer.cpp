@@ -36,6 +36,15 @@ Value Tracer::tensor(Interpreter& in, ValueId value, int storage) {
   return Value::of(made);
 }
 
+Result<Value> Tracer::laid_anew(Interpreter& in, ValueId value, int storage) {
+  static constexpr FunctionRow row{"alias", "input", [](FunctionCall& call) {
+                                     return std::vector<ValueId>{call.add(Identity{}, {call.tensor("input")})};
+                                   }};
+  const auto other = call(in, row, Json::object(), {{"input", value}});
+  if (!other) return std::unexpected(other.error());
+  return tensor(in, other->front(), storage);
+}
+
 Value Tracer::array(Interpreter& in, ValueId value, int storage) {
   auto* made = in.make<Array>(*this, value, storage);
   sharing_[storage].push_back(made);

@@ -64,6 +64,9 @@ class Tracer {
   Result<Shape> shape_of(SourceTensor& tensor);
   python::Value tensor(python::Interpreter& in, ValueId value, int storage = -1);
   python::Value array(python::Interpreter& in, ValueId value, int storage);  // the same as an Array
+  // The same numbers in another order of memory: a copy, unless they lie so already. Once one of the two is changed in place,
+  // the other is no longer known.
+  Result<python::Value> laid_anew(python::Interpreter& in, ValueId value, int storage);
   // A convolution over `pad` was just added without padding: says SAME in it where that is what the pads are at every
   // size. Fails (Usage) where they are something else.
   Result<ValueId> with_free_pad(python::Interpreter& in, const FreePad& pad, ValueId result);

@@ -109,7 +109,7 @@ def rot90(input, k=1, dims=(0, 1)):
         return torch.flip(input, [a, b])
     if k % 4 == 1:
         return torch.flip(input.transpose(a, b), [a])
-    return input if k % 4 == 0 else torch.flip(input.transpose(a, b), [b])
+    return input.clone() if k % 4 == 0 else torch.flip(input.transpose(a, b), [b])
 
 def argsort(input, dim=-1, descending=False, stable=False):
     return torch.sort(input, dim, descending)[1]

@@ -1,0 +1,101 @@
+// Whole numbers in a wider type where ONNX Runtime has no kernel for the one that they have, and wrapped around behind it. Which
+// kernels there are: its own list (get_all_opkernel_def), opset 17. Sums that would stop at 32 bits take 64, what has no sign is
+// negated with one, and truths are compared as 0 and 1.
+#include "ops/expect.h"
+#include "passes/rewrites.h"
+
+#include <algorithm>
+
+namespace convoy {
+
+namespace {
+
+bool is_short(DType dtype) { return dtype == DType::I16 || dtype == DType::U16; }
+bool is_at_most_16_bits(DType dtype) { return dtype != DType::Bool && bytes_of(dtype) < 4; }
+
+bool compares(const Op& op) {
+  const auto* binary = std::get_if<Binary>(&op);
+  return binary && (binary->function == BinaryFunction::Less || binary->function == BinaryFunction::LessOrEqual ||
+                    binary->function == BinaryFunction::Greater || binary->function == BinaryFunction::GreaterOrEqual);
+}
+
+bool is_extreme(const Op& op) {
+  const auto* binary = std::get_if<Binary>(&op);
+  return binary && (binary->function == BinaryFunction::Maximum || binary->function == BinaryFunction::Minimum);
+}
+
+bool wraps_around(const Op& op) {
+  const auto* reduce = std::get_if<Reduce>(&op);
+  return reduce && (reduce->reduction == Reduction::Sum || reduce->reduction == Reduction::Product);
+}
+
+// The type that the node computes whole numbers of `dtype` in. Nothing: in their own, or nothing holds them.
+std::optional<DType> in_onnx_runtime(const Op& op, DType dtype, const EdgeRules& rules) {
+  const bool limits = std::holds_alternative<Relu>(op) || std::holds_alternative<Clip>(op) || is_extreme(op) ||
+                      std::holds_alternative<Pad>(op) || std::holds_alternative<Where>(op) ||
+                      std::holds_alternative<Threshold>(op);
+  if (limits && is_short(dtype)) return DType::I32;
+  if (std::holds_alternative<Where>(op) && dtype == DType::U64) return DType::I64;
+  if (std::holds_alternative<MatMul>(op) && is_at_most_16_bits(dtype)) return DType::I32;
+  const bool fits_float64 = is_short(dtype) || dtype == DType::I32 || dtype == DType::U32;
+  if (std::holds_alternative<MaxPool>(op) && fits_float64) return DType::F64;
+  // Its sums and products stop at the last number of 32 bits, where the other frameworks' wrap around.
+  if (wraps_around(op) && dtype == DType::I32 && !rules.whole_folds_in_fractions) return DType::I64;
+  return std::nullopt;
+}
+
+// Neither ONNX nor TensorFlow negates a type without a sign, where PyTorch's wraps around; neither compares truths, and TensorFlow
+// puts none in order.
+std::optional<DType> wanted(const Graph& graph, const Node& node, const Target& target) {
+  const std::size_t data = std::holds_alternative<Where>(node.op) ? 1 : 0;
+  if (node.inputs.size() <= data || !node.inputs[data]) return std::nullopt;
+  const DType dtype = graph[node.inputs[data]].type.dtype;
+  if (is_floating(dtype)) return std::nullopt;
+  if (node.op == Op(Unary{Function::Negate}) && is_unsigned(dtype))
+    return bytes_of(dtype) < 4 ? DType::I32 : DType::I64;
+  if (dtype == DType::Bool && compares(node.op)) return DType::I32;
+  if (target.framework == Framework::OnnxRuntime) return in_onnx_runtime(node.op, dtype, graph.rules);
+  const bool orders = std::holds_alternative<TopK>(node.op);
+  return target.framework == Framework::Keras && orders && dtype == DType::Bool ? std::optional(DType::I32)
+                                                                                : std::nullopt;
+}
+
+// Every operand of that type is cast, and the first result back; the second of an order are places.
+Status compute_as(DType wide, const Graph& graph, NodeId id, Patch& patch) {
+  const Node& node = graph[id];
+  const std::size_t data = std::holds_alternative<Where>(node.op) ? 1 : 0;
+  const DType dtype = graph[node.inputs[data]].type.dtype, made = graph[node.outputs[0]].type.dtype;
+  std::vector<ValueId> inputs = node.inputs;
+  for (std::size_t i = data; i < inputs.size(); ++i) {
+    if (!inputs[i] || graph[inputs[i]].type.dtype != dtype) continue;
+    auto cast = patch.one(node, Cast{wide}, {inputs[i]});
+    if (!cast) return pass(cast);
+    inputs[i] = *cast;
+  }
+  auto results = patch.node(node, node.op, std::move(inputs), node.outputs.size());
+  if (!results) return pass(results);
+  if (patch.type(results->front()).dtype != made) {
+    auto back = patch.one(node, Cast{made}, {results->front()});
+    if (!back) return pass(back);
+    results->front() = *back;
+  }
+  patch.remark(node, "computes " + std::string(name_of(dtype)) + " as " + std::string(name_of(wide)) +
+                         ", which is wrapped around behind it");
+  patch.remove(id);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) patch.replace(node.outputs[i], (*results)[i]);
+  return {};
+}
+
+}  // namespace
+
+Result<Patch> widen_whole_numbers(const Graph& graph, const Target& target) {
+  Patch patch(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto wide = wanted(graph, graph.nodes[i], target);
+    if (!wide) continue;
+    if (auto done = compute_as(*wide, graph, {static_cast<std::int32_t>(i)}, patch); !done) return pass(done);
+  }
+  return patch;
+}
+
+}  // namespace convoy

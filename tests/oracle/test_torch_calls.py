@@ -1,0 +1,88 @@
+"""Calls of PyTorch whose arguments are easily misread: negative places, sizes of another tensor that are free, weights that are
+tensors, whole numbers and truths where others take fractions; exported, run and carried to ONNX, against PyTorch itself."""
+import numpy as np
+import onnxruntime
+import pytest
+from carrying import convoy
+
+F4 = ((2, 3, 5, 6), "float32")
+# name -> the line, its inputs, and whether every axis behind the channels is free
+CALLS = {
+    "fill_from_the_end": ("x.index_fill(1, torch.tensor([0, -1]), 2.5)", [F4], False),
+    "fill_last_column": ("x.index_fill(3, torch.tensor([-1]), 7.0)", [F4], False),
+    "fill_by_tensor": ("x.index_fill(2, torch.tensor([-2, 1]), torch.tensor(3.0))", [F4], False),
+    "put_from_the_end": ("put(x, (slice(None), [0, -1]), 2.5)", [F4], False),
+    "put_last_row": ("put(x, ([-1],), 0.0)", [F4], False),
+    "put_and_add": ("added(x, (slice(None), slice(None), [-1, 0]), 1.0)", [F4], False),
+    "like_another": ("x.mean((2, 3), keepdim=True).expand_as(x).sum((2, 3))", [F4], True),
+    "like_another_joined": ("torch.cat([x, x.amax((2, 3), keepdim=True).expand_as(x)], 1)", [F4], True),
+    "like_another_pooled": ("F.avg_pool2d(x.amax(1, keepdim=True).expand_as(x), 2)", [F4], True),
+    "lerp_by_tensor": ("torch.lerp(x, x * 3, torch.tensor(0.75))", [F4], False),
+    "lerp_by_small": ("torch.lerp(x, x * 3, torch.tensor([0.25, -0.125, 0.0]).view(3, 1, 1))", [F4], False),
+    "lerp_by_both": ("torch.lerp(x, x * 3, torch.tensor([0.25, 0.75, 0.5]).view(3, 1, 1))", [F4], False),
+    "square_of_truths": ("x.square() + (x ** 2) * 2", [((2, 3), "bool")], False),
+    "threshold_of_whole": ("F.threshold(x, 2, 9)", [((4, 5), "int32")], False),
+    "compare_truths": ("torch.where(x > y, x, y)", [((4, 5), "bool"), ((4, 5), "bool")], False),
+    "sign_of_truths": ("torch.sign(x) * y", [((4, 5), "bool"), ((4, 5), "bool")], False),
+    "relu_of_int64": ("torch.relu(x)", [((4, 5), "int64")], False),
+    **{f"{word}_of_{dtype}": (line, [((2, 3, 4, 4), dtype)] * 2, False)
+       for dtype in ("int8", "int16", "int32", "uint8")
+       for word, line in {"limits": "torch.relu(x) + F.relu6(y) + x.clamp(-3, 5) + torch.maximum(x, y)",
+                          "pad": "F.pad(x, (1, 2), value=3)",
+                          "choice": "torch.where(x > y, x, y).tril()",
+                          "product": "torch.matmul(x, y.transpose(2, 3))",
+                          "fill": "x.masked_fill(x > 3, 0) + y"}.items()},
+    **{f"pool_of_{dtype}": ("F.max_pool2d(x, 2)", [((2, 3, 4, 6), dtype)], False) for dtype in ("int8", "int16", "int32", "uint8")},
+}
+
+
+def put(x, where, number):
+    y = x.clone()
+    y[where] = number
+    return y
+
+
+def added(x, where, number):
+    y = x.clone()
+    y[where] += number
+    return y
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_torch_calls(name, tmp_path):
+    import torch
+    import torch.nn.functional as F
+
+    line, given, free = CALLS[name]
+
+    class Net(torch.nn.Module):
+        def forward(self, x, y=None):
+            return eval(line, {"torch": torch, "F": F, "x": x, "y": y, "put": put, "added": added})
+
+    def numbers(seed, grow=0):
+        random = np.random.default_rng(seed)
+        low, high = {"bool": (0, 2), "uint8": (0, 9)}.get(given[0][1], (-8, 9))
+        shapes = [tuple(n + grow * (i > 1) for i, n in enumerate(shape)) for shape, _ in given]
+        return [torch.from_numpy(random.integers(low, high, shape).astype(dtype)) for shape, (_, dtype) in zip(shapes, given)]
+
+    free_axes = {2: torch.export.Dim("height", min=4), 3: torch.export.Dim("width", min=4)} if free else {}
+    words = ("x", "y")[: len(given)]
+    shapes = {word: free_axes for word in words} if free else None
+    torch.export.save(torch.export.export(Net(), tuple(numbers(0)), dynamic_shapes=shapes), tmp_path / "net.pt2")
+    convoy("port", tmp_path / "net.pt2", "--to", "onnx", "-o", tmp_path / "net.onnx")
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(tmp_path / "net.onnx", options)
+    for seed in range(2 if free else 1):
+        x = numbers(seed, grow=seed)
+        wanted = Net()(*x).numpy()
+        given_words = []
+        for word, tensor in zip(words, x):
+            np.save(tmp_path / f"{word}.npy", tensor.numpy())
+            given_words += ["--input", f"{word}={tmp_path / word}.npy"]
+        convoy("run", tmp_path / "net.pt2", *given_words, "-o", tmp_path / "out.npy", "-f")
+        got = np.load(tmp_path / "out.npy")
+        ported = session.run(None, {word: tensor.numpy() for word, tensor in zip(words, x)})[0]
+        for answer in (got, ported):
+            assert answer.dtype == wanted.dtype
+            np.testing.assert_allclose(np.asarray(answer, "f8"), np.asarray(wanted, "f8"), rtol=1e-5, atol=1e-5)
