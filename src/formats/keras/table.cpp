@@ -40,7 +40,8 @@ bool is_operation(const Layer& layer) {
 namespace {
 
 bool is_function_of_tensorflow(const Layer& layer) {
-  return layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda";
+  return layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda" ||
+         layer.class_name == "TensorFlowOpLayer";
 }
 
 }  // namespace
@@ -76,14 +77,14 @@ std::string refusal_of(const Layer& layer) {
            "'), and its Python code is not in the file; cut the model before it with --outputs";
   for (const Refusal& known : refusals)
     if (known.name == layer.class_name) return std::string(known.why);
-  if (is_function_of_tensorflow(layer) || layer.class_name == "TensorFlowOpLayer")
+  if (is_function_of_tensorflow(layer))
     return "calls a TensorFlow function, which this version does not carry; cut the model before it with --outputs";
   return "is a class that this version does not carry; cut the model before it with --outputs";
 }
 
 std::vector<std::string_view> layer_classes() {
-  std::vector<std::string_view> names{"InputLayer", "Functional", "Model",
-                                      "Sequential", "TFOpLambda", "SlicingOpLambda"};
+  std::vector<std::string_view> names{"InputLayer",      "Functional",       "Model", "Sequential", "TFOpLambda",
+                                      "SlicingOpLambda", "TensorFlowOpLayer"};
   for (const auto kind : {"layers", "saved", "ops"})
     for (const auto name : names_of(kind))
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);

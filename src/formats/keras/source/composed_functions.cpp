@@ -193,6 +193,18 @@ class tf:
     def floor_div(x, y, name=None):
         return tf.floordiv(x, y)
 
+    def floormod(x, y, name=None):
+        return ops.mod(x, y)
+
+    def mod(x, y, name=None):
+        return ops.mod(x, y)
+
+    def broadcast_to(input, shape, name=None):
+        missing = len(shape) - len(input.shape)
+        input = ops.expand_dims(input, list(range(missing))) if missing else input
+        times = [1 if n is None or n == was else n for n, was in zip(shape, input.shape)]
+        return ops.tile(input, times) if max(times) > 1 else input
+
     def add_n(inputs, name=None):
         total = inputs[0]
         for one in inputs[1:]:

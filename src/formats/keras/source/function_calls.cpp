@@ -1,5 +1,6 @@
 // A function that a file calls by its name is called as source calls it; what comes of it stands in the file's model.
 #include "formats/keras/functions.h"
+#include "formats/keras/op_layers.h"
 #include "formats/keras/source/library.h"
 
 #include <algorithm>
@@ -48,13 +49,20 @@ class CallOfFunction {
 
   Result<Values> run(const Values& inputs, std::vector<Scope> scopes, const std::string& prefix, int number) {
     if (auto ok = take(inputs); !ok) return pass(ok);
+    LayerCall call = call_;
+    if (layer_.class_name == "TensorFlowOpLayer") {
+      auto node = function_of_node(layer_, call_);
+      if (!node) return pass(node);
+      name_ = node->function;
+      call.args = std::move(node->args), call.kwargs = std::move(node->kwargs);
+    }
     Arguments given;
-    for (const Json& one : call_.args) {
+    for (const Json& one : call.args) {
       auto value = value_of(one, 0);
       if (!value) return pass(value);
       given.placed.push_back(*value);
     }
-    Json named = call_.kwargs;
+    Json named = call.kwargs;
     // What the operation was made with.
     if (is_operation_in_words(layer_) && layer_.config)
       for (const auto& [word, one] : layer_.config->items())
@@ -223,10 +231,13 @@ class CallOfFunction {
       if (!*function) return fail(Fault::Unsupported, refusal_of(layer_));
       return in_.call(**function, std::move(given));
     }
-    const auto said = layer_.config ? layer_.config->find("function") : Json::const_iterator();
-    if (!layer_.config || said == layer_.config->end() || !said->is_string())
-      return fail(Fault::Format, "says no function");
-    std::string name = said->get<std::string>();
+    std::string name = name_;
+    if (name.empty()) {
+      const auto said = layer_.config ? layer_.config->find("function") : Json::const_iterator();
+      if (!layer_.config || said == layer_.config->end() || !said->is_string())
+        return fail(Fault::Format, "says no function");
+      name = said->get<std::string>();
+    }
     for (const std::string_view prefix : {"compat.v1.", "compat.v2."})
       if (name.starts_with(prefix)) name.erase(0, prefix.size());
     if (name == "__operators__.getitem") return part(given);
@@ -336,6 +347,7 @@ class CallOfFunction {
   Interpreter& in_;
   const Layer& layer_;
   const LayerCall& call_;
+  std::string name_;  // of a node of TensorFlow; empty: the config says the function
   ValueList given_;  // by their places among the call's tensors
   std::vector<std::pair<SourceTensor*, ValueId>> tensors_;
 };
