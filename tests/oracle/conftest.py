@@ -1,4 +1,5 @@
 """The environment of the oracles, and how much of them runs: a seeded sample, or all of it with FULL=1."""
+import gc
 import os
 import random
 import subprocess
@@ -42,6 +43,12 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=dropped)
         order = {id(item): n for n, item in enumerate(items)}
         items[:] = sorted(kept, key=lambda item: order[id(item)])
+
+
+def pytest_collection_finish():
+    """The frameworks are half a million objects that stay: `clear_session` would look through them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header():
