@@ -1,15 +1,28 @@
 """quantised_models.py FOLDER: networks that ONNX Runtime's static quantiser rounded to steps of 8 bits, a folder each with `model.onnx`
-and the `float.onnx` it was made of: a corpus for tests/oracle/mutate.py and test_quantised_faults.py."""
+and the `float.onnx` it was made of: a corpus for tests/oracle/mutate.py and test_quantised_faults.py. `quantised` makes one in any
+of the forms that the quantisers know, once."""
+import shutil
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from torch import nn
 from torch.nn import functional as F
 
 SHAPE = (2, 3, 13, 18)
+
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.Conv2d(8, 5, (1, 3))
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
 
 
 class Chain(nn.Module):
@@ -88,9 +101,9 @@ class Numbers(CalibrationDataReader):
         return None if x is None else {"x": x}
 
 
-def float_model(name, folder):
+def float_model(name, folder, nets=NETS):
     torch.manual_seed(5)
-    net = NETS[name]().eval()
+    net = nets[name]().eval()
     for module in net.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.uniform_(-0.5, 0.5), module.running_var.uniform_(0.5, 2)
@@ -106,6 +119,38 @@ def quantised_model(name, kind, per_channel, folder):
     quantize_static(source, folder / "model.onnx", Numbers(), quant_format=QuantFormat.QDQ, per_channel=per_channel,
                     activation_type=activations, weight_type=weights)
     return folder / "model.onnx"
+
+
+# Carried in every form.
+CARRIED = {"plain": Plain, "residual": Residual, "joined": Joined}
+FORMS = {"qdq_u8": (QuantType.QUInt8, QuantFormat.QDQ, QuantType.QInt8), "qdq_s8": (QuantType.QInt8, QuantFormat.QDQ, QuantType.QInt8),
+         "qdq_u8u8": (QuantType.QUInt8, QuantFormat.QDQ, QuantType.QUInt8), "qdq_s16": (QuantType.QInt16, QuantFormat.QDQ, QuantType.QInt8),
+         "qoperator": (QuantType.QUInt8, QuantFormat.QOperator, QuantType.QUInt8)}
+made_here = tempfile.TemporaryDirectory()
+
+
+@cache
+def carried_float(net):
+    folder = Path(made_here.name) / net
+    folder.mkdir()
+    return float_model(net, folder, CARRIED)[1]
+
+
+@cache
+def made(net, form, per_channel):
+    source, target = carried_float(net), Path(made_here.name) / f"{net}_{form}_{per_channel}.onnx"
+    if form == "dynamic":
+        quantize_dynamic(source, target, weight_type=QuantType.QUInt8)
+    else:
+        activations, operators, weights = FORMS[form]
+        quantize_static(source, target, Numbers(), quant_format=operators, per_channel=per_channel,
+                        activation_type=activations, weight_type=weights)
+    return target
+
+
+def quantised(net, folder, form, per_channel=False):
+    """A file in the folder, and what to ask it."""
+    return shutil.copy(made(net, form, per_channel), folder / "quantised.onnx"), next(Numbers().arrays)
 
 
 def main(folder):

@@ -1,87 +1,14 @@
 """Models that ONNX Runtime's quantisers made, carried with `port --quantized`: the same integers, judged by ONNX Runtime without
 optimisations; other ports round to the same steps. Exported PyTorch programs of `quantized_decomposed`, judged by PyTorch."""
 
-
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 import torch
 from carrying import cases_in, convoy, import_file, run_natively
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
+from quantised_models import CARRIED, SHAPE, carried_float, quantised
 from torch import nn
-
-SHAPE = (2, 3, 11, 14)
-
-
-class Plain(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first, self.second = nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.Conv2d(8, 5, (1, 3))
-
-    def forward(self, x):
-        return self.second(torch.relu(self.first(x)))
-
-
-class Residual(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first, self.depth = nn.Conv2d(3, 6, 3, padding=1), nn.Conv2d(6, 6, 3, padding=1, groups=6)
-        self.dense = nn.Linear(6, 7)
-
-    def forward(self, x):
-        x = torch.nn.functional.relu6(self.first(x))
-        x = torch.nn.functional.max_pool2d(x + self.depth(x), 2)
-        return self.dense(x.mean((2, 3)))
-
-
-class Joined(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.left, self.right = nn.Conv2d(3, 4, 1), nn.Conv2d(3, 6, 5, padding=2, bias=False)
-        self.last = nn.ConvTranspose2d(10, 3, 3, stride=2, padding=1)
-
-    def forward(self, x):
-        return torch.sigmoid(self.last(torch.cat([self.left(x), torch.nn.functional.hardswish(self.right(x))], 1)))
-
-
-NETS = {"plain": Plain, "residual": Residual, "joined": Joined}
-
-
-class Calibration(CalibrationDataReader):
-    def __init__(self, arrays):
-        self.arrays = iter(arrays)
-
-    def get_next(self):
-        x = next(self.arrays, None)
-        return None if x is None else {"x": x}
-
-
-def floats(net, folder):
-    torch.manual_seed(5)
-    model = NETS[net]().eval()
-    torch.onnx.export(model, (torch.randn(*SHAPE),), folder / "float.onnx", input_names=["x"], output_names=["y"],
-                      opset_version=17, dynamo=False)
-    return folder / "float.onnx"
-
-
-def quantised(net, folder, kind, per_channel=False):
-    random = np.random.default_rng(3)
-    arrays = [random.standard_normal(SHAPE).astype("f4") for _ in range(4)]
-    source, target = floats(net, folder), folder / "quantised.onnx"
-    if kind == "dynamic":
-        quantize_dynamic(source, target, weight_type=QuantType.QUInt8)
-        return target, arrays[0]
-    activations, form, weights = {
-        "qdq_u8": (QuantType.QUInt8, QuantFormat.QDQ, QuantType.QInt8),
-        "qdq_s8": (QuantType.QInt8, QuantFormat.QDQ, QuantType.QInt8),
-        "qdq_u8u8": (QuantType.QUInt8, QuantFormat.QDQ, QuantType.QUInt8),
-        "qdq_s16": (QuantType.QInt16, QuantFormat.QDQ, QuantType.QInt8),
-        "qoperator": (QuantType.QUInt8, QuantFormat.QOperator, QuantType.QUInt8),
-    }[kind]
-    quantize_static(source, target, Calibration(arrays), quant_format=form, per_channel=per_channel,
-                    activation_type=activations, weight_type=weights)
-    return target, arrays[0]
 
 
 def answer(path, x):
@@ -142,7 +69,7 @@ def test_steps_of_16_bits_need_an_operator_set_that_has_them(net, kind, tmp_path
 # What no reader or target has a word for yet, by network, form and extension ("": whatever the target).
 MISSING = {("residual", "qoperator", ".tflite"): "MAX_POOL_2D",
            ("residual", "dynamic", ".tflite"): "MatMulInteger"}
-EVERYWHERE = [(net, kind, per_channel) for net in NETS for kind in ("qdq_u8", "qdq_s8", "qdq_u8u8", "qoperator", "dynamic")
+EVERYWHERE = [(net, kind, per_channel) for net in CARRIED for kind in ("qdq_u8", "qdq_s8", "qdq_u8u8", "qoperator", "dynamic")
               for per_channel in ((False, True) if kind.startswith("qdq") else (False,))]
 
 
@@ -194,14 +121,14 @@ def test_the_same_steps_can_be_spelt_out(net, kind, per_channel, tmp_path):
     np.testing.assert_array_equal(answer(tmp_path / "fake.onnx", x), wanted)
 
 
-@pytest.mark.parametrize("net", NETS)
+@pytest.mark.parametrize("net", CARRIED)
 def test_rounding_can_be_left_out(net, tmp_path):
     source, x = quantised(net, tmp_path, "qdq_u8")
     convoy("port", source, "-o", tmp_path / "carried.onnx", "--quantized", "float")
     kinds = {node.op_type for node in onnx.load(tmp_path / "carried.onnx").graph.node}
     assert not kinds & {"QuantizeLinear", "DequantizeLinear", "Round"}
     wanted = answer(tmp_path / "carried.onnx", x)
-    exact = answer(floats(net, tmp_path), x)
+    exact = answer(carried_float(net), x)
     assert np.abs(wanted - exact).max() <= 0.1 * np.abs(exact).max()
 
 

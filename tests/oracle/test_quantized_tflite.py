@@ -3,9 +3,8 @@ files, judged by TFLite's interpreter with its reference kernels and with XNNPAC
 import numpy as np
 import pytest
 from carrying import cases_in, convoy, run_natively
-from quantised_models import SHAPE as OTHER_SHAPE
-from quantised_models import quantised_model
-from test_quantized_ports import NETS, answer, quantised
+from quantised_models import CARRIED, SHAPE, quantised, quantised_model
+from test_quantized_ports import answer
 
 
 def interpreter(path, reference):
@@ -36,7 +35,7 @@ def words_of(path):
     return [name for name, _ in operators], [name for name, made_of in operators if "float32" in made_of]
 
 
-CASES = [(net, kind, per_channel) for net in NETS for kind in ("qdq_u8", "qdq_s8", "qdq_u8u8") for per_channel in (False, True)]
+CASES = [(net, kind, per_channel) for net in CARRIED for kind in ("qdq_u8", "qdq_s8", "qdq_u8u8") for per_channel in (False, True)]
 # What stays float32 between the first QUANTIZE and the last DEQUANTIZE: ONNX Runtime's quantiser gives the sigmoid steps of its own.
 REAL = {"plain": ["DEQUANTIZE"], "residual": ["DEQUANTIZE"], "joined": ["DEQUANTIZE", "DEQUANTIZE", "LOGISTIC", "DEQUANTIZE"]}
 
@@ -63,7 +62,7 @@ def test_a_qdq_model_computes_in_whole_numbers(net, kind, per_channel, tmp_path)
 def test_no_kernel_is_further_off_than_two_steps(name, tmp_path):
     source, port = quantised_model(name, "u8", True, tmp_path), tmp_path / "port.tflite"
     convoy("port", source, "-o", port, "--quantized", "keep", "--interface", "source")
-    x = np.random.default_rng(3).standard_normal(OTHER_SHAPE).astype("f4")
+    x = np.random.default_rng(3).standard_normal(SHAPE).astype("f4")
     wanted = answer(source, x)
     steps = np.diff(np.unique(wanted))
     for reference in (True, False):  # minus infinity in front of a pool is no step, which the reference kernel takes for the largest
