@@ -2,10 +2,9 @@
 #include "formats/onnx/constants.h"
 
 #include "base/words.h"
-#include "formats/numbers.h"
+#include "formats/known_results.h"
 #include "formats/shortest.h"
 #include "ops/expect.h"
-#include "run/run.h"
 
 namespace convoy::onnx {
 namespace {
@@ -69,19 +68,7 @@ Result<std::vector<Tensor>> compute(const ModelNode& node, Size opset, const std
   auto outputs =
       call_function(functions(), graph, node.type, call->attributes, std::move(tensors), node.type, call->setting);
   if (!outputs) return pass(outputs);
-  if (auto s = allowance.spend(cost_of(graph, given)); !s) return pass(s);
-  graph.outputs = *outputs;
-  for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back(std::to_string(i));
-  auto values = run(graph, {}, {.precision = Precision::Double});
-  if (!values) return pass(values);
-  std::vector<Tensor> results;
-  for (const ValueId v : *outputs) {
-    const Tensor& value = values->at(v);
-    const DType wanted = graph[v].type.dtype;
-    if (is_floating(wanted)) results.push_back(value.converted(wanted));
-    else results.push_back(whole_tensor(wanted, value.shape(), value.integers()));
-  }
-  return results;
+  return known_results(graph, given, *outputs, allowance);
 }
 
 }  // namespace convoy::onnx

@@ -1,6 +1,7 @@
 // A node through the row of its operator, or computed where all that it reads is known.
 #include "base/budget.h"
 #include "base/words.h"
+#include "formats/known_results.h"
 #include "formats/shape_inputs.h"
 #include "formats/shortest.h"
 #include "formats/stretch.h"
@@ -8,7 +9,6 @@
 #include "formats/tf/graph/reader.h"
 #include "formats/tf/graph/tensor.h"
 #include "ops/expect.h"
-#include "run/run.h"
 
 #include <nlohmann/json.hpp>
 
@@ -108,24 +108,7 @@ Result<std::vector<Tensor>> results_of(const GraphNode& node, const Json& attrib
   const std::size_t given = graph.values.size();
   auto outputs = call_function(rows(), graph, node.op, attributes, std::move(tensors), node.op);
   if (!outputs) return pass(outputs);
-  if (auto s = allowance.spend(cost_of(graph, given)); !s) return pass(s);
-  graph.outputs = *outputs;
-  for (std::size_t i = 0; i < outputs->size(); ++i) graph.output_names.push_back(std::to_string(i));
-  auto values = run(graph, {}, {.precision = Precision::Double});
-  if (!values) return pass(values);
-  std::vector<Tensor> results;
-  for (const ValueId v : *outputs) {
-    const Tensor& value = values->at(v);
-    const DType wanted = graph[v].type.dtype;
-    if (is_floating(wanted)) {
-      results.push_back(value.converted(wanted));
-    } else {
-      auto whole = as_type(numbers_of(Tensor::of(value.shape(), value.integers())), wanted).tensor();
-      if (!whole) return pass(whole);
-      results.push_back(std::move(*whole));
-    }
-  }
-  return results;
+  return known_results(graph, given, *outputs, allowance);
 }
 
 Slot slot_of_numbers(Numbers numbers) {
