@@ -1,6 +1,7 @@
 // A few operators as lines to paste: what is read once stands inside what reads it, and the rest gets a name. `x` is what
 // comes in and what goes out. A line that is no assignment is applied to x: a layer is called with it.
 #pragma once
+#include "base/fresh_names.h"
 #include "formats/python.h"
 
 #include <cstddef>
@@ -36,7 +37,7 @@ class Pasted {
   std::map<std::size_t, std::string> names_of_;
   std::map<std::size_t, Pending> pending_;
   bool has_read_ = false;  // the operator that is being written
-  Names names_;
+  FreshNames names_;
   std::vector<std::string> lines_;
 };
 

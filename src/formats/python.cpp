@@ -214,14 +214,6 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
   return fmt::format("{}", fmt::join(parts, between));
 }
 
-std::string Names::take(const std::string& wanted, std::string_view between) {
-  if (taken_.insert(wanted).second) return wanted;
-  const std::string stem = wanted + std::string(between);
-  Size& n = last_.try_emplace(stem, 1).first->second;  // all up to it are taken, and none is ever given back
-  while (true)
-    if (std::string name = stem + std::to_string(++n); taken_.insert(name).second) return name;
-}
-
 std::string statement(int indent, const std::string& text, const std::string& comment) {
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   if (comment.empty()) return wrapped(indent, text);

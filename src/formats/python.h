@@ -3,8 +3,6 @@
 #pragma once
 #include "convoy/size.h"
 
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,19 +35,6 @@ std::string tuple(const Sizes& values);  // "(1, 2)", "(1,)"
 std::string tuple_or_one(const Sizes& values);  // "3" when all are equal
 
 std::string joined(const std::vector<std::string>& parts, std::string_view between = ", ");
-
-// Names given out once each.
-class Names {
- public:
-  explicit Names(std::set<std::string> taken = {}) : taken_(std::move(taken)) {}
-  // The name, or with a number behind it: "conv_2".
-  std::string take(const std::string& wanted, std::string_view between = "_");
-  bool free(const std::string& name) const { return !taken_.contains(name); }
-
- private:
-  std::set<std::string> taken_;
-  std::map<std::string, Size> last_;  // number behind a stem
-};
 
 // One statement with its comment, indented and wrapped at 100 columns, ending in a newline.
 std::string statement(int indent, const std::string& text, const std::string& comment = {});

@@ -1,5 +1,6 @@
 #include "formats/source_text.h"
 
+#include "base/fresh_names.h"
 #include "formats/python.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ std::string output_name(const Graph& graph, std::size_t i) {
 }
 
 std::vector<std::string> stored_names(const std::vector<std::string>& names) {
-  Names all;
+  FreshNames all;
   std::vector<std::string> stored;
   for (const std::string& name : names) stored.push_back(all.take(name, "."));
   return stored;

@@ -1,5 +1,7 @@
 #include "formats/onnx/file_names.h"
 
+#include "base/fresh_names.h"
+
 #include <algorithm>
 #include <set>
 
@@ -33,11 +35,11 @@ void FileNames::keep_values(Graph& graph) const {
     if (!value.producer) taken.insert(value.name);
     if (found != argument.end() && value.producer) value.name = found->second;
   }
+  FreshNames names(std::move(taken));
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     Value& value = graph.values[i];
-    if (!value.producer || argument.contains({static_cast<std::int32_t>(i)})) continue;
-    const std::string plain = value.name;
-    for (int n = 1; !taken.insert(value.name).second; ++n) value.name = plain + "/" + std::to_string(n);
+    if (value.producer && !argument.contains({static_cast<std::int32_t>(i)}))
+      value.name = names.take(value.name, "/", 1);
   }
   keep_blocks(graph);
 }

@@ -1,4 +1,5 @@
 // Walks the first subgraph: its inputs, its operators in their order, its outputs.
+#include "base/fresh_names.h"
 #include "base/nearest.h"
 #include "formats/tflite/reader.h"
 #include "formats/tflite/types.h"
@@ -114,7 +115,7 @@ Result<Graph> ModelReader::read() {
     auto added = within("operator " + std::to_string(i) + " '" + layer_of(i) + "' (" + kind + ")", add_operator(i));
     if (!added) return pass(added);
   }
-  std::set<std::string> output_names;
+  FreshNames output_names;
   for (const std::int32_t t : *wanted) {
     const auto value = within("output '" + name_of(t) + "'", value_of(t));
     if (!value) return std::unexpected(value.error());
@@ -123,9 +124,7 @@ Result<Graph> ModelReader::read() {
     if (signature_ && options_.outputs.empty())
       if (const auto said = signature_->outputs.find(t); said != signature_->outputs.end() && !said->second.empty())
         name = said->second;
-    const std::string plain_name = name;
-    for (int n = 1; !output_names.insert(name).second; ++n) name = plain_name + "." + std::to_string(n);
-    graph_.output_names.push_back(name);
+    graph_.output_names.push_back(output_names.take(name, ".", 1));
   }
   if (auto s = add_states_to_outputs(); !s) return pass(s);
   name_values(graph_);
@@ -143,12 +142,10 @@ void ModelReader::name_values(Graph& graph) const {
     const ValueId v{static_cast<std::int32_t>(i)};
     if (const auto found = said.find(v); found != said.end()) graph[v].name = found->second;
   }
-  for (std::size_t i = 0; i < graph.values.size(); ++i) {
-    const ValueId v{static_cast<std::int32_t>(i)};
-    if (said.contains(v)) continue;
-    const std::string plain_name = graph[v].name;
-    for (int n = 1; !taken.insert(graph[v].name).second; ++n) graph[v].name = plain_name + "." + std::to_string(n);
-  }
+  FreshNames names(std::move(taken));
+  for (std::size_t i = 0; i < graph.values.size(); ++i)
+    if (const ValueId v{static_cast<std::int32_t>(i)}; !said.contains(v))
+      graph[v].name = names.take(graph[v].name, ".", 1);
 }
 
 Result<Shape> ModelReader::shape_of_input(const StoredTensor& tensor, const std::string& name) const {
@@ -203,7 +200,7 @@ Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob) {
   const auto model = parse_model(blob.bytes);
   if (!model) return std::unexpected(model.error());
   std::vector<LoadedTensor> all;
-  std::set<std::string> names;
+  FreshNames names;
   for (const SubGraph& graph : model->subgraphs)
     for (const StoredTensor& stored : graph.tensors) {
       const Bytes* bytes = item(model->buffers, stored.buffer);
@@ -212,9 +209,7 @@ Result<std::vector<LoadedTensor>> weights_of_model(const Blob& blob) {
       Sizes shape(stored.shape.begin(), stored.shape.end());
       auto tensor = within("tensor '" + stored.name + "'", Tensor::view(*dtype, std::move(shape), *bytes, blob.keeper));
       if (!tensor) return pass(tensor);
-      std::string name = stored.name;
-      for (int n = 1; !names.insert(name).second; ++n) name = stored.name + "." + std::to_string(n);
-      all.push_back({std::move(name), tensor->aligned() ? std::move(*tensor) : tensor->realigned()});
+      all.push_back({names.take(stored.name, ".", 1), tensor->aligned() ? std::move(*tensor) : tensor->realigned()});
     }
   return all;
 }

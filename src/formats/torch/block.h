@@ -1,5 +1,6 @@
 // One class of the module: writes __init__ and forward of a list of steps, line by line, and collects its tensors.
 #pragma once
+#include "base/fresh_names.h"
 #include "formats/torch/call.h"
 #include "formats/torch/shared_classes.h"
 #include "formats/torch/steps.h"
@@ -22,7 +23,7 @@ struct ModuleText {
   std::set<std::string>& flattened;
   std::vector<ClassText> classes;                 // the nested ones, inner before outer
   std::vector<std::string> helpers;
-  Names class_names;
+  FreshNames class_names;
   std::map<std::string, std::string> known;       // body of a class -> its name: equal models share one class
   bool again = false;                             // a model was flattened on the way: write everything anew
 };
@@ -97,7 +98,7 @@ class Block : public Call {
   std::optional<std::size_t> x_needed_until_;  // last step that reads what `x` holds now
   bool taking_ = false;  // inputs of the step are being taken: what they name must stay
   std::optional<Pending> pending_;
-  Names members_, names_;
+  FreshNames members_, names_;
   bool holds_unlike_types_ = false;  // weights of the module that was declared last, which PyTorch gives one type
   std::map<std::string, std::string> known_members_;
   std::string init_, forward_;

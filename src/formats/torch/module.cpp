@@ -86,9 +86,9 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
                     .flattened = flattened,
                     .classes = {},
                     .helpers = {},
-                    .class_names = Names({name, "Path", "Tensor", "F", "HERE", "WEIGHTS_SHA256"}),
+                    .class_names = FreshNames({name, "Path", "Tensor", "F", "HERE", "WEIGHTS_SHA256"}),
                     .known = {}};
-    Names names(taken_variables());
+    FreshNames names(taken_variables());
     names.take("inputs");
     std::vector<std::string> keys;
     for (const ValueId v : graph.inputs)

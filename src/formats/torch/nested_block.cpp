@@ -20,7 +20,7 @@ bool same_parameters(const std::vector<Parameter>& a, const std::vector<Paramete
 Result<Block::Made> Block::class_for(const Step& step) {
   Block inner(text_, step.inside, step.inputs, step.outputs, true);
   std::vector<std::string> arguments;
-  Names names(taken_variables());
+  FreshNames names(taken_variables());
   for (std::size_t i = 0; i < step.inputs.size(); ++i)
     arguments.push_back(!step.arguments.empty()   ? step.arguments[i]
                         : step.inputs.size() == 1 ? "x"

@@ -13,7 +13,6 @@ using python::class_name;
 using python::Expression;
 using python::identifier;
 using python::joined;
-using python::Names;
 using python::number;
 using python::number_of_float;
 using python::postfix;

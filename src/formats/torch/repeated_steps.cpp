@@ -127,8 +127,12 @@ class Repeats {
   std::optional<std::string> text_alone(const std::vector<Step>& steps, const std::vector<ValueId>& inputs,
                                         const std::vector<ValueId>& outputs) const {
     std::set<std::string> flattened = flattened_;
-    ModuleText text{
-        .graph = graph_, .flattened = flattened, .classes = {}, .helpers = {}, .class_names = Names(), .known = {}};
+    ModuleText text{.graph = graph_,
+                    .flattened = flattened,
+                    .classes = {},
+                    .helpers = {},
+                    .class_names = FreshNames(),
+                    .known = {}};
     std::vector<std::string> arguments;
     for (std::size_t i = 0; i < inputs.size(); ++i) arguments.push_back("x" + std::to_string(i + 1));
     Block block(text, steps, inputs, outputs, true);

@@ -1,5 +1,6 @@
 #include "formats/torch/shared_classes.h"
 
+#include "base/fresh_names.h"
 #include "formats/numbered_text.h"
 #include "formats/python.h"
 
@@ -16,7 +17,6 @@
 namespace convoy::torch {
 namespace {
 
-using python::Names;
 using python::statement;
 
 constexpr std::string_view opening = "    def __init__(self) -> None:\n        super().__init__()\n";
@@ -131,7 +131,7 @@ void number_anew(std::vector<ClassText>& classes, std::string& top) {
     const std::string stem = one.name.substr(0, digits);
     if (!taken.contains(stem)) continue;  // its number is part of its name
     taken.erase(one.name);
-    const std::string name = Names(taken).take(stem, "");
+    const std::string name = FreshNames(taken).take(stem, "");
     taken.insert(name);
     if (name == one.name) continue;
     for (ClassText& other : classes) rename_uses(other.body, one.name, name);
@@ -201,7 +201,7 @@ Merged merged(const std::vector<const ClassText*>& same, const Signatures& known
     }
     before += all[0].numbers[i] + all[0].words[i + 1];
   }
-  Names names({"self", "nn", "torch", "F", "x"});
+  FreshNames names({"self", "nn", "torch", "F", "x"});
   std::string body = all[0].words[0];
   for (std::size_t i = 0; i < varying.places.size(); ++i) {
     const auto parameter = varying.places[i];

@@ -129,7 +129,7 @@ void write_function(SourceParts& parts, const std::string& kind, const std::vect
   std::string first;
   for (std::size_t i = 0; i < bodies[0].words.size(); ++i)
     first += bodies[0].words[i] + (i < bodies[0].numbers.size() ? bodies[0].numbers[i] : "");
-  Names names(variables_in(first));
+  FreshNames names(variables_in(first));
   BlockFunction made;
   std::string body = bodies[0].words[0], before = body;
   for (std::size_t i = 0; i < varying.places.size(); ++i) {

@@ -1,5 +1,6 @@
 // Blocks of Keras source that are alike but for names and numbers: one function takes both.
 #pragma once
+#include "base/fresh_names.h"
 #include "formats/keras/write/blocks.h"
 #include "formats/python.h"
 
@@ -28,7 +29,7 @@ struct SourceParts {
   std::map<std::string, std::vector<const Part*>> alike;  // by kind
   std::map<std::string, BlockFunction> functions;  // by kind
   std::vector<std::string> order;  // kinds of functions, inner before outer
-  python::Names names;
+  FreshNames names;
   std::vector<std::string> tables;  // lines that define tables of numbers
   std::vector<std::pair<Tensor, std::string>> known_tables;
 };

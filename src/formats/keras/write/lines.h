@@ -46,7 +46,7 @@ class Lines {
 
   SourceParts& parts_;
   std::string prefix_;
-  python::Names names_;
+  FreshNames names_;
   std::vector<Item> items_;
   std::map<Step, std::string> variables_;
   std::map<std::pair<Step, std::size_t>, std::string> single_;  // of one tensor among several that a layer gives

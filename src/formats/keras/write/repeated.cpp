@@ -51,7 +51,7 @@ class Repeats {
   explicit Repeats(Document& document) : document_(document), lines_(document), names_() {
     std::set<std::string> taken;
     for (const DocumentLayer& layer : document.layers) taken.insert(layer.name);
-    names_ = python::Names(std::move(taken));
+    names_ = FreshNames(std::move(taken));
   }
 
   std::vector<Part> run(std::vector<Part> parts, const std::vector<Reference>& results) {
@@ -146,7 +146,7 @@ class Repeats {
     }
     const auto words = python::description_of_block(*uses[0], [&](const Grouped& piece) { return word_at(piece); });
     made.names = python::names_in_block(layers, words.lines);
-    python::Names inside;
+    FreshNames inside;
     for (std::string& name : made.names.inside) name = inside.take(name);
     made.word = made.names.word.empty() ? words.name : made.names.word;
     return made;
@@ -199,7 +199,7 @@ class Repeats {
 
   Document& document_;
   SourceParts lines_;  // apart from those that are written
-  python::Names names_;
+  FreshNames names_;
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> known_;
   std::vector<Reference> references_;
   std::vector<Part>* parts_ = nullptr;

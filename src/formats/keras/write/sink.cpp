@@ -105,15 +105,6 @@ bool Sink::is_read(std::size_t result) const {
          std::ranges::any_of(graph_.nodes, [&](const Node& reader) { return among(reader.inputs); });
 }
 
-std::string Sink::unique(const std::string& wanted) {
-  std::string name = wanted;
-  if (names_.insert(name).second) return name;
-  int& i = next_numbers_[wanted];  // all below are taken: thousands of layers may want one name
-  do name = wanted + "_" + std::to_string(++i);
-  while (!names_.insert(name).second);
-  return name;
-}
-
 Argument Sink::argument(std::size_t i) const {
   const Tensor* known = constant(i);
   if (!known) return given_.at(node().inputs[i]);

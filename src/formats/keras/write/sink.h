@@ -1,6 +1,7 @@
 // What one row of the table of operators sees while it writes one node: its inputs as arguments, its weights, and the
 // document that takes layers and operations.
 #pragma once
+#include "base/fresh_names.h"
 #include "formats/keras/write/both_ways.h"
 #include "formats/keras/write/document.h"
 #include "formats/rows.h"
@@ -88,7 +89,7 @@ class Sink {
   std::size_t add(LayerConfig config, const std::string& name);
   void give(std::size_t results, const Giving& giving, std::size_t layer, std::size_t call);
   void carry(const std::string& layer, std::size_t results);
-  std::string unique(const std::string& wanted);
+  std::string unique(const std::string& wanted) { return names_.take(wanted, "_", 1); }
   bool call_again(const LayerConfig& config, const Giving& giving);
 
   const Graph& graph_;
@@ -97,8 +98,7 @@ class Sink {
   NodeId at_;
   std::map<ValueId, Reference> given_;
   std::map<ValueId, std::string> names_of_inputs_;
-  std::set<std::string, std::less<>> names_;
-  std::map<std::string, int> next_numbers_;  // behind a name that is taken
+  FreshNames names_;
   std::vector<std::string> names_of_nodes_;  // of the layer that gives each node's results
   std::vector<std::string> bases_of_nodes_;  // the name of the source's layer
   std::map<std::vector<std::int32_t>, std::vector<std::size_t>> weighted_;  // layers by their weights

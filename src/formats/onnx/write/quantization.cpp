@@ -66,9 +66,11 @@ void Sink::hold_weights(const HeldWeights& all) {
     const std::string whole = number("whole", std::move(held->whole));
     const std::string scale = number("scale", held->axis ? scales : scales.reshaped({}));
     const std::string zero = number("zero_point", zeros_of(as.dtype, as.zero_points, held->axis.has_value()));
-    std::string node = value.name;
-    for (int i = 1; !node_names_.insert(node).second; ++i) node = value.name + "/" + std::to_string(i);
-    widened.push_back({"DequantizeLinear", node, {whole, scale, zero}, {value.name}, along(held->axis)});
+    widened.push_back({"DequantizeLinear",
+                       node_names_.take(value.name, "/", 1),
+                       {whole, scale, zero},
+                       {value.name},
+                       along(held->axis)});
     made_.erase(value.name);
     held_.insert(value.name);
   }

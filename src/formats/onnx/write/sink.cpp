@@ -29,7 +29,7 @@ Sink::Sink(const Graph& graph, Document& document)
       document_(document),
       uses_(graph.values.size()),
       value_names_(names_of_values(graph)),
-      names_(value_names_.begin(), value_names_.end()),
+      names_({value_names_.begin(), value_names_.end()}),
       cells_(time_first(graph)),
       in_stretch_(graph.nodes.size()) {
   for (const Node& each : graph.nodes)
@@ -44,11 +44,7 @@ void Sink::begin(const Node& node) {
   node_ = &node;
   waiting_.clear();
   const std::string kind(convoy::name_of(node.op)), wanted = node.layer.empty() ? kind : node.layer;
-  main_ = wanted;
-  if (node_names_.insert(main_).second) return;
-  int& i = next_numbers_[wanted + "/" + kind];  // all below are taken: thousands of nodes may want one name
-  do main_ = wanted + "/" + kind + (++i == 1 ? "" : std::to_string(i));
-  while (!node_names_.insert(main_).second);
+  main_ = node_names_.take(node_names_.free(wanted) ? wanted : wanted + "/" + kind, "");
 }
 
 const TimeFirst::Cell& Sink::cell() const {
@@ -59,18 +55,9 @@ const Tensor* Sink::constant(std::size_t i) const {
   return has(i) && graph_[node_->inputs[i]].constant ? &*graph_[node_->inputs[i]].constant : nullptr;
 }
 
-std::string Sink::unique(const std::string& wanted) {
-  std::string name = wanted;
-  if (names_.insert(name).second) return name;
-  int& i = next_numbers_[wanted];
-  do name = wanted + "." + std::to_string(++i);
-  while (!names_.insert(name).second);
-  return name;
-}
-
 std::string Sink::wait_for(Waiting constant) {
   std::string token = "\x01" + std::to_string(waiting_.size());
-  while (names_.contains(token) || waiting_.contains(token)) token += "\x01";
+  while (!names_.free(token) || waiting_.contains(token)) token += "\x01";
   waiting_.emplace(token, std::move(constant));
   return token;
 }
@@ -115,12 +102,7 @@ std::string Sink::named_after(const std::string& node, const Waiting& constant, 
 void Sink::add(std::string name, std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
                Attributes attributes) {
   while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
-  if (name != main_ && !node_names_.insert(name).second) {
-    const std::string wanted = name;
-    int& i = next_numbers_["node " + wanted];
-    do name = wanted + std::to_string(++i + 1);
-    while (!node_names_.insert(name).second);
-  }
+  if (name != main_) name = node_names_.take(name, "");
   std::vector<DocumentTensor> of_node;
   for (std::string& input : inputs)
     if (const auto found = waiting_.find(input); found != waiting_.end())

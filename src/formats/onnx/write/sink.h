@@ -1,6 +1,7 @@
 // What one row of the table of operators sees while it writes one node: the names of its inputs and outputs, and the
 // document that takes nodes and constants.
 #pragma once
+#include "base/fresh_names.h"
 #include "formats/onnx/catalogue/catalogue.h"
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/write/document.h"
@@ -115,7 +116,7 @@ class Sink {
     Tensor tensor;
     std::string name;  // empty: after the node and the word
   };
-  std::string unique(const std::string& wanted);
+  std::string unique(const std::string& wanted) { return names_.take(wanted, ".", 1); }
   std::string wait_for(Waiting constant);
   std::string named_after(const std::string& node, const Waiting& constant, std::vector<DocumentTensor>& of_node);
   void add(std::string name, std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
@@ -127,8 +128,7 @@ class Sink {
   std::string main_;  // of the node that gives its result; the steps toward it are called after it
   std::vector<int> uses_;  // of each value of the graph
   std::vector<std::string> value_names_;  // of each
-  std::set<std::string, std::less<>> names_, node_names_;
-  std::map<std::string, int> next_numbers_;  // behind a name that is taken
+  FreshNames names_, node_names_;
   std::map<std::string, Waiting, std::less<>> waiting_;  // of the graph's node that is being written
   std::map<std::string, Tensor, std::less<>> made_;
   TimeFirst cells_;

@@ -190,10 +190,7 @@ Result<ValueId> GraphReader::value_of(Known& known, const std::string& name) {
 
 // The node's own name, with the calls in front where another has it.
 std::string GraphReader::layer_of(const Frame& frame, const GraphNode& node) {
-  if (layers_.insert(node.name).second) return node.name;
-  std::string name = frame.way + node.name;
-  for (int i = 1; !layers_.insert(name).second; ++i) name = frame.way + node.name + "_" + std::to_string(i);
-  return name;
+  return layers_.take(layers_.free(node.name) ? node.name : frame.way + node.name, "_", 1);
 }
 
 // Shape computations, and nodes of known tensors alone. False: the node is neither.

@@ -2,6 +2,7 @@
 // are followed where what decides them is known beforehand, shape computations are computed, everything else goes through
 // the rows of the operators. What no output needs is not looked at.
 #pragma once
+#include "base/fresh_names.h"
 #include "containers/json.h"
 #include "formats/format.h"
 #include "formats/numbers.h"
@@ -15,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace convoy::tf {
@@ -158,7 +158,7 @@ class GraphReader {
   std::map<const void*, std::unique_ptr<NodeIndex>> indices_;  // in front of whatever points into them
   Frame main_;
   std::map<std::string, Slot> variables_read_;
-  std::unordered_set<std::string> layers_;
+  FreshNames layers_;
   SizeId unnamed_ = -1;  // of numbers that follow from unknown sizes in ways that are not followed: each is its own
 };
 

@@ -1,6 +1,7 @@
 #include "formats/tflite/write/integers.h"
 
 #include "base/budget.h"
+#include "base/fresh_names.h"
 #include "formats/numbers.h"
 #include "formats/tflite/write/integer_forms.h"
 
@@ -43,11 +44,12 @@ class IntegerDocument {
 
   // Another tensor of the same shape.
   Place add_like(Place t, std::string_view word, TensorType type, Steps steps) {
-    if (names_.empty())
-      for (const DocumentTensor& each : document_.tensors) names_.insert(each.name);
-    const std::string wanted = tensor(t).name + "/" + std::string(word);
-    std::string name = wanted;
-    for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "." + std::to_string(i);
+    if (!names_) {
+      std::set<std::string> taken;
+      for (const DocumentTensor& each : document_.tensors) taken.insert(each.name);
+      names_.emplace(std::move(taken));
+    }
+    std::string name = names_->take(tensor(t).name + "/" + std::string(word), ".", 1);
     document_.tensors.push_back({std::move(name), std::move(type), {}, {}, std::move(steps)});
     return static_cast<Place>(document_.tensors.size()) - 1;
   }
@@ -100,7 +102,7 @@ class IntegerDocument {
 
  private:
   Document& document_;
-  std::set<std::string> names_;
+  std::optional<FreshNames> names_;
 };
 
 bool is_named(const DocumentOperator& op, std::string_view name) { return op.name == name; }

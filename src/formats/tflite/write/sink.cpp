@@ -38,7 +38,9 @@ Sink::Sink(const Graph& graph, Document& document) : graph_(graph), document_(do
     for (const ValueId v : node.inputs)
       if (v) ++uses_[v.slot()];
   for (const ValueId v : graph.outputs) ++uses_[v.slot()];
-  for (const Value& value : graph.values) names_.insert(value.name);
+  std::set<std::string> taken;
+  for (const Value& value : graph.values) taken.insert(value.name);
+  names_ = FreshNames(std::move(taken));
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const NodeId n{static_cast<std::int32_t>(i)};
     const Node& node = graph.nodes[i];
@@ -94,15 +96,6 @@ void Sink::write_stretch(const QuantizedStretch& stretch) {
 
 bool Sink::is_read(std::size_t result) const {
   return result < node().outputs.size() && uses_[node().outputs[result].slot()] > 0;
-}
-
-std::string Sink::unique(const std::string& wanted) {
-  std::string name = wanted;
-  if (names_.insert(name).second) return name;
-  int& i = next_numbers_[wanted];
-  do name = wanted + "." + std::to_string(++i);
-  while (!names_.insert(name).second);
-  return name;
 }
 
 std::string Sink::own_name(ValueId value) {

@@ -1,6 +1,7 @@
 // What one row of the table of operators sees while it writes one node: the tensors of its inputs and outputs, and the
 // document that takes operators and constants.
 #pragma once
+#include "base/fresh_names.h"
 #include "formats/rows.h"
 #include "formats/tflite/write/document.h"
 #include "graph/graph.h"
@@ -90,7 +91,7 @@ class Sink {
 
  private:
   Place add(std::string name, TensorType type, std::optional<Tensor> constant = {});
-  std::string unique(const std::string& wanted);
+  std::string unique(const std::string& wanted) { return names_.take(wanted, ".", 1); }
   std::string own_name(ValueId value);  // the first time; then others
   Place place_of(ValueId value);
 
@@ -99,8 +100,8 @@ class Sink {
   NodeId at_;
   std::map<ValueId, Place> given_;
   std::map<NodeId, NodeId> fused_into_, fuses_;  // an activation to its operator, and back
-  std::set<std::string, std::less<>> names_, owned_;
-  std::map<std::string, int> next_numbers_;
+  FreshNames names_;
+  std::set<std::string> owned_;
   std::vector<int> uses_;
   std::map<NodeId, QuantizedStretch> stretches_;
   std::map<ValueId, std::shared_ptr<const Quantization>> steps_;  // of whole numbers that stretches make or read
