@@ -6,6 +6,7 @@
 #include "diagnose/fingerprint.h"
 #include "diagnose/hypothesis.h"
 #include "prove/compare.h"
+#include "prove/drawn_numbers.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ std::optional<Tensor> Comparison::fresh_like(const Tensor& own, const Sizes& sha
   std::mt19937_64 random(seed);
   std::vector<float> made(static_cast<std::size_t>(checked_count(shape).value_or(0)));
   for (float& value : made) {
-    const float share = static_cast<float>(random() >> 40) * 0x1p-24F;
+    const float share = drawn_share(random());
     value = least * (1 - share) + most * share;
   }
   keep_whole(own, made);

@@ -1,6 +1,7 @@
 // Where a stretch goes one way or the other by numbers that it computes, made numbers seldom come close to the crossing: two of
 // them on both sides of it are brought together until they lie right beside it. A model whose crossing is elsewhere differs.
 #include "diagnose/compare.h"
+#include "prove/drawn_numbers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,8 +40,7 @@ std::vector<Comparison::Fed> Comparison::ends_of(const Stretch& at) const {
   ends.push_back(std::move(own));
   for (const double size : {1.0, -1.0, 8.0, 0x1p20}) {
     auto made = made_of(at, [&](std::mt19937_64& random, double scale) {
-      const double share = static_cast<double>(random() >> 40) * 0x1p-24;
-      return size * scale * (2 * share - 1);
+      return size * scale * (2 * double{drawn_share(random())} - 1);
     });
     if (made) ends.push_back(*std::move(made));
   }

@@ -2,6 +2,7 @@
 // limit, on its far side, with equal numbers, with a row that has a rule of its own.
 #include "diagnose/compare.h"
 #include "ops/expect.h"
+#include "prove/drawn_numbers.h"
 #include "run/run.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ double largest_of(const Tensor& tensor) {
   return most > 0 ? most : 1;
 }
 
-double share_from(std::mt19937_64& random) { return static_cast<double>(random() >> 40) * 0x1p-24; }
+double share_from(std::mt19937_64& random) { return drawn_share(random()); }
 
 std::uint64_t up_to(std::mt19937_64& random, std::size_t count) { return (random() >> 8) % count; }
 
@@ -47,7 +48,7 @@ std::optional<Tensor> Comparison::reaching(const Match& from, double factor, boo
   std::mt19937_64 random(static_cast<std::uint64_t>(from.a.index) + (negated ? 2 : 1));
   std::vector<float> made(values.size());
   for (float& value : made) {
-    const double share = static_cast<double>(random() >> 40) * 0x1p-24;
+    const double share = share_from(random);
     value = static_cast<float>(low * (1 - share) + high * share);
   }
   keep_whole(own, made);

@@ -13,8 +13,6 @@ namespace convoy::diagnose {
 
 namespace {
 
-bool is_floating_weight(const Tensor& tensor) { return is_floating(tensor.dtype()) && tensor.count() > 1; }
-
 // Whether each slice along the axis is the other's but for one factor, to within the rounding of float32.
 bool is_scaled_along(const Tensor& x, const Tensor& y, std::size_t axis) {
   constexpr double near = 0x1p-21;
@@ -56,7 +54,7 @@ std::optional<bool> Comparison::has_transformed_weights(std::size_t i) const {
   if (!alike) return std::nullopt;
   return std::ranges::all_of(alike->constants, [&](const ConstantPair& pair) {
     const Tensor &x = *a.graph[pair.a].constant, &y = *b.graph[pair.b].constant;
-    return is_floating_weight(x) ? is_transformed(x, y) : difference_of(x, y).equal();
+    return holds_weights(x) ? is_transformed(x, y) : difference_of(x, y).equal();
   });
 }
 

@@ -55,8 +55,6 @@ bool is_said_by_several(const Op& op, std::size_t input) {
   return std::holds_alternative<BatchNorm>(op) || input == 3 || input == 4;
 }
 
-bool holds_weights(const Tensor& tensor) { return is_floating(tensor.dtype()) && tensor.count() > 1; }
-
 }  // namespace
 
 // The pieces without numbers for their inputs.

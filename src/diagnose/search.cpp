@@ -4,6 +4,7 @@
 #include "diagnose/cause.h"
 #include "diagnose/comparable.h"
 #include "graph/text.h"
+#include "prove/drawn_numbers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,13 +42,7 @@ std::vector<Sizes> sizes_of_all(const std::vector<Tensor>& values) {
 
 Tensor fresh(const Tensor& like, std::mt19937_64& random) {
   if (like.dtype() != DType::F32 && like.dtype() != DType::F64) return like;
-  std::vector<float> values(static_cast<std::size_t>(like.count()));
-  for (float& value : values) {
-    const std::uint64_t bits = random();
-    const float size = std::exp2(static_cast<float>(bits >> 40) * 0x1p-24F * 4.5F - 2.0F);
-    value = (bits & 1) != 0 ? -size : size;
-  }
-  return Tensor::of(like.shape(), std::move(values));
+  return drawn_numbers(like.shape(), random);
 }
 
 struct Tried {

@@ -1,6 +1,7 @@
 // Inputs that can show a fault, and the sizes at which they are tried where the model leaves sizes free.
 #include "base/budget.h"
 #include "ops/expect.h"
+#include "prove/drawn_numbers.h"
 #include "prove/meeting.h"
 #include "prove/prove.h"
 
@@ -139,18 +140,6 @@ Result<Graph> shaped_for_trial(const Graph& graph, int trial) {
   return within(complaint(graph), Result<Graph>(std::unexpected(*std::move(first))));
 }
 
-// Both signs; magnitudes between 0.25 and 6, so that thresholds such as ReLU6's are passed, and never near zero: a
-// border of zeros would look like padding.
-Tensor random_numbers(const Sizes& shape, std::mt19937_64& random) {
-  std::vector<float> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
-  for (float& value : values) {
-    const std::uint64_t bits = random();
-    const float size = std::exp2(static_cast<float>(bits >> 40) * 0x1p-24F * 4.5F - 2.0F);
-    value = (bits & 1) != 0 ? -size : size;
-  }
-  return Tensor::of(shape, std::move(values));
-}
-
 Tensor random_indices(const Sizes& shape, Size least, Size most, std::mt19937_64& random) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
   const auto span = static_cast<std::uint64_t>(most - least + 1);
@@ -184,7 +173,7 @@ Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::u
       const Tensor indices = random_indices(*shape, 0, range - 1, random);
       inputs.push_back(is_floating(type.dtype) ? Tensor::of(*shape, indices.floats()) : indices);
     } else if (is_floating(type.dtype)) {
-      inputs.push_back(random_numbers(*shape, random));
+      inputs.push_back(drawn_numbers(*shape, random));
     } else if (type.dtype == DType::Bool) {
       inputs.push_back(random_indices(*shape, 0, 1, random));
     } else {

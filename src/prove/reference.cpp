@@ -3,6 +3,7 @@
 #include "base/budget.h"
 #include "graph/element_types.h"
 #include "prove/compare.h"
+#include "prove/drawn_numbers.h"
 #include "run/run.h"
 
 #include <cmath>
@@ -56,8 +57,7 @@ Tensor fresh_numbers(const Sizes& shape, std::uint64_t seed) {
   for (float& value : values) {
     const std::uint64_t bits = random();
     // 1 + fraction, times a power of two: cheaper than exp2, and a network has millions of these.
-    const float size =
-        std::ldexp(1 + static_cast<float>(bits >> 40) * 0x1p-24F, static_cast<int>(bits >> 8 & 0xFFFF) % 20 - 17);
+    const float size = std::ldexp(1 + drawn_share(bits), static_cast<int>(bits >> 8 & 0xFFFF) % 20 - 17);
     value = (bits & 1) != 0 ? -size : size;
   }
   return Tensor::of(shape, std::move(values));
