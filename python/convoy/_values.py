@@ -55,14 +55,10 @@ class Text(str):
         return f"<pre>{escaped(str(self))}</pre>"
 
 
-@dataclass(frozen=True)
-class Report:
-    """What a port was shown to be: `holds` is the proof, None where it was declined; `files` what was written."""
+class Told:
+    """Shown by its text."""
 
-    holds: bool | None
-    files: tuple[Path, ...]
-    text: str = field(repr=False)
-    data: dict = field(repr=False)
+    text: str
 
     def __str__(self) -> str:
         return self.text
@@ -72,7 +68,17 @@ class Report:
 
 
 @dataclass(frozen=True)
-class CallsDifference:
+class Report(Told):
+    """What a port was shown to be: `holds` is the proof, None where it was declined; `files` what was written."""
+
+    holds: bool | None
+    files: tuple[Path, ...]
+    text: str = field(repr=False)
+    data: dict = field(repr=False)
+
+
+@dataclass(frozen=True)
+class CallsDifference(Told):
     """Where two calls part. True where they do the same; `findings` are sentences."""
 
     same: bool
@@ -83,15 +89,9 @@ class CallsDifference:
     def __bool__(self) -> bool:
         return self.same
 
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return Text(self.text)._repr_html_()
-
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Told):
     """Where two models part. True where they are the same; `findings` are in the order in which a computes its layers."""
 
     same: bool
@@ -103,12 +103,9 @@ class Difference:
     def __bool__(self) -> bool:
         return self.same
 
-    def __str__(self) -> str:
-        return self.text
-
     def _repr_html_(self) -> str:
         frame = escaped(self.page)
-        return f'<iframe srcdoc="{frame}" style="width:100%;height:640px;border:0"></iframe>' if self.page else Text(self.text)._repr_html_()
+        return f'<iframe srcdoc="{frame}" style="width:100%;height:640px;border:0"></iframe>' if self.page else super()._repr_html_()
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ class PadLine:
 
 
 @dataclass(frozen=True)
-class Padding:
+class Padding(Told):
     """What a layer's padding does, and how every framework says the same."""
 
     framework: str
@@ -173,9 +170,6 @@ class Padding:
     onnx = property(lambda self: self.said_in("ONNX"))
     tflite = property(lambda self: self.said_in("TFLite"))
     coreml = property(lambda self: self.said_in("Core ML"))
-
-    def __str__(self) -> str:
-        return self.text
 
     def _repr_html_(self) -> str:
         return _html.padding(self)
