@@ -1,0 +1,24 @@
+#include "base/fresh_names.h"
+
+#include <gtest/gtest.h>
+
+namespace convoy::fresh_names_test {
+
+TEST(FreshNames, AreGivenOutOnceEach) {
+  FreshNames names({"conv", "conv_3"});
+  EXPECT_FALSE(names.free("conv"));
+  EXPECT_EQ(names.take("conv"), "conv_2");
+  EXPECT_EQ(names.take("conv"), "conv_4");
+  EXPECT_EQ(names.take("pool", ".", 1), "pool");
+  EXPECT_EQ(names.take("pool", ".", 1), "pool.1");
+  EXPECT_FALSE(names.free("pool.1"));
+}
+
+// In the square of their number, this takes minutes.
+TEST(FreshNames, AreFoundAtOnceBehindManyThatAreTaken) {
+  FreshNames names;
+  for (int i = 0; i < 100000; ++i) names.take("same", "/", 1);
+  EXPECT_EQ(names.take("same", "/", 1), "same/100000");
+}
+
+}  // namespace convoy::fresh_names_test
