@@ -16,7 +16,7 @@ fi
 python3 tools/check_includes.py || failed=1
 
 if [ ${#sources[@]} -gt 0 ]; then
-  unformatted=$(clang-format-19 --dry-run "${sources[@]}" 2>&1 | sed -n 's/^\([^:]*\):\([0-9]*\):.*warning.*/\1:\2/p' |
+  unformatted=$(printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 50 clang-format-19 --dry-run 2>&1 | sed -n 's/^\([^:]*\):\([0-9]*\):.*warning.*/\1:\2/p' |
     awk -F: '!seen[$1]++ {print "  " $1 ":" $2}')
   if [ -n "$unformatted" ]; then
     printf 'not formatted (run `make format`), first place of each:\n%s\n' "$unformatted"
@@ -31,9 +31,11 @@ for script in tools/*.sh bench/*.sh .ci/run; do
 done
 # grep -q leaves before its writer has ended, which then fails now and then, and the pipe with it.
 git grep -nE '\| *grep -[a-zA-Z]*q' -- '*.sh' .ci && { echo "write grep >/dev/null behind a pipe"; failed=1; }
-while read -r script; do
-  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$script" || failed=1
-done < <(git ls-files --cached --others --exclude-standard -- '*.py' | while read -r f; do [ -e "$f" ] && echo "$f"; done)
+git ls-files --cached --others --exclude-standard -- '*.py' | python3 -c '
+import ast, os, sys
+for path in sys.stdin.read().splitlines():
+    if os.path.exists(path):
+        ast.parse(open(path).read(), path)' || failed=1
 
 # Older subjects stay as they are. A date is known in a shallow clone too, where neither a tag nor a base may be.
 while read -r subject; do
