@@ -38,7 +38,6 @@ CALLS = {
     "mirror": lambda x: tf.pad(x, [[0, 0], [1, 2], [2, 0], [0, 0]], "REFLECT"),
     "symmetric": lambda x: tf.pad(x, [[0, 0], [1, 2], [2, 0], [0, 0]], "SYMMETRIC"),
     "tile": lambda x: tf.tile(x, [1, 2, 1, 3]),
-    "broadcast": lambda x: tf.broadcast_to(x[:1], [2, 4, 6, 3]),
     "concat": lambda x: tf.concat([x, x * 2.0], 3),
     "stack": lambda x: tf.stack([x, tf.nn.relu(x)], 1),
     "bilinear": lambda x: tf.image.resize(x, [7, 9]),
@@ -88,6 +87,7 @@ def test_a_node_as_a_layer(name, suffix, tmp_path):
     (tf.math.lgamma, "TensorFlow's operator 'Lgamma'"),
     (lambda x: tf.compat.v1.image.resize_bilinear(x, [7, 9]), "without half-pixel centres"),
     (lambda x: x[:, None], "with a new axis"),
+    (lambda x: tf.broadcast_to(x[:1], [2, 4, 6, 3]), "tf.broadcast_to() along an axis of another or a free size"),
 ])
 def test_what_is_not_carried_is_named(call, words, tmp_path):
     x = tf_keras.Input((4, 6, 3))
