@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "containers/npy.h"
 #include "formats/source.h"
+#include "ops/expect.h"
 
 #include <fmt/format.h>
 
@@ -49,7 +50,19 @@ Result<std::map<std::string, Shape>> shapes_of(const Run& o) {
   return shapes;
 }
 
-// Source takes the shapes of its inputs where it is given none, and so does a file that says none or needs them.
+// Source says no type of its inputs: whole numbers and truths are what the files hold.
+Status take_types(const Run& o, LoadOptions& options) {
+  for (const auto& word : o.inputs) {
+    const auto equals = std::filesystem::exists(word) ? std::string::npos : word.find('=');
+    const auto tensor = read_tensor(equals == std::string::npos ? word : word.substr(equals + 1));
+    if (!tensor) return std::unexpected(tensor.error());
+    const std::string name = equals == std::string::npos ? std::string() : word.substr(0, equals);
+    if (!is_floating(tensor->dtype())) options.types.emplace(name, tensor->dtype());
+  }
+  return {};
+}
+
+// Source takes the shapes and types of its inputs where it is given none, and so does a file that says none or needs them.
 Result<Graph> loaded(const Run& o) {
   auto options = o.model.parsed();
   if (!options) return pass(options);
@@ -62,6 +75,8 @@ Result<Graph> loaded(const Run& o) {
                                     std::string(options->weights ? "--weights gives them" : "the file holds them"));
     options->seed = *seed;
   }
+  if (is_source(o.model.file))
+    if (auto taken = take_types(o, *options); !taken) return pass(taken);
   const bool open = options->shapes.empty();
   auto graph = open && is_source(o.model.file) ? Result<Graph>(fail(Fault::Usage, "")) : load(o.model.file, *options);
   if (graph || !open || graph.error().fault != Fault::Usage) return graph;

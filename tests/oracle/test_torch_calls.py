@@ -86,3 +86,55 @@ def test_torch_calls(name, tmp_path):
         for answer in (got, ported):
             assert answer.dtype == wanted.dtype
             np.testing.assert_allclose(np.asarray(answer, "f8"), np.asarray(wanted, "f8"), rtol=1e-5, atol=1e-5)
+
+
+def test_whole_numbers_that_no_double_holds(tmp_path):
+    import torch
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return (x == 2**53 + 1) | (x.clamp(min=-(2**53) - 1) == -(2**53) - 1)
+
+    x = torch.tensor([2**53, 2**53 + 1, 2**53 + 2, -(2**53), -(2**53) - 1])
+    torch.export.save(torch.export.export(Net(), (x,)), tmp_path / "net.pt2")
+    np.save(tmp_path / "x.npy", x.numpy())
+    convoy("run", tmp_path / "net.pt2", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    assert (np.load(tmp_path / "y.npy") == Net()(x).numpy()).all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bool", "int32"])
+def test_source_takes_the_type_of_what_it_is_given(dtype, tmp_path):
+    import torch
+
+    text = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, i):\n        return i + 100\n"
+    (tmp_path / "net.py").write_text(text)
+    scope = {}
+    exec(text, scope)
+    x = np.array([[200, 1, 0]]).astype(dtype)
+    np.save(tmp_path / "i.npy", x)
+    convoy("run", f"{tmp_path}/net.py:Net", "--input", tmp_path / "i.npy", "-o", tmp_path / "y.npy")
+    wanted, got = scope["Net"]()(torch.from_numpy(x)).numpy(), np.load(tmp_path / "y.npy")
+    assert got.dtype == wanted.dtype and (got == wanted).all()
+
+
+@pytest.mark.parametrize("row", [2, -1])
+def test_the_padding_row_of_an_embedding_begins_with_zeros(row, tmp_path):
+    import torch
+
+    (tmp_path / "net.py").write_text(f"""import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(7, 4, padding_idx={row})
+        self.line = torch.nn.Linear(4, 3)
+    def forward(self, i):
+        return self.line(self.table(i))
+""")
+    scope = {}
+    exec((tmp_path / "net.py").read_text(), scope)
+    torch.manual_seed(5)
+    net = scope["Net"]()
+    x = torch.arange(7)[None]
+    np.save(tmp_path / "i.npy", x.numpy())
+    convoy("run", f"{tmp_path}/net.py:Net", "--seed", "5", "--input", tmp_path / "i.npy", "-o", tmp_path / "y.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), net(x).detach().numpy(), rtol=1e-5, atol=1e-6)

@@ -39,7 +39,9 @@ ValueId number_constant(FunctionCall& call, std::string_view word, double number
     return {};
   }
   // In the type that it meets, which it does not widen: the lowest bytes, as PyTorch wraps it.
-  const auto whole = static_cast<std::int64_t>(number);
+  auto whole = static_cast<std::int64_t>(number);
+  const Json* said = call.attrs.raw(word);  // a number beyond 2^53 is no double
+  if (said && said->is_number_integer() && said->get<double>() == number) whole = said->get<std::int64_t>();
   if (dtype == DType::Bool || dtype == DType::I64)
     return call.make_constant(word, Tensor::of({}, std::vector<std::int64_t>{whole}));
   std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));

@@ -98,6 +98,11 @@ Result<Tensor> Draws::fill(const Sizes& shape, DType dtype, const Filling& f) {
   } else if (f.how == How::Normal) {
     values = normals(count, floats);
     for (double& x : values) x = x * f.b + f.a;
+    if (f.empty_row && !shape.empty() && *f.empty_row >= 0 && *f.empty_row < shape[0]) {
+      const auto width = count / static_cast<std::size_t>(shape[0]),
+                 first = static_cast<std::size_t>(*f.empty_row) * width;
+      std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(first), width, 0.0);
+    }
   } else if (f.how == How::Truncated) {
     auto drawn = truncated(count, f);
     if (!drawn) return pass(drawn);

@@ -14,6 +14,7 @@ struct Filling {
   enum class How : std::uint8_t { Constant, Uniform, Normal, Truncated, Orthogonal } how = How::Constant;
   // The constant; least and most; mean and deviation, within least and most where Truncated; the gain of Orthogonal.
   double a = 0, b = 0, least = -2, most = 2;
+  std::optional<Size> empty_row = {};  // of Normal: zero after all were drawn, as nn.Embedding's padding_idx is
 };
 
 class Draws {

@@ -192,7 +192,10 @@ Status make_weights(Tracer& tracer, Interpreter& in, const std::string& name, In
     const auto rows = whole(self, "num_embeddings"), width = whole(self, "embedding_dim");
     if (!rows) return std::unexpected(rows.error());
     if (!width) return std::unexpected(width.error());
-    return weights.set("weight", true, {*rows, *width}, Filling{Filling::How::Normal, 0, 1});
+    Filling normal{Filling::How::Normal, 0, 1};
+    const Value* skipped = self.attributes.find("padding_idx");
+    if (skipped && skipped->is_whole()) normal.empty_row = skipped->whole() + (skipped->whole() < 0 ? *rows : 0);
+    return weights.set("weight", true, {*rows, *width}, normal);
   }
   return {};
 }

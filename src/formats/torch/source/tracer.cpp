@@ -138,7 +138,11 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
   if (!tensor.said)
     return fail(Fault::Usage, "the shape of input '" + tensor.input_name + "' is not known; give it with --shape " +
                                   tensor.input_name + "=1,3,224,224");
-  if (const auto type = options_.types.find(tensor.input_name); type != options_.types.end()) dtype = type->second;
+  for (const std::string& name : {tensor.input_name, std::string()})
+    if (const auto type = options_.types.find(name); type != options_.types.end()) {
+      dtype = type->second;
+      break;
+    }
   tensor.value = graph.input(graph.unique_name(tensor.input_name), TensorType{dtype, *tensor.said});
   return tensor.value;
 }
