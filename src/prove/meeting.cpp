@@ -4,6 +4,7 @@
 #include "prove/stretch.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace convoy {
@@ -87,6 +88,7 @@ std::vector<bool> meeting(const Graph& source, const Graph& target, const std::v
 // Following what leaves whole numbers as they are, and arithmetic on them: exporters wrap negative indices so. Readers stand behind producers, so one walk from the back sees every
 // use before the value's own maker.
 std::vector<Size> index_ranges(const Graph& graph) {
+  constexpr Size free = std::numeric_limits<Size>::max();
   std::vector<Size> range(graph.values.size(), 0);
   const auto narrow = [&](ValueId v, Size n) {
     Size& now = range[v.slot()];
@@ -102,7 +104,7 @@ std::vector<Size> index_ranges(const Graph& graph) {
     const auto along = [&](Size axis) {
       const Shape& shape = graph[node.inputs[0]].type.shape;
       const Dim size = shape[static_cast<std::size_t>(axis)];
-      if (size.known()) narrow(node.inputs[1], *size);
+      narrow(node.inputs[1], size.known() ? *size : free);
     };
     if (const auto* op = std::get_if<Gather>(&node.op)) along(op->axis);
     if (const auto* op = std::get_if<GatherElements>(&node.op)) along(op->axis);
@@ -120,6 +122,7 @@ std::vector<Size> index_ranges(const Graph& graph) {
       }
     }
   }
+  std::ranges::replace(range, free, Size{1});  // an axis of any length has the cell 0
   return range;
 }
 

@@ -29,7 +29,7 @@ std::vector<bool> meeting(const Graph& source, const Graph& target, const std::v
 // from the same ones in both: not where one graph reads a value and the other what that was made of. Indices stay.
 std::vector<bool> replaceable(const Graph& source, const Graph& target, const std::vector<ValueId>& counterparts);
 
-// The size of the smallest table that each value indexes, 0 where none.
+// The size of the smallest table that each value indexes, 1 where it is free, 0 where there is none.
 std::vector<Size> index_ranges(const Graph& graph);
 
 }  // namespace convoy

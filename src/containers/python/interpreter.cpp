@@ -276,6 +276,11 @@ Result<std::optional<Value>> Interpreter::find_attribute(Value of, const std::st
   if (name == "__module__") return text("program");
   if (name == "__class__" && (of.as<Function>() || of.as<Native>() || of.as<Bound>()))
     return Value::of(make_class(type_name(of), {}));
+  if (name == "__len__" && (of.as<Sequence>() || of.as<Text>() || of.as<Mapping>()))
+    return native(name, [of](Interpreter& in, Arguments&) -> Result<Value> {
+      auto count = of.object()->length(in);
+      return count ? Result<Value>(Value::of(static_cast<std::int64_t>(*count))) : pass(count);
+    });
   return of.object()->attribute(*this, name);
 }
 

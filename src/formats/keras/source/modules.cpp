@@ -242,7 +242,7 @@ std::optional<Value> SourceLibrary::plain_word(Interpreter& in, const ModulePart
   constexpr std::array<std::string_view, 8> without_meaning{"utils.file_utils", "optimizers", "callbacks",
                                                             "losses",           "metrics",    "regularizers",
                                                             "initializers",     "constraints"};
-  if (part.is("initializers") || word.ends_with("_initializer"))
+  if (part.is("initializers") || part.name == "tensorflow.initializers" || word.ends_with("_initializer"))
     if (auto made = initialiser(in, word)) return made;
   if (word == "get_file")  // nothing is fetched; what reads it wants --weights
     return in.native(word, [](Interpreter& with, Arguments&) -> Made {

@@ -3,6 +3,7 @@
 #include "formats/torch/catalogue/arguments.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
+#include "formats/torch/catalogue/resize_like.h"
 #include "formats/torch/families.h"
 #include "ops/expect.h"
 
@@ -146,15 +147,13 @@ std::vector<ValueId> upsampling_bilinear(FunctionCall& call) {
 }
 
 // An image of one cell, resized as large as another tensor: that cell everywhere.
+bool is_one_cell(FunctionCall& call, ValueId x) {
+  bool one = call.rank(x) > 2;
+  for (Size axis = 2; axis < call.rank(x); ++axis) one = one && call.dim(x, axis) == Dim(1);
+  return one && call.rank(x) == std::ssize(call.attrs.list("from")) + 2;
+}
 std::vector<ValueId> one_cell_resized(FunctionCall& call, ValueId x) {
   const Sizes to = call.attrs.list("output_size"), from = call.attrs.list("from");
-  call.attrs.ignore({"scale_factors", "align_corners"});
-  const auto space = std::ssize(to);
-  bool one = from.size() == to.size() && call.rank(x) == space + 2;
-  for (Size i = 0; i < space; ++i) one = one && call.dim(x, i + 2) == Dim(1);
-  if (!one)
-    call.refuse(Fault::Unsupported,
-                "argument 'output_size': is computed from a size that is free; give the input a size");
   for (std::size_t i = 0; i < to.size() && !call.failed(); ++i) {
     const auto axis = static_cast<Size>(i) + 2;
     if (const ValueId like = call.optional("like." + std::to_string(i)))
@@ -176,7 +175,16 @@ template <std::size_t Place, bool Antialias = false>
 std::vector<ValueId> upsampled(FunctionCall& call) {
   constexpr ResizeMode mode = resize_modes[Place];
   const ValueId x = call.tensor("input");
-  if (call.attrs.has("from") && Place != bicubic) return one_cell_resized(call, x);
+  if (call.attrs.has("from")) {
+    call.attrs.ignore({"scale_factors"});
+    Words words = words_of(call, x, std::string(mode.word), mode.corners ? truth(call, "align_corners") : std::nullopt);
+    words.antialias = Antialias;
+    if (call.failed()) return {};
+    if (is_one_cell(call, x) && Place != bicubic) return one_cell_resized(call, x);
+    Resize resize{spatial_axes({Order::ChannelsFirst, call.rank(x) - 2})};
+    set_interpolation(resize, words, call.rank(x) - 2);
+    return resized_like(call, x, resize);
+  }
   if (!mode.corners) call.attrs.ignore({"align_corners"});
   Words words = words_of(call, x, std::string(mode.word), mode.corners ? truth(call, "align_corners") : std::nullopt);
   words.antialias = Antialias;

@@ -117,10 +117,38 @@ Made settled_sizes(Tracer& tracer, Interpreter& in, SourceTensor& tensor, const 
   return in.list(std::move(settled));
 }
 
+// Whether an argument is a list of sizes or pads, of which some may be tensors of one known number.
+bool lists_sizes(std::string_view word) {
+  constexpr std::array<std::string_view, 6> all{"pad", "size", "shape", "output_size", "dims", "repeats"};
+  return std::ranges::find(all, word) != all.end();
+}
+
+// The numbers of a list of sizes.
+Made sizes_in_list(Interpreter& in, const python::Sequence& list) {
+  ValueList plain;
+  for (const Value& one : list.items) {
+    if (!one.as<SourceTensor>()) {
+      plain.push_back(one);
+      continue;
+    }
+    auto item = in.attribute(one, "item");
+    auto number = item ? in.call(*item, ValueList{}) : item;
+    if (!number) return number;
+    plain.push_back(*number);
+  }
+  return in.list(std::move(plain));
+}
+
 // Tensors by name, the rest as JSON.
 Result<Prepared> prepared(Tracer& tracer, Interpreter& in, const std::vector<std::pair<std::string, Value>>& named) {
   Prepared made;
-  for (const auto& [word, value] : named) {
+  for (const auto& [word, given] : named) {
+    Value value = given;
+    if (const auto* sizes = given.as<python::Sequence>(); sizes && lists_sizes(word)) {
+      auto plain = sizes_in_list(in, *sizes);
+      if (!plain) return within("argument '" + word + "'", Result<Prepared>(pass(plain)));
+      value = *plain;
+    }
     if (auto* tensor = value.as<SourceTensor>()) {
       const auto id = tracer.value_of(*tensor);
       if (!id) return std::unexpected(id.error());
