@@ -159,19 +159,6 @@ Tensor narrowed(DType dtype, const Sizes& shape, const std::vector<std::int64_t>
   return *Tensor::owning(dtype, shape, std::move(bytes));
 }
 
-// Which scale each number of a tensor has; of one scale the axis says nothing.
-class Places {
- public:
-  Places(const Sizes& shape, const Quantization& as, Size axis) : count_(as.scales.size()) {
-    for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i)
-      inner_ *= static_cast<std::size_t>(shape[i]);
-  }
-  std::size_t operator()(std::size_t i) const { return count_ == 1 ? 0 : i / inner_ % count_; }
-
- private:
-  std::size_t count_, inner_ = 1;
-};
-
 // As the reader widens: the product rounded once to float32.
 bool stands_for(std::int64_t steps, float scale, float real) {
   const float again = static_cast<float>(steps) * scale;
@@ -179,7 +166,7 @@ bool stands_for(std::int64_t steps, float scale, float real) {
 }
 
 bool all_stand(const std::vector<std::int64_t>& whole, const std::vector<float>& real, const Quantization& as,
-               const Places& place) {
+               const ScalePlaces& place) {
   for (std::size_t i = 0; i < real.size(); ++i) {
     const std::size_t at = place(i);
     if (!stands_for(whole[i] - as.zero_points[at], as.scales[at], real[i])) return false;
@@ -188,7 +175,7 @@ bool all_stand(const std::vector<std::int64_t>& whole, const std::vector<float>&
 }
 
 // Nothing: a number lies on no step, or float32 may stand for two steps there.
-std::optional<Tensor> nearest_steps(const Tensor& real, const Quantization& as, const Places& place) {
+std::optional<Tensor> nearest_steps(const Tensor& real, const Quantization& as, const ScalePlaces& place) {
   auto bounds = whole_bounds(as.dtype);
   if (as.dtype == DType::I32) bounds = WholeBounds{-8388608, 8388608};
   if (!bounds) return std::nullopt;
@@ -235,12 +222,19 @@ RangesKept keep_ranges_alone(Graph& graph) {
   return {pairs.size(), static_cast<std::size_t>(widened) - pairs.size()};
 }
 
+ScalePlaces::ScalePlaces(const Sizes& shape, const Quantization& as, Size axis) : count_(as.scales.size()) {
+  auto i = static_cast<std::size_t>(axis);
+  for (std::size_t reached = 1; i < shape.size() && reached < count_; ++i)
+    reached *= static_cast<std::size_t>(shape[i]);
+  for (; i < shape.size(); ++i) inner_ *= static_cast<std::size_t>(shape[i]);
+}
+
 std::optional<HeldAs> held_as(const Tensor& real, const HeldWeight& held) {
   const Quantization& as = held.as;
   if (real.dtype() != DType::F32 || as.scales.empty() || as.scales.size() != as.zero_points.size()) return std::nullopt;
   if (!budget::afford(real.count() * 24, "whole numbers of weights")) return std::nullopt;
   const auto along = [&](std::optional<Size> axis) -> std::optional<HeldAs> {
-    const Places place(real.shape(), as, axis.value_or(0));
+    const ScalePlaces place(real.shape(), as, axis.value_or(0));
     if (real.shape() == held.whole.shape() && all_stand(held.whole.integers(), real.floats(), as, place))
       return HeldAs{held.whole, axis};
     auto whole = nearest_steps(real, as, place);

@@ -41,6 +41,17 @@ struct RangesKept {
 };
 RangesKept keep_ranges_alone(Graph& graph);
 
+// Which scale each number of a tensor has, where they lie along `axis` and the axes behind it as far as they reach; of one scale
+// the axis says nothing.
+class ScalePlaces {
+ public:
+  ScalePlaces(const Sizes& shape, const Quantization& as, Size axis);
+  std::size_t operator()(std::size_t i) const { return count_ == 1 ? 0 : i / inner_ % count_; }
+
+ private:
+  std::size_t count_, inner_ = 1;
+};
+
 // Whole numbers that stand for those of a weight, as a file holds them.
 struct HeldWeight {
   Tensor whole;

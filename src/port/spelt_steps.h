@@ -14,7 +14,7 @@ bool holds_whole_numbers(const Graph& graph);
 
 // The graph becomes one of real numbers: inputs and outputs stay whole numbers, constants are widened, and each result is rounded to
 // its steps and widened again. One sentence on how far that is from the kernels of whole numbers, which round on other ways.
-// Fails: as inference and runs do.
+// Fails: as inference and runs do; Proof, where a layer is further off than rounding explains.
 Result<std::vector<std::string>> spell_out_steps(Graph& graph, const ProofOptions& options);
 
 // The same without the sentence. A value's origin is then that of the real numbers that are rounded to it; what it is widened to
@@ -23,6 +23,7 @@ Result<Graph> spelt_out(const Graph& graph, const std::map<std::string, Origin>&
 
 // How far the kernels of whole numbers are from rounding each layer's answer to its steps: layer by layer, each given the numbers
 // that the kernels gave in front of it, and at the outputs. One sentence each.
+// Fails: Proof, as above.
 Result<std::vector<std::string>> kernel_steps(const Graph& graph, const ProofOptions& options);
 
 }  // namespace convoy

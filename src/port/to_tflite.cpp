@@ -60,6 +60,7 @@ Status say_integers(PortReport& r, const tflite::IntegerReport& integers, const 
   if (!graph) return std::unexpected(graph.error());
   const auto said = kernel_steps(*graph, options);
   if (said) r.remarks.insert(r.remarks.end(), said->begin(), said->end());
+  else if (said.error().fault == Fault::Proof) return std::unexpected(said.error());
   else if (said.error().fault != Fault::Budget)
     r.remarks.push_back("not run in whole numbers: " + message(said.error()));
   return {};

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace convoy {
@@ -77,6 +78,36 @@ bool has_fixed_size(const Graph& g) {
   });
 }
 
+// A batch that is declared, and that a value of another batch does not follow: x.reshape(2, -1), a constant repeated for it.
+// What has one row for any batch and comes of no input stretches to it.
+bool depends_on_batch(const Graph& g) {
+  std::vector<Shape> shapes;
+  std::optional<Size> batch;
+  for (const ValueId v : g.inputs) {
+    Shape shape = g[v].type.shape;
+    if (shape.empty() || !shape[0].known() || *shape[0] < 1 || (batch && *batch != *shape[0])) return false;
+    batch = *shape[0];
+    shape[0] = Dim(*batch + 1);
+    shapes.push_back(std::move(shape));
+  }
+  if (!batch) return false;
+  const auto more = with_input_shapes(g, shapes);
+  if (!more) return true;
+  std::vector<bool> follows(g.values.size(), false);
+  for (const ValueId v : g.inputs) follows[v.slot()] = true;
+  for (const Node& node : g.nodes) {
+    const bool is_of_input = std::ranges::any_of(node.inputs, [&](ValueId v) { return v && follows[v.slot()]; });
+    for (const ValueId v : node.outputs) {
+      follows[v.slot()] = is_of_input;
+      const Shape &before = g[v].type.shape, &behind = (*more)[v].type.shape;
+      const bool stays = !before.empty() && before[0] == Dim(*batch) && before[0] == behind[0];
+      const bool is_output = std::ranges::find(g.outputs, v) != g.outputs.end();
+      if (stays && (*batch > 1 || is_of_input || is_output)) return true;
+    }
+  }
+  return false;
+}
+
 Status write_check_safetensors(const PortReport& r, const Append& append) {
   const CheckData& data = r.proof->check;
   std::vector<NamedTensor> tensors;
@@ -117,6 +148,7 @@ torch::SourceOptions said_of(const PortReport& r, const fs::path& source, const 
   options.weights_file = files.weights.filename().string();
   options.check_file = files.check.filename().string();
   options.fixed_size = has_fixed_size(r.target);
+  options.fixed_batch = depends_on_batch(r.target);
   return options;
 }
 

@@ -85,8 +85,8 @@ std::vector<bool> meeting(const Graph& source, const Graph& target, const std::v
   return all;
 }
 
-// Following what leaves whole numbers as they are, and arithmetic on them: exporters wrap negative indices so. Readers stand behind producers, so one walk from the back sees every
-// use before the value's own maker.
+// Following what leaves whole numbers as they are, and arithmetic on them: exporters wrap negative indices so. Readers stand behind
+// producers, so one walk from the back sees every use before the value's own maker.
 std::vector<Size> index_ranges(const Graph& graph) {
   constexpr Size free = std::numeric_limits<Size>::max();
   std::vector<Size> range(graph.values.size(), 0);
@@ -126,15 +126,31 @@ std::vector<Size> index_ranges(const Graph& graph) {
   return range;
 }
 
+// Behind a layer that has learnt anything may come; a place that was searched for is one of its axis whatever is searched.
+std::vector<bool> index_makers(const Graph& graph) {
+  const auto ranges = index_ranges(graph);
+  std::vector<bool> makes(graph.values.size());
+  for (std::size_t i = 0; i < makes.size(); ++i) makes[i] = ranges[i] > 0;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    const Traits& traits = traits_of(node.op);
+    if (traits.learnt != Learnt::Nothing || traits.indices != Indices::None) continue;
+    if (std::ranges::none_of(node.outputs, [&](ValueId v) { return makes[v.slot()]; })) continue;
+    for (const ValueId in : node.inputs)
+      if (in) makes[in.slot()] = true;
+  }
+  return makes;
+}
+
 std::vector<bool> replaceable(const Graph& source, const Graph& target, const std::vector<ValueId>& counterparts) {
   auto fresh = meeting(source, target, counterparts);
   for (const Stretch& stretch : stretches_of(source, target, counterparts)) {
     for (const ValueId u : stretch.unlike) fresh[u.slot()] = false;
   }
-  const auto ranges = index_ranges(source);
+  const auto makes_index = index_makers(source);
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     const Value& value = source.values[i];
-    if (ranges[i] > 0 || !value.producer || value.constant) fresh[i] = false;
+    if (makes_index[i] || !value.producer || value.constant) fresh[i] = false;
   }
   return fresh;
 }

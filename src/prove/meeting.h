@@ -31,5 +31,8 @@ std::vector<bool> replaceable(const Graph& source, const Graph& target, const st
 
 // The size of the smallest table that each value indexes, 1 where it is free, 0 where there is none.
 std::vector<Size> index_ranges(const Graph& graph);
+// Whether an index is computed with each value: other numbers in its place, as below zero behind an absolute value, may give places
+// that no table has.
+std::vector<bool> index_makers(const Graph& graph);
 
 }  // namespace convoy

@@ -78,12 +78,12 @@ WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64
     });
     if (computed) pinned.insert(stretch.source.constants.begin(), stretch.source.constants.end());
   }
-  const auto indices = index_ranges(source);  // numbers that an index is computed with stay what they are
+  const auto makes_index = index_makers(source);  // such numbers stay what they are
   for (const Node& node : source.nodes) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
       if (!v || !source[v].constant || !is_floating(source[v].type.dtype) || pinned.contains(v)) continue;
-      if (indices[v.slot()] > 0) continue;
+      if (makes_index[v.slot()]) continue;
       const Role role = role_of(node.op, i);
       const auto [at, is_new] = replaced_.emplace(source[v].name, Weight{role, type_of(*source[v].constant)});
       if (!is_new) at->second.role = std::max(at->second.role, role);

@@ -52,19 +52,25 @@ struct Top {
   std::vector<std::string> arguments;
 };
 
-// Raises on another size than the one that the port holds for.
-std::string size_check(const Graph& graph, const std::vector<std::string>& arguments) {
+// Which sizes forward raises on where they are others than the port's.
+struct Checked {
+  bool sizes = false, batch = false;
+};
+
+std::string size_check(const Graph& graph, const std::vector<std::string>& arguments, Checked checked) {
   std::string text;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Shape& shape = graph[graph.inputs[i]].type.shape;
+    const std::size_t first = checked.batch ? 0 : 1,
+                      last = checked.sizes ? shape.size() : std::min<std::size_t>(1, shape.size());
     Sizes sizes;
-    for (std::size_t axis = 1; axis < shape.size(); ++axis)
+    for (std::size_t axis = first; axis < last; ++axis)
       if (shape[axis].known()) sizes.push_back(*shape[axis]);
     std::vector<std::string> wrong;
-    if (sizes.size() + 1 == shape.size() && !sizes.empty()) {
-      wrong.push_back(fmt::format("{}.shape[1:] != {}", arguments[i], tuple(sizes)));
+    if (sizes.size() + first == shape.size() && !sizes.empty()) {
+      wrong.push_back(fmt::format("{}.shape{} != {}", arguments[i], first == 0 ? "" : "[1:]", tuple(sizes)));
     } else {
-      for (std::size_t axis = 1; axis < shape.size(); ++axis)
+      for (std::size_t axis = first; axis < last; ++axis)
         if (shape[axis].known()) wrong.push_back(fmt::format("{}.shape[{}] != {}", arguments[i], axis, *shape[axis]));
     }
     if (wrong.empty()) continue;
@@ -75,7 +81,7 @@ std::string size_check(const Graph& graph, const std::vector<std::string>& argum
   return text;
 }
 
-Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_size, bool repeats) {
+Result<Top> write_top(const Graph& graph, const std::string& name, Checked checked, bool repeats) {
   std::set<std::string> flattened;
   for (int tries = 0; tries < 1000; ++tries) {
     const std::size_t before = flattened.size();
@@ -98,7 +104,7 @@ Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_si
       arguments.push_back(graph.inputs.size() == 1 ? "x" : names.take(identifier(input_name(graph, graph.inputs[i]))));
     Block block(text, steps, graph.inputs, graph.outputs);
     auto top =
-        block.write(arguments, fixed_size ? size_check(graph, arguments) : "", keys,
+        block.write(arguments, size_check(graph, arguments, checked), keys,
                     graph.outputs_by_name ? graph.output_names : std::vector<std::string>(), graph.one_output_in_tuple);
     if (!top) return pass(top);
     if (text.again) continue;
@@ -116,10 +122,10 @@ std::size_t lines_of(const Top& top) {
 }
 
 // With the blocks that repeat themselves as classes, where that is less to read.
-Result<Top> write_top(const Graph& graph, const std::string& name, bool fixed_size) {
-  auto plain = write_top(graph, name, fixed_size, false);
+Result<Top> write_top(const Graph& graph, const std::string& name, Checked checked) {
+  auto plain = write_top(graph, name, checked, false);
   if (!plain) return plain;
-  auto blocks = write_top(graph, name, fixed_size, true);
+  auto blocks = write_top(graph, name, checked, true);
   return blocks && lines_of(*blocks) < lines_of(*plain) ? std::move(blocks) : std::move(plain);
 }
 
@@ -176,7 +182,7 @@ std::string check_text(const Graph& graph, const SourceOptions& o, bool pickled)
 }  // namespace
 
 Result<std::vector<Parameter>> state_dict(const Graph& graph, const SourceOptions& options) {
-  auto top = write_top(graph, class_of_module(options), options.fixed_size);
+  auto top = write_top(graph, class_of_module(options), {options.fixed_size, options.fixed_batch});
   if (!top) return pass(top);
   return std::move(top->top.parameters);
 }
@@ -184,7 +190,7 @@ Result<std::vector<Parameter>> state_dict(const Graph& graph, const SourceOption
 Result<Source> write_source(const Graph& graph, const SourceOptions& options) {
   const budget::Making making("writing the module");
   const std::string name = class_of_module(options);
-  auto top = write_top(graph, name, options.fixed_size);
+  auto top = write_top(graph, name, {options.fixed_size, options.fixed_batch});
   if (!top) return pass(top);
   const bool pickled = options.weights_file.ends_with(".pt") || options.weights_file.ends_with(".pth");
   const std::string format = graph.source_format.empty() ? "" : " (" + prose(graph.source_format) + ")";

@@ -18,6 +18,7 @@ struct SourceOptions {
   std::string check_file;      // "digits.check.safetensors"
   std::string weights_sha256;  // carried by the module and compared on load
   bool fixed_size = false;     // the port holds for one input size: forward raises on any other
+  bool fixed_batch = false;    // and for one batch
 };
 
 struct Parameter {

@@ -1,5 +1,6 @@
 // The same numbers under other axes. Source: keras/src/layers/reshaping, ops/numpy.py and ops/nn.py of Keras 3.15.
 #include "formats/keras/catalogue/write.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <array>
@@ -211,7 +212,23 @@ Status write_ones(const Op& op, Sink& sink, const char* operation) {
 }
 
 Status write_unsqueeze(const Unsqueeze& op, Sink& sink) { return write_ones(op, sink, "numpy.ExpandDims"); }
-Status write_squeeze(const Squeeze& op, Sink& sink) { return write_ones(op, sink, "numpy.Squeeze"); }
+
+// x[0]: Keras squeezes no axis whose size it does not know, such as that of one example picked of any number.
+Status write_squeeze(const Squeeze& op, Sink& sink) {
+  const Shape& from = sink.type().shape;
+  const auto is_free = [&](Size axis) { return !at(from, axis).known(); };
+  if (std::ranges::none_of(op.axes, is_free)) return write_ones(op, sink, "numpy.Squeeze");
+  LayerConfig config = sink.operation("numpy", "GetItem");
+  Json key = Json::array();
+  for (Size i = 0; i <= op.axes.back(); ++i) {
+    if (std::ranges::find(op.axes, i) != op.axes.end()) key.push_back(0);
+    else
+      key.push_back(
+          {{"class_name", "__slice__"}, {"config", {{"start", nullptr}, {"stop", nullptr}, {"step", nullptr}}}});
+  }
+  config.args.emplace_back(std::move(key));
+  return sink.last(std::move(config));
+}
 
 template <class Op>
 Status write_block(const Op& op, Sink& sink, const char* name) {

@@ -91,12 +91,25 @@ Sizes from_axis(FunctionCall& call, ValueId x) {
   return axes;
 }
 
+// Whether a scale or bias has the sizes of these axes as they are; others broadcast to x, and stand behind the layer.
+bool is_normalized_shape(FunctionCall& call, ValueId parameter, ValueId x, const Sizes& axes) {
+  if (call.failed() || call.rank(parameter) != static_cast<Size>(axes.size())) return false;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Dim own = call.dim(parameter, static_cast<Size>(i)), size = call.dim(x, axes[i]);
+    if (own.known() && size.known() && *own != *size) return false;
+  }
+  return true;
+}
+
 std::vector<ValueId> layer_normalization(FunctionCall& call) {
   const ValueId x = call.tensor("X"), scale = call.tensor("Scale"), bias = call.optional("B");
   const Sizes axes = from_axis(call, x);
   const double epsilon = call.attrs.number("epsilon", 1e-5);
   call.attrs.ignore({"stash_type"});
-  const ValueId y = call.add(LayerNorm{axes, epsilon, false}, {x, scale, bias});
+  const bool own = is_normalized_shape(call, scale, x, axes) && (!bias || is_normalized_shape(call, bias, x, axes));
+  ValueId y = call.add(LayerNorm{axes, epsilon, false}, own ? std::vector{x, scale, bias} : std::vector{x});
+  if (!own) y = call.add(Binary{BinaryFunction::Multiply}, {y, scale});
+  if (!own && bias) y = call.add(Binary{BinaryFunction::Add}, {y, bias});
   if (call.results == 1) return {y};
   // The mean, and what it is divided by the square root of: variance and epsilon.
   const ValueId mean = call.add(Reduce{Reduction::Mean, axes, true}, {x});
@@ -122,7 +135,8 @@ std::vector<ValueId> rms_normalization(FunctionCall& call) {
   const Sizes axes = from_axis(call, x);
   const double epsilon = call.attrs.number("epsilon", 1e-5);
   call.attrs.ignore({"stash_type"});
-  return {call.add(RmsNorm{axes, epsilon}, {x, scale})};
+  if (is_normalized_shape(call, scale, x, axes)) return {call.add(RmsNorm{axes, epsilon}, {x, scale})};
+  return {call.add(Binary{BinaryFunction::Multiply}, {call.add(RmsNorm{axes, epsilon}, {x}), scale})};
 }
 
 // Divided by its length along one axis; what has none stays 0.

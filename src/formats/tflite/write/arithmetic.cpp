@@ -36,6 +36,41 @@ std::string_view word_of(BinaryFunction function) {
   }
 }
 
+// Over more axes the kernels stretch nothing, and end the process.
+Size most_stretched_axes(BinaryFunction function) {
+  switch (function) {
+    case BinaryFunction::Add:
+    case BinaryFunction::Subtract:
+    case BinaryFunction::Multiply: return 6;
+    case BinaryFunction::Divide:
+    case BinaryFunction::Maximum:
+    case BinaryFunction::Minimum: return 5;
+    default: return 4;
+  }
+}
+
+// Operand i with the shape of the result. Fails: an axis that stretches has no known size.
+Result<Place> stretched(Sink& sink, std::size_t i) {
+  const Shape& to = sink.result_type().shape;
+  TensorType type = sink.type(i);
+  Place x = sink.input(i);
+  const std::size_t missing = to.size() - type.shape.size();
+  if (missing > 0) {
+    Sizes places(missing, 0);
+    for (std::size_t axis = 0; axis < type.shape.size(); ++axis) places.push_back(static_cast<Size>(axis));
+    type.shape.insert(type.shape.begin(), missing, Dim(1));
+    x = sink.step("RESHAPE", {x, sink.sizes(type.shape, x, places)}, type);
+  }
+  Sizes times(to.size(), 1);
+  for (std::size_t axis = 0; axis < to.size(); ++axis) {
+    if (type.shape[axis] == to[axis]) continue;
+    if (!to[axis].known()) return sink.refused("stretching over so many axes to a size that is not known");
+    times[axis] = *to[axis];
+    type.shape[axis] = to[axis];
+  }
+  return type.shape == sink.type(i).shape ? x : sink.step("TILE", {x, sink.numbers(times)}, type);
+}
+
 Status write_binary(const Binary& op, Sink& sink) {
   const std::string_view word = word_of(op.function);
   if (word.empty()) return sink.refused("this function of two numbers");
@@ -49,6 +84,12 @@ Status write_binary(const Binary& op, Sink& sink) {
     return sink.refused("fractions of whole numbers");
   Options options;
   if (const Size fused = sink.activation()) options.push_back({"fused_activation_function", fused});
+  if (sink.type(0).shape != sink.type(1).shape && sink.result_type().rank() > most_stretched_axes(op.function)) {
+    auto x = stretched(sink, 0), y = x ? stretched(sink, 1) : x;
+    if (!y) return pass(y);
+    sink.last(word, {*x, *y}, std::move(options));
+    return {};
+  }
   sink.last(word, {sink.input(0), sink.input(1)}, std::move(options));
   return {};
 }
@@ -56,7 +97,15 @@ Status write_binary(const Binary& op, Sink& sink) {
 Status write_where(const Where&, Sink& sink) {
   if (sink.type(0).dtype != DType::Bool || sink.type(1).dtype != sink.type(2).dtype)
     return sink.refused("a choice between unlike types");
-  sink.last("SELECT_V2", {sink.input(0), sink.input(1), sink.input(2)});
+  std::vector<Place> inputs;
+  const auto is_like = [&](std::size_t i) { return sink.type(i).shape == sink.result_type().shape; };
+  const bool stretches = sink.result_type().rank() > 5 && !(is_like(0) && is_like(1) && is_like(2));
+  for (std::size_t i = 0; i < 3; ++i) {
+    auto x = stretches ? stretched(sink, i) : Result<Place>(sink.input(i));
+    if (!x) return pass(x);
+    inputs.push_back(*x);
+  }
+  sink.last("SELECT_V2", std::move(inputs));
   return {};
 }
 

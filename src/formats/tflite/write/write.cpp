@@ -5,6 +5,7 @@
 #include "formats/tflite/write/integers.h"
 #include "formats/tflite/write/sink.h"
 
+#include <algorithm>
 #include <array>
 
 namespace convoy::tflite {
@@ -16,7 +17,18 @@ std::array<std::span<const Row>, 13> all_rows() {
           slice_concat_rows(),  resize_rows(),     recurrent_rows()};
 }
 
+// TensorFlow's interpreter sets tensors without a number aside, and XNNPACK takes a slice of none for the whole axis.
+Status has_numbers(const Node& node, const Graph& graph) {
+  for (const auto* values : {&node.inputs, &node.outputs})
+    for (const ValueId v : *values)
+      if (v && std::ranges::find(graph[v].type.shape, Dim(0)) != graph[v].type.shape.end())
+        return fail(Fault::Unsupported, "'" + graph[v].name + "' of shape " + text_of(graph[v].type.shape) +
+                                            " holds no number, and TFLite's kernels answer otherwise then");
+  return {};
+}
+
 Status write_node(const Node& node, Sink& sink) {
+  if (auto s = has_numbers(node, sink.graph()); !s) return s;
   static const auto rows = by_operator(all_rows());
   const Row& row = rows.at(convoy::name_of(node.op));
   if (!row.write) return fail(Fault::Unsupported, std::string(row.why_not));

@@ -107,9 +107,15 @@ struct InputDictionary {
   std::string parameter;
   std::vector<std::string> keys;
 };
-InputDictionary input_dictionary(const Instance& module) {
+// The function that says what forward() takes: behind functools.wraps the one that is wrapped. Null: none of the program.
+const python::Function* told_forward(const Instance& module) {
   const Value* forward = module.type->find("forward");
   const auto* function = forward ? forward->as<python::Function>() : nullptr;
+  return function ? &function->told() : nullptr;
+}
+
+InputDictionary input_dictionary(const Instance& module) {
+  const auto* function = told_forward(module);
   if (!function || !function->body || function->parameters->parts.size() != 2) return {};
   const std::string& name = function->parameters->parts[1].text;
   Reads reads;
@@ -118,16 +124,26 @@ InputDictionary input_dictionary(const Instance& module) {
   return {name, std::move(reads.keys)};
 }
 
+// By place, whatever it is: def forward(*args), or (self, *args).
+bool takes_anything(const python::Function& forward) {
+  const auto& parameters = forward.parameters->parts;
+  const auto is_rest = [](const python::Syntax& one) {
+    return static_cast<python::ParameterKind>(one.integer) == python::ParameterKind::Rest;
+  };
+  return std::ranges::any_of(parameters.begin(),
+                             parameters.begin() + std::min<std::ptrdiff_t>(2, std::ssize(parameters)), is_rest);
+}
+
 // The names of forward's inputs: those without a default, and those that --shape names.
 Result<std::vector<std::string>> input_names(const Tracer& tracer, const Instance& module) {
   const auto& shapes = tracer.options().shapes;
-  const Value* forward = module.type->find("forward");
-  const auto* function = forward ? forward->as<python::Function>() : nullptr;
-  if (!forward) return fail(Fault::Unsupported, "class " + module.type->name + " has no forward()");
+  if (!module.type->find("forward"))
+    return fail(Fault::Unsupported, "class " + module.type->name + " has no forward()");
+  const auto* function = told_forward(module);
   std::vector<std::string> names = input_dictionary(module).keys;
   if (!names.empty()) {
     // The keys of a dictionary.
-  } else if (!function) {
+  } else if (!function || takes_anything(*function)) {
     names = {shapes.size() == 1 && !shapes.begin()->first.empty() ? shapes.begin()->first : "x"};
   } else {
     const auto& parameters = function->parameters->parts;
@@ -233,11 +249,18 @@ Result<Arguments> arguments_of(Tracer& tracer, Interpreter& in, Instance& module
     tracer.graph.inputs_by_name = true;
     return Arguments{{Value::of(map)}, {}};
   }
-  // By name, where a parameter with a default stands between.
-  if (const auto* forward = module.type->find("forward"); forward && forward->as<python::Function>()) {
-    for (std::size_t i = 0; i < names.size(); ++i) given.named.emplace_back(names[i], given.placed[i]);
-    given.placed.clear();
-  }
+  const auto* forward = told_forward(module);
+  if (!forward || takes_anything(*forward)) return given;
+  // By name from there on where a parameter with a default stands between.
+  const auto& parameters = forward->parameters->parts;
+  const auto by_place = [&](std::size_t i) {
+    return i + 1 < parameters.size() && parameters[i + 1].text == names[i] &&
+           static_cast<python::ParameterKind>(parameters[i + 1].integer) == python::ParameterKind::Usual;
+  };
+  std::size_t placed = 0;
+  while (placed < names.size() && by_place(placed)) ++placed;
+  for (std::size_t i = placed; i < names.size(); ++i) given.named.emplace_back(names[i], given.placed[i]);
+  given.placed.resize(placed);
   return given;
 }
 
