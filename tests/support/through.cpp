@@ -2,6 +2,7 @@
 #include "support/through.h"
 
 #include "passes/passes.h"
+#include "run/held.h"
 #include "run/plan/engine.h"
 
 #include <algorithm>
@@ -81,7 +82,9 @@ Status expect_plan_agrees(const Graph& graph, const std::vector<Tensor>& fed, co
   if (!planned) return within("the plan", Status(std::unexpected(planned.error())));
   const auto again = engine.run(fed, options);
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    const Tensor &wanted = values.at(graph.outputs[i]), &got = (*planned)[i];
+    const ValueId v = graph.outputs[i];
+    const Tensor wanted = handed_out(values.at(v), graph[v].type.dtype, options.precision);
+    const Tensor& got = (*planned)[i];
     if (wanted.shape() != got.shape() || wanted.dtype() != got.dtype())
       return fail(Fault::Internal, "the plan gives another shape or type");
     if (!again || !std::ranges::equal((*again)[i].bytes(), got.bytes()))

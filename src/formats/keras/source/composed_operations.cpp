@@ -26,6 +26,13 @@ def known(x, axis, name):
         raise NotImplementedError(f"ops.{name}() along a free axis is not read; give its size with --shape")
     return x.shape[axis]
 
+# The same numbers from the other end, exactly in every type.
+def turned(x):
+    kind = str(x.dtype)
+    if kind.startswith("uint"):
+        return 2 ** int(kind[4:]) - 1 - x
+    return -1 - x if kind.startswith("int") else ops.negative(x)
+
 def real(x):
     return x if "float" in str(x.dtype) else ops.cast(x, "float32")
 
@@ -106,13 +113,13 @@ class operations:
 
     def sort(x, axis=-1):
         last = ops.swapaxes(x, axis, -1)
-        return ops.swapaxes(ops.negative(ops.top_k(ops.negative(last), known(x, axis, "sort"))[0]), axis, -1)
+        return ops.swapaxes(turned(ops.top_k(turned(last), known(x, axis, "sort"))[0]), axis, -1)
 
     def argsort(x, axis=-1):
         if axis is None:
             raise NotImplementedError("ops.argsort() without an axis is not read")
         last = ops.swapaxes(x, axis, -1)
-        return ops.swapaxes(ops.cast(ops.top_k(ops.negative(last), known(x, axis, "argsort"))[1], "int32"), axis, -1)
+        return ops.swapaxes(ops.cast(ops.top_k(turned(last), known(x, axis, "argsort"))[1], "int32"), axis, -1)
 
     def quantile(x, q, axis=None, method="linear", keepdims=False):
         x = real(x)
@@ -145,6 +152,7 @@ class operations:
 
     def logsumexp(x, axis=None, keepdims=False):
         most = ops.max(x, axis=axis, keepdims=True)
+        most = ops.where(ops.less(ops.abs(most), math.inf), most, 0.0)
         made = ops.log(ops.sum(ops.exp(x - most), axis=axis, keepdims=True)) + most
         return made if keepdims else ops.squeeze(made, axis=tuple(places(x, axis)))
 
@@ -198,10 +206,12 @@ class operations:
 
     def arctan2(x1, x2):
         below = ops.logical_or(ops.less(x1, 0), ops.less(ops.reciprocal(x1), 0))  # as -0.0 is
+        behind = ops.logical_or(ops.less(x2, 0), ops.less(ops.reciprocal(x2), 0))
         half = ops.where(below, -math.pi, math.pi)
         flat = ops.arctan(x1 / ops.where(ops.equal(x2, 0), 1.0, x2))
-        made = ops.where(ops.less(x2, 0), flat + half, flat)
-        return ops.where(ops.logical_and(ops.equal(x2, 0), ops.not_equal(x1, 0)), half * 0.5, made)
+        made = ops.where(behind, flat + half, flat)
+        is_upright = ops.logical_and(ops.equal(x2, 0), ops.greater(ops.abs(x1), 0))  # which a NaN is not
+        return ops.where(is_upright, half * 0.5, made)
 
     def full_like(x, fill_value, dtype=None):
         return ops.cast(ops.ones_like(real(x)) * fill_value, dtype or x.dtype)

@@ -119,12 +119,11 @@ Results angle_in(FunctionCall& call) {
   return {call.add(Affine{to_radians ? radians : 1 / radians, 0}, {real_of(call)})};
 }
 
-// 0 below 0, 1 above it, `values` at it.
+// 1 above 0, `values` at it, 0 elsewhere: of what is no number too.
 Results heaviside(FunctionCall& call) {
   const ValueId x = call.tensor("input"), values = call.tensor("values");
   Arithmetic apply(call, x);
-  const ValueId side = apply.choose(apply(BinaryFunction::Less, x, 0.0), apply.number(0),
-                                    apply.choose(apply(BinaryFunction::Greater, x, 0.0), apply.number(1), x));
+  const ValueId side = apply.choose(apply(BinaryFunction::Greater, x, 0.0), apply.number(1), apply.number(0));
   return {apply.choose(apply(BinaryFunction::Equal, x, 0.0), values, side)};
 }
 
