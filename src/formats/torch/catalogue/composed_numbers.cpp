@@ -346,7 +346,7 @@ constexpr std::array rows_of_composed_numbers{
     CatalogueRow{"torch.erfc", "input:T", erfc},
     CatalogueRow{"torch.logit", "input:T eps:f?=", logit},
     CatalogueRow{"torch.round", "default(input:T) decimals(input:T * decimals:i)", round, Function::Round},
-    CatalogueRow{"torch.xlogy", "input:T other:T", xlogy},
+    CatalogueRow{"torch.xlogy", "Tensor(input:T other:T)", xlogy},
     CatalogueRow{"torch.deg2rad", "input:T", angle_in<true>},
     CatalogueRow{"torch.rad2deg", "input:T", angle_in<false>},
     CatalogueRow{"torch.heaviside", "input:T values:T", heaviside},
