@@ -168,6 +168,25 @@ std::vector<std::string> words_in(const Json& options, const char* name) {
 bool flag_in(const Json& options, const char* name) {
   return options.is_object() && options.contains(name) && options[name].is_boolean() && options[name].get<bool>();
 }
+
+void keep_reading(const ModelOptions& model, const CertificateFile& file, Json& options) {
+  Json roots = Json::array();
+  for (const std::string& root : model.roots) roots.push_back(file.path_from_here(root));
+  options["roots"] = std::move(roots);
+  options["set"] = model.names;
+  options["signature"] = model.signature;
+  options["dequantize"] = model.dequantizes;
+}
+
+void read_again(const Json& options, const std::filesystem::path& folder, ModelOptions& model) {
+  model.size = word_in(options, "size");
+  model.shapes = words_in(options, "shapes");
+  for (const std::string& root : words_in(options, "roots"))
+    model.roots.push_back(root.empty() ? root : (folder / root).string());
+  model.names = words_in(options, "set");
+  model.signature = word_in(options, "signature");
+  model.dequantizes = flag_in(options, "dequantize");
+}
 std::uint64_t seed_in(const Json& options) {
   if (!options.is_object() || !options.contains("seed")) return 0;
   const Json& seed = options["seed"];

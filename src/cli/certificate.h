@@ -53,6 +53,10 @@ int check_certificate(const CheckOptions& options);
 std::string word_in(const Json& options, const char* name);
 std::vector<std::string> words_in(const Json& options, const char* name);
 bool flag_in(const Json& options, const char* name);
+
+// How a model, or both of two, is read beside its file and weights: kept in a certificate's options, and taken from them again.
+void keep_reading(const ModelOptions& model, const CertificateFile& file, Json& options);
+void read_again(const Json& options, const std::filesystem::path& folder, ModelOptions& model);
 std::uint64_t seed_in(const Json& options);
 
 }  // namespace convoy::cli

@@ -82,12 +82,7 @@ Json asked_of(const Diff& o, const CertificateFile& file) {
              {"shapes", o.both.shapes},
              {"inputs", Json::array()}};
   for (const std::string& input : o.inputs) asked["inputs"].push_back(here(input));
-  Json roots = Json::array();
-  for (const std::string& root : o.both.roots) roots.push_back(file.path_from_here(root));
-  asked["roots"] = std::move(roots);
-  asked["set"] = o.both.names;
-  asked["signature"] = o.both.signature;
-  asked["dequantize"] = o.both.dequantizes;
+  keep_reading(o.both, file, asked);
   asked["seed"] = o.seed;
   return asked;
 }
@@ -223,12 +218,7 @@ Result<Json> diff_again(const Json& asked, const std::filesystem::path& folder, 
   o.b = in_folder(word_in(asked, "b"));
   o.weights_a = in_folder(word_in(asked, "weights_a"));
   o.weights_b = in_folder(word_in(asked, "weights_b"));
-  o.both.size = word_in(asked, "size");
-  o.both.shapes = words_in(asked, "shapes");
-  for (const std::string& root : words_in(asked, "roots")) o.both.roots.push_back(in_folder(root));
-  o.both.names = words_in(asked, "set");
-  o.both.signature = word_in(asked, "signature");
-  o.both.dequantizes = flag_in(asked, "dequantize");
+  read_again(asked, folder, o.both);
   for (const std::string& word : words_in(asked, "inputs")) o.inputs.push_back(in_folder(word));
   const auto pair = load_both(o);
   if (!pair) return std::unexpected(pair.error());

@@ -76,12 +76,7 @@ Json asked_of(const Port& o, const PortReport& done, const CertificateFile& file
              {"interface", settings.source_axes ? "source" : "target"},
              {"without", with_commas_between(settings.without)},
              {"weights_format", settings.weights_format}};
-  Json roots = Json::array();
-  for (const std::string& root : o.model.roots) roots.push_back(file.path_from_here(root));
-  asked["roots"] = std::move(roots);
-  asked["set"] = o.model.names;
-  asked["signature"] = o.model.signature;
-  asked["dequantize"] = o.model.dequantizes;
+  keep_reading(o.model, file, asked);
   asked["opset"] = settings.opset ? Json(*settings.opset) : Json();
   asked["external_data"] = settings.external_data;
   asked["optimize"] = settings.optimizes;
@@ -97,14 +92,9 @@ Port asked_again(const Json& asked, const std::filesystem::path& folder) {
   Port o;
   const auto in_folder = [&](const std::string& word) { return word.empty() ? word : (folder / word).string(); };
   o.model.file = in_folder(word_in(asked, "file"));
-  o.model.size = word_in(asked, "size");
-  o.model.shapes = words_in(asked, "shapes");
+  read_again(asked, folder, o.model);
   o.model.outputs = word_in(asked, "outputs");
   o.model.weights = in_folder(word_in(asked, "weights"));
-  for (const std::string& root : words_in(asked, "roots")) o.model.roots.push_back(in_folder(root));
-  o.model.names = words_in(asked, "set");
-  o.model.signature = word_in(asked, "signature");
-  o.model.dequantizes = flag_in(asked, "dequantize");
   PortSettings& settings = o.settings;
   settings.to = word_in(asked, "to");
   o.output = std::filesystem::path(word_in(asked, "output")).filename().string();
