@@ -36,15 +36,22 @@ Result<Tensor> read_tensor(const std::string& file) {
   return within(file, read_npy({(*mapped)->bytes(), *mapped}));
 }
 
+// "NAME=x.npy", or a single "x.npy" without a name.
+std::pair<std::string, std::string> name_and_file(const Run& o, const std::string& word) {
+  const bool named = o.inputs.size() > 1 || (word.contains('=') && !std::filesystem::exists(word));
+  const auto equals = named ? word.find('=') : std::string::npos;
+  if (equals == std::string::npos) return {"", word};
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
 // The shapes of the inputs by their names, that of a single one without a name.
 Result<std::map<std::string, Shape>> shapes_of(const Run& o) {
   std::map<std::string, Shape> shapes;
   for (const auto& word : o.inputs) {
-    const bool named = o.inputs.size() > 1 || (word.contains('=') && !std::filesystem::exists(word));
-    const auto equals = named ? word.find('=') : std::string::npos;
-    const auto tensor = read_tensor(equals == std::string::npos ? word : word.substr(equals + 1));
+    const auto [name, file] = name_and_file(o, word);
+    const auto tensor = read_tensor(file);
     if (!tensor) return std::unexpected(tensor.error());
-    auto& shape = shapes[equals == std::string::npos ? std::string() : word.substr(0, equals)];
+    auto& shape = shapes[name];
     for (const Size n : tensor->shape()) shape.emplace_back(n);
   }
   return shapes;
@@ -53,10 +60,9 @@ Result<std::map<std::string, Shape>> shapes_of(const Run& o) {
 // Source says no type of its inputs: whole numbers and truths are what the files hold.
 Status take_types(const Run& o, LoadOptions& options) {
   for (const auto& word : o.inputs) {
-    const auto equals = std::filesystem::exists(word) ? std::string::npos : word.find('=');
-    const auto tensor = read_tensor(equals == std::string::npos ? word : word.substr(equals + 1));
+    const auto [name, file] = name_and_file(o, word);
+    const auto tensor = read_tensor(file);
     if (!tensor) return std::unexpected(tensor.error());
-    const std::string name = equals == std::string::npos ? std::string() : word.substr(0, equals);
     if (!is_floating(tensor->dtype())) options.types.emplace(name, tensor->dtype());
   }
   return {};
