@@ -4,8 +4,6 @@
 #include "ops/expect.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -301,18 +299,6 @@ std::optional<std::vector<Numbers>> moved(const std::vector<const Numbers*>& in,
 }
 
 bool Numbers::known() const { return std::ranges::all_of(all, &Number::known); }
-
-Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers) {
-  if (dtype == DType::I64) return Tensor::of(std::move(shape), std::move(numbers));
-  // The low bytes of a whole number are the number in every narrower type.
-  std::vector<std::byte> bytes;
-  for (const std::int64_t number : numbers) {
-    const auto one = std::bit_cast<std::array<std::byte, sizeof(number)>>(number);
-    bytes.insert(bytes.end(), one.begin(), one.begin() + bytes_of(dtype));
-  }
-  auto tensor = Tensor::owning(dtype, shape, std::move(bytes));
-  return tensor ? *std::move(tensor) : Tensor::of(std::move(shape), std::move(numbers));  // the count is the shape's
-}
 
 Result<Tensor> Numbers::tensor() const {
   if (!known()) return fail(Fault::Unsupported, "is computed from sizes that are not known beforehand");

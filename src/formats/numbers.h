@@ -1,6 +1,7 @@
 // Numbers that a model computes about its own shapes, while it is read: known ones, and multiples of sizes that are not
 // known beforehand. Exported models say "flatten" or "twice as large" by such little computations.
 #pragma once
+#include "base/whole_tensor.h"
 #include "convoy/tensor.h"
 #include "ops/activation.h"
 #include "ops/elementwise.h"
@@ -43,9 +44,6 @@ struct Numbers {
   bool known() const;
   Result<Tensor> tensor() const;  // where all are known
 };
-
-// Whole numbers, as many as the shape says, in a type of whole numbers or truths.
-Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers);
 
 // Of a small tensor.
 Numbers numbers_of(const Tensor& tensor);

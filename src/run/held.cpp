@@ -1,43 +1,12 @@
 #include "run/held.h"
 
+#include "base/whole_tensor.h"
 #include "ops/expect.h"
 
 #include <algorithm>
-#include <cassert>
-#include <cstring>
 #include <utility>
 
 namespace convoy {
-
-namespace {
-
-template <class T>
-Tensor lowest_bits(const Tensor& numbers, DType dtype) {
-  const auto from = numbers.integers();
-  std::vector<std::byte> bytes(from.size() * sizeof(T));
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const T value = static_cast<T>(from[i]);
-    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-  }
-  auto narrow = Tensor::owning(dtype, numbers.shape(), std::move(bytes));
-  assert(narrow);
-  return *std::move(narrow);
-}
-
-Tensor narrowed(const Tensor& numbers, DType dtype) {
-  switch (dtype) {
-    case DType::Bool: return lowest_bits<bool>(numbers, dtype);
-    case DType::I8:
-    case DType::U8: return lowest_bits<std::uint8_t>(numbers, dtype);
-    case DType::I16:
-    case DType::U16: return lowest_bits<std::uint16_t>(numbers, dtype);
-    case DType::I32:
-    case DType::U32: return lowest_bits<std::uint32_t>(numbers, dtype);
-    default: return lowest_bits<std::uint64_t>(numbers, dtype);
-  }
-}
-
-}  // namespace
 
 std::int64_t wrapped(std::int64_t value, DType dtype) {
   switch (dtype) {
@@ -77,7 +46,7 @@ Tensor handed_out(const Tensor& value, DType dtype, Precision precision) {
     const bool narrows = is_half(dtype) && precision == Precision::Single;
     return narrows ? value.converted(dtype) : value;
   }
-  return is_floating(dtype) ? value : narrowed(value, dtype);
+  return is_floating(dtype) ? value : whole_tensor(dtype, value.shape(), value.integers());
 }
 
 bool computes_in_double(const Graph& graph, const Node& node) {

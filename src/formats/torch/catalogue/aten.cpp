@@ -1,6 +1,7 @@
 // Which row reads which operator: its own, or that of a function under its name or another one.
 #include "formats/torch/catalogue/aten.h"
 
+#include "base/whole_tensor.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -44,9 +44,7 @@ ValueId number_constant(FunctionCall& call, std::string_view word, double number
   if (said && said->is_number_integer() && said->get<double>() == number) whole = said->get<std::int64_t>();
   if (dtype == DType::Bool || dtype == DType::I64)
     return call.make_constant(word, Tensor::of({}, std::vector<std::int64_t>{whole}));
-  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype)));
-  std::memcpy(bytes.data(), &whole, bytes.size());
-  return call.make_constant(word, *Tensor::owning(dtype, {}, std::move(bytes)));
+  return call.make_constant(word, whole_tensor(dtype, {}, {whole}));
 }
 
 Slice cell_at(Size axis, Size index) {

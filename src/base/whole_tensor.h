@@ -1,0 +1,13 @@
+// Whole numbers as tensors of narrower types.
+#pragma once
+#include "convoy/tensor.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace convoy {
+
+// Whole numbers, as many as the shape says, in a type of whole numbers or truths: the lowest bytes of each.
+Tensor whole_tensor(DType dtype, Sizes shape, std::vector<std::int64_t> numbers);
+
+}  // namespace convoy
