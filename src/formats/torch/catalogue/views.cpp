@@ -5,78 +5,22 @@
 #include <array>
 
 namespace convoy::torch {
+namespace {
 
-bool may_share_memory(std::string_view operation) {
-  static constexpr std::array<std::string_view, 69> sharing{"H",
-                                                            "T",
-                                                            "_conj",
-                                                            "_reshape_alias",
-                                                            "adjoint",
-                                                            "alias",
-                                                            "alpha_dropout",
-                                                            "as_strided",
-                                                            "atleast_1d",
-                                                            "atleast_2d",
-                                                            "atleast_3d",
-                                                            "broadcast_to",
-                                                            "chunk",
-                                                            "conj",
-                                                            "contiguous",
-                                                            "data",
-                                                            "detach",
-                                                            "diagonal",
-                                                            "dropout",
-                                                            "dropout1d",
-                                                            "dropout2d",
-                                                            "dropout3d",
-                                                            "dsplit",
-                                                            "expand",
-                                                            "expand_as",
-                                                            "feature_alpha_dropout",
-                                                            "feature_dropout",
-                                                            "flatten",
-                                                            "hsplit",
-                                                            "imag",
-                                                            "mH",
-                                                            "mT",
-                                                            "matrix_H",
-                                                            "movedim",
-                                                            "moveaxis",
-                                                            "narrow",
-                                                            "numpy_T",
-                                                            "permute",
-                                                            "positive",
-                                                            "ravel",
-                                                            "real",
-                                                            "reshape",
-                                                            "reshape_as",
-                                                            "select",
-                                                            "slice",
-                                                            "split",
-                                                            "split_with_sizes",
-                                                            "squeeze",
-                                                            "squeeze_copy",
-                                                            "swapaxes",
-                                                            "swapdims",
-                                                            "t",
-                                                            "tensor_split",
-                                                            "to",
-                                                            "transpose",
-                                                            "type_as",
-                                                            "unbind",
-                                                            "unflatten",
-                                                            "unfold",
-                                                            "unsafe_chunk",
-                                                            "unsafe_split",
-                                                            "unsafe_split_with_sizes",
-                                                            "unsqueeze",
-                                                            "view",
-                                                            "view_as",
-                                                            "view_as_complex",
-                                                            "view_as_real",
-                                                            "vsplit",
-                                                            "_unsafe_view"};
-  return std::ranges::find(sharing, operation) != sharing.end();
-}
+// clang-format off
+constexpr std::array<std::string_view, 68> sharing{
+    "H", "T", "_conj", "_reshape_alias", "adjoint", "alias", "alpha_dropout", "as_strided", "atleast_1d",
+    "atleast_2d", "atleast_3d", "broadcast_to", "chunk", "conj", "contiguous", "data", "detach", "diagonal",
+    "dropout", "dropout1d", "dropout2d", "dropout3d", "dsplit", "expand", "expand_as", "feature_alpha_dropout",
+    "feature_dropout", "flatten", "hsplit", "imag", "mH", "mT", "matrix_H", "movedim", "moveaxis", "narrow",
+    "numpy_T", "permute", "positive", "ravel", "real", "reshape", "reshape_as", "select", "slice", "split",
+    "split_with_sizes", "squeeze", "swapaxes", "swapdims", "t", "tensor_split", "to", "transpose", "type_as",
+    "unbind", "unflatten", "unfold", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "view",
+    "view_as", "view_as_complex", "view_as_real", "vsplit", "_unsafe_view"};
+// clang-format on
+
+}  // namespace
+
+bool may_share_memory(std::string_view operation) { return std::ranges::find(sharing, operation) != sharing.end(); }
 
 }  // namespace convoy::torch
