@@ -10,6 +10,9 @@ namespace convoy {
 
 namespace {
 
+// A choice reads its condition first.
+std::size_t first_of_numbers(const Op& op) { return std::holds_alternative<Where>(op) ? 1 : 0; }
+
 bool is_short(DType dtype) { return dtype == DType::I16 || dtype == DType::U16; }
 bool is_at_most_16_bits(DType dtype) { return dtype != DType::Bool && bytes_of(dtype) < 4; }
 
@@ -47,7 +50,7 @@ std::optional<DType> in_onnx_runtime(const Op& op, DType dtype, const EdgeRules&
 // Neither ONNX nor TensorFlow negates a type without a sign, where PyTorch's wraps around; neither compares truths, and TensorFlow
 // puts none in order.
 std::optional<DType> wanted(const Graph& graph, const Node& node, const Target& target) {
-  const std::size_t data = std::holds_alternative<Where>(node.op) ? 1 : 0;
+  const std::size_t data = first_of_numbers(node.op);
   if (node.inputs.size() <= data || !node.inputs[data]) return std::nullopt;
   const DType dtype = graph[node.inputs[data]].type.dtype;
   if (is_floating(dtype)) return std::nullopt;
@@ -63,7 +66,7 @@ std::optional<DType> wanted(const Graph& graph, const Node& node, const Target& 
 // Every operand of that type is cast, and the first result back; the second of an order are places.
 Status compute_as(DType wide, const Graph& graph, NodeId id, Patch& patch) {
   const Node& node = graph[id];
-  const std::size_t data = std::holds_alternative<Where>(node.op) ? 1 : 0;
+  const std::size_t data = first_of_numbers(node.op);
   const DType dtype = graph[node.inputs[data]].type.dtype, made = graph[node.outputs[0]].type.dtype;
   std::vector<ValueId> inputs = node.inputs;
   for (std::size_t i = data; i < inputs.size(); ++i) {

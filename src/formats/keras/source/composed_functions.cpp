@@ -200,13 +200,7 @@ class tf:
         return ops.mod(x, y)
 
     def broadcast_to(input, shape, name=None):
-        missing = len(shape) - len(input.shape)
-        input = ops.expand_dims(input, list(range(missing))) if missing else input
-        for n, was in zip(shape, input.shape):
-            if was is None and n is not None or was not in (1, n, None):
-                raise NotImplementedError("tf.broadcast_to() along an axis of another or a free size is not read; give its size with --shape")
-        times = [1 if n is None or n == was else n for n, was in zip(shape, input.shape)]
-        return ops.tile(input, times) if max(times) > 1 else input
+        return ops.broadcast_to(input, shape, "tf.broadcast_to")
 
     def add_n(inputs, name=None):
         total = inputs[0]

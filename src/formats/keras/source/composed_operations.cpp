@@ -278,12 +278,12 @@ class operations:
                 inputs = cut(inputs, axis, begin, None if size == -1 else begin + size)
         return inputs
 
-    def broadcast_to(x, shape):
+    def broadcast_to(x, shape, name="ops.broadcast_to"):
         missing = len(shape) - len(x.shape)
         x = ops.expand_dims(x, list(range(missing))) if missing else x
         for n, was in zip(shape, x.shape):
             if was is None and n is not None or was not in (1, n, None):
-                raise NotImplementedError("ops.broadcast_to() along an axis of another or a free size is not read; give its size with --shape")
+                raise NotImplementedError(f"{name}() along an axis of another or a free size is not read; give its size with --shape")
         times = [1 if n is None or n == was else n for n, was in zip(shape, x.shape)]
         return ops.tile(x, times) if max(times) > 1 else x
 
