@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 namespace convoy {
 
@@ -58,14 +59,19 @@ Tensor singles(const Tensor& tensor) {
 }
 
 Tensor magnitude(const Tensor& tensor, double scale, const Tensor* more) {
-  auto values = tensor.floats();
+  const Tensor single = singles(tensor);
+  const float* const from = single.raw<float>().data();
+  const float* const added = more ? more->raw<float>().data() : nullptr;
+  const auto count = static_cast<std::size_t>(single.count());
+  const auto values = std::make_shared_for_overwrite<float[]>(count);
   const auto factor = static_cast<float>(scale);
-  for (float& value : values) value = std::abs(value) * factor;
-  if (more) {
-    const auto added = more->raw<float>();
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] += added[i];
-  }
-  return Tensor::of(tensor.shape(), std::move(values));
+  float* const to = values.get();
+  if (added)
+    for (std::size_t i = 0; i < count; ++i) to[i] = std::abs(from[i]) * factor + added[i];
+  else
+    for (std::size_t i = 0; i < count; ++i) to[i] = std::abs(from[i]) * factor;
+  const auto all = std::as_bytes(std::span(values.get(), count));
+  return *Tensor::view(DType::F32, tensor.shape(), all, values);
 }
 
 bool is_off(const Evaluation& at) {

@@ -4,7 +4,6 @@
 #include "prove/bound.h"
 #include "run/run.h"
 
-#include <functional>
 #include <span>
 
 namespace convoy {
@@ -43,9 +42,6 @@ Result<std::vector<Tensor>> rerun(const Evaluation& at, Op op, const std::vector
 
 // The operator's outputs are exact, and errors go through `op` as the numbers do.
 Bounds moved(const Evaluation& at, Op op);
-// For element-wise functions: local(i) is the rounding error at output element i in absolute terms; the inputs' errors
-// are followed by evaluating the node in float64 at both ends of what each input may be.
-Bounds pointwise(const Evaluation& at, double limit, const std::function<double(std::size_t)>& local);
 
 // For every element of a tensor of `shape`, its place within the sub-tensor spanned by `axes`, row-major.
 std::vector<std::int32_t> index_along(const Sizes& shape, const Sizes& axes);

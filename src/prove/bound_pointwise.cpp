@@ -67,9 +67,10 @@ Result<std::vector<double>> followed(const Evaluation& at) {
   return change;
 }
 
-}  // namespace
-
-Bounds pointwise(const Evaluation& at, double limit, const std::function<double(std::size_t)>& local) {
+// For element-wise functions: local(i) is the rounding error at output element i in absolute terms; the inputs' errors
+// are followed by evaluating the node in float64 at both ends of what each input may be.
+template <class Local>
+Bounds pointwise(const Evaluation& at, double limit, const Local& local) {
   NodeBound result{std::vector<std::optional<Tensor>>(1), 0, limit};
   if (!is_off(at) && limit == 0) return result;
   std::vector<double> change;
@@ -79,19 +80,18 @@ Bounds pointwise(const Evaluation& at, double limit, const std::function<double(
     change = *std::move(values);
   }
   std::vector<float> error(static_cast<std::size_t>(at.outputs[0].count()));
-  for (std::size_t i = 0; i < error.size(); ++i) {
-    error[i] = static_cast<float>(local(i) + (change.empty() ? 0 : change[i]));
-  }
+  float* const to = error.data();
+  for (std::size_t i = 0; i < error.size(); ++i) to[i] = static_cast<float>(local(i));
+  for (std::size_t i = 0; i < change.size(); ++i) to[i] = static_cast<float>(local(i) + change[i]);
   result.errors[0] = Tensor::of(at.outputs[0].shape(), std::move(error));
   return result;
 }
 
-namespace {
-
 // limit * u * size(x) for a function of one input
-Bounds sized(const Evaluation& at, double limit, const std::function<double(double)>& size) {
+template <class Measured>
+Bounds sized(const Evaluation& at, double limit, const Measured& size) {
   const Tensor x = singles(*at.inputs[0]);
-  const auto values = x.raw<float>();
+  const float* const values = x.raw<float>().data();
   return pointwise(at, limit,
                    [&](std::size_t i) { return limit * unit_rounding * size(static_cast<double>(values[i])); });
 }
@@ -99,7 +99,7 @@ Bounds sized(const Evaluation& at, double limit, const std::function<double(doub
 // limit * u * |y|
 Bounds relative(const Evaluation& at, double limit) {
   const Tensor y = singles(at.outputs[0]);
-  const auto values = y.raw<float>();
+  const float* const values = y.raw<float>().data();
   return pointwise(at, limit,
                    [&](std::size_t i) { return limit * unit_rounding * std::abs(static_cast<double>(values[i])); });
 }
@@ -273,7 +273,7 @@ Bounds bound(const Binary& op, const Evaluation& at) {
   auto sum = rerun(at, Binary{BinaryFunction::Add}, {&a, &b});
   if (!sum) return pass(sum);
   const Tensor size = singles(sum->at(0));
-  const auto values = size.raw<float>();
+  const float* const values = size.raw<float>().data();
   return pointwise(at, 2, [&](std::size_t i) { return 2 * unit_rounding * static_cast<double>(values[i]); });
 }
 

@@ -16,6 +16,9 @@
 // Layers are fed twice: with the source's own values at every size, and once more, at the last size, with fresh random
 // numbers in their place, which reach what the former never do: the far side of a threshold, a channel that is dead.
 //
+// A product (convolution, dense layer) of the same operator, weights and numbers in both graphs is the same whatever these
+// are: fresh and whole numbers are not put through it.
+//
 // What it does not show: training behaviour (momentum, rates of dropout), and sizes or numbers that were not tried.
 #pragma once
 #include "graph/graph.h"

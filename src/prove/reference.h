@@ -50,6 +50,10 @@ class Reference {
   bool is_exact(ValueId v) const { return held_[v.slot()].is_exact; }
   void release(ValueId v);
 
+  // Whether the source makes this value by the same product `op` of these very numbers, and both graphs go on from fresh ones:
+  // then the two are alike whatever comes out, so nobody computes it, and zeros stand in its place.
+  Result<bool> is_made_alike(ValueId v, const Op& op, const std::vector<const Tensor*>& inputs);
+
  private:
   Status compute_next();
   Result<std::vector<Tensor>> evaluate(const Node& node, const std::vector<const Tensor*>& inputs);
@@ -67,6 +71,7 @@ class Reference {
   std::vector<bool> meets_, fresh_;
   std::vector<WholeRange> whole_;
   const WholeWeights* weights_;
+  std::vector<bool> is_left_out_;  // by value: not computed
   std::size_t next_ = 0;  // node to be computed
   int threads_;
   std::uint64_t seed_;

@@ -3,9 +3,11 @@
 #include "graph/element_types.h"
 #include "ops/expect.h"
 #include "prove/compare.h"
+#include "prove/drawn_numbers.h"
 #include "prove/stretch.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -19,26 +21,11 @@ namespace convoy {
 
 namespace {
 
-// A short generator: a network has millions of weights.
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {  // splitmix64
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
-    z = (z ^ z >> 27) * 0x94D049BB133111EB;
-    return z ^ z >> 31;
-  }
-  // 1 to `most`, either sign.
-  int signed_up_to(std::uint64_t most) {
-    const std::uint64_t bits = next();
-    const auto size = static_cast<int>(1 + (bits >> 32) % most);
-    return (bits & 1) != 0 ? -size : size;
-  }
-
- private:
-  std::uint64_t state_;
-};
+// 1 to `most`, either sign.
+int signed_up_to(std::uint32_t most, std::uint32_t bits) {
+  const auto size = static_cast<int>(1 + (bits >> 1) % most);
+  return (bits & 1) != 0 ? -size : size;
+}
 
 std::uint64_t hashed(std::string_view text) {  // FNV-1a
   std::uint64_t hash = 0xCBF29CE484222325;
@@ -93,38 +80,51 @@ WholeWeights::WholeWeights(const Graph& source, const Graph& target, std::uint64
 
 Tensor WholeWeights::drawn(const Weights::value_type& weight) const {
   const auto& [name, is] = weight;
-  const bool is_kernel = is.role == Role::Kernel;
-  if (is_kernel && name == last_name_) return last_;
+  if (is.role == Role::Kernel && name == last_name_) return last_;
   const Sizes shape = *sizes_of(is.type.shape);
   const auto count = static_cast<std::size_t>(*checked_count(shape));
-  Draws draws(seed_ ^ hashed(name));
-  if (is_kernel) {
+  const Draws draws(seed_ ^ hashed(name));
+  if (is.role == Role::Kernel) {
     std::vector<std::byte> bytes(count);
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(draws.signed_up_to(largest_kernel_number));
-    last_name_ = name;
+    draw_into<std::byte>(bytes, draws, [](std::uint32_t bits) {
+      return static_cast<std::byte>(signed_up_to(largest_kernel_number, bits));
+    });
+    last_name_ = name, last_single_.reset();
     return last_ = *Tensor::owning(DType::I8, shape, std::move(bytes));
   }
   std::vector<float> values(count);
-  for (float& value : values) {
-    switch (is.role) {
+  draw_into<float>(values, draws, [role = is.role](std::uint32_t bits) {
+    switch (role) {
       case Role::Kernel: break;
-      case Role::Bias: value = static_cast<float>(draws.signed_up_to(largest_bias)); break;
-      case Role::Scale: value = static_cast<float>(draws.signed_up_to(2)); break;
-      case Role::Variance: value = std::exp2(static_cast<float>(draws.next() % 3 * 2)); break;
+      case Role::Bias: return static_cast<float>(signed_up_to(largest_bias, bits));
+      case Role::Scale: return static_cast<float>(signed_up_to(2, bits));
+      case Role::Variance: return static_cast<float>(1 << bits % 3 * 2);
     }
-  }
+    return 0.0F;
+  });
   return Tensor::of(shape, std::move(values));
 }
 
 Tensor WholeWeights::of_source(const Value& value) const {
   const auto at = replaced_.find(value.name);
-  return at == replaced_.end() ? *value.constant : drawn(*at).converted(value.constant->dtype());
+  if (at == replaced_.end()) return *value.constant;
+  const Tensor numbers = drawn(*at);
+  if (last_single_ && value.name == last_name_ && value.constant->dtype() == DType::F32) return *last_single_;
+  return numbers.converted(value.constant->dtype());
 }
 
 Tensor WholeWeights::of_target(const Value& value) const {
   const auto at = value.origin ? replaced_.find(value.origin->source) : replaced_.end();
   if (at == replaced_.end() || !is_floating(value.type.dtype)) return *value.constant;
-  auto moved = carried(drawn(*at), *value.origin, value.constant->shape());
+  const Tensor numbers = drawn(*at);
+  const Origin& origin = *value.origin;
+  const bool is_as_it_was = origin.split.empty() && (origin.permutation.empty() || is_identity(origin.permutation));
+  if (is_as_it_was && value.type.dtype == DType::F32 && numbers.dtype() == DType::I8 &&
+      numbers.shape() == value.constant->shape()) {
+    if (!last_single_) last_single_ = numbers.converted(DType::F32);
+    return *last_single_;
+  }
+  auto moved = carried(numbers, origin, value.constant->shape());
   return moved ? moved->converted(value.type.dtype) : *value.constant;
 }
 
@@ -265,15 +265,18 @@ std::vector<WholeRange> whole_ranges(const Graph& source, const Graph& target) {
 }
 
 Tensor whole_numbers(const Sizes& shape, WholeRange range, std::uint64_t seed) {
-  Draws draws(seed);
   std::vector<float> values(static_cast<std::size_t>(checked_count(shape).value_or(0)));
-  const auto octaves = static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(range.most)));
-  for (float& value : values) {
-    // An octave each as likely as the next: thresholds such as 6 are met from both sides among numbers up to thousands.
-    const std::uint64_t bits = draws.next(), floor = std::uint64_t{1} << (bits >> 8 & 0xFF) % octaves;
-    const auto size = static_cast<Size>(std::min(floor + (bits >> 32) % floor, static_cast<std::uint64_t>(range.most)));
-    value = static_cast<float>((bits & 1) != 0 ? -size * range.multiple : size * range.multiple);
-  }
+  // An octave each as likely as the next: thresholds such as 6 are met from both sides among numbers up to thousands.
+  const auto most = static_cast<std::uint32_t>(range.most), octaves = static_cast<std::uint32_t>(std::bit_width(most));
+  std::array<std::uint32_t, 256> floors;
+  for (std::uint32_t i = 0; i < floors.size(); ++i) floors[i] = 1U << i % octaves;
+  const auto multiple = static_cast<float>(range.multiple);  // a product that float32 holds
+  draw_into<float>(values, Draws(seed), [&](std::uint32_t bits) {
+    const std::uint32_t floor = floors[bits >> 1 & 0xFF], size = std::min(floor + (bits >> 9 & (floor - 1)), most);
+    const float number = static_cast<float>(static_cast<std::int32_t>(size)) * multiple;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) ^
+                                bits << 31);  // no branch that is taken half the time
+  });
   return Tensor::of(shape, std::move(values));
 }
 

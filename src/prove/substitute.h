@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ class WholeWeights {
   std::uint64_t seed_;
   mutable std::string last_name_;  // of a kernel: the two graphs ask for it one behind the other
   mutable Tensor last_;
+  mutable std::optional<Tensor> last_single_;  // the same widened, where the target has it as the source does
 };
 
 // The two graphs with the numbers of their operators changed, and the weights for both. Where both graphs normalise with the

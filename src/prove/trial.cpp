@@ -132,6 +132,12 @@ Status Trial::run_one(const Node& node) {
     if (auto taken = budget_.take(bytes, "its output"); !taken) return taken;
     bytes_[v.slot()] = bytes;
   }
+  const auto is_alike = pass_alike(node, inputs);
+  if (!is_alike) return std::unexpected(is_alike.error());
+  if (*is_alike) {
+    end(node);
+    return {};
+  }
   auto outputs = run_node_of(target_, node, inputs, Precision::Single, options_.threads);
   if (!outputs) return pass(outputs);
   const bool is_whole = numbers_ == Numbers::Whole;
@@ -150,12 +156,37 @@ Status Trial::run_one(const Node& node) {
                    std::max(limit, bound->limit), rounds};
     const ValueId v = node.outputs[i];
     if (auto done = settle(node, v, std::move(held)); !done) return done;
-    if (!is_read(v)) budget_.give(std::exchange(bytes_[v.slot()], 0));
   }
-  for (const ValueId v : node.inputs) {
-    if (v && !target_[v].constant) release(v);
-  }
+  end(node);
   return {};
+}
+
+// Lets go of what nobody reads any more.
+void Trial::end(const Node& node) {
+  for (const ValueId v : node.outputs)
+    if (!is_read(v)) budget_.give(std::exchange(bytes_[v.slot()], 0));
+  for (const ValueId v : node.inputs) {
+    if (!v) continue;
+    if (target_[v].constant) target_[v].constant->let_go();
+    else release(v);
+  }
+}
+
+// A product that both graphs make of the same numbers is neither computed nor compared. True: it was one, and is settled.
+Result<bool> Trial::pass_alike(const Node& node, const std::vector<const Tensor*>& inputs) {
+  if (numbers_ == Numbers::OfTheSource || node.outputs.size() != 1) return false;
+  const ValueId v = node.outputs[0], s = counterpart_[v.slot()];
+  if (!s || std::ranges::find(target_.outputs, v) != target_.outputs.end()) return false;
+  const auto is_alike = reference_.is_made_alike(s, node.op, inputs);
+  if (!is_alike || !*is_alike) return is_alike;
+  const auto forced = reference_.met(s);
+  if (!forced) return std::unexpected(forced.error());
+  auto next = carried(*forced, *target_[v].origin, *sizes_of(target_[v].type.shape));
+  if (!next) return std::unexpected(next.error());
+  reference_.release(s);
+  if (numbers_ == Numbers::Whole) ++layer_of(node).structure.compared;
+  if (is_read(v)) keep(v, {*std::move(next), {}, 0, 0});
+  return true;
 }
 
 // A value that the source has too is compared, and the source's own numbers go on in its place.

@@ -40,6 +40,8 @@ class Trial {
  private:
   std::vector<int> uses() const;
   Status run_one(const Node& node);
+  Result<bool> pass_alike(const Node& node, const std::vector<const Tensor*>& inputs);
+  void end(const Node& node);
   Status settle(const Node& node, ValueId v, LiveValue held);
   void add_beforehand(ValueId v, LiveValue& held) const;
   // `wanted`: the source's numbers; `forced`: what both graphs go on from.

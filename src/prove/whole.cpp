@@ -1,6 +1,7 @@
 #include "prove/whole.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -30,20 +31,36 @@ double unit_of(double number) {
   if (number == std::trunc(number)) return 1;
   return number / finest == std::trunc(number / finest) ? finest : 0;
 }
-bool is_whole(float x) { return std::abs(x) < 0x1p31F && static_cast<float>(static_cast<std::int32_t>(x)) == x; }
+// Without a branch.
+bool is_whole(float x) {
+  const bool is_small = std::abs(x) < 0x1p31F;
+  const float small = is_small ? x : 0.0F;
+  return is_small & (static_cast<float>(static_cast<std::int32_t>(small)) == small);
+}
 
 Measure measured(const Tensor* tensor) {
   Measure found;
   if (!tensor) return found;
   if (tensor->dtype() == DType::F32 && tensor->aligned()) {
-    float most = 0;
-    bool all_whole = true;
-    for (const float x : tensor->raw<float>()) {
-      most = std::max(most, std::abs(x));
-      all_whole = all_whole && is_whole(x);
+    // Without a way out in between, and in lanes that do not wait for each other: vectors of them.
+    constexpr std::size_t lanes = 16;
+    std::array<float, lanes> most{};
+    std::array<std::int32_t, lanes> are_whole;
+    are_whole.fill(1);
+    const auto numbers = tensor->raw<float>();
+    std::size_t i = 0;
+    for (; i + lanes <= numbers.size(); i += lanes)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const float x = numbers[i + lane];
+        most[lane] = std::abs(x) > most[lane] ? std::abs(x) : most[lane];
+        are_whole[lane] &= is_whole(x);
+      }
+    for (; i < numbers.size(); ++i) {
+      most[0] = std::max(most[0], std::abs(numbers[i]));
+      are_whole[0] &= is_whole(numbers[i]);
     }
-    found.most = static_cast<double>(most);
-    if (all_whole) return found;
+    found.most = static_cast<double>(std::ranges::max(most));
+    if (std::ranges::min(are_whole) == 1) return found;
   }
   for (const double x : tensor->doubles()) {
     if (!std::isfinite(x)) return {0, std::numeric_limits<double>::infinity()};

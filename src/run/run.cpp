@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <type_traits>
 
@@ -69,11 +70,26 @@ constexpr std::size_t positions_output = O::traits.indices == Indices::FirstOutp
 
 // What is whole by its type goes on as whole numbers: no further operator sees a fraction there.
 template <class T>
-Tensor as_type(const TensorType& type, Sizes shape, std::vector<T> values, DType whole) {
-  if (is_floating(type.dtype)) return Tensor::of(std::move(shape), std::move(values));
-  const Tensor numbers = Tensor::of(std::move(shape), std::move(values));
-  return cast<T>(numbers, whole);
+Tensor as_type(const TensorType& type, const Tensor& numbers, DType whole) {
+  return is_floating(type.dtype) ? numbers : cast<T>(numbers, whole);
 }
+
+// Numbers that a kernel fills, and that the tensor made of them keeps. Clearing them takes as long as many a kernel.
+template <class T>
+class Buffer {
+ public:
+  Buffer(Size count, bool is_cleared)
+      : count_(static_cast<std::size_t>(count)),
+        numbers_(is_cleared ? std::make_shared<T[]>(count_) : std::make_shared_for_overwrite<T[]>(count_)) {}
+  std::span<T> numbers() const { return {numbers_.get(), count_}; }
+  Result<Tensor> tensor(Sizes shape) const {
+    return Tensor::view(working<T>, std::move(shape), std::as_bytes(numbers()), numbers_);
+  }
+
+ private:
+  std::size_t count_;
+  std::shared_ptr<T[]> numbers_;
+};
 
 struct Room {
   Size taken = 0, limit = 0;
@@ -91,12 +107,13 @@ struct Room {
   }
 };
 
-// Whether the kernel takes these numbers as they came although they are no T: a dense layer's weights are by far the largest
-// numbers of many a network.
+// Whether the kernel takes these numbers as they came although they are no T: weights are by far the largest numbers of many
+// a network.
 template <class T>
-bool widens_itself(const Op& op, std::size_t input, const Tensor& stored) {
-  return std::is_same_v<T, double> && input == 1 && std::holds_alternative<Linear>(op) &&
-         stored.dtype() == DType::F32 && stored.aligned() && stored.count() > 0;
+bool widens_itself(const Op& op, std::size_t input, const Tensor& stored, KernelChoice kernels) {
+  if (!std::is_same_v<T, double> || input != 1 || stored.dtype() != DType::F32 || stored.count() == 0) return false;
+  const bool convolves = std::holds_alternative<Conv>(op) || std::holds_alternative<ConvTranspose>(op);
+  return convolves ? kernels == KernelChoice::Fast : std::holds_alternative<Linear>(op) && stored.aligned();
 }
 
 // On how many threads, by whose rules, and of which type the graph says the first result is: whole numbers are held in 64 bits.
@@ -130,19 +147,20 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
           std::vector<plain::Operand<T>> operands;
           for (std::size_t i = 0; i < stored.size(); ++i) {
             if (!stored[i]) operands.emplace_back();
-            else if (widens_itself<T>(op, i, *stored[i])) operands.push_back({{}, stored[i]->shape(), true, stored[i]});
+            else if (widens_itself<T>(op, i, *stored[i], way.kernels))
+              operands.push_back({{}, stored[i]->shape(), true, stored[i]});
             else operands.push_back({numbers[i]->raw<T>(), numbers[i]->shape(), true, stored[i]});
           }
-          std::vector<std::vector<T>> buffers(types.size());
+          std::vector<Buffer<T>> buffers;
           std::vector<std::int64_t> positions;
           std::vector<plain::Output<T>> outputs;
           for (std::size_t i = 0; i < types.size(); ++i) {
             const Sizes shape = *sizes_of(types[i].shape);
-            const auto count = static_cast<std::size_t>(*checked_count(shape));
+            const Size count = *checked_count(shape);
             const bool tells = tells_positions<O> && i == positions_output<O>;
-            if (tells) positions.resize(count);
-            else buffers[i].resize(count);
-            outputs.push_back({buffers[i], shape, tells ? positions : std::span<std::int64_t>()});
+            if (tells) positions.resize(static_cast<std::size_t>(count));
+            buffers.emplace_back(tells ? 0 : count, !plain::writes_everything<O>);
+            outputs.push_back({buffers[i].numbers(), shape, tells ? positions : std::span<std::int64_t>()});
           }
           if (auto status = compute(o, plain::Call<T>{operands, outputs, way.threads, way.rules}, way.kernels); !status)
             return pass(status);
@@ -152,9 +170,13 @@ Result<std::vector<Tensor>> run_op(const Op& op, const std::vector<const Tensor*
           const DType whole = casts ? way.said : DType::I64;
           std::vector<Tensor> results;
           for (std::size_t i = 0; i < buffers.size(); ++i) {
-            if (tells_positions<O> && i == positions_output<O>)
+            if (tells_positions<O> && i == positions_output<O>) {
               results.push_back(Tensor::of(std::move(outputs[i].shape), std::move(positions)));
-            else results.push_back(as_type<T>(types[i], std::move(outputs[i].shape), std::move(buffers[i]), whole));
+              continue;
+            }
+            auto made = buffers[i].tensor(std::move(outputs[i].shape));
+            if (!made) return pass(made);
+            results.push_back(as_type<T>(types[i], *made, whole));
           }
           return results;
         }
@@ -315,7 +337,7 @@ class Runner {
     const bool wide = is_whole(node.op, stored) || (std::is_same_v<T, float> && computes_in_double(graph_, node));
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId v = node.inputs[i];
-      if (v && !wide && reads_numbers(node.op, i) && !widens_itself<T>(node.op, i, *stored[i])) {
+      if (v && !wide && reads_numbers(node.op, i) && !widens_itself<T>(node.op, i, *stored[i], options_.kernels)) {
         auto converted = numbers_of(v);
         if (!converted) return pass(converted);
         numbers.push_back(*converted);
@@ -444,7 +466,7 @@ Result<std::vector<Tensor>> run_node_as(const Node& node, const std::vector<cons
   held.reserve(inputs.size());
   std::vector<const Tensor*> numbers;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i] || !reads_numbers(node.op, i) || widens_itself<T>(node.op, i, *inputs[i])) {
+    if (!inputs[i] || !reads_numbers(node.op, i) || widens_itself<T>(node.op, i, *inputs[i], way.kernels)) {
       numbers.push_back(inputs[i]);
     } else {
       held.push_back(as_numbers<T>(*inputs[i]));

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -267,6 +268,20 @@ TEST(Prove, AThresholdThatTheModelNeverReachesIsTriedToo) {
   EXPECT_TRUE(proof_of(from, from).holds);
   const Proof proof = proof_of(from, replaced(from, " max_value=6", ""));
   EXPECT_FALSE(proof.holds) << "a sigmoid never exceeds 1, and ReLU6 is no ReLU";
+  EXPECT_NE(proof.reason.find("layer 'b'"), std::string::npos) << proof.reason;
+}
+
+TEST(Prove, BehindAProductThatBothGraphsMakeAlikeFreshNumbersComeStill) {
+  const std::string from =
+      "input x float32[3,2]\nconst w float32[2,5] = seed 4\nown/s = unary(x)\ns = affine(own/s) scale=0.25 offset=0\n"
+      "a = linear(s, w) order=in_out\nb = relu(a) max_value=6\noutput b\n";
+  const Proof same = proof_of(from, from);
+  EXPECT_TRUE(same.holds) << same.reason;
+  const auto product = std::ranges::find(same.layers, "a", &LayerProof::layer);
+  ASSERT_NE(product, same.layers.end());
+  EXPECT_GT(product->structure.compared, 0);
+  const Proof proof = proof_of(from, replaced(from, " max_value=6", ""));
+  EXPECT_FALSE(proof.holds);
   EXPECT_NE(proof.reason.find("layer 'b'"), std::string::npos) << proof.reason;
 }
 

@@ -5,8 +5,11 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
+#include <span>
 
 namespace convoy::fast_test {
 namespace {
@@ -236,6 +239,50 @@ TEST(FastKernels, LinearLayersGiveTheBitsOfThePlainOnes) {
                 std::to_string(rows) + " rows " + std::to_string(inputs) + " to " + std::to_string(outputs));
     if (HasFatalFailure()) return;
   }
+}
+
+// As they lie in a file that is read in place, and are widened there.
+TEST(FastKernels, TakeKernelsOfFloat32AtAnyAddress) {
+  const Conv conv{.axes = {Order::ChannelsFirst, 2},
+                  .windows = {{3, 1, 1}, {2, 1, 1}},
+                  .paddings = {{Spelling::SameUpper, 0, 0, {}}, {Spelling::Valid, 0, 0, {}}}};
+  const auto x = test::numbers({1, 9, 13, 11}, test::whole({1, 9, 13, 11}, 3).doubles());
+  for (const float odd : {0.0F, std::numeric_limits<float>::infinity()}) {
+    auto numbers = test::whole({37, 9, 3, 2}, 4).floats();
+    if (odd != 0) numbers[20] = odd;
+    const auto bytes = std::make_shared<std::vector<std::byte>>(numbers.size() * sizeof(float) + 1);
+    std::memcpy(bytes->data() + 1, numbers.data(), bytes->size() - 1);
+    const auto loose = Tensor::view(DType::F32, {37, 9, 3, 2}, std::span(*bytes).subspan(1), bytes);
+    ASSERT_TRUE(loose);
+    const auto wanted = by(KernelChoice::Plain, conv, {x, Tensor::of({37, 9, 3, 2}, numbers)}, Precision::Double);
+    for (const KernelChoice kernels : {KernelChoice::Fast, KernelChoice::Plain})
+      expect_same(wanted[0].doubles(), by(kernels, conv, {x, *loose}, Precision::Double)[0].doubles(),
+                  "at an odd address");
+  }
+}
+
+template <class T>
+void expect_transposed(int instruction_set, Size rows, Size columns, Size more) {
+  const auto& with = fast::kernels_of<T>(instruction_set);
+  const Size from_step = columns + more, to_step = rows + 2 * more;
+  std::vector<T> from(static_cast<std::size_t>(rows * from_step)),
+      to(static_cast<std::size_t>(columns * to_step), T{-1});
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i);
+  with.transpose(from.data(), rows, columns, from_step, to.data(), to_step);
+  for (Size c = 0; c < columns; ++c)
+    for (Size r = 0; r < to_step; ++r)
+      ASSERT_EQ(to[static_cast<std::size_t>(c * to_step + r)], r < rows ? static_cast<T>(r * from_step + c) : T{-1})
+          << with.name << ", " << rows << " x " << columns << ", row " << r << ", column " << c;
+}
+
+TEST(FastKernels, TransposeMatricesOfAnySize) {
+  for (int set = 0; set < fast::instruction_sets(); ++set)
+    for (Size rows = 1; rows <= 37; ++rows)
+      for (Size columns = 1; columns <= 35; ++columns)
+        for (const Size more : {0, 3}) {
+          expect_transposed<float>(set, rows, columns, more);
+          expect_transposed<double>(set, rows, columns, more);
+        }
 }
 
 // Beside what is no number a padded zero must not become one.

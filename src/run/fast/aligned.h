@@ -1,5 +1,5 @@
 // Numbers that begin at a line of the cache, so that no vector of them lies in two; many of them lie in pages as large as the machine
-// has, of which it looks up fewer.
+// has, of which it looks up fewer. What they are before they are written is anything, as of a local variable.
 #pragma once
 #include <cstddef>
 #include <new>
@@ -30,6 +30,10 @@ struct AlignedStorage {
     if (bytes >= large_page) ::madvise(made, bytes / large_page * large_page, MADV_HUGEPAGE);
 #endif
     return static_cast<T*>(made);
+  }
+  template <class U>
+  void construct(U* at) {
+    ::new (static_cast<void*>(at)) U;
   }
   void deallocate(T* at, std::size_t count) { ::operator delete(at, alignment(count * sizeof(T))); }
   bool operator==(const AlignedStorage&) const { return true; }

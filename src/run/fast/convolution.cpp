@@ -1,14 +1,15 @@
 #include "run/fast/convolution.h"
 
 #include "run/fast/depthwise.h"
+#include "run/fast/finite.h"
 #include "run/fast/neighbours.h"
 #include "run/threads.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace convoy::fast {
 
@@ -36,15 +37,6 @@ void apply(const MapCall& map, float* y, Size count) {
   if (map.map != Map::None) row_kernels().map(map, y, y, count);
 }
 void apply(const MapCall&, double*, Size) {}
-
-template <class T>
-bool all_finite(const T* x, Size count) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits most = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-  Bits found = 0;
-  for (Size i = 0; i < count; ++i) found |= Bits((std::bit_cast<Bits>(x[i]) & most) == most);
-  return found == 0;
-}
 
 // Numbers of a run that one row reads and another one of its tile does not, at a border, are read from a copy with zeros there.
 struct Copy {
@@ -289,6 +281,9 @@ Convolution<T>::Convolution(ConvolutionShape shape, const Stored* kernel, Kernel
   if (shape_.y_step == 0) shape_.y_step = shape_.groups * shape_.outputs;
   if (Depthwise<T>::suits(shape_)) {
     depthwise_ = std::make_unique<Depthwise<T>>(shape_, kernel, steps, bias, with);
+    Size numbers = shape_.groups;
+    for (const plain::AxisWalk& walk : shape_.walks) numbers *= walk.taps;
+    is_finite_ = all_finite(kernel, numbers);
     return;
   }
   join_neighbours(kernel, steps, bias);
@@ -319,29 +314,59 @@ void Convolution<T>::pack(const Stored* kernel, KernelSteps steps, const T* bias
     for (const Size length : phase.segment_lengths) longest = std::max(longest, length);
   }
   zeros_.assign(static_cast<std::size_t>(longest), T{0});
-  weights_.assign(static_cast<std::size_t>(total), T{0});
+  weights_.resize(static_cast<std::size_t>(total));
   for (std::size_t p = 0; p < phases_.size(); ++p)
     for (Size g = 0; g < shape_.groups; ++g)
       for (Size panel = 0; panel < panels_; ++panel) {
+        const Stored* const from = kernel + g * steps.group + panel * 2 * lanes * steps.output;
         T* const to = weights_.data() + weights_of(p, g, panel);
-        const Size columns = width_of(panel), first = panel * 2 * lanes;
-        const Size there = std::min(columns, shape_.outputs - first);
-        const Stored* const from = kernel + g * steps.group + first * steps.output;
-        const Size inputs = shape_.inputs;
-        for (std::size_t t = 0; t < phases_[p].taps.size(); ++t) {
-          const Stored* const own = from + phases_[p].taps[t] * steps.tap;
-          T* const at = to + static_cast<Size>(t) * inputs * columns;
-          if (steps.output == 1) {
-            for (Size c = 0; c < inputs; ++c)
-              for (Size o = 0; o < there; ++o) at[c * columns + o] = static_cast<T>(own[c * steps.channel + o]);
-          } else {
-            for (Size c0 = 0; c0 < inputs; c0 += 16)
-              for (Size o = 0; o < there; ++o)
-                for (Size c = c0; c < std::min(inputs, c0 + 16); ++c)
-                  at[c * columns + o] = static_cast<T>(own[c * steps.channel + o * steps.output]);
-          }
-        }
+        pack_panel(phases_[p], panel, from, steps, to);
+        is_finite_ = is_finite_ && all_finite(to, phases_[p].depth * width_of(panel));  // while it is in the cache
       }
+}
+
+// `from`: of the panel's first output.
+template <class T>
+template <class Stored>
+void Convolution<T>::pack_panel(const Phase& phase, Size panel, const Stored* from, KernelSteps steps, T* to) const {
+  const Size columns = width_of(panel), there = std::min(columns, shape_.outputs - panel * 2 * kernels_->lanes);
+  const Size inputs = shape_.inputs;
+  if (phase.taps.empty()) return;
+  Size taps = 1;
+  for (const plain::AxisWalk& walk : shape_.walks) taps *= walk.taps;
+  if (there < columns) std::fill_n(to, phase.depth * columns, T{0});
+  if (steps.channel == taps && (taps == 1 || steps.tap == 1) && steps.output > 1)
+    return turn_panel(phase, taps, columns, there, from, steps.output, to);
+  for (std::size_t t = 0; t < phase.taps.size(); ++t) {
+    const Stored* const own = from + phase.taps[t] * steps.tap;
+    T* const at = to + static_cast<Size>(t) * inputs * columns;
+    for (Size c = 0; c < inputs; ++c)
+      for (Size o = 0; o < there; ++o) at[c * columns + o] = static_cast<T>(own[c * steps.channel + o * steps.output]);
+  }
+}
+
+// Of a kernel that holds [output][channel][tap]: some channels of all outputs are turned around at a time.
+template <class T>
+template <class Stored>
+void Convolution<T>::turn_panel(const Phase& phase, Size taps, Size columns, Size there, const Stored* from, Size step,
+                                T* to) const {
+  const Size inputs = shape_.inputs, most = std::max<Size>(128 / taps, 1);
+  if constexpr (std::is_same_v<T, Stored>)
+    if (taps == 1) return kernels_->transpose(from, there, inputs, step, to, columns);
+  thread_local std::vector<T> lines, turned;
+  lines.resize(static_cast<std::size_t>(there * most * taps));
+  turned.assign(static_cast<std::size_t>(most * taps * columns), T{0});
+  for (Size first = 0; first < inputs; first += most) {
+    const Size count = std::min(most, inputs - first) * taps;
+    for (Size o = 0; o < there; ++o)
+      for (Size i = 0; i < count; ++i)
+        lines[static_cast<std::size_t>(o * count + i)] = static_cast<T>(from[o * step + first * taps + i]);
+    kernels_->transpose(lines.data(), there, count, count, turned.data(), columns);
+    for (std::size_t t = 0; t < phase.taps.size(); ++t)
+      for (Size c = 0; c < count / taps; ++c)
+        std::copy_n(turned.data() + (c * taps + phase.taps[t]) * columns, columns,
+                    to + (static_cast<Size>(t) * inputs + first + c) * columns);
+  }
 }
 
 template <class T>
@@ -537,6 +562,8 @@ template Convolution<float>::Convolution(ConvolutionShape, const float*, KernelS
 template Convolution<double>::Convolution(ConvolutionShape, const double*, KernelSteps, const double*,
                                           const Kernels<double>&);
 template Convolution<double>::Convolution(ConvolutionShape, const float*, KernelSteps, const double*,
+                                          const Kernels<double>&);
+template Convolution<double>::Convolution(ConvolutionShape, const LooseFloat*, KernelSteps, const double*,
                                           const Kernels<double>&);
 
 }  // namespace convoy::fast

@@ -47,7 +47,8 @@ struct Table;
 template <class T>
 class Depthwise;
 
-// Kernels that hold an infinity or a NaN belong to the plain kernels: a product with a padded zero is not nothing then.
+// Kernels that hold an infinity or a NaN belong to the plain kernels, as is_finite tells: a product with a padded zero is not
+// nothing then.
 template <class T>
 class Convolution {
  public:
@@ -60,6 +61,7 @@ class Convolution {
   void run(const T* x, T* y, const Finish<T>& finish, int threads) const;
   // Of a pointwise one, some pixels side by side.
   void run_pixels(const T* x, T* y, Size count, const Finish<T>& finish) const;
+  bool is_finite() const { return is_finite_; }  // the kernel
   const Depthwise<T>* depthwise() const { return depthwise_.get(); }  // null: another one
   // For many runs: where everything is read is found once.
   void keep_tables();
@@ -79,6 +81,10 @@ class Convolution {
   template <class Stored>
   void pack(const Stored* kernel, KernelSteps steps, const T* bias);
   template <class Stored>
+  void pack_panel(const Phase& phase, Size panel, const Stored* from, KernelSteps steps, T* to) const;
+  template <class Stored>
+  void turn_panel(const Phase& phase, Size taps, Size columns, Size there, const Stored* from, Size step, T* to) const;
+  template <class Stored>
   void join_neighbours(const Stored* kernel, KernelSteps steps, const T* bias);
   Size width_of(Size panel) const { return std::min(2 * kernels_->lanes, width_ - panel * 2 * kernels_->lanes); }
   Size weights_of(std::size_t phase, Size group, Size panel) const;
@@ -97,7 +103,7 @@ class Convolution {
       neighbours_;  // of several outputs at once, for numbers that are finite: others times zero are not zero
   Size panels_ = 1, width_ = 1, tile_rows_ = 1;  // width: of all panels
   Size cells_ = 1, positions_ = 1;
-  bool is_pointwise_ = false;
+  bool is_pointwise_ = false, is_finite_ = true;
   std::vector<Size> phase_starts_;  // of each phase's packed weights
   Aligned<T> weights_, bias_;
   std::vector<T> zeros_;  // as long as the longest segment

@@ -1,5 +1,6 @@
 #include "run/fast/depthwise.h"
 
+#include "run/fast/finite.h"
 #include "run/threads.h"
 
 #include <algorithm>
@@ -203,6 +204,8 @@ template Depthwise<float>::Depthwise(const ConvolutionShape&, const float*, Kern
 template Depthwise<double>::Depthwise(const ConvolutionShape&, const double*, KernelSteps, const double*,
                                       const Kernels<double>&);
 template Depthwise<double>::Depthwise(const ConvolutionShape&, const float*, KernelSteps, const double*,
+                                      const Kernels<double>&);
+template Depthwise<double>::Depthwise(const ConvolutionShape&, const LooseFloat*, KernelSteps, const double*,
                                       const Kernels<double>&);
 
 }  // namespace convoy::fast

@@ -1,12 +1,12 @@
 #include "run/fast/kernels.h"
 
 #include "run/fast/convolution.h"
+#include "run/fast/finite.h"
 #include "run/threads.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <type_traits>
 
@@ -17,20 +17,6 @@ namespace {
 template <class T>
 bool has_kernels() {
   return kernels<T>().lanes > 1;
-}
-
-template <class T>
-bool all_finite(std::span<const T> values) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-  constexpr std::size_t block = 4096;  // without a way out in between: vectors of them
-  for (std::size_t first = 0; first < values.size(); first += block) {
-    Bits found = 0;
-    for (std::size_t i = first; i < std::min(values.size(), first + block); ++i)
-      found |= (std::bit_cast<Bits>(values[i]) & exponent) == exponent ? Bits{1} : Bits{0};
-    if (found) return false;
-  }
-  return true;
 }
 
 // Small ones cost more to prepare than to compute.
@@ -56,39 +42,71 @@ void turn(const T* from, Size images, Size rows, Size columns, T* to, int thread
 
 }  // namespace
 
-template <class T>
-void solve(const plain::Problem<T>& p, int threads, const Kernels<T>& with) {
-  const Convolution<T> convolution({p.walk.axes(), p.batch, p.groups, p.inputs, p.outputs}, p.kernel,
+namespace {
+
+// With a kernel that may be of other numbers than T. False: they are not finite, and nothing was done.
+template <class T, class Stored>
+bool solve(const plain::Problem<T>& p, const Stored* kernel, int threads, const Kernels<T>& with) {
+  const Convolution<T> convolution({p.walk.axes(), p.batch, p.groups, p.inputs, p.outputs}, kernel,
                                    {p.k_group, p.k_tap, p.k_channel, p.k_output}, p.bias, with);
+  if (!convolution.is_finite()) return false;
   const Size x_channels = p.groups * p.inputs, y_channels = p.groups * p.outputs;
   const Size cells = p.walk.cells(), positions = p.walk.positions();
-  std::vector<T> x, y;
+  std::unique_ptr<T[]> x, y;
   const T* from = p.x;
   T* to = p.y;
   if (p.x_channel != 1 && x_channels > 1) {
-    x.resize(static_cast<std::size_t>(p.batch * cells * x_channels));
-    turn(p.x, p.batch, x_channels, cells, x.data(), threads, with);
-    from = x.data();
+    x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(p.batch * cells * x_channels));
+    turn(p.x, p.batch, x_channels, cells, x.get(), threads, with);
+    from = x.get();
   }
   if (p.y_channel != 1 && y_channels > 1) {
-    y.resize(static_cast<std::size_t>(p.batch * positions * y_channels));
-    to = y.data();
+    y = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(p.batch * positions * y_channels));
+    to = y.get();
   }
   convolution.run(from, to, {}, threads);
   if (to != p.y) turn<T>(to, p.batch, positions, y_channels, p.y, threads, with);
+  return true;
+}
+
+}  // namespace
+
+template <class T>
+void solve(const plain::Problem<T>& p, int threads, const Kernels<T>& with) {
+  solve(p, p.kernel, threads, with);
 }
 template void solve(const plain::Problem<float>&, int, const Kernels<float>&);
 template void solve(const plain::Problem<double>&, int, const Kernels<double>&);
 
 namespace {
 
+// The plain kernels take numbers of T alone.
+template <class Op, class T>
+Status run_plainly(const Op& op, const plain::Call<T>& call) {
+  if (!call.in[1].values.empty() || call.in[1].stored->count() == 0) return plain::run_kernel(op, call);
+  const std::vector<T> widened = [&] {
+    if constexpr (std::is_same_v<T, double>) return call.in[1].stored->doubles();
+    else return call.in[1].stored->floats();
+  }();
+  std::vector<plain::Operand<T>> in(call.in.begin(), call.in.end());
+  in[1].values = widened;
+  return plain::run_kernel(op, plain::Call<T>{in, call.out, call.threads, call.rules});
+}
+
 template <class Op, class T>
 Status convolve(const Op& op, const plain::Call<T>& call) {
   const auto problem = plain::problem_of(op, call);
   if (!problem) return std::unexpected(problem.error());
-  if (!suits(*problem) || !all_finite(call.in[1].values)) return plain::run_kernel(op, call);
-  solve(*problem, threads_for(call.threads, problem->operations()), kernels<T>());
-  return {};
+  const int threads = threads_for(call.threads, problem->operations());
+  const auto solved_with = [&](const auto* kernel) { return solve(*problem, kernel, threads, kernels<T>()); };
+  bool is_solved = false;
+  if (suits(*problem)) {
+    if constexpr (std::is_same_v<T, double>)
+      if (call.in[1].values.empty())
+        is_solved = solved_with(reinterpret_cast<const LooseFloat*>(call.in[1].stored->bytes().data()));
+    if (!call.in[1].values.empty()) is_solved = solved_with(call.data(1));
+  }
+  return is_solved ? Status() : run_plainly(op, call);
 }
 
 }  // namespace

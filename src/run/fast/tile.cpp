@@ -258,6 +258,44 @@ Size interleave(const T* from, Size rows, Size columns, Size from_step, T* to) {
   return c;
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// The 16 bytes of each block of a vector, to as many lines.
+template <class D>
+HWY_INLINE void put_blocks(D d, hn::Vec<D> v, hn::TFromD<D>* to, Size apart) {
+  if constexpr (sizeof(hn::TFromD<D>) * hn::MaxLanes(D()) == 16) {
+    hn::StoreU(v, d, to);
+  } else {
+    const hn::Half<D> half;
+    put_blocks(half, hn::LowerHalf(half, v), to, apart);
+    put_blocks(half, hn::UpperHalf(half, v), to + static_cast<Size>(hn::Lanes(d)) / 2 * apart, apart);
+  }
+}
+
+// A vector of columns of so many rows as 16 bytes hold numbers.
+HWY_INLINE void turn_rows(const float* from, Size from_step, float* to, Size to_step) {
+  const hn::ScalableTag<float> d;
+  const hn::ScalableTag<double> pairs;
+  const auto row = [&](Size r) HWY_ATTR { return hn::LoadU(d, from + r * from_step); };
+  const auto a = row(0), b = row(1), c = row(2), e = row(3);
+  const auto ab = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)),
+             ab2 = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+  const auto ce = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)),
+             ce2 = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  const auto put = [&](Size column, auto v)
+                       HWY_ATTR { put_blocks(d, hn::BitCast(d, v), to + column * to_step, to_step); };
+  put(0, hn::InterleaveLower(pairs, ab, ce));
+  put(1, hn::InterleaveUpper(pairs, ab, ce));
+  put(2, hn::InterleaveLower(pairs, ab2, ce2));
+  put(3, hn::InterleaveUpper(pairs, ab2, ce2));
+}
+HWY_INLINE void turn_rows(const double* from, Size from_step, double* to, Size to_step) {
+  const hn::ScalableTag<double> d;
+  const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + from_step);
+  put_blocks(d, hn::InterleaveLower(d, a, b), to, to_step);
+  put_blocks(d, hn::InterleaveUpper(d, a, b), to + to_step, to_step);
+}
+#endif
+
 template <class T>
 void transpose(const T* from, Size rows, Size columns, Size from_step, T* to, Size to_step) {
   constexpr Size side = 16;
@@ -265,6 +303,20 @@ void transpose(const T* from, Size rows, Size columns, Size from_step, T* to, Si
     const Size done = interleave(from, rows, columns, from_step, to);
     from += done, to += done * to_step, columns -= done;
   }
+#if HWY_TARGET != HWY_SCALAR
+  constexpr Size together = 16 / static_cast<Size>(sizeof(T));
+  const auto lanes = static_cast<Size>(hn::Lanes(hn::ScalableTag<T>()));
+  const Size even_rows = rows / together * together, even_columns = columns / lanes * lanes;
+  for (Size r0 = 0; r0 < even_rows; r0 += side)  // a line of the cache is written whole
+    for (Size c = 0; c < even_columns; c += lanes)
+      for (Size r = r0; r < even_rows && r < r0 + side; r += together)
+        turn_rows(from + r * from_step + c, from_step, to + c * to_step + r, to_step);
+  if (even_columns > 0) {
+    for (Size c = 0; c < even_columns; ++c)
+      for (Size r = even_rows; r < rows; ++r) to[c * to_step + r] = from[r * from_step + c];
+    from += even_columns, to += even_columns * to_step, columns -= even_columns;
+  }
+#endif
   for (Size r0 = 0; r0 < rows; r0 += side)
     for (Size c0 = 0; c0 < columns; c0 += side) {
       const Size r1 = r0 + side < rows ? r0 + side : rows, c1 = c0 + side < columns ? c0 + side : columns;

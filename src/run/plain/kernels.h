@@ -1,5 +1,5 @@
 // The kernels: one function per operator over float or double, called with shapes that `infer` has agreed to.
-// Every output is as long as its shape and filled with zeros when the kernel begins.
+// Every output is as long as its shape, and filled with zeros when the kernel begins unless it writes all of them anyway.
 #pragma once
 #include "ops/edge_rules.h"
 #include "ops/op.h"
@@ -36,6 +36,13 @@ struct Call {
   // Null where the input is absent.
   const T* optional(std::size_t i) const { return has(i) ? in[i].values.data() : nullptr; }
 };
+
+// Whether the kernel writes every number of its output and reads none of it before.
+using WriteEverything =
+    std::tuple<Conv, ConvTranspose, Linear, BatchNorm, MaxPool, AveragePool, Unary, Relu, Clip, Binary, Affine>;
+template <class O>
+inline constexpr bool writes_everything =
+    one_of<WriteEverything>::template kind<O> < std::tuple_size_v<WriteEverything>;
 
 // Made in the file of the operator's family (define.h); an operator that none lists does not link.
 template <class O, class T>

@@ -3,6 +3,7 @@
 #include "convoy/cancellation.h"
 
 #include "ops/expect.h"
+#include "run/fast/finite.h"
 #include "run/plain/convolution.h"
 #include "run/quantized/node.h"
 
@@ -23,11 +24,11 @@ std::vector<float> floats_of(const std::optional<Tensor>& tensor) {
 }
 
 bool all_finite(std::span<const float> values) {
-  return std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
+  return fast::all_finite(values.data(), static_cast<Size>(values.size()));
 }
 bool all_finite(const Tensor& tensor) {
-  const Tensor numbers = as_floats(tensor);
-  return all_finite(numbers.raw<float>());
+  if (tensor.dtype() != DType::F32) return all_finite(tensor.floats());
+  return fast::all_finite(reinterpret_cast<const fast::LooseFloat*>(tensor.bytes().data()), tensor.count());
 }
 
 std::string text_of(const fast::MapCall& map) {
