@@ -14,6 +14,7 @@ if [ "${1:-}" = --fix ]; then
 fi
 
 python3 tools/check_includes.py || failed=1
+python3 tools/check_names.py || failed=1
 
 if [ ${#sources[@]} -gt 0 ]; then
   unformatted=$(printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 50 clang-format-19 --dry-run 2>&1 | sed -n 's/^\([^:]*\):\([0-9]*\):.*warning.*/\1:\2/p' |

@@ -31,10 +31,6 @@ Tensor outputs_first(const Node& node, const Tensor& kernel) {
   return turned && kernel.rank() == 2 ? kernel.permuted(Sizes{1, 0}) : kernel;
 }
 
-Tensor filled(Size count, float value) {
-  return Tensor::of({count}, std::vector<float>(static_cast<std::size_t>(count), value));
-}
-
 class Carrier {
  public:
   Carrier(const Sides& sides, const Alignment& alignment, const Numbering& of_b)

@@ -40,7 +40,7 @@ std::optional<Tensor> bias_of(const Tensor& constant, Size channels, std::size_t
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (shape[i] != 1 && i + rank != axis + shape.size()) return std::nullopt;
   if (constant.count() == channels) return constant.reshaped({channels});
-  return Tensor::of({channels}, std::vector<float>(static_cast<std::size_t>(channels), constant.floats()[0]));
+  return filled(channels, constant.floats()[0]);
 }
 
 // Both together, number by number.
@@ -360,6 +360,10 @@ bool have_same_sizes(const Sizes& x, const Sizes& y) {
 Tensor arranged(const Tensor& from, const Sizes& permutation, const Sizes& to) {
   Tensor tensor = permutation.empty() || is_identity(permutation) ? from : from.permuted(permutation);
   return checked_count(to) == tensor.count() ? tensor.reshaped(to) : tensor;
+}
+
+Tensor filled(Size channels, float value) {
+  return Tensor::of({channels}, std::vector<float>(static_cast<std::size_t>(channels), value));
 }
 
 }  // namespace convoy::diagnose

@@ -41,5 +41,7 @@ Sizes without_ones(const Sizes& shape);
 bool have_same_sizes(const Sizes& x, const Sizes& y);
 // `from` permuted, and under the shape `to` where it has as many numbers.
 Tensor arranged(const Tensor& from, const Sizes& permutation, const Sizes& to);
+// One number for each of so many channels.
+Tensor filled(Size channels, float value);
 
 }  // namespace convoy::diagnose

@@ -1,5 +1,6 @@
 // What goes wrong with normalisations: epsilon, axes, exchanged vectors, statistics.
 #include "diagnose/channel_order.h"
+#include "diagnose/comparable.h"
 #include "diagnose/hypothesis.h"
 
 #include <fmt/format.h>
@@ -37,8 +38,6 @@ void guess_epsilon(Guesses& guesses, std::size_t node, const O& op, std::string_
                 with_op(guesses.scene.a, node, now));
   }
 }
-
-Tensor filled(Size n, float value) { return Tensor::of({n}, std::vector<float>(static_cast<std::size_t>(n), value)); }
 
 Tensor changed(const Tensor& tensor, const std::function<double(double)>& f) {
   auto values = tensor.doubles();

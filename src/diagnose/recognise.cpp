@@ -64,7 +64,7 @@ ValueId divided_by_root(const Graph& graph, const Node& node, ValueId& above) {
   return root(node.inputs[0], Function::Rsqrt);
 }
 
-struct Written {
+struct Recognised {
   Op op;
   ValueId input;
   bool of_scope = false;  // goes by the name that all of its steps share, where they share one
@@ -97,7 +97,7 @@ std::optional<std::pair<ValueId, Size>> mean_of_groups(const Graph& graph, Value
 }
 
 // x - its groups' means over the root of the groups' means of its squares.
-std::optional<Written> group_norm_at(const Graph& graph, ValueId above, ValueId variance, double epsilon) {
+std::optional<Recognised> group_norm_at(const Graph& graph, ValueId above, ValueId variance, double epsilon) {
   const auto squares = mean_of_groups(graph, variance);
   const Node* difference = maker_of(graph, above);
   const auto* binary = difference ? std::get_if<Binary>(&difference->op) : nullptr;
@@ -106,10 +106,10 @@ std::optional<Written> group_norm_at(const Graph& graph, ValueId above, ValueId 
     return std::nullopt;
   const auto mean = mean_of_groups(graph, difference->inputs[1]);
   if (!mean || mean->first != difference->inputs[0] || mean->second != squares->second) return std::nullopt;
-  return Written{GroupNorm{1, mean->second, epsilon}, mean->first, true};
+  return Recognised{GroupNorm{1, mean->second, epsilon}, mean->first, true};
 }
 
-std::optional<Written> norm_at(const Graph& graph, const Node& node) {
+std::optional<Recognised> norm_at(const Graph& graph, const Node& node) {
   ValueId above;
   const ValueId under = divided_by_root(graph, node, above);
   const auto sum = under ? with_number_added(graph, under) : std::nullopt;
@@ -124,9 +124,9 @@ std::optional<Written> norm_at(const Graph& graph, const Node& node) {
     ValueId x;
     const Reduce* mean = mean_of(graph, difference->inputs[1], x);
     if (mean && mean->axes == variance->axes && x == difference->inputs[0])
-      return Written{LayerNorm{variance->axes, sum->second, false}, x, true};
+      return Recognised{LayerNorm{variance->axes, sum->second, false}, x, true};
   }
-  return Written{RmsNorm{variance->axes, sum->second}, above, true};
+  return Recognised{RmsNorm{variance->axes, sum->second}, above, true};
 }
 
 // Whether the value is 1 everywhere.
@@ -154,7 +154,7 @@ bool is_map_of(const Graph& graph, const Node& pool, const Tensor& map, bool inv
 }
 
 // A pool with counted zeros times a map of its own, or divided by it.
-std::optional<Written> mapped_average_at(const Graph& graph, const Node& node) {
+std::optional<Recognised> mapped_average_at(const Graph& graph, const Node& node) {
   const auto* binary = std::get_if<Binary>(&node.op);
   const bool divides = binary && binary->function == BinaryFunction::Divide;
   if (!binary || (!divides && binary->function != BinaryFunction::Multiply)) return std::nullopt;
@@ -167,12 +167,12 @@ std::optional<Written> mapped_average_at(const Graph& graph, const Node& node) {
     if (!is_map_of(graph, *maker, *map, !divides)) continue;
     AveragePool pool = *sums;
     pool.counts_padding = false;
-    return Written{pool, maker->inputs[0]};
+    return Recognised{pool, maker->inputs[0]};
   }
   return std::nullopt;
 }
 
-std::optional<Written> average_at(const Graph& graph, const Node& node) {
+std::optional<Recognised> average_at(const Graph& graph, const Node& node) {
   const auto* quotient = std::get_if<Binary>(&node.op);
   if (!quotient || quotient->function != BinaryFunction::Divide) return mapped_average_at(graph, node);
   const Node *over = maker_of(graph, node.inputs[0]), *under = maker_of(graph, node.inputs[1]);
@@ -183,7 +183,7 @@ std::optional<Written> average_at(const Graph& graph, const Node& node) {
   if (!is_ones(graph, under->inputs[0])) return std::nullopt;
   AveragePool pool = *sums;
   pool.counts_padding = false;
-  return Written{pool, over->inputs[0]};
+  return Recognised{pool, over->inputs[0]};
 }
 
 // The names up to the last slash that every step from `from` to the node begins with: a module's, whose steps a writer
@@ -241,9 +241,9 @@ Line line_to(const Graph& graph, ValueId v) {
 }
 
 // A line cut off at 0 and at 1, or at 0 and at n and divided by n.
-std::optional<Written> hard_sigmoid_at(const Graph& graph, const Node& node) {
+std::optional<Recognised> hard_sigmoid_at(const Graph& graph, const Node& node) {
   if (const auto* unary = std::get_if<Unary>(&node.op); unary && unary->function == Function::SparseSigmoid)
-    return Written{HardSigmoid{0.5, 0.5}, node.inputs[0]};
+    return Recognised{HardSigmoid{0.5, 0.5}, node.inputs[0]};
   const auto most_of = [](const Op& op) -> std::optional<double> {
     if (const auto* clip = std::get_if<Clip>(&op); clip && clip->least == 0.0) return clip->most;
     const auto* relu = std::get_if<Relu>(&op);
@@ -256,7 +256,7 @@ std::optional<Written> hard_sigmoid_at(const Graph& graph, const Node& node) {
   if (!most || std::abs(*most * outer.scale - 1) > rounding) return std::nullopt;
   const Line inner = line_to(graph, cut->inputs[0]);
   if (inner.scale <= 0 || (inner.scale == 1 && inner.offset == 0)) return std::nullopt;
-  return Written{HardSigmoid{inner.scale / *most, inner.offset / *most}, inner.x, false, cut};
+  return Recognised{HardSigmoid{inner.scale / *most, inner.offset / *most}, inner.x, false, cut};
 }
 
 template <class At>
@@ -264,7 +264,7 @@ Result<Patch> recognised(const Graph& graph, At&& at) {
   Patch patch(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    const std::optional<Written> found = at(graph, node);
+    const std::optional<Recognised> found = at(graph, node);
     if (!found) continue;
     Node about = node;
     if (const std::string scope = found->of_scope ? shared_scope(graph, node, found->input) : std::string();
@@ -317,29 +317,29 @@ std::optional<Op> with_pads(const Pool& pool, const Pad& pad) {
 Result<Patch> recognise_norms(const Graph& graph, const Target&) { return recognised(graph, norm_at); }
 Result<Patch> recognise_hard_sigmoids(const Graph& graph, const Target&) { return recognised(graph, hard_sigmoid_at); }
 Result<Patch> recognise_leaky_relus(const Graph& graph, const Target&) {
-  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Written> {
-    if (const auto found = leaky_relu_at(all, node)) return Written{Relu{{}, found->slope, 0, false}, found->x};
+  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Recognised> {
+    if (const auto found = leaky_relu_at(all, node)) return Recognised{Relu{{}, found->slope, 0, false}, found->x};
     const auto found = prelu_at(all, node);
-    return found ? std::optional(Written{PRelu{}, found->x, false, nullptr, found->slopes}) : std::nullopt;
+    return found ? std::optional(Recognised{PRelu{}, found->x, false, nullptr, found->slopes}) : std::nullopt;
   });
 }
 Result<Patch> recognise_limits(const Graph& graph, const Target&) {
-  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Written> {
+  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Recognised> {
     const auto found = limit_at(all, node);
-    return found ? std::optional(Written{found->op, found->x}) : std::nullopt;
+    return found ? std::optional(Recognised{found->op, found->x}) : std::nullopt;
   });
 }
 Result<Patch> recognise_averages(const Graph& graph, const Target&) { return recognised(graph, average_at); }
 
 Result<Patch> take_in_pool_pads(const Graph& graph, const Target&) {
-  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Written> {
+  return recognised(graph, [](const Graph& all, const Node& node) -> std::optional<Recognised> {
     const Node* maker = node.inputs.empty() ? nullptr : maker_of(all, node.inputs[0]);
     const auto* pad = maker ? std::get_if<Pad>(&maker->op) : nullptr;
     if (!pad || node.outputs.size() != 1) return std::nullopt;
     std::optional<Op> taken;
     if (const auto* pool = std::get_if<MaxPool>(&node.op)) taken = with_pads(*pool, *pad);
     if (const auto* pool = std::get_if<AveragePool>(&node.op)) taken = with_pads(*pool, *pad);
-    return taken ? std::optional(Written{*std::move(taken), maker->inputs[0]}) : std::nullopt;
+    return taken ? std::optional(Recognised{*std::move(taken), maker->inputs[0]}) : std::nullopt;
   });
 }
 

@@ -1,5 +1,6 @@
 // A group norm as it is written where there is none: every group laid out as one channel, normalised by itself and laid back;
 // and the scale and the offset of a norm as a product and a sum behind it.
+#include "diagnose/comparable.h"
 #include "diagnose/recognise.h"
 
 #include <algorithm>
@@ -107,9 +108,8 @@ struct Vectors {
 // A norm's own, one number per group, once per channel. Nothing: it scales by 1 and adds 0.
 std::optional<Vectors> vectors_of_groups(const Graph& graph, const Grouped& found) {
   const auto vector = [&](std::size_t input, float otherwise) {
-    return has_vector(*found.norm, input)
-               ? repeated(*graph[found.norm->inputs[input]].constant, found.channels)
-               : Tensor::of({found.channels}, std::vector<float>(static_cast<std::size_t>(found.channels), otherwise));
+    return has_vector(*found.norm, input) ? repeated(*graph[found.norm->inputs[input]].constant, found.channels)
+                                          : filled(found.channels, otherwise);
   };
   Vectors all{vector(1, 1), vector(2, 0)};
   if (is_all(all.scale, 1) && is_all(all.offset, 0)) return std::nullopt;

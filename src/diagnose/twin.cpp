@@ -58,7 +58,7 @@ double decibels_of(const Tensor& real, const Tensor& stepped) {
   return noise == 0 ? INFINITY : 10 * std::log10(signal / noise);
 }
 
-std::string maker_of(const Graph& graph, ValueId value) {
+std::string maker_name(const Graph& graph, ValueId value) {
   const NodeId maker = graph[value].producer;
   return maker ? graph[maker].layer : graph[value].name;
 }
@@ -135,7 +135,7 @@ Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& s
   Wanted wanted;
   std::vector<LayerLoss> all;
   for (const Match& match : align(at->a, at->b).matches) {
-    const std::string layer = maker_of(at->b, match.b);
+    const std::string layer = maker_name(at->b, match.b);
     const bool is_step = rounded.contains(layer);
     const auto& places = is_step ? by_layer : by_name;
     const auto found = places.find(is_step ? layer : at->b[match.b].name);
@@ -144,7 +144,7 @@ Result<std::vector<LayerLoss>> losses_of_twins(const Graph& real, const Graph& s
     const Tensor& theirs = free->at(found->second);
     Tensor ours = arranged(exact->at(match.a), match.permutation, theirs.shape());
     if (ours.count() != theirs.count() || !is_floating(theirs.dtype())) continue;
-    all.push_back({maker_of(at->a, match.a), maker_of(at->b, match.b), 0, decibels_of(ours, theirs)});
+    all.push_back({maker_name(at->a, match.a), maker_name(at->b, match.b), 0, decibels_of(ours, theirs)});
     wanted.emplace_back(found->second, std::move(ours));
   }
   const auto alone = run_forced(full->b, std::move(inputs), wanted, options.threads);

@@ -41,7 +41,7 @@ std::string operation(const Layer& layer, const std::vector<std::string>& paddin
   return {};
 }
 
-std::vector<Line> windows(const Layer& layer) {
+std::vector<Line> coreml_windows(const Layer& layer) {
   if (layer.pools() && !all_are(dilations(layer), 1)) return {coreml_none("Core ML's pools have no dilation")};
   if (layer.does == Does::PowerNorm && layer.power != 2)
     return {coreml_none("Core ML has no pool of powers but l2_pool")};
@@ -75,7 +75,7 @@ std::vector<Line> windows(const Layer& layer) {
   return {coreml_line({operation(layer, pads(cells->before, cells->after))}, cells->validity.words)};
 }
 
-std::vector<Line> transposed(const Layer& layer) {
+std::vector<Line> coreml_transposed(const Layer& layer) {
   const auto crops = cuts_of(layer);
   if (!crops) return {};
   Sizes cut_before, cut_after, more;
@@ -94,7 +94,7 @@ std::vector<Line> transposed(const Layer& layer) {
 }  // namespace
 
 std::vector<Line> lines_in_coreml(const Layer& layer) {
-  return layer.does == Does::Transpose ? transposed(layer) : windows(layer);
+  return layer.does == Does::Transpose ? coreml_transposed(layer) : coreml_windows(layer);
 }
 
 }  // namespace convoy::explain

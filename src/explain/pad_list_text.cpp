@@ -78,7 +78,7 @@ std::string_view mode_text(PadMode mode) {
   return "";
 }
 
-std::string_view mode_word(PadMode mode) {
+std::string_view short_mode(PadMode mode) {
   const auto text = mode_text(mode);
   return text.substr(0, text.find(':'));
 }
@@ -136,7 +136,7 @@ Json json_of(const PadList& list) {
   return {{"schema", 1},
           {"call", list.call},
           {"layout", list.named() ? Json(list.axes) : Json(nullptr)},
-          {"mode", mode_word(list.mode)},
+          {"mode", short_mode(list.mode)},
           {"value", list.value},
           {"axes", std::move(axes)},
           {"lines", std::move(lines)},

@@ -18,7 +18,7 @@ Layer layer_with(const std::vector<Window>& windows, const std::vector<std::opti
   return layer;
 }
 
-std::string joined(const Line& line) { return fmt::format("{}", fmt::join(line.code, ", then ")); }
+std::string steps_text(const Line& line) { return fmt::format("{}", fmt::join(line.code, ", then ")); }
 
 bool holds_always(const Line& line) { return line.holds == "every size"; }
 
@@ -36,7 +36,7 @@ SolveLine line_for(Framework framework, const Layer& layer) {
   std::string remark = first->remark;
   for (auto other = std::next(first); other != all.end() && remark.empty(); ++other)
     if (other->code.size() == 1 && holds_always(*other)) remark = "or " + other->code.front();
-  return {name, joined(*first), remark};
+  return {name, steps_text(*first), remark};
 }
 
 std::vector<SolveLine> lines_for(const Layer& layer) {

@@ -42,7 +42,7 @@ std::string between(const Layer& layer) {
   return layer.space() == 1 ? "in 2-D: EXPAND_DIMS in front, SQUEEZE behind" : "";
 }
 
-std::vector<Line> windows(const Layer& layer) {
+std::vector<Line> tflite_windows(const Layer& layer) {
   if (layer.does == Does::PowerNorm) return {tflite_none("TFLite has no pool of powers but L2_POOL_2D")};
   if (layer.pools() && (!all_are(dilations(layer), 1) || layer.space() == 3))
     return {tflite_none(layer.space() == 3 ? "TFLite has no pool in 3-D" : "TFLite's pools have no dilation")};
@@ -77,7 +77,7 @@ std::vector<Line> windows(const Layer& layer) {
   return {tflite_line(std::move(code), cells->validity.words, between(layer))};
 }
 
-std::vector<Line> transposed(const Layer& layer) {
+std::vector<Line> tflite_transposed(const Layer& layer) {
   if (layer.groups > 1) return {tflite_none("TRANSPOSE_CONV has no groups: SPLIT, one each, CONCATENATION")};
   if (!all_are(dilations(layer), 1))
     return {tflite_none("TRANSPOSE_CONV has no dilation: spread the kernel with zeros")};
@@ -104,7 +104,7 @@ std::vector<Line> transposed(const Layer& layer) {
 }  // namespace
 
 std::vector<Line> lines_in_tflite(const Layer& layer) {
-  return layer.does == Does::Transpose ? transposed(layer) : windows(layer);
+  return layer.does == Does::Transpose ? tflite_transposed(layer) : tflite_windows(layer);
 }
 
 }  // namespace convoy::explain

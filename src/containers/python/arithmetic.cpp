@@ -8,7 +8,7 @@ namespace {
 bool is_number(const Expression& e) { return e.kind == Kind::Integer || e.kind == Kind::Real; }
 double real_of(const Expression& e) { return e.kind == Kind::Integer ? static_cast<double>(e.integer) : e.real; }
 
-std::unexpected<Error> too_large() {
+std::unexpected<Error> beyond_whole_numbers() {
   return fail(Fault::Format, "the result is beyond 2^63 - 1, the largest whole number");
 }
 
@@ -17,7 +17,7 @@ Result<bool> power(Expression& a, std::int64_t exponent) {
   // A base of two or more overflows within 63 steps; the others repeat themselves.
   if (a.integer >= -1 && a.integer <= 1) exponent = exponent > 1 ? 2 - exponent % 2 : exponent;
   for (; exponent > 0; --exponent)
-    if (__builtin_mul_overflow(result, a.integer, &result)) return too_large();
+    if (__builtin_mul_overflow(result, a.integer, &result)) return beyond_whole_numbers();
   a.integer = result;
   return true;
 }
@@ -35,7 +35,7 @@ Result<bool> whole(Expression& a, std::string_view symbol, std::int64_t b) {
     else if (symbol == "//") r = a.integer / b - (a.integer % b != 0 && (a.integer < 0) != (b < 0));
     else r = a.integer % b + (a.integer % b != 0 && (a.integer < 0) != (b < 0) ? b : 0);
   }
-  if (over) return too_large();
+  if (over) return beyond_whole_numbers();
   a.integer = r;
   return true;
 }
@@ -88,7 +88,7 @@ Result<bool> combine(Expression& a, std::string_view symbol, const Expression& b
 Result<bool> negate(Expression& a) {
   if (a.kind == Kind::Real) a.real = -a.real;
   else if (a.kind != Kind::Integer) return false;
-  else if (__builtin_sub_overflow(std::int64_t{0}, a.integer, &a.integer)) return too_large();
+  else if (__builtin_sub_overflow(std::int64_t{0}, a.integer, &a.integer)) return beyond_whole_numbers();
   return true;
 }
 

@@ -14,9 +14,9 @@ struct Binary {
   std::string_view symbol;
   int binds;
 };
-constexpr std::array binaries{Binary{"|", 1}, Binary{"^", 2}, Binary{"&", 3}, Binary{"<<", 4}, Binary{">>", 4},
-                              Binary{"+", 5}, Binary{"-", 5}, Binary{"*", 6}, Binary{"/", 6},  Binary{"//", 6},
-                              Binary{"%", 6}, Binary{"@", 6}, Binary{"**", 8}};
+constexpr std::array constant_binaries{Binary{"|", 1}, Binary{"^", 2}, Binary{"&", 3}, Binary{"<<", 4}, Binary{">>", 4},
+                                       Binary{"+", 5}, Binary{"-", 5}, Binary{"*", 6}, Binary{"/", 6},  Binary{"//", 6},
+                                       Binary{"%", 6}, Binary{"@", 6}, Binary{"**", 8}};
 constexpr int unary_binds = 7;
 
 class Parser {
@@ -109,7 +109,7 @@ class Parser {
 
   static const Binary* binary_of(const Token& t) {
     if (t.kind == TokenKind::Symbol)
-      for (const Binary& b : binaries)
+      for (const Binary& b : constant_binaries)
         if (b.symbol == t.text) return &b;
     return nullptr;
   }

@@ -166,9 +166,9 @@ std::vector<ValueId> one_cell_resized(FunctionCall& call, ValueId x) {
 constexpr std::size_t place_of_mode(std::string_view word) {
   return static_cast<std::size_t>(std::ranges::find(resize_modes, word, &ResizeMode::word) - resize_modes.begin());
 }
-constexpr std::size_t nearest = place_of_mode("nearest"), nearest_exact = place_of_mode("nearest-exact"),
-                      linear = place_of_mode("linear"), bilinear = place_of_mode("bilinear"),
-                      bicubic = place_of_mode("bicubic"), trilinear = place_of_mode("trilinear");
+constexpr std::size_t nearest_mode = place_of_mode("nearest"), nearest_exact_mode = place_of_mode("nearest-exact"),
+                      linear_mode = place_of_mode("linear"), bilinear_mode = place_of_mode("bilinear"),
+                      bicubic_mode = place_of_mode("bicubic"), trilinear_mode = place_of_mode("trilinear");
 
 // An operator of one mode, which its name says. Where the mode has no corners to align, its `false` says nothing.
 template <std::size_t Place, bool Antialias = false>
@@ -180,7 +180,7 @@ std::vector<ValueId> upsampled(FunctionCall& call) {
     Words words = words_of(call, x, std::string(mode.word), mode.corners ? truth(call, "align_corners") : std::nullopt);
     words.antialias = Antialias;
     if (call.failed()) return {};
-    if (is_one_cell(call, x) && Place != bicubic) return one_cell_resized(call, x);
+    if (is_one_cell(call, x) && Place != bicubic_mode) return one_cell_resized(call, x);
     Resize resize{spatial_axes({Order::ChannelsFirst, call.rank(x) - 2})};
     set_interpolation(resize, words, call.rank(x) - 2);
     return resized_like(call, x, resize);
@@ -327,14 +327,14 @@ constexpr std::array rows_of_resizes{
                  interpolate},
     CatalogueRow{"nn.UpsamplingNearest2d", "size:I?=None scale_factor:F?=None", upsampling_nearest},
     CatalogueRow{"nn.UpsamplingBilinear2d", "size:I?=None scale_factor:F?=None", upsampling_bilinear},
-    CatalogueRow{"as.interpolate aten.upsample_nearest[123]d", upsamples, upsampled<nearest>},
-    CatalogueRow{"as.interpolate aten._upsample_nearest_exact[123]d", upsamples, upsampled<nearest_exact>},
-    CatalogueRow{"as.interpolate aten.upsample_linear[1]d", upsamples_corners, upsampled<linear>},
-    CatalogueRow{"as.interpolate aten.upsample_bilinear[2]d", upsamples_corners, upsampled<bilinear>},
-    CatalogueRow{"as.interpolate aten.upsample_trilinear[3]d", upsamples_corners, upsampled<trilinear>},
-    CatalogueRow{"as.interpolate aten.upsample_bicubic[2]d", upsamples_corners, upsampled<bicubic>},
-    CatalogueRow{"as.interpolate aten._upsample_bilinear[2]d_aa", upsamples_corners, upsampled<bilinear, true>},
-    CatalogueRow{"as.interpolate aten._upsample_bicubic[2]d_aa", upsamples_corners, upsampled<bicubic, true>},
+    CatalogueRow{"as.interpolate aten.upsample_nearest[123]d", upsamples, upsampled<nearest_mode>},
+    CatalogueRow{"as.interpolate aten._upsample_nearest_exact[123]d", upsamples, upsampled<nearest_exact_mode>},
+    CatalogueRow{"as.interpolate aten.upsample_linear[1]d", upsamples_corners, upsampled<linear_mode>},
+    CatalogueRow{"as.interpolate aten.upsample_bilinear[2]d", upsamples_corners, upsampled<bilinear_mode>},
+    CatalogueRow{"as.interpolate aten.upsample_trilinear[3]d", upsamples_corners, upsampled<trilinear_mode>},
+    CatalogueRow{"as.interpolate aten.upsample_bicubic[2]d", upsamples_corners, upsampled<bicubic_mode>},
+    CatalogueRow{"as.interpolate aten._upsample_bilinear[2]d_aa", upsamples_corners, upsampled<bilinear_mode, true>},
+    CatalogueRow{"as.interpolate aten._upsample_bicubic[2]d_aa", upsamples_corners, upsampled<bicubic_mode, true>},
     CatalogueRow{"aten.grid_sampler aten.grid_sampler_2d aten.grid_sampler_3d",
                  "input:T grid:T interpolation_mode:i padding_mode:i align_corners:b", grid_sampler},
     CatalogueRow{"aten.affine_grid_generator", "theta:T size:I align_corners:b", affine_grid},

@@ -133,13 +133,13 @@ struct Folding {
   BinaryFunction function;
   double neutral;
 };
-constexpr double endless = std::numeric_limits<double>::infinity();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::array foldings{Folding{"add", Reduction::Sum, BinaryFunction::Add, 0},
                               Folding{"sum", Reduction::Sum, BinaryFunction::Add, 0},
                               Folding{"multiply", Reduction::Product, BinaryFunction::Multiply, 1},
                               Folding{"prod", Reduction::Product, BinaryFunction::Multiply, 1},
-                              Folding{"amax", Reduction::Maximum, BinaryFunction::Maximum, -endless},
-                              Folding{"amin", Reduction::Minimum, BinaryFunction::Minimum, endless}};
+                              Folding{"amax", Reduction::Maximum, BinaryFunction::Maximum, -infinity},
+                              Folding{"amin", Reduction::Minimum, BinaryFunction::Minimum, infinity}};
 
 // All entries of a cell, and what stood there, become one number.
 ValueId folded(FunctionCall& call, const Put& put, const std::string& word, bool includes_self) {
@@ -162,7 +162,7 @@ ValueId folded(FunctionCall& call, const Put& put, const std::string& word, bool
   return with_axis_back(call, all, put.axis);
 }
 
-ValueId from_the_front(FunctionCall& call, ValueId index, Size cells) {
+ValueId counted_from_front(FunctionCall& call, ValueId index, Size cells) {
   if (call.failed()) return index;
   if (call.type(index).dtype != DType::I64) index = call.add(Cast{DType::I64}, {index});
   const ValueId count = number_constant(call, "cells", static_cast<double>(cells), DType::I64);
@@ -217,7 +217,7 @@ Results index_fill(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = asked_place(call, x);
   const Size cells = call.failed() || call.rank(x) == 0 ? 1 : known_size(call, x, axis);
-  const ValueId index = from_the_front(call, call.tensor("index"), cells);
+  const ValueId index = counted_from_front(call, call.tensor("index"), cells);
   return {replaced(call, put_of(call, x, index, source_of(call, "value", "value", x), axis))};
 }
 
@@ -248,7 +248,7 @@ ValueId put_by_list(FunctionCall& call, ValueId x, Size axis, ValueId index, Val
                           : call.add(ExpandLike{i, i}, {values, x});
   }
   if (call.failed()) return x;
-  const Put put = put_of(call, x, from_the_front(call, index, known_size(call, x, axis)), values, axis);
+  const Put put = put_of(call, x, counted_from_front(call, index, known_size(call, x, axis)), values, axis);
   return adds ? folded(call, put, "sum", true) : replaced(call, put);
 }
 
