@@ -288,6 +288,50 @@ TEST(Plan, SumsDilatedImagesByWinograd) {
   }
 }
 
+TEST(Plan, SumsVolumesByWinograd) {
+  for (const Size stride : {1, 2})
+    for (const Size dilation : {1, 2}) {
+      Net net;
+      const ValueId x = net.input({2, 19, 9, 14, 17});
+      const Conv op{
+          .axes = {Order::ChannelsFirst, 3},
+          .windows = {{stride + 1, stride, dilation}, {3, 1, dilation}, {3, 1, 1}},
+          .paddings = {
+              {Spelling::Explicit, 2, 1, {}}, {Spelling::SameUpper, 0, 0, {}}, {Spelling::Explicit, 0, 2, {}}}};
+      net.give(net.add(Relu{}, {net.add(op, {x, net.weight({37, 19, stride + 1, 3, 3}), net.weight({37})})}));
+      const std::vector<Tensor> inputs{random({2, 19, 9, 14, 17}, 5)};
+      expect_agreement(net.graph, inputs, 1e-5);
+      const auto steps = steps_of(net.graph, inputs);
+      EXPECT_NE(std::ranges::find(steps, "conv by winograd + relu"), steps.end());
+    }
+}
+
+TEST(Plan, TurnsAndSplitsAxesOfAnyValue) {
+  Net net;
+  const ValueId x = net.input({2, 7, 3, 4, 5});
+  const ValueId turned = net.add(Transpose{{2, 0, 3, 1, 4}}, {x});
+  const auto parts = net.graph.add(Split{3, {2, 4, 1}}, {turned}, "split");
+  ASSERT_TRUE(parts) << message(parts.error());
+  net.give(net.add(Transpose{{0, 1, 2, 4, 3}}, {parts->at(1)}));
+  net.give(parts->at(2));
+  net.give(net.add(Relu{}, {net.add(Transpose{{4, 1, 0, 2, 3}}, {turned})}));
+  expect_agreement(net.graph, {random({2, 7, 3, 4, 5}, 5)}, 0);
+  const auto steps = steps_of(net.graph, {random({2, 7, 3, 4, 5}, 5)});
+  EXPECT_NE(std::ranges::find(steps, "transpose"), steps.end());
+  EXPECT_EQ(std::ranges::count(steps, "split"), 3);
+}
+
+TEST(Plan, TakesARowBehindAProductForItsBias) {
+  Net net;
+  const ValueId x = net.input({2, 9, 21});
+  const ValueId y = net.add(Binary{}, {net.weight({37}), net.add(MatMul{}, {x, net.weight({21, 37})})});
+  net.give(net.add(Binary{}, {y, net.input({2, 9, 37})}));
+  const std::vector<Tensor> inputs{random({2, 9, 21}, 5), random({2, 9, 37}, 6)};
+  expect_agreement(net.graph, inputs);
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_NE(std::ranges::find(steps, "matmul + bias + sum"), steps.end());
+}
+
 // One row reads several panels of weights at once, and what is left of them.
 TEST(Plan, GivesTheBitsOfTheNodesForSingleRows) {
   for (const Size outputs : {5, 64, 128, 300}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace convoy::fast {
 
@@ -33,7 +34,7 @@ std::array<Size, points> cells_of(const plain::AxisWalk& walk, Size q, Size firs
   return cells;
 }
 
-constexpr Size least_of_line = 48, most_threes = 8;
+constexpr Size least_of_line = 48, most_threes = 8, most_slices = 5;
 
 Size threes_of(const plain::AxisWalk& walk) { return (walk.taps + reach - 1) / reach; }
 
@@ -52,12 +53,18 @@ struct Winograd::Outputs {
 };
 
 bool Winograd::suits(const ConvolutionShape& shape) {
-  const std::size_t axes = shape.walks.size();
+  const std::size_t axes = std::min<std::size_t>(shape.walks.size(), 2);
   // Fewer channels are multiplied sooner than they are brought to the points and back, the more so where less is saved.
   const Size least_channels = axes == 2 ? 16 : least_of_line;
-  if (axes < 1 || axes > 2 || shape.groups != 1 || std::min(shape.inputs, shape.outputs) < least_channels) return false;
+  if (axes < 1 || shape.walks.size() > 3 || shape.groups != 1 || std::min(shape.inputs, shape.outputs) < least_channels)
+    return false;
   double blocks = static_cast<double>(shape.batch), direct = blocks, planes = 1;
-  for (const plain::AxisWalk& walk : shape.walks) {
+  if (shape.walks.size() == 3) {
+    const plain::AxisWalk& slices = shape.walks[0];
+    if (slices.transposed || slices.taps > most_slices) return false;
+    blocks *= static_cast<double>(slices.out), direct = blocks;
+  }
+  for (const plain::AxisWalk& walk : std::span(shape.walks).last(axes)) {
     const Size threes = threes_of(walk);
     if (walk.taps < reach || walk.stride != 1 || walk.transposed || threes > (axes == 2 ? 1 : most_threes))
       return false;
@@ -71,12 +78,14 @@ bool Winograd::suits(const ConvolutionShape& shape) {
 
 Winograd::Winograd(ConvolutionShape shape, const float* kernel, KernelSteps steps, const float* bias)
     : shape_(std::move(shape)),
-      axes_(static_cast<int>(shape_.walks.size())),
+      axes_(std::min(static_cast<int>(shape_.walks.size()), 2)),
       planes_(axes_ == 2 ? points * points : points) {
   const Size lanes = kernels<float>().lanes, inputs = shape_.inputs, outputs = shape_.outputs;
   vectors_ = (outputs + lanes - 1) / lanes, width_ = vectors_ * lanes;
-  for (const plain::AxisWalk& walk : shape_.walks) blocks_.push_back(blocks_of(walk));
-  threes_ = threes_of(shape_.walks.back()), depth_ = threes_ * inputs;
+  for (const plain::AxisWalk& walk : std::span(shape_.walks).last(static_cast<std::size_t>(axes_)))
+    blocks_.push_back(blocks_of(walk));
+  if (shape_.walks.size() == 3) slices_ = shape_.walks[0];
+  parts_ = threes_of(shape_.walks.back()) * slices_.taps, depth_ = parts_ * inputs;
   group_ = std::clamp<Size>((Size{1} << 17) / (planes_ * (depth_ + width_) / 2), 28, 112) / 14 * 14;
   bias_.assign(static_cast<std::size_t>(outputs), 0);
   if (bias) std::copy_n(bias, outputs, bias_.data());
@@ -93,10 +102,13 @@ void Winograd::pack(const float* kernel, KernelSteps steps) {
   const Size lanes = kernels<float>().lanes, inputs = shape_.inputs;
   weights_.assign(static_cast<std::size_t>(planes_ * depth_ * width_), 0);
   const Size lines = axes_ == 2 ? reach : 1, line_points = axes_ == 2 ? points : 1;
+  const bool has_slices = shape_.walks.size() == 3;
   for (Size o = 0; o < shape_.outputs; ++o) {
     const Size panel = o / (2 * lanes), columns = std::min(2 * lanes, width_ - panel * 2 * lanes);
     for (Size c = 0; c < depth_; ++c) {
-      const Size first = c / inputs * reach, taps = std::min(reach, shape_.walks.back().taps - first);
+      // Slices hold nine taps each.
+      const Size first = c / inputs * (has_slices ? reach * reach : reach);
+      const Size taps = has_slices ? reach : std::min(reach, shape_.walks.back().taps - first);
       const float* own = kernel + first * steps.tap + c % inputs * steps.channel + o * steps.output;
       double half[points][reach] = {};
       for (Size u = 0; u < line_points; ++u)
@@ -115,40 +127,50 @@ void Winograd::pack(const float* kernel, KernelSteps steps) {
 }
 
 Size Winograd::first_of(std::size_t axis, Size block) const {
-  const Size apart = shape_.walks[axis].dilation;
+  const plain::AxisWalk& walk = shape_.walks[shape_.walks.size() - blocks_.size() + axis];
+  const Size apart = walk.dilation;
   return block / apart * side * apart + block % apart;
 }
 
 Winograd::Corner Winograd::corner_of(Size block) const {
   Corner corner;
-  corner.column = first_of(shape_.walks.size() - 1, block % blocks_.back());
+  corner.column = first_of(blocks_.size() - 1, block % blocks_.back());
   block /= blocks_.back();
   corner.row = axes_ == 2 ? first_of(0, block % blocks_[0]) : 0;
-  corner.image = axes_ == 2 ? block / blocks_[0] : block;
+  if (axes_ == 2) block /= blocks_[0];
+  corner.slice = block % slices_.out, corner.image = block / slices_.out;
   return corner;
 }
 
-void Winograd::place_cells(const Corner& corner, Size first_tap, const float* x, const float** at) const {
+const plain::AxisWalk& Winograd::down() const {
+  static const plain::AxisWalk none;
+  return axes_ == 2 ? shape_.walks[shape_.walks.size() - 2] : none;
+}
+
+void Winograd::place_cells(const Corner& corner, Size part, const float* x, const float** at) const {
   const plain::AxisWalk& across = shape_.walks.back();
-  const auto columns = cells_of(across, corner.column, first_tap);
+  const bool has_slices = shape_.walks.size() == 3;
+  const auto columns = cells_of(across, corner.column, has_slices ? 0 : part * reach);
   std::array<Size, points> rows{};
-  if (axes_ == 2) rows = cells_of(shape_.walks[0], corner.row, 0);
-  const Size down = axes_ == 2 ? shape_.walks[0].in : 1;
+  if (axes_ == 2) rows = cells_of(down(), corner.row, 0);
+  const Size slice = has_slices ? slices_.cell(corner.slice, part) : 0;
+  const Size first_line = (corner.image * slices_.in + std::max<Size>(slice, 0)) * down().in;
   for (std::size_t i = 0; i < (axes_ == 2 ? points : 1); ++i) {
-    const float* const line = x + (corner.image * down + std::max<Size>(rows[i], 0)) * across.in * shape_.x_step;
+    const float* const line = x + (first_line + std::max<Size>(rows[i], 0)) * across.in * shape_.x_step;
     for (std::size_t j = 0; j < points; ++j)
-      at[i * points + j] = rows[i] < 0 || columns[j] < 0 ? zeros_.data() : line + columns[j] * shape_.x_step;
+      at[i * points + j] =
+          slice < 0 || rows[i] < 0 || columns[j] < 0 ? zeros_.data() : line + columns[j] * shape_.x_step;
   }
 }
 
 void Winograd::place_outputs(const Corner& corner, float* y, const Finish<float>& finish, Outputs& at) const {
-  const plain::AxisWalk none;
-  const plain::AxisWalk &across = shape_.walks.back(), &down = axes_ == 2 ? shape_.walks[0] : none;
+  const plain::AxisWalk &across = shape_.walks.back(), &down = this->down();
   const Size apart = across.dilation, down_apart = down.dilation;
+  const Size first_line = (corner.image * slices_.out + corner.slice) * down.out;
   for (Size i = 0; i < (axes_ == 2 ? side : 1); ++i)
     for (Size j = 0; j < side; ++j) {
       const Size line = corner.row + i * down_apart, to = corner.column + j * apart,
-                 pixel = (corner.image * down.out + line) * across.out + to;
+                 pixel = (first_line + line) * across.out + to;
       const bool is_there = line < down.out && to < across.out;
       at.y[i * side + j] = is_there ? y + pixel * shape_.y_step : nullptr;
       at.residual[i * side + j] =
@@ -192,9 +214,9 @@ void Winograd::run_group(Size first, Size count, const float* x, float* y, const
   for (Size t = 0; t < count; ++t) {
     const Corner corner = corner_of(first + t);
     const float* cells[points * points];
-    for (Size three = 0; three < threes_; ++three) {
-      place_cells(corner, three * reach, x, cells);
-      winograd_kernels().enter(cells, axes_, shape_.inputs, entered.data() + t * entered_step_ + three * shape_.inputs,
+    for (Size part = 0; part < parts_; ++part) {
+      place_cells(corner, part, x, cells);
+      winograd_kernels().enter(cells, axes_, shape_.inputs, entered.data() + t * entered_step_ + part * shape_.inputs,
                                entered_plane_);
     }
   }
@@ -211,7 +233,7 @@ void Winograd::run_group(Size first, Size count, const float* x, float* y, const
 }
 
 void Winograd::run(const float* x, float* y, const Finish<float>& finish, int threads) const {
-  Size all = shape_.batch;
+  Size all = shape_.batch * slices_.out;
   for (const Size blocks : blocks_) all *= blocks;
   for_each_item(threads, (all + group_ - 1) / group_,
                 [&](Size item) { run_group(item * group_, std::min(group_, all - item * group_), x, y, finish); });

@@ -1,6 +1,6 @@
 // Convolutions of 3 x 3 cells with stride 1, however far apart, as products of 36 small matrices, and of 3 cells along one axis as 6:
 // 4 x 4 outputs at once take 36 multiplications instead of 144, 4 take 6 instead of 12. More cells along one axis are taken in threes,
-// whose products are summed at the points. The factors are no whole numbers, so sums
+// whose products are summed at the points, and so are the slices of a volume. The factors are no whole numbers, so sums
 // round differently than those of the definition (up to three to five times as much), and proofs do not use it. Interpolation at 0, 1,
 // -1, 1/2, -2 and infinity, which rounds half as much as the usual points.
 #pragma once
@@ -30,15 +30,16 @@ class Winograd {
  private:
   // The first output of a block.
   struct Corner {
-    Size image = 0, row = 0, column = 0;
+    Size image = 0, slice = 0, row = 0, column = 0;
   };
   struct Outputs;
   Corner corner_of(Size block) const;
-  // The first output of a block along an axis.
+  const plain::AxisWalk& down() const;  // the axis of the rows; one cell where there is none
+  // The first output of a block along one of the axes that have blocks.
   Size first_of(std::size_t axis, Size block) const;
   void pack(const float* kernel, KernelSteps steps);
-  // `first_tap`: of the three whose cells are read. What is not there: zeros.
-  void place_cells(const Corner& corner, Size first_tap, const float* x, const float** at) const;
+  // `part`: which three taps of a line, or which slice, are read. What is not there: zeros.
+  void place_cells(const Corner& corner, Size part, const float* x, const float** at) const;
   void place_outputs(const Corner& corner, float* y, const Finish<float>& finish, Outputs& at) const;
   void multiply(Size count, const float* entered, float* left) const;
   void run_group(Size first, Size count, const float* x, float* y, const Finish<float>& finish) const;
@@ -46,8 +47,9 @@ class Winograd {
   ConvolutionShape shape_;
   int axes_ = 2;
   Size planes_ = 36, vectors_ = 1, width_ = 1;  // of the outputs
-  Size threes_ = 1, depth_ = 1;  // taps along one axis; numbers of a row that is multiplied
-  std::vector<Size> blocks_;  // along each axis
+  plain::AxisWalk slices_;  // the first of three axes, else one cell
+  Size parts_ = 1, depth_ = 1;  // threes of taps along one axis, or slices; numbers of a row that is multiplied
+  std::vector<Size> blocks_;  // along each axis that has them
   Size group_ = 1;  // blocks that are computed together
   Size entered_step_ = 1, entered_plane_ = 1, left_step_ = 1, left_plane_ = 1;  // from row to row, from plane to plane
   Aligned<float> weights_;  // [planes][panel][input][width of the panel]

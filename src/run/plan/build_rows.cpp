@@ -59,6 +59,40 @@ bool Builder::try_layer_norm(const Node& node) {
   return true;
 }
 
+bool Builder::try_permute(const Node& node) {
+  const auto* transpose = std::get_if<Transpose>(&node.op);
+  if (!transpose || !is_real(node.inputs[0]) || *checked_count(shape_of(node.inputs[0])) == 0) return false;
+  const PlaceId x = dense(need(node.inputs[0], Layout::AsIs), node.layer);
+  auto& step = add<PermuteAxes>(node, "transpose");
+  step.shape = shape_of(node.inputs[0]), step.axes = transpose->permutation;
+  step.x = x, step.y = make(node.outputs[0], Layout::AsIs);
+  places_[step.y].is_fixed = true;
+  step.reads = {x}, step.writes = {step.y};
+  return true;
+}
+
+bool Builder::try_split(const Node& node) {
+  const auto* split = std::get_if<Split>(&node.op);
+  if (!split || !is_real(node.inputs[0])) return false;
+  for (const ValueId v : node.outputs)
+    if (*checked_count(shape_of(v)) == 0) return false;
+  const PlaceId x = dense(need(node.inputs[0], Layout::AsIs), node.layer);
+  const Sizes shape = shape_of(node.inputs[0]);
+  const auto axis = static_cast<std::size_t>(positive_axis(split->axis, static_cast<Size>(shape.size())));
+  Size inner = 1, first = 0;
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
+  for (const ValueId v : node.outputs) {
+    auto& step = add<CutRows>(node, "split");
+    const Size length = shape_of(v)[axis];
+    step.row = shape[axis] * inner, step.first = first * inner, step.length = length * inner;
+    first += length;
+    step.x = x, step.y = make(v, Layout::AsIs);
+    places_[step.y].is_fixed = true;
+    step.reads = {x}, step.writes = {step.y};
+  }
+  return true;
+}
+
 bool Builder::try_pair_products(const Node& node) {
   if (!std::holds_alternative<MatMul>(node.op) || !is_real(node.outputs[0])) return false;
   const ValueId left = node.inputs[0], right = node.inputs[1];

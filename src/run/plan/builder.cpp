@@ -224,6 +224,19 @@ std::optional<std::pair<fast::MapCall, ValueId>> Builder::gate_of(ValueId y) con
   return std::nullopt;
 }
 
+// The constant row, one number for each channel of y, that the node puts beside y.
+std::optional<Tensor> Builder::row_beside(const Node& node, ValueId y, Layout layout) const {
+  const ValueId other = node.inputs[0] == y ? node.inputs[1] : node.inputs[0];
+  const auto& row = graph_[other].constant;
+  const Sizes shape = shape_of(y);
+  const std::size_t channel = layout == Layout::ChannelsLast ? 1 : shape.size() - 1;
+  if (!row || !is_real(other) || row->shape().size() > shape.size() || row->count() != shape[channel])
+    return std::nullopt;
+  const std::size_t missing = shape.size() - row->shape().size();
+  if (channel < missing || row->shape()[channel - missing] != shape[channel]) return std::nullopt;
+  return *row;
+}
+
 // A node that another step computes too.
 void Builder::finish(const Node& node) {
   for (const ValueId v : node.inputs)
@@ -265,6 +278,15 @@ ValueId Builder::take_followers(Convolve& step, ValueId y, Layout layout, bool t
       continue;
     }
     const auto* sum = next ? std::get_if<Binary>(&next->op) : nullptr;
+    if (sum && sum->function == BinaryFunction::Add && step.bias.empty() && !step.residual) {
+      if (const auto row = row_beside(*next, y, layout)) {
+        step.bias = row->floats();
+        step.what += " + bias";
+        finish(*next);
+        y = next->outputs[0];
+        continue;
+      }
+    }
     if (sum && sum->function == BinaryFunction::Add && takes_residual && !step.residual &&
         next->inputs[0] != next->inputs[1]) {
       const ValueId other = next->inputs[0] == y ? next->inputs[1] : next->inputs[0];
@@ -707,7 +729,8 @@ Status Builder::build_node(const Node& node) {
   }
   const bool done = try_convolution(node) || try_product(node) || try_map(node) || try_pair(node) || try_norm(node) ||
                     try_pool(node) || try_mean(node) || try_softmax(node) || try_resize(node) || try_layer_norm(node) ||
-                    try_pair_products(node) || try_concat(node) || try_slice(node) || try_view(node);
+                    try_pair_products(node) || try_concat(node) || try_slice(node) || try_view(node) ||
+                    try_permute(node) || try_split(node);
   if (!done)
     if (auto s = plain_node(node); !s) return s;
   for (const ValueId v : node.inputs)

@@ -61,10 +61,13 @@ class Builder {
   bool may_wait(const Node& node) const;
   const Node* waiting_pad(const Node& node) const;
   bool try_view(const Node& node);
+  bool try_permute(const Node& node);
+  bool try_split(const Node& node);
   Status plain_node(const Node& node);
   // Norms, sums and functions that follow a convolution alone. Returns the value that the step gives in the end.
   ValueId take_followers(Convolve& step, ValueId y, Layout layout, bool takes_residual);
   std::optional<fast::MapCall> map_of(const Node& node) const;
+  std::optional<Tensor> row_beside(const Node& node, ValueId y, Layout layout) const;
   // x * sigmoid(x), written as two nodes that read y alone.
   std::optional<std::pair<fast::MapCall, ValueId>> gate_of(ValueId y) const;
   void finish(const Node& node);

@@ -1,8 +1,11 @@
 #include "run/plan/row_steps.h"
 
+#include "base/permute.h"
 #include "run/threads.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 namespace convoy::plan {
 
@@ -85,6 +88,22 @@ Status PairProducts::run(Workspace& at) const {
   const int threads = threads_for(at.threads, operations);
   if (pairs == 1) product(0, threads);
   else for_each_item(threads, pairs, [&](Size pair) { product(pair, 1); });
+  return {};
+}
+
+Status PermuteAxes::run(Workspace& at) const {
+  const auto count = static_cast<std::size_t>(x_.pixels * x_.channels);
+  copy_permuted(std::as_bytes(std::span(x_.in(at), count)), shape, sizeof(float), axes,
+                reinterpret_cast<std::byte*>(y_.out(at)));
+  return {};
+}
+
+Status CutRows::run(Workspace& at) const {
+  const float* const from = x_.in(at) + first;
+  float* const to = y_.out(at);
+  const Size rows = x_.pixels * x_.channels / row;
+  for (Size r = 0; r < rows; ++r)
+    std::memcpy(to + r * length, from + r * row, static_cast<std::size_t>(length) * sizeof(float));
   return {};
 }
 

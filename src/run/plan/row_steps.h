@@ -33,6 +33,20 @@ class PairProducts : public FromTwo {
   Status run(Workspace& at) const override;
 };
 
+// The same numbers in another order of their axes.
+class PermuteAxes : public FromOne {
+ public:
+  Sizes shape, axes;
+  Status run(Workspace& at) const override;
+};
+
+// Of every `row` numbers, `length` from `first` on.
+class CutRows : public FromOne {
+ public:
+  Size row = 1, first = 0, length = 1;
+  Status run(Workspace& at) const override;
+};
+
 // Each row less its mean, by its deviation, times gamma, plus beta.
 class NormRows : public FromOne {
  public:
