@@ -3,7 +3,7 @@
 #include "ops/cells.h"
 
 #include <gtest/gtest.h>
-#include <chrono>
+#include <ctime>
 
 namespace convoy::agreement_test {
 namespace {
@@ -86,7 +86,7 @@ TEST(Agreement, NamesTheRemaindersAsAPersonWould) {
 
 TEST(Agreement, AnswersAtOnceWhateverTheNumbers) {
   constexpr Size large = Size{1} << 24;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of the processor: what else runs there does not count
   for (const Window w : {Window{large, 1, large}, Window{1, 1, 1}, Window{3, 1, large}, Window{large, 7, 3}}) {
     agreement({Spelling::SameUpper}, {Spelling::Causal}, w);
     agreement({Spelling::Explicit, Size{1} << 40, 0}, {Spelling::Explicit, 0, Size{1} << 40}, w);
@@ -94,7 +94,7 @@ TEST(Agreement, AnswersAtOnceWhateverTheNumbers) {
   }
   const auto regular = agreement({Spelling::SameUpper}, {Spelling::SameLower}, {large, large, 1});
   EXPECT_LE(regular.residues.size(), 2U);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
 }
 
 TEST(PadsAtEverySize, ReadTheSameCellsOrDoNotExist) {
