@@ -119,6 +119,29 @@ TEST(Text, LargeConstantsAreShownByTheirChecksum) {
             "line 2, column 23: only the checksum of the numbers is written down, not the numbers");
 }
 
+TEST(Text, ConstantsAreHeldInTheirTypes) {
+  const auto bytes_of_constant = [](std::string_view words) -> std::string {
+    const auto graph = parse_graph("const w " + std::string(words) + "\noutput w\n");
+    if (!graph) return message(graph.error());
+    std::string digits;
+    for (const std::byte b : graph->values[0].constant->bytes()) {
+      digits += "0123456789abcdef"[std::to_integer<int>(b >> 4)];
+      digits += "0123456789abcdef"[std::to_integer<int>(b & std::byte{15})];
+    }
+    return digits;
+  };
+  EXPECT_EQ(bytes_of_constant("uint64[2] = 18446744073709551615 1"), "ffffffffffffffff0100000000000000");
+  EXPECT_EQ(bytes_of_constant("int64[1] = -2"), "feffffffffffffff");
+  EXPECT_EQ(bytes_of_constant("int8[3] = -1 2 -128"), "ff0280");
+  EXPECT_EQ(bytes_of_constant("uint16[2] = 258 3"), "02010300");
+  EXPECT_EQ(bytes_of_constant("bool[3] = 1 0 1"), "010001");
+  EXPECT_EQ(bytes_of_constant("float16[2] = 1.5 -2"), "003e00c0");
+  EXPECT_EQ(bytes_of_constant("bfloat16[1] = 1.5"), "c03f");
+  EXPECT_EQ(bytes_of_constant("float32[1] = 0.1"), "cdcccc3d");
+  EXPECT_EQ(bytes_of_constant("float64[1] = 0.1"), "9a9999999999b93f");
+  EXPECT_NE(bytes_of_constant("int8[3] = 1 2").find("2 numbers, expected 3"), std::string::npos);
+}
+
 TEST(Text, SeededNumbersAreSmallAndNeverZero) {
   const auto some = seeded_tensor(DType::F32, {1000}, 5);
   bool negative = false;
