@@ -321,6 +321,28 @@ TEST(Plan, TurnsAndSplitsAxesOfAnyValue) {
   EXPECT_EQ(std::ranges::count(steps, "split"), 3);
 }
 
+TEST(Plan, TakesAGeluThatIsWrittenOutAsOne) {
+  Net net;
+  const ValueId x = net.input({2, 9, 21});
+  const auto number = [&](float v) {
+    return net.graph.constant(net.graph.unique_name("c"), Tensor::of(Sizes{}, std::vector{v}));
+  };
+  const auto gelu = [&](ValueId y) {
+    const ValueId e = net.add(Unary{Function::Erf}, {net.add(Binary{BinaryFunction::Divide}, {y, number(1.4142135F)})});
+    const ValueId one = net.add(Binary{BinaryFunction::Add}, {e, number(1)});
+    return net.add(Binary{BinaryFunction::Multiply},
+                   {net.add(Binary{BinaryFunction::Multiply}, {y, one}), number(0.5F)});
+  };
+  const ValueId y = gelu(net.add(MatMul{}, {x, net.weight({21, 37})}));
+  net.give(gelu(net.add(Softmax{{2}, false}, {y})));
+  net.give(net.add(Unary{Function::Gelu}, {net.add(Softmax{{1}, false}, {y})}));
+  const std::vector<Tensor> inputs{random({2, 9, 21}, 5)};
+  expect_agreement(net.graph, inputs);
+  const auto steps = steps_of(net.graph, inputs);
+  EXPECT_NE(std::ranges::find(steps, "matmul + gelu"), steps.end());
+  EXPECT_EQ(std::ranges::count(steps, "gelu"), 2);
+}
+
 TEST(Plan, TakesARowBehindAProductForItsBias) {
   Net net;
   const ValueId x = net.input({2, 9, 21});

@@ -18,6 +18,7 @@ enum class Map : unsigned char {
   Exp,
   Elu,  // a * (exp(x) - 1) where x is not positive
   GeluTanh,
+  GeluErf,  // x * (erf(x / a) + 1) / 2
   Erf,
   Over  // x / a
 };

@@ -106,6 +106,8 @@ HWY_INLINE V mapped(D d, V x, V a, V b) {
     const V cube = hn::Mul(hn::Mul(x, x), x);
     const V inner = hn::Mul(hn::Set(d, 0.797884560802865F), hn::MulAdd(hn::Set(d, 0.044715F), cube, x));
     return hn::Mul(x, hn::Mul(hn::Set(d, 0.5F), hn::Add(one, tangent(d, inner))));
+  } else if constexpr (map == Map::GeluErf) {
+    return hn::Mul(hn::Mul(x, hn::Add(error_function(d, hn::Div(x, a)), one)), hn::Set(d, 0.5F));
   } else if constexpr (map == Map::Erf) {
     return error_function(d, x);
   } else if constexpr (map == Map::Over) {
@@ -144,6 +146,7 @@ void map(const MapCall& call, const float* x, float* y, Size count) {
     case Map::Exp: return map_all<Map::Exp>(call, x, y, count);
     case Map::Elu: return map_all<Map::Elu>(call, x, y, count);
     case Map::GeluTanh: return map_all<Map::GeluTanh>(call, x, y, count);
+    case Map::GeluErf: return map_all<Map::GeluErf>(call, x, y, count);
     case Map::Erf: return map_all<Map::Erf>(call, x, y, count);
     case Map::Over: return map_all<Map::Over>(call, x, y, count);
   }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <span>
 #include <type_traits>
 
@@ -44,7 +45,8 @@ std::string text_of(const fast::MapCall& map) {
     case fast::Map::HardSwish: return "hard swish";
     case fast::Map::Exp: return "exp";
     case fast::Map::Elu: return "elu";
-    case fast::Map::GeluTanh: return "gelu";
+    case fast::Map::GeluTanh:
+    case fast::Map::GeluErf: return "gelu";
     case fast::Map::Erf: return "erf";
     case fast::Map::Over: return "divide";
   }
@@ -188,6 +190,7 @@ std::optional<fast::MapCall> Builder::map_of(const Node& node) const {
       case Function::HardSwish: return fast::MapCall{fast::Map::HardSwish};
       case Function::Exp: return fast::MapCall{fast::Map::Exp};
       case Function::GeluTanh: return fast::MapCall{fast::Map::GeluTanh};
+      case Function::Gelu: return fast::MapCall{fast::Map::GeluErf, std::numbers::sqrt2_v<float>};
       case Function::Erf: return fast::MapCall{fast::Map::Erf};
       default: return std::nullopt;
     }
@@ -206,22 +209,44 @@ std::optional<fast::MapCall> Builder::map_of(const Node& node) const {
   return std::nullopt;
 }
 
-std::optional<std::pair<fast::MapCall, ValueId>> Builder::gate_of(ValueId y) const {
+std::optional<Builder::Gate> Builder::gate_of(ValueId y) const {
   const auto& readers = readers_[y.slot()];
   if (readers.size() != 2 || uses_[y.slot()] != 2) return std::nullopt;
   const Node &gate = graph_[readers[0]], &product = graph_[readers[1]];
   const auto* binary = std::get_if<Binary>(&product.op);
   if (!binary || binary->function != BinaryFunction::Multiply) return std::nullopt;
-  if (gate.inputs.empty() || gate.inputs[0] != y || only_reader(gate.outputs[0]) != &product) return std::nullopt;
+  if (gate.inputs.empty() || gate.inputs[0] != y) return std::nullopt;
+  if (auto gelu = gelu_of(y, gate, product)) return gelu;
+  if (only_reader(gate.outputs[0]) != &product) return std::nullopt;
   if (!(product.inputs[0] == y && product.inputs[1] == gate.outputs[0]) &&
       !(product.inputs[1] == y && product.inputs[0] == gate.outputs[0]))
     return std::nullopt;
   const auto map = map_of(gate);
   if (!map) return std::nullopt;
-  if (map->map == fast::Map::Sigmoid) return std::pair{fast::MapCall{fast::Map::Silu}, product.outputs[0]};
+  if (map->map == fast::Map::Sigmoid) return Gate{{fast::Map::Silu}, product.outputs[0], {&gate, &product}};
   if (map->map == fast::Map::HardSigmoid && map->a == 1.0F / 6 && map->b == 0.5F)
-    return std::pair{fast::MapCall{fast::Map::HardSwish}, product.outputs[0]};
+    return Gate{{fast::Map::HardSwish}, product.outputs[0], {&gate, &product}};
   return std::nullopt;
+}
+
+// y * (erf(y / a) + 1) * 0.5, node by node.
+std::optional<Builder::Gate> Builder::gelu_of(ValueId y, const Node& first, const Node& product) const {
+  const auto is_map = [&](const Node* node, fast::MapCall wanted) {
+    const auto map = node ? map_of(*node) : std::nullopt;
+    return map && map->map == wanted.map && map->a == wanted.a && map->b == wanted.b;
+  };
+  const auto over = map_of(first);
+  if (!over || over->map != fast::Map::Over) return std::nullopt;
+  const Node* const erf = only_reader(first.outputs[0]);
+  if (!is_map(erf, {fast::Map::Erf})) return std::nullopt;
+  const Node* const more = only_reader(erf->outputs[0]);
+  if (!is_map(more, {fast::Map::Affine, 1, 1}) || only_reader(more->outputs[0]) != &product) return std::nullopt;
+  const bool is_product = (product.inputs[0] == y && product.inputs[1] == more->outputs[0]) ||
+                          (product.inputs[1] == y && product.inputs[0] == more->outputs[0]);
+  const Node* const half = only_reader(product.outputs[0]);
+  if (!is_product || !is_map(half, {fast::Map::Affine, 0.5F, 0}) || half->inputs[0] != product.outputs[0])
+    return std::nullopt;
+  return Gate{{fast::Map::GeluErf, over->a}, half->outputs[0], {&first, erf, more, &product, half}};
 }
 
 // The constant row, one number for each channel of y, that the node puts beside y.
@@ -301,11 +326,10 @@ ValueId Builder::take_followers(Convolve& step, ValueId y, Layout layout, bool t
       }
     }
     if (const auto gate = gate_of(y)) {
-      step.finish.map = gate->first;
-      step.what += " + " + text_of(gate->first);
-      const auto readers = readers_[y.slot()];
-      for (const NodeId reader : readers) finish(graph_[reader]);
-      return gate->second;
+      step.finish.map = gate->map;
+      step.what += " + " + text_of(gate->map);
+      for (const Node* one : gate->nodes) finish(*one);
+      return gate->y;
     }
     if (const auto map = next ? map_of(*next) : std::nullopt; map && next->inputs[0] == y) {
       if (map->map == fast::Map::Clamp) step.finish.is_held = true, step.finish.low = map->a, step.finish.high = map->b;
@@ -407,19 +431,18 @@ bool Builder::try_product(const Node& node) {
 bool Builder::try_map(const Node& node) {
   auto map = map_of(node);
   ValueId y = node.outputs[0];
-  const Node* gate = nullptr;
+  std::optional<Gate> gate;
   if (map && readers_[node.inputs[0].slot()].size() == 2) {
-    if (const auto found = gate_of(node.inputs[0]); found && &graph_[readers_[node.inputs[0].slot()][0]] == &node) {
-      map = found->first, y = found->second;
-      gate = &graph_[readers_[node.inputs[0].slot()][1]];
-    }
+    gate = gate_of(node.inputs[0]);
+    if (gate && gate->nodes[0] != &node) gate.reset();
+    if (gate) map = gate->map, y = gate->y;
   }
   if (!map) return false;
   const Layout layout = usual_layout(node.inputs[0]);
   const PlaceId x = need(node.inputs[0], layout);
   auto& step = add<MapNumbers>(node, text_of(*map));
   step.map = *map, step.x = x;
-  if (gate) finish(*gate);
+  for (std::size_t i = 1; gate && i < gate->nodes.size(); ++i) finish(*gate->nodes[i]);
   step.y = gate ? make(y, layout) : make_over(x, node.inputs[0], y, layout);
   step.reads = {step.x}, step.writes = {step.y};
   return true;

@@ -68,8 +68,15 @@ class Builder {
   ValueId take_followers(Convolve& step, ValueId y, Layout layout, bool takes_residual);
   std::optional<fast::MapCall> map_of(const Node& node) const;
   std::optional<Tensor> row_beside(const Node& node, ValueId y, Layout layout) const;
-  // x * sigmoid(x), written as two nodes that read y alone.
-  std::optional<std::pair<fast::MapCall, ValueId>> gate_of(ValueId y) const;
+  // Several nodes that alone read a value and give a function of it, in order.
+  struct Gate {
+    fast::MapCall map;
+    ValueId y;
+    std::vector<const Node*> nodes;
+  };
+  // x * sigmoid(x) and others, written as several nodes that read y alone.
+  std::optional<Gate> gate_of(ValueId y) const;
+  std::optional<Gate> gelu_of(ValueId y, const Node& first, const Node& product) const;
   void finish(const Node& node);
   // Depthwise convolutions and the products around them become one step where what is between them is large.
   void fuse_strips(const std::vector<PlaceId>& results);
