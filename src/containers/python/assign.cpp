@@ -13,7 +13,7 @@ void Evaluator::set(const std::string& name, Value value) {
   if (named(scope_.global_names) && file_.scope) return file_.scope->names.set(name, value);
   if (named(scope_.outer_names))
     for (Scope* scope = scope_.outer; scope; scope = scope->outer)
-      if (!scope->is_class && scope->names.find(name)) return scope->names.set(name, value);
+      if (!scope->class_of_body && scope->names.find(name)) return scope->names.set(name, value);
   scope_.names.set(name, value);
 }
 
@@ -85,12 +85,7 @@ Status Evaluator::augmented(const Syntax& s) {
   const auto operand = value(s.parts[1]);
   if (!operand) return std::unexpected(operand.error());
   std::optional<Value> made;
-  const auto* instance = old->as<Instance>();
-  if (const Value* method = instance && s.text == "+" ? instance->type->find("__iadd__") : nullptr) {
-    auto grown = in_.call(*method, ValueList{*old, *operand});
-    if (!grown) return pass(grown);
-    made = *grown;
-  } else if (old->is_object()) {
+  if (old->is_object()) {
     auto own = old->object()->augmented(in_, s.text, *operand);
     if (!own) return pass(own);
     made = *own;

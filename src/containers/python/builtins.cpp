@@ -1,6 +1,7 @@
 // Python's builtin functions, those that compute on known values.
 #include "containers/python/builtins.h"
 
+#include "containers/python/kinds.h"
 #include "containers/python/unread.h"
 
 #include <algorithm>
@@ -101,47 +102,6 @@ Made divmod(Interpreter& in, Arguments& a) {
   if (!times) return times;
   if (!rest) return rest;
   return in.tuple({*times, *rest});
-}
-
-bool can_be_called(const Value& value) {
-  const auto* instance = value.as<Instance>();
-  return value.as<Function>() || value.as<Native>() || value.as<Bound>() || value.as<Class>() ||
-         (instance && instance->type->find("__call__"));
-}
-
-bool of_type(Interpreter& in, const Value& value, const Value& type, int depth = 0) {
-  if (const auto* all = type.as<Sequence>())  // a list may hold itself
-    return depth < 16 &&
-           std::ranges::any_of(all->items, [&](const Value& one) { return of_type(in, value, one, depth + 1); });
-  if (const auto* known = type.as<Class>()) {
-    const auto* instance = value.as<Instance>();
-    return known == in.object_class || (instance && instance->type->derives_from(known));
-  }
-  if (const auto* builtin = type.as<Native>()) {
-    const std::string& name = builtin->name;
-    if (name == "int") return value.is_whole();
-    if (name == "float") return value.is_real();
-    if (name == "Iterable" || name == "Sequence")
-      return value.as<Sequence>() || value.as<Mapping>() || value.as<Range>() || value.as<Text>();
-    if (name == "Callable") return can_be_called(value);
-    if (name == "Number" || name == "Integral" || name == "Real")
-      return name == "Integral" ? value.is_whole() : value.is_number();
-    if (name == "ndarray" && type_name(value) == "array") return true;
-    return type_name(value) == name;
-  }
-  return false;
-}
-
-Made isinstance(Interpreter& in, Arguments& a) {
-  for (const Value& one : a.placed[1].as<Sequence>() ? a.placed[1].as<Sequence>()->items : ValueList{a.placed[1]})
-    if (const auto* unread = one.as<Unread>()) return unread->refused(in);
-  if (const auto* unread = a.placed[0].as<NotRead>()) return unread->refused(in);
-  return Value::of(of_type(in, a.placed[0], a.placed[1]));
-}
-
-Made issubclass(Interpreter&, Arguments& a) {
-  const auto *x = a.placed[0].as<Class>(), *y = a.placed[1].as<Class>();
-  return Value::of(x && y && x->derives_from(y));
 }
 
 Made callable(Interpreter&, Arguments& a) { return Value::of(can_be_called(a.placed[0])); }

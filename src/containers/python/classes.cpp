@@ -2,6 +2,7 @@
 #include "containers/python/interpreter.h"
 
 #include <algorithm>
+#include <array>
 
 namespace convoy::python {
 
@@ -194,6 +195,44 @@ Result<bool> Instance::truth(Interpreter& in) {
     return (*made)->whole() != 0;
   }
   return true;
+}
+
+namespace {
+
+// "add" of "+": what stands between the underscores of a method. Empty: it is no operator of two numbers.
+std::string_view word_of_operator(std::string_view symbol) {
+  struct Operator {
+    std::string_view symbol, word;
+  };
+  static constexpr std::array operators{Operator{"+", "add"},     Operator{"-", "sub"},       Operator{"*", "mul"},
+                                        Operator{"/", "truediv"}, Operator{"//", "floordiv"}, Operator{"%", "mod"},
+                                        Operator{"**", "pow"},    Operator{"@", "matmul"},    Operator{"&", "and"},
+                                        Operator{"|", "or"},      Operator{"^", "xor"},       Operator{"<<", "lshift"},
+                                        Operator{">>", "rshift"}};
+  const auto found = std::ranges::find(operators, symbol, &Operator::symbol);
+  return found == operators.end() ? std::string_view() : found->word;
+}
+
+}  // namespace
+
+// a + b by a.__add__(b), else by b.__radd__(a), which comes first where b's class derives from a's.
+Result<std::optional<Value>> Instance::binary(Interpreter& in, std::string_view symbol, Value other, bool reversed) {
+  const std::string word(word_of_operator(symbol));
+  if (word.empty()) return std::nullopt;
+  const auto* second = other.as<Instance>();
+  const bool is_derived = second && second->type != type && second->type->derives_from(type);
+  if (!reversed && is_derived && second->type->find("__r" + word + "__")) return std::nullopt;
+  return special(in, (reversed ? "__r" : "__") + word + "__", {other});
+}
+
+Result<std::optional<Value>> Instance::augmented(Interpreter& in, std::string_view symbol, Value other) {
+  const std::string word(word_of_operator(symbol));
+  if (word.empty()) return std::nullopt;
+  return special(in, "__i" + word + "__", {other});
+}
+
+Result<std::optional<Value>> Instance::unary(Interpreter& in, std::string_view symbol) {
+  return special(in, symbol == "-" ? "__neg__" : symbol == "+" ? "__pos__" : "__invert__", {});
 }
 
 Result<Size> Instance::length(Interpreter& in) {

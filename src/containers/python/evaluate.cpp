@@ -156,7 +156,7 @@ Result<Value> Evaluator::name(const Syntax& s) {
   const bool global = std::ranges::find(scope_.global_names, s.text) != scope_.global_names.end();
   bool own = true;
   for (Scope* scope = &scope_; scope && !global; scope = scope->outer) {
-    if (own || !scope->is_class)  // the names of a class body are seen in that body alone
+    if (own || !scope->class_of_body)  // the names of a class body are seen in that body alone
       if (const Value* found = scope->names.find(s.text)) return in_.known_or_lent(s.text, *found);
     own = false;
   }
@@ -241,11 +241,13 @@ Result<Value> Evaluator::call(const Syntax& s) {
   return made;
 }
 
-// super(), super(Class, self): what comes behind a class in the order of an instance's classes.
+// super(), super(Class, self): what comes behind a class in the order of an instance's classes. The class is the one around
+// the function in the text, whichever decorator has put the function into another.
 Result<Value> Evaluator::super_of(Arguments& given) {
   const Scope* scope = &scope_;
-  while (scope && !(scope->function && scope->function->owner)) scope = scope->outer;
-  Class* of = scope ? scope->function->owner : nullptr;
+  while (scope && !(scope->function && scope->function->outer && scope->function->outer->class_of_body))
+    scope = scope->outer;
+  Class* of = scope ? scope->function->outer->class_of_body : nullptr;
   Value self;
   if (given.placed.size() == 2) {
     of = given.placed[0].as<Class>();

@@ -81,7 +81,7 @@ Result<Evaluator::Next> Evaluator::placeless_statement(const Syntax& s) {
 }
 
 Result<Evaluator::Next> Evaluator::annotated(const Syntax& s) {
-  if (scope_.is_class && s.parts[0].kind == SyntaxKind::Name) scope_.typed.push_back(s.parts[0].text);
+  if (scope_.class_of_body && s.parts[0].kind == SyntaxKind::Name) scope_.typed.push_back(s.parts[0].text);
   if (s.parts[1].kind == SyntaxKind::Absent) return Next::Go;
   auto made = value(s.parts[1]);
   if (!made) return pass(made);
@@ -277,17 +277,12 @@ Status Evaluator::define_class(const Syntax& s) {
   if (made->order.empty())
     return fail(Fault::Format, "the classes that '" + s.text + "' derives from have no common order");
   auto* scope = in_.make<Scope>(&scope_);
-  scope->is_class = true;
+  scope->class_of_body = made;
   Evaluator inner(in_, file_, *scope);
   auto body = inner.block(s.parts[0]);
   if (!body) return pass(body);
   made->fields = scope->typed;
-  for (const auto& [word, inside] : scope->names.all()) {
-    made->attributes.set(word, inside);
-    Value function = inside;
-    if (const auto* described = function.as<Described>()) function = described->function;
-    if (auto* method = function.as<Function>(); method && method->outer == scope) method->owner = made;
-  }
+  for (const auto& [word, inside] : scope->names.all()) made->attributes.set(word, inside);
   if (made->is_enum)
     if (auto listed = make_members(in_, *made); !listed) return listed;
   Value result = Value::of(made);

@@ -93,6 +93,7 @@ Module* math_module(Interpreter& in) {
   add_function(in, *m, "prod", 1, product);
   add_function(in, *m, "gcd", 1, gcd);
   add_function(in, *m, "pow", 2, [](Interpreter&, Arguments& a) -> Made {
+    if (!a.placed[0].is_number() || !a.placed[1].is_number()) return wrong("pow() of what is no number");
     return Value::of(std::pow(a.placed[0].real(), a.placed[1].real()));
   });
   return m;
@@ -109,6 +110,7 @@ Module* numpy_module(Interpreter& in) {
     return fail(Fault::Unsupported, "numpy.ndarray() is not called; arrays are made by numpy.array()");
   }));
   add_array_functions(in, *made);
+  made->attributes.set("pow", *made->attributes.find("power"));
   return made;
 }
 

@@ -1,5 +1,7 @@
 // The parts of Python's library that networks are written with, as far as they compute on known values.
 #include "containers/python/modules.h"
+
+#include "containers/python/kinds.h"
 #include "containers/python/unread.h"
 
 #include <algorithm>
@@ -38,21 +40,6 @@ Module* collections(Interpreter& in, const std::string& name) {
   return name == "collections.abc" ? abc : m;
 }
 
-// What type hints are made of: read over, whatever they say.
-class Hint : public Object {
- public:
-  std::string type_name() const override { return "type hint"; }
-  Result<std::optional<Value>> attribute(Interpreter&, const std::string&) override { return Value::of(this); }
-  Result<Value> item(Interpreter&, Value) override { return Value::of(this); }
-  Result<Value> call(Interpreter&, Arguments& a) override {
-    return a.placed.empty() ? Value::of(this) : a.placed.back();
-  }
-  Result<std::optional<Value>> binary(Interpreter&, std::string_view symbol, Value, bool) override {
-    if (symbol == "|") return Value::of(this);
-    return std::nullopt;
-  }
-};
-
 // SimpleNamespace(a=1), argparse.Namespace(a=1): an object of these attributes.
 Class* namespace_class(Interpreter& in, const std::string& name) {
   Class* made = in.make_class(name, {});
@@ -69,12 +56,15 @@ Module* hints(Interpreter& in, const std::string& name) {
   auto* m = in.make<Module>(name);
   if (name.starts_with("typing")) m->attributes.set("NamedTuple", Value::of(named_tuple_base(in)));
   if (name == "types") m->attributes.set("SimpleNamespace", Value::of(namespace_class(in, "SimpleNamespace")));
-  m->more = [](Interpreter& with, const std::string&) -> Result<std::optional<Value>> {
-    return Value::of(with.make<Hint>());
+  m->more = [](Interpreter& with, const std::string& word) -> Result<std::optional<Value>> {
+    return Value::of(with.make<Hint>(word));
   };
   m->attributes.set("TYPE_CHECKING", Value::of(false));
-  for (const char* word : {"Iterable", "Sequence", "Callable"})  // what isinstance() asks for, too
-    m->attributes.set(word, abstract_class(in, word));
+  if (name.starts_with("typing"))  // what `import *` brings
+    for (const char* word : {"Any",      "Callable", "ClassVar", "Dict",    "Final",   "Generator", "Generic",
+                             "Iterable", "Iterator", "List",     "Literal", "Mapping", "Optional",  "Sequence",
+                             "Set",      "Text",     "Tuple",    "Type",    "TypeVar", "Union"})
+      m->attributes.set(word, Value::of(in.make<Hint>(word)));
   return m;
 }
 

@@ -93,6 +93,8 @@ Result<Value> Interpreter::binary(std::string_view symbol, Value a, Value b) {
   if (made && !*made && b.is_object()) made = b.object()->binary(*this, symbol, a, true);
   if (!made) return pass(made);
   if (*made) return **made;
+  if (symbol == "|")
+    if (const auto types = union_of(*this, a, b)) return *types;
   return fail(Fault::Unsupported,
               "'" + std::string(symbol) + "' of a " + python::type_name(a) + " and a " + python::type_name(b));
 }

@@ -232,7 +232,6 @@ class Function : public Object {
   const Syntax* body = nullptr;  // a Block, or the expression of a lambda
   ProgramFile* file = nullptr;
   Scope* outer = nullptr;
-  Class* owner = nullptr;  // the class whose body defined it
   ValueList defaults;  // of the parameters that have one, in their order
   bool yields = false;  // what it yields is gathered, and gone through behind it
   const Function* wrapped = nullptr;  // the function whose signature functools.wraps lends it; never round in a ring
@@ -297,6 +296,9 @@ class Instance : public Object {
   Result<Size> length(Interpreter&) override;
   Result<ValueList> elements(Interpreter&) override;
   Result<bool> contains(Interpreter&, Value value) override;
+  Result<std::optional<Value>> binary(Interpreter&, std::string_view symbol, Value other, bool reversed) override;
+  Result<std::optional<Value>> augmented(Interpreter&, std::string_view symbol, Value other) override;
+  Result<std::optional<Value>> unary(Interpreter&, std::string_view symbol) override;
   Class* const type;
   NameTable attributes;
   Object* extra = nullptr;  // what a framework keeps with it
@@ -333,7 +335,7 @@ class Scope : public Object {
   NameTable names;
   Scope* const outer;
   const Function* function = nullptr;
-  bool is_class = false;
+  Class* class_of_body = nullptr;  // where it is the body of a class
   std::vector<std::string> global_names, outer_names;
   std::vector<std::string> typed;  // names that the body of a class gives a type
 };

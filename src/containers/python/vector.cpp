@@ -300,6 +300,65 @@ Made arange(Interpreter& in, Arguments& a) {
   return made_of(in, std::move(all));
 }
 
+// Every number once, in order, and how often each stands there.
+Made unique(Interpreter& in, Arguments& a) {
+  const auto counts = a.take("return_counts");
+  const bool counted = counts && counts->is_whole() && counts->whole() != 0;
+  if (a.placed.size() > 1 || !a.named.empty())
+    return fail(Fault::Unsupported, "unique() with more than an array and return_counts");
+  const auto array = array_of(in, a.placed[0]);
+  if (!array) return array;
+  ValueList all;
+  if (const auto* held = array->as<Vector>()) {
+    if (auto done = numbers_in(in, *held, all); !done) return pass(done);
+  } else {
+    all.push_back(*array);
+  }
+  if (!std::ranges::all_of(all, &Value::is_number)) return wrong("unique() of what is no number");
+  if (std::ranges::any_of(all, [](const Value& one) { return std::isnan(one.real()); }))
+    return fail(Fault::Unsupported, "unique() of what is no number (NaN)");
+  std::ranges::stable_sort(all, {}, [](const Value& one) { return one.real(); });
+  ValueList once, times;
+  for (const Value& one : all) {
+    const bool is_new = once.empty() || once.back().real() != one.real();
+    if (is_new) once.push_back(one);
+    const std::int64_t before = is_new ? 0 : times.back().whole();
+    if (!is_new) times.pop_back();
+    times.push_back(Value::of(before + 1));
+  }
+  const auto numbers = made_of(in, std::move(once));
+  if (!counted || !numbers) return numbers;
+  const auto often = made_of(in, std::move(times));
+  return often ? in.tuple({*numbers, *often}) : often;
+}
+
+bool is_negative_whole(const Value& one) { return one.is_whole() && one.whole() < 0; }
+
+// power(a, b), number by number: whole numbers to negative powers are what NumPy refuses.
+Made raised(Interpreter& in, Arguments& a) {
+  if (a.placed.size() != 2 || !a.named.empty()) return fail(Fault::Unsupported, "power() of other than two values");
+  const auto base = array_of(in, a.placed[0]), exponent = array_of(in, a.placed[1]);
+  if (!base || !exponent) return base ? exponent : base;
+  ValueList bases{*base}, exponents{*exponent};
+  for (auto* all : {&bases, &exponents})
+    if (const auto* array = all->front().as<Vector>()) {
+      ValueList numbers;
+      if (auto done = numbers_in(in, *array, numbers); !done) return pass(done);
+      *all = std::move(numbers);
+    }
+  if (std::ranges::all_of(bases, &Value::is_whole) && std::ranges::any_of(exponents, is_negative_whole))
+    return wrong("power() of whole numbers to negative whole ones");
+  return in.binary("**", *base, *exponent);
+}
+
+// add(a, b) and its like, where both are numbers or arrays of them.
+struct Pairwise {
+  const char *name, *symbol;
+};
+constexpr std::array pairwise{Pairwise{"add", "+"},    Pairwise{"subtract", "-"},    Pairwise{"multiply", "*"},
+                              Pairwise{"divide", "/"}, Pairwise{"true_divide", "/"}, Pairwise{"floor_divide", "//"},
+                              Pairwise{"mod", "%"},    Pairwise{"remainder", "%"}};
+
 }  // namespace
 
 void add_array_functions(Interpreter& in, Module& numpy) {
@@ -357,6 +416,19 @@ void add_array_functions(Interpreter& in, Module& numpy) {
     }
     return made_of(with, std::move(sums));
   });
+  add("unique", unique);
+  add("power", raised, 2);
+  for (const auto& [name, symbol] : pairwise)
+    add(
+        name,
+        [symbol](Interpreter& with, Arguments& a) -> Made {
+          if (a.placed.size() != 2 || !a.named.empty())
+            return fail(Fault::Unsupported, "'" + std::string(symbol) + "' of other than two arrays");
+          const auto left = array_of(with, a.placed[0]), right = array_of(with, a.placed[1]);
+          if (!left || !right) return left ? right : left;
+          return with.binary(symbol, *left, *right);
+        },
+        2);
   // Functions of one number, of arrays number by number.
   for (const char* name :
        {"ceil", "floor", "sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tanh", "abs", "round"}) {

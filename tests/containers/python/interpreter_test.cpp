@@ -200,6 +200,57 @@ TEST(PythonInterpreter, AsksTextsKeysOrdersAndBases) {
             "(True, False)");
 }
 
+TEST(PythonInterpreter, TellsTypesByWhatTypingCallsThem) {
+  EXPECT_EQ(answer("from typing import *\n"
+                   "x = [isinstance((1,), t) for t in (Tuple, List, Sequence, Iterable, Dict, Union[int, Tuple])]"),
+            "[True, False, True, True, False, True]");
+  EXPECT_EQ(answer("from typing import *\nx = [isinstance({}, t) for t in (Dict, Mapping, Sequence, Iterable)]"),
+            "[True, True, False, True]");
+  EXPECT_EQ(answer("from typing import Optional\nx = [isinstance(v, Optional[int]) for v in (None, 3, 'a')]"),
+            "[True, True, False]");
+  EXPECT_EQ(answer("class A: pass\nx = [isinstance(v, int | A | None) for v in (3, A(), None, 'a', 2.5)]"),
+            "[True, True, True, False, False]");
+  EXPECT_EQ(answer("from types import FunctionType\nx = [isinstance(v, FunctionType) for v in (lambda: 0, print)]"),
+            "[True, False]");
+  EXPECT_EQ(answer("from collections.abc import Mapping\nx = isinstance({}, Mapping)"), "True");
+  EXPECT_NE(answer("from typing import List\nx = isinstance([1], List[int])").find("isinstance() of the type hint"),
+            std::string::npos);
+}
+
+TEST(PythonInterpreter, ComputesByTheMethodsOfAProgramsOwnClasses) {
+  const std::string number =
+      "class N:\n  def __init__(s, n): s.n = n\n  def __add__(s, o): return ('add', s.n, o)\n"
+      "  def __rsub__(s, o): return ('rsub', s.n, o)\n  def __neg__(s): return ('neg', s.n)\n"
+      "  def __imul__(s, o):\n    s.n *= o\n    return s\n";
+  EXPECT_EQ(answer(number + "x = (N(3) + 4, 5 - N(6), -N(7))"), "(('add', 3, 4), ('rsub', 6, 5), ('neg', 7))");
+  EXPECT_EQ(answer(number + "a = b = N(3)\na *= 4\nx = (b.n, a is b)"), "(12, True)");
+  EXPECT_EQ(answer("class A:\n  def __add__(s, o): return 'A'\nclass B(A):\n  def __radd__(s, o): return 'B'\n"
+                   "x = (A() + A(), A() + B(), B() + A())"),
+            "('A', 'B', 'A')");
+  EXPECT_NE(answer(number + "x = N(3) * 4").find("'*' of a N and a int"), std::string::npos);
+}
+
+TEST(PythonInterpreter, FindsTheClassOfAMethodUnderADecorator) {
+  EXPECT_EQ(answer("import functools\ndef kept(f):\n  @functools.wraps(f)\n  def g(self, *a):\n    self.a = a\n"
+                   "    f(self, *a)\n  return g\nclass B:\n  def __init__(self, n): self.n = n\n"
+                   "class C(B):\n  @kept\n  def __init__(self, n): super().__init__(n + 1)\n"
+                   "x = (C(3).n, C(3).a)"),
+            "(4, (3,))");
+  EXPECT_NE(answer("def f(s): return super().g()\nclass A: pass\nx = f(A())").find("'super' outside of a method"),
+            std::string::npos);
+}
+
+TEST(PythonInterpreter, RaisesAndCountsAsNumPyDoes) {
+  EXPECT_EQ(answer("import numpy as np\nx = (np.power(2.0, np.arange(3)).tolist(), np.power([1, 2], [3, 4]).tolist(), "
+                   "np.pow(2, 3), np.multiply(0.1, 3), np.floor_divide([7, -7], 2).tolist())"),
+            "([1.0, 2.0, 4.0], [1, 16], 8, 0.30000000000000004, [3, -4])");
+  EXPECT_EQ(answer("import numpy as np\na, n = np.unique([[3, 1], [3, 2]], return_counts=True)\n"
+                   "x = (a.tolist(), n.tolist(), len(np.unique(np.array([2, 2]))))"),
+            "([1, 2, 3], [1, 1, 2], 1)");
+  EXPECT_NE(answer("import numpy as np\nx = np.power(2, [1, -1])").find("negative whole"), std::string::npos);
+  EXPECT_NE(answer("import math\nx = math.pow([1], 2)").find("no number"), std::string::npos);
+}
+
 TEST(PythonInterpreter, RefusesWithThePlaceAndTheLine) {
   EXPECT_EQ(answer("y = 1\nx = [y,\n     foo(y)]\n").substr(0, 34), "p.py:3:6: 'foo' is not defined; kn");
   EXPECT_NE(answer("y = 1\nx = foo(y)\n").find("\n    x = foo(y)"), std::string::npos);
@@ -218,9 +269,11 @@ TEST(PythonInterpreter, ReachesNothingOutsideOfItself) {
 // Methods that answer with the object they are asked of, or lead round in a ring, and values that hold themselves: under
 // everything that asks an object something.
 TEST(PythonInterpreter, EndsWhatAsksItselfWithASentence) {
-  const char* methods[] = {"__iter__", "__len__", "__bool__", "__contains__", "__getitem__", "__call__", "__eq__"};
-  const char* answers[] = {"s",       "A()",    "list(s)", "len(s)", "bool(s)", "s in s",         "s[0]",   "not s",
-                           "iter(s)", "max(s)", "sum(s)",  "-5",     "[*s]",    "(y for y in s)", "[s, s]", "2 ** 62"};
+  const char* methods[] = {"__iter__", "__len__", "__bool__", "__contains__", "__getitem__",
+                           "__call__", "__eq__",  "__add__",  "__radd__",     "__neg__"};
+  const char* answers[] = {"s",      "A()",     "list(s)", "len(s)", "bool(s)", "s in s", "s[0]",
+                           "not s",  "iter(s)", "max(s)",  "sum(s)", "-5",      "[*s]",   "(y for y in s)",
+                           "[s, s]", "2 ** 62", "s + s",   "-s",     "1 + s"};
   const char* asked[] = {"list(a)",
                          "tuple(a)",
                          "set(a)",
@@ -246,6 +299,9 @@ TEST(PythonInterpreter, EndsWhatAsksItselfWithASentence) {
                          "[*a]",
                          "{**{}, 'x': a}",
                          "not a",
+                         "a + a",
+                         "1 + a",
+                         "-a",
                          "enumerate(a)",
                          "reversed(a)",
                          "range(len(a))",

@@ -30,7 +30,7 @@ void SourceLibrary::remember_captured(Interpreter& in, const SourceLayer& layer,
     const auto& parameters = own->parameters->parts;
     if (std::ranges::find(parameters, name, &python::Syntax::text) != parameters.end()) continue;
     for (const python::Scope* scope = own->outer; scope; scope = scope->outer)
-      if (const Value* value = scope->is_class ? nullptr : scope->names.find(name)) {
+      if (const Value* value = scope->class_of_body ? nullptr : scope->names.find(name)) {
         if (is_plain(*value)) captured_.push_back({&layer, scope, name, *value});
         break;
       }
