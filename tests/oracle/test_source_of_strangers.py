@@ -2,7 +2,8 @@
 import runpy
 
 import numpy as np
-from carrying import assert_close, run_natively
+import pytest
+from carrying import assert_close, convoy, run_natively
 
 PADS = """import torch, torch.nn as nn, torch.nn.functional as F
 letters = list("0123456789")
@@ -24,6 +25,145 @@ INITIALISERS = """import tensorflow as tf
 model = tf.keras.Sequential([tf.keras.layers.Input((7, 5, 2)),
                              tf.keras.layers.Conv2D(3, 3, kernel_initializer=tf.initializers.glorot_uniform())])
 """
+
+LISTS = """import torch, torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.ModuleList([nn.Linear(3, 4), nn.Linear(4, 9)])
+        self.a.insert(0, nn.Linear(5, 3))
+        self.a.insert(1, nn.ReLU())
+        self.a[1] = nn.Tanh()
+        self.a.pop(-1)
+        self.b = nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 2))
+        self.b.insert(1, nn.ReLU())
+        self.b.insert(-1, nn.Sigmoid())
+        self.b[-1] = nn.Linear(6, 7)
+        self.c = self.b + nn.Sequential(nn.Linear(7, 8))
+        self.d = nn.ModuleList([nn.Linear(8, 3)]) + nn.ModuleList([nn.Linear(3, 2)])
+
+    def forward(self, x):
+        for m in self.a:
+            x = m(x)
+        x = self.c(x)
+        for m in self.d:
+            x = m(x)
+        return x
+"""
+
+EARLY = """import torch, torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(3, 4, 2)
+        scale = (self.conv.weight.std().detach() / 0.1) ** 0.5
+        self.conv.weight.data /= scale
+        self.conv.bias.data /= scale
+        self.conv.bias[1:3].data.zero_()
+        self.scale = scale
+
+    def forward(self, x):
+        return self.conv(x)FACTOR
+"""
+
+SHIFTS = """import torch, torch.nn as nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return [x << k for k in AMOUNTS] + [x >> k for k in AMOUNTS] + [
+            torch.bitwise_left_shift(x, 2), torch.bitwise_right_shift(x, torch.tensor(3)), x.bitwise_right_shift(1)]
+"""
+
+WINDOWS = """import torch, torch.nn as nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        y = [torch.hamming_window(9, True, 0.6, 0.3), torch.hann_window(5, dtype=torch.float64).float(),
+             torch.hamming_window(6, False, 0.4), x.new_tensor([1, 2])]
+        for n in (0, 1, 2, 7, 8):
+            for p in (True, False):
+                y += [torch.hann_window(n, periodic=p), torch.hamming_window(n, p), torch.blackman_window(n, p),
+                      torch.bartlett_window(n, p)]
+        return torch.cat(y) + x
+"""
+
+
+def made_by(source: str, folder):
+    """The class Net of a program, at rest, and the file it stands in."""
+    import torch
+
+    (folder / "net.py").write_text(source)
+    torch.manual_seed(0)
+    return runpy.run_path(str(folder / "net.py"))["Net"]().eval(), folder / "net.py"
+
+
+def test_lists_of_modules_grow_anywhere_and_are_joined(tmp_path):
+    import torch
+
+    net, file = made_by(LISTS, tmp_path)
+    torch.save(net.state_dict(), tmp_path / "w.pt")
+    x = np.random.default_rng(1).normal(size=(2, 5)).astype("float32")
+    got = run_natively([file], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
+
+
+def test_weights_that_are_scaled_while_a_module_is_built_come_from_the_file(tmp_path):
+    import torch
+
+    net, file = made_by(EARLY.replace("FACTOR", ""), tmp_path)
+    torch.save(net.state_dict(), tmp_path / "w.pt")
+    x = np.random.default_rng(1).normal(size=(2, 3, 7)).astype("float32")
+    np.save(tmp_path / "x.npy", x)
+    got = run_natively([file], {"x": x}, tmp_path, "--weights", tmp_path / "w.pt")
+    assert_close(got, [net(torch.from_numpy(x)).detach().numpy()])
+    # Without a file their first numbers count, and what was computed from those is not in the file.
+    refused = convoy("run", file, "--input", tmp_path / "x.npy", code=6)
+    assert "computes with weights while the module is built" in refused.stderr
+    _, file = made_by(EARLY.replace("FACTOR", " * self.scale"), tmp_path)
+    refused = convoy("run", file, "--weights", tmp_path / "w.pt", "--input", tmp_path / "x.npy", code=6)
+    assert "computed from weights while the module was built" in refused.stderr
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "bool"])
+def test_bits_are_shifted_as_in_pytorch(tmp_path, dtype):
+    import torch
+
+    net, file = made_by(SHIFTS.replace("AMOUNTS", "(0, 1, 6, 7, 8, 15, 31, 32, 62, 63, 64, -1)"), tmp_path)
+    x = np.array([[-128, -5, -1, 0], [1, 7, 100, 127]]).astype(dtype)
+    got = run_natively([file], {"x": x}, tmp_path)
+    for mine, theirs in zip(got, net(torch.from_numpy(x)), strict=True):
+        assert mine.dtype == theirs.numpy().dtype
+        np.testing.assert_array_equal(mine, theirs.numpy())
+    np.save(tmp_path / "x.npy", x)
+    for amounts in ("(1.5,)", "(torch.tensor(2.0),)", "(torch.tensor(True),)" if dtype == "bool" else "(2.0,)"):
+        net, file = made_by(SHIFTS.replace("AMOUNTS", amounts), tmp_path)
+        with pytest.raises((NotImplementedError, RuntimeError, TypeError)):
+            net(torch.from_numpy(x))
+        assert "no whole number" in convoy("run", file, "--input", tmp_path / "x.npy", code=5).stderr
+
+
+@pytest.mark.parametrize("form", ["source", "trace", "exported"])
+def test_windows_are_pytorchs(tmp_path, form):
+    import torch
+
+    net, file = made_by(WINDOWS, tmp_path)
+    x = np.zeros((1, 1), "float32")
+    if form == "trace":
+        torch.jit.trace(net, torch.from_numpy(x)).save(file := tmp_path / "net.pt")
+    if form == "exported":
+        torch.export.save(torch.export.export(net, (torch.from_numpy(x),)), file := tmp_path / "net.pt2")
+    got = run_natively([file], {"x": x}, tmp_path)
+    np.testing.assert_allclose(got[0], net(torch.from_numpy(x)).numpy(), rtol=0, atol=1.2e-7)
+
+
+def test_several_inputs_without_names_are_told_apart_by_nobody(tmp_path):
+    (tmp_path / "net.py").write_text("import torch.nn as nn\n\nclass Net(nn.Module):\n"
+                                     "    def forward(self, x, y):\n        return x + y\n")
+    np.save(tmp_path / "x.npy", np.zeros((2, 3), "float32"))
+    refused = convoy("run", tmp_path / "net.py", "--input", tmp_path / "x.npy", "--input", tmp_path / "x.npy", code=2)
+    assert "several times without a name" in refused.stderr
 
 
 def test_pads_and_lengths_as_tensors_of_one_number(tmp_path):

@@ -4,7 +4,8 @@
 
 namespace convoy::torch {
 
-// Kernels answer in float32 or int64; truths and the other floating types become themselves again.
+// Kernels answer in float32 or int64; truths, narrower whole numbers and the other floating types become
+// themselves again.
 Tensor as_declared(const Tensor& tensor, DType dtype);
 
 }  // namespace convoy::torch

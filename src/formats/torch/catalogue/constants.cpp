@@ -171,6 +171,57 @@ Results linspace(FunctionCall& call) {
   return made(call, {steps}, std::move(values), "float32");
 }
 
+enum class Taper : std::uint8_t { Hann, Hamming, Blackman, Bartlett };
+
+// The step counted up from 0 is scaled, turned into a cosine and shifted, each rounded to the type, as PyTorch does.
+// A periodic window is one longer without its last number. Source: ATen/native/TensorFactories.cpp.
+template <class Real>
+std::vector<double> window_numbers(Taper window, Size length, double alpha, double beta) {
+  const auto real = [](double x) { return static_cast<Real>(x); };
+  const auto cosine = [](Real x) { return std::cos(x); };
+  constexpr double pi = 3.14159265358979323846;
+  const auto steps = static_cast<double>(length - 1);
+  std::vector<double> values;
+  for (Size i = 0; i < length; ++i) {
+    const Real at = real(static_cast<double>(i));
+    if (window == Taper::Bartlett) {
+      const Real rising = at * real(2 / steps);
+      values.push_back(i <= (length - 1) / 2 ? rising : rising * Real(-1) + Real(2));
+    } else if (window == Taper::Blackman) {
+      const Real angle = at * real(pi / steps);
+      values.push_back(cosine(angle * 4) * real(0.08) - cosine(angle * 2) * real(0.5) + real(0.42));
+    } else {
+      values.push_back(cosine(at * real(pi * 2 / steps)) * real(-beta) + real(alpha));
+    }
+  }
+  return values;
+}
+
+template <Taper window>
+Results window_of(FunctionCall& call) {
+  const Size length = call.attrs.integer("window_length");
+  const bool periodic = call.attrs.truth("periodic", true);
+  const bool is_hann = window == Taper::Hann;
+  const double alpha = is_hann ? 0.5 : call.attrs.number("alpha", 0.54);
+  const double beta = is_hann ? 0.5 : call.attrs.number("beta", 0.46);
+  const std::string type = call.attrs.word("dtype", "float32");
+  if (length < 0) call.refuse(Fault::Format, "argument 'window_length' is " + std::to_string(length));
+  if (type != "float32" && type != "float64") call.refuse(Fault::Unsupported, "a window of type '" + type + "'");
+  if (call.failed() || !fits(call, static_cast<double>(length))) return {};
+  const Size whole = length + (periodic && length > 1 ? 1 : 0);
+  auto values = length < 2          ? std::vector<double>(static_cast<std::size_t>(length), 1)
+                : type == "float64" ? window_numbers<double>(window, whole, alpha, beta)
+                                    : window_numbers<float>(window, whole, alpha, beta);
+  values.resize(static_cast<std::size_t>(length));
+  return made(call, {length}, std::move(values), "float32");
+}
+
+constexpr std::string_view plain_window = "default(window_length:i * $) periodic(window_length:i periodic:b * $)";
+constexpr std::string_view hamming_window =
+    "default(window_length:i * $) periodic(window_length:i periodic:b * $) "
+    "periodic_alpha(window_length:i periodic:b alpha:f * $) "
+    "periodic_alpha_beta(window_length:i periodic:b alpha:f beta:f * $)";
+
 constexpr std::array rows_of_constants{
     CatalogueRow{"aten.zeros", "size:I * $", zeros},
     // What is there before it is written says nothing: the cells that are read were written.
@@ -191,6 +242,10 @@ constexpr std::array rows_of_constants{
     CatalogueRow{"aten.arange", "default(end:n * $) start(start:n end:n * $) start_step(start:n end:n step:n=1 * $)",
                  arange},
     CatalogueRow{"aten.linspace", "start:n end:n steps:i * $", linspace},
+    CatalogueRow{"aten.hann_window", plain_window, window_of<Taper::Hann>},
+    CatalogueRow{"aten.hamming_window", hamming_window, window_of<Taper::Hamming>},
+    CatalogueRow{"aten.blackman_window", plain_window, window_of<Taper::Blackman>},
+    CatalogueRow{"aten.bartlett_window", plain_window, window_of<Taper::Bartlett>},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Functions of two numbers, element by element, choices between them, and what is dropped in training. A number among the
 // operands is a scalar. Written as Python's operators; the dropouts as modules that act in training only.
+#include "base/whole_tensor.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
@@ -194,6 +195,55 @@ Results bits_not(FunctionCall& call) {
   return {call.add(Unary{Function::Not}, {x})};
 }
 
+// How far: a number, or a tensor without axes that is known. In x's type, which meets that of such a tensor.
+Result<Size> shifted_by(FunctionCall& call, ValueId& x) {
+  const ValueId given = call.optional("other");
+  const DType own = call.type(x).dtype;
+  const Json* said = given ? nullptr : call.attrs.raw("other");
+  double by = 0;
+  if (!given) {
+    by = number_in(call, "other");
+  } else {
+    const Tensor* known = call.constant(given);
+    if (!known || known->rank() != 0)
+      return fail(Fault::Unsupported, "shifts bits as far as a tensor says; give the distance as a number");
+    by = known->doubles()[0];
+  }
+  const DType other = given ? call.type(given).dtype : said && said->is_number_float() ? DType::F32 : DType::I64;
+  const bool truths = own == DType::Bool && (given ? other == DType::Bool : said && said->is_boolean());
+  if (is_floating(own) || is_floating(other) || truths)
+    return fail(Fault::Format, "shifts the bits of what is no whole number");
+  if (own == DType::U64) return fail(Fault::Unsupported, "shifts numbers of 64 bits without a sign");
+  const DType wanted = given && call.type(x).rank() == 0 ? meeting(own, other) : own;
+  const DType type = wanted == DType::Bool || (own == DType::Bool && !given) ? DType::I64 : wanted;
+  if (type != own) x = call.add(Cast{type}, {x});
+  const Size all = 8 * bytes_of(type);
+  return by < 0 || by >= static_cast<double>(all) ? all : static_cast<Size>(by);
+}
+
+// Bits moved to the left are lost, and zeros or the sign come in from the other side; what is moved by no number of bits
+// that the type has is moved by all of them. Source: ATen/native/cpu/BinaryOpsKernel.cpp, lshift and rshift.
+template <bool to_left>
+Results shift(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  if (call.failed()) return {};
+  const auto by = shifted_by(call, x);
+  if (!by) call.refuse(by.error().fault, by.error().what);
+  if (call.failed()) return {};
+  const DType dtype = call.type(x).dtype;
+  const Size all = 8 * bytes_of(dtype);
+  const bool is_signed = dtype != DType::U8 && dtype != DType::U16 && dtype != DType::U32;
+  const auto with = [&](BinaryFunction function, ValueId a, Size power) {
+    const auto step = power == all ? std::int64_t{0} : static_cast<std::int64_t>(std::uint64_t{1} << power);
+    return call.add(Binary{function}, {a, call.make_constant("step", whole_tensor(dtype, {}, {step}))});
+  };
+  if (*by == 0) return {x};
+  if (to_left || (*by == all && !is_signed)) return {with(BinaryFunction::Multiply, x, *by)};
+  // The lowest number is no divisor that keeps the sign.
+  if (*by < all - 1 || !is_signed) return {with(BinaryFunction::FloorDivide, x, *by)};
+  return {with(BinaryFunction::FloorDivide, with(BinaryFunction::FloorDivide, x, all - 2), 1)};
+}
+
 // The choices may be numbers: of the other choice's type; where both are, whole ones are int64 and others float32.
 Results where(FunctionCall& call) {
   const ValueId condition = call.tensor("condition");
@@ -284,6 +334,7 @@ constexpr std::string_view pair = "Tensor(input:T other:T) Scalar(input:T other:
 constexpr std::string_view scaled_pair = "Tensor(input:T other:T * alpha:n=1) Scalar(input:T other:n alpha:n=1)";
 constexpr std::string_view either_pair =
     "Tensor(input:T other:T) Scalar(input:T other:n) Scalar_Tensor(input:n other:T)";
+constexpr std::string_view either_shift = "Tensor(input:T other:T) Tensor_Scalar(input:T other:n)";
 constexpr std::string_view tensors = "input:T other:T";
 using enum BinaryFunction;
 constexpr std::array rows_of_two_numbers{
@@ -315,6 +366,10 @@ constexpr std::array rows_of_two_numbers{
     CatalogueRow{"aten.__and__", pair, bits<And>},
     CatalogueRow{"aten.__or__", pair, bits<Or>},
     CatalogueRow{"aten.__xor__", pair, bits<Xor>},
+    CatalogueRow{"torch.bitwise_left_shift", either_shift, shift<true>},
+    CatalogueRow{"torch.bitwise_right_shift", either_shift, shift<false>},
+    CatalogueRow{"aten.__lshift__", pair, shift<true>},
+    CatalogueRow{"aten.__rshift__", pair, shift<false>},
     CatalogueRow{"torch.maximum", tensors, binary<Maximum>},
     CatalogueRow{"torch.minimum", tensors, binary<Minimum>},
     CatalogueRow{"aten.max", "other(input:T other:T)", binary<Maximum>},

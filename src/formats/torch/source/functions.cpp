@@ -18,10 +18,12 @@ constexpr std::array<std::string_view, 22> handed_on{
     "contiguous", "detach", "clone",    "cpu",    "cuda", "float", "to",   "type_as", "data", "requires_grad_", "eval",
     "type",       "alias",  "positive", "double", "half", "int",   "long", "short",   "bool", "bfloat16",       "byte"};
 // What tensors are made of.
-constexpr std::array<std::string_view, 20> makers{"zeros",     "ones",       "full",      "arange",    "linspace",
-                                                  "tensor",    "rand",       "randn",     "empty",     "zeros_like",
-                                                  "ones_like", "from_numpy", "as_tensor", "rand_like", "randn_like",
-                                                  "eye",       "randperm",   "randint",   "full_like", "empty_like"};
+constexpr std::array<std::string_view, 24> makers{
+    "hann_window", "hamming_window", "blackman_window", "bartlett_window", "zeros",
+    "ones",        "full",           "arange",          "linspace",        "tensor",
+    "rand",        "randn",          "empty",           "zeros_like",      "ones_like",
+    "from_numpy",  "as_tensor",      "rand_like",       "randn_like",      "eye",
+    "randperm",    "randint",        "full_like",       "empty_like"};
 constexpr std::array<std::string_view, 8> noises{
     "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "rrelu_", "identity"};
 

@@ -77,6 +77,8 @@ std::string_view parameters_of(const std::string& name, const Arguments& given) 
   if (name == "full") return "size fill_value";
   if (name == "eye") return "n m";
   if (name == "linspace") return "start end steps";
+  if (name == "hamming_window") return "window_length periodic alpha beta";
+  if (name.ends_with("_window")) return "window_length periodic";
   if (name == "randint") return given.placed.size() > 2 ? "low high size" : "high size";
   if (name == "arange") return given.placed.size() == 1 ? "end" : "start end step";
   return "size...";

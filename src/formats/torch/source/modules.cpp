@@ -343,6 +343,64 @@ Made delete_item(Interpreter& in, Arguments& given) {
   return Value();
 }
 
+// The place of an index into a container of so many, counted from behind where it is negative.
+Result<std::size_t> place_of(const Value& index, std::size_t count, bool behind_the_last) {
+  const auto size = static_cast<std::int64_t>(count);
+  if (!index.is_whole()) return fail(Fault::Format, "a module of a list is chosen by a whole number");
+  const std::int64_t at = index.whole() < 0 ? index.whole() + size : index.whole();
+  if (at < 0 || at >= size + (behind_the_last ? 1 : 0))
+    return fail(Fault::Format,
+                "index " + std::to_string(index.whole()) + " is not one of the " + std::to_string(count) + " modules");
+  return static_cast<std::size_t>(at);
+}
+
+// Those behind it move on by one, as their names are numbers.
+Made insert_item(Interpreter& in, Arguments& given) {
+  Instance* self = self_of(given);
+  const auto found = paid_children_of(in, *self);
+  if (!found) return std::unexpected(found.error());
+  const auto at = place_of(given.placed[1], found->size(), true);
+  if (!at) return std::unexpected(at.error());
+  if (!is_module(given.placed[2]))
+    return fail(Fault::Format, "a " + python::type_name(given.placed[2]) + " is no module");
+  const auto& children = *found;
+  for (const auto& [name, module] : children) self->attributes.erase(name);
+  for (std::size_t i = 0; i <= children.size(); ++i) {
+    const Value one = i == *at ? given.placed[2] : Value::of(children[i < *at ? i : i - 1].second);
+    self->attributes.set(std::to_string(i), one);
+  }
+  return Value::of(self);
+}
+
+Made set_module(Interpreter& in, Arguments& given) {
+  Instance* self = self_of(given);
+  const auto children = paid_children_of(in, *self);
+  if (!children) return std::unexpected(children.error());
+  const auto at = place_of(given.placed[1], children->size(), false);
+  if (!at) return std::unexpected(at.error());
+  self->attributes.set((*children)[*at].first, given.placed[2]);
+  return Value();
+}
+
+Made pop_item(Interpreter& in, Arguments& given) {
+  auto taken = item_of(in, given);
+  if (!taken) return taken;
+  const auto done = delete_item(in, given);
+  return done ? taken : done;
+}
+
+// One behind the other, in a container of the first one's kind; the modules are shared.
+Made joined_with(Interpreter& in, Arguments& given) {
+  Instance* self = self_of(given);
+  auto* both = in.make<Instance>(self->type);
+  for (const Value& part : given.placed) {
+    const auto all = in.elements(part);
+    if (!all) return std::unexpected(all.error());
+    if (auto done = filled(in, *both, in.list(*all), false); !done) return done;
+  }
+  return Value::of(both);
+}
+
 template <int What>  // 0: names, 1: modules, 2: pairs
 Made dictionary_of(Interpreter& in, Arguments& given) {
   ValueList all;
@@ -410,7 +468,11 @@ Class* ModuleClasses::container(Interpreter& in, const std::string& name) {
   add_method(in, made, "append", grow(false));
   add_method(in, made, "extend", grow(true));
   add_method(in, made, "__iadd__", grow(true));
+  add_method(in, made, "__add__", joined_with, 2);
   add_method(in, made, "__delitem__", delete_item, 2);
+  add_method(in, made, "__setitem__", set_module, 3);
+  add_method(in, made, "insert", insert_item, 3);
+  add_method(in, made, "pop", pop_item, 2);
   if (name == "Sequential") {
     add_method(in, made, "__init__", sequential_init);
     add_method(in, made, "forward", sequential_forward);

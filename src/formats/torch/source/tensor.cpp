@@ -190,6 +190,8 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
                                         Operator{"&", "bitwise_and", "bitwise_and"},
                                         Operator{"|", "bitwise_or", "bitwise_or"},
                                         Operator{"^", "bitwise_xor", "bitwise_xor"},
+                                        Operator{"<<", "bitwise_left_shift", ""},
+                                        Operator{">>", "bitwise_right_shift", ""},
                                         Operator{"<", "lt", "gt"},
                                         Operator{"<=", "le", "ge"},
                                         Operator{">", "gt", "lt"},
@@ -204,6 +206,8 @@ Result<std::optional<Value>> SourceTensor::binary(Interpreter& in, std::string_v
     return std::nullopt;
   }
   if (other.is_truth()) other = Value::of(other.whole());
+  if (symbol == "<<" || symbol == ">>")  // only whole numbers have bits: so does an input that says no type
+    if (const auto own = tracer.value_of(*this, {}, DType::I64); !own) return std::unexpected(own.error());
   ValueList both{Value::of(this), other};
   std::string name(found->name);
   if (reversed && found->turned.empty()) {

@@ -132,6 +132,10 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
     return fail(Fault::Usage,
                 "pads by the size of the input, which is free, and not for a convolution alone; give the sizes of the "
                 "input with --shape");
+  if (bound && options_.weights && tensor.value && early_values.contains(tensor.value.index))
+    return fail(Fault::Unsupported,
+                "computes with what was computed from weights while the module was built, before a "
+                "file gave them");
   if (tensor.is_random && bound) return fail(Fault::Unsupported, "computes with random numbers");
   if (tensor.value) return tensor.value;
   if (!tensor.said) tensor.said = wanted;
@@ -258,10 +262,14 @@ Result<std::vector<ValueId>> Tracer::call(Interpreter& in, const FunctionRow& ro
   for (std::size_t i = first; i < graph.nodes.size(); ++i) {
     Node& node = graph.nodes[i];
     node.kind = kind;
-    for (const ValueId input : node.inputs)
-      if (input && !bound && !follows_script && weights.contains(input.index) && calling.empty())
-        return fail(Fault::Unsupported,
-                    "computes with weights while the module is built, before a file could give them");
+    const bool is_early = !bound && !follows_script && std::ranges::any_of(node.inputs, [&](ValueId v) {
+      return v && (weights.contains(v.index) || early_values.contains(v.index));
+    });
+    if (is_early && calling.empty() && !options_.weights && !options_.structure_only)
+      return fail(Fault::Unsupported,
+                  "computes with weights while the module is built; give their numbers with --weights");
+    if (is_early)
+      for (const ValueId output : node.outputs) early_values.insert(output.index);
     for (const Calling& around : calling)
       if (!around.leaf && !around.path.empty()) node.scopes.push_back({around.path, around.call});
   }

@@ -111,6 +111,7 @@ class Tracer {
   std::map<std::int32_t, ValueId> reordered;  // constants that hold all numbers of a weight in another order
   std::set<std::int32_t>
       random_values;  // random numbers that a program draws outside of any model: what it computes is open
+  std::set<std::int32_t> early_values;  // computed from weights while a module was built: a file's weights come later
   // Numbers that stand in the program, and those that belong to its modules: once all of it was followed.
   void tell_literals();
   // The tensor's numbers; zeros of its shape where only random numbers say them. Fails: what is computed from weights.

@@ -150,6 +150,9 @@ def logit(input, eps=None):
 def new_full(input, size, fill_value, dtype=None, device=None):
     return torch.full(size, fill_value, dtype=dtype)
 
+def new_tensor(input, data, dtype=None, device=None, requires_grad=False):
+    return torch.tensor(data).to(input.dtype if dtype is None else dtype)
+
 def is_contiguous(input):
     return True
 
