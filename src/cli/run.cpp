@@ -51,8 +51,12 @@ Result<std::map<std::string, Shape>> shapes_of(const Run& o) {
     const auto [name, file] = name_and_file(o, word);
     const auto tensor = read_tensor(file);
     if (!tensor) return std::unexpected(tensor.error());
-    auto& shape = shapes[name];
-    for (const Size n : tensor->shape()) shape.emplace_back(n);
+    const auto [place, is_new] = shapes.try_emplace(name);
+    if (!is_new)
+      return fail(Fault::Usage, name.empty()
+                                    ? "--input is given several times without a name; write NAME=x.npy for each"
+                                    : fmt::format("--input {}= is given twice", name));
+    for (const Size n : tensor->shape()) place->second.emplace_back(n);
   }
   return shapes;
 }
