@@ -99,6 +99,19 @@ def made_by(source: str, folder):
     return runpy.run_path(str(folder / "net.py"))["Net"]().eval(), folder / "net.py"
 
 
+def test_the_forward_of_a_module_is_the_one_that_python_finds(tmp_path):
+    import torch
+
+    net, file = made_by("import torch.nn as nn\n\nclass Twice(nn.Module):\n    @staticmethod\n"
+                        "    def forward(x):\n        return 2 * x\n\nclass Net(nn.Module):\n"
+                        "    act = Twice()\n\n    def __init__(self):\n        super().__init__()\n"
+                        "        self.forward = self.fused\n\n    def forward(self, x):\n        return x\n\n"
+                        "    def fused(self, x):\n        return self.act(x) + 1\n", tmp_path)
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    got = run_natively([file], {"x": x}, tmp_path)
+    assert_close(got, [net(torch.from_numpy(x)).numpy()])
+
+
 def test_lists_of_modules_grow_anywhere_and_are_joined(tmp_path):
     import torch
 

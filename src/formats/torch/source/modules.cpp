@@ -22,13 +22,16 @@ void all_modules(Instance& module, const std::string& path, std::vector<std::pai
 Made module_call(Tracer& tracer, Interpreter& in, Arguments& given) {
   Instance* self = self_of(given);
   if (!self) return fail(Fault::Format, "a module is called without itself");
-  const Value* forward = self->type->find("forward");
-  if (!forward) return fail(Fault::Format, "class " + self->type->name + " has no forward()");
+  // A static one takes no module, and one that the module was given itself comes before that of its class.
+  const auto forward = in.find_attribute(Value::of(self), "forward");
+  if (!forward) return std::unexpected(forward.error());
+  if (!*forward) return fail(Fault::Format, "class " + self->type->name + " has no forward()");
+  given.placed.erase(given.placed.begin());
   if (auto paid = in.charge(300); !paid) return pass(paid);
   const auto known = tracer.paths.find(self);
   const std::string path = known == tracer.paths.end() ? std::string() : known->second;
   tracer.calling.push_back({path, self->type->name, children_of(*self).empty(), tracer.scope_calls[path]++});
-  auto made = in.call(*forward, std::move(given));
+  auto made = in.call(**forward, std::move(given));
   tracer.calling.pop_back();
   return made;
 }
