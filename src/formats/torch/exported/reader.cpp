@@ -1,6 +1,7 @@
 // The graph of an exported program: signature, nodes, module stack. Source: torch/_export/serde/schema.py.
 #include "formats/torch/exported/reader.h"
 
+#include "formats/recorded_type.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/quantized_decomposed.h"
@@ -138,7 +139,9 @@ class Reader {
       for (std::size_t i = 0; i < options_.size.size(); ++i)
         type->shape[i + 2] = options_.size[i] ? Dim(*options_.size[i]) : Dim::unknown();
     }
-    if (options_.remarks && changes_known_size(exported, type->shape))
+    const bool resized = changes_known_size(exported, type->shape);
+    is_resized_ = is_resized_ || resized;
+    if (options_.remarks && resized)
       options_.remarks->push_back("input '" + name + "' was exported as " + text_of(exported) + " and is read as " +
                                   text_of(type->shape) +
                                   ": what the program made of its own sizes stays as it was; export it with "
@@ -263,7 +266,21 @@ class Reader {
       own_sizes(names[i]);
     }
     share(node, operation, names);
-    return changes_in_place(operation) && !names.empty() ? change(node, names[0]) : Status();
+    if (changes_in_place(operation) && !names.empty()) return change(node, names[0]);
+    for (const std::string& name : names)
+      if (auto s = check_recorded(name); !s) return s;
+    return {};
+  }
+
+  // What PyTorch worked out when it exported: it holds at the sizes that the program was exported for.
+  Status check_recorded(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end() || !found->second || !meta_of(name)) return {};
+    auto recorded = declared(name);
+    if (!recorded) return pass(recorded);
+    const TensorType& read = graph_[found->second].type;
+    if (is_resized_) recorded->shape = read.shape;
+    return expect_recorded(read, *recorded);
   }
 
   static bool is_known_overload(std::string_view overload) {
@@ -514,6 +531,7 @@ class Reader {
   const Json* values_ = nullptr;
   ExportedTensors tensors_;
   Views views_;
+  bool is_resized_ = false;  // read at other sizes than those it was exported for
   int shown_again_ = 0, depth_ = 0;
   static constexpr int most_depth = 16;
   static constexpr int most_shown_again = 100'000;
