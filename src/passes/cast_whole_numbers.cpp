@@ -24,6 +24,7 @@ bool keeps_all(const Op& op, DType dtype) {
 
 // PyTorch's functions of one number take whole ones; its averages and softmax do not.
 bool takes_fractions_alone(const Op& op, Framework framework) {
+  if (std::holds_alternative<Affine>(op)) return framework == Framework::OnnxRuntime;
   switch (traits_of(op).kind) {
     case LayerKind::Activation: return framework != Framework::Torch;
     case LayerKind::Softmax:

@@ -39,6 +39,9 @@ constexpr Pass resizing{"lower_resize",
                         lower_resize, true};
 constexpr Pass norms{"lower_norms", "puts the normalised axis second, with transposes around where it lies elsewhere",
                      lower_norms, true};
+constexpr Pass parameters{"separate_parameters",
+                          "multiplies and adds behind a norm the scale and shift that the model computes",
+                          separate_parameters, true};
 constexpr Pass softmax{"lower_softmax", "spells out a softmax over several axes, and what of its kind the target lacks",
                        lower_softmax, true};
 constexpr Pass shuffling{"shuffle_channels", "orders the channels in front of a pixel shuffle as the target reads them",
@@ -83,18 +86,18 @@ constexpr Pass positions{"lower_positions", "counts the positions of maxima with
                          lower_positions, true};
 constexpr Pass turning{"turn_pads", "puts the axes of mirrored, wrapped and repeated pads last, with transposes around",
                        turn_pads, true};
-constexpr std::array torch_passes{dropping,         folding_dilation, moving, turning,  positions,
-                                  dilated_averages, kernels,          gates,  folding,  folding_crops,
-                                  saying_crops,     padding,          pools,  resizing, norms,
-                                  softmax,          shuffling,        casts};
+constexpr std::array torch_passes{dropping,      parameters,       folding_dilation, moving, turning,
+                                  positions,     dilated_averages, kernels,          gates,  folding,
+                                  folding_crops, saying_crops,     padding,          pools,  resizing,
+                                  norms,         softmax,          shuffling,        casts};
 // ONNX reads both orders of a pixel shuffle.
 constexpr std::array onnx_passes{dropping,      folding_dilation, grids,   moving, dilated_averages, kernels, folding,
                                  folding_crops, saying_crops,     padding, pools,  resizing,         norms,   softmax,
                                  divisions,     widening,         casts};
 constexpr std::array keras_passes{
-    dropping, folding_dilation, constants, patches, grids, moving_last, choices,       transposed,   adaptive,
-    powers,   dilation,         kernels,   gates,   cells, folding,     folding_crops, saying_crops, padding,
-    pools,    resizing,         shuffling, softmax, pads,  divisions,   widening,      casts};
+    dropping, parameters, folding_dilation, constants, patches, grids, moving_last, choices,       transposed,
+    adaptive, powers,     dilation,         kernels,   gates,   cells, folding,     folding_crops, saying_crops,
+    padding,  pools,      resizing,         shuffling, softmax, pads,  divisions,   widening,      casts};
 
 }  // namespace
 

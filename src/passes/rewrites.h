@@ -26,6 +26,7 @@ Result<Patch> turn_pads(const Graph& graph, const Target& target);
 Result<Patch> lower_pools(const Graph& graph, const Target& target);
 Result<Patch> lower_resize(const Graph& graph, const Target& target);
 Result<Patch> lower_norms(const Graph& graph, const Target& target);
+Result<Patch> separate_parameters(const Graph& graph, const Target& target);
 Result<Patch> lower_cells(const Graph& graph, const Target& target);
 Result<Patch> lower_softmax(const Graph& graph, const Target& target);
 Result<Patch> lower_divisions(const Graph& graph, const Target& target);

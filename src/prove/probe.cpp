@@ -4,6 +4,7 @@
 #include "prove/drawn_numbers.h"
 #include "prove/meeting.h"
 #include "prove/prove.h"
+#include "run/held.h"
 
 #include <array>
 #include <cmath>
@@ -173,7 +174,7 @@ Result<std::vector<Tensor>> probing_inputs(const Graph& graph, int trial, std::u
       const Tensor indices = random_indices(*shape, 0, range - 1, random);
       inputs.push_back(is_floating(type.dtype) ? Tensor::of(*shape, indices.floats()) : indices);
     } else if (is_floating(type.dtype)) {
-      inputs.push_back(drawn_numbers(*shape, random));
+      inputs.push_back(rounded_to_half(drawn_numbers(*shape, random), type.dtype));  // what the framework is handed
     } else if (type.dtype == DType::Bool) {
       inputs.push_back(random_indices(*shape, 0, 1, random));
     } else {

@@ -1,7 +1,7 @@
 // A graph becomes a document: values keep their names, constants become initializers, each node is written by its row.
 #include "formats/onnx/check.h"
 #include "formats/onnx/onnx.h"
-#include "formats/onnx/write/bfloat.h"
+#include "formats/onnx/write/element_types.h"
 #include "formats/onnx/write/sink.h"
 #include "formats/source_text.h"
 
@@ -73,6 +73,17 @@ Status check_bfloat(const Node& node, const Sink& sink, const Document& document
   return {};
 }
 
+// A file of ONNX may ask what its own runtime runs; what comes from elsewhere is to run in ONNX Runtime.
+Status check_doubles(const Node& node, const Sink& sink, const Document& document, std::size_t first) {
+  const auto is_double = [&](ValueId v) { return v && sink.graph()[v].type.dtype == DType::F64; };
+  if (sink.graph().rules == onnx_runtime_rules || !std::ranges::any_of(node.inputs, is_double)) return {};
+  for (std::size_t i = first; i < document.nodes.size(); ++i)
+    if (!has_kernel_of_doubles(document.nodes[i].op))
+      return fail(Fault::Unsupported, document.nodes[i].op + " of float64, for which ONNX Runtime has no kernel: " +
+                                          "--float32 carries the model in float32");
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string_view, std::string_view>> operators() {
@@ -101,6 +112,7 @@ Status write_model(const Graph& graph, const WriteOptions& options,
     const std::size_t before = document.nodes.size();
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
     if (auto known = within(place_of(node), check_bfloat(node, sink, document, before)); !known) return known;
+    if (auto known = within(place_of(node), check_doubles(node, sink, document, before)); !known) return known;
   }
   SizeNames sizes(options.size_words);
   for (const ValueId v : graph.inputs) {

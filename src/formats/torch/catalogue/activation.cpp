@@ -69,7 +69,10 @@ std::vector<ValueId> hardtanh(FunctionCall& call) {
   call.attrs.ignore({"min_value", "max_value"});
   if (least > most || (call.name == "Hardtanh" && least == most))
     call.refuse(Fault::Unsupported, "min_val is " + Json(least).dump() + " and max_val is " + Json(most).dump());
-  return {call.add(Clip{least, most}, {input_of(call)})};
+  const ValueId x = input_of(call);
+  if (!call.failed() && !is_floating(call.type(x).dtype) && (least != std::floor(least) || most != std::floor(most)))
+    call.refuse(Fault::Unsupported, "bounds of whole numbers that are no whole numbers");
+  return {call.add(Clip{least, most}, {x})};
 }
 
 std::vector<ValueId> hardsigmoid(FunctionCall& call) { return {call.add(HardSigmoid{}, {input_of(call)})}; }

@@ -58,6 +58,13 @@ Size axis_of(FunctionCall& call, Size axis, Size rank) {
   return 0;
 }
 
+ValueId real_tensor(FunctionCall& call, std::string_view name) {
+  const ValueId x = call.tensor(name);
+  if (call.failed() || is_floating(call.type(x).dtype)) return x;
+  call.refuse(Fault::Unsupported, "of whole numbers (" + std::string(name_of(call.type(x).dtype)) + ")");
+  return x;
+}
+
 Sizes per_axis(FunctionCall& call, std::string_view key, Size count, std::optional<Size> otherwise, ListOfOne one) {
   const auto all = static_cast<std::size_t>(count);
   const Json* argument = call.attrs.raw(key);

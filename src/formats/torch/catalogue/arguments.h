@@ -28,6 +28,9 @@ bool is_mask(FunctionCall& call, ValueId index);
 // An axis that may count from the end; refuses one that the input does not have.
 Size axis_of(FunctionCall& call, Size axis, Size rank);
 
+// Refuses numbers that are not real ones: of whole ones PyTorch computes another thing, or nothing.
+ValueId real_tensor(FunctionCall& call, std::string_view name);
+
 // Refuses the call where any number is below `least`.
 void expect_least(FunctionCall& call, std::string_view key, const Sizes& numbers, Size least);
 

@@ -47,6 +47,13 @@ ValueId number_constant(FunctionCall& call, std::string_view word, double number
   return call.make_constant(word, whole_tensor(dtype, {}, {whole}));
 }
 
+ValueId scaled(FunctionCall& call, ValueId x, double factor) {
+  if (call.failed()) return x;
+  if (is_floating(call.type(x).dtype) || factor != std::floor(factor)) return call.add(Affine{factor, 0}, {x});
+  const ValueId number = number_constant(call, "alpha", factor, call.type(x).dtype);
+  return call.add(Binary{BinaryFunction::Multiply}, {x, number});
+}
+
 Slice cell_at(Size axis, Size index) {
   Slice one{.axis = axis, .start = index, .stop = {}};
   if (index != -1 && index != std::numeric_limits<Size>::max()) one.stop = index + 1;

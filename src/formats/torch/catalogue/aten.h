@@ -14,6 +14,8 @@ ValueId with_axes_in_front(FunctionCall& call, ValueId x, Size rank);
 
 // A constant of no axes. Whole types cut a fraction off; refuses what they cannot hold, infinities among it.
 ValueId number_constant(FunctionCall& call, std::string_view word, double number, DType dtype);
+// A whole multiple of whole numbers is whole.
+ValueId scaled(FunctionCall& call, ValueId x, double factor);
 // The one cell at an index, which may count from the end.
 Slice cell_at(Size axis, Size index);
 

@@ -42,8 +42,12 @@ bool sees_something(const Tensor* mask) {
 // Grouped heads: each head of k and v serves several neighbouring ones of q.
 ValueId spread_heads(FunctionCall& call, ValueId q, ValueId x) {
   const Size axis = call.rank(x) - 3;
+  if (axis < 0 || call.rank(q) != call.rank(x)) {
+    call.refuse(Fault::Unsupported, "grouped heads of tensors without an axis of heads");
+    return {};
+  }
   const Dim wanted = call.dim(q, axis), held = call.dim(x, axis);
-  if (axis < 0 || !wanted.known() || !held.known() || *held < 1 || *wanted % *held != 0) {
+  if (!wanted.known() || !held.known() || *held < 1 || *wanted % *held != 0) {
     call.refuse(Fault::Unsupported, "grouped heads whose number is free or does not come out even");
     return {};
   }
@@ -67,7 +71,9 @@ Results attention(FunctionCall& call) {
   const Size rank = call.rank(q);
   const Dim depth = call.dim(q, rank - 1);
   if (!depth.known()) call.refuse(Fault::Unsupported, "attention over a depth that is free");
-  if (call.failed() || rank < 2 || call.rank(k) != rank) return {};
+  if (!call.failed() && (rank < 2 || call.rank(k) != rank || call.rank(v) != rank))
+    call.refuse(Fault::Unsupported, "attention over tensors of unlike ranks");
+  if (call.failed()) return {};
   if (causal && mask) call.refuse(Fault::Format, "argument 'is_causal' beside a mask");
   if (causal) mask = causal_mask(call, q, k);
   const double scale = call.attrs.number("scale", 1 / std::sqrt(static_cast<double>(*depth)));

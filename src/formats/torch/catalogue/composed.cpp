@@ -146,11 +146,23 @@ Results meshgrid(FunctionCall& call) {
   return grids;
 }
 
-// x1 x2 / (max(|x1|, eps) max(|x2|, eps)) along an axis.
+// x1 x2 / (max(|x1|, eps) max(|x2|, eps)) along an axis of what both stretch to.
 Results cosine_similarity(FunctionCall& call) {
-  const ValueId a = call.tensor("x1"), b = call.tensor("x2");
+  ValueId a = call.tensor("x1"), b = call.tensor("x2");
   const double least = call.attrs.number("eps", 1e-8);
-  const Size axis = dim(call, "dim", a, 1);
+  if (call.failed()) return {};
+  const Size rank = std::max(call.rank(a), call.rank(b));
+  const Size axis = axis_of(call, call.attrs.integer("dim", 1), rank);
+  a = with_axes_in_front(call, a, rank);
+  b = with_axes_in_front(call, b, rank);
+  const auto stretched = [&](ValueId x, ValueId other) {
+    return call.dim(x, axis) == Dim(1) ? call.add(Tile{axis, known_size(call, other, axis)}, {x}) : x;
+  };
+  if (call.failed()) return {};
+  if (call.dim(a, axis) != call.dim(b, axis)) {
+    a = stretched(a, b);
+    b = stretched(b, a);
+  }
   const auto length_of = [&](ValueId x) {
     const ValueId squares = call.add(Reduce{Reduction::Sum, {axis}, false}, {call.add(Unary{Function::Square}, {x})});
     return call.add(Clip{least, std::nullopt}, {call.add(Unary{Function::Sqrt}, {squares})});
@@ -183,7 +195,9 @@ Results rot90(FunctionCall& call) {
 // The angle of the point (x, y), from -pi to pi: atan(y / x), half a turn further where x is negative. A zero has the side of
 // its sign, which 1 / 0 shows.
 Results angle_of(FunctionCall& call) {
-  const ValueId y = call.tensor("input"), x = call.tensor("other");
+  ValueId y = call.tensor("input"), x = call.tensor("other");
+  for (ValueId* v : {&y, &x})
+    if (!call.failed() && !is_floating(call.type(*v).dtype)) *v = call.add(Cast{DType::F32}, {*v});
   if (call.failed()) return {};
   const auto number = [&](double value) { return number_constant(call, "number", value, call.type(y).dtype); };
   const ValueId zero = number(0);

@@ -122,6 +122,7 @@ Results angle_in(FunctionCall& call) {
 // 1 above 0, `values` at it, 0 elsewhere: of what is no number too.
 Results heaviside(FunctionCall& call) {
   const ValueId x = call.tensor("input"), values = call.tensor("values");
+  if (!call.failed() && call.type(x).dtype == DType::Bool) call.refuse(Fault::Unsupported, "of truths");
   Arithmetic apply(call, x);
   const ValueId side = apply.choose(apply(BinaryFunction::Greater, x, 0.0), apply.number(1), apply.number(0));
   return {apply.choose(apply(BinaryFunction::Equal, x, 0.0), values, side)};
@@ -261,8 +262,9 @@ Results differences(FunctionCall& call) {
   if (call.optional("prepend") || call.optional("append"))
     call.refuse(Fault::Unsupported, "differences with cells put in front or behind");
   if (times < 0 || times > 64) call.refuse(Fault::Limit, "takes differences " + std::to_string(times) + " times");
+  const bool of_truths = !call.failed() && call.type(x).dtype == DType::Bool;
   for (Size i = 0; i < times && !call.failed(); ++i)
-    x = call.add(Binary{BinaryFunction::Subtract},
+    x = call.add(Binary{of_truths ? BinaryFunction::NotEqual : BinaryFunction::Subtract},
                  {call.add(Slice{axis, 1, {}, 1}, {x}), call.add(Slice{axis, {}, -1, 1}, {x})});
   return {x};
 }

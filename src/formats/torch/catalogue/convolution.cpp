@@ -39,7 +39,7 @@ Sizes pairs_of(const std::vector<Padding>& paddings, const std::vector<Window>& 
 }
 
 std::vector<ValueId> conv_over(FunctionCall& call, Size space) {
-  ValueId x = call.tensor("input");
+  ValueId x = real_tensor(call, "input");
   const ValueId weight = call.tensor("weight"), bias = call.optional("bias");
   const std::string mode = padding_mode(call);
   const bool in_front = mode != "zeros";
@@ -95,7 +95,7 @@ Sizes output_padding(FunctionCall& call, const Batched& input, const WindowArgum
 }
 
 std::vector<ValueId> conv_transpose_over(FunctionCall& call, Size space) {
-  const Batched input = with_batch(call, call.tensor("input"), space);
+  const Batched input = with_batch(call, real_tensor(call, "input"), space);
   const ValueId weight = call.tensor("weight"), bias = call.optional("bias");
   const WindowArguments layer =
       windows_around(call, kernel_of(call, weight, space), {.stride = StrideLeftOut::One, .dilates = true});

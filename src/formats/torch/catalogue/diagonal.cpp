@@ -100,7 +100,10 @@ Results diag(FunctionCall& call) {
 Results trace(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   if (!call.failed() && call.rank(x) != 2) call.refuse(Fault::Format, "takes matrices alone");
-  return {call.add(Reduce{Reduction::Sum, {0}, false}, {diagonal_of(call, x, 0, 0, 1)})};
+  ValueId y = diagonal_of(call, x, 0, 0, 1);
+  if (!call.failed() && !is_floating(call.type(y).dtype))
+    y = call.add(Cast{DType::I64}, {y});  // as torch.sum adds them up
+  return {call.add(Reduce{Reduction::Sum, {0}, false}, {y})};
 }
 
 constexpr std::array rows_of_diagonals{

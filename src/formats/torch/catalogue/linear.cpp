@@ -1,5 +1,6 @@
 // Products of matrices, and tables: functions, nn.Linear, nn.Embedding, and what ATen makes of them.
 #include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
 #include "ops/expect.h"
@@ -39,6 +40,9 @@ std::vector<ValueId> linear(FunctionCall& call) {
   }
   if (bias && call.shape(bias) != Shape{call.dim(weight, 0)})
     return {plus_bias(call, call.add(Linear{LinearOrder::OutIn}, {x, weight}), bias)};
+  if (!is_floating(call.type(x).dtype) && !call.constant(weight))
+    return {plus_bias(call, call.add(MatMul{}, {x, call.add(Transpose{{1, 0}}, {weight})}), bias)};
+  if (!is_floating(call.type(x).dtype)) real_tensor(call, "input");
   return {call.add(Linear{LinearOrder::OutIn}, {x, weight, bias})};
 }
 
@@ -63,8 +67,9 @@ std::vector<ValueId> add_product(FunctionCall& call, std::string_view first, std
   if (beta == 1 && alpha == 1 && call.constant(b) && call.constant(bias) && call.rank(bias) == 1)
     return {call.add(Linear{LinearOrder::InOut}, {a, b, bias})};
   ValueId product = call.add(MatMul{}, {a, b}), rest = bias;
-  if (alpha != 1) product = call.add(Affine{alpha, 0}, {product});
-  if (beta != 1) rest = call.add(Affine{beta, 0}, {rest});
+  if (alpha != 1) product = scaled(call, product, alpha);
+  if (beta == 0) return {product};  // what would be added is not looked at
+  if (beta != 1) rest = scaled(call, rest, beta);
   return {call.add(Binary{BinaryFunction::Add}, {rest, product})};
 }
 std::vector<ValueId> addmm(FunctionCall& call) { return add_product(call, "mat1", "mat2"); }
@@ -106,7 +111,9 @@ std::vector<ValueId> dot(FunctionCall& call) {
 }
 std::vector<ValueId> outer(FunctionCall& call) {
   const ValueId a = call.tensor("input"), b = call.tensor("vec2");
-  return {call.add(Binary{BinaryFunction::Multiply}, {call.add(Unsqueeze{{1}}, {a}), b})};
+  const bool truths = !call.failed() && call.type(a).dtype == DType::Bool && call.type(b).dtype == DType::Bool;
+  return {
+      call.add(Binary{truths ? BinaryFunction::And : BinaryFunction::Multiply}, {call.add(Unsqueeze{{1}}, {a}), b})};
 }
 
 template <char const* second>

@@ -67,7 +67,7 @@ void expect_long_enough(FunctionCall& call, const Batched& input, const WindowAr
 
 std::vector<ValueId> avg_pool(FunctionCall& call) {
   const WindowArguments pool = pool_of(call, {.ceils = true});
-  const Batched input = with_batch(call, call.tensor("input"), pool.axes.space);
+  const Batched input = with_batch(call, real_tensor(call, "input"), pool.axes.space);
   expect_cells(call, input);
   AveragePool average{pool.axes, pool.windows, pool.paddings, call.attrs.truth("count_include_pad", true), {}};
   if (pool.axes.space > 1 && call.attrs.has("divisor_override")) {

@@ -104,7 +104,8 @@ Results variance_and_mean(FunctionCall& call) {
 // m + log(sum(exp(x - m))) with m the maximum, which cannot overflow; an infinite one, which leaves no difference, gives way
 // to the finite number next to it.
 Results log_sum_exp(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
+  ValueId x = call.tensor("input");
+  if (!call.failed() && !is_floating(call.type(x).dtype)) x = call.add(Cast{DType::F32}, {x});
   const Sizes over = axes(call, x);
   const bool keeps = call.attrs.truth("keepdim", false);
   constexpr double finite = std::numeric_limits<float>::max();

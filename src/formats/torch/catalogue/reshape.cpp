@@ -97,7 +97,9 @@ Results flatten(FunctionCall& call) {
   const Size rank = call.rank(x);
   const Size first = axis_of(call, call.attrs.integer("start_dim", 0), rank);
   const Size last = axis_of(call, call.attrs.integer("end_dim", -1), rank);
-  if (call.failed() || first == last) return {x};
+  if (call.failed()) return {};
+  if (rank == 0) return {call.add(Reshape{{1}}, {x})};
+  if (first == last) return {x};
   if (first == 1 && last == rank - 1) return {call.add(Flatten{}, {x})};
   Sizes to;
   for (Size axis = 0; axis < rank; ++axis) {
@@ -141,6 +143,7 @@ Results permute(FunctionCall& call) {
 
 Results swapped(FunctionCall& call, Size a, Size b) {
   const ValueId x = call.tensor("input");
+  if (call.failed() || call.rank(x) == 0) return {x};
   Sizes axes(static_cast<std::size_t>(call.rank(x)));
   std::iota(axes.begin(), axes.end(), Size{0});
   a = axis_of(call, a, call.rank(x));
@@ -150,7 +153,7 @@ Results swapped(FunctionCall& call, Size a, Size b) {
 }
 Results transpose(FunctionCall& call) { return swapped(call, call.attrs.integer("dim0"), call.attrs.integer("dim1")); }
 Results swapaxes(FunctionCall& call) { return swapped(call, call.attrs.integer("axis0"), call.attrs.integer("axis1")); }
-Results matrix_transpose(FunctionCall& call) { return swapped(call, 0, -1); }
+Results matrix_transpose(FunctionCall& call) { return swapped(call, 0, -1); }  // of fewer than two axes: as it is
 Results last_two_swapped(FunctionCall& call) { return swapped(call, -2, -1); }  // of real numbers alone
 
 Results unsqueeze(FunctionCall& call) {
@@ -254,7 +257,7 @@ Status write_reshape(const Reshape& op, Call& c) {
   }
   if (unknown <= 1) {
     for (const Dim d : shape) sizes.push_back(std::to_string(d.known() ? *d : -1));
-    apply_method(c, ".reshape(" + joined(sizes) + ")");
+    apply_method(c, ".reshape(" + (sizes.empty() ? "()" : joined(sizes)) + ")");
     return {};
   }
   const std::string x = c.name(0);

@@ -132,17 +132,17 @@ std::vector<ValueId> resized(FunctionCall& call, ValueId x, const Words& words) 
 }
 
 std::vector<ValueId> interpolate(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
+  const ValueId x = real_tensor(call, "input");
   return resized(call, x, words_of(call, x, call.attrs.word("mode", "nearest"), truth(call, "align_corners")));
 }
 
 std::vector<ValueId> upsampling_nearest(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
+  const ValueId x = real_tensor(call, "input");
   return resized(call, x, words_of(call, x, "nearest", {}));
 }
 
 std::vector<ValueId> upsampling_bilinear(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
+  const ValueId x = real_tensor(call, "input");
   return resized(call, x, words_of(call, x, "bilinear", true));
 }
 
@@ -174,7 +174,7 @@ constexpr std::size_t nearest_mode = place_of_mode("nearest"), nearest_exact_mod
 template <std::size_t Place, bool Antialias = false>
 std::vector<ValueId> upsampled(FunctionCall& call) {
   constexpr ResizeMode mode = resize_modes[Place];
-  const ValueId x = call.tensor("input");
+  const ValueId x = real_tensor(call, "input");
   if (call.attrs.has("from")) {
     call.attrs.ignore({"scale_factors"});
     Words words = words_of(call, x, std::string(mode.word), mode.corners ? truth(call, "align_corners") : std::nullopt);

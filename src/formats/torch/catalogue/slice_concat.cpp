@@ -19,8 +19,11 @@ using Results = std::vector<ValueId>;
 
 Size asked_axis(FunctionCall& call, ValueId x) { return axis_of(call, call.attrs.integer("dim", 0), call.rank(x)); }
 
+// Parts of one axis without cells, as torch.empty(0) makes them, are left out beside others.
 Results cat(FunctionCall& call) {
-  const auto parts = call.several("tensors");
+  auto parts = call.several("tensors");
+  const auto is_nothing = [&](ValueId part) { return call.rank(part) == 1 && call.dim(part, 0) == Dim(0); };
+  if (!call.failed() && !std::ranges::all_of(parts, is_nothing)) std::erase_if(parts, is_nothing);
   if (parts.empty()) {
     call.refuse(Fault::Format, "argument 'tensors' is empty");
     return {};
@@ -200,7 +203,8 @@ ValueId repeated_from_the_front(FunctionCall& call, ValueId x, Size times) {
 
 // Each cell `repeats` times in a row.
 Results repeat_interleaved(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
+  ValueId x = call.tensor("input");
+  if (!call.attrs.has("dim")) x = call.add(Reshape{{-1}}, {x});
   const Size at = asked_axis(call, x), times = call.attrs.integer("repeats");
   if (at == 0 && !call.dim(x, at).known() && times > 0) return {repeated_from_the_front(call, x, times)};
   const Size size = known_size(call, x, at);

@@ -82,14 +82,6 @@ bool are_truths(const FunctionCall& call, ValueId a, ValueId b) {
   return !call.failed() && call.type(a).dtype == DType::Bool && call.type(b).dtype == DType::Bool;
 }
 
-// A whole multiple of whole numbers is whole.
-ValueId times(FunctionCall& call, ValueId x, double factor) {
-  if (call.failed()) return x;
-  if (is_floating(call.type(x).dtype) || factor != std::floor(factor)) return call.add(Affine{factor, 0}, {x});
-  const ValueId number = number_constant(call, "alpha", factor, call.type(x).dtype);
-  return call.add(Binary{BinaryFunction::Multiply}, {x, number});
-}
-
 // x + alpha * other, x - alpha * other; of truths, whether any is true.
 Results sum(FunctionCall& call, double sign) {
   const double alpha = sign * call.attrs.number("alpha", 1.0);
@@ -98,7 +90,7 @@ Results sum(FunctionCall& call, double sign) {
     return {call.add(Affine{1, alpha * number_in(call, "other")}, {x})};
   auto [a, b] = operands(call, "input", "other");
   if (alpha == 1 && are_truths(call, a, b)) return {call.add(Binary{BinaryFunction::Or}, {a, b})};
-  if (std::abs(alpha) != 1) b = times(call, b, std::abs(alpha));
+  if (std::abs(alpha) != 1) b = scaled(call, b, std::abs(alpha));
   return {call.add(Binary{alpha < 0 ? BinaryFunction::Subtract : BinaryFunction::Add}, {a, b})};
 }
 Results add(FunctionCall& call) { return sum(call, 1); }
@@ -111,7 +103,7 @@ Results reversed_sub(FunctionCall& call) {
   if (is_number(call, "other") && is_real(call, x) && number_in(call, "other") != 0)
     return {call.add(Affine{-alpha, number_in(call, "other")}, {x})};
   auto [a, b] = operands(call, "input", "other");
-  if (alpha != 1) a = times(call, a, alpha);
+  if (alpha != 1) a = scaled(call, a, alpha);
   return {call.add(Binary{BinaryFunction::Subtract}, {b, a})};
 }
 
@@ -147,7 +139,7 @@ Results power_of_whole(FunctionCall& call, ValueId x, double exponent) {
   if (call.failed()) return {};
   if (call.type(x).dtype == DType::Bool) x = call.add(Cast{DType::I64}, {x});
   ValueId y = exponent == 0 ? number_constant(call, "one", 1, call.type(x).dtype) : x;
-  if (exponent == 0) return {call.add(Binary{BinaryFunction::Maximum}, {times(call, x, 0), y})};
+  if (exponent == 0) return {call.add(Binary{BinaryFunction::Maximum}, {scaled(call, x, 0), y})};
   for (int i = 1; i < static_cast<int>(exponent); ++i) y = call.add(Binary{BinaryFunction::Multiply}, {y, x});
   return {y};
 }

@@ -373,11 +373,23 @@ class Reader {
     const bool is_between = module.path.empty() || around_.contains(module.path);
     const std::string layer = !is_between ? module.path : module.path.empty() ? name : module.path + "." + name;
     const std::size_t first = graph_.nodes.size(), first_value = graph_.values.size();
+    const bool is_number = asks_number_along_axis(*row, plain, tensors);
+    if (is_number) {
+      const auto list = graph_.add(Reshape{{1}}, {tensors.at("input")}, layer);
+      if (!list) return std::unexpected(list.error());
+      tensors["input"] = list->front();
+    }
     FunctionCall made(graph_, std::string(row->name), plain, std::move(tensors), layer,
                       {0, std::max<std::size_t>(1, wanted)});
     auto results = row->read(made);
     if (auto s = made.done(); !s) return pass(s);
     if (results.empty() && wanted > 0) return fail(Fault::Internal, "gives nothing and does not say why");
+    for (ValueId& result : results)
+      if (is_number && result && graph_[result].type.shape == Shape{1}) {
+        const auto number = graph_.add(Squeeze{{0}}, {result}, layer);
+        if (!number) return std::unexpected(number.error());
+        result = number->front();
+      }
     if (auto s = allowance_.spend(made_constants(graph_, first_value)); !s) return pass(s);
     for (std::size_t i = first; i < graph_.nodes.size(); ++i) {
       Node& added = graph_.nodes[i];
@@ -386,6 +398,14 @@ class Reader {
     }
     if (auto s = fold(first, first_value); !s) return pass(s);
     return results;
+  }
+
+  // PyTorch lets a tensor of no axes be asked along axis 0, as if it were a list of one cell.
+  bool asks_number_along_axis(const FunctionRow& row, const Json& plain, const TensorArguments& tensors) const {
+    const auto input = tensors.find("input");
+    const Json* dim = member(plain, "dim");
+    return tensors.size() == 1 && input != tensors.end() && input->second && dim && !dim->is_null() &&
+           graph_[input->second].type.rank() == 0 && !row.name.ends_with("unsqueeze");
   }
 
   // ---- tensors that are changed in place

@@ -94,7 +94,18 @@ Status settle_free(Tracer& tracer, Interpreter& in, std::vector<std::pair<std::s
   return {};
 }
 
-Size fold_results(const std::string& name) { return name.find("max_pool") != std::string::npos ? 2 : 1; }
+// As many as the overload gives that takes these arguments: kthvalue(x, 2) and median(x, dim=1) give two.
+std::size_t results_of(const std::string& name, const NamedValues& named) {
+  if (name.find("max_pool") != std::string::npos) return 2;
+  for (const Schema& schema : schemas_named(name)) {
+    const auto parameters = parameters_of(schema);
+    const bool takes_all = std::ranges::all_of(named, [&](const auto& given) {
+      return std::ranges::find(parameters, given.first, &SchemaParameter::name) != parameters.end();
+    });
+    if (takes_all) return schema.results == "TT" ? 2 : 1;
+  }
+  return 1;
+}
 
 }  // namespace
 
@@ -342,8 +353,7 @@ Made by_row(Tracer& tracer, Interpreter& in, const std::string& name, bool in_pl
   const int storage = may_share_memory(name) && ready->first ? ready->first->storage : -1;
   SourceTensor* target = ready->first;
   const bool writes = in_place || ready->in_place;
-  const auto values =
-      tracer.call(in, *row, ready->plain, std::move(ready->tensors), static_cast<std::size_t>(fold_results(name)));
+  const auto values = tracer.call(in, *row, ready->plain, std::move(ready->tensors), results_of(name, *named));
   if (!values) return std::unexpected(values.error());
   if (free_pad) {
     const auto same = tracer.with_free_pad(in, *free_pad, values->front());

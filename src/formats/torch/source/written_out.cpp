@@ -148,7 +148,7 @@ def logit(input, eps=None):
     return torch.log(x / (1 - x))
 
 def new_full(input, size, fill_value, dtype=None, device=None):
-    return torch.full(size, fill_value, dtype=dtype)
+    return torch.full(size, fill_value, dtype=input.dtype if dtype is None else dtype)
 
 def new_tensor(input, data, dtype=None, device=None, requires_grad=False):
     return torch.tensor(data).to(input.dtype if dtype is None else dtype)

@@ -1,4 +1,4 @@
-#include "formats/onnx/write/bfloat.h"
+#include "formats/onnx/write/element_types.h"
 
 #include <algorithm>
 #include <array>
@@ -77,7 +77,51 @@ constexpr std::array later{Since{"Acos", 22},
                            Since{"Upsample", 0},
                            Since{"Where", 16}};
 
+constexpr auto without_doubles = std::to_array<std::string_view>({"Acos",
+                                                                  "Acosh",
+                                                                  "Asin",
+                                                                  "Asinh",
+                                                                  "Atan",
+                                                                  "Atanh",
+                                                                  "AveragePool",
+                                                                  "Conv",
+                                                                  "ConvTranspose",
+                                                                  "Celu",
+                                                                  "Cosh",
+                                                                  "Det",
+                                                                  "Elu",
+                                                                  "Erf",
+                                                                  "GlobalAveragePool",
+                                                                  "GlobalLpPool",
+                                                                  "GlobalMaxPool",
+                                                                  "GridSample",
+                                                                  "HardSigmoid",
+                                                                  "HardSwish",
+                                                                  "Hardmax",
+                                                                  "InstanceNormalization",
+                                                                  "LRN",
+                                                                  "LeakyRelu",
+                                                                  "LpPool",
+                                                                  "MaxRoiPool",
+                                                                  "MaxUnpool",
+                                                                  "Mean",
+                                                                  "MeanVarianceNormalization",
+                                                                  "OneHot",
+                                                                  "PRelu",
+                                                                  "RNN",
+                                                                  "Resize",
+                                                                  "Selu",
+                                                                  "Sinh",
+                                                                  "Softplus",
+                                                                  "Softsign",
+                                                                  "Tan",
+                                                                  "ThresholdedRelu"});
+
 }  // namespace
+
+bool has_kernel_of_doubles(std::string_view op) {
+  return std::ranges::find(without_doubles, op) == without_doubles.end();
+}
 
 Size takes_bfloat_since(std::string_view op) {
   const auto found = std::ranges::find(later, op, &Since::op);
