@@ -75,7 +75,7 @@ TEST(Rows, GeluIsWithinTwoRoundingsOfItsArgument) {
   const double root = static_cast<double>(1.4142135F);
   for (int set = 0; set < fast::instruction_sets(); ++set) {
     std::vector<float> y(x.size(), -77);
-    fast::row_kernels_of(set).map({Map::GeluErf, 1.4142135F}, x.data(), y.data(), static_cast<Size>(x.size()));
+    fast::row_kernels_of(set).map({Map::GeluErf, 1.4142135F, 0.5F}, x.data(), y.data(), static_cast<Size>(x.size()));
     for (std::size_t i = 0; i < x.size(); ++i) {
       const auto v = static_cast<double>(x[i]), truth = 0.5 * v * (1 + std::erf(v / root));
       if (std::isfinite(v))

@@ -107,7 +107,8 @@ HWY_INLINE V mapped(D d, V x, V a, V b) {
     const V inner = hn::Mul(hn::Set(d, 0.797884560802865F), hn::MulAdd(hn::Set(d, 0.044715F), cube, x));
     return hn::Mul(x, hn::Mul(hn::Set(d, 0.5F), hn::Add(one, tangent(d, inner))));
   } else if constexpr (map == Map::GeluErf) {
-    return hn::Mul(hn::Mul(x, hn::Add(error_function(d, hn::Div(x, a)), one)), hn::Set(d, 0.5F));
+    return hn::Mul(hn::Mul(x, hn::Mul(hn::Add(error_function(d, hn::Div(x, a)), one), b)),
+                   hn::Sub(hn::Set(d, 1.5F), b));
   } else if constexpr (map == Map::Erf) {
     return error_function(d, x);
   } else if constexpr (map == Map::Over) {

@@ -190,7 +190,7 @@ std::optional<fast::MapCall> Builder::map_of(const Node& node) const {
       case Function::HardSwish: return fast::MapCall{fast::Map::HardSwish};
       case Function::Exp: return fast::MapCall{fast::Map::Exp};
       case Function::GeluTanh: return fast::MapCall{fast::Map::GeluTanh};
-      case Function::Gelu: return fast::MapCall{fast::Map::GeluErf, std::numbers::sqrt2_v<float>};
+      case Function::Gelu: return fast::MapCall{fast::Map::GeluErf, std::numbers::sqrt2_v<float>, 0.5F};
       case Function::Erf: return fast::MapCall{fast::Map::Erf};
       default: return std::nullopt;
     }
@@ -246,7 +246,7 @@ std::optional<Builder::Gate> Builder::gelu_of(ValueId y, const Node& first, cons
   const Node* const half = only_reader(product.outputs[0]);
   if (!is_product || !is_map(half, {fast::Map::Affine, 0.5F, 0}) || half->inputs[0] != product.outputs[0])
     return std::nullopt;
-  return Gate{{fast::Map::GeluErf, over->a}, half->outputs[0], {&first, erf, more, &product, half}};
+  return Gate{{fast::Map::GeluErf, over->a, 1}, half->outputs[0], {&first, erf, more, &product, half}};
 }
 
 // The constant row, one number for each channel of y, that the node puts beside y.
