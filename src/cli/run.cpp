@@ -3,6 +3,7 @@
 
 #include "base/atomic_output.h"
 #include "base/budget.h"
+#include "base/fresh_names.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "base/shown.h"
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 namespace convoy::cli {
 namespace {
@@ -168,11 +170,11 @@ Status write_outputs(const Graph& graph, const std::vector<Tensor>& outputs, con
     if (auto s = write_npy(outputs[0], append); !s) return s;
   } else {
     std::vector<std::pair<std::string, Tensor>> named;
+    std::set<std::string> first;
+    FreshNames others(std::set<std::string>(graph.output_names.begin(), graph.output_names.end()));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      std::string name = graph.output_names[i];
-      for (std::size_t k = 0; k < i; ++k)
-        if (graph.output_names[k] == graph.output_names[i]) name = fmt::format("{}_{}", graph.output_names[i], i);
-      named.emplace_back(name, outputs[i]);
+      const std::string& name = graph.output_names[i];
+      named.emplace_back(first.insert(name).second ? name : others.take(name, "_", i), outputs[i]);
     }
     if (auto s = write_npz(named, append); !s) return s;
   }

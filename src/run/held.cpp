@@ -4,6 +4,7 @@
 #include "ops/expect.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace convoy {
@@ -38,6 +39,18 @@ Tensor rounded_to_half(Tensor tensor, DType dtype) {
 Tensor held_as(Tensor tensor, DType dtype, Precision precision, const EdgeRules& rules) {
   if (precision == Precision::Single && !rules.halves_stay_wide) tensor = rounded_to_half(std::move(tensor), dtype);
   return wrapped(std::move(tensor), dtype);
+}
+
+Result<Tensor> handed_in(const Tensor& given, const Value& input) {
+  const DType dtype = input.type.dtype;
+  if (input.quantization || is_floating(given.dtype()) == is_floating(dtype)) return given;
+  if (is_floating(dtype)) return given.converted(dtype == DType::F64 ? DType::F64 : DType::F32);
+  const auto numbers = given.doubles();
+  const auto is_whole = [](double number) { return number == std::floor(number) && std::abs(number) < 0x1p63; };
+  if (const auto fraction = std::ranges::find_if_not(numbers, is_whole); fraction != numbers.end())
+    return fail(Fault::Usage, "input '" + input.name + "' takes whole numbers (" + std::string(name_of(dtype)) +
+                                  "), and " + std::to_string(*fraction) + " is none: hand over an array of that type");
+  return Tensor::of(given.shape(), std::vector<std::int64_t>(numbers.begin(), numbers.end()));
 }
 
 Tensor handed_out(const Tensor& value, DType dtype, Precision precision) {

@@ -17,6 +17,9 @@ Tensor rounded_to_half(Tensor tensor, DType dtype);
 // Both. With Double nothing real is rounded: that is the reference; nor where the rules keep halves wide.
 Tensor held_as(Tensor tensor, DType dtype, Precision precision, const EdgeRules& rules);
 
+// An input in the type that the model says: whole numbers become real ones, and real ones that are whole become whole. Fails
+// (Usage): real numbers with fractions for whole ones.
+Result<Tensor> handed_in(const Tensor& given, const Value& input);
 // An output in the type that the model says: whole numbers and truths, and with Single halves; other real numbers as they are.
 Tensor handed_out(const Tensor& value, DType dtype, Precision precision);
 

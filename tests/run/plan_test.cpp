@@ -321,6 +321,18 @@ TEST(Plan, TurnsAndSplitsAxesOfAnyValue) {
   EXPECT_EQ(std::ranges::count(steps, "split"), 3);
 }
 
+TEST(Plan, ViewsAPartThatIsTheWhole) {
+  Net net;
+  const ValueId x = net.input({2, 1, 3, 5});
+  const ValueId pooled = net.add(Unary{Function::Tanh}, {x});
+  const ValueId channel = net.add(Slice{1, 0, 1, 1}, {pooled});
+  const ValueId rows = net.add(Reshape{{2, 3, 5}}, {channel});
+  net.give(net.add(Binary{BinaryFunction::Subtract}, {rows, net.add(Softmax{{1}, false}, {rows})}));
+  const ValueId last = net.add(Slice{3, 0, 5, 1}, {pooled});
+  net.give(net.add(Softmax{{2}, false}, {net.add(Reshape{{2, 1, 15}}, {last})}));
+  expect_agreement(net.graph, {random({2, 1, 3, 5}, 3)});
+}
+
 TEST(Plan, TakesAGeluThatIsWrittenOutAsOne) {
   Net net;
   const ValueId x = net.input({2, 9, 21});

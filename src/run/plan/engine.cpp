@@ -54,8 +54,14 @@ Result<std::shared_ptr<const plan::Plan>> Engine::plan_for(const std::vector<Ten
   return plan;
 }
 
-Result<std::vector<Tensor>> Engine::run(const std::vector<Tensor>& inputs, const RunOptions& options,
+Result<std::vector<Tensor>> Engine::run(const std::vector<Tensor>& given, const RunOptions& options,
                                         bool winograd) const {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    auto input = i < graph_->inputs.size() ? handed_in(given[i], (*graph_)[graph_->inputs[i]]) : given[i];
+    if (!input) return std::unexpected(input.error());
+    inputs.push_back(*std::move(input));
+  }
   const auto plan = plan_for(inputs, options, winograd);
   if (!plan) return std::unexpected(plan.error());
   std::vector<Tensor> outputs;

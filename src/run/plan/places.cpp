@@ -55,8 +55,13 @@ Size Places::lay_out(const std::vector<Use>& uses) {
     Place& place = all_[i];
     place.step = place.channels();
     Size offset = 0;
-    for (PlaceId id{static_cast<int>(i)}; (*this)[id].parent; id = (*this)[id].parent)
-      if ((*this)[id].is_part) offset += (*this)[id].first_channel, place.step = (*this)[(*this)[id].parent].channels();
+    for (PlaceId id{static_cast<int>(i)}; (*this)[id].parent; id = (*this)[id].parent) {
+      const Place& part = (*this)[id];
+      if (!part.is_part) continue;
+      offset += part.first_channel;
+      // A part that is the whole leaves no gaps, and may have been viewed under another shape below.
+      if (const Size channels = (*this)[part.parent].channels(); channels != part.channels()) place.step = channels;
+    }
     if (place.parent) place.start = (*this)[root({static_cast<int>(i)})].start + offset;
   }
   return length;
