@@ -172,7 +172,9 @@ std::optional<Resize> spoken_in_keras(const Resize& op, const Shape& in, const S
     said.coordinates = Coordinates::Asymmetric;
     if (repeats(op) || same_taps(op, said, in, out)) return said;
   }
-  if (rank != 4) return std::nullopt;
+  const bool has_word =
+      op.interpolation != Interpolation::Gaussian && op.interpolation != Interpolation::Mitchell;  // Keras 2 had these
+  if (rank != 4 || !has_word) return std::nullopt;
   if (said.factors.empty() || (op.factors.empty() && op.interpolation == Interpolation::Nearest)) {
     const auto lengths =
         sizes_of({out[static_cast<std::size_t>(op.axes[0])], out[static_cast<std::size_t>(op.axes[1])]});

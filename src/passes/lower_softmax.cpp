@@ -59,12 +59,29 @@ Status spell(const Graph& graph, NodeId id, const Hardmax& hardmax, const Target
   return patch.become(id, std::move(made));
 }
 
+// Keras takes the result of its own glu() for as large as the input when it builds what is behind it.
+Status spell(const Graph& graph, NodeId id, const Glu& glu, const Target& target, Patch& patch) {
+  const Node& node = graph[id];
+  const TensorType& type = graph[node.inputs[0]].type;
+  const Size axis = positive_axis(glu.axis, type.rank());
+  const Dim size = type.shape[static_cast<std::size_t>(axis)];
+  if (target.framework != Framework::Keras || target.lite || !size.known()) return {};
+  const auto half = [&](std::optional<Size> start, std::optional<Size> stop) {
+    return patch.one(node, Slice{axis, start, stop, 1}, {node.inputs[0]});
+  };
+  auto values = half({}, *size / 2), gate = half(*size / 2, {});
+  if (gate) gate = patch.one(node, Unary{Function::Sigmoid}, {*gate});
+  if (!values || !gate) return values ? pass(gate) : pass(values);
+  patch.remark(node, "a gated half, spelt out");
+  return patch.become(id, patch.one(node, Binary{BinaryFunction::Multiply}, {*values, *gate}));
+}
+
 }  // namespace
 
 Result<Patch> lower_softmax(const Graph& graph, const Target& target) {
   Patch patch(graph);
   const auto spelt = [&](NodeId id, const auto& op) { return spell(graph, id, op, target, patch); };
-  return node_by_node<Softmax, Hardmax>(graph, patch, spelt);
+  return node_by_node<Softmax, Hardmax, Glu>(graph, patch, spelt);
 }
 
 }  // namespace convoy

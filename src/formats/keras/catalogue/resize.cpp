@@ -126,8 +126,8 @@ const char* word_of(const Resize& op) {
     case Interpolation::Area: return op.antialias ? nullptr : "area";
     case Interpolation::Lanczos3: return "lanczos3";
     case Interpolation::Lanczos5: return "lanczos5";
-    case Interpolation::Gaussian: return "gaussian";
-    case Interpolation::Mitchell: return "mitchellcubic";
+    case Interpolation::Gaussian:
+    case Interpolation::Mitchell: return nullptr;  // Keras 2 had these
   }
   return nullptr;
 }
@@ -161,8 +161,9 @@ Status write_resize(const Resize& op, Sink& sink) {
   const Shape& to = sink.result_type().shape;
   if (!word || space != 2) return sink.broken("an interpolation");
   if (!to[1].known() || !to[2].known()) return sink.refused("a resize to a size that is not known beforehand");
-  return write_as(sink, "layers.Resizing",
-                  {{"height", *to[1]}, {"width", *to[2]}, {"interpolation", word}, {"antialias", op.antialias}});
+  // layers.Resizing says training=True to every layer behind it where a call says nothing (Keras 3.15).
+  return write_as(sink, "image.Resize",
+                  {{"size", Sizes{*to[1], *to[2]}}, {"interpolation", word}, {"antialias", op.antialias}});
 }
 
 constexpr std::array resize_table{

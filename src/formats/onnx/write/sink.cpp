@@ -126,7 +126,7 @@ std::string Sink::output(std::size_t place) {
   }
   if (graph_[v].producer && std::find(graph_.outputs.begin(), end, v) == end) return name_of(v);
   const std::string name = unique(graph_.output_names[place]);
-  document_.nodes.push_back({"Identity", name, {name_of(v)}, {name}, {}});
+  document_.nodes.push_back({"Identity", node_names_.take(name, ""), {name_of(v)}, {name}, {}});
   return name;
 }
 

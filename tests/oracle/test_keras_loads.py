@@ -1,0 +1,42 @@
+"""Ports to Keras whose layers build on the shapes that Keras itself infers, and are called without a word on training."""
+import keras
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from carrying import assert_close, convoy
+from torch import nn
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.behind = nn.Conv2d(3, 8, 3), nn.Conv2d(4, 5, 1)
+
+    def forward(self, x):
+        return self.behind(F.glu(self.first(x), 1))
+
+
+class Resized(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)
+        self.norm.running_mean += 2
+        self.norm.running_var *= 3
+
+    def forward(self, x):
+        y = F.interpolate(x, size=(9, 11), mode="bilinear")
+        return F.dropout(self.norm(self.conv(y)), 0.5, self.training)
+
+
+@pytest.mark.parametrize("network", [Gated, Resized])
+def test_answers_when_it_is_called(network, tmp_path):
+    torch.manual_seed(2)
+    net, x = network().eval(), torch.arange(2 * 3 * 6 * 7.0).remainder(11).reshape(2, 3, 6, 7) / 4
+    torch.export.save(torch.export.export(net, (x,)), tmp_path / "m.pt2")
+    convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.keras")
+    port = keras.models.load_model(tmp_path / "m.keras")
+    before = [w.numpy().copy() for w in port.non_trainable_weights]
+    got = np.asarray(port(x.numpy().transpose(0, 2, 3, 1))).transpose(0, 3, 1, 2)
+    assert_close([got], [net(x).detach().numpy()])
+    assert all(np.array_equal(a, w.numpy()) for a, w in zip(before, port.non_trainable_weights))
