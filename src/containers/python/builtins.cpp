@@ -4,9 +4,12 @@
 #include "containers/python/kinds.h"
 #include "containers/python/unread.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace convoy::python {
@@ -84,15 +87,38 @@ Made absolute(Interpreter& in, Arguments& a) {
   return method ? in.call(*method, ValueList{}) : method;
 }
 
+// To digits behind the point, or in front of it where they are below 0; halves of what the number is, to even.
+Made rounded_to(const Value& x, std::int64_t digits) {
+  constexpr std::int64_t most_digits = 18;
+  if (x.is_whole()) {
+    if (digits >= 0) return x;
+    if (digits < -most_digits) return Value::of(std::int64_t{0});
+    std::int64_t step = 1;
+    for (std::int64_t i = 0; i < -digits; ++i) step *= 10;
+    std::int64_t times = x.whole() / step, rest = x.whole() % step;
+    if (rest < 0) --times, rest += step;
+    const bool up = rest > step - rest || (rest == step - rest && times % 2 != 0);
+    return Value::of((times + (up ? 1 : 0)) * step);
+  }
+  const double number = x.real();
+  if (!std::isfinite(number) || digits > 300) return x;
+  if (digits < 0) {
+    if (digits < -most_digits || !(std::abs(number) < 0x1p62)) return wrong("round() of such a number to such digits");
+    const double step = std::pow(10.0, static_cast<double>(-digits));
+    return Value::of(std::nearbyint(number / step) * step);
+  }
+  return Value::of(std::strtod(fmt::format("{:.{}f}", number, digits).c_str(), nullptr));
+}
+
 Made rounded(Interpreter& in, Arguments& a) {
   if (a.placed.size() == 1)
     if (auto made = own(in, a.placed[0], "round"); !made || *made) return made ? Made(**made) : pass(made);
   if (a.placed.empty() || !a.placed[0].is_number()) return wrong("round() of what is no number");
-  if (a.placed[0].is_whole()) return a.placed[0];
   if (a.placed.size() > 1 && !a.placed[1].is_none()) {
-    const double scale = std::pow(10.0, a.placed[1].real());
-    return Value::of(std::nearbyint(a.placed[0].real() * scale) / scale);
+    if (!a.placed[1].is_whole()) return wrong("round() to a number of digits that is no whole number");
+    return rounded_to(a.placed[0], a.placed[1].whole());
   }
+  if (a.placed[0].is_whole()) return a.placed[0];
   if (!(std::abs(a.placed[0].real()) < 0x1p62)) return wrong("round() of a number that is too large");
   return Value::of(static_cast<std::int64_t>(std::nearbyint(a.placed[0].real())));  // halves to even
 }

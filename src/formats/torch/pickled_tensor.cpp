@@ -130,6 +130,11 @@ Result<std::optional<Tensor>> PickledTensors::tensor_of(const PickleValue& call,
   }
   if (function != "_rebuild_tensor" && function != "_rebuild_tensor_v2" && function != "_rebuild_tensor_v3")
     return fail(Fault::Unsupported, "is made by '" + std::string(callee) + "', which is not carried");
+  // What torch.save tells beside the numbers: that they are to be negated or conjugated when they are read.
+  const std::size_t metadata = function == "_rebuild_tensor_v3" ? 7 : 6;
+  if (arguments.size() > metadata && pickle_.is(arguments[metadata], PickleKind::Dict))
+    return fail(Fault::Unsupported,
+                "is kept as a negated or conjugated view of its numbers; save it after .resolve_neg().resolve_conj()");
   return strided(arguments, function == "_rebuild_tensor_v3" && arguments.size() > 6 ? arguments[6] : PickleId{});
 }
 

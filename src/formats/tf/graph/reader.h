@@ -116,6 +116,7 @@ class GraphReader {
 
   // ---- structure.cpp: nodes that are no operators
   Result<Slots> structural(Frame& frame, const GraphNode& node, const Slots& inputs, bool& handled);
+  bool is_behind_change(const Frame& frame, const GraphNode& node) const;
   Result<Slots> placeholder(const GraphNode& node, const Slots& inputs);
   Result<Slots> constant(const Frame& frame, const GraphNode& node);
   Result<Slots> variable(const GraphNode& node, const std::string& name);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace convoy::tf {
 namespace {
@@ -45,6 +46,28 @@ std::optional<bool> GraphReader::truth_of(Known& known) {
   return all->all.front().value() != 0;
 }
 
+// Whether an order that the graph states puts an assignment in front of this node; only those of its own variable do.
+bool GraphReader::is_behind_change(const Frame& frame, const GraphNode& node) const {
+  const auto changes = [](std::string_view op) {
+    return op.starts_with("Assign") || op.starts_with("ResourceScatter") || op.starts_with("ResourceApply");
+  };
+  std::vector<const GraphNode*> behind{&node};
+  std::set<const GraphNode*> seen{&node};
+  while (!behind.empty()) {
+    const GraphNode* const one = behind.back();
+    behind.pop_back();
+    for (const std::string& input : one->inputs) {
+      if (!input.starts_with('^')) continue;
+      const auto at = index_of(frame, std::string_view(input).substr(1));
+      if (!at) continue;
+      const GraphNode& before = (*frame.nodes)[*at];
+      if (changes(before.op)) return true;
+      if (seen.insert(&before).second) behind.push_back(&before);
+    }
+  }
+  return false;
+}
+
 Result<GraphReader::Slots> GraphReader::structural(Frame& frame, const GraphNode& node, const Slots& inputs,
                                                    bool& handled) {
   const std::string_view op = node.op;
@@ -70,6 +93,8 @@ Result<GraphReader::Slots> GraphReader::structural(Frame& frame, const GraphNode
     known.variable = node.name;
     return Slots{slot_of(std::move(known))};
   }
+  if ((op == "ReadVariableOp" || op == "ResourceGather") && is_behind_change(frame, node))
+    return fail(Fault::Unsupported, "reads a variable that the model has changed in the same call");
   if (op == "ReadVariableOp") {
     if (inputs.empty()) return fail(Fault::Format, "has no input");
     if (inputs[0]->variable.empty()) return Slots{inputs[0]};  // a frozen graph has the number in its place

@@ -164,10 +164,17 @@ Results power(FunctionCall& call) {
   const auto [a, b] = operands(call, "input", "exponent");
   if (call.failed()) return {};
   const DType dtype = meeting(call.type(a).dtype, call.type(b).dtype);
-  const ValueId y = call.add(Binary{BinaryFunction::Power}, {a, b});
-  if (is_floating(dtype)) return {y};
-  if (!call.failed() && !call.constant(a))
+  if (is_floating(dtype)) return {call.add(Binary{BinaryFunction::Power}, {a, b})};
+  const Tensor* base = call.constant(a);
+  const auto is_exact = [](double n) {
+    return n == 0 || (n == std::floor(n) && std::logb(n) == std::log2(std::abs(n)));
+  };
+  if (!base || !std::ranges::all_of(base->doubles(), is_exact))
     call.refuse(Fault::Unsupported, "raises whole numbers to whole powers that are computed");
+  if (call.failed()) return {};
+  // Powers of two, which float64 holds.
+  const ValueId y =
+      call.add(Binary{BinaryFunction::Power}, {call.add(Cast{DType::F64}, {a}), call.add(Cast{DType::F64}, {b})});
   return {call.add(Cast{dtype}, {y})};
 }
 

@@ -46,8 +46,7 @@ Value element_type(const Tracer& tracer, Interpreter& in, const std::string& nam
     return in.text(std::string(found->type));
   if (name != "to" && name != "type" && name != "type_as") return {};
   const auto type_of = [&](const Value& v) -> Value {
-    if (const auto* other = v.as<SourceTensor>())
-      return in.text(other->value ? std::string(name_of(tracer.graph[other->value].type.dtype)) : "float32");
+    if (const auto* other = v.as<SourceTensor>()) return in.text(std::string(name_of(tracer.dtype_of(*other))));
     const auto* word = v.as<python::Text>();
     const bool is_type = word && (word->text.starts_with("float") || word->text.starts_with("int") ||
                                   word->text.starts_with("uint") || word->text == "bfloat16" || word->text == "bool");

@@ -97,9 +97,11 @@ Made filled(Tracer& tracer, Interpreter& in, const std::string& name, Arguments 
     if (!shape) return shape;
     given.placed[0] = *shape;
     const bool is_typed =
-        std::ranges::any_of(given.named, [](const auto& one) { return one.first == "dtype"; }) || !like->value;
-    if (!is_typed)
-      given.named.emplace_back("dtype", in.text(std::string(name_of(tracer.graph[like->value].type.dtype))));
+        std::ranges::any_of(given.named, [](const auto& one) { return one.first == "dtype" && !one.second.is_none(); });
+    if (!is_typed) {
+      std::erase_if(given.named, [](const auto& one) { return one.first == "dtype"; });
+      given.named.emplace_back("dtype", in.text(std::string(name_of(tracer.dtype_of(*like)))));
+    }
     return filled(tracer, in, name.substr(0, name.find('_')), std::move(given));
   }
   const bool drawn = name.starts_with("rand") || name == "empty";

@@ -119,7 +119,7 @@ Result<std::optional<Value>> SourceTensor::attribute(Interpreter& in, const std:
   }
   if (name == "numel" || name == "nelement")
     return in.native(name, [this](Interpreter& with, Arguments&) { return count(*this, with); });
-  if (name == "dtype") return in.text(value ? std::string(name_of(tracer.graph[value].type.dtype)) : "float32");
+  if (name == "dtype") return in.text(std::string(name_of(tracer.dtype_of(*this))));
   if (name == "device") return answer(processor(in));
   if (name == "is_cuda" || name == "requires_grad" || name == "is_sparse" || name == "is_quantized")
     return Value::of(false);

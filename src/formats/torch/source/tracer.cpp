@@ -125,6 +125,13 @@ Result<Value> Tracer::parameter(Interpreter& in, const Sizes& shape, Filling fil
   return made;
 }
 
+DType Tracer::dtype_of(const SourceTensor& tensor, DType otherwise) const {
+  if (tensor.value) return graph[tensor.value].type.dtype;
+  for (const std::string& name : {tensor.input_name, std::string()})
+    if (const auto type = options_.types.find(name); type != options_.types.end()) return type->second;
+  return otherwise;
+}
+
 Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape>& wanted, DType dtype) {
   if (tensor.stale)
     return fail(Fault::Unsupported, "reads a tensor that another view of the same memory has changed in place");
@@ -142,11 +149,7 @@ Result<ValueId> Tracer::value_of(SourceTensor& tensor, const std::optional<Shape
   if (!tensor.said)
     return fail(Fault::Usage, "the shape of input '" + tensor.input_name + "' is not known; give it with --shape " +
                                   tensor.input_name + "=1,3,224,224");
-  for (const std::string& name : {tensor.input_name, std::string()})
-    if (const auto type = options_.types.find(name); type != options_.types.end()) {
-      dtype = type->second;
-      break;
-    }
+  dtype = dtype_of(tensor, dtype);
   tensor.value = graph.input(graph.unique_name(tensor.input_name), TensorType{dtype, *tensor.said});
   return tensor.value;
 }

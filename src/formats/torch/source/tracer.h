@@ -61,6 +61,8 @@ class Tracer {
                                     TensorArguments tensors, std::size_t results = 1);
   // The tensor's value; makes the input that nobody used before. `wanted`: what its user knows of its shape.
   Result<ValueId> value_of(SourceTensor& tensor, const std::optional<Shape>& wanted = {}, DType dtype = DType::F32);
+  // Of an input that nobody used before: the type that it is given, else float32.
+  DType dtype_of(const SourceTensor& tensor, DType otherwise = DType::F32) const;
   Result<Shape> shape_of(SourceTensor& tensor);
   python::Value tensor(python::Interpreter& in, ValueId value, int storage = -1);
   python::Value array(python::Interpreter& in, ValueId value, int storage);  // the same as an Array
