@@ -482,6 +482,15 @@ Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& optio
   return other && (!result || other->same) ? other : result;
 }
 
+void name_other_types(const Graph& a, const Graph& b, Scope& scope) {
+  for (std::size_t i = 0; a.outputs.size() == b.outputs.size() && i < a.outputs.size(); ++i) {
+    const DType ours = a[a.outputs[i]].type.dtype, theirs = b[b.outputs[i]].type.dtype;
+    if (ours != theirs)
+      scope.other_types.push_back("output '" + a.output_names[i] + "' is " + std::string(name_of(ours)) + " in a, " +
+                                  std::string(name_of(theirs)) + " in b");
+  }
+}
+
 // What is not rounding is found with ranges in place of steps, and how much rounding loses, layer by layer.
 Result<Diagnosis> twins_diagnosed(const Graph& a, const Graph& b, const Options& options) {
   const bool of_a = rounds_to_steps(a);
@@ -507,6 +516,7 @@ Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options
   const Graph b = in_order_of(a, written_b);
   if (are_twins(a, b)) return twins_diagnosed(a, b, options);
   auto result = diagnosed(a, b, options);
+  if (result) name_other_types(a, b, result->scope);
   const auto is_widening = [](const Node& node) { return node.kind == "DequantizeLinear"; };
   if (result && (rounds_to_steps(a) || std::ranges::any_of(a.nodes, is_widening))) name_steps(a, b, result->findings);
   return result;

@@ -84,6 +84,7 @@ struct Scope {
   std::vector<std::string> not_reached;  // "x > 100 at 'where'"
   std::vector<std::string>
       not_finite;  // "'div' of b with numbers up to 1e+03": where the other one's numbers are finite
+  std::vector<std::string> other_types;  // "output 'y' is int64 in a, float32 in b": numbers alone are compared
 };
 
 // How much of a layer's numbers a model of steps keeps, beside one of real numbers.

@@ -69,6 +69,8 @@ std::string scope_text(const Diagnosis& d) {
   if (!scope.not_reached.empty()) text += fmt::format("ranges     no input reached {}\n", joined(scope.not_reached));
   if (!scope.not_finite.empty())
     text += fmt::format("ranges     only one of both is infinite, or no number, in {}\n", joined(scope.not_finite));
+  for (const std::string& one : scope.other_types)
+    text += fmt::format("types      {}: their numbers are compared\n", one);
   return text;
 }
 
@@ -162,10 +164,10 @@ Json diff_json(const Diagnosis& d) {
   json["aligned"] = {{"weighted_a", d.weighted_a},      {"weighted_b", d.weighted_b}, {"by_weights", d.by_weights},
                      {"by_place", d.by_place},          {"only_a", d.only_a},         {"only_b", d.only_b},
                      {"hidden_orders", d.hidden_orders}};
-  json["scope"] = {{"stretches", d.scope.stretches},  {"identical", d.scope.identical},
-                   {"tensors", d.scope.tensors},      {"equal", d.scope.equal},
-                   {"moved", d.scope.moved},          {"not_reached", d.scope.not_reached},
-                   {"not_finite", d.scope.not_finite}};
+  json["scope"] = {{"stretches", d.scope.stretches},   {"identical", d.scope.identical},
+                   {"tensors", d.scope.tensors},       {"equal", d.scope.equal},
+                   {"moved", d.scope.moved},           {"not_reached", d.scope.not_reached},
+                   {"not_finite", d.scope.not_finite}, {"other_types", d.scope.other_types}};
   json["outputs_largest"] = finite(d.outputs_largest);
   json["first"] = d.findings.empty() ? Json() : finding_json(d.findings.front());
   json["differences"] = Json::array();

@@ -156,3 +156,25 @@ def test_expressions_of_source(name, tmp_path):
     got = run_natively([file], {"x": x, "i": i}, tmp_path)[0]
     assert got.dtype == want.dtype
     np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_conditions_of_an_export_are_told(tmp_path):
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            pool = torch.nn.functional.avg_pool2d if x.shape[2] > x.shape[3] else torch.nn.functional.max_pool2d
+            return pool(x, 2)
+
+    free = torch.export.Dim.AUTO
+    program = torch.export.export(Net(), (torch.ones(1, 2, 8, 7),), dynamic_shapes=({2: free, 3: free},))
+    torch.export.save(program, tmp_path / "m.pt2")
+    assert "where x.shape[2] > x.shape[3]" in convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.onnx").stdout
+
+
+def test_diff_says_that_outputs_are_of_other_types(tmp_path):
+    for name, behind in (("a", ""), ("b", ".float()")):
+        (tmp_path / f"{name}.py").write_text(
+            "from torch import nn\n\n\nclass Net(nn.Module):\n    def forward(self, x):\n"
+            f"        return x.argmax(1){behind}\n"
+        )
+    done = convoy("diff", tmp_path / "a.py", tmp_path / "b.py", "--shape", "2,5", code=0)
+    assert "is int64 in a, float32 in b: their numbers are compared" in done.stdout

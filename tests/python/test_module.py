@@ -760,7 +760,7 @@ class Asking(Folder):
         self.assertEqual({(at.step, at.of) for at in told}, {("computing", 12)})
         self.assertEqual([at.done for at in told], sorted(at.done for at in told))
         steps = []
-        convoy.port(self.folder / "slow.py", self.folder / "port.onnx", shapes=(1, 32, 30, 24), progress=lambda at: steps.append(at.step))
+        convoy.port(self.folder / "slow.py", self.folder / "port.onnx", shapes=(1, 32, 120, 96), progress=lambda at: steps.append(at.step))
         self.assertIn("proving", steps)
 
     def test_work_on_other_threads_tells_too(self):

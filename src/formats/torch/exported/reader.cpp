@@ -45,6 +45,7 @@ class Reader {
     graph_.source_format = "PyTorch " + text_member(archive_.program, "torch_version");
     values_ = member(*graph, "tensor_values");
     symbols_.read(*graph);
+    tell_of_guards();
     if (auto s = inputs(*signature); !s) return pass(s);
     for (const Json& node : list_member(*graph, "nodes")) {
       const std::string path = module_of(node).path;
@@ -125,6 +126,25 @@ class Reader {
                                 (most ? " to " + std::to_string(*most) : " and more") + " along axis " +
                                 std::to_string(axis) +
                                 ": at others the program may go another way, which is not in the file");
+  }
+
+  // Conditions under which the program was followed, "L['x'].size()[2] > L['x'].size()[3]"; those that only bound a size by a
+  // number are what windows ask anyway, and ranges.
+  void tell_of_guards() {
+    for (const Json& guard : list_member(archive_.program, "guards_code")) {
+      if (!options_.remarks || !guard.is_string()) continue;
+      std::string text = guard.get<std::string>();
+      const std::size_t last = text.find_last_of(" ");
+      const bool bounds = last != std::string::npos && last + 1 < text.size() &&
+                          text.find_first_not_of("0123456789", last + 1) == std::string::npos;
+      if (bounds && text.find('%') == std::string::npos) continue;
+      for (const auto& [from, to] :
+           {std::pair<std::string_view, std::string_view>{"L['", ""}, {"']", ""}, {".size()", ".shape"}})
+        for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at))
+          text.replace(at, from.size(), to);
+      options_.remarks->push_back("was exported where " + text +
+                                  ": at other sizes the program goes another way, which is not in the file");
+    }
   }
 
   Status user_input(const Json& spec, std::size_t inputs) {
