@@ -1,5 +1,6 @@
 // Arithmetic and comparisons. Whole numbers have 64 bits, and what needs more is refused.
 #include "containers/python/interpreter.h"
+#include "containers/python/kinds.h"
 
 #include <algorithm>
 #include <array>

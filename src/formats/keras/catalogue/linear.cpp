@@ -259,6 +259,7 @@ Status write_linear(const Linear& linear, Sink& sink) {
   if (linear.order != LinearOrder::InOut) return sink.broken("a matrix in another framework's order");
   if (sink.rank() < 2) return sink.refused("a product of a vector without a batch");
   if (!sink.constant(1)) return sink.refused("a kernel that the model computes");
+  if (!sink.dim(sink.rank() - 1).known()) return sink.refused("a product along an axis whose size is free");
   return write_dense(sink);
 }
 
