@@ -9,6 +9,9 @@
 #include "port/journey.h"
 #include "port/quantized.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <map>
 #include <set>
 #include <utility>
@@ -114,9 +117,17 @@ Result<PortReport> port_to_onnx(const fs::path& source, const PortOptions& optio
     write.external_append = out->sink(0);
   }
   std::vector<std::string> output_names;
+  std::set<std::string> without_kernel;
   write.output_names = &output_names;
+  write.without_kernel = &without_kernel;
   if (auto s = onnx::write_model(r.target, write, out->sink(model)); !s) return pass(s);
   write.output_names = nullptr;
+  write.without_kernel = nullptr;
+  if (!without_kernel.empty())
+    r.remarks.push_back(
+        fmt::format("ONNX Runtime has no kernel of float64 for {}, so that the file does not load there; --float32 "
+                    "carries the model in float32",
+                    fmt::join(without_kernel, ", ")));
   for (std::size_t i = 0; i < output_names.size(); ++i) r.outputs[i].name = output_names[i];  // some had one name
   for (std::size_t i = 0; i < files->size(); ++i)
     if (auto closed = out->close(i); !closed) return pass(closed);

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,7 @@ struct WriteOptions {
   std::string external_location{};
   std::function<Status(std::span<const std::byte>)> external_append{};
   std::vector<std::string>* output_names = nullptr;  // gains what the file calls its outputs, in their order
+  std::set<std::string>* without_kernel = nullptr;  // gains operators of float64 that ONNX Runtime has no kernel for
   bool keeps_quantized = true;  // QuantizeLinear and DequantizeLinear where the model rounds so
   HeldWeights held{};  // those of the weights that are float32 numbers of such steps, exactly, are held so
   SizeWords size_words{};  // for inputs and outputs of these names; others get words of our own

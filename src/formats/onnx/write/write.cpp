@@ -73,15 +73,12 @@ Status check_bfloat(const Node& node, const Sink& sink, const Document& document
   return {};
 }
 
-// A file of ONNX may ask what its own runtime runs; what comes from elsewhere is to run in ONNX Runtime.
-Status check_doubles(const Node& node, const Sink& sink, const Document& document, std::size_t first) {
+void name_doubles(const Node& node, const Sink& sink, const Document& document, std::size_t first,
+                  std::set<std::string>& without_kernel) {
   const auto is_double = [&](ValueId v) { return v && sink.graph()[v].type.dtype == DType::F64; };
-  if (sink.graph().rules == onnx_runtime_rules || !std::ranges::any_of(node.inputs, is_double)) return {};
+  if (std::ranges::none_of(node.inputs, is_double)) return;
   for (std::size_t i = first; i < document.nodes.size(); ++i)
-    if (!has_kernel_of_doubles(document.nodes[i].op))
-      return fail(Fault::Unsupported, document.nodes[i].op + " of float64, for which ONNX Runtime has no kernel: " +
-                                          "--float32 carries the model in float32");
-  return {};
+    if (!has_kernel_of_doubles(document.nodes[i].op)) without_kernel.insert(document.nodes[i].op);
 }
 
 }  // namespace
@@ -112,7 +109,7 @@ Status write_model(const Graph& graph, const WriteOptions& options,
     const std::size_t before = document.nodes.size();
     if (auto written = within(place_of(node), write_node(node, sink)); !written) return written;
     if (auto known = within(place_of(node), check_bfloat(node, sink, document, before)); !known) return known;
-    if (auto known = within(place_of(node), check_doubles(node, sink, document, before)); !known) return known;
+    if (options.without_kernel) name_doubles(node, sink, document, before, *options.without_kernel);
   }
   SizeNames sizes(options.size_words);
   for (const ValueId v : graph.inputs) {
