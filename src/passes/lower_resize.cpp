@@ -247,7 +247,8 @@ Result<ValueId> product(Patch& patch, const Node& node, ValueId x, Size axis, co
       float& weight = weights[o * static_cast<std::size_t>(in) + static_cast<std::size_t>(taps[o].cells[t])];
       weight = static_cast<float>(static_cast<double>(weight) + taps[o].weights[t]);
     }
-  Tensor matrix = Tensor::of({out, in}, std::move(weights)).converted(patch.type(x).dtype);
+  Tensor matrix = Tensor::of({out, in}, std::move(weights));
+  if (const DType dtype = patch.type(x).dtype; is_floating(dtype)) matrix = matrix.converted(dtype);
   const bool last = axis == rank - 1;
   if (last || keras) matrix = matrix.permuted(Sizes{1, 0});
   const ValueId w = patch.constant(node.layer + "/axis" + std::to_string(axis), matrix, false);

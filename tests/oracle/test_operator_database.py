@@ -125,7 +125,8 @@ def test_samples_of_the_operator_database(part, tmp_path, capsys):
         logging.getLogger("torch.__trace").setLevel(logging.ERROR)  # tells every tensor otherwise
         for op in (asking[part::4] if FULL else asking):
             for dtype in TYPES:
-                if not op.supports_dtype(dtype, "cpu"):
+                # Masks of whole numbers are filled with the largest one, which lies beyond 2^53.
+                if not op.supports_dtype(dtype, "cpu") or (op.name.startswith("masked.") and not dtype.is_floating_point):
                     continue
                 torch.manual_seed(3)
                 for sample in samples_of(op, dtype):
