@@ -23,6 +23,8 @@ Status expect_per_axis(std::string_view thing, std::size_t count, Size space);
 
 // What two sizes that must be equal say together. Nothing: they differ.
 std::optional<Dim> agreed(Dim a, Dim b);
+// Whether two shapes may be one: of one rank, and no two sizes that are known differ.
+bool agree(const Shape& a, const Shape& b);
 // The product of sizes: unknown when one is unknown, an error where it does not fit.
 Result<Dim> product_of(std::span<const Dim> dims);
 // The element type in which numbers of two types meet: the wider floating one; whole numbers give way. Of whole numbers

@@ -48,9 +48,7 @@ Status expect_rank(std::string_view thing, const TensorType& type, Size rank) {
 }
 
 Status expect_shape(std::string_view thing, const TensorType& type, const Shape& wanted) {
-  bool same = type.shape.size() == wanted.size();
-  for (std::size_t i = 0; same && i < wanted.size(); ++i) same = agreed(type.shape[i], wanted[i]).has_value();
-  if (same) return {};
+  if (agree(type.shape, wanted)) return {};
   return fail(Fault::Format,
               std::string(thing) + " has shape " + text_of(type.shape) + ", expected " + text_of(wanted));
 }
@@ -80,6 +78,10 @@ std::optional<Dim> agreed(Dim a, Dim b) {
   if (!a.known()) return b;
   if (!b.known() || a == b) return a;
   return std::nullopt;
+}
+
+bool agree(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a, b, [](Dim x, Dim y) { return agreed(x, y).has_value(); });
 }
 
 Result<Dim> product_of(std::span<const Dim> dims) {

@@ -313,10 +313,7 @@ class Runner {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Value& value = graph_[graph_.inputs[i]];
       const TensorType given = type_of(inputs[i]);
-      bool fits = given.rank() == value.type.rank();
-      for (std::size_t d = 0; fits && d < given.shape.size(); ++d)
-        fits = agreed(given.shape[d], value.type.shape[d]).has_value();
-      if (!fits)
+      if (!agree(given.shape, value.type.shape))
         return fail(Fault::Usage, "input '" + value.name + "' has shape " + text_of(given.shape) + ", expected " +
                                       text_of(value.type.shape));
       if (auto s = quantized::check_held(value, inputs[i]); !s) return s;

@@ -53,6 +53,16 @@ def run_natively(source: list, inputs: dict[str, np.ndarray], folder: Path, *opt
         return [several[name] for name in several.files]
 
 
+def plain_session(path, threads: int = 0):
+    """ONNX Runtime as it is asked: without its optimizer, which rounds and pads in ways of its own."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = threads
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
 @dataclass
 class Crossing:
     """How one input or output of the source lies in the port: reshaped to `split`, permuted, reshaped to `shape`."""

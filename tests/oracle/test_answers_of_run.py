@@ -1,11 +1,10 @@
 """What `convoy run` answers where shapes, element types and names meet at their edges, beside the frameworks."""
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import tensorflow as tf
 import torch
-from carrying import convoy, run_natively
+from carrying import convoy, plain_session, run_natively
 from onnx import TensorProto
 from onnx import helper as make
 from onnx import numpy_helper
@@ -24,9 +23,7 @@ def model(nodes, shape, path, outputs=("y",), dtype=TensorProto.FLOAT, **constan
 
 
 def answer(path, x):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    return plain_session(path).run(None, {"x": x})
 
 
 WHOLE_AXES = {

@@ -1,11 +1,10 @@
 """Norms whose scale and shift the model computes: the port, in real PyTorch, Keras and ONNX Runtime."""
 import keras
 import numpy as np
-import onnxruntime
 import pytest
 import torch
 import torch.nn.functional as F
-from carrying import assert_close, convoy, import_file
+from carrying import assert_close, convoy, import_file, plain_session
 
 X = torch.arange(2 * 6 * 5 * 7, dtype=torch.float32).remainder(13).reshape(2, 6, 5, 7) / 4
 SIX, SEVEN = torch.arange(1, 7) / 4, torch.arange(2, 9) / 8
@@ -37,8 +36,6 @@ def test_scale_and_shift_are_computed(name, target, tmp_path):
     elif target == "keras":
         got = np.asarray(keras.models.load_model(port)(arrays))
     else:
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session = onnxruntime.InferenceSession(port, options, providers=["CPUExecutionProvider"])
+        session = plain_session(port)
         got = session.run(None, {i.name: a for i, a in zip(session.get_inputs(), arrays)})[0]
     assert_close([got], [function(*given).numpy()], 1e-5)

@@ -8,7 +8,7 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from carrying import convoy
+from carrying import convoy, plain_session
 from torch import nn
 
 ULP = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float64": 2.0**-52}
@@ -139,10 +139,8 @@ def test_onnx_runtime_keeps_halves_wide_between_nodes(tmp_path):
         [onnx.helper.make_node(kind, list(reads), [makes]) for kind, reads, makes in nodes], "g", values[:1], values[1:], halves
     )
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     x = np.random.default_rng(0).standard_normal(64).astype("float16")
-    (wanted,) = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), options).run(None, {"x": x})
+    (wanted,) = plain_session(tmp_path / "m.onnx").run(None, {"x": x})
     np.save(tmp_path / "x.npy", x)
     convoy("run", tmp_path / "m.onnx", "--input", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
     assert np.array_equal(np.load(tmp_path / "y.npy"), wanted)

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from carrying import convoy, run_natively
+from carrying import convoy, plain_session, run_natively
 from onnx import TensorProto, helper, numpy_helper
 
 SHAPE = (2, 3, 6, 5)
@@ -52,9 +52,7 @@ def test_an_operator_gives_the_same_integers(op, type_name, tmp_path):
     random = np.random.default_rng(5)
     least = np.iinfo(TYPES[type_name][0]).min
     given = {f"x{i}": random.integers(least, least + 256, SHAPE).astype(TYPES[type_name][0]) for i in range(tensors)}
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    want = onnxruntime.InferenceSession(tmp_path / "m.onnx", options).run(None, given)[0]
+    want = plain_session(tmp_path / "m.onnx").run(None, given)[0]
     got = run_natively([tmp_path / "m.onnx"], given, tmp_path)[0]
     assert got.shape == want.shape
     apart = np.abs(got.astype(int) - want.astype(int))
@@ -102,9 +100,7 @@ def test_a_network_of_the_static_quantiser(activations, weights, per_channel, tm
     quantize_static(tmp_path / "f.onnx", tmp_path / "m.onnx", Reader(), quant_format=QuantFormat.QOperator,
                     activation_type=QuantType[activations], weight_type=QuantType[weights], per_channel=per_channel)
     x = random.normal(size=(200, 3, 12, 14)).astype("float32")
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    want = onnxruntime.InferenceSession(tmp_path / "m.onnx", options).run(None, {"x": x})[0]
+    want = plain_session(tmp_path / "m.onnx").run(None, {"x": x})[0]
     got = run_natively([tmp_path / "m.onnx"], {"x": x}, tmp_path)[0]
     step = np.min(np.diff(np.unique(want)))
     assert np.abs(got - want).max() < 2.5 * step

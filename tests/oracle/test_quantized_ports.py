@@ -3,19 +3,15 @@ optimisations; other ports round to the same steps. Exported PyTorch programs of
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import torch
-from carrying import cases_in, convoy, import_file, run_natively
+from carrying import cases_in, convoy, import_file, plain_session, run_natively
 from quantised_models import CARRIED, SHAPE, carried_float, quantised
 from torch import nn
 
 
 def answer(path, x):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = plain_session(path, threads=1)
     return session.run(None, {session.get_inputs()[0].name: x})[0]
 
 

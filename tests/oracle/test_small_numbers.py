@@ -4,7 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
-from carrying import convoy
+from carrying import convoy, plain_session
 
 
 
@@ -78,9 +78,7 @@ def test_places_halfway_between_two_cells_are_the_same_cell(border, corners, tmp
     grid = torch.tensor(np.random.default_rng(1).integers(-8, 9, (2, 5, 4, 2)).astype(np.float32) / 4)
     torch.export.save(torch.export.export(Net(), (x, grid)), tmp_path / "m.pt2")
     convoy("port", tmp_path / "m.pt2", "-o", tmp_path / "m.onnx")
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(tmp_path / "m.onnx", options, providers=["CPUExecutionProvider"])
+    session = plain_session(tmp_path / "m.onnx")
     fed = {i.name: v.numpy() for i, v in zip(session.get_inputs(), (x, grid))}
     np.testing.assert_array_equal(session.run(None, fed)[0], Net()(x, grid).numpy())
 

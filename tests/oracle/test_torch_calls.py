@@ -1,9 +1,8 @@
 """Calls of PyTorch whose arguments are easily misread: negative places, sizes of another tensor that are free, weights that are
 tensors, whole numbers and truths where others take fractions; exported, run and carried to ONNX, against PyTorch itself."""
 import numpy as np
-import onnxruntime
 import pytest
-from carrying import convoy
+from carrying import convoy, plain_session
 
 F4 = ((2, 3, 5, 6), "float32")
 # name -> the line, its inputs, and whether every axis behind the channels is free
@@ -70,9 +69,7 @@ def test_torch_calls(name, tmp_path):
     shapes = {word: free_axes for word in words} if free else None
     torch.export.save(torch.export.export(Net(), tuple(numbers(0)), dynamic_shapes=shapes), tmp_path / "net.pt2")
     convoy("port", tmp_path / "net.pt2", "--to", "onnx", "-o", tmp_path / "net.onnx")
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(tmp_path / "net.onnx", options)
+    session = plain_session(tmp_path / "net.onnx")
     for seed in range(2 if free else 1):
         x = numbers(seed, grow=seed)
         wanted = Net()(*x).numpy()

@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
-from carrying import convoy
+from carrying import convoy, plain_session
 from torch import nn
 
 
@@ -64,9 +64,7 @@ def test_types_meet_as_in_pytorch(file, target, files, tmp_path):
         spec.loader.exec_module(module)
         got = [y.numpy() for y in module.load()(*INPUTS)]
     else:
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session = onnxruntime.InferenceSession(port, options, providers=["CPUExecutionProvider"])
+        session = plain_session(port)
         got = session.run(None, {i.name: x.numpy() for i, x in zip(session.get_inputs(), INPUTS)})
     want = [y.numpy() for y in Meeting()(*INPUTS)]
     assert [y.dtype for y in got] == [y.dtype for y in want]

@@ -1,6 +1,7 @@
 // What a file says of sizes besides what its operators give.
 #include "formats/onnx/model.h"
 #include "formats/onnx/onnx.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <set>
@@ -12,13 +13,6 @@ Shape shape_of(const std::vector<NamedDim>& dims) {
   Shape shape;
   for (const NamedDim& dim : dims) shape.push_back(dim.size && *dim.size > 0 ? Dim(*dim.size) : Dim());
   return shape;
-}
-
-bool contradict(const Shape& a, const Shape& b) {
-  if (a.size() != b.size()) return true;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (a[i].known() && b[i].known() && a[i] != b[i]) return true;
-  return false;
 }
 
 }  // namespace
@@ -51,7 +45,7 @@ std::vector<std::string> contradicted_sizes(Bytes bytes, const Graph& graph) {
       const auto found = types.find(info.name);
       if (!info.shape || found == types.end() || !told.insert(info.name).second) continue;
       const Shape argument = shape_of(*info.shape);
-      if (contradict(argument, found->second->shape))
+      if (!agree(argument, found->second->shape))
         all.push_back("the file says that '" + info.name + "' is " + text_of(argument) + ", its operators give " +
                       text_of(found->second->shape));
     }

@@ -19,9 +19,7 @@ bool fits(const Graph& graph, const std::vector<Tensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& wanted = graph[graph.inputs[i]].type;
     const TensorType given = type_of(inputs[i]);
-    if (given.rank() != wanted.rank() || is_floating(given.dtype) != is_floating(wanted.dtype)) return false;
-    for (std::size_t d = 0; d < given.shape.size(); ++d)
-      if (!agreed(given.shape[d], wanted.shape[d])) return false;
+    if (is_floating(given.dtype) != is_floating(wanted.dtype) || !agree(given.shape, wanted.shape)) return false;
   }
   return true;
 }
