@@ -1,6 +1,7 @@
 // Says resizing in interpolate's words: nearest by floor or by the cell's middle, linear by the middle or by corners,
 // cubic with a = -0.75 and the border repeated; in ONNX's and in Keras's words as they have them. Everything else becomes, axis by axis, the cells taken or a product with
 // the matrix of weights, which needs known sizes.
+#include "ops/expect.h"
 #include "passes/node_by_node.h"
 #include "passes/rewrites.h"
 
