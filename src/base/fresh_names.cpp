@@ -3,11 +3,11 @@
 namespace convoy {
 
 std::string FreshNames::take(const std::string& wanted, std::string_view between, std::size_t first) {
-  if (taken_.insert(wanted).second) return wanted;
+  if (!is_reserved(wanted) && taken_.insert(wanted).second) return wanted;
   const std::string stem = wanted + std::string(between);
   std::size_t& next = next_.try_emplace(stem, first).first->second;  // all before it are taken, and none is given back
   while (true)
-    if (std::string name = stem + std::to_string(next++); taken_.insert(name).second) return name;
+    if (std::string name = stem + std::to_string(next++); !is_reserved(name) && taken_.insert(name).second) return name;
 }
 
 }  // namespace convoy

@@ -12,11 +12,20 @@ namespace convoy {
 class FreshNames {
  public:
   explicit FreshNames(std::set<std::string> taken = {}) : taken_(std::move(taken)) {}
+  // None of `reserved`, which is read where it is and outlives this: a class is made for every layer.
+  static FreshNames beside(const std::set<std::string>& reserved) {
+    FreshNames names;
+    names.reserved_ = &reserved;
+    return names;
+  }
   // The name, or where it is taken with the next number from `first` on behind it: "conv_2".
   std::string take(const std::string& wanted, std::string_view between = "_", std::size_t first = 2);
-  bool free(const std::string& name) const { return !taken_.contains(name); }
+  bool free(const std::string& name) const { return !is_reserved(name) && !taken_.contains(name); }
 
  private:
+  bool is_reserved(const std::string& name) const { return reserved_ && reserved_->contains(name); }
+
+  const std::set<std::string>* reserved_ = nullptr;
   std::set<std::string> taken_;
   std::map<std::string, std::size_t> next_;  // number behind a stem
 };

@@ -14,6 +14,15 @@ TEST(FreshNames, AreGivenOutOnceEach) {
   EXPECT_FALSE(names.free("pool.1"));
 }
 
+TEST(FreshNames, AreNoneOfThoseThatAreReserved) {
+  const std::set<std::string> reserved{"to", "to_2"};
+  FreshNames names = FreshNames::beside(reserved);
+  EXPECT_FALSE(names.free("to"));
+  EXPECT_EQ(names.take("to"), "to_3");
+  EXPECT_EQ(names.take("conv"), "conv");
+  EXPECT_EQ(names.take("conv"), "conv_2");
+}
+
 // In the square of their number, this takes minutes.
 TEST(FreshNames, AreFoundAtOnceBehindManyThatAreTaken) {
   FreshNames names;

@@ -124,8 +124,8 @@ Block::Block(ModuleText& module, const std::vector<Step>& steps, const std::vect
       inputs_(inputs),
       outputs_(outputs),
       nested_in_(nested),
-      members_(taken_members),
-      names_(taken_variables()) {
+      members_(FreshNames::beside(taken_members)),
+      names_(FreshNames::beside(taken_variables())) {
   graph_ = &module.graph;
   names_.take("x");
   count_uses();
