@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -196,11 +197,22 @@ def ended(command: list, seconds: int = 20) -> tuple[int, str, float, float]:
     return child.returncode, said, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
+def slowness() -> float:
+    """How many times as long as on the machine that the limits are for this one takes just now: where a processor is
+    shared, a second of its time is less of a second's work."""
+    began = time.process_time()
+    table = {str(i): i for i in range(400_000)}
+    assert len(table) == 400_000
+    return max(1.0, (time.process_time() - began) / 0.15)
+
+
 def at_best(command: list) -> tuple[int, str, float, float]:
-    """The same, of up to three runs the quickest: where a processor is shared, its time is not the program's alone."""
+    """The same, of up to four runs the quickest, in seconds of the machine that the limits are for."""
     runs = [ended(command)]
-    while runs[-1][2] > SECONDS and len(runs) < 3:
-        runs.append(ended(command))
+    while runs[-1][2] > SECONDS and len(runs) < 4:
+        before = slowness()
+        code, said, seconds, peak = ended(command)
+        runs.append((code, said, seconds * 2 / (before + slowness()), peak))
     return min(runs, key=lambda run: run[2])
 
 
