@@ -1,5 +1,6 @@
 #include "prove/interface.h"
 
+#include "ops/expect.h"
 #include "prove/compare.h"
 #include "prove/meeting.h"
 
@@ -166,6 +167,14 @@ std::string wrong_order(std::string_view what, const std::string& name, const Va
          " of the source's, and has to have " + words_of(order) + "; this is a fault of convoy's, please report it";
 }
 
+// Whole numbers and truths keep their type; of real numbers, a port may be asked for others.
+std::string other_type(std::string_view what, const std::string& name, const Value& port, const Value& source) {
+  const DType is = port.type.dtype, was = source.type.dtype;
+  if (is == was || (is_floating(is) && is_floating(was))) return {};
+  return std::string(what) + " '" + name + "' of the port is " + std::string(name_of(is)) + ", and has to be " +
+         std::string(name_of(was)) + " as the source's";
+}
+
 // A caller who is given a dictionary goes by its keys. A port that knows places only has the key as the name in that place;
 // not held to it is an output whose key an input or a weight of the port has as its name.
 std::string compare_keys(const Graph& source, const Graph& target) {
@@ -218,11 +227,14 @@ std::string compare_interface(const Graph& source, const Graph& target, const Or
     if (source_of_input(names, target, target.inputs[i]) != source.inputs[i])
       return "input " + std::to_string(i) + " of the port is '" + value.name + "', and has to be '" + name + "'";
     if (!declares(value, expected.inputs[i])) return wrong_order("input", name, value, expected.inputs[i]);
+    if (auto other = other_type("input", name, value, source[source.inputs[i]]); !other.empty()) return other;
   }
   for (std::size_t i = 0; i < source.outputs.size() && i < target.outputs.size(); ++i) {
     const Value& value = target[target.outputs[i]];
     if (!declares(value, expected.outputs[i]))
       return wrong_order("output", source.output_names[i], value, expected.outputs[i]);
+    auto other = other_type("output", source.output_names[i], value, source[source.outputs[i]]);
+    if (!other.empty()) return other;
   }
   return compare_keys(source, target);
 }

@@ -4,6 +4,8 @@
 #include "formats/keras/functions.h"
 #include "formats/keras/masks.h"
 #include "formats/keras/source_values.h"
+#include "formats/recorded_type.h"
+#include "ops/expect.h"
 
 #include <algorithm>
 #include <functional>
@@ -45,6 +47,42 @@ Result<Values> call_layer(Builder& builder, const Layer& layer, const LayerCall*
 // Keras's files name this class otherwise than Python does, which the groups are called after.
 std::string class_in_python(const std::string& class_name) {
   return class_name == "GroupQueryAttention" ? "GroupedQueryAttention" : class_name;
+}
+
+Result<Shape> shape_of(const Json& value) {
+  const Json& list = *Attrs::tuple_of(&value);
+  if (!list.is_array() || list.size() > 16) return fail(Fault::Format, "the input shape is no list of sizes");
+  Shape shape;
+  for (const Json& size : list) {
+    if (size.is_null()) {
+      shape.push_back(Dim::unknown());
+    } else if (size.is_number_integer() && size >= 0 && size <= (std::int64_t{1} << 40)) {
+      shape.push_back(Dim(size.get<Size>()));
+    } else {
+      return fail(Fault::Format, "the input shape holds " + size.dump(-1, ' ', false, Json::error_handler_t::replace) +
+                                     ", expected a size or null");
+    }
+  }
+  return shape;
+}
+
+Result<DType> dtype_of(const Json* argument) {
+  if (argument && argument->is_object()) {
+    const Json* config = find(argument, {"config"});
+    argument = find(config, {"name"});
+  }
+  return input_dtype(argument && argument->is_string() ? argument->get<std::string>() : "float32");
+}
+
+// Of a tensor that a layer reads: Keras's own rules gave its shape and dtype when the model was built.
+Status check_recorded(const Builder& builder, const TensorRef& ref, ValueId value) {
+  const Json *sizes = find(ref.recorded, {"shape"}), *dtype = find(ref.recorded, {"dtype"});
+  if (!sizes || !dtype || is_outside_graph(value)) return {};
+  const TensorType& read = builder.graph[value].type;
+  auto shape = builder.resized ? read.shape : shape_of(*sizes);
+  if (!shape) return pass(shape);
+  auto type = dtype_of(dtype);
+  return type ? expect_recorded(read, {*type, std::move(*shape)}) : pass(type);
 }
 
 // The groups of a model's layers, counted per class in the order of the list.
@@ -184,6 +222,8 @@ Result<Values> run_functional(Builder& builder, const Model& model, const Values
     for (const TensorRef& ref : call->tensors) {
       auto value = value_of(ref);
       if (!value) return within(place, Result<Values>(pass(value)));
+      if (auto s = check_recorded(builder, ref, *value); !s)
+        return within(place_of(model.layers[ref.layer]), Result<Values>(pass(s)));
       arguments.push_back(*value);
     }
     const int number = static_cast<int>(at - schedule.index({index, 0, 0}));
@@ -216,31 +256,6 @@ Result<Values> run_sequential(Builder& builder, const Model& model, Values value
 }
 
 // ---- inputs of the whole model
-
-Result<Shape> shape_of(const Json& value) {
-  const Json& list = *Attrs::tuple_of(&value);
-  if (!list.is_array() || list.size() > 16) return fail(Fault::Format, "the input shape is no list of sizes");
-  Shape shape;
-  for (const Json& size : list) {
-    if (size.is_null()) {
-      shape.push_back(Dim::unknown());
-    } else if (size.is_number_integer() && size >= 0 && size <= (std::int64_t{1} << 40)) {
-      shape.push_back(Dim(size.get<Size>()));
-    } else {
-      return fail(Fault::Format, "the input shape holds " + size.dump(-1, ' ', false, Json::error_handler_t::replace) +
-                                     ", expected a size or null");
-    }
-  }
-  return shape;
-}
-
-Result<DType> dtype_of(const Json* argument) {
-  if (argument && argument->is_object()) {
-    const Json* config = find(argument, {"config"});
-    argument = find(config, {"name"});
-  }
-  return input_dtype(argument && argument->is_string() ? argument->get<std::string>() : "float32");
-}
 
 // The shape of a Sequential that no InputLayer opens: its first layer's, or the one it was built with.
 Result<Shape> sequential_shape(const Model& model) {
@@ -386,6 +401,17 @@ bool says_nothing(const Json& value) {
   return value.is_null() || value == false;
 }
 
+// Whether a model inside the model is called with the sizes that its own inputs declare.
+bool as_declared(const Graph& graph, const Model& model, const Values& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (is_outside_graph(inputs[i])) return false;
+    const Json* sizes = find(model.layers[model.inputs[i].layer].config, {"batch_shape"});
+    const auto shape = sizes ? shape_of(*sizes) : Result<Shape>(Shape{});
+    if (!shape || !agree(*shape, graph[inputs[i]].type.shape)) return false;
+  }
+  return true;
+}
+
 void list_layers(const Model& model, const std::string& path, std::vector<ListedLayer>& all) {
   for (const Layer& layer : model.layers) {
     all.push_back({path + layer.name, layer.class_name});
@@ -408,7 +434,11 @@ Result<Values> run_model(Builder& builder, const Model& model, const Values& inp
   if (model.inputs.size() != inputs.size())
     return fail(Fault::Format, "is called with " + std::to_string(inputs.size()) + " inputs, it has " +
                                    std::to_string(model.inputs.size()));
-  return run_functional(builder, model, inputs, model.outputs, scopes, prefix, location);
+  const bool outside = builder.resized;
+  builder.resized = outside || !as_declared(builder.graph, model, inputs);
+  auto outputs = run_functional(builder, model, inputs, model.outputs, scopes, prefix, location);
+  builder.resized = outside;
+  return outputs;
 }
 
 Result<Values> run_layer(Builder& builder, const Layer& layer, const LayerCall* call, Values inputs,
@@ -443,6 +473,7 @@ Result<Graph> build(const Json& object, const Version& version, WeightSource* we
   builder.version = version;
   builder.weights = weights;
   builder.theano = theano;
+  builder.resized = !options.size.empty() || !options.shapes.empty();
   builder.graph.name = model->name;
   builder.graph.rules = tensorflow_rules;
   builder.graph.source_format = name_of(version);

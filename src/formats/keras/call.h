@@ -38,6 +38,7 @@ struct Builder {
   std::map<std::string, ValueId> bound;   // constants by name: a shared layer has them once
   std::set<std::string> counted;          // layers whose arrays were all accounted for
   std::map<std::int32_t, Mask> masks;     // of the values that carry one
+  bool resized = false;                    // the model being called is given other sizes than the file tells of
   bool theano = false;                    // the file's backend: kernels are stored flipped
   Size zeros = 0;                         // bytes made up where there are no weights
   std::size_t calls = 0;

@@ -35,7 +35,7 @@ Result<TensorRef> reference(const Json& triple, const Places& places, const std:
   const auto name = triple[0].get<std::string>();
   const auto found = places.find(name);
   if (found == places.end()) return fail(Fault::Format, "refers to layer '" + name + "', which does not exist");
-  TensorRef ref{found->second, triple[1].get<std::size_t>(), triple[2].get<std::size_t>()};
+  TensorRef ref{found->second, triple[1].get<std::size_t>(), triple[2].get<std::size_t>(), nullptr};
   const Layer& layer = layers[ref.layer];
   if (layer.model) {
     const bool shifted = grammar == 2 || (at_border && !layer.model->sequential);
@@ -50,9 +50,10 @@ Result<TensorRef> reference(const Json& triple, const Places& places, const std:
 // Copies a value, with every tensor in it taken out into `call.tensors`.
 Status extract(const Json& value, LayerCall& call, Json& out, const Places& places, const std::vector<Layer>& layers,
                int grammar) {
-  const auto take = [&](const Json& triple) -> Status {
+  const auto take = [&](const Json& triple, const Json* recorded = nullptr) -> Status {
     auto ref = reference(triple, places, layers, grammar, false);
     if (!ref) return pass(ref);
+    ref->recorded = recorded;
     out = Json::object();
     out["$tensor"] = call.tensors.size();
     call.tensors.push_back(*ref);
@@ -63,7 +64,7 @@ Status extract(const Json& value, LayerCall& call, Json& out, const Places& plac
       const Json* config = part(value, "config");
       const Json* history = config ? part(*config, "keras_history") : nullptr;
       if (!history || !is_reference(*history)) return fail(Fault::Format, "has a tensor without a history");
-      return take(*history);
+      return take(*history, config);
     }
     out = Json::object();
     for (const auto& [key, inner] : value.items()) {

@@ -16,6 +16,7 @@ namespace convoy::keras {
 // One tensor: output `tensor` of call number `call` of a layer.
 struct TensorRef {
   std::size_t layer = 0, call = 0, tensor = 0;
+  const Json* recorded = nullptr;  // its shape and dtype where a reader's file tells them; lives as the JSON does
 };
 
 // One call of a layer. In `args` and `kwargs` every tensor is replaced by {"$tensor": its place in `tensors`}.

@@ -27,6 +27,8 @@ class ModelReader {
  private:
   // What the file says of an output is what its operators give, where no other sizes were asked for.
   Status check_output(const std::string& name, const TensorType& type) const;
+  // The element types that the file tells of the values in between.
+  Status check_infos(Names& names) const;
   Status check_model();
   // Names of values or of nodes, which stand for their first result.
   Result<std::vector<std::string>> wanted_outputs() const;

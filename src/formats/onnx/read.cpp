@@ -6,6 +6,7 @@
 #include "formats/onnx/onnx.h"
 #include "formats/onnx/runtime_operators.h"
 #include "formats/onnx/types.h"
+#include "formats/recorded_type.h"
 #include "ops/expect.h"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ Result<Graph> ModelReader::read() {
     graph_.outputs.push_back(*value);
     graph_.output_names.push_back(name);
   }
+  if (auto s = check_infos(names); !s) return pass(s);
   file_names_.keep_values(graph_);
   prune(graph_);
   file_names_.keep_weights(graph_);
@@ -69,6 +71,18 @@ Status ModelReader::check_output(const std::string& name, const TensorType& type
   Shape shape;
   for (const NamedDim& dim : *argument->shape) shape.push_back(dim.size && *dim.size > 0 ? Dim(*dim.size) : Dim());
   if (shape.size() != type.shape.size()) return differs(Fault::Format, text_of(shape), text_of(type.shape));
+  return {};
+}
+
+// Sizes in between are often left over from an earlier state of the file, types hardly: runtimes hold a file to them.
+Status ModelReader::check_infos(Names& names) const {
+  for (const ValueInfo& info : model_.graph.infos) {
+    const Known* known = names.find(info.name);
+    const auto dtype = info.type ? dtype_of(*info.type) : std::nullopt;
+    if (!known || !known->value || !dtype) continue;
+    const TensorType& type = graph_[known->value].type;
+    if (auto s = within("value '" + info.name + "'", expect_recorded(type, {*dtype, type.shape})); !s) return s;
+  }
   return {};
 }
 

@@ -1,5 +1,6 @@
 // One operator of a file: computed where all it reads is known, else through its row.
 #include "base/words.h"
+#include "formats/recorded_type.h"
 #include "formats/shortest.h"
 #include "formats/tflite/reader.h"
 #include "formats/tflite/types.h"
@@ -248,6 +249,21 @@ bool ModelReader::adapt(const Operator& row, const StoredOperator& op, Json& att
   return false;
 }
 
+// At the sizes of the file, which the interpreter works out again wherever they change.
+Status ModelReader::check_recorded(std::int32_t tensor, ValueId read) const {
+  const StoredTensor& stored = subgraph_->tensors[static_cast<std::size_t>(tensor)];
+  const auto dtype = stored.is_quantized() ? std::optional(DType::F32) : dtype_of(stored.type);
+  if (!dtype) return {};
+  const TensorType& type = graph_[read].type;
+  TensorType recorded{*dtype, type.shape};
+  if (options_.size.empty() && options_.shapes.empty()) {
+    recorded.shape.clear();
+    for (const std::int32_t n : stored.signature.size() == stored.shape.size() ? stored.signature : stored.shape)
+      recorded.shape.push_back(n < 1 ? Dim::unknown() : Dim(n));
+  }
+  return expect_recorded(type, recorded);
+}
+
 Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const std::string& layer) {
   auto attributes = options_of(row, op);
   if (!attributes) return pass(attributes);
@@ -287,6 +303,7 @@ Status ModelReader::add_row(const Operator& row, const StoredOperator& op, const
                                         std::to_string(outputs->size()) + " are carried");
   if (auto s = hold(graph_, given, op, *outputs, layer); !s) return s;
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    if (auto s = check_recorded(op.outputs[i], (*outputs)[i]); !s) return s;
     known_[static_cast<std::size_t>(op.outputs[i])].value = (*outputs)[i];
     names_.emplace_back((*outputs)[i], name_of(op.outputs[i]));
   }

@@ -65,6 +65,8 @@ class ModelReader {
   // What an operator made, from value `given` on, is held as its results are in the file, or as what it only moves.
   Status hold(Graph& graph, std::size_t given, const StoredOperator& op, std::vector<ValueId>& outputs,
               const std::string& layer) const;
+  // The type and sizes that the file tells of a result are those that the row gives.
+  Status check_recorded(std::int32_t tensor, ValueId read) const;
   void name_values(Graph& graph) const;
   std::string name_of(std::int32_t tensor) const;
   std::string layer_of(std::size_t place) const;

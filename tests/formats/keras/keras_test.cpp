@@ -189,7 +189,6 @@ TEST(Keras, CroppingCutsByNegativePadding) {
   EXPECT_EQ(pad.after, (Sizes{0, 0, -3, 0}));
 }
 
-// Keras 1.2, by its documentation; no such framework made these numbers.
 // keras.ops.multiply(x, numpy.array([3, 5], dtype)) and ops.take(numpy.array(...), x), as Keras 3.15 writes them.
 std::string whole_constant_model(const std::string& dtype, bool takes, const std::string& values = "3, 5") {
   const std::string array = R"({"class_name": "__numpy__", "config": {"value": [)" + values + R"(], "dtype": ")" +
@@ -220,6 +219,34 @@ TEST(Keras, WholeConstantsKeepTheTypeThatTheyAreWrittenWith) {
   EXPECT_NE(failure(whole_constant_model("int8", false, "3, 1e30")).find("holds a fraction"), std::string::npos);
 }
 
+// keras.ops.argmax(x, 1), read by keras.ops.negative: what the file tells of the places in between.
+std::string model_of_places(const std::string& shape, const std::string& dtype) {
+  const auto tensor = [](const std::string& name, const std::string& sizes, const std::string& type) {
+    return R"({"class_name": "__keras_tensor__", "config": {"shape": )" + sizes + R"(, "dtype": ")" + type +
+           R"(", "keras_history": [")" + name + R"(", 0, 0]}})";
+  };
+  return R"({"keras_version": "3.15.1", "module": "keras.src.models.functional", "class_name": "Functional", "config": {
+    "name": "net", "layers": [{"module": "keras.layers", "class_name": "InputLayer", "name": "x", "inbound_nodes": [],
+    "config": {"name": "x", "batch_shape": [null, 5, 4], "dtype": "float32"}},
+    {"module": "keras.src.ops.numpy", "class_name": "Argmax", "config": {"name": "a", "axis": 1}, "name": "a",
+     "inbound_nodes": [{"args": [)" +
+         tensor("x", "[null, 5, 4]", "float32") + R"(], "kwargs": {}}]},
+    {"module": "keras.src.ops.numpy", "class_name": "Negative", "config": {"name": "n"}, "name": "n",
+     "inbound_nodes": [{"args": [)" +
+         tensor("a", shape, dtype) +
+         R"(], "kwargs": {}}]}], "input_layers": [["x", 0, 0]], "output_layers": [["n", 0, 0]]}})";
+}
+
+TEST(Keras, ATensorThatIsNotAsTheFileTellsIsRefused) {
+  const Graph graph = structure(model_of_places("[null, 4]", "int32"));
+  ASSERT_FALSE(graph.outputs.empty());
+  EXPECT_EQ(graph[graph.outputs[0]].type.dtype, DType::I32) << "places are of 32 bits";
+  EXPECT_NE(failure(model_of_places("[null, 4]", "int64")).find("layer 'a' (Argmax): gives int64 [N, 4] as the file"),
+            std::string::npos);
+  EXPECT_NE(failure(model_of_places("[null, 5]", "int32")).find("gives int32 [N, 5] as the file"), std::string::npos);
+}
+
+// Keras 1.2, by its documentation; no such framework made these numbers.
 TEST(Keras, Keras1WordsAreRead) {
   const Graph graph = structure(R"({"class_name": "Sequential", "config": [
     {"class_name": "Convolution2D", "config": {"name": "convolution2d_1", "batch_input_shape": [null, 3, 8, 9], "nb_filter": 4,

@@ -119,6 +119,24 @@ TEST(OnnxFile, AnIfWithAKnownConditionIsItsBranch) {
       << sentence(graph);
 }
 
+TEST(OnnxFile, AValueOfAnotherTypeThanTheFileTellsIsRefused) {
+  const auto negated = [](int type) {
+    const auto value = [](const std::string& name, int of) {
+      return run(1, name) + run(2, run(1, number(1, of) + run(2, run(1, number(1, 3)))));
+    };
+    const std::string nodes =
+        run(1, run(1, "x") + run(2, "n") + run(4, "Neg")) + run(1, run(1, "n") + run(2, "y") + run(4, "Abs"));
+    const std::string graph =
+        nodes + run(2, "g") + run(11, value("x", 1)) + run(12, value("y", 1)) + run(13, value("n", type));
+    const std::string model = number(1, 8) + run(7, graph) + run(8, number(2, 17));
+    const Bytes bytes = bytes_of(model);
+    return read({bytes.begin(), bytes.end()}, "negated");
+  };
+  EXPECT_TRUE(negated(1)) << sentence(negated(1));
+  EXPECT_NE(sentence(negated(7)).find("value 'n': gives int64 [3] as the file tells"), std::string::npos)
+      << sentence(negated(7));
+}
+
 TEST(OnnxFile, ListsTheTensorsThatLieInBranches) {
   const auto graph = read(branching_model(), "none");
   ASSERT_TRUE(graph) << sentence(graph);

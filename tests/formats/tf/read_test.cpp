@@ -58,6 +58,20 @@ TEST(TensorFlowGraph, ControlInputsAndOrderSayNothing) {
       (std::vector<double>{-1, -2}));
 }
 
+TEST(TensorFlowGraph, AResultThatIsNotAsTheFileTellsIsRefused) {
+  const auto negated = [](const std::vector<std::int64_t>& sizes) {
+    return graph({placeholder("x", {-1, 3}),
+                  node("y", "Neg", {"x"}, attribute("_output_shapes", run(1, run(7, shape(sizes)))))});
+  };
+  EXPECT_TRUE(read(negated({-1, 3})));
+  EXPECT_TRUE(read(negated({2, 3}))) << "a free size may turn out as any";
+  EXPECT_NE(refusal(negated({-1, 4})).find("gives float32 [N, 4] as the file tells"), std::string::npos);
+  EXPECT_NE(refusal(negated({3})).find("gives float32 [3] as the file tells"), std::string::npos);
+  LoadOptions asked;
+  asked.shapes["x"] = {2, 5};
+  EXPECT_TRUE(read(negated({-1, 3}), asked)) << "it tells nothing of other sizes";
+}
+
 TEST(TensorFlowGraph, AFunctionStandsWhereItIsCalled) {
   const std::string twice = function("twice", {"a"}, {node("sum", "AddV2", {"a", "a"})}, {{"r", "sum:z:0"}});
   const std::string called = attribute("f", run(10, run(1, "twice")));

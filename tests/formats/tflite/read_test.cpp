@@ -1,10 +1,15 @@
 // TFLite files: names, free sizes, refusals.
+#include "base/mapped_file.h"
 #include "formats/format.h"
+#include "formats/tflite/tflite.h"
 #include "run/run.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <span>
 
 namespace convoy::read_test {
 namespace {
@@ -52,6 +57,25 @@ TEST(ReadTflite, OutputsMayBeCutByName) {
   ASSERT_TRUE(graph) << message(graph.error());
   EXPECT_EQ(graph->outputs.size(), 1U);
   EXPECT_EQ(text_of((*graph)[graph->outputs[0]].type.shape), "[N, 4]");
+}
+
+// Every [6, 8, 1] of the file says [6, 8, 3]: a sum over the last axis gives something else.
+TEST(ReadTflite, AResultThatIsNotAsTheFileTellsIsRefused) {
+  const auto file = open_file(model("two_inputs"));
+  ASSERT_TRUE(file) << message(file.error());
+  const Bytes bytes = (*file)->bytes();
+  std::vector<std::byte> other(bytes.begin(), bytes.end());
+  const std::array<std::int32_t, 3> said{6, 8, 1}, wrong{6, 8, 3};
+  const auto sought = std::as_bytes(std::span(said)), put = std::as_bytes(std::span(wrong));
+  for (auto at = std::ranges::search(other, sought); !at.empty();
+       at = std::ranges::search(at.begin(), other.end(), sought.begin(), sought.end()))
+    std::ranges::copy(put, at.begin());
+  const auto changed = file_of(std::move(other));
+  const auto graph = tflite::read_model(blob_of(changed), {});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().fault, Fault::Unsupported);
+  EXPECT_NE(message(graph.error()).find("gives float32 [N, 6, 8, 3] as the file tells"), std::string::npos)
+      << message(graph.error());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Sums and products of two tensors, merges of several, plain numbers, and what acts in training alone. Source:
 // keras/src/ops/numpy.py, layers/merging, layers/regularization of Keras 3.15.
+#include "base/whole_tensor.h"
 #include "formats/keras/catalogue/write.h"
 #include "formats/keras/merge_modes.h"
 #include "formats/keras/operation.h"
@@ -381,6 +382,19 @@ Status write_sum_by_difference(Sink& sink) {
   return sink.last(std::move(config));
 }
 
+// Whole numbers of Python's are of the type that they meet, but of 32 bits beside truths and where remainders are taken;
+// those of an array keep their own, and the wider of two types is the result's. Nothing: they may stand as they are.
+std::optional<Tensor> numbers_of_own_type(const Binary& op, std::size_t place, const Sink& sink) {
+  const Tensor* known = sink.constant(place);
+  const DType beside = sink.type(1 - place).dtype, result = sink.result_type().dtype;
+  if (!known || is_floating(known->dtype()) || is_floating(result) || result == DType::Bool) return std::nullopt;
+  const bool wide = result == DType::I32 || result == DType::I64;
+  const bool takes_type = op.function != BinaryFunction::Modulo || wide;
+  if (known->rank() == 0 ? beside == result && takes_type : known->dtype() == result) return std::nullopt;
+  Tensor held = whole_tensor(result, known->shape(), known->integers());
+  return held.integers() == known->integers() ? std::optional(std::move(held)) : std::nullopt;
+}
+
 // A merging layer puts axes behind the batch of an input that has fewer, unlike numpy, so ranks must agree.
 Status write_binary(const Binary& op, Sink& sink) {
   const Addends order = op.function == BinaryFunction::Add ? order_of_addends(sink) : Addends::AsTheyStand;
@@ -404,6 +418,8 @@ Status write_binary(const Binary& op, Sink& sink) {
   LayerConfig config = sink.operation("numpy", name);
   sink.operand(config, 0, first, "x1");
   sink.operand(config, 1, second, "x2");
+  for (const std::size_t place : {first, second})
+    if (auto numbers = numbers_of_own_type(op, place, sink)) config.args[place == first ? 0 : 1] = *std::move(numbers);
   return sink.last(std::move(config));
 }
 

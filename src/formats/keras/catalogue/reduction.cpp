@@ -4,6 +4,7 @@
 #include "formats/keras/operation.h"
 #include "ops/expect.h"
 
+#include <algorithm>
 #include <array>
 
 namespace convoy::keras {
@@ -63,17 +64,19 @@ Values mean_of_whole(Use& use) {
   return use.add(Binary{BinaryFunction::TruncateDivide}, {sum, numbers});
 }
 
+// Places are of 32 bits, whatever they are places in.
 template <bool largest>
 Values arg_extreme(Use& use) {
   const ValueId x = use.operand("x");
   const Size axis = single_axis(use, x, "looks for an extreme");
-  return use.add(ArgExtreme{largest, axis, use.truth("keepdims"), false}, {x});
+  return use.add(Cast{DType::I32}, use.add(ArgExtreme{largest, axis, use.truth("keepdims"), false}, {x}));
 }
 
 Values top_k(Use& use) {
   const ValueId x = use.operand("x");
   if (!use.truth("sorted")) use.call.refuse(Fault::Unsupported, "leaves the largest few without an order");
-  return use.call.add_all(TopK{use.call.rank(x) - 1, use.whole("k"), true}, {x});
+  const Values both = use.call.add_all(TopK{use.call.rank(x) - 1, use.whole("k"), true}, {x});
+  return use.call.failed() ? Values{} : Values{both[0], use.call.add(Cast{DType::I32}, {both[1]})};
 }
 
 template <Reduction reduction>
@@ -126,15 +129,38 @@ Status write_reduce(const Reduce& op, Sink& sink) {
   return write_as(sink, name_of_function(op.reduction), {{"axis", one_or_list(op.axes)}, {"keepdims", op.keeps_axes}});
 }
 
+// Keras gives places as numbers of 32 bits. Whether the graph makes such of them by itself.
+bool is_read_as_32_bits(const Sink& sink, std::size_t result) {
+  const ValueId places = sink.node().outputs[result];
+  const auto among = [&](const std::vector<ValueId>& all) { return std::ranges::find(all, places) != all.end(); };
+  return !among(sink.graph().outputs) && std::ranges::all_of(sink.graph().nodes, [&](const Node& reader) {
+    return !among(reader.inputs) || reader.op == Op(Cast{DType::I32});
+  });
+}
+
+LayerConfig as_64_bits(Sink& sink, Argument places) {
+  LayerConfig cast = sink.operation("core", "Cast");
+  cast.args = {std::move(places)};
+  cast.arguments["dtype"] = std::string(convoy::name_of(DType::I64));
+  return cast;
+}
+
 Status write_arg_extreme(const ArgExtreme& op, Sink& sink) {
   if (op.last) return sink.refused("the last place of an extreme");
-  return write_as(sink, op.largest ? "numpy.Argmax" : "numpy.Argmin", {{"axis", op.axis}, {"keepdims", op.keeps_axis}});
+  LayerConfig found =
+      layer_as(sink, op.largest ? "numpy.Argmax" : "numpy.Argmin", {{"axis", op.axis}, {"keepdims", op.keeps_axis}});
+  const TensorType places{DType::I32, sink.result_type().shape};
+  if (is_read_as_32_bits(sink, 0)) return sink.last(std::move(found), {{places}, {0}});
+  return sink.last(as_64_bits(sink, sink.step(std::move(found), "place", places)));
 }
 
 Status write_top_k(const TopK& op, Sink& sink) {
   if (!op.largest || op.axis != sink.rank() - 1)
     return sink.refused("the largest few along another axis than the last, or the smallest few");
-  return write_as(sink, "math.TopK", {{"k", op.count}});
+  const TensorTypes gives{sink.result_type(0), {DType::I32, sink.result_type(0).shape}};
+  if (auto s = sink.last(layer_as(sink, "math.TopK", {{"k", op.count}}), {gives, {0, 1}}); !s) return s;
+  if (sink.is_read(1) && !is_read_as_32_bits(sink, 1)) sink.give_instead(1, "places", as_64_bits(sink, sink.given(1)));
+  return {};
 }
 
 Status write_accumulate(const Accumulate& op, Sink& sink) {

@@ -119,7 +119,7 @@ class operations:
         if axis is None:
             raise NotImplementedError("ops.argsort() without an axis is not read")
         last = ops.swapaxes(x, axis, -1)
-        return ops.swapaxes(ops.cast(ops.top_k(turned(last), known(x, axis, "argsort"))[1], "int32"), axis, -1)
+        return ops.swapaxes(ops.top_k(turned(last), known(x, axis, "argsort"))[1], axis, -1)
 
     def quantile(x, q, axis=None, method="linear", keepdims=False):
         x = real(x)

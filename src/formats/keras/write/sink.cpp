@@ -209,6 +209,10 @@ Status Sink::last(LayerConfig config, const Giving& giving) {
   return {};
 }
 
+void Sink::give_instead(std::size_t result, std::string_view suffix, LayerConfig config) {
+  given_[node().outputs[result]] = std::get<Reference>(step(std::move(config), suffix, result_type(result)));
+}
+
 // Where the file is read again, the values that a layer makes are numbered from call to call.
 void Sink::carry(const std::string& layer, std::size_t results) {
   std::size_t& made = made_by_[layer];

@@ -73,6 +73,9 @@ class Sink {
   // Adds the layer that gives this node's results.
   Status last(LayerConfig config);
   Status last(LayerConfig config, const Giving& giving);
+  // After that: a result as it was given, and a layer that gives it in its place.
+  Argument given(std::size_t result) const { return given_.at(node().outputs[result]); }
+  void give_instead(std::size_t result, std::string_view suffix, LayerConfig config);
 
   std::unexpected<Error> broken(std::string what) const {
     return fail(Fault::Internal, "a pass left " + std::move(what) + ", which Keras's words do not cover");

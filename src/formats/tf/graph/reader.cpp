@@ -3,6 +3,7 @@
 
 #include "base/budget.h"
 #include "base/nearest.h"
+#include "formats/recorded_type.h"
 #include "formats/tf/catalogue/catalogue.h"
 #include "formats/tf/graph/tensor.h"
 #include "graph/cut.h"
@@ -214,7 +215,27 @@ Result<GraphReader::Slots> GraphReader::evaluate_node(Frame& frame, const GraphN
   if (!handled) { results = operate(frame, node, inputs); }
   if (!results) return failed(within(here, std::move(results)).error());
   if (results->empty()) return nothing(within(here, Status(fail(Fault::Unsupported, "gives no value"))).error());
+  if (auto s = check_recorded(node, *results); !s) return failed(within(here, std::move(s)).error());
   return results;
+}
+
+// TensorFlow wrote down what it inferred when the graph was made; of an older file, for other sizes than are asked for.
+Status GraphReader::check_recorded(const GraphNode& node, const Slots& results) const {
+  const NodeAttribute* recorded = node.attribute("_output_shapes");
+  if (!recorded || is_resized()) return {};
+  for (std::size_t i = 0; i < std::min(results.size(), recorded->shapes.size()); ++i) {
+    if (!results[i] || !results[i]->value || !recorded->shapes[i].sizes) continue;
+    const TensorType& read = graph_[results[i]->value].type;
+    if (auto s = expect_recorded(read, {read.dtype, shape_of(*recorded->shapes[i].sizes)}); !s) return s;
+  }
+  return {};
+}
+
+// What a signature says of it.
+Status GraphReader::check_output(const Endpoint& output, const TensorType& read) const {
+  const TensorType recorded{output.dtype.value_or(read.dtype), output.shape.value_or(read.shape)};
+  return within("output '" + output.name + "'",
+                expect_recorded(read, is_resized() ? TensorType{recorded.dtype, read.shape} : recorded));
 }
 
 std::vector<char> GraphReader::needed_by(const std::vector<Endpoint>& outputs) const {
@@ -271,16 +292,11 @@ Status GraphReader::add_input(const Endpoint& input, std::size_t inputs) {
                 "is " + (type ? type_name(type->integer) : "of no type") + ", which is not carried");
   std::optional<Shape> shape = input.shape;
   const NodeAttribute* said = node.attribute("shape");
-  if (!shape && said && said->shape.sizes) {
-    shape.emplace();
-    for (const Size size : *said->shape.sizes) shape->push_back(size < 0 ? Dim() : Dim(size));
-  }
+  if (!shape && said && said->shape.sizes) shape = shape_of(*said->shape.sizes);
   if (!shape)
     if (const NodeAttribute* shapes = node.attribute("_output_shapes");
-        shapes && !shapes->shapes.empty() && shapes->shapes[0].sizes) {
-      shape.emplace();
-      for (const Size size : *shapes->shapes[0].sizes) shape->push_back(size < 0 ? Dim() : Dim(size));
-    }
+        shapes && !shapes->shapes.empty() && shapes->shapes[0].sizes)
+      shape = shape_of(*shapes->shapes[0].sizes);
   const std::size_t space = options_.size.size();
   if (shape && space > 0 && shape->size() == space + 2) {
     const bool first =
@@ -336,6 +352,7 @@ Result<Graph> GraphReader::read(std::vector<Endpoint> inputs, std::vector<Endpoi
     if ((*slot)->dead) return fail(Fault::Unsupported, "output '" + output.name + "' is of a branch that is not taken");
     const auto value = within("output '" + output.name + "'", value_of(**slot, output.name));
     if (!value) return std::unexpected(value.error());
+    if (auto s = check_output(output, graph_[*value].type); !s) return pass(s);
     graph_.outputs.push_back(*value);
     graph_.output_names.push_back(output.name);
   }

@@ -75,6 +75,7 @@ struct Frame {
 struct Endpoint {
   std::string name, place;  // "x", "serving_default_x:0"
   std::optional<Shape> shape{};
+  std::optional<DType> dtype{};
 };
 
 // The numbers of the variable that a node holds.
@@ -112,6 +113,9 @@ class GraphReader {
   Status walk(Frame& frame, std::size_t node);
   std::vector<std::string> reads(const Frame& frame, const GraphNode& node) const;
   Result<Slots> evaluate_node(Frame& frame, const GraphNode& node, std::size_t place);
+  bool is_resized() const { return !options_.size.empty() || !options_.shapes.empty(); }
+  Status check_recorded(const GraphNode& node, const Slots& results) const;
+  Status check_output(const Endpoint& output, const TensorType& read) const;
   Frame frame_of(const std::vector<GraphNode>& nodes, std::string way);
 
   // ---- structure.cpp: nodes that are no operators

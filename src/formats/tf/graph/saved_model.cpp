@@ -157,10 +157,8 @@ Result<const StoredSignature*> signature_of_model(const MetaGraph& meta, const L
 }
 
 Endpoint endpoint_of(const std::string& name, const SignatureTensor& tensor) {
-  Endpoint endpoint{name, tensor.name, {}};
-  if (!tensor.shape.sizes) return endpoint;
-  endpoint.shape.emplace();
-  for (const Size size : *tensor.shape.sizes) endpoint.shape->push_back(size < 0 ? Dim() : Dim(size));
+  Endpoint endpoint{name, tensor.name, {}, dtype_of(tensor.type)};
+  if (tensor.shape.sizes) endpoint.shape = shape_of(*tensor.shape.sizes);
   return endpoint;
 }
 

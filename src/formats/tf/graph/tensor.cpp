@@ -43,6 +43,12 @@ std::size_t listed_count(const StoredTensor& stored, DType dtype) {
 
 }  // namespace
 
+Shape shape_of(const Sizes& sizes) {
+  Shape shape;
+  for (const Size size : sizes) shape.push_back(size < 0 ? Dim() : Dim(size));
+  return shape;
+}
+
 std::optional<DType> dtype_of(Size code) {
   switch (code > reference ? code - reference : code) {
     case 1: return DType::F32;
