@@ -337,6 +337,19 @@ void define_settings(nb::module_& m) {
           [](ReadOptions& to, const nb::bytes& path) { to.weights = path_of(path); })
       .def_rw("size", &ReadOptions::size)
       .def_rw("shapes", &ReadOptions::shapes)
+      .def_prop_rw(
+          "types",
+          [](const ReadOptions& to) {
+            std::map<std::string, std::string> names;
+            for (const auto& [input, type] : to.types) names.emplace(input, name_of(type));
+            return names;
+          },
+          [](ReadOptions& to, const std::map<std::string, std::string>& names) {
+            to.types.clear();
+            for (const auto& [input, name] : names)
+              if (const auto type = convoy::type_named(name)) to.types.emplace(input, *type);
+              else throw nb::value_error(("'" + name + "' is no element type").c_str());
+          })
       .def_rw("outputs", &ReadOptions::outputs)
       .def_rw("dequantizes", &ReadOptions::dequantizes)
       .def_prop_rw(

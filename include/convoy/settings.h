@@ -24,6 +24,8 @@ enum class Quantized : std::uint8_t {
 std::optional<Quantized> quantized_named(std::string_view word);
 // A type that all real numbers of a model can be carried as: "float16", "bfloat16" or "float32". Nothing: none of them.
 std::optional<DType> real_type_named(std::string_view name);
+// An element type by the name that name_of() gives it, "int64". Nothing: none of them.
+std::optional<DType> type_named(std::string_view name);
 
 // Binaries built against another version do not link by mistake.
 inline namespace v0 {
@@ -36,6 +38,8 @@ struct ReadOptions {
   std::filesystem::path weights;  // for a file that holds none: model.json, source
   ModelShape size;  // of the image inputs, channels left out: {224, 224}
   std::map<std::string, ModelShape> shapes;  // whole shapes by input; "": that of the only input
+  // Source and scripted TorchScript: element types of inputs that are not float32; "": that of the only input.
+  std::map<std::string, DType> types;
   std::vector<std::string> outputs;  // cut the model at these layers or values
   bool dequantizes = false;  // TFLite: quantised numbers stand for the real ones that they mean
   std::vector<std::filesystem::path> import_roots;  // source: folders below which imports are found as well

@@ -122,7 +122,7 @@ def _threads(threads: Any) -> int:
     return _whole(threads, "threads", 0, 256)
 
 
-def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None, names=None, dequantize=False, signature="",
+def _reading(size=None, shapes=None, types=None, weights=None, outputs=(), import_roots=(), seed=None, names=None, dequantize=False, signature="",
              **others: Any) -> _convoy.ReadOptions:
     if others:
         raise UsageError(f"there is no argument {next(iter(others))!r}")
@@ -134,6 +134,12 @@ def _reading(size=None, shapes=None, weights=None, outputs=(), import_roots=(), 
     if shapes is not None:
         named = shapes if isinstance(shapes, Mapping) else {"": shapes}
         reading.shapes = {name: _sizes(shape, "shapes") for name, shape in named.items()}
+    if types is not None:
+        named = types if isinstance(types, Mapping) else {"": types}
+        try:
+            reading.types = {name: str(np.dtype(type)) if not isinstance(type, str) else type for name, type in named.items()}
+        except (TypeError, ValueError):
+            raise UsageError(f"types={types!r} is not taken: give an element type such as 'int64', or a dict of them by input") from None
     reading.outputs = _names(outputs, "outputs")
     roots = _names([import_roots] if isinstance(import_roots, os.PathLike) else import_roots, "import_roots")
     reading.import_roots = [os.fsencode(root) for root in roots]

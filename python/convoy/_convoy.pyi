@@ -16,6 +16,7 @@ class ReadOptions:
     weights: bytes
     size: Sequence[int | None]
     shapes: Mapping[str, Sequence[int | None]]
+    types: Mapping[str, str]
     outputs: Sequence[str]
     dequantizes: bool
     import_roots: Sequence[bytes]

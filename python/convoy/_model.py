@@ -168,7 +168,7 @@ def _load_again(source: Any, options: dict) -> Model:
     return load(source, **options)
 
 
-def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, outputs=(), import_roots=(), seed=None,
+def load(source: Any, *inputs: Any, size=None, shapes=None, types=None, weights=None, outputs=(), import_roots=(), seed=None,
          names: Mapping[str, Any] | None = None, dequantize: bool = False, signature: str = "",
          budget: int | str | None = None, progress: Watcher = None) -> Model:
     """Reads a model; nothing that it holds is executed, and no framework is needed for a file.
@@ -187,6 +187,8 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
         Spatial sizes of the image inputs, (224, 224); None frees an axis.
     shapes
         The whole shape of the only input, or a dict of shapes by input.
+    types
+        Of source and scripted TorchScript, which declare none: the element type of the only input, "int64", or a dict of types by input.
     weights
         A file of weights for a source that has none (its path, its bytes or open), or a dict of arrays by name, such as a state_dict.
     outputs
@@ -211,7 +213,7 @@ def load(source: Any, *inputs: Any, size=None, shapes=None, weights=None, output
     ------
     FileError, BrokenFile, Unsupported, UsageError
     """
-    options = {"size": size, "shapes": shapes, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed,
+    options = {"size": size, "shapes": shapes, "types": types, "weights": weights, "outputs": outputs, "import_roots": import_roots, "seed": seed,
                "names": names, "dequantize": dequantize, "signature": signature}
     source, options = _weights.apart(source, options)
     with asked(budget, progress) as wish, _weights.at_hand(options) as given:

@@ -101,7 +101,8 @@ void offer_budget(CLI::App& app) {
 namespace {
 
 constexpr const char* shape_said =
-    "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated)";
+    "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated); of source "
+    "and scripts with its element type where that is not float32: tokens=1,77:int64";
 
 }  // namespace
 
@@ -177,13 +178,23 @@ Result<ReadOptions> ModelOptions::asked() const {
       return fail(Fault::Usage, fmt::format("--shape: '{}' has no name; write NAME=1,64,64,3, or the numbers alone "
                                             "for the only input",
                                             text));
+    const std::string name = unnamed ? std::string() : text.substr(0, equals);
+    std::string sizes = text.substr(unnamed ? 0 : equals + 1);
+    if (const auto colon = sizes.find(':'); colon != std::string::npos) {
+      const auto type = type_named(sizes.substr(colon + 1));
+      if (!type)
+        return fail(Fault::Usage, fmt::format("--shape: '{}' is no element type; write one such as int64 behind the colon",
+                                              sizes.substr(colon + 1)));
+      options.types[name] = *type;
+      sizes.resize(colon);
+    }
     ModelShape shape;
-    for (const auto& word : split(text.substr(unnamed ? 0 : equals + 1), ',')) {
+    for (const auto& word : split(sizes, ',')) {
       const auto dim = parse_dim(word, "--shape");
       if (!dim) return std::unexpected(dim.error());
       shape.push_back(dim->size());
     }
-    options.shapes[unnamed ? std::string() : text.substr(0, equals)] = std::move(shape);
+    options.shapes[name] = std::move(shape);
   }
   return options;
 }

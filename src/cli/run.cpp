@@ -63,13 +63,13 @@ Result<std::map<std::string, Shape>> shapes_of(const Run& o) {
   return shapes;
 }
 
-// Source says no type of its inputs: whole numbers and truths are what the files hold.
+// Source and scripts say no type of their inputs: whole numbers and truths are what the files hold.
 Status take_types(const Run& o, LoadOptions& options) {
   for (const auto& word : o.inputs) {
     const auto [name, file] = name_and_file(o, word);
     const auto tensor = read_tensor(file);
     if (!tensor) return std::unexpected(tensor.error());
-    if (!is_floating(tensor->dtype())) options.types.emplace(name, tensor->dtype());
+    if (!is_floating(tensor->dtype())) options.types_at_hand.emplace(name, tensor->dtype());
   }
   return {};
 }
@@ -87,8 +87,7 @@ Result<Graph> loaded(const Run& o) {
                                     std::string(options->weights ? "--weights gives them" : "the file holds them"));
     options->seed = *seed;
   }
-  if (is_source(o.model.file))
-    if (auto taken = take_types(o, *options); !taken) return pass(taken);
+  if (auto taken = take_types(o, *options); !taken) return pass(taken);
   const bool open = options->shapes.empty();
   auto graph = open && is_source(o.model.file) ? Result<Graph>(fail(Fault::Usage, "")) : load(o.model.file, *options);
   if (graph || !open || graph.error().fault != Fault::Usage) return graph;

@@ -20,8 +20,9 @@ struct LoadOptions {
   std::optional<std::filesystem::path> weights;  // --weights FILE: binds weights to a source that has none
   std::vector<std::optional<Size>> size;         // --size HxW, "?" frees an axis: spatial sizes of every image input
   std::map<std::string, Shape> shapes;  // --shape x=1,3,224,224, by input name; "": that of the only input
-  // Of inputs that source declares no type of, by name, where they are known not to be float32; "": that of the only one.
-  std::map<std::string, DType> types;
+  // Of inputs that source and scripts declare no type of, by name; "": that of the only one. As somebody says
+  // (--shape x=1,3:int64), and as the arrays are that lie at hand, which a file that declares another turns into its own.
+  std::map<std::string, DType> types, types_at_hand;
   bool for_one_model = true;  // size and shapes that no input takes are refused; two may share them
   std::vector<std::string> outputs;  // --outputs NAME,...: cut there
   std::optional<std::string> signature;  // --signature: which of a SavedModel's

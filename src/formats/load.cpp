@@ -177,6 +177,18 @@ Status all_taken(const Graph& graph, const LoadOptions& options) {
   return {};
 }
 
+// A type is taken where the file declares none.
+Status types_taken(const Graph& graph, const LoadOptions& options) {
+  for (const auto& [name, type] : options.types)
+    for (const ValueId v : graph.inputs) {
+      const DType said = type, read = graph[v].type.dtype;
+      if ((name.empty() || graph[v].name == name) && read != said)
+        return fail(Fault::Usage, "input '" + graph[v].name + "' is said to be " + std::string(name_of(said)) +
+                                      ", and the file declares " + std::string(name_of(read)) + "; leave out the type");
+    }
+  return {};
+}
+
 // A shape without a name is that of the only input.
 Status only_one_unnamed(const Graph& graph, const LoadOptions& options) {
   if (!options.shapes.contains("") || graph.inputs.size() < 2) return {};
@@ -257,6 +269,8 @@ Result<Graph> as_asked(Result<Graph> graph, const std::string& name, const LoadO
     if (auto one = within(name, only_one_unnamed(*graph, options)); !one) return pass(one);
   if (graph && options.for_one_model)
     if (auto taken = within(name, all_taken(*graph, options)); !taken) return pass(taken);
+  if (graph && options.for_one_model)
+    if (auto taken = within(name, types_taken(*graph, options)); !taken) return pass(taken);
   return graph;
 }
 

@@ -32,6 +32,7 @@ Result<LoadOptions> load_options(const std::filesystem::path& file, const ReadOp
     if (!shape) return pass(shape);
     to.shapes.emplace(input, *std::move(shape));
   }
+  to.types = options.types;
   to.outputs = options.outputs;
   to.dequantizes = options.dequantizes;
   to.import_roots = options.import_roots;

@@ -112,7 +112,7 @@ for line in "${sized[@]}"; do
     ends 2 "a size that is none" $line --size=$size
     says "the option is named" "--size"
   done
-  for shape in image=1,b image= =1,2 image=1,,3 image=1,0,3,3 1,b 1, ''; do
+  for shape in image=1,b image= =1,2 image=1,,3 image=1,0,3,3 1,b 1, '' image=1,3:int65 1,3: image=:int64; do
     ends 2 "a shape that is none" $line --shape $shape
     says "the option is named" "--shape"
   done
@@ -145,6 +145,8 @@ ends 2 "a layer to explain" pad good.keras con2vd
 says "the layer is told" "did you mean 'conv2d'?"
 ends 2 "an input's shape" summary good.keras --shape imgae=1,6,6,2
 says "the input is told" "did you mean 'image'?"
+ends 2 "another type than the file declares" summary good.keras --shape 1,8,14,3:int64
+says "both types" "is said to be int64, and the file declares float32"
 ends 2 "a pass to leave out" port good.keras --to torch -o out.py --without move_axis
 says "the pass is told" "did you mean 'move_axes'?"
 ends 2 "a framework to tell about" pad --about tensorflw

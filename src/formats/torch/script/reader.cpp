@@ -156,7 +156,7 @@ class Reader {
       names_.push_back(name);
       if (const auto type = type_of_input(i - 1, name, batch)) {
         tensor->said = type->shape;
-        if (auto named = tracer_.value_of(*tensor, {}, type->dtype); !named) return pass(named);
+        tensor->value = tracer_.graph.input(tracer_.graph.unique_name(name), *type);
       } else if (const auto shape = said_shape(i - 1, name)) {
         tensor->said = *shape;
       }

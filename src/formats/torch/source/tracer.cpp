@@ -127,8 +127,9 @@ Result<Value> Tracer::parameter(Interpreter& in, const Sizes& shape, Filling fil
 
 DType Tracer::dtype_of(const SourceTensor& tensor, DType otherwise) const {
   if (tensor.value) return graph[tensor.value].type.dtype;
-  for (const std::string& name : {tensor.input_name, std::string()})
-    if (const auto type = options_.types.find(name); type != options_.types.end()) return type->second;
+  for (const auto* types : {&options_.types, &options_.types_at_hand})
+    for (const std::string& name : {tensor.input_name, std::string()})
+      if (const auto type = types->find(name); type != types->end()) return type->second;
   return otherwise;
 }
 
