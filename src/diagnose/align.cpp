@@ -204,19 +204,39 @@ class Aligner {
       if (!here.empty() && !there.empty()) pairs.emplace_back(here[0], there[0]);
       return pairs;
     }
-    if (kinds_a_.empty()) kinds_a_ = kinds_of(a_), kinds_b_ = kinds_of(b_);
-    std::vector<NodeId> left;
-    for (const NodeId n : here) {
-      const auto like = std::ranges::find_if(there, [&](NodeId m) { return kinds_a_[n.slot()] == kinds_b_[m.slot()]; });
-      if (like == there.end()) {
-        left.push_back(n);
-        continue;
-      }
-      pairs.emplace_back(n, *like);
-      there.erase(like);
+    if (kinds_a_.empty()) {
+      kinds_a_ = kinds_of(a_), kinds_b_ = kinds_of(b_);
+      inputs_of_a_ = inputs_behind(a_), inputs_of_b_ = inputs_behind(b_);
     }
+    std::vector<NodeId> left = here;
+    const auto pair_those = [&](const auto& stand_alike) {
+      std::erase_if(left, [&](NodeId n) {
+        const auto like = std::ranges::find_if(there, [&](NodeId m) { return stand_alike(n, m); });
+        if (like == there.end()) return false;
+        pairs.emplace_back(n, *like);
+        there.erase(like);
+        return true;
+      });
+    };
+    pair_those([&](NodeId n, NodeId m) { return kinds_a_[n.slot()] == kinds_b_[m.slot()]; });
+    // An encoder that is applied to each of two inputs, in whatever order.
+    pair_those([&](NodeId n, NodeId m) { return inputs_of_a_[n.slot()] == inputs_of_b_[m.slot()]; });
     for (std::size_t i = 0; i < std::min(left.size(), there.size()); ++i) pairs.emplace_back(left[i], there[i]);
     return pairs;
+  }
+
+  // Which inputs of the model each node is computed from.
+  static std::vector<std::vector<bool>> inputs_behind(const Graph& graph) {
+    std::vector<std::vector<bool>> of_values(graph.values.size(), std::vector<bool>(graph.inputs.size(), false)), all;
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) of_values[graph.inputs[i].slot()][i] = true;
+    for (const Node& node : graph.nodes) {
+      std::vector<bool>& own = all.emplace_back(graph.inputs.size(), false);
+      for (const ValueId v : node.inputs)
+        for (std::size_t i = 0; v && i < own.size(); ++i) own[i] = own[i] || of_values[v.slot()][i];
+      for (const ValueId v : node.outputs)
+        if (v) of_values[v.slot()] = own;
+    }
+    return all;
   }
 
   struct Pair {
@@ -418,7 +438,9 @@ class Aligner {
   std::vector<bool> matched_a_, matched_b_;
   std::vector<bool> is_fed_a_, is_fed_b_;  // hang on a number that is no constant
   std::set<NodeId> taken_a_, taken_b_;
-  std::vector<std::uint64_t> kinds_a_, kinds_b_;  // made where layers with the same numbers have to be told apart
+  // Made where layers with the same numbers have to be told apart.
+  std::vector<std::uint64_t> kinds_a_, kinds_b_;
+  std::vector<std::vector<bool>> inputs_of_a_, inputs_of_b_;
   Alignment result_;
 };
 

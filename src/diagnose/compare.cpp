@@ -85,9 +85,10 @@ std::optional<Tensor> Comparison::fresh_like(const Tensor& own, const Sizes& sha
 Tensor Comparison::forced(const Match& match, const State& state) const {
   const auto fed = state.fed.find(static_cast<std::size_t>(&match - alignment_.matches.data()));
   if (fed != state.fed.end()) return fed->second;
-  Tensor own = rounded(values_a_[match.a.slot()]);
+  const DType dtype = sized_.a[match.a].type.dtype;  // of 16 bits where the model rounds to them
+  Tensor own = rounded(values_a_[match.a.slot()], dtype);
   if (!state.fresh) return own;
-  return fresh_like(own, own.shape(), static_cast<std::uint64_t>(match.a.index) + 1).value_or(own);
+  return rounded(fresh_like(own, own.shape(), static_cast<std::uint64_t>(match.a.index) + 1).value_or(own), dtype);
 }
 
 Result<Comparison::Stretch> Comparison::stretch(std::size_t i) const {

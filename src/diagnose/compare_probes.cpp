@@ -280,7 +280,7 @@ std::optional<Comparison::Fed> Comparison::fed_from_scaled(const Stretch& at, do
     const Tensor& made = own == sized_.a.inputs.end() ? values->at(match.a)
                                                       : inputs[static_cast<std::size_t>(own - sized_.a.inputs.begin())];
     if (!all_finite(made)) return std::nullopt;
-    fed[from] = rounded(made);
+    fed[from] = rounded(made, sized_.a[match.a].type.dtype);
   }
   return fed;
 }

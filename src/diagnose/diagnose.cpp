@@ -7,6 +7,7 @@
 #include "diagnose/error_map.h"
 #include "diagnose/fix.h"
 #include "diagnose/hidden_order.h"
+#include "diagnose/merge_calls.h"
 #include "diagnose/separate.h"
 #include "diagnose/share.h"
 #include "diagnose/steps_causes.h"
@@ -474,12 +475,23 @@ Graph in_order_of(const Graph& a, Graph b) {
   return b;
 }
 
-Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& options) {
+Result<Diagnosis> diagnosed_as_written(const Graph& a, const Graph& b, const Options& options) {
   Trials trials(a, b, options, Unsaid::Convention);
   auto result = trials.run();
   if (!trials.is_open() || (result && result->same)) return result;
   auto other = Trials(a, b, options, Unsaid::AsItLies).run();
   return other && (!result || other->same) ? other : result;
+}
+
+// A model that computes something twice and one that keeps it differ in no number.
+Result<Diagnosis> diagnosed(const Graph& a, const Graph& b, const Options& options) {
+  auto result = diagnosed_as_written(a, b, options);
+  if (!result || result->same) return result;
+  Graph once_a = a, once_b = b;
+  const auto of_a = merge_repeats(once_a), of_b = merge_repeats(once_b);
+  if (!of_a || !of_b || (!*of_a && !*of_b)) return result;
+  auto other = diagnosed_as_written(once_a, once_b, options);
+  return other && other->same ? other : result;
 }
 
 void name_other_types(const Graph& a, const Graph& b, Scope& scope) {

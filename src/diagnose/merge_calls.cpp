@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 #include <vector>
 
 namespace convoy::diagnose {
@@ -56,9 +57,71 @@ Status merge(Graph& graph, const Calls& calls, const std::set<std::uint64_t>& un
   return now.empty() ? Status() : apply(graph, std::move(patch));
 }
 
+// A step that holds no numbers, and the first one that reads the same: `x - mean` in `(x - mean) / std` and within std.
+using Repeats = std::map<NodeId, NodeId>;
+
+Repeats repeats_in(const Graph& graph) {
+  Repeats repeats;
+  std::map<ValueId, ValueId> now;
+  std::map<std::vector<ValueId>, std::vector<NodeId>> kept;  // by what they read
+  const auto is_output = [&](ValueId v) { return std::ranges::find(graph.outputs, v) != graph.outputs.end(); };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (fingerprint(graph, node) || std::ranges::any_of(node.outputs, is_output)) continue;
+    std::vector<ValueId> reads = node.inputs;
+    for (ValueId& v : reads)
+      if (const auto other = now.find(v); other != now.end()) v = other->second;
+    std::vector<NodeId>& alike = kept[reads];
+    const NodeId n{static_cast<std::int32_t>(i)};
+    const auto first = std::ranges::find_if(alike, [&](NodeId other) {
+      return graph[other].op == node.op && graph[other].outputs.size() == node.outputs.size();
+    });
+    if (first == alike.end()) {
+      alike.push_back(n);
+      continue;
+    }
+    repeats.emplace(n, *first);
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) now[node.outputs[o]] = graph[*first].outputs[o];
+  }
+  return repeats;
+}
+
+// How many repeats there are of each operator.
+std::map<std::string_view, std::size_t> counted(const Graph& graph, const Repeats& repeats) {
+  std::map<std::string_view, std::size_t> counts;
+  for (const auto& [again, first] : repeats) ++counts[name_of(graph[again].op)];
+  return counts;
+}
+
+Status merge(Graph& graph, const Repeats& repeats) {
+  if (repeats.empty()) return {};
+  Patch patch(graph);
+  for (const auto& [again, first] : repeats) {
+    patch.remove(again);
+    for (std::size_t o = 0; o < graph[again].outputs.size(); ++o)
+      if (graph[again].outputs[o]) patch.replace(graph[again].outputs[o], graph[first].outputs[o]);
+  }
+  return apply(graph, std::move(patch));
+}
+
+// Where one of the models has more of them, a mistake may have made two steps alike.
+Status merge_repeated_steps(Graph& a, Graph& b) {
+  const Repeats of_a = repeats_in(a), of_b = repeats_in(b);
+  if (counted(a, of_a) != counted(b, of_b)) return {};
+  if (auto done = merge(a, of_a); !done) return done;
+  return merge(b, of_b);
+}
+
 }  // namespace
 
+Result<bool> merge_repeats(Graph& graph) {
+  const Repeats repeats = repeats_in(graph);
+  if (auto done = merge(graph, repeats); !done) return pass(done);
+  return !repeats.empty();
+}
+
 Status merge_repeated_calls(Graph& a, Graph& b) {
+  if (auto done = merge_repeated_steps(a, b); !done) return done;
   const Calls of_a = calls_in(a), of_b = calls_in(b);
   std::set<std::uint64_t> uneven;
   for (const auto& [print, calls] : of_a) {

@@ -460,5 +460,44 @@ TEST(SameExactly, WhatIsGivenInADictionaryGoesByItsName) {
   EXPECT_FALSE(diagnosed(a, b).same);
 }
 
+// A step that is written down twice, in both models, may be laid side by side crosswise; an encoder of two inputs too.
+TEST(Exactly, WhatStandsTwiceIsTheSameInWhateverOrder) {
+  const std::string head = "input x float32[2,3,5,7]\nm = reduce(x) reduction=mean axes=1,2,3 keeps_axes=true\n";
+  const std::string first = "p = binary(x, m) function=subtract\n", second = "q = binary(x, m) function=subtract\n",
+                    behind =
+                        "s = unary(SQUARED) function=square\nv = reduce(s) reduction=mean axes=1,2,3 "
+                        "keeps_axes=true\nr = unary(v) function=sqrt\ny = binary(DIVIDED, r) function=divide\n"
+                        "output y\n";
+  const auto told = [&](const std::string& squared, const std::string& divided) {
+    std::string text = head + first + second + behind;
+    text.replace(text.find("SQUARED"), 7, squared);
+    text.replace(text.find("DIVIDED"), 7, divided);
+    return exactly_parsed(text);
+  };
+  EXPECT_TRUE(diagnosed(told("p", "q"), told("q", "p")).findings.empty());
+  EXPECT_TRUE(diagnosed(told("p", "q"), told("p", "p")).findings.empty());
+
+  const std::string inputs = "input x float32[2,6]\ninput z float32[2,6]\nconst k float32[4,6] = seed 1\n";
+  const std::string of_x = "a = linear(x, k)\n", of_z = "b = linear(z, k)\n";
+  const std::string difference = "y = binary(a, b) function=subtract\n", half = "o = affine(y) scale=0.5\noutput o\n",
+                    halves = "h = affine(y) scale=0.25\no = binary(h, h) function=add\noutput o\n";
+  EXPECT_TRUE(diagnosed(exactly_parsed(inputs + of_x + of_z + difference + half),
+                        exactly_parsed(inputs + of_z + of_x + difference + halves))
+                  .findings.empty());
+  const Diagnosis exchanged =
+      diagnosed(exactly_parsed(inputs + of_x + of_z + difference + half),
+                exactly_parsed(inputs + of_z + of_x + "y = binary(b, a) function=subtract\n" + half));
+  EXPECT_FALSE(exchanged.findings.empty());
+}
+
+// What rounds to 16 bits meets numbers of 16 bits.
+TEST(Exactly, AModelOf16BitsIsTheSameAsItself) {
+  for (const char* type : {"float16", "bfloat16"}) {
+    const Graph graph = exactly_parsed("input x float32[4,8]\nh = cast(x) to=" + std::string(type) + "\nconst k " +
+                                       type + "[3,8] = seed 1\nl = linear(h, k)\ny = identity(l)\noutput y\n");
+    EXPECT_TRUE(diagnosed(graph, graph).findings.empty()) << type;
+  }
+}
+
 }  // namespace
 }  // namespace convoy::diagnose::exactly_test
