@@ -12,6 +12,7 @@
 #include "diagnose/share.h"
 #include "diagnose/steps_causes.h"
 #include "diagnose/twin.h"
+#include "ops/expect.h"
 #include "prove/meeting.h"
 #include "run/run.h"
 
@@ -521,10 +522,28 @@ Result<Diagnosis> twins_diagnosed(const Graph& a, const Graph& b, const Options&
   return result;
 }
 
+// What is behind a number that is none is compared with nothing, and so is what no example goes through.
+Status check_given(const Graph& a, const std::vector<Tensor>& given) {
+  if (given.size() > a.inputs.size())
+    return fail(Fault::Usage, std::to_string(given.size()) + " arrays are given, a has " +
+                                  std::to_string(a.inputs.size()) + " inputs: give one for each");
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string& name = a[a.inputs[i]].name;
+    if (given[i].count() == 0)
+      return fail(Fault::Usage, "the array for input '" + name + "' is empty: nothing would be compared");
+    if (is_floating(given[i].dtype()) &&
+        !std::ranges::all_of(given[i].doubles(), [](double x) { return std::isfinite(x); }))
+      return fail(Fault::Usage, "the array for input '" + name +
+                                    "' holds NaN or infinity, behind which no difference shows: give finite numbers");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Diagnosis> diagnose(const Graph& a, const Graph& written_b, const Options& options) {
   const budget::Computing computing;
+  if (auto sound = check_given(a, options.inputs); !sound) return pass(sound);
   const Graph b = in_order_of(a, written_b);
   if (are_twins(a, b)) return twins_diagnosed(a, b, options);
   auto result = diagnosed(a, b, options);

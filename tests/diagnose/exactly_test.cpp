@@ -490,6 +490,24 @@ TEST(Exactly, WhatStandsTwiceIsTheSameInWhateverOrder) {
   EXPECT_FALSE(exchanged.findings.empty());
 }
 
+// Behind a number that is none, and with no example, every two models would be the same.
+TEST(Exactly, NumbersThatTellNothingAreRefused) {
+  const Graph a = exactly_parsed("input x float32[2,3]\ny = relu(x)\noutput y\n"),
+              b = exactly_parsed("input x float32[2,3]\ny = unary(x) function=tanh\noutput y\n");
+  const auto refused = [&](std::vector<Tensor> inputs) {
+    Options options;
+    options.inputs = std::move(inputs);
+    const auto found = diagnose(a, b, options);
+    return !found && found.error().fault == Fault::Usage;
+  };
+  const Tensor sound = Tensor::of({2, 3}, std::vector<float>(6, 1.0F));
+  EXPECT_TRUE(refused({Tensor::of({2, 3}, std::vector<float>{0, 1, 2, NAN, 4, 5})}));
+  EXPECT_TRUE(refused({Tensor::of({2, 3}, std::vector<float>{0, 1, 2, 3, INFINITY, 5})}));
+  EXPECT_TRUE(refused({Tensor::of({0, 3}, std::vector<float>{})}));
+  EXPECT_TRUE(refused({sound, sound}));
+  EXPECT_FALSE(refused({sound}));
+}
+
 // What rounds to 16 bits meets numbers of 16 bits.
 TEST(Exactly, AModelOf16BitsIsTheSameAsItself) {
   for (const char* type : {"float16", "bfloat16"}) {
