@@ -286,6 +286,13 @@ std::string layer_text(std::string_view name, const Given& given) {
   return constructor_text(layer, "");
 }
 
+bool takes_data_format(std::string_view class_name, bool is_operation) {
+  const CatalogueRow* row = catalogued(is_operation ? "ops" : "layers", class_name);
+  return row && std::ranges::any_of(split(row->signature), [](std::string_view parameter) {
+           return parameter.starts_with("data_format=");
+         });
+}
+
 namespace writing {
 
 LayerConfig layer_as(Sink& sink, std::string_view name, const Given& given) {

@@ -16,4 +16,7 @@ std::string layer_text(std::string_view name, const Given& given);
 // In place of a number: Python to stand there as it is.
 Json verbatim(std::string_view python);
 
+// Whether a layer, or an operation of keras.ops, takes `data_format`.
+bool takes_data_format(std::string_view class_name, bool is_operation);
+
 }  // namespace convoy::keras

@@ -1,4 +1,5 @@
 // config.json: layers in Keras's own order, each with its arguments and the calls of it.
+#include "formats/keras/catalogue/layer_text.h"
 #include "formats/keras/write/files.h"
 #include "formats/keras/write/sink.h"
 #include "formats/shortest.h"
@@ -36,6 +37,16 @@ Json array_of(const Tensor& tensor) {
           {"config", {{"value", std::move(value)}, {"dtype", std::string(name_of(tensor.dtype()))}}}};
 }
 
+// The order of axes and the type, which Keras takes from the reader's own settings where a file leaves them out.
+void say_settings(Json& config, const std::string& class_name, bool is_operation) {
+  if (takes_data_format(class_name, is_operation) && !config.contains("data_format"))
+    config["data_format"] = "channels_last";
+  if (!is_operation && !config.contains("dtype")) config["dtype"] = "float32";
+  for (auto& [key, value] : config.items())
+    if (value.is_object() && value.contains("class_name") && value.value("module", "") == "keras.layers")
+      say_settings(value["config"], value["class_name"].get<std::string>(), false);
+}
+
 class Config {
  public:
   Config(const Document& document, bool legacy) : document_(document), legacy_(legacy) {}
@@ -71,7 +82,7 @@ class Config {
     config["name"] = said.name;
     if (!said.trainable) config["trainable"] = false;
     for (const auto& [key, value] : said.arguments.items()) config[key] = value;
-    if (said.class_name == "InputLayer" && !config.contains("dtype")) config["dtype"] = "float32";
+    say_settings(config, said.class_name, said.is_operation());
     one["config"] = std::move(config);
     if (!legacy_) one["registered_name"] = said.is_operation() ? Json(said.class_name) : Json();
     if (chain) return one;
