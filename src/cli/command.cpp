@@ -101,7 +101,8 @@ void offer_budget(CLI::App& app) {
 namespace {
 
 constexpr const char* shape_said =
-    "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated); of source "
+    "full shape of the only input, such as 1,64,64,3, or of one of several: image=1,64,64,3 (may be repeated); of "
+    "source "
     "and scripts with its element type where that is not float32: tokens=1,77:int64";
 
 }  // namespace
@@ -183,8 +184,9 @@ Result<ReadOptions> ModelOptions::asked() const {
     if (const auto colon = sizes.find(':'); colon != std::string::npos) {
       const auto type = type_named(sizes.substr(colon + 1));
       if (!type)
-        return fail(Fault::Usage, fmt::format("--shape: '{}' is no element type; write one such as int64 behind the colon",
-                                              sizes.substr(colon + 1)));
+        return fail(Fault::Usage,
+                    fmt::format("--shape: '{}' is no element type; write one such as int64 behind the colon",
+                                sizes.substr(colon + 1)));
       options.types[name] = *type;
       sizes.resize(colon);
     }

@@ -288,9 +288,8 @@ std::string layer_text(std::string_view name, const Given& given) {
 
 bool takes_data_format(std::string_view class_name, bool is_operation) {
   const CatalogueRow* row = catalogued(is_operation ? "ops" : "layers", class_name);
-  return row && std::ranges::any_of(split(row->signature), [](std::string_view parameter) {
-           return parameter.starts_with("data_format=");
-         });
+  return row && std::ranges::any_of(split(row->signature),
+                                    [](std::string_view parameter) { return parameter.starts_with("data_format="); });
 }
 
 namespace writing {
