@@ -111,6 +111,17 @@ ValueId FunctionCall::einsum(const std::string& equation, const std::vector<Valu
   return values.back();
 }
 
+std::vector<ValueId> FunctionCall::through(const FunctionRow& row, const Json& arguments, TensorArguments tensors,
+                                           std::size_t wanted) {
+  if (failed()) return {};
+  FunctionCall inner(graph_, std::string(row.name), arguments, std::move(tensors), layer_, {opset, wanted});
+  auto made = row.read(inner);
+  auto said = inner.done();
+  if (said) return made;
+  attrs.refuse(std::move(said.error()));
+  return {};
+}
+
 ValueId FunctionCall::make_constant(std::string_view word, Tensor tensor) {
   const bool literal = tensor.rank() == 0;
   const ValueId made = graph_.constant(layer_ + "/" + std::string(word), std::move(tensor), false);

@@ -22,6 +22,8 @@ struct CallSetting {
   std::size_t results = 1;  // how many results are asked for: some functions give more of them on request
 };
 
+struct FunctionRow;
+
 class FunctionCall {
  public:
   FunctionCall(Graph& graph, std::string name, const Json& arguments, TensorArguments tensors, std::string layer,
@@ -54,6 +56,9 @@ class FunctionCall {
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs);
   // What an equation makes of these, in the words of the frameworks ("...", no arrow, any number of operands).
   ValueId einsum(const std::string& equation, const std::vector<ValueId>& operands);
+  // What another function of the framework makes of these, as part of this call.
+  std::vector<ValueId> through(const FunctionRow& row, const Json& arguments, TensorArguments tensors,
+                               std::size_t wanted = 1);
   ValueId make_constant(std::string_view word, Tensor tensor);
   // The numbers of a constant in another order; what is made takes its name.
   ValueId remade(ValueId constant, Tensor tensor, std::shared_ptr<const Quantization> quantization = {});

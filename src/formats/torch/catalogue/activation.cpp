@@ -1,6 +1,7 @@
 // Activations: how PyTorch's functions and layers of one number, and those along an axis, are read, and how they are
 // written; where PyTorch has no word, the formula. Source: nn/functional.py, ATen/native/Activation.cpp.
 #include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
@@ -133,7 +134,7 @@ Size softmax_axis(FunctionCall& call, Size rank) {
 
 std::vector<ValueId> softmax_of(FunctionCall& call, ValueId x, bool logarithm) {
   call.attrs.ignore({"_stacklevel"});
-  if (call.attrs.has("dtype")) call.refuse(Fault::Unsupported, "argument 'dtype' asks for other numbers than come in");
+  if (const auto asked = asked_type(call)) x = cast_to(call, x, *asked);
   const Size axis = softmax_axis(call, call.rank(x));
   return {call.add(Softmax{{axis}, logarithm}, {x})};
 }
@@ -142,6 +143,17 @@ std::vector<ValueId> softmax(FunctionCall& call) { return softmax_of(call, call.
 std::vector<ValueId> log_softmax(FunctionCall& call) { return softmax_of(call, call.tensor("input"), true); }
 std::vector<ValueId> softmin(FunctionCall& call) {
   return softmax_of(call, call.add(Unary{Function::Negate}, {call.tensor("input")}), false);
+}
+
+// Zeros where nothing but negative infinities comes in.
+std::vector<ValueId> safe_softmax(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  if (const auto asked = asked_type(call)) x = cast_to(call, x, *asked);
+  const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
+  Arithmetic apply(call, x);
+  const ValueId nothing = apply.number(-std::numeric_limits<double>::infinity());
+  const ValueId nothing_else = apply.folded(Reduction::Minimum, apply(BinaryFunction::Equal, x, nothing), {axis}, true);
+  return {apply.choose(nothing_else, apply.number(0), call.add(Softmax{{axis}, false}, {x}))};
 }
 
 // Over the channels of [N, C, H, W] or [C, H, W].
@@ -342,6 +354,7 @@ constexpr std::array rows_of_activations{
         "log_softmax aten._log_softmax nn.LogSoftmax",
         "int(input:T dim:i= F/_stacklevel:i= call/dtype:t?=) _log_softmax.default(input:T dim:i half_to_float:b)",
         log_softmax},
+    CatalogueRow{"aten._safe_softmax", "input:T dim:i dtype:t?=", safe_softmax},
     CatalogueRow{"F.softmin nn.Softmin", "input:T dim:i= F/_stacklevel:i= F/dtype:t?=", softmin},
     CatalogueRow{"nn.Softmax2d", "input:T", softmax2d},
     CatalogueRow{"glu nn.GLU", "input:T dim:i=-1", glu},

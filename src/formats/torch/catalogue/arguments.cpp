@@ -58,6 +58,17 @@ Size axis_of(FunctionCall& call, Size axis, Size rank) {
   return 0;
 }
 
+Sizes reduced_axes(FunctionCall& call, ValueId x) {
+  Sizes all = call.attrs.has("dim") ? call.attrs.list("dim") : Sizes();
+  for (Size& axis : all) axis = axis_of(call, axis, call.rank(x));
+  if (all.empty()) {
+    all.resize(static_cast<std::size_t>(call.rank(x)));
+    std::iota(all.begin(), all.end(), Size{0});
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
 ValueId real_tensor(FunctionCall& call, std::string_view name) {
   const ValueId x = call.tensor(name);
   if (call.failed() || is_floating(call.type(x).dtype)) return x;

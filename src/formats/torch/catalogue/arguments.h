@@ -28,6 +28,9 @@ bool is_mask(FunctionCall& call, ValueId index);
 // An axis that may count from the end; refuses one that the input does not have.
 Size axis_of(FunctionCall& call, Size axis, Size rank);
 
+// The argument "dim" of what folds axes, sorted. No list, or an empty one: all axes.
+Sizes reduced_axes(FunctionCall& call, ValueId x);
+
 // Refuses numbers that are not real ones: of whole ones PyTorch computes another thing, or nothing.
 ValueId real_tensor(FunctionCall& call, std::string_view name);
 

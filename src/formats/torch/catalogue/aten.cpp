@@ -2,6 +2,7 @@
 #include "formats/torch/catalogue/aten.h"
 
 #include "base/whole_tensor.h"
+#include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
 
@@ -47,6 +48,16 @@ ValueId number_constant(FunctionCall& call, std::string_view word, double number
   return call.make_constant(word, whole_tensor(dtype, {}, {whole}));
 }
 
+double number_or_truth(FunctionCall& call, std::string_view argument, std::optional<double> otherwise) {
+  const Json* said = call.attrs.raw(argument);
+  return said && said->is_boolean() ? (said->get<bool>() ? 1.0 : 0.0) : call.attrs.number(argument, otherwise);
+}
+
+double multiple_of(FunctionCall& call, std::string_view argument, DType dtype) {
+  const double number = number_or_truth(call, argument, 1.0);
+  return is_floating(dtype) ? number : std::trunc(number);
+}
+
 ValueId scaled(FunctionCall& call, ValueId x, double factor) {
   if (call.failed()) return x;
   if (is_floating(call.type(x).dtype) || factor != std::floor(factor)) return call.add(Affine{factor, 0}, {x});
@@ -66,6 +77,44 @@ ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes) {
     if (const ValueId like = call.optional("like." + std::to_string(i)))
       x = call.add(ExpandLike{static_cast<Size>(i), from[i]}, {x, like});
   return x;
+}
+
+std::vector<ValueId> through(FunctionCall& call, const std::string& overload, Json arguments, TensorArguments tensors,
+                             std::size_t wanted) {
+  const auto [row, plain] = aten_row(overload, std::move(arguments));
+  if (!row) call.refuse(Fault::Internal, "no operator '" + overload + "'");
+  if (call.failed()) return {};
+  return call.through(*row, plain, std::move(tensors), wanted);
+}
+
+TensorArguments listed(std::string_view argument, const std::vector<ValueId>& tensors) {
+  TensorArguments all;
+  for (std::size_t i = 0; i < tensors.size(); ++i) all[std::string(argument) + "." + std::to_string(i)] = tensors[i];
+  return all;
+}
+
+std::optional<DType> asked_type(FunctionCall& call) {
+  const std::string wanted = call.attrs.word("dtype", "");
+  if (wanted.empty()) return std::nullopt;
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
+                            DType::I64, DType::U8, DType::U16, DType::U32, DType::Bool})
+    if (wanted == name_of(dtype)) return dtype;
+  call.refuse(Fault::Unsupported, "element type '" + wanted + "' is not carried");
+  return std::nullopt;
+}
+
+ValueId cast_to(FunctionCall& call, ValueId x, DType dtype) {
+  return call.failed() || call.type(x).dtype == dtype ? x : call.add(Cast{dtype}, {x});
+}
+
+Sizes all_axes(const FunctionCall& call, ValueId x) {
+  Sizes all(static_cast<std::size_t>(call.rank(x)));
+  std::iota(all.begin(), all.end(), Size{0});
+  return all;
+}
+
+ValueId in_fractions(FunctionCall& call, ValueId x) {
+  return call.failed() || is_floating(call.type(x).dtype) ? x : call.add(Cast{DType::F32}, {x});
 }
 
 AtenRow aten_row(const std::string& overload, Json arguments) {

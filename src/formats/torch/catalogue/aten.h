@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
+
 namespace convoy::torch {
 
 // The length of an axis that must be known for what is made of it; refuses a free one.
@@ -14,6 +16,10 @@ ValueId with_axes_in_front(FunctionCall& call, ValueId x, Size rank);
 
 // A constant of no axes. Whole types cut a fraction off; refuses what they cannot hold, infinities among it.
 ValueId number_constant(FunctionCall& call, std::string_view word, double number, DType dtype);
+// A number among the arguments; True counts as 1.
+double number_or_truth(FunctionCall& call, std::string_view argument, std::optional<double> otherwise = {});
+// What a product or a sum of this type is multiplied by: of whole numbers the part without the fraction.
+double multiple_of(FunctionCall& call, std::string_view argument, DType dtype);
 // A whole multiple of whole numbers is whole.
 ValueId scaled(FunctionCall& call, ValueId x, double factor);
 // The one cell at an index, which may count from the end.
@@ -28,6 +34,18 @@ ValueId counted_along(FunctionCall& call, ValueId like, Size axis);
 // x with its axes of size 1 repeated as often as other values are long, whose sizes are free: {"like.0", ...} are those
 // values by place in the shape, the argument "from" the axis of each.
 ValueId stretched_like(FunctionCall& call, ValueId x, std::size_t axes);
+
+// What "cat.default" makes of these: for operators that are others, one behind another.
+std::vector<ValueId> through(FunctionCall& call, const std::string& overload, Json arguments, TensorArguments tensors,
+                             std::size_t wanted = 1);
+// The same with the tensors of a list under one name.
+TensorArguments listed(std::string_view argument, const std::vector<ValueId>& tensors);
+
+// The element type by its name in the argument "dtype"; nothing where it is absent. Refuses one that is not carried.
+std::optional<DType> asked_type(FunctionCall& call);
+ValueId cast_to(FunctionCall& call, ValueId x, DType dtype);
+// Whole numbers as float32, in which PyTorch computes functions of them.
+ValueId in_fractions(FunctionCall& call, ValueId x);
 
 // Who reads "conv2d.default". Null row: nobody.
 struct AtenRow {

@@ -79,14 +79,19 @@ std::vector<ValueId> statistics_of_batch(FunctionCall& call) {
   ValueId y = call.add(Binary{BinaryFunction::Divide}, {centred, root});
   if (gamma) y = call.add(Binary{BinaryFunction::Multiply}, {y, along_channels(call, gamma, rank)});
   if (beta) y = call.add(Binary{BinaryFunction::Add}, {y, along_channels(call, beta, rank)});
-  return {y};
+  if (call.results < 3) return {y};
+  return {y, call.add(Squeeze{over}, {mean}), call.add(Squeeze{over}, {call.add(Unary{Function::Reciprocal}, {root})})};
 }
 
 // The statistics of training are results of these operators, too; in eval mode nobody reads them.
 std::vector<ValueId> batch_norm_at_rest(FunctionCall& call) {
   if (!call.optional("running_mean")) return statistics_of_batch(call);
   const double momentum = call.attrs.number("momentum", 0.1), epsilon = call.attrs.number("eps", 1e-5);
-  return {running_statistics(call, call.tensor("input"), epsilon, momentum)};
+  const ValueId y = running_statistics(call, call.tensor("input"), epsilon, momentum);
+  if (call.results < 3) return {y};
+  // Of the batch nothing was looked at.
+  const ValueId none = call.make_constant("none", Tensor::of({0}, std::vector<float>{}));
+  return {y, none, none};
 }
 
 // Of the input's own statistics, every channel of every example by itself.

@@ -14,13 +14,21 @@
 namespace convoy::torch {
 namespace {
 
-constexpr std::array catalogue_families{
-    activation_operators,    one_number_operators,  two_number_operators, reduction_operators,
-    pooling_operators,       convolution_operators, unfold_operators,     batch_norm_operators,
-    normalization_operators, product_operators,     padding_operators,    resize_operators,
-    reshape_operators,       shuffle_operators,     part_operators,       pick_operators,
-    attention_operators,     constant_operators,    composed_operators,   composed_number_operators,
-    write_operators,         recurrent_operators,   scatter_operators,    diagonal_operators};
+constexpr std::array catalogue_families{activation_operators,     one_number_operators,
+                                        two_number_operators,     reduction_operators,
+                                        pooling_operators,        convolution_operators,
+                                        unfold_operators,         batch_norm_operators,
+                                        normalization_operators,  product_operators,
+                                        padding_operators,        resize_operators,
+                                        reshape_operators,        shuffle_operators,
+                                        part_operators,           pick_operators,
+                                        attention_operators,      constant_operators,
+                                        composed_operators,       composed_number_operators,
+                                        write_operators,          recurrent_operators,
+                                        scatter_operators,        diagonal_operators,
+                                        arranged_operators,       loss_operators,
+                                        length_operators,         neighbour_operators,
+                                        special_number_operators, composed_product_operators};
 
 // "max_pool2d" of "max_pool[123]d", and of "[23]/default" what stands behind the blank; nothing where the digit is not
 // among them.

@@ -222,19 +222,6 @@ Results angle_of(FunctionCall& call) {
   return {call.add(Where{}, {is_negative(x), apply(BinaryFunction::Add, angle, turn), angle})};
 }
 
-// (sum |x1 - x2 + eps|^p)^(1/p) along the last axis.
-Results pairwise_distance(FunctionCall& call) {
-  const ValueId a = call.tensor("x1"), b = call.tensor("x2");
-  const double p = call.attrs.number("p", 2.0), added = call.attrs.number("eps", 1e-6);
-  const bool keeps = call.attrs.truth("keepdim", false);
-  if (p != 1 && p != 2) call.refuse(Fault::Unsupported, "distances of another norm than 1 or 2");
-  const ValueId between = call.add(Affine{1, added}, {call.add(Binary{BinaryFunction::Subtract}, {a, b})});
-  if (call.failed()) return {};
-  const Reduce sum{Reduction::Sum, {call.rank(between) - 1}, keeps};
-  if (p == 1) return {call.add(sum, {call.add(Unary{Function::Abs}, {between})})};
-  return {call.add(Unary{Function::Sqrt}, {call.add(sum, {call.add(Unary{Function::Square}, {between})})})};
-}
-
 // log(exp(a) + exp(b)), the larger taken out; infinities that are alike have no difference.
 Results logaddexp(FunctionCall& call) {
   const ValueId a = call.tensor("input"), b = call.tensor("other");
@@ -287,12 +274,11 @@ constexpr std::array rows_of_composed{
     CatalogueRow{"aten.tile", "input:T dims:I", tile},
     CatalogueRow{"aten.tensor_split",
                  "sections(input:T sections:i dim:i=0 -> L) indices(input:T indices:I dim:i=0 -> L)", tensor_split},
-    CatalogueRow{"aten.unfold", "input:T dimension:i size:i step:i", windows},
+    CatalogueRow{"aten.unfold aten.unfold_copy", "input:T dimension:i size:i step:i", windows},
     CatalogueRow{"aten.one_hot", "input:T num_classes:i=-1", one_hot},
     CatalogueRow{"aten.meshgrid", "default(tensors:L -> L) indexing(tensors:L * indexing:s -> L)", meshgrid},
     CatalogueRow{"aten.cosine_similarity", "x1:T x2:T dim:i=1 eps:f=1e-08", cosine_similarity},
     CatalogueRow{"aten.rot90", "input:T k:i=1 dims:I=", rot90},
-    CatalogueRow{"aten.pairwise_distance", "x1:T x2:T p:f=2 eps:f=1e-06 keepdim:b=False", pairwise_distance},
     CatalogueRow{"torch.atan2 torch.arctan2", "input:T other:T", angle_of},
     CatalogueRow{"torch.logaddexp", "input:T other:T", logaddexp},
     CatalogueRow{"aten.addcmul", "input:T tensor1:T tensor2:T * value:n=1", with_share<BinaryFunction::Multiply>},

@@ -1,5 +1,6 @@
 // Functions of PyTorch that are others, one behind another: of one number, of what is sorted, of neighbours and products.
 #include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "ops/expect.h"
@@ -15,43 +16,7 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-constexpr double endless = std::numeric_limits<double>::infinity();
-
-// Operators on values and numbers, in the type of one of them.
-class Arithmetic {
- public:
-  Arithmetic(FunctionCall& call, ValueId like)
-      : call_(call),
-        dtype_(call.failed() ? DType::F32 : call.type(like).dtype) {}
-  ValueId number(double value) { return number_constant(call_, "number", value, dtype_); }
-  ValueId operator()(BinaryFunction function, ValueId a, ValueId b) { return call_.add(Binary{function}, {a, b}); }
-  ValueId operator()(BinaryFunction function, ValueId a, double b) {
-    return call_.add(Binary{function}, {a, number(b)});
-  }
-  ValueId operator()(Function function, ValueId a) { return call_.add(Unary{function}, {a}); }
-  ValueId choose(ValueId where, ValueId a, ValueId b) { return call_.add(Where{}, {where, a, b}); }
-
- private:
-  FunctionCall& call_;
-  DType dtype_;
-};
-
-ValueId real_of(FunctionCall& call, std::string_view name = "input") {
-  const ValueId x = call.tensor(name);
-  if (call.failed() || is_floating(call.type(x).dtype)) return x;
-  return call.add(Cast{DType::F32}, {x});
-}
-
-enum class Special : std::uint8_t { Infinite, Finite, Above, Below };
-template <Special kind>
-Results is_kind(FunctionCall& call) {
-  const ValueId x = real_of(call);
-  Arithmetic apply(call, x);
-  if (kind == Special::Above) return {apply(BinaryFunction::Equal, x, endless)};
-  if (kind == Special::Below) return {apply(BinaryFunction::Equal, x, -endless)};
-  return {apply(kind == Special::Infinite ? BinaryFunction::Equal : BinaryFunction::Less, apply(Function::Abs, x),
-                endless)};
-}
+ValueId real_of(FunctionCall& call, std::string_view name = "input") { return in_fractions(call, call.tensor(name)); }
 
 Results exp2(FunctionCall& call) {
   const ValueId x = real_of(call);
@@ -102,14 +67,78 @@ Results round(FunctionCall& call) {
   return {apply(back, apply(Function::Round, apply(there, x, ten)), ten)};
 }
 
-// x log(y), 0 where x is 0.
-Results xlogy(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), y = call.tensor("other");
+// A number in place of a tensor is of the other's type.
+ValueId number_or_tensor(FunctionCall& call, std::string_view name, std::string_view other) {
+  const ValueId x = call.optional(name);
+  if (x) return x;
+  const ValueId like = in_fractions(call, call.tensor(other));
+  if (call.failed()) return {};
+  return number_constant(call, name, call.attrs.number(name), call.type(like).dtype);
+}
+
+// x log(y) or x log(1 + y), 0 where x is 0.
+template <Function logarithm>
+Results times_logarithm(FunctionCall& call) {
+  const ValueId x = in_fractions(call, number_or_tensor(call, "input", "other")),
+                y = in_fractions(call, number_or_tensor(call, "other", "input"));
   Arithmetic apply(call, y);
-  const ValueId product = apply(BinaryFunction::Multiply, x, apply(Function::Log, y));
+  const ValueId product = apply(BinaryFunction::Multiply, x, apply(logarithm, y));
   const ValueId is_nothing = apply(BinaryFunction::And, Arithmetic(call, x)(BinaryFunction::Equal, x, 0.0),
                                    apply(BinaryFunction::Equal, y, y));
   return {apply.choose(is_nothing, apply.number(0), product)};
+}
+
+// log2(2^a + 2^b) as logaddexp has it.
+Results logaddexp2(FunctionCall& call) {
+  const ValueId a = call.tensor("input"), b = call.tensor("other");
+  const auto scaled = [&](ValueId x, double factor) { return call.add(Affine{factor, 0}, {x}); };
+  const auto sum = through(call, "logaddexp.default", Json::object(),
+                           {{"input", scaled(a, std::numbers::ln2)}, {"other", scaled(b, std::numbers::ln2)}});
+  if (call.failed()) return {};
+  return {scaled(sum[0], std::numbers::log2e)};
+}
+
+// sin(pi x) / (pi x), 1 at 0.
+Results sinc(FunctionCall& call) {
+  const ValueId x = in_fractions(call, call.tensor("input"));
+  Arithmetic apply(call, x);
+  const ValueId turns = apply.scaled(x, std::numbers::pi);
+  return {apply.choose(apply(BinaryFunction::Equal, x, 0.0), apply.number(1),
+                       apply(BinaryFunction::Divide, apply(Function::Sin, turns), turns))};
+}
+
+// x 2^other
+Results load_exponent(FunctionCall& call) {
+  const ValueId x = call.tensor("input"), exponent = in_fractions(call, call.tensor("other"));
+  Arithmetic apply(call, exponent);
+  const ValueId power = apply(BinaryFunction::Power, 2.0, exponent);
+  return through(call, "mul.Tensor", Json::object(), {{"input", x}, {"other", power}});
+}
+
+// A power in float64, whatever comes in.
+Results float_power(FunctionCall& call) {
+  const auto given = [&](std::string_view name) {
+    if (const ValueId x = call.optional(name)) return cast_to(call, x, DType::F64);
+    return number_constant(call, name, call.attrs.number(name), DType::F64);
+  };
+  const ValueId x = given("input"), exponent = given("exponent");
+  return {call.add(Binary{BinaryFunction::Power}, {x, exponent})};
+}
+
+// The share of the normal distribution below x: (1 + erf(x / sqrt 2)) / 2.
+Results normal_share(FunctionCall& call) {
+  const ValueId x = in_fractions(call, call.tensor("input"));
+  Arithmetic apply(call, x);
+  return {apply.scaled(apply(Function::Erf, apply.scaled(x, 1 / std::numbers::sqrt2)), 0.5, 0.5)};
+}
+
+// -x log(x), 0 at 0, and below it minus infinity.
+Results entropy(FunctionCall& call) {
+  const ValueId x = in_fractions(call, call.tensor("input"));
+  Arithmetic apply(call, x);
+  const ValueId above = apply(BinaryFunction::Multiply, apply.scaled(x, -1), apply(Function::Log, x));
+  const ValueId at_zero = apply.choose(apply(BinaryFunction::Equal, x, 0.0), apply.number(0), above);
+  return {apply.choose(apply(BinaryFunction::Less, x, 0.0), apply.number(-endless), at_zero)};
 }
 
 // Degrees and radians.
@@ -179,6 +208,35 @@ Results median(FunctionCall& call) {
   return made;
 }
 
+// The same of those that are numbers: where they end hangs on how many they are.
+Results nan_median(FunctionCall& call) {
+  ValueId x = call.tensor("input");
+  if (call.failed()) return {};
+  if (!is_floating(call.type(x).dtype)) return median(call);
+  const bool whole = !call.attrs.has("dim");
+  if (whole) x = call.add(Reshape{{-1}}, {x});
+  const Size axis = whole ? 0 : axis_of(call, call.attrs.integer("dim"), call.rank(x));
+  const bool keeps = call.attrs.truth("keepdim", false);
+  Arithmetic apply(call, x);
+  const ValueId is_number = apply(BinaryFunction::Equal, x, x);
+  const ValueId numbers = apply.choose(is_number, x, apply.number(endless));
+  const Ranked sorted = ranked(call, numbers, axis, 0);
+  const ValueId count = apply.folded(Reduction::Sum, cast_to(call, is_number, DType::I64), {axis}, true);
+  Arithmetic places(call, count);
+  const ValueId before = places(BinaryFunction::FloorDivide, places(BinaryFunction::Subtract, count, 1.0), 2.0);
+  const ValueId middle = places(BinaryFunction::Maximum, before, 0.0);
+  Results made;
+  for (const ValueId v : {sorted.values, sorted.places}) {
+    if (made.size() == call.results) break;
+    ValueId cell = call.add(GatherElements{axis}, {v, middle});
+    if (made.empty())
+      cell = apply.choose(places(BinaryFunction::Equal, count, 0.0),
+                          apply.number(std::numeric_limits<double>::quiet_NaN()), cell);
+    made.push_back(keeps ? cell : call.add(Squeeze{{axis}}, {cell}));
+  }
+  return made;
+}
+
 // Between the two numbers at q of the way from the smallest to the largest.
 Results quantile(FunctionCall& call) {
   ValueId x = call.tensor("input");
@@ -213,12 +271,15 @@ Results quantile(FunctionCall& call) {
 }
 
 // How many of the boundaries lie below a number, or below it and at it: its place among them. Truths are added up along a new axis.
+// Boundaries of several axes are a list for each row of numbers.
 ValueId place_among(FunctionCall& call, ValueId x, ValueId boundaries, bool right) {
   if (call.failed()) return {};
-  if (call.rank(boundaries) != 1)
-    call.refuse(Fault::Unsupported, "looks places up in other than one list of boundaries");
+  const Size rank = call.rank(boundaries);
+  if (rank < 1 || (rank > 1 && rank != call.rank(x)))
+    call.refuse(Fault::Format, "looks places up in boundaries of " + std::to_string(rank) + " axes");
   const Size last = call.rank(x);
   const ValueId column = call.add(Unsqueeze{{last}}, {x});
+  if (rank > 1) boundaries = call.add(Unsqueeze{{rank - 1}}, {boundaries});
   const ValueId is_over =
       call.add(Binary{right ? BinaryFunction::LessOrEqual : BinaryFunction::Less}, {boundaries, column});
   const ValueId count = call.add(Reduce{Reduction::Sum, {last}, false}, {call.add(Cast{DType::F32}, {is_over})});
@@ -226,17 +287,20 @@ ValueId place_among(FunctionCall& call, ValueId x, ValueId boundaries, bool righ
 }
 
 Results bucketize(FunctionCall& call) {
-  const ValueId x = call.tensor("input"), boundaries = call.tensor("boundaries");
+  const ValueId boundaries = call.tensor("boundaries"), x = number_or_tensor(call, "input", "boundaries");
   return {place_among(call, x, boundaries, call.attrs.truth("right", false))};
 }
 
 Results search_sorted(FunctionCall& call) {
-  const ValueId boundaries = call.tensor("sorted_sequence"), x = call.tensor("input");
+  ValueId boundaries = call.tensor("sorted_sequence");
+  const ValueId x = number_or_tensor(call, "input", "sorted_sequence");
   const bool right = call.attrs.truth("right", false) || call.attrs.word("side", "left") == "right";
-  if (call.optional("sorter")) call.refuse(Fault::Unsupported, "looks places up by a sorter");
+  if (const ValueId sorter = call.optional("sorter"))  // the order in which they are sorted
+    boundaries = call.add(GatherElements{call.rank(boundaries) - 1}, {boundaries, sorter});
   return {place_among(call, x, boundaries, right)};
 }
 
+// Of two tensors that one axis sets apart, each repeated along axes of size 1 to the other's.
 Results take_along(FunctionCall& call) {
   ValueId x = call.tensor("input"), indices = call.tensor("indices");
   if (call.failed()) return {};
@@ -246,126 +310,78 @@ Results take_along(FunctionCall& call) {
   }
   if (call.rank(x) != call.rank(indices)) call.refuse(Fault::Format, "takes by indices of another rank");
   const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
-  for (Size i = 0; i < call.rank(x) && !call.failed(); ++i)
-    if (i != axis && call.dim(x, i) != call.dim(indices, i))
-      call.refuse(Fault::Unsupported, "takes by indices that are repeated along axis " + std::to_string(i));
+  const auto repeated = [&](ValueId one, ValueId other, Size i) {
+    return call.dim(one, i) == Dim(1) ? call.add(Tile{i, known_size(call, other, i)}, {one}) : one;
+  };
+  for (Size i = 0; i < call.rank(x) && !call.failed(); ++i) {
+    if (i == axis || call.dim(x, i) == call.dim(indices, i)) continue;
+    x = repeated(x, indices, i);
+    indices = repeated(indices, x, i);
+  }
   return {call.add(GatherElements{axis}, {x, indices})};
 }
 
-// ---- neighbours and products --------------------------------------------------------------------------------------------
-
-// What each cell of an axis has over the one before it.
-Results differences(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  const Size times = call.attrs.integer("n", 1);
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(x));
-  if (call.optional("prepend") || call.optional("append"))
-    call.refuse(Fault::Unsupported, "differences with cells put in front or behind");
-  if (times < 0 || times > 64) call.refuse(Fault::Limit, "takes differences " + std::to_string(times) + " times");
-  const bool of_truths = !call.failed() && call.type(x).dtype == DType::Bool;
-  for (Size i = 0; i < times && !call.failed(); ++i)
-    x = call.add(Binary{of_truths ? BinaryFunction::NotEqual : BinaryFunction::Subtract},
-                 {call.add(Slice{axis, 1, {}, 1}, {x}), call.add(Slice{axis, {}, -1, 1}, {x})});
-  return {x};
-}
-
-// The area under straight lines through evenly spaced cells.
-Results trapezoid(FunctionCall& call) {
-  const ValueId y = call.tensor("y");
-  const double step = call.attrs.number("dx", 1.0);
-  const Size axis = axis_of(call, call.attrs.integer("dim", -1), call.rank(y));
-  const ValueId pairs = call.add(Binary{BinaryFunction::Add},
-                                 {call.add(Slice{axis, 1, {}, 1}, {y}), call.add(Slice{axis, {}, -1, 1}, {y})});
-  return {call.add(Affine{step / 2, 0}, {call.add(Reduce{Reduction::Sum, {axis}, false}, {pairs})})};
-}
-
-// Of three numbers along an axis: a1 b2 - a2 b1 and so on.
-Results cross(FunctionCall& call) {
-  const ValueId a = call.tensor("input"), b = call.tensor("other");
+// Whether each number is among others.
+Results is_in(FunctionCall& call) {
+  call.attrs.ignore({"assume_unique"});
+  const bool invert = call.attrs.truth("invert", false);
+  const auto given = [&](std::string_view tensor, std::string_view number, std::string_view like) {
+    if (const ValueId x = call.optional(tensor)) return x;
+    return number_constant(call, number, call.attrs.number(number), call.type(call.tensor(like)).dtype);
+  };
+  const ValueId x = given("elements", "element", "test_elements"),
+                among = given("test_elements", "test_element", "elements");
   if (call.failed()) return {};
-  const Size rank = std::max(call.rank(a), call.rank(b));
-  Size axis = call.attrs.integer("dim", -1);
-  axis = axis_of(call, axis, rank);
-  if (call.rank(a) != call.rank(b) || call.dim(a, axis) != Dim(3) || call.dim(b, axis) != Dim(3))
-    call.refuse(Fault::Unsupported, "a cross product of other than three numbers each");
-  if (call.failed()) return {};
-  const auto turned = [&](ValueId x, Sizes order) { return call.add(Take{axis, std::move(order)}, {x}); };
-  Arithmetic apply(call, a);
-  const ValueId first = apply(BinaryFunction::Multiply, turned(a, {1, 2, 0}), turned(b, {2, 0, 1}));
-  const ValueId second = apply(BinaryFunction::Multiply, turned(a, {2, 0, 1}), turned(b, {1, 2, 0}));
-  return {apply(BinaryFunction::Subtract, first, second)};
-}
-
-// Sums over the axes of the one and of the other that stand at the same places of two lists.
-Results tensordot(FunctionCall& call) {
-  const ValueId a = call.tensor("input"), b = call.tensor("other");
-  const Sizes over_a = call.attrs.list("dims_self"), over_b = call.attrs.list("dims_other");
-  if (call.failed()) return {};
-  if (over_a.size() != over_b.size() || call.rank(a) + call.rank(b) > 26)
-    call.refuse(Fault::Format, "sums over unlike lists of axes");
-  if (call.failed()) return {};
-  std::string first, second, out;
-  for (Size i = 0; i < call.rank(a); ++i) first += static_cast<char>('a' + i);
-  for (Size i = 0; i < call.rank(b); ++i) second += static_cast<char>('a' + call.rank(a) + i);
-  const std::string all = first + second;
-  std::string summed;
-  for (std::size_t i = 0; i < over_a.size(); ++i) {
-    const Size at = axis_of(call, over_a[i], call.rank(a)), other = axis_of(call, over_b[i], call.rank(b));
-    if (call.failed()) return {};
-    summed += first[static_cast<std::size_t>(at)];
-    summed += second[static_cast<std::size_t>(other)];
-    second[static_cast<std::size_t>(other)] = first[static_cast<std::size_t>(at)];
-  }
-  for (const char c : all)
-    if (summed.find(c) == std::string::npos) out += c;
-  std::string equation = first;
-  equation += "," + second + "->" + out;
-  return {call.einsum(equation, {a, b})};
-}
-
-// Every number of the one times the whole of the other.
-Results kron(FunctionCall& call) {
-  const ValueId a = call.tensor("input"), b = call.tensor("other");
-  if (call.failed()) return {};
-  const Size rank = std::max(call.rank(a), call.rank(b));
-  Sizes in_a, in_b, whole;
-  const ValueId x = with_axes_in_front(call, a, rank), y = with_axes_in_front(call, b, rank);
-  for (Size i = 0; i < rank && !call.failed(); ++i) {
-    in_a.push_back(2 * i + 1), in_b.push_back(2 * i);
-    whole.push_back(known_size(call, x, i) * known_size(call, y, i));
-  }
-  const ValueId product =
-      call.add(Binary{BinaryFunction::Multiply}, {call.add(Unsqueeze{in_a}, {x}), call.add(Unsqueeze{in_b}, {y})});
-  return {call.add(Reshape{whole}, {product})};
+  const Size last = call.rank(x);
+  const ValueId equal =
+      call.add(Binary{BinaryFunction::Equal}, {call.add(Unsqueeze{{last}}, {x}), call.add(Reshape{{-1}}, {among})});
+  const ValueId any = call.add(Reduce{Reduction::Maximum, {last}, false}, {equal});
+  return {invert ? call.add(Unary{Function::Not}, {any}) : any};
 }
 
 constexpr std::array rows_of_composed_numbers{
-    CatalogueRow{"torch.isinf", "input:T", is_kind<Special::Infinite>},
-    CatalogueRow{"torch.isfinite", "input:T", is_kind<Special::Finite>},
-    CatalogueRow{"torch.isposinf", "input:T", is_kind<Special::Above>},
-    CatalogueRow{"torch.isneginf", "input:T", is_kind<Special::Below>},
     CatalogueRow{"torch.exp2", "input:T", exp2},
     CatalogueRow{"torch.erfc", "input:T", erfc},
     CatalogueRow{"torch.logit", "input:T eps:f?=", logit},
     CatalogueRow{"torch.round", "default(input:T) decimals(input:T * decimals:i)", round, Function::Round},
-    CatalogueRow{"torch.xlogy", "Tensor(input:T other:T)", xlogy},
+    CatalogueRow{"torch.xlogy aten.special_xlogy",
+                 "xlogy.Tensor(input:T other:T) xlogy.Scalar_Other(input:T other:n) xlogy.Scalar_Self(input:n other:T) "
+                 "default(input:T other:T) other_scalar(input:T other:n) self_scalar(input:n other:T)",
+                 times_logarithm<Function::Log>},
+    CatalogueRow{"aten.special_xlog1py",
+                 "default(input:T other:T) other_scalar(input:T other:n) self_scalar(input:n other:T)",
+                 times_logarithm<Function::Log1p>},
+    CatalogueRow{"torch.logaddexp2", "input:T other:T", logaddexp2},
+    CatalogueRow{"torch.sinc aten.special_sinc", "input:T", sinc},
+    CatalogueRow{"torch.ldexp", "Tensor(input:T other:T)", load_exponent},
+    CatalogueRow{"torch.float_power",
+                 "Tensor_Tensor(input:T exponent:T) Tensor_Scalar(input:T exponent:n) Scalar(input:n exponent:T)",
+                 float_power},
+    CatalogueRow{"aten.special_ndtr", "input:T", normal_share},
+    CatalogueRow{"aten.special_entr", "input:T", entropy},
     CatalogueRow{"torch.deg2rad", "input:T", angle_in<true>},
     CatalogueRow{"torch.rad2deg", "input:T", angle_in<false>},
     CatalogueRow{"torch.heaviside", "input:T values:T", heaviside},
     CatalogueRow{"torch.kthvalue", "input:T k:i dim:i=-1 keepdim:b=False -> TT", kth_value},
     CatalogueRow{"torch.median", "default(input:T)", median},
     CatalogueRow{"torch.median", "dim(input:T dim:i keepdim:b=False -> TT)", median},
+    CatalogueRow{"torch.nanmedian", "default(input:T)", nan_median},
+    CatalogueRow{"torch.nanmedian", "dim(input:T dim:i keepdim:b=False -> TT)", nan_median},
     CatalogueRow{"torch.quantile", "scalar(input:T q:n dim:i?= keepdim:b=False * interpolation:s=linear)", quantile},
-    CatalogueRow{"torch.bucketize", "Tensor(input:T boundaries:T * out_int32:b=False right:b=False)", bucketize},
+    CatalogueRow{"torch.bucketize",
+                 "Tensor(input:T boundaries:T * out_int32:b=False right:b=False) "
+                 "Scalar(input:n boundaries:T * out_int32:b=False right:b=False)",
+                 bucketize},
     CatalogueRow{"torch.searchsorted",
-                 "Tensor(sorted_sequence:T input:T * out_int32:b=False right:b=False side:s?= sorter:T?=)",
+                 "Tensor(sorted_sequence:T input:T * out_int32:b=False right:b=False side:s?= sorter:T?=) "
+                 "Scalar(sorted_sequence:T input:n * out_int32:b=False right:b=False side:s?= sorter:T?=)",
                  search_sorted},
+    CatalogueRow{"torch.isin",
+                 "Tensor_Tensor(elements:T test_elements:T * assume_unique:b=False invert:b=False) "
+                 "Tensor_Scalar(elements:T test_element:n * assume_unique:b=False invert:b=False) "
+                 "Scalar_Tensor(element:n test_elements:T * assume_unique:b=False invert:b=False)",
+                 is_in},
     CatalogueRow{"torch.take_along_dim", "input:T indices:T dim:i?=", take_along},
-    CatalogueRow{"torch.diff", "input:T n:i=1 dim:i=-1 prepend:T?= append:T?=", differences},
-    CatalogueRow{"torch.trapezoid torch.trapz", "dx(y:T * dx:n=1 dim:i=-1)", trapezoid},
-    CatalogueRow{"aten.linalg_cross", "input:T other:T * dim:i=-1", cross},
-    CatalogueRow{"aten.tensordot", "input:T other:T dims_self:I dims_other:I", tensordot},
-    CatalogueRow{"torch.kron", "input:T other:T", kron},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Tensors made of numbers alone, worked out while the program is read.
+#include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 
@@ -79,10 +80,7 @@ Results ones(FunctionCall& call) { return filled_of_size(call, 1); }
 Results full(FunctionCall& call) {
   const Json* argument = call.attrs.raw("fill_value");
   const bool whole = argument && argument->is_number_integer(), truth = argument && argument->is_boolean();
-  return filled_of_size(call, truth ? argument->get<bool>() : call.attrs.number("fill_value"),
-                        truth   ? "bool"
-                        : whole ? "int64"
-                                : "float32");
+  return filled_of_size(call, number_or_truth(call, "fill_value"), truth ? "bool" : whole ? "int64" : "float32");
 }
 
 // As large as another tensor and of its type, unless another is said.
@@ -99,13 +97,13 @@ Results filled_like(FunctionCall& call, double value) {
 }
 Results zeros_like(FunctionCall& call) { return filled_like(call, 0); }
 Results ones_like(FunctionCall& call) { return filled_like(call, 1); }
-Results full_like(FunctionCall& call) { return filled_like(call, call.attrs.number("fill_value")); }
+Results full_like(FunctionCall& call) { return filled_like(call, number_or_truth(call, "fill_value")); }
 Results new_zeros(FunctionCall& call) {
   return filled_of_size(call, 0, name_of(call.type(call.tensor("input")).dtype));
 }
 Results new_ones(FunctionCall& call) { return filled_of_size(call, 1, name_of(call.type(call.tensor("input")).dtype)); }
 Results new_full(FunctionCall& call) {
-  return filled_of_size(call, call.attrs.number("fill_value"), name_of(call.type(call.tensor("input")).dtype));
+  return filled_of_size(call, number_or_truth(call, "fill_value"), name_of(call.type(call.tensor("input")).dtype));
 }
 
 Results empty_permuted(FunctionCall& call) {
@@ -114,7 +112,7 @@ Results empty_permuted(FunctionCall& call) {
 }
 
 // One number of this type.
-Results scalar_tensor(FunctionCall& call) { return made(call, {}, {call.attrs.number("s")}, "float32"); }
+Results scalar_tensor(FunctionCall& call) { return made(call, {}, {number_or_truth(call, "s")}, "float32"); }
 
 // Ones where row and column are equal.
 Results eye(FunctionCall& call) {
@@ -143,32 +141,95 @@ Results count_along(FunctionCall& call) {
 
 Results arange(FunctionCall& call) {
   if (call.optional("like.0")) return count_along(call);
-  const double start = call.attrs.number("start", 0.0), end = call.attrs.number("end"),
-               step = call.attrs.number("step", 1.0);
+  const auto is_whole = [&](const char* key) {
+    const Json* argument = call.attrs.raw(key);
+    return !argument || argument->is_number_integer() || argument->is_boolean();
+  };
+  const bool are_whole = is_whole("start") && is_whole("end") && is_whole("step");
+  const DType dtype = asked_type(call).value_or(are_whole ? DType::I64 : DType::F32);
+  double start = number_or_truth(call, "start", 0.0), end = number_or_truth(call, "end"),
+         step = number_or_truth(call, "step", 1.0);
+  // Whole types take the numbers without their fractions, all but int64 after the count is made of them.
+  if (dtype == DType::I64) start = std::trunc(start), end = std::trunc(end), step = std::trunc(step);
   if (step == 0) call.refuse(Fault::Format, "argument 'step' is 0");
   const double count = step == 0 ? 0 : std::max(0.0, std::ceil((end - start) / step));
   if (call.failed() || !fits(call, count)) return {};
+  if (!is_floating(dtype)) start = std::trunc(start), step = std::trunc(step);
   std::vector<double> values;
   for (Size i = 0; i < static_cast<Size>(count); ++i) values.push_back(start + static_cast<double>(i) * step);
-  const auto is_whole = [&](const char* key) {
-    const Json* argument = call.attrs.raw(key);
-    return !argument || argument->is_number_integer();
-  };
-  const bool whole = is_whole("start") && is_whole("end") && is_whole("step");
-  return made(call, {static_cast<Size>(count)}, std::move(values), whole ? "int64" : "float32");
+  return made(call, {static_cast<Size>(count)}, std::move(values), name_of(dtype));
 }
 
 // From both ends toward the middle, as PyTorch does, so that the last number is `end`. Source: RangeFactories.cpp.
 Results linspace(FunctionCall& call) {
-  const double start = call.attrs.number("start"), end = call.attrs.number("end");
+  double start = call.attrs.number("start"), end = call.attrs.number("end");
+  if (const auto asked = asked_type(call); asked && !is_floating(*asked))
+    start = std::trunc(start), end = std::trunc(end);
   const Size steps = call.attrs.integer("steps");
   if (!fits(call, static_cast<double>(steps))) return {};
   const auto step = static_cast<float>((end - start) / std::max<double>(1, static_cast<double>(steps - 1)));
   std::vector<double> values;
   for (Size i = 0; i < steps; ++i)
-    values.push_back(i < steps / 2 ? static_cast<float>(start) + step * static_cast<float>(i)
-                                   : static_cast<float>(end) - step * static_cast<float>(steps - i - 1));
+    values.push_back(steps == 1 || i < steps / 2 ? static_cast<float>(start) + step * static_cast<float>(i)
+                                                 : static_cast<float>(end) - step * static_cast<float>(steps - i - 1));
   return made(call, {steps}, std::move(values), "float32");
+}
+
+// Between ends of which one is a tensor of one number.
+Results linspace_between(FunctionCall& call) {
+  const Size steps = call.attrs.integer("steps");
+  const DType dtype = asked_type(call).value_or(DType::F32);
+  ignore_placement(call);
+  if (!is_floating(dtype)) call.refuse(Fault::Unsupported, "whole numbers between ends that are computed");
+  if (!fits(call, static_cast<double>(steps)) || call.failed()) return {};
+  const auto end_named = [&](std::string_view name) {
+    if (const ValueId x = call.optional(name)) return cast_to(call, x, dtype);
+    return number_constant(call, name, call.attrs.number(name), dtype);
+  };
+  const ValueId start = end_named("start"), end = end_named("end");
+  std::vector<double> numbers;
+  std::vector<std::int64_t> is_near;
+  for (Size i = 0; i < steps; ++i) {
+    is_near.push_back(steps == 1 || i < steps / 2);
+    numbers.push_back(static_cast<double>(is_near.back() == 1 ? i : i - (steps - 1)));
+  }
+  Arithmetic apply(call, start);
+  const ValueId share = call.make_constant("shares", Tensor::of({steps}, std::move(numbers)).converted(dtype));
+  const ValueId near =
+      cast_to(call, call.make_constant("is_near", Tensor::of({steps}, std::move(is_near))), DType::Bool);
+  const ValueId step = apply.scaled(apply(BinaryFunction::Subtract, end, start),
+                                    1 / std::max<double>(1, static_cast<double>(steps - 1)));
+  return {apply(BinaryFunction::Add, apply.choose(near, start, end), apply(BinaryFunction::Multiply, step, share))};
+}
+
+// The base raised to evenly spaced numbers.
+Results logspace(FunctionCall& call) {
+  const bool computed = call.optional("start") || call.optional("end");
+  const double base = call.attrs.number("base", 10.0);
+  const DType dtype = asked_type(call).value_or(DType::F32);
+  if (!is_floating(dtype)) call.refuse(Fault::Unsupported, "powers in whole numbers");
+  if (base <= 0) call.refuse(Fault::Unsupported, "powers of a number that is not above 0");
+  const Results exponents = computed ? linspace_between(call) : linspace(call);
+  if (call.failed()) return {};
+  Arithmetic apply(call, exponents[0]);
+  return {apply(BinaryFunction::Power, base, exponents[0])};
+}
+
+// The rows and columns of a triangle, row by row.
+template <bool upper>
+Results triangle_indices(FunctionCall& call) {
+  const Size rows = call.attrs.integer("row"), columns = call.attrs.integer("col"),
+             offset = call.attrs.integer("offset", 0);
+  const auto count = count_in(call, Sizes{rows, columns});
+  if (!count || !fits(call, static_cast<double>(*count))) return {};
+  std::vector<double> in_row, in_column;
+  for (Size row = 0; row < rows; ++row)
+    for (Size column = 0; column < columns; ++column)
+      if (upper ? column - row >= offset : column - row <= offset)
+        in_row.push_back(static_cast<double>(row)), in_column.push_back(static_cast<double>(column));
+  const Size length = std::ssize(in_row);
+  in_row.insert(in_row.end(), in_column.begin(), in_column.end());
+  return made(call, {2, length}, std::move(in_row), "int64");
 }
 
 enum class Taper : std::uint8_t { Hann, Hamming, Blackman, Bartlett };
@@ -241,7 +302,18 @@ constexpr std::array rows_of_constants{
     CatalogueRow{"aten.eye", "default(n:i * $) m(n:i m:i * $)", eye},
     CatalogueRow{"aten.arange", "default(end:n * $) start(start:n end:n * $) start_step(start:n end:n step:n=1 * $)",
                  arange},
-    CatalogueRow{"aten.linspace", "start:n end:n steps:i * $", linspace},
+    CatalogueRow{"aten.linspace", "default(start:n end:n steps:i * $)", linspace},
+    CatalogueRow{"aten.linspace",
+                 "Tensor_Tensor(start:T end:T steps:i * $) Tensor_Scalar(start:T end:n steps:i * $) "
+                 "Scalar_Tensor(start:n end:T steps:i * $)",
+                 linspace_between},
+    CatalogueRow{
+        "aten.logspace",
+        "default(start:n end:n steps:i base:f=10.0 * $) Tensor_Tensor(start:T end:T steps:i base:f=10.0 * $) "
+        "Tensor_Scalar(start:T end:n steps:i base:f=10.0 * $) Scalar_Tensor(start:n end:T steps:i base:f=10.0 * $)",
+        logspace},
+    CatalogueRow{"aten.tril_indices", "row:i col:i offset:i=0 * $", triangle_indices<false>},
+    CatalogueRow{"aten.triu_indices", "row:i col:i offset:i=0 * $", triangle_indices<true>},
     CatalogueRow{"aten.hann_window", plain_window, window_of<Taper::Hann>},
     CatalogueRow{"aten.hamming_window", hamming_window, window_of<Taper::Hamming>},
     CatalogueRow{"aten.blackman_window", plain_window, window_of<Taper::Blackman>},

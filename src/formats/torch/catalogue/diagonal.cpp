@@ -74,6 +74,16 @@ Results diagonal(FunctionCall& call) {
                       call.attrs.integer("dim2", 1))};
 }
 
+Results linalg_diagonal(FunctionCall& call) {
+  const ValueId x = call.tensor("A");
+  return {diagonal_of(call, x, call.attrs.integer("offset", 0), call.attrs.integer("dim1", -2),
+                      call.attrs.integer("dim2", -1))};
+}
+Results flat_diagonal(FunctionCall& call) {
+  const ValueId row = call.add(Reshape{{-1}}, {call.tensor("input")});
+  return {matrix_with(call, row, call.attrs.integer("offset", 0))};
+}
+
 Results diag_embed(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size rank = call.rank(x) + 1;
@@ -109,6 +119,8 @@ Results trace(FunctionCall& call) {
 constexpr std::array rows_of_diagonals{
     CatalogueRow{"torch.diagonal", "input:T offset:i=0 dim1:i=0 dim2:i=1", diagonal},
     CatalogueRow{"aten.diagonal_copy", "input:T offset:i=0 dim1:i=0 dim2:i=1", diagonal},
+    CatalogueRow{"aten.linalg_diagonal", "A:T * offset:i=0 dim1:i=-2 dim2:i=-1", linalg_diagonal},
+    CatalogueRow{"torch.diagflat", "input:T offset:i=0", flat_diagonal},
     CatalogueRow{"torch.diag_embed", "input:T offset:i=0 dim1:i=-2 dim2:i=-1", diag_embed},
     CatalogueRow{"torch.diag", "input:T diagonal:i=0", diag},
     CatalogueRow{"torch.trace", "input:T", trace},

@@ -63,7 +63,8 @@ std::vector<ValueId> linear_layer(FunctionCall& call) {
 // beta * input + alpha * (a @ b). A known matrix with a known vector is a layer.
 std::vector<ValueId> add_product(FunctionCall& call, std::string_view first, std::string_view second) {
   const ValueId bias = call.tensor("input"), a = call.tensor(first), b = call.tensor(second);
-  const double beta = call.attrs.number("beta", 1.0), alpha = call.attrs.number("alpha", 1.0);
+  const DType dtype = call.type(a).dtype;
+  const double beta = multiple_of(call, "beta", dtype), alpha = multiple_of(call, "alpha", dtype);
   if (beta == 1 && alpha == 1 && call.constant(b) && call.constant(bias) && call.rank(bias) == 1)
     return {call.add(Linear{LinearOrder::InOut}, {a, b, bias})};
   ValueId product = call.add(MatMul{}, {a, b}), rest = bias;
@@ -174,26 +175,6 @@ std::vector<ValueId> trilinear(FunctionCall& call) {
   return {over.empty() ? y : call.add(Reduce{Reduction::Sum, over, false}, {y})};
 }
 
-// How far every row of one is from every row of the other.
-std::vector<ValueId> distances(FunctionCall& call) {
-  const ValueId a = call.tensor("x1"), b = call.tensor("x2");
-  const double p = call.attrs.number("p", 2.0);
-  call.attrs.ignore({"compute_mode"});
-  if (call.rank(a) < 2 || call.rank(b) < 2) call.refuse(Fault::Format, "takes rows of matrices alone");
-  if (p != 1 && p != 2 && !std::isinf(p)) call.refuse(Fault::Unsupported, "distances of another norm than 1, 2 or inf");
-  if (call.failed()) return {};
-  const ValueId rows_of_a = call.add(Unsqueeze{{call.rank(a) - 1}}, {a});
-  const ValueId rows_of_b = call.add(Unsqueeze{{call.rank(b) - 2}}, {b});
-  const ValueId between = call.add(Binary{BinaryFunction::Subtract}, {rows_of_a, rows_of_b});
-  if (call.failed()) return {};
-  const Size last = call.rank(between) - 1;
-  const auto folded = [&](Reduction reduction, Function function) {
-    return call.add(Reduce{reduction, {last}, false}, {call.add(Unary{function}, {between})});
-  };
-  if (p == 2) return {call.add(Unary{Function::Sqrt}, {folded(Reduction::Sum, Function::Square)})};
-  return {folded(p == 1 ? Reduction::Sum : Reduction::Maximum, Function::Abs)};
-}
-
 Status write_linear(const Linear& linear, Call& c) {
   if (linear.order != LinearOrder::OutIn) return c.broken("a kernel in another framework's order");
   const Tensor* kernel = c.constant(1);
@@ -264,8 +245,6 @@ constexpr std::array rows_of_products{
     CatalogueRow{"torch.einsum", "equation:s tensors:L... * aten/path:I?=", einsum},
     CatalogueRow{"torch.bilinear", "input1:T input2:T weight:T bias:T?=", bilinear},
     CatalogueRow{"aten._trilinear", "i1:T i2:T i3:T expand1:I expand2:I expand3:I sumdim:I unroll_dim:i=1", trilinear},
-    CatalogueRow{"torch.cdist", "x1:T x2:T p:f=2.0 compute_mode:i?=None", distances},
-    CatalogueRow{"aten._cdist_forward", "x1:T x2:T p:f compute_mode:i?", distances},
     CatalogueRow{"aten.embedding", "weight:T indices:T padding_idx:i=-1 scale_grad_by_freq:b=False sparse:b=False",
                  embedding},
 };

@@ -3,6 +3,7 @@
 #include "formats/torch/catalogue/normalization.h"
 
 #include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/arithmetic.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/families.h"
 #include "ops/expect.h"
@@ -93,10 +94,26 @@ std::vector<ValueId> group_norm(FunctionCall& call) {
   return {call.add(GroupNorm{1, groups, epsilon}, {x, weight, bias})};
 }
 
+// The answer, and where they are asked for the mean over these axes and one over the root of the variance and epsilon.
+std::vector<ValueId> with_statistics(FunctionCall& call, ValueId y, ValueId x, const Sizes& over, double epsilon,
+                                     bool keeps) {
+  if (call.results < 3 || call.failed()) return {y};
+  Arithmetic apply(call, x);
+  const ValueId mean = apply.folded(Reduction::Mean, x, over, true);
+  const ValueId squares = apply(Function::Square, apply(BinaryFunction::Subtract, x, mean));
+  const ValueId variance = apply.folded(Reduction::Mean, squares, over, keeps);
+  return {y, keeps ? mean : call.add(Squeeze{over}, {mean}),
+          apply(Function::Rsqrt, apply.scaled(variance, 1, epsilon))};
+}
+
 std::vector<ValueId> native_group_norm(FunctionCall& call) {
   const ValueId x = call.tensor("input"), gamma = call.optional("weight"), beta = call.optional("bias");
   call.attrs.ignore({"N", "C", "HxW"});  // sizes of x
-  return {call.add(GroupNorm{1, call.attrs.integer("group"), call.attrs.number("eps", 1e-5)}, {x, gamma, beta})};
+  const Size groups = call.attrs.integer("group");
+  const double epsilon = call.attrs.number("eps", 1e-5);
+  const ValueId y = call.add(GroupNorm{1, groups, epsilon}, {x, gamma, beta});
+  if (call.results < 3) return {y};
+  return with_statistics(call, y, call.add(Reshape{{0, groups, -1}}, {x}), {2}, epsilon, false);
 }
 
 // The last axes, whose sizes are repeated in normalized_shape.
@@ -138,6 +155,11 @@ Sizes normalized_shape(FunctionCall& call) {
 }
 
 std::vector<ValueId> layer_norm(FunctionCall& call) { return layer_norm_over(call, normalized_shape(call)); }
+std::vector<ValueId> native_layer_norm(FunctionCall& call) {
+  const Sizes shape = normalized_shape(call);
+  const ValueId y = layer_norm_over(call, shape).front(), x = call.tensor("input");
+  return with_statistics(call, y, x, normalized_axes(call, x, shape), epsilon_of(call, 1e-5), true);
+}
 std::vector<ValueId> rms_norm(FunctionCall& call) { return rms_norm_over(call, normalized_shape(call)); }
 
 // alpha is shared by the cells of the window; `size` channels around each, the odd one before it.
@@ -353,7 +375,8 @@ constexpr std::array rows_of_normalizations{
                  group_norm_layer},
     CatalogueRow{"layer_norm",
                  "input:T normalized_shape:I weight:T?= bias:T?= eps:f=1e-05 aten/cudnn_enable:b=", layer_norm},
-    CatalogueRow{"aten.native_layer_norm", "input:T normalized_shape:I weight:T? bias:T? eps:f -> TTT", layer_norm},
+    CatalogueRow{"aten.native_layer_norm", "input:T normalized_shape:I weight:T? bias:T? eps:f -> TTT",
+                 native_layer_norm},
     CatalogueRow{
         "nn.LayerNorm",
         "normalized_shape:I eps:f=1e-05 elementwise_affine:b=True bias:b=True device:d= dtype:t=", layer_norm_layer},

@@ -14,11 +14,6 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-Results is_nan(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  return {call.add(Binary{BinaryFunction::NotEqual}, {x, x})};
-}
-
 // The logarithm to another base.
 template <int base>
 Results logarithm(FunctionCall& call) {
@@ -72,32 +67,11 @@ Results fraction(FunctionCall& call) {
   return {call.add(Binary{BinaryFunction::Subtract}, {x, call.add(Unary{Function::Truncate}, {x})})};
 }
 
-// NaN and the infinities become numbers, the largest ones where none are said.
-Results nan_to_num(FunctionCall& call) {
-  ValueId x = call.tensor("input");
-  if (call.failed() || !is_floating(call.type(x).dtype)) return {x};
-  constexpr double most = std::numeric_limits<float>::max(), endless = std::numeric_limits<double>::infinity();
-  const DType dtype = call.type(x).dtype;
-  if (dtype != DType::F32) call.refuse(Fault::Unsupported, "numbers in place of NaN in another type than float32");
-  const auto number = [&](double value) { return number_constant(call, "number", value, dtype); };
-  const double for_nan = call.attrs.number("nan", 0.0), above = call.attrs.number("posinf", most),
-               below = call.attrs.number("neginf", -most);
-  const auto swap = [&](ValueId where, double value) { return call.add(Where{}, {where, number(value), x}); };
-  x = swap(call.add(Binary{BinaryFunction::NotEqual}, {x, x}), for_nan);
-  x = swap(call.add(Binary{BinaryFunction::Equal}, {x, number(endless)}), above);
-  return {swap(call.add(Binary{BinaryFunction::Equal}, {x, number(-endless)}), below)};
-}
-
 Results cast(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   call.attrs.ignore({"non_blocking", "copy"});
-  const std::string wanted = call.attrs.word("dtype", std::string(name_of(call.type(x).dtype)));
-  if (wanted == name_of(call.type(x).dtype)) return {x};
-  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::I8, DType::I16, DType::I32,
-                            DType::I64, DType::U8, DType::U16, DType::U32, DType::Bool})
-    if (wanted == name_of(dtype)) return {call.add(Cast{dtype}, {x})};
-  call.refuse(Fault::Unsupported, "element type '" + wanted + "' is not carried");
-  return {};
+  const auto wanted = asked_type(call);
+  return {wanted ? cast_to(call, x, *wanted) : x};
 }
 
 constexpr std::array rows_of_one_number{
@@ -130,9 +104,7 @@ constexpr std::array rows_of_one_number{
     one_number<Function::Not>("torch.logical_not"),
     CatalogueRow{"torch.log2", "input:T", logarithm<2>},
     CatalogueRow{"torch.log10", "input:T", logarithm<10>},
-    CatalogueRow{"torch.isnan", "input:T", is_nan},
     CatalogueRow{"torch.frac", "input:T", fraction},
-    CatalogueRow{"torch.nan_to_num", "input:T nan:f?= posinf:f?= neginf:f?=", nan_to_num},
     CatalogueRow{"torch.clamp torch.clip", "default(input:T min:n?= max:n?=)", clamp},
     CatalogueRow{"torch.clamp_min", "default(input:T min:n)", clamp},
     CatalogueRow{"torch.clamp_max", "default(input:T max:n)", clamp},
@@ -150,7 +122,10 @@ constexpr std::array rows_of_one_number{
     CatalogueRow{"aten._to_copy", "input:T * $ non_blocking:d= memory_format:d?=", cast},
     CatalogueRow{"aten.clone", "input:T * memory_format:d?=", cast},
     CatalogueRow{"aten.contiguous", "input:T * memory_format:d=", cast},
-    CatalogueRow{"aten.detach aten.detach_copy aten.alias aten.lift_fresh_copy", "input:T", cast},
+    CatalogueRow{"aten.detach aten.detach_copy aten.alias aten.alias_copy aten.lift_fresh_copy aten.positive aten.real "
+                 "aten.conj "
+                 "aten._conj aten.conj_physical aten.resolve_conj aten.resolve_neg",
+                 "input:T", cast},
 };
 
 }  // namespace

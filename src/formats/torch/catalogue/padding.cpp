@@ -1,6 +1,7 @@
 // Pads: pairs of cells, the last axis first. Written as F.pad, crops as slices, SAME of an unknown size by a small function.
 // Source: ATen/native/PadNd.cpp, ReflectionPad.cpp, ReplicationPadding.cpp.
 #include "formats/torch/catalogue/arguments.h"
+#include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/same_pad.h"
 #include "formats/torch/families.h"
@@ -102,7 +103,7 @@ std::vector<ValueId> pad(FunctionCall& call) {
   const Sizes pairs = whole_numbers(call, "pad");
   const std::string word = call.attrs.word("mode", "constant");
   const bool valued = call.attrs.has("value");
-  const double value = call.attrs.number("value", 0);
+  const double value = number_or_truth(call, "value", 0);
   const auto mode = mode_of(word);
   if (!mode)
     call.refuse(Fault::Format,

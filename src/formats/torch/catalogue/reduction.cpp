@@ -20,30 +20,30 @@ namespace {
 
 using Results = std::vector<ValueId>;
 
-// No list, or an empty one: all axes.
-Sizes axes(FunctionCall& call, ValueId x) {
-  Sizes all = call.attrs.has("dim") ? call.attrs.list("dim") : Sizes();
-  for (Size& axis : all) axis = axis_of(call, axis, call.rank(x));
-  if (all.empty()) {
-    all.resize(static_cast<std::size_t>(call.rank(x)));
-    std::iota(all.begin(), all.end(), Size{0});
-  }
-  std::ranges::sort(all);
-  return all;
-}
-
 template <Reduction reduction>
 Results reduce(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  const Sizes over = axes(call, x);
+  ValueId x = call.tensor("input");
+  if (const auto asked = asked_type(call)) x = cast_to(call, x, *asked);
+  const Sizes over = reduced_axes(call, x);
   return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x})};
+}
+
+// The smallest and the largest.
+Results extremes(FunctionCall& call) {
+  const ValueId x = call.tensor("input");
+  const Json* dim = call.attrs.raw("dim");
+  const Sizes over =
+      dim && !dim->is_null() ? Sizes{axis_of(call, call.attrs.integer("dim"), call.rank(x))} : reduced_axes(call, x);
+  const bool keeps = call.attrs.truth("keepdim", false);
+  return {call.add(Reduce{Reduction::Minimum, over, keeps}, {x}),
+          call.add(Reduce{Reduction::Maximum, over, keeps}, {x})};
 }
 
 // Whether any, or all, are not 0.
 template <Reduction reduction>
 Results truth(FunctionCall& call) {
   ValueId x = call.tensor("input");
-  const Sizes over = axes(call, x);
+  const Sizes over = reduced_axes(call, x);
   const bool of_bytes = !call.failed() && call.type(x).dtype == DType::U8;  // whose answer is in bytes as well
   if (!call.failed() && call.type(x).dtype != DType::Bool) x = call.add(Cast{DType::Bool}, {x});
   const ValueId y = call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {x});
@@ -55,25 +55,20 @@ Results truth(FunctionCall& call) {
 ValueId added_up(FunctionCall& call, ValueId x) {
   if (call.failed()) return x;
   const DType dtype = call.type(x).dtype;
-  const std::string wanted = call.attrs.word("dtype", "");
-  if (wanted.empty()) return is_floating(dtype) || dtype == DType::I64 ? x : call.add(Cast{DType::I64}, {x});
-  for (const DType type : {DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::F16,
-                           DType::BF16, DType::F32, DType::F64})
-    if (wanted == name_of(type)) return dtype == type ? x : call.add(Cast{type}, {x});
-  call.refuse(Fault::Unsupported, "a sum or product in another type");
-  return x;
+  if (const auto asked = asked_type(call)) return cast_to(call, x, *asked);
+  return is_floating(dtype) || dtype == DType::I64 ? x : call.add(Cast{DType::I64}, {x});
 }
 
 template <Reduction reduction>
 Results total(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const Sizes over = axes(call, x);
+  const Sizes over = reduced_axes(call, x);
   return {call.add(Reduce{reduction, over, call.attrs.truth("keepdim", false)}, {added_up(call, x)})};
 }
 
 // The mean of the squares of what the mean leaves, divided by n - correction instead of n.
 ValueId variance_of(FunctionCall& call, ValueId x) {
-  const Sizes over = axes(call, x);
+  const Sizes over = reduced_axes(call, x);
   const bool keeps = call.attrs.truth("keepdim", false);
   double correction = call.attrs.number("correction", 1);
   if (call.attrs.has("unbiased")) correction = call.attrs.truth("unbiased") ? 1 : 0;
@@ -97,7 +92,8 @@ template <bool root>
 Results variance_and_mean(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const ValueId y = variance_of(call, x);
-  const ValueId mean = call.add(Reduce{Reduction::Mean, axes(call, x), call.attrs.truth("keepdim", false)}, {x});
+  const ValueId mean =
+      call.add(Reduce{Reduction::Mean, reduced_axes(call, x), call.attrs.truth("keepdim", false)}, {x});
   return {root ? call.add(Unary{Function::Sqrt}, {y}) : y, mean};
 }
 
@@ -106,7 +102,7 @@ Results variance_and_mean(FunctionCall& call) {
 Results log_sum_exp(FunctionCall& call) {
   ValueId x = call.tensor("input");
   if (!call.failed() && !is_floating(call.type(x).dtype)) x = call.add(Cast{DType::F32}, {x});
-  const Sizes over = axes(call, x);
+  const Sizes over = reduced_axes(call, x);
   const bool keeps = call.attrs.truth("keepdim", false);
   constexpr double finite = std::numeric_limits<float>::max();
   const ValueId most = call.add(Clip{-finite, finite}, {call.add(Reduce{Reduction::Maximum, over, true}, {x})});
@@ -167,30 +163,6 @@ Results accumulate(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size axis = axis_of(call, call.attrs.integer("dim"), call.rank(x));
   return {call.add(Accumulate{reduction, axis, false, false}, {added_up(call, x)})};
-}
-
-// (sum |x|^ord)^(1/ord)
-Results vector_norm(FunctionCall& call) {
-  const ValueId x = call.tensor("input");
-  const double order = call.attrs.number(call.attrs.has("p") ? "p" : "ord", 2.0);
-  const Sizes over = axes(call, x);
-  const bool keeps = call.attrs.truth("keepdim", false);
-  if (order == 1) return {call.add(Reduce{Reduction::Sum, over, keeps}, {call.add(Unary{Function::Abs}, {x})})};
-  if (order == std::numeric_limits<double>::infinity())
-    return {call.add(Reduce{Reduction::Maximum, over, keeps}, {call.add(Unary{Function::Abs}, {x})})};
-  if (order != 2) {
-    if (!(order > 0) || !std::isfinite(order))
-      call.refuse(Fault::Unsupported, "a norm of order " + std::to_string(order));
-    if (call.failed()) return {};
-    const auto power = [&](ValueId value, double exponent) {
-      const ValueId number = number_constant(call, "order", exponent, call.type(value).dtype);
-      return call.add(Binary{BinaryFunction::Power}, {value, number});
-    };
-    const ValueId raised = power(call.add(Unary{Function::Abs}, {x}), order);
-    return {power(call.add(Reduce{Reduction::Sum, over, keeps}, {raised}), 1 / order)};
-  }
-  const ValueId squares = call.add(Unary{Function::Square}, {x});
-  return {call.add(Unary{Function::Sqrt}, {call.add(Reduce{Reduction::Sum, over, keeps}, {squares})})};
 }
 
 // PyTorch adds whole numbers up in 64 bits unless it is told otherwise, and has no sums of more than a byte without a sign.
@@ -300,6 +272,7 @@ constexpr std::array rows_of_reductions{
                  total<Reduction::Product>},
     CatalogueRow{"torch.amax", "input:T dim:I= keepdim:b=False", reduce<Reduction::Maximum>},
     CatalogueRow{"torch.amin", "input:T dim:I= keepdim:b=False", reduce<Reduction::Minimum>},
+    CatalogueRow{"torch.aminmax", "input:T * dim:i?= keepdim:b=False -> TT", extremes},
     CatalogueRow{"aten.max", "default(input:T)", reduce<Reduction::Maximum>},
     CatalogueRow{"aten.min", "default(input:T)", reduce<Reduction::Minimum>},
     CatalogueRow{"aten.max", "dim(input:T dim:i keepdim:b=False -> TT)", extreme_with_place<true>},
@@ -324,9 +297,6 @@ constexpr std::array rows_of_reductions{
     CatalogueRow{"torch.std", spread, deviation},
     CatalogueRow{"torch.var_mean", spread_and_mean, variance_and_mean<false>},
     CatalogueRow{"torch.std_mean", spread_and_mean, variance_and_mean<true>},
-    CatalogueRow{"aten.linalg_vector_norm", "input:T ord:n=2 dim:I?= keepdim:b=False * dtype:t?=", vector_norm},
-    CatalogueRow{"as.linalg_vector_norm torch.norm",
-                 "Scalar(input:T p:n=2) ScalarOpt_dim(input:T p:n? dim:I keepdim:b=False)", vector_norm},
 };
 
 constexpr std::array reduction_table{writes<write_reduce>(), writes<write_arg_extreme>(), writes<write_top_k>(),

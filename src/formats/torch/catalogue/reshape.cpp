@@ -314,22 +314,24 @@ constexpr std::array reshape_table{
 static_assert(decides<ReshapeFamily>(reshape_table), "every reshape needs one row: writes<> or lacks<>");
 
 constexpr std::array rows_of_reshapes{
-    CatalogueRow{"torch.view aten._unsafe_view", "default(input:T size:I...)", reshape},
+    CatalogueRow{"torch.view aten._unsafe_view aten.view_copy", "default(input:T size:I...)", reshape},
     CatalogueRow{"torch.reshape", "input:T shape:I...", reshape},
     CatalogueRow{"aten.view_as aten.reshape_as", "input:T other:T", reshape_as},
     CatalogueRow{"aten.type_as", "input:T other:T", type_as},
     CatalogueRow{"torch.flatten", "using_ints(input:T start_dim:i=0 end_dim:i=-1)", flatten},
     CatalogueRow{"torch.unflatten", "int(input:T dim:i sizes:I)", unflatten},
-    CatalogueRow{"torch.permute", "input:T dims:I...", permute},
-    CatalogueRow{"torch.transpose", "int(input:T dim0:i dim1:i)", transpose},
+    CatalogueRow{"torch.permute aten.permute_copy", "input:T dims:I...", permute},
+    CatalogueRow{"torch.transpose aten.transpose_copy", "int(input:T dim0:i dim1:i)", transpose},
     CatalogueRow{"torch.swapdims", "input:T dim0:i dim1:i", transpose},
     CatalogueRow{"torch.swapaxes", "input:T axis0:i axis1:i", swapaxes},
-    CatalogueRow{"torch.t aten.numpy_T", "input:T", matrix_transpose},
+    CatalogueRow{"torch.t aten.t_copy aten.numpy_T aten.matrix_H", "input:T", matrix_transpose},
     CatalogueRow{"aten.mT aten.mH aten.adjoint", "input:T", last_two_swapped},
-    CatalogueRow{"torch.unsqueeze", "input:T dim:i", unsqueeze},
-    CatalogueRow{"torch.squeeze", "default(input:T) dim(input:T dim:i) dims(input:T dim:I)", squeeze},
-    CatalogueRow{"torch.expand torch.broadcast_to",
-                 "expand.default(input:T size:I... * implicit:b=False) default(input:T size:I...)", expand},
+    CatalogueRow{"torch.unsqueeze aten.unsqueeze_copy", "input:T dim:i", unsqueeze},
+    CatalogueRow{"torch.squeeze aten.squeeze_copy", "default(input:T) dim(input:T dim:i) dims(input:T dim:I)", squeeze},
+    CatalogueRow{"torch.expand torch.broadcast_to aten.expand_copy",
+                 "expand.default(input:T size:I... * implicit:b=False) "
+                 "expand_copy.default(input:T size:I * implicit:b=False) default(input:T size:I...)",
+                 expand},
     CatalogueRow{"torch.expand_as", "input:T other:T", expand_as},
 };
 

@@ -201,7 +201,7 @@ Results scatter_reduce(FunctionCall& call) {
 Results index_add(FunctionCall& call) {
   const ValueId x = call.tensor("input"), index = call.tensor("index");
   ValueId from = source_of(call, "source", "source", x);
-  if (const double alpha = call.attrs.number("alpha", 1.0); alpha != 1 && !call.failed())
+  if (const double alpha = number_or_truth(call, "alpha", 1.0); alpha != 1 && !call.failed())
     from = call.add(Binary{BinaryFunction::Multiply},
                     {from, number_constant(call, "alpha", alpha, call.type(from).dtype)});
   return {folded(call, put_of(call, x, index, from, asked_place(call, x)), "sum", true)};

@@ -97,7 +97,9 @@ Results slice(FunctionCall& call) {
 Results narrow(FunctionCall& call) {
   const ValueId x = call.tensor("input");
   const Size start = call.attrs.integer("start"), length = call.attrs.integer("length");
-  return {call.add(Slice{.axis = asked_axis(call, x), .start = start, .stop = start + length}, {x})};
+  Slice part{.axis = asked_axis(call, x), .start = start, .stop = start + length};
+  if (start < 0 && start + length == 0) part.stop.reset();  // the end, where counting from it ends
+  return {call.add(part, {x})};
 }
 
 ValueId selected(FunctionCall& call, ValueId x, Size at, Size index) {
@@ -342,12 +344,13 @@ constexpr std::array rows_of_parts{
                  "Tensor(input:T split_size:i dim:i=0 -> L) sizes(input:T split_size:I dim:i=0 -> L) "
                  "default(input:T split_sizes:I dim:i=0 -> L)",
                  split},
-    CatalogueRow{"aten.unsafe_split", "Tensor(input:T split_size:i dim:i=0 -> L)", split},
-    CatalogueRow{"aten.split_with_sizes", "input:T split_sizes:I dim:i=0 -> L", split},
-    CatalogueRow{"aten.slice", "Tensor(input:T dim:i=0 start:i?=None end:i?=None step:i=1)", slice},
-    CatalogueRow{"torch.narrow", "input:T dim:i start:i length:i", narrow},
-    CatalogueRow{"torch.select", "int(input:T dim:i index:i)", select},
-    CatalogueRow{"torch.unbind", "int(input:T dim:i=0 -> L)", unbind},
+    CatalogueRow{"aten.unsafe_split aten.split_copy", "Tensor(input:T split_size:i dim:i=0 -> L)", split},
+    CatalogueRow{"aten.split_with_sizes aten.split_with_sizes_copy aten.unsafe_split_with_sizes",
+                 "input:T split_sizes:I dim:i=0 -> L", split},
+    CatalogueRow{"aten.slice aten.slice_copy", "Tensor(input:T dim:i=0 start:i?=None end:i?=None step:i=1)", slice},
+    CatalogueRow{"torch.narrow aten.narrow_copy", "input:T dim:i start:i length:i", narrow},
+    CatalogueRow{"torch.select aten.select_copy", "int(input:T dim:i index:i)", select},
+    CatalogueRow{"torch.unbind aten.unbind_copy", "int(input:T dim:i=0 -> L)", unbind},
     CatalogueRow{"torch.flip", "input:T dims:I...", flip},
     CatalogueRow{"torch.roll", "input:T shifts:I dims:I=", roll},
     CatalogueRow{"aten.repeat", "input:T repeats:I", repeat},

@@ -30,12 +30,6 @@ bool is_number(FunctionCall& call, std::string_view argument) {
 struct Pair {
   ValueId a, b;
 };
-// True counts as 1.
-double number_in(FunctionCall& call, std::string_view argument) {
-  const Json* said = call.attrs.raw(argument);
-  return said && said->is_boolean() ? (said->get<bool>() ? 1.0 : 0.0) : call.attrs.number(argument);
-}
-
 // Truths, whole numbers, fractions.
 int kind_of(DType dtype) { return dtype == DType::Bool ? 0 : is_floating(dtype) ? 2 : 1; }
 
@@ -55,7 +49,7 @@ ValueId scalar(FunctionCall& call, std::string_view argument, DType dtype) {
   const Json* given = call.attrs.raw(argument);
   if (dtype == DType::Bool && given && given->is_boolean())
     return call.make_constant(argument, *Tensor::owning(DType::Bool, {}, {std::byte{given->get<bool>()}}));
-  return number_constant(call, argument, number_in(call, argument), dtype);
+  return number_constant(call, argument, number_or_truth(call, argument), dtype);
 }
 Pair operands(FunctionCall& call, std::string_view first, std::string_view second) {
   Pair pair{call.optional(first), call.optional(second)};
@@ -84,10 +78,10 @@ bool are_truths(const FunctionCall& call, ValueId a, ValueId b) {
 
 // x + alpha * other, x - alpha * other; of truths, whether any is true.
 Results sum(FunctionCall& call, double sign) {
-  const double alpha = sign * call.attrs.number("alpha", 1.0);
+  const double alpha = sign * number_or_truth(call, "alpha", 1.0);
   const ValueId x = call.optional("input");
   if (x && is_number(call, "other") && is_real(call, x))
-    return {call.add(Affine{1, alpha * number_in(call, "other")}, {x})};
+    return {call.add(Affine{1, alpha * number_or_truth(call, "other")}, {x})};
   auto [a, b] = operands(call, "input", "other");
   if (alpha == 1 && are_truths(call, a, b)) return {call.add(Binary{BinaryFunction::Or}, {a, b})};
   if (std::abs(alpha) != 1) b = scaled(call, b, std::abs(alpha));
@@ -99,9 +93,9 @@ Results sub(FunctionCall& call) { return sum(call, -1); }
 // other - alpha * x
 Results reversed_sub(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  const double alpha = call.attrs.number("alpha", 1.0);
-  if (is_number(call, "other") && is_real(call, x) && number_in(call, "other") != 0)
-    return {call.add(Affine{-alpha, number_in(call, "other")}, {x})};
+  const double alpha = number_or_truth(call, "alpha", 1.0);
+  if (is_number(call, "other") && is_real(call, x) && number_or_truth(call, "other") != 0)
+    return {call.add(Affine{-alpha, number_or_truth(call, "other")}, {x})};
   auto [a, b] = operands(call, "input", "other");
   if (alpha != 1) a = scaled(call, a, alpha);
   return {call.add(Binary{BinaryFunction::Subtract}, {b, a})};
@@ -110,8 +104,8 @@ Results reversed_sub(FunctionCall& call) {
 Results mul(FunctionCall& call) {
   const ValueId x = call.optional("input");
   // Zero times infinity is no number: not the zero of a factor that only the shape counts for.
-  if (x && is_number(call, "other") && is_real(call, x) && number_in(call, "other") != 0)
-    return {call.add(Affine{number_in(call, "other"), 0}, {x})};
+  if (x && is_number(call, "other") && is_real(call, x) && number_or_truth(call, "other") != 0)
+    return {call.add(Affine{number_or_truth(call, "other"), 0}, {x})};
   const auto [a, b] = operands(call, "input", "other");
   const bool truths = are_truths(call, a, b);
   return {call.add(Binary{truths ? BinaryFunction::And : BinaryFunction::Multiply}, {a, b})};
@@ -201,7 +195,7 @@ Result<Size> shifted_by(FunctionCall& call, ValueId& x) {
   const Json* said = given ? nullptr : call.attrs.raw("other");
   double by = 0;
   if (!given) {
-    by = number_in(call, "other");
+    by = number_or_truth(call, "other");
   } else {
     const Tensor* known = call.constant(given);
     if (!known || known->rank() != 0)

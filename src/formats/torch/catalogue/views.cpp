@@ -8,15 +8,16 @@ namespace convoy::torch {
 namespace {
 
 // clang-format off
-constexpr std::array<std::string_view, 68> sharing{
+constexpr std::array<std::string_view, 73> sharing{
     "H", "T", "_conj", "_reshape_alias", "adjoint", "alias", "alpha_dropout", "as_strided", "atleast_1d",
-    "atleast_2d", "atleast_3d", "broadcast_to", "chunk", "conj", "contiguous", "data", "detach", "diagonal",
-    "dropout", "dropout1d", "dropout2d", "dropout3d", "dsplit", "expand", "expand_as", "feature_alpha_dropout",
-    "feature_dropout", "flatten", "hsplit", "imag", "mH", "mT", "matrix_H", "movedim", "moveaxis", "narrow",
-    "numpy_T", "permute", "positive", "ravel", "real", "reshape", "reshape_as", "select", "slice", "split",
-    "split_with_sizes", "squeeze", "swapaxes", "swapdims", "t", "tensor_split", "to", "transpose", "type_as",
-    "unbind", "unflatten", "unfold", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "view",
-    "view_as", "view_as_complex", "view_as_real", "vsplit", "_unsafe_view"};
+    "atleast_2d", "atleast_3d", "broadcast_tensors", "broadcast_to", "chunk", "conj", "conj_physical", "contiguous",
+    "data", "detach", "diagonal", "dropout", "dropout1d", "dropout2d", "dropout3d", "dsplit", "expand", "expand_as",
+    "feature_alpha_dropout", "feature_dropout", "flatten", "hsplit", "imag", "linalg_diagonal", "mH", "mT",
+    "matrix_H", "moveaxis", "movedim", "narrow", "numpy_T", "permute", "positive", "ravel", "real", "reshape",
+    "reshape_as", "resolve_conj", "resolve_neg", "select", "slice", "split", "split_with_sizes", "squeeze",
+    "swapaxes", "swapdims", "t", "tensor_split", "to", "transpose", "type_as", "unbind", "unflatten", "unfold",
+    "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "unsqueeze", "view", "view_as", "view_as_complex",
+    "view_as_real", "vsplit", "_unsafe_view"};
 // clang-format on
 
 }  // namespace

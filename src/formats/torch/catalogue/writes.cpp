@@ -99,7 +99,7 @@ Results fill(FunctionCall& call) {
   const ValueId x = call.tensor("input"), value = call.optional("value");
   if (call.failed()) return {};
   if (value) return {stretched_to(call, value, x)};
-  return filled_with(call, x, call.attrs.number("value"));
+  return filled_with(call, x, number_or_truth(call, "value"));
 }
 
 // x[mask] = number, x[:, list] = values

@@ -49,6 +49,16 @@ std::string subject_of(const Json& node) {
   return {};
 }
 
+std::vector<std::string> subjects_of(const Json& node) {
+  std::vector<std::string> names;
+  for (const Json& input : list_member(node, "inputs"))
+    if (const Json* argument = member(input, "arg"); argument && member(*argument, "as_tensors")) {
+      for (const Json& one : list_member(*argument, "as_tensors")) names.push_back(text_member(one, "name"));
+      break;
+    }
+  return names;
+}
+
 std::vector<std::string> names_in(const Json& tensors) {
   std::vector<std::string> names;
   for (const Json& output : tensors) {

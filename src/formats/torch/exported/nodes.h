@@ -26,6 +26,8 @@ std::vector<std::string> outer_paths(const std::string& path);
 
 // The name of the first tensor among the inputs.
 std::string subject_of(const Json& node);
+// Those of its first list of tensors.
+std::vector<std::string> subjects_of(const Json& node);
 // Names in order, of the outputs of a node or the inputs of a graph; a list of tensors counts one by one.
 std::vector<std::string> names_in(const Json& tensors);
 

@@ -5,6 +5,7 @@
 #include "formats/torch/catalogue/aten.h"
 #include "formats/torch/catalogue/catalogue.h"
 #include "formats/torch/catalogue/quantized_decomposed.h"
+#include "formats/torch/catalogue/views.h"
 #include "formats/torch/declared_type.h"
 #include "formats/torch/exported/archive.h"
 #include "formats/torch/exported/arguments.h"
@@ -273,6 +274,8 @@ class Reader {
     if (arguments->trains) return fail(Fault::Unsupported, std::string(in_training));
     const std::string overload = target.substr(is_quantized ? quantized.size() : aten.size()),
                       operation = overload.substr(0, overload.find('.'));
+    if (operation.starts_with("as_strided"))
+      if (auto s = find_in_memory(node, arguments->plain); !s) return s;
     const auto names = names_in(list_member(node, "outputs"));
     const AtenRow row = is_quantized ? AtenRow{quantized_decomposed_row(overload), std::move(arguments->plain)}
                                      : aten_row(overload, std::move(arguments->plain));
@@ -289,6 +292,19 @@ class Reader {
     if (changes_in_place(operation) && !names.empty()) return change(node, names[0]);
     for (const std::string& name : names)
       if (auto s = check_recorded(name); !s) return s;
+    return {};
+  }
+
+  // Where the first cell that as_strided() looks at lies behind the first one of its tensor, whose memory is row-major.
+  Status find_in_memory(const Json& node, Json& plain) const {
+    const Json* meta = meta_of(subject_of(node));
+    const Json* begins = meta ? member(*meta, "storage_offset") : nullptr;
+    const Json* own = begins ? member(*begins, "as_int") : nullptr;
+    if (!own || !own->is_number_integer() || !is_row_major(meta))
+      return fail(Fault::Unsupported, "looks at memory that is not in row-major order");
+    const Json* said = member(plain, "storage_offset");
+    plain["cells_before"] = said && said->is_number_integer() ? said->get<Size>() - own->get<Size>() : 0;
+    plain.erase("storage_offset");
     return {};
   }
 
@@ -440,6 +456,9 @@ class Reader {
   }
 
   void share(const Json& node, const std::string& operation, const std::vector<std::string>& names) {
+    // Looks at several tensors: what is changed through one is not followed.
+    if (const auto subjects = subjects_of(node); may_share_memory(operation) && subjects.size() == names.size())
+      for (std::size_t i = 0; i < names.size(); ++i) views_.add(names[i], {subjects[i], &node, operation, i, false});
     const std::string of = subject_of(node);
     const auto known = tensors_.find(of);
     if (known == tensors_.end() || names.empty()) return;

@@ -114,9 +114,11 @@ Result<WayBack> way_back(const View& view, const Json& said, const Shape& whole)
   if (operation == "t") return WayBack{"transpose.int", {{"dim0", 0}, {"dim1", 1}}};
   if (operation == "permute") return inverse(said);
   if (operation == "alias" || operation == "detach" || operation == "contiguous" || operation == "to" ||
-      operation == "type_as" || operation == "positive" || operation.ends_with("dropout"))
+      operation == "type_as" || operation == "positive" || operation == "real" || operation.contains("conj") ||
+      operation == "resolve_neg" || operation.ends_with("dropout"))
     return WayBack{};
-  constexpr std::string_view regrouping[] = {"view", "reshape", "flatten", "unflatten", "squeeze", "view_as"};
+  constexpr std::string_view regrouping[] = {"view",    "reshape", "flatten",    "unflatten",  "squeeze",
+                                             "view_as", "ravel",   "atleast_1d", "atleast_2d", "atleast_3d"};
   if (std::ranges::find(regrouping, operation) == std::end(regrouping)) return unknown_way(operation);
   Json shape = Json::array();
   for (const Dim n : whole) shape.push_back(n.known() ? *n : -1);

@@ -120,6 +120,8 @@ class Call {
     if (parameter.kind == 'T' && !value.is_none()) return tensor(word, value);
     if (parameter.kind == 'L' && !value.is_none()) {
       const auto& items = value.as<Sequence>()->items;
+      for (const Value& item : items)
+        if (auto* one = item.as<SourceTensor>()) listed_.push_back(one);
       for (std::size_t i = 0; i < items.size(); ++i)
         if (!items[i].is_none())
           if (auto s = tensor(word + "." + std::to_string(i), items[i]); !s) return s;
@@ -259,7 +261,10 @@ class Call {
     if (schema_.results == "T" && lies_anew_ && storage >= 0) return tracer_.laid_anew(in_, values[0], storage);
     if (schema_.results == "T") return tracer_.tensor(in_, values[0], storage);
     ValueList all;
-    for (const ValueId value : values) all.push_back(value ? tracer_.tensor(in_, value, storage) : Value());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool own = storage >= 0 && listed_.size() == values.size();  // looks at several tensors
+      all.push_back(values[i] ? tracer_.tensor(in_, values[i], own ? listed_[i]->storage : storage) : Value());
+    }
     if (schema_.results == "L") return in_.list(std::move(all));
     all.resize(schema_.results.size());
     return in_.tuple(std::move(all));
@@ -272,6 +277,7 @@ class Call {
   Json plain_ = Json::object();
   TensorArguments tensors_;
   SourceTensor* first_ = nullptr;
+  std::vector<SourceTensor*> listed_;
   Size groups_ = 1;
   bool lies_anew_ = false;
 };

@@ -54,9 +54,6 @@ def view_as(input, other):
 def reshape_as(input, other):
     return input.reshape(other.size())
 
-def ravel(input):
-    return input.reshape(-1)
-
 def broadcast_to(input, size):
     return input.expand(size)
 
@@ -82,12 +79,6 @@ def movedim(input, source, destination):
 def moveaxis(input, source, destination):
     return movedim(input, source, destination)
 
-def hstack(tensors):
-    return torch.cat(tensors, 0 if tensors[0].dim() == 1 else 1)
-
-def vstack(tensors):
-    return torch.cat([t.unsqueeze(0) if t.dim() == 1 else t for t in tensors], 0)
-
 def split_with_sizes(input, split_sizes, dim=0):
     return torch.split(input, split_sizes, dim)
 
@@ -96,12 +87,6 @@ def addcmul(input, tensor1, tensor2, value=1):
 
 def addcdiv(input, tensor1, tensor2, value=1):
     return input + value * tensor1 / tensor2
-
-def fliplr(input):
-    return torch.flip(input, [1])
-
-def flipud(input):
-    return torch.flip(input, [0])
 
 def rot90(input, k=1, dims=(0, 1)):
     a, b = dims
