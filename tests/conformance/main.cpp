@@ -97,7 +97,8 @@ Outcome compare(const Tensor& got, const Tensor& want) {
     if (apart <= std::max(bound, unit)) continue;
     const std::string difference =
         "element " + std::to_string(i) + " is " + std::to_string(have[i]) + ", wanted " + std::to_string(wanted[i]);
-    if (!(apart <= 1e-3 * std::max(std::abs(wanted[i]), 1e-4))) return {Verdict::Failed, difference};
+    if (!std::isfinite(apart) || !(apart <= 1e-3 * std::max(std::abs(wanted[i]), 1e-4)))
+      return {Verdict::Failed, difference};
     if (near.empty()) near = difference;
   }
   return {Verdict::Passed, near};

@@ -47,14 +47,32 @@ std::string counted(int least, int most) {
 
 class Checker {
  public:
-  Checker(const Model& model, Maker maker) : model_(model), ours_(maker == Maker::Convoy) {
-    const auto found = model.opsets.find("");
-    opset_ = found == model.opsets.end() ? 1 : found->second;
+  Checker(Maker maker, Size opset) : ours_(maker == Maker::Convoy), opset_(opset) {}
+
+  Status check(const ModelGraph& whole) {
+    Scope scope{{}, {}, nullptr};
+    return graph(whole, scope);
   }
 
-  Status check() {
-    Scope scope{{}, {}, nullptr};
-    return graph(model_.graph, scope);
+  Status kinds(const ModelNode& n) const {
+    const bool own = n.domain.empty() || n.domain == "ai.onnx";
+    const Signature* signature = own && opset_ >= oldest_read ? signature_of(n.type) : nullptr;
+    if (ours_ && !signature) return broken("is no operator of ONNX");
+    if (ours_ && !signature->row->versions.has(opset_)) return broken("is no operator of this operator set");
+    std::unordered_set<std::string_view> names;
+    for (const Attribute& a : n.attributes) {
+      const std::string named = "attribute '" + a.name + "'";
+      if (!names.insert(a.name).second) return broken(named + " is given twice");
+      if (a.contradicts) return broken(named + " says that it is of one kind and holds another");
+      const Parameter* known = signature ? signature->attribute(a.name) : nullptr;
+      const char wanted = known ? known->kind : char{0};
+      const char is = letter_of(a.kind);
+      if (ours_ && (!known || is != wanted || !known->versions.has(opset_)))
+        return broken(named + " is no such attribute of the operator");
+      if (wanted != 0 && is != 0 && is != wanted && wanted != 'p' && a.refers_to.empty())
+        return broken(named + " holds " + std::string(word_of(is)) + ", expected " + std::string(word_of(wanted)));
+    }
+    return signature ? counts(n, *signature) : Status();
   }
 
  private:
@@ -129,27 +147,6 @@ class Checker {
     return {};
   }
 
-  Status kinds(const ModelNode& n) const {
-    const bool own = n.domain.empty() || n.domain == "ai.onnx";
-    const Signature* signature = own ? signature_of(n.type) : nullptr;
-    if (ours_ && !signature) return broken("is no operator of ONNX");
-    if (ours_ && !signature->row->versions.has(opset_)) return broken("is no operator of this operator set");
-    std::unordered_set<std::string_view> names;
-    for (const Attribute& a : n.attributes) {
-      const std::string named = "attribute '" + a.name + "'";
-      if (!names.insert(a.name).second) return broken(named + " is given twice");
-      if (a.contradicts) return broken(named + " says that it is of one kind and holds another");
-      const Parameter* known = signature ? signature->attribute(a.name) : nullptr;
-      const char wanted = known ? known->kind : char{0};
-      const char is = letter_of(a.kind);
-      if (ours_ && (!known || is != wanted || !known->versions.has(opset_)))
-        return broken(named + " is no such attribute of the operator");
-      if (wanted != 0 && is != 0 && is != wanted && wanted != 'p' && a.refers_to.empty())
-        return broken(named + " holds " + std::string(word_of(is)) + ", expected " + std::string(word_of(wanted)));
-    }
-    return signature ? counts(n, *signature) : Status();
-  }
-
   Status counts(const ModelNode& n, const Signature& signature) const {
     const auto inputs = static_cast<int>(n.inputs.size()), outputs = static_cast<int>(n.outputs.size());
     const Signature::Count count = signature.count_of_inputs(ours_ ? std::optional(opset_) : std::nullopt);
@@ -161,13 +158,17 @@ class Checker {
     return {};
   }
 
-  const Model& model_;
   bool ours_;
-  Size opset_ = 1;
+  Size opset_;
 };
 
 }  // namespace
 
-Status check_model(const Model& model, Maker maker) { return Checker(model, maker).check(); }
+Status check_model(const Model& model, Maker maker) {
+  const auto opset = model.opsets.find("");
+  return Checker(maker, opset == model.opsets.end() ? 1 : opset->second).check(model.graph);
+}
+
+Status check_node(const ModelNode& node, Size opset) { return Checker(Maker::Somebody, opset).kinds(node); }
 
 }  // namespace convoy::onnx

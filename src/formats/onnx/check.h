@@ -18,4 +18,7 @@ enum class Maker : std::uint8_t { Somebody, Convoy };
 // Fails: Format, or Internal for our own, with node, attribute and what was expected.
 Status check_model(const Model& model, Maker maker);
 
+// A node that stands for one of the file's, by what the catalogue tells of that opset.
+Status check_node(const ModelNode& node, Size opset);
+
 }  // namespace convoy::onnx

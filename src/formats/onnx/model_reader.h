@@ -2,13 +2,16 @@
 // through the rows of the operators. Nodes that no output needs are not looked at.
 #pragma once
 #include "formats/format.h"
+#include "formats/onnx/catalogue/catalogue.h"
 #include "formats/onnx/constants.h"
 #include "formats/onnx/file_names.h"
 #include "formats/onnx/known.h"
 #include "formats/onnx/model.h"
+#include "formats/onnx/oldest_operators.h"
 #include "formats/onnx/tensor.h"
 #include "formats/unknown_sizes.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace convoy::onnx {
@@ -38,6 +41,11 @@ class ModelReader {
   // What the outputs need, in the file's order, which must be one of computation.
   Status add_nodes(const ModelGraph& graph, Names& names);
   Status add_node(const ModelNode& node, const std::string& name, Names& names);
+  // Of ONNX's own domain, in the words of an opset that the catalogue tells of.
+  Status add_own_node(const ModelNode& node, const std::string& name, Names& names);
+  InputFacts facts_of(Known* known);
+  // By the catalogue's opset.
+  Size row_opset() const { return std::max(opset_, oldest_read); }
 
   // Nodes whose results are known beforehand, or follow from shapes.
   // One number, as many times as a shape says.

@@ -19,7 +19,7 @@ namespace convoy::onnx {
 // Whether bytes begin like an ONNX model: a version, then, among its first fields, a graph or operator sets.
 bool begins_model(Bytes bytes);
 
-// Reads opsets 7 to 28. `folder` is the model's: files that it names are opened below it.
+// Reads opsets 1 to 28. `folder` is the model's: files that it names are opened below it.
 // `given`: inputs whose numbers are known beforehand; they are constants then.
 // Fails: an operator or attribute that is not understood, naming node, operator and opset; broken and hostile files.
 Result<Graph> read_model(const Blob& blob, const std::filesystem::path& folder, const LoadOptions& options,

@@ -88,10 +88,11 @@ Status ModelReader::check_infos(Names& names) const {
 
 Status ModelReader::check_model() {
   const auto found = model_.opsets.find("");
-  opset_ = found == model_.opsets.end() ? 1 : found->second;
-  if (opset_ < oldest_read || opset_ > newest_read)
-    return fail(Fault::Unsupported, "is of opset " + std::to_string(opset_) + ", this version reads " +
-                                        std::to_string(oldest_read) + " to " + std::to_string(newest_read));
+  // Older files do not say.
+  opset_ = found != model_.opsets.end() ? found->second : model_.ir_version < 3 ? 1 : 0;
+  if (found != model_.opsets.end() && (opset_ < 1 || opset_ > newest_read))
+    return fail(Fault::Unsupported,
+                "is of opset " + std::to_string(opset_) + ", this version reads 1 to " + std::to_string(newest_read));
   graph_.name = model_.graph.name;
   graph_.rules = onnx_runtime_rules;
   graph_.source_format = "ONNX opset " + std::to_string(opset_);
@@ -213,6 +214,33 @@ Status ModelReader::add_node(const ModelNode& node, const std::string& name, Nam
   }
   if (!node.domain.empty() && node.domain != "ai.onnx")
     return fail(Fault::Unsupported, "is an operator of domain '" + node.domain + "', which this version does not read");
+  if (opset_ == 0) return fail(Fault::Format, "is an operator of ONNX, of which the model says no opset");
+  if (opset_ >= oldest_read) return add_own_node(node, name, names);
+  std::vector<InputFacts> inputs;
+  for (const std::string& input : node.inputs) inputs.push_back(facts_of(input.empty() ? nullptr : names.find(input)));
+  ModelNode named = node;
+  named.name = name;
+  auto nodes = in_operators_of_set_7(named, opset_, inputs);
+  if (!nodes) return pass(nodes);
+  for (const ModelNode& one : *nodes) {
+    if (auto s = check_node(one, oldest_read); !s) return s;
+    names_read(one, read_);
+    if (auto s = add_own_node(one, one.name, names); !s) return s;
+  }
+  return {};
+}
+
+InputFacts ModelReader::facts_of(Known* known) {
+  if (!known) return {};
+  InputFacts facts{std::nullopt, numbers(*known)};
+  if (known->value) facts.shape = graph_[known->value].type.shape;
+  else if (known->tensor) facts.shape = Shape(known->tensor->shape().begin(), known->tensor->shape().end());
+  else if (known->numbers) facts.shape = Shape(known->numbers->shape.begin(), known->numbers->shape.end());
+  else if (known->fill) facts.shape = Shape(known->fill->all.size(), Dim::unknown());
+  return facts;
+}
+
+Status ModelReader::add_own_node(const ModelNode& node, const std::string& name, Names& names) {
   if (node.type == "Constant") {
     const bool known = node.outputs.size() == 1 && names.held_for_turns(node.outputs[0]);
     return known ? Status() : add_constant(node, names);

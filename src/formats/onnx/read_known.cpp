@@ -133,7 +133,7 @@ Status ModelReader::add_shape(const ModelNode& node, const std::vector<Known*>& 
     shape.shape = {rank + 1};
     ModelNode product{"", "ReduceProd", "", {"shape"}, {"size"}, {}};
     product.attributes.push_back({.name = "keepdims", .kind = AttributeKind::Integer});
-    auto size = computed(product, opset_, {&shape});
+    auto size = computed(product, row_opset(), {&shape});
     if (!size) return fail(Fault::Unsupported, "the number of elements is not known");
     return names.add(node.outputs[0], {{}, {}, std::move(size->front()), false, true});
   }

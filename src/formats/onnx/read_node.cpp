@@ -38,13 +38,13 @@ Result<bool> ModelReader::add_computed(const ModelNode& node, const std::vector<
     }
   }
   if (all_few && (of_shapes || node.type == "Range"))
-    if (auto results = computed(node, opset_, few); results && results->size() >= node.outputs.size()) {
+    if (auto results = computed(node, row_opset(), few); results && results->size() >= node.outputs.size()) {
       for (std::size_t i = 0; i < node.outputs.size(); ++i)
         if (auto s = names.add(node.outputs[i], {{}, {}, std::move((*results)[i]), false, true}); !s) return pass(s);
       return true;
     }
   if (!all_known) return false;
-  auto results = compute(node, opset_, tensors, allowance_);
+  auto results = compute(node, row_opset(), tensors, allowance_);
   if (!results || results->size() < node.outputs.size()) return false;  // its row says why
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     if (auto s = names.add(node.outputs[i], {{}, std::move((*results)[i]), {}, false, false}); !s) return pass(s);
@@ -98,7 +98,7 @@ Status ModelReader::add_row(const ModelNode& node, const std::string& name, cons
                             Names& names) {
   std::size_t results = node.outputs.size();
   while (node.type != "Split" && results > 1 && !read_.contains(node.outputs[results - 1])) --results;
-  auto call = row_call(node, opset_, results);
+  auto call = row_call(node, row_opset(), results);
   if (!call) return pass(call);
   std::vector<std::optional<Tensor>> instead(inputs.size());
   adapt(node, inputs, *call, instead);

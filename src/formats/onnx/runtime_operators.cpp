@@ -1,6 +1,8 @@
 // Source: docs/ContribOperators.md of ONNX Runtime.
 #include "formats/onnx/runtime_operators.h"
 
+#include "formats/onnx/spelling.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -32,39 +34,6 @@ constexpr std::array quantised{
 
 // The operator's own name in the standard.
 constexpr std::array<std::string_view, 3> renamed{"QuantizeLinear", "DequantizeLinear", "Gelu"};
-
-class Spelling {
- public:
-  explicit Spelling(const ModelNode& node) : node_(node) {}
-
-  std::string input(std::size_t i) const { return i < node_.inputs.size() ? node_.inputs[i] : ""; }
-  std::string result() const { return node_.outputs.empty() ? "" : node_.outputs.front(); }
-
-  // Adds a node; its result goes by the word behind the whole's, or by the whole's own name.
-  std::string add(std::string type, std::vector<std::string> inputs, std::string_view word,
-                  std::vector<Attribute> attributes = {}) {
-    ModelNode made;
-    made.type = std::move(type);
-    made.name = word.empty() ? node_.name : node_.name + "/" + std::string(word);
-    made.inputs = std::move(inputs);
-    made.outputs = {word.empty() ? result() : result() + "/" + std::string(word)};
-    made.attributes = std::move(attributes);
-    nodes.push_back(std::move(made));
-    return nodes.back().outputs.front();
-  }
-  static Attribute whole(std::string name, std::int64_t value) {
-    Attribute made;
-    made.name = std::move(name);
-    made.kind = AttributeKind::Integer;
-    made.integer = value;
-    return made;
-  }
-
-  std::vector<ModelNode> nodes;
-
- private:
-  const ModelNode& node_;
-};
 
 bool is_among(std::string_view words, std::string_view wanted) {
   while (!words.empty()) {

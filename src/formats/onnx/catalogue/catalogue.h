@@ -13,7 +13,7 @@
 
 namespace convoy::onnx {
 
-// The opsets that are understood.
+// The opsets that the rows tell of. Nodes of older ones are read as nodes of the oldest (formats/onnx/oldest_operators.h).
 inline constexpr Size oldest_read = 7, newest_read = 28;
 
 struct Versions {

@@ -41,7 +41,12 @@ std::vector<ValueId> binary(FunctionCall& call) {
 std::vector<ValueId> modulo(FunctionCall& call) {
   const ValueId a = call.tensor("A"), b = call.tensor("B");
   const bool of_c = call.attrs.truth("fmod", false);
-  return {call.add(Binary{of_c ? BinaryFunction::Remainder : BinaryFunction::Modulo}, {a, b})};
+  const ValueId rest = call.add(Binary{of_c ? BinaryFunction::Remainder : BinaryFunction::Modulo}, {a, b});
+  if (of_c || call.failed() || !is_floating(call.type(rest).dtype)) return {rest};
+  // A remainder of nothing has the sign of b, as numpy's has.
+  const ValueId zero = call.add(Affine{0, 0}, {call.add(Unary{Function::Sign}, {b})});
+  const ValueId none = call.add(Binary{BinaryFunction::Equal}, {rest, zero});
+  return {call.add(Where{}, {none, zero, rest})};
 }
 
 std::vector<ValueId> several(FunctionCall& call) {
