@@ -17,7 +17,7 @@ def _array(x: Any) -> Any:
     kind = f"{type(x).__module__}.{type(x).__qualname__}"
     try:
         if kind.startswith("torch.") or hasattr(x, "detach"):  # gradients stay where they are
-            x = x.detach().cpu().contiguous()
+            x = x.detach().cpu().resolve_neg().contiguous()
             if x.is_complex() or x.is_quantized:
                 raise UsageError(f"a tensor of {x.dtype} is not taken: give float, integer or bool of at most 64 bits")
             return x

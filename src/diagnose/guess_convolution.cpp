@@ -237,26 +237,23 @@ void guess_weights(Guesses& guesses, std::size_t node, const std::vector<const N
       if (found != scene.kernels->end()) cause = "weights_exchanged", says = "the kernel of '" + found->second + "'";
     }
     both(now, cause, says);
-    if (is_scaled_alike(*kernel, now)) {
-      const Tensor* added = constant_of(scene.b, *other, 2);
-      Graph whole = with_constant(scene.a, node, 1, now);
-      if (added) whole = with_constant(whole, node, 2, *added);
-      guesses.add("bn_eps", about, "another epsilon in the norm that was folded into the kernel", std::move(whole));
-    }
+    // A norm that was folded in has left its factor on the bias as well.
+    const Tensor* added = constant_of(scene.b, *other, 2);
+    if (is_scaled_alike(*kernel, now) && added && bias && !same_bytes(*added, *bias))
+      guesses.add("bn_eps", about, "another epsilon in the norm that was folded into the kernel",
+                  with_constant(with_constant(scene.a, node, 1, now), node, 2, *added));
     // Where b holds the norm behind folded in, its numbers stand for both.
     for (std::size_t next = 0; next < scene.a.nodes.size() && twins<BatchNorm>(scene).empty(); ++next) {
       if (!std::holds_alternative<BatchNorm>(scene.a.nodes[next].op) ||
           scene.a.nodes[next].inputs[0] != about.outputs[0])
         continue;
       Graph whole = with_constant(scene.a, node, 1, now);
-      const Tensor* added = constant_of(scene.b, *other, 2);
       whole = added ? with_constant(whole, node, 2, *added) : without_input(whole, node, 2);
       guesses.add(cause, about, says + ", with the norm behind it", without_node(whole, next));
     }
-    const Tensor* their_bias = constant_of(scene.b, *other, 2);
-    if (their_bias && bias && their_bias->shape() == bias->shape() && !same_bytes(*their_bias, *bias))
+    if (added && bias && added->shape() == bias->shape() && !same_bytes(*added, *bias))
       guesses.add(cause, about, says + " and its bias",
-                  with_constant(with_constant(scene.a, node, 1, now), node, 2, *their_bias));
+                  with_constant(with_constant(scene.a, node, 1, now), node, 2, *added));
   }
 }
 

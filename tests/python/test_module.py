@@ -24,6 +24,7 @@ import convoy
 import numpy as np
 from convoy import _convoy
 from convoy._arguments import _array
+from convoy._model import _apart
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits.keras"
@@ -142,6 +143,22 @@ class Loading(Folder):
         for wrong in ({**state, "0.bias": np.array(["a", "b"])}, {**state, 3: state["0.bias"]}, {**state, "0.bias": None}):
             with self.assertRaisesRegex(convoy.UsageError, "weights: "):
                 convoy.load(self.folder / "net.py", shapes=(None, 3), weights=wrong)
+
+    def test_types_are_said_where_a_program_declares_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "net.py")
+            file.write_text("import torch\nclass Net(torch.nn.Module):\n    def forward(self, i):\n        return i * 123456789012345\n")
+            net = convoy.load(file, shapes=(1, 3), types="int64")
+            self.assertEqual(net.inputs[0].dtype, "int64")
+            np.testing.assert_array_equal(net(np.array([[3, -7, 5]])), [[370370367037035, -864197523086415, 617283945061725]])
+            self.assertEqual(convoy.load(file, shapes={"i": (1, 3)}, types={"i": np.int32}).inputs[0].dtype, "int32")
+            for types in ("int65", {"i": 3}):
+                with self.assertRaises((convoy.UsageError, ValueError)):
+                    convoy.load(file, shapes=(1, 3), types=types)
+
+    def test_outputs_of_one_name_are_told_apart(self):
+        self.assertEqual(_apart(["lstm", "lstm", "lstm"]), ["lstm", "lstm_1", "lstm_2"])
+        self.assertEqual(_apart(["y", "y_1", "y", "y"]), ["y", "y_1", "y_2", "y_3"])
 
     def test_numbers_are_looked_at_where_they_lie(self):
         for shape, dtype in (((1000, 1000), "float32"), ((7, 3, 2), "int8"), ((0,), "float64")):
