@@ -74,29 +74,6 @@ Status take_types(const Run& o, LoadOptions& options) {
   return {};
 }
 
-// Source takes the shapes and types of its inputs where it is given none, and so does a file that says none or needs them.
-Result<Graph> loaded(const Run& o) {
-  auto options = o.model.parsed();
-  if (!options) return pass(options);
-  options->keeps_quantized = true;
-  if (!o.seed.empty()) {
-    const auto seed = seed_of_option(o.seed);
-    if (!seed) return std::unexpected(seed.error());
-    if (!is_source(o.model.file) || options->weights)
-      return fail(Fault::Usage, "--seed draws the initial weights of source, and here " +
-                                    std::string(options->weights ? "--weights gives them" : "the file holds them"));
-    options->seed = *seed;
-  }
-  if (auto taken = take_types(o, *options); !taken) return pass(taken);
-  const bool open = options->shapes.empty();
-  auto graph = open && is_source(o.model.file) ? Result<Graph>(fail(Fault::Usage, "")) : load(o.model.file, *options);
-  if (graph || !open || graph.error().fault != Fault::Usage) return graph;
-  auto shapes = shapes_of(o);
-  if (!shapes) return pass(shapes);
-  options->shapes = std::move(*shapes);
-  return load(o.model.file, *options);
-}
-
 // "NAME=x.npy" or, for a model with one input, "x.npy"; in the order of the graph's inputs.
 Result<std::vector<Tensor>> read_inputs(const Graph& graph, const std::vector<std::string>& words) {
   std::vector<std::optional<Tensor>> found(graph.inputs.size());
@@ -143,6 +120,50 @@ Result<std::vector<Tensor>> outputs_of(std::shared_ptr<const Graph> graph, const
   const budget::Computing computing;
   const WorkLine line(true);
   return Engine(std::move(graph)).run(inputs, options, !o.direct);
+}
+
+// What a node must know beforehand is computed from these inputs, where the model is refused without.
+Result<Graph> loaded_for_these(const Run& o, LoadOptions options, Error refusal) {
+  if (options.shapes.empty()) {
+    auto shapes = shapes_of(o);
+    if (!shapes) return pass(shapes);
+    options.shapes = std::move(*shapes);
+  }
+  bool asked = false;
+  options.answers = [&](const Graph& part) -> Result<std::vector<Tensor>> {
+    asked = true;
+    const auto inputs = read_inputs(part, o.inputs);
+    if (!inputs) return std::unexpected(inputs.error());
+    return outputs_of(std::make_shared<const Graph>(part), *inputs, o);
+  };
+  auto graph = load(o.model.file, options);
+  if (!graph && !asked) return std::unexpected(std::move(refusal));
+  return graph;
+}
+
+// Source takes the shapes and types of its inputs where it is given none, and so does a file that says none or needs them.
+Result<Graph> loaded(const Run& o) {
+  auto options = o.model.parsed();
+  if (!options) return pass(options);
+  options->keeps_quantized = true;
+  if (!o.seed.empty()) {
+    const auto seed = seed_of_option(o.seed);
+    if (!seed) return std::unexpected(seed.error());
+    if (!is_source(o.model.file) || options->weights)
+      return fail(Fault::Usage, "--seed draws the initial weights of source, and here " +
+                                    std::string(options->weights ? "--weights gives them" : "the file holds them"));
+    options->seed = *seed;
+  }
+  if (auto taken = take_types(o, *options); !taken) return pass(taken);
+  const bool open = options->shapes.empty();
+  auto graph = open && is_source(o.model.file) ? Result<Graph>(fail(Fault::Usage, "")) : load(o.model.file, *options);
+  if (!graph && graph.error().fault == Fault::Unsupported && !is_source(o.model.file))
+    return loaded_for_these(o, *std::move(options), std::move(graph.error()));
+  if (graph || !open || graph.error().fault != Fault::Usage) return graph;
+  auto shapes = shapes_of(o);
+  if (!shapes) return pass(shapes);
+  options->shapes = std::move(*shapes);
+  return load(o.model.file, *options);
 }
 
 void print_outputs(const Graph& graph, const std::vector<Tensor>& outputs) {
@@ -205,8 +226,7 @@ void offer_run(CLI::App& app, int& code) {
                                      "  convoy run model.keras --input x.npy -o y.npy\n"
                                      "  convoy run model.h5 --input picture=a.npy --input meta=b.npy -o y.npz");
   o->model.offer(*command);
-  command->add_option("--input", o->inputs, "x.npy, or NAME=x.npy for a model with several inputs (repeated)")
-      ->required();
+  command->add_option("--input", o->inputs, "x.npy, or NAME=x.npy for a model with several inputs (repeated)");
   command->add_option("-o,--output", o->output, "y.npy, or y.npz for several outputs (default: print)");
   command->add_flag("-f,--force", o->force, "replace a file that exists");
   command->add_flag("--float64", o->doubles, "compute in float64");

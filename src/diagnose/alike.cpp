@@ -43,7 +43,10 @@ bool may_be_turned(const Op& op) {
     case BinaryFunction::NotEqual:
     case BinaryFunction::And:
     case BinaryFunction::Or:
-    case BinaryFunction::Xor: return true;
+    case BinaryFunction::Xor:
+    case BinaryFunction::BitAnd:
+    case BinaryFunction::BitOr:
+    case BinaryFunction::BitXor: return true;
     default: return false;
   }
 }

@@ -36,7 +36,7 @@ bool tells_operands(const Op& op) {
          binary->function != BinaryFunction::Maximum && binary->function != BinaryFunction::Minimum &&
          binary->function != BinaryFunction::Equal && binary->function != BinaryFunction::NotEqual &&
          binary->function != BinaryFunction::And && binary->function != BinaryFunction::Or &&
-         binary->function != BinaryFunction::Xor;
+         binary->function != BinaryFunction::Xor && !works_on_bits(binary->function);
 }
 
 // x and y as operands of one operation.

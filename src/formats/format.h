@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,6 +39,9 @@ struct LoadOptions {
   // what weights that no file gives are drawn with, a negative seed as its two's complement (absent: 0).
   std::vector<std::filesystem::path> import_roots;
   std::optional<std::uint64_t> seed;
+  // For who runs the model once: what a graph with the model's inputs gives on his. Of ONNX files, what a node must know
+  // beforehand and only the model computes is then asked for, so that the graph holds for these inputs alone.
+  std::function<Result<std::vector<Tensor>>(const Graph&)> answers;
   std::vector<std::string> names;  // --set NAME=VALUE: of names that source does not bind to what is known
 
   // The shape that is given for this one of so many inputs; nothing: none is.

@@ -95,7 +95,8 @@ std::optional<int> order(const Number& a, const Number& b) {
 Number truth(bool value) { return Number::of(std::int64_t{value}); }
 
 bool is_known_binary(BinaryFunction function) {
-  return function != BinaryFunction::Power && function != BinaryFunction::Xor && function != BinaryFunction::Remainder;
+  return function != BinaryFunction::Power && function != BinaryFunction::Xor &&
+         function != BinaryFunction::Remainder && !works_on_bits(function);
 }
 
 Number binary(BinaryFunction function, const Number& a, const Number& b, bool whole) {

@@ -63,12 +63,12 @@ std::span<const std::string_view> words(Function) {
   return all(list);
 }
 std::span<const std::string_view> words(BinaryFunction) {
-  static constexpr std::array<std::string_view, 20> list{
+  static constexpr std::array<std::string_view, 23> list{
       "add",       "subtract", "multiply",      "divide",       "maximum",          "minimum",
       "power",     "modulo",   "remainder",     "floor_divide", "truncate_divide",  "equal",
       "not_equal", "less",     "less_or_equal", "greater",      "greater_or_equal", "and",
-      "or",        "xor"};
-  static_assert(static_cast<std::size_t>(BinaryFunction::Xor) + 1 == list.size());
+      "or",        "xor",      "bit_and",       "bit_or",       "bit_xor"};
+  static_assert(static_cast<std::size_t>(BinaryFunction::BitXor) + 1 == list.size());
   return all(list);
 }
 std::span<const std::string_view> words(Noise) {

@@ -30,6 +30,8 @@ Result<TensorTypes> infer(const Binary& op, const Inputs& in) {
   if (!shape) return pass(shape);
   DType dtype = meeting(in[0].dtype, in[1].dtype);
   if (gives_truth(op.function)) dtype = DType::Bool;
+  if (works_on_bits(op.function) && (is_floating(dtype) || dtype == DType::Bool))
+    return fail(Fault::Format, "works on the bits of numbers that are not whole");
   if (op.function == BinaryFunction::Divide || op.function == BinaryFunction::Power) dtype = arithmetic(dtype);
   return one_type(dtype, *std::move(shape));
 }

@@ -9,7 +9,7 @@
 namespace convoy {
 
 // Truth is a number that is not 0; comparisons and logic give 1 or 0 of type Bool. Whole numbers stay whole, except under
-// Divide and Power.
+// Divide and Power. Bits are those of whole numbers, negative ones as their two's complement.
 enum class BinaryFunction : std::uint8_t {
   Add,
   Subtract,
@@ -30,9 +30,15 @@ enum class BinaryFunction : std::uint8_t {
   GreaterOrEqual,
   And,
   Or,
-  Xor
+  Xor,
+  BitAnd,
+  BitOr,
+  BitXor
 };
-constexpr bool gives_truth(BinaryFunction function) { return function >= BinaryFunction::Equal; }
+constexpr bool works_on_bits(BinaryFunction function) { return function >= BinaryFunction::BitAnd; }
+constexpr bool gives_truth(BinaryFunction function) {
+  return function >= BinaryFunction::Equal && !works_on_bits(function);
+}
 
 // a, b -> f(a, b); sizes 1 stretch, ranks are aligned at the last axis.
 struct Binary {

@@ -258,7 +258,10 @@ Bounds bound(const Binary& op, const Evaluation& at) {
     case BinaryFunction::GreaterOrEqual:
     case BinaryFunction::And:
     case BinaryFunction::Or:
-    case BinaryFunction::Xor: return exactly(at);
+    case BinaryFunction::Xor:
+    case BinaryFunction::BitAnd:
+    case BinaryFunction::BitOr:
+    case BinaryFunction::BitXor: return exactly(at);
     case BinaryFunction::Multiply:
     case BinaryFunction::Modulo:
     case BinaryFunction::FloorDivide:

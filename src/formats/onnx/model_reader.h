@@ -12,6 +12,7 @@
 #include "formats/unknown_sizes.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 namespace convoy::onnx {
@@ -67,6 +68,12 @@ class ModelReader {
   Status add_scan(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
   Status add_shape(const ModelNode& node, const std::vector<Known*>& inputs, Names& names);
 
+  // What these are in the one run that the model is read for, of which they are then known; how many were not before.
+  Result<std::size_t> ask(std::span<Known* const> wanted);
+  // As `numbers`, asked for where they are not known.
+  Result<const Numbers*> needed_numbers(Known* known);
+  Status add_by_its_kind(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                         Names& names);
   // The numbers of a name, where they are few; null where there are none beforehand.
   const Numbers* numbers(Known& known);
   // Shape computations, and nodes of known tensors alone. False: the node is neither.

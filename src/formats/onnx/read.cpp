@@ -251,6 +251,21 @@ Status ModelReader::add_own_node(const ModelNode& node, const std::string& name,
     if (!input.empty() && !inputs.back())
       return fail(Fault::Format, "reads '" + input + "', which no node before it gives");
   }
+  auto added = add_by_its_kind(node, name, inputs, names);
+  const bool holds_graphs = std::ranges::any_of(node.attributes, [](const Attribute& a) { return a.graph != nullptr; });
+  if (!options_.answers || holds_graphs) return added;
+  // What stands behind the first input says how; last of all that as well.
+  for (const std::size_t first : {1, 0}) {
+    if (added || added.error().fault != Fault::Unsupported || first >= inputs.size()) continue;
+    const auto asked = ask(std::span(inputs).subspan(first));
+    if (!asked) return std::unexpected(asked.error());
+    if (*asked > 0) added = add_by_its_kind(node, name, inputs, names);
+  }
+  return added;
+}
+
+Status ModelReader::add_by_its_kind(const ModelNode& node, const std::string& name, const std::vector<Known*>& inputs,
+                                    Names& names) {
   if (node.type == "If") return add_branch(node, inputs, names);
   if (node.type == "Loop") return add_loop(node, inputs, names);
   if (node.type == "Scan") return add_scan(node, inputs, names);

@@ -97,7 +97,9 @@ Status ModelReader::add_constant(const ModelNode& node, Names& names) {
 
 // One branch of an If whose condition is known stands in the node's place.
 Status ModelReader::add_branch(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
-  const Numbers* condition = inputs.size() == 1 && inputs[0] ? numbers(*inputs[0]) : nullptr;
+  const auto asked = needed_numbers(inputs.size() == 1 ? inputs[0] : nullptr);
+  if (!asked) return std::unexpected(asked.error());
+  const Numbers* condition = *asked;
   if (!condition || condition->all.size() != 1 || !condition->known())
     return fail(Fault::Unsupported, "its condition is computed by the model");
   const Attribute* branch = node.attribute(condition->all.front().value() != 0 ? "then_branch" : "else_branch");

@@ -114,13 +114,17 @@ Status ModelReader::add_loop(const ModelNode& node, const std::vector<Known*>& i
   const ModelGraph* body = body_of(node);
   if (!body || inputs.size() < 2 || body->outputs.size() + 1 < inputs.size())
     return fail(Fault::Format, "has no body that fits its inputs");
-  const auto single = [&](Known* known) -> std::optional<std::int64_t> {
-    const Numbers* n = known ? numbers(*known) : nullptr;
-    if (!n || n->all.size() != 1 || !n->known()) return std::nullopt;
+  const auto single = [&](Known* known) -> Result<std::int64_t> {
+    const auto asked = needed_numbers(known);
+    if (!asked) return std::unexpected(asked.error());
+    const Numbers* n = *asked;
+    if (!n || n->all.size() != 1 || !n->known())
+      return fail(Fault::Unsupported, "how often it goes round is computed by the model");
     return static_cast<std::int64_t>(n->all.front().value());
   };
-  const auto most = inputs[0] ? single(inputs[0]) : std::optional<std::int64_t>(most_turns + 1);
-  auto goes_on = inputs[1] ? single(inputs[1]) : std::optional<std::int64_t>(1);
+  const auto most = inputs[0] ? single(inputs[0]) : Result<std::int64_t>(most_turns + 1);
+  if (!most) return std::unexpected(most.error());
+  auto goes_on = inputs[1] ? single(inputs[1]) : Result<std::int64_t>(1);
   const std::size_t count = inputs.size() - 2;
   const std::vector<Known*> begun(inputs.begin() + 2, inputs.end());
   Names shared(&names, true);
@@ -132,7 +136,7 @@ Status ModelReader::add_loop(const ModelNode& node, const std::vector<Known*>& i
   }
   std::vector<std::vector<Known>> given(body->outputs.size() - 1 - count);
   for (Size i = 0;; ++i) {
-    if (!most || !goes_on) return fail(Fault::Unsupported, "how often it goes round is computed by the model");
+    if (!goes_on) return std::unexpected(goes_on.error());
     if (*goes_on == 0 || i >= *most) break;
     if (i == most_turns) return fail(Fault::Limit, "goes round more than " + std::to_string(most_turns) + " times");
     std::vector<Known> arguments;

@@ -15,6 +15,37 @@ const Numbers* ModelReader::numbers(Known& known) {
   return known.numbers ? &*known.numbers : nullptr;
 }
 
+Result<std::size_t> ModelReader::ask(std::span<Known* const> wanted) {
+  std::vector<Known*> open;
+  for (Known* known : wanted)
+    if (known && known->value && !known->tensor && !(known->numbers && known->numbers->known())) open.push_back(known);
+  if (open.empty()) return 0;
+  Graph part = graph_;
+  part.outputs.clear();
+  for (const Known* known : open) {
+    part.outputs.push_back(known->value);
+    part.output_names.push_back(std::to_string(part.outputs.size()));
+  }
+  prune(part);
+  auto answers = options_.answers(part);
+  if (!answers) return pass(answers);
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const DType dtype = graph_[open[i]->value].type.dtype;
+    Tensor& answer = (*answers)[i];
+    open[i]->tensor = is_floating(dtype) ? answer.converted(dtype) : std::move(answer);
+    open[i]->value = {};
+  }
+  return open.size();
+}
+
+Result<const Numbers*> ModelReader::needed_numbers(Known* known) {
+  if (!known) return nullptr;
+  const Numbers* found = numbers(*known);
+  if ((found && found->known()) || !options_.answers) return found;
+  if (const auto asked = ask(std::span(&known, 1)); !asked) return std::unexpected(asked.error());
+  return numbers(*known);
+}
+
 // Shape computations, and nodes of known tensors alone. False: the node is neither.
 Result<bool> ModelReader::add_computed(const ModelNode& node, const std::vector<Known*>& inputs, Names& names) {
   if (std::ranges::none_of(inputs, [](const Known* k) { return k != nullptr; })) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 namespace convoy::plain {
@@ -46,6 +47,9 @@ std::int64_t wrapping(BinaryFunction function, std::int64_t a, std::int64_t b) {
     case BinaryFunction::And: return a != 0 && b != 0;
     case BinaryFunction::Or: return a != 0 || b != 0;
     case BinaryFunction::Xor: return (a != 0) != (b != 0);
+    case BinaryFunction::BitAnd: return a & b;
+    case BinaryFunction::BitOr: return a | b;
+    case BinaryFunction::BitXor: return a ^ b;
     default: break;
   }
   if (b == -1)  // the lowest number has no opposite
@@ -90,6 +94,10 @@ void choose_of_fractions(BinaryFunction function, const Use& use) {
     case BinaryFunction::And: return use([](T a, T b) { return T(a != 0 && b != 0); });
     case BinaryFunction::Or: return use([](T a, T b) { return T(a != 0 || b != 0); });
     case BinaryFunction::Xor: return use([](T a, T b) { return T((a != 0) != (b != 0)); });
+    // Whole numbers come to their own kernel.
+    case BinaryFunction::BitAnd:
+    case BinaryFunction::BitOr:
+    case BinaryFunction::BitXor: return use([](T, T) { return std::numeric_limits<T>::quiet_NaN(); });
   }
 }
 

@@ -59,6 +59,7 @@ std::vector<Signature> made_signatures() {
         activation_operators(),  elementwise_operators(),  comparison_operators(), reduction_operators(),
         linear_operators(),      quantization_operators(), recurrent_operators(),  attention_operators(),
         loss_operators(),        transform_operators(),    select_operators(),     region_operators(),
+        data_sized_operators(),  state_operators(),        deformable_operators(), bit_operators(),
         other_operators()})
     for (const Operator& row : family) all.push_back({&row, parameters_in(row.inputs), parameters_in(row.attributes)});
   return all;

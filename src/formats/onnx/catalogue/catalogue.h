@@ -99,6 +99,10 @@ std::span<const Operator> loss_operators();
 std::span<const Operator> transform_operators();
 std::span<const Operator> select_operators();
 std::span<const Operator> region_operators();
+std::span<const Operator> data_sized_operators();
+std::span<const Operator> state_operators();
+std::span<const Operator> deformable_operators();
+std::span<const Operator> bit_operators();
 std::span<const Operator> other_operators();
 
 }  // namespace convoy::onnx

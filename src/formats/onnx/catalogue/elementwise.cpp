@@ -1,5 +1,5 @@
 // Functions of two and more numbers, and what leaves numbers as they are.
-#include "formats/onnx/arguments.h"
+#include "formats/onnx/composed.h"
 #include "formats/onnx/types.h"
 #include "formats/onnx/write/sink.h"
 #include "ops/expect.h"
@@ -44,7 +44,9 @@ std::vector<ValueId> modulo(FunctionCall& call) {
   const ValueId rest = call.add(Binary{of_c ? BinaryFunction::Remainder : BinaryFunction::Modulo}, {a, b});
   if (of_c || call.failed() || !is_floating(call.type(rest).dtype)) return {rest};
   // A remainder of nothing has the sign of b, as numpy's has.
-  const ValueId zero = call.add(Affine{0, 0}, {call.add(Unary{Function::Sign}, {b})});
+  const DType dtype = call.type(rest).dtype;
+  const ValueId positive = number(call, "zero", 0.0, dtype), negative = number(call, "negative_zero", -0.0, dtype);
+  const ValueId zero = call.add(Where{}, {both(call, BinaryFunction::Less, b, positive), negative, positive});
   const ValueId none = call.add(Binary{BinaryFunction::Equal}, {rest, zero});
   return {call.add(Where{}, {none, zero, rest})};
 }
@@ -172,6 +174,8 @@ Status write_binary(const Binary& op, Sink& sink) {
   if (f == BinaryFunction::Modulo || f == BinaryFunction::Remainder || f == BinaryFunction::FloorDivide ||
       f == BinaryFunction::TruncateDivide)
     return write_division(op, sink, a, b, dtype);
+  if (works_on_bits(f) && !(word && sink.knows(word->name)))
+    return sink.refused("what works on bits, which opset 18 and later have");
   if (word && sink.knows(word->name)) {
     sink.last(std::string(word->name), {a, b});
   } else if (f == BinaryFunction::NotEqual) {

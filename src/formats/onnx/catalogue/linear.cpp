@@ -67,6 +67,34 @@ std::vector<ValueId> gemm(FunctionCall& call) {
   return {call.add(Binary{BinaryFunction::Add}, {y, scaled})};
 }
 
+// The sum of the products of each row and each other column: of 3 rows and less, which rotations and boxes have.
+std::vector<ValueId> determinant(FunctionCall& call) {
+  const ValueId x = call.tensor("X");
+  const Size rank = call.rank(x), rows = rank - 2, columns = rank - 1;
+  const Dim count = call.dim(x, columns);
+  if (call.failed()) return {};
+  if (rank < 2 || count != call.dim(x, rows) || !count.known() || *count < 1 || *count > 3) {
+    call.refuse(Fault::Unsupported, "of matrices of shape " + text_of(call.shape(x)) + "; 1 to 3 rows are carried");
+    return {};
+  }
+  const auto cell = [&](Size i, Size j) {
+    return call.add(Slice{columns, j, j + 1}, {call.add(Slice{rows, i, i + 1}, {x})});
+  };
+  const auto times = [&](ValueId a, ValueId b) { return call.add(Binary{BinaryFunction::Multiply}, {a, b}); };
+  // Of two rows and two columns.
+  const auto minor = [&](Size row, Size left, Size right) {
+    return call.add(Binary{BinaryFunction::Subtract},
+                    {times(cell(row, left), cell(row + 1, right)), times(cell(row, right), cell(row + 1, left))});
+  };
+  ValueId y = *count == 1 ? x : *count == 2 ? minor(0, 0, 1) : ValueId{};
+  if (*count == 3) {
+    const ValueId first = times(cell(0, 0), minor(1, 1, 2)), second = times(cell(0, 1), minor(1, 0, 2)),
+                  third = times(cell(0, 2), minor(1, 0, 1));
+    y = call.add(Binary{BinaryFunction::Add}, {call.add(Binary{BinaryFunction::Subtract}, {first, second}), third});
+  }
+  return {call.add(Squeeze{{rows, columns}}, {y})};
+}
+
 std::vector<ValueId> einsum(FunctionCall& call) {
   return {call.einsum(call.attrs.word("equation"), call.several("inputs"))};
 }
@@ -75,6 +103,7 @@ std::vector<ValueId> einsum(FunctionCall& call) {
 constexpr std::array linear_table{
     Operator{"MatMul", {}, "A B", "", matmul},
     Operator{"Gemm", {}, "A B C?", "alpha:f beta:f transA:i transB:i", gemm},
+    Operator{"Det", {11}, "X", "", determinant},
     Operator{"Einsum", {12}, "inputs...", "equation:s", einsum}};
 // clang-format on
 

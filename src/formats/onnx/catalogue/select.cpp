@@ -1,4 +1,4 @@
-// Cells chosen by what is known beforehand: Compress, ReverseSequence, CenterCropPad, EyeLike, TensorScatter, BitShift.
+// Cells chosen by what is known beforehand: Compress, ReverseSequence, CenterCropPad, EyeLike, TensorScatter.
 #include "formats/onnx/composed.h"
 #include "formats/onnx/types.h"
 #include "ops/expect.h"
@@ -139,33 +139,13 @@ std::vector<ValueId> tensor_scatter(FunctionCall& call) {
   return {examples.size() == 1 ? examples.front() : call.add(Concat{0}, examples)};
 }
 
-// x * 2^y, or x / 2^y rounded down.
-std::vector<ValueId> bit_shift(FunctionCall& call) {
-  const ValueId x = call.tensor("X"), y = call.tensor("Y");
-  const std::string direction = call.attrs.word("direction");
-  if (direction != "LEFT" && direction != "RIGHT")
-    call.refuse(Fault::Format, "attribute 'direction' is '" + direction + "', expected LEFT or RIGHT");
-  if (call.failed()) return {};
-  const DType dtype = call.type(x).dtype;
-  // Numbers of 64 bits without a sign are divided as those with one.
-  if (dtype == DType::U64 && direction == "RIGHT")
-    call.refuse(Fault::Unsupported, "to the right, of numbers of 64 bits without a sign");
-  std::vector<std::int64_t> powers;
-  for (Size i = 0; i < 8 * bytes_of(dtype); ++i) powers.push_back(static_cast<std::int64_t>(std::uint64_t{1} << i));
-  const auto count = static_cast<Size>(powers.size());
-  const ValueId steps = call.make_constant("powers", whole_tensor(dtype, {count}, std::move(powers)));
-  const ValueId by = call.add(Gather{0}, {steps, as_type(call, y, DType::I64)});
-  return {both(call, direction == "LEFT" ? BinaryFunction::Multiply : BinaryFunction::FloorDivide, x, by)};
-}
-
 // clang-format off
 constexpr std::array select_table{
     Operator{"Compress", {9}, "input condition", "axis:i", compress},
     Operator{"ReverseSequence", {10}, "input sequence_lens", "batch_axis:i time_axis:i", reverse_sequence},
     Operator{"CenterCropPad", {18}, "input_data shape", "axes:I", center_crop_pad},
     Operator{"EyeLike", {9}, "input", "dtype:i k:i", eye_like},
-    Operator{"TensorScatter", {24}, "past_cache update write_indices?", "axis:i mode:s", tensor_scatter},
-    Operator{"BitShift", {11}, "X Y", "direction:s", bit_shift}};
+    Operator{"TensorScatter", {24}, "past_cache update write_indices?", "axis:i mode:s", tensor_scatter}};
 // clang-format on
 
 }  // namespace

@@ -36,6 +36,43 @@ std::vector<ValueId> window(FunctionCall& call) {
   return {table(call, "window", {count}, std::move(numbers), *dtype)};
 }
 
+// [dft_length / 2 + 1, mel_bins]: triangles over the frequencies, whose corners are as far from each other as they sound.
+std::vector<ValueId> mel_weights(FunctionCall& call) {
+  const auto asked = [&](std::string_view input) { return known_number(call, input).value_or(0); };
+  const auto bins = static_cast<Size>(std::clamp(asked("num_mel_bins"), 0.0, 1e9)),
+             length = static_cast<Size>(std::clamp(asked("dft_length"), 0.0, 1e9));
+  const double rate = asked("sample_rate"), lowest = asked("lower_edge_hertz"), highest = asked("upper_edge_hertz");
+  const auto dtype = dtype_of(call.attrs.integer("output_datatype", 1));
+  const Size rows = length / 2 + 1;
+  if (!dtype) call.refuse(Fault::Unsupported, "attribute 'output_datatype' is a type that is not carried");
+  if (!call.failed() && (bins < 1 || length < 1 || !(rate > 0) || bins > most_waves / rows))
+    call.refuse(Fault::Format, "makes " + std::to_string(bins) + " bins of " + std::to_string(length) + " samples");
+  if (call.failed()) return {};
+  const auto heard = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const double first = heard(lowest), step = (heard(highest) - first) / static_cast<double>(bins + 2);
+  std::vector<Size> corners;
+  for (Size i = 0; i < bins + 2; ++i) {
+    const double hertz = 700 * (std::pow(10, (first + static_cast<double>(i) * step) / 2595) - 1);
+    const double place = std::floor(static_cast<double>(length + 1) * hertz / rate);
+    if (!(place >= 0 && place < static_cast<double>(rows))) {
+      call.refuse(Fault::Format, "frequencies from " + std::to_string(lowest) + " to " + std::to_string(highest) +
+                                     ", which lie outside those of " + std::to_string(length) + " samples");
+      return {};
+    }
+    corners.push_back(static_cast<Size>(place));
+  }
+  std::vector<double> numbers(static_cast<std::size_t>(rows * bins), 0);
+  for (Size i = 0; i < bins; ++i) {
+    const Size left = corners[static_cast<std::size_t>(i)], middle = corners[static_cast<std::size_t>(i) + 1],
+               right = corners[static_cast<std::size_t>(i) + 2];
+    const auto at = [&](Size row) -> double& { return numbers[static_cast<std::size_t>(row * bins + i)]; };
+    for (Size j = left; j < middle; ++j) at(j) = static_cast<double>(j - left) / static_cast<double>(middle - left);
+    for (Size j = middle; j < right; ++j) at(j) = static_cast<double>(right - j) / static_cast<double>(right - middle);
+    at(middle) = 1;
+  }
+  return {table(call, "mel_weights", {rows, bins}, std::move(numbers), *dtype)};
+}
+
 // cos and sin of 2 pi k n / length, exact in the turns that are left out.
 struct Wave {
   double cosine = 1, sine = 0;
@@ -213,6 +250,7 @@ constexpr std::array transform_table{
     Operator{"BlackmanWindow", {17}, "size", "output_datatype:i periodic:i", window},
     Operator{"HammingWindow", {17}, "size", "output_datatype:i periodic:i", window},
     Operator{"HannWindow", {17}, "size", "output_datatype:i periodic:i", window},
+    Operator{"MelWeightMatrix", {17}, "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz", "output_datatype:i", mel_weights},
     Operator{"DFT", {17}, "input dft_length? axis?@20", "axis:i@-19 inverse:i onesided:i", dft},
     Operator{"STFT", {17}, "signal frame_step window? frame_length?", "onesided:i", stft},
     Operator{"Col2Im", {18}, "input image_shape block_shape", "dilations:I pads:I strides:I", col2im},

@@ -173,19 +173,19 @@ Results power(FunctionCall& call) {
 }
 
 // Bit by bit, which is logic where the operands are truths.
-template <BinaryFunction function>
+template <BinaryFunction logic, BinaryFunction function>
 Results bits(FunctionCall& call) {
-  const ValueId a = call.optional("input"), b = call.optional("other");
-  if (!a || !b || call.type(a).dtype != DType::Bool || call.type(b).dtype != DType::Bool)
-    call.refuse(Fault::Unsupported, "works on the bits of whole numbers");
-  if (call.failed()) return {};
-  return {call.add(Binary{function}, {a, b})};
+  const auto [a, b] = operands(call, "input", "other");
+  return {call.add(Binary{are_truths(call, a, b) ? logic : function}, {a, b})};
 }
 Results bits_not(FunctionCall& call) {
   const ValueId x = call.tensor("input");
-  if (!call.failed() && call.type(x).dtype != DType::Bool)
-    call.refuse(Fault::Unsupported, "works on the bits of whole numbers");
-  return {call.add(Unary{Function::Not}, {x})};
+  if (call.failed()) return {};
+  const DType dtype = call.type(x).dtype;
+  if (dtype == DType::Bool) return {call.add(Unary{Function::Not}, {x})};
+  if (is_floating(dtype)) call.refuse(Fault::Format, "works on the bits of numbers that are not whole");
+  if (call.failed()) return {};
+  return {call.add(Binary{BinaryFunction::BitXor}, {x, call.make_constant("bits", whole_tensor(dtype, {}, {-1}))})};
 }
 
 // How far: a number, or a tensor without axes that is known. In x's type, which meets that of such a tensor.
@@ -352,13 +352,13 @@ constexpr std::array rows_of_two_numbers{
     CatalogueRow{"torch.logical_and", tensors, binary<And>},
     CatalogueRow{"torch.logical_or", tensors, binary<Or>},
     CatalogueRow{"torch.logical_xor", tensors, binary<Xor>},
-    CatalogueRow{"torch.bitwise_and", either_pair, bits<And>},
-    CatalogueRow{"torch.bitwise_or", either_pair, bits<Or>},
-    CatalogueRow{"torch.bitwise_xor", either_pair, bits<Xor>},
+    CatalogueRow{"torch.bitwise_and", either_pair, bits<And, BitAnd>},
+    CatalogueRow{"torch.bitwise_or", either_pair, bits<Or, BitOr>},
+    CatalogueRow{"torch.bitwise_xor", either_pair, bits<Xor, BitXor>},
     CatalogueRow{"torch.bitwise_not", "input:T", bits_not},
-    CatalogueRow{"aten.__and__", pair, bits<And>},
-    CatalogueRow{"aten.__or__", pair, bits<Or>},
-    CatalogueRow{"aten.__xor__", pair, bits<Xor>},
+    CatalogueRow{"aten.__and__", pair, bits<And, BitAnd>},
+    CatalogueRow{"aten.__or__", pair, bits<Or, BitOr>},
+    CatalogueRow{"aten.__xor__", pair, bits<Xor, BitXor>},
     CatalogueRow{"torch.bitwise_left_shift", either_shift, shift<true>},
     CatalogueRow{"torch.bitwise_right_shift", either_shift, shift<false>},
     CatalogueRow{"aten.__lshift__", pair, shift<true>},
@@ -431,6 +431,9 @@ Status write_binary(const Binary& op, Call& c) {
     case BinaryFunction::And: call("torch.logical_and"); break;
     case BinaryFunction::Or: call("torch.logical_or"); break;
     case BinaryFunction::Xor: call("torch.logical_xor"); break;
+    case BinaryFunction::BitAnd: call("torch.bitwise_and"); break;
+    case BinaryFunction::BitOr: call("torch.bitwise_or"); break;
+    case BinaryFunction::BitXor: call("torch.bitwise_xor"); break;
   }
   return {};
 }
